@@ -19,6 +19,7 @@ use std::{borrow::Cow, f64::consts::PI};
 use super::{
     Basis, Polynomial,
     composition::{Composition, ErrorGains, Stage, Unit, kept, scale_of},
+    polynomial_noise::Gains,
 };
 use crate::{Ciphertext, CkksError, Context, Evaluator, Refresh, Short};
 
@@ -203,11 +204,8 @@ impl EntriesPlan {
         }
         let values: Vec<f64> = entries.iter().map(|entry| entry / largest).collect();
         let unit = Unit::new(context.parameters(), slots, None);
-        let (stages, curvature) = planned(&values, error, unit)?;
-        let (factor, shift) = argument(values.len());
-        let place = |j: usize| j as f64 * factor + shift;
-        let gains = ErrorGains::largest(&stages, examined(values.len()).map(place));
-        let slack = OFF * factor;
+        let Planned { stages, gains, curvature } = planned(&values, error, unit)?;
+        let slack = OFF * argument(values.len()).0;
         let composition = Composition { stages, gains, unit, slack, conjugates: false };
         let have = context.parameters().log2(context.parameters().top());
         match composition.beyond(have) {
@@ -282,8 +280,16 @@ fn places(entries: usize) -> (f64, f64) {
     (-beyond, (entries - 1) as f64 + beyond)
 }
 
-/// The stages for values up to 1, which come out within `error`, and the largest half of a second derivative, by the argument of the first.
-fn planned(values: &[f64], error: f64, unit: Unit) -> Result<(Vec<Stage>, f64), CkksError> {
+/// Stages, with what is known of their noise.
+struct Planned {
+    stages: Vec<Stage>,
+    gains: ErrorGains,
+    /// The largest half of a second derivative, by the argument of the first.
+    curvature: f64,
+}
+
+/// The stages for values up to 1, which come out within `error`.
+fn planned(values: &[f64], error: f64, unit: Unit) -> Result<Planned, CkksError> {
     let p = values.len();
     let (factor, shift) = argument(p);
     let places: Vec<f64> = (0..p).map(|j| j as f64 * factor + shift).collect();
@@ -302,32 +308,29 @@ fn planned(values: &[f64], error: f64, unit: Unit) -> Result<(Vec<Stage>, f64), 
         }
     };
     let curvatures = nodes.curvatures(values);
-    let gain = |x: &f64| table.gains(*x).roundings.iter().sum::<f64>().sqrt();
+    let table_gains = table.gains_at(&nodes.places);
     let margin = 0.5 * error;
     // What is added to the result is rounded at its scale too.
-    let largest = examined(p).map(|j| gain(&nodes.places[j])).fold(1.0, f64::max);
-    let scale_bits = unit.scale_bits(largest, margin);
+    let gain = |gains: &Gains| gains.roundings.iter().sum::<f64>().sqrt();
+    let scale_bits = unit.scale_bits(table_gains.iter().map(gain).fold(1.0, f64::max), margin);
     let last = Stage { polynomial: table, scale_bits, margin, range: (0.0, 1.0) };
-    let Some(wave) = first else { return Ok((vec![last], curvatures.into_iter().fold(0.0, f64::max))) };
+    let Some(wave) = first else {
+        let gains = ErrorGains::largest(&[table_gains]);
+        let curvature = curvatures.into_iter().fold(0.0, f64::max);
+        return Ok(Planned { stages: vec![last], gains, curvature });
+    };
+    let wave_gains = wave.gains_at(&places);
     let (mut scale_bits, mut largest, mut least): (f64, f64, f64) = (0.0, 0.0, f64::INFINITY);
-    for (x, curvature) in places.iter().zip(curvatures) {
-        let (gains, off) = (wave.gains(*x), off(error, curvature, p));
-        let slope = gains.argument * gains.argument;
+    for (gains, curvature) in wave_gains.iter().zip(curvatures) {
+        let (off, slope) = (off(error, curvature, p), gains.argument * gains.argument);
         let gain = gains.roundings.iter().sum::<f64>() + slope;
         scale_bits = scale_bits.max(unit.scale_bits(gain.sqrt(), 0.5 * off));
         largest = largest.max(curvature * slope);
         least = least.min(off);
     }
     let first = Stage { polynomial: wave, scale_bits, margin: least, range: (0.0, 1.0) };
-    Ok((vec![first, last], largest))
-}
-
-/// The places where gains of roundings are taken: all of up to 256, and of more those at the ends, where they are largest, and as many between.
-fn examined(entries: usize) -> impl Iterator<Item = usize> {
-    const ENDS: usize = 64;
-    let all = entries <= 4 * ENDS;
-    let step = if all { 1 } else { entries / (2 * ENDS) };
-    (0..entries).filter(move |j| j % step == 0 || *j < ENDS || *j >= entries.saturating_sub(ENDS))
+    let gains = ErrorGains::largest(&[wave_gains, table_gains]);
+    Ok(Planned { stages: vec![first, last], gains, curvature: largest })
 }
 
 /// How far the argument of the last polynomial may be off at a place of that curvature, for a quarter of the error.
@@ -400,7 +403,7 @@ mod tests {
         for p in [1, 2, 3, 4, 5, 16, 100, 256, 1000] {
             let values = entries(p);
             let unit = Unit { log2_std: 12.0, conjugation: 0.0, fixed: None, refreshed: 0.0 };
-            let (stages, curvature) = planned(&values, 1e-4, unit).unwrap();
+            let Planned { stages, curvature, .. } = planned(&values, 1e-4, unit).unwrap();
             let (factor, shift) = argument(p);
             let at = |x: f64| stages.iter().fold(x * factor + shift, |x, stage| stage.polynomial.evaluate(x));
             let (low, high) = values.iter().fold((1.0f64, -1.0f64), |(l, h), v| (l.min(*v), h.max(*v)));

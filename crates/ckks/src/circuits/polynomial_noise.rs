@@ -21,6 +21,12 @@ impl Polynomial {
     /// What [`Evaluator::polynomial`](crate::Evaluator::polynomial) makes of errors at the argument `x`: with `r_j` the rounding errors of products, of sums of powers, and of
     /// powers that are brought to smaller moduli, the roundings add the sum of the squares of `dp/dr_j` as a variance.
     pub(crate) fn gains(&self, x: f64) -> Gains {
+        let mut gains = self.gains_at(&[x]);
+        gains.swap_remove(0)
+    }
+
+    /// [`Polynomial::gains`] at each of several arguments.
+    pub(crate) fn gains_at(&self, arguments: &[f64]) -> Vec<Gains> {
         let Steps { squared, coefficients, depth, chebyshev, baby } = Steps::of(self);
         let first = usize::from(squared);
         let (powers, lowered) = (BTreeMap::from([(1, 0)]), BTreeMap::new());
@@ -36,18 +42,22 @@ impl Polynomial {
             argument = evaluation.push(Step::square(argument, chebyshev), first);
         }
         evaluation.powers.insert(1, argument);
-        let mut roundings = vec![0.0; first + depth + 1];
+        let none = Gains { argument: 0.0, roundings: vec![0.0; first + depth + 1] };
         if coefficients.len() == 1 {
-            return Gains { argument: 0.0, roundings };
+            return vec![none; arguments.len()];
         }
         let result = evaluation.evaluate(&coefficients, depth);
-        let derivatives = evaluation.trace.derivatives(result, x.into());
-        for (derivative, depth) in derivatives.iter().zip(&evaluation.depths) {
-            if let Some(depth) = depth {
-                roundings[*depth] += derivative.norm_sqr();
+        let at = |x: &f64| {
+            let derivatives = evaluation.trace.derivatives(result, (*x).into());
+            let mut roundings = none.roundings.clone();
+            for (derivative, depth) in derivatives.iter().zip(&evaluation.depths) {
+                if let Some(depth) = depth {
+                    roundings[*depth] += derivative.norm_sqr();
+                }
             }
-        }
-        Gains { argument: derivatives[0].norm(), roundings }
+            Gains { argument: derivatives[0].norm(), roundings }
+        };
+        arguments.iter().map(at).collect()
     }
 }
 

@@ -5,6 +5,8 @@ mod stage;
 
 pub use stage::Stage;
 
+use super::polynomial_noise::Gains;
+
 pub(super) use evaluate::{kept, scale_of};
 pub(super) use stage::{DEVIATIONS, Unit};
 
@@ -57,17 +59,22 @@ impl ErrorGains {
 }
 
 impl ErrorGains {
-    /// The largest of any argument.
-    pub(super) fn largest(stages: &[Stage], arguments: impl Iterator<Item = f64>) -> Self {
-        let each = arguments.map(|x| Self::new(stages, std::iter::once(x)));
-        let larger = |a: &mut f64, b: &f64| *a = a.max(*b);
-        each.reduce(|mut all, one| {
-            all.arguments.iter_mut().zip(&one.arguments).for_each(|(a, b)| larger(a, b));
-            let one = one.roundings.iter().flatten();
-            all.roundings.iter_mut().flatten().zip(one).for_each(|(a, b)| larger(a, b));
-            all
-        })
-        .unwrap_or_default()
+    /// The largest for any argument, of the gains that each stage has there.
+    pub(super) fn largest(stages: &[Vec<Gains>]) -> Self {
+        let depths = |gains: &Vec<Gains>| gains.first().map_or(0, |gains| gains.roundings.len());
+        let roundings = stages.iter().map(|gains| vec![0.0; depths(gains)]).collect();
+        let mut out = ErrorGains { arguments: vec![0.0; stages.len()], roundings };
+        let larger = |a: &mut f64, b: f64| *a = a.max(b);
+        for place in 0..stages.first().map_or(0, Vec::len) {
+            let mut after = 1.0;
+            for (i, gains) in stages.iter().enumerate().rev() {
+                let roundings = gains[place].roundings.iter();
+                out.roundings[i].iter_mut().zip(roundings).for_each(|(a, v)| larger(a, after * v.sqrt()));
+                after *= gains[place].argument;
+                larger(&mut out.arguments[i], after);
+            }
+        }
+        out
     }
 }
 
