@@ -6,18 +6,16 @@ import math
 from collections.abc import Callable
 from decimal import Context, Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from hippocrene import _native
 from hippocrene.errors import ArgumentError, EncodeError
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
 # What encrypted arrays compute with beside each other.
-Plain: TypeAlias = "npt.ArrayLike | Decimal | Fraction"
+Plain: TypeAlias = npt.ArrayLike | Decimal | Fraction
 
 # What a number is exactly: mantissa and exponent of two, or decimal notation.
 Exact: TypeAlias = tuple[int, int] | str
