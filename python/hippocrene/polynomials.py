@@ -44,8 +44,8 @@ def polyval(p: npt.ArrayLike, x: EncryptedArray) -> EncryptedArray:
 
 def whole_coefficients(polynomial: Series, modulus: int) -> npt.NDArray[np.int64]:
     """Return the coefficients of a polynomial of integers, that of the constant first."""
-    if isinstance(polynomial, Polynomial) and (polynomial.domain == polynomial.window).all():
-        polynomial = _whole(polynomial.coef)
+    if isinstance(polynomial, Polynomial) and _is_whole(polynomial):
+        polynomial = polynomial.coef.astype(np.int64)
     if isinstance(polynomial, (*SERIES, Approximation)):
         raise TypeError(
             "polynomial takes integer coefficients here, or a numpy.poly1d of them: "
@@ -56,10 +56,12 @@ def whole_coefficients(polynomial: Series, modulus: int) -> npt.NDArray[np.int64
     return _line(integers(_coefficients(polynomial), "polynomial", modulus))
 
 
-def _whole(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return doubles that are integers as such; others are refused as what they are."""
-    whole = values.dtype.kind == "f" and (values == np.rint(values)).all() and np.abs(values).max(initial=0) < 2**63
-    return values.astype(np.int64) if whole else values
+def _is_whole(polynomial: Polynomial) -> bool:
+    """Return whether it is one in powers of its argument, with integers for coefficients."""
+    values = polynomial.coef
+    if values.dtype.kind != "f" or (polynomial.domain != polynomial.window).any():
+        return False
+    return bool((values == np.rint(values)).all() and np.abs(values).max(initial=0) < 2**63)
 
 
 def coefficients(polynomial: Series, bound: float) -> tuple[npt.NDArray[np.float64], tuple[float, float] | None, float]:

@@ -420,6 +420,7 @@ def test_equality_and_functions():
         secret.apply(np.sqrt)
     with pytest.raises(TypeError, match="integers"):
         secret.polynomial([0.5])
+    assert (client.decrypt(secret.polynomial(np.polynomial.Polynomial([1, 2]))) == client.decrypt(2 * secret + 1)).all()
     with pytest.raises(TypeError, match="a Polynomial has doubles"):
         secret.polynomial(np.polynomial.Polynomial([0.5, 2]))
 
