@@ -288,7 +288,7 @@ pub trait Form: Elements {
     /// As [`Form::mul`], and when the polynomial is not one for such ciphertexts.
     fn polynomial(&self, server: &Server, x: &Self::Ciphertext, p: &Self::Polynomial) -> Computed<Self>;
 
-    /// What an array and a polynomial are brought to so that the polynomial is no larger where no element stands than it is at elements.
+    /// What an array and a polynomial are brought to so that the polynomial is no larger where no element stands than it is at elements, and is computed in a unit in which it loses little.
     ///
     /// # Errors
     /// When no multiplication is left where one is needed.

@@ -75,13 +75,9 @@ struct Nodes {
 }
 
 impl Nodes {
-    fn angle(count: usize, j: usize) -> f64 {
-        PI * (j as f64 + 0.5) / count as f64
-    }
-
     /// The zeros of the Chebyshev polynomial of degree `count`.
     fn chebyshev(count: usize) -> Self {
-        let angles = || (0..count).map(|j| Self::angle(count, j));
+        let angles = || (0..count).map(|j| PI * (j as f64 + 0.5) / count as f64);
         Nodes {
             places: angles().map(f64::cos).collect(),
             weights: angles().enumerate().map(|(j, t)| if j % 2 == 0 { t.sin() } else { -t.sin() }).collect(),

@@ -12,7 +12,7 @@ use crate::{EncryptedArray, Error, Numbers};
 
 const OPERATION: &str = "entries of a table";
 
-/// So many bits below the largest entry is what entries are off by at most, where nothing is said.
+/// So many bits below the difference of the largest and the smallest is what entries are off by at most, where nothing is said.
 const PRECISION: f64 = 12.0;
 
 impl Server {

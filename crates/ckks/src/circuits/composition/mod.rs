@@ -22,7 +22,7 @@ pub(super) struct Composition {
     pub(super) conjugates: bool,
 }
 
-/// By what errors are multiplied on their way to the result: as root mean squares over arguments.
+/// By what errors are multiplied on their way to the result.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct ErrorGains {
     /// An error of the argument of each stage.
@@ -32,7 +32,7 @@ pub(super) struct ErrorGains {
 }
 
 impl ErrorGains {
-    /// Those at the given arguments.
+    /// The root mean squares over the given arguments.
     pub(super) fn new(stages: &[Stage], arguments: impl ExactSizeIterator<Item = f64>) -> Self {
         let count = arguments.len() as f64;
         let roundings = stages.iter().map(|stage| vec![0.0; stage.polynomial.depth() + 1]).collect();
@@ -56,9 +56,7 @@ impl ErrorGains {
         out.arguments.iter_mut().chain(out.roundings.iter_mut().flatten()).for_each(mean);
         out
     }
-}
 
-impl ErrorGains {
     /// The largest for any argument, of the gains that each stage has there.
     pub(super) fn largest(stages: &[Vec<Gains>]) -> Self {
         let depths = |gains: &Vec<Gains>| gains.first().map_or(0, |gains| gains.roundings.len());
