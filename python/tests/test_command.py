@@ -126,7 +126,7 @@ def test_errors_have_a_kind_and_a_status(folder, tmp_path):
         return json.loads(run(*arguments, "--json", status=status).stderr)["error"]
 
     key = folder / "keys/client.key"
-    assert error(1, "keygen", "-p", "n1", "-o", tmp_path / "k")["kind"] == "ParameterError"
+    assert error(2, "keygen", "-p", "n1", "-o", tmp_path / "k")["kind"] == "ParameterError"
     assert error(2, "encrypt")["kind"] == "UsageError"
     assert error(2, "encrypt", "-k", key, folder / "keys", "-o", tmp_path / "x")["kind"] == "UsageError"
     assert error(3, "encrypt", "-k", key, tmp_path / "none.csv", "-o", tmp_path / "x")["kind"] == "FileError"

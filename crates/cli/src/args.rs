@@ -8,8 +8,12 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 const EXIT_STATUS: &str = "\
-Exit status: 0 done; 1 refused (wrong key, not enough capacity, values that cannot be encrypted); 2 wrong arguments;
-3 a file cannot be read or written; 4 a file holds something else than is needed.";
+Exit status: 0 done; 1 refused for what the files hold (wrong key, not enough capacity, values that cannot be encrypted);
+2 wrong arguments (unknown, out of range, or not for these parameters); 3 a file cannot be read or written;
+4 a file holds something else than is needed.
+
+A command that is stopped while it writes FILE can leave a part of it beside, in .FILE.PROCESS.NUMBER.part. It can be deleted,
+and on Linux the next command that writes FILE does so.";
 
 /// Encrypt arrays of numbers, and read results computed on them.
 #[derive(Debug, Parser)]

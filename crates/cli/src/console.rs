@@ -5,7 +5,6 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Where results and progress go, and in which form.
@@ -78,7 +77,7 @@ impl<'a> Console<'a> {
         } else {
             writeln!(stream, "{words}")
         };
-        written.and_then(|()| stream.flush()).map_err(Self::output_failed)
+        written.and_then(|()| stream.flush()).map_err(CliError::Output)
     }
 
     /// Whether results are JSON.
@@ -89,11 +88,7 @@ impl<'a> Console<'a> {
     /// Writes to the stream for results what is asked for itself: numbers, or an encrypted array.
     pub fn give(&mut self, bytes: &[u8]) -> Result<(), CliError> {
         self.taken = true;
-        self.out.write_all(bytes).and_then(|()| self.out.flush()).map_err(Self::output_failed)
-    }
-
-    fn output_failed(source: io::Error) -> CliError {
-        CliError::io("write", Path::new("standard output"), source)
+        self.out.write_all(bytes).and_then(|()| self.out.flush()).map_err(CliError::Output)
     }
 }
 
@@ -107,6 +102,11 @@ pub fn size(bytes: u64) -> String {
         value /= 1000.0;
     }
     format!("{value:.1} GB")
+}
+
+/// So many things of this name, which takes an s where they are not one.
+pub fn count(number: usize, name: &str) -> String {
+    format!("{number} {name}{}", if number == 1 { "" } else { "s" })
 }
 
 #[cfg(test)]
@@ -136,6 +136,11 @@ mod tests {
         let console = Console::new(&mut out, &mut err, false, true);
         assert_eq!(console.step("one", || Ok(1)).expect("a result"), 1);
         assert!(console.step("two", || Err::<(), _>(CliError::Usage("no".to_owned()))).is_err());
+    }
+
+    #[test]
+    fn one_thing_is_singular() {
+        assert_eq!([0, 1, 2].map(|n| count(n, "column")), ["0 columns", "1 column", "2 columns"]);
     }
 
     #[test]

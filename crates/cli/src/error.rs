@@ -47,6 +47,9 @@ pub enum CliError {
         /// What the system says.
         source: io::Error,
     },
+    /// Standard output could not be written.
+    #[error("cannot write standard output: {0}")]
+    Output(io::Error),
     /// A file of numbers holds something else.
     #[error("{}: {reason}", path.display())]
     Data {
@@ -55,6 +58,9 @@ pub enum CliError {
         /// What is wrong, and where.
         reason: String,
     },
+    /// Errors of several files; the first says what kind this is.
+    #[error("{}", .0.iter().map(Self::to_string).collect::<Vec<_>>().join("\n"))]
+    Several(Vec<Self>),
 }
 
 impl CliError {
@@ -70,28 +76,49 @@ impl CliError {
         Self::Io { action, path: path.to_owned(), source }
     }
 
+    /// The errors that this is of: itself, where it is one.
+    pub(crate) fn each(&self) -> &[Self] {
+        match self {
+            Self::Several(errors) => errors,
+            one => std::slice::from_ref(one),
+        }
+    }
+
+    /// Whether it is that whoever reads standard output has read enough.
+    pub(crate) fn is_closed_pipe(&self) -> bool {
+        matches!(self, Self::Output(source) if source.kind() == io::ErrorKind::BrokenPipe)
+    }
+
     /// The name of the kind of error: one of [`hippocrene::Error::KINDS`], or `UsageError` or `DataError`.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Library(error) | Self::File { error, .. } => error.kind(),
             Self::WrongKey { .. } => "KeyMismatchError",
+            Self::Several(errors) => errors.first().map_or("UsageError", Self::kind),
             Self::Usage(_) => "UsageError",
-            Self::Io { .. } => "FileError",
+            Self::Io { .. } | Self::Output(_) => "FileError",
             Self::Data { .. } => "DataError",
         }
     }
 
-    /// The exit status: 1 refused by the library, 2 wrong arguments, 3 a file cannot be read or written, 4 a file holds
+    /// The exit status: 1 refused for what the files hold, 2 wrong arguments, 3 a file cannot be read or written, 4 a file holds
     /// something else than the command needs.
     pub fn status(&self) -> u8 {
         match self {
             Self::Library(error) | Self::File { error, .. } => match error {
                 hippocrene::Error::Io { .. } => 3,
                 hippocrene::Error::Format(_) => 4,
+                // Of no file, it is of what the arguments say.
+                hippocrene::Error::Parameters(_) | hippocrene::Error::Argument { .. }
+                    if matches!(self, Self::Library(_)) =>
+                {
+                    2
+                }
                 _ => 1,
             },
+            Self::Several(errors) => errors.first().map_or(1, Self::status),
             Self::WrongKey { .. } => 1,
-            Self::Io { .. } => 3,
+            Self::Io { .. } | Self::Output(_) => 3,
             Self::Data { .. } => 4,
             Self::Usage(_) => 2,
         }

@@ -58,6 +58,7 @@ pub fn run_with(
     let mut console = Console::new(out, err, parsed.json, parsed.quiet);
     match commands::run(&parsed, &mut console) {
         Ok(()) => 0,
+        Err(error) if error.is_closed_pipe() => 0,
         Err(error) => fail(&error, parsed.json, err),
     }
 }
@@ -78,7 +79,7 @@ fn fail(error: &CliError, json: bool, err: &mut dyn Write) -> u8 {
         let report = Report { error: Reason { kind: error.kind(), message: error.to_string() } };
         writeln!(err, "{}", serde_json::to_string(&report).unwrap_or_default())
     } else {
-        writeln!(err, "error: {error}")
+        error.each().iter().try_for_each(|one| writeln!(err, "error: {one}"))
     };
     error.status()
 }

@@ -276,3 +276,105 @@ fn names_that_are_no_text_are_told() {
     assert!(told["path"].as_str().expect("a name").ends_with("\u{fffd}.enc"), "{told}");
     assert!(Path::new(&name).exists());
 }
+
+/// What the arguments say is wrong by itself has status 2; what they say of a file that does not fit, 1.
+#[test]
+fn wrong_arguments_have_one_status() {
+    let folder = Folder::new("status");
+    let [client, public] = keygen(&folder, "keys", "n13");
+    let (csv, enc, other) = (folder.path("in.csv"), folder.path("in.enc"), folder.path("other"));
+    fs::write(&csv, "1,-7\n").expect("a file");
+    succeed(&["encrypt", "-k", &public, &csv, "-o", &enc]);
+    let out = folder.path("out");
+    let keygen = ["keygen", "-o", &other];
+    let encrypt = ["encrypt", "-k", &public, &csv, "-o", &out];
+    for (command, more, right) in [
+        (&keygen[..], &["-p", "n99"][..], 2),
+        (&["plan", "n99"], &[], 2),
+        (&keygen, &["--scheme=bgv", "--plain-modulus", "0"], 2),
+        (&keygen, &["--scheme=bgv", "--plain-modulus", "257"], 2),
+        (&keygen, &["--plain-modulus", "257"], 2),
+        (&keygen, &["-p", "n13", "--precision", "200"], 2),
+        (&keygen, &["-p", "n13", "--rotations=5000"], 2),
+        (&keygen, &["-p", "n15", "--bootstrapping", "--bootstrapping-slots", "3"], 2),
+        (&keygen, &["-p", "n15", "--bootstrapping", "--bootstrapping-bound", "-2"], 2),
+        (&["second", "-k", &client, "-o", &other], &["-c", "0"], 2),
+        (&encrypt, &["--bound", "nan"], 2),
+        (&encrypt, &["--bound", "inf"], 2),
+        (&encrypt, &["--precision", "900"], 2),
+        (&encrypt, &["--bound", "5"], 1),
+        (&["decrypt", "-k", &client, &enc, "-o", &out, "--format=csv"], &["--for-sharing=40"], 1),
+    ] {
+        let arguments = [command, more].concat();
+        let (status, _, error) = run(&arguments);
+        assert_eq!(status, right, "{arguments:?}: {error}");
+        assert!(!Path::new(&other).exists() && !Path::new(&out).exists(), "{arguments:?}");
+    }
+}
+
+/// A stream whose reader has gone, or one that fails in another way.
+struct Gone(std::io::ErrorKind);
+
+impl std::io::Write for Gone {
+    fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+        Err(self.0.into())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn who_has_read_enough_is_told_nothing() {
+    use std::ffi::OsString;
+    use std::io::ErrorKind;
+    for more in [&[][..], &["--json"]] {
+        for (kind, right) in [(ErrorKind::BrokenPipe, 0), (ErrorKind::StorageFull, 3)] {
+            let arguments = [&["hippocrene", "presets"], more].concat().into_iter().map(OsString::from);
+            let mut err = Vec::new();
+            let status = hippocrene_cli::run_with(arguments, &mut Gone(kind), &mut err);
+            let err = String::from_utf8(err).expect("text");
+            assert_eq!((status, err.is_empty()), (right, right == 0), "{err}");
+            assert!(right == 0 || err.contains("cannot write standard output"), "{err}");
+        }
+    }
+}
+
+#[test]
+fn files_that_can_be_inspected_are_where_others_cannot() {
+    let folder = Folder::new("inspected");
+    let [client, public] = keygen(&folder, "keys", "n12");
+    let (csv, missing) = (folder.path("in.csv"), folder.path("missing"));
+    fs::write(&csv, "1\n").expect("a file");
+    let (status, out, error) = run(&["inspect", &missing, &client, &csv, &public]);
+    assert!(out.contains(&format!("{client}: ")) && out.contains(&format!("{public}: ")), "{out}");
+    let lines: Vec<&str> = error.lines().collect();
+    assert!(status == 3 && lines.len() == 2, "{status}: {error}");
+    for (line, path) in lines.into_iter().zip([&missing, &csv]) {
+        assert!(line.starts_with(&format!("error: {path}: ")), "{error}");
+    }
+
+    let (status, out, error) = run(&["inspect", &csv, &public, "--json"]);
+    let told: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+    assert_eq!(told["files"].as_array().map(Vec::len), Some(1));
+    let error: serde_json::Value = serde_json::from_str(&error).expect("JSON");
+    assert_eq!((status, &error["error"]["kind"]), (4, &"FormatError".into()));
+    let (status, out, _) = run(&["inspect", &csv]);
+    assert_eq!((status, out.as_str()), (4, ""));
+}
+
+/// No seconds are spent on a profile that cannot be written.
+#[test]
+fn a_profile_that_cannot_be_written_is_not_measured() {
+    let folder = Folder::new("tune-nowhere");
+    let csv = folder.path("in.csv");
+    fs::write(&csv, "1\n").expect("a file");
+    let (status, _, error) = run(&["tune", "--output", &folder.path("in.csv/profile.json")]);
+    assert!(status == 3 && error.contains("cannot make") && error.contains(&csv), "{error}");
+    #[cfg(target_os = "linux")]
+    {
+        let (status, _, error) = run(&["tune", "--output", "/proc/profile.json"]);
+        assert!(status == 3 && error.contains("cannot write /proc/profile.json"), "{error}");
+    }
+}

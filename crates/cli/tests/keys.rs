@@ -195,3 +195,88 @@ fn keys_that_would_be_of_no_use_are_refused() {
         assert!(!Path::new(&other).exists(), "{arguments:?}");
     }
 }
+
+/// The folder of the key that is read takes no second one, whatever it is called.
+#[test]
+fn a_second_key_does_not_take_the_place_of_the_first() {
+    let folder = Folder::new("second-over-first");
+    let keys = folder.path("keys");
+    succeed(&["keygen", "-p", "n13", "--rotations=1", "-o", &keys]);
+    let (key, before) = (folder.path("keys/client.key"), contents(&keys));
+    let mut folders = vec![keys.clone(), folder.path("./keys/../keys")];
+    #[cfg(unix)]
+    {
+        let linked = folder.path("linked");
+        fs::create_dir(&linked).expect("a folder");
+        std::os::unix::fs::symlink(&key, folder.path("linked/transfer.key")).expect("a link");
+        folders.push(linked);
+    }
+    for output in &folders {
+        let (status, _, error) = run(&["second", "--force", "-k", &key, "-c", "40", "-o", output]);
+        assert!(status == 2 && error.contains("client.key, which is read"), "{status}: {error}");
+        assert!(contents(&keys) == before, "keys have changed");
+    }
+    // A key that is called as another file is made neither.
+    let renamed = folder.path("renamed/public.key");
+    fs::create_dir(folder.path("renamed")).expect("a folder");
+    fs::copy(&key, &renamed).expect("a key");
+    let (status, _, error) = run(&["keygen", "--force", "--from", &renamed, "-o", &folder.path("renamed")]);
+    assert!(status == 2 && error.contains("public.key, which is read"), "{status}: {error}");
+    assert!(fs::read(&renamed).expect("a key") == before["client.key"]);
+}
+
+#[test]
+fn files_of_other_keys_are_told() {
+    let folder = Folder::new("strangers");
+    let [keys, second] = ["keys", "second"].map(|name| folder.path(name));
+    succeed(&["keygen", "-p", "n13", "--rotations=1", "-o", &keys]);
+    let key = folder.path("keys/client.key");
+    let told = succeed(&["second", "-k", &key, "-c", "40", "--rotations=1", "-o", &second]);
+    assert!(!told.contains("other keys"), "{told}");
+    // Its own transfer key, and its own secret one.
+    let own = folder.path("second/client.key");
+    let told = succeed(&["keygen", "--from", &own, "--rotations=1", "--force", "-o", &second]);
+    assert!(!told.contains("other keys"), "{told}");
+
+    let before = fs::read(folder.path("second/transfer.key")).expect("a key");
+    let keygen = ["keygen", "-p", "n13", "--rotations=1", "--force", "-o", &second];
+    let told = succeed(&keygen);
+    let words = "transfer.key: left as it is, and of other keys than these";
+    assert!(told.contains(words) && told.matches("other keys").count() == 1, "{told}");
+    assert!(fs::read(folder.path("second/transfer.key")).expect("a key") == before);
+    let told: serde_json::Value =
+        serde_json::from_str(&succeed(&[&keygen[..], &["--json"]].concat())).expect("JSON");
+    let path = told["strangers"][0].as_str().expect("a path");
+    assert_eq!(path, folder.path("second/transfer.key"));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn parts_that_stopped_runs_have_left_are_removed() {
+    let folder = Folder::new("parts");
+    let keys = folder.path("keys");
+    fs::create_dir(&keys).expect("a folder");
+    // No process has the largest of these numbers.
+    let dead = u32::MAX;
+    let kept = [
+        format!(".client.key.{}.0.part", std::process::id()),
+        ".client.key.mine.0.part".to_owned(),
+        format!(".client.key.{dead}.part"),
+        format!(".other.key.{dead}.0.part"),
+    ];
+    let gone = [format!(".client.key.{dead}.0.part"), format!(".evaluation.keys.{dead}.12.part")];
+    for name in kept.iter().chain(&gone) {
+        fs::write(folder.path(&format!("keys/{name}")), "a part").expect("a file");
+    }
+    succeed(&["keygen", "-p", "n12", "--rotations=1", "-o", &keys]);
+    let there = contents(&keys);
+    assert!(kept.iter().all(|name| there.contains_key(name)), "{:?}", there.keys());
+    assert_eq!(there.len(), kept.len() + 3, "{:?}", there.keys());
+
+    fs::write(folder.path("in.csv"), "1\n").expect("a file");
+    let part = folder.path(&format!(".in.enc.{dead}.7.part"));
+    fs::write(&part, "a part").expect("a file");
+    let public = folder.path("keys/public.key");
+    succeed(&["encrypt", "-k", &public, &folder.path("in.csv"), "-o", &folder.path("in.enc")]);
+    assert!(!Path::new(&part).exists());
+}

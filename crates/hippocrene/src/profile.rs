@@ -66,15 +66,31 @@ pub fn installed() -> Result<Option<Profile>, Error> {
 pub fn load(path: &Path) -> Result<Profile, Error> {
     let fail = |source: io::Error| {
         let kind = source.kind();
+        let why = match kind {
+            io::ErrorKind::NotFound => "there is no such file".to_owned(),
+            _ => kind.to_string(),
+        };
         let what = format!(
-            "the tuning profile cannot be read: {kind} (`hippocrene tune` makes a new one, and {VARIABLE} names another)"
+            "the tuning profile cannot be read: {why} (`hippocrene tune` makes a new one, and {VARIABLE} names another)"
         );
         Error::Io { path: path.display().to_string(), source: io::Error::new(kind, what) }
     };
     let mut text = Vec::new();
     File::open(path).and_then(|file| file.take(MOST_BYTES).read_to_end(&mut text)).map_err(fail)?;
-    let malformed = |e: serde_json::Error| FormatError::Profile { path: path.into(), what: e.to_string() };
+    let malformed =
+        |e: serde_json::Error| FormatError::Profile { path: path.into(), what: in_json(&e.to_string()) };
     Ok(serde_json::from_slice(&text).map_err(malformed)?)
+}
+
+/// What serde says is wrong, with a JSON object where it names a type of this library.
+fn in_json(what: &str) -> String {
+    match what.split_once("expected struct ") {
+        Some((before, named)) => {
+            let after = named.trim_start_matches(|c: char| c.is_alphanumeric());
+            format!("{before}expected a JSON object{after}")
+        }
+        None => what.to_owned(),
+    }
 }
 
 /// Writes a profile, in one piece, to `path`, whose folder is made where it does not exist.
@@ -128,7 +144,9 @@ mod tests {
         let good = fs::read_to_string(&path).unwrap();
         let value: serde_json::Value = serde_json::from_str(&good).unwrap();
         type Change = fn(&mut serde_json::Value);
-        let changes: [(Change, &str); 10] = [
+        let changes: [(Change, &str); 12] = [
+            (|v| *v = 1.into(), "invalid type: integer `1`, expected a JSON object at line 1"),
+            (|v| v["memory"] = "fast".into(), "invalid type: string \"fast\", expected a JSON object at"),
             (|v| v["version"] = 2.into(), "version is 2; this library reads version 1"),
             (|v| v["kernel"] = "abacus".into(), "kernel is \"abacus\"; there are portable, avx2"),
             (|v| v["memory"]["cache_bytes"] = 0.into(), "cache_bytes is 0; a finite number above 0"),
@@ -164,7 +182,9 @@ mod tests {
         let missing = load(&place.0.join("none")).unwrap_err();
         assert_eq!(missing.kind(), "FileError");
         let words = missing.to_string();
-        for part in ["none: the tuning profile cannot be read", "`hippocrene tune`", VARIABLE] {
+        for part in
+            ["none: the tuning profile cannot be read: there is no such file", "`hippocrene tune`", VARIABLE]
+        {
             assert!(words.contains(part), "{words}");
         }
     }

@@ -1,6 +1,7 @@
 //! Comma-separated values.
 
 use super::{Array, Column, Element, Header, Table, cut};
+use crate::console::count;
 use serde::Serialize;
 use std::io::{self, Write};
 
@@ -16,12 +17,45 @@ const MOST_NAMES: usize = 40;
 /// a row with values missing, or written in another way, would be lost without a word.
 pub(super) fn parse<T: Element>(bytes: &[u8], table: &Table) -> Result<Array<T>, String> {
     let text = text(bytes)?;
-    parse_text(text, table).map_err(|reason| match (table.delimiter, other_delimiter(text)) {
-        (None, Some((name, say))) => {
-            format!("{reason} (the first line is divided by {name}: say --delimiter {say})")
+    parse_text(text, table).map_err(|reason| reason + &hint(text, table))
+}
+
+/// What may be behind an error.
+fn hint(text: &str, table: &Table) -> String {
+    if let Some(line) = open_quote(text, table.delimiter.unwrap_or(b',')) {
+        return format!(" (a quote opens in line {line} and is not closed)");
+    }
+    match table.delimiter {
+        Some(_) => String::new(),
+        None => other_delimiter(text).unwrap_or_default(),
+    }
+}
+
+/// The line of a quote that opens a cell and is never closed.
+fn open_quote(text: &str, delimiter: u8) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let (mut at, mut starts) = (0, true);
+    while at < bytes.len() {
+        let opened = at;
+        at += 1;
+        if !(starts && bytes[opened] == b'"') {
+            starts = [delimiter, b'\r', b'\n'].contains(&bytes[opened]);
+            continue;
         }
-        _ => reason,
-    })
+        starts = false;
+        loop {
+            let Some(next) = bytes[at..].iter().position(|byte| *byte == b'"') else {
+                return Some(line_at(bytes, opened));
+            };
+            at += next + 1;
+            // Two of them stand for one.
+            if bytes.get(at) != Some(&b'"') {
+                break;
+            }
+            at += 1;
+        }
+    }
+    None
 }
 
 /// The text without the mark that says it is some.
@@ -36,12 +70,29 @@ fn text(bytes: &[u8]) -> Result<&str, String> {
     })
 }
 
-/// What else seems to divide the columns: its name, and how it is said.
-fn other_delimiter(text: &str) -> Option<(&'static str, &'static str)> {
-    let first = text.lines().find(|line| !line.is_empty()).filter(|line| !line.contains(','))?;
-    [(';', "semicolons", "';'"), ('\t', "tabs", "'\\t'")]
-        .into_iter()
-        .find_map(|(delimiter, name, say)| first.contains(delimiter).then_some((name, say)))
+/// What else seems to divide the columns, and what to say then.
+fn other_delimiter(text: &str) -> Option<String> {
+    let first = text.lines().find(|line| !line.is_empty())?;
+    [(';', "semicolons", "';'"), ('\t', "tabs", "'\\t'")].into_iter().find_map(|(delimiter, name, say)| {
+        let decimal_commas = first.split(delimiter).any(has_decimal_comma);
+        match (first.contains(delimiter), first.contains(','), decimal_commas) {
+            (true, false, _) => Some(format!(" (the first line is divided by {name}: say --delimiter {say})")),
+            (true, true, true) => Some(format!(
+                " (the first line seems to be divided by {name}, with decimal commas: say --delimiter {say}, and write decimal points)"
+            )),
+            _ => None,
+        }
+    })
+}
+
+/// Whether a cell would be a number if its comma were a point.
+fn has_decimal_comma(cell: &str) -> bool {
+    cell.matches(',').count() == 1 && cell.trim().replace(',', ".").parse::<f64>().is_ok()
+}
+
+/// What to say of a cell that is no number.
+fn comma_hint(cell: &str) -> &'static str {
+    if has_decimal_comma(cell) { "; numbers are written with a decimal point, not a comma" } else { "" }
 }
 
 /// The line, from 1, of what stands at `offset`.
@@ -72,25 +123,28 @@ fn parse_text<T: Element>(text: &str, table: &Table) -> Result<Array<T>, String>
             break;
         }
         let blank = bytes[end..].iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
-        let line = line_at(bytes, end + blank);
+        // Only errors need it: it counts from the beginning.
+        let line = || line_at(bytes, end + blank);
         let is_first = columns.is_none();
         if is_first {
-            columns = Some((record.len(), table.places(&record, line)?));
+            columns = Some((record.len(), table.places(&record, line())?));
         }
-        let Some((count, places)) = &columns else { continue };
-        if record.len() != *count {
-            return Err(format!("line {line} has {} columns, the first line has {count}", record.len()));
+        let Some((width, places)) = &columns else { continue };
+        if record.len() != *width {
+            let have = count(record.len(), "column");
+            return Err(format!("line {} has {have}, the first line has {width}", line()));
         }
-        if blank > 0 && *count == 1 {
+        if blank > 0 && *width == 1 {
             return Err(format!("line {} is blank, where a number is needed", line_at(bytes, end)));
         }
         let cells = || places.iter().map(|place| (*place, &record[*place]));
-        if is_first && table.is_header::<T>(cells().map(|(_, cell)| cell), line)? {
+        if is_first && table.is_header::<T>(cells().map(|(_, cell)| cell), line())? {
             continue;
         }
         for (place, cell) in cells() {
             let value = T::of_text(cell).ok_or_else(|| {
-                format!("line {line}, column {}: {:?} is not {}", place + 1, cut(cell), T::WHAT)
+                let (line, place, comma) = (line(), place + 1, comma_hint(cell));
+                format!("line {line}, column {place}: {:?} is not {}{comma}", cut(cell), T::WHAT)
             });
             values.push(value?);
         }
@@ -147,18 +201,20 @@ impl Table {
         }
         let is_number = |cell: &&str| cell.parse::<f64>().is_ok() || T::of_text(cell).is_some();
         let (numbers, others): (Vec<_>, Vec<_>) = cells.partition(is_number);
-        if !numbers.is_empty() && !others.is_empty() {
+        if let (Some(other), false) = (others.first(), numbers.is_empty()) {
             return Err(format!(
-                "line {line} has {} numbers and {} other cells: say whether it holds names (--header yes or no)",
-                numbers.len(),
-                others.len()
+                "line {line} has {} and {}, such as {:?}: say whether it holds names (--header yes or no){}",
+                count(numbers.len(), "number"),
+                count(others.len(), "other cell"),
+                cut(other),
+                comma_hint(other)
             ));
         }
         match others.first() {
             Some(first) if !others.iter().any(|cell| is_name(cell)) => Err(format!(
                 "line {line} starts with {:?}, which is no number and looks like no name: say whether it holds names (--header yes or no){}",
                 cut(first),
-                if first.contains('\n') { "; or is a quote not closed?" } else { "" }
+                comma_hint(first)
             )),
             first => Ok(first.is_some()),
         }
@@ -230,7 +286,7 @@ mod tests {
             "line 2, column 2: \"1e999\" is not a finite number"
         );
         assert_eq!(error("1,2\n3,\n", &Table::default()), "line 2, column 2: \"\" is not a finite number");
-        assert_eq!(error("1,2\n3\n", &Table::default()), "line 2 has 1 columns, the first line has 2");
+        assert_eq!(error("1,2\n3\n", &Table::default()), "line 2 has 1 column, the first line has 2");
         assert_eq!(error("", &Table::default()), "it holds no numbers");
         assert_eq!(error("a,b\n", &Table::default()), "it holds no numbers");
     }
@@ -353,6 +409,85 @@ mod tests {
         assert_eq!(written(&Array { shape: vec![2], values: vec![1.5, -0.25] }), "1.5\n-0.25\n");
         assert_eq!(written(&Array { shape: vec![], values: vec![1e-300] }), "1e-300\n");
         assert_eq!(written(&Array { shape: vec![0, 3], values: vec![] }), "");
+    }
+
+    /// To count the lines before each of them would take minutes.
+    #[test]
+    fn long_files_are_read_in_time_that_grows_with_their_length() {
+        let lines = 300_000;
+        let text = "1.5,-2\n".repeat(lines);
+        let array = parse(text.as_bytes(), &Table::default()).expect("numbers");
+        assert_eq!(array.shape, [lines, 2]);
+        let wrong = parse((text + "1,x\n").as_bytes(), &Table::default()).unwrap_err();
+        assert_eq!(wrong, "line 300001, column 2: \"x\" is not a finite number");
+    }
+
+    #[test]
+    fn errors_name_the_line_in_the_file() {
+        let error = |text: &str| parse(text.as_bytes(), &Table::default()).unwrap_err();
+        let x = "\"x\" is not a finite number";
+        for (text, line) in [
+            ("a,b\r\n1,2\r\n3,x\r\n", 3),
+            ("a,b\r1,2\r3,x\r", 3),
+            ("\n\na,b\n\n1,2\n\n\n3,x", 8),
+            ("\r\na,b\r\n\r\n1,2\r\n3,x", 5),
+            ("\"first\nname\",b\n1,2\n3,x", 4),
+            ("\"first\r\nname\",\"b\n\nb\"\r\n\r\n1,2\r\n3,x", 7),
+        ] {
+            assert_eq!(error(text), format!("line {line}, column 2: {x}"), "{text:?}");
+        }
+        assert_eq!(error("a,b\r\n\r\n1,2\r\n3\r\n"), "line 4 has 1 column, the first line has 2");
+        assert_eq!(error("1,2\n\n3,4,5\n"), "line 3 has 3 columns, the first line has 2");
+    }
+
+    #[test]
+    fn a_quote_that_is_not_closed_is_told() {
+        let by_semicolons = Table { delimiter: Some(b';'), ..Table::default() };
+        for (text, table, line, words) in [
+            ("\"a,b\n1,2\n", &Table::default(), 1, "it holds no numbers"),
+            ("1,\"2\n3,4", &Table::default(), 1, "has 1 number and 1 other cell, such as \"2\\n3,4\""),
+            ("\"1,2\n4,5\n", &Table::default(), 1, "looks like no name"),
+            ("\"a\nb\",c\n1,2\n3,\"4\n5,6\n", &Table::default(), 4, "line 4, column 2"),
+            ("a;b\n1;\"\"\"2\n", &by_semicolons, 2, "line 2, column 2"),
+        ] {
+            let error = parse(text.as_bytes(), table).unwrap_err();
+            assert!(error.contains(words), "{text:?}: {error}");
+            let told = format!(" (a quote opens in line {line} and is not closed)");
+            assert!(error.ends_with(&told), "{text:?}: {error}");
+        }
+        for text in ["\"a \"\"b\"\"\",c\n1,x\n", "a,5\" \n1,x\n", "\"a\"\"\",c\n1,x\n"] {
+            let error = parse(text.as_bytes(), &with(Header::Yes)).unwrap_err();
+            assert!(error.ends_with("is not a finite number"), "{text:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn decimal_commas_are_told() {
+        let by_semicolons = |header| Table { delimiter: Some(b';'), header, ..Table::default() };
+        let error = |text: &str, table: &Table| parse(text.as_bytes(), table).unwrap_err();
+        for (text, name) in [("1,5;2,5\n", "semicolons"), ("1;2,5\n", "semicolons"), ("1,5\t-2,5\n", "tabs")]
+        {
+            let told = error(text, &Table::default());
+            assert!(
+                told.contains(&format!("divided by {name}, with decimal commas: say --delimiter")),
+                "{told}"
+            );
+        }
+        let point = "; numbers are written with a decimal point, not a comma";
+        let told = error("1,5;2,5\n", &by_semicolons(Header::No));
+        assert_eq!(told, format!("line 1, column 1: \"1,5\" is not a finite number{point}"));
+        for (text, words) in [
+            ("a;b\n1,5;2\n", "line 2, column 1: \"1,5\" is not"),
+            ("1,5;2\n", "1 number and 1 other cell, such as \"1,5\": say"),
+            ("1,5;2,5\n", "line 1 starts with \"1,5\""),
+        ] {
+            let told = error(text, &by_semicolons(Header::Auto));
+            assert!(told.contains(words) && told.ends_with(point), "{told}");
+        }
+        for text in ["a,b;c\n1,x\n", "1,2,3;x\n"] {
+            let told = error(text, &Table::default());
+            assert!(!told.contains("decimal"), "{told}");
+        }
     }
 
     proptest! {

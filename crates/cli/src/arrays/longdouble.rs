@@ -52,7 +52,8 @@ pub(super) fn check(data: &[u8]) -> Result<(), String> {
         let normal = mantissa >> 63 == 1 && (exponent == 0x7fff || EXPONENTS.contains(&(exponent - BIAS)));
         if !normal && (exponent, mantissa) != (0, 0) {
             return other(format!(
-                "number {index} of the file is no long double of x86 in the range of doubles, and those of other machines cannot be read"
+                "number {} of the file is no long double of x86 in the range of doubles, and those of other machines cannot be read",
+                index + 1
             ));
         }
         numbers += usize::from(normal);

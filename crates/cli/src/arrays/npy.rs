@@ -165,7 +165,8 @@ fn ordered<N: Copy + Debug, T>(
         numbers = from_fortran_order(&numbers, &header.shape);
     }
     let values = numbers.into_iter().enumerate().map(|(index, number)| {
-        read(number).map_err(|what| format!("number {index} in row-major order, {number:?}, is not {what}"))
+        read(number)
+            .map_err(|what| format!("number {} in row-major order, {number:?}, is not {what}", index + 1))
     });
     Ok(Array { values: values.collect::<Result<_, _>>()?, shape: header.shape })
 }
@@ -428,18 +429,18 @@ mod tests {
         assert!(error(&file(1, absurd, &[0; 8])).contains("does not fit into any file"));
         let nan = "{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }";
         let data = [1f64.to_le_bytes(), f64::NAN.to_le_bytes()].concat();
-        assert_eq!(error(&file(1, nan, &data)), "number 1 in row-major order, NaN, is not a finite number");
+        assert_eq!(error(&file(1, nan, &data)), "number 2 in row-major order, NaN, is not a finite number");
         let complex = "{'descr': '<c16', 'fortran_order': False, 'shape': (1,), }";
         assert_eq!(
             error(&file(1, complex, &data)),
-            "number 0 in row-major order, [1.0, NaN], is not a finite number"
+            "number 1 in row-major order, [1.0, NaN], is not a finite number"
         );
         assert!(error(&file(1, complex, &data[..8])).contains("16-byte numbers does not fit the 8 bytes"));
         let long = "{'descr': '>f16', 'fortran_order': False, 'shape': (1,), }";
         assert!(error(&file(1, long, &[0; 16])).contains("numpy type \">f16\" cannot be read"));
         let long = "{'descr': '<f16', 'fortran_order': False, 'shape': (1,), }";
         assert!(error(&file(1, long, &[255; 16])).contains("not a finite number"));
-        assert!(error(&file(1, long, &[1; 16])).contains("number 0 of the file is no long double of x86"));
+        assert!(error(&file(1, long, &[1; 16])).contains("number 1 of the file is no long double of x86"));
         assert_eq!(
             error(&[MAGIC, &[2, 0], &[255; 4], b"{"].concat()),
             "the header has 4294967295 bytes, 1 are left"

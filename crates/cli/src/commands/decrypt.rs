@@ -117,7 +117,7 @@ impl Job<'_> {
         };
         let values = console.step("decrypt", || {
             Ok(match hidden {
-                Some(bits) => client.decrypt_for_sharing(&encrypted, bits)?,
+                Some(bits) => client.decrypt_for_sharing(&encrypted, bits).map_err(self.fail())?,
                 None => client.decrypt(&encrypted)?,
             })
         })?;

@@ -92,6 +92,9 @@ pub(super) fn run(encrypt: &Encrypt, threads: usize, console: &mut Console<'_>) 
         let what = "--columns, --delimiter and --header are for comma-separated values: this is .npy";
         return Err(CliError::Usage(what.to_owned()));
     }
+    if let Some(bound) = encrypt.bound.filter(|bound| !(bound.is_finite() && *bound >= 0.0)) {
+        return Err(CliError::Usage(format!("--bound: {bound} is not a finite number from 0")));
+    }
     check_output(&encrypt.output, &[&encrypt.key, &encrypt.input])?;
     let key = console.step("load the key", || Key::load(&encrypt.key, threads))?;
     let (header, delimiter, columns) = (encrypt.header, encrypt.delimiter, encrypt.columns.clone());
@@ -114,7 +117,10 @@ pub(super) fn run(encrypt: &Encrypt, threads: usize, console: &mut Console<'_>) 
         let array = console.step("encrypt", || key.encrypt_integers(&integers, modulus).map_err(fail))?;
         (array.to_bytes(), integers.shape, Kind::IntegerArray, array.key())
     } else {
-        let precision = encrypt.precision.unwrap_or(key.session().settings().precision());
+        let settings = key.session().settings();
+        let precision = encrypt.precision.unwrap_or(settings.precision());
+        // Before the numbers are read: they are not what is wrong.
+        settings.scale_of(precision)?;
         let numbers = Numbers::read(input, format, &table, precision)?;
         let how = Encryption { bound: encrypt.bound, precision: encrypt.precision };
         let array = console.step("encrypt", || key.encrypt(&numbers, &how).map_err(fail))?;

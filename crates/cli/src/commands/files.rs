@@ -2,7 +2,7 @@
 
 use crate::console::size;
 use crate::error::CliError;
-use hippocrene::wire::Staged;
+use hippocrene::wire::{self, Staged};
 use serde::Serialize;
 use std::fmt::{self, Display};
 use std::fs::{self, File};
@@ -22,6 +22,43 @@ impl Display for Written {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Written { holds, path, bytes } = self;
         write!(f, "{}: {holds}, {}", path.display(), size(*bytes))
+    }
+}
+
+/// The names of files of keys.
+const NAMES: [&str; 4] = ["client.key", "public.key", "evaluation.keys", "transfer.key"];
+
+/// A file of other keys, which is left as it is.
+#[derive(Debug, Serialize)]
+pub(super) struct Stranger(#[serde(serialize_with = "crate::json::path")] PathBuf);
+
+impl Display for Stranger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: left as it is, and of other keys than these", self.0.display())
+    }
+}
+
+/// Removes what runs that were stopped have left of a file beside it: `.NAME.PROCESS.NUMBER.part`, where the system tells that the process has ended.
+pub(super) fn remove_partial(path: &Path) {
+    // Links lead to where the file is written.
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let processes = Path::new("/proc");
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return };
+    let here = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let Ok(entries) = fs::read_dir(here) else { return };
+    if !processes.join("self").exists() {
+        return;
+    }
+    let start = format!(".{}.", name.to_string_lossy());
+    for entry in entries.flatten() {
+        let there = entry.file_name();
+        let numbers = there.to_str().and_then(|there| there.strip_prefix(&start)?.strip_suffix(".part"));
+        let Some((process, number)) = numbers.and_then(|numbers| numbers.split_once('.')) else { continue };
+        let written_so = process.parse::<u32>().is_ok() && number.parse::<u64>().is_ok();
+        if written_so && !processes.join(process).exists() {
+            // What cannot be removed is in no one's way.
+            let _ = fs::remove_file(entry.path());
+        }
     }
 }
 
@@ -50,7 +87,21 @@ impl<'a> Folder<'a> {
         let missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
         let folder = Folder { path, force, made: path.ancestors().take_while(missing).collect() };
         fs::create_dir_all(path).map_err(|source| CliError::io("make", path, source))?;
+        names.iter().for_each(|name| remove_partial(&path.join(name)));
         Ok(folder)
+    }
+
+    /// Files of keys in the folder that are neither of these names nor of this key: what is made here leaves them as they are.
+    pub(super) fn strangers(&self, names: &[&str], key: &str) -> Vec<Stranger> {
+        let is_stranger = |path: &PathBuf| {
+            let told = wire::read(path, &[]).and_then(|bytes| wire::inspect(&bytes));
+            told.is_ok_and(|told| {
+                let leads_to = told.transfer.map(|second| second.key);
+                told.key.as_deref() != Some(key) && leads_to.as_deref() != Some(key)
+            })
+        };
+        let others = NAMES.into_iter().filter(|name| !names.contains(name)).map(|name| self.path(name));
+        others.filter(|path| path.is_file() && is_stranger(path)).map(Stranger).collect()
     }
 
     /// The path of one of the files.

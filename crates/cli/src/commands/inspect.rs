@@ -1,13 +1,14 @@
 //! `hippocrene inspect`.
 
 use crate::args::Inspect;
-use crate::console::{Console, size};
+use crate::console::{Console, count, size};
 use crate::error::CliError;
 use crate::streams;
 use hippocrene::wire::{
     self, ArrayInspection, BitsInspection, BootstrappingInspection, ElementsInspection, Inspection,
     KeysInspection, SettingsInspection, TreesInspection,
 };
+use hippocrene::{Family, Preset};
 use serde::Serialize;
 use std::fmt::{self, Display};
 use std::path::Path;
@@ -72,7 +73,10 @@ impl Display for One<'_> {
             let limit = security_limit
                 .map_or_else(|| "INSECURE".to_owned(), |limit| format!("128-bit security to {limit}"));
             write!(f, "\n  modulus     log2 PQ = {log2_pq:.0} ({limit})")?;
-            if self.is.array.is_none() && integers.is_none() {
+            let is_of_bits = preset
+                .and_then(|name| Preset::by_name(name).ok())
+                .is_some_and(|preset| preset.family == Family::Bits);
+            if self.is.array.is_none() && integers.is_none() && !is_of_bits {
                 write!(f, "\n  precision   {precision:.1} bits after the binary point")?;
             }
             if let Some(integers) = integers {
@@ -138,7 +142,7 @@ fn write_array(f: &mut fmt::Formatter<'_>, array: &ArrayInspection) -> fmt::Resu
         ElementsInspection::Integers { plain_modulus, .. } => format!("integers modulo {plain_modulus}"),
         ElementsInspection::Bits { .. } => "bits".to_owned(),
     };
-    write!(f, "\n  shape       {:?}, {what}, in {} ciphertexts", array.shape, array.ciphertexts)?;
+    write!(f, "\n  shape       {:?}, {what}, in {}", array.shape, count(array.ciphertexts, "ciphertext"))?;
     if !array.packed {
         write!(f, "\n  strides     {:?}, which are not those of a fresh array", array.strides)?;
     }
@@ -163,7 +167,19 @@ fn write_array(f: &mut fmt::Formatter<'_>, array: &ArrayInspection) -> fmt::Resu
 }
 
 pub(super) fn run(inspect: &Inspect, console: &mut Console<'_>) -> Result<(), CliError> {
-    let files = inspect.files.iter().map(|path| One::of(path)).collect::<Result<Vec<_>, _>>()?;
-    let inspected = Inspected { files };
-    console.result(&inspected, &inspected)
+    let (mut files, mut errors) = (Vec::new(), Vec::new());
+    for path in &inspect.files {
+        match One::of(path) {
+            Ok(one) => files.push(one),
+            Err(error) => errors.push(error),
+        }
+    }
+    if !files.is_empty() {
+        let inspected = Inspected { files };
+        console.result(&inspected, &inspected)?;
+    }
+    if errors.len() > 1 {
+        return Err(CliError::Several(errors));
+    }
+    errors.pop().map_or(Ok(()), Err)
 }

@@ -1,9 +1,9 @@
 //! `hippocrene keygen`.
 
 use super::bootstrapping::Bootstrap;
-use super::check_rotations;
-use super::files::{Folder, Written};
+use super::files::{Folder, Stranger, Written};
 use super::look_ups::LookedUp;
+use super::{check_apart, check_rotations};
 use crate::args::{Bootstrapped, Keygen, Rotations, Scheme};
 use crate::console::Console;
 use crate::error::CliError;
@@ -20,6 +20,8 @@ struct Made {
     preset: Option<&'static str>,
     key: String,
     files: Vec<Written>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    strangers: Vec<Stranger>,
     #[serde(skip_serializing_if = "Option::is_none")]
     bootstrapping: Option<BootstrappingDescription>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -30,6 +32,7 @@ impl Display for Made {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "key {} ({})", self.key, self.preset.unwrap_or("no preset"))?;
         self.files.iter().try_for_each(|file| write!(f, "\n{file}"))?;
+        self.strangers.iter().try_for_each(|file| write!(f, "\n{file}"))?;
         if let Some(described) = &self.bootstrapping {
             write!(f, "\n{}", Bootstrap(described))?;
         }
@@ -111,6 +114,9 @@ pub(super) fn run(keygen: &Keygen, threads: usize, console: &mut Console<'_>) ->
     const NAMES: [&str; 3] = ["client.key", "public.key", "evaluation.keys"];
     let preset = Preset::by_name(&keygen.preset)?;
     let names = if keygen.from.is_some() { &NAMES[1..] } else { &NAMES };
+    for name in names {
+        check_apart(&keygen.output.join(name), keygen.from.as_deref().as_slice())?;
+    }
     let folder = Folder::new(&keygen.output, names, keygen.force)?;
     let (client, preset) = match &keygen.from {
         Some(path) => {
@@ -141,6 +147,7 @@ pub(super) fn run(keygen: &Keygen, threads: usize, console: &mut Console<'_>) ->
     let key = client.fingerprint().to_string();
     // As the keys have them: with the capacity that was chosen where none was said.
     let looked_up = keys.look_ups().map(|own| own.request().describe(client.session())).transpose()?;
-    let made = Made { preset, key, files, bootstrapping: described, look_ups: looked_up };
+    let strangers = folder.strangers(names, &key);
+    let made = Made { preset, key, files, strangers, bootstrapping: described, look_ups: looked_up };
     console.result(&made, &made)
 }

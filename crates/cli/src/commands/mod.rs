@@ -41,6 +41,13 @@ fn check_output(output: &Path, inputs: &[&Path]) -> Result<(), CliError> {
         return Ok(());
     }
     hippocrene::wire::check_replaceable(output)?;
+    check_apart(output, inputs)?;
+    files::remove_partial(output);
+    Ok(())
+}
+
+/// Checks that a file that is written is none of those that are read.
+fn check_apart(output: &Path, inputs: &[&Path]) -> Result<(), CliError> {
     let Ok(target) = fs::canonicalize(output) else { return Ok(()) };
     let is_target =
         |input: &&&Path| fs::canonicalize(input).is_ok_and(|input| input == target && input.is_file());

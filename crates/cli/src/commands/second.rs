@@ -1,7 +1,7 @@
 //! `hippocrene second`.
 
-use super::check_rotations;
-use super::files::{Folder, Written};
+use super::files::{Folder, Stranger, Written};
+use super::{check_apart, check_rotations};
 use crate::args::{Rotations, Second};
 use crate::console::Console;
 use crate::error::CliError;
@@ -15,17 +15,23 @@ struct Made {
     first: String,
     key: String,
     files: Vec<Written>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    strangers: Vec<Stranger>,
 }
 
 impl Display for Made {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "key {}, the second of {}", self.key, self.first)?;
-        self.files.iter().try_for_each(|file| write!(f, "\n{file}"))
+        self.files.iter().try_for_each(|file| write!(f, "\n{file}"))?;
+        self.strangers.iter().try_for_each(|file| write!(f, "\n{file}"))
     }
 }
 
 pub(super) fn run(second: &Second, threads: usize, console: &mut Console<'_>) -> Result<(), CliError> {
     const NAMES: [&str; 3] = ["client.key", "evaluation.keys", "transfer.key"];
+    for name in NAMES {
+        check_apart(&second.output.join(name), &[&second.key])?;
+    }
     let load = || ClientKey::load(&second.key, threads).map_err(CliError::of(&second.key));
     let first = console.step("load the secret key", load)?;
     let client = console.step("make the second secret key", || Ok(first.second(second.capacity)?))?;
@@ -46,6 +52,7 @@ pub(super) fn run(second: &Second, threads: usize, console: &mut Console<'_>) ->
         ])
     })?;
     let (first, key) = (first.fingerprint().to_string(), client.fingerprint().to_string());
-    let made = Made { first, key, files };
+    let strangers = folder.strangers(&NAMES, &key);
+    let made = Made { first, key, files, strangers };
     console.result(&made, &made)
 }

@@ -6,7 +6,8 @@ use crate::error::CliError;
 use hippocrene::profile::{self, Profile};
 use serde::Serialize;
 use std::fmt::{self, Display};
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 /// What was measured, and where it was written.
 #[derive(Debug, Serialize)]
@@ -33,12 +34,30 @@ impl Display for Tuned {
     }
 }
 
+/// Checks that a profile can be written to this path, before some seconds are taken to make one.
+fn check_room(path: &Path) -> Result<(), CliError> {
+    const MOST_BYTES: usize = 1 << 14;
+    if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
+        return Ok(());
+    }
+    let folder = path.parent().unwrap_or(Path::new(""));
+    if !folder.as_os_str().is_empty() {
+        fs::create_dir_all(folder).map_err(|source| CliError::io("make", folder, source))?;
+    }
+    let trial = folder.join(format!(".hippocrene-tune.{}", std::process::id()));
+    let written = fs::write(&trial, vec![0; MOST_BYTES]);
+    // It is there only where it could be made.
+    let _ = fs::remove_file(&trial);
+    written.map_err(|source| CliError::io("write", path, source))
+}
+
 pub(super) fn run(tune: &Tune, console: &mut Console<'_>) -> Result<(), CliError> {
     let standard = profile::path();
     let path = tune.output.clone().or_else(|| standard.clone()).ok_or_else(|| {
         CliError::Usage("there is no folder for settings, as there is no home: say --output".to_owned())
     })?;
     super::check_output(&path, &[])?;
+    check_room(&path)?;
     let measured = console.counted("measure this machine", |progress| Ok(profile::measure(progress)?))?;
     profile::save(&path, &measured)?;
     let tuned = Tuned { in_use: standard.as_ref() == Some(&path), path, profile: measured };
