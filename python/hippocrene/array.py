@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hippocrene import _native
-from hippocrene.bits import Gates
+from hippocrene.bits import Gates, plain_bits
 from hippocrene.divisors import divisors, inverses
 from hippocrene.entries import TableEntries
 from hippocrene.errors import DIFFERENCE, ArgumentError, ShapeError, named
@@ -107,15 +107,14 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
             raise ShapeError(f"{operation}: an encrypted array of shape {common} would have no elements")
         return common
 
-    def _plain(self, values: npt.ArrayLike, operation: str, *, rounded: bool = False) -> Values | npt.NDArray[np.int64]:
+    def _plain(self, values: npt.ArrayLike, operation: str, *, rounded: bool = False) -> Values | npt.NDArray[Any]:
         """Return plain values as this array computes with them: numbers, or integers modulo its modulus.
 
         Numbers for matrices are doubles, to which integers are `rounded`.
         """
-        modulus = self.plain_modulus
-        if modulus is None:
-            return numbers(values, operation, rounded=rounded)
-        return integers(values, operation, modulus)
+        if self.plain_modulus is not None:
+            return integers(values, operation, self.plain_modulus)
+        return numbers(values, operation, rounded=rounded) if self.bit_error is None else plain_bits(values, operation)
 
     def _times_matrix(
         self, values: npt.ArrayLike, multiply: _Multiply, *, from_left: bool | None = None
@@ -193,7 +192,7 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
             return NotImplemented
         if self.plain_modulus is not None:
             raise TypeError(
-                f"encrypted integers are not divided: multiply by the inverse, pow(x, -1, {self.plain_modulus})"
+                f"encrypted integers are not divided: multiply by pow(divisor, -1, {self.plain_modulus}), the inverse"
             )
         divisor = divisors(other)
         with named("div", "mul"):
@@ -346,7 +345,7 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
 
     @property
     def T(self) -> EncryptedArray:  # noqa: N802
-        """The array with its axes in reverse order; nothing is computed, but for bits what `transpose` does."""
+        """The array with its axes in reverse order; nothing is computed."""
         if self.bit_error is not None or self._picked is not None:
             return self.transpose()
         server = self._bound_server("transpose")
@@ -358,7 +357,7 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
         axis: SupportsIndex | Sequence[SupportsIndex] | None = None,
     ) -> EncryptedArray:
         """Move every value `shift` places on, in row-major order or along axes, as `numpy.roll` does."""
-        server = self._bound_server("roll")
+        server = self._any_server("roll")
         with shape_errors("roll"):
             pairs = np.broadcast(cast("Any", shift), 0 if axis is None else cast("Any", axis))
         if pairs.ndim > 1:
@@ -371,9 +370,10 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
         moved = {index: by for index, by in places.items() if by}
         if not moved:
             return self.copy()
-        if len(moved) > 1:
+        if len(moved) > 1 or self.bit_error is not None:
             with shape_errors("roll"):
-                return self._gather(np.roll(places_of(self), tuple(moved.values()), tuple(moved)))
+                along = None if axis is None else tuple(moved)
+                return self._gather(np.roll(places_of(self), tuple(moved.values()), along))
         ((index, by),) = moved.items()
         return server._wrap(server._raw.roll(self._raw, by, None if axis is None else index))
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, SupportsIndex, cast
 
 import numpy as np
 
 from hippocrene.encrypted import Encrypted, part_of_arrays
-from hippocrene.errors import ShapeError, named
+from hippocrene.errors import named
+from hippocrene.moves import places_of
 from hippocrene.values import is_plain, to_array
 
 if TYPE_CHECKING:
@@ -26,8 +27,23 @@ def booleans(values: object, operation: str) -> npt.NDArray[np.bool_] | None:
     return np.asarray(array, dtype=np.bool_, order="C") if objects or array.dtype.kind == "b" else None
 
 
+def plain_bits(values: object, operation: str) -> npt.NDArray[np.bool_]:
+    """Return `values` as an array of booleans."""
+    plain = booleans(values, operation)
+    if plain is None:
+        raise TypeError(f"{operation} of encrypted bits takes booleans, not {type(values).__name__}")
+    return plain
+
+
 # What gates are of conditions that are numbers.
-_OF_NUMBERS = {"&": "a * b", "|": "a + b - a * b", "^": "a + b - 2 * a * b", "~": "1 - a"}
+_OF_NUMBERS = {
+    "&": "a * b",
+    "|": "a + b - a * b",
+    "^": "a + b - 2 * a * b",
+    "~": "1 - a",
+    "all": "a.prod()",
+    "any": "1 - (1 - a).prod()",
+}
 
 
 @part_of_arrays
@@ -35,6 +51,12 @@ class Gates:
     """What arrays of encrypted bits compute: each gate is a bootstrap, and there is no limit of depth."""
 
     __slots__ = ()
+
+    def _as_wide(self, shape: tuple[int, ...], operation: str) -> EncryptedArray:
+        """Return the bits, repeated such that the array broadcasts with one of that shape."""
+        array = cast("EncryptedArray", self)
+        common = array._common_shape(shape, operation)
+        return array if common == array.shape else array._gather(np.broadcast_to(places_of(array), common))
 
     def _bits(self, operation: str) -> EncryptedArray:
         array = cast("EncryptedArray", self)
@@ -50,8 +72,14 @@ class Gates:
         array = self._bits(operation)
         if isinstance(other, Encrypted):
             server = array._any_server(operation, other)
-            with named(operation, gate, "bootstrap bits"):
-                return server._wrap(server._raw.gates([gate], [array._raw, other._raw])[0])
+            if other.bit_error is None:
+                raise TypeError(f"{operation} takes encrypted bits or booleans, not encrypted {other._holds}")
+            with named(operation, gate, "bootstrap bits", "move elements"):
+                both = [
+                    array._as_wide(other.shape, operation)._raw,
+                    cast("Gates", other)._as_wide(array.shape, operation)._raw,
+                ]
+                return server._wrap(server._raw.gates([gate], both)[0])
         plain = booleans(other, operation)
         if plain is None and is_plain(other):
             have = to_array(cast("npt.ArrayLike", other), operation).dtype
@@ -62,11 +90,9 @@ class Gates:
         if plain is None:
             return cast("EncryptedArray", NotImplemented)
         server = array._any_server(operation)
-        try:
+        with named(operation, gate, "bootstrap bits", "move elements"):
+            array = array._as_wide(plain.shape, operation)
             plain = np.array(np.broadcast_to(plain, array.shape), order="C")
-        except ValueError:
-            raise ShapeError(f"{operation}: booleans of shape {plain.shape} for bits of shape {array.shape}") from None
-        with named(operation, gate, "bootstrap bits"):
             return server._wrap(server._raw.gate_plain(gate, array._raw, plain))
 
     def _method(self, gate: str, other: object) -> EncryptedArray:
@@ -99,6 +125,32 @@ class Gates:
         server = array._any_server("~")
         with named("~", "not"):
             return server._wrap(server._raw.complement(array._raw))
+
+    def all(
+        self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None, *, keepdims: bool = False
+    ) -> EncryptedArray:
+        """Return whether all bits along one axis, several or all of them are 1: a gate for every halving."""
+        return self._halved("all", "and", axis, keepdims=keepdims)
+
+    def any(
+        self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None, *, keepdims: bool = False
+    ) -> EncryptedArray:
+        """Return whether any bit along one axis, several or all of them is 1: a gate for every halving."""
+        return self._halved("any", "or", axis, keepdims=keepdims)
+
+    def _halved(self, operation: str, gate: str, axis: Any, *, keepdims: bool) -> EncryptedArray:
+        """Compute a gate of the first and the last half, which may overlap, again and again."""
+        array = self._bits(operation)
+        axes = array._axes(axis, operation)
+        shape = tuple(1 if k in axes else length for k, length in enumerate(array.shape))
+        with named(operation, gate, "move elements", "bootstrap bits"):
+            for k in axes:
+                while (length := array.shape[k]) > 1:
+                    first = tuple(slice(None) if k != other else slice(-(-length // 2)) for other in range(array.ndim))
+                    last = tuple(slice(None) if k != other else slice(length // 2, None) for other in range(array.ndim))
+                    array = array[first]._gate(gate, array[last], operation)
+            rest = shape if keepdims else tuple(n for k, n in enumerate(shape) if k not in axes)
+            return array.reshape(rest)
 
     def nand(self, other: EncryptedArray | npt.ArrayLike) -> EncryptedArray:
         """Return ``~(x & y)``."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from hippocrene import linear_functions, polynomials
-from hippocrene.bits import booleans
+from hippocrene.bits import plain_bits
 from hippocrene.encrypted import Encrypted
 from hippocrene.errors import ArgumentError, ShapeError, named
 from hippocrene.exact import fractions
@@ -61,6 +61,7 @@ JOINS = (np.column_stack, np.concatenate, np.dstack, np.hstack, np.stack, np.vst
 # Methods, and what they are called.
 METHODS: dict[Any, str] = {
     np.repeat: "repeat",
+    **{f: f.__name__ for f in (np.all, np.any)},
     **{f: f.__name__ for f in (np.copy, np.cumsum, np.mean, np.prod, np.roll, np.std, np.sum, np.trace, np.var)},
     **{f: f.__name__ for f in (np.argmax, np.argmin, np.median, np.percentile, np.quantile)},
     **dict.fromkeys((np.amax, np.max), "max"),
@@ -279,7 +280,8 @@ def _pad(array: Any, pad_width: Any, mode: Any = "constant", **keywords: Any) ->
         raise TypeError(
             f"numpy.pad of encrypted arrays is with constants, edge, even reflect, symmetric or wrap, not {mode}"
         )
-    plain = _mixed(array._plain(keywords.pop("constant_values", 0), "pad"))
+    nothing = 0 if array.bit_error is None else False
+    plain = _mixed(array._plain(keywords.pop("constant_values", nothing), "pad"))
     places = np.pad(places_of(array), pad_width, constant_values=-1)
     zeros = np.zeros(array.shape, dtype=plain.dtype)
     return array._placed(places, [array], np.pad(zeros, pad_width, constant_values=plain, **keywords))
@@ -294,7 +296,7 @@ def _where(condition: Any, *both: Any) -> Any:
         raise refusal("where")
     arrays = [x for x in (condition, *both) if _secret(x)]
     if any(array.bit_error is not None for array in arrays):
-        mask, x, y = (one if _secret(one) else _plain_bits(one) for one in (condition, *both))
+        mask, x, y = (one if _secret(one) else plain_bits(one, "numpy.where") for one in (condition, *both))
         return y ^ (mask & (x ^ y))
     x, y = (one if _secret(one) else arrays[0]._plain(one, "where") for one in both)
     mask = condition if _secret(condition) else to_array(condition, "where").astype(bool)
@@ -313,13 +315,6 @@ def _where(condition: Any, *both: Any) -> Any:
             for x, part in ((x, mask), (y, ~mask))
         ]
         return parts[0] + parts[1]
-
-
-def _plain_bits(values: Any) -> Any:
-    plain = booleans(values, "where")
-    if plain is None:
-        raise TypeError(f"numpy.where of encrypted bits takes booleans, not {type(values).__name__}")
-    return plain
 
 
 # Functions of one encrypted array
@@ -352,7 +347,8 @@ def _ptp(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
 
 
 def _triangle(function: Callable[..., Any], m: Any, k: int = 0) -> Any:
-    return m * function(np.ones(m.shape[-2:] if m.ndim > 1 else m.shape * 2, dtype=np.int64), k)
+    mask = function(np.ones(m.shape[-2:] if m.ndim > 1 else m.shape * 2, dtype=np.bool_), k)
+    return m * mask.astype(np.int64) if m.bit_error is None else m & mask
 
 
 def _difference(condition: Any, x: Any, y: Any) -> Any:
@@ -379,8 +375,9 @@ def _cov(m: Any, y: Any = None, *, rowvar: bool = True, bias: bool = False, ddof
         if m.ndim < 2 or m.shape[0 if rowvar else 1] == 1:
             return m._squared_deviations(None, ddof)
         deviations = m._centred(1 if rowvar else 0, ddof)
-    rows, columns = (deviations, deviations.T) if rowvar else (deviations.T, deviations)
-    return rows @ (columns.conj() if m._held.is_complex else columns)
+    finer = deviations._finer(m.shape[1 if rowvar else 0])
+    rows, columns = (finer, finer.T) if rowvar else (finer.T, finer)
+    return (rows @ (columns.conj() if m._held.is_complex else columns)).with_precision(deviations.precision)
 
 
 def _broadcast_to(array: Any, shape: Any) -> Any:

@@ -18,6 +18,8 @@ def integers(values: npt.ArrayLike, operation: str, modulus: int) -> npt.NDArray
         # An empty list is of no type; numpy takes it for one of floats.
         array = array.astype(np.int64)
     if not (array.dtype.kind in "biu" or _all_whole(array)):
+        if array.dtype.kind == "f" and not isinstance(values, np.ndarray) and np.isnan(array).any():
+            raise TypeError(f"{operation} takes integers here, and a value is missing (NaN)")
         raise TypeError(
             f"{operation} takes integers here, not values of type {array.dtype}: "
             f"these keys compute exactly on integers modulo {modulus}"

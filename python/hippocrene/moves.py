@@ -117,11 +117,10 @@ class Moves(Encrypted):
 
     def _mover(self, arrays: Sequence[Moves]) -> Server:
         """Return the server that moves elements of these arrays."""
-        if len(arrays) > 1 and any(array.bit_error is not None for array in arrays):
-            raise TypeError(
-                "encrypted bits of several arrays are not joined: encrypt them in the shape and order that they are "
-                "wanted in"
-            )
+        if len({array.bit_error is None for array in arrays}) > 1:
+            raise TypeError("encrypted bits and encrypted numbers are not joined")
+        if len({array.plain_modulus for array in arrays}) > 1:
+            raise TypeError("encrypted integers are not joined with encrypted numbers, or of another plain modulus")
         servers = [array._server for array in arrays if array._server is not None]
         return servers[0] if servers else self._any_server("moving elements")
 
@@ -178,9 +177,8 @@ class Moves(Encrypted):
         Slices with steps that are powers of two, rows and columns take no multiplication, nearly always; other picks
         take one, as a product with plain numbers does.
 
-        Of encrypted bits, single elements, slices with steps that are powers of two, rows and columns can be picked, by
-        a rotation, whose key has to be asked for: ``client.evaluation_keys(rotations=[3])`` for ``x[3]`` and ``x[3:9]``
-        of an array of one axis.
+        Of encrypted bits, other picks are a bootstrap, and all of them take keys of rotations, which have to be asked
+        for: ``client.evaluation_keys(rotations=[3])`` for ``x[3]`` and ``x[3:9]`` of an array of one axis.
         """
         few = places_at(self.shape, key)
         if few is not None:
@@ -213,6 +211,15 @@ class Moves(Encrypted):
         """Return the elements in row-major order along one axis; see `reshape`."""
         return self._reordered("flatten", -1, order)
 
+    def packed(self) -> EncryptedArray:
+        """Return the array with its elements side by side, as in a fresh one: in as few ciphertexts as there can be.
+
+        Sums and products along axes leave elements where they were computed, far apart: what is sent may be a hundred
+        times as long as what is packed first. It takes a multiplication where elements are not side by side already.
+        """
+        server = self._mover((self,))
+        return server._wrap(server._raw.packed(self._raw))
+
     def transpose(self, *axes: SupportsIndex | Sequence[SupportsIndex] | None) -> EncryptedArray:
         """Put the axes in another order, or in reverse order if none is said."""
         return self._moved("transpose", lambda places: places.transpose(*cast("Any", axes)))
@@ -232,10 +239,16 @@ class Moves(Encrypted):
         """Take axes of length 1 away."""
         return self._moved("squeeze", lambda places: places.squeeze(axis))
 
-    def take(self, indices: npt.ArrayLike, axis: SupportsIndex | None = None, out: None = None) -> EncryptedArray:
+    def take(
+        self,
+        indices: npt.ArrayLike,
+        axis: SupportsIndex | None = None,
+        out: None = None,
+        mode: Literal["raise", "wrap", "clip"] = "raise",
+    ) -> EncryptedArray:
         """Pick elements, or along one axis, by their places, as `numpy.take` does."""
         unset("take", None, out)
-        return self._moved("take", lambda places: places.take(cast("Any", indices), axis))
+        return self._moved("take", lambda places: places.take(cast("Any", indices), axis, mode=mode))
 
     def repeat(self, repeats: npt.ArrayLike, axis: SupportsIndex | None = None) -> EncryptedArray:
         """Repeat every element, as `numpy.repeat` does."""
@@ -255,7 +268,8 @@ class Moves(Encrypted):
     ) -> EncryptedArray:
         """Return the elements at these places of the arrays, and plain values where places are -1."""
         holes = places < 0
-        if holes.any() and arrays[0].bit_error is not None:
-            raise TypeError("encrypted bits are not joined with plain ones: encrypt them together")
         moved = self._gather(places, arrays)
+        if moved.bit_error is not None:
+            ones = np.where(holes, values, False).astype(np.bool_)
+            return moved ^ ones if ones.any() else moved
         return moved + np.where(holes, values, 0) if np.any(values[holes] != 0) else moved

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from hippocrene import _native
 from hippocrene.encrypted import Encrypted, part_of_arrays
-from hippocrene.errors import ArgumentError, MissingKeyError, ShapeError, named
+from hippocrene.errors import ArgumentError, MissingKeyError, ParameterError, ShapeError, named
 from hippocrene.exact import fractions, is_exact_kind
 from hippocrene.scalars import double, integer
 from hippocrene.ufuncs import unset
@@ -149,8 +149,17 @@ class Reductions(Encrypted):
         if (variance := self._variance_of_windows(axis, ddof, keepdims=keepdims)) is not None:
             return variance
         deviations = self._centred(axis, ddof)
-        squares = deviations * (deviations.conj() if self._held.is_complex else deviations)
-        return squares.sum(axis, keepdims=keepdims)
+        finer = deviations._finer(math.prod(self.shape[index] for index in self._axes(axis, "var")))
+        squares = finer * (finer.conj() if self._held.is_complex else finer)
+        return squares.sum(axis, keepdims=keepdims).with_precision(deviations.precision)
+
+    def _finer(self, count: int) -> EncryptedArray:
+        """Return the array such that so many roundings of products with it, added up, are about as large as one was."""
+        array = cast("EncryptedArray", self)
+        try:
+            return array.with_precision(array.precision + 0.5 * math.log2(count))
+        except ParameterError:
+            return array
 
     def _variance_of_windows(
         self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None, ddof: float, *, keepdims: bool

@@ -180,13 +180,13 @@ HINTS = {
 }
 # The same of encrypted bits, where it is something else.
 BIT_HINTS = {
-    "all": "of bits in several arrays it is x & y & z, and of parts of one, whose rotations take keys, x[0] & x[1]",
-    "any": "of bits in several arrays it is x | y | z, and of parts of one, whose rotations take keys, x[0] | x[1]",
     "count_nonzero": "bits are counted when they are decrypted, or by gates: x ^ y ^ z and "
     "server.gates(['majority'], x, y, z) are the digits of a sum of three",
 }
 # The same of encrypted integers.
 INTEGER_HINTS = {
+    **dict.fromkeys(("fmod", "mod", "remainder"), "x.apply(lambda v: v % m)"),
+    **dict.fromkeys(("divmod", "floor_divide"), "x.apply(lambda v: v // m)"),
     "allclose": "== compares encrypted integers",
     "count_nonzero": "(x != 0).sum() is the count",
     "digitize": "integers modulo a number have no order: their places are found when they are decrypted",

@@ -1,8 +1,8 @@
 //! What computes.
 
 use hippocrene::{
-    Array, Basis, Bits, Comparison, Error, Function, IntegerPolynomial, Numbers, Polynomial, Residues,
-    Tables, Tangents,
+    Array, Basis, Bits, Comparison, Error, Form, Function, IntegerPolynomial, Layout, Numbers, Polynomial,
+    Residues, Tables, Tangents,
 };
 use numpy::{PyReadonlyArray1, PyReadonlyArrayDyn};
 use pyo3::{exceptions::PyValueError, prelude::*};
@@ -152,6 +152,8 @@ impl Server {
             let gates = names.iter().map(|name| gate(name)).collect::<Result<Vec<_>, _>>()?;
             let read = arrays.iter().map(|a| a.read::<Bits>(session)).collect::<Result<Vec<_>, _>>()?;
             let inputs: Vec<_> = read.iter().map(|a| &**a).collect();
+            let alike = self.0.standing_alike(&inputs)?;
+            let inputs: Vec<_> = alike.iter().collect();
             let out = match gates[..] {
                 [gate] => vec![self.0.bits()?.gate(gate, &inputs)?],
                 _ => self.0.bits()?.gates(&gates, &inputs)?,
@@ -326,6 +328,16 @@ impl Server {
 
     fn transpose(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<EncryptedArray> {
         compute!(self, py, array, |server, array| server.transpose(array))
+    }
+
+    /// The array with its elements where those of fresh arrays stand.
+    fn packed(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<EncryptedArray> {
+        if array.is_bits() {
+            return self.compute::<Bits>(py, array, |server, array| server.packed_bits(array));
+        }
+        compute!(self, py, array, |server, array| {
+            server.relayout(array, Layout::packed(array.shape(), F::slots(server.session()))?)
+        })
     }
 
     /// The elements of these arrays at these places, counted one array after the other.

@@ -1,7 +1,7 @@
 //! What is computed from many arrays, or from those of another key, by form.
 
-use hippocrene::{Array, Bits, Form};
-use pyo3::{exceptions::PyValueError, prelude::*};
+use hippocrene::{Array, BitArray, Bits, Form};
+use pyo3::prelude::*;
 
 use crate::array::{EncryptedArray, Held};
 use crate::errors::detached;
@@ -47,13 +47,10 @@ impl Server {
         detached(py, || {
             let read = arrays.iter().map(|a| a.read::<F>(session)).collect::<Result<Vec<_>, _>>()?;
             let arrays: Vec<&Array<F>> = read.iter().map(|array| &**array).collect();
-            // What is negative is a zero.
-            let sources: Vec<Option<usize>> = sources.iter().map(|s| usize::try_from(*s).ok()).collect();
-            Ok(F::hold(self.0.gather_padded(&arrays, shape, &sources)?, session))
+            Ok(F::hold(self.0.gather_padded(&arrays, shape, &places(sources))?, session))
         })
     }
 
-    /// Bits of the one array that there may be.
     pub(crate) fn gather_bits(
         &self,
         py: Python<'_>,
@@ -61,14 +58,16 @@ impl Server {
         shape: &[usize],
         sources: &[i64],
     ) -> PyResult<EncryptedArray> {
-        let [array] = arrays else {
-            return Err(PyValueError::new_err("bits of several arrays are not joined"));
-        };
-        self.compute::<Bits>(py, array, |server, array| server.bits()?.gather(array, shape, &places(sources)))
+        let session = self.0.session();
+        detached(py, || {
+            let read = arrays.iter().map(|a| a.read::<Bits>(session)).collect::<Result<Vec<_>, _>>()?;
+            let arrays: Vec<&BitArray> = read.iter().map(|array| &**array).collect();
+            Ok(Bits::hold(self.0.gather_bits(&arrays, shape, &places(sources))?, session))
+        })
     }
 }
 
-/// Places as the library counts them: what is negative is beyond all elements.
-fn places(sources: &[i64]) -> Vec<usize> {
-    sources.iter().map(|s| usize::try_from(*s).unwrap_or(usize::MAX)).collect()
+/// Places as the library counts them: what is negative is a zero.
+fn places(sources: &[i64]) -> Vec<Option<usize>> {
+    sources.iter().map(|s| usize::try_from(*s).ok()).collect()
 }

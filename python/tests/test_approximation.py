@@ -119,3 +119,20 @@ def test_functions_that_return_no_numbers_are_told_so(value):
         approximate(lambda _: value, domain=(0, 1), degree=3)
     with pytest.raises(TypeError, match="what the function returned is a number, not"):
         hippocrene.simulate(lambda x: x.apply(lambda _: value), [0.5], preset="n15", tables=True)
+
+
+def test_values_off_the_interval_are_found():
+    """Where they are known, which is in a simulation, and of complex arrays, for which no bound holds."""
+    root = approximate(np.sqrt, domain=(1, 4), error=0.1)
+    for value in (0.0, -4.0):
+        with pytest.raises(
+            hippocrene.ArgumentError, match=rf"a value of {value:g} does not lie in the interval \[1, 4\]"
+        ):
+            hippocrene.simulate(lambda x: x.polynomial(root), np.array([1.0, value]), preset="n13", bound=4)
+    told = hippocrene.simulate(lambda x: x.polynomial(root), np.array([1.0, 4.0]), preset="n13", bound=4)
+    np.testing.assert_allclose(told.result, [1, 2], atol=0.1)
+    client = hippocrene.Client.generate("n13")
+    z = hippocrene.Server(client.evaluation_keys(conjugation=True)).load(client.encrypt([1.5, 2 + 1j], bound=4))
+    with pytest.raises(hippocrene.ArgumentError, match="for real numbers in its interval, and the array is complex"):
+        z.polynomial(root)
+    np.testing.assert_allclose(client.decrypt(z.real.polynomial(root)), np.sqrt([1.5, 2]), atol=0.1)

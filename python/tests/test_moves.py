@@ -326,3 +326,16 @@ def test_what_numpy_says_of_types_names_what_was_called(secret):
                 compute()
     with pytest.raises(OverflowError, match=r"^numpy\.flip: "):
         np.flip(x, 10**400)
+
+
+@pytest.mark.parametrize("scheme", [{}, {"scheme": "bgv", "plain_modulus": 65537}])
+def test_what_stands_far_apart_is_packed(scheme):
+    client = hippocrene.Client.generate("n13", **scheme)
+    server = hippocrene.Server(client.evaluation_keys())
+    x = server.load(client.encrypt(np.arange(300 * 64).reshape(300, 64) % 7))
+    sums = (x * x).sum(axis=1)
+    packed = sums.packed()
+    np.testing.assert_allclose(client.decrypt(packed), client.decrypt(sums), atol=1e-2)
+    assert 3 * len(packed.to_bytes()) < len(sums.to_bytes())
+    np.testing.assert_allclose(client.decrypt(packed.packed()), client.decrypt(packed), atol=1e-9)
+    np.testing.assert_array_equal(np.rint(client.decrypt(x.take([3, 99], axis=1, mode="clip")))[0], [3, 63 % 7])

@@ -227,3 +227,19 @@ def test_powers_of_values_beyond_one():
         assert result.precision == x.precision
     # Where nothing is gained it is as it was.
     assert (x.polynomial([1, 2, 3]) - (3 * x * x + 2 * x + 1)).precision_bits > 20
+
+
+@pytest.mark.parametrize("count", [5, 64, 1024])
+def test_what_is_repeated_along_an_axis_is_as_precise(client, server, count):
+    """Copies add up what roundings leave in the slots between elements, as many as there are copies."""
+    values = np.random.default_rng(7).uniform(-1, 1, (4, count))
+    x = server.load(client.encrypt(values, precision=16))
+    for centred, expected in (
+        (x - x.mean(axis=1, keepdims=True), values - values.mean(axis=1, keepdims=True)),
+        (x * x[:, :1], values * values[:, :1]),
+        (x.var(axis=1), values.var(axis=1)),
+        (np.cov(x), np.cov(values)),
+    ):
+        error = client.decrypt(centred) - expected
+        assert math.sqrt(np.mean(error**2)) < 2.0**-14.5
+        assert centred.precision == 16

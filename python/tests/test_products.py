@@ -301,3 +301,17 @@ def test_several_axes_of_encrypted_arrays_stay_where_they_are():
     for product in both:
         np.testing.assert_allclose(product, np.tensordot(x, x, ([1, 2], [1, 2])), atol=1e-6)
     assert taken[0] == taken[1] < 100
+
+
+@pytest.mark.parametrize(("shape", "columns"), [((4, 1024), 10), ((784,), 5), ((2, 3, 512), 7)])
+def test_few_columns_of_long_rows_are_sums_of_groups(shape, columns):
+    """Some rotations, and not a product with each of all the diagonals."""
+    rng = np.random.default_rng(2)
+    x, w = rng.uniform(-1, 1, shape), rng.normal(size=(shape[-1], columns)) / 64
+    simulated = hippocrene.simulate(lambda x: x @ w, x, preset="n13", precision=16)
+    assert len(simulated.rotations) < 40
+    client = hippocrene.Client.generate("n13", precision=16)
+    y = hippocrene.Server(client.evaluation_keys(for_=simulated)).load(client.encrypt(x)) @ w
+    error = client.decrypt(y) - x @ w
+    assert np.sqrt(np.mean(error**2)) < 2.0**-15
+    assert (y.precision_bits, y.capacity_bits) == (simulated.precision_bits, simulated.capacity_bits)

@@ -130,6 +130,26 @@ impl Widened {
     }
 }
 
+/// Arrays as slices of them.
+impl<'a, T, const N: usize> From<&'a [T; N]> for Values<'a>
+where
+    Values<'a>: From<&'a [T]>,
+{
+    fn from(values: &'a [T; N]) -> Self {
+        values.as_slice().into()
+    }
+}
+
+/// Vectors as slices of them.
+impl<'a, T> From<&'a Vec<T>> for Values<'a>
+where
+    Values<'a>: From<&'a [T]>,
+{
+    fn from(values: &'a Vec<T>) -> Self {
+        values.as_slice().into()
+    }
+}
+
 impl<'a> From<&'a [f64]> for Values<'a> {
     fn from(values: &'a [f64]) -> Self {
         Values::Real(values)

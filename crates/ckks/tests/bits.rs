@@ -371,7 +371,7 @@ fn what_could_go_wrong_is_refused() {
     refused(BitLiteral { bit_scale: 2, ..good() }, "2 bits");
     refused(BitLiteral { scale_bits: 70.0, ..good() }, "are used up");
     refused(BitLiteral { output_bits: Some(400.0), ..good() }, "no 400.0 are left");
-    refused(BitLiteral { base_bits: 16.0, ..good() }, "has a unit is needed");
+    refused(BitLiteral { base_bits: 16.0, ..good() }, "one with a unit is needed");
     let s = setup(Arc::clone(&context), BitLiteral { output_bits: Some(100.0), ..good() });
     let log2 = |m| context.parameters().log2(m);
     assert!(log2(s.plan().raised()) < log2(context.parameters().top()));

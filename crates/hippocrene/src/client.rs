@@ -235,7 +235,7 @@ impl ClientKey {
     /// The key by which a server brings arrays of this client to the secret and the parameter set of `second`.
     ///
     /// # Errors
-    /// [`Error::Parameters`] when `second` is not of a second parameter set of this client's, or is this client; [`Error::Security`] when `second` is
+    /// [`Error::Parameters`] when the moduli of `second` are none of this client's (those of [`ClientKey::second`] are, and so are those of any other client of the same set), or it is this client; [`Error::Security`] when `second` is
     /// secure and this client's set is not.
     pub fn transfer_key(&self, second: &ClientKey) -> Result<TransferKey, Error> {
         let (wide, narrow) = (self.session.context().rlwe(), second.session.context().rlwe());

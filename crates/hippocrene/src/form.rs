@@ -328,6 +328,32 @@ pub struct Extent {
     pub norm: f64,
     /// The most diagonals whose products are added up.
     pub diagonals: usize,
+    /// A bound of the sums of squares along rows.
+    pub energy: f64,
+    /// What is done to the results.
+    pub after: After,
+}
+
+/// What is done to the results of a linear map, in each slot of which there is its rounding.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum After {
+    /// Nothing that is known.
+    Nothing,
+    /// Elements are added to so many slots that are zero, as copies are.
+    Copies(usize),
+    /// So many slots are added up.
+    Sums(usize),
+}
+
+impl Extent {
+    /// How many roundings are added up in the end, and by how much the variance of an argument's error counts there.
+    pub(crate) fn added(&self) -> (usize, f64) {
+        match self.after {
+            After::Nothing => (1, self.energy),
+            After::Copies(count) => (count, self.energy),
+            After::Sums(count) => (count, self.energy * count as f64),
+        }
+    }
 }
 
 /// A ciphertext that was computed, or why it could not be.

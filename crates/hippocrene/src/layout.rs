@@ -15,6 +15,8 @@ pub struct Layout {
 
 /// The most elements an array may have.
 const MAX_ELEMENTS: usize = 1 << 32;
+/// A stride of elements that an array is too large for.
+const FAR: usize = 1 << (usize::BITS - 1);
 /// The most axes an array may have.
 pub(crate) const MAX_AXES: usize = 64;
 
@@ -26,8 +28,8 @@ impl Layout {
     pub fn packed(shape: &[usize], slots: usize) -> Result<Self, Error> {
         let mut strides = vec![1usize; shape.len()];
         for a in (1..shape.len()).rev() {
-            strides[a - 1] =
-                strides[a].saturating_mul(shape[a].checked_next_power_of_two().unwrap_or(usize::MAX));
+            let padded = shape[a].checked_next_power_of_two();
+            strides[a - 1] = padded.and_then(|padded| strides[a].checked_mul(padded)).unwrap_or(FAR);
         }
         Self::new(shape.to_vec(), strides, slots)
     }
@@ -164,7 +166,12 @@ impl Layout {
     }
 
     /// The position of an element.
+    ///
+    /// # Panics
+    /// When there is no such element: `index` is to have a number for each axis, below the length of that.
     pub fn position(&self, index: &[usize]) -> usize {
+        let fits = index.len() == self.shape.len() && index.iter().zip(&self.shape).all(|(i, n)| i < n);
+        assert!(fits, "there is no element {index:?} in shape {:?}", self.shape);
         index.iter().zip(&self.strides).map(|(i, s)| i * s).sum()
     }
 
@@ -199,7 +206,11 @@ impl Layout {
     }
 
     /// The slots of each ciphertext for the elements `values` in row-major order; slots that hold no element are `T::default()`.
+    ///
+    /// # Panics
+    /// When there are not as many values as elements.
     pub fn scatter<T: Clone + Default>(&self, values: &[T]) -> Vec<Vec<T>> {
+        assert_eq!(values.len(), self.size(), "values of the elements of shape {:?}", self.shape);
         let mut out = vec![vec![T::default(); self.slots]; self.ciphertexts()];
         for (position, value) in self.positions().zip(values) {
             out[position / self.slots][position % self.slots].clone_from(value);

@@ -78,3 +78,8 @@ pub use {
     hippocrene_bgv as bgv, hippocrene_ckks as ckks, hippocrene_pegasus as pegasus, hippocrene_ring as ring,
     hippocrene_rlwe as rlwe,
 };
+
+/// The programs of the page on Rust, run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/rust.md")]
+struct Page;

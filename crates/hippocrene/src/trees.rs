@@ -181,7 +181,7 @@ impl TreeClient {
         self.secrets.fingerprint()
     }
 
-    /// The keys of the server: 101 MB for `lut11`, and twice as much with each step up.
+    /// The keys of the server: 76 MB for `lut11`, and twice as much with each step up.
     ///
     /// # Errors
     /// [`Error::System`] when the operating system has no entropy.

@@ -232,22 +232,31 @@ fn what_does_not_belong_together_is_refused() {
     assert!(matches!(s.server.not(&theirs), Err(Error::KeyMismatch(_))));
 }
 
-/// Bits of a line picked from the first one on, from the middle, from the imaginary parts, and from the second ciphertext, and gates of what was picked; masks are refused.
+/// A server with the keys of bits and of all rotations.
+fn moving(packing: BitPacking, clean: bool) -> (ClientKey, Arc<BitPlan>, Server) {
+    let (client, (_, literal)) = (client(1), insecure_bits(packing, clean, None));
+    let plan = client.bit_plan(literal.clone()).unwrap();
+    let request = KeyRequest { bits: Some(literal), ..KeyRequest::only(1..32) };
+    let server = Server::new(client.evaluation_keys(&request).unwrap()).unwrap();
+    (client, plan, server)
+}
+
+fn all(sources: impl IntoIterator<Item = usize>) -> Vec<Option<usize>> {
+    sources.into_iter().map(Some).collect()
+}
+
+/// Bits of a line picked from the first one on, from the middle, from the imaginary parts, and from the second ciphertext, and gates of what was picked: without a bootstrap.
 #[test]
 fn bits_that_move_alike_are_picked() {
     for packing in [BitPacking::Real, BitPacking::Complex] {
-        let (client, (_, literal)) = (client(1), insecure_bits(packing, true, None));
-        let plan = client.bit_plan(literal.clone()).unwrap();
-        let request = KeyRequest { bits: Some(literal), ..KeyRequest::only(1..32) };
-        let server = Server::new(client.evaluation_keys(&request).unwrap()).unwrap();
-        let server = server.bits().unwrap();
+        let (client, plan, server) = moving(packing, true);
         let capacity = plan.capacity();
         let plain = bits(capacity + capacity / 2, 7);
         let a = client.encrypt_bits(&plan, &plain, &[plain.len()]).unwrap();
         let pick = |first: usize, count: usize, step: usize| {
             let sources: Vec<usize> = (0..count).map(|i| first + i * step).collect();
             let expected: Vec<bool> = sources.iter().map(|i| plain[*i]).collect();
-            (server.gather(&a, &[count], &sources), expected)
+            (server.gather_bits(&[&a], &[count], &all(sources)), expected)
         };
         let (last, middle) = (capacity - 1, capacity / 2);
         let alike = [
@@ -260,6 +269,7 @@ fn bits_that_move_alike_are_picked() {
             (capacity, 9, 1),
             (capacity + 2, 3, 1),
         ];
+        let gates = server.bits().unwrap();
         for (first, count, step) in alike {
             let (picked, expected) = pick(first, count, step);
             let picked = picked.unwrap();
@@ -270,33 +280,116 @@ fn bits_that_move_alike_are_picked() {
                 "{first}, {count}, {step}, {packing:?}"
             );
             assert_eq!(
-                client.decrypt_bits(&server.not(&picked).unwrap()).unwrap(),
+                client.decrypt_bits(&gates.not(&picked).unwrap()).unwrap(),
                 expected.iter().map(|bit| !bit).collect::<Vec<_>>()
             );
         }
+        assert_eq!(gates.bootstraps(), 0);
         // Gates go on with what was picked, and what is beside it does no harm, again and again.
         let ((x, p), (y, q)) = (pick(middle, 7, 1), pick(2, 7, 1));
         let (x, y) = (x.unwrap(), y.unwrap());
         let (mut gate, mut expected) =
-            (server.and(&x, &y).unwrap(), p.iter().zip(&q).map(|(p, q)| p & q).collect::<Vec<_>>());
+            (gates.and(&x, &y).unwrap(), p.iter().zip(&q).map(|(p, q)| p & q).collect::<Vec<_>>());
         for _ in 0..3 {
-            gate = server.xor(&gate, &x).unwrap();
+            gate = gates.xor(&gate, &x).unwrap();
             expected = expected.iter().zip(&p).map(|(e, p)| e ^ p).collect();
-            gate = server.or(&gate, &y).unwrap();
+            gate = gates.or(&gate, &y).unwrap();
             expected = expected.iter().zip(&q).map(|(e, q)| e | q).collect();
         }
         assert_eq!(client.decrypt_bits(&gate).unwrap(), expected);
-        // What is partly in real and partly in imaginary parts stays partly there only from a part of its own on.
+        // What is partly in real and partly in imaginary parts stays partly there only from a part of its own on: else there is a bootstrap.
+        let before = gates.bootstraps();
         let (across, expected) = pick(middle - 2, 4, 1);
-        match packing {
-            BitPacking::Real => assert_eq!(client.decrypt_bits(&across.unwrap()).unwrap(), expected),
-            BitPacking::Complex => assert!(across.unwrap_err().to_string().contains("do not move alike")),
-        }
-        for wrong in [server.gather(&a, &[2], &[1, 0]), server.gather(&a, &[3], &[0, 1, 5])] {
-            assert!(wrong.unwrap_err().to_string().contains("do not move alike"));
-        }
-        assert!(server.gather(&a, &[1], &[plain.len()]).unwrap_err().to_string().contains("a place beyond"));
-        let error = server.and(&pick(0, 4, 2).0.unwrap(), &pick(0, 4, 1).0.unwrap()).unwrap_err().to_string();
+        assert_eq!(client.decrypt_bits(&across.unwrap()).unwrap(), expected);
+        assert_eq!(gates.bootstraps() - before, u64::from(packing == BitPacking::Complex));
+        let error = gates.and(&pick(0, 4, 2).0.unwrap(), &pick(0, 4, 1).0.unwrap()).unwrap_err().to_string();
         assert!(error.starts_with("and: ") && error.contains("stand differently"), "{error}");
     }
+}
+
+/// Bits left out, repeated, joined and padded in any way, gates of them, and moves of what gates made.
+#[test]
+fn bits_are_brought_anywhere() {
+    for (packing, clean, seed) in [
+        (BitPacking::Real, true, 1),
+        (BitPacking::Real, false, 2),
+        (BitPacking::Complex, true, 3),
+        (BitPacking::Complex, false, 4),
+    ] {
+        let (client, plan, server) = moving(packing, clean);
+        let gates = server.bits().unwrap();
+        let capacity = plan.capacity();
+        let encrypt = |plain: &[bool], shape: &[usize]| client.encrypt_bits(&plan, plain, shape).unwrap();
+        let check = |a: &BitArray, expected: &[bool]| {
+            assert_eq!(client.decrypt_bits(a).unwrap(), expected, "{packing:?} {clean} {:?}", a.shape());
+            assert!(a.error() < 0.25, "{}", a.error());
+        };
+        let lengths = [capacity + capacity / 2, 5 * 3, capacity];
+        let plain: Vec<Vec<bool>> = lengths.iter().zip(seed..).map(|(n, k)| bits(*n, k)).collect();
+        let arrays = [
+            encrypt(&plain[0], &[lengths[0]]),
+            encrypt(&plain[1], &[5, 3]),
+            encrypt(&plain[2], &[lengths[2]]),
+        ];
+        let line = plain.concat();
+        let mut state = seed;
+        let mut below = |n: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % n
+        };
+        for shape in [vec![7], vec![3, 5], vec![2 * capacity + 3], vec![4, capacity / 2]] {
+            let size = shape.iter().product();
+            let sources: Vec<Option<usize>> =
+                (0..size).map(|_| (below(8) > 0).then(|| below(line.len()))).collect();
+            let moved = server.gather_bits(&arrays.each_ref(), &shape, &sources).unwrap();
+            assert_eq!(moved.shape(), shape);
+            let expected: Vec<bool> = sources.iter().map(|s| s.is_some_and(|s| line[s])).collect();
+            check(&moved, &expected);
+            // What is moved goes with what is fresh, and what gates make is moved again.
+            let other = bits(size, seed + 9);
+            let gate = gates.nand(&moved, &encrypt(&other, &shape)).unwrap();
+            let nand: Vec<bool> = expected.iter().zip(&other).map(|(x, y)| !(x & y)).collect();
+            check(&gate, &nand);
+            let reversed = server.gather_bits(&[&gate], &[size], &all((0..size).rev())).unwrap();
+            check(&reversed, &nand.iter().copied().rev().collect::<Vec<_>>());
+            let padded: Vec<Option<usize>> = [None].into_iter().chain((0..size).map(Some)).collect();
+            let padded = server.gather_bits(&[&reversed], &[size + 1], &padded).unwrap();
+            check(&padded, &[vec![false], nand.into_iter().rev().collect()].concat());
+        }
+        // A bootstrap of each ciphertext that bits come from.
+        let before = gates.bootstraps();
+        server.gather_bits(&[&arrays[0], &arrays[1]], &[2], &all([lengths[0] + 1, 0])).unwrap();
+        server.gather_bits(&[&arrays[0]], &[3], &all([2, 1, 0])).unwrap();
+        assert_eq!(gates.bootstraps() - before, 3);
+        // Rows and columns stand differently, and are moved to stand alike.
+        let (row, column) = (
+            server.gather_bits(&[&arrays[1]], &[3], &all([3, 4, 5])).unwrap(),
+            server.gather_bits(&[&arrays[1]], &[3], &all([1, 4, 7])).unwrap(),
+        );
+        assert!(gates.and(&row, &column).is_err());
+        let alike = server.standing_alike(&[&row, &column]).unwrap();
+        let and = gates.and(&alike[0], &alike[1]).unwrap();
+        check(&and, &[3, 4, 5].map(|i| plain[1][i] & plain[1][[1, 4, 7][i - 3]]));
+    }
+}
+
+#[test]
+fn moves_of_bits_that_make_no_sense_are_refused() {
+    let (client, plan, server) = moving(BitPacking::Real, true);
+    let a = client.encrypt_bits(&plan, &[true, false], &[2]).unwrap();
+    let gather = |arrays: &[&BitArray], shape: &[usize], sources: &[Option<usize>]| {
+        server.gather_bits(arrays, shape, sources).unwrap_err().to_string()
+    };
+    assert!(gather(&[&a], &[1], &all([2])).contains("a place beyond the 2 bits"));
+    assert!(gather(&[&a, &a], &[1], &all([4])).contains("place 4 of 4 bits in 2 arrays"));
+    assert!(gather(&[], &[1], &all([0])).contains("place 0 of 0 bits in 0 arrays"));
+    assert!(gather(&[&a], &[1], &[None]).contains("zeros"));
+    for sources in [all([0]), all([1, 0])] {
+        let error = server.gather_bits(&[&a], &[3], &sources).unwrap_err();
+        assert!(matches!(error, Error::Shape { .. }), "{error}");
+    }
+    let numbers = Server::new(client.evaluation_keys(&KeyRequest::default()).unwrap()).unwrap();
+    assert!(matches!(numbers.gather_bits(&[&a], &[2], &all([1, 0])), Err(Error::NoKeys { .. })));
+    let theirs = self::client(2).encrypt_bits(&plan, &[true, true], &[2]).unwrap();
+    assert!(matches!(server.gather_bits(&[&a, &theirs], &[2], &all([0, 3])), Err(Error::KeyMismatch(_))));
 }

@@ -239,7 +239,7 @@ fn functions_of_arrays_with_keys_that_were_stored() {
         (server.maximum(&left, &right, asked(None, Some(9.0))), "bits; more takes bootstrapping keys"),
         (server.abs(&left, asked(None, Some(9.0))), "absolute value: tables have"),
         (server.greater(&left, &right, asked(None, Some(20.0))), "bits; more takes bootstrapping keys"),
-        (server.is_close(&left, &right, 0.1), "a tolerance of 0.1"),
+        (server.is_close(&left, &right, 0.1), "is close: a tolerance of 0.1"),
     ] {
         let refused = refused.unwrap_err().to_string();
         assert!(refused.contains(what), "{refused}");

@@ -183,6 +183,7 @@ fn operations_that_lack_capacity_are_named() {
         ("apply a function", s.apply(y, f64::cos, None, None)),
         ("apply a function", s.apply_precisely(y, f64::cos, None)),
         ("compare with 0", s.is_near_zero(y, 0.5)),
+        ("is close", s.is_close(y, &x, 0.5)),
         ("sign", s.sign(y, any)),
         ("relu", s.relu(y, any)),
         ("absolute value", s.abs(y, any)),

@@ -18,6 +18,7 @@ mod integers;
 mod look_ups;
 mod matrices;
 mod moves;
+mod refusals;
 mod schemes;
 mod server;
 mod simulated_comparison;

@@ -17,7 +17,7 @@ impl Parameters {
     /// `sigma sqrt(N/12) q0/p` to that of rounding.
     ///
     /// # Errors
-    /// [`RlweError::NoSecurityLimit`], [`RlweError::Insecure`] or [`RlweError::Parameters`] where no `p` is left; [`RlweError::Modulus`] for a `base` that is no modulus of
+    /// [`RlweError::NoSecurityLimit`], [`RlweError::Insecure`] or [`RlweError::Parameters`] where no `p` is left; [`RlweError::Parameters`] for a `base` that is no modulus of
     /// ciphertexts, or has no unit.
     pub fn encapsulation(&self, base: Modulus, weight: usize) -> Result<Parameters, RlweError> {
         self.check_base(base)?;
@@ -48,14 +48,20 @@ impl Parameters {
     }
 
     fn check_base(&self, base: Modulus) -> Result<(), RlweError> {
-        if base.words().is_one() || !base.divides(self.top()) {
-            return Err(RlweError::Modulus {
-                operation: "choose a parameter set for encapsulation",
-                have: base.limb_count(),
-                need: "a divisor of the units and the sprout that has a unit is needed",
-            });
-        }
-        Ok(())
+        let what = match base.divides(self.top()) {
+            true if !base.words().is_one() => return Ok(()),
+            true => format!(
+                "encapsulation with a base modulus of {:.1} bits, which has no unit: one with a unit is needed, of which the first has {:.1} bits; \
+                 a bootstrap with such a base was made for other parameters",
+                self.log2(base),
+                self.log2(Modulus::of_factor(0))
+            ),
+            false => format!(
+                "encapsulation with a base modulus of {} limbs: a divisor of the units and the sprout is needed",
+                base.limb_count()
+            ),
+        };
+        Err(RlweError::Parameters { what })
     }
 
     fn encapsulation_literal(

@@ -90,7 +90,7 @@ impl BitBootstrapper {
     }
 
     /// Slots of `x/k`, `x = factor (s - count/2)/4 + I` turns, `s` the sum of the bits.
-    fn angles(&self, inputs: &[&BitCiphertext], factor: i64) -> Result<Angles, CkksError> {
+    pub(super) fn angles(&self, inputs: &[&BitCiphertext], factor: i64) -> Result<Angles, CkksError> {
         let (plan, e) = (&self.plan, &self.evaluator);
         let (sum, error) = self.sum(inputs)?;
         let lowered = {

@@ -5,8 +5,18 @@ use num_complex::Complex64;
 
 use crate::{Ciphertext, CkksError, Context, Plaintext, Scale, SeededCiphertext};
 
-/// Errors stay below so many standard deviations: all of `2^16` Gaussian ones at once, but for a probability of `2^-129`.
+/// Errors stay below so many standard deviations, but for a probability of [`log2_tail`] in each slot: `2^-28`.
 pub const DEVIATIONS: f64 = 14.0;
+
+/// The bounds of the errors of a gate's operands may sum up to so much for the bits to be certain: one is mistaken for the other where the sum is off by 1/2, as more than five times as many standard deviations are at least. Operands that are less certain are
+/// to be refreshed first.
+pub const CERTAIN: f64 = 3.0 / 32.0;
+
+/// log2 of the probability that an error in a slot leaves so many standard deviations, which are root mean squares over slots and keys: `exp(-sqrt(2) k)`. Of a given slot and secret `s` the error of a rounding is Gaussian with a variance that goes with
+/// `|s(zeta)|^2`, and this is exponentially distributed, so that the error of a real part is distributed as Laplace's.
+pub(super) fn log2_tail(deviations: f64) -> f64 {
+    -std::f64::consts::SQRT_2 * deviations * std::f64::consts::LOG2_E
+}
 
 /// An error of so much could make one bit of the other.
 const MOST: f64 = 0.5;

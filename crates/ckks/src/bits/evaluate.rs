@@ -22,25 +22,15 @@ impl BitBootstrapper {
     /// The bits that a gate makes of angles.
     pub(super) fn read(&self, angles: &Angles, reading: Reading) -> Result<BitCiphertext, CkksError> {
         let (plan, e) = (self.plan(), self.evaluator());
-        let mut parts = Vec::with_capacity(angles.parts.len());
-        for part in &angles.parts {
-            parts.push(self.read_part(part, reading)?);
-        }
-        // Noise of the angle and of the gate itself is independent of each other, unlike what the bits were off by.
-        let systematic = reading.error(angles.error);
-        let of_angle = reading.error(angles.error + angles.noise) - systematic;
-        let mut own = error_of(&parts[0]);
+        let mut parts = self.read_parts(angles, reading)?;
         let packing = plan.literal().packing;
-        if packing == BitPacking::Complex {
-            // What is left in the other part of each.
-            own *= SQRT_2;
-        }
-        let mut error = systematic + reading.slope() * plan.literal().wave.error() + of_angle.hypot(own);
+        // What is left in the other part of each.
+        let left = if packing == BitPacking::Complex { SQRT_2 } else { 1.0 };
+        let mut error = self.error_of_reading(angles, reading, left * error_of(&parts[0]));
         if plan.literal().clean && matches!(reading.shape, Shape::Half { .. }) {
             for part in &mut parts {
                 *part = e.cleaned(part, plan.bit_scale(), Some(plan.output_modulus()))?;
             }
-            let left = if packing == BitPacking::Complex { SQRT_2 } else { 1.0 };
             error = cleaned(error) + left * error_of(&parts[0]);
         }
         let out = match &parts[..] {
@@ -48,6 +38,19 @@ impl BitBootstrapper {
             _ => parts.swap_remove(0),
         };
         BitCiphertext::with_error(out, packing, error, OPERATION)
+    }
+
+    /// The gate of each part, with the noise of its evaluation alone.
+    pub(super) fn read_parts(&self, angles: &Angles, reading: Reading) -> Result<Vec<Ciphertext>, CkksError> {
+        angles.parts.iter().map(|part| self.read_part(part, reading)).collect()
+    }
+
+    /// By how much bits are off that are read so, where evaluation has noise with the bound `own`.
+    pub(super) fn error_of_reading(&self, angles: &Angles, reading: Reading, own: f64) -> f64 {
+        // Noise of the angle and of the gate itself is independent of each other, unlike what the bits were off by.
+        let systematic = reading.error(angles.error);
+        let of_angle = reading.error(angles.error + angles.noise) - systematic;
+        systematic + reading.slope() * self.plan().literal().wave.error() + of_angle.hypot(own)
     }
 
     /// The gate of one part, with the noise of its evaluation alone, at exactly the scale of bits.

@@ -26,12 +26,14 @@ mod ciphertext;
 mod evaluate;
 mod gate;
 mod leveled;
+mod parts;
 mod plan;
 mod rotate;
 
 pub use bootstrapper::BitBootstrapper;
 pub use ciphertext::{
-    BitCiphertext, BitPacking, DEVIATIONS, SeededBitCiphertext, decode_bits, encode_bits, error_at,
+    BitCiphertext, BitPacking, CERTAIN, DEVIATIONS, SeededBitCiphertext, decode_bits, encode_bits, error_at,
 };
 pub use gate::Gate;
+pub use parts::BitParts;
 pub use plan::{BitLiteral, BitPlan};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hippocrene_rlwe::{self as rlwe, EncapsulationKeys, EvaluationKeys, Modulus, SecretKey};
 
-use super::{BitPacking, DEVIATIONS};
+use super::{BitPacking, CERTAIN, DEVIATIONS, ciphertext::log2_tail};
 use crate::{
     CkksError, Context, Scale, Short,
     approximation::Wave,
@@ -271,15 +271,12 @@ impl BitPlan {
         candidates.into_iter().find(|m| parameters.log2(*m) >= need).unwrap_or(parameters.top())
     }
 
-    /// log2 of the probability that a bootstrap fails, in that a coefficient of `I` leaves the reach of the cosine, [`log2_failure_probability`], or that an
-    /// error leaves its bound of [`DEVIATIONS`] standard deviations: `N/2` or `N` bits, each less often than a normal distribution does,
-    /// `2 exp(-d^2/2) / (d sqrt(2 pi))`.
+    /// log2 of the probability that a bootstrap fails, in that a coefficient of `I` leaves the reach of the cosine, [`log2_failure_probability`], or that one of the `N/2` or `N` bits is taken for the other, where operands are as uncertain as
+    /// [`CERTAIN`] allows.
     pub fn log2_failure_probability(&self) -> f64 {
         let bits = self.capacity();
         let range = log2_failure_probability(self.literal.sparse_weight, self.literal.wave.reach(), bits);
-        let d = DEVIATIONS;
-        let tail = -d * d / 2.0 * std::f64::consts::LOG2_E + 1.0 - (d * std::f64::consts::TAU.sqrt()).log2();
-        let tail = tail + (bits as f64).log2();
+        let tail = log2_tail(DEVIATIONS * 0.5 / CERTAIN) + (bits as f64).log2();
         let (high, low) = if range > tail { (range, tail) } else { (tail, range) };
         high + (low - high).exp2().ln_1p() * std::f64::consts::LOG2_E
     }

@@ -11,7 +11,7 @@
 //! up to the bound of the argument does harm. (Alexandru, Kim and Polyakov, ePrint 2024/1623, interpolate with complex waves what is bootstrapped on the way.)
 //!
 //! # How scales follow from the precision
-//! With [margins](super::comparison#how-scales-follow-from-the-precision) of eight standard deviations: a half of `2^-precision` is for the roundings of the last polynomial, a quarter for those of the cosine, which come out as their squares times half the second derivative `F''(c_j)`, and for
+//! With [margins](super::comparison#how-scales-follow-from-the-precision) of sixteen standard deviations: a half of `2^-precision` is for the roundings of the last polynomial, a quarter for those of the cosine, which come out as their squares times half the second derivative `F''(c_j)`, and for
 //! what the cosine's polynomial is off by. An argument `j + e` is off by about `3.3 e^2` times the difference of the entries, `8 e^2` in few of them, beside.
 
 use std::{borrow::Cow, f64::consts::PI};

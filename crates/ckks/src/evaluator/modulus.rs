@@ -86,6 +86,28 @@ impl Evaluator {
         (scale.times(finer), target.times(finer))
     }
 
+    /// `2^k` by which plain numbers at `scale`, and the product of them and `a` that is rescaled to `target`, are to be the finer where so many roundings of the product are added up afterwards, so that they are no more than one is at that target, or than the error
+    /// of `a` of which the variance counts `energy` times in the end: about half the binary logarithm of their number, and `k` bits of capacity, of which half are left at least. It is 1 on a simple chain, where scales cannot be chosen.
+    pub fn finer_for_sums(
+        &self,
+        a: &Ciphertext,
+        scale: Scale,
+        target: Scale,
+        added: usize,
+        energy: f64,
+    ) -> Scale {
+        let parameters = self.context().parameters();
+        if added <= 1 || parameters.top().sprout().is_one() {
+            return Scale::power_of_two(0);
+        }
+        let rounding = 0.5 * (a.slots() as f64 * (1.0 + parameters.secret_weight()) / 12.0).log2();
+        let carried = 0.5 * energy.log2() - a.precision_bits();
+        let louder = (carried - (rounding - target.log2())).max(0.0);
+        let left = a.capacity_bits(self.context()) - scale.log2();
+        let bits = (0.5 * (added as f64).log2() - louder).min(0.5 * left).round();
+        Scale::power_of_two(bits.max(0.0) as i32)
+    }
+
     /// `scale to/from`, exactly: the scale that a message has once it is brought from the modulus `from` to `to`.
     ///
     /// # Panics

@@ -10,7 +10,7 @@ use std::{
 
 use hippocrene_ckks::{
     Evaluator,
-    bits::{BitBootstrapper, BitCiphertext, BitPacking, BitPlan, Gate},
+    bits::{BitBootstrapper, BitCiphertext, BitPacking, BitParts, BitPlan, CERTAIN, Gate},
 };
 use hippocrene_rlwe::{Fingerprint, RlweError};
 
@@ -19,9 +19,6 @@ use crate::{Array, Error, Session};
 
 /// Several gates at once.
 const GATES: &str = "gates";
-
-/// Operands whose errors are larger are refreshed before a gate. Gates of three bits that are that uncertain are still told, and a refresh makes `O(e^2)` of an error `e`.
-const TIRED: f64 = 1.0 / 16.0;
 
 /// Bits that moduli are off by.
 const SLACK: f64 = 2.0;
@@ -163,7 +160,7 @@ impl BitServer {
         let Some(first) = inputs.first() else {
             return Err(Error::argument(operation, "there are no bits"));
         };
-        let ready = inputs.iter().map(|a| self.ready(a)).collect::<Result<Vec<_>, _>>()?;
+        let ready = inputs.iter().map(|a| self.ready(a, inputs.len())).collect::<Result<Vec<_>, _>>()?;
         let expanded: Vec<_> = ready.iter().map(|a| a.expanded(&self.session)).collect();
         let made = self.session.compute_each(first.bodies().len(), |place| {
             let operands: Vec<&BitCiphertext> = expanded.iter().map(|a| &*a[place]).collect();
@@ -231,7 +228,7 @@ impl BitServer {
         };
         if gate == Gate::Majority
             || a.form().packing != BitPacking::Real
-            || a.error() + b.error() > TIRED / 2.0
+            || a.error() + b.error() > CERTAIN / 3.0
         {
             return Ok(None);
         }
@@ -251,9 +248,15 @@ impl BitServer {
         Ok(Some(self.result(gate, inputs, out?)))
     }
 
-    /// An operand of a gate: refreshed, once for all gates, where it is too uncertain.
-    fn ready<'a>(&self, a: &'a BitArray) -> Result<Cow<'a, BitArray>, Error> {
-        if a.error() <= TIRED {
+    /// The parts of a ciphertext with capacity for a linear map, by a bootstrap.
+    pub(crate) fn parts(&self, a: &BitCiphertext) -> Result<BitParts, Error> {
+        self.count.fetch_add(1, Ordering::Relaxed);
+        Ok(self.bootstrapper.parts(a)?)
+    }
+
+    /// One of so many operands of a gate: refreshed, once for all gates, where its error is larger than its share of what is certain. (A refresh makes `O(e^2)` of an error `e`.)
+    pub(crate) fn ready<'a>(&self, a: &'a BitArray, operands: usize) -> Result<Cow<'a, BitArray>, Error> {
+        if a.error() <= CERTAIN / operands as f64 {
             return Ok(Cow::Borrowed(a));
         }
         let refreshed = a.refreshed(|| {
@@ -266,7 +269,7 @@ impl BitServer {
         Ok(Cow::Owned(refreshed?))
     }
 
-    pub(super) fn check(&self, inputs: &[&BitArray], operation: &'static str) -> Result<(), Error> {
+    pub(crate) fn check(&self, inputs: &[&BitArray], operation: &'static str) -> Result<(), Error> {
         for a in inputs {
             self.plan().context().rlwe().check_digest(a.parameters(), operation)?;
             if a.key() != self.key {

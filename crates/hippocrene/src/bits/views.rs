@@ -10,15 +10,16 @@ use crate::{Array, Error, Layout};
 const OPERATION: &str = "move elements";
 
 impl BitServer {
-    /// The array of this shape whose bits are, in row-major order, those at the places `sources` of `a`, counted in row-major order too, where all of them move alike: single elements, rows, columns, slices with
-    /// steps that are powers of two. That takes a rotation of each ciphertext, and nothing from the first element on. A mask for anything else would take a product, for which bits have no capacity.
+    /// The array of this shape whose bits are, in row-major order, those at the places `sources` of `a`, if all of them move alike: single elements, rows, columns, slices with
+    /// steps that are powers of two. That takes a rotation of each ciphertext, and nothing from the first element on.
     ///
     /// What is picked stands as it did: gates take two columns of arrays of one shape, or two rows, but no row with a column.
-    ///
-    /// # Errors
-    /// [`Error::Argument`] when the bits do not move alike or there is no such place, [`Error::Shape`] when there are not as many sources as the shape has elements, [`Error::MissingKey`] when rotation keys are
-    /// missing: those of bits ([`crate::KeyRequest::bits`]) have none for this.
-    pub fn gather(&self, a: &BitArray, shape: &[usize], sources: &[usize]) -> Result<BitArray, Error> {
+    pub(crate) fn view(
+        &self,
+        a: &BitArray,
+        shape: &[usize],
+        sources: &[usize],
+    ) -> Result<Option<BitArray>, Error> {
         self.check(&[a], OPERATION)?;
         let slots = self.plan().capacity();
         Layout::filled(shape, slots, sources.len(), OPERATION)?;
@@ -28,15 +29,11 @@ impl BitServer {
             let what = format!("a place beyond the {} bits of shape {:?}", a.size(), a.shape());
             return Err(Error::argument(OPERATION, what));
         };
-        let alike = || {
-            let what = "these bits do not move alike: single ones, rows, columns and slices with steps that are powers of two do, and others are encrypted in the order that they are wanted in";
-            Error::argument(OPERATION, what)
-        };
-        let layout = Layout::standing(shape, &from, slots).ok_or_else(alike)?;
+        let Some(layout) = Layout::standing(shape, &from, slots) else { return Ok(None) };
         let left = from[0] % slots;
         let part = a.part(from[0] / slots, layout.clone(), false);
         if left == 0 {
-            return Ok(part);
+            return Ok(Some(part));
         }
         let row = match a.form().packing {
             BitPacking::Real => slots,
@@ -44,7 +41,7 @@ impl BitServer {
         };
         // What goes from one part of a slot to the other goes alone.
         if left < row && from.iter().any(|f| f % slots >= row && f % slots - left < row) {
-            return Err(alike());
+            return Ok(None);
         }
         let evaluator = self.bootstrapper().evaluator();
         let moved = |x: Cow<'_, BitCiphertext>| -> Result<BitCiphertext, Error> {
@@ -52,6 +49,6 @@ impl BitServer {
             Ok(if left.is_multiple_of(row) { x } else { evaluator.rotate_bits(&x, (left % row) as i64)? })
         };
         let moved = part.expanded(&self.session).into_iter().map(moved).collect::<Result<_, Error>>()?;
-        Ok(Array::from_ciphertexts(layout, *a.form(), false, moved))
+        Ok(Some(Array::from_ciphertexts(layout, *a.form(), false, moved)))
     }
 }

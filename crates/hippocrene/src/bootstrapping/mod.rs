@@ -53,7 +53,8 @@ impl Bootstrapping {
     /// The bootstrap of these parameters that does it, and its precision.
     ///
     /// # Errors
-    /// [`Error::Parameters`] when these parameters have none that leaves capacity for a product; the message says what lacks.
+    /// [`Error::Argument`] when a number makes no sense; [`Error::Parameters`] when these parameters have none that leaves capacity for a product, or no bootstrap has so much precision for values up to the bound. The message says what
+    /// lacks.
     pub fn plan(&self, session: &Session) -> Result<(BootstrapPlan, f64), Error> {
         self.way(session).map(|(plan, way)| (plan, way.precision))
     }

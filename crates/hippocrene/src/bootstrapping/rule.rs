@@ -113,7 +113,15 @@ pub(super) fn literal(session: &Session, how: &Bootstrapping, way: Way) -> Resul
     let k = (1..)
         .find(|k| log2_failure_probability(SPARSE_WEIGHT, *k, 2 * all) <= LOG2_FAILURE)
         .expect("a sum of h + 1 numbers below 1/2 does not reach (h + 1)/2");
-    let reduction = reduction(k, bits)?;
+    let reduction = reduction(k, bits).map_err(|error| match error {
+        Error::Argument { .. } => Error::Parameters(format!(
+            "a bootstrap with {:.1} bits of precision for values up to {} has to keep {bits:.1} bits of them, which no reduction does ({error}): ask for less precision, or a \
+             smaller bound",
+            way.one,
+            Short(how.bound)
+        )),
+        other => other,
+    })?;
     let ratio = -reduction.epsilon().log2();
 
     // The error of a slot to that of a coefficient.

@@ -30,7 +30,7 @@ const NUMBERS: [&str; 11] = [
 
 /// Those with one of bits.
 const BITS: [(&str, f64); 4] =
-    [("n16s", -129.5), ("graBinFHE16", -53.4), ("bits14", -132.5), ("bits16", -129.5)];
+    [("n16s", -136.3), ("graBinFHE16", -53.4), ("bits14", -139.3), ("bits16", -136.3)];
 
 impl Preset {
     /// How likely its bootstraps fail, where there are any. Sets that are refused have none.

@@ -1,6 +1,6 @@
 //! Element by element.
 
-use hippocrene_ckks::encoder::EncodeError;
+use hippocrene_ckks::{Short, encoder::EncodeError};
 
 use super::Server;
 use crate::{Array, EncryptedArray, Error, Form};
@@ -121,13 +121,19 @@ impl Server {
     /// What takes as much as a product sets to zero what sums have left in slots that hold no element, so that the result can be repeated or summed without another.
     ///
     /// # Errors
-    /// [`Error::Argument`] when `c` is not finite, [`Error::Capacity`] or [`Error::Budget`] when no multiplication is left or the product is too large.
+    /// [`Error::Argument`] when `c` is not finite or too large for the modulus, [`Error::Capacity`] or [`Error::Budget`] when no multiplication is left or the product is too large.
     pub fn mul_number<F: Form>(&self, a: &Array<F>, c: F::Number) -> Result<Array<F>, Error> {
         const OPERATION: &str = "multiply by a number";
         let clean = a.is_clean() || a.layout().is_full() || a.period().is_some();
         if !clean && !F::is_exact(c) {
             let product = self.mul_plain(a, F::plain(&vec![c; a.size()]));
-            return product.map_err(|e| e.during(OPERATION));
+            return product.map_err(|error| match error {
+                Error::Encode(_) => {
+                    let what = format!("a factor of {} is too large for the modulus", Short(F::magnitude(c)));
+                    Error::argument(OPERATION, what)
+                }
+                other => other.during(OPERATION),
+            });
         }
         let product = self.map(a, OPERATION, a.is_clean(), 0.0, |form, x| form.mul_number(self, x, c))?;
         Ok(product.with_zeros_within(a.period(), a.is_zero_within()))

@@ -11,7 +11,7 @@ use super::{
     Server,
     stages::{LEFT, Moves, ONE_STEP},
 };
-use crate::{Array, Error, Form, Layout};
+use crate::{Array, Error, Form, Layout, form::After};
 
 const OPERATION: &str = "broadcast";
 
@@ -27,6 +27,14 @@ struct Repetition {
     axes: Vec<(usize, usize)>,
     /// For each ciphertext of the result, which one of the array its elements come from, if it has any.
     sources: Vec<Option<usize>>,
+}
+
+impl Repetition {
+    /// How many copies of every element come into one ciphertext.
+    fn copies(&self, slots: usize) -> usize {
+        let within = self.axes.iter().filter(|(stride, _)| *stride < slots);
+        within.map(|(stride, length)| (*length).min(slots / stride)).product()
+    }
 }
 
 impl Server {
@@ -145,7 +153,8 @@ impl Server {
         // Each element to the first of its places, and from there to the others.
         let (first, moves) = first_moves(a.layout(), &layout)?;
         let operation = if a.shape() == layout.shape() { "move elements" } else { OPERATION };
-        let moved = self.moved(a, first, &moves, operation)?;
+        let copies = repetition(&first, &layout).map_or(1, |repetition| repetition.copies(layout.slots()));
+        let moved = self.moved(a, first, &moves, After::Copies(copies), operation)?;
         self.broadcast_as(&moved, layout)
     }
 
@@ -166,7 +175,7 @@ impl Server {
     /// The same array with its elements elsewhere: one multiplication deep unless they are there already.
     ///
     /// # Errors
-    /// [`Error::Shape`] when the shape is another, or the layout is not of as many slots as ciphertexts have; [`Error::Capacity`] when no multiplication is left.
+    /// [`Error::Shape`] when the shape is another, the layout is not of as many slots as ciphertexts have, or it takes more than `2^24` slots and more than 16 for each element; [`Error::Capacity`] when no multiplication is left.
     pub fn relayout<F: Form>(&self, a: &Array<F>, layout: Layout) -> Result<Array<F>, Error> {
         const OPERATION: &str = "move elements";
         self.check(a, OPERATION)?;

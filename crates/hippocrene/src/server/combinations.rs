@@ -3,7 +3,7 @@
 use hippocrene_rlwe::stop;
 
 use super::{Server, stages::products, wide::ROTATION};
-use crate::{Array, Error, Form, Layout};
+use crate::{Array, Error, Form, Layout, form::After};
 
 const OPERATION: &str = "linear combinations";
 
@@ -63,13 +63,17 @@ impl Server {
         strides: Option<&[usize]>,
     ) -> Result<Option<Array<F>>, Error> {
         self.check(a, OPERATION)?;
+        if terms == 0 {
+            let what = format!("0 terms for each element of shape {shape:?}: one or more are needed");
+            return Err(Error::shape(OPERATION, what));
+        }
         let slots = F::slots(&self.session);
         let size = shape.iter().fold(1usize, |size, length| size.saturating_mul(*length));
         let packed = Layout::filled(shape, slots, size, OPERATION)?;
         let positions: Vec<usize> = a.layout().positions().collect();
         let have = entries.clone().count();
         let need = packed.size().saturating_mul(terms);
-        if have != need || terms == 0 {
+        if have != need {
             let what =
                 format!("{have} entries for shape {shape:?}, {need} are needed: {terms} for each element");
             return Err(Error::shape(OPERATION, what));
@@ -103,7 +107,9 @@ impl Server {
         }
         let Some(way) = way else { return Ok(None) };
         let nonzero = way.entries(numbered).filter(|(_, _, weight)| *weight != F::Number::default());
-        let sums = self.linear_map(a, way.layout.clone(), nonzero, OPERATION)?;
+        let after =
+            way.groups.as_ref().map_or(After::Nothing, |groups| After::Sums(groups.span / groups.side));
+        let sums = self.linear_map_before(a, way.layout.clone(), nonzero, after, OPERATION)?;
         let bound = F::log2_bound(a).exp2() * largest * (1.0 + ROUNDING);
         match way.groups {
             None => Ok(Some(F::tightened(sums, bound))),

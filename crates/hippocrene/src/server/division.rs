@@ -1,6 +1,6 @@
 //! Division by plain numbers: products with their inverses, in as many digits as the precision needs.
 
-use hippocrene_ckks::BigFloat;
+use hippocrene_ckks::{BigFloat, Short};
 
 use super::Server;
 use crate::{EncryptedArray, Error, Values};
@@ -18,7 +18,7 @@ impl Server {
     /// `a / divisor`, element by element: a product with the inverse, which is a double where that is precise enough ([`Server::needs_digits`]) and has 512 bits elsewhere.
     ///
     /// # Errors
-    /// [`Error::Argument`] when `divisor` is zero or not finite, and as [`Server::mul_number`].
+    /// [`Error::Argument`] when `divisor` is zero or not finite, or its inverse too large for the modulus, and as [`Server::mul_number`].
     pub fn div_number(&self, a: &EncryptedArray, divisor: f64) -> Result<EncryptedArray, Error> {
         const OPERATION: &str = "divide by a number";
         self.check(a, OPERATION)?;
@@ -29,9 +29,20 @@ impl Server {
         let double = inverse.to_f64();
         let exact = BigFloat::try_from(double).is_ok_and(|double| double == inverse);
         if exact || !self.needs_digits(a, double) {
-            return self.mul_number(a, double).map_err(|e| e.during(OPERATION));
+            return self.mul_number(a, double).map_err(|error| match error {
+                Error::Argument { what, .. } => Error::argument(OPERATION, what),
+                other => other.during(OPERATION),
+            });
         }
-        self.mul_plain(a, Values::Big(&vec![inverse; a.size()])).map_err(|e| e.during(OPERATION))
+        let quotient = self.mul_plain(a, Values::Big(&vec![inverse; a.size()]));
+        quotient.map_err(|error| match error {
+            Error::Encode(_) => {
+                let what =
+                    format!("the divisor is {}, and its inverse too large for the modulus", Short(divisor));
+                Error::argument(OPERATION, what)
+            }
+            other => other.during(OPERATION),
+        })
     }
 
     /// The mean of all elements (`axis` `None`) or along one axis, as numpy's `mean`; one multiplication deep.
@@ -39,8 +50,9 @@ impl Server {
     /// # Errors
     /// As [`Server::sum`], and [`Error::Capacity`] when no multiplication is left.
     pub fn mean(&self, a: &EncryptedArray, axis: Option<usize>) -> Result<EncryptedArray, Error> {
-        let sum = self.sum(a, axis)?;
+        const OPERATION: &str = "mean";
+        let sum = self.sum_in(a, axis, OPERATION)?;
         let count = a.size() / sum.size();
-        self.div_number(&sum, count as f64)
+        self.div_number(&sum, count as f64).map_err(|e| e.during(OPERATION))
     }
 }

@@ -9,7 +9,7 @@ use std::{
 use hippocrene_rlwe::stop;
 
 use super::{Server, maps::Name};
-use crate::{Array, Diagonals, Error, Extent, Form, Layout};
+use crate::{Array, Diagonals, Error, Extent, Form, Layout, form::After};
 
 /// After so many entries it is asked whether to stop.
 const ASKED: usize = 4096;
@@ -52,11 +52,23 @@ impl Server {
         entries: impl IntoIterator<Item = (usize, usize, F::Number)>,
         operation: &'static str,
     ) -> Result<Array<F>, Error> {
+        self.linear_map_before(a, out, entries, After::Nothing, operation)
+    }
+
+    /// [`Server::linear_map`] with what is done to its result: where roundings are added up, they are the finer.
+    pub(super) fn linear_map_before<F: Form>(
+        &self,
+        a: &Array<F>,
+        out: Layout,
+        entries: impl IntoIterator<Item = (usize, usize, F::Number)>,
+        after: After,
+        operation: &'static str,
+    ) -> Result<Array<F>, Error> {
         self.check(a, operation)?;
         let form = self.form_of(&[a]);
         let blocks = blocks(&form, &out, F::slots(&self.session), entries, operation)?;
         self.with_capacity([a], form.product_bits(self), |[a]| {
-            let ciphertexts = self.mapped(&form, a, &blocks).map_err(|e| e.during(operation))?;
+            let ciphertexts = self.mapped(&form, a, &blocks, after).map_err(|e| e.during(operation))?;
             Ok(Array::from_ciphertexts(out.clone(), form.clone(), true, ciphertexts))
         })
     }
@@ -67,11 +79,12 @@ impl Server {
         form: &F,
         a: &Array<F>,
         blocks: &[Block<F>],
+        after: After,
     ) -> Result<Vec<F::Ciphertext>, Error> {
         let inputs = a.expanded(&self.session);
         let apart = apart::<F>(blocks, F::slots(&self.session));
         let inputs = self.session.compute_each(inputs.len(), |i| form.lowered(self, &inputs[i]))?;
-        let extent = extent(blocks, F::slots(&self.session));
+        let extent = extent(blocks, F::slots(&self.session), after);
         let mut results: BTreeMap<usize, F::Ciphertext> = BTreeMap::new();
         for Block { diagonals, pairs } in blocks {
             let name = Name::of::<F>(diagonals);
@@ -146,22 +159,31 @@ fn apart<F: Form>(blocks: &[Block<F>], slots: usize) -> BTreeSet<usize> {
 }
 
 /// That of all maps whose results are added up, the most of any result: what is added up is to be of one scale.
-fn extent<F: Form>(blocks: &[Block<F>], slots: usize) -> Extent {
+fn extent<F: Form>(blocks: &[Block<F>], slots: usize, after: After) -> Extent {
+    let none = Extent { norm: 0.0, diagonals: 0, energy: 0.0, after };
     let mut sums: BTreeMap<usize, Extent> = BTreeMap::new();
     for Block { diagonals, pairs } in blocks {
-        let mut rows = vec![0.0; slots];
+        let mut rows = vec![(0.0, 0.0); slots];
         for (slot, weight) in diagonals.values().flatten() {
-            rows[*slot as usize] += F::magnitude(*weight);
+            let (size, row) = (F::magnitude(*weight), &mut rows[*slot as usize]);
+            *row = (row.0 + size, row.1 + size * size);
         }
-        let norm = rows.into_iter().fold(0.0, f64::max);
+        let (norm, energy) = rows.into_iter().fold((0.0, 0.0), larger_of_both);
         for Pair { to, .. } in pairs {
-            let sum = sums.entry(*to).or_insert(Extent { norm: 0.0, diagonals: 0 });
-            (sum.norm, sum.diagonals) = (sum.norm + norm, sum.diagonals + diagonals.len());
+            let sum = sums.entry(*to).or_insert(none);
+            sum.norm += norm;
+            sum.energy += energy;
+            sum.diagonals += diagonals.len();
         }
     }
-    let larger =
-        |a: Extent, b: Extent| Extent { norm: a.norm.max(b.norm), diagonals: a.diagonals.max(b.diagonals) };
-    sums.into_values().reduce(larger).unwrap_or(Extent { norm: 0.0, diagonals: 0 })
+    sums.into_values().fold(none, |a, b| {
+        let (norm, energy) = larger_of_both((a.norm, a.energy), (b.norm, b.energy));
+        Extent { norm, energy, diagonals: a.diagonals.max(b.diagonals), after }
+    })
+}
+
+fn larger_of_both(a: (f64, f64), b: (f64, f64)) -> (f64, f64) {
+    (a.0.max(b.0), a.1.max(b.1))
 }
 
 /// Which ciphertext feeds which, by diagonals. Blocks of rows are mapped alike, and blocks of columns but for a rotation: one map serves all of them.

@@ -2,14 +2,22 @@
 
 use std::{cmp::Reverse, iter::repeat_n};
 
-use super::{Server, moves::in_order};
-use crate::{Array, Error, Form, Layout};
+use super::{
+    Server,
+    moves::in_order,
+    stages::{ONE_STEP, products},
+};
+use crate::{Array, Error, Form, Layout, form::After};
 
 /// The most slots for the products of the numbers of two encrypted matrices: some gigabytes of ciphertexts.
 pub(super) const MOST_PRODUCTS: usize = 1 << 24;
 
 /// A row of no more numbers is multiplied by diagonals, which leaves zeros in slots without an element, and a longer one by one product.
 const FEW: usize = 64;
+
+/// Sums of groups are worth it where diagonals are so many times as many; they are looked for in products of so many numbers at most.
+const WORTH: usize = 4;
+const LOOKED_AT: usize = 1 << 22;
 
 impl Server {
     /// `a @ w` for an encrypted array of shape `(.., k)` and a plain matrix of shape `(k, columns)` in row-major order; the result has
@@ -74,6 +82,19 @@ impl Server {
             let (to, from) = (&to[row * columns..], &from[row * k..]);
             (0..columns).flat_map(move |j| (0..k).map(move |i| (to[j], from[i], w[i * columns + j])))
         });
+        if rows * columns * k <= LOOKED_AT {
+            let pairs = entries.clone().map(|(to, from, _)| (to, from));
+            let diagonals = products::<F>(F::slots(&self.session), pairs, usize::MAX);
+            if diagonals > ONE_STEP {
+                let elements = (0..rows).flat_map(|row| (0..columns).map(move |j| (row, j)));
+                let places =
+                    elements.flat_map(|(row, j)| (0..k).map(move |i| (row * k + i, w[i * columns + j])));
+                let sums = self.linear_combinations_within(a, &shape, k, places, diagonals / WORTH, None);
+                if let Some(sums) = sums.map_err(|e| e.during(OPERATION))? {
+                    return Ok(sums);
+                }
+            }
+        }
         self.linear_map(a, layout, entries.filter(|e| e.2 != F::Number::default()), OPERATION)
     }
 
@@ -108,8 +129,11 @@ impl Server {
         axis: usize,
         operation: &'static str,
     ) -> Result<Array<F>, Error> {
-        let sum = self.mul_plain(a, F::plain(weights)).and_then(|products| self.sum(&products, Some(axis)));
-        sum.map_err(|e| e.during(operation))
+        let positions: Vec<usize> = a.layout().positions().collect();
+        let entries = positions.iter().zip(weights).map(|(p, weight)| (*p, *p, *weight));
+        let after = After::Sums(a.shape()[axis]);
+        let products = self.linear_map_before(a, a.layout().clone(), entries, after, operation)?;
+        self.sum(&products, Some(axis)).map_err(|e| e.during(operation))
     }
 
     /// `m @ a` for a plain matrix of shape `(rows, n)` in row-major order and an encrypted array of shape `(n, ..)`; the result has shape

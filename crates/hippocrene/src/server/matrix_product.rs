@@ -8,7 +8,7 @@ use super::{
     tiles::{Tiles, map_encoding, map_work},
     wide::ROTATION,
 };
-use crate::{Array, Error, Form, Layout};
+use crate::{Array, Error, Form, Layout, form::After};
 
 const OPERATION: &str = "dot product";
 
@@ -127,7 +127,8 @@ impl Server {
             }
         }
         let Some(Moved { is_first, layout, moves, way, tiles, .. }) = best else { return Ok(None) };
-        let moved = self.moved_by(if is_first { a } else { b }, layout, &moves, &way, OPERATION)?;
+        let moved =
+            self.moved_by(if is_first { a } else { b }, layout, &moves, &way, After::Nothing, OPERATION)?;
         let (a, b) = if is_first { (&moved, b) } else { (a, &moved) };
         match self.tiled_product(a, b, &tiles, OPERATION) {
             // What is left is estimated; other ways take a multiplication less.

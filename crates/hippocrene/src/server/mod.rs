@@ -7,6 +7,7 @@
 
 mod advice;
 mod arithmetic;
+mod bits;
 mod bootstrap;
 mod broadcast;
 mod clustering;
@@ -58,6 +59,12 @@ use crate::{Array, BitServer, Error, EvaluationKeys, Form, Layout, LookUpPlan, S
 use bootstrap::Bootstraps;
 use comparison::Plans;
 use maps::AllMaps;
+
+/// A layout may take so many slots: some gigabytes of ciphertexts.
+const MOST_SLOTS: usize = 1 << 24;
+
+/// A layout that takes more may take so many for each element.
+const MOST_APART: usize = 16;
 
 /// Evaluation keys made ready to compute with.
 #[derive(Debug, Clone)]
@@ -214,12 +221,27 @@ impl Server {
         if a.key() != self.key {
             return Err(RlweError::KeyMismatch { operation, have: a.key(), need: self.key }.into());
         }
-        self.check_layout::<F>(a.layout(), operation)?;
+        self.check_slots::<F>(a.layout(), operation)?;
         a.form().check(self, operation)
     }
 
-    /// Checks that a layout is of as many slots as ciphertexts have.
+    /// Checks a layout to move elements to: that it is of as many slots as ciphertexts have, and does not take more than 2^24 slots, and 16 for each element, which would be gigabytes of ciphertexts for few elements.
     fn check_layout<F: Form>(&self, layout: &Layout, operation: &'static str) -> Result<(), Error> {
+        self.check_slots::<F>(layout, operation)?;
+        let (have, most) = (layout.last() + 1, MOST_SLOTS.max(MOST_APART * layout.size()));
+        if have <= most {
+            return Ok(());
+        }
+        let what = format!(
+            "shape {:?} with strides {:?} takes {have} slots: {most} are the most for so few elements",
+            layout.shape(),
+            layout.strides()
+        );
+        Err(Error::shape(operation, what))
+    }
+
+    /// Checks that a layout is of as many slots as ciphertexts have.
+    fn check_slots<F: Form>(&self, layout: &Layout, operation: &'static str) -> Result<(), Error> {
         let (have, need) = (layout.slots(), F::slots(&self.session));
         if have == need {
             return Ok(());

@@ -6,7 +6,7 @@ use super::{
     Server,
     stages::{Moves, ONE_STEP, Way, products},
 };
-use crate::{Array, Error, Form, Layout};
+use crate::{Array, Error, Form, Layout, form::After};
 
 const OPERATION: &str = "move elements";
 
@@ -175,7 +175,8 @@ impl Server {
                 None => {
                     let way =
                         ways.remove(&k).map_or_else(|| self.way(arrays[k], &moves, 0, OPERATION), Ok)?;
-                    let part = self.moved_by(arrays[k], out.clone(), &moves, &way, OPERATION)?;
+                    let part =
+                        self.moved_by(arrays[k], out.clone(), &moves, &way, After::Nothing, OPERATION)?;
                     complete = true;
                     part.expanded(&self.session).into_iter().map(|c| Some(c.into_owned())).collect()
                 }

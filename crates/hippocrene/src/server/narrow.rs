@@ -4,7 +4,7 @@
 //! `m` of them, a power of two, `m` products do: slot `k` adds up the `m` numbers of row `k mod m` that meet slots `k` to `k + m - 1`, and then all slots `k` that are alike modulo `m` are added up by rotations.
 
 use super::Server;
-use crate::{Array, Error, Form, Layout};
+use crate::{Array, Error, Form, Layout, form::After};
 
 /// Diagonals are not worth avoiding by sums over slots, or across the end of a row of slots, unless they are so many times as many as the products here.
 const WORTH: usize = 4;
@@ -104,7 +104,7 @@ impl Server {
             let (before, weight) = ((j + side - i) % side, weight(i, j));
             nonzero(((start + j + span - before) % span, start + j, weight))
         });
-        let sums = self.linear_map(a, parts, axis.spread(entries), operation)?;
+        let sums = self.linear_map_before(a, parts, axis.spread(entries), After::Sums(groups), operation)?;
         self.sum(&sums, Some(0)).map_err(|e| e.during(operation))
     }
 

@@ -3,15 +3,15 @@
 use std::borrow::Cow;
 
 use hippocrene_ckks::{
-    Ciphertext, Plaintext, Scale, SeededCiphertext, Transfer, Values,
+    Ciphertext, Plaintext, Scale, SeededCiphertext, Short, Transfer, Values,
     circuits::{Basis, LinearTransform, Polynomial},
 };
 use hippocrene_rlwe as rlwe;
 
-use super::{Maps, Server, bootstrap};
+use super::{Maps, Server, bootstrap, polynomial::OPERATION as POLYNOMIAL};
 use crate::{
     Argument, CiphertextBody, Diagonals, Elements, EncryptedArray, Error, Extent, Form, Layout, Numbers,
-    Session,
+    Session, simulation::EXCESS,
 };
 
 /// Integers up to this, `2^53`, are multiplied with exactly.
@@ -356,6 +356,9 @@ impl Form for Numbers {
         // Each slot of a diagonal is rounded, and as many are added up as there are.
         let variance = (server.session.slots() * extent.diagonals) as f64 / 6.0;
         let (diagonals, target) = evaluator.plain_scale(large, extent.norm, variance, target);
+        let (added, energy) = extent.added();
+        let finer = evaluator.finer_for_sums(large, diagonals, target, added, energy);
+        let (diagonals, target) = (diagonals.times(finer), target.times(finer));
         let lowered: Vec<&Ciphertext> = lowered.iter().map(|x| &**x).collect();
         Ok(evaluator.linear_transforms_at(&lowered, map, diagonals, target)?)
     }
@@ -378,6 +381,16 @@ impl Form for Numbers {
     ) -> Result<Argument<'a, Numbers>, Error> {
         let (a, p) = (Cow::Borrowed(a), Cow::Borrowed(p));
         let Basis::Chebyshev { low, high } = p.basis() else { return of_unit(server, a, p) };
+        if server.form_of(&[&*a]).complex && p.degree() > 0 {
+            let what = "a Chebyshev polynomial is for real numbers in its interval, and the array is complex: take its real part, or a polynomial in powers";
+            return Err(Error::argument(POLYNOMIAL, what));
+        }
+        let slack = EXCESS * 0.5 * (high - low);
+        if let Some(x) = server.known_beyond(&a, (low - slack, high + slack)) {
+            let [x, low, high] = [x, low, high].map(Short);
+            let what = format!("a value of {x} does not lie in the interval [{low}, {high}]");
+            return Err(Error::argument(POLYNOMIAL, what));
+        }
         // Bounds that exceed the interval are refused, but for what they are rounded by.
         let reach = low.abs().max(high.abs());
         let rounded = ROUNDED * reach;

@@ -3,7 +3,7 @@
 use super::Server;
 use crate::{Array, Error, Form};
 
-const OPERATION: &str = "evaluate a polynomial";
+pub(super) const OPERATION: &str = "evaluate a polynomial";
 
 impl Server {
     /// `p(a)`, element by element. Of numbers it is [`Polynomial::depth`](hippocrene_ckks::circuits::Polynomial::depth) multiplications deep, of integers as
@@ -12,7 +12,7 @@ impl Server {
     ///
     /// # Errors
     /// [`Error::Capacity`] or [`Error::Budget`] when too few multiplications are left, [`Error::Argument`] when the bound of `a` exceeds the interval of a
-    /// Chebyshev polynomial, [`Error::PlainModulusMismatch`] when the polynomial is one modulo another plaintext modulus.
+    /// Chebyshev polynomial, or `a` is complex, and in a simulation when a value does not lie in that interval, [`Error::PlainModulusMismatch`] when the polynomial is one modulo another plaintext modulus.
     pub fn polynomial<F: Form>(&self, a: &Array<F>, p: &F::Polynomial) -> Result<Array<F>, Error> {
         let asked = self.form_of(&[a]);
         let (a, p) = F::within_domain(self, a, p)?;

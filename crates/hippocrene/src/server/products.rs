@@ -16,6 +16,9 @@ impl Server {
         let [(a, b), rest @ ..] = pairs else {
             return Err(Error::argument(OPERATION, "there are no products"));
         };
+        for (a, b) in pairs {
+            self.check_two(*a, *b, OPERATION)?;
+        }
         if let Some(sum) = self.products_of_one_layout(pairs)? {
             return Ok(sum);
         }
@@ -52,9 +55,6 @@ impl Server {
         pairs: &[(&Array<F>, &Array<F>)],
     ) -> Result<Option<Array<F>>, Error> {
         let arrays: Vec<&Array<F>> = pairs.iter().flat_map(|(a, b)| [*a, *b]).collect();
-        for array in &arrays {
-            self.check(*array, OPERATION)?;
-        }
         let layout = arrays[0].layout();
         let refreshes = |array: &&Array<F>| F::check_bootstrap(self, array).is_ok();
         if arrays.iter().any(|array| array.layout() != layout || refreshes(array)) {

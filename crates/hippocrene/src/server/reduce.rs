@@ -3,8 +3,6 @@
 use super::Server;
 use crate::{Array, Error, Form};
 
-const OPERATION: &str = "sum";
-
 impl Server {
     /// The sum of all elements (`axis` `None`) or along one axis, as numpy's `sum`.
     ///
@@ -14,7 +12,17 @@ impl Server {
     /// # Errors
     /// [`Error::Shape`] when there is no such axis, [`Error::MissingKey`] when a rotation key is missing.
     pub fn sum<F: Form>(&self, a: &Array<F>, axis: Option<usize>) -> Result<Array<F>, Error> {
-        self.check(a, OPERATION)?;
+        self.sum_in(a, axis, "sum")
+    }
+
+    /// [`Server::sum`] as a part of an operation.
+    pub(super) fn sum_in<F: Form>(
+        &self,
+        a: &Array<F>,
+        axis: Option<usize>,
+        operation: &'static str,
+    ) -> Result<Array<F>, Error> {
+        self.check(a, operation)?;
         let padded = a.is_clean() || a.layout().is_full();
         let Some(axis) = axis else {
             // Padding that is zero for the first of these sums is so for all: the last axis first, whose padding is the innermost.
@@ -24,19 +32,25 @@ impl Server {
                 let axis = out.shape().len() - 1;
                 windows =
                     windows.zip(window(&out, axis, padded)).map(|(windows, w)| [windows, vec![w]].concat());
-                out = self.sum_axis(&out, axis, padded)?;
+                out = self.sum_axis(&out, axis, padded, operation)?;
             }
             let period = windows.and_then(|windows| period_of(repeats(a), windows));
             return Ok(out.with_zeros_within(period, padded));
         };
         if axis >= a.shape().len() {
-            return Err(Error::shape(OPERATION, format!("there is no axis {axis} in shape {:?}", a.shape())));
+            return Err(Error::shape(operation, format!("there is no axis {axis} in shape {:?}", a.shape())));
         }
-        self.sum_axis(a, axis, padded)
+        self.sum_axis(a, axis, padded, operation)
     }
 
     /// The sum along `axis`: with the slots that fill the axis up to a power of two where these are zero (`padded`), else of its elements alone.
-    fn sum_axis<F: Form>(&self, a: &Array<F>, axis: usize, padded: bool) -> Result<Array<F>, Error> {
+    fn sum_axis<F: Form>(
+        &self,
+        a: &Array<F>,
+        axis: usize,
+        padded: bool,
+        operation: &'static str,
+    ) -> Result<Array<F>, Error> {
         let form = self.form_of(&[a]);
         let (length, stride) = (a.shape()[axis], a.layout().strides()[axis]);
         let (slots, layout) = (a.layout().slots(), a.layout().without_axis(axis));
@@ -67,7 +81,7 @@ impl Server {
                 true => total(first),
                 false => form.mul_number(self, inputs[first].as_ref(), F::Number::default()),
             });
-            let out = out.map_err(|e| e.during(OPERATION))?;
+            let out = out.map_err(|e| e.during(operation))?;
             let out = Array::from_ciphertexts(layout.clone(), form.clone(), clean, out);
             Ok(out.with_zeros_within(period, padded))
         })

@@ -13,7 +13,7 @@ use std::{
 use hippocrene_rlwe::stop;
 
 use super::{Server, gaps::closed_up, routes::by_rows, wide::ROTATION};
-use crate::{Array, Error, Form, Layout};
+use crate::{Array, Error, Form, Layout, form::After};
 
 /// So many distances within ciphertexts are gone in one step: it takes about a second, and saves the capacity of a product.
 pub(super) const ONE_STEP: usize = 128;
@@ -48,16 +48,17 @@ pub(super) type Moves = Vec<(usize, usize)>;
 
 impl Server {
     /// The array of layout `out` with the elements of `a` at the positions `from` moved to `to`, over the pairs `(to, from)`; other slots are zero. One multiplication deep, or two or three where that is much
-    /// less work and more are left.
+    /// less work and more are left. What is done to the result is said.
     pub(super) fn moved<F: Form>(
         &self,
         a: &Array<F>,
         out: Layout,
         moves: &[(usize, usize)],
+        after: After,
         operation: &'static str,
     ) -> Result<Array<F>, Error> {
         self.check(a, operation)?;
-        self.moved_by(a, out, moves, &self.way(a, moves, 0, operation)?, operation)
+        self.moved_by(a, out, moves, &self.way(a, moves, 0, operation)?, after, operation)
     }
 
     /// [`Server::moved`] in this way.
@@ -67,6 +68,7 @@ impl Server {
         out: Layout,
         moves: &[(usize, usize)],
         way: &Way,
+        after: After,
         operation: &'static str,
     ) -> Result<Array<F>, Error> {
         let slots = F::slots(&self.session);
@@ -79,7 +81,7 @@ impl Server {
                 Cow::Owned(self.linear_map(&there, Layout::packed(&[end], slots)?, entries, operation)?);
         }
         let entries: Vec<_> = ones(way.last.as_deref().unwrap_or(moves));
-        self.linear_map(&there, out, entries, operation)
+        self.linear_map_before(&there, out, entries, after, operation)
     }
 
     /// How these moves are made where so many products are wanted after them.

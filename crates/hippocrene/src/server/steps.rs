@@ -18,7 +18,7 @@ impl Server {
     /// # Errors
     /// [`Error::NoKeys`] when the server has no keys of tables; [`Error::Argument`] when the bound is negative or not finite.
     pub fn table_gap(&self, bound: f64) -> Result<f64, Error> {
-        const OPERATION: &str = "compare";
+        const OPERATION: &str = "gap of tables";
         let pegasus = self.pegasus(OPERATION)?;
         if !(bound.is_finite() && bound >= 0.0) {
             let what =
@@ -41,7 +41,11 @@ impl Server {
         b: &EncryptedArray,
         tolerance: f64,
     ) -> Result<EncryptedArray, Error> {
-        self.is_near_zero(&self.sub(a, b)?, tolerance)
+        const OPERATION: &str = "is close";
+        self.check_two(a, b, OPERATION)?;
+        self.pegasus(OPERATION)?;
+        let difference = self.sub(a, b).map_err(|e| e.during(OPERATION))?;
+        self.near(&difference, tolerance, OPERATION)
     }
 
     /// 1 where the absolute value is less than `tolerance`, and 0 where it is more: [`Server::is_close`] to 0.
@@ -49,8 +53,21 @@ impl Server {
     /// # Errors
     /// As [`Server::is_close`].
     pub fn is_near_zero(&self, a: &EncryptedArray, tolerance: f64) -> Result<EncryptedArray, Error> {
-        const OPERATION: &str = "compare with 0";
-        self.apply_each(a, OPERATION, |pegasus, c, places| pegasus.apply_near(c, tolerance, places))
+        self.near(a, tolerance, "compare with 0")
+    }
+
+    fn near(
+        &self,
+        a: &EncryptedArray,
+        tolerance: f64,
+        operation: &'static str,
+    ) -> Result<EncryptedArray, Error> {
+        let near =
+            self.apply_each(a, operation, |pegasus, c, places| pegasus.apply_near(c, tolerance, places));
+        near.map_err(|error| match error {
+            Error::Argument { what, .. } => Error::argument(operation, what),
+            other => other,
+        })
     }
 
     /// 1 above 0, 0 below.

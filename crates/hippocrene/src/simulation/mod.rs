@@ -255,7 +255,7 @@ impl Simulation {
 }
 
 /// By how much values may exceed a bound that is declared: those that were clipped exceed their limits by the error of the approximation.
-const EXCESS: f64 = 1.0 / 256.0;
+pub(crate) const EXCESS: f64 = 1.0 / 256.0;
 
 /// Checks that the values of an array without residues keep to a bound that is declared, by [`EXCESS`] or so.
 pub(crate) fn check_bound(

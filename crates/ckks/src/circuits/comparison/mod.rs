@@ -7,7 +7,7 @@
 //! # How scales follow from the precision
 //! With `u(S) = 2^-S sqrt(n (1 + h) / 12)` the standard deviation of the error that one rounding at the scale `2^S` makes in each of `n` slots, `h` the squared norm of the
 //! secret, a stage `p` adds an error of standard deviation `k u(S)`; `k` is computed from the derivatives of `p` by each rounding of its evaluation. Each stage
-//! has a *margin* `m >= 8 k u(S)`. The values that it leaves lie in `[low - m, high + m]`, and that is the range which the next stage is made for:
+//! has a *margin* `m >= 16 k u(S)`. The values that it leaves lie in `[low - m, high + m]`, and that is the range which the next stage is made for:
 //! so the errors of all stages are in the ranges, however they are amplified or shrunk on the way, and the last one's says how far the result may be off:
 //! `1 - low + m`, at most `2^-precision`.
 //!
@@ -16,8 +16,8 @@
 //! conjugate, which takes the key of the conjugation, and a bit of capacity.
 //!
 //! # What is stated
-//! With `e = 2^-precision`, up to the error of the arguments themselves (and but for a probability of about `2^-49` for each slot and stage, that noise is beyond
-//! eight standard deviations):
+//! With `e = 2^-precision`, up to the error of the arguments themselves (and but for a probability of about `2^-32` for each slot and stage, that noise is beyond
+//! sixteen standard deviations: what a rounding adds to a slot is distributed as Laplace's, since it goes with the secret there):
 //! - [`Evaluator::sign`](crate::Evaluator::sign): within `e` where `gap <= |x| <= bound`; of absolute value at most `1 + e` where `|x| < gap`.
 //! - [`Evaluator::step`](crate::Evaluator::step), [`greater`](crate::Evaluator::greater), [`less`](crate::Evaluator::less): within `e/2` of 0 or 1; between `-e/2` and `1 + e/2` in the gap.
 //! - [`Evaluator::abs`](crate::Evaluator::abs): within `e |x|` outside of the gap, `(2 + e) |x|`, thus `(2 + e) gap`, within it; and `bound e/2` for the product at the end.
@@ -31,7 +31,7 @@ mod search;
 
 pub use super::composition::Stage;
 
-use super::composition::{Composition, DEVIATIONS, ErrorGains, Unit};
+use super::composition::{Composition, ErrorGains, Unit};
 use crate::{CkksError, Context, Short, approximation::sign::CompositeSign};
 use reached::Reached;
 
@@ -62,8 +62,9 @@ pub struct SignPlan {
 /// So many arguments outside of the gap, of all orders of magnitude alike, say by what errors are multiplied.
 const SAMPLES: usize = 256;
 
-/// The share of the gap that the error of an argument may be.
+/// The share of the gap that the error of an argument may be, as so many standard deviations of it.
 const SHARE: f64 = 1.0 / 32.0;
+const ARGUMENT_DEVIATIONS: f64 = 8.0;
 
 impl SignPlan {
     /// The minimax composition (LLNK22) and the scales that take the fewest bits of capacity; `context` has to allow for any scale (a sprout). The search takes about a second.
@@ -176,7 +177,7 @@ impl SignPlan {
     /// How precise arguments have to be, as [`crate::Ciphertext::precision_bits`] says it, for the least of them to count: eight standard deviations of their error are
     /// a 32nd of the gap.
     pub fn argument_precision(&self) -> f64 {
-        -(SHARE * self.literal.gap / DEVIATIONS).log2()
+        -(SHARE * self.literal.gap / ARGUMENT_DEVIATIONS).log2()
     }
 
     /// The bits of capacity that it takes in all.

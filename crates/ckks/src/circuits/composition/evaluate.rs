@@ -8,7 +8,7 @@ use super::{Composition, DEVIATIONS, Stage};
 use crate::{Ciphertext, CkksError, Evaluator, Refresh, Scale};
 
 /// Where noise leaves fewer standard deviations of a margin than this, it is refused. (Scales meet what the plan asks for to half a bit, and a refresh adds an error of its own.)
-const LEAST_DEVIATIONS: f64 = 5.0;
+const LEAST_DEVIATIONS: f64 = 10.0;
 
 /// A scale that is smaller than what a stage wants by so many bits will do.
 const CLOSE: f64 = 0.1;

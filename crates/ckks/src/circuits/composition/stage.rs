@@ -4,8 +4,11 @@ use hippocrene_rlwe::Parameters;
 
 use crate::circuits::Polynomial;
 
-/// By how many standard deviations of the noise a margin is left: the probability that a slot leaves it is `2^-49`.
-pub(in crate::circuits) const DEVIATIONS: f64 = 8.0;
+/// By how many standard deviations of the noise a margin is left: the probability that a slot leaves it is about `2^-32`.
+///
+/// In a slot a rounding is off by `r + r' s(zeta)`, Gaussian with a variance that goes with `|s(zeta)|^2`, and this is exponentially distributed over slots and secrets. So the error of a real part is distributed as Laplace's: it exceeds `k` deviations
+/// with the probability `exp(-sqrt(2) k)`.
+pub(in crate::circuits) const DEVIATIONS: f64 = 16.0;
 
 /// Scales have at least so many bits, or coefficients would be little more than 0 and 1.
 const LEAST_SCALE: f64 = 10.0;
@@ -35,7 +38,7 @@ impl Stage {
         self.scale_bits * self.polynomial.depth() as f64
     }
 
-    /// What its own roundings may add to a value: [`Stage::scale_bits`] is chosen such that their standard deviation is an eighth of it. The stages that follow
+    /// What its own roundings may add to a value: [`Stage::scale_bits`] is chosen such that their standard deviation is a sixteenth of it. The stages that follow
     /// are made for values that are off by so much.
     pub fn margin(&self) -> f64 {
         self.margin
