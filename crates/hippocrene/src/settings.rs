@@ -178,9 +178,18 @@ impl Settings {
         let holds = |units: &usize| capacity_at(top(*units)) >= capacity && room(top(*units)) >= 0.0;
         let Some(units) = (1..parameters.unit_count()).find(holds) else {
             let have = capacity_at(parameters.top());
+            let rooms = (1..parameters.unit_count()).map(top).filter(|modulus| room(*modulus) >= 0.0);
+            let most = rooms.map(capacity_at).fold(0.0, f64::max);
+            let instead = match (10.0 * most).floor() / 10.0 {
+                most if most > 0.0 => format!(": {most:.1} bits would"),
+                _ => String::new(),
+            };
             return Err(Error::argument(
                 OPERATION,
-                format!("{} bits of capacity, of {have:.1} in all, leave no unit free", Short(capacity)),
+                format!(
+                    "{} bits of capacity, of {have:.1} in all, leave no unit free{instead}",
+                    Short(capacity)
+                ),
             ));
         };
         let second = match parameters.security() {

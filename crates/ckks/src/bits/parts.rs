@@ -26,7 +26,7 @@ impl BitBootstrapper {
         Ok(BitParts { error: self.error_of_reading(&angles, Reading::REFRESH, 0.0), parts })
     }
 
-    /// Bits of parts, or of linear maps of parts that bring each slot to one place at most: at the scale of bits, and modulo [`BitPlan::input_modulus`](super::BitPlan::input_modulus) where results are cleaned, as these are.
+    /// Bits of parts, or of linear maps of parts that bring each slot to one place at most: at the scale of bits, and modulo [`BitPlan::output_modulus`](super::BitPlan::output_modulus) where results are cleaned, as those are.
     ///
     /// # Errors
     /// [`CkksError::Argument`] when the bits could not be told any more, or there are more or fewer parts than slots have; [`CkksError::Capacity`] when too little is left.

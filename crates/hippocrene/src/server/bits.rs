@@ -109,7 +109,7 @@ impl Server {
         Ok(Array::from_ciphertexts(out, Bits { packing: bits.plan().literal().packing }, true, bodies))
     }
 
-    /// Parts of slots, one after the other, as the ciphertexts of one array of `end` numbers to which these moves lead. What bits of slots in parts are counted by is what numbers in the parts are.
+    /// What these moves make of parts of slots, which are the ciphertexts of arrays of numbers, one after the other, up to the position `end`: numbers in parts are counted as bits are in slots of parts.
     fn mapped_parts(
         &self,
         parts: Vec<Ciphertext>,
@@ -119,7 +119,7 @@ impl Server {
         let settings = self.session.settings();
         let precision = self.bits()?.plan().bit_scale().log2() - settings.overhead();
         let slots = self.session.slots();
-        let layout = |slots_of: usize| Layout::packed(&[slots_of], slots);
+        let layout = |end: usize| Layout::packed(&[end], slots);
         let form = Numbers { complex: false, precision };
         let array = Array::from_ciphertexts(layout(parts.len() * slots)?, form, false, parts);
         let entries = moves.iter().map(|(to, from)| (*to, *from, 1.0));

@@ -53,8 +53,10 @@ impl Evaluator {
         let need = plan.composition.least_precision() - plan.reach.log2();
         if a.precision_bits() < need {
             let have = a.precision_bits();
+            // Two numbers that differ are told as such.
+            let [least, less] = [(10.0 * need).ceil() / 10.0, (10.0 * have).floor() / 10.0];
             return fail(format!(
-                "a gap of {:.1e} needs values with {need:.1} bits of precision, these have {have:.1}, enough for a gap of {:.1e}",
+                "a gap of {:.1e} needs values with {least:.1} bits of precision, these have {less:.1}, enough for a gap of {:.1e}",
                 literal.gap,
                 // A little more, for what is lost on the way.
                 literal.gap * (need - have + 0.5).exp2()

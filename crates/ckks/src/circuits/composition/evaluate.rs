@@ -10,6 +10,9 @@ use crate::{Ciphertext, CkksError, Evaluator, Refresh, Scale};
 /// Where noise leaves fewer standard deviations of a margin than this, it is refused. (Scales meet what the plan asks for to half a bit, and a refresh adds an error of its own.)
 const LEAST_DEVIATIONS: f64 = 10.0;
 
+/// The same of arguments and what they may be off by: what is stated of results is beside the error of these.
+const LEAST_OF_ARGUMENT: f64 = 5.0;
+
 /// A scale that is smaller than what a stage wants by so many bits will do.
 const CLOSE: f64 = 0.1;
 
@@ -85,16 +88,19 @@ impl Ciphertext {
 impl Composition {
     /// The bits of precision without which an argument is refused.
     pub(in crate::circuits) fn least_precision(&self) -> f64 {
-        -(self.slack / LEAST_DEVIATIONS).log2()
+        -(self.slack / LEAST_OF_ARGUMENT).log2()
     }
 
     /// Checks that the argument of stage `i` is as precise as it has to be, after a refresh.
     fn check(&self, i: usize, std: f64, operation: &'static str) -> Result<(), CkksError> {
-        let margin = if i == 0 { self.slack } else { self.stages[i - 1].margin };
-        if LEAST_DEVIATIONS * std <= margin {
+        let most = match i {
+            0 => self.slack / LEAST_OF_ARGUMENT,
+            _ => self.stages[i - 1].margin / LEAST_DEVIATIONS,
+        };
+        if std <= most {
             return Ok(());
         }
-        let (need, have) = (-(margin / LEAST_DEVIATIONS).log2(), -std.log2());
+        let (need, have) = (-most.log2(), -std.log2());
         let what = format!(
             "after a refresh, values have {have:.1} bits of precision; the next polynomial needs {need:.1}"
         );
