@@ -137,7 +137,7 @@ mod tests {
         let literal = SignLiteral { precision: -fixed.error().log2(), ..literal };
         assert!(SignPlan::composed(&grafted, &composition, literal).is_err());
         let plan = closest(&grafted, &composition, literal).unwrap();
-        assert_eq!(less_precise(&plan, Some(&fixed)), " (0.9 bits less precise than simple)");
+        assert_eq!(less_precise(&plan, Some(&fixed)), " (0.8 bits less precise than simple)");
         assert_eq!(less_precise(&SignPlan::new(&grafted, literal).unwrap(), Some(&fixed)), "");
         assert_eq!(less_precise(&fixed, None), "");
     }
