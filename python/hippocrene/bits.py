@@ -30,9 +30,12 @@ def booleans(values: object, operation: str) -> npt.NDArray[np.bool_] | None:
 def plain_bits(values: object, operation: str) -> npt.NDArray[np.bool_]:
     """Return `values` as an array of booleans."""
     plain = booleans(values, operation)
-    if plain is None:
-        raise TypeError(f"{operation} of encrypted bits takes booleans, not {type(values).__name__}")
-    return plain
+    if plain is not None:
+        return plain
+    have = type(values).__name__
+    if is_plain(values):
+        have = f"values of type {to_array(cast('npt.ArrayLike', values), operation).dtype}"
+    raise TypeError(f"{operation} of encrypted bits takes booleans, not {have}")
 
 
 # What gates are of conditions that are numbers.

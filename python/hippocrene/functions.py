@@ -385,6 +385,8 @@ def _broadcast_to(array: Any, shape: Any) -> Any:
     if array._common_shape(target, "broadcast_to") != target:
         raise ShapeError(f"broadcast_to: shape {array.shape} does not broadcast to {target}")
     check_size("broadcast_to", target)
+    if array.bit_error is not None:
+        return array._as_wide(target, "broadcast_to")
     server = array._bound_server("broadcast_to")
     return server._wrap(server._broadcast(array._raw, target))
 

@@ -193,7 +193,8 @@ def _select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     arrays = [x for x in (*conditions, *choices, default) if _secret(x)]
     with named("select", "where"):
         if any(_secret(c) for c in conditions) or arrays[0].bit_error is not None:
-            result = default
+            # Of bits, numpy's own default is False.
+            result = False if arrays[0].bit_error is not None and isinstance(default, int) and default == 0 else default
             for condition, choice in reversed(list(zip(conditions, choices, strict=True))):
                 result = np.where(condition, choice, result)
             return result

@@ -133,6 +133,6 @@ def test_values_off_the_interval_are_found():
     np.testing.assert_allclose(told.result, [1, 2], atol=0.1)
     client = hippocrene.Client.generate("n13")
     z = hippocrene.Server(client.evaluation_keys(conjugation=True)).load(client.encrypt([1.5, 2 + 1j], bound=4))
-    with pytest.raises(hippocrene.ArgumentError, match="for real numbers in its interval, and the array is complex"):
+    with pytest.raises(hippocrene.ArgumentError, match="for real numbers in it, and the array is complex"):
         z.polynomial(root)
     np.testing.assert_allclose(client.decrypt(z.real.polynomial(root)), np.sqrt([1.5, 2]), atol=0.1)

@@ -369,6 +369,8 @@ def moves_of_bits(x: EncryptedArray, table: EncryptedArray) -> list[EncryptedArr
         table[0] ^ table[:, 1:2],
         table & [[True], [False], [True]],
         np.tril(table),
+        np.broadcast_to(table[:, :1], (2, 3, 4)),
+        np.select([x, ~x], [x, np.roll(x, 1)]),
     ]
 
 
@@ -430,9 +432,9 @@ def test_universal_functions_and_joins_of_bits(secret, equal):
     equal(np.where(bits, secret(other), secret(third)), np.where(plain, other, third))
     equal(np.where(bits, True, third.tolist()), np.where(plain, True, third))
     equal(np.where(other, bits, secret(third)), np.where(other, plain, third))
-    with pytest.raises(TypeError, match="where of encrypted bits takes booleans, not int"):
+    with pytest.raises(TypeError, match="where of encrypted bits takes booleans, not values of type int64"):
         np.where(bits, 1, 0)
     equal(other == bits, plain == other)
     equal(bits.ravel(), plain)
-    with pytest.raises(TypeError, match="concatenate of encrypted bits takes booleans, not list"):
+    with pytest.raises(TypeError, match="concatenate of encrypted bits takes booleans, not values of type int64"):
         np.concatenate([bits, [1, 0]])

@@ -382,7 +382,7 @@ impl Form for Numbers {
         let (a, p) = (Cow::Borrowed(a), Cow::Borrowed(p));
         let Basis::Chebyshev { low, high } = p.basis() else { return of_unit(server, a, p) };
         if server.form_of(&[&*a]).complex && p.degree() > 0 {
-            let what = "a Chebyshev polynomial is for real numbers in its interval, and the array is complex: take its real part, or a polynomial in powers";
+            let what = "a polynomial on an interval, by Chebyshev's, is for real numbers in it, and the array is complex: take its real part, or a polynomial in powers without a domain";
             return Err(Error::argument(POLYNOMIAL, what));
         }
         let slack = EXCESS * 0.5 * (high - low);
