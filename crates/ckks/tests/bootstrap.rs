@@ -328,7 +328,7 @@ fn what_could_go_wrong_is_refused() {
     argument(BootstrapLiteral { output_bits: Some(500.0), ..good() }, "no 500.0 are left");
     argument(BootstrapLiteral { scale_bits: 90.0, ..good() }, "are used up");
     argument(BootstrapLiteral { coefficients_to_slots: levels(&[3], 40.0), ..good() }, "3 stages");
-    argument(BootstrapLiteral { base_bits: 16.0, ..good() }, "has a unit is needed");
+    argument(BootstrapLiteral { base_bits: 16.0, ..good() }, "one with a unit is needed");
 
     let s = setup(Arc::clone(&c), good());
     let values = square(16, true);
