@@ -13,7 +13,7 @@ Exit status: 0 done; 1 refused for what the files hold (wrong key, not enough ca
 4 a file holds something else than is needed.
 
 A command that is stopped while it writes FILE can leave a part of it beside, in .FILE.PROCESS.NUMBER.part. It can be deleted,
-and on Linux the next command that writes FILE does so.";
+and on Linux the next command that writes FILE does so, ten minutes later or more.";
 
 /// Encrypt arrays of numbers, and read results computed on them.
 #[derive(Debug, Parser)]

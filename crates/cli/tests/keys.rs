@@ -2,8 +2,9 @@
 
 use crate::common::{Folder, run, succeed};
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 /// Every file in a folder.
 fn contents(folder: &str) -> BTreeMap<String, Vec<u8>> {
@@ -258,6 +259,7 @@ fn parts_that_stopped_runs_have_left_are_removed() {
     fs::create_dir(&keys).expect("a folder");
     // No process has the largest of these numbers.
     let dead = u32::MAX;
+    let new = format!(".client.key.{dead}.1.part");
     let kept = [
         format!(".client.key.{}.0.part", std::process::id()),
         ".client.key.mine.0.part".to_owned(),
@@ -265,17 +267,24 @@ fn parts_that_stopped_runs_have_left_are_removed() {
         format!(".other.key.{dead}.0.part"),
     ];
     let gone = [format!(".client.key.{dead}.0.part"), format!(".evaluation.keys.{dead}.12.part")];
+    let leave = |name: &str, minutes: u64| {
+        let path = folder.path(name);
+        fs::write(&path, "a part").expect("a file");
+        let then = SystemTime::now() - Duration::from_secs(60 * minutes);
+        File::options().write(true).open(&path).and_then(|part| part.set_modified(then)).expect("a time");
+        path
+    };
     for name in kept.iter().chain(&gone) {
-        fs::write(folder.path(&format!("keys/{name}")), "a part").expect("a file");
+        leave(&format!("keys/{name}"), 11);
     }
+    leave(&format!("keys/{new}"), 1);
     succeed(&["keygen", "-p", "n12", "--rotations=1", "-o", &keys]);
     let there = contents(&keys);
-    assert!(kept.iter().all(|name| there.contains_key(name)), "{:?}", there.keys());
-    assert_eq!(there.len(), kept.len() + 3, "{:?}", there.keys());
+    assert!(kept.iter().chain([&new]).all(|name| there.contains_key(name)), "{:?}", there.keys());
+    assert_eq!(there.len(), kept.len() + 4, "{:?}", there.keys());
 
     fs::write(folder.path("in.csv"), "1\n").expect("a file");
-    let part = folder.path(&format!(".in.enc.{dead}.7.part"));
-    fs::write(&part, "a part").expect("a file");
+    let part = leave(&format!(".in.enc.{dead}.7.part"), 11);
     let public = folder.path("keys/public.key");
     succeed(&["encrypt", "-k", &public, &folder.path("in.csv"), "-o", &folder.path("in.enc")]);
     assert!(!Path::new(&part).exists());

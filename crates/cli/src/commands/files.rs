@@ -8,6 +8,7 @@ use std::fmt::{self, Display};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// A file that was written.
 #[derive(Debug, Serialize)]
@@ -38,7 +39,10 @@ impl Display for Stranger {
     }
 }
 
-/// Removes what runs that were stopped have left of a file beside it: `.NAME.PROCESS.NUMBER.part`, where the system tells that the process has ended.
+/// A process that a folder is shared with, on another machine or in another container, has written to its part of a file later.
+const STALE: Duration = Duration::from_secs(600);
+
+/// Removes what runs that were stopped have left of a file beside it: `.NAME.PROCESS.NUMBER.part`, where the system tells that the process has ended, and nothing was written for a while.
 pub(super) fn remove_partial(path: &Path) {
     // Links lead to where the file is written.
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
@@ -55,7 +59,9 @@ pub(super) fn remove_partial(path: &Path) {
         let numbers = there.to_str().and_then(|there| there.strip_prefix(&start)?.strip_suffix(".part"));
         let Some((process, number)) = numbers.and_then(|numbers| numbers.split_once('.')) else { continue };
         let written_so = process.parse::<u32>().is_ok() && number.parse::<u64>().is_ok();
-        if written_so && !processes.join(process).exists() {
+        let written = entry.metadata().and_then(|there| there.modified()).ok();
+        let is_stale = written.and_then(|at| at.elapsed().ok()).is_some_and(|since| since > STALE);
+        if written_so && is_stale && !processes.join(process).exists() {
             // What cannot be removed is in no one's way.
             let _ = fs::remove_file(entry.path());
         }
