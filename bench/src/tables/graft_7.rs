@@ -15,7 +15,7 @@ use crate::{Result, report::Row, session::Session};
 pub const TABLE: Table = Table {
     name: "graft-7",
     about: "GRAFT Table 7: the modulus that comparisons take, in all and polynomial by polynomial, and the precision that is planned, an upper bound of the error but for a \
-            probability of 2^-49 for each slot (the paper's is the largest error measured): f_3 after g_3 at the one scale of the simple chain, and at the scales that \
+            probability of 2^-32 for each slot (the paper's is the largest error measured): f_3 after g_3 at the one scale of the simple chain, and at the scales that \
             follow from the same precision, or up to a bit less where the polynomials leave no room for noise (rows say how much less); the minimax composition that takes the fewest bits; for 2^15 slots at the paper's parameters and at n16s. Nothing is encrypted",
     memory: "130 MB",
     time: "about 1 minute",
