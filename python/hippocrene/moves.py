@@ -177,8 +177,9 @@ class Moves(Encrypted):
         Slices with steps that are powers of two, rows and columns take no multiplication, nearly always; other picks
         take one, as a product with plain numbers does.
 
-        Of encrypted bits, other picks are a bootstrap, and all of them take keys of rotations, which have to be asked
-        for: ``client.evaluation_keys(rotations=[3])`` for ``x[3]`` and ``x[3:9]`` of an array of one axis.
+        Of encrypted bits such slices, rows and columns are a rotation, and other picks a bootstrap. Both take keys of
+        rotations, which have to be asked for: ``client.evaluation_keys(rotations=[3])`` for ``x[3]`` and ``x[3:9]`` of
+        an array of one axis; `simulate` finds out which.
         """
         few = places_at(self.shape, key)
         if few is not None:
@@ -214,8 +215,8 @@ class Moves(Encrypted):
     def packed(self) -> EncryptedArray:
         """Return the array with its elements side by side, as in a fresh one: in as few ciphertexts as there can be.
 
-        Sums and products along axes leave elements where they were computed, far apart: what is sent may be a hundred
-        times as long as what is packed first. It takes a multiplication where elements are not side by side already.
+        Sums and products along axes leave elements where they were computed, far apart: what is packed first is sent in
+        a fraction of the bytes. It takes a multiplication where elements are not side by side already.
         """
         server = self._mover((self,))
         return server._wrap(server._raw.packed(self._raw))
