@@ -147,19 +147,7 @@ impl Server {
         arrays: Vec<PyRef<'_, EncryptedArray>>,
     ) -> PyResult<Vec<EncryptedArray>> {
         let arrays: Vec<&EncryptedArray> = arrays.iter().map(|a| &**a).collect();
-        detached(py, || {
-            let session = self.0.session();
-            let gates = names.iter().map(|name| gate(name)).collect::<Result<Vec<_>, _>>()?;
-            let read = arrays.iter().map(|a| a.read::<Bits>(session)).collect::<Result<Vec<_>, _>>()?;
-            let inputs: Vec<_> = read.iter().map(|a| &**a).collect();
-            let alike = self.0.standing_alike(&inputs)?;
-            let inputs: Vec<_> = alike.iter().collect();
-            let out = match gates[..] {
-                [gate] => vec![self.0.bits()?.gate(gate, &inputs)?],
-                _ => self.0.bits()?.gates(&gates, &inputs)?,
-            };
-            Ok(out.into_iter().map(|array| Bits::hold(array, session)).collect())
-        })
+        self.gates_of(py, &names, &arrays)
     }
 
     /// A gate of an array of bits and plain ones.

@@ -4,6 +4,7 @@ use hippocrene::{Array, BitArray, Bits, Form};
 use pyo3::prelude::*;
 
 use crate::array::{EncryptedArray, Held};
+use crate::bits::gate;
 use crate::errors::detached;
 use crate::server::Server;
 
@@ -48,6 +49,27 @@ impl Server {
             let read = arrays.iter().map(|a| a.read::<F>(session)).collect::<Result<Vec<_>, _>>()?;
             let arrays: Vec<&Array<F>> = read.iter().map(|array| &**array).collect();
             Ok(F::hold(self.0.gather_padded(&arrays, shape, &places(sources))?, session))
+        })
+    }
+
+    pub(crate) fn gates_of(
+        &self,
+        py: Python<'_>,
+        names: &[String],
+        arrays: &[&EncryptedArray],
+    ) -> PyResult<Vec<EncryptedArray>> {
+        let session = self.0.session();
+        detached(py, || {
+            let gates = names.iter().map(|name| gate(name)).collect::<Result<Vec<_>, _>>()?;
+            let read = arrays.iter().map(|a| a.read::<Bits>(session)).collect::<Result<Vec<_>, _>>()?;
+            let inputs: Vec<&BitArray> = read.iter().map(|a| &**a).collect();
+            let alike = self.0.standing_alike(&inputs)?;
+            let inputs: Vec<&BitArray> = alike.iter().collect();
+            let out = match gates[..] {
+                [gate] => vec![self.0.bits()?.gate(gate, &inputs)?],
+                _ => self.0.bits()?.gates(&gates, &inputs)?,
+            };
+            Ok(out.into_iter().map(|array| Bits::hold(array, session)).collect())
         })
     }
 

@@ -66,7 +66,7 @@ fn encrypt_slots<T: Clone + Default + Sync>(
     scale: Scale,
     encrypt: impl Fn(&Plaintext) -> Result<CiphertextBody<Numbers>, Error> + Sync,
 ) -> Result<Vec<CiphertextBody<Numbers>>, Error> {
-    let (modulus, mut slots) = (session.settings().fresh(), layout.scatter(values));
+    let (modulus, mut slots) = (session.settings().fresh(), layout.scatter(values)?);
     let encode = |i: usize| session.context().encode(wrap(&slots[i]), session.slots(), scale, modulus);
     let encrypted = |i: usize| encode(i).map_err(Error::from).and_then(|plaintext| encrypt(&plaintext));
     let bodies = session.try_each(slots.len(), |i| encrypted(i).map_err(|e| e.of_ciphertext(i, layout)));

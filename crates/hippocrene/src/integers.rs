@@ -63,7 +63,7 @@ pub(crate) fn encrypt_integers(
     let (t, degree) = (context.plain_modulus(), context.rlwe().degree());
     Integers::check_slots(t, degree)?;
     let layout = Layout::filled(shape, degree, values.len(), OPERATION)?;
-    let mut slots = layout.scatter(values);
+    let mut slots = layout.scatter(values)?;
     let bodies = session.try_each(slots.len(), |i| encrypt(context, &context.encode(&slots[i])?));
     wipe(&mut slots);
     Ok(Array::from_parts(layout, Residues { plain_modulus: t }, true, bodies?)

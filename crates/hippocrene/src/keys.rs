@@ -133,12 +133,8 @@ impl KeyRequest {
         KeyRequest { powers_of_two: false, rotations, ..KeyRequest::default() }
     }
 
-    /// The steps to make keys for, with `slots` slots.
-    ///
-    /// # Panics
-    /// When `slots` is no power of two; [`Session::slots`] is one.
-    pub fn steps(&self, slots: usize) -> Vec<i64> {
-        assert!(slots.is_power_of_two(), "{slots} slots are no power of two");
+    /// The steps to make keys for, with `slots` slots, a power of two.
+    pub(crate) fn steps(&self, slots: usize) -> Vec<i64> {
         let right = RIGHT.into_iter().filter(|s| self.bootstrapping.is_none() && s.abs() < slots as i64 / 2);
         let powers = (0..slots.trailing_zeros()).map(|k| 1i64 << k).chain(right);
         powers.filter(|_| self.powers_of_two).chain(self.rotations.iter().copied()).collect()

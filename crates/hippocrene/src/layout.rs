@@ -165,16 +165,6 @@ impl Layout {
         self.shape.iter().zip(&self.strides).map(|(n, s)| (n - 1) * s).sum()
     }
 
-    /// The position of an element.
-    ///
-    /// # Panics
-    /// When there is no such element: `index` is to have a number for each axis, below the length of that.
-    pub fn position(&self, index: &[usize]) -> usize {
-        let fits = index.len() == self.shape.len() && index.iter().zip(&self.shape).all(|(i, n)| i < n);
-        assert!(fits, "there is no element {index:?} in shape {:?}", self.shape);
-        index.iter().zip(&self.strides).map(|(i, s)| i * s).sum()
-    }
-
     /// The position of the element of this number in row-major order.
     pub(crate) fn position_of(&self, element: usize) -> usize {
         let mut rest = element;
@@ -207,15 +197,18 @@ impl Layout {
 
     /// The slots of each ciphertext for the elements `values` in row-major order; slots that hold no element are `T::default()`.
     ///
-    /// # Panics
-    /// When there are not as many values as elements.
-    pub fn scatter<T: Clone + Default>(&self, values: &[T]) -> Vec<Vec<T>> {
-        assert_eq!(values.len(), self.size(), "values of the elements of shape {:?}", self.shape);
+    /// # Errors
+    /// [`Error::Shape`] when there are not as many values as elements.
+    pub fn scatter<T: Clone + Default>(&self, values: &[T]) -> Result<Vec<Vec<T>>, Error> {
+        if values.len() != self.size() {
+            let what = format!("{} values for the elements of shape {:?}", values.len(), self.shape);
+            return Err(Error::shape("lay out values", what));
+        }
         let mut out = vec![vec![T::default(); self.slots]; self.ciphertexts()];
         for (position, value) in self.positions().zip(values) {
             out[position / self.slots][position % self.slots].clone_from(value);
         }
-        out
+        Ok(out)
     }
 
     /// The elements in row-major order, from the slots of each ciphertext.
@@ -250,7 +243,7 @@ mod tests {
         fn scatter_and_gather_are_inverse(shape in prop::collection::vec(1usize..9, 0..4), log_slots in 0u32..7) {
             let layout = Layout::packed(&shape, 1 << log_slots).unwrap();
             let values: Vec<usize> = (1..=layout.size()).collect();
-            let slots = layout.scatter(&values);
+            let slots = layout.scatter(&values).unwrap();
             prop_assert_eq!(slots.len(), layout.ciphertexts());
             prop_assert_eq!(layout.gather(&slots), values);
             prop_assert_eq!(slots.iter().flatten().filter(|x| **x > 0).count(), layout.size());
@@ -261,7 +254,7 @@ mod tests {
     fn axes_are_padded_but_the_first() {
         let layout = Layout::packed(&[569, 30], 4096).unwrap();
         assert_eq!((layout.strides(), layout.ciphertexts()), (&[32, 1][..], 5));
-        assert_eq!(layout.position(&[2, 3]), 67);
+        assert_eq!(layout.position_of(2 * 30 + 3), 67);
         assert!(Layout::packed(&[3, 0], 16).is_err());
         assert!(Layout::packed(&[1 << 40], 16).is_err());
         assert!(Layout::packed(&[1; 64], 16).is_ok() && Layout::packed(&[1; 65], 16).is_err());

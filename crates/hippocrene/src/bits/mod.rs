@@ -160,7 +160,7 @@ fn encrypt(
     let (context, packing) = (session.context(), plan.literal().packing);
     context.rlwe().check_digest(plan.context().parameters().digest(), OPERATION)?;
     let layout = Layout::filled(shape, plan.capacity(), values.len(), OPERATION)?;
-    let mut slots = layout.scatter(values);
+    let mut slots = layout.scatter(values)?;
     let bodies = slots.iter().map(|bits| {
         let (scale, modulus) = (plan.bit_scale(), plan.input_modulus());
         encrypt(&encode_bits(context, bits, packing, context.max_slots(), scale, modulus)?)

@@ -205,7 +205,7 @@ impl BitServer {
     /// Bits that everybody can read, as an array that stands where `like` does.
     fn public(&self, like: &BitArray, bits: &[bool]) -> Result<BitArray, Error> {
         let evaluator = self.bootstrapper.evaluator();
-        let (slots, like_it) = (like.layout().scatter(bits), like.expanded(&self.session));
+        let (slots, like_it) = (like.layout().scatter(bits)?, like.expanded(&self.session));
         let public = |i: usize| Ok(evaluator.public_bits(&like_it[i], &slots[i])?);
         let out = self.session.compute_each(like_it.len(), public);
         Ok(Array::from_ciphertexts(like.layout().clone(), *like.form(), true, out?))

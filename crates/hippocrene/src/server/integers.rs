@@ -344,7 +344,7 @@ fn with_plain(
     f: impl Fn(&Evaluator, &Ciphertext, &Plaintext) -> Result<Ciphertext, BgvError> + Sync,
 ) -> Result<Vec<Ciphertext>, Error> {
     let evaluator = evaluator(server)?;
-    let (context, slots) = (evaluator.context(), layout.scatter(plain));
+    let (context, slots) = (evaluator.context(), layout.scatter(plain)?);
     let each = |i: usize| Ok(f(evaluator, &ciphertexts[i], &context.encode(&slots[i])?)?);
     server.session.compute_each(ciphertexts.len(), each)
 }

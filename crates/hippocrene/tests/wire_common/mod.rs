@@ -154,7 +154,7 @@ fn bits(
         let (scale, modulus) = (Scale::power_of_two(26), Modulus::of_range(0..2));
         encode_bits(context, bits, packing, context.max_slots(), scale, modulus).unwrap()
     };
-    let bodies = layout.scatter(values).iter().map(|bits| encrypt(&encode(bits))).collect();
+    let bodies = layout.scatter(values).unwrap().iter().map(|bits| encrypt(&encode(bits))).collect();
     BitArray::from_parts(layout, Bits { packing }, true, bodies).unwrap()
 }
 
