@@ -43,6 +43,11 @@ _MOST_PLACES = 2**16
 _DECIMAL = Context(prec=1000)
 
 
+def root(x: Fraction) -> Fraction:
+    """Return the square root of a number from 0 on, to 512 bits after the binary point."""
+    return Fraction(math.isqrt((x.numerator << 1024) // x.denominator), 1 << 512)
+
+
 def is_exact_kind(array: np.ndarray[Any, np.dtype[Any]]) -> bool:
     """Tell whether an array holds numbers that doubles may not hold."""
     return array.dtype.kind in "OUS" or (array.dtype.kind == "f" and array.dtype.itemsize > 8)

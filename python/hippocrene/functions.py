@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from hippocrene import linear_functions, polynomials
+from hippocrene import covariance, linear_functions, polynomials
 from hippocrene.bits import plain_bits
 from hippocrene.encrypted import Encrypted
 from hippocrene.errors import ArgumentError, ShapeError, named
@@ -330,8 +330,13 @@ def _diag(v: Any, k: int = 0) -> Any:
     return v._placed(places, [v], np.zeros(places.shape, dtype=np.int64))
 
 
-def _diff(a: Any, n: Any = 1, axis: Any = -1) -> Any:
+def _diff(a: Any, n: Any = 1, axis: Any = -1, prepend: Any = None, append: Any = None) -> Any:
+    if not _secret(a):
+        raise refusal("diff")
     index, times = a._axis(axis, "diff"), operator.index(n)
+    ends = [_end(one, a, index) for one in (prepend, append)]
+    if times and any(one is not None for one in ends):
+        a = np.concatenate([one for one in (ends[0], a, ends[1]) if one is not None], axis=index)
     if times < 0:
         raise ArgumentError(f"diff: differences are taken 0 times or more, not {times}")
     if times >= a.shape[index]:
@@ -339,6 +344,21 @@ def _diff(a: Any, n: Any = 1, axis: Any = -1) -> Any:
     for _ in range(times):
         a = part_of(a, index, slice(1, None)) - part_of(a, index, slice(-1))
     return a
+
+
+def _end(values: Any, a: Any, axis: int) -> Any:
+    """Return what `diff` joins to an array along an axis: one number is as long as 1 along it, as numpy has it."""
+    if values is None or (_secret(values) and values.ndim):
+        return values
+    shape = (*a.shape[:axis], 1, *a.shape[axis + 1 :])
+    return np.broadcast_to(values, shape) if np.ndim(values) == 0 else values
+
+
+def _average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False) -> Any:
+    mean = weighted_mean(a, axis, weights, keepdims=keepdims)
+    if not returned:
+        return mean
+    return mean, cast("Any", np.average)(np.ones(a.shape), axis, weights, returned=True, keepdims=keepdims)[1]
 
 
 def _ptp(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
@@ -363,21 +383,6 @@ def _difference(condition: Any, x: Any, y: Any) -> Any:
             return fractions(x, "where") - fractions(y, "where")
         x, y = (one.astype(np.result_type(one, np.float64)) for one in (x, y))
     return x - y
-
-
-def _cov(m: Any, y: Any = None, *, rowvar: bool = True, bias: bool = False, ddof: int | None = None) -> Any:
-    if y is not None:
-        raise refusal("cov")
-    ddof = (0 if bias else 1) if ddof is None else ddof
-    if m.ndim > 2:
-        raise ShapeError(f"cov takes arrays of one or two axes, not shape {m.shape}")
-    with named("cov", "var"):
-        if m.ndim < 2 or m.shape[0 if rowvar else 1] == 1:
-            return m._squared_deviations(None, ddof)
-        deviations = m._centred(1 if rowvar else 0, ddof)
-    finer = deviations._finer(m.shape[1 if rowvar else 0])
-    rows, columns = (finer, finer.T) if rowvar else (finer.T, finer)
-    return (rows @ (columns.conj() if m._held.is_complex else columns)).with_precision(deviations.precision)
 
 
 def _broadcast_to(array: Any, shape: Any) -> Any:
@@ -418,11 +423,9 @@ def _polyval(p: Any, x: Any) -> Any:
 
 ALONE: dict[Any, Callable[..., Any]] = {
     **linear_functions.ALONE,
-    np.average: weighted_mean,
+    np.average: _average,
     np.broadcast_to: _broadcast_to,
-    np.cov: _cov,
     np.diag: _diag,
-    np.diff: _diff,
     np.pad: _pad,
     np.ptp: _ptp,
     np.resize: _resize,
@@ -437,6 +440,8 @@ SEVERAL: dict[Any, Callable[..., Any]] = {
     np.block: _block,
     np.compress: _compress,
     np.clip: _clip,
+    np.cov: covariance.cov,
+    np.diff: _diff,
     np.insert: _insert,
     np.interp: _interp,
     np.polyval: _polyval,

@@ -309,24 +309,28 @@ def _fft(name: str) -> Callable[..., Any]:
 
 
 def _gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: Any = 1) -> Any:
-    if axis is None and np.ndim(f) > 1:
-        raise TypeError("numpy.gradient of encrypted arrays is along one axis: say axis=")
     if any(_secret(x) for x in varargs):
         raise TypeError("numpy.gradient takes no encrypted distances")
-    given = [to_array(step, "gradient") for step in varargs]
-    if not all(np.all(np.isfinite(step)) for step in given if step.dtype.kind in "f"):
+    f._axes(axis, "gradient")
+    axes = range(f.ndim) if axis is None else [f._axis(one, "gradient") for one in np.atleast_1d(axis)]
+    if len(varargs) > 1 and len(varargs) != len(axes):
+        raise TypeError(f"gradient: {len(varargs)} distances for {len(axes)} axes")
+    steps = varargs * len(axes) if len(varargs) == 1 else varargs or (1.0,) * len(axes)
+    along = [_gradient_along(f, step, one, edge_order) for one, step in zip(axes, steps, strict=True)]
+    # A tuple, and a list before version 2.
+    several: Any = type(np.gradient(np.eye(2)))
+    return along[0] if len(along) == 1 else several(along)
+
+
+def _gradient_along(f: Any, distances: Any, axis: int, edge_order: Any) -> Any:
+    of_any_kind = to_array(distances, "gradient")
+    if of_any_kind.dtype.kind == "f" and not np.all(np.isfinite(of_any_kind)):
         raise ArgumentError("gradient: distances and places are finite numbers")
-    steps = [
-        step.astype(np.result_type(step, np.float64)) if step.dtype.kind == "f" else _places(step, "gradient")
-        for step in given
-    ]
-    along = -1 if axis is None else axis
+    floats = of_any_kind.dtype.kind == "f"
+    step = of_any_kind.astype(np.result_type(of_any_kind, np.float64)) if floats else _places(of_any_kind, "gradient")
     # Python compares integers with doubles exactly.
-    exact = all(
-        step.ndim == 0 and abs(np.frexp(step)[0]) == 0.5 and step.item() == of_any_kind.item()
-        for step, of_any_kind in zip(steps, given, strict=True)
-    )
-    return mapped("gradient", lambda u: np.gradient(u, *steps, axis=-1, edge_order=edge_order), f, along, exact=exact)
+    exact = step.ndim == 0 and abs(np.frexp(step)[0]) == 0.5 and step.item() == of_any_kind.item()
+    return mapped("gradient", lambda u: np.gradient(u, step, axis=-1, edge_order=edge_order), f, axis, exact=exact)
 
 
 def _places(values: Any, operation: str) -> np.ndarray[Any, np.dtype[np.float64]]:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from hippocrene import _native
 from hippocrene.encrypted import Encrypted, part_of_arrays
 from hippocrene.errors import ArgumentError, MissingKeyError, ParameterError, ShapeError, named
-from hippocrene.exact import fractions, is_exact_kind
+from hippocrene.exact import fractions, is_exact_kind, root
 from hippocrene.scalars import double, integer
 from hippocrene.ufuncs import unset
 from hippocrene.values import numbers, to_array
@@ -116,9 +116,7 @@ class Reductions(Encrypted):
         ddof = double(ddof, "ddof")
         if not count > ddof:
             raise ArgumentError(f"var: {count} values, less ddof={ddof:g}, leave nothing to divide by")
-        # The root in twice as many bits as it is wanted in.
-        rest = count - Fraction(ddof)
-        factor = Fraction(math.isqrt((rest.denominator << 1024) // rest.numerator), 1 << 512)
+        factor = root(1 / (count - Fraction(ddof)))
         factors: Any = (factor, factor / count)
         if not self._needs_digits(1.0, "var"):
             factors = tuple(map(float, factors))

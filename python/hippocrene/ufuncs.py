@@ -136,7 +136,7 @@ HINTS = {
     "apply_along_axis": "numpy.stack([f(row) for row in x]) does it",
     "array_equal": "== compares encrypted integers and bits, and x.is_close(y, tolerance=...) numbers",
     "corrcoef": "numpy.cov(x) has the covariances: divide by deviations when they are decrypted",
-    "cov": "of two vectors it is numpy.cov(numpy.stack([x, y]))",
+    "cov": "values are encrypted, and weights plain",
     "cumprod": "x[:1], x[:2].prod() and so on are its values",
     "digitize": "(x > edge) is 0 or 1, approximately, and the sum of that over all edges the place",
     "divide": "divisors are plain; times y.reciprocal(domain=(low, high)) where the keys have tables",
@@ -202,8 +202,6 @@ OPTIONS = {
     "out": "results are encrypted arrays of their own, and written into no other",
     "initial": "add it to, or multiply it with, what is returned",
     "where": "multiply by a mask of zeros and ones",
-    # Of differences.
-    **dict.fromkeys(("append", "prepend"), "numpy.concatenate joins it first"),
     # Of variances.
     "correction": "it is called ddof=",
     "mean": "it is computed; about another number m a variance is ((x - m) ** 2).mean()",
