@@ -159,6 +159,8 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
                 return -((-self)._with(values, "add")) if is_exact_kind(values) else self._with(-values, "add")
         if operation == "mul" and values.ndim == 0 and values.dtype.kind == "c" and not values.real:
             return self._with(values.imag, "mul")._times_i()
+        if values.ndim == 0 and operation == "mul" and is_exact_kind(values):
+            return server._wrap(_native.multiply(server._raw, raw, to_native(values, operation)))
         if values.ndim == 0 and values.dtype.kind in "fi" and not is_exact_kind(values):
             with_number = server._raw.add_number if operation == "add" else server._raw.mul_number
             return server._wrap(with_number(raw, cast("float", values.item())))
@@ -208,14 +210,6 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
             if self._needs_digits(float(np.max(abs(factors), initial=0.0)), "div"):
                 return self._with(1 / fractions(divisor, "div"), "mul")
             return self._with(factors, "mul")
-
-    def _refuse_division(self) -> NoReturn:
-        if self.plain_modulus is not None:
-            raise TypeError("encrypted integers are no divisors: x.apply takes a function that has their inverses")
-        raise TypeError(
-            "divisors are plain: multiply by x.reciprocal(domain=(low, high)) of an encrypted x, which is looked up "
-            "where the keys have tables"
-        )
 
     # Hidden from type checkers, which know that there is none.
     if not TYPE_CHECKING:

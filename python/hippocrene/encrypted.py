@@ -169,6 +169,14 @@ class Encrypted:
         bits = -0.5 * float(np.logaddexp2(-2 * self.precision_bits, 2 * math.log2(error)))
         return server._wrap(server._raw.with_precision_bits(self._raw, bits))
 
+    def _refuse_division(self) -> NoReturn:
+        if self.plain_modulus is not None:
+            raise TypeError("encrypted integers are no divisors: x.apply takes a function that has their inverses")
+        raise TypeError(
+            "divisors are plain: multiply by x.reciprocal(domain=(low, high)) of an encrypted x, which is looked up "
+            "where the keys have tables"
+        )
+
     def _bound_server(self, operation: str, other: Encrypted | None = None) -> Server:
         """Return the server that computes with this array and another: of numbers, or of integers."""
         for array in (self, other):

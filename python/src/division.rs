@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 
 use crate::array::EncryptedArray;
 use crate::errors::detached;
+use crate::numbers::BigArray;
 use crate::server::Server;
 
 /// Every element over a number.
@@ -16,6 +17,17 @@ pub(crate) fn divide(
     divisor: f64,
 ) -> PyResult<EncryptedArray> {
     server.compute::<Numbers>(py, array, |server, array| server.div_number(array, divisor))
+}
+
+/// Every element times a number of more precision than doubles have.
+#[pyfunction]
+pub(crate) fn multiply(
+    py: Python<'_>,
+    server: &Server,
+    array: &EncryptedArray,
+    number: &BigArray,
+) -> PyResult<EncryptedArray> {
+    server.compute::<Numbers>(py, array, |server, array| server.mul_big_number(array, number.single()?))
 }
 
 /// Whether factors of a size that are rounded to doubles are less precise than products are asked to be.

@@ -53,7 +53,7 @@ mod _native {
     #[pymodule_export]
     use super::description::{KeysDescription, inspect_bytes, inspect_file};
     #[pymodule_export]
-    use super::division::{divide, needs_digits};
+    use super::division::{divide, multiply, needs_digits};
     #[pymodule_export]
     use super::errors::error_kinds;
     #[pymodule_export]

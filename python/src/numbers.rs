@@ -35,6 +35,16 @@ impl BigArray {
     }
 }
 
+impl BigArray {
+    /// The number that there is one of.
+    pub(crate) fn single(&self) -> Result<&BigFloat, Error> {
+        match &self.values[..] {
+            [number] => Ok(number),
+            _ => Err(unfit("one number")),
+        }
+    }
+}
+
 /// A C-ordered numpy array of integers, of doubles or of pairs of them, or numbers of more precision.
 #[derive(FromPyObject)]
 pub(crate) enum Plain<'py> {

@@ -1,7 +1,7 @@
 //! Quotients and means are as precise as is asked for, beyond what doubles are.
 
 use crate::common::insecure_grafted;
-use hippocrene::{BigFloat, ClientKey, EncryptedArray, KeyRequest, Server};
+use hippocrene::{BigFloat, ClientKey, EncryptedArray, KeyRequest, Server, Values};
 use hippocrene_rlwe::SecretDistribution;
 
 fn over(numerator: i64, divisor: f64) -> BigFloat {
@@ -38,4 +38,35 @@ fn quotients_and_means_have_the_bits_asked_for() {
             assert!(error.contains("divide by a number") && error.contains("the divisor is"), "{error}");
         }
     }
+}
+
+/// Numbers of more precision than doubles have are rounded no more coarsely than doubles are, whose factors are finer for large values.
+#[test]
+fn factors_of_large_values_are_as_fine_as_doubles() {
+    let settings = insecure_grafted(10, 6, SecretDistribution::Ternary).with_precision(32.0).unwrap();
+    let client = ClientKey::generate_with(settings, 1).unwrap();
+    let server = Server::new(client.evaluation_keys(&KeyRequest::default()).unwrap()).unwrap();
+    let x: Vec<f64> = (0..100).map(|i| (f64::from(i) - 50.0) * 1.7e7).collect();
+    let a = client.encrypt(&x, &[100]).unwrap();
+    let thousandth = BigFloat::from(1000i64).reciprocal().unwrap();
+    let by_double = server.mul_number(&a, 0.001).unwrap();
+    let each = vec![thousandth.clone(); 100];
+    for (name, quotient, like) in [
+        ("divided", server.div_number(&a, 1000.0).unwrap(), &by_double),
+        ("times one number", server.mul_big_number(&a, &thousandth).unwrap(), &by_double),
+        (
+            "times one for each",
+            server.mul_plain(&a, Values::Big(&each)).unwrap(),
+            &server.mul_plain(&a, &[0.001; 100][..]).unwrap(),
+        ),
+    ] {
+        let [bits, expected] = [&quotient, like].map(|array| array.precision_bits(server.session()));
+        assert!((bits - expected).abs() < 0.5, "{name}: {bits} bits, by doubles {expected}");
+        let got = client.decrypt(&quotient).unwrap();
+        let off = got.iter().zip(&x).map(|(y, x)| (y - x / 1000.0).powi(2));
+        let off = (off.sum::<f64>() / 100.0).sqrt();
+        assert!(off < (1.0 - bits).exp2(), "{name}: off by {off}, {bits} bits");
+    }
+    let error = server.mul_big_number(&a, &"1e400".parse().unwrap()).unwrap_err().to_string();
+    assert!(error.contains("multiply by a number"), "{error}");
 }

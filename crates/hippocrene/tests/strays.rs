@@ -62,6 +62,50 @@ proptest! {
         check_slots(&client, &server, &server.sum(&square, Some(1)).unwrap())?;
     }
 
+    /// Padding is not counted, whatever stands in the slots between.
+    #[test]
+    fn bounds_of_sums_hold_in_all_slots_and_count_the_elements(
+        shape in prop::collection::vec(1usize..12, 1..4),
+        strides in prop::collection::vec(0u32..8, 3),
+        axis in prop::option::of(0usize..3),
+    ) {
+        let (client, server) = insecure(7, 2);
+        let ones = vec![1.0; shape.iter().product()];
+        let array = client.encrypt(&ones, &shape).unwrap().with_bound(1.0).unwrap();
+        let strides = strides.iter().take(shape.len()).map(|log2| 1 << log2).collect();
+        let array = match Layout::new(shape.clone(), strides, array.layout().slots()) {
+            Ok(layout) => server.relayout(&array, layout).unwrap(),
+            Err(_) => array,
+        };
+        let axis = axis.filter(|axis| *axis < shape.len());
+        let count = axis.map_or(ones.len(), |axis| shape[axis]);
+        let sum = server.sum(&array, axis).unwrap();
+        if array.layout().ciphertexts() == 1 {
+            prop_assert!(sum.bound() < count as f64 * (1.0 + 1e-9), "{} of {count}", sum.bound());
+        }
+        for slot in slots_of(&client, &sum) {
+            prop_assert!(slot.abs() < sum.bound() + 1e-3, "{slot} beyond {}, of {:?}", sum.bound(), array.layout());
+        }
+    }
+
+    /// So are those of products with plain vectors: the sum of their numbers.
+    #[test]
+    fn bounds_of_plain_products_hold_in_all_slots(
+        rows in 1usize..9,
+        weights in prop::collection::vec(-2.0f64..2.0, 1..13),
+    ) {
+        let (client, server) = insecure(7, 3);
+        let ones: Vec<f64> = (0..rows).flat_map(|_| weights.iter().map(|w| w.signum())).collect();
+        let array = client.encrypt(&ones, &[rows, weights.len()]).unwrap().with_bound(1.0).unwrap();
+        let largest: f64 = weights.iter().map(|w| w.abs()).sum();
+        let product = server.dot_plain(&array, &weights).unwrap();
+        prop_assert!(product.bound() < largest * (1.0 + 1e-3), "{} of {largest}", product.bound());
+        assert_close(&client.decrypt(&product).unwrap(), &vec![largest; rows], "signs times weights");
+        for slot in slots_of(&client, &product) {
+            prop_assert!(slot.abs() < product.bound() + 1e-3, "{slot} beyond {}", product.bound());
+        }
+    }
+
     #[test]
     fn sums_of_every_other_row_and_column_take_no_product(
         shape in prop::collection::vec(1usize..12, 1..4),

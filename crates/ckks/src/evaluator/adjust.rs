@@ -43,7 +43,8 @@ impl Evaluator {
     /// error that was there, scaled by `Delta'/Delta`, and that of the rescale, the result has
     /// `(Q'/Q_mid) delta (Delta m + e)`, `delta` what rounding took from `c`: at most `Delta m/2c`, which counts as noise.
     ///
-    /// `Q_mid` is the divisor of the fewest limbs with `Q_mid >= Q' Delta`, if `Q` is so large, else `Q`. Where `Q'` divides `Q` and an integer takes one
+    /// `Q_mid` is the divisor of the fewest limbs with `Q_mid >= Q' Delta`, or `Q' Delta B` for values up to a `B` beyond 1 where `c` would be too
+    /// coarse for them, if `Q` is so large, else `Q`. Where `Q'` divides `Q` and an integer takes one
     /// scale to the other, nothing is rescaled.
     ///
     /// # Errors
@@ -65,8 +66,10 @@ impl Evaluator {
         self.check_move(a, to, OPERATION)?;
         let (from, bits) = (a.modulus(), self.log2(to));
         self.check_capacity(a, to, scale.log2(), a.bound(), OPERATION)?;
-        let enough = self.divisor_at_least(from, bits + a.scale().log2().min(LARGEST_CONSTANT));
-        let candidates = [to.divides(from).then_some(to), Some(enough), Some(from)];
+        let (scale_bits, bound_bits) = (a.scale().log2(), a.bound().log2().max(0.0));
+        let [enough, for_large] = [scale_bits.min(LARGEST_CONSTANT), scale_bits + bound_bits]
+            .map(|more| self.divisor_at_least(from, bits + more));
+        let candidates = [to.divides(from).then_some(to), Some(enough), Some(for_large), Some(from)];
         let mut last = None;
         for middle in candidates.into_iter().flatten() {
             let constant = self.constant(a, there, middle, to, scale);

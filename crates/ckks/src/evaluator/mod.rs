@@ -82,6 +82,14 @@ impl Evaluator {
         self.context.check_capacity(a, modulus, log2_scale, bound, operation)
     }
 
+    /// Checks that values up to `bound` would fit the modulus of `a` at its scale.
+    ///
+    /// # Errors
+    /// [`CkksError::Capacity`] where they do not.
+    pub fn check_bound(&self, a: &Ciphertext, bound: f64, operation: &'static str) -> Result<(), CkksError> {
+        self.check_capacity(a, a.modulus(), a.scale().log2(), bound, operation)
+    }
+
     /// Checks that `a` is of these parameters.
     pub(crate) fn check_own(&self, a: &Ciphertext, operation: &'static str) -> Result<(), CkksError> {
         Ok(self.context.rlwe().check_operand(a.inner(), operation)?)

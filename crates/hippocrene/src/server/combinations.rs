@@ -11,7 +11,7 @@ const OPERATION: &str = "linear combinations";
 const WORTH: usize = 2;
 
 /// Sums of doubles, which bounds are, are off by less than this part of them.
-const ROUNDING: f64 = 1e-6;
+pub(super) const ROUNDING: f64 = 1e-6;
 
 /// A way to compute all of the combinations: where the elements of the result come to stand.
 struct Way {

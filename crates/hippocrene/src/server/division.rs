@@ -3,10 +3,12 @@
 use hippocrene_ckks::{BigFloat, Short};
 
 use super::Server;
-use crate::{EncryptedArray, Error, Values};
+use crate::{EncryptedArray, Error, Numbers, Values};
 
 /// The rounding of a factor is left in a result where it is so many bits below the precision that is asked for.
 const SPARE: f64 = 4.0;
+
+const TOO_LARGE: &str = "the factor is too large for the modulus";
 
 impl Server {
     /// Whether products with factors of up to `size` that are rounded to doubles are less precise than what is asked for: off by more than `2^-(precision + 4)`.
@@ -34,15 +36,32 @@ impl Server {
                 other => other.during(OPERATION),
             });
         }
-        let quotient = self.mul_plain(a, Values::Big(&vec![inverse; a.size()]));
-        quotient.map_err(|error| match error {
-            Error::Encode(_) => {
-                let what =
-                    format!("the divisor is {}, and its inverse too large for the modulus", Short(divisor));
-                Error::argument(OPERATION, what)
-            }
-            other => other.during(OPERATION),
-        })
+        let parameters = self.session.settings().parameters();
+        if double.abs().log2() > parameters.log2(parameters.top()) {
+            let what =
+                format!("the divisor is {}, and its inverse too large for the modulus", Short(divisor));
+            return Err(Error::argument(OPERATION, what));
+        }
+        self.mul_big_number(a, &inverse).map_err(|e| e.during(OPERATION))
+    }
+
+    /// [`Server::mul_number`] by a number of more precision than doubles have.
+    ///
+    /// # Errors
+    /// As [`Server::mul_number`].
+    pub fn mul_big_number(&self, a: &EncryptedArray, c: &BigFloat) -> Result<EncryptedArray, Error> {
+        const OPERATION: &str = "multiply by a number";
+        self.check(a, OPERATION)?;
+        if !(a.is_clean() || a.layout().is_full() || a.period().is_some()) {
+            let product = self.mul_plain(a, Values::Big(&vec![c.clone(); a.size()]));
+            return product.map_err(|error| match error {
+                Error::Encode(_) => Error::argument(OPERATION, TOO_LARGE),
+                other => other.during(OPERATION),
+            });
+        }
+        let times = |form: &Numbers, x: &_| form.mul_big_number(self, x, c);
+        let product = self.map(a, OPERATION, a.is_clean(), 0.0, times)?;
+        Ok(product.with_zeros_within(a.period(), a.is_zero_within()))
     }
 
     /// The mean of all elements (`axis` `None`) or along one axis, as numpy's `mean`; one multiplication deep.

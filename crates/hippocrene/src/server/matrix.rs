@@ -4,6 +4,7 @@ use std::{cmp::Reverse, iter::repeat_n};
 
 use super::{
     Server,
+    combinations::ROUNDING,
     moves::in_order,
     stages::{ONE_STEP, products},
 };
@@ -121,7 +122,7 @@ impl Server {
         self.weighted_sum(a, &tiled(w, rows), axis, OPERATION)
     }
 
-    /// The sum along `axis` of the products with plain numbers, one for each element.
+    /// The sum along `axis` of the products with plain numbers, one for each element, the same for all that are alike in their place along that axis.
     fn weighted_sum<F: Form>(
         &self,
         a: &Array<F>,
@@ -133,7 +134,10 @@ impl Server {
         let entries = positions.iter().zip(weights).map(|(p, weight)| (*p, *p, *weight));
         let after = After::Sums(a.shape()[axis]);
         let products = self.linear_map_before(a, a.layout().clone(), entries, after, operation)?;
-        self.sum(&products, Some(axis)).map_err(|e| e.during(operation))
+        let sums = self.sum(&products, Some(axis)).map_err(|e| e.during(operation))?;
+        let all: f64 = weights.iter().map(|w| F::magnitude(*w)).sum();
+        let largest = all / (a.size() / a.shape()[axis]) as f64;
+        Ok(F::tightened(sums, F::log2_bound(a).exp2() * largest * (1.0 + ROUNDING)))
     }
 
     /// `m @ a` for a plain matrix of shape `(rows, n)` in row-major order and an encrypted array of shape `(n, ..)`; the result has shape

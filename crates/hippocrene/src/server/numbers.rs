@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use hippocrene_ckks::{
-    Ciphertext, Plaintext, Scale, SeededCiphertext, Short, Transfer, Values,
+    BigFloat, Ciphertext, CkksError, Plaintext, Scale, SeededCiphertext, Short, Transfer, Values,
     circuits::{Basis, LinearTransform, Polynomial},
 };
 use hippocrene_rlwe as rlwe;
@@ -194,14 +194,10 @@ impl Form for Numbers {
     }
 
     fn mul_number(&self, server: &Server, x: &Ciphertext, c: f64) -> Result<Ciphertext, Error> {
-        let (evaluator, target) = (&server.evaluator, self.scale(server)?);
         if let Some(scale) = exact_scale(c, x.bound().log2()) {
-            return Ok(evaluator.mul_number(x, c, scale)?);
+            return Ok(server.evaluator.mul_number(x, c, scale)?);
         }
-        let x = self.lowered(server, x)?;
-        // One number is rounded, not one for each slot.
-        let (scale, target) = evaluator.plain_scale(&x, c.abs(), 1.0 / 12.0, target);
-        Ok(evaluator.rescale(&evaluator.mul_number(&x, c, scale)?, target)?)
+        self.times_rounded(server, x, c.abs(), |x, scale| server.evaluator.mul_number(x, c, scale))
     }
 
     fn add_plain(
@@ -211,7 +207,11 @@ impl Form for Numbers {
         ciphertexts: &[Cow<'_, Ciphertext>],
         plain: Values<'_>,
     ) -> Result<Vec<Ciphertext>, Error> {
+        let largest = largest(&plain);
         with_plain(server, ciphertexts, layout, plain, |x, slots| {
+            if largest.is_finite() {
+                server.evaluator.check_bound(x, x.bound() + largest, "add plain numbers")?;
+            }
             Ok(server.evaluator.add_plain(x, &encode(server, slots, x, x.scale())?)?)
         })
     }
@@ -426,6 +426,31 @@ impl Form for Numbers {
 }
 
 impl Numbers {
+    /// `x c` for a number of many bits, as [`Form::mul_number`] where that rounds.
+    pub(super) fn mul_big_number(
+        &self,
+        server: &Server,
+        x: &Ciphertext,
+        c: &BigFloat,
+    ) -> Result<Ciphertext, Error> {
+        let multiply = |x: &Ciphertext, scale| server.evaluator.mul_big_number(x, c, scale);
+        self.times_rounded(server, x, c.to_f64().abs(), multiply)
+    }
+
+    /// The product with one number of this size, which is taken at a scale.
+    fn times_rounded(
+        &self,
+        server: &Server,
+        x: &Ciphertext,
+        size: f64,
+        multiply: impl Fn(&Ciphertext, Scale) -> Result<Ciphertext, CkksError>,
+    ) -> Result<Ciphertext, Error> {
+        let (x, target) = (self.lowered(server, x)?, self.scale(server)?);
+        // One number is rounded, not one for each slot.
+        let (scale, target) = server.evaluator.plain_scale(&x, size, 1.0 / 12.0, target);
+        Ok(server.evaluator.rescale(&multiply(&x, scale)?, target)?)
+    }
+
     /// The scale that products are rescaled to.
     pub(super) fn scale(&self, server: &Server) -> Result<Scale, Error> {
         server.session.settings().scale_of(self.precision)
@@ -486,12 +511,15 @@ fn encode(server: &Server, slots: Values<'_>, x: &Ciphertext, scale: Scale) -> R
     Ok(server.session.context().encode(slots, server.session.slots(), scale, x.modulus())?)
 }
 
-/// The largest absolute value; 1 where numbers have many bits.
+/// The largest absolute value.
 fn largest(values: &Values<'_>) -> f64 {
     match values {
         Values::Real(v) => v.iter().fold(0.0, |largest, x| x.abs().max(largest)),
         Values::Complex(v) => v.iter().fold(0.0, |largest, z| z.norm().max(largest)),
-        Values::Big(_) | Values::BigComplex(_) => 1.0,
+        Values::Big(v) => v.iter().fold(0.0, |largest, x| x.to_f64().abs().max(largest)),
+        Values::BigComplex(v) => {
+            v.iter().fold(0.0, |largest, z| z.re.to_f64().hypot(z.im.to_f64()).max(largest))
+        }
     }
 }
 

@@ -70,7 +70,11 @@ impl Server {
                 for term in (1..whole).filter_map(|k| inputs.get(first + k * step)) {
                     sum = form.add(self, &sum, term)?;
                 }
-                let sum = form.inner_sum(self, &sum, stride, within)?;
+                let mut sum = form.inner_sum(self, &sum, stride, within)?;
+                if padded && whole == 1 {
+                    // Any `within` slots in a row hold each element once at most, wherever they begin.
+                    sum = form.with_summands(sum, length, within);
+                }
                 match inputs.get(first + whole * step).filter(|_| rest > 0) {
                     Some(last) => form.add(self, &sum, &form.inner_sum(self, last, stride, rest)?),
                     None => Ok(sum),
