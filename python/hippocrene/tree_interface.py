@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -202,6 +203,11 @@ def shares_of(interface: TreeInterface, values: _Doubles) -> _Doubles:
         scores = np.column_stack([np.zeros(len(scores)), scores])
     odds = np.exp(scores - scores.max(axis=1, keepdims=True))
     return cast("_Doubles", odds / odds.sum(axis=1, keepdims=True))
+
+
+def noisiest(outputs: str, classes: int) -> float:
+    """Return how many times as far off as an output the result is that is farthest off, as standard deviations."""
+    return math.sqrt(classes - 1) if outputs == "shares" else 1.0
 
 
 def _scores(classes: int) -> int:

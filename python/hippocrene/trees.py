@@ -27,7 +27,7 @@ from hippocrene.fitted_trees import (
 from hippocrene.local import Local
 from hippocrene.progress import shown
 from hippocrene.scalars import text, thread_count
-from hippocrene.tree_interface import TreeInterface, check_interface, read, shares_of
+from hippocrene.tree_interface import TreeInterface, check_interface, noisiest, read, shares_of
 from hippocrene.values import FilePath, file_path, path_of_secret, raw_bytes, reading
 
 if TYPE_CHECKING:
@@ -341,7 +341,8 @@ class PrivateDecisionTree(Local):
         if outputs == "class" and deviation is not None:
             raise TypeError("the classes of a single tree are exact: they take no deviation")
         if outputs == "shares":
-            wanted = 1 / 256 if deviation is None else deviations(deviation, 1)[0]
+            largest = 1 / 256 if deviation is None else deviations(deviation, 1)[0]
+            wanted = float(largest / noisiest(outputs, len(classes or ())))
         elif outputs != "class":
             spans, units = scales_of(trees)
             scales, trees = tuple(units.tolist()), [tree.of_values(tree.values / units) for tree in trees]
@@ -385,8 +386,13 @@ class PrivateDecisionTree(Local):
 
     @property
     def deviation(self) -> float | _Doubles:
-        """The standard deviation of the errors of results, beside those at thresholds: of several targets, of each."""
-        each = self._raw.deviation * np.array(self.interface.scales or (1.0,))
+        """The standard deviation of the errors of results, beside those at thresholds: of several targets, of each.
+
+        Of the shares of a forest's classes it is the largest: that of the first class, which is 1 less all others.
+        """
+        interface = self.interface
+        each = self._raw.deviation * np.array(interface.scales or (1.0,))
+        each *= noisiest(interface.outputs, len(interface.classes or ()))
         return float(each[0]) if len(each) == 1 else each
 
     @property

@@ -53,6 +53,34 @@ def test_keys_of_products_are_left_out_where_there_are_none():
         x * x
 
 
+@pytest.mark.parametrize(("preset", "products"), [("n12", 0), ("n13", 2), ("n14", 6), ("n15", 13), ("n16", 29)])
+def test_presets_have_the_products_of_the_table(preset, products):
+    """What docs/parameters.md says of presets."""
+
+    def power(x):
+        for _ in range(count):
+            x = x * x[0]
+        return x
+
+    for count in range(1, products + 1):
+        simulate(power, [0.5], preset=preset)
+    count = products + 1
+    with pytest.raises(hippocrene.CapacityError):
+        simulate(power, [0.5], preset=preset)
+
+
+def test_presets_have_the_comparisons_that_are_told():
+    """What docs/comparison.md says of presets."""
+    values = [0.9, -0.25]
+    assert simulate(lambda x: x > 0.5, values, preset="n15", bound=1).bootstraps == 0
+    simulate(lambda x: x.greater(0.5, gap=0.05, precision=8), values, preset="n14", bound=1)
+    for preset, usable in (("n12", 100), ("n13", 200), ("n14", 300)):
+        with pytest.raises(hippocrene.CapacityError, match="greater needs") as refused:
+            simulate(lambda x: x > 0.5, values, preset=preset, bound=1)
+        # What is asked for is more than any of these has.
+        assert float(str(refused.value).split()[2]) > usable
+
+
 def test_errors_are_found_before_any_key_is_made():
     def too_deep(x):
         for _ in range(40):

@@ -148,7 +148,11 @@ impl SignPlan {
         let composition = Composition { stages, gains, unit, slack: off / reach, conjugates };
         let have = context.parameters().log2(context.parameters().top());
         match composition.beyond(have) {
-            Some(need) => Err(CkksError::Capacity { operation: OPERATION, need, have }),
+            // What it takes in all: parameters that have more than one stage needs may not have that.
+            Some(need) => {
+                let need = need.max(composition.bits());
+                Err(CkksError::Capacity { operation: OPERATION, need, have })
+            }
             None => Ok(SignPlan { literal, reach, composition }),
         }
     }
