@@ -172,7 +172,7 @@ class EncryptedKMeans:
     # The client
 
     def evaluation_keys(self, client: Client, shape: tuple[int, int]) -> EvaluationKeys:
-        """Make the keys for points of this shape, ``(n_samples, n_features)``: some 1.1 GB with the preset ``"n15"``."""
+        """Make the keys for points of this shape, ``(n_samples, n_features)``: about 1 GB with the preset ``"n15"``."""
         _check(client, Client, "keys are made by")
         return EvaluationKeys(_native.clustering_keys(client._raw, self._tables(), self._sizes(shape)))
 

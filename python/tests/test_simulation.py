@@ -57,16 +57,18 @@ def test_keys_of_products_are_left_out_where_there_are_none():
 def test_presets_have_the_products_of_the_table(preset, products):
     """What docs/parameters.md says of presets."""
 
-    def power(x):
-        for _ in range(count):
-            x = x * x[0]
-        return x
+    def power(count):
+        def multiply(x):
+            y = x
+            for _ in range(count):
+                y = y * x
+            return y
 
-    for count in range(1, products + 1):
-        simulate(power, [0.5], preset=preset)
-    count = products + 1
+        return multiply
+
+    simulate(power(products), [0.5, -0.25], preset=preset)
     with pytest.raises(hippocrene.CapacityError):
-        simulate(power, [0.5], preset=preset)
+        simulate(power(products + 1), [0.5, -0.25], preset=preset)
 
 
 def test_presets_have_the_comparisons_that_are_told():
