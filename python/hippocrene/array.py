@@ -160,7 +160,8 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
         if operation == "mul" and values.ndim == 0 and values.dtype.kind == "c" and not values.real:
             return self._with(values.imag, "mul")._times_i()
         if values.ndim == 0 and operation == "mul" and is_exact_kind(values):
-            return server._wrap(_native.multiply(server._raw, raw, to_native(values, operation)))
+            number = cast("_native.BigArray", to_native(values, operation))
+            return server._wrap(_native.multiply(server._raw, raw, number))
         if values.ndim == 0 and values.dtype.kind in "fi" and not is_exact_kind(values):
             with_number = server._raw.add_number if operation == "add" else server._raw.mul_number
             return server._wrap(with_number(raw, cast("float", values.item())))

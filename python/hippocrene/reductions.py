@@ -326,10 +326,11 @@ def weighted_mean(a: Any, axis: Any = None, weights: Any = None, *, keepdims: bo
         if not np.all(total):
             raise ZeroDivisionError("average: weights sum to zero")
         shares = exactly / total
-    along = axes[0] if len(axes) == 1 else a.ndim
-    row = np.moveaxis(shares, along, 0)[(slice(None), *(0,) * (a.ndim - 1))] if along in (0, a.ndim - 1) else None
-    if row is not None and row.dtype == np.float64 and np.all(np.moveaxis(shares, along, -1) == row):
-        # The same along one axis: the bound of a product is that of the sum of its numbers.
-        means = a @ row if along else row @ a
-        return np.expand_dims(means, along) if keepdims else means
+    last = axes == (a.ndim - 1,)
+    if (last or (a.ndim, axes) == (2, (0,))) and shares.dtype == np.float64:
+        rows = np.moveaxis(shares, axes[0], -1).reshape(-1, a.shape[axes[0]])
+        if np.all(rows == rows[0]):
+            # Products with one vector, whose bound is that of the sum of its numbers.
+            means = a @ rows[0] if last else rows[0] @ a
+            return np.expand_dims(means, axes) if keepdims else means
     return (a * shares).sum(axis, keepdims=keepdims)
