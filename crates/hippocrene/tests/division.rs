@@ -67,6 +67,10 @@ fn factors_of_large_values_are_as_fine_as_doubles() {
         let off = (off.sum::<f64>() / 100.0).sqrt();
         assert!(off < (1.0 - bits).exp2(), "{name}: off by {off}, {bits} bits");
     }
+    // What is a double takes no more than that.
+    let quarter = server.mul_big_number(&a, &"0.25".parse().unwrap()).unwrap();
+    let taken = a.capacity_bits(server.session()) - quarter.capacity_bits(server.session());
+    assert!(taken < 2.0 && quarter.bound() == 0.25 * a.bound(), "{taken} bits");
     let error = server.mul_big_number(&a, &"1e400".parse().unwrap()).unwrap_err().to_string();
     assert!(error.contains("multiply by a number"), "{error}");
 }

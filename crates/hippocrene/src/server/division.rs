@@ -10,6 +10,11 @@ const SPARE: f64 = 4.0;
 
 const TOO_LARGE: &str = "the factor is too large for the modulus";
 
+/// Whether a double is the number itself.
+fn is_double(x: &BigFloat) -> bool {
+    BigFloat::try_from(x.to_f64()).is_ok_and(|double| double == *x)
+}
+
 impl Server {
     /// Whether products with factors of up to `size` that are rounded to doubles are less precise than what is asked for: off by more than `2^-(precision + 4)`.
     pub fn needs_digits(&self, a: &EncryptedArray, size: f64) -> bool {
@@ -29,8 +34,7 @@ impl Server {
             return Err(Error::argument(OPERATION, format!("the divisor is {divisor}")));
         };
         let double = inverse.to_f64();
-        let exact = BigFloat::try_from(double).is_ok_and(|double| double == inverse);
-        if exact || !self.needs_digits(a, double) {
+        if is_double(&inverse) || !self.needs_digits(a, double) {
             return self.mul_number(a, double).map_err(|error| match error {
                 Error::Argument { what, .. } => Error::argument(OPERATION, what),
                 other => other.during(OPERATION),
@@ -52,6 +56,9 @@ impl Server {
     pub fn mul_big_number(&self, a: &EncryptedArray, c: &BigFloat) -> Result<EncryptedArray, Error> {
         const OPERATION: &str = "multiply by a number";
         self.check(a, OPERATION)?;
+        if is_double(c) {
+            return self.mul_number(a, c.to_f64());
+        }
         if !(a.is_clean() || a.layout().is_full() || a.period().is_some()) {
             let product = self.mul_plain(a, Values::Big(&vec![c.clone(); a.size()]));
             return product.map_err(|error| match error {
