@@ -334,11 +334,11 @@ def _diff(a: Any, n: Any = 1, axis: Any = -1, prepend: Any = None, append: Any =
     if not _secret(a):
         raise refusal("diff")
     index, times = a._axis(axis, "diff"), operator.index(n)
-    ends = [_end(one, a, index) for one in (prepend, append)]
-    if times and any(one is not None for one in ends):
-        a = np.concatenate([one for one in (ends[0], a, ends[1]) if one is not None], axis=index)
     if times < 0:
         raise ArgumentError(f"diff: differences are taken 0 times or more, not {times}")
+    parts = [one for one in (_end(prepend, a, index), a, _end(append, a, index)) if one is not None]
+    if times and len(parts) > 1:
+        a = np.concatenate(parts, axis=index)
     if times >= a.shape[index]:
         raise ShapeError(f"diff: {times} times along an axis of length {a.shape[index]} would leave no elements")
     for _ in range(times):

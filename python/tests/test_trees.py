@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas
 import pytest
-from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 from sklearn.ensemble import (
     AdaBoostClassifier,
     BaggingClassifier,
@@ -213,9 +213,24 @@ def test_forests_have_shares(client, server):
         assert reply.shape == (len(sure), len(names) - 1)
         shares = client.decrypt_shares(model.interface, reply)
         expected = forest.predict_proba(sure)
-        assert np.max(abs(shares - expected)) < 10 * 0.01 * len(names)
+        assert model.deviation <= 0.01
+        assert np.max(abs(shares - expected)) < 10 * model.deviation
         clear = np.sort(expected)[:, -1] - np.sort(expected)[:, -2] > 0.3
         assert np.array_equal(client.decrypt(model.interface, reply)[clear], forest.predict(sure)[clear])
+
+
+def test_deviations_hold_for_the_first_class_too(client, server):
+    """Its share is 1 less those of all others, whose errors add up."""
+    x, y = load_digits(return_X_y=True)
+    forest = RandomForestClassifier(2, max_depth=3, random_state=0).fit(x, y)
+    model = PrivateDecisionTree.from_sklearn(forest, x, tables="lut11")
+    assert model.deviation <= 1 / 256
+    sure = x[certain(model, forest.estimators_, x)][:24]
+    shares = client.decrypt_shares(model.interface, model.evaluate(client.encrypt_query(model.interface, sure), server))
+    off = shares - forest.predict_proba(sure)
+    # A mean of 24 squares exceeds three times their expectation once in a million times.
+    assert np.mean(off[:, 0] ** 2) < 3 * model.deviation**2
+    assert np.mean(off[:, 1:] ** 2) < model.deviation**2
 
 
 def test_boosted_trees_have_scores(client, server):

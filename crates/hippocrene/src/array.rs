@@ -129,6 +129,11 @@ impl<F: Elements> Array<F> {
         !(self.layout.is_full() || self.period.is_some_and(copies))
     }
 
+    /// Whether a product with one number may leave slots without an element as they are: they hold 0, there are none, or they repeat.
+    pub(crate) fn is_regular(&self) -> bool {
+        self.clean || self.layout.is_full() || self.period.is_some()
+    }
+
     /// Whether there are slots with something else than an element, a copy of one, or 0.
     pub(crate) fn has_strays(&self) -> bool {
         self.has_others() && !self.clean && !self.zero_within

@@ -160,3 +160,17 @@ fn every_element_has_a_value() {
     let error = Layout::packed(&[2, 3], 64).unwrap().scatter(&[1.0; 5]).unwrap_err().to_string();
     assert_eq!(error, "lay out values: 5 values for the elements of shape [2, 3]");
 }
+
+/// Plain numbers that the modulus has no room for any more lack capacity, and not precision: bootstraps give it back.
+#[test]
+fn plain_summands_take_capacity() {
+    let (client, server) = insecure(8, 3);
+    let mut a = client.encrypt(&[0.5, -0.25], &[2]).unwrap();
+    while server.mul(&a, &a).is_ok() {
+        a = server.mul(&a, &a).unwrap();
+    }
+    let large = (a.capacity_bits(server.session()) + 20.0).exp2();
+    for refused in [server.add_number(&a, large), server.add_plain(&a, &[large, 0.0][..])] {
+        assert!(matches!(&refused, Err(Error::Capacity { .. })), "{refused:?}");
+    }
+}

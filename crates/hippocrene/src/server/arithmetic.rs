@@ -124,8 +124,7 @@ impl Server {
     /// [`Error::Argument`] when `c` is not finite or too large for the modulus, [`Error::Capacity`] or [`Error::Budget`] when no multiplication is left or the product is too large.
     pub fn mul_number<F: Form>(&self, a: &Array<F>, c: F::Number) -> Result<Array<F>, Error> {
         const OPERATION: &str = "multiply by a number";
-        let clean = a.is_clean() || a.layout().is_full() || a.period().is_some();
-        if !clean && !F::is_exact(c) {
+        if !a.is_regular() && !F::is_exact(c) {
             let product = self.mul_plain(a, F::plain(&vec![c; a.size()]));
             return product.map_err(|error| match error {
                 Error::Encode(_) => {

@@ -8,8 +8,6 @@ use crate::{EncryptedArray, Error, Numbers, Values};
 /// The rounding of a factor is left in a result where it is so many bits below the precision that is asked for.
 const SPARE: f64 = 4.0;
 
-const TOO_LARGE: &str = "the factor is too large for the modulus";
-
 /// Whether a double is the number itself.
 fn is_double(x: &BigFloat) -> bool {
     BigFloat::try_from(x.to_f64()).is_ok_and(|double| double == *x)
@@ -59,10 +57,10 @@ impl Server {
         if is_double(c) {
             return self.mul_number(a, c.to_f64());
         }
-        if !(a.is_clean() || a.layout().is_full() || a.period().is_some()) {
+        if !a.is_regular() {
             let product = self.mul_plain(a, Values::Big(&vec![c.clone(); a.size()]));
             return product.map_err(|error| match error {
-                Error::Encode(_) => Error::argument(OPERATION, TOO_LARGE),
+                Error::Encode(_) => Error::argument(OPERATION, "the factor is too large for the modulus"),
                 other => other.during(OPERATION),
             });
         }
