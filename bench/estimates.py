@@ -16,6 +16,8 @@ TERNARY, BINARY = ND.Uniform(-1, 1), ND.Uniform(0, 1)
 SETS = [
     ("inputs of look-up tables", 1024, 25, BINARY),
     ("the same with a modulus of 26 bits", 1024, 26, BINARY),
+    ("inputs of gates of single bits", 720, 17, BINARY),
+    ("the same with a modulus of 18 bits", 720, 18, BINARY),
     ("Table 5.2 of ePrint 2024/463, n = 1024", 1024, 26, TERNARY),
     ("Table 5.2, n = 2048: rings of lut11", 2048, 53, TERNARY),
 ]

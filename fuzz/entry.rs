@@ -3,8 +3,9 @@
 use std::sync::LazyLock;
 
 use hippocrene::{
-    BitArray, ClientKey, Clustering, EncryptedArray, EvaluationKeys, IntegerArray, PublicKey, Session,
-    Settings, TransferKey, TreeClient, TreeKeys, TreeQuery, TreeReply, wire,
+    BitArray, ClientKey, Clustering, EncryptedArray, EvaluationKeys, GateArray, GateClient, GateKeys,
+    IntegerArray, PublicKey, Session, Settings, TransferKey, TreeClient, TreeKeys, TreeQuery, TreeReply,
+    wire,
 };
 
 /// The settings that the corpus was made with.
@@ -96,6 +97,18 @@ fn read(bytes: &[u8]) {
     }
     if let Ok(reply) = TreeReply::from_bytes(bytes) {
         assert_eq!(reply.to_bytes(), bytes);
+        loaded = true;
+    }
+    if let Ok(key) = GateClient::from_bytes(bytes) {
+        assert_eq!(*key.to_bytes(), bytes);
+        loaded = true;
+    }
+    if let Ok(keys) = GateKeys::from_bytes(bytes) {
+        assert_eq!(keys.to_bytes(), bytes);
+        loaded = true;
+    }
+    if let Ok(array) = GateArray::from_bytes(bytes) {
+        assert_eq!(array.to_bytes(), bytes);
         loaded = true;
     }
     assert!(told.is_ok() || !loaded, "inspect refuses what can be loaded: {told:?}");

@@ -6,13 +6,14 @@ use hippocrene_ckks::{
     Ciphertext, CkksError, Context, Evaluator, Short,
     approximation::Wave,
     bits::{
-        BitBootstrapper, BitCiphertext, BitLiteral, BitPacking, BitPlan, DEVIATIONS, Gate, decode_bits,
-        encode_bits,
+        BitBootstrapper, BitCiphertext, BitLiteral, BitPacking, BitPlan, DEVIATIONS, decode_bits,
+        encode_bits, gate_error,
     },
 };
 use hippocrene_ring::{Threads, primes};
 use hippocrene_rlwe::{
-    EvaluationKeys, Modulus, Noise, Parameters, ParametersLiteral, SecretDistribution, SecretKey, Sprout,
+    EvaluationKeys, Gate, Modulus, Noise, Parameters, ParametersLiteral, SecretDistribution, SecretKey,
+    Sprout,
 };
 
 struct Setup {
@@ -210,7 +211,7 @@ fn errors_of_gates_are_those_of_their_formulas() {
     let (largest, _) = s.check(&y, &inputs[0], "refresh");
     close(largest, (std::f64::consts::FRAC_PI_2 * error).sin().powi(2), &y, "refresh");
     for (gate, k) in Gate::ALL.into_iter().flat_map(|gate| [(gate, 2), (gate, 3)]) {
-        let Ok(formula) = gate.error(k, k as f64 * error) else { continue };
+        let Ok(formula) = gate_error(gate, k, k as f64 * error) else { continue };
         let y = s.bootstrapper.gate(gate, &operands(&encrypted[..k])).unwrap();
         let what = format!("{gate:?} {k}");
         let (largest, _) = s.check(&y, &apply(gate, &slices(&inputs[..k])), &what);

@@ -54,6 +54,29 @@ pub enum FhewError {
         /// The modulus.
         limit: u64,
     },
+    /// A gate of more or fewer bits than it takes.
+    #[error(
+        "{operation}: {have} operands, but a majority is of three bits, a parity of two or three, and the other gates of two"
+    )]
+    Operands {
+        /// The gate.
+        operation: &'static str,
+        /// How many there are.
+        have: usize,
+    },
+    /// Bits with errors too large for a gate.
+    #[error(
+        "{operation}: the errors of its bits leave it {have:.1} standard deviations from the wrong decision, but {need} are \
+         needed"
+    )]
+    Uncertain {
+        /// The gate.
+        operation: &'static str,
+        /// The standard deviations at hand.
+        have: f64,
+        /// The standard deviations needed.
+        need: f64,
+    },
     /// A number beyond its range.
     #[error("{operation}: {what} is {have}, but has to be below {limit}")]
     Range {

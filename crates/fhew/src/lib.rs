@@ -6,6 +6,7 @@
 //! number `x` at the scale `D` is the message `round(D x)`, and who computes keeps `D`.
 
 mod error;
+mod gates;
 mod hollow;
 mod lwe;
 mod preset;
@@ -14,6 +15,7 @@ mod samples;
 mod switching;
 
 pub use error::FhewError;
+pub use gates::{CERTAIN_DEVIATIONS, GateEvaluator, GateKeys, GateParameters, GateSecretKey};
 pub use hollow::LOOK_UP;
 pub use lwe::{LweCiphertext, LweParameters, LweSecretKey, RlweCoefficients, SeededCoefficients};
 pub use preset::Preset;

@@ -34,7 +34,7 @@ pub(crate) struct SampleMaker {
 impl SampleMaker {
     /// Under `secret` as a polynomial, modulo these primes.
     pub(crate) fn new(secret: &LweSecretKey, moduli: &[u64]) -> Result<Self, FhewError> {
-        let rings = rings(secret.parameters().dimension(), moduli)?;
+        let rings = rings(secret.parameters().ring_degree(), moduli)?;
         let of_ring = |ring: &ResidueRing| {
             let mut limb = Zeroizing::new(vec![0; ring.degree()]);
             secret.polynomial(ring, |i| i, &mut limb);

@@ -2,6 +2,7 @@
 
 mod common;
 
+mod gates;
 mod lwe;
 mod rotation;
 mod switching;

@@ -185,6 +185,11 @@ impl From<FhewError> for Error {
         match error {
             FhewError::Rlwe(e) => e.into(),
             FhewError::Parameters { what } => Error::Parameters(format!("parameters: {what}")),
+            FhewError::Operands { operation, .. } => {
+                let text = error.to_string();
+                let what = text.strip_prefix(operation).and_then(|rest| rest.strip_prefix(": "));
+                Error::argument(operation, what.unwrap_or(&text))
+            }
             other => Error::Internal(other.to_string()),
         }
     }

@@ -19,6 +19,7 @@ mod encryption;
 mod error;
 mod form;
 mod fresh;
+mod gates;
 mod integers;
 mod keys;
 mod kind;
@@ -47,16 +48,17 @@ pub use fresh::Fresh;
 pub use hippocrene_bgv::{Polynomial as IntegerPolynomial, Scheme};
 pub use hippocrene_ckks::{
     BigFloat, BigFloatError, Values,
-    bits::{BitLiteral, BitPacking, BitPlan, Gate},
+    bits::{BitLiteral, BitPacking, BitPlan},
     circuits::{Basis, Polynomial},
 };
 pub use hippocrene_pegasus::{
     DecisionTree, FeatureRanges, Function, Sectors, Shape, Tables, Tangents, TreeModel, TreeNode,
 };
 pub use hippocrene_ring::Seed;
-pub use hippocrene_rlwe::{Fingerprint, stop::stoppable};
+pub use hippocrene_rlwe::{Fingerprint, Gate, stop::stoppable};
 pub use num_complex::Complex64;
 
+pub use gates::{GateArray, GateClient, GateKeys, GateServer};
 pub use integers::{IntegerArray, Residues};
 pub use keys::{EvaluationKeys, KeyRequest, PublicKey, TransferKey};
 pub use layout::Layout;

@@ -14,6 +14,7 @@ mod combinations;
 mod comparison;
 mod division;
 mod entries;
+mod gates;
 mod integers;
 mod look_ups;
 mod matrices;

@@ -240,17 +240,6 @@ fn a_stranger_finds_that_a_transfer_key_leads_to_the_second_secret() {
     assert!(payload.is_empty());
 }
 
-/// The largest prime below `2^bits` that is 1 modulo `2n`.
-fn prime(bits: u32, n: u64) -> u64 {
-    let is_prime = |q: u64| (2..).take_while(|d| d * d <= q).all(|d| !q.is_multiple_of(d));
-    (0..).map(|k| (1 << bits) - 2 * n * k + 1).find(|q| *q < 1 << bits && is_prime(*q)).unwrap()
-}
-
-/// A ring of degree `d` modulo one prime.
-fn ring(degree: u64, q: u64) -> Set {
-    Set { degree, units: 1, factors: vec![q], odd: Vec::new(), two: 0, rank: 1, precision: 0.0 }
-}
-
 /// The coefficients of `b + a z` of the next sample of a key.
 fn sample(payload: &mut &[u8], ring: &Set, (seed, stream): (&[u8], u64), z: &[u64]) -> Vec<i64> {
     let q = ring.factors[0];

@@ -62,7 +62,7 @@ pub fn design(request: &Request) -> Result<Design, RlweError> {
         None => {
             security::limit(*log_degree, *secret)
                 .ok_or_else(|| RlweError::NoSecurityLimit {
-                    log_degree: *log_degree,
+                    dimension: 1usize.checked_shl(*log_degree).unwrap_or(usize::MAX),
                     secret: secret.to_string(),
                 })?
                 .log2_pq

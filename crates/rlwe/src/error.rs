@@ -18,6 +18,14 @@ pub fn need_and_have(need: f64, have: f64) -> [String; 2] {
     }
 }
 
+/// `ring degree 2^16`, or `dimension 720`.
+fn degree_or_dimension(n: usize) -> String {
+    match n.is_power_of_two() {
+        true => format!("ring degree 2^{}", n.ilog2()),
+        false => format!("dimension {n}"),
+    }
+}
+
 /// Everything that can go wrong with keys, moduli and ciphertexts. Each message names the operation, what it had and what it
 /// needed.
 #[derive(Debug, Clone, PartialEq, Error)]
@@ -28,27 +36,27 @@ pub enum RlweError {
     Ring(#[from] RingError),
     /// Parameters beyond the security limit.
     #[error(
-        "log2(PQ) = {} bits at ring degree 2^{log_degree} with a {secret} secret is beyond the {limit} bits that give \
+        "log2(PQ) = {} bits at {} with a {secret} secret is beyond the {limit} bits that give \
          128-bit security ({source_of_limit})",
-        need_and_have(*have, f64::from(*limit))[0]
+        need_and_have(*have, f64::from(*limit))[0], degree_or_dimension(*dimension)
     )]
     Insecure {
         /// `log2(PQ)` of the parameters.
         have: f64,
         /// The largest that is secure.
         limit: u32,
-        /// log2 of the ring degree.
-        log_degree: u32,
+        /// The ring degree, or the dimension of LWE samples.
+        dimension: usize,
         /// The secret distribution, in words.
         secret: String,
         /// Where the limit is from.
         source_of_limit: &'static str,
     },
     /// No security limit is known for these parameters.
-    #[error("no 128-bit security limit is known for ring degree 2^{log_degree} with a {secret} secret")]
+    #[error("no 128-bit security limit is known for {} with a {secret} secret", degree_or_dimension(*dimension))]
     NoSecurityLimit {
-        /// log2 of the ring degree.
-        log_degree: u32,
+        /// The ring degree, or the dimension of LWE samples.
+        dimension: usize,
         /// The secret distribution, in words.
         secret: String,
     },

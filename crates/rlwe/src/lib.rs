@@ -12,6 +12,7 @@ pub mod design;
 mod encapsulation;
 mod error;
 mod fingerprint;
+mod gate;
 mod hollow;
 mod hybrid_attack;
 mod kept;
@@ -41,6 +42,7 @@ pub use ciphertext::{Ciphertext, SeededCiphertext};
 pub use context::Context;
 pub use error::{RlweError, need_and_have};
 pub use fingerprint::Fingerprint;
+pub use gate::Gate;
 pub use hollow::{KeyUse, Noted, Tally};
 pub use kept::Kept;
 pub use keys::{

@@ -78,8 +78,8 @@ const ESTIMATED: &str = "our estimate of the hybrid attack (security::hybrid_att
 const DOUBLED: &str =
     "twice the practice for Hamming weight 192 or more at ring degree 2^16; HElib's estimate allows more";
 
-const BINARY: &str = "the lattice estimator (github.com/malb/lattice-estimator, bench/estimates.py): 129.9 bits for the cheapest attack; 131.3 for the table's \
-     ternary secrets of dimension 1024, 128.8 for those of 2048";
+const ESTIMATED_BINARY: &str = "the lattice estimator (github.com/malb/lattice-estimator, bench/estimates.py): 132.0 and 129.9 bits for the cheapest attack at dimensions 720 and 1024; 131.3 for \
+     the table's ternary secrets of dimension 1024, 128.8 for those of 2048";
 
 /// For uniform ternary secrets: log2 of the ring degree, and the largest `log2(PQ)` for 128, 192 and 256 bits.
 const TERNARY: [(u32, [Option<u32>; 3]); 8] = [
@@ -92,6 +92,9 @@ const TERNARY: [(u32, [Option<u32>; 3]); 8] = [
     (16, [Some(1747), Some(1199), Some(929)]),
     (17, [Some(3523), Some(2411), Some(1866)]),
 ];
+
+/// For uniform binary secrets: dimensions, and the largest `log2 q` for 128 bits.
+const BINARY: [(usize, u32); 2] = [(720, 17), (1024, 25)];
 
 /// The levels of security that limits are stated for, in bits.
 pub const LEVELS: [u32; 3] = [128, 192, 256];
@@ -109,7 +112,7 @@ pub const LEVELS: [u32; 3] = [128, 192, 256];
 /// is 134 and 142 (153 for the 33 + 51 bits of Lattigo's N15QP768H192H32); it is 133 and 132 for the two sets of Lattigo's at `h = 192`, and 167 at `2^16` with `h = 32`.
 ///
 /// Binary, `n = 1024` and 128 bits only: 25, where the lattice estimator has 129.9 bits for the cheapest attack (dual hybrid, MATZOV's costs), between the 131.3 and the 128.8 that it has for
-/// the table's ternary secrets at `2^10` and `2^11`; 26 bits would have 125.2 (`bench/estimates.py` prints these).
+/// the table's ternary secrets at `2^10` and `2^11`; 26 bits would have 125.2 (`bench/estimates.py` prints these). [`limit_of_dimension`] has `n = 720` too: 17, 132.0 bits; 18 bits would have 125.1.
 pub fn limit_at(bits: u32, log_degree: u32, secret: SecretDistribution) -> Option<SecurityLimit> {
     let level = LEVELS.iter().position(|level| *level == bits)?;
     let (log2_pq, source) = match (secret, log_degree, bits) {
@@ -124,7 +127,10 @@ pub fn limit_at(bits: u32, log_degree: u32, secret: SecretDistribution) -> Optio
         (SecretDistribution::SparseTernary { weight: 32.. }, 15, 128) => (121, ESTIMATED_15),
         (SecretDistribution::SparseTernary { weight: 32.. }, 16, 128) => (121, ENCAPSULATION),
         (SecretDistribution::SparseTernary { weight: 32.. }, 17, 128) => (242, ENCAPSULATION_SCALED),
-        (SecretDistribution::Binary, 10, 128) => (25, BINARY),
+        (SecretDistribution::Binary, 1.., 128) => {
+            let (_, limit) = BINARY.iter().find(|(n, _)| n.is_power_of_two() && n.ilog2() == log_degree)?;
+            (*limit, ESTIMATED_BINARY)
+        }
         _ => return None,
     };
     Some(SecurityLimit { bits, log2_pq, source })
@@ -133,6 +139,19 @@ pub fn limit_at(bits: u32, log_degree: u32, secret: SecretDistribution) -> Optio
 /// The largest `log2(PQ)` for 128-bit security, or `None` where no limit is known: [`limit_at`] 128 bits.
 pub fn limit(log_degree: u32, secret: SecretDistribution) -> Option<SecurityLimit> {
     limit_at(128, log_degree, secret)
+}
+
+/// The largest `log2 q` for 128-bit security of LWE samples of any dimension: the limit of the largest dimension up to this one that there is one for.
+pub fn limit_of_dimension(dimension: usize, secret: SecretDistribution) -> Option<SecurityLimit> {
+    match secret {
+        SecretDistribution::Binary => {
+            let (_, log2_pq) = BINARY.into_iter().rev().find(|(known, _)| *known <= dimension)?;
+            Some(SecurityLimit { bits: 128, log2_pq, source: ESTIMATED_BINARY })
+        }
+        SecretDistribution::Ternary | SecretDistribution::SparseTernary { .. } => {
+            limit(dimension.checked_ilog2()?, secret)
+        }
+    }
 }
 
 /// The limit of the highest level of security that `log2_pq` keeps to, or `None` when that is less than 128 bits or not known.
@@ -146,13 +165,34 @@ pub fn level(log_degree: u32, secret: SecretDistribution, log2_pq: f64) -> Optio
 /// # Errors
 /// [`RlweError::Insecure`] beyond the limit or when it is not a number, [`RlweError::NoSecurityLimit`] where none is known.
 pub fn check(log_degree: u32, secret: SecretDistribution, log2_pq: f64) -> Result<SecurityLimit, RlweError> {
-    let limit = limit(log_degree, secret)
-        .ok_or_else(|| RlweError::NoSecurityLimit { log_degree, secret: secret.to_string() })?;
+    let degree = 1usize.checked_shl(log_degree).unwrap_or(usize::MAX);
+    check_limit(limit(log_degree, secret), degree, secret, log2_pq)
+}
+
+/// Checks `log2 q` against [`limit_of_dimension`].
+///
+/// # Errors
+/// As [`check`].
+pub fn check_dimension(
+    dimension: usize,
+    secret: SecretDistribution,
+    log2_q: f64,
+) -> Result<SecurityLimit, RlweError> {
+    check_limit(limit_of_dimension(dimension, secret), dimension, secret, log2_q)
+}
+
+fn check_limit(
+    limit: Option<SecurityLimit>,
+    dimension: usize,
+    secret: SecretDistribution,
+    log2_pq: f64,
+) -> Result<SecurityLimit, RlweError> {
+    let limit = limit.ok_or_else(|| RlweError::NoSecurityLimit { dimension, secret: secret.to_string() })?;
     if log2_pq.is_nan() || log2_pq > f64::from(limit.log2_pq) {
         return Err(RlweError::Insecure {
             have: log2_pq,
             limit: limit.log2_pq,
-            log_degree,
+            dimension,
             secret: secret.to_string(),
             source_of_limit: limit.source,
         });
@@ -195,6 +235,14 @@ mod tests {
         }
         assert!(check(10, Binary, 25.0).is_ok() && check(10, Binary, 25.1).is_err());
         assert!(check(9, Binary, 10.0).is_err() && check(11, Binary, 10.0).is_err());
+        for (dimension, limit) in [(720, 17.0), (1023, 17.0), (1024, 25.0), (2000, 25.0)] {
+            assert!(check_dimension(dimension, Binary, limit).is_ok());
+            assert!(check_dimension(dimension, Binary, limit + 0.1).is_err());
+        }
+        assert!(check_dimension(719, Binary, 10.0).is_err() && check_dimension(0, Ternary, 10.0).is_err());
+        assert!(
+            check_dimension(1500, Ternary, 26.0).is_ok() && check_dimension(1500, Ternary, 27.0).is_err()
+        );
     }
 
     /// What is stated at [`limit_at`]; our estimate does not tell more than about 5 bits.

@@ -3,10 +3,10 @@
 use std::{borrow::Cow, sync::Arc};
 
 use hippocrene_ring::automorphism::galois_element_of_rotation;
-use hippocrene_rlwe::{Noise, PreparedEncapsulationKeys};
+use hippocrene_rlwe::{Gate, Noise, PreparedEncapsulationKeys};
 use num_complex::Complex64;
 
-use super::{BitCiphertext, BitPacking, BitPlan, Gate, ciphertext::error_of, gate::Reading};
+use super::{BitCiphertext, BitPacking, BitPlan, ciphertext::error_of, gate::Reading};
 use crate::{Ciphertext, CkksError, Evaluator};
 
 const OPERATION: &str = "bootstrap bits";
@@ -73,7 +73,7 @@ impl BitBootstrapper {
     /// # Errors
     /// As [`BitBootstrapper::refresh`], and for a number of operands that the gate does not take.
     pub fn gate(&self, gate: Gate, inputs: &[&BitCiphertext]) -> Result<BitCiphertext, CkksError> {
-        let (reading, factor) = gate.reading_alone(inputs.len())?;
+        let (reading, factor) = Reading::alone(gate, inputs.len())?;
         self.read(&self.angles(inputs, factor)?, reading)
     }
 
@@ -84,7 +84,7 @@ impl BitBootstrapper {
     /// As [`BitBootstrapper::gate`].
     pub fn gates(&self, gates: &[Gate], inputs: &[&BitCiphertext]) -> Result<Vec<BitCiphertext>, CkksError> {
         let readings: Vec<Reading> =
-            gates.iter().map(|g| g.reading(inputs.len())).collect::<Result<_, _>>()?;
+            gates.iter().map(|g| Reading::of(*g, inputs.len())).collect::<Result<_, _>>()?;
         let angles = self.angles(inputs, 1)?;
         readings.into_iter().map(|reading| self.read(&angles, reading)).collect()
     }

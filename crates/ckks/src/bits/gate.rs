@@ -2,26 +2,9 @@
 
 use std::f64::consts::{SQRT_2, TAU};
 
-use crate::CkksError;
+use hippocrene_rlwe::Gate;
 
-/// A symmetric function of two or three bits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Gate {
-    /// All are 1.
-    And,
-    /// One is 1 at least.
-    Or,
-    /// An odd number is 1.
-    Xor,
-    /// One is 0 at least.
-    Nand,
-    /// All are 0.
-    Nor,
-    /// An even number is 1.
-    Xnor,
-    /// Two or three of three are 1.
-    Majority,
-}
+use crate::CkksError;
 
 /// Which function of the angle.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -75,61 +58,22 @@ impl Reading {
             Shape::Single { .. } => 2.5,
         }
     }
-}
 
-impl Gate {
-    /// All gates.
-    pub const ALL: [Gate; 7] =
-        [Gate::And, Gate::Or, Gate::Xor, Gate::Nand, Gate::Nor, Gate::Xnor, Gate::Majority];
-
-    /// Its name: `and`, `majority`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Gate::And => "and",
-            Gate::Or => "or",
-            Gate::Xor => "xor",
-            Gate::Nand => "nand",
-            Gate::Nor => "nor",
-            Gate::Xnor => "xnor",
-            Gate::Majority => "majority",
-        }
-    }
-
-    /// The value for so many bits of which `ones` are 1, `ones <= count`.
-    pub fn value(self, ones: usize, count: usize) -> bool {
-        match self {
-            Gate::And => ones == count,
-            Gate::Or => ones > 0,
-            Gate::Xor => !ones.is_multiple_of(2),
-            Gate::Nand => ones < count,
-            Gate::Nor => ones == 0,
-            Gate::Xnor => ones.is_multiple_of(2),
-            Gate::Majority => 2 * ones > count,
-        }
-    }
-
-    /// How far the result of a bootstrap by this gate is from its bit, in exact arithmetic, where the sum of the `count` bits is off by `error`.
-    ///
-    /// # Errors
-    /// [`CkksError::Argument`] for a number of bits that the gate does not take.
-    pub fn error(self, count: usize, error: f64) -> Result<f64, CkksError> {
-        Ok(self.reading(count)?.error(error / 4.0))
-    }
-
-    /// How the gate is read, alone: from what multiple of the sum. A parity is of twice the sum, where it is a cosine and needs no square of one.
-    pub(super) fn reading_alone(self, count: usize) -> Result<(Reading, i64), CkksError> {
-        let reading = self.reading(count)?;
+    /// How a gate is read, alone: from what multiple of the sum. A parity is of twice the sum, where it is a cosine and needs no square of one.
+    pub(super) fn alone(gate: Gate, count: usize) -> Result<(Reading, i64), CkksError> {
+        let reading = Self::of(gate, count)?;
         if reading.shape != Shape::Parity {
             return Ok((reading, 1));
         }
         Ok((Reading { shape: Shape::Half { amplitude: 1.0 }, turn: principal(2.0 * reading.turn) }, 2))
     }
 
-    pub(super) fn reading(self, count: usize) -> Result<Reading, CkksError> {
+    /// How the gate is read.
+    pub(super) fn of(gate: Gate, count: usize) -> Result<Reading, CkksError> {
         let threshold = Shape::Half { amplitude: SQRT_2 };
         let single = |complement| Shape::Single { complement };
         // A threshold is 0 around that sum, the others are at that sum as the cosine is at 0.
-        let (shape, sum) = match (self, count) {
+        let (shape, sum) = match (gate, count) {
             (Gate::And, 2) | (Gate::Majority, 3) => (threshold, 0.5),
             (Gate::Or, 2) => (threshold, -0.5),
             (Gate::Nand, 2) => (threshold, 2.5),
@@ -143,11 +87,19 @@ impl Gate {
             _ => {
                 let what =
                     format!("{count} operands: a majority is of three bits, the other gates of two or three");
-                return Err(CkksError::Argument { operation: self.name(), what });
+                return Err(CkksError::Argument { operation: gate.name(), what });
             }
         };
         Ok(Reading { shape, turn: principal((sum - count as f64 / 2.0) / 4.0) })
     }
+}
+
+/// How far the result of a bootstrap by `gate` is from its bit, in exact arithmetic, where the sum of the `count` bits is off by `error`.
+///
+/// # Errors
+/// [`CkksError::Argument`] for a number of bits that the gate does not take.
+pub fn gate_error(gate: Gate, count: usize, error: f64) -> Result<f64, CkksError> {
+    Ok(Reading::of(gate, count)?.error(error / 4.0))
 }
 
 /// The same place on the circle, more than -1/2 and at most 1/2.
@@ -175,13 +127,13 @@ mod tests {
     fn functions_of_the_angle_are_the_gates() {
         let mut found = 0;
         for (gate, count) in Gate::ALL.into_iter().flat_map(|gate| [(gate, 2), (gate, 3)]) {
-            let Ok(reading) = gate.reading(count) else {
+            let Ok(reading) = Reading::of(gate, count) else {
                 assert_eq!((gate, count), (Gate::Majority, 2));
                 continue;
             };
             found += 1;
             assert!(reading.turn > -0.5 && reading.turn <= 0.5);
-            let (alone, factor) = gate.reading_alone(count).unwrap();
+            let (alone, factor) = Reading::alone(gate, count).unwrap();
             for ones in 0..=count {
                 let bit = f64::from(u8::from(gate.value(ones, count)));
                 let mut largest = [0f64; 3];
@@ -191,7 +143,7 @@ mod tests {
                         *largest = largest.max((apply(&reading, x) - bit).abs());
                         *largest = largest.max((apply(&alone, factor as f64 * x) - bit).abs());
                     }
-                    let bound = gate.error(count, error).unwrap();
+                    let bound = gate_error(gate, count, error).unwrap();
                     assert!((alone.error(factor as f64 * error / 4.0) - bound).abs() < 1e-12);
                     assert!(*largest <= bound + 1e-12, "{gate:?} {count} {ones}: {largest:?} {bound}");
                 }
@@ -210,11 +162,11 @@ mod tests {
     #[test]
     fn errors_grow_to_first_or_second_order() {
         let e = 1e-4;
-        assert!((Gate::Nand.error(2, e).unwrap() / e - TAU / 8.0).abs() < 1e-3);
+        assert!((gate_error(Gate::Nand, 2, e).unwrap() / e - TAU / 8.0).abs() < 1e-3);
         let square = (TAU / 4.0 * e).powi(2);
-        assert!((Gate::Xor.error(2, e).unwrap() / square - 1.0).abs() < 1e-3);
-        assert!((Gate::And.error(3, e).unwrap() / square - 1.25).abs() < 1e-3);
-        assert_eq!(Gate::And.error(3, 1.0).unwrap(), 1.0);
-        assert!(Gate::And.error(1, e).is_err() && Gate::Xor.error(4, e).is_err());
+        assert!((gate_error(Gate::Xor, 2, e).unwrap() / square - 1.0).abs() < 1e-3);
+        assert!((gate_error(Gate::And, 3, e).unwrap() / square - 1.25).abs() < 1e-3);
+        assert_eq!(gate_error(Gate::And, 3, 1.0).unwrap(), 1.0);
+        assert!(gate_error(Gate::And, 1, e).is_err() && gate_error(Gate::Xor, 4, e).is_err());
     }
 }

@@ -34,6 +34,7 @@ pub use bootstrapper::BitBootstrapper;
 pub use ciphertext::{
     BitCiphertext, BitPacking, CERTAIN, DEVIATIONS, SeededBitCiphertext, decode_bits, encode_bits, error_at,
 };
-pub use gate::Gate;
+pub use gate::gate_error;
+pub use hippocrene_rlwe::Gate;
 pub use parts::BitParts;
 pub use plan::{BitLiteral, BitPlan};

@@ -8,7 +8,7 @@ use crate::FhewError;
 
 const OPERATION: &str = "extract coefficients";
 
-/// An RLWE ciphertext `(c0, c1)` modulo one number, in the coefficient domain: `c0 + c1 s = m + e` in `Z_q[X]/(X^N + 1)`.
+/// An RLWE ciphertext `(c0, c1)` modulo one number, in the coefficient domain: `c0 + c1 s = m + e` in `Z_q[X]/(X^N + 1)`, `N` being [`LweParameters::ring_degree`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct RlweCoefficients {
     parameters: LweParameters,
@@ -85,7 +85,7 @@ impl RlweCoefficients {
         noise: Noise,
         key: Fingerprint,
     ) -> Self {
-        debug_assert!(c0.len() == parameters.dimension() && c1.len() == parameters.dimension());
+        debug_assert!(c0.len() == parameters.ring_degree() && c1.len() == parameters.ring_degree());
         debug_assert!(c0.iter().chain(&c1).all(|x| *x < parameters.modulus()));
         RlweCoefficients { parameters, c0, c1, noise, key }
     }
@@ -100,7 +100,7 @@ impl RlweCoefficients {
         key: Fingerprint,
     ) -> Result<Self, FhewError> {
         const OPERATION: &str = "put an RLWE ciphertext together";
-        let (have, need, limit) = (messages.len(), parameters.dimension(), parameters.modulus());
+        let (have, need, limit) = (messages.len(), parameters.ring_degree(), parameters.modulus());
         if have != need {
             return Err(FhewError::Dimension { operation: OPERATION, have, need });
         }
@@ -143,12 +143,12 @@ impl RlweCoefficients {
     }
 
     /// Coefficient `index` of the message: `b = c0_i` and `a_j` the factor of `s_j` in coefficient `i` of `c1 s`, which is `c1_(i - j)` for `j <= i`
-    /// and `-c1_(N + i - j)` for the others. The secret, its name and the error stay the same.
+    /// and `-c1_(N + i - j)` for the others; what would be beyond the dimension has no factor. The secret, its name and the error stay the same.
     ///
     /// # Errors
     /// [`FhewError::Range`] when `index` is not below the ring degree.
     pub fn extract(&self, index: usize) -> Result<LweCiphertext, FhewError> {
-        let (degree, q) = (self.parameters.dimension(), self.parameters.modulus());
+        let (degree, q) = (self.parameters.ring_degree(), self.parameters.modulus());
         if index >= degree {
             let (have, limit) = (index as u64, degree as u64);
             let operation = "extract a coefficient";
@@ -156,7 +156,7 @@ impl RlweCoefficients {
         }
         let (low, high) = self.c1.split_at(index + 1);
         let negated = high.iter().rev().map(|x| neg_mod(*x, q));
-        let a = low.iter().rev().copied().chain(negated).collect();
+        let a = low.iter().rev().copied().chain(negated).take(self.parameters.dimension()).collect();
         Ok(LweCiphertext::new(self.parameters, self.c0[index], a, self.noise, self.key))
     }
 }

@@ -20,15 +20,14 @@ pub struct LweParameters {
 }
 
 impl LweParameters {
-    /// Parameters of at least 128 bits of security: fresh ciphertexts and keys modulo `modulus` are within the limit of [`security::check`]. The limit of a
-    /// dimension that is no power of two is that of the next lower one.
+    /// Parameters of at least 128 bits of security: fresh ciphertexts and keys modulo `modulus` are within the limit of [`security::check_dimension`].
     ///
     /// # Errors
     /// [`hippocrene_rlwe::RlweError::Insecure`] or [`hippocrene_rlwe::RlweError::NoSecurityLimit`] beyond that; otherwise as
     /// [`LweParameters::insecure`].
     pub fn new(dimension: usize, modulus: u64, secret: SecretDistribution) -> Result<Self, FhewError> {
         let parameters = Self::insecure(dimension, modulus, secret)?;
-        security::check(dimension.ilog2(), secret, parameters.log2_modulus())?;
+        security::check_dimension(dimension, secret, parameters.log2_modulus())?;
         Ok(parameters)
     }
 
@@ -72,6 +71,11 @@ impl LweParameters {
     /// The dimension `n`.
     pub fn dimension(&self) -> usize {
         self.dimension
+    }
+
+    /// The degree of the ring in which a secret is a polynomial, the next power of two; its coefficients from `n` on are 0.
+    pub fn ring_degree(&self) -> usize {
+        self.dimension.next_power_of_two()
     }
 
     /// The modulus `q`.

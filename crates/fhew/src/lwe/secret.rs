@@ -71,11 +71,11 @@ impl LweSecretKey {
         self.fingerprint
     }
 
-    /// Sets `out` to the polynomial with coefficients `s_(index(l))`, in the evaluation domain of a ring.
+    /// Sets `out` to the polynomial with coefficients `s_(index(l))`, 0 beyond the dimension, in the evaluation domain of a ring.
     pub(crate) fn polynomial(&self, ring: &ResidueRing, index: impl Fn(usize) -> usize, out: &mut [u64]) {
         let q = ring.modulus();
         for (l, out) in out.iter_mut().enumerate() {
-            *out = residue(self.coefficients[index(l)], q);
+            *out = residue(self.coefficients.get(index(l)).copied().unwrap_or(0), q);
         }
         ring.ntt().forward(out);
     }

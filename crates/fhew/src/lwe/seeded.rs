@@ -39,8 +39,8 @@ impl LweSecretKey {
         let maker = SampleMaker::new(self, &[q])?;
         let mut c0 = Vec::with_capacity(messages.len());
         // What hides the messages.
-        let mut sample = Zeroizing::new(vec![0; parameters.dimension()]);
-        for (i, messages) in messages.chunks(parameters.dimension()).enumerate() {
+        let mut sample = Zeroizing::new(vec![0; parameters.ring_degree()]);
+        for (i, messages) in messages.chunks(parameters.ring_degree()).enumerate() {
             maker.sample(i, &mut sample);
             maker.rings()[0].ntt().inverse(&mut sample);
             c0.extend(messages.iter().zip(sample.iter()).map(|(m, x)| add(*m, *x, q)));
@@ -97,7 +97,7 @@ impl SeededCoefficients {
     /// # Errors
     /// When the modulus is neither a power of two nor a prime that has transforms of the ring degree.
     pub fn expand(&self) -> Result<Vec<RlweCoefficients>, FhewError> {
-        let degree = self.parameters.dimension();
+        let degree = self.parameters.ring_degree();
         let rings = rings(degree, &[self.parameters.modulus()])?;
         let noise = noise::secret_key_encryption(SIGMA);
         let ciphertext = |(i, c0): (usize, &[u64])| {

@@ -40,7 +40,7 @@ impl RotationParameters {
         let parameters = Self::insecure(input, ring, gadget)?;
         let log2_keys: f64 = parameters.moduli().iter().map(|q| (*q as f64).log2()).sum();
         for (of, log2_modulus) in [(input, input.log2_modulus()), (ring, log2_keys)] {
-            security::check(of.dimension().ilog2(), of.secret(), log2_modulus)?;
+            security::check_dimension(of.dimension(), of.secret(), log2_modulus)?;
         }
         Ok(parameters)
     }

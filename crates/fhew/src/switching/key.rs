@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 
 use crate::{FhewError, LweParameters, LweSecretKey, hollow::check_hollow, samples::SampleMaker};
 
-/// A key from the secret `s'` of dimension `N` to the secret `s` of dimension `n`, modulo the prime `q` of the latter: for `v < N/n` and each digit `k` the RLWE
+/// A key from the secret `s'` of dimension `N` to the secret `s` of dimension `n`, a polynomial of `R_n` ([`LweParameters::ring_degree`] where `n` is no power of two), modulo the prime `q` of the latter: for `v < N/n` and each digit `k` the RLWE
 /// encryption of `w_k S_v` in `R_n` (see [`Digits`] for the weights), `(b, a)` with `b = -a s + e + w_k S_v`. The `a` are kept as a seed: half of the size.
 #[derive(Debug, Clone)]
 pub struct LweSwitchingKey {
@@ -28,7 +28,7 @@ impl LweSwitchingKey {
     /// A fresh key with `count` digits of `base_log2` bits. The security is that of the parameters of `to`, at which this key's samples are.
     ///
     /// # Errors
-    /// [`FhewError::Parameters`] when the dimensions are not powers of two with `n <= N`, or the digits make no sense; when the modulus of `to` is no prime
+    /// [`FhewError::Parameters`] when `N` is no power of two, or less than the ring degree of `n`; when the digits make no sense, the modulus of `to` is no prime
     /// that has transforms of degree `n`, or the operating system has no entropy.
     pub fn generate(
         from: &LweSecretKey,
@@ -37,17 +37,9 @@ impl LweSwitchingKey {
         count: usize,
     ) -> Result<Self, FhewError> {
         let (source, target) = (from.parameters(), to.parameters());
-        let (n, q) = (target.dimension(), target.modulus());
-        if !source.dimension().is_power_of_two() || !n.is_power_of_two() || n > source.dimension() {
-            let what = format!(
-                "keys switch between powers of two, downwards, but not from dimension {} to {n}",
-                source.dimension()
-            );
-            return Err(FhewError::Parameters { what });
-        }
-        let digits = Digits::new(q, base_log2, count).ok_or_else(|| FhewError::Parameters {
-            what: format!("{count} digits of {base_log2} bits are not a gadget of the modulus {q}"),
-        })?;
+        let (n, q) = (target.ring_degree(), target.modulus());
+        check_dimensions(source, target)?;
+        let digits = gadget(q, base_log2, count)?;
         let stride = source.dimension() / n;
         let maker = SampleMaker::new(to, &[q])?;
         let ring = &maker.rings()[0];
@@ -78,12 +70,9 @@ impl LweSwitchingKey {
         (base_log2, count): (u32, usize),
     ) -> Result<Self, FhewError> {
         check_hollow(context)?;
-        let (large, n, q) = (from.dimension(), to.dimension(), to.modulus());
-        let digits = Digits::new(q, base_log2, count)
-            .filter(|_| large.is_power_of_two() && n.is_power_of_two() && n <= large)
-            .ok_or_else(|| FhewError::Parameters {
-                what: format!("{count} digits of {base_log2} bits from dimension {large} to {n} modulo {q}"),
-            })?;
+        let (n, q) = (to.ring_degree(), to.modulus());
+        check_dimensions(from, to)?;
+        let digits = gadget(q, base_log2, count)?;
         let (seed, b) = (Seed::random()?, Poly::zero(n, 0, Domain::Evaluation));
         Ok(LweSwitchingKey { from, to, from_key, to_key, digits, seed, b, hollow: Some(Arc::clone(context)) })
     }
@@ -99,18 +88,10 @@ impl LweSwitchingKey {
         seed: Seed,
         b: Poly,
     ) -> Result<Self, FhewError> {
-        let (large, n, q) = (from.dimension(), to.dimension(), to.modulus());
+        let (large, n, q) = (from.dimension(), to.ring_degree(), to.modulus());
+        check_dimensions(from, to)?;
         let refused = |what: String| Err(FhewError::Parameters { what });
-        let Some(digits) = Digits::new(q, base_log2, count) else {
-            return refused(format!(
-                "{count} digits of {base_log2} bits are not a gadget of the modulus {q}"
-            ));
-        };
-        if !large.is_power_of_two() || !n.is_power_of_two() || n > large {
-            return refused(format!(
-                "keys switch between powers of two, but not from dimension {large} to {n}"
-            ));
-        }
+        let digits = gadget(q, base_log2, count)?;
         let (have, need) = ((b.degree(), b.limb_count()), (n, large / n * count));
         if have != need || b.domain() != Domain::Evaluation {
             return refused(format!(
@@ -167,6 +148,21 @@ impl LweSwitchingKey {
         let of_key = hippocrene_rlwe::noise::inner_product(from.dimension(), SIGMA, widths);
         of_key.plus(rounded(digits, from.secret_weight()))
     }
+}
+
+fn gadget(q: u64, base_log2: u32, count: usize) -> Result<Digits, FhewError> {
+    Digits::new(q, base_log2, count).ok_or_else(|| FhewError::Parameters {
+        what: format!("{count} digits of {base_log2} bits are not a gadget of the modulus {q}"),
+    })
+}
+
+fn check_dimensions(from: LweParameters, to: LweParameters) -> Result<(), FhewError> {
+    let (large, n) = (from.dimension(), to.dimension());
+    if large.is_power_of_two() && to.ring_degree() <= large {
+        return Ok(());
+    }
+    let what = format!("keys switch downwards from powers of two, but not from dimension {large} to {n}");
+    Err(FhewError::Parameters { what })
 }
 
 /// What a gadget rounds away of `a` in `<a, s>`: each a uniform number of variance `2^(2 shift) / 12`, nothing where all bits are in digits.

@@ -45,7 +45,7 @@ impl LweSwitchingKey {
     /// # Errors
     /// When the environment asks for a kernel that this CPU lacks.
     pub fn prepare(&self) -> Result<PreparedLweSwitchingKey, FhewError> {
-        let mut rings = rings(self.to.dimension(), &[self.to.modulus()])?;
+        let mut rings = rings(self.to.ring_degree(), &[self.to.modulus()])?;
         let a: Vec<Vec<u64>> = (0..self.b.limb_count()).map(|i| expand(&rings, &self.seed, i, 0)).collect();
         let ring = rings.swap_remove(0);
         let pairs: Vec<(&[u64], &[u64])> = self.b.limbs().zip(a.iter().map(Vec::as_slice)).collect();
@@ -96,7 +96,7 @@ impl PreparedLweSwitchingKey {
 
     /// How many classes the coefficients fall into that [`PreparedLweSwitchingKey::switch_coefficients`] takes at once: `g = N/n`.
     pub fn stride(&self) -> usize {
-        self.from.dimension() / self.to.dimension()
+        self.from.dimension() / self.to.ring_degree()
     }
 
     /// The ciphertext of the same message under the other secret (PEGASUS Fig. 9).
@@ -153,7 +153,7 @@ impl PreparedLweSwitchingKey {
 
     /// The sum over `v` of the products of `A_v`, which `fill(v, ..)` writes, with the encryptions of the `S_v`: both parts, in the coefficient domain.
     fn sum(&self, mut fill: impl FnMut(usize, &mut [u64])) -> [Vec<u64>; 2] {
-        let (degree, count) = (self.to.dimension(), self.digits.count());
+        let (degree, count) = (self.to.ring_degree(), self.digits.count());
         if let Some(context) = &self.hollow {
             // What is no message is 0.
             note_switch(context, &self.ring, self.stride() * count);

@@ -10,9 +10,9 @@ use std::{
 
 use hippocrene_ckks::{
     Evaluator,
-    bits::{BitBootstrapper, BitCiphertext, BitPacking, BitParts, BitPlan, CERTAIN, Gate},
+    bits::{BitBootstrapper, BitCiphertext, BitPacking, BitParts, BitPlan, CERTAIN, gate_error},
 };
-use hippocrene_rlwe::{Fingerprint, RlweError};
+use hippocrene_rlwe::{Fingerprint, Gate, RlweError};
 
 use super::{BitArray, BitKeys};
 use crate::{Array, Error, Session};
@@ -188,7 +188,7 @@ impl BitServer {
             let what = format!("{} bits for an array of shape {:?}", bits.len(), a.shape());
             return Err(Error::shape(gate.name(), what));
         }
-        gate.error(2, 0.0)?;
+        gate_error(gate, 2, 0.0)?;
         let of = |bit: bool, other: bool| gate.value(usize::from(bit) + usize::from(other), 2);
         match bits {
             [first, rest @ ..] if rest.iter().all(|bit| bit == first) => {

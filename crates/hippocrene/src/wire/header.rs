@@ -65,10 +65,16 @@ pub enum Kind {
     TreeReply = 15,
     /// Points that are being clustered.
     Clustering = 16,
+    /// The secret key of a client of single bits.
+    GateSecretKey = 17,
+    /// The keys of a server of single bits.
+    GateKeys = 18,
+    /// An encrypted array of single bits.
+    GateArray = 19,
 }
 
 impl Kind {
-    const ALL: [Kind; 13] = [
+    const ALL: [Kind; 16] = [
         Kind::Settings,
         Kind::SecretKey,
         Kind::PublicKey,
@@ -82,6 +88,9 @@ impl Kind {
         Kind::TreeQuery,
         Kind::TreeReply,
         Kind::Clustering,
+        Kind::GateSecretKey,
+        Kind::GateKeys,
+        Kind::GateArray,
     ];
 
     /// Those of encrypted arrays.
@@ -89,7 +98,7 @@ impl Kind {
 
     /// Whether files of this kind must be kept secret.
     pub fn is_secret(self) -> bool {
-        matches!(self, Kind::SecretKey | Kind::TreeSecretKey)
+        matches!(self, Kind::SecretKey | Kind::TreeSecretKey | Kind::GateSecretKey)
     }
 
     fn flags(self) -> u8 {
@@ -113,6 +122,9 @@ impl std::fmt::Display for Kind {
             Kind::TreeQuery => "a query to decision trees",
             Kind::TreeReply => "a reply of decision trees",
             Kind::Clustering => "points being clustered",
+            Kind::GateSecretKey => "a secret key for single bits",
+            Kind::GateKeys => "keys of a server of single bits",
+            Kind::GateArray => "an encrypted array of single bits",
         })
     }
 }

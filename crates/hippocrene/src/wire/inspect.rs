@@ -11,6 +11,7 @@ use super::{
     bootstrapping::BootstrappingHead,
     clustering::{ClusteringHead, next_array},
     cursor::Cursor,
+    gates::{GatesInspection, inspect_gates},
     header::Header,
     keys::{KeyContents, SEED_BYTES, TransferHead, public_key_bytes},
     look_ups::LookUpHead,
@@ -48,6 +49,8 @@ pub struct Inspection {
     pub array: Option<ArrayInspection>,
     /// What a file of decision trees is.
     pub trees: Option<TreesInspection>,
+    /// What a file of single bits is.
+    pub gates: Option<GatesInspection>,
 }
 
 /// Where a transfer key leads to.
@@ -214,6 +217,10 @@ pub fn inspect(bytes: &[u8]) -> Result<Inspection, Error> {
         let (trees, ring_degree) = inspect_trees(&header, payload)?;
         return Ok(Inspection { trees: Some(trees), ..Inspection::of_header(&header, bytes, ring_degree) });
     }
+    if matches!(header.kind, Kind::GateSecretKey | Kind::GateKeys | Kind::GateArray) {
+        let (gates, ring_degree) = inspect_gates(&header, payload)?;
+        return Ok(Inspection { gates: Some(gates), ..Inspection::of_header(&header, bytes, ring_degree) });
+    }
     let mut cursor = Cursor::new(payload, "settings");
     let own = match header.kind {
         kind if Kind::ARRAYS.contains(&kind) => None,
@@ -295,6 +302,7 @@ impl Inspection {
             transfer: None,
             array: None,
             trees: None,
+            gates: None,
         }
     }
 }

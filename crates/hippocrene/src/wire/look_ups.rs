@@ -217,14 +217,14 @@ pub(super) fn read_switching(
     digits: (u32, usize),
 ) -> Result<LweSwitchingKey, FormatError> {
     let seed = Seed::from_bytes(cursor.array()?);
-    let b = read_limbs(cursor, to, from.dimension() / to.dimension() * digits.1)?;
+    let b = read_limbs(cursor, to, from.dimension() / to.ring_degree() * digits.1)?;
     LweSwitchingKey::from_parts([from, to], keys, digits, seed, b)
         .map_err(|error| FormatError::unusable(WHAT, error))
 }
 
 /// What so many polynomials of residues of these parameters take.
 fn limb_bytes(of: LweParameters, count: usize) -> usize {
-    count * packed_bytes(width(of.modulus() - 1), of.dimension())
+    count * packed_bytes(width(of.modulus() - 1), of.ring_degree())
 }
 
 /// So many polynomials of residues of these parameters, in the evaluation domain.
@@ -233,7 +233,7 @@ pub(super) fn read_limbs(
     of: LweParameters,
     count: usize,
 ) -> Result<Poly, FormatError> {
-    let (degree, bits) = (of.dimension(), width(of.modulus() - 1));
+    let (degree, bits) = (of.ring_degree(), width(of.modulus() - 1));
     let packed = cursor.take(limb_bytes(of, count))?;
     let mut poly = Poly::zero(degree, count, Domain::Evaluation);
     for (limb, packed) in poly.limbs_mut().zip(packed.chunks_exact(packed_bytes(bits, degree))) {

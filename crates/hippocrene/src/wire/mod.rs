@@ -7,7 +7,7 @@
 //! The types themselves have the methods: `to_bytes`, `from_bytes`, `save` and `load` of [`Settings`](crate::Settings),
 //! [`ClientKey`](crate::ClientKey), [`PublicKey`](crate::PublicKey), [`EvaluationKeys`](crate::EvaluationKeys),
 //! [`TransferKey`](crate::TransferKey), [`EncryptedArray`](crate::EncryptedArray), [`IntegerArray`](crate::IntegerArray) and [`BitArray`](crate::BitArray); and of what private decision
-//! trees have, [`TreeClient`](crate::TreeClient), [`TreeKeys`](crate::TreeKeys), [`TreeQuery`](crate::TreeQuery) and [`TreeReply`](crate::TreeReply). [`inspect()`] tells what any file is.
+//! trees have, [`TreeClient`](crate::TreeClient), [`TreeKeys`](crate::TreeKeys), [`TreeQuery`](crate::TreeQuery) and [`TreeReply`](crate::TreeReply); of gates of single bits [`GateClient`](crate::GateClient), [`GateKeys`](crate::GateKeys) and [`GateArray`](crate::GateArray). [`inspect()`] tells what any file is.
 
 mod array;
 mod bit_keys;
@@ -18,6 +18,7 @@ mod cursor;
 mod error;
 mod fields;
 mod file;
+mod gates;
 mod header;
 mod inspect;
 mod integers;
@@ -30,6 +31,7 @@ mod poly;
 mod settings;
 mod sparse;
 mod trees;
+mod whole;
 
 /// What is said to have been told to stop.
 const READ: &str = "read";
@@ -39,6 +41,7 @@ pub use array::FileForm;
 pub use clustering::ClusteringDescription;
 pub use error::FormatError;
 pub use file::{Staged, check_replaceable, read, read_stream, save, write};
+pub use gates::GatesInspection;
 pub use header::{Kind, VERSION};
 pub use inspect::{
     ArrayInspection, BitsInspection, BootstrappingInspection, ElementsInspection, Inspection,

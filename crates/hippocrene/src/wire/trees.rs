@@ -1,7 +1,5 @@
 //! Files of private decision trees: the client's key, the server's, queries and replies.
 
-use std::path::Path;
-
 use hippocrene_fhew::{BlindRotationKey, LweParameters};
 use hippocrene_pegasus::TreeSecrets;
 use hippocrene_ring::sample::Seed;
@@ -11,11 +9,11 @@ use zeroize::Zeroizing;
 use super::{
     FormatError, Kind, READ,
     cursor::Cursor,
-    file,
-    header::{self, Header},
+    header::Header,
     keys::SEED_BYTES,
     look_ups::{read_limbs, read_switching, write_limbs, write_switching},
     packing::{pack, packed_bytes, unpack, width},
+    whole::{WholeFile, public_bytes, to_bytes, whole_file},
 };
 use crate::{Error, TreeClient, TreeKeys, TreeQuery, TreeReply, TreeTables};
 
@@ -23,36 +21,6 @@ const WHAT: &str = "a file of decision trees";
 /// Bytes of the counts at the start of queries and replies, and of the digest of the interface.
 const COUNTS_BYTES: u64 = 8;
 const INTERFACE_BYTES: u64 = 16;
-
-/// What has a file.
-trait TreeFile: Sized {
-    const KIND: Kind;
-
-    /// Its tables, and the fingerprint of the key that it belongs to.
-    fn belongs_to(&self) -> (TreeTables, Fingerprint);
-
-    fn payload_bytes(&self) -> u64;
-
-    fn write(&self, out: &mut Vec<u8>);
-
-    /// Reads the payload, to the end.
-    fn read(cursor: &mut Cursor<'_>, tables: TreeTables, key: Fingerprint) -> Result<Self, Error>;
-}
-
-fn to_bytes<T: TreeFile>(value: &T) -> Vec<u8> {
-    let (tables, key) = value.belongs_to();
-    let payload = value.payload_bytes() as usize;
-    let mut out = header::begin(T::KIND, tables.digest(), Some(key), payload);
-    value.write(&mut out);
-    header::finish(&mut out);
-    out
-}
-
-fn from_bytes<T: TreeFile>(bytes: &[u8]) -> Result<T, Error> {
-    let (header, payload) = Header::open_as(bytes, T::KIND)?;
-    let tables = tables_of(&header)?;
-    T::read(&mut Cursor::new(payload, WHAT), tables, header.key)
-}
 
 /// The tables that a header names.
 fn tables_of(header: &Header) -> Result<TreeTables, FormatError> {
@@ -65,11 +33,12 @@ fn wrong(error: impl Into<Error>) -> FormatError {
     FormatError::unusable(WHAT, error)
 }
 
-impl TreeFile for TreeClient {
+impl WholeFile for TreeClient {
     const KIND: Kind = Kind::TreeSecretKey;
+    const WHAT: &'static str = WHAT;
 
-    fn belongs_to(&self) -> (TreeTables, Fingerprint) {
-        (self.tables, self.fingerprint())
+    fn belongs_to(&self) -> [Fingerprint; 2] {
+        [self.tables.digest(), self.fingerprint()]
     }
 
     fn payload_bytes(&self) -> u64 {
@@ -80,7 +49,8 @@ impl TreeFile for TreeClient {
         out.extend(self.secrets.seed().as_bytes());
     }
 
-    fn read(cursor: &mut Cursor<'_>, tables: TreeTables, key: Fingerprint) -> Result<Self, Error> {
+    fn read(cursor: &mut Cursor<'_>, header: &Header) -> Result<Self, Error> {
+        let (tables, key) = (tables_of(header)?, header.key);
         cursor.expect_left(SEED_BYTES as u64)?;
         let seed = Zeroizing::new(cursor.array()?);
         let secrets = TreeSecrets::from_seed(tables.parameters(), Seed::from_bytes(*seed))?;
@@ -102,11 +72,12 @@ fn key_bytes(tables: TreeTables) -> [u64; 2] {
     [switching as u64, rotations as u64]
 }
 
-impl TreeFile for TreeKeys {
+impl WholeFile for TreeKeys {
     const KIND: Kind = Kind::TreeKeys;
+    const WHAT: &'static str = WHAT;
 
-    fn belongs_to(&self) -> (TreeTables, Fingerprint) {
-        (self.tables, self.fingerprint())
+    fn belongs_to(&self) -> [Fingerprint; 2] {
+        [self.tables.digest(), self.fingerprint()]
     }
 
     fn payload_bytes(&self) -> u64 {
@@ -121,7 +92,8 @@ impl TreeFile for TreeKeys {
         write_switching(out, &self.inner.back);
     }
 
-    fn read(cursor: &mut Cursor<'_>, tables: TreeTables, key: Fingerprint) -> Result<Self, Error> {
+    fn read(cursor: &mut Cursor<'_>, header: &Header) -> Result<Self, Error> {
+        let (tables, key) = (tables_of(header)?, header.key);
         cursor.expect_left(16 + 2 * SEED_BYTES as u64 + key_bytes(tables).iter().sum::<u64>())?;
         let (rotation, back) = (tables.parameters().rotation(), tables.parameters().back());
         let (input, ring) = (rotation.input(), rotation.ring());
@@ -139,7 +111,11 @@ impl TreeFile for TreeKeys {
 }
 
 /// So many residues, packed, which are as long as that.
-fn read_residues(cursor: &mut Cursor<'_>, count: usize, modulus: u64) -> Result<Vec<u64>, FormatError> {
+pub(super) fn read_residues(
+    cursor: &mut Cursor<'_>,
+    count: usize,
+    modulus: u64,
+) -> Result<Vec<u64>, FormatError> {
     let bits = width(modulus - 1);
     let packed = cursor.take(packed_bytes(bits, count))?;
     let used = (bits as usize * count) % 8;
@@ -164,11 +140,12 @@ fn read_counts(cursor: &mut Cursor<'_>, names: [&'static str; 2]) -> Result<[u64
     Ok([a, b, a * b])
 }
 
-impl TreeFile for TreeQuery {
+impl WholeFile for TreeQuery {
     const KIND: Kind = Kind::TreeQuery;
+    const WHAT: &'static str = WHAT;
 
-    fn belongs_to(&self) -> (TreeTables, Fingerprint) {
-        (self.tables, self.inner.numbers().key())
+    fn belongs_to(&self) -> [Fingerprint; 2] {
+        [self.tables.digest(), self.inner.numbers().key()]
     }
 
     fn payload_bytes(&self) -> u64 {
@@ -185,7 +162,8 @@ impl TreeFile for TreeQuery {
         pack(out, numbers.c0(), width(numbers.parameters().modulus() - 1));
     }
 
-    fn read(cursor: &mut Cursor<'_>, tables: TreeTables, key: Fingerprint) -> Result<Self, Error> {
+    fn read(cursor: &mut Cursor<'_>, header: &Header) -> Result<Self, Error> {
+        let (tables, key) = (tables_of(header)?, header.key);
         let [features, _, count] = read_query(cursor, tables)?;
         let interface = Fingerprint::from_bytes(cursor.array()?);
         let seed = Seed::from_bytes(cursor.array()?);
@@ -243,11 +221,12 @@ fn ciphertext_bytes(dimension: usize, modulus: u64) -> u64 {
     packed_bytes(width(modulus - 1), dimension + 1) as u64
 }
 
-impl TreeFile for TreeReply {
+impl WholeFile for TreeReply {
     const KIND: Kind = Kind::TreeReply;
+    const WHAT: &'static str = WHAT;
 
-    fn belongs_to(&self) -> (TreeTables, Fingerprint) {
-        (self.tables, self.inner.values()[0].key())
+    fn belongs_to(&self) -> [Fingerprint; 2] {
+        [self.tables.digest(), self.inner.values()[0].key()]
     }
 
     fn payload_bytes(&self) -> u64 {
@@ -274,7 +253,8 @@ impl TreeFile for TreeReply {
         }
     }
 
-    fn read(cursor: &mut Cursor<'_>, tables: TreeTables, key: Fingerprint) -> Result<Self, Error> {
+    fn read(cursor: &mut Cursor<'_>, header: &Header) -> Result<Self, Error> {
+        let (tables, key) = (tables_of(header)?, header.key);
         let ReplyHead { interface, span, modulus, outputs, rows, middles } = ReplyHead::read(cursor, tables)?;
         let input = tables.parameters().rotation().input();
         // Values are switched to this modulus, and not encrypted.
@@ -329,59 +309,16 @@ pub(super) fn inspect_trees(
     Ok((TreesInspection { tables: tables.name(), numbers, rows }, degree))
 }
 
-/// The public face of a [`TreeFile`], but for `to_bytes`.
-macro_rules! tree_file {
-    ($type:ty, $what:literal) => {
-        impl $type {
-            #[doc = concat!("Reads ", $what, " from bytes that `to_bytes` made.")]
-            ///
-            /// # Errors
-            #[doc = concat!("[`Error::Format`] when the bytes are not ", $what, ".")]
-            pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-                from_bytes(bytes)
-            }
-
-            #[doc = concat!("Writes ", $what, " to a file, all or nothing. Only its owner can read the file of a secret key, and it is never written over another.")]
-            ///
-            /// # Errors
-            /// [`Error::Io`] when it cannot be written.
-            pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
-                file::save(path.as_ref(), &self.to_bytes(), <Self as TreeFile>::KIND)
-            }
-
-            #[doc = concat!("Reads ", $what, " from a file.")]
-            ///
-            /// # Errors
-            /// As `from_bytes`, and [`Error::Io`] when the file cannot be read.
-            pub fn load(path: impl AsRef<Path>) -> Result<Self, Error> {
-                Self::from_bytes(&file::load(path.as_ref(), <Self as TreeFile>::KIND)?)
-            }
-        }
-    };
-}
-
-tree_file!(TreeClient, "the secret key of a client of decision trees");
-tree_file!(TreeKeys, "keys of a server of decision trees");
-tree_file!(TreeQuery, "a query to decision trees");
-tree_file!(TreeReply, "a reply of decision trees");
+whole_file!(TreeClient, "the secret key of a client of decision trees");
+whole_file!(TreeKeys, "keys of a server of decision trees");
+whole_file!(TreeQuery, "a query to decision trees");
+whole_file!(TreeReply, "a reply of decision trees");
 
 impl TreeClient {
     /// The key as bytes: **the secret itself**. They are wiped when dropped.
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         Zeroizing::new(to_bytes(self))
     }
-}
-
-/// `to_bytes` of what is not secret.
-macro_rules! public_bytes {
-    ($($type:ty),*) => {
-        $(impl $type {
-            /// The file as bytes.
-            pub fn to_bytes(&self) -> Vec<u8> {
-                to_bytes(self)
-            }
-        })*
-    };
 }
 
 public_bytes!(TreeKeys, TreeQuery, TreeReply);

@@ -310,7 +310,7 @@ pub fn centred(x: u64, q: u64) -> i64 {
 /// Kind, digest, key and payload of a file whose checksum is right.
 pub fn open(file: &[u8]) -> (u8, &[u8], &[u8], &[u8]) {
     assert_eq!(file[..10], *b"\x89HPCR\r\n\x1a\x04\x00");
-    assert_eq!(file[11], u8::from([2, 9].contains(&file[10])));
+    assert_eq!(file[11], u8::from([2, 9, 17].contains(&file[10])));
     let all = file[..12].iter().chain(&file[16..]).copied();
     assert_eq!(number(&mut &file[12..16], 4) as u32, crc32(all));
     assert_eq!(number(&mut &file[48..56], 8) as usize, file.len() - 56);
@@ -482,4 +482,15 @@ pub fn decrypt_bits(file: &[u8], set: &Set, s: &[i64]) -> (Vec<usize>, Vec<bool>
         }
     }
     elements(&axes, &plain)
+}
+
+/// The largest prime below `2^bits` that is 1 modulo `2n`.
+pub fn prime(bits: u32, n: u64) -> u64 {
+    let is_prime = |q: u64| (2..).take_while(|d| d * d <= q).all(|d| !q.is_multiple_of(d));
+    (0..).map(|k| (1 << bits) - 2 * n * k + 1).find(|q| *q < 1 << bits && is_prime(*q)).unwrap()
+}
+
+/// A ring of degree `d` modulo one prime.
+pub fn ring(degree: u64, q: u64) -> Set {
+    Set { degree, units: 1, factors: vec![q], odd: Vec::new(), two: 0, rank: 1, precision: 0.0 }
 }

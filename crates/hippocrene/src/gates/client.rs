@@ -1,0 +1,109 @@
+//! The client of single bits, and the keys that it makes.
+
+use std::sync::Arc;
+
+use hippocrene_fhew::{GateKeys as Keys, GateParameters, GateSecretKey};
+use hippocrene_ring::{Seed, Threads};
+use hippocrene_rlwe::{Fingerprint, RlweError};
+
+use super::{
+    GateArray,
+    array::{Bits, check_shape},
+};
+use crate::Error;
+
+/// The secret key of a client of single bits: it encrypts, decrypts and makes the [`GateKeys`] of the server.
+///
+/// ```no_run
+/// # fn main() -> Result<(), hippocrene::Error> {
+/// use hippocrene::{GateClient, GateServer};
+///
+/// let client = GateClient::generate()?;
+/// let server = GateServer::new(&client.evaluation_keys(1)?, 1)?; // holds no secret
+///
+/// let x = client.encrypt(&[true, true, false, false], &[4])?;
+/// let y = client.encrypt(&[true, false, true, false], &[4])?;
+/// let z = server.nand(&x, &y)?;
+///
+/// assert_eq!(client.decrypt(&z)?, [false, true, true, true]);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct GateClient {
+    pub(crate) seed: Seed,
+    pub(crate) secret: GateSecretKey,
+}
+
+impl GateClient {
+    /// A fresh key from the operating system's entropy, of 128 bits of security ([`GateParameters::standard`]).
+    ///
+    /// # Errors
+    /// [`Error::System`] when the operating system has none.
+    pub fn generate() -> Result<Self, Error> {
+        Self::from_seed(GateParameters::standard()?, Seed::random()?)
+    }
+
+    pub(crate) fn from_seed(parameters: GateParameters, seed: Seed) -> Result<Self, Error> {
+        let secret = GateSecretKey::from_seed(parameters, &seed)?;
+        Ok(GateClient { seed, secret })
+    }
+
+    /// What it encrypts with.
+    pub fn parameters(&self) -> GateParameters {
+        self.secret.parameters()
+    }
+
+    /// The public name of this key.
+    pub fn fingerprint(&self) -> Fingerprint {
+        self.secret.fingerprint()
+    }
+
+    /// The keys of the server, made on so many threads.
+    ///
+    /// # Errors
+    /// [`Error::System`] when the operating system has no entropy, or there cannot be so many threads.
+    pub fn evaluation_keys(&self, threads: usize) -> Result<GateKeys, Error> {
+        Ok(GateKeys { inner: Keys::generate(&self.secret, &Threads::new(threads)?)? })
+    }
+
+    /// Encrypts bits: the elements of an array of shape `shape` in row-major order. A bit takes as many bits as the modulus has, and all together a seed.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when there are not as many as the shape says, [`Error::System`] when the operating system has no entropy.
+    pub fn encrypt(&self, values: &[bool], shape: &[usize]) -> Result<GateArray, Error> {
+        check_shape(shape, values.len(), "encrypt bits")?;
+        let bits = Bits::Fresh(Arc::new(self.secret.encrypt(values)?));
+        Ok(GateArray { shape: shape.to_vec(), parameters: self.parameters(), bits })
+    }
+
+    /// Decrypts bits, in row-major order.
+    ///
+    /// # Errors
+    /// [`Error::KeyMismatch`] when the array belongs to another key.
+    pub fn decrypt(&self, array: &GateArray) -> Result<Vec<bool>, Error> {
+        let (have, need) = (array.key(), self.fingerprint());
+        if have != need {
+            return Err(RlweError::KeyMismatch { operation: "decrypt", have, need }.into());
+        }
+        array.expanded()?.iter().map(|bit| Ok(self.secret.decrypt(bit)?)).collect()
+    }
+}
+
+/// The keys of a [`GateServer`](super::GateServer). No secret inside.
+#[derive(Debug, Clone)]
+pub struct GateKeys {
+    pub(crate) inner: Keys,
+}
+
+impl GateKeys {
+    /// What they were made for.
+    pub fn parameters(&self) -> GateParameters {
+        self.inner.parameters()
+    }
+
+    /// The public name of the key that they belong to.
+    pub fn fingerprint(&self) -> Fingerprint {
+        self.inner.rotation().keys()[1]
+    }
+}

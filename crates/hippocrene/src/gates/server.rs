@@ -1,0 +1,267 @@
+//! What computes on single bits.
+
+use std::{borrow::Cow, sync::Arc};
+
+use hippocrene_fhew::{GateEvaluator, LweCiphertext};
+use hippocrene_ring::Threads;
+use hippocrene_rlwe::{Fingerprint, Gate, RlweError};
+
+use super::{GateArray, GateKeys, array::check_shape};
+use crate::Error;
+
+type Expanded<'a> = Cow<'a, [Arc<LweCiphertext>]>;
+
+const MOVE: &str = "move elements";
+const GATES: &str = "gates";
+const SELECT: &str = "select";
+
+/// What computes on arrays of single bits. It holds no secret.
+///
+/// Every gate of two bits, and the parity and the majority of three, are one blind rotation for each element; there is no limit of depth. Arrays have one shape; bits are not broadcast
+/// ([`GateServer::gather`] repeats them, for nothing).
+#[derive(Debug)]
+pub struct GateServer {
+    evaluator: GateEvaluator,
+    threads: Threads,
+}
+
+impl GateServer {
+    /// A server with these keys, of so many threads.
+    ///
+    /// # Errors
+    /// [`Error::System`] when there cannot be so many threads.
+    pub fn new(keys: &GateKeys, threads: usize) -> Result<Self, Error> {
+        let threads = Threads::new(threads)?;
+        Ok(GateServer { evaluator: keys.inner.prepare(&threads)?, threads })
+    }
+
+    /// The public name of the key that it computes for.
+    pub fn fingerprint(&self) -> Fingerprint {
+        self.evaluator.key()
+    }
+
+    /// Bytes of memory that its keys take.
+    pub fn key_memory(&self) -> usize {
+        self.evaluator.bytes()
+    }
+
+    /// How many blind rotations it has made.
+    pub fn rotations(&self) -> u64 {
+        self.evaluator.rotations()
+    }
+
+    /// The same array, with the ciphertexts of a fresh one laid out to be computed with, once.
+    ///
+    /// # Errors
+    /// [`Error::KeyMismatch`] when the array belongs to another key.
+    pub fn load(&self, a: &GateArray) -> Result<GateArray, Error> {
+        self.check(&[a], "load")?;
+        Ok(GateArray::single(a.shape(), a.parameters(), a.expanded()?.into_owned()))
+    }
+
+    /// The bits that `a` does not have, for nothing.
+    ///
+    /// # Errors
+    /// [`Error::KeyMismatch`] when the array belongs to another key.
+    pub fn not(&self, a: &GateArray) -> Result<GateArray, Error> {
+        self.check(&[a], "not")?;
+        let bits = a.expanded()?.iter().map(|bit| Arc::new(self.evaluator.not(bit))).collect();
+        Ok(GateArray::single(a.shape(), a.parameters(), bits))
+    }
+
+    /// `a` and `b`, element by element.
+    ///
+    /// # Errors
+    /// As [`GateServer::gate`].
+    pub fn and(&self, a: &GateArray, b: &GateArray) -> Result<GateArray, Error> {
+        self.gate(Gate::And, &[a, b])
+    }
+
+    /// `a` or `b`, element by element.
+    ///
+    /// # Errors
+    /// As [`GateServer::gate`].
+    pub fn or(&self, a: &GateArray, b: &GateArray) -> Result<GateArray, Error> {
+        self.gate(Gate::Or, &[a, b])
+    }
+
+    /// Either `a` or `b`, element by element.
+    ///
+    /// # Errors
+    /// As [`GateServer::gate`].
+    pub fn xor(&self, a: &GateArray, b: &GateArray) -> Result<GateArray, Error> {
+        self.gate(Gate::Xor, &[a, b])
+    }
+
+    /// Not both of `a` and `b`, element by element.
+    ///
+    /// # Errors
+    /// As [`GateServer::gate`].
+    pub fn nand(&self, a: &GateArray, b: &GateArray) -> Result<GateArray, Error> {
+        self.gate(Gate::Nand, &[a, b])
+    }
+
+    /// Neither `a` nor `b`, element by element.
+    ///
+    /// # Errors
+    /// As [`GateServer::gate`].
+    pub fn nor(&self, a: &GateArray, b: &GateArray) -> Result<GateArray, Error> {
+        self.gate(Gate::Nor, &[a, b])
+    }
+
+    /// Whether `a` and `b` are equal, element by element.
+    ///
+    /// # Errors
+    /// As [`GateServer::gate`].
+    pub fn xnor(&self, a: &GateArray, b: &GateArray) -> Result<GateArray, Error> {
+        self.gate(Gate::Xnor, &[a, b])
+    }
+
+    /// The elements of `a` where `condition` is 1, those of `b` where it is 0: two rotations for each.
+    ///
+    /// # Errors
+    /// As [`GateServer::gate`].
+    pub fn select(&self, condition: &GateArray, a: &GateArray, b: &GateArray) -> Result<GateArray, Error> {
+        let [condition_bits, a_bits, b_bits] = &self.operands(&[condition, a, b], SELECT)?[..] else {
+            return Err(Error::Internal("select has three operands".into()));
+        };
+        let items: Vec<[&LweCiphertext; 3]> = (0..condition_bits.len())
+            .map(|i| [&condition_bits[i], &a_bits[i], &b_bits[i]].map(|bit| &**bit))
+            .collect();
+        let bits = self.evaluator.select_all(&items, &self.threads)?;
+        Ok(GateArray::single(condition.shape(), a.parameters(), bits.into_iter().map(Arc::new).collect()))
+    }
+
+    /// A gate of two arrays of one shape, or of three, element by element. Of three bits the parity and the majority are one rotation, and the others two.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when the shapes differ, [`Error::KeyMismatch`] when the keys do, [`Error::Argument`] for a number of arrays that the gate does not take.
+    pub fn gate(&self, gate: Gate, inputs: &[&GateArray]) -> Result<GateArray, Error> {
+        let mut out = self.gates(&[gate], inputs)?;
+        out.pop().ok_or_else(|| Error::Internal("a gate has one result".into()))
+    }
+
+    /// Several gates of the same arrays: `[Xor, And]` of two are a half adder, `[Xor, Majority]` of three a full adder.
+    ///
+    /// # Errors
+    /// As [`GateServer::gate`].
+    pub fn gates(&self, gates: &[Gate], inputs: &[&GateArray]) -> Result<Vec<GateArray>, Error> {
+        let operation = match gates {
+            [gate] => gate.name(),
+            _ => GATES,
+        };
+        let operands = self.operands(inputs, operation)?;
+        let Some(first) = inputs.first() else {
+            return Err(Error::argument(operation, "there are no bits"));
+        };
+        // Of three bits those gates that are none of one rotation begin with the conjunction, or the disjunction, of two.
+        let beginning = |gate: Gate| match gate {
+            Gate::And | Gate::Nand if inputs.len() == 3 => Some(Gate::And),
+            Gate::Or | Gate::Nor if inputs.len() == 3 => Some(Gate::Or),
+            _ => None,
+        };
+        let mut begun: Vec<(Gate, Vec<Arc<LweCiphertext>>)> = Vec::new();
+        for gate in gates.iter().filter_map(|gate| beginning(*gate)) {
+            if begun.iter().all(|(done, _)| *done != gate) {
+                begun.push((gate, self.each(gate, &[&operands[0], &operands[1]])?));
+            }
+        }
+        let result = |gate: &Gate| {
+            let bits = match begun.iter().find(|(begun, _)| beginning(*gate) == Some(*begun)) {
+                Some((_, first)) => self.each(*gate, &[first, &operands[2]])?,
+                None => self.each(*gate, &operands.iter().map(|bits| &**bits).collect::<Vec<_>>())?,
+            };
+            Ok(GateArray::single(first.shape(), first.parameters(), bits))
+        };
+        gates.iter().map(result).collect()
+    }
+
+    /// A gate of `a` and bits that everybody can read, one for each element, in row-major order: no rotation.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when there are not as many as elements, [`Error::KeyMismatch`] when the array belongs to another key, [`Error::Argument`] for a gate of three.
+    pub fn gate_plain(&self, gate: Gate, a: &GateArray, bits: &[bool]) -> Result<GateArray, Error> {
+        self.check(&[a], gate.name())?;
+        if bits.len() != a.size() {
+            let what = format!("{} plain bits for shape {:?}", bits.len(), a.shape());
+            return Err(Error::shape(gate.name(), what));
+        }
+        if gate == Gate::Majority {
+            return Err(Error::argument(gate.name(), "2 operands: a majority is of three bits"));
+        }
+        let (zero, one) = (Arc::new(self.evaluator.trivial(false)?), Arc::new(self.evaluator.trivial(true)?));
+        let expanded = a.expanded()?;
+        let out = expanded.iter().zip(bits).map(|(bit, plain)| {
+            let ones = usize::from(*plain);
+            match [gate.value(ones, 2), gate.value(ones + 1, 2)] {
+                [false, false] => Arc::clone(&zero),
+                [true, true] => Arc::clone(&one),
+                [false, true] => Arc::clone(bit),
+                [true, false] => Arc::new(self.evaluator.not(bit)),
+            }
+        });
+        Ok(GateArray::single(a.shape(), a.parameters(), out.collect()))
+    }
+
+    /// The bits at these places of the arrays, counted from the first bit of the first array to the last of the last, in the shape `shape`; `None` is 0. It costs nothing.
+    ///
+    /// # Errors
+    /// [`Error::KeyMismatch`] when the keys differ, [`Error::Argument`] when there are no arrays or not so many places, [`Error::Shape`] when there are not as many sources as the shape has elements.
+    pub fn gather(
+        &self,
+        arrays: &[&GateArray],
+        shape: &[usize],
+        sources: &[Option<usize>],
+    ) -> Result<GateArray, Error> {
+        check_shape(shape, sources.len(), MOVE)?;
+        let Some(first) = arrays.first() else {
+            return Err(Error::argument(MOVE, "there are no bits"));
+        };
+        self.check(arrays, MOVE)?;
+        let expanded = arrays.iter().map(|a| a.expanded()).collect::<Result<Vec<_>, _>>()?;
+        let all: Vec<&Arc<LweCiphertext>> = expanded.iter().flat_map(|bits| bits.iter()).collect();
+        let zero = Arc::new(self.evaluator.trivial(false)?);
+        let bit = |source: &Option<usize>| match source {
+            None => Ok(Arc::clone(&zero)),
+            Some(place) => all.get(*place).map(|bit| Arc::clone(bit)).ok_or_else(|| {
+                let what = format!("place {place} of {} bits in {} arrays", all.len(), arrays.len());
+                Error::argument(MOVE, what)
+            }),
+        };
+        let bits = sources.iter().map(bit).collect::<Result<Vec<_>, Error>>()?;
+        Ok(GateArray::single(shape, first.parameters(), bits))
+    }
+
+    /// A gate of bits one by one.
+    fn each(&self, gate: Gate, operands: &[&[Arc<LweCiphertext>]]) -> Result<Vec<Arc<LweCiphertext>>, Error> {
+        let count = operands.first().map_or(0, |bits| bits.len());
+        let operands: Vec<Vec<&LweCiphertext>> =
+            (0..count).map(|i| operands.iter().map(|bits| &*bits[i]).collect()).collect();
+        let items: Vec<(Gate, &[&LweCiphertext])> =
+            operands.iter().map(|bits| (gate, bits.as_slice())).collect();
+        let bits = self.evaluator.gate_all(&items, &self.threads)?;
+        Ok(bits.into_iter().map(Arc::new).collect())
+    }
+
+    /// The bits of arrays of one shape.
+    fn operands<'a>(
+        &self,
+        arrays: &[&'a GateArray],
+        operation: &'static str,
+    ) -> Result<Vec<Expanded<'a>>, Error> {
+        self.check(arrays, operation)?;
+        if let Some(other) = arrays.iter().find(|a| a.shape() != arrays[0].shape()) {
+            let what = format!("shapes {:?} and {:?}", arrays[0].shape(), other.shape());
+            return Err(Error::shape(operation, what));
+        }
+        arrays.iter().map(|a| a.expanded()).collect()
+    }
+
+    fn check(&self, arrays: &[&GateArray], operation: &'static str) -> Result<(), Error> {
+        let need = self.fingerprint();
+        match arrays.iter().map(|a| a.key()).find(|have| *have != need) {
+            Some(have) => Err(RlweError::KeyMismatch { operation, have, need }.into()),
+            None => Ok(()),
+        }
+    }
+}
