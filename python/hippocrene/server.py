@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Literal, NoReturn, cast
 
 from hippocrene import _native
 from hippocrene.array import EncryptedArray
+from hippocrene.bits import gates_of
 from hippocrene.described import Described
-from hippocrene.errors import ArgumentError, KeyMismatchError, named
+from hippocrene.errors import ArgumentError, KeyMismatchError
 from hippocrene.picked import Picked
 from hippocrene.progress import counted
 from hippocrene.scalars import double, double_or_none, text, thread_count, whole
@@ -243,17 +244,10 @@ class Server(Described):
         Names are ``"and"``, ``"or"``, ``"xor"``, ``"nand"``, ``"nor"``, ``"xnor"`` and, of three arrays,
         ``"majority"``: ``total, carry = server.gates(("xor", "majority"), x, y, carry)`` is a full adder.
         """
-        for array in arrays:
-            if not isinstance(array, EncryptedArray):
-                raise TypeError(f"gates take EncryptedArrays, not {type(array).__name__}")
-        if isinstance(names, str):
-            raise TypeError(f"gates takes several names: say [{names!r}] for one")
-        if not isinstance(names, Iterable):
-            raise TypeError(f"gates takes names of gates, not {type(names).__name__}")
-        wanted = [text(name, "the name of a gate") for name in names]
-        with named("gates", "compute"):
-            out = self._raw.gates(wanted, [array._raw for array in arrays]) if wanted else []
-        return [self._wrap(raw) for raw in out]
+        return [self._wrap(raw) for raw in gates_of(self._raw, names, arrays)]
+
+    def _selected(self, mask: EncryptedArray, ones: EncryptedArray, zeros: EncryptedArray) -> EncryptedArray:
+        return zeros ^ (mask & (ones ^ zeros))
 
     @property
     def bootstraps(self) -> int:

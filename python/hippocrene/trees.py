@@ -7,7 +7,7 @@ gets a `TreeReply`. The trees stay with the server, and the rows and what the tr
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,8 +27,9 @@ from hippocrene.fitted_trees import (
 from hippocrene.local import Local
 from hippocrene.progress import shown
 from hippocrene.scalars import text, thread_count
+from hippocrene.stored import Stored
 from hippocrene.tree_interface import TreeInterface, check_interface, noisiest, read, shares_of
-from hippocrene.values import FilePath, file_path, path_of_secret, raw_bytes, reading
+from hippocrene.values import FilePath, path_of_secret, raw_bytes, reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -36,48 +37,7 @@ if TYPE_CHECKING:
 _Doubles = npt.NDArray[np.float64]
 
 
-_Raw = TypeVar("_Raw", _native.TreeKeys, _native.TreeQuery, _native.TreeReply)
-_S = TypeVar("_S", bound="_Stored[Any]")
-
-
-class _Stored(Generic[_Raw]):
-    """What wraps an object of the extension module that is a file."""
-
-    __slots__ = ("_raw",)
-    _raw: _Raw
-    _kind: ClassVar[type[Any]]
-    _made_by: ClassVar[str]
-
-    def __init__(self, raw: _Raw) -> None:
-        """Wrap what the extension module made."""
-        if not isinstance(raw, self._kind):
-            raise TypeError(f"{type(self).__name__} is made by {self._made_by}, .load and .from_bytes")
-        self._raw = raw
-
-    def to_bytes(self) -> bytes:
-        """Return what `save` writes."""
-        return self._raw.to_bytes()
-
-    @classmethod
-    def from_bytes(cls: type[_S], data: bytes | bytearray | memoryview) -> _S:
-        """Read what `to_bytes` returned."""
-        return cls(cls._kind.from_bytes(raw_bytes(data)))
-
-    def save(self, path: FilePath) -> None:
-        """Write it to a file."""
-        self._raw.save(file_path(path))
-
-    @classmethod
-    def load(cls: type[_S], path: FilePath) -> _S:
-        """Read a file that `save` wrote."""
-        with reading(path) as name:
-            return cls(cls._kind.load(name))
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return type(self).from_bytes, (self.to_bytes(),)
-
-
-class TreeKeys(_Stored[_native.TreeKeys]):
+class TreeKeys(Stored[_native.TreeKeys]):
     """What a server needs to evaluate trees for a client. There is no secret in it.
 
     It takes 76 MB with the tables ``"lut11"``, and twice as much with each step up.
@@ -101,7 +61,7 @@ class TreeKeys(_Stored[_native.TreeKeys]):
         return f"TreeKeys(tables={self.tables!r}, fingerprint={self.fingerprint!r})"
 
 
-class TreeQuery(_Stored[_native.TreeQuery]):
+class TreeQuery(Stored[_native.TreeQuery]):
     """Encrypted rows of features: some 100 bytes, and 12 to 14 bits for each feature of each row."""
 
     __slots__ = ()
@@ -122,7 +82,7 @@ class TreeQuery(_Stored[_native.TreeQuery]):
         return f"TreeQuery(shape={self.shape})"
 
 
-class TreeReply(_Stored[_native.TreeReply]):
+class TreeReply(Stored[_native.TreeReply]):
     """What trees say of the rows of a query, encrypted: 1 to 3 KB for each number."""
 
     __slots__ = ()

@@ -3,7 +3,7 @@
 use crate::errors::detached;
 use crate::files::read;
 use hippocrene::wire::{self, ElementsInspection, Inspection};
-use hippocrene::{Array, BitArray, Bits, Error, IntegerArray, Numbers, Residues, Session};
+use hippocrene::{Array, BitArray, Bits, Error, GateArray, IntegerArray, Numbers, Residues, Session};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 use std::borrow::Cow;
@@ -20,9 +20,14 @@ enum State {
     Integers { array: IntegerArray, session: Session },
     /// Bits.
     Bits { array: BitArray },
+    /// Bits in ciphertexts of their own.
+    Gates { array: GateArray },
     /// Bytes whose checksum is right, and what they say they are. Their residues are read where a session is.
     Bytes { bytes: Vec<u8>, inspection: Box<Inspection> },
 }
+
+/// What arrays of bits in ciphertexts of their own hold, for errors.
+const SINGLE_BITS: &str = "single bits";
 
 /// The forms of arrays, as this module holds them.
 pub(crate) trait Held: wire::FileForm {
@@ -81,16 +86,33 @@ impl EncryptedArray {
             State::Bytes { bytes, inspection } if inspection.kind == F::KIND => {
                 Array::from_bytes(bytes, session).map(Cow::Owned)
             }
-            _ => {
-                let have = match self.kind() {
-                    wire::Kind::IntegerArray => Residues::HOLDS,
-                    wire::Kind::BitArray => Bits::HOLDS,
-                    _ => Numbers::HOLDS,
-                };
-                let what = format!("an array of encrypted {have}, where one of {} is needed", F::HOLDS);
-                Err(Error::Argument { operation: "compute", what })
-            }
+            _ => Err(self.refused(F::HOLDS, "compute")),
         }
+    }
+
+    pub(crate) fn of_gates(array: GateArray) -> Self {
+        EncryptedArray(State::Gates { array })
+    }
+
+    /// The array, which is of single bits.
+    pub(crate) fn gates(&self, operation: &'static str) -> Result<&GateArray, Error> {
+        if let State::Gates { array } = &self.0 {
+            Ok(array)
+        } else {
+            Err(self.refused(SINGLE_BITS, operation))
+        }
+    }
+
+    /// The error of an array of something else than is needed.
+    fn refused(&self, need: &'static str, operation: &'static str) -> Error {
+        let have = match self.kind() {
+            wire::Kind::IntegerArray => Residues::HOLDS,
+            wire::Kind::BitArray => Bits::HOLDS,
+            wire::Kind::GateArray => SINGLE_BITS,
+            _ => Numbers::HOLDS,
+        };
+        let what = format!("an array of encrypted {have}, where one of {need} is needed");
+        Error::Argument { operation, what }
     }
 
     /// Whether it holds integers.
@@ -100,7 +122,7 @@ impl EncryptedArray {
 
     /// Whether it holds bits.
     pub(crate) fn is_bits(&self) -> bool {
-        self.kind() == wire::Kind::BitArray
+        matches!(self.kind(), wire::Kind::BitArray | wire::Kind::GateArray)
     }
 
     /// The kind of its files.
@@ -109,12 +131,16 @@ impl EncryptedArray {
             State::Numbers { .. } => wire::Kind::Array,
             State::Integers { .. } => wire::Kind::IntegerArray,
             State::Bits { .. } => wire::Kind::BitArray,
+            State::Gates { .. } => wire::Kind::GateArray,
             State::Bytes { inspection, .. } => inspection.kind,
         }
     }
 
     fn of_bytes(bytes: Vec<u8>) -> Result<Self, Error> {
         let inspection = wire::inspect(&bytes)?;
+        if inspection.kind == wire::Kind::GateArray {
+            return GateArray::from_bytes(&bytes).map(Self::of_gates);
+        }
         if inspection.array.is_none() {
             let (have, need) = (inspection.kind, wire::Kind::Array);
             return Err(wire::FormatError::Kind { have, need }.into());
@@ -157,7 +183,7 @@ impl EncryptedArray {
 
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        let bytes = read(py, &path, &wire::Kind::ARRAYS)?;
+        let bytes = read(py, &path, &[&wire::Kind::ARRAYS[..], &[wire::Kind::GateArray]].concat())?;
         detached(py, || Self::of_bytes(bytes.to_vec()))
     }
 
@@ -166,6 +192,7 @@ impl EncryptedArray {
             State::Numbers { array, .. } => written(array).map(Cow::Owned),
             State::Integers { array, .. } => written(array).map(Cow::Owned),
             State::Bits { array } => written(array).map(Cow::Owned),
+            State::Gates { array } => Ok(Cow::Owned(array.to_bytes())),
             State::Bytes { bytes, .. } => Ok(Cow::Borrowed(bytes)),
         })?;
         Ok(PyBytes::new(py, &bytes))
@@ -176,6 +203,7 @@ impl EncryptedArray {
             State::Numbers { array, .. } => array.save(&path),
             State::Integers { array, .. } => array.save(&path),
             State::Bits { array } => array.save(&path),
+            State::Gates { array } => array.save(&path),
             State::Bytes { bytes, inspection } => wire::save(&path, bytes, inspection.kind),
         })
     }
@@ -186,6 +214,7 @@ impl EncryptedArray {
             State::Numbers { array, .. } => array.shape(),
             State::Integers { array, .. } => array.shape(),
             State::Bits { array } => array.shape(),
+            State::Gates { array } => array.shape(),
             State::Bytes { inspection, .. } => {
                 inspection.array.as_ref().map_or(&[][..], |array| &array.shape)
             }
@@ -208,6 +237,7 @@ impl EncryptedArray {
             State::Numbers { array, .. } => array.key().to_string(),
             State::Integers { array, .. } => array.key().to_string(),
             State::Bits { array } => array.key().to_string(),
+            State::Gates { array } => array.key().to_string(),
             State::Bytes { inspection, .. } => inspection.key.clone().unwrap_or_default(),
         }
     }
@@ -217,6 +247,7 @@ impl EncryptedArray {
     fn bit_error(&self) -> Option<f64> {
         match (&self.0, self.elements()) {
             (State::Bits { array }, _) => Some(array.error()),
+            (State::Gates { array }, _) => Some(array.error()),
             (_, Some(ElementsInspection::Bits { bit_error })) => Some(*bit_error),
             _ => None,
         }

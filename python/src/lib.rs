@@ -14,6 +14,7 @@ mod description;
 mod division;
 mod errors;
 mod files;
+mod gates;
 mod look_ups;
 mod numbers;
 mod presets;
@@ -58,6 +59,8 @@ mod _native {
     use super::errors::error_kinds;
     #[pymodule_export]
     use super::files::write_file;
+    #[pymodule_export]
+    use super::gates::{GateClient, GateKeys, GateServer};
     #[pymodule_export]
     use super::look_ups::{TablesDescription, describe_tables};
     #[pymodule_export]

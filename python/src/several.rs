@@ -90,6 +90,6 @@ impl Server {
 }
 
 /// Places as the library counts them: what is negative is a zero.
-fn places(sources: &[i64]) -> Vec<Option<usize>> {
+pub(crate) fn places(sources: &[i64]) -> Vec<Option<usize>> {
     sources.iter().map(|s| usize::try_from(*s).ok()).collect()
 }

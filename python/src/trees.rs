@@ -138,6 +138,8 @@ macro_rules! with_files {
     };
 }
 
+pub(crate) use with_files;
+
 with_files!(TreeClient, TreeSecretKey, {
     #[staticmethod]
     fn generate(py: Python<'_>, tables: &str) -> PyResult<Self> {

@@ -4,6 +4,7 @@ mod boot;
 mod boot_15;
 mod boot_precise;
 mod entries;
+mod gates;
 mod graft_10;
 mod graft_12;
 mod graft_2;
@@ -99,6 +100,7 @@ const ALL: &[Table] = &[
     hk20_7::TABLE,
     sign::TABLE,
     entries::TABLE,
+    gates::TABLE,
     simulate::TABLE,
     boot::TABLE,
     boot_15::TABLE,

@@ -5,8 +5,8 @@ use crate::console::{Console, count, size};
 use crate::error::CliError;
 use crate::streams;
 use hippocrene::wire::{
-    self, ArrayInspection, BitsInspection, BootstrappingInspection, ElementsInspection, Inspection,
-    KeysInspection, SettingsInspection, TreesInspection,
+    self, ArrayInspection, BitsInspection, BootstrappingInspection, ElementsInspection, GatesInspection,
+    Inspection, KeysInspection, SettingsInspection, TreesInspection,
 };
 use hippocrene::{Family, Preset};
 use serde::Serialize;
@@ -63,6 +63,14 @@ impl Display for One<'_> {
                 (Some(numbers), Some(rows)) => write!(f, "\n  rows        {rows}, of {numbers} numbers"),
                 _ => Ok(()),
             };
+        }
+        if let Some(GatesInspection { parameters, shape, fresh }) = &self.is.gates {
+            write!(f, "\n  gates       {parameters}, ring degree {ring_degree}")?;
+            if let (Some(shape), Some(fresh)) = (shape, fresh) {
+                let how = if *fresh { "as encrypted" } else { "one ciphertext for each bit" };
+                write!(f, "\n  shape       {shape:?}, {how}")?;
+            }
+            return Ok(());
         }
         let name =
             preset.map_or_else(|| format!("no preset, digest {parameters}"), |name| format!("preset {name}"));

@@ -2,6 +2,7 @@
 
 use std::{borrow::Cow, sync::Arc};
 
+use hippocrene_ckks::bits::DEVIATIONS;
 use hippocrene_fhew::{GateParameters, LweCiphertext, SeededCoefficients};
 use hippocrene_rlwe::{Fingerprint, Noise};
 
@@ -66,10 +67,11 @@ impl GateArray {
         }
     }
 
-    /// By how many standard deviations the error of a bit stays below what would turn it into the other one, at least.
-    pub fn deviations(&self) -> f64 {
+    /// How far a message is from that of its bit at most, over the distance of the messages of 0 and 1: 14 standard deviations of the noise, as for
+    /// [`BitArray`](crate::BitArray)s. It is below 1/2.
+    pub fn error(&self) -> f64 {
         let q = self.parameters.rotation().ring().modulus() as f64;
-        q / 8.0 / self.noise().log2_std().exp2()
+        DEVIATIONS * self.noise().log2_std().exp2() / (q / 4.0)
     }
 
     /// The bits one by one.
