@@ -314,3 +314,17 @@ def test_few_columns_of_long_rows_are_sums_of_groups(shape, columns):
     error = client.decrypt(y) - x @ w
     assert np.sqrt(np.mean(error**2)) < 2.0**-15
     assert (y.precision_bits, y.capacity_bits) == (simulated.precision_bits, simulated.capacity_bits)
+
+
+@pytest.mark.parametrize("shape", [(20, 500), (6, 300)])
+def test_plain_matrices_times_transposed_arrays_are_products_along_rows(shape):
+    """`W @ x.T` takes what `x @ W.T` does, and not a product with each of the diagonals of the transposed array."""
+    rng = np.random.default_rng(3)
+    x, w = rng.uniform(-1, 1, shape), rng.normal(size=(3, shape[1])) / 64
+    turned = hippocrene.simulate(lambda x: w @ x.T, x, preset="n13", precision=16)
+    straight = hippocrene.simulate(lambda x: x @ w.T, x, preset="n13", precision=16)
+    assert turned.rotations == straight.rotations
+    client = hippocrene.Client.generate("n13", precision=16)
+    y = hippocrene.Server(client.evaluation_keys(for_=turned)).load(client.encrypt(x))
+    error = client.decrypt(w @ y.T) - w @ x.T
+    assert np.sqrt(np.mean(error**2)) < 2.0**-15

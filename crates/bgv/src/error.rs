@@ -13,7 +13,7 @@ pub enum BgvError {
     Rlwe(#[from] RlweError),
     /// The noise budget is used up.
     #[error(
-        "{operation} needs {} bits of noise budget, {} are left: start with a larger modulus (a larger preset, such as n14 or n15) or a smaller plaintext modulus",
+        "{operation} needs {} bits of noise budget, {} are left: start with a larger modulus (a preset of a larger ring degree) or a smaller plaintext modulus",
         need_and_have(*need, *have)[0], need_and_have(*need, *have)[1]
     )]
     Budget {

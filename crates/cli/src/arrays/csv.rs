@@ -17,7 +17,12 @@ const MOST_NAMES: usize = 40;
 /// a row with values missing, or written in another way, would be lost without a word.
 pub(super) fn parse<T: Element>(bytes: &[u8], table: &Table) -> Result<Array<T>, String> {
     let text = text(bytes)?;
-    parse_text(text, table).map_err(|reason| reason + &hint(text, table))
+    let array = parse_text(text, table).map_err(|reason| reason + &hint(text, table))?;
+    match open_quote(text, table.delimiter.unwrap_or(b',')) {
+        // What was cut off may have been part of a number.
+        Some(line) => Err(format!("a quote opens in line {line} and is not closed: the text ends too early")),
+        None => Ok(array),
+    }
 }
 
 /// What may be behind an error.
@@ -454,6 +459,13 @@ mod tests {
             assert!(error.contains(words), "{text:?}: {error}");
             let told = format!(" (a quote opens in line {line} and is not closed)");
             assert!(error.ends_with(&told), "{text:?}: {error}");
+        }
+        for (text, line) in [("a,b\n\"1\",\"2\"\n\"3\",\"45", 3), ("a\n1\n\"2\n", 3)] {
+            let error = parse(text.as_bytes(), &Table::default()).unwrap_err();
+            assert_eq!(
+                error,
+                format!("a quote opens in line {line} and is not closed: the text ends too early")
+            );
         }
         for text in ["\"a \"\"b\"\"\",c\n1,x\n", "a,5\" \n1,x\n", "\"a\"\"\",c\n1,x\n"] {
             let error = parse(text.as_bytes(), &with(Header::Yes)).unwrap_err();

@@ -173,6 +173,14 @@ impl Server {
             let sum = self.weighted_sum(a, &weights, 0, OPERATION)?;
             return self.insert_axis(&sum, 0);
         }
+        if a.shape().len() == 2 && !a.layout().is_packed() {
+            // m @ x.T is (x @ m.T).T, of rows that stand side by side.
+            let turned = self.transpose(a)?;
+            if turned.layout().is_packed() {
+                let columns: Vec<_> = (0..n).flat_map(|j| (0..rows).map(move |i| m[i * n + j])).collect();
+                return self.transpose(&self.matmul_plain(&turned, &columns, rows)?);
+            }
+        }
         if let Some(product) = self.narrow_product(a, rows, |i, j| m[i * n + j], OPERATION)? {
             return Ok(product);
         }
