@@ -175,9 +175,14 @@ class Picked:
             weights = cast("_Weights", np.broadcast_to(weights, self.shape).reshape(-1)[places])
         return self._with(self.server, self.places.reshape(-1)[places], weights)
 
-    def of(self, server: _native.Server | None, source: _native.EncryptedArray) -> Picked:
-        """Return the elements of another array that stand at the same places."""
-        return self._with(server or self.server, self.places, None, source)
+    def of(self, server: _native.Server | None, source: _native.EncryptedArray) -> Picked | _native.EncryptedArray:
+        """Return the elements of another array that stand at the same places; moved where no room is left to do so."""
+        server = server or self.server
+        flat = np.ascontiguousarray(self.places.ravel())
+        with named(self.operation, "move elements"):
+            if not _native.moving_products(server, source, self.places.shape, flat):
+                return server.gather([source], self.places.shape, flat)
+        return self._with(server, self.places, None, source)
 
     def is_alike(self, other: object) -> bool:
         """Tell whether these are windows, as many as their source has elements at least, and others the same ones."""

@@ -342,3 +342,21 @@ def test_errors_of_budgets_are_raised_where_elements_are_picked(whole):
     z = y @ y.T
     with pytest.raises(BudgetError, match="reshape needs"):
         z.reshape(20, 25, -1)
+
+
+@pytest.mark.parametrize(("scheme", "kind"), [("ckks", CapacityError), ("bfv", BudgetError)])
+def test_windows_that_could_not_be_read_any_more_are_refused_at_once(scheme, kind):
+    """What is returned decrypts: the error is that of the operation that leaves no room to move them."""
+    client = hippocrene.Client.generate("n13", scheme=scheme, precision=20 if scheme == "ckks" else None)
+    server = hippocrene.Server(client.evaluation_keys())
+    x = np.arange(20) % 2
+    squares = [windows(server.load(client.encrypt(x)), 5)]
+
+    def square():
+        for _ in range(9):
+            squares.append(squares[-1] * squares[-1])
+
+    with pytest.raises(kind, match="sliding_window_view"):
+        square()
+    assert len(squares) > 2
+    np.testing.assert_allclose(client.decrypt(squares[-1]), windows(x, 5), atol=1e-3)
