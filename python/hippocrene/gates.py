@@ -20,6 +20,7 @@ from hippocrene.bits import gates_of, plain_bits
 from hippocrene.errors import KeyMismatchError, SecretPickleError
 from hippocrene.local import Local
 from hippocrene.scalars import thread_count
+from hippocrene.server import array_of
 from hippocrene.stored import Stored
 from hippocrene.values import FilePath, path_of_secret, raw_bytes, reading
 
@@ -135,12 +136,7 @@ class GateServer(Local):
 
     def load(self, source: EncryptedArray | bytes | bytearray | memoryview | str | PathLike[str]) -> EncryptedArray:
         """Make an encrypted array that computes here from a file, from bytes, or from one without a server."""
-        if isinstance(source, EncryptedArray):
-            array = source
-        elif isinstance(source, (str, PathLike)):
-            array = EncryptedArray.load(source)
-        else:
-            array = EncryptedArray.from_bytes(source)
+        array = array_of(source)
         if array.fingerprint != self.fingerprint:
             raise KeyMismatchError(
                 f"load: encrypted under key {array.fingerprint}, but this server's keys are of {self.fingerprint}"

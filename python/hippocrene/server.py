@@ -24,6 +24,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 
+def array_of(source: EncryptedArray | bytes | bytearray | memoryview | str | PathLike[str]) -> EncryptedArray:
+    """Return an array, or read one from a file or from bytes."""
+    if isinstance(source, EncryptedArray):
+        return source
+    return EncryptedArray.load(source) if isinstance(source, (str, PathLike)) else EncryptedArray.from_bytes(source)
+
+
 class EvaluationKeys(Described):
     """What a server needs to compute. There is no secret in it.
 
@@ -289,12 +296,7 @@ class Server(Described):
 
         An array of the key that this server has a transfer key for is brought to its own.
         """
-        if isinstance(source, EncryptedArray):
-            array = source
-        elif isinstance(source, (str, PathLike)):
-            array = EncryptedArray.load(source)
-        else:
-            array = EncryptedArray.from_bytes(source)
+        array = array_of(source)
         if array.fingerprint == self._raw.transfers:
             if array.bit_error is not None:
                 raise ArgumentError(

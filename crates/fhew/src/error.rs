@@ -55,14 +55,12 @@ pub enum FhewError {
         limit: u64,
     },
     /// A gate of more or fewer bits than it takes.
-    #[error(
-        "{operation}: {have} operands, but a majority is of three bits, a parity of two or three, and the other gates of two"
-    )]
+    #[error("{operation}: {what}")]
     Operands {
         /// The gate.
         operation: &'static str,
-        /// How many there are.
-        have: usize,
+        /// How many there are, and how many it takes.
+        what: String,
     },
     /// Bits with errors too large for a gate.
     #[error(

@@ -185,11 +185,7 @@ impl From<FhewError> for Error {
         match error {
             FhewError::Rlwe(e) => e.into(),
             FhewError::Parameters { what } => Error::Parameters(format!("parameters: {what}")),
-            FhewError::Operands { operation, .. } => {
-                let text = error.to_string();
-                let what = text.strip_prefix(operation).and_then(|rest| rest.strip_prefix(": "));
-                Error::argument(operation, what.unwrap_or(&text))
-            }
+            FhewError::Operands { operation, what } => Error::Argument { operation, what },
             other => Error::Internal(other.to_string()),
         }
     }

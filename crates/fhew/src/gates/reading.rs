@@ -27,7 +27,12 @@ impl Reading {
             (Gate::Xor, 3) => (-2, 0),
             (Gate::Xnor, 3) => (2, 0),
             (Gate::Majority, 3) => (1, 0),
-            _ => return Err(FhewError::Operands { operation: gate.name(), have: count }),
+            _ => {
+                let what = format!(
+                    "{count} operands, but a majority is of three bits, a parity of two or three, and the other gates of two"
+                );
+                return Err(FhewError::Operands { operation: gate.name(), what });
+            }
         };
         Ok(Reading { weight, eighths })
     }

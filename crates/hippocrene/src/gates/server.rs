@@ -10,6 +10,8 @@ use super::{GateArray, GateKeys, array::check_shape};
 use crate::Error;
 
 type Expanded<'a> = Cow<'a, [Arc<LweCiphertext>]>;
+/// A gate and the bits of its arrays, of which there is one at least.
+type Operands<'a> = (Gate, Vec<&'a [Arc<LweCiphertext>]>);
 
 const MOVE: &str = "move elements";
 const GATES: &str = "gates";
@@ -160,20 +162,22 @@ impl GateServer {
             Gate::Or | Gate::Nor if inputs.len() == 3 => Some(Gate::Or),
             _ => None,
         };
-        let mut begun: Vec<(Gate, Vec<Arc<LweCiphertext>>)> = Vec::new();
+        let mut firsts: Vec<Gate> = Vec::new();
         for gate in gates.iter().filter_map(|gate| beginning(*gate)) {
-            if begun.iter().all(|(done, _)| *done != gate) {
-                begun.push((gate, self.each(gate, &[&operands[0], &operands[1]])?));
+            if !firsts.contains(&gate) {
+                firsts.push(gate);
             }
         }
-        let result = |gate: &Gate| {
-            let bits = match begun.iter().find(|(begun, _)| beginning(*gate) == Some(*begun)) {
-                Some((_, first)) => self.each(*gate, &[first, &operands[2]])?,
-                None => self.each(*gate, &operands.iter().map(|bits| &**bits).collect::<Vec<_>>())?,
-            };
-            Ok(GateArray::single(first.shape(), first.parameters(), bits))
-        };
-        gates.iter().map(result).collect()
+        let all: Vec<&[Arc<LweCiphertext>]> = operands.iter().map(|bits| &**bits).collect();
+        let of_two = |gate: &Gate| (*gate, all[..2].to_vec());
+        let begun = self.each(&firsts.iter().map(of_two).collect::<Vec<_>>())?;
+        let last = gates.iter().map(|gate| {
+            let place = firsts.iter().position(|first| beginning(*gate) == Some(*first));
+            (*gate, place.map_or_else(|| all.clone(), |place| vec![&begun[place][..], all[2]]))
+        });
+        let results = self.each(&last.collect::<Vec<_>>())?;
+        let array = |bits| GateArray::single(first.shape(), first.parameters(), bits);
+        Ok(results.into_iter().map(array).collect())
     }
 
     /// A gate of `a` and bits that everybody can read, one for each element, in row-major order: no rotation.
@@ -232,15 +236,17 @@ impl GateServer {
         Ok(GateArray::single(shape, first.parameters(), bits))
     }
 
-    /// A gate of bits one by one.
-    fn each(&self, gate: Gate, operands: &[&[Arc<LweCiphertext>]]) -> Result<Vec<Arc<LweCiphertext>>, Error> {
-        let count = operands.first().map_or(0, |bits| bits.len());
-        let operands: Vec<Vec<&LweCiphertext>> =
-            (0..count).map(|i| operands.iter().map(|bits| &*bits[i]).collect()).collect();
+    /// Gates of bits one by one, all of them together.
+    fn each(&self, gates: &[Operands<'_>]) -> Result<Vec<Vec<Arc<LweCiphertext>>>, Error> {
+        let mut operands = Vec::new();
+        for (gate, arrays) in gates {
+            let of_place = |i: usize| arrays.iter().map(|bits| &*bits[i]).collect::<Vec<_>>();
+            operands.extend((0..arrays[0].len()).map(|i| (*gate, of_place(i))));
+        }
         let items: Vec<(Gate, &[&LweCiphertext])> =
-            operands.iter().map(|bits| (gate, bits.as_slice())).collect();
-        let bits = self.evaluator.gate_all(&items, &self.threads)?;
-        Ok(bits.into_iter().map(Arc::new).collect())
+            operands.iter().map(|(gate, bits)| (*gate, bits.as_slice())).collect();
+        let mut bits = self.evaluator.gate_all(&items, &self.threads)?.into_iter().map(Arc::new);
+        Ok(gates.iter().map(|(_, arrays)| bits.by_ref().take(arrays[0].len()).collect()).collect())
     }
 
     /// The bits of arrays of one shape.
