@@ -271,3 +271,22 @@ fn small_numbers_times_large_sums_keep_their_bits_beside_strays() {
     let repeated = server.broadcast_to(&mean, &[40]).unwrap();
     assert_eq!(left(&repeated, &server), left(&mean, &server));
 }
+
+/// Copies stand beside each other: the error of none of them counts twice.
+#[test]
+fn errors_of_products_with_one_matrix_after_another_are_as_estimated() {
+    let (n, steps) = (64, 10);
+    let (client, server) = insecure(11, steps);
+    let mut x: Vec<f64> = numbers(n, 3).iter().map(|x| x / 16.0).collect();
+    let shift: Vec<f64> = (0..n * n).map(|k| f64::from(u8::from(k % n == (k / n + 1) % n))).collect();
+    let mut array = client.encrypt(&x, &[n]).unwrap();
+    for step in 0..steps {
+        array = server.rmatmul_plain(&shift, n, &array).unwrap();
+        array = server.declare_bound(&array, 1.0).unwrap();
+        x.rotate_left(1);
+        let sum: f64 = client.decrypt(&array).unwrap().iter().zip(&x).map(|(got, x)| (got - x).powi(2)).sum();
+        let estimated = (-array.precision_bits(server.session())).exp2();
+        let ratio = (sum / n as f64).sqrt() / estimated;
+        assert!((0.5..2.0).contains(&ratio), "step {step}: {ratio}");
+    }
+}

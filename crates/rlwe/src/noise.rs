@@ -2,23 +2,27 @@
 
 /// The standard deviation of the coefficients of an error polynomial, as its logarithm. Errors of different sources are taken
 /// as independent, so that variances add.
+///
+/// Where a message fills some of the slots only, and is zero in the others, the error of those others may be smaller by far, as it is after a linear map that leads to few slots. The
+/// noise then is that of an error which is everywhere as large as in the slots of the message, and beside it stands what it would be were it everywhere as in the others ([`Noise::in_zeros`]).
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub struct Noise {
     log2_std: f64,
+    log2_in_zeros: f64,
 }
 
 impl Noise {
     /// No noise at all.
-    pub const NONE: Noise = Noise { log2_std: f64::NEG_INFINITY };
+    pub const NONE: Noise = Noise::from_log2_std(f64::NEG_INFINITY);
 
     /// Noise of the given standard deviation.
     pub fn from_std(std: f64) -> Self {
-        Noise { log2_std: std.log2() }
+        Noise::from_log2_std(std.log2())
     }
 
     /// Noise of the given log2 of the standard deviation.
-    pub fn from_log2_std(log2_std: f64) -> Self {
-        Noise { log2_std }
+    pub const fn from_log2_std(log2_std: f64) -> Self {
+        Noise { log2_std, log2_in_zeros: log2_std }
     }
 
     /// log2 of the standard deviation of one coefficient, in bits.
@@ -26,24 +30,45 @@ impl Noise {
         self.log2_std
     }
 
+    /// The noise of an error that is everywhere as in the slots where the message is zero.
+    #[must_use]
+    pub fn in_zeros(self) -> Noise {
+        Noise::from_log2_std(self.log2_in_zeros)
+    }
+
+    /// The noise of an error that is nothing where the message is zero, as after a product with zeros there.
+    #[must_use]
+    pub fn without_zeros(self) -> Noise {
+        Noise { log2_in_zeros: f64::NEG_INFINITY, ..self }
+    }
+
+    /// The noise of an error that is as large where the message is zero as elsewhere.
+    #[must_use]
+    pub fn everywhere(self) -> Noise {
+        Noise::from_log2_std(self.log2_std)
+    }
+
     /// The sum of two independent errors.
     #[must_use]
     pub fn plus(self, other: Noise) -> Noise {
-        let (high, low) = if self.log2_std >= other.log2_std {
-            (self.log2_std, other.log2_std)
-        } else {
-            (other.log2_std, self.log2_std)
-        };
-        if low == f64::NEG_INFINITY {
-            return Noise { log2_std: high };
+        Noise {
+            log2_std: log2_of_sum(self.log2_std, other.log2_std),
+            log2_in_zeros: log2_of_sum(self.log2_in_zeros, other.log2_in_zeros),
         }
-        Noise { log2_std: high + 0.5 * (2.0 * (low - high)).exp2().ln_1p() / std::f64::consts::LN_2 }
+    }
+
+    /// The sum of two independent errors of messages of which one at least is zero in every slot: the more of what comes to the slots of the first message and of the second.
+    #[must_use]
+    pub fn beside(self, other: Noise) -> Noise {
+        let here = log2_of_sum(self.log2_std, other.log2_in_zeros);
+        let there = log2_of_sum(self.log2_in_zeros, other.log2_std);
+        Noise { log2_std: here.max(there), ..self.plus(other) }
     }
 
     /// The error times a number whose absolute value has logarithm `log2`.
     #[must_use]
     pub fn scaled(self, log2: f64) -> Noise {
-        Noise { log2_std: self.log2_std + log2 }
+        Noise { log2_std: self.log2_std + log2, log2_in_zeros: self.log2_in_zeros + log2 }
     }
 
     /// The error times an independent polynomial of ring degree `degree` whose coefficients have root mean square `2^log2_rms`:
@@ -51,6 +76,15 @@ impl Noise {
     #[must_use]
     pub fn times_polynomial(self, degree: usize, log2_rms: f64) -> Noise {
         self.scaled(log2_rms + 0.5 * (degree as f64).log2())
+    }
+}
+
+/// The logarithm of the standard deviation of the sum of two independent errors, of those of the two.
+fn log2_of_sum(a: f64, b: f64) -> f64 {
+    let (high, low) = if a >= b { (a, b) } else { (b, a) };
+    match low == f64::NEG_INFINITY {
+        true => high,
+        false => high + 0.5 * (2.0 * (low - high)).exp2().ln_1p() / std::f64::consts::LN_2,
     }
 }
 
@@ -96,5 +130,22 @@ mod tests {
         assert_eq!(Noise::from_std(2.0).plus(Noise::NONE), Noise::from_std(2.0));
         let huge = Noise::from_log2_std(1500.0);
         assert!((huge.plus(huge).log2_std() - 1500.5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_stands_beside_zeros_has_the_noise_of_these_added() {
+        let close = |a: Noise, std: f64| assert!((a.log2_std() - std.log2()).abs() < 1e-12, "{a:?} {std}");
+        // An error of 12 where the message is, with one of 4 everywhere; and one of 3.
+        let (a, b) = (Noise::from_std(12.0).without_zeros().plus(Noise::from_std(4.0)), Noise::from_std(3.0));
+        for sum in [a.beside(b), b.beside(a)] {
+            close(sum, 13.0);
+            close(sum.in_zeros(), 5.0);
+        }
+        close(a.beside(a), (160.0f64 + 16.0).sqrt());
+        close(a.plus(a), 320f64.sqrt());
+        close(b.beside(b), 18f64.sqrt());
+        close(a.scaled(1.0).in_zeros(), 8.0);
+        assert_eq!(a.everywhere(), Noise::from_log2_std(a.log2_std()));
+        assert_eq!(Noise::from_std(2.0).without_zeros().in_zeros(), Noise::NONE);
     }
 }

@@ -144,7 +144,8 @@ impl<'a> Side<'a> {
                 let summands = [Summand::Rotated(a, &hoisted, 5), Summand::Same(b)];
                 let extended = context.rotation_modulus(a.modulus(), full)?;
                 let plain = context.rotation_factor(self.plain(extended, step.number), extended)?;
-                let term = |summand| Term { summand, factor: (&plain).into(), log2_norm: 2.0 };
+                let term =
+                    |summand| Term { summand, factor: (&plain).into(), log2_norm: 2.0, leaves_zeros: false };
                 let rows = [vec![term(0), term(1)], vec![term(0)]];
                 let mut sums = context.rotation_sums(&summands, &rows, keys, full)?.into_iter();
                 let (mut first, second) = (sums.next().unwrap(), sums.next().unwrap());

@@ -129,6 +129,7 @@ impl Setup {
                     summand: *summand,
                     factor: factor.into(),
                     log2_norm: *log2_norm,
+                    leaves_zeros: false,
                 })
                 .collect(),
             );
@@ -235,6 +236,7 @@ fn factors_that_repeat_may_be_shorter() {
                     summand,
                     factor: (*factor).into(),
                     log2_norm: 9.0,
+                    leaves_zeros: false,
                 });
                 let sums = context.rotation_sums(&summands, &[row.collect()], &setup.keys, setup.common());
                 sums.map(|sums| {
@@ -284,7 +286,8 @@ fn factors_may_be_made_limb_by_limb() {
                     true => TermFactor::ByLimb(&made[k]),
                     false => TermFactor::Whole(&whole[k]),
                 };
-                let term = |k: usize| Term { summand: k, factor: factor(k), log2_norm: 9.0 };
+                let term =
+                    |k: usize| Term { summand: k, factor: factor(k), log2_norm: 9.0, leaves_zeros: false };
                 let rows = [vec![term(0), term(1), term(2)], vec![term(2)], vec![term(1), term(0)]];
                 let sums = context.rotation_sums(&summands, &rows, &setup.keys, setup.common()).unwrap();
                 let divided = sums.into_iter().map(|sum| {
@@ -363,7 +366,7 @@ fn what_does_not_fit_is_named() {
     let message = |summands: &[Summand], term: Term, keys: &PreparedEvaluationKeys| -> String {
         context.rotation_sums(summands, &[vec![term]], keys, setup.common()).unwrap_err().to_string()
     };
-    let term = Term { summand: 0, factor: (&factor).into(), log2_norm: 0.0 };
+    let term = Term { summand: 0, factor: (&factor).into(), log2_norm: 0.0, leaves_zeros: false };
     let rotated = Summand::Rotated(&a, &hoisted, element);
     assert!(matches!(context.rotation_sums(&[], &[], keys, setup.common()), Err(RlweError::Parts { .. })));
     assert!(message(&[rotated], Term { summand: 1, ..term }, keys).contains("no summand"));

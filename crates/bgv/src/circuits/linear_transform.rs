@@ -284,6 +284,7 @@ fn rows_of<'a>(
                 summand: first + diagonal.baby,
                 factor: factors.term(i, k),
                 log2_norm: diagonal.log2_norm,
+                leaves_zeros: false,
             });
             rows.push(terms.collect());
         }

@@ -149,10 +149,14 @@ impl Bootstraps {
         self.of(form)?;
         self.unit(bound, form)?;
         if let Some(slots) = self.first_slots().filter(|_| !self.reaches(layout)) {
+            let together = match layout.size() <= slots {
+                true => ", or bring its elements together before (packed)",
+                false => "",
+            };
             return Err(CkksError::Argument {
                 operation: OPERATION,
                 what: format!(
-                    "the array takes {} slots, and the bootstrapping keys are for the first {slots}: make evaluation keys for more",
+                    "the array takes {} slots, and the bootstrapping keys are for the first {slots}: make evaluation keys for more{together}",
                     layout.last() + 1
                 ),
             });

@@ -1,5 +1,7 @@
 //! Sums of picked elements, each times a plain number: windows of an image times a kernel, and any other product with a plain matrix, sparse or not.
 
+use std::collections::HashMap;
+
 use hippocrene_rlwe::stop;
 
 use super::{Server, stages::products, wide::ROTATION};
@@ -10,8 +12,11 @@ const OPERATION: &str = "linear combinations";
 /// So many times the least work is worth that elements stand as is wished.
 const WORTH: usize = 2;
 
-/// Sums of doubles, which bounds are, are off by less than this part of them.
-pub(super) const ROUNDING: f64 = 1e-6;
+/// What a sum of so many doubles, none of which is negative, is no larger than, times what it is computed to be: each addition is off by half of `EPSILON` at most, and so is what else a bound is made of,
+/// from its logarithm.
+pub(super) fn rounded(terms: usize) -> f64 {
+    1.0 + (terms as f64 + 64.0) * f64::EPSILON
+}
 
 /// A way to compute all of the combinations: where the elements of the result come to stand.
 struct Way {
@@ -106,19 +111,36 @@ impl Server {
             way = Some(other);
         }
         let Some(way) = way else { return Ok(None) };
-        let nonzero = way.entries(numbered).filter(|(_, _, weight)| *weight != F::Number::default());
+        let nonzero = way.entries(numbered.clone()).filter(|(_, _, weight)| *weight != F::Number::default());
         let after =
             way.groups.as_ref().map_or(After::Nothing, |groups| After::Sums(groups.span / groups.side));
+        let weights = way.entries(numbered).map(|(to, _, weight)| (to, F::magnitude(weight)));
+        let elsewhere = way.groups.as_ref().map_or(0.0, |groups| groups.largest_elsewhere(weights));
         let sums = self.linear_map_before(a, way.layout.clone(), nonzero, after, OPERATION)?;
-        let bound = F::log2_bound(a).exp2() * largest * (1.0 + ROUNDING);
+        let bound = |factor: f64| F::log2_bound(a).exp2() * factor * rounded(terms);
         match way.groups {
-            None => Ok(Some(F::tightened(sums, bound))),
+            None => Ok(Some(F::tightened(sums, bound(largest)))),
             Some(groups) => {
-                // Other slots hold the end of one sum and the start of the next.
                 let sums = self.sum(&sums, Some(groups.axis)).map_err(|e| e.during(OPERATION))?;
-                Ok(Some(F::tightened(sums, 2.0 * bound)))
+                Ok(Some(F::tightened(sums, bound(elsewhere.clamp(largest, 2.0 * largest)))))
             }
         }
+    }
+}
+
+impl Groups {
+    /// What values are multiplied by at most in any slot, after a map with these weights to slots, and sums of groups: slots without an element hold the end of one sum and the start of the next, with
+    /// one number for each place in a group, so that twice what it is in elements is a bound too.
+    fn largest_elsewhere(&self, weights: impl Iterator<Item = (usize, f64)>) -> f64 {
+        let mut slots: HashMap<usize, f64> = HashMap::new();
+        for (to, weight) in weights {
+            *slots.entry(to).or_default() += weight;
+        }
+        let mut places = vec![0.0f64; self.span];
+        for (to, weight) in slots {
+            places[to % self.span] = places[to % self.span].max(weight);
+        }
+        (0..self.side).map(|k| places[k..].iter().step_by(self.side).sum()).fold(0.0, f64::max)
     }
 }
 
@@ -268,8 +290,6 @@ fn grouped(shape: &[usize], mut strides: Vec<usize>, side: usize, span: usize, s
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashMap;
-
     use proptest::prelude::*;
 
     use super::*;
@@ -324,6 +344,17 @@ mod tests {
                     };
                     let added = elements.positions().map(|p| along.iter().map(|group| at(p + group)).sum());
                     prop_assert_eq!(added.collect::<Vec<usize>>(), expected.clone());
+                    if let Some(groups) = &way.groups {
+                        let weights = || way.entries(entries.iter().copied()).map(|(to, _, w)| (to, w as f64));
+                        let most = groups.largest_elsewhere(weights());
+                        let mut all = [0.0; 1 << 12];
+                        weights().for_each(|(to, weight)| all[to] += weight);
+                        for first in 0..slots * way.layout.ciphertexts() {
+                            let block = first / slots * slots;
+                            let sum: f64 = along.iter().map(|group| all[block + (first + group) % slots]).sum();
+                            prop_assert!(sum <= most);
+                        }
+                    }
                     count += 1;
                 }
             }

@@ -4,7 +4,7 @@ use std::{cmp::Reverse, iter::repeat_n};
 
 use super::{
     Server,
-    combinations::ROUNDING,
+    combinations::rounded,
     moves::in_order,
     stages::{ONE_STEP, products},
 };
@@ -137,7 +137,7 @@ impl Server {
         let sums = self.sum(&products, Some(axis)).map_err(|e| e.during(operation))?;
         let all: f64 = weights.iter().map(|w| F::magnitude(*w)).sum();
         let largest = all / (a.size() / a.shape()[axis]) as f64;
-        Ok(F::tightened(sums, F::log2_bound(a).exp2() * largest * (1.0 + ROUNDING)))
+        Ok(F::tightened(sums, F::log2_bound(a).exp2() * largest * rounded(weights.len())))
     }
 
     /// `m @ a` for a plain matrix of shape `(rows, n)` in row-major order and an encrypted array of shape `(n, ..)`; the result has shape

@@ -133,7 +133,7 @@ impl Form for Numbers {
         let mut out = server.evaluator.add(&x, &y)?;
         // No slot holds more than one of them.
         out.set_bound(x.bound().max(y.bound()));
-        Ok(out)
+        Ok(out.with_noise(x.inner().noise().beside(y.inner().noise())))
     }
 
     fn negate(&self, server: &Server, x: &Ciphertext) -> Result<Ciphertext, Error> {

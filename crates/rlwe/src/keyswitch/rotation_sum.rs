@@ -47,6 +47,8 @@ pub struct Term<'a> {
     pub factor: TermFactor<'a>,
     /// By how many bits it makes noise grow.
     pub log2_norm: f64,
+    /// Whether there are slots that are multiplied by zero in all terms of a sum: no error comes there ([`Noise::without_zeros`]).
+    pub leaves_zeros: bool,
 }
 
 /// A sum of rotated ciphertexts modulo `P'Q`, that has not been divided by `P'`. It lives in scratch memory.
@@ -135,7 +137,8 @@ impl Context {
             summands.iter().map(|s| self.source(s, first, &plan, keys)).collect::<Result<_, _>>()?;
         let noise = |term: &Term| {
             let source = &sources[term.summand];
-            source.ciphertext.noise().plus(source.added).scaled(term.log2_norm)
+            let noise = source.ciphertext.noise().plus(source.added).scaled(term.log2_norm);
+            if term.leaves_zeros { noise.without_zeros() } else { noise.everywhere() }
         };
         let mut sums = Vec::with_capacity(rows.len());
         for row in rows {

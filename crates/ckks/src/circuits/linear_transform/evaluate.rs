@@ -307,6 +307,7 @@ impl Evaluator {
                     summand: first + baby.binary_search(&factor.baby).expect("every baby step is a summand"),
                     factor: factor.encoded.term(),
                     log2_norm: factor.log2_norm,
+                    leaves_zeros: factor.leaves_zeros,
                 });
                 rows.push(terms.collect());
             }

@@ -94,7 +94,8 @@ impl FreshTransform<'_> {
             }
         };
         let log2_norm = scale.log2() + self.magnitude.log2();
-        Ok(Factor { baby: rotation % self.baby, encoded, log2_norm, rounding: Rounding::Nearest.variance() })
+        let rounding = Rounding::Nearest.variance();
+        Ok(Factor { baby: rotation % self.baby, encoded, log2_norm, leaves_zeros: false, rounding })
     }
 
     /// The map of values that are known.

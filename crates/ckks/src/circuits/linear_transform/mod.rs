@@ -51,6 +51,8 @@ struct Factor {
     encoded: Encoding,
     /// By how many bits it makes noise grow: its scale and the root mean square of its numbers, over the rows of the map that are not zero.
     log2_norm: f64,
+    /// Whether rows of the map are zero.
+    leaves_zeros: bool,
     /// The variance of what its rounding adds to a coefficient, on average over all: those that are zero have no error.
     rounding: f64,
 }
@@ -277,6 +279,7 @@ impl LinearTransform {
             Ok(Factor {
                 baby,
                 encoded,
+                leaves_zeros: self.occupied < 1.0,
                 log2_norm: scale.log2() + diagonal.root_mean_square().log2() - 0.5 * self.occupied.log2(),
                 rounding: share * diagonal.rounding().variance(),
             })
