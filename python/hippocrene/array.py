@@ -140,6 +140,8 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
 
     def _with(self, other: object, operation: Literal["add", "sub", "mul"]) -> EncryptedArray:
         """Compute with another encrypted array, with plain numbers or with one number."""
+        if self.bit_error is not None:
+            return self._product_of_bits(other, operation)
         if isinstance(other, EncryptedArray):
             server = self._bound_server(operation, other)
             return server._computed(getattr(server._raw, operation), self, other)
@@ -440,16 +442,16 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
 
     # What is nearer than the gap is neither, so that equality makes no difference.
     def __ge__(self, other: EncryptedArray | npt.ArrayLike) -> EncryptedArray:
-        return self.greater(other)
+        return self.greater(other) if self.bit_error is None else self._ordered(">=", other)
 
     def __le__(self, other: EncryptedArray | npt.ArrayLike) -> EncryptedArray:
-        return self.less(other)
+        return self.less(other) if self.bit_error is None else self._ordered("<=", other)
 
     def __gt__(self, other: EncryptedArray | npt.ArrayLike) -> EncryptedArray:
-        return self.greater(other)
+        return self.greater(other) if self.bit_error is None else self._ordered(">", other)
 
     def __lt__(self, other: EncryptedArray | npt.ArrayLike) -> EncryptedArray:
-        return self.less(other)
+        return self.less(other) if self.bit_error is None else self._ordered("<", other)
 
     def maximum(
         self, other: EncryptedArray | npt.ArrayLike, *, gap: float | None = None, precision: float | None = None
@@ -461,6 +463,8 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
         256`` if nothing is said), and by ``(1 + e / 2) * abs(d) + e * B / 4`` where it is less. The rest is as for
         `sign`, of the difference.
         """
+        if self.bit_error is not None:
+            return self._gate("or", other, "maximum")
         if isinstance(other, EncryptedArray):
             return self._of_difference(other, "maximum", gap, precision)
         self._check_operand(other, "maximum")
@@ -471,6 +475,8 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
         self, other: EncryptedArray | npt.ArrayLike, *, gap: float | None = None, precision: float | None = None
     ) -> EncryptedArray:
         """Return the smaller of this and `other`, value by value: off by no more than `maximum`."""
+        if self.bit_error is not None:
+            return self._gate("and", other, "minimum")
         if isinstance(other, EncryptedArray):
             return self._of_difference(other, "minimum", gap, precision)
         self._check_operand(other, "minimum")

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, cast
 import numpy as np
 
 from hippocrene.encrypted import Encrypted, part_of_arrays
-from hippocrene.errors import named
+from hippocrene.errors import ShapeError, named
 from hippocrene.moves import places_of
+from hippocrene.reductions import part_of
 from hippocrene.scalars import text
 from hippocrene.values import is_plain, to_array
 
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from hippocrene import _native
     from hippocrene.array import EncryptedArray
+    from hippocrene.gates import GateServer
+    from hippocrene.server import Server
 
 
 def booleans(values: object, operation: str) -> npt.NDArray[np.bool_] | None:
@@ -44,19 +46,70 @@ def plain_bits(values: object, operation: str) -> npt.NDArray[np.bool_]:
 
 
 def gates_of(
-    server: _native.Server | _native.GateServer, names: Iterable[str], arrays: Sequence[EncryptedArray]
-) -> list[_native.EncryptedArray]:
-    """Compute several gates of the same arrays, for `Server.gates`."""
-    for array in arrays:
-        if not isinstance(array, Encrypted):
-            raise TypeError(f"gates take EncryptedArrays, not {type(array).__name__}")
+    server: Server | GateServer, names: Iterable[str], operands: Sequence[EncryptedArray | npt.ArrayLike]
+) -> list[EncryptedArray]:
+    """Compute several gates of the same operands, which broadcast, for `Server.gates`."""
     if isinstance(names, str):
         raise TypeError(f"gates takes several names: say [{names!r}] for one")
     if not isinstance(names, Iterable):
         raise TypeError(f"gates takes names of gates, not {type(names).__name__}")
     wanted = [text(name, "the name of a gate") for name in names]
-    with named("gates", "compute"):
-        return server.gates(wanted, [array._raw for array in arrays]) if wanted else []
+    some = next((one for one in operands if isinstance(one, Encrypted)), None)
+    if some is None:
+        raise TypeError("gates takes EncryptedArrays of bits, one at least, and booleans")
+    some._bits("gates")
+    arrays = [one if isinstance(one, Encrypted) else _constants(one, some) for one in operands]
+    try:
+        shape = np.broadcast_shapes(*(array.shape for array in arrays))
+    except ValueError:
+        shapes = ", ".join(str(array.shape) for array in arrays)
+        raise ShapeError(f"gates: shapes {shapes} do not broadcast together") from None
+    with named("gates", "compute", "move elements"):
+        raw = [array._bits("gates")._as_wide(shape, "gates")._raw for array in arrays]
+        return [server._wrap(one) for one in server._raw.gates(wanted, raw)] if wanted else []
+
+
+def _constants(values: npt.ArrayLike, beside: EncryptedArray) -> EncryptedArray:
+    """Return plain bits as an array that computes beside another."""
+    plain = plain_bits(values, "gates")
+    return beside._placed(np.full(plain.shape, -1), [beside], plain)
+
+
+def chosen(
+    condition: EncryptedArray | npt.ArrayLike,
+    where: EncryptedArray | npt.ArrayLike,
+    otherwise: EncryptedArray | npt.ArrayLike,
+) -> EncryptedArray:
+    """Pick bits by a condition, for `numpy.where`: by a plain one single bits are moved."""
+    mask, ones, zeros = (
+        one if isinstance(one, Encrypted) else plain_bits(one, "where") for one in (condition, where, otherwise)
+    )
+    shapes = [one.shape for one in (mask, ones, zeros)]
+    try:
+        shape = np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise ShapeError("where: shapes {}, {} and {} do not broadcast together".format(*shapes)) from None
+    with named("where", "select", "&", "^", "and", "xor", "move elements"):
+        if isinstance(mask, Encrypted):
+            return mask.select(ones, zeros)._as_wide(shape, "where")
+        mask = np.broadcast_to(mask, shape)
+        arrays = [one._bits("where") for one in (ones, zeros) if isinstance(one, Encrypted)]
+        if (only := ones if mask.all() else zeros if not mask.any() else None) is not None:
+            return (only if isinstance(only, Encrypted) else _constants(only, arrays[0]))._as_wide(shape, "where")
+        if arrays[0]._holds == "bits":
+            return cast("EncryptedArray", zeros ^ (mask & (ones ^ zeros)))
+        places: list[npt.NDArray[np.int64]] = []
+        values: list[npt.NDArray[np.bool_]] = []
+        first = 0
+        for one in (ones, zeros):
+            if isinstance(one, Encrypted):
+                places.append(places_of(one, first))
+                values.append(np.zeros(one.shape, dtype=np.bool_))
+                first += one.size
+            else:
+                places.append(np.full(one.shape, -1))
+                values.append(one)
+        return arrays[0]._placed(np.where(mask, *places), arrays, np.where(mask, *values))
 
 
 # What gates are of conditions that are numbers.
@@ -163,18 +216,48 @@ class Gates:
         return self._halved("any", "or", axis, keepdims=keepdims)
 
     def _halved(self, operation: str, gate: str, axis: Any, *, keepdims: bool) -> EncryptedArray:
-        """Compute a gate of the first and the last half, which may overlap, again and again."""
+        """Compute a gate of the first half and the last, again and again.
+
+        Halves overlap where all bits are computed at once, and none of them counts twice. Elsewhere what has no partner
+        waits for the end.
+        """
         array = self._bits(operation)
+        overlap = gate != "xor" and array._holds == "bits"
         axes = array._axes(axis, operation)
         shape = tuple(1 if k in axes else length for k, length in enumerate(array.shape))
         with named(operation, gate, "move elements", "bootstrap bits"):
             for k in axes:
+                waiting = []
                 while (length := array.shape[k]) > 1:
-                    first = tuple(slice(None) if k != other else slice(-(-length // 2)) for other in range(array.ndim))
-                    last = tuple(slice(None) if k != other else slice(length // 2, None) for other in range(array.ndim))
-                    array = array[first]._gate(gate, array[last], operation)
+                    half = length // 2
+                    if length % 2 and not overlap:
+                        waiting.append(part_of(array, k, slice(-1, None)))
+                    last = slice(half, length if overlap else 2 * half)
+                    first = slice(length - half if overlap else half)
+                    array = part_of(array, k, first)._gate(gate, part_of(array, k, last), operation)
+                for one in waiting:
+                    array = array._gate(gate, one, operation)
             rest = shape if keepdims else tuple(n for k, n in enumerate(shape) if k not in axes)
             return array.reshape(rest)
+
+    def _parity(self, axis: Any, *, keepdims: bool = False) -> EncryptedArray:
+        """Return whether the number of ones is odd, for `numpy.logical_xor.reduce`."""
+        return self._halved("parity", "xor", axis, keepdims=keepdims)
+
+    def _product_of_bits(self, other: object, operation: str) -> EncryptedArray:
+        """Return the conjunction, which is the product of bits as numpy has it; there are no sums."""
+        if operation != "mul":
+            self._bits(operation)._refuse_bits(operation)
+        return self._gate("and", other, "*")
+
+    def _ordered(self, sign: str, other: EncryptedArray | npt.ArrayLike) -> EncryptedArray:
+        """Compare bits: 0 is less than 1."""
+        if sign in ("<", "<="):
+            return cast("Gates", ~self)._gate("and" if sign == "<" else "or", other, sign)
+        plain = None if isinstance(other, Encrypted) else booleans(other, sign)
+        if isinstance(other, Encrypted) or plain is not None:
+            other = ~cast("EncryptedArray", other) if plain is None else ~plain
+        return self._gate("and" if sign == ">" else "or", other, sign)
 
     def nand(self, other: EncryptedArray | npt.ArrayLike) -> EncryptedArray:
         """Return ``~(x & y)``."""
@@ -193,7 +276,7 @@ class Gates:
     ) -> EncryptedArray:
         """Return the bits of `where` where this is 1 and those of `otherwise` where it is 0: three gates.
 
-        Of single bits (`hippocrene.gates`) it takes as long as two.
+        Of single bits (`hippocrene.gates`) it takes as long as two, and as one where those of one side are plain.
         """
         mask = self._bits("select")
         ones, zeros = (x if isinstance(x, Encrypted) else booleans(x, "select") for x in (where, otherwise))
@@ -204,4 +287,6 @@ class Gates:
             wide = mask._as_wide(ones.shape, "select")._as_wide(zeros.shape, "select")
             both = (cast("Gates", x)._bits("select")._as_wide(wide.shape, "select") for x in (ones, zeros))
             return server._selected(wide, *both)
+        if isinstance(zeros, Encrypted):
+            return ones ^ (~mask & (ones ^ zeros))
         return zeros ^ (mask & (ones ^ zeros))

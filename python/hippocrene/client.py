@@ -252,6 +252,10 @@ class Client:
         their encryptions can compute the key (ePrint 2020/1533). Publish only what `decrypt_for_sharing` returns.
         """
         raw = _raw_array(array)
+        if raw.holds == "single bits":
+            raise ArgumentError(
+                "decrypt: an array of encrypted single bits, which the GateClient decrypts that encrypted it"
+            )
         if raw.plain_modulus is not None:
             if not (dtype is int or is_type(dtype, np.int64)):
                 raise TypeError("encrypted integers are decrypted to numpy.int64, and nothing else")

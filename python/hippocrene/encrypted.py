@@ -212,12 +212,15 @@ class Encrypted:
 
     @property
     def _holds(self) -> str:
+        if self.bit_error is not None:
+            return self._raw.holds
         return "numbers" if self.plain_modulus is None else "integers"
 
     def _refuse_bits(self, operation: str) -> None:
         if self.bit_error is not None:
             raise TypeError(
-                f"{operation} is not for encrypted bits, which compute with & | ^ ~, == and !=, nand, nor, xnor, select"
+                f"{operation} is not for encrypted bits, which compute with & | ^ ~, comparisons, nand, nor, xnor and "
+                "select"
             )
 
     def _need_numbers(self, operation: str) -> None:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from hippocrene.bits import chosen
 from hippocrene.encrypted import Encrypted, part_of_arrays
 from hippocrene.errors import ArgumentError, ShapeError, named
 from hippocrene.integers import integers
 from hippocrene.scalars import double
-from hippocrene.ufuncs import refusal
 from hippocrene.values import real_numbers
 
 if TYPE_CHECKING:
@@ -79,11 +79,14 @@ def choose(a: Any, choices: Sequence[Any]) -> Any:
     options = list(choices)
     if not options:
         raise ArgumentError("choose: there is nothing to choose from")
+    if a.bit_error is not None:
+        if len(options) == 2:
+            with named("choose", "where"):
+                return chosen(a, options[1], options[0])
+        raise ArgumentError(f"choose: {len(options)} choices, and a bit chooses one of two")
     plain = not any(isinstance(option, Encrypted) for option in options)
     if plain and all(np.ndim(option) == 0 for option in options):
         return a.entries_of(np.array(options))
-    if a.bit_error is not None:
-        raise refusal("choose")
     ones = np.eye(len(options), dtype=np.int64)
     with named("choose", "entries_of", "mul", "multiply", "add"):
         terms = [a.entries_of(one) * option for one, option in zip(ones, options, strict=True)]

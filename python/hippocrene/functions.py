@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from hippocrene import covariance, linear_functions, polynomials
-from hippocrene.bits import plain_bits
+from hippocrene.bits import chosen
 from hippocrene.encrypted import Encrypted
 from hippocrene.errors import ArgumentError, ShapeError, named
 from hippocrene.exact import fractions
@@ -296,8 +296,7 @@ def _where(condition: Any, *both: Any) -> Any:
         raise refusal("where")
     arrays = [x for x in (condition, *both) if _secret(x)]
     if any(array.bit_error is not None for array in arrays):
-        mask, x, y = (one if _secret(one) else plain_bits(one, "numpy.where") for one in (condition, *both))
-        return y ^ (mask & (x ^ y))
+        return chosen(condition, *both)
     x, y = (one if _secret(one) else arrays[0]._plain(one, "where") for one in both)
     mask = condition if _secret(condition) else to_array(condition, "where").astype(bool)
     shapes = [np.shape(one) for one in (mask, x, y)]

@@ -17,7 +17,7 @@ import numpy as np
 from hippocrene import _native
 from hippocrene.array import EncryptedArray
 from hippocrene.bits import gates_of, plain_bits
-from hippocrene.errors import KeyMismatchError, SecretPickleError
+from hippocrene.errors import ArgumentError, KeyMismatchError, SecretPickleError, ShapeError
 from hippocrene.local import Local
 from hippocrene.scalars import thread_count
 from hippocrene.server import array_of
@@ -73,6 +73,8 @@ class GateClient:
 
     def encrypt(self, values: npt.ArrayLike) -> EncryptedArray:
         """Encrypt booleans of any shape, which is no secret. The file has 26 bits for each, and some 100 bytes."""
+        if not np.size(values):
+            raise ShapeError(f"encrypt: an array of shape {np.shape(values)} has no elements")
         return EncryptedArray(self._raw.encrypt(plain_bits(values, "encrypt")))
 
     def decrypt(self, array: EncryptedArray) -> npt.NDArray[np.bool_]:
@@ -137,20 +139,22 @@ class GateServer(Local):
     def load(self, source: EncryptedArray | bytes | bytearray | memoryview | str | PathLike[str]) -> EncryptedArray:
         """Make an encrypted array that computes here from a file, from bytes, or from one without a server."""
         array = array_of(source)
+        if array._holds != "single bits":
+            raise ArgumentError(f"load: an array of encrypted {array._holds}, where one of single bits is needed")
         if array.fingerprint != self.fingerprint:
             raise KeyMismatchError(
                 f"load: encrypted under key {array.fingerprint}, but this server's keys are of {self.fingerprint}"
             )
-        return self._wrap(self._raw.load(array._raw))
+        return self._wrap(array._raw)
 
-    def gates(self, names: Iterable[str], *arrays: EncryptedArray) -> list[EncryptedArray]:
-        """Return several gates of the same two or three arrays: a rotation for each gate of each bit.
+    def gates(self, names: Iterable[str], *arrays: EncryptedArray | npt.ArrayLike) -> list[EncryptedArray]:
+        """Return several gates of the same two or three arrays, or booleans: a rotation for each gate of each bit.
 
         Names are ``"and"``, ``"or"``, ``"xor"``, ``"nand"``, ``"nor"``, ``"xnor"`` and, of three arrays,
         ``"majority"``: ``total, carry = server.gates(("xor", "majority"), x, y, carry)`` is a full adder. Of three
         arrays conjunctions and disjunctions are two rotations.
         """
-        return [self._wrap(raw) for raw in gates_of(self._raw, names, arrays)]
+        return gates_of(self, names, arrays)
 
     def _wrap(self, raw: _native.EncryptedArray) -> EncryptedArray:
         # Of a server arrays of bits need no more than this one has.

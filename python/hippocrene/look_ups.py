@@ -327,6 +327,10 @@ class TableFunctions:
     def _of_axes(
         self, operation: str, axis: SupportsIndex | tuple[SupportsIndex, ...] | None, keepdims: bool
     ) -> EncryptedArray:
+        if cast("EncryptedArray", self).bit_error is not None:
+            return cast("EncryptedArray", self)._halved(
+                operation, "or" if operation == "max" else "and", axis, keepdims=keepdims
+            )
         array, along, ones = self._joined(axis, operation)
         result = array._in_order(operation, along)
         with named(operation, "reshape"):

@@ -23,6 +23,8 @@ from hippocrene.values import FilePath, file_path, raw_bytes, reading
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    import numpy.typing as npt
+
 
 def array_of(source: EncryptedArray | bytes | bytearray | memoryview | str | PathLike[str]) -> EncryptedArray:
     """Return an array, or read one from a file or from bytes."""
@@ -245,13 +247,13 @@ class Server(Described):
                 raise TypeError(f"sum_of_products takes pairs of EncryptedArrays, not {have}")
         return self._wrap(self._raw.sum_of_products([x._raw for x, _ in both], [y._raw for _, y in both]))
 
-    def gates(self, names: Iterable[str], *arrays: EncryptedArray) -> list[EncryptedArray]:
-        """Return several gates of the same two or three arrays of encrypted bits, by one bootstrap.
+    def gates(self, names: Iterable[str], *arrays: EncryptedArray | npt.ArrayLike) -> list[EncryptedArray]:
+        """Return several gates of the same two or three arrays of encrypted bits, or booleans, by one bootstrap.
 
         Names are ``"and"``, ``"or"``, ``"xor"``, ``"nand"``, ``"nor"``, ``"xnor"`` and, of three arrays,
         ``"majority"``: ``total, carry = server.gates(("xor", "majority"), x, y, carry)`` is a full adder.
         """
-        return [self._wrap(raw) for raw in gates_of(self._raw, names, arrays)]
+        return gates_of(self, names, arrays)
 
     def _selected(self, mask: EncryptedArray, ones: EncryptedArray, zeros: EncryptedArray) -> EncryptedArray:
         return zeros ^ (mask & (ones ^ zeros))
@@ -297,6 +299,8 @@ class Server(Described):
         An array of the key that this server has a transfer key for is brought to its own.
         """
         array = array_of(source)
+        if array.bit_error is not None and array._holds == "single bits":
+            raise ArgumentError("load: an array of encrypted single bits, which a GateServer computes with")
         if array.fingerprint == self._raw.transfers:
             if array.bit_error is not None:
                 raise ArgumentError(

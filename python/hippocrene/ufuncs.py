@@ -106,6 +106,15 @@ UNARY: dict[Any, Callable[[Any], Any]] = {
     **{f: _looked_up(f) for f in (np.arctan, np.arcsinh, np.cbrt, np.cos, np.cosh, np.sin, np.sinh)},
     **{f: _looked_up(f) for f in (np.ceil, np.exp2, np.expm1, np.floor, np.rint, np.trunc)},
 }
+# Methods of bits along axes.
+BIT_REDUCTIONS = {
+    np.bitwise_and: "all",
+    np.logical_and: "all",
+    np.bitwise_or: "any",
+    np.logical_or: "any",
+    np.bitwise_xor: "_parity",
+    np.logical_xor: "_parity",
+}
 # What to do instead, by the name of a function.
 HINTS = {
     **dict.fromkeys(
@@ -180,6 +189,14 @@ HINTS = {
 }
 # The same of encrypted bits, where it is something else.
 BIT_HINTS = {
+    **dict.fromkeys(
+        ("bitwise_count", "sum", "add.reduce"),
+        "bits are counted when they are decrypted, or by gates: x ^ y ^ z and server.gates(['majority'], x, y, z) are "
+        "the digits of a sum of three",
+    ),
+    **dict.fromkeys(("packbits", "unpackbits"), "bits are packed when they are decrypted"),
+    "argmax": "a bit is the first of those that are 1 where it is and none before it: gates do it one after the other",
+    "choose": "c.select(y, x) is y where c is 1 and x where it is 0, and numpy.where(c, y, x) too",
     "count_nonzero": "bits are counted when they are decrypted, or by gates: x ^ y ^ z and "
     "server.gates(['majority'], x, y, z) are the digits of a sum of three",
 }
@@ -206,6 +223,11 @@ OPTIONS = {
     "correction": "it is called ddof=",
     "mean": "it is computed; about another number m a variance is ((x - m) ** 2).mean()",
 }
+# The same of encrypted bits, where it is something else.
+BIT_OPTIONS = {
+    "initial": "it is a gate with what is returned",
+    "where": "gates with a mask of booleans do it: x & mask, x | ~mask",
+}
 
 
 def hint(name: str, *arguments: object) -> str | None:
@@ -231,11 +253,12 @@ def _foreign(ufunc: np.ufunc) -> TypeError:
     return TypeError(f"{name} takes no encrypted arrays: {instead}")
 
 
-def check_options(name: str, options: Iterable[str]) -> None:
+def check_options(name: str, options: Iterable[str], *, of_bits: bool = False) -> None:
     """Refuse keywords that cannot be honoured."""
+    hints = OPTIONS | BIT_OPTIONS if of_bits else OPTIONS
     for option in options:
-        if option in OPTIONS:
-            raise TypeError(f"numpy.{name} takes no {option}= for encrypted arrays: {OPTIONS[option]}")
+        if option in hints:
+            raise TypeError(f"numpy.{name} takes no {option}= for encrypted arrays: {hints[option]}")
 
 
 def _says(key: str, value: object) -> bool:
@@ -284,7 +307,8 @@ def compute(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: Map
             f"numpy.{name} writes no encrypted array into another: `total = total + x` in place of `total += x` makes "
             "a new one, and so does a total that starts from the number 0"
         )
-    check_options(name, options)
+    of_bits = any(isinstance(x, Encrypted) and x.bit_error is not None for x in inputs)
+    check_options(name, options, of_bits=of_bits)
     unknown = set() if method == "reduce" else options.keys()
     if unknown:
         raise TypeError(f"numpy.{name} takes no {', '.join(f'{key}=' for key in unknown)} for encrypted arrays")
@@ -304,6 +328,8 @@ def compute(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: Map
                 result = getattr(inputs[1], reflected)(first)
     elif method == "reduce" and ufunc in (np.add, np.multiply):
         result = (first.sum if ufunc is np.add else first.prod)(axis, **options)
+    elif method == "reduce" and ufunc in BIT_REDUCTIONS and not options.keys() - {"keepdims"}:
+        result = getattr(first, BIT_REDUCTIONS[ufunc])(axis, **options)
     elif method == "reduce" and ufunc in (np.maximum, np.minimum):
         result = (first.max if ufunc is np.maximum else first.min)(axis, **options)
     elif method == "outer" and ufunc in BINARY and not options:
@@ -316,5 +342,5 @@ def compute(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: Map
         types = " and ".join(type(x).__name__ for x in inputs)
         raise TypeError(f"numpy.{name} computes with encrypted arrays, plain arrays and numbers, not with {types}")
     if result is NotImplemented:
-        raise refusal(name) if getattr(np, ufunc.__name__, None) is ufunc else _foreign(ufunc)
+        raise refusal(name, *inputs) if getattr(np, ufunc.__name__, None) is ufunc else _foreign(ufunc)
     return result

@@ -105,12 +105,7 @@ impl EncryptedArray {
 
     /// The error of an array of something else than is needed.
     fn refused(&self, need: &'static str, operation: &'static str) -> Error {
-        let have = match self.kind() {
-            wire::Kind::IntegerArray => Residues::HOLDS,
-            wire::Kind::BitArray => Bits::HOLDS,
-            wire::Kind::GateArray => SINGLE_BITS,
-            _ => Numbers::HOLDS,
-        };
+        let have = self.holds();
         let what = format!("an array of encrypted {have}, where one of {need} is needed");
         Error::Argument { operation, what }
     }
@@ -142,8 +137,7 @@ impl EncryptedArray {
             return GateArray::from_bytes(&bytes).map(Self::of_gates);
         }
         if inspection.array.is_none() {
-            let (have, need) = (inspection.kind, wire::Kind::Array);
-            return Err(wire::FormatError::Kind { have, need }.into());
+            return Err(wire::FormatError::Kind { have: inspection.kind, need: arrays() }.into());
         }
         Ok(Self(State::Bytes { bytes, inspection: Box::new(inspection) }))
     }
@@ -169,6 +163,11 @@ impl EncryptedArray {
     }
 }
 
+/// The kinds of files of arrays.
+fn arrays() -> Vec<wire::Kind> {
+    [&wire::Kind::ARRAYS[..], &[wire::Kind::GateArray]].concat()
+}
+
 fn written<F: Held>(array: &Array<F>) -> Result<Vec<u8>, Error> {
     array.check_residues("save")?;
     array.to_bytes_or_stop()
@@ -183,7 +182,7 @@ impl EncryptedArray {
 
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        let bytes = read(py, &path, &[&wire::Kind::ARRAYS[..], &[wire::Kind::GateArray]].concat())?;
+        let bytes = read(py, &path, &arrays())?;
         detached(py, || Self::of_bytes(bytes.to_vec()))
     }
 
@@ -220,6 +219,17 @@ impl EncryptedArray {
             }
         };
         PyTuple::new(py, shape)
+    }
+
+    /// What the elements are.
+    #[getter]
+    fn holds(&self) -> &'static str {
+        match self.kind() {
+            wire::Kind::IntegerArray => Residues::HOLDS,
+            wire::Kind::BitArray => Bits::HOLDS,
+            wire::Kind::GateArray => SINGLE_BITS,
+            _ => Numbers::HOLDS,
+        }
     }
 
     #[getter]

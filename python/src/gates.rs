@@ -94,10 +94,6 @@ impl GateServer {
         self.0.rotations()
     }
 
-    fn load(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<EncryptedArray> {
-        Self::compute(py, || self.0.load(array.gates("load")?))
-    }
-
     fn gates(
         &self,
         py: Python<'_>,

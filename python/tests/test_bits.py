@@ -176,7 +176,7 @@ def test_carries_are_computed_in_parallel(client, secret, server):
 def test_what_holds_no_bits_is_refused_in_the_name_of_what_was_called(server, secret):
     client = hippocrene.Client.generate("n13", scheme="bgv")
     integers = client.encrypt([1, 2])
-    with pytest.raises(hippocrene.ArgumentError, match=r"^gates: .* integers, where one of bits is needed"):
+    with pytest.raises(TypeError, match=r"^gates is for encrypted bits: booleans"):
         server.gates(["xor"], integers, integers)
     with pytest.raises(TypeError, match=r"^bootstrap is not for encrypted bits"):
         server.bootstrap(secret([True]))
@@ -269,7 +269,7 @@ def test_what_bits_are_not_is_refused(client, secret, server):
     assert (x == None, x != None, x == "a", x != "a") == (False, True, False, True)  # noqa: E711
     for name, compute in {
         "add": lambda: x + x,
-        "mul": lambda: x * True,
+        "sub": lambda: x - True,
         "sum": lambda: x.sum(),
         "with_bound": lambda: x.with_bound(1),
         "polynomial": lambda: x.polynomial([1, 2]),

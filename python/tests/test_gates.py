@@ -74,6 +74,57 @@ def test_several_gates_and_multiplexers(client, server, both):
     assert server.rotations - before == 18
 
 
+@pytest.mark.parametrize(
+    ("compute", "rotations"),
+    [
+        (lambda a, b: np.where(Y, a, b), 0),
+        (lambda a, b: np.where(True, a[0], b), 0),
+        (lambda a, _b: np.where(~X, X[0], a), 0),
+        (lambda a, b: np.select([X, Y], [a, True], b), 0),
+        (lambda _a, b: np.choose([1, 0, 1], [b, ~b]), 0),
+        (lambda a, b: np.where(a, b, b[::-1]), 12),
+        (lambda a, b: np.choose(a, [b, b[::-1]]), 12),
+        (lambda a, b: np.where(a, X[1], b), 6),
+        (lambda a, b: np.where(b, a, X), 6),
+        (lambda a, _b: np.where(a, X, Y), 0),
+        (lambda a, b: a > b, 6),
+        (lambda a, _b: a >= Y, 0),
+        (lambda a, b: np.less(a, b) | (a >= Y), 12),
+        (lambda a, b: a * b, 6),
+        (lambda a, b: np.maximum(a, b) ^ np.minimum(a[0], True), 12),
+        (lambda a, _b: a.any(), 5),
+        (lambda a, _b: a.max(axis=1), 4),
+        (lambda a, _b: np.min(a, axis=0), 3),
+        (lambda a, _b: np.bitwise_and.reduce(a, axis=1), 4),
+        (lambda a, _b: np.logical_or.reduce(a, axis=None, keepdims=True), 5),
+        (lambda a, _b: np.logical_xor.reduce(a, axis=1), 4),
+    ],
+)
+def test_picks_cost_nothing_and_gates_no_more_than_they_have_to(client, server, both, compute, rotations):
+    before = server.rotations
+    result = client.decrypt(compute(*both))
+    assert server.rotations - before == rotations
+    np.testing.assert_array_equal(result, compute(X, Y))
+
+
+def test_gates_broadcast_and_take_plain_bits(client, server, both):
+    a, b = both
+    total, carry = server.gates(("xor", "majority"), a, b, False)
+    np.testing.assert_array_equal(client.decrypt(total), X ^ Y)
+    np.testing.assert_array_equal(client.decrypt(carry), X & Y)
+    (either,) = server.gates(["or"], X[:, :, None], b[0])
+    np.testing.assert_array_equal(client.decrypt(either), X[:, :, None] | Y[0])
+
+
+def test_fresh_bits_are_laid_out_where_they_are_needed(client, server):
+    """A bit takes 26 bits in a file and 8 KB to compute with: an array that is read takes no more than its file."""
+    values = np.arange(10**6) % 7 == 0
+    array = server.load(client.encrypt(values).to_bytes())
+    part = array[5000:5010]
+    np.testing.assert_array_equal(client.decrypt(part ^ array[::100000]), values[5000:5010] ^ values[::100000])
+    assert len(array.to_bytes()) < 4e6
+
+
 @settings(max_examples=15, deadline=None)
 @given(st.integers(0, 255), st.integers(0, 255))
 def test_numbers_are_compared_bit_by_bit(client, server, x, y):
@@ -97,7 +148,12 @@ def test_files(client, both, tmp_path):
     np.testing.assert_array_equal(reader.decrypt(pickle.loads(pickle.dumps(result))), X ^ Y)
     assert pickle.loads(pickle.dumps(GateKeys.load(tmp_path / "keys"))).fingerprint == client.fingerprint
     told = hippocrene.inspect(tmp_path / "y")
-    assert told["gates"] == {"parameters": "gates10", "shape": [2, 3], "fresh": False}
+    assert told["gates"] == {
+        "parameters": "gates10",
+        "shape": [2, 3],
+        "fresh": False,
+        "bit_error": pytest.approx(result.bit_error),
+    }
     assert 0 < both[0].bit_error < result.bit_error < 0.5
     assert again.key_memory > 1e7
     assert copy.copy(again) is again
@@ -116,20 +172,32 @@ def test_files(client, both, tmp_path):
 def test_mistakes_are_named(client, server, both):
     a, b = both
     other = hippocrene.Client.generate("n12")
+    numbers = hippocrene.Server(other.evaluation_keys(rotations=[]))
     for kind, words, wrong in [
         (TypeError, "booleans", lambda: client.encrypt([0, 1])),
         (TypeError, "booleans", lambda: a & 1),
-        (TypeError, "not for encrypted bits", lambda: a > b),
+        (TypeError, "not for encrypted bits", lambda: a + b),
+        (TypeError, "add is not for encrypted bits", lambda: sum(a)),
+        (TypeError, "> takes encrypted bits or booleans", lambda: a > 1),
+        (TypeError, "a gate with what is returned", lambda: np.logical_or.reduce(a, initial=True)),
         (TypeError, "several names", lambda: server.gates("and", a, b)),
-        (TypeError, "EncryptedArrays", lambda: server.gates(["and"], a, X)),
+        (TypeError, "EncryptedArrays of bits, one at least", lambda: server.gates(["and"], X, X)),
+        (TypeError, "gates of encrypted bits takes booleans", lambda: server.gates(["and"], a, 3)),
+        (hippocrene.ShapeError, "gates: .* do not broadcast", lambda: server.gates(["and"], a, a.T)),
+        (hippocrene.ShapeError, "where: .* do not broadcast", lambda: np.where(a, b, a.T)),
+        (hippocrene.ShapeError, r"shape \(0,\) has no elements", lambda: client.encrypt([])),
+        (hippocrene.ArgumentError, "a bit chooses one of two", lambda: np.choose(b, [a, a, a])),
+        (TypeError, "where of encrypted bits takes booleans", lambda: np.where(Y, a, 0.5)),
         (hippocrene.ArgumentError, "there is no gate", lambda: server.gates(["foo"], a, a)),
         (hippocrene.ArgumentError, "majority is of three", lambda: server.gates(["majority"], a, a)),
         (hippocrene.ShapeError, "do not broadcast", lambda: a & a.T),
         (hippocrene.ShapeError, "no elements", lambda: a[:0]),
-        (hippocrene.KeyMismatchError, "load: encrypted under key", lambda: server.load(other.encrypt([1.0]))),
+        (hippocrene.ArgumentError, "encrypted numbers, where one of single", lambda: server.load(other.encrypt([1.0]))),
+        (hippocrene.KeyMismatchError, "load: encr", lambda: server.load(GateClient.generate().encrypt(X))),
         (hippocrene.KeyMismatchError, "decrypt", lambda: GateClient.generate().decrypt(a)),
         (hippocrene.ArgumentError, "one of single bits is needed", lambda: client.decrypt(other.encrypt([1.0]))),
-        (hippocrene.ArgumentError, "single bits, where one of bits", lambda: other.decrypt(a)),
+        (hippocrene.ArgumentError, "decrypt: .* single bits, which the GateClient", lambda: other.decrypt(a)),
+        (hippocrene.ArgumentError, "load: .* a GateServer computes", lambda: numbers.load(a)),
         (hippocrene.MissingServerError, "server.load", lambda: client.encrypt(X) & b[0] & client.encrypt(X)[0]),
         (TypeError, "GateKeys", lambda: GateServer(5)),
         (TypeError, "GateClient.generate", lambda: GateClient(5)),

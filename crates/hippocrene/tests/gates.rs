@@ -50,7 +50,7 @@ fn client_and_server_share_files_only() {
     client().encrypt(&VALUES, &[6]).unwrap().save(path("x")).unwrap();
 
     let server = GateServer::new(&GateKeys::load(path("keys")).unwrap(), 1).unwrap();
-    let x = server.load(&GateArray::load(path("x")).unwrap()).unwrap();
+    let x = GateArray::load(path("x")).unwrap();
     let turned = server.gather(&[&x], &[6], &[5, 4, 3, 2, 1, 0].map(Some)).unwrap();
     server.xor(&x, &turned).unwrap().save(path("y")).unwrap();
     assert_eq!(server.rotations(), 6);
@@ -251,7 +251,6 @@ fn mistakes_are_named() {
     assert!(matches!(other.decrypt(&x), Err(Error::KeyMismatch(_))));
     for result in [
         server.and(&x, &foreign),
-        server.load(&foreign),
         server.not(&foreign),
         server.select(&x, &foreign, &x),
         server.gate_plain(Gate::And, &foreign, &[true, true]),

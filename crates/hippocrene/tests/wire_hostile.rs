@@ -153,7 +153,7 @@ fn errors_name_what_is_wrong() {
         ("secret", 8, &[3, 0], "format version 3; this library reads version 4"),
         ("secret", 10, &[99], "kind 99, which does not exist"),
         ("secret", 10, &[3], "flags is 1; it must be 0"),
-        ("public", 10, &[4], "evaluation keys, where a public key was expected"),
+        ("public", 10, &[4], "evaluation keys, not a public key"),
         ("secret", 11, &[0], "flags is 0; it must be 1"),
         ("secret", 16, &[0xff; 16], "digest ffffffffffffffffffffffffffffffff, needed"),
         ("secret", 32, &[0xff; 16], "names key ffffffffffffffffffffffffffffffff, but holds key"),

@@ -64,11 +64,14 @@ impl Display for One<'_> {
                 _ => Ok(()),
             };
         }
-        if let Some(GatesInspection { parameters, shape, fresh }) = &self.is.gates {
+        if let Some(GatesInspection { parameters, shape, fresh, bit_error }) = &self.is.gates {
             write!(f, "\n  gates       {parameters}, ring degree {ring_degree}")?;
             if let (Some(shape), Some(fresh)) = (shape, fresh) {
                 let how = if *fresh { "as encrypted" } else { "one ciphertext for each bit" };
                 write!(f, "\n  shape       {shape:?}, {how}")?;
+            }
+            if let Some(bit_error) = bit_error {
+                write_error(f, *bit_error)?;
             }
             return Ok(());
         }
@@ -165,13 +168,18 @@ fn write_array(f: &mut fmt::Formatter<'_>, array: &ArrayInspection) -> fmt::Resu
         }
         ElementsInspection::Integers { budget_bits, .. } => ("budget", budget_bits),
         ElementsInspection::Bits { bit_error } => {
-            return write!(f, "\n  error       {bit_error:.3} at most, and bits are told below 0.5");
+            return write_error(f, bit_error);
         }
     };
     match bits {
         Some(bits) => write!(f, "\n  {left:<11} {bits:.1} bits"),
         None => write!(f, "\n  {left:<11} unknown: the parameters are no preset's"),
     }
+}
+
+/// How far bits are off.
+fn write_error(f: &mut fmt::Formatter<'_>, bit_error: f64) -> fmt::Result {
+    write!(f, "\n  error       {bit_error:.2e} at most, and bits are told below 0.5")
 }
 
 pub(super) fn run(inspect: &Inspect, console: &mut Console<'_>) -> Result<(), CliError> {

@@ -97,16 +97,32 @@ impl SeededCoefficients {
     /// # Errors
     /// When the modulus is neither a power of two nor a prime that has transforms of the ring degree.
     pub fn expand(&self) -> Result<Vec<RlweCoefficients>, FhewError> {
+        self.expand_some(0..self.c0.len().div_ceil(self.parameters.ring_degree()))
+    }
+
+    /// Those of the RLWE ciphertexts that have these numbers, from 0 on.
+    ///
+    /// # Errors
+    /// As [`SeededCoefficients::expand`], and [`FhewError::Range`] when there is no such ciphertext.
+    pub fn expand_some(
+        &self,
+        numbers: impl IntoIterator<Item = usize>,
+    ) -> Result<Vec<RlweCoefficients>, FhewError> {
         let degree = self.parameters.ring_degree();
         let rings = rings(degree, &[self.parameters.modulus()])?;
         let noise = noise::secret_key_encryption(SIGMA);
-        let ciphertext = |(i, c0): (usize, &[u64])| {
+        let ciphertext = |i: usize| {
+            let limit = self.c0.len().div_ceil(degree) as u64;
+            let Some(c0) = self.c0.chunks(degree).nth(i) else {
+                let (operation, what) = ("expand encrypted coefficients", "the number of a ciphertext");
+                return Err(FhewError::Range { operation, what, have: i as u64, limit });
+            };
             let mut c1 = expand(&rings, &self.seed, i, 0);
             rings[0].ntt().inverse(&mut c1);
             let mut c0 = c0.to_vec();
             c0.resize(degree, 0);
-            RlweCoefficients::new(self.parameters, c0, c1, noise, self.key)
+            Ok(RlweCoefficients::new(self.parameters, c0, c1, noise, self.key))
         };
-        Ok(self.c0.chunks(degree).enumerate().map(ciphertext).collect())
+        numbers.into_iter().map(ciphertext).collect()
     }
 }

@@ -1,10 +1,14 @@
 //! Arrays of single bits.
 
-use std::{borrow::Cow, sync::Arc};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use hippocrene_ckks::bits::DEVIATIONS;
 use hippocrene_fhew::{GateParameters, LweCiphertext, SeededCoefficients};
-use hippocrene_rlwe::{Fingerprint, Noise};
+use hippocrene_rlwe::{Fingerprint, Noise, stop};
 
 use crate::{Error, Layout};
 
@@ -70,25 +74,62 @@ impl GateArray {
     /// How far a message is from that of its bit at most, over the distance of the messages of 0 and 1: 14 standard deviations of the noise, as for
     /// [`BitArray`](crate::BitArray)s. It is below 1/2.
     pub fn error(&self) -> f64 {
-        let q = self.parameters.rotation().ring().modulus() as f64;
-        DEVIATIONS * self.noise().log2_std().exp2() / (q / 4.0)
+        error_of(&self.parameters, self.noise())
     }
 
-    /// The bits one by one.
+    /// The bits one by one. A fresh one takes 8 KB then.
     pub(crate) fn expanded(&self) -> Result<Cow<'_, [Arc<LweCiphertext>]>, Error> {
+        Ok(match self.some(0..self.size())? {
+            Picked::All(bits) => Cow::Borrowed(bits),
+            Picked::Some(bits) => Cow::Owned(bits.into_values().collect()),
+        })
+    }
+
+    /// The bits at these places, which are there, one by one: others of a fresh array take no memory.
+    pub(super) fn some(&self, places: impl Iterator<Item = usize>) -> Result<Picked<'_>, Error> {
         let fresh = match &self.bits {
-            Bits::Single(bits) => return Ok(Cow::Borrowed(bits)),
+            Bits::Single(bits) => return Ok(Picked::All(bits)),
             Bits::Fresh(fresh) => fresh,
         };
-        let (size, mut bits) = (self.size(), Vec::with_capacity(self.size()));
-        for ciphertext in fresh.expand()? {
-            let here = self.parameters.rotation().ring().dimension().min(size - bits.len());
-            for index in 0..here {
-                bits.push(Arc::new(ciphertext.extract(index)?));
-            }
+        let each = self.parameters.rotation().ring().dimension();
+        let mut wanted: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+        places.for_each(|place| _ = wanted.entry(place / each).or_default().insert(place));
+        let ciphertexts = fresh.expand_some(wanted.keys().copied())?;
+        let mut bits = BTreeMap::new();
+        for (ciphertext, place) in ciphertexts
+            .iter()
+            .zip(wanted.values())
+            .flat_map(|(c, places)| places.iter().map(move |p| (c, *p)))
+        {
+            stop::check("lay out bits")?;
+            bits.insert(place, Arc::new(ciphertext.extract(place % each)?));
         }
-        Ok(Cow::Owned(bits))
+        Ok(Picked::Some(bits))
     }
+}
+
+/// Some bits of an array.
+pub(super) enum Picked<'a> {
+    /// All that there are.
+    All(&'a [Arc<LweCiphertext>]),
+    /// By their places.
+    Some(BTreeMap<usize, Arc<LweCiphertext>>),
+}
+
+impl Picked<'_> {
+    /// The bit at a place, if it is there.
+    pub(super) fn get(&self, place: usize) -> Option<&Arc<LweCiphertext>> {
+        match self {
+            Picked::All(bits) => bits.get(place),
+            Picked::Some(bits) => bits.get(&place),
+        }
+    }
+}
+
+/// [`GateArray::error`] of this noise.
+pub(crate) fn error_of(parameters: &GateParameters, noise: Noise) -> f64 {
+    let q = parameters.rotation().ring().modulus() as f64;
+    DEVIATIONS * noise.log2_std().exp2() / (q / 4.0)
 }
 
 /// Checks that so many bits fill the shape.

@@ -11,7 +11,7 @@ use hippocrene_fhew::GateParameters;
 use hippocrene_rlwe::Fingerprint;
 
 pub use array::GateArray;
-pub(crate) use array::{Bits, check_shape};
+pub(crate) use array::{Bits, check_shape, error_of};
 pub use client::{GateClient, GateKeys};
 pub use server::GateServer;
 

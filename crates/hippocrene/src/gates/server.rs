@@ -52,15 +52,6 @@ impl GateServer {
         self.evaluator.rotations()
     }
 
-    /// The same array, with the ciphertexts of a fresh one laid out to be computed with, once.
-    ///
-    /// # Errors
-    /// [`Error::KeyMismatch`] when the array belongs to another key.
-    pub fn load(&self, a: &GateArray) -> Result<GateArray, Error> {
-        self.check(&[a], "load")?;
-        Ok(GateArray::single(a.shape(), a.parameters(), a.expanded()?.into_owned()))
-    }
-
     /// The bits that `a` does not have, for nothing.
     ///
     /// # Errors
@@ -222,17 +213,37 @@ impl GateServer {
             return Err(Error::argument(MOVE, "there are no bits"));
         };
         self.check(arrays, MOVE)?;
-        let expanded = arrays.iter().map(|a| a.expanded()).collect::<Result<Vec<_>, _>>()?;
-        let all: Vec<&Arc<LweCiphertext>> = expanded.iter().flat_map(|bits| bits.iter()).collect();
+        // Where each array ends.
+        let ends: Vec<usize> = arrays
+            .iter()
+            .scan(0, |end, a| {
+                *end += a.size();
+                Some(*end)
+            })
+            .collect();
+        let place_in = |k: usize, place: usize| place - (ends[k] - arrays[k].size());
+        let mut wanted: Vec<Vec<usize>> = arrays.iter().map(|_| Vec::new()).collect();
+        for place in sources.iter().flatten() {
+            let k = ends.partition_point(|end| end <= place);
+            if k == arrays.len() {
+                let all = ends[k - 1];
+                let what = format!("place {place} of {all} bits in {k} arrays");
+                return Err(Error::argument(MOVE, what));
+            }
+            wanted[k].push(place_in(k, *place));
+        }
+        let picked = arrays.iter().zip(wanted).map(|(a, places)| a.some(places.into_iter()));
+        let picked = picked.collect::<Result<Vec<_>, _>>()?;
         let zero = Arc::new(self.evaluator.trivial(false)?);
         let bit = |source: &Option<usize>| match source {
-            None => Ok(Arc::clone(&zero)),
-            Some(place) => all.get(*place).map(|bit| Arc::clone(bit)).ok_or_else(|| {
-                let what = format!("place {place} of {} bits in {} arrays", all.len(), arrays.len());
-                Error::argument(MOVE, what)
-            }),
+            None => Some(Arc::clone(&zero)),
+            Some(place) => {
+                let k = ends.partition_point(|end| end <= place);
+                picked[k].get(place_in(k, *place)).cloned()
+            }
         };
-        let bits = sources.iter().map(bit).collect::<Result<Vec<_>, Error>>()?;
+        let bits: Option<Vec<_>> = sources.iter().map(bit).collect();
+        let bits = bits.ok_or_else(|| Error::Internal("all bits that are wanted are there".into()))?;
         Ok(GateArray::single(shape, first.parameters(), bits))
     }
 

@@ -51,12 +51,12 @@ pub enum FormatError {
         have: u8,
     },
     /// Something else was expected.
-    #[error("the file holds {have}, where {need} was expected")]
+    #[error("the file holds {have}, not {}", any_of(need))]
     Kind {
         /// The kind of the file.
         have: Kind,
-        /// The kind expected.
-        need: Kind,
+        /// The kinds expected, of which there is one at least.
+        need: Vec<Kind>,
     },
     /// Bytes have changed since they were written.
     #[error("the file is damaged: its checksum is {have:08x}, its bytes have {need:08x}")]
@@ -128,6 +128,15 @@ pub enum FormatError {
         /// The modulus of the limb.
         modulus: u64,
     },
+}
+
+/// The kinds, any of which would do.
+fn any_of(kinds: &[Kind]) -> String {
+    let names: Vec<String> = kinds.iter().map(Kind::to_string).collect();
+    match &names[..] {
+        [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
+        _ => names.concat(),
+    }
 }
 
 impl FormatError {

@@ -260,8 +260,8 @@ pub fn read_stream(
     let mut start = Vec::with_capacity(HEADER_BYTES);
     stream.by_ref().take(HEADER_BYTES as u64).read_to_end(&mut start).map_err(fail)?;
     let header = Header::read(&start)?;
-    if let Some(first) = kinds.first().filter(|_| !kinds.contains(&header.kind)) {
-        header.expect(*first)?;
+    if !kinds.is_empty() {
+        header.expect_any(kinds)?;
     }
     // What grows leaves copies behind in memory that was given back: a secret key has room from the start.
     let mut bytes =

@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     Error, GateArray, GateClient, GateKeys,
-    gates::{Bits, check_shape, digest},
+    gates::{Bits, check_shape, digest, error_of},
 };
 
 const WHAT: &str = "a file of single bits";
@@ -243,7 +243,7 @@ impl WholeFile for GateArray {
 }
 
 /// What a file of single bits is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GatesInspection {
     /// The name of the parameters.
     pub parameters: &'static str,
@@ -251,6 +251,8 @@ pub struct GatesInspection {
     pub shape: Option<Vec<usize>>,
     /// Whether an array is as it was encrypted.
     pub fresh: Option<bool>,
+    /// The largest error of a bit ([`GateArray::error`]).
+    pub bit_error: Option<f64>,
 }
 
 /// Says what a file of single bits is, and the ring degree; sizes are checked.
@@ -265,9 +267,10 @@ pub(super) fn inspect_gates(
         Kind::GateKeys => cursor.expect_left(key_bytes(&parameters)).map(|()| None)?,
         _ => cursor.expect_left(SEED_BYTES as u64).map(|()| None)?,
     };
+    let bit_error = head.as_ref().map(|head| error_of(&parameters, head.noise));
     let (shape, fresh) = head.map(|head| (head.shape, head.fresh)).unzip();
     let degree = parameters.rotation().ring().dimension();
-    Ok((GatesInspection { parameters: parameters.name(), shape, fresh }, degree))
+    Ok((GatesInspection { parameters: parameters.name(), shape, fresh, bit_error }, degree))
 }
 
 whole_file!(GateClient, "the secret key of a client of single bits");

@@ -170,7 +170,15 @@ impl Header {
 
     /// Checks that the file is of the kind that is expected.
     pub(super) fn expect(&self, need: Kind) -> Result<(), FormatError> {
-        if self.kind == need { Ok(()) } else { Err(FormatError::Kind { have: self.kind, need }) }
+        self.expect_any(&[need])
+    }
+
+    /// Checks that the file is of one of the kinds that are expected.
+    pub(super) fn expect_any(&self, need: &[Kind]) -> Result<(), FormatError> {
+        match need.contains(&self.kind) {
+            true => Ok(()),
+            false => Err(FormatError::Kind { have: self.kind, need: need.to_vec() }),
+        }
     }
 
     /// Checks that no key is named.
