@@ -16,7 +16,7 @@ use crate::{Array, Error, Form, Layout, form::After};
 const OPERATION: &str = "broadcast";
 
 /// A ciphertext that what follows need not compute with weighs so many products with plaintexts.
-const WEIGHT: usize = 8;
+pub(super) const WEIGHT: usize = 8;
 
 /// Two arrays of one layout.
 type Both<'a, F> = (Cow<'a, Array<F>>, Cow<'a, Array<F>>);

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use hippocrene_rlwe::stop;
 
-use super::{Server, stages::products, wide::ROTATION};
+use super::{Server, broadcast::WEIGHT, stages::products, wide::ROTATION};
 use crate::{Array, Error, Form, Layout, form::After};
 
 const OPERATION: &str = "linear combinations";
@@ -92,11 +92,13 @@ impl Server {
             let (mut way, mut least) = (None, most);
             for other in strides.iter().flat_map(|strides| ways(shape, strides, reach, slots)) {
                 stop::check(OPERATION)?;
-                let sums = other.sums();
+                let ciphertexts = other.layout.ciphertexts();
+                let more = WEIGHT.saturating_mul(ciphertexts.saturating_sub(packed.ciphertexts()));
+                let sums = other.sums().saturating_add(more);
                 let pairs = other.entries(numbered.clone()).map(|(to, from, _)| (to, from));
                 let products = products::<F>(slots, pairs, least.saturating_sub(sums));
                 // A ciphertext in which no element stands takes a product with zero.
-                let work = sums + products.max(other.layout.ciphertexts());
+                let work = sums + products.max(ciphertexts);
                 if work < least {
                     (way, least) = (Some(other), work);
                 }
