@@ -100,8 +100,10 @@ def approximate(
     ends = _pair(domain, "a domain is two numbers, (low, high)")
     steep = None if derivative is None else _pair(derivative, "derivative is an order and a bound, (order, bound)")
     low, high = (double(end, "an end of a domain") for end in ends)
-    if not (math.isfinite(low) and math.isfinite(high)):
-        raise ArgumentError(f"approximate: the domain from {low:g} to {high:g} is no interval")
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        raise ArgumentError(
+            f"approximate: the domain from {low:g} to {high:g} is no interval: it is two numbers, the lower one first"
+        )
     coefficients, found = _native.approximate(
         lambda x: double(function(x), "what the function returned"),
         (low, high),

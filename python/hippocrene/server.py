@@ -131,6 +131,8 @@ class TransferKey:
 
 # Servers that compute with a precision of their own in this context.
 _at_precision: ContextVar[Mapping[Server, _native.Server]] = ContextVar("_at_precision", default=MappingProxyType({}))
+# The server of the simulation that this is a part of.
+_simulated: ContextVar[Server | None] = ContextVar("_simulated", default=None)
 
 
 class Server(Described):
@@ -139,7 +141,7 @@ class Server(Described):
     `fingerprint` says whose arrays it takes, and `scheme`, `preset`, `rotations` and the like what it can do.
     """
 
-    __slots__ = ("_own",)
+    __slots__ = ("_is_simulated", "_own")
 
     def __init__(
         self,
@@ -169,6 +171,7 @@ class Server(Described):
         memory = None if key_memory is None else whole(key_memory, "key_memory", 0, 2**63 - 1)
         cache = None if cache_memory is None else whole(cache_memory, "cache_memory", 0, 2**63 - 1)
         self._own = _native.Server(keys._raw, thread_count(threads))
+        self._is_simulated = False
         self._description = keys._description
         if transfer is not None:
             self._own = self._own.with_transfer(transfer._raw)
@@ -178,21 +181,35 @@ class Server(Described):
             self._own.set_cache_memory(cache)
 
     @classmethod
-    def _of(cls, raw: _native.Server, description: _native.KeysDescription) -> Server:
+    def _of(cls, raw: _native.Server, description: _native.KeysDescription, *, is_simulated: bool) -> Server:
         """Return a server of the extension module as one of this class."""
         server = cls.__new__(cls)
-        server._own, server._description = raw, description
+        server._own, server._description, server._is_simulated = raw, description, is_simulated
         return server
+
+    @contextmanager
+    def _standing_in(self) -> Iterator[None]:
+        """Let this simulated server stand in, within a ``with`` block, for any that a program names."""
+        token = _simulated.set(self)
+        try:
+            yield
+        finally:
+            _simulated.reset(token)
+
+    @property
+    def _here(self) -> Server:
+        """What computes here: in a program that is simulated no server that it has not made."""
+        return self if self._is_simulated else _simulated.get() or self
 
     @property
     def _raw(self) -> _native.Server:
         """The server of the extension module, with the precision that holds here."""
-        return self._for_now or self._own
+        return self._for_now or self._here._own
 
     @property
     def _for_now(self) -> _native.Server | None:
         """What computes with another precision in the ``with`` block that this is in, if it is in one."""
-        return _at_precision.get().get(self)
+        return _at_precision.get().get(self._here)
 
     @contextmanager
     def at_precision(self, bits: float) -> Iterator[Server]:
@@ -201,7 +218,9 @@ class Server(Described):
         It holds for every operation of this server in the block, in this thread or task, whatever the precision of the
         operands is; results keep it.
         """
-        token = _at_precision.set({**_at_precision.get(), self: self._own.with_precision(double(bits, "a precision"))})
+        here = self._here
+        precise = here._own.with_precision(double(bits, "a precision"))
+        token = _at_precision.set({**_at_precision.get(), here: precise})
         try:
             yield self
         finally:
@@ -214,7 +233,9 @@ class Server(Described):
         comes of either: ``server.with_scheme("bfv").load(x)`` is `x` with products of BFV. An operation on arrays of
         both servers is done by that of the first. docs/integers.md says when it is worth it.
         """
-        return Server._of(*_native.with_scheme(self._own, self._description, text(scheme, "a scheme")))
+        here = self._here
+        made = _native.with_scheme(here._own, here._description, text(scheme, "a scheme"))
+        return Server._of(*made, is_simulated=here._is_simulated)
 
     def bootstrap(self, array: EncryptedArray, *, capacity: float | None = None) -> EncryptedArray:
         """Give an array capacity again: `capacity` bits at least, or where nothing is said as many as there are.
@@ -299,6 +320,8 @@ class Server(Described):
         An array of the key that this server has a transfer key for is brought to its own.
         """
         array = array_of(source)
+        if self._here is not self:
+            raise ArgumentError("load: within a simulation arrays are the arguments of the program, and no others")
         if array.bit_error is not None and array._holds == "single bits":
             raise ArgumentError("load: an array of encrypted single bits, which a GateServer computes with")
         if array.fingerprint == self._raw.transfers:

@@ -10,6 +10,7 @@ from hippocrene.array import EncryptedArray
 from hippocrene.bits import booleans
 from hippocrene.bootstrapping import Bootstrapping, wanted
 from hippocrene.client import check_for_numbers, checked_scheme, encrypt
+from hippocrene.errors import KeyMismatchError, ParameterMismatchError
 from hippocrene.look_ups import LookUps, wanted_tables
 from hippocrene.scalars import double_or_none, text
 from hippocrene.server import Server
@@ -99,7 +100,8 @@ def simulate(
     `program` takes encrypted arrays and returns one, or a tuple (a named one too), list or dict of them, nested or not;
     whatever else is among them is handed on as it is. It is run as it is, by the code that computes on encrypted
     arrays, on arrays that hold no residues: moduli, precision and errors such as `CapacityError` are those of the real
-    run, and no key is made. What it takes is added up instead of being done.
+    run, and no key is made. What it takes is added up instead of being done. A server that the program names, as in
+    ``server.at_precision(50)``, is that of the simulation while it runs.
 
     With `bootstrapping`, as `Client.evaluation_keys` takes it, arrays get capacity again wherever an operation lacks
     it; with `tables`, values are looked up in these. Programs on bits take booleans and a preset for bits.
@@ -116,13 +118,16 @@ def simulate(
     bits = any(booleans(array, "simulate") is not None for array in arrays)
     raw = _native.Simulation(text(preset, "a preset"), precision, *exact, how, looked_up, bits)
     description = raw.describe()
-    server = Server._of(raw.server(), description)
+    server = Server._of(raw.server(), description, is_simulated=True)
     encrypted = [EncryptedArray(encrypt(raw, array, bound, None)._raw, server) for array in arrays]
     raw.restart()
-    returned = program(*encrypted)
     found: list[EncryptedArray] = []
-    result = _plain(raw, returned, found)
-    # What is returned may be moved no sooner than it is read.
+    try:
+        with server._standing_in():
+            # What is returned may be moved no sooner than it is read.
+            result = _plain(raw, program(*encrypted), found)
+    except (KeyMismatchError, ParameterMismatchError) as error:
+        raise type(error)(f"{error} (what a simulated program computes with are its arguments)") from error
     report = raw.report()
     return Simulation(
         result=result,

@@ -53,6 +53,42 @@ def test_keys_of_products_are_left_out_where_there_are_none():
         x * x
 
 
+def test_servers_that_a_program_names_are_those_of_the_simulation(client):
+    real = hippocrene.Client.generate("n13", scheme="bgv")
+    server, integers = Server(client.evaluation_keys()), Server(real.evaluation_keys())
+
+    def precise(x):
+        with server.at_precision(8):
+            return server.sum_of_products([(x, x), (x, x)])[::2] + x[0]
+
+    def exact(x):
+        return integers.with_scheme("bfv").sum_of_products([(x, x)])
+
+    simulation = simulate(precise, X, preset=client.preset, precision=client.precision)
+    result = precise(server.load(client.encrypt(X)))
+    assert simulation.capacity_bits == pytest.approx(result.capacity_bits)
+    # Its keys compose rotations.
+    assert simulation.precision_bits == pytest.approx(result.precision_bits, abs=0.3)
+    simulation = simulate(exact, np.arange(4), preset="n13", scheme="bgv")
+    assert simulation.budget_bits == pytest.approx(exact(integers.load(real.encrypt(np.arange(4)))).budget_bits)
+    assert simulation.budget_bits > simulate(lambda x: x * x, np.arange(4), preset="n13", scheme="bgv").budget_bits
+    with pytest.raises(hippocrene.ArgumentError, match="within a simulation arrays are the arguments"):
+        simulate(lambda x: x + server.load(client.encrypt(X)), X, preset=client.preset)
+    with pytest.raises(hippocrene.ParameterMismatchError, match="computes with are its arguments"):
+        simulate(lambda x: x + client.encrypt(X), X, preset=client.preset)
+
+
+def test_a_product_that_moves_elements_takes_no_more_memory_than_it_has_to():
+    """With room for one product the elements are moved and multiplied at once."""
+
+    def outer(x):
+        return np.outer(np.outer(x, [1, 2, 3]) * np.array([0.5, 0.2, 0.1]), [1, 2, 3])
+
+    simulation = simulate(outer, np.full(1300, 0.5), preset="n13", precision=20)
+    assert simulation.result[5, 2] == pytest.approx(0.45)
+    assert simulation.peak_memory < 2e9
+
+
 @pytest.mark.parametrize(("preset", "products"), [("n12", 0), ("n13", 2), ("n14", 6), ("n15", 13), ("n16", 29)])
 def test_presets_have_the_products_of_the_table(preset, products):
     """What docs/parameters.md says of presets."""

@@ -46,7 +46,7 @@ pub enum Error {
     #[error(transparent)]
     Scale(CkksError),
     /// An evaluation key that was not generated, or for smaller moduli only.
-    #[error(transparent)]
+    #[error("{}{}", .0, remedy(.0))]
     MissingKey(RlweError),
     /// Evaluation keys without those of a whole kind: of look-up tables, bootstraps, k-means or bits.
     #[error("{operation}: {what}")]
@@ -194,6 +194,16 @@ impl From<FhewError> for Error {
 impl From<BigFloatError> for Error {
     fn from(error: BigFloatError) -> Self {
         Error::argument("read a number", error.to_string())
+    }
+}
+
+/// How a rotation key is made that is not there.
+fn remedy(missing: &RlweError) -> &'static str {
+    match missing {
+        RlweError::MissingGaloisKey { operation, .. } if operation.starts_with("rotation") => {
+            ": make evaluation keys with it (KeyRequest; in Python, evaluation_keys(rotations=[...]), where no list is all powers of two, of which all others are composed)"
+        }
+        _ => "",
     }
 }
 

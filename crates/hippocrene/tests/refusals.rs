@@ -174,3 +174,16 @@ fn plain_summands_take_capacity() {
         assert!(matches!(&refused, Err(Error::Capacity { .. })), "{refused:?}");
     }
 }
+
+/// An operation of several steps says what its operands have, not only what a step of it finds.
+#[test]
+fn capacity_that_lacks_in_the_middle_is_told_with_that_of_the_operands() {
+    let (client, server) = insecure(7, 2);
+    let x = client.encrypt(&numbers(12, 1), &[4, 3]).unwrap();
+    let mut y = client.encrypt(&numbers(4, 2), &[4]).unwrap();
+    y = server.mul(&y, &y).unwrap();
+    // Its rows stand in another order than fresh ones: they are moved, and then there is nothing left.
+    let error = server.dot(&server.transpose(&x).unwrap(), &y).unwrap_err().to_string();
+    let have = y.capacity_bits(server.session());
+    assert!(error.contains(&format!("of {have:.1} that the operands have")), "{error}");
+}

@@ -8,6 +8,9 @@ use crate::{Array, Error, Form, bootstrapping::rule::PRESETS};
 /// So many bits less than a bootstrap gives back are what it gives back, used for next to nothing.
 const ABOUT: f64 = 30.0;
 
+/// An operation of several steps fails at a later one where so many bits less are left than its operands have.
+const STEP: f64 = 10.0;
+
 /// Comparisons, and what is made of them, by polynomials.
 const COMPARISONS: [&str; 7] = ["sign", "greater", "less", "maximum", "minimum", "relu", "absolute value"];
 
@@ -23,6 +26,10 @@ impl Server {
             return Error::Capacity { source, advice: what.into() };
         }
         let mut ways = Vec::new();
+        let least = operands.iter().map(|a| F::capacity_bits(&self.session, a)).fold(f64::INFINITY, f64::min);
+        if least.is_finite() && least > have + STEP {
+            ways.push(format!("of {least:.1} that the operands have, steps before this one take the rest"));
+        }
         if COMPARISONS.contains(&operation) {
             ways.push("a wider gap and less precision of the comparison take less".to_owned());
         }

@@ -239,7 +239,7 @@ impl Server {
                 None => summed(self.mul(a, b), None),
             },
         };
-        product.map_err(|e| e.during(OPERATION))
+        product.map_err(|e| self.advised(e.during(OPERATION), &[a, b]))
     }
 
     /// The products of the ciphertexts of two vectors added up, as an array of as many elements as there are slots, if they are of several ciphertexts that fit and their products can be
