@@ -126,8 +126,8 @@ def simulate(
         with server._standing_in():
             # What is returned may be moved no sooner than it is read.
             result = _plain(raw, program(*encrypted), found)
-    except (KeyMismatchError, ParameterMismatchError) as error:
-        raise type(error)(f"{error} (what a simulated program computes with are its arguments)") from error
+    except (KeyMismatchError, ParameterMismatchError) as mismatch:
+        raise type(mismatch)(f"{mismatch} (what a simulated program computes with are its arguments)") from mismatch
     report = raw.report()
     return Simulation(
         result=result,

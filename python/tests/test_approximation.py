@@ -85,7 +85,7 @@ def test_what_the_function_raises_is_raised():
         ({"domain": (-1, 1), "degree": 256}, hippocrene.ArgumentError, "degree is 256"),
         ({"domain": (-1, 1), "error": 0}, hippocrene.ArgumentError, "above 0"),
         ({"domain": (0, np.inf), "degree": 3}, hippocrene.ArgumentError, "the domain from 0 to inf is no interval"),
-        ({"domain": (1, -1), "degree": 3}, hippocrene.ArgumentError, "the domain from 1 to -1 is no interval: it is two numbers"),
+        ({"domain": (1, -1), "degree": 3}, hippocrene.ArgumentError, "the domain from 1 to -1 is no interval"),
         ({"domain": (0, 1j), "degree": 3}, TypeError, "an end of a domain is a number, not complex"),
         ({"domain": 3, "degree": 3}, TypeError, "a domain is two numbers"),
         ({"domain": ("a", "b"), "degree": 3}, TypeError, "a domain is two numbers"),
