@@ -86,6 +86,11 @@ class Encrypted:
         return int(np.prod(self.shape, dtype=np.int64))
 
     @property
+    def is_complex(self) -> bool:
+        """Whether the values may be complex."""
+        return self._held.is_complex
+
+    @property
     def fingerprint(self) -> str:
         """Which secret key this is encrypted under; the client, its other keys and servers with them have the same."""
         return self._held.fingerprint
@@ -241,8 +246,8 @@ class Encrypted:
         picked = "" if self._picked is None else ", picked"
         if self.plain_modulus is not None:
             return f"EncryptedArray(shape={self.shape}, plain_modulus={self.plain_modulus}, budget_bits={bits}{picked})"
-        precision = f"{self.precision_bits:.1f}"
-        return f"EncryptedArray(shape={self.shape}, precision_bits={precision}, capacity_bits={bits}{picked})"
+        precision, kind = f"{self.precision_bits:.1f}", ", complex" if self.is_complex else ""
+        return f"EncryptedArray(shape={self.shape}{kind}, precision_bits={precision}, capacity_bits={bits}{picked})"
 
     # What it cannot be
 

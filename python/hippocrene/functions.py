@@ -423,6 +423,8 @@ def _polyval(p: Any, x: Any) -> Any:
 ALONE: dict[Any, Callable[..., Any]] = {
     **linear_functions.ALONE,
     np.average: _average,
+    np.iscomplexobj: lambda x: x.is_complex,
+    np.isrealobj: lambda x: not x.is_complex,
     np.broadcast_to: _broadcast_to,
     np.diag: _diag,
     np.pad: _pad,

@@ -147,6 +147,18 @@ HINTS = {
     "corrcoef": "numpy.cov(x) has the covariances: divide by deviations when they are decrypted",
     "cov": "values are encrypted, and weights plain",
     "cumprod": "x[:1], x[:2].prod() and so on are its values",
+    **dict.fromkeys(
+        ("dtype", "itemsize", "nbytes", "view"),
+        "x.plain_modulus says whether integers are encrypted, x.bit_error whether bits, x.is_complex whether complex "
+        "numbers, and len(x.to_bytes()) how large a file is",
+    ),
+    **dict.fromkeys(
+        ("argwhere", "flatnonzero", "nonzero", "trim_zeros"),
+        "which values are zero is encrypted too: Client.decrypt first",
+    ),
+    **dict.fromkeys(("flat", "nditer", "ndenumerate"), "x.ravel() has the values one after the other"),
+    "apply_over_axes": "functions of several axes take them at once: x.sum(axis=(0, 1), keepdims=True)",
+    "diagflat": "numpy.diag(x.ravel()) does it",
     "digitize": "(x > edge) is 0 or 1, approximately, and the sum of that over all edges the place",
     "divide": "divisors are plain; times y.reciprocal(domain=(low, high)) where the keys have tables",
     "fft.irfft": "numpy.fft.ifft takes the whole spectrum, as numpy.fft.fft has it",
@@ -171,6 +183,8 @@ HINTS = {
     "isclose": "x.is_close(y, tolerance=...), where the keys have tables",
     "isfinite": "what is encrypted is finite",
     "isnan": "what is encrypted is no NaN",
+    "lexsort": "x.argsort() is of one key, where the keys have tables",
+    "piecewise": "numpy.where, by conditions that are 0 and 1, or x.apply(function) where the keys have tables",
     "linalg.inv": "matrices are inverted when they are decrypted, or by iterations: y = y @ (2 * eye - x @ y)",
     "linalg.lstsq": "numpy.linalg.pinv(a) @ b is the solution, of a plain matrix",
     "linalg.pinv": "the matrix is plain; encrypted ones are inverted by iterations: y = y @ (2 * eye - x @ y)",

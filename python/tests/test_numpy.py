@@ -500,3 +500,15 @@ def test_several_arrays_may_be_given_by_name(secret, near):
     for part, want in zip(np.split(ary=x, indices_or_sections=3), np.split(V, 3), strict=True):
         near(part, want)
     assert (np.ndim(a=x), np.shape(a=x), np.size(a=x)) == (1, (3,), 3)
+
+
+def test_what_arrays_hold_is_told(secret):
+    real, complex_ = secret([1.0, 2.0]), secret([1.0, 2.0j])
+    assert [real.is_complex, complex_.is_complex] == [False, True]
+    assert [np.iscomplexobj(x) for x in (real, complex_, complex_[::-1])] == [False, True, True]
+    assert [np.isrealobj(x) for x in (real, complex_)] == [True, False]
+    assert "complex" in repr(complex_)
+    assert "complex" not in repr(real)
+    with pytest.raises(AttributeError, match=r"no dtype: x\.plain_modulus says"):
+        _ = real.dtype
+    assert not hasattr(real, "nonzero")

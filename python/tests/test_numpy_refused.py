@@ -40,6 +40,8 @@ T = np.arange(24.0).reshape(2, 3, 4) / 16 - 0.5
         (lambda x: np.corrcoef(x), r"numpy\.corrcoef .*numpy\.cov"),
         (lambda x: np.histogram(x), r"numpy\.histogram .*\(x > edge\)\.sum\(\)"),
         (lambda x: np.digitize(x, [0, 1]), r"numpy\.digitize .*\(x > edge\)"),
+        (lambda x: np.diagflat(x), r"numpy\.diag\(x\.ravel\(\)\)"),
+        (lambda x: np.argwhere(x), "which values are zero is encrypted too"),
         (lambda x: x.polynomial([1, 2j]), r"real coefficients.*1j \* x\.polynomial\(c\.imag\)"),
         (lambda x: x.polynomial(np.poly1d([1j, 2])), "real coefficients"),
         (lambda x: x.polynomial(np.polynomial.Chebyshev([1j, 2])), "real coefficients"),

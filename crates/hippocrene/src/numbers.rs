@@ -140,8 +140,11 @@ impl EncryptedArray {
         if capacity >= 0.0 {
             return Ok(());
         }
-        let what =
-            format!("values up to {} take {:.1} bits more than there are", Short(self.bound()), -capacity);
+        let what = format!(
+            "values up to {} take {:.1} bits more than there are: scale them down, ask for less precision, or take a preset with a larger modulus",
+            Short(self.bound()),
+            -capacity
+        );
         Err(Error::argument(operation, what))
     }
 
