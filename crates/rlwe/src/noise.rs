@@ -65,6 +65,13 @@ impl Noise {
         Noise { log2_std: here.max(there), ..self.plus(other) }
     }
 
+    /// The error of a sum over slots of which this share hold the message, and the others zero, where this is the error of a sum over as many that all hold it.
+    #[must_use]
+    pub fn of_share(self, share: f64) -> Noise {
+        let (here, zeros) = (0.5 * share.log2(), 0.5 * (1.0 - share).log2());
+        Noise { log2_std: log2_of_sum(self.log2_std + here, self.log2_in_zeros + zeros), ..self }
+    }
+
     /// The error times a number whose absolute value has logarithm `log2`.
     #[must_use]
     pub fn scaled(self, log2: f64) -> Noise {
@@ -146,6 +153,9 @@ mod tests {
         close(b.beside(b), 18f64.sqrt());
         close(a.scaled(1.0).in_zeros(), 8.0);
         assert_eq!(a.everywhere(), Noise::from_log2_std(a.log2_std()));
+        // Of four slots, one of which holds the message.
+        close(a.scaled(1.0).of_share(0.25), (160.0f64 + 3.0 * 16.0).sqrt());
+        assert_eq!(a.of_share(1.0), a);
         assert_eq!(Noise::from_std(2.0).without_zeros().in_zeros(), Noise::NONE);
     }
 }

@@ -181,7 +181,8 @@ impl Form for Numbers {
 
     fn with_summands(&self, mut x: Ciphertext, some: usize, all: usize) -> Ciphertext {
         x.set_bound(x.bound() / all as f64 * some as f64);
-        x
+        let noise = x.inner().noise().of_share(some as f64 / all as f64);
+        x.with_noise(noise)
     }
 
     fn add_number(&self, server: &Server, x: &Ciphertext, c: f64) -> Result<Ciphertext, Error> {
