@@ -97,6 +97,12 @@ pub trait Form: Elements {
     /// As [`Form::add`].
     fn overlay(&self, server: &Server, x: &Self::Ciphertext, y: &Self::Ciphertext) -> Computed<Self>;
 
+    /// [`Form::overlay`] of what is not added up later where `y` has copies of elements of `x`: each has the noise that it has, not that of all copies.
+    ///
+    /// # Errors
+    /// As [`Form::add`].
+    fn beside(&self, server: &Server, x: &Self::Ciphertext, y: &Self::Ciphertext) -> Computed<Self>;
+
     /// `-x`.
     ///
     /// # Errors

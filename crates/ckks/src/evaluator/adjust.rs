@@ -189,6 +189,21 @@ impl Evaluator {
         }
     }
 
+    /// `a + b`, brought together, where no slot of both is other than 0: the bound is the larger one. The noise is that of a sum, which is more than any slot has; it is what sums over the slots have
+    /// where `b` is a copy of `a`, whose errors add up. Where nothing is summed that is in both (`apart`), it is what comes to the slots of each ([`Noise::beside`]).
+    ///
+    /// # Errors
+    /// As [`Evaluator::align`] and [`Evaluator::add`].
+    pub fn overlay(&self, a: &Ciphertext, b: &Ciphertext, apart: bool) -> Result<Ciphertext, CkksError> {
+        let (a, b) = self.align(a, b)?;
+        let mut out = self.add(&a, &b)?;
+        out.set_bound(a.bound().max(b.bound()));
+        if apart {
+            out.inner_mut().set_noise(a.inner().noise().beside(b.inner().noise()));
+        }
+        Ok(out)
+    }
+
     /// [`Evaluator::align`] by a constant for each.
     fn align_both(&self, a: &Ciphertext, b: &Ciphertext) -> Result<(Ciphertext, Ciphertext), CkksError> {
         let (from_a, from_b) = (a.modulus(), b.modulus());

@@ -18,6 +18,15 @@ const OPERATION: &str = "broadcast";
 /// A ciphertext that what follows need not compute with weighs so many products with plaintexts.
 pub(super) const WEIGHT: usize = 8;
 
+/// What copies of elements are for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Copies {
+    /// Anything: they may be added up.
+    Any,
+    /// Of each element one is taken by every sum that is computed.
+    One,
+}
+
 /// Two arrays of one layout.
 type Both<'a, F> = (Cow<'a, Array<F>>, Cow<'a, Array<F>>);
 
@@ -115,6 +124,16 @@ impl Server {
 
     /// The array repeated to the shape of `layout`, and its elements where that says.
     pub(super) fn broadcast_as<F: Form>(&self, a: &Array<F>, layout: Layout) -> Result<Array<F>, Error> {
+        self.broadcast_for(a, layout, Copies::Any)
+    }
+
+    /// [`Server::broadcast_as`] for what is done with the copies.
+    pub(super) fn broadcast_for<F: Form>(
+        &self,
+        a: &Array<F>,
+        layout: Layout,
+        copies_for: Copies,
+    ) -> Result<Array<F>, Error> {
         if *a.layout() == layout {
             return Ok(a.clone());
         }
@@ -137,7 +156,7 @@ impl Server {
             }
             // Whole ciphertexts are repeated with whatever is between their elements.
             if a.is_clean() || repetition.axes.iter().all(|(stride, _)| *stride >= layout.slots()) {
-                let repeated = |i: usize| self.repeated(&form, &inputs[i], &repetition.axes);
+                let repeated = |i: usize| self.repeated(&form, &inputs[i], &repetition.axes, copies_for);
                 let out =
                     self.session.compute_each(inputs.len(), repeated).map_err(|e| e.during(OPERATION))?;
                 // Within a ciphertext there are as many copies as are wanted, or as fit.
@@ -155,7 +174,7 @@ impl Server {
         let operation = if a.shape() == layout.shape() { "move elements" } else { OPERATION };
         let copies = repetition(&first, &layout).map_or(1, |repetition| repetition.copies(layout.slots()));
         let moved = self.moved(a, first, &moves, After::Copies(copies), operation)?;
-        self.broadcast_as(&moved, layout)
+        self.broadcast_for(&moved, layout, copies_for)
     }
 
     /// How many products with plaintexts it takes to repeat an array to the shape of `layout`, its elements where that says, and whether these are several multiplications deep.
@@ -196,6 +215,7 @@ impl Server {
         form: &F,
         c: &F::Ciphertext,
         axes: &[(usize, usize)],
+        copies_for: Copies,
     ) -> Result<F::Ciphertext, Error> {
         let slots = F::slots(&self.session);
         let row = if F::rotates(slots, 1) { slots } else { slots / 2 };
@@ -211,9 +231,9 @@ impl Server {
             let left = copying_steps(stride, count).chain([-last]);
             let fewer = self.key_switches::<F>(&out, left) < self.key_switches::<F>(&out, right);
             out = Cow::Owned(if fewer && within {
-                self.copies(form, &form.rotate(self, &out, -last)?, stride, count)?
+                self.copies(form, &form.rotate(self, &out, -last)?, stride, count, copies_for)?
             } else {
-                self.copies(form, &out, -stride, count)?
+                self.copies(form, &out, -stride, count, copies_for)?
             });
         }
         Ok(out.into_owned())
@@ -231,9 +251,14 @@ impl Server {
         c: &F::Ciphertext,
         left: i64,
         count: usize,
+        copies_for: Copies,
     ) -> Result<F::Ciphertext, Error> {
         let beside = |x: &F::Ciphertext, y: &F::Ciphertext, step: i64| {
-            form.overlay(self, x, &form.rotate(self, y, step)?)
+            let y = form.rotate(self, y, step)?;
+            match copies_for {
+                Copies::Any => form.overlay(self, x, &y),
+                Copies::One => form.beside(self, x, &y),
+            }
         };
         // Copies in powers of two, and those of the lower bits of the count beside them.
         let mut copies = Cow::Borrowed(c);

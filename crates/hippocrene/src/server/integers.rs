@@ -101,6 +101,10 @@ impl Form for Residues {
         self.add(server, x, y)
     }
 
+    fn beside(&self, server: &Server, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, Error> {
+        self.add(server, x, y)
+    }
+
     fn negate(&self, server: &Server, x: &Ciphertext) -> Result<Ciphertext, Error> {
         Ok(evaluator(server)?.negate(x)?)
     }

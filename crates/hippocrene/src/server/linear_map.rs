@@ -117,7 +117,7 @@ impl Server {
                 for (Pair { to, .. }, term) in pairs.iter().zip(terms.into_iter().flatten()) {
                     let sum = match results.get(to) {
                         None => term,
-                        Some(sum) if apart.contains(to) => form.overlay(self, sum, &term)?,
+                        Some(sum) if apart.contains(to) => form.beside(self, sum, &term)?,
                         Some(sum) => form.add(self, sum, &term)?,
                     };
                     results.insert(*to, sum);

@@ -3,7 +3,7 @@
 //! With `n` columns, a power of two, `n` products do where copies of the vector after every `n` slots take part, of which slot `k` meets those from `k` to `k + n - 1`. With far fewer rows than columns,
 //! `m` of them, a power of two, `m` products do: slot `k` adds up the `m` numbers of row `k mod m` that meet slots `k` to `k + m - 1`, and then all slots `k` that are alike modulo `m` are added up by rotations.
 
-use super::Server;
+use super::{Server, broadcast::Copies};
 use crate::{Array, Error, Form, Layout, form::After};
 
 /// Diagonals are not worth avoiding by sums over slots, or across the end of a row of slots, unless they are so many times as many as the products here.
@@ -138,7 +138,7 @@ impl Server {
         if !(a.is_clean() || repeats) {
             return Ok(None);
         }
-        let repeated = match self.broadcast_as(a, copies) {
+        let repeated = match self.broadcast_for(a, copies, Copies::One) {
             Err(Error::MissingKey(_)) => return Ok(None),
             repeated => repeated?,
         };

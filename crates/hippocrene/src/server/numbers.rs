@@ -129,11 +129,11 @@ impl Form for Numbers {
     }
 
     fn overlay(&self, server: &Server, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, Error> {
-        let (x, y) = server.evaluator.align(x, y)?;
-        let mut out = server.evaluator.add(&x, &y)?;
-        // No slot holds more than one of them.
-        out.set_bound(x.bound().max(y.bound()));
-        Ok(out.with_noise(x.inner().noise().beside(y.inner().noise())))
+        Ok(server.evaluator.overlay(x, y, false)?)
+    }
+
+    fn beside(&self, server: &Server, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, Error> {
+        Ok(server.evaluator.overlay(x, y, true)?)
     }
 
     fn negate(&self, server: &Server, x: &Ciphertext) -> Result<Ciphertext, Error> {

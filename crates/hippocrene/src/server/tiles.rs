@@ -9,6 +9,7 @@ use std::borrow::Cow;
 
 use super::{
     Server,
+    broadcast::Copies,
     matrix::MOST_PRODUCTS,
     stages::{Moves, products},
     wide::ROTATION,
@@ -249,7 +250,7 @@ impl Server {
         let layout = Layout::packed(&[copies.len() * each * slots], slots)?;
         let moved = self.linear_map(array, layout.clone(), entries, operation)?;
         let (form, inputs) = (self.form_of(&[array]), moved.expanded(&self.session));
-        let filled = |i: usize| self.repeated(&form, &inputs[i], &copies[i / each]);
+        let filled = |i: usize| self.repeated(&form, &inputs[i], &copies[i / each], Copies::Any);
         let filled = self.session.compute_each(inputs.len(), filled).map_err(|e| e.during(operation))?;
         Ok(Array::from_ciphertexts(layout, form, true, filled))
     }
