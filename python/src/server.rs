@@ -201,9 +201,7 @@ impl Server {
         array: &EncryptedArray,
         bits: f64,
     ) -> PyResult<EncryptedArray> {
-        self.compute::<Numbers>(py, array, |server, array| {
-            array.clone().with_precision_bits(bits, server.session())
-        })
+        self.compute::<Numbers>(py, array, |server, array| server.declare_precision(array, bits))
     }
 
     fn add(&self, py: Python<'_>, left: &EncryptedArray, right: &EncryptedArray) -> PyResult<EncryptedArray> {

@@ -252,3 +252,15 @@ def test_copies_of_a_short_vector_have_no_more_noise(client, secret):
     second = shift @ first
     assert second.precision_bits > first.precision_bits - 1
     np.testing.assert_allclose(client.decrypt(second), np.roll(X[:8], 2), atol=2.0**-20)
+
+
+def test_slots_between_the_elements_are_not_corrected():
+    """Errors there double in every step of `2 * y - y**3`, and are as small as is said in copies and sums."""
+    client = hippocrene.Client.generate("n14", precision=8)
+    server = hippocrene.Server(client.evaluation_keys())
+    y = server.load(client.encrypt([0.9, -0.8, 0.7, -0.95, 0.85]))
+    for _ in range(5):
+        y = (2 * y - y**3).with_bound(1.1).with_precision_bits(5)
+    copies = client.decrypt(np.concatenate([y, y]))
+    assert np.abs(copies - np.tile(np.sign([0.9, -0.8, 0.7, -0.95, 0.85]), 2)).max() < 0.3
+    assert abs(client.decrypt(y.sum()) - 1) < 0.4

@@ -89,15 +89,24 @@ impl EncryptedArray {
         self.bodies().iter().map(bits).fold(f64::INFINITY, f64::min)
     }
 
-    /// Declares how precise the elements are, for who knows better than [`EncryptedArray::precision_bits`].
-    ///
-    /// That estimate follows errors through every operation as if nothing ever made them smaller. Iterations that correct themselves, such as Newton's, gradient descent or normalised powers of a matrix, make
-    /// them smaller in every step; the estimate grows all the same, until there is no room for it in a bootstrap. Where the declaration is wrong, so is what later operations say of their errors,
-    /// [`ClientKey::decrypt_for_sharing`](crate::ClientKey::decrypt_for_sharing) hides less than it says, and a bootstrap may return anything.
-    ///
-    /// # Errors
-    /// [`Error::Argument`] when `bits` is not finite, or the session has other parameters.
-    pub fn with_precision_bits(mut self, bits: f64, session: &Session) -> Result<Self, Error> {
+    /// How precise slots are that hold no element, as [`EncryptedArray::precision_bits`].
+    pub(crate) fn precision_bits_elsewhere(&self, session: &Session) -> f64 {
+        let is_zero = !self.has_strays();
+        let bits = |body: &CiphertextBody<Numbers>| {
+            let (scale, noise, slots) = match body {
+                CiphertextBody::Full(c) => (c.scale(), c.inner().noise(), c.slots()),
+                CiphertextBody::Seeded(c) => (c.seeded().scale(), c.seeded().noise(), c.seeded().slots()),
+            };
+            precision_bits(scale, if is_zero { noise.in_zeros() } else { noise }, slots)
+        };
+        match self.is_of(session) {
+            true => self.bodies().iter().map(bits).fold(f64::INFINITY, f64::min),
+            false => f64::NAN,
+        }
+    }
+
+    /// [`Server::declare_precision`](crate::Server::declare_precision) of the elements, whatever is in other slots.
+    pub(crate) fn with_precision_bits(mut self, bits: f64, session: &Session) -> Result<Self, Error> {
         const OPERATION: &str = "declare a precision";
         if !bits.is_finite() {
             return Err(Error::argument(OPERATION, format!("{bits} bits: a finite number is needed")));

@@ -427,36 +427,6 @@ fn circuits_of_any_depth() {
     assert!((1..=most).contains(&server.bootstraps()), "{} bootstraps, {most}", server.bootstraps());
 }
 
-/// Newton's iteration for the reciprocal, `y (2 - x y)`: its errors go with the square of those before, where estimates only grow.
-#[test]
-fn iterations_correct_themselves() {
-    let (client, server) = insecure(8, with_precision(24.0));
-    let session = server.session();
-    let plain: Vec<f64> = spread(128, 0.3).iter().map(|x| 0.6 + x).collect();
-    let x = client.encrypt(&plain, &[128]).unwrap();
-    let step = |y: &EncryptedArray| -> Result<EncryptedArray, Error> {
-        let rest = server.add_number(&server.negate(&server.mul(&x, y)?)?, 2.0)?;
-        server.mul(y, &rest)?.with_bound(4.0)
-    };
-    let start = || server.add_number(&server.mul_number(&x, -2.0).unwrap(), 2.9).unwrap();
-    let refused = (0..40).try_fold(start(), |y, _| step(&y)).unwrap_err();
-    assert!(matches!(refused, Error::Argument { .. }), "{refused}");
-    let refused = refused.to_string();
-    assert!(
-        refused.contains("errors of values are estimated") && refused.contains("with_precision_bits"),
-        "{refused}"
-    );
-
-    let y = (0..40).try_fold(start(), |y, _| step(&y)?.with_precision_bits(18.0, session)).unwrap();
-    assert!(server.bootstraps() > 5 && (y.precision_bits(session) - 18.0).abs() < 0.1);
-    let expected: Vec<f64> = plain.iter().map(|x| 1.0 / x).collect();
-    let error = log2_std(&client.decrypt(&y).unwrap(), &expected);
-    assert!(error < -18.0, "2^{error}");
-    assert!(y.with_precision_bits(f64::NAN, session).is_err());
-    let fresh = client.encrypt(&plain, &[128]).unwrap().with_precision_bits(12.0, session).unwrap();
-    assert!((fresh.precision_bits(session) - 12.0).abs() < 1e-6);
-}
-
 #[test]
 fn larger_values_are_bootstrapped_in_another_unit() {
     let (client, server) = insecure(8, with_precision(24.0));

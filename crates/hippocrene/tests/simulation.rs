@@ -185,8 +185,8 @@ fn arrays_of_other_parameters() {
     let session = small.server().session();
     assert!(a.capacity_bits(session).is_nan() && a.precision_bits(session).is_nan());
     assert!(small.values(&a).is_none());
-    let refused = a.with_precision_bits(8.0, session);
-    assert!(matches!(refused, Err(Error::ParameterMismatch(_))), "{refused:?}");
+    let refused = small.server().declare_precision(&a, 8.0).unwrap_err();
+    assert!(matches!(refused, Error::ParameterMismatch(_)), "{refused:?}");
 }
 
 /// As often as one likes, however many iterations it takes.

@@ -16,6 +16,7 @@ mod division;
 mod entries;
 mod gates;
 mod integers;
+mod iterations;
 mod look_ups;
 mod matrices;
 mod moves;

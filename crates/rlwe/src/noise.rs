@@ -36,6 +36,12 @@ impl Noise {
         Noise::from_log2_std(self.log2_in_zeros)
     }
 
+    /// The same noise, where the message is zero that of `zeros` there.
+    #[must_use]
+    pub fn with_in_zeros(self, zeros: Noise) -> Noise {
+        Noise { log2_in_zeros: zeros.log2_in_zeros, ..self }
+    }
+
     /// The noise of an error that is nothing where the message is zero, as after a product with zeros there.
     #[must_use]
     pub fn without_zeros(self) -> Noise {

@@ -154,6 +154,28 @@ impl Server {
         Ok(declared)
     }
 
+    /// Declares how precise the elements are, for who knows better than [`EncryptedArray::precision_bits`].
+    ///
+    /// That estimate follows errors through every operation as if nothing ever made them smaller. Iterations that correct themselves, such as Newton's, gradient descent or normalised powers of a matrix, make
+    /// them smaller in every step; the estimate grows all the same, until there is no room for it in a bootstrap. Where the declaration is wrong, so is what later operations say of their errors,
+    /// [`ClientKey::decrypt_for_sharing`](crate::ClientKey::decrypt_for_sharing) hides less than it says, and a bootstrap may return anything.
+    ///
+    /// What such an iteration corrects is the elements: an error in a slot without one may grow in every step. Where the estimate of those is larger than what is declared, they are set to zero, which is one
+    /// multiplication.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] when `bits` is not finite, [`Error::KeyMismatch`] when the array belongs to another key, and [`Error::Capacity`] when that multiplication is not left.
+    pub fn declare_precision(&self, a: &EncryptedArray, bits: f64) -> Result<EncryptedArray, Error> {
+        const OPERATION: &str = "declare a precision";
+        self.check(a, OPERATION)?;
+        let declared = a.clone().with_precision_bits(bits, &self.session)?;
+        if !a.has_others() || declared.precision_bits_elsewhere(&self.session) >= bits {
+            return Ok(declared);
+        }
+        let entries = a.layout().positions().map(|place| (place, place, 1.0)).collect::<Vec<_>>();
+        self.linear_map(a, a.layout().clone(), entries, OPERATION)?.with_precision_bits(bits, &self.session)
+    }
+
     /// Sets every slot that holds no element to zero; one multiplication deep unless they are.
     pub(super) fn cleaned<F: Form>(&self, a: &Array<F>) -> Result<Array<F>, Error> {
         if a.is_clean() || a.layout().is_full() {

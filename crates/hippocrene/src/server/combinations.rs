@@ -87,13 +87,14 @@ impl Server {
         let positions = &positions;
         let numbered = entries.enumerate().map(|(i, (place, weight))| (i / terms, positions[place], weight));
         let reach = (a.layout().last() + 1).next_power_of_two().min(slots);
+        let usual = packed.ciphertexts().max(a.layout().ciphertexts());
         // Whatever the numbers are: zeros among them are where others stand in another product of these elements.
         let best = |strides: &[Vec<usize>], most: usize| -> Result<(Option<Way>, usize), Error> {
             let (mut way, mut least) = (None, most);
             for other in strides.iter().flat_map(|strides| ways(shape, strides, reach, slots)) {
                 stop::check(OPERATION)?;
                 let ciphertexts = other.layout.ciphertexts();
-                let more = WEIGHT.saturating_mul(ciphertexts.saturating_sub(packed.ciphertexts()));
+                let more = WEIGHT.saturating_mul(ciphertexts.saturating_sub(usual));
                 let sums = other.sums().saturating_add(more);
                 let pairs = other.entries(numbered.clone()).map(|(to, from, _)| (to, from));
                 let products = products::<F>(slots, pairs, least.saturating_sub(sums));

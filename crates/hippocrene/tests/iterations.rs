@@ -1,0 +1,73 @@
+//! Iterations that correct themselves, with bootstraps at small insecure parameters.
+
+use crate::common::insecure_grafted;
+use hippocrene::{Bootstrapping, ClientKey, EncryptedArray, Error, KeyRequest, Server};
+use hippocrene_rlwe::SecretDistribution;
+
+const PRECISION: f64 = 24.0;
+
+/// A client of 128 slots and its server. Insecure.
+fn insecure() -> (ClientKey, Server) {
+    let settings = insecure_grafted(8, 20, SecretDistribution::SparseTernary { weight: 64 });
+    let client = ClientKey::generate_with(settings, 1).unwrap();
+    let how = Bootstrapping { precision: Some(PRECISION), ..Bootstrapping::default() };
+    let request = KeyRequest { bootstrapping: Some(how), ..KeyRequest::default() };
+    let server = Server::new(client.evaluation_keys(&request).unwrap()).unwrap();
+    (client, server)
+}
+
+/// Values spread evenly over `[0.3, 0.9]`.
+fn spread(count: usize) -> Vec<f64> {
+    (0..count).map(|i| 0.3 + 0.6 * (0.5 + i as f64 * 0.754_877_666).fract()).collect()
+}
+
+fn log2_std(got: &[f64], expected: &[f64]) -> f64 {
+    let sum: f64 = got.iter().zip(expected).map(|(g, e)| (g - e).powi(2)).sum();
+    (sum / got.len() as f64).sqrt().log2()
+}
+
+/// Newton's iteration for the reciprocal, `y (2 - x y)`: its errors go with the square of those before, where estimates only grow.
+#[test]
+fn iterations_correct_themselves() {
+    let (client, server) = insecure();
+    let session = server.session();
+    let plain = spread(128);
+    let x = client.encrypt(&plain, &[128]).unwrap();
+    let step = |y: &EncryptedArray| -> Result<EncryptedArray, Error> {
+        let rest = server.add_number(&server.negate(&server.mul(&x, y)?)?, 2.0)?;
+        server.mul(y, &rest)?.with_bound(4.0)
+    };
+    let start = || server.add_number(&server.mul_number(&x, -2.0).unwrap(), 2.9).unwrap();
+    let refused = (0..40).try_fold(start(), |y, _| step(&y)).unwrap_err();
+    assert!(matches!(refused, Error::Argument { .. }), "{refused}");
+    let refused = refused.to_string();
+    assert!(
+        refused.contains("errors of values are estimated") && refused.contains("with_precision_bits"),
+        "{refused}"
+    );
+
+    let y = (0..40).try_fold(start(), |y, _| server.declare_precision(&step(&y)?, 18.0)).unwrap();
+    assert!(server.bootstraps() > 5 && (y.precision_bits(session) - 18.0).abs() < 0.1);
+    let expected: Vec<f64> = plain.iter().map(|x| 1.0 / x).collect();
+    let error = log2_std(&client.decrypt(&y).unwrap(), &expected);
+    assert!(error < -18.0, "2^{error}");
+    assert!(server.declare_precision(&y, f64::NAN).is_err());
+    let fresh = server.declare_precision(&client.encrypt(&plain, &[128]).unwrap(), 12.0).unwrap();
+    assert!((fresh.precision_bits(session) - 12.0).abs() < 1e-6);
+}
+
+/// `y + (y - y^2)/2` goes to 1, and an error of a slot that holds 0 grows by half in every step: they are set to zero again.
+#[test]
+fn slots_without_an_element_are_not_corrected() {
+    let (client, server) = insecure();
+    let plain = spread(5);
+    let step = |y: &EncryptedArray| {
+        let more = server.mul_number(&server.sub(y, &server.mul(y, y)?)?, 0.5)?;
+        server.declare_precision(&server.declare_bound(&server.add(y, &more)?, 1.2)?, 18.0)
+    };
+    let y = (0..60).try_fold(client.encrypt(&plain, &[5]).unwrap(), |y, _| step(&y)).unwrap();
+    assert!(server.bootstraps() > 5);
+    assert!(log2_std(&client.decrypt(&y).unwrap(), &[1.0; 5]) < -18.0);
+    let sum = server.sum(&y, None).unwrap();
+    assert!((client.decrypt(&sum).unwrap()[0] - 5.0).abs() < 2f64.powi(-12));
+}
