@@ -563,11 +563,10 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
     def with_precision_bits(self, bits: float) -> EncryptedArray:
         """Return the array with a declaration of its error, for who knows better than `precision_bits`.
 
-        That estimate follows errors as if nothing made them smaller. Iterations that correct themselves
-        (Newton's) do: say it after each step, or there is no room for the estimate in a bootstrap some day.
-        Where it is wrong, so is what later operations say of their errors, and results may be;
-        `Client.decrypt_for_sharing` hides less. Errors between elements may be larger: a multiplication sets
-        what is there to zero then.
+        That estimate follows errors as if nothing made them smaller. Iterations that correct themselves (Newton's) do:
+        say it after each step, or there is no room for the estimate in a bootstrap some day. Where it is wrong, so is
+        what later operations say of their errors, and results may be; `Client.decrypt_for_sharing` hides less. Errors
+        between elements may be larger: a multiplication sets what is there to zero then.
         """
         self._need_numbers("with_precision_bits")
         server = self._bound_server("with_precision_bits")
