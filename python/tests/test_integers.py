@@ -370,7 +370,7 @@ def test_files_and_bytes(client, server, equal, tmp_path):
     np.testing.assert_array_equal(loaded.decrypt(x), [[1, 2], [3, 4]])
     keys = hippocrene.EvaluationKeys.from_bytes(client.evaluation_keys().to_bytes())
     equal(hippocrene.Server(keys).load(x) * 2, [[2, 4], [6, 8]])
-    with pytest.raises(hippocrene.FormatError, match="a secret key, where an encrypted array"):
+    with pytest.raises(hippocrene.FormatError, match="a secret key, not an encrypted array"):
         EncryptedArray.load(tmp_path / "client.key")
 
 
