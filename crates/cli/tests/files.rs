@@ -78,7 +78,10 @@ fn keys_may_be_pipes() {
     }
     let evaluation = fs::read(folder.path("keys/evaluation.keys")).expect("a key");
     let (status, _, told) = process(&["encrypt", "-k", "/dev/stdin", &csv, "-o", &enc], &evaluation);
-    assert!(status == Some(4) && told.contains("evaluation keys, not a public key or a secret key"), "{told}");
+    assert!(
+        status == Some(4) && told.contains("evaluation keys, not a public key or a secret key"),
+        "{told}"
+    );
 }
 
 /// What cannot be told stops no work.
