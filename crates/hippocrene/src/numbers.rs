@@ -77,32 +77,28 @@ impl EncryptedArray {
     /// An array whose error is exactly zero (an array times 0) counts as rounded to integers at its scale, which is all that it can hold. It is not a number for
     /// a session of other parameters.
     pub fn precision_bits(&self, session: &Session) -> f64 {
+        self.least_precision(session, |noise| noise)
+    }
+
+    /// How precise slots are that hold no element, as [`EncryptedArray::precision_bits`]: where they do not hold zero they count as elements.
+    pub(crate) fn precision_bits_elsewhere(&self, session: &Session) -> f64 {
+        let strays = self.has_strays();
+        self.least_precision(session, |noise| if strays { noise } else { noise.in_zeros() })
+    }
+
+    /// That of the least precise ciphertext, by the noise that `of` takes of its estimate.
+    fn least_precision(&self, session: &Session, of: impl Fn(Noise) -> Noise) -> f64 {
         if !self.is_of(session) {
             return f64::NAN;
         }
-        let bits = |body: &CiphertextBody<Numbers>| match body {
-            CiphertextBody::Full(c) => precision_bits(c.scale(), c.inner().noise(), c.slots()),
-            CiphertextBody::Seeded(c) => {
-                precision_bits(c.seeded().scale(), c.seeded().noise(), c.seeded().slots())
-            }
-        };
-        self.bodies().iter().map(bits).fold(f64::INFINITY, f64::min)
-    }
-
-    /// How precise slots are that hold no element, as [`EncryptedArray::precision_bits`].
-    pub(crate) fn precision_bits_elsewhere(&self, session: &Session) -> f64 {
-        let is_zero = !self.has_strays();
         let bits = |body: &CiphertextBody<Numbers>| {
             let (scale, noise, slots) = match body {
                 CiphertextBody::Full(c) => (c.scale(), c.inner().noise(), c.slots()),
                 CiphertextBody::Seeded(c) => (c.seeded().scale(), c.seeded().noise(), c.seeded().slots()),
             };
-            precision_bits(scale, if is_zero { noise.in_zeros() } else { noise }, slots)
+            precision_bits(scale, of(noise), slots)
         };
-        match self.is_of(session) {
-            true => self.bodies().iter().map(bits).fold(f64::INFINITY, f64::min),
-            false => f64::NAN,
-        }
+        self.bodies().iter().map(bits).fold(f64::INFINITY, f64::min)
     }
 
     /// [`Server::declare_precision`](crate::Server::declare_precision) of the elements, whatever is in other slots.

@@ -71,3 +71,19 @@ fn slots_without_an_element_are_not_corrected() {
     let sum = server.sum(&y, None).unwrap();
     assert!((client.decrypt(&sum).unwrap()[0] - 5.0).abs() < 2f64.powi(-12));
 }
+
+/// Parts of sums are no elements: they are set to zero where less is known of them than is declared, and stay where more is.
+#[test]
+fn what_a_sum_leaves_is_not_declared() {
+    let (client, server) = insecure();
+    let session = server.session();
+    let sums = server.sum(&client.encrypt(&spread(15), &[5, 3]).unwrap(), Some(1)).unwrap();
+    let (said, capacity) = (sums.precision_bits(session), sums.capacity_bits(session));
+    let less = server.declare_precision(&sums, said - 2.0).unwrap();
+    assert_eq!(less.capacity_bits(session), capacity);
+    let more = server.declare_precision(&sums, said + 2.0).unwrap();
+    assert!(more.capacity_bits(session) < capacity - 8.0);
+    for declared in [less, more] {
+        assert!(log2_std(&client.decrypt(&declared).unwrap(), &client.decrypt(&sums).unwrap()) < -15.0);
+    }
+}

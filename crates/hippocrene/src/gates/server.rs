@@ -213,36 +213,34 @@ impl GateServer {
             return Err(Error::argument(MOVE, "there are no bits"));
         };
         self.check(arrays, MOVE)?;
-        // Where each array ends.
-        let ends: Vec<usize> = arrays
-            .iter()
-            .scan(0, |end, a| {
-                *end += a.size();
-                Some(*end)
-            })
-            .collect();
-        let place_in = |k: usize, place: usize| place - (ends[k] - arrays[k].size());
+        // Where each array begins, and where the last one ends.
+        let mut begins = vec![0];
+        begins.extend(arrays.iter().scan(0, |end, a| {
+            *end += a.size();
+            Some(*end)
+        }));
+        let all = begins[arrays.len()];
         let mut wanted: Vec<Vec<usize>> = arrays.iter().map(|_| Vec::new()).collect();
-        for place in sources.iter().flatten() {
-            let k = ends.partition_point(|end| end <= place);
-            if k == arrays.len() {
-                let all = ends[k - 1];
-                let what = format!("place {place} of {all} bits in {k} arrays");
+        let mut located = Vec::with_capacity(sources.len());
+        for source in sources {
+            if let Some(place) = source.filter(|place| *place >= all) {
+                let what = format!("place {place} of {all} bits in {} arrays", arrays.len());
                 return Err(Error::argument(MOVE, what));
             }
-            wanted[k].push(place_in(k, *place));
+            located.push(source.map(|place| {
+                let k = begins.partition_point(|begin| *begin <= place) - 1;
+                wanted[k].push(place - begins[k]);
+                (k, place - begins[k])
+            }));
         }
         let picked = arrays.iter().zip(wanted).map(|(a, places)| a.some(places.into_iter()));
         let picked = picked.collect::<Result<Vec<_>, _>>()?;
         let zero = Arc::new(self.evaluator.trivial(false)?);
-        let bit = |source: &Option<usize>| match source {
+        let bit = |source: &Option<(usize, usize)>| match source {
             None => Some(Arc::clone(&zero)),
-            Some(place) => {
-                let k = ends.partition_point(|end| end <= place);
-                picked[k].get(place_in(k, *place)).cloned()
-            }
+            Some((k, place)) => picked[*k].get(*place).cloned(),
         };
-        let bits: Option<Vec<_>> = sources.iter().map(bit).collect();
+        let bits: Option<Vec<_>> = located.iter().map(bit).collect();
         let bits = bits.ok_or_else(|| Error::Internal("all bits that are wanted are there".into()))?;
         Ok(GateArray::single(shape, first.parameters(), bits))
     }

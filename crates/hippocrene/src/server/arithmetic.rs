@@ -168,9 +168,8 @@ impl Server {
     pub fn declare_precision(&self, a: &EncryptedArray, bits: f64) -> Result<EncryptedArray, Error> {
         const OPERATION: &str = "declare a precision";
         self.check(a, OPERATION)?;
-        let declared = a.clone().with_precision_bits(bits, &self.session)?;
-        if !a.has_others() || declared.precision_bits_elsewhere(&self.session) >= bits {
-            return Ok(declared);
+        if !a.has_others() || a.precision_bits_elsewhere(&self.session) >= bits || !bits.is_finite() {
+            return a.clone().with_precision_bits(bits, &self.session);
         }
         let entries = a.layout().positions().map(|place| (place, place, 1.0)).collect::<Vec<_>>();
         self.linear_map(a, a.layout().clone(), entries, OPERATION)?.with_precision_bits(bits, &self.session)
