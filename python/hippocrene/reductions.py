@@ -109,7 +109,8 @@ class Reductions(Encrypted):
         if self.plain_modulus is not None:
             raise TypeError("encrypted integers have no variance: take sums of them and of their squares")
         # Moved before they are summed, for all of them meet their sums.
-        array = self._bound_server("var")._wrap(self._raw)
+        server = self._bound_server("var")
+        array = server._wrap(self._raw)
         with named("var", "sum"):
             total = array.sum(axis, keepdims=True)
         count = self.size // total.size
@@ -120,7 +121,8 @@ class Reductions(Encrypted):
         factors: Any = (factor, factor / count)
         if not self._needs_digits(1.0, "var"):
             factors = tuple(map(float, factors))
-        return cast("EncryptedArray", array * factors[0] - total * factors[1])
+        deviations = cast("EncryptedArray", array * factors[0] - total * factors[1])
+        return server._wrap(_native.as_deviations(server._raw, deviations._raw))
 
     def var(
         self,

@@ -11,6 +11,7 @@ mod combinations;
 mod complex;
 mod convolution;
 mod description;
+mod deviations;
 mod division;
 mod errors;
 mod files;
@@ -53,6 +54,8 @@ mod _native {
     use super::convolution::{convolve_plain, cumsum};
     #[pymodule_export]
     use super::description::{KeysDescription, inspect_bytes, inspect_file};
+    #[pymodule_export]
+    use super::deviations::as_deviations;
     #[pymodule_export]
     use super::division::{divide, multiply, needs_digits};
     #[pymodule_export]

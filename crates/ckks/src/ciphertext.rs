@@ -237,11 +237,13 @@ impl Ciphertext {
     }
 
     /// Declares an error that is known to be smaller, or larger, than the estimate: [`Ciphertext::precision_bits`] is `bits` then, but for what rounding to integers at the scale takes from it. Of slots that
-    /// hold zero it says nothing: their estimate stays ([`Noise::in_zeros`]).
+    /// hold zero it says nothing: their estimate stays ([`Noise::in_zeros`]). Errors of slots have as much of it in common as before ([`Noise::common_share`]).
     pub fn set_precision_bits(&mut self, bits: f64) {
         let noise = self.scale.log2() - bits - 0.5 * (self.slots as f64).log2();
         let noise = Noise::from_log2_std(noise).plus(crate::context::encoding_noise());
-        self.inner.set_noise(noise.with_in_zeros(self.inner.noise()));
+        let before = self.inner.noise();
+        let noise = noise.with_in_zeros(before);
+        self.inner.set_noise(noise.with_common(noise.scaled(before.common_share().log2())));
     }
 
     /// How many bits of the modulus are left to be divided away before the values no longer fit: `log2(Q / (2 scale bound))`, with a

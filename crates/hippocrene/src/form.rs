@@ -85,6 +85,23 @@ pub trait Form: Elements {
     /// When the ciphertexts do not fit, or the result is too large or has too much noise. So it is for all that follow.
     fn add(&self, server: &Server, x: &Self::Ciphertext, y: &Self::Ciphertext) -> Computed<Self>;
 
+    /// `x + y` of parts of one array: what the errors of its elements have in common adds up.
+    ///
+    /// # Errors
+    /// As [`Form::add`].
+    fn add_alike(&self, server: &Server, x: &Self::Ciphertext, y: &Self::Ciphertext) -> Computed<Self>;
+
+    /// A ciphertext whose elements are copies of one: they have one error.
+    fn of_one_element(&self, x: Self::Ciphertext) -> Self::Ciphertext;
+
+    /// The product of a matrix and an array `a`, along any axis, with what the errors of its elements have in common. The matrix has so many rows and columns, and these entries with their row and column.
+    fn of_product(
+        product: Array<Self>,
+        a: &Array<Self>,
+        size: [usize; 2],
+        entries: impl IntoIterator<Item = (usize, usize, Self::Number)>,
+    ) -> Array<Self>;
+
     /// `x - y`.
     ///
     /// # Errors
@@ -236,7 +253,7 @@ pub trait Form: Elements {
     /// A number, to the last bit.
     fn bytes(number: Self::Number) -> [u8; 8];
 
-    /// A ciphertext that linear maps are applied to, brought to where that costs least.
+    /// A ciphertext that a linear map of this extent is applied to, brought to where that costs least.
     ///
     /// # Errors
     /// As [`Form::add`].
@@ -244,6 +261,7 @@ pub trait Form: Elements {
         &self,
         server: &Server,
         x: &'a Self::Ciphertext,
+        extent: Extent,
     ) -> Result<Cow<'a, Self::Ciphertext>, Error>;
 
     /// A linear map, which is a part of one of this extent, applied to each of these ciphertexts: diagonals that are not kept are encoded once for many of them.

@@ -91,14 +91,16 @@ impl EncryptedArray {
         if !self.is_of(session) {
             return f64::NAN;
         }
-        let bits = |body: &CiphertextBody<Numbers>| {
-            let (scale, noise, slots) = match body {
-                CiphertextBody::Full(c) => (c.scale(), c.inner().noise(), c.slots()),
-                CiphertextBody::Seeded(c) => (c.seeded().scale(), c.seeded().noise(), c.seeded().slots()),
-            };
-            precision_bits(scale, of(noise), slots)
-        };
-        self.bodies().iter().map(bits).fold(f64::INFINITY, f64::min)
+        let bits = |(scale, noise, slots)| precision_bits(scale, of(noise), slots);
+        self.estimates().map(bits).fold(f64::INFINITY, f64::min)
+    }
+
+    /// Scale, noise and slots of each ciphertext.
+    pub(crate) fn estimates(&self) -> impl Iterator<Item = (Scale, Noise, usize)> + '_ {
+        self.bodies().iter().map(|body| match body {
+            CiphertextBody::Full(c) => (c.scale(), c.inner().noise(), c.slots()),
+            CiphertextBody::Seeded(c) => (c.seeded().scale(), c.seeded().noise(), c.seeded().slots()),
+        })
     }
 
     /// [`Server::declare_precision`](crate::Server::declare_precision) of the elements, whatever is in other slots.
@@ -117,6 +119,22 @@ impl EncryptedArray {
             *body = CiphertextBody::Full(c);
         }
         Ok(self)
+    }
+
+    /// The same array, whose elements add up to zero, for what is the sum of products with such over all of them, as a variance is: what their errors have in common
+    /// ([`Noise::common`]) is multiplied by zero there, and its own square is what counts.
+    #[must_use]
+    pub fn as_deviations(mut self) -> Self {
+        for body in self.bodies_mut() {
+            if let CiphertextBody::Full(c) = body {
+                let noise = c.inner().noise();
+                let size = noise.common().log2_std() + 0.5 * (c.slots() as f64).log2() - c.scale().log2();
+                let square = size - (2.0 * c.bound()).log2();
+                let common = noise.common().scaled(square.clamp(f64::MIN, 0.0));
+                *c = c.clone().with_noise(noise.apart().plus(common));
+            }
+        }
+        self
     }
 
     /// How many bits can still be computed away: a multiplication takes about as many as its precision and the overhead of the settings. It is not a number

@@ -5,10 +5,14 @@
 ///
 /// Where a message fills some of the slots only, and is zero in the others, the error of those others may be smaller by far, as it is after a linear map that leads to few slots. The
 /// noise then is that of an error which is everywhere as large as in the slots of the message, and beside it stands what it would be were it everywhere as in the others ([`Noise::in_zeros`]).
+///
+/// The errors of slots need not be independent of each other: those of averages are nearly one and the same. A part of the error is the same in all slots of the message ([`Noise::common`]), which sums over slots and
+/// linear maps make grow otherwise than the rest.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub struct Noise {
     log2_std: f64,
     log2_in_zeros: f64,
+    log2_common: f64,
 }
 
 impl Noise {
@@ -22,7 +26,7 @@ impl Noise {
 
     /// Noise of the given log2 of the standard deviation.
     pub const fn from_log2_std(log2_std: f64) -> Self {
-        Noise { log2_std, log2_in_zeros: log2_std }
+        Noise { log2_std, log2_in_zeros: log2_std, log2_common: f64::NEG_INFINITY }
     }
 
     /// log2 of the standard deviation of one coefficient, in bits.
@@ -51,7 +55,39 @@ impl Noise {
     /// The noise of an error that is as large where the message is zero as elsewhere.
     #[must_use]
     pub fn everywhere(self) -> Noise {
-        Noise::from_log2_std(self.log2_std)
+        Noise { log2_in_zeros: self.log2_std, ..self }
+    }
+
+    /// The part of the error that is the same in all slots of the message, beyond what independent errors have of that by chance. Where the message is zero it is nothing.
+    #[must_use]
+    pub fn common(self) -> Noise {
+        Noise { log2_in_zeros: f64::NEG_INFINITY, log2_std: self.log2_common, ..self }
+    }
+
+    /// [`Noise::common`] over all of the error, as a ratio of standard deviations.
+    pub fn common_share(self) -> f64 {
+        match self.log2_std.is_finite() {
+            true => (self.log2_common - self.log2_std).exp2(),
+            false => 0.0,
+        }
+    }
+
+    /// The rest of the error, independent of [`Noise::common`].
+    #[must_use]
+    pub fn apart(self) -> Noise {
+        Noise { log2_common: f64::NEG_INFINITY, ..self.less(self.common()) }
+    }
+
+    /// The noise of what is left of an error in the slots of the message when an independent part is taken away: none where that is no smaller.
+    #[must_use]
+    pub fn less(self, part: Noise) -> Noise {
+        Noise { log2_std: log2_of_difference(self.log2_std, part.log2_std), ..self }
+    }
+
+    /// The same noise, of which as much as `part`, or all where it is less, is the same in all slots of the message.
+    #[must_use]
+    pub fn with_common(self, part: Noise) -> Noise {
+        Noise { log2_common: part.log2_std.min(self.log2_std), ..self }
     }
 
     /// The sum of two independent errors.
@@ -60,7 +96,29 @@ impl Noise {
         Noise {
             log2_std: log2_of_sum(self.log2_std, other.log2_std),
             log2_in_zeros: log2_of_sum(self.log2_in_zeros, other.log2_in_zeros),
+            log2_common: log2_of_sum(self.log2_common, other.log2_common),
         }
+    }
+
+    /// The sum of errors of two parts of one message, such as slots and others of them: what is the same in all slots is so in both, and adds up; the rest is independent.
+    #[must_use]
+    pub fn plus_alike(self, other: Noise) -> Noise {
+        let common = Noise::alike(&[(self.common(), false), (other.common(), false)]);
+        self.apart().plus(other.apart()).plus(common)
+    }
+
+    /// The sum of errors that are one and the same but for their size and their sign, negative or not: all of it is the same in all slots.
+    pub fn alike(terms: &[(Noise, bool)]) -> Noise {
+        let largest = terms.iter().map(|(noise, _)| noise.log2_std).fold(f64::NEG_INFINITY, f64::max);
+        if largest.is_infinite() {
+            return Noise::from_log2_std(largest);
+        }
+        let size = |(noise, negative): &(Noise, bool)| {
+            let size = (noise.log2_std - largest).exp2();
+            if *negative { -size } else { size }
+        };
+        let sum = Noise::from_log2_std(largest + terms.iter().map(size).sum::<f64>().abs().log2());
+        sum.with_common(sum).without_zeros()
     }
 
     /// The sum of two independent errors of messages of which one at least is zero in every slot: the more of what comes to the slots of the first message and of the second.
@@ -68,20 +126,26 @@ impl Noise {
     pub fn beside(self, other: Noise) -> Noise {
         let here = log2_of_sum(self.log2_std, other.log2_in_zeros);
         let there = log2_of_sum(self.log2_in_zeros, other.log2_std);
-        Noise { log2_std: here.max(there), ..self.plus(other) }
+        let log2_common = self.log2_common.max(other.log2_common);
+        Noise { log2_std: here.max(there), log2_common, ..self.plus(other) }
     }
 
     /// The error of a sum over slots of which this share hold the message, and the others zero, where this is the error of a sum over as many that all hold it.
     #[must_use]
     pub fn of_share(self, share: f64) -> Noise {
         let (here, zeros) = (0.5 * share.log2(), 0.5 * (1.0 - share).log2());
-        Noise { log2_std: log2_of_sum(self.log2_std + here, self.log2_in_zeros + zeros), ..self }
+        let apart = log2_of_sum(self.apart().log2_std + here, self.log2_in_zeros + zeros);
+        Noise { log2_std: apart, ..self.apart() }.plus(self.common().scaled(share.log2()))
     }
 
     /// The error times a number whose absolute value has logarithm `log2`.
     #[must_use]
     pub fn scaled(self, log2: f64) -> Noise {
-        Noise { log2_std: self.log2_std + log2, log2_in_zeros: self.log2_in_zeros + log2 }
+        Noise {
+            log2_std: self.log2_std + log2,
+            log2_in_zeros: self.log2_in_zeros + log2,
+            log2_common: self.log2_common + log2,
+        }
     }
 
     /// The error times an independent polynomial of ring degree `degree` whose coefficients have root mean square `2^log2_rms`:
@@ -95,9 +159,18 @@ impl Noise {
 /// The logarithm of the standard deviation of the sum of two independent errors, of those of the two.
 fn log2_of_sum(a: f64, b: f64) -> f64 {
     let (high, low) = if a >= b { (a, b) } else { (b, a) };
-    match low == f64::NEG_INFINITY {
+    match low == f64::NEG_INFINITY || high == f64::INFINITY {
         true => high,
         false => high + 0.5 * (2.0 * (low - high)).exp2().ln_1p() / std::f64::consts::LN_2,
+    }
+}
+
+/// The logarithm of the standard deviation of what is left of an error of which an independent part is taken away: nothing where that is no smaller.
+fn log2_of_difference(whole: f64, part: f64) -> f64 {
+    match (part == f64::NEG_INFINITY, part < whole) {
+        (true, _) => whole,
+        (_, false) => f64::NEG_INFINITY,
+        (_, true) => whole + 0.5 * (-(2.0 * (part - whole)).exp2()).ln_1p() / std::f64::consts::LN_2,
     }
 }
 
@@ -163,5 +236,37 @@ mod tests {
         close(a.scaled(1.0).of_share(0.25), (160.0f64 + 3.0 * 16.0).sqrt());
         assert_eq!(a.of_share(1.0), a);
         assert_eq!(Noise::from_std(2.0).without_zeros().in_zeros(), Noise::NONE);
+    }
+
+    #[test]
+    fn what_slots_have_in_common_adds_up() {
+        let close = |a: Noise, std: f64, common: f64| {
+            for (have, want) in [(a, std), (a.common(), common)] {
+                let (have, want) = (have.log2_std(), want.log2());
+                assert!(have == want || (have - want).abs() < 1e-12, "{a:?} {std} {common}");
+            }
+        };
+        // An error of 5, of which 3 is the same everywhere.
+        let (a, b) = (Noise::from_std(5.0).with_common(Noise::from_std(3.0)), Noise::from_std(6.0));
+        close(a.apart(), 4.0, 0.0);
+        close(a.apart().plus(a.common()), 5.0, 3.0);
+        close(a.plus(a), 50f64.sqrt(), 18f64.sqrt());
+        close(a.plus_alike(a), (32.0 + 36.0f64).sqrt(), 6.0);
+        close(a.plus_alike(b), 61f64.sqrt(), 3.0);
+        assert_eq!(b.plus_alike(b), b.plus(b));
+        close(a.scaled(1.0), 10.0, 6.0);
+        close(a.beside(a.scaled(1.0)), 125f64.sqrt(), 6.0);
+        // All of four slots that are added up, or one of them with errors of 5 in the others.
+        let all = (0..2).fold(a, |sum, _| sum.plus_alike(sum));
+        close(all, (64.0 + 144.0f64).sqrt(), 12.0);
+        close(all.of_share(1.0), (64.0 + 144.0f64).sqrt(), 12.0);
+        close(all.of_share(0.25), (16.0 + 9.0 + 75.0f64).sqrt(), 3.0);
+        close(Noise::alike(&[(a.common(), false), (b, true), (a.common(), false)]), 0.0, 0.0);
+        close(Noise::alike(&[(a.common(), false), (b, true)]), 3.0, 3.0);
+        assert_eq!(Noise::alike(&[(Noise::NONE, true)]), Noise::NONE);
+        // No more than there is.
+        close(b.with_common(a.scaled(4.0)), 6.0, 6.0);
+        close(b.with_common(b).apart(), 0.0, 0.0);
+        close(b.with_common(b).plus_alike(b.with_common(b)), 12.0, 12.0);
     }
 }

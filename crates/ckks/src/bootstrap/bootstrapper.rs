@@ -88,6 +88,11 @@ impl Bootstrapper {
             None => self.bootstrap_once(a, output_bits, self.plan.approximation)?,
             Some(bits) => self.bootstrap_precisely(a, output_bits, bits)?,
         };
+        // What the errors of all slots had in common they have still.
+        let unit = |c: &Ciphertext| c.scale().log2() - 0.5 * (c.slots() as f64).log2();
+        let common = a.inner().noise().common().scaled(unit(&out) - unit(a));
+        let noise = out.inner().noise().with_common(common);
+        out.inner_mut().set_noise(noise);
         out.set_bound(a.bound());
         out.set_known(match self.plan.literal.first_slots {
             true => a.known().repeated(self.plan.literal.slots),

@@ -32,6 +32,8 @@ pub(super) struct Errors {
     /// log2 of the standard deviation of each one's, in a coefficient, over the scale.
     log2: Vec<f64>,
     places: Vec<Complex64>,
+    /// How much of the argument's error is the same in all slots ([`Noise::common_share`]).
+    common: f64,
 }
 
 impl Errors {
@@ -41,7 +43,8 @@ impl Errors {
         degree: usize,
         places: impl FnOnce(f64) -> Vec<Complex64>,
     ) -> (Self, Followed) {
-        let mut errors = Errors { trace: Trace::new(), log2: Vec::new(), places: Vec::new() };
+        let common = argument.inner().noise().common_share();
+        let mut errors = Errors { trace: Trace::new(), log2: Vec::new(), places: Vec::new(), common };
         let argument = errors.taken(argument, 0);
         errors.places = places(errors.log2[0].exp2() * (0.5 * degree as f64).sqrt());
         (errors, argument)
@@ -66,14 +69,17 @@ impl Errors {
             return Noise::NONE;
         }
         let sizes: Vec<f64> = self.log2.iter().map(|log2| (log2 - largest).exp2()).collect();
-        let at = |x: &Complex64| {
-            let derivatives = self.trace.derivatives(of.step, *x);
-            derivatives.iter().zip(&sizes).fold(0.0f64, |sum, (d, size)| sum.hypot(d.norm() * size))
-        };
         // Beyond what doubles can say nothing is known.
-        let worst =
-            self.places.iter().map(at).fold(0.0, |a, b| if b.is_nan() { f64::INFINITY } else { b.max(a) });
-        Noise::from_log2_std(worst.log2() + largest + of.ciphertext.scale().log2())
+        let worse = |a: f64, b: f64| if b.is_nan() { f64::INFINITY } else { b.max(a) };
+        let (mut worst, mut of_argument) = (0.0, 0.0);
+        for x in &self.places {
+            let derivatives = self.trace.derivatives(of.step, *x);
+            let errors = || derivatives.iter().zip(&sizes).map(|(d, size)| d.norm() * size);
+            worst = worse(worst, errors().fold(0.0, f64::hypot));
+            of_argument = worse(of_argument, errors().next().unwrap_or(0.0));
+        }
+        let noise = |size: f64| Noise::from_log2_std(size.log2() + largest + of.ciphertext.scale().log2());
+        noise(worst).with_common(noise(of_argument * self.common))
     }
 }
 

@@ -15,5 +15,5 @@ mod trace;
 
 pub use dft::{DftLevel, Direction, HomomorphicDft, Packing};
 pub use entries::{EntriesLiteral, EntriesPlan};
-pub use linear_transform::{FreshTransform, LinearTransform};
+pub use linear_transform::{FreshTransform, LinearTransform, Spread};
 pub use polynomial::{Basis, Polynomial};

@@ -23,15 +23,21 @@ impl Evaluator {
             if count >> k & 1 == 1 {
                 let mut both = power.clone();
                 if let Some(sum) = &sum {
-                    self.add_assign(&mut both, &self.rotate(sum, by)?)?;
+                    self.add_alike(&mut both, &self.rotate(sum, by)?)?;
                 }
                 sum = Some(both);
             }
             if k < count.ilog2() {
                 let rotated = self.rotate(&power, by)?;
-                self.add_assign(&mut power, &rotated)?;
+                self.add_alike(&mut power, &rotated)?;
             }
         }
-        Ok(sum.unwrap_or(power))
+        let mut sum = sum.unwrap_or(power);
+        if step == 1 && count == a.slots() {
+            // The same sum in all slots, with its error.
+            let noise = sum.inner().noise();
+            sum.inner_mut().set_noise(noise.with_common(noise));
+        }
+        Ok(sum)
     }
 }

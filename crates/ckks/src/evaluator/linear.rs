@@ -74,6 +74,17 @@ impl Evaluator {
         Ok(())
     }
 
+    /// `a += b`, slot by slot, of parts of one message, such as `b` a rotation of `a`: what errors of all slots have in common adds up ([`rlwe::Noise::plus_alike`]).
+    ///
+    /// # Errors
+    /// As [`Evaluator::add_assign`].
+    pub fn add_alike(&self, a: &mut Ciphertext, b: &Ciphertext) -> Result<(), CkksError> {
+        let noise = a.inner().noise().plus_alike(b.inner().noise());
+        self.add_assign(a, b)?;
+        a.inner_mut().set_noise(noise);
+        Ok(())
+    }
+
     /// `a - b`, slot by slot.
     ///
     /// # Errors
@@ -288,17 +299,19 @@ impl Evaluator {
         };
         self.context().rlwe().check_modulus(to, OPERATION)?;
         let (mut noise, mut bound) = (Noise::NONE, 0.0);
+        let mut common = Vec::with_capacity(terms.len());
         let mut integers = Vec::with_capacity(terms.len());
         for (a, c) in terms {
             self.check_slots(first, a, OPERATION)?;
             let factor = scale.over(a.scale());
             let integer = Integer::scaled(&finite(*c, OPERATION)?, factor, OPERATION)?;
-            noise = noise
-                .plus(Self::message_times(factor.log2(), c.abs(), a.inner().noise()))
-                .plus(integer.noise(a));
+            let product = Self::message_times(factor.log2(), c.abs(), a.inner().noise());
+            common.push((product.common(), *c < 0.0));
+            noise = noise.plus(product.apart()).plus(integer.noise(a));
             integers.push(integer);
             bound += a.bound() * c.abs();
         }
+        let noise = noise.plus(Noise::alike(&common));
         self.check_capacity(first, to, scale.log2(), bound, OPERATION)?;
         let multiples = terms.iter().zip(&integers);
         let multiples: Vec<_> =

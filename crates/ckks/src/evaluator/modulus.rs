@@ -97,15 +97,22 @@ impl Evaluator {
         energy: f64,
     ) -> Scale {
         let parameters = self.context().parameters();
-        if added <= 1 || parameters.top().sprout().is_one() {
-            return Scale::power_of_two(0);
+        let most = self.finest_for_sums(added);
+        if most == Scale::power_of_two(0) {
+            return most;
         }
         let rounding = 0.5 * (a.slots() as f64 * (1.0 + parameters.secret_weight()) / 12.0).log2();
         let carried = 0.5 * energy.log2() - a.precision_bits();
         let louder = (carried - (rounding - target.log2())).max(0.0);
         let left = a.capacity_bits(self.context()) - scale.log2();
-        let bits = (0.5 * (added as f64).log2() - louder).min(0.5 * left).round();
+        let bits = (most.log2() - louder).min(0.5 * left).round();
         Scale::power_of_two(bits.max(0.0) as i32)
+    }
+
+    /// The most that [`Evaluator::finer_for_sums`] is for so many roundings.
+    pub fn finest_for_sums(&self, added: usize) -> Scale {
+        let is_simple = self.context().parameters().top().sprout().is_one();
+        Scale::power_of_two(if is_simple { 0 } else { (0.5 * (added.max(1) as f64).log2()).round() as i32 })
     }
 
     /// `scale to/from`, exactly: the scale that a message has once it is brought from the modulus `from` to `to`.

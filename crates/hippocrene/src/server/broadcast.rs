@@ -156,7 +156,14 @@ impl Server {
             }
             // Whole ciphertexts are repeated with whatever is between their elements.
             if a.is_clean() || repetition.axes.iter().all(|(stride, _)| *stride >= layout.slots()) {
-                let repeated = |i: usize| self.repeated(&form, &inputs[i], &repetition.axes, copies_for);
+                // Whatever is computed with copies of one element knows that they have one error.
+                let repeated = |i: usize| match a.size() == 1 && layout.size() > 1 {
+                    true => {
+                        let copies = self.repeated(&form, &inputs[i], &repetition.axes, Copies::One)?;
+                        Ok(form.of_one_element(copies))
+                    }
+                    false => self.repeated(&form, &inputs[i], &repetition.axes, copies_for),
+                };
                 let out =
                     self.session.compute_each(inputs.len(), repeated).map_err(|e| e.during(OPERATION))?;
                 // Within a ciphertext there are as many copies as are wanted, or as fit.

@@ -93,6 +93,23 @@ impl Form for Residues {
         Ok(evaluator(server)?.add(x, y)?)
     }
 
+    fn add_alike(&self, server: &Server, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, Error> {
+        self.add(server, x, y)
+    }
+
+    fn of_one_element(&self, x: Ciphertext) -> Ciphertext {
+        x
+    }
+
+    fn of_product(
+        product: IntegerArray,
+        _: &IntegerArray,
+        _: [usize; 2],
+        _: impl IntoIterator<Item = (usize, usize, i64)>,
+    ) -> IntegerArray {
+        product
+    }
+
     fn sub(&self, server: &Server, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, Error> {
         Ok(evaluator(server)?.sub(x, y)?)
     }
@@ -253,7 +270,7 @@ impl Form for Residues {
     }
 
     /// It is brought to where it costs least by the transform itself.
-    fn lowered<'a>(&self, _: &Server, x: &'a Ciphertext) -> Result<Cow<'a, Ciphertext>, Error> {
+    fn lowered<'a>(&self, _: &Server, x: &'a Ciphertext, _: Extent) -> Result<Cow<'a, Ciphertext>, Error> {
         Ok(Cow::Borrowed(x))
     }
 

@@ -83,8 +83,8 @@ impl Server {
     ) -> Result<Vec<F::Ciphertext>, Error> {
         let inputs = a.expanded(&self.session);
         let apart = apart::<F>(blocks, F::slots(&self.session));
-        let inputs = self.session.compute_each(inputs.len(), |i| form.lowered(self, &inputs[i]))?;
         let extent = extent(blocks, F::slots(&self.session), after);
+        let inputs = self.session.compute_each(inputs.len(), |i| form.lowered(self, &inputs[i], extent))?;
         let mut results: BTreeMap<usize, F::Ciphertext> = BTreeMap::new();
         for Block { diagonals, pairs } in blocks {
             let name = Name::of::<F>(diagonals);

@@ -45,23 +45,36 @@ impl Server {
                 ),
             ));
         }
+        let product = self.product_by_rows(a, w, [rows, k, columns], OPERATION)?;
+        let entries = w.iter().enumerate().map(|(i, weight)| (i % columns, i / columns, *weight));
+        Ok(F::of_product(product, a, [columns, k], entries))
+    }
+
+    /// [`Server::matmul_plain`] of `rows` rows of `k` numbers.
+    fn product_by_rows<F: Form>(
+        &self,
+        a: &Array<F>,
+        w: &[F::Number],
+        [rows, k, columns]: [usize; 3],
+        operation: &'static str,
+    ) -> Result<Array<F>, Error> {
         let axis = a.shape().len() - 1;
         let mut shape = a.shape().to_vec();
         shape[axis] = columns;
         let weight = |i: usize, j: usize| w[j * columns + i];
-        if let Some(product) = self.product_of_ciphertexts(a, axis, columns, weight, OPERATION)? {
+        if let Some(product) = self.product_of_ciphertexts(a, axis, columns, weight, operation)? {
             return Ok(product);
         }
         if columns == 1 {
             // One product and a few rotations.
-            let sum = self.weighted_sum(a, &tiled(w, rows), axis, OPERATION)?;
+            let sum = self.weighted_sum(a, &tiled(w, rows), axis, operation)?;
             let mut strides = sum.layout().strides().to_vec();
             strides.push(1);
             let layout = sum.layout().with_shape(shape, strides)?;
             return Ok(sum.with_layout(layout));
         }
         if axis == 0 {
-            let product = self.narrow_product(a, columns, |i, j| w[j * columns + i], OPERATION)?;
+            let product = self.narrow_product(a, columns, |i, j| w[j * columns + i], operation)?;
             if let Some(product) = product {
                 return Ok(product);
             }
@@ -70,7 +83,7 @@ impl Server {
         {
             Ok(layout) => layout,
             Err(_) => {
-                let product = self.wide_product(a, axis, columns, |i, j| w[j * columns + i], OPERATION)?;
+                let product = self.wide_product(a, axis, columns, |i, j| w[j * columns + i], operation)?;
                 if let Some(product) = product {
                     return Ok(product);
                 }
@@ -91,12 +104,12 @@ impl Server {
                 let places =
                     elements.flat_map(|(row, j)| (0..k).map(move |i| (row * k + i, w[i * columns + j])));
                 let sums = self.linear_combinations_within(a, &shape, k, places, diagonals / WORTH, None);
-                if let Some(sums) = sums.map_err(|e| e.during(OPERATION))? {
+                if let Some(sums) = sums.map_err(|e| e.during(operation))? {
                     return Ok(sums);
                 }
             }
         }
-        self.linear_map(a, layout, entries.filter(|e| e.2 != F::Number::default()), OPERATION)
+        self.linear_map(a, layout, entries.filter(|e| e.2 != F::Number::default()), operation)
     }
 
     /// `a @ w` for a plain vector of length `k`: the result has shape `(..)`. One multiplication deep.
@@ -164,13 +177,26 @@ impl Server {
                 ),
             ));
         }
-        if let Some(product) = self.product_of_ciphertexts(a, 0, rows, |i, j| m[i * n + j], OPERATION)? {
+        let product = self.product_by_columns(m, [rows, n], a, OPERATION)?;
+        let entries = m.iter().enumerate().map(|(i, weight)| (i / n, i % n, *weight));
+        Ok(F::of_product(product, a, [rows, n], entries))
+    }
+
+    /// [`Server::rmatmul_plain`] of `rows` rows of `n` numbers.
+    fn product_by_columns<F: Form>(
+        &self,
+        m: &[F::Number],
+        [rows, n]: [usize; 2],
+        a: &Array<F>,
+        operation: &'static str,
+    ) -> Result<Array<F>, Error> {
+        if let Some(product) = self.product_of_ciphertexts(a, 0, rows, |i, j| m[i * n + j], operation)? {
             return Ok(product);
         }
         let rest = a.size() / n;
         if rows == 1 && n > FEW {
             let weights: Vec<_> = m.iter().flat_map(|w| repeat_n(*w, rest)).collect();
-            let sum = self.weighted_sum(a, &weights, 0, OPERATION)?;
+            let sum = self.weighted_sum(a, &weights, 0, operation)?;
             return self.insert_axis(&sum, 0);
         }
         if a.shape().len() == 2 && !a.layout().is_packed() {
@@ -181,7 +207,7 @@ impl Server {
                 return self.transpose(&self.matmul_plain(&turned, &columns, rows)?);
             }
         }
-        if let Some(product) = self.narrow_product(a, rows, |i, j| m[i * n + j], OPERATION)? {
+        if let Some(product) = self.narrow_product(a, rows, |i, j| m[i * n + j], operation)? {
             return Ok(product);
         }
         let mut shape = a.shape().to_vec();
@@ -190,7 +216,7 @@ impl Server {
         {
             Ok(layout) => layout,
             Err(_) => {
-                let product = self.wide_product(a, 0, rows, |i, j| m[i * n + j], OPERATION)?;
+                let product = self.wide_product(a, 0, rows, |i, j| m[i * n + j], operation)?;
                 if let Some(product) = product {
                     return Ok(product);
                 }
@@ -205,7 +231,7 @@ impl Server {
                 (0..rest).map(move |c| (to[i * rest + c], from[j * rest + c], m[i * n + j]))
             })
         });
-        self.linear_map(a, layout, entries.filter(|e| e.2 != F::Number::default()), OPERATION)
+        self.linear_map(a, layout, entries.filter(|e| e.2 != F::Number::default()), operation)
     }
 
     /// The dot product of two encrypted vectors of one length, or the product of encrypted matrices, or of a matrix and a vector, on either side. Ciphertexts of longer vectors are multiplied and

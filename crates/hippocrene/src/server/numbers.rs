@@ -3,12 +3,17 @@
 use std::borrow::Cow;
 
 use hippocrene_ckks::{
-    BigFloat, Ciphertext, CkksError, Plaintext, Scale, SeededCiphertext, Short, Transfer, Values,
+    BigFloat, Ciphertext, CkksError, Scale, SeededCiphertext, Short, Transfer, Values,
     circuits::{Basis, LinearTransform, Polynomial},
 };
 use hippocrene_rlwe as rlwe;
 
-use super::{Maps, Server, bootstrap, polynomial::OPERATION as POLYNOMIAL};
+use super::{
+    Maps, Server, bootstrap,
+    common::{with_errors_of_factors, with_errors_of_matrix},
+    plain::{encode, largest, with_plain},
+    polynomial::OPERATION as POLYNOMIAL,
+};
 use crate::{
     Argument, CiphertextBody, Diagonals, Elements, EncryptedArray, Error, Extent, Form, Layout, Numbers,
     Session, simulation::EXCESS,
@@ -123,6 +128,27 @@ impl Form for Numbers {
         Ok(server.evaluator.add(&x, &y)?)
     }
 
+    fn add_alike(&self, server: &Server, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, Error> {
+        let (x, y) = server.evaluator.align(x, y)?;
+        let mut sum = x.into_owned();
+        server.evaluator.add_alike(&mut sum, &y)?;
+        Ok(sum)
+    }
+
+    fn of_one_element(&self, x: Ciphertext) -> Ciphertext {
+        let noise = x.inner().noise();
+        x.with_noise(noise.with_common(noise))
+    }
+
+    fn of_product(
+        product: EncryptedArray,
+        a: &EncryptedArray,
+        size: [usize; 2],
+        entries: impl IntoIterator<Item = (usize, usize, f64)>,
+    ) -> EncryptedArray {
+        with_errors_of_matrix(product, a, size, entries)
+    }
+
     fn sub(&self, server: &Server, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, Error> {
         let (x, y) = server.evaluator.align(x, y)?;
         Ok(server.evaluator.sub(&x, &y)?)
@@ -143,7 +169,7 @@ impl Form for Numbers {
     fn mul(&self, server: &Server, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, Error> {
         let target = self.scale(server)?;
         if std::ptr::eq(x, y) {
-            return Ok(server.evaluator.square_rescale(&*self.lowered(server, x)?, target)?);
+            return Ok(server.evaluator.square_rescale(&*self.factor(server, x)?, target)?);
         }
         let [x, y] = self.as_factors(server, x, y)?;
         Ok(server.evaluator.mul_rescale(&x, &y, target)?)
@@ -155,7 +181,7 @@ impl Form for Numbers {
         x: &'a Ciphertext,
         y: &'a Ciphertext,
     ) -> Result<[Cow<'a, Ciphertext>; 2], Error> {
-        in_one_modulus(server, self.lowered(server, x)?, self.lowered(server, y)?)
+        in_one_modulus(server, self.factor(server, x)?, self.factor(server, y)?)
     }
 
     /// Factors that differ in scale or modulus are multiplied one by one.
@@ -228,9 +254,10 @@ impl Form for Numbers {
         // Each slot is rounded.
         let variance = server.session.slots() as f64 / 6.0;
         with_plain(server, ciphertexts, layout, plain, |x, slots| {
-            let x = self.lowered(server, x)?;
+            let x = self.factor(server, x)?;
             let (scale, target) = server.evaluator.plain_scale(&x, largest, variance, target);
             let product = server.evaluator.mul_plain(&x, &encode(server, slots, &x, scale)?)?;
+            let product = with_errors_of_factors(product, &x, slots, scale);
             Ok(server.evaluator.rescale(&product, target)?)
         })
     }
@@ -241,7 +268,7 @@ impl Form for Numbers {
         server: &Server,
         terms: &[(&Ciphertext, f64)],
     ) -> Result<Option<Ciphertext>, Error> {
-        let lowered = terms.iter().map(|(x, _)| self.lowered(server, x)).collect::<Result<Vec<_>, _>>()?;
+        let lowered = terms.iter().map(|(x, _)| self.factor(server, x)).collect::<Result<Vec<_>, _>>()?;
         let (modulus, scale) = (lowered[0].modulus(), lowered[0].scale());
         let alike = lowered.iter().all(|x| (x.modulus(), x.scale()) == (modulus, scale));
         if !alike || terms.iter().any(|(_, c)| !c.is_finite()) {
@@ -306,15 +333,14 @@ impl Form for Numbers {
         number.to_le_bytes()
     }
 
-    /// A factor of a product of this precision: its own scale is no larger. Bringing it down costs no capacity.
-    fn lowered<'a>(&self, server: &Server, x: &'a Ciphertext) -> Result<Cow<'a, Ciphertext>, Error> {
-        let target = self.scale(server)?;
-        if x.scale().log2() <= target.log2() + SURPLUS
-            || server.evaluator.rescaled_modulus(x.modulus(), x.scale(), target) == x.modulus()
-        {
-            return Ok(Cow::Borrowed(x));
-        }
-        Ok(Cow::Owned(server.evaluator.rescale(x, target)?))
+    fn lowered<'a>(
+        &self,
+        server: &Server,
+        x: &'a Ciphertext,
+        extent: Extent,
+    ) -> Result<Cow<'a, Ciphertext>, Error> {
+        let (added, _) = extent.added();
+        lowered_to(server, x, self.scale(server)?.times(server.evaluator.finest_for_sums(added)))
     }
 
     fn product_bits(&self, server: &Server) -> f64 {
@@ -350,7 +376,8 @@ impl Form for Numbers {
         extent: Extent,
     ) -> Result<Vec<Ciphertext>, Error> {
         let (evaluator, target) = (&server.evaluator, self.scale(server)?);
-        let lowered = operands.iter().map(|x| self.lowered(server, x)).collect::<Result<Vec<_>, _>>()?;
+        let lowered = operands.iter().map(|x| self.lowered(server, x, extent));
+        let lowered = lowered.collect::<Result<Vec<_>, _>>()?;
         let Some(large) = lowered.iter().max_by(|x, y| x.bound().total_cmp(&y.bound())) else {
             return Ok(vec![]);
         };
@@ -365,11 +392,11 @@ impl Form for Numbers {
     }
 
     fn power(&self, server: &Server, x: &Ciphertext, n: u32) -> Result<Ciphertext, Error> {
-        Ok(server.evaluator.power(&*self.lowered(server, x)?, n, self.scale(server)?)?)
+        Ok(server.evaluator.power(&*self.factor(server, x)?, n, self.scale(server)?)?)
     }
 
     fn polynomial(&self, server: &Server, x: &Ciphertext, p: &Polynomial) -> Result<Ciphertext, Error> {
-        let (e, x, scale) = (&server.evaluator, self.lowered(server, x)?, self.scale(server)?);
+        let (e, x, scale) = (&server.evaluator, self.factor(server, x)?, self.scale(server)?);
         Ok(if self.complex { e.polynomial(&x, p, scale) } else { e.polynomial_of_reals(&x, p, scale) }?)
     }
 
@@ -427,6 +454,11 @@ impl Form for Numbers {
 }
 
 impl Numbers {
+    /// A factor of a product of this precision: its own scale is no larger. Bringing it down costs no capacity.
+    fn factor<'a>(&self, server: &Server, x: &'a Ciphertext) -> Result<Cow<'a, Ciphertext>, Error> {
+        lowered_to(server, x, self.scale(server)?)
+    }
+
     /// `x c` for a number of many bits, as [`Form::mul_number`] where that rounds.
     pub(super) fn mul_big_number(
         &self,
@@ -446,7 +478,7 @@ impl Numbers {
         size: f64,
         multiply: impl Fn(&Ciphertext, Scale) -> Result<Ciphertext, CkksError>,
     ) -> Result<Ciphertext, Error> {
-        let (x, target) = (self.lowered(server, x)?, self.scale(server)?);
+        let (x, target) = (self.factor(server, x)?, self.scale(server)?);
         // One number is rounded, not one for each slot.
         let (scale, target) = server.evaluator.plain_scale(&x, size, 1.0 / 12.0, target);
         Ok(server.evaluator.rescale(&multiply(&x, scale)?, target)?)
@@ -467,7 +499,7 @@ impl Numbers {
         let mut factors = Vec::with_capacity(pairs.len());
         for (x, y) in pairs {
             factors.push(match std::ptr::eq(*x, *y) {
-                true => (self.lowered(server, x)?, None),
+                true => (self.factor(server, x)?, None),
                 false => self.as_factors(server, x, y).map(|[x, y]| (x, Some(y)))?,
             });
         }
@@ -477,51 +509,14 @@ impl Numbers {
     }
 }
 
-/// Applies `f` to every ciphertext with its slots' worth of `p`.
-fn with_plain(
-    server: &Server,
-    ciphertexts: &[Cow<'_, Ciphertext>],
-    layout: &Layout,
-    p: Values<'_>,
-    f: impl Fn(&Ciphertext, Values<'_>) -> Result<Ciphertext, Error> + Sync,
-) -> Result<Vec<Ciphertext>, Error> {
-    match p {
-        Values::Real(v) => each(server, ciphertexts, layout, v, |v| Values::Real(v), f),
-        Values::Complex(v) => each(server, ciphertexts, layout, v, |v| Values::Complex(v), f),
-        Values::Big(v) => each(server, ciphertexts, layout, v, |v| Values::Big(v), f),
-        Values::BigComplex(v) => each(server, ciphertexts, layout, v, |v| Values::BigComplex(v), f),
+/// A ciphertext of no larger scale than the target, but for what makes no difference.
+fn lowered_to<'a>(server: &Server, x: &'a Ciphertext, target: Scale) -> Result<Cow<'a, Ciphertext>, Error> {
+    if x.scale().log2() <= target.log2() + SURPLUS
+        || server.evaluator.rescaled_modulus(x.modulus(), x.scale(), target) == x.modulus()
+    {
+        return Ok(Cow::Borrowed(x));
     }
-}
-
-/// `f` of every ciphertext and its slots' worth of numbers.
-fn each<T: Clone + Default + Sync>(
-    server: &Server,
-    ciphertexts: &[Cow<'_, Ciphertext>],
-    layout: &Layout,
-    values: &[T],
-    wrap: impl Fn(&[T]) -> Values<'_> + Sync,
-    f: impl Fn(&Ciphertext, Values<'_>) -> Result<Ciphertext, Error> + Sync,
-) -> Result<Vec<Ciphertext>, Error> {
-    let slots = layout.scatter(values)?;
-    let of = |i: usize| f(&ciphertexts[i], wrap(&slots[i])).map_err(|error| error.of_ciphertext(i, layout));
-    server.session.compute_each(ciphertexts.len(), of)
-}
-
-/// Numbers in the slots, at a scale and the modulus of `x`.
-fn encode(server: &Server, slots: Values<'_>, x: &Ciphertext, scale: Scale) -> Result<Plaintext, Error> {
-    Ok(server.session.context().encode(slots, server.session.slots(), scale, x.modulus())?)
-}
-
-/// The largest absolute value.
-fn largest(values: &Values<'_>) -> f64 {
-    match values {
-        Values::Real(v) => v.iter().fold(0.0, |largest, x| x.abs().max(largest)),
-        Values::Complex(v) => v.iter().fold(0.0, |largest, z| z.norm().max(largest)),
-        Values::Big(v) => v.iter().fold(0.0, |largest, x| x.to_f64().abs().max(largest)),
-        Values::BigComplex(v) => {
-            v.iter().fold(0.0, |largest, z| z.re.to_f64().hypot(z.im.to_f64()).max(largest))
-        }
-    }
+    Ok(Cow::Owned(server.evaluator.rescale(x, target)?))
 }
 
 /// Two factors in one modulus. Factors of one scale keep that in common, so that their product can be added to others of its depth as it is;

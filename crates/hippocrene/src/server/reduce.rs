@@ -68,7 +68,7 @@ impl Server {
             let total = |first: usize| {
                 let mut sum = inputs[first].as_ref().clone();
                 for term in (1..whole).filter_map(|k| inputs.get(first + k * step)) {
-                    sum = form.add(self, &sum, term)?;
+                    sum = form.add_alike(self, &sum, term)?;
                 }
                 let mut sum = form.inner_sum(self, &sum, stride, within)?;
                 if padded && whole == 1 {
@@ -76,7 +76,7 @@ impl Server {
                     sum = form.with_summands(sum, length, within);
                 }
                 match inputs.get(first + whole * step).filter(|_| rest > 0) {
-                    Some(last) => form.add(self, &sum, &form.inner_sum(self, last, stride, rest)?),
+                    Some(last) => form.add_alike(self, &sum, &form.inner_sum(self, last, stride, rest)?),
                     None => Ok(sum),
                 }
             };

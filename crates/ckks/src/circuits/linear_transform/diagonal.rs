@@ -123,6 +123,20 @@ impl Diagonal {
         }
     }
 
+    /// The numbers, each with its slot, those that are left out being 0; nothing where they repeat.
+    pub fn numbers(&self) -> Option<Box<dyn Iterator<Item = (usize, Complex64)> + '_>> {
+        Some(match self {
+            Diagonal::Double(v) => Box::new(v.iter().copied().enumerate()),
+            Diagonal::Sparse(sparse) => {
+                Box::new(sparse.entries.iter().map(|(slot, x)| (*slot as usize, Complex64::from(x))))
+            }
+            Diagonal::Big(v) => {
+                Box::new(v.iter().map(|z| Complex64::new(z.re.to_f64(), z.im.to_f64())).enumerate())
+            }
+            Diagonal::Roots(_) => return None,
+        })
+    }
+
     /// Adds the absolute values of the numbers in all slots.
     pub fn add_absolute_values(&self, sums: &mut [f64]) {
         let period = self.period();

@@ -177,21 +177,22 @@ impl Evaluator {
                 }
             };
             for ((total, a), to) in totals.into_iter().zip(operands).zip(to) {
-                out.push(self.landed(total, a.ciphertext, t, to)?);
+                out.push(self.landed(total, a.ciphertext, t, factor, to)?);
             }
         }
         Ok(out)
     }
 
-    /// The transform of `a` of what is all there but for the rotation by the origin, divided.
+    /// The transform of `a` by diagonals at the scale `factor` of what is all there but for the rotation by the origin, divided.
     fn landed(
         &self,
         total: RotationSum<'_>,
         a: &Ciphertext,
         t: &LinearTransform,
+        factor: Scale,
         to: &Landing,
     ) -> Result<Ciphertext, CkksError> {
-        let total = match t.split.origin() {
+        let mut total = match t.split.origin() {
             0 => total,
             origin => {
                 let elements = self.rotation_elements(t.slots, origin as i64, a.modulus());
@@ -199,6 +200,9 @@ impl Evaluator {
             }
         };
         let mut out = Ciphertext::empty(self.context());
+        if let Some(spread) = &t.spread {
+            total.set_noise(spread.noise(a.inner().noise().scaled(factor.log2()), total.noise()));
+        }
         total.divide_into(out.inner_mut(), to.modulus)?;
         out.set_meta(to.scale, t.slots, to.bound);
         out.set_known(t.apply_to_known(a.known()));

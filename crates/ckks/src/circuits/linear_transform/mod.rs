@@ -4,6 +4,7 @@ mod diagonal;
 mod evaluate;
 mod fresh;
 mod quantised;
+mod spread;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -13,8 +14,8 @@ use std::{
 use hippocrene_rlwe::{Encodings, Kept, Modulus, RotationFactor, StepSplit, TermFactor, stop};
 use num_complex::{Complex, Complex64};
 
-pub use self::fresh::FreshTransform;
 pub(super) use self::{diagonal::Roots, evaluate::Landing};
+pub use self::{fresh::FreshTransform, spread::Spread};
 
 use self::{
     diagonal::{Diagonal, Sparse},
@@ -37,6 +38,8 @@ pub struct LinearTransform {
     /// The share of the rows that are not zero. The others, whose slots come out without noise, are no part of what the noise of the result is the average of: results
     /// of few elements stand in few slots.
     occupied: f64,
+    /// How it spreads errors of slots; not those of the levels of a DFT, to which slots are no message.
+    spread: Option<Spread>,
     /// Encodings by modulus and scale, and whether they are hollow.
     kept: Kept<(Modulus, Scale, bool), Encoded>,
 }
@@ -147,13 +150,23 @@ impl LinearTransform {
         let occupied = rows.iter().filter(|row| **row > 0.0).count();
         // A map to zero has no noise, however it is counted.
         let occupied = occupied.max(1) as f64 / slots as f64;
+        let spread = Self::spread_of(slots, &diagonals);
         let rotations: Vec<(bool, usize)> = diagonals.keys().map(|r| (false, *r)).collect();
         // The levels of a DFT are made for powers of two, and share keys.
         let split = match diagonals.values().any(|d| matches!(d, Diagonal::Roots(_))) {
             true => StepSplit::best_power_of_two(slots, &rotations, OPERATION)?,
             false => StepSplit::best(slots, &rotations, OPERATION)?,
         };
-        Ok(LinearTransform { slots, diagonals, split, norm, occupied, kept: Kept::default() })
+        Ok(LinearTransform { slots, diagonals, split, norm, occupied, spread, kept: Kept::default() })
+    }
+
+    fn spread_of(slots: usize, diagonals: &BTreeMap<usize, Diagonal>) -> Option<Spread> {
+        let numbers = diagonals.iter().map(|(r, diagonal)| Some((*r, diagonal.numbers()?)));
+        let numbers = numbers.collect::<Option<Vec<_>>>()?;
+        let entries = numbers
+            .into_iter()
+            .flat_map(|(r, diagonal)| diagonal.map(move |(slot, number)| (slot, (slot + r) % slots, number)));
+        Some(Spread::of(slots, slots, entries))
     }
 
     /// [`LinearTransform::new`] for real diagonals.
