@@ -6,12 +6,14 @@ comes back is, bit for bit, what one machine would have computed: evaluation dra
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 from uuid import uuid4
 
 try:
     from distributed import Client as DaskClient
     from distributed import WorkerPlugin, as_completed, get_worker
+    from distributed.comm.core import CommClosedError
 except ImportError as _missing:  # pragma: no cover
     raise ImportError(
         "hippocrene.distributed needs Dask's distributed: pip install 'hippocrene[distributed]'"
@@ -36,16 +38,25 @@ class _Preparation(WorkerPlugin):
     def __init__(self, prepare: Callable[[], object]) -> None:
         self.prepare = prepare
         self.prepared: object = None
+        self.failure: Exception | None = None
 
     def setup(self, worker: Worker) -> None:  # noqa: ARG002
-        self.prepared = self.prepare()
+        try:
+            self.prepared = self.prepare()
+        except Exception as error:
+            # Who registers this hears of it now. A worker that joins later is given tasks all the same.
+            self.failure = error
+            raise
 
     def __reduce__(self) -> tuple[object, ...]:
         return _Preparation, (self.prepare,)
 
 
 def _task(name: str, function: Callable[[object, object], object], item: object) -> object:
-    return function(cast("_Preparation", get_worker().plugins[name]).prepared, item)
+    preparation = cast("_Preparation", get_worker().plugins[name])
+    if preparation.failure is not None:
+        raise preparation.failure
+    return function(preparation.prepared, item)
 
 
 class Cluster(Generic[Prepared]):
@@ -65,7 +76,12 @@ class Cluster(Generic[Prepared]):
             raise TypeError(f"prepare is called on every worker; {type(prepare).__name__} cannot be")
         self._client, self._closed = client, False
         self._name = f"hippocrene-{uuid4()}"
-        client.register_plugin(_Preparation(prepare), name=self._name)
+        try:
+            client.register_plugin(_Preparation(prepare), name=self._name)
+        except BaseException:
+            # The scheduler keeps it for workers to come, and workers whose own went well hold what they prepared.
+            self.close()
+            raise
 
     def map(
         self,
@@ -88,8 +104,9 @@ class Cluster(Generic[Prepared]):
         results: list[Any] = [None] * len(futures)
         places = {future: place for place, future in enumerate(futures)}
         try:
-            for done, (future, result) in enumerate(as_completed(futures, with_results=True), start=1):
-                results[places.pop(future)] = result
+            # With results of its own, `as_completed` waits for ever for one that a worker cannot send.
+            for done, future in enumerate(as_completed(futures), start=1):
+                results[places.pop(future)] = future.result()
                 # No worker has to keep it, or to make it again.
                 future.release()
                 if progress is not None:
@@ -103,7 +120,10 @@ class Cluster(Generic[Prepared]):
         if self._closed:
             return
         self._closed = True
-        self._client.unregister_worker_plugin(self._name)
+        if self._client.status == "running":
+            # Of a cluster that has gone nobody holds anything.
+            with suppress(CommClosedError):
+                self._client.unregister_worker_plugin(self._name)
 
     def __enter__(self) -> Cluster[Prepared]:
         return self

@@ -32,7 +32,7 @@ def part_of_arrays(part: Part) -> Part:
 class Encrypted:
     """What `EncryptedArray` stands on: the shape, what is known of the values and their errors, and the server."""
 
-    __slots__ = ("_held", "_server")
+    __slots__ = ("__weakref__", "_held", "_server")
 
     # pandas hands `series + EncryptedArray` and the like over to the methods of `EncryptedArray`, above its own 4000.
     __pandas_priority__ = 5000

@@ -117,11 +117,11 @@ def to_native(array: np.ndarray[Any, np.dtype[Any]], operation: str) -> _native.
             try:
                 _native.BigArray([exact(value, operation)], ())
             except (TypeError, ArgumentError, EncodeError) as error:
-                raise type(error)(f"{error} ({_where(place)})" if place else str(error)) from None
+                raise type(error)(f"{error} ({where(place)})" if place else str(error)) from None
         raise
 
 
-def _where(place: tuple[int, ...]) -> str:
+def where(place: tuple[int, ...]) -> str:
     """Name the place of an element, as one counts places in numpy."""
     if len(place) == 2:
         return f"row {place[0]}, column {place[1]}"

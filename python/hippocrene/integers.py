@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 import numpy.typing as npt
 
+from hippocrene.exact import where
 from hippocrene.values import to_array
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 def integers(values: npt.ArrayLike, operation: str, modulus: int) -> npt.NDArray[np.int64]:
@@ -17,12 +23,13 @@ def integers(values: npt.ArrayLike, operation: str, modulus: int) -> npt.NDArray
     if array.size == 0 and not isinstance(values, np.ndarray):
         # An empty list is of no type; numpy takes it for one of floats.
         array = array.astype(np.int64)
-    if not (array.dtype.kind in "biu" or _all_whole(array)):
+    if not (array.dtype.kind in "biu" or (array.dtype.kind == "O" and next(_others(array), None) is None)):
         if array.dtype.kind == "f" and not isinstance(values, np.ndarray) and np.isnan(array).any():
             raise TypeError(f"{operation} takes integers here, and a value is missing (NaN)")
+        place, kind = next(_others(array), (None, str(array.dtype)))
+        found = f"values of type {kind}" + (f" ({where(place)})" if place else "")
         raise TypeError(
-            f"{operation} takes integers here, not values of type {array.dtype}: "
-            f"these keys compute exactly on integers modulo {modulus}"
+            f"{operation} takes integers here, not {found}: these keys compute exactly on integers modulo {modulus}"
         )
     if array.dtype.kind == "O":
         # Python's integers are of any size.
@@ -33,6 +40,9 @@ def integers(values: npt.ArrayLike, operation: str, modulus: int) -> npt.NDArray
     return np.asarray(np.remainder(wide, wide.dtype.type(modulus)), dtype=np.int64, order="C")
 
 
-def _all_whole(array: npt.NDArray[np.generic]) -> bool:
-    """Tell whether an array of objects holds nothing but integers."""
-    return array.dtype.kind == "O" and all(isinstance(one, (int, np.integer, np.bool_)) for one in array.flat)
+def _others(array: npt.NDArray[Any]) -> Iterator[tuple[tuple[int, ...], str]]:
+    """Find what is no integer in an array of objects, its place and its type; nothing in one of any other kind."""
+    if array.dtype.kind == "O":
+        for place, one in np.ndenumerate(array):
+            if not isinstance(one, (int, np.integer, np.bool_)):
+                yield place, type(one).__name__

@@ -39,7 +39,7 @@ class EvaluationKeys(Described):
     `fingerprint`, `scheme`, `preset`, `rotations` and the like say whom they are from, and what they can do.
     """
 
-    __slots__ = ("_raw",)
+    __slots__ = ("__weakref__", "_raw")
 
     def __init__(self, raw: _native.EvaluationKeys) -> None:
         """Wrap what the extension module made; `Client.evaluation_keys` is the way in."""
@@ -141,7 +141,7 @@ class Server(Described):
     `fingerprint` says whose arrays it takes, and `scheme`, `preset`, `rotations` and the like what it can do.
     """
 
-    __slots__ = ("_is_simulated", "_own")
+    __slots__ = ("__weakref__", "_is_simulated", "_own")
 
     def __init__(
         self,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import errno
 import os
-from array import array as buffer
 from contextlib import contextmanager
 from decimal import Decimal
 from fractions import Fraction
@@ -84,8 +83,16 @@ def is_plain(values: object) -> bool:
     """Tell whether numpy takes something for numbers: a number, a sequence, or what says that it is an array."""
     if isinstance(values, (str, bytes, np.flexible)):
         return False
-    known = isinstance(values, (Number, list, tuple, range, buffer, memoryview))
-    return known or hasattr(type(values), "__array__") or hasattr(values, "_mpf_")
+    known = isinstance(values, (Number, list, tuple, range))
+    return known or hasattr(type(values), "__array__") or hasattr(values, "_mpf_") or _is_buffer(values)
+
+
+def _is_buffer(values: object) -> bool:
+    try:
+        memoryview(cast("bytes", values))
+    except TypeError:
+        return False
+    return True
 
 
 def to_array(values: npt.ArrayLike, operation: str) -> npt.NDArray[Any]:
@@ -130,10 +137,10 @@ def numbers(values: npt.ArrayLike, operation: str, *, rounded: bool = False) -> 
     if array.dtype.kind not in "biufc" or array.dtype.itemsize > 16:
         raise TypeError(f"{operation} takes numbers, not values of type {array.dtype}")
     if array.dtype.kind == "c":
-        return np.asarray(array, dtype=np.complex128, order="C")
+        return np.require(array, np.complex128, ["C", "A"])
     if array.dtype.kind in "iu" and not (rounded or _are_doubles(array)):
         return cast("Values", array.astype(object))
-    return np.asarray(array, dtype=np.float64, order="C")
+    return np.require(array, np.float64, ["C", "A"])
 
 
 def _doubles(objects: npt.NDArray[np.object_], *, rounded: bool) -> npt.NDArray[Any]:

@@ -135,3 +135,57 @@ def test_what_is_no_cluster_is_refused(dask_client):
         Cluster("tcp://127.0.0.1:8786", list)
     with pytest.raises(TypeError, match="prepare is called"):
         Cluster(dask_client, 3)
+
+
+def generator(_: Server, x: EncryptedArray) -> object:
+    return (one for one in [x])
+
+
+def test_a_result_that_does_not_pickle_is_an_error(dask_client, client, keys):
+    with Cluster(dask_client, functools.partial(Server, keys)) as cluster:
+        with pytest.raises(TypeError, match="generator"):
+            cluster.map(generator, [client.encrypt([1.0])])
+        assert len(cluster.map(square, [client.encrypt([1.0])])) == 1
+
+
+def plugins(dask_scheduler: object) -> list[str]:
+    return [name for name in dask_scheduler.worker_plugins if name.startswith("hippocrene-")]  # type: ignore[attr-defined]
+
+
+def there(path: Path) -> int:
+    return path.stat().st_size
+
+
+def first_of_prepared(prepared: int, item: int) -> tuple[int, int]:
+    time.sleep(0.05)
+    return prepared, item
+
+
+def test_a_worker_that_cannot_prepare_says_why(tmp_path):
+    path = tmp_path / "keys"
+    path.write_bytes(b"12345")
+    with (
+        LocalCluster(n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None) as workers,
+        DaskClient(workers) as dask_client,
+    ):
+        with Cluster(dask_client, functools.partial(there, path)) as cluster:
+            assert cluster.map(first_of_prepared, [7]) == [(5, 7)]
+            path.unlink()
+            workers.scale(2)
+            dask_client.wait_for_workers(2)
+            with pytest.raises(FileNotFoundError, match="keys"):
+                cluster.map(first_of_prepared, range(20))
+        # Nobody is left with what could not be made anywhere.
+        with pytest.raises(FileNotFoundError, match="keys"):
+            Cluster(dask_client, functools.partial(there, path))
+        assert dask_client.run_on_scheduler(plugins) == []
+        # The error that left the context is told, not that there is no cluster any more.
+        cluster = Cluster(dask_client, functools.partial(int, 3))
+        with pytest.raises(ValueError, match="mine"):
+            left_without_workers(cluster, dask_client)
+
+
+def left_without_workers(cluster: Cluster[int], dask_client: DaskClient) -> None:
+    with cluster:
+        dask_client.close()
+        raise ValueError("mine")

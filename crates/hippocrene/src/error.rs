@@ -200,7 +200,9 @@ impl From<BigFloatError> for Error {
 /// How a rotation key is made that is not there.
 fn remedy(missing: &RlweError) -> &'static str {
     match missing {
-        RlweError::MissingGaloisKey { operation, .. } if operation.starts_with("rotation") => {
+        RlweError::MissingGaloisKey { operation, .. } | RlweError::KeyModulus { operation, .. }
+            if operation.starts_with("rotation") =>
+        {
             ": make evaluation keys with it (KeyRequest; in Python, evaluation_keys(rotations=[...]), where no list is all powers of two, of which all others are composed)"
         }
         _ => "",

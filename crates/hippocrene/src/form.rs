@@ -294,6 +294,9 @@ pub trait Form: Elements {
     /// When the server has no keys for it, or the array is not as they want it.
     fn check_bootstrap(server: &Server, a: &Array<Self>) -> Result<(), Error>;
 
+    /// Whether the bound of an array is too large for the server's bootstraps, if it has such.
+    fn is_too_large(server: &Server, a: &Array<Self>) -> bool;
+
     /// The array bootstrapped, once for all operations that need it.
     ///
     /// # Errors
@@ -324,6 +327,22 @@ pub trait Form: Elements {
 
     /// How many multiplications deep a polynomial is.
     fn polynomial_depth(p: &Self::Polynomial) -> usize;
+
+    /// An array and a polynomial on an interval as values in `[-1, 1]` and a polynomial on that, one multiplication deep; nothing where the polynomial is such already.
+    ///
+    /// # Errors
+    /// As [`Form::add_plain`].
+    fn in_unit_interval<'a>(
+        server: &Server,
+        a: &'a Array<Self>,
+        p: &'a Self::Polynomial,
+    ) -> Result<Option<Argument<'a, Self>>, Error>;
+
+    /// `s`, `q` and `r` of smaller degree for `p = q s + r`, where there are such.
+    ///
+    /// # Errors
+    /// When numbers grow too large.
+    fn split(p: &Self::Polynomial) -> Result<Option<[Self::Polynomial; 3]>, Error>;
 
     /// `p - p(0)` and `p(0)`, unless that is 0.
     ///

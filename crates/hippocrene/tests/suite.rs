@@ -11,6 +11,7 @@ mod bootstrap_to;
 mod bootstrapping;
 mod clustering;
 mod combinations;
+mod common_errors;
 mod comparison;
 mod division;
 mod entries;

@@ -106,8 +106,8 @@ pub enum RlweError {
         have.1, have.0.limb_count(), need.1, need.0.limb_count()
     )]
     KeyModulus {
-        /// The operation.
-        operation: &'static str,
+        /// The operation, with its step.
+        operation: String,
         /// The modulus of the key, and its bits.
         have: Box<(Modulus, f64)>,
         /// What it would have to be a multiple of, and its bits.

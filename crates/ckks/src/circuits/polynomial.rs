@@ -4,6 +4,7 @@ use std::{cmp::Ordering, f64::consts::PI};
 
 use hippocrene_rlwe::stop;
 
+use super::polynomial_evaluation::split_at;
 use crate::{BigFloat, CkksError, Short};
 
 /// The basis of a polynomial.
@@ -200,6 +201,21 @@ impl Polynomial {
         let mut coefficients = self.coefficients.clone();
         coefficients[0] -= constant;
         Ok((Self::new(self.basis, coefficients)?, constant))
+    }
+
+    /// `s`, `q` and `r` of smaller degree for `p = q s + r`, with `s` the power (or the Chebyshev polynomial) of the largest power of two below the degree; nothing for a degree below 2.
+    ///
+    /// # Errors
+    /// When a coefficient is not finite.
+    pub fn split(&self) -> Result<Option<[Self; 3]>, CkksError> {
+        if self.degree() < 2 {
+            return Ok(None);
+        }
+        let m = 1 << (self.degree() - 1).ilog2();
+        let (q, r) = split_at(&self.coefficients, m, self.basis != Basis::Monomial);
+        let power = [vec![0.0; m], vec![1.0]].concat();
+        let [s, q, r] = [power, q, r].map(|coefficients| Self::new(self.basis, coefficients));
+        Ok(Some([s?, q?, r?]))
     }
 
     /// A bound on its absolute values where the absolute value of the argument is at most `bound`, and in the Chebyshev basis in the interval.

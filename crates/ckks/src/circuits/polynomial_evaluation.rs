@@ -229,10 +229,15 @@ pub(super) fn split_power(n: usize, chebyshev: bool) -> (usize, usize) {
     }
 }
 
-/// `p = q X^m + r` (or `q T_m + r`) with `m` the largest power of two up to the degree.
+/// [`split_at`] with `m` the largest power of two up to the degree.
 pub(super) fn split(coefficients: &[f64], chebyshev: bool) -> (usize, Vec<f64>, Vec<f64>) {
-    let degree = coefficients.len() - 1;
-    let m = 1 << degree.ilog2();
+    let m = 1 << (coefficients.len() - 1).ilog2();
+    let (q, r) = split_at(coefficients, m, chebyshev);
+    (m, q, r)
+}
+
+/// `q` and `r` for `p = q X^m + r` (or `q T_m + r`), `r` of smaller degree than `m`, which is half of the degree of `p` or more.
+pub(super) fn split_at(coefficients: &[f64], m: usize, chebyshev: bool) -> (Vec<f64>, Vec<f64>) {
     let mut r = coefficients[..m].to_vec();
     let mut q = coefficients[m..].to_vec();
     if chebyshev {
@@ -243,7 +248,7 @@ pub(super) fn split(coefficients: &[f64], chebyshev: bool) -> (usize, Vec<f64>, 
         }
     }
     trim(&mut r);
-    (m, q, r)
+    (q, r)
 }
 
 fn trim(coefficients: &mut Vec<f64>) {

@@ -293,6 +293,22 @@ impl Server {
         self.with_bootstraps(operands, bits, f).map_err(|error| self.advised(error, &operands))
     }
 
+    /// The bits of capacity that an array of too large a bound has to have beside those that a bootstrap takes: those of a product that makes it smaller.
+    fn bits_to_scale_down<F: Form>(&self, a: &Array<F>) -> f64 {
+        if F::is_too_large(self, a) { self.form_of(&[a]).product_bits(self) } else { 0.0 }
+    }
+
+    /// Whether what takes so many bits of capacity would leave `a` less than a bootstrap takes, even fresh from one, where products one by one would not.
+    pub(super) fn strands<F: Form>(&self, a: &Array<F>, bits: f64) -> bool {
+        let Some(Bootstraps { reserve, most, .. }) = self.bootstraps.as_deref() else { return false };
+        let need = bits + reserve;
+        let one = self.form_of(&[a]).product_bits(self) + reserve;
+        need > *most
+            && one <= *most
+            && F::capacity_bits(&self.session, a) < need
+            && F::check_bootstrap(self, a).is_ok()
+    }
+
     fn with_bootstraps<F: Form, const COUNT: usize>(
         &self,
         operands: [&Array<F>; COUNT],
@@ -314,7 +330,10 @@ impl Server {
         let least = ready.iter().map(|operand| capacity(operand)).fold(f64::INFINITY, f64::min);
         let lacks = match &first {
             // Worth a bootstrap if the result has the reserve then.
-            Ok(out) => capacity(out) < reserve && most - least + capacity(out) >= reserve,
+            Ok(out) => {
+                let reserve = reserve + self.bits_to_scale_down(out);
+                capacity(out) < reserve && most - least + capacity(out) >= reserve
+            }
             Err(error) => matches!(error, Error::Capacity { .. }),
         };
         if !lacks {
@@ -386,6 +405,12 @@ pub(super) fn check_bootstrap(server: &Server, a: &EncryptedArray) -> Result<(),
         }
         None => Err(NO_KEYS),
     }
+}
+
+/// Whether an array has too large a bound to be bootstrapped.
+pub(super) fn is_too_large(server: &Server, a: &EncryptedArray) -> bool {
+    let form = a.form().computed_by(server);
+    server.bootstraps.as_ref().is_some_and(|bootstraps| bootstraps.unit(a.bound(), &form).is_err())
 }
 
 /// The array bootstrapped, once for all operations that need it.

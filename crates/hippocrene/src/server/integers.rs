@@ -298,6 +298,10 @@ impl Form for Residues {
         Err(Error::argument("bootstrap", "arrays of integers are not bootstrapped"))
     }
 
+    fn is_too_large(_: &Server, _: &IntegerArray) -> bool {
+        false
+    }
+
     fn bootstrapped(server: &Server, a: &IntegerArray) -> Result<IntegerArray, Error> {
         Self::check_bootstrap(server, a).map(|()| a.clone())
     }
@@ -337,6 +341,19 @@ impl Form for Residues {
 
     fn polynomial_depth(p: &Polynomial) -> usize {
         (p.degree() + 1).next_power_of_two().ilog2() as usize
+    }
+
+    fn in_unit_interval<'a>(
+        _: &Server,
+        _: &'a IntegerArray,
+        _: &'a Polynomial,
+    ) -> Result<Option<Argument<'a, Residues>>, Error> {
+        Ok(None)
+    }
+
+    /// They are not bootstrapped.
+    fn split(_: &Polynomial) -> Result<Option<[Polynomial; 3]>, Error> {
+        Ok(None)
     }
 
     fn apart_from_constant(p: &Polynomial) -> Result<Option<(Polynomial, i64)>, Error> {

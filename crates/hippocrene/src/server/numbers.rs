@@ -12,7 +12,7 @@ use super::{
     Maps, Server, bootstrap,
     common::{with_errors_of_factors, with_errors_of_matrix},
     plain::{encode, largest, with_plain},
-    polynomial::OPERATION as POLYNOMIAL,
+    polynomial::{self, OPERATION as POLYNOMIAL},
 };
 use crate::{
     Argument, CiphertextBody, Diagonals, Elements, EncryptedArray, Error, Extent, Form, Layout, Numbers,
@@ -34,15 +34,6 @@ const SUMS: f64 = 10.0;
 
 /// The share of its bound by which an argument may exceed the interval of a polynomial.
 const ROUNDED: f64 = 1e-9;
-
-/// Polynomials of a larger degree are computed as they are.
-const MOST_CONVERTED: usize = 1023;
-
-/// Terms cancel each other where they are so many times as large as those of Chebyshev's polynomials.
-const CANCELLED: f64 = 16.0;
-
-/// Coefficients are rounded with so much less than products, at least.
-const COEFFICIENTS: f64 = 256.0;
 
 /// A scale that exceeds the one that is asked for by so many bits is brought down before a product.
 const SURPLUS: f64 = 0.5;
@@ -364,6 +355,10 @@ impl Form for Numbers {
         bootstrap::check_bootstrap(server, a)
     }
 
+    fn is_too_large(server: &Server, a: &EncryptedArray) -> bool {
+        bootstrap::is_too_large(server, a)
+    }
+
     fn bootstrapped(server: &Server, a: &EncryptedArray) -> Result<EncryptedArray, Error> {
         bootstrap::bootstrapped(server, a)
     }
@@ -408,7 +403,7 @@ impl Form for Numbers {
         p: &'a Polynomial,
     ) -> Result<Argument<'a, Numbers>, Error> {
         let (a, p) = (Cow::Borrowed(a), Cow::Borrowed(p));
-        let Basis::Chebyshev { low, high } = p.basis() else { return of_unit(server, a, p) };
+        let Basis::Chebyshev { low, high } = p.basis() else { return polynomial::of_unit(server, a, p) };
         if server.form_of(&[&*a]).complex && p.degree() > 0 {
             let what = "a polynomial on an interval, by Chebyshev's, is for real numbers in it, and the array is complex: take its real part, or a polynomial in powers without a domain";
             return Err(Error::argument(POLYNOMIAL, what));
@@ -440,6 +435,18 @@ impl Form for Numbers {
 
     fn polynomial_depth(p: &Polynomial) -> usize {
         p.depth()
+    }
+
+    fn in_unit_interval<'a>(
+        server: &Server,
+        a: &'a EncryptedArray,
+        p: &'a Polynomial,
+    ) -> Result<Option<Argument<'a, Numbers>>, Error> {
+        polynomial::in_unit_interval(server, a, p)
+    }
+
+    fn split(p: &Polynomial) -> Result<Option<[Polynomial; 3]>, Error> {
+        Ok(p.split()?)
     }
 
     fn apart_from_constant(p: &Polynomial) -> Result<Option<(Polynomial, f64)>, Error> {
@@ -549,39 +556,6 @@ fn changed(x: Cow<'_, Ciphertext>) -> Option<Ciphertext> {
         Cow::Owned(x) => Some(x),
         Cow::Borrowed(_) => None,
     }
-}
-
-/// A polynomial in powers of values beyond 1 as one of values up to 1, in a unit `2^k`, where that is much more precise: where coefficients are so small beside the powers that they are rounded with, or terms cancel each other, as
-/// those of Taylor series do. Of these it has Chebyshev's polynomials. Values have `k` bits more then.
-fn of_unit<'a>(
-    server: &Server,
-    a: Cow<'a, EncryptedArray>,
-    p: Cow<'a, Polynomial>,
-) -> Result<Argument<'a, Numbers>, Error> {
-    let (bound, degree, form) = (a.bound(), p.degree(), server.form_of(&[&*a]));
-    let bits = bound.log2().ceil();
-    let finer = form.precision + bits;
-    if bits < 1.0 || degree > MOST_CONVERTED || server.session.settings().scale_of(finer).is_err() {
-        return Ok((a, p));
-    }
-    let terms = p.coefficients().iter().enumerate();
-    let steepness: f64 = terms.clone().map(|(i, c)| i as f64 * c.abs() * bound.powi(i as i32 - 1)).sum();
-    let powers: Vec<f64> = terms.map(|(i, c)| c * (bits * i as f64).exp2()).collect();
-    if powers.iter().any(|c| !c.is_finite()) {
-        return Ok((a, p));
-    }
-    let sum = |p: &Polynomial| p.coefficients().iter().map(|c| c.abs()).sum::<f64>();
-    let powers = Polynomial::new(Basis::Monomial, powers)?;
-    let series = match form.complex {
-        true => None,
-        false => Some(Polynomial::approximate(|x| powers.evaluate(x), -1.0, 1.0, degree)?),
-    };
-    let series = series.filter(|series| sum(&powers) > CANCELLED * sum(series));
-    if series.is_none() && bound.powi(degree as i32) < COEFFICIENTS * steepness.max(1.0) {
-        return Ok((a, p));
-    }
-    let a = server.mul_number(&a, (-bits).exp2())?.with_precision(finer, &server.session)?;
-    Ok((Cow::Owned(a), Cow::Owned(series.unwrap_or(powers))))
 }
 
 /// The least scale `2^k`, `k <= 12` or as many as the bound of what it is multiplied by has bits, at which `c` is an integer that an `f64` holds exactly.

@@ -1,14 +1,28 @@
 //! Polynomials, element by element.
 
+use std::borrow::Cow;
+
+use hippocrene_ckks::circuits::{Basis, Polynomial};
+
 use super::Server;
-use crate::{Array, Error, Form};
+use crate::{Argument, Array, EncryptedArray, Error, Form, Numbers};
 
 pub(super) const OPERATION: &str = "evaluate a polynomial";
+
+/// Polynomials of a larger degree are computed as they are.
+const MOST_CONVERTED: usize = 1023;
+
+/// Terms cancel each other where they are so many times as large as those of Chebyshev's polynomials.
+const CANCELLED: f64 = 16.0;
+
+/// Coefficients are rounded with so much less than products, at least.
+const COEFFICIENTS: f64 = 256.0;
 
 impl Server {
     /// `p(a)`, element by element. Of numbers it is [`Polynomial::depth`](hippocrene_ckks::circuits::Polynomial::depth) multiplications deep, of integers as
     /// [`hippocrene_bgv::Evaluator::polynomial`] says. Where a Chebyshev polynomial is for an interval that does not hold all numbers up to the bound of `a`, it is a multiplication deeper if other values stand between the
-    /// elements, such as slices and sums leave there: these are set to zero.
+    /// elements, such as slices and sums leave there: these are set to zero. A polynomial of numbers that takes more capacity than a bootstrap gives is a product of two of half of its degree and another one, which are bootstrapped in
+    /// between: their errors are taken as independent.
     ///
     /// # Errors
     /// [`Error::Capacity`] or [`Error::Budget`] when too few multiplications are left, [`Error::Argument`] when the bound of `a` exceeds the interval of a
@@ -18,6 +32,12 @@ impl Server {
         let (a, p) = F::within_domain(self, a, p)?;
         let (a, p) = (&*a, &*p);
         let bits = F::polynomial_depth(p) as f64 * self.form_of(&[a]).product_bits(self);
+        if self.strands(a, bits) {
+            let values = self.polynomial_in_parts(a, p).map_err(|e| e.during(OPERATION))?;
+            if let Some(values) = values {
+                return Ok(F::bounded_by(values, p, a).with_form(asked));
+            }
+        }
         let evaluated = |p: &F::Polynomial, clean: bool| {
             self.map(a, OPERATION, clean, bits, |form, x| form.polynomial(self, x, p))
         };
@@ -32,4 +52,73 @@ impl Server {
         };
         Ok(values?.with_form(asked))
     }
+
+    /// [`Server::polynomial`] as a polynomial on the interval `[-1, 1]`, or as `q(a) s(a) + r(a)`; nothing where there are no such.
+    fn polynomial_in_parts<F: Form>(
+        &self,
+        a: &Array<F>,
+        p: &F::Polynomial,
+    ) -> Result<Option<Array<F>>, Error> {
+        if let Some((a, p)) = F::in_unit_interval(self, a, p)? {
+            return self.polynomial(&a, &p).map(Some);
+        }
+        let Some([s, q, r]) = F::split(p)? else { return Ok(None) };
+        let product = self.mul(&self.polynomial(a, &s)?, &self.polynomial(a, &q)?)?;
+        self.add(&product, &self.polynomial(a, &r)?).map(Some)
+    }
+}
+
+/// A polynomial in powers of values beyond 1 as one of values up to 1, in a unit `2^k`, where that is much more precise: where coefficients are so small beside the powers that they are rounded with, or terms cancel each other, as
+/// those of Taylor series do. Of these it has Chebyshev's polynomials. Values have `k` bits more then.
+pub(super) fn of_unit<'a>(
+    server: &Server,
+    a: Cow<'a, EncryptedArray>,
+    p: Cow<'a, Polynomial>,
+) -> Result<Argument<'a, Numbers>, Error> {
+    let (bound, degree, form) = (a.bound(), p.degree(), server.form_of(&[&*a]));
+    let bits = bound.log2().ceil();
+    let finer = form.precision + bits;
+    if bits < 1.0 || degree > MOST_CONVERTED || server.session.settings().scale_of(finer).is_err() {
+        return Ok((a, p));
+    }
+    let terms = p.coefficients().iter().enumerate();
+    let steepness: f64 = terms.clone().map(|(i, c)| i as f64 * c.abs() * bound.powi(i as i32 - 1)).sum();
+    let powers: Vec<f64> = terms.map(|(i, c)| c * (bits * i as f64).exp2()).collect();
+    if powers.iter().any(|c| !c.is_finite()) {
+        return Ok((a, p));
+    }
+    let sum = |p: &Polynomial| p.coefficients().iter().map(|c| c.abs()).sum::<f64>();
+    let powers = Polynomial::new(Basis::Monomial, powers)?;
+    let series = match form.complex {
+        true => None,
+        false => Some(Polynomial::approximate(|x| powers.evaluate(x), -1.0, 1.0, degree)?),
+    };
+    let series = series.filter(|series| sum(&powers) > CANCELLED * sum(series));
+    if series.is_none() && bound.powi(degree as i32) < COEFFICIENTS * steepness.max(1.0) {
+        return Ok((a, p));
+    }
+    let a = server.mul_number(&a, (-bits).exp2())?.with_precision(finer, &server.session)?;
+    Ok((Cow::Owned(a), Cow::Owned(series.unwrap_or(powers))))
+}
+
+/// Values of an interval as values in `[-1, 1]`, with the polynomial on that; nothing where the polynomial is such already.
+pub(super) fn in_unit_interval<'a>(
+    server: &Server,
+    a: &'a EncryptedArray,
+    p: &'a Polynomial,
+) -> Result<Option<Argument<'a, Numbers>>, Error> {
+    let Basis::Chebyshev { low, high } = p.basis() else { return Ok(None) };
+    if (low, high) == (-1.0, 1.0) || p.degree() == 0 {
+        return Ok(None);
+    }
+    let (factor, shift) = (2.0 / (high - low), -(low + high) / (high - low));
+    let scaled = server.mul_number(a, factor)?;
+    let mut values = match shift == 0.0 {
+        true => scaled,
+        false => server.add_plain(&scaled, Numbers::plain(&vec![shift; a.size()]))?,
+    };
+    // Bounds that exceed an interval by no more than roundings are those of it.
+    values.set_bound(values.bound().min(1.0));
+    let p = Polynomial::new(Basis::Chebyshev { low: -1.0, high: 1.0 }, p.coefficients().to_vec())?;
+    Ok(Some((Cow::Owned(values), Cow::Owned(p))))
 }

@@ -22,11 +22,12 @@ impl Server {
         }
         let depth = (n - 1).ilog2() + 1;
         let bits = f64::from(depth) * self.form_of(&[a]).product_bits(self);
-        let power = self.map(a, OPERATION, a.is_clean(), bits, |form, x| form.power(self, x, n));
-        match power {
-            Err(Error::Capacity { .. }) if self.bootstraps.is_some() => {
-                by_squaring(a, n, |x, y| self.mul(x, y)).map_err(|e| e.during(OPERATION))
-            }
+        let squared = || by_squaring(a, n, |x, y| self.mul(x, y)).map_err(|e| e.during(OPERATION));
+        if self.strands(a, bits) {
+            return squared();
+        }
+        match self.map(a, OPERATION, a.is_clean(), bits, |form, x| form.power(self, x, n)) {
+            Err(Error::Capacity { .. }) if self.bootstraps.is_some() => squared(),
             power => power,
         }
     }

@@ -432,7 +432,7 @@ impl PreparedEvaluationKeys {
             true => Ok(key),
             false => {
                 let need = modulus.lcm(context.parameters().specials());
-                Err(context.key_too_small("rotate", key.modulus(), need))
+                Err(context.key_too_small(&self.describe(element), key.modulus(), need))
             }
         }
     }

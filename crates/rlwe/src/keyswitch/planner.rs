@@ -74,9 +74,9 @@ impl Context {
         }
     }
 
-    pub(crate) fn key_too_small(&self, operation: &'static str, key: Modulus, need: Modulus) -> RlweError {
+    pub(crate) fn key_too_small(&self, operation: &str, key: Modulus, need: Modulus) -> RlweError {
         let (have, need) = [key, need].map(|m| Box::new((m, self.parameters().log2(m)))).into();
-        RlweError::KeyModulus { operation, have, need }
+        RlweError::KeyModulus { operation: operation.to_owned(), have, need }
     }
 
     /// Seconds that a key switch as of [`Context::key_switch_operations`] takes one thread by the profile in use.
