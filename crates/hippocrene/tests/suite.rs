@@ -22,6 +22,7 @@ mod look_ups;
 mod matrices;
 mod moves;
 mod refusals;
+mod reserve;
 mod schemes;
 mod server;
 mod simulated_comparison;

@@ -1,0 +1,76 @@
+//! Results keep what their next bootstrap takes, at small insecure parameters.
+
+use crate::common::insecure_grafted;
+use hippocrene::{Bootstrapping, ClientKey, EncryptedArray, KeyRequest, Server};
+use hippocrene_ckks::circuits::{Basis, Polynomial};
+use hippocrene_rlwe::SecretDistribution;
+
+const SLOTS: usize = 128;
+
+/// A client and its server, to which a bootstrap leaves two products beside what the next one takes. Insecure.
+fn insecure() -> (ClientKey, Server) {
+    let settings = insecure_grafted(8, 14, SecretDistribution::SparseTernary { weight: 64 });
+    let client = ClientKey::generate_with(settings, 1).unwrap();
+    let how = Bootstrapping { precision: Some(24.0), ..Bootstrapping::default() };
+    let request = KeyRequest { bootstrapping: Some(how), ..KeyRequest::default() };
+    let server = Server::new(client.evaluation_keys(&request).unwrap()).unwrap();
+    (client, server)
+}
+
+fn plain() -> Vec<f64> {
+    (0..SLOTS).map(|i| 1.6 * (0.5 + i as f64 * 0.754_877_666).fract() - 0.8).collect()
+}
+
+/// Checks values, and that there is enough left of them for a bootstrap.
+fn check(client: &ClientKey, server: &Server, array: &EncryptedArray, expected: &[f64]) {
+    let have = array.capacity_bits(server.session());
+    assert!(have >= server.bootstrap_reserve().unwrap(), "{have}");
+    let got = client.decrypt(array).unwrap();
+    let said = (-array.precision_bits(server.session())).exp2();
+    for (g, e) in got.iter().zip(expected) {
+        assert!((g - e).abs() < 8.0 * said, "{g} {e}: said {said}");
+    }
+}
+
+/// A sum has too large a bound to be bootstrapped, and a product that makes it smaller before.
+#[test]
+fn what_is_scaled_down_can_be_bootstrapped() {
+    let (client, server) = insecure();
+    let (mut x, mut plain) = (client.encrypt(&plain(), &[SLOTS]).unwrap().with_bound(1.0).unwrap(), plain());
+    for _ in 0..24 {
+        let half = server.mul_number(&x, 0.5).unwrap();
+        x = server.add_number(&server.mul(&half, &x).unwrap(), -0.5).unwrap().with_bound(1.0).unwrap();
+        plain.iter_mut().for_each(|x| *x = 0.5 * *x * *x - 0.5);
+        let large = server.sum(&server.mul_number(&x, 1000.0).unwrap(), None).unwrap();
+        assert!(server.bootstrap(&large).is_err());
+        let mean = server.div_number(&large, 1000.0 * SLOTS as f64).unwrap();
+        check(&client, &server, &mean, &[plain.iter().sum::<f64>() / SLOTS as f64]);
+    }
+    assert!(server.bootstraps() > 0);
+}
+
+/// Powers and polynomials that take more than a bootstrap gives back and the next one takes.
+#[test]
+fn deep_polynomials_are_bootstrapped_in_between() {
+    let (client, server) = insecure();
+    let x = client.encrypt(&plain(), &[SLOTS]).unwrap().with_bound(1.0).unwrap();
+    let x = server.bootstrap(&x).unwrap();
+    let before = server.bootstraps();
+    let power = (0..2).fold(x.clone(), |x, _| server.pow(&x, 9).unwrap());
+    assert!(server.bootstraps() > before);
+    let expected: Vec<f64> = plain().iter().map(|x| x.powi(81)).collect();
+    check(&client, &server, &power, &expected);
+
+    let wave = Polynomial::approximate(|x| (2.0 * x).sin() * 0.9, -2.0, 2.0, 11).unwrap();
+    for p in [wave, Polynomial::new(Basis::Monomial, vec![0.06; 10]).unwrap()] {
+        let before = server.bootstraps();
+        let (mut y, mut expected) = (x.clone(), plain());
+        for _ in 0..2 {
+            y = server.polynomial(&y, &p).unwrap();
+            expected.iter_mut().for_each(|x| *x = p.evaluate(*x));
+            y = y.with_bound(1.0).unwrap();
+        }
+        assert!(server.bootstraps() > before);
+        check(&client, &server, &y, &expected);
+    }
+}
