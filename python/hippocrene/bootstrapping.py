@@ -19,8 +19,8 @@ class Bootstrapping:
       bootstraps: 50 bits by two, for arrays that have them (``Client.generate(precision=50)``). By default it is the
       client's own precision, or as much as one bootstrap has.
     - `slots`: how many slots of a ciphertext are bootstrapped, a power of two; by default all. With few, bootstraps are
-      faster, keys smaller, and more capacity is left; arrays that are bootstrapped have to fit in: of one ciphertext,
-      with every axis but the first counted as the next power of two.
+      faster and keys smaller; arrays that are bootstrapped have to fit in: of one ciphertext, with every axis but the
+      first counted as the next power of two.
 
     Everything else about the bootstrap follows from it by rule; `Client.describe_bootstrapping` says what it will be
     like before any key is made. What the parameters have no room for is an `ArgumentError` or a `ParameterError` there

@@ -519,3 +519,15 @@ def test_comparisons_with_what_is_no_integer_name_themselves(secret, other):
 def test_types_that_integers_are_not_decrypted_to(client, dtype):
     with pytest.raises(TypeError, match=r"decrypted to numpy\.int64, and nothing else"):
         client.decrypt(client.encrypt([1, 2]), dtype=dtype)
+
+
+@pytest.mark.parametrize(
+    ("values", "what"),
+    [
+        ([1, None], r"type NoneType \(position 1\)"),
+        (np.array([[1, 2], [3, "x"]], object), r"type str \(row 1, column 1\)"),
+    ],
+)
+def test_what_is_no_integer_is_named_with_its_place(client, values, what):
+    with pytest.raises(TypeError, match=what):
+        client.encrypt(values)

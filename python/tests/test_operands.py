@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import array
+import multiprocessing
 import operator
+import weakref
 from decimal import Decimal
 from fractions import Fraction
 
@@ -32,7 +34,21 @@ class Table:
     __add__ = __sub__ = __mul__ = compute
 
 
-ARRAYS = [range(1, 4), array.array("d", [0.5, -1, 2]), memoryview(V), Table(V), Table(M), (1, 2.5, -1), [[1], [2]]]
+# At an address that is no multiple of its size, as those are that Dask hands out.
+MISALIGNED = np.frombuffer(b"-" + V.tobytes(), offset=1)
+SHARED = multiprocessing.RawArray("d", [0.5, -1, 2])
+
+ARRAYS = [
+    MISALIGNED,
+    SHARED,
+    range(1, 4),
+    array.array("d", [0.5, -1, 2]),
+    memoryview(V),
+    Table(V),
+    Table(M),
+    (1, 2.5, -1),
+    [[1], [2]],
+]
 
 
 @pytest.mark.parametrize("other", [*ARRAYS, Fraction(1, 3), Fraction(5, 4)], ids=lambda other: type(other).__name__)
@@ -43,11 +59,25 @@ def test_whatever_is_an_array_is_an_operand(secret, near, operation, other):
     near(operation(other, secret(V)), operation(plain, V))
 
 
-@pytest.mark.parametrize("other", ARRAYS[:4])
+@pytest.mark.parametrize("other", ARRAYS[:6])
 def test_whatever_is_an_array_is_a_divisor_and_a_matrix(secret, near, other):
     near(secret(V) / other, V / np.asarray(other))
     near(secret(M) @ other, M @ np.asarray(other))
     near(np.dot(other, secret(V)), np.dot(np.asarray(other), V))
+
+
+def test_misaligned_arrays_are_arrays(client, near):
+    assert not MISALIGNED.flags.aligned
+    near(client.encrypt(MISALIGNED), V)
+    z = np.frombuffer(b"-" + (V * 1j).tobytes(), np.complex128, offset=1)
+    np.testing.assert_allclose(client.decrypt(client.encrypt(z)), V * 1j, atol=1e-8)
+    simulated = hippocrene.simulate(lambda x: x @ MISALIGNED, MISALIGNED, preset="n13")
+    np.testing.assert_allclose(simulated.result, V @ V)
+
+
+def test_what_is_computed_with_has_weak_references(client, keys, server):
+    for one in (client, keys, server, server.load(client.encrypt(V))):
+        assert weakref.ref(one)() is one
 
 
 def test_fractions_are_numbers(client, near):

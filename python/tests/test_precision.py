@@ -257,3 +257,18 @@ def test_products_with_a_matrix_go_on_and_on():
     simulation = hippocrene.simulate(steps, np.full(8, 0.5), preset="n15", precision=14, bootstrapping=True)
     assert simulation.precision_bits > 11
     np.testing.assert_allclose(simulation.result, np.full(8, 0.5 * 0.95**40), atol=1e-9)
+
+
+def test_what_meets_a_mean_says_how_precise_it_is(client, server):
+    values = np.random.default_rng(5).uniform(-1, 1, 1000)
+    x = server.load(client.encrypt(values))
+    deviations, variance = x - x.mean(), x.var()
+    for got, expected in [
+        (deviations, values - values.mean()),
+        (variance, values.var()),
+        (deviations * variance, (values - values.mean()) * values.var()),
+    ]:
+        error = np.sqrt(np.mean((client.decrypt(got) - expected) ** 2))
+        # Copies of one number have one error, and deviations add up to zero.
+        assert got.precision_bits - 3 < -np.log2(error)
+        assert got.precision_bits > 27
