@@ -75,6 +75,22 @@ def test_misaligned_arrays_are_arrays(client, near):
     np.testing.assert_allclose(simulated.result, V @ V)
 
 
+def test_nothing_is_divided_by_zero(secret, near):
+    """numpy reports what the floating-point unit has seen whenever it goes through an array of objects."""
+    x = secret(V)
+    pair = np.empty(2, object)
+    pair[0] = pair[1] = x
+    with np.errstate(all="raise"):
+        for result, expected in [
+            (pair * 2, 2 * V),
+            (pair * 0, 0 * V),
+            (pair + pair, 2 * V),
+            (np.frompyfunc(lambda v: np.eye(3) @ np.roll(v, 1) + v.sum(), 1, 1)(pair), np.roll(V, 1) + V.sum()),
+            (np.frompyfunc(lambda v: v * np.zeros(3) + np.zeros(3), 1, 1)(pair), 0 * V),
+        ]:
+            near(result[1], expected)
+
+
 def test_what_is_computed_with_has_weak_references(client, keys, server):
     for one in (client, keys, server, server.load(client.encrypt(V))):
         assert weakref.ref(one)() is one

@@ -1,7 +1,10 @@
 //! Plaintexts and ciphertexts of CKKS.
 
 use hippocrene_ring::Poly;
-use hippocrene_rlwe::{self as rlwe, Modulus, Noise, SIGMA, noise::secret_key_encryption};
+use hippocrene_rlwe::{
+    self as rlwe, Modulus, Noise, SIGMA,
+    noise::{log2, secret_key_encryption},
+};
 use num_complex::Complex64;
 
 use crate::{CkksError, Context, Scale, Short, Values, context::encoding_noise, known::Known};
@@ -243,7 +246,7 @@ impl Ciphertext {
         let noise = Noise::from_log2_std(noise).plus(crate::context::encoding_noise());
         let before = self.inner.noise();
         let noise = noise.with_in_zeros(before);
-        self.inner.set_noise(noise.with_common(noise.scaled(before.common_share().log2())));
+        self.inner.set_noise(noise.with_common(noise.scaled(log2(before.common_share()))));
     }
 
     /// How many bits of the modulus are left to be divided away before the values no longer fit: `log2(Q / (2 scale bound))`, with a

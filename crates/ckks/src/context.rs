@@ -91,7 +91,7 @@ impl Values<'_> {
 
 /// Whether values up to `bound` at this scale are too large for the transforms of `f64`.
 fn exceeds_doubles(scale: Scale, bound: f64) -> bool {
-    scale.log2() + bound.log2() > DOUBLE_BITS
+    scale.log2() + noise::log2(bound) > DOUBLE_BITS
 }
 
 /// The values, if all are finite: where one is not, the transforms of `f64` say so in their own way.

@@ -21,7 +21,7 @@ impl Noise {
 
     /// Noise of the given standard deviation.
     pub fn from_std(std: f64) -> Self {
-        Noise::from_log2_std(std.log2())
+        Noise::from_log2_std(log2(std))
     }
 
     /// Noise of the given log2 of the standard deviation.
@@ -117,7 +117,7 @@ impl Noise {
             let size = (noise.log2_std - largest).exp2();
             if *negative { -size } else { size }
         };
-        let sum = Noise::from_log2_std(largest + terms.iter().map(size).sum::<f64>().abs().log2());
+        let sum = Noise::from_log2_std(largest + log2(terms.iter().map(size).sum::<f64>().abs()));
         sum.with_common(sum).without_zeros()
     }
 
@@ -133,9 +133,9 @@ impl Noise {
     /// The error of a sum over slots of which this share hold the message, and the others zero, where this is the error of a sum over as many that all hold it.
     #[must_use]
     pub fn of_share(self, share: f64) -> Noise {
-        let (here, zeros) = (0.5 * share.log2(), 0.5 * (1.0 - share).log2());
+        let (here, zeros) = (0.5 * log2(share), 0.5 * log2(1.0 - share));
         let apart = log2_of_sum(self.apart().log2_std + here, self.log2_in_zeros + zeros);
-        Noise { log2_std: apart, ..self.apart() }.plus(self.common().scaled(share.log2()))
+        Noise { log2_std: apart, ..self.apart() }.plus(self.common().scaled(log2(share)))
     }
 
     /// The error times a number whose absolute value has logarithm `log2`.
@@ -156,6 +156,11 @@ impl Noise {
     }
 }
 
+/// `log2 x` of a size. That of 0 is infinite, and is no division by zero to the floating-point unit, whose flags numpy reports in whatever it computes next.
+pub fn log2(x: f64) -> f64 {
+    if x == 0.0 { f64::NEG_INFINITY } else { x.log2() }
+}
+
 /// The logarithm of the standard deviation of the sum of two independent errors, of those of the two.
 fn log2_of_sum(a: f64, b: f64) -> f64 {
     let (high, low) = if a >= b { (a, b) } else { (b, a) };
@@ -167,11 +172,11 @@ fn log2_of_sum(a: f64, b: f64) -> f64 {
 
 /// The logarithm of the standard deviation of what is left of an error of which an independent part is taken away: nothing where that is no smaller.
 fn log2_of_difference(whole: f64, part: f64) -> f64 {
-    match (part == f64::NEG_INFINITY, part < whole) {
-        (true, _) => whole,
-        (_, false) => f64::NEG_INFINITY,
-        (_, true) => whole + 0.5 * (-(2.0 * (part - whole)).exp2()).ln_1p() / std::f64::consts::LN_2,
+    if part == f64::NEG_INFINITY {
+        return whole;
     }
+    let share = (2.0 * (part - whole)).exp2();
+    if share < 1.0 { whole + 0.5 * (-share).ln_1p() / std::f64::consts::LN_2 } else { f64::NEG_INFINITY }
 }
 
 /// The rounding error of a modulus switch of the parts `(c0, c1)` or `(c0, c1, c2)`: each part is off by a uniform number in

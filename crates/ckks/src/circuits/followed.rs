@@ -2,7 +2,7 @@
 
 use std::f64::consts::PI;
 
-use hippocrene_rlwe::Noise;
+use hippocrene_rlwe::{Noise, noise::log2};
 use num_complex::Complex64;
 
 use super::{
@@ -78,7 +78,7 @@ impl Errors {
             worst = worse(worst, errors().fold(0.0, f64::hypot));
             of_argument = worse(of_argument, errors().next().unwrap_or(0.0));
         }
-        let noise = |size: f64| Noise::from_log2_std(size.log2() + largest + of.ciphertext.scale().log2());
+        let noise = |size: f64| Noise::from_log2_std(log2(size) + largest + of.ciphertext.scale().log2());
         noise(worst).with_common(noise(of_argument * self.common))
     }
 }

@@ -1,7 +1,7 @@
 //! Sums, and products with what is not encrypted.
 
 use hippocrene_ring::arith::{neg_mod, signed_mod};
-use hippocrene_rlwe::{self as rlwe, CombineInto, Modulus, Noise, RlweError};
+use hippocrene_rlwe::{self as rlwe, CombineInto, Modulus, Noise, RlweError, noise::log2};
 use num_bigint::{BigInt, Sign};
 use num_complex::Complex64;
 
@@ -34,7 +34,7 @@ impl Integer {
 
     /// What its rounding adds to a product with `a`: the message times what the rounding took away.
     fn noise(&self, a: &Ciphertext) -> Noise {
-        Evaluator::message(a).scaled(self.rest.log2())
+        Evaluator::message(a).scaled(log2(self.rest))
     }
 }
 

@@ -1,6 +1,7 @@
 //! What the errors of elements of real and complex arrays have in common.
 
 use hippocrene_ckks::{Ciphertext, Scale, Values, circuits::Spread};
+use hippocrene_rlwe::noise::log2;
 use num_complex::Complex64;
 
 use crate::{CiphertextBody, EncryptedArray};
@@ -51,6 +52,6 @@ pub(super) fn with_errors_of_factors(
         }
     };
     let (noise, mean) = (product.inner().noise(), sum.norm() / f64::max(count, 1.0));
-    let common = a.inner().noise().common().scaled(scale.log2() + mean.log2());
+    let common = a.inner().noise().common().scaled(scale.log2() + log2(mean));
     product.with_noise(noise.with_common(common))
 }

@@ -56,7 +56,7 @@ impl Evaluator {
             // Two numbers that differ are told as such.
             let [least, less] = [(10.0 * need).ceil() / 10.0, (10.0 * have).floor() / 10.0];
             return fail(format!(
-                "a gap of {:.1e} needs values with {least:.1} bits of precision, these have {less:.1}, enough for a gap of {:.1e}",
+                "a gap of {:.1e} needs values with {least:.1} bits of precision, these have {less:.1}, enough for a gap of {:.1e}: ask for that, or for more precision where they come from (of an earlier comparison, its precision)",
                 literal.gap,
                 // A little more, for what is lost on the way.
                 literal.gap * (need - have + 0.5).exp2()

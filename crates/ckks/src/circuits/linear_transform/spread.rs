@@ -1,6 +1,6 @@
 //! How a linear map spreads errors.
 
-use hippocrene_rlwe::Noise;
+use hippocrene_rlwe::{Noise, noise::log2};
 use num_complex::Complex64;
 
 /// What a linear map of `m` rows that are not zero makes of errors of its arguments: of those that are independent of each other, and of those that are the same in all ([`Noise::common`]).
@@ -53,7 +53,7 @@ impl Spread {
         }
         let share = noise.common_share().powi(2);
         let part =
-            |variance: f64| noise.scaled(0.5 * variance.log2()).without_zeros().with_common(Noise::NONE);
+            |variance: f64| noise.scaled(0.5 * log2(variance)).without_zeros().with_common(Noise::NONE);
         let grown = match self.sums >= self.energy {
             true => estimate.plus(part(share * (self.sums - self.energy))),
             false => estimate.less(part(share * (self.energy - self.sums))),
@@ -71,7 +71,7 @@ impl Spread {
             return Noise::NONE;
         }
         let variance = (of_mean - of_each / self.rows).max(0.0) / (1.0 - 1.0 / self.rows);
-        let common = Noise::from_log2_std(noise.log2_std() + 0.5 * variance.log2());
+        let common = Noise::from_log2_std(noise.log2_std() + 0.5 * log2(variance));
         common.with_common(common).without_zeros()
     }
 }
