@@ -547,9 +547,11 @@ fn errors_say_what_lacks() {
     let y = server.negate(&a).unwrap();
     assert!((client.decrypt(&y).unwrap()[0] + 0.5 / 4096.0).abs() < 1e-5);
     assert_eq!(server.bootstraps(), 0);
-    // A circuit that is deeper than one bootstrap's capacity.
-    let deep = Polynomial::new(Basis::Monomial, vec![1e-6; 1 << 17]).unwrap();
-    let error = server.polynomial(&spent(&client, &server, &x, &[2]), &deep).unwrap_err();
+    // A circuit that is deeper than one bootstrap's capacity, of products that leave too little for the next one.
+    let deep = Polynomial::new(Basis::Monomial, vec![1e-6; 1 << 6]).unwrap();
+    let most = server.bootstrap(&client.encrypt(&x, &[2]).unwrap()).unwrap().capacity_bits(session);
+    let precise = server.with_precision(most - server.bootstrap_reserve().unwrap()).unwrap();
+    let error = precise.polynomial(&spent(&client, &server, &x, &[2]), &deep).unwrap_err();
     assert!(matches!(error, Error::Capacity { .. }), "{error}");
     assert!(error.to_string().contains("bootstraps with these keys give back"), "{error}");
     // A bound that nothing is as large as.
