@@ -389,7 +389,9 @@ fn samples(case: &mut Case) {
     let (q, mut out) = (case.ring.modulus(), case.zeros());
     Sampler::new(&Seed::from_bytes([1; 32]), case.seed).uniform(q, &mut out);
     assert!(out.iter().all(|&x| x < q));
-    assert!(q < 8 || out.iter().any(|&x| x >= q / 2) && out.iter().any(|&x| x < q / 2));
+    // Sixteen are in one half by chance once in 2^15 rings.
+    let few = q < 8 || out.len() < 64;
+    assert!(few || out.iter().any(|&x| x >= q / 2) && out.iter().any(|&x| x < q / 2));
 }
 
 proptest! {
