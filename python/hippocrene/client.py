@@ -373,15 +373,16 @@ class Client:
         )
         raise ArgumentError(f"evaluation keys: the simulation was made with {have}, this client with {need}")
 
-    def describe_bootstrapping(self, bootstrapping: Bootstrapping | None = None) -> _native.BootstrappingDescription:
+    def describe_bootstrapping(self, bootstrapping: bool | Bootstrapping = True) -> _native.BootstrappingDescription:
         """Tell what a bootstrap would be like, before any key is made: precision, capacity, chance of failure, size.
 
-        Without an argument it is that of ``evaluation_keys(bootstrapping=True)``.
+        `bootstrapping` is what `evaluation_keys` takes.
         """
-        how = Bootstrapping() if bootstrapping is None else bootstrapping
-        if not isinstance(how, Bootstrapping):
-            raise TypeError(f"a Bootstrapping is described, not {type(how).__name__}")
-        return self._raw.describe_bootstrapping(how._raw())
+        how = wanted(bootstrapping)
+        if how is None:
+            raise ArgumentError("describe_bootstrapping: no bootstrapping is asked for")
+        check_for_numbers("describe_bootstrapping", self.plain_modulus is not None, how, None)
+        return self._raw.describe_bootstrapping(how)
 
     def describe_tables(self, tables: bool | str | LookUps = True) -> _native.TablesDescription:
         """Tell what look-ups would be like, before any key is made: the capacity of results, and the chance of failure.

@@ -72,6 +72,11 @@ class Cluster(Generic[Prepared]):
     def __init__(self, client: DaskClient, prepare: Callable[[], Prepared]) -> None:
         if not isinstance(client, DaskClient):
             raise TypeError(f"a cluster is reached by a distributed.Client, not {type(client).__name__}")
+        if client.asynchronous:
+            raise ArgumentError(
+                "Cluster waits for what it asks of Dask, and an asynchronous client's answers are awaited: "
+                "take one without asynchronous=True, in a thread of its own (asyncio.to_thread)"
+            )
         if not callable(prepare):
             raise TypeError(f"prepare is called on every worker; {type(prepare).__name__} cannot be")
         self._client, self._closed = client, False

@@ -140,15 +140,20 @@ def test_what_is_not_possible_is_refused(client, server):
         hippocrene.ParameterError, match=r"at the ring degree.*n15, n16s, n16, n17s and n17 have a bootstrap"
     ):
         client.evaluation_keys(bootstrapping=True)
-    with pytest.raises(hippocrene.ParameterError, match=r"at the ring degree.*n16s"):
-        client.describe_bootstrapping()
+    for asked in ((), (True,)):
+        with pytest.raises(hippocrene.ParameterError, match=r"at the ring degree.*n16s"):
+            client.describe_bootstrapping(*asked)
+    with pytest.raises(ArgumentError, match="no bootstrapping is asked for"):
+        client.describe_bootstrapping(False)
+    with pytest.raises(ArgumentError, match="bootstrapping for numbers, where integers"):
+        Client.generate("n12", scheme="bgv", plain_modulus=65537).describe_bootstrapping()
     array = server.load(client.encrypt([1.0]))
     with pytest.raises(MissingKeyError, match="no bootstrapping keys"):
         server.bootstrap(array)
     assert server.bootstraps == 0
     for wrong in (
         lambda: client.evaluation_keys(bootstrapping=1),
-        lambda: client.describe_bootstrapping(True),
+        lambda: client.describe_bootstrapping(1),
         lambda: server.bootstrap([1.0]),
     ):
         with pytest.raises(TypeError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import os
 import signal
@@ -135,6 +136,13 @@ def test_what_is_no_cluster_is_refused(dask_client):
         Cluster("tcp://127.0.0.1:8786", list)
     with pytest.raises(TypeError, match="prepare is called"):
         Cluster(dask_client, 3)
+
+    async def asynchronous() -> None:
+        async with DaskClient(dask_client.scheduler.address, asynchronous=True) as awaited:
+            Cluster(awaited, list)
+
+    with pytest.raises(ArgumentError, match="asynchronous client's answers are awaited"):
+        asyncio.run(asynchronous())
 
 
 def generator(_: Server, x: EncryptedArray) -> object:

@@ -191,9 +191,14 @@ impl Ciphertext {
         self.bound = known(bound);
     }
 
+    /// Declares the error.
+    pub fn set_noise(&mut self, noise: Noise) {
+        self.inner.set_noise(noise);
+    }
+
     /// The same ciphertext with the error that is declared.
     pub fn with_noise(mut self, noise: Noise) -> Self {
-        self.inner.set_noise(noise);
+        self.set_noise(noise);
         self
     }
 

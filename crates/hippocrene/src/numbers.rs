@@ -131,7 +131,7 @@ impl EncryptedArray {
                 let size = noise.common().log2_std() + 0.5 * (c.slots() as f64).log2() - c.scale().log2();
                 let square = size - (2.0 * c.bound()).log2();
                 let common = noise.common().scaled(square.clamp(f64::MIN, 0.0));
-                *c = c.clone().with_noise(noise.apart().plus(common));
+                c.set_noise(noise.apart().plus(common));
             }
         }
         self

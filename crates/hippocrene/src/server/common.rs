@@ -25,7 +25,7 @@ pub(super) fn with_errors_of_matrix(
         if let CiphertextBody::Full(c) = body {
             let (noise, here) = (c.inner().noise(), common.scaled(c.scale().log2()));
             if here.log2_std() > noise.common().log2_std() {
-                *c = c.clone().with_noise(noise.with_common(here));
+                c.set_noise(noise.with_common(here));
             }
         }
     }
