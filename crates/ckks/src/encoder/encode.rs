@@ -214,7 +214,7 @@ impl Encoder {
         let magnitude = largest(x, y) / slots as f64 * scale;
         // A centred representative needs one bit more; the last term covers the rounding of these very numbers.
         let needed_bits =
-            if magnitude.is_finite() { magnitude.log2().max(0.0) + 1.0 + 1e-9 } else { f64::INFINITY };
+            if magnitude.is_finite() { magnitude.max(1.0).log2() + 1.0 + 1e-9 } else { f64::INFINITY };
         if needed_bits > modulus_bits {
             let needed_bits = needed_bits.ceil();
             return Err(EncodeError::TooLarge { scale_bits: scale.log2(), needed_bits, modulus_bits });

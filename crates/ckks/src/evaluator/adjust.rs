@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use hippocrene_rlwe::{Modulus, Noise};
+use hippocrene_rlwe::{Modulus, Noise, noise};
 
 use super::Evaluator;
 use crate::{Ciphertext, CkksError, Scale};
@@ -66,7 +66,7 @@ impl Evaluator {
         self.check_move(a, to, OPERATION)?;
         let (from, bits) = (a.modulus(), self.log2(to));
         self.check_capacity(a, to, scale.log2(), a.bound(), OPERATION)?;
-        let (scale_bits, bound_bits) = (a.scale().log2(), a.bound().log2().max(0.0));
+        let (scale_bits, bound_bits) = (a.scale().log2(), a.bound().max(1.0).log2());
         let [enough, for_large] = [scale_bits.min(LARGEST_CONSTANT), scale_bits + bound_bits]
             .map(|more| self.divisor_at_least(from, bits + more));
         let candidates = [to.divides(from).then_some(to), Some(enough), Some(for_large), Some(from)];
@@ -97,7 +97,9 @@ impl Evaluator {
         let shift = shift.unwrap_or(0);
         let rounding = match is_integer {
             true => Noise::NONE,
-            false => Self::message(a).scaled(distance_to_integer(exact.over(unit)).log2() + f64::from(shift)),
+            false => {
+                Self::message(a).scaled(noise::log2(distance_to_integer(exact.over(unit))) + f64::from(shift))
+            }
         };
         let scaled = there.scaled(log2 + down);
         let noise = if middle == to { scaled } else { scaled.plus(self.switch_noise()) };
@@ -237,7 +239,7 @@ impl Evaluator {
         let difference = a.scale().relative_difference(b.scale());
         // The less precise one is said to have the scale of the other.
         let (off, scale) = if precise(&a) <= precise(&b) { (&mut a, b.scale()) } else { (&mut b, a.scale()) };
-        let noise = off.inner().noise().plus(Self::message(off).scaled(difference.log2()));
+        let noise = off.inner().noise().plus(Self::message(off).scaled(noise::log2(difference)));
         off.inner_mut().set_noise(noise);
         off.set_meta(scale, off.slots(), off.bound());
         Ok((a, b))
