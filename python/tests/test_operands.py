@@ -86,7 +86,7 @@ def test_nothing_is_divided_by_zero(secret, near):
             (pair * 0, 0 * V),
             (pair + pair, 2 * V),
             (np.frompyfunc(lambda v: np.eye(3) @ np.roll(v, 1) + v.sum(), 1, 1)(pair), np.roll(V, 1) + V.sum()),
-            (np.frompyfunc(lambda v: v * np.zeros(3) + np.zeros(3), 1, 1)(pair), 0 * V),
+            (np.frompyfunc(lambda v: np.zeros((3, 3)) @ v + v * np.zeros(3) + np.zeros(3), 1, 1)(pair), 0 * V),
         ]:
             near(result[1], expected)
 

@@ -1,6 +1,6 @@
 //! Which modulus comes next (GRAFT Alg. 2 and 3). Moduli are chosen by their bits: how many limbs they have is nobody's business.
 
-use hippocrene_rlwe::{Modulus, Noise, noise::log2};
+use hippocrene_rlwe::{Modulus, Noise, noise};
 
 use super::Evaluator;
 use crate::{Ciphertext, CkksError, Scale};
@@ -70,7 +70,7 @@ impl Evaluator {
     /// be more than what rescaling adds, by no more than the bound of the product is smaller, which costs no capacity. The second scale is the one to rescale the product to, the target or as much larger.
     pub fn plain_scale(&self, a: &Ciphertext, largest: f64, variance: f64, target: Scale) -> (Scale, Scale) {
         let coarser = target.log2() - a.scale().log2();
-        let lost = log2(a.bound()) + 0.5 * variance.log2() - log2(largest) + a.precision_bits();
+        let lost = noise::log2(a.bound()) + 0.5 * variance.log2() - noise::log2(largest) + a.precision_bits();
         let more = (lost + FINER - a.scale().log2()).min(coarser).ceil();
         let scale = if coarser > COARSER && more >= coarser {
             target
@@ -81,7 +81,7 @@ impl Evaluator {
         };
         let rescaling = a.slots() as f64 * (1.0 + self.context().parameters().secret_weight()) / 12.0;
         let room = (0.5 * (rescaling / variance).log2() - FINER).max(FINER);
-        let bits = (log2(a.bound()) - room).min(-log2(largest)).min(MOST_FINER).floor();
+        let bits = (noise::log2(a.bound()) - room).min(-noise::log2(largest)).min(MOST_FINER).floor();
         let finer = Scale::power_of_two(bits.max(0.0) as i32);
         (scale.times(finer), target.times(finer))
     }
@@ -102,7 +102,7 @@ impl Evaluator {
             return most;
         }
         let rounding = 0.5 * (a.slots() as f64 * (1.0 + parameters.secret_weight()) / 12.0).log2();
-        let carried = 0.5 * energy.log2() - a.precision_bits();
+        let carried = 0.5 * noise::log2(energy) - a.precision_bits();
         let louder = (carried - (rounding - target.log2())).max(0.0);
         let left = a.capacity_bits(self.context()) - scale.log2();
         let bits = (most.log2() - louder).min(0.5 * left).round();

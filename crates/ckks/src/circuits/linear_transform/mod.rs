@@ -11,7 +11,7 @@ use std::{
     sync::Arc,
 };
 
-use hippocrene_rlwe::{Encodings, Kept, Modulus, RotationFactor, StepSplit, TermFactor, stop};
+use hippocrene_rlwe::{Encodings, Kept, Modulus, RotationFactor, StepSplit, TermFactor, noise::log2, stop};
 use num_complex::{Complex, Complex64};
 
 pub(super) use self::{diagonal::Roots, evaluate::Landing};
@@ -293,7 +293,7 @@ impl LinearTransform {
                 baby,
                 encoded,
                 leaves_zeros: self.occupied < 1.0,
-                log2_norm: scale.log2() + diagonal.root_mean_square().log2() - 0.5 * self.occupied.log2(),
+                log2_norm: scale.log2() + log2(diagonal.root_mean_square()) - 0.5 * self.occupied.log2(),
                 rounding: share * diagonal.rounding().variance(),
             })
         };
