@@ -23,10 +23,11 @@ def integers(values: npt.ArrayLike, operation: str, modulus: int) -> npt.NDArray
     if array.size == 0 and not isinstance(values, np.ndarray):
         # An empty list is of no type; numpy takes it for one of floats.
         array = array.astype(np.int64)
-    if not (array.dtype.kind in "biu" or (array.dtype.kind == "O" and next(_others(array), None) is None)):
+    other = next(_others(array), None)
+    if not (array.dtype.kind in "biu" or (array.dtype.kind == "O" and other is None)):
         if array.dtype.kind == "f" and not isinstance(values, np.ndarray) and np.isnan(array).any():
             raise TypeError(f"{operation} takes integers here, and a value is missing (NaN)")
-        place, kind = next(_others(array), (None, str(array.dtype)))
+        place, kind = other or (None, str(array.dtype))
         found = f"values of type {kind}" + (f" ({where(place)})" if place else "")
         raise TypeError(
             f"{operation} takes integers here, not {found}: these keys compute exactly on integers modulo {modulus}"

@@ -1,7 +1,7 @@
 //! Arrays of real and complex numbers.
 
 use hippocrene_ckks::{Scale, Short};
-use hippocrene_rlwe::Noise;
+use hippocrene_rlwe::{Noise, noise::log2};
 
 use crate::{Array, CiphertextBody, Error, Session, simulation::check_bound};
 
@@ -128,10 +128,10 @@ impl EncryptedArray {
         for body in self.bodies_mut() {
             if let CiphertextBody::Full(c) = body {
                 let noise = c.inner().noise();
-                let size = noise.common().log2_std() + 0.5 * (c.slots() as f64).log2() - c.scale().log2();
-                let square = size - (2.0 * c.bound()).log2();
-                let common = noise.common().scaled(square.clamp(f64::MIN, 0.0));
-                c.set_noise(noise.apart().plus(common));
+                let size = -precision_bits(c.scale(), noise.common(), c.slots());
+                // In a product each factor counts it at its bound: together they then count its square.
+                let square = size - log2(2.0 * c.bound());
+                c.set_noise(noise.apart().plus(noise.common().scaled(square.min(0.0))));
             }
         }
         self

@@ -1,13 +1,13 @@
 //! What the errors of elements of real and complex arrays have in common.
 
 use hippocrene_ckks::{Ciphertext, Scale, Values, circuits::Spread};
-use hippocrene_rlwe::noise::log2;
+use hippocrene_rlwe::{Noise, noise::log2};
 use num_complex::Complex64;
 
 use crate::{CiphertextBody, EncryptedArray};
 
-/// The product of a matrix, of so many rows and columns with these entries, and an array, with what the errors of its elements have in common as those of one sum over all columns are of the same errors, however the
-/// product was computed: a map of slots counts copies of an element as independent of each other.
+/// The product of an array and a matrix, of so many rows and columns with these entries, with what the matrix makes the errors of its elements have in common, or more where that is said already. It may have been computed
+/// from copies of elements, whose errors a map of slots takes as independent.
 pub(super) fn with_errors_of_matrix(
     mut product: EncryptedArray,
     a: &EncryptedArray,
@@ -39,6 +39,10 @@ pub(super) fn with_errors_of_factors(
     factors: Values<'_>,
     scale: Scale,
 ) -> Ciphertext {
+    let common = a.inner().noise().common();
+    if common == Noise::NONE {
+        return product;
+    }
     let sum_and_count = |numbers: &mut dyn Iterator<Item = Complex64>| {
         let nonzero = numbers.filter(|x| *x != Complex64::ZERO);
         nonzero.fold((Complex64::ZERO, 0.0), |(sum, count), x| (sum + x, count + 1.0))
@@ -52,6 +56,5 @@ pub(super) fn with_errors_of_factors(
         }
     };
     let (noise, mean) = (product.inner().noise(), sum.norm() / f64::max(count, 1.0));
-    let common = a.inner().noise().common().scaled(scale.log2() + log2(mean));
-    product.with_noise(noise.with_common(common))
+    product.with_noise(noise.with_common(common.scaled(scale.log2() + log2(mean))))
 }

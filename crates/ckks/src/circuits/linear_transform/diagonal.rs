@@ -102,25 +102,12 @@ impl Diagonal {
 
     /// The absolute values of the numbers before they repeat, each with its slot; those that are left out are 0.
     fn absolute_values(&self) -> Box<dyn Iterator<Item = (usize, f64)> + '_> {
-        match self {
-            Diagonal::Double(v) => Box::new(v.iter().map(|z| z.norm()).enumerate()),
-            Diagonal::Sparse(sparse) => {
-                Box::new(sparse.entries.iter().map(|(slot, x)| (*slot as usize, x.abs())))
-            }
-            Diagonal::Big(v) => {
-                Box::new(v.iter().map(|z| Complex64::new(z.re.to_f64(), z.im.to_f64()).norm()).enumerate())
-            }
-            Diagonal::Roots(roots) => Box::new(
-                roots
-                    .exponents
-                    .iter()
-                    .map(|entry| {
-                        Roots::parts(*entry)
-                            .map_or(0.0, |(_, shift)| roots.factor.times(Scale::power_of_two(shift)).to_f64())
-                    })
-                    .enumerate(),
-            ),
+        if let Diagonal::Roots(roots) = self {
+            let size = |shift| roots.factor.times(Scale::power_of_two(shift)).to_f64();
+            let value = move |entry: &u32| Roots::parts(*entry).map_or(0.0, |(_, shift)| size(shift));
+            return Box::new(roots.exponents.iter().map(value).enumerate());
         }
+        Box::new(self.numbers().into_iter().flatten().map(|(slot, z)| (slot, z.norm())))
     }
 
     /// The numbers, each with its slot, those that are left out being 0; nothing where they repeat.

@@ -64,12 +64,12 @@ impl Spread {
     /// The part of the error that is the same in all results, where the argument has `noise`: none where there is one result.
     #[must_use]
     pub fn common(&self, noise: Noise) -> Noise {
-        let share = noise.common_share().powi(2);
-        let of_mean = self.columns * (1.0 - share) + self.mean * share;
-        let of_each = self.energy * (1.0 - share) + self.sums * share;
         if self.rows == 1.0 {
             return Noise::NONE;
         }
+        let share = noise.common_share().powi(2);
+        let of_mean = self.columns * (1.0 - share) + self.mean * share;
+        let of_each = self.energy * (1.0 - share) + self.sums * share;
         let variance = (of_mean - of_each / self.rows).max(0.0) / (1.0 - 1.0 / self.rows);
         let common = Noise::from_log2_std(noise.log2_std() + 0.5 * log2(variance));
         common.with_common(common).without_zeros()
