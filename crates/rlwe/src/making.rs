@@ -14,7 +14,7 @@ pub(crate) struct Making<K> {
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Maker<K> {
     key: K,
-    /// Whether what this one does was shared out, so that it needs no other thread.
+    /// Whether what this one does was shared out, so that it needs no other threads than helpers that were free, which do nothing else meanwhile.
     alone: bool,
 }
 

@@ -10,11 +10,11 @@ use std::{
 
 use hippocrene_ring::Threads;
 
-use crate::{Context, Parameters, stop};
+use crate::{Context, stop};
 
 impl Context {
-    /// What `f(0), .., f(count - 1)` return, such as those of the ciphertexts of an array; or the error of the first that fails. They are shared out among the threads where that is faster than to do one after
-    /// the other, of each of which the limbs are shared out, and have the same results. Where the calling thread is told to stop ([`stop::stoppable`]), so are the others.
+    /// What `f(0), .., f(count - 1)` return, such as those of the ciphertexts of an array; or the error of the first that fails. They are shared out whole among the threads, and have the same results as one
+    /// after the other; threads without one of their own help with the limbs of the others. Where the calling thread is told to stop ([`stop::stoppable`]), so are the others.
     ///
     /// # Errors
     /// Those of `f`.
@@ -23,7 +23,7 @@ impl Context {
         count: usize,
         f: impl Fn(usize) -> Result<T, E> + Sync,
     ) -> Result<Vec<T>, E> {
-        if Threads::are_shared() || !is_faster_whole(self.threads().count(), count, self.parameters()) {
+        if Threads::are_shared() || self.threads().count() == 1 {
             return (0..count).map(f).collect();
         }
         let (failed, stopped) = (AtomicBool::new(false), Arc::new(AtomicBool::new(false)));
@@ -57,14 +57,6 @@ impl Context {
     }
 }
 
-/// Whether `count` pieces of work are done sooner by `threads` threads if they are shared out whole than one by one, of each of which the limbs are. Limbs are few, and threads wait for one another several times
-/// in a key switch: that makes it faster by about the power 0.6 of the number of threads, and no more than the square root of the number of limbs (`hippocrene-bench threads`).
-fn is_faster_whole(threads: usize, count: usize, parameters: &Parameters) -> bool {
-    let each = count.div_ceil(threads).max(1);
-    let limbs = parameters.full().limb_count() as f64;
-    threads > 1 && count as f64 / each as f64 >= (threads as f64).powf(0.6).min(limbs.sqrt())
-}
-
 #[cfg(test)]
 mod tests {
     use std::{
@@ -76,36 +68,20 @@ mod tests {
     use super::*;
     use hippocrene_ring::primes;
 
-    use crate::{ParametersLiteral, RlweError, SecretDistribution, Sprout};
+    use crate::{Parameters, ParametersLiteral, RlweError, SecretDistribution, Sprout};
 
-    fn parameters(limbs: usize) -> Parameters {
-        let primes = primes::ntt_primes(30, 1 << 10, limbs, &[]).unwrap();
+    fn context(threads: usize) -> Context {
+        let primes = primes::ntt_primes(30, 1 << 10, 2, &[]).unwrap();
         let literal = ParametersLiteral {
             log_degree: 10,
             units: primes[1..].to_vec(),
             specials: primes[..1].to_vec(),
             sprout: Sprout::default(),
-            gadget_rank: limbs - 1,
+            gadget_rank: 1,
             secret: SecretDistribution::Ternary,
         };
-        Parameters::new_insecure(literal).unwrap()
-    }
-
-    fn context(threads: usize) -> Context {
-        Context::new(parameters(2), Threads::new(threads).unwrap()).unwrap()
-    }
-
-    #[test]
-    fn whole_pieces_are_shared_out_where_that_is_faster() {
-        let (few, many) = (parameters(9), parameters(30));
-        let shared = |threads: usize, parameters: &Parameters| {
-            (0..=8).filter(|count| is_faster_whole(threads, *count, parameters)).collect::<Vec<_>>()
-        };
-        assert_eq!([shared(1, &few), shared(1, &many)], [[], []]);
-        assert_eq!([shared(2, &few), shared(2, &many)], [[2, 4, 5, 6, 7, 8]; 2]);
-        assert_eq!([shared(4, &few), shared(4, &many)], [[3, 4, 5, 6, 7, 8]; 2]);
-        assert_eq!(shared(16, &few), [3, 4, 5, 6, 7, 8]);
-        assert_eq!(shared(16, &many), [6, 7, 8]);
+        let parameters = Parameters::new_insecure(literal).unwrap();
+        Context::new(parameters, Threads::new(threads).unwrap()).unwrap()
     }
 
     #[test]

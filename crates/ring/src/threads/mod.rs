@@ -82,7 +82,7 @@ impl Threads {
         made.into_iter().flatten().collect()
     }
 
-    /// Whether what this thread does was shared out, by whichever threads: what it shares out itself is done where it is.
+    /// Whether what this thread does was shared out, by whichever threads.
     pub fn are_shared() -> bool {
         pool::is_shared()
     }
@@ -186,7 +186,21 @@ mod tests {
         });
     }
 
-    /// What is shared out within what is shared out is done where it is, callers at the same time help each other's helpers, and panics reach who called.
+    /// Helpers that are free help those that are at work for another.
+    #[test]
+    fn helpers_help_helpers() {
+        let threads = Threads::new(4).unwrap();
+        let (all, begun) = (std::sync::Barrier::new(4), std::sync::Barrier::new(2));
+        // Two pieces of work take one helper, and each of them, when both have begun, one of the two that are left.
+        let inner = |i: usize| {
+            begun.wait();
+            threads.map(2, |k| (all.wait(), (i, k, Threads::are_shared())).1)
+        };
+        assert_eq!(threads.map(2, inner), [0, 1].map(|i| vec![(i, 0, true), (i, 1, true)]),);
+        assert!(!Threads::are_shared());
+    }
+
+    /// Callers at the same time share helpers with one another, also within what is shared out, and panics reach who called.
     #[test]
     fn threads_share_with_whoever_calls() {
         let threads = Threads::new(3).unwrap();

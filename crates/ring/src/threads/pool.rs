@@ -7,7 +7,7 @@ use std::{
         Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicU64, AtomicUsize, Ordering},
     },
-    thread,
+    thread::{self, LocalKey},
     time::{Duration, Instant},
 };
 
@@ -42,6 +42,8 @@ struct Awake {
 thread_local! {
     /// Whether what this thread does was shared out.
     static SHARED: Cell<bool> = const { Cell::new(false) };
+    /// Whether this thread has shared something out whose end it has to see. While it waits for helpers to leave it, rayon may hand it what is for others, which would be done on top of what it holds.
+    static SHARING: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Whether what this thread does was shared out.
@@ -51,7 +53,8 @@ pub(super) fn is_shared() -> bool {
 
 /// Takes as many of those that are free as are wanted, and says how many these are. Each goes back by itself ([`Back`]).
 fn take(free: &AtomicUsize, wanted: usize) -> usize {
-    let less = |free: usize| Some(free - free.min(wanted));
+    // Within what is shared out there are none most often, which is seen without a write to what all threads read.
+    let less = |free: usize| (free > 0).then(|| free - free.min(wanted));
     let before = free.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
     before.map_or(0, |free| free.min(wanted))
 }
@@ -65,19 +68,21 @@ impl Drop for Back<'_> {
     }
 }
 
-/// Says that what this thread does was shared out, until it is dropped.
-struct Share;
+/// Something that is said of this thread until it is dropped.
+struct Said {
+    flag: &'static LocalKey<Cell<bool>>,
+    before: bool,
+}
 
-impl Share {
-    fn begin() -> Self {
-        SHARED.set(true);
-        Share
+impl Said {
+    fn of(flag: &'static LocalKey<Cell<bool>>) -> Self {
+        Said { flag, before: flag.replace(true) }
     }
 }
 
-impl Drop for Share {
+impl Drop for Said {
     fn drop(&mut self) {
-        SHARED.set(false);
+        self.flag.set(self.before);
     }
 }
 
@@ -89,7 +94,8 @@ impl Awake {
 
     /// Looks for something to do until the time is over.
     fn stay(&self) {
-        while (self.start.elapsed().as_nanos() as u64) < self.until.load(Ordering::Relaxed) {
+        while !SHARING.get() && (self.start.elapsed().as_nanos() as u64) < self.until.load(Ordering::Relaxed)
+        {
             if rayon::yield_now() != Some(Yield::Executed) {
                 thread::yield_now();
             }
@@ -120,8 +126,8 @@ impl Pool {
         self.forked.get_or_init(start).as_ref()?.of_process()
     }
 
-    /// Calls `work` for each of the items, in this thread and in helpers that no other caller has: each takes the last one as long as there are any. What is shared out already is not shared out again. This thread
-    /// calls `wait` now and then while helpers are at their last items.
+    /// Calls `work` for each of the items, in this thread and in helpers that no other caller has: each takes the last one as long as there are any. This thread may be a helper
+    /// itself: what it does for another is shared out further among those that are free then. It calls `wait` now and then while helpers are at their last items.
     pub(super) fn share<T: Send>(
         &self,
         items: impl ExactSizeIterator<Item = T> + DoubleEndedIterator + Send,
@@ -129,7 +135,7 @@ impl Pool {
         mut wait: impl FnMut(),
     ) {
         let wanted = items.len().saturating_sub(1).min(self.helpers());
-        let Some(pool) = self.of_process().filter(|_| wanted > 0 && !SHARED.get()) else {
+        let Some(pool) = self.of_process().filter(|_| wanted > 0) else {
             return items.rev().for_each(work);
         };
         let count = take(&pool.free, wanted);
@@ -138,7 +144,7 @@ impl Pool {
         }
         let (items, ended) = (Mutex::new(items), AtomicUsize::new(0));
         let work_on = || {
-            let _share = Share::begin();
+            let _shared = Said::of(&SHARED);
             // The lock is not held while an item is worked on.
             let next = || items.lock().unwrap_or_else(PoisonError::into_inner).next_back();
             while let Some(item) = next() {
@@ -146,13 +152,17 @@ impl Pool {
             }
         };
         pool.rouse();
+        let sharing = Said::of(&SHARING);
         pool.helpers.in_place_scope(|scope| {
             for _ in 0..count {
                 scope.spawn(|_| {
                     // The helper is given back first: the next that is shared out may want it as soon as this has ended.
                     let _ended = Back(&ended);
                     let _back = Back(&pool.free);
-                    work_on();
+                    // Whoever shared it out does it without this helper.
+                    if !SHARING.get() {
+                        work_on();
+                    }
                 });
             }
             work_on();
@@ -167,6 +177,7 @@ impl Pool {
                 }
             }
         });
+        drop(sharing);
         pool.awake.prolong();
     }
 
