@@ -1,6 +1,6 @@
 //! Errors that elements have in common: what arrays say of their precision beside what they are off by.
 
-use crate::common::insecure_grafted;
+use crate::{common::insecure_grafted, entry::seal};
 use hippocrene::{ClientKey, EncryptedArray, Error, KeyRequest, Server};
 use hippocrene_rlwe::SecretDistribution;
 use rand_chacha::ChaCha8Rng;
@@ -160,4 +160,46 @@ fn sums_of_squared_deviations_are_not_off_by_the_error_of_the_mean() {
     };
     let [plain, declared] = [variance(false), variance(true)];
     assert!(declared < 1.6 && declared > 30.0 * plain, "{plain} {declared}");
+}
+
+/// What is sent on or put by is as precise later as it says now, and so is what is made of it.
+#[test]
+fn files_keep_what_errors_have_in_common() {
+    let (client, server) = insecure();
+    let a = client.encrypt(&[0.5; 30], &[30]).unwrap();
+    let a = server.declare_precision(&a, COARSE).unwrap();
+    let copies = server.broadcast_to(&server.mean(&a, None).unwrap(), &[300]).unwrap();
+    let bytes = copies.to_bytes();
+    let read = EncryptedArray::from_bytes(&bytes, server.session()).unwrap();
+    assert_eq!(read.to_bytes(), bytes);
+    let said = |a: &EncryptedArray| {
+        let sum = server.sum(a, None).unwrap();
+        [a, &sum].map(|a| a.precision_bits(server.session()))
+    };
+    assert_eq!(said(&read), said(&copies));
+    let [one, all] = said(&read);
+    assert!((one - all - 300f64.log2()).abs() < 0.1, "{one} {all}");
+
+    // The noise, that in zeros and what is common of the first of two ciphertexts, whose heads begin after the one axis.
+    let noise = 56 + 32 + 16 + 22;
+    let refused = |at: usize, new: &[u8]| {
+        let mut bytes = bytes.clone();
+        bytes[at..at + new.len()].copy_from_slice(new);
+        seal(&mut bytes);
+        EncryptedArray::from_bytes(&bytes, server.session()).unwrap_err().to_string()
+    };
+    let words = |error: &str, said: &str| assert!(error.contains(said), "{error}");
+    words(&refused(noise + 8, &5000f64.to_le_bytes()), "the noise in zeros is 5000; it must be -4096 to");
+    words(&refused(noise + 16, &f64::NAN.to_le_bytes()), "the common noise is NaN; it must be -4096 to");
+    words(&refused(noise + 16, &100f64.to_le_bytes()), "the common noise is 100; it must be at most ");
+    // Nothing is left of it in both, and the flag stays.
+    let mut even = bytes.clone();
+    for start in [noise, noise + 58 + 16] {
+        even.copy_within(start..start + 8, start + 8);
+        even[start + 16..start + 24].copy_from_slice(&(-4096f64).to_le_bytes());
+    }
+    seal(&mut even);
+    let error = EncryptedArray::from_bytes(&even, server.session()).unwrap_err().to_string();
+    words(&error, "the flags of an array is ");
+    words(&error, "; it must be less 4");
 }

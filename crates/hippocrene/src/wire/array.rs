@@ -24,15 +24,19 @@ const FIXED_BYTES: usize = 32;
 const AXIS_BYTES: usize = 16;
 /// Bytes of the start of a ciphertext's head: modulus, parts and noise.
 const START_BYTES: usize = 30;
+/// Bytes of what follows where errors are uneven.
+const UNEVEN_BYTES: usize = 16;
 
 /// The flag of arrays whose slots without an element are zero.
 const CLEAN: u32 = 2;
+/// The flag of arrays with uneven errors: smaller or larger ones in slots that hold zero, or something in common.
+const UNEVEN: u32 = 4;
 
 /// The number of parts that marks a ciphertext whose second part is a seed.
 const SEEDED: u32 = 1;
 /// The largest stride.
 const MAX_STRIDE: u64 = 1 << 48;
-/// The largest absolute value of the log2 of a standard deviation.
+/// The largest absolute value of the log2 of a standard deviation. Less is nothing.
 const MAX_NOISE_BITS: f64 = 4096.0;
 
 /// What the files of arrays of such elements have of their own.
@@ -137,13 +141,8 @@ pub(super) struct CiphertextHead<F: FileForm> {
 
 impl<F: FileForm> CiphertextHead<F> {
     fn of(body: &CiphertextBody<F>) -> Self {
-        // Estimates that have left all sense are brought back to the limit, so that what is written can be read.
-        let clamped = |noise: Noise| match noise.log2_std() {
-            bits if bits.is_nan() => Noise::from_log2_std(MAX_NOISE_BITS),
-            bits => Noise::from_log2_std(bits.clamp(-MAX_NOISE_BITS, MAX_NOISE_BITS)),
-        };
         let (parts, noise) = match body {
-            CiphertextBody::Full(c) => (F::inner(c).parts().len() as u32, clamped(F::inner(c).noise())),
+            CiphertextBody::Full(c) => (F::inner(c).parts().len() as u32, F::inner(c).noise()),
             CiphertextBody::Seeded(_) => (SEEDED, Noise::from_log2_std(0.0)),
         };
         CiphertextHead { modulus: body.modulus(), parts, noise, own: F::own(body) }
@@ -158,16 +157,18 @@ impl<F: FileForm> CiphertextHead<F> {
         if self.is_seeded() { F::fresh_noise() } else { self.noise }
     }
 
-    fn write(&self, out: &mut Vec<u8>) {
+    fn write(&self, out: &mut Vec<u8>, uneven: bool) {
         let (words, odd, two) = self.modulus.to_parts();
         out.extend(words.to_le_bytes());
         out.extend([odd, two]);
         out.extend(self.parts.to_le_bytes());
-        out.extend(self.noise.log2_std().to_le_bytes());
+        let noise = written(self.noise);
+        let noise = if uneven { &noise[..] } else { &noise[..1] };
+        noise.iter().for_each(|bits| out.extend(bits.to_le_bytes()));
         F::write_own(&self.own, out);
     }
 
-    fn read(cursor: &mut Cursor<'_>, form: &F) -> Result<Self, FormatError> {
+    fn read(cursor: &mut Cursor<'_>, form: &F, uneven: bool) -> Result<Self, FormatError> {
         let words = cursor.u128()?;
         let [odd, two] = cursor.array()?;
         let modulus = Modulus::from_parts(words, odd, two).ok_or_else(|| {
@@ -183,16 +184,9 @@ impl<F: FileForm> CiphertextHead<F> {
         if !(SEEDED..=3).contains(&parts) {
             return Err(FormatError::field("the parts of a ciphertext", parts, "2, 3, or 1 and a seed"));
         }
-        let noise = cursor.f64()?;
-        if parts == SEEDED && noise.to_bits() != 0 {
-            return Err(FormatError::number("the noise of a seeded ciphertext", noise, "written as 0"));
-        }
-        if !noise.is_finite() || noise.abs() > MAX_NOISE_BITS {
-            let need = format!("-{MAX_NOISE_BITS} to {MAX_NOISE_BITS} bits");
-            return Err(FormatError::number("the noise of a ciphertext", noise, need));
-        }
+        let noise = read_noise(cursor, parts == SEEDED, uneven)?;
         let own = form.read_own(cursor, parts == SEEDED)?;
-        Ok(CiphertextHead { modulus, parts, noise: Noise::from_log2_std(noise), own })
+        Ok(CiphertextHead { modulus, parts, noise, own })
     }
 
     /// Bytes of the residues (and the seed).
@@ -226,6 +220,56 @@ impl<F: FileForm> CiphertextHead<F> {
     }
 }
 
+/// What is written of noise: that in slots of the message, that in slots that hold zero, and what is common. Estimates that have left all sense are brought back to the limit, so that what is written can be read.
+fn written(noise: Noise) -> [f64; 3] {
+    let [slots, zeros, common] =
+        [noise, noise.in_zeros(), noise.common()].map(|noise| match noise.log2_std() {
+            bits if bits.is_nan() => MAX_NOISE_BITS,
+            bits => bits.clamp(-MAX_NOISE_BITS, MAX_NOISE_BITS),
+        });
+    [slots, zeros, common.min(slots)]
+}
+
+/// Whether more than the first number has to be written.
+fn is_uneven(noise: Noise) -> bool {
+    let [slots, zeros, common] = written(noise);
+    zeros != slots || common != -MAX_NOISE_BITS
+}
+
+/// Reads what was written of noise: one number, or where errors are uneven all three.
+fn read_noise(cursor: &mut Cursor<'_>, seeded: bool, uneven: bool) -> Result<Noise, FormatError> {
+    let mut bits = |what: &'static str| match cursor.f64()? {
+        bits if bits.is_finite() && bits.abs() <= MAX_NOISE_BITS => Ok(bits),
+        bits => {
+            let need = format!("-{MAX_NOISE_BITS} to {MAX_NOISE_BITS} bits");
+            Err(FormatError::number(what, bits, need))
+        }
+    };
+    let slots = bits("the noise of a ciphertext")?;
+    let mut noise = Noise::from_log2_std(slots);
+    if uneven {
+        let (zeros, common) = (bits("the noise in zeros")?, bits("the common noise")?);
+        if common > slots {
+            return Err(FormatError::number("the common noise", common, format!("at most {slots}")));
+        }
+        if zeros != slots {
+            let nothing = if zeros == -MAX_NOISE_BITS { Noise::NONE } else { Noise::from_log2_std(zeros) };
+            noise = noise.with_in_zeros(nothing);
+        }
+        if common != -MAX_NOISE_BITS {
+            noise = noise.with_common(Noise::from_log2_std(common));
+        }
+    }
+    if seeded && (slots.to_bits() != 0 || is_uneven(noise)) {
+        return Err(FormatError::number(
+            "the noise of a seeded ciphertext",
+            slots,
+            "written as 0, with nothing common",
+        ));
+    }
+    Ok(noise)
+}
+
 /// The polynomials of a ciphertext that are written.
 fn polys<F: Elements>(body: &CiphertextBody<F>) -> Vec<(Modulus, &Poly)> {
     match body {
@@ -257,9 +301,13 @@ impl<F: FileForm> ArrayHead<F> {
         words.saturating_mul((size_of::<u64>() * self.degree()) as u64)
     }
 
+    fn is_uneven(&self) -> bool {
+        self.ciphertexts.iter().any(|c| is_uneven(c.noise))
+    }
+
     fn bytes(&self) -> usize {
         let axes = AXIS_BYTES * self.layout.shape().len();
-        let heads = (START_BYTES + F::OWN_BYTES) * self.ciphertexts.len();
+        let heads = head_bytes::<F>(self.is_uneven()) * self.ciphertexts.len();
         FIXED_BYTES + axes + heads + self.widths.as_bytes().len()
     }
 
@@ -269,7 +317,9 @@ impl<F: FileForm> ArrayHead<F> {
     }
 
     fn write(&self, out: &mut Vec<u8>) {
-        let flags = self.form.flags() | if self.clean { CLEAN } else { 0 };
+        let uneven = self.is_uneven();
+        let flag = |flag: u32, is: bool| if is { flag } else { 0 };
+        let flags = self.form.flags() | flag(CLEAN, self.clean) | flag(UNEVEN, uneven);
         out.extend(flags.to_le_bytes());
         out.extend((self.layout.shape().len() as u32).to_le_bytes());
         out.extend((self.layout.slots() as u64).to_le_bytes());
@@ -280,7 +330,7 @@ impl<F: FileForm> ArrayHead<F> {
             out.extend((*stride as u64).to_le_bytes());
         }
         for ciphertext in &self.ciphertexts {
-            ciphertext.write(out);
+            ciphertext.write(out, uneven);
         }
         out.extend(self.widths.as_bytes());
     }
@@ -289,8 +339,8 @@ impl<F: FileForm> ArrayHead<F> {
     pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Self, FormatError> {
         cursor.enter("array");
         let flags = cursor.u32()?;
-        if flags & !(F::FLAGS | CLEAN) != 0 {
-            let need = if F::FLAGS == 0 { "0 or 2" } else { "0 to 3" };
+        if flags & !(F::FLAGS | CLEAN | UNEVEN) != 0 {
+            let need = if F::FLAGS == 0 { "0, 2, 4 or 6" } else { "0 to 7" };
             return Err(FormatError::field("the flags of an array", flags, need));
         }
         let axes = cursor.u32()?;
@@ -320,13 +370,17 @@ impl<F: FileForm> ArrayHead<F> {
             return Err(FormatError::field("the number of ciphertexts", count, need));
         }
         cursor.enter("heads of ciphertexts");
-        let need = count.saturating_mul((START_BYTES + F::OWN_BYTES) as u64);
+        let uneven = flags & UNEVEN != 0;
+        let need = count.saturating_mul(head_bytes::<F>(uneven) as u64);
         if cursor.left() < need {
             let (what, have) = ("heads of ciphertexts", cursor.left());
             return Err(FormatError::Truncated { what, have, need });
         }
         let ciphertexts =
-            (0..count).map(|_| CiphertextHead::read(cursor, &form)).collect::<Result<Vec<_>, _>>()?;
+            (0..count).map(|_| CiphertextHead::read(cursor, &form, uneven)).collect::<Result<Vec<_>, _>>()?;
+        if uneven && !ciphertexts.iter().any(|c| is_uneven(c.noise)) {
+            return Err(FormatError::field("the flags of an array", flags, "less 4: no errors are uneven"));
+        }
         let factors = ciphertexts.iter().fold(Modulus::ONE, |all, c| all.lcm(c.modulus));
         cursor.enter("widths of residues");
         let widths = Widths::read(cursor, factors)?;
@@ -361,6 +415,11 @@ impl<F: FileForm> ArrayHead<F> {
         let mut seeded = self.ciphertexts.iter().filter(|c| c.is_seeded());
         seeded.try_for_each(|c| self.widths.check_uniform(parameters, c.modulus))
     }
+}
+
+/// Bytes of a ciphertext's head.
+fn head_bytes<F: FileForm>(uneven: bool) -> usize {
+    START_BYTES + if uneven { UNEVEN_BYTES } else { 0 } + F::OWN_BYTES
 }
 
 fn size(field: &'static str, value: u64) -> Result<usize, FormatError> {

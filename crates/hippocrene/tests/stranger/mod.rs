@@ -377,6 +377,10 @@ pub fn read_array(file: &[u8], set: &Set, s: &[i64], own: usize, times: u64) -> 
             assert_eq!((modulus >> 126 & 1 == 1, modulus >> 127 == 1), (mask != 0, two != 0));
             let (parts, noise) = (number(&mut rest, 4), float(&mut rest));
             assert!(noise.abs() < 40.0);
+            if flags & 4 != 0 {
+                let (zeros, common) = (float(&mut rest), float(&mut rest));
+                assert!(zeros.abs() <= 4096.0 && (-4096.0..=noise).contains(&common));
+            }
             (modulus, mask, two, parts, take(&mut rest, own))
         })
         .collect();
