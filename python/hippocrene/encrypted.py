@@ -68,6 +68,17 @@ class Encrypted:
         picked = self._picked
         return self._raw if picked is None else picked.alike
 
+    @property
+    def _one_by_one(self) -> _native.EncryptedArray:
+        """What has the errors and the capacity that the values have one by one: what was picked is moved for that.
+
+        Not windows, of which an array would be many times as large.
+        """
+        picked = self._picked
+        if picked is None:
+            return self._raw
+        return picked.alike if picked.windows else picked.moved()
+
     # What it is
 
     @property
@@ -106,7 +117,7 @@ class Encrypted:
 
         None for an array of numbers or bits, and for one without a server that was made with parameters of no preset.
         """
-        return self._alike.budget_bits
+        return self._one_by_one.budget_bits
 
     @property
     def bit_error(self) -> float | None:
@@ -128,7 +139,7 @@ class Encrypted:
         The largest error among thousands of values is four to sixteen times that: two to four bits worse. What a
         comparison is off by as a polynomial (see `sign`) comes beside it.
         """
-        return self._of_numbers(self._alike.precision_bits, "precision_bits")
+        return self._of_numbers(self._one_by_one.precision_bits, "precision_bits")
 
     @property
     def precision(self) -> float:
@@ -151,7 +162,7 @@ class Encrypted:
         """
         if self.plain_modulus is not None or self.bit_error is not None:
             self._of_numbers(None, "capacity_bits")
-        return self._alike.capacity_bits
+        return self._one_by_one.capacity_bits
 
     @property
     def server(self) -> Server | None:
@@ -241,12 +252,14 @@ class Encrypted:
     def __repr__(self) -> str:
         if self.bit_error is not None:
             return f"EncryptedArray(shape={self.shape}, bit_error={self.bit_error:.3g})"
-        left = self._alike.capacity_bits if self.plain_modulus is None else self.budget_bits
+        # Who looks at an array moves nothing.
+        alike = self._alike
+        left = alike.capacity_bits if self.plain_modulus is None else alike.budget_bits
         bits = "?" if left is None else f"{left:.1f}"
         picked = "" if self._picked is None else ", picked"
         if self.plain_modulus is not None:
             return f"EncryptedArray(shape={self.shape}, plain_modulus={self.plain_modulus}, budget_bits={bits}{picked})"
-        precision, kind = f"{self.precision_bits:.1f}", ", complex" if self.is_complex else ""
+        precision, kind = f"{alike.precision_bits:.1f}", ", complex" if self.is_complex else ""
         return f"EncryptedArray(shape={self.shape}{kind}, precision_bits={precision}, capacity_bits={bits}{picked})"
 
     # What it cannot be

@@ -263,7 +263,7 @@ impl Pegasus {
 
     /// The function of `tables` of the numbers in these slots of `a`, which are in the domain, whatever is in other slots. Slots up to the least power of two that reaches these hold 0 then where they are none of them, and are repeated
     /// in the others, but for a part of them. By [`Pegasus::to_coefficients`], [`Pegasus::extract`], look-ups and [`Pegasus::repack`]; the line of the function
-    /// ([`Tables`]) is had from `a` itself.
+    /// ([`Tables`]) is had from `a` itself. **Error:** [`Tables::deviation`], and what the error of `a` makes of the function ([`Tables::deviation_of`]).
     ///
     /// # Errors
     /// As these.
@@ -294,7 +294,10 @@ impl Pegasus {
         let items: Vec<(&LweCiphertext, &LookupTable)> =
             inputs.iter().map(|(c, table)| (c, *table)).collect();
         let rotations = parameters.noise().scaled(0.5 * (made.len() as f64).log2());
-        let noise = rotations.plus(Noise::from_std(tables.deviation() * output));
+        // What the numbers were off by before they were extracted.
+        let off = x.noise().less(self.extraction().noise()).scaled(-x.scale().log2()).log2_std().exp2();
+        let deviations = [tables.deviation(), tables.deviation_of(off)];
+        let noise = deviations.into_iter().fold(rotations, |sum, d| sum.plus(Noise::from_std(d * output)));
         let values = self.values(&items, made.len(), Some(noise))?;
         let y = Numbers::new(values, scale, tables.range())?;
         // Short ones are repeated, without the line and the middle.

@@ -53,6 +53,8 @@ pub struct Tables {
     /// `P_K`.
     rest: Option<Function>,
     margin: f64,
+    /// The function itself ([`sampled`]).
+    samples: Vec<f64>,
 }
 
 /// Values at `-1/2 + i/count` of the circle of one table: of phases in all of it.
@@ -155,7 +157,8 @@ impl Tables {
         let ((low, high), samples) = (domain, sampled(domain, f)?);
         let degree = parameters.ring().dimension();
         let choice = choose(&samples, deviation / (2 * degree) as f64, margin, most);
-        let circle = Circle { samples: &samples, slope: choice.slope, margin: choice.margin(margin) };
+        let margin = choice.margin(margin);
+        let circle = Circle { samples: &samples, slope: choice.slope, margin };
         // What is added in the end: the middle of all values, or that of what is not in a table.
         let (least, largest) = match choice.rest {
             true => circle.extremes(),
@@ -182,7 +185,8 @@ impl Tables {
             deviation: choice.error.sqrt(),
             whole: (0..choice.whole).map(whole).collect(),
             rest,
-            margin: circle.margin,
+            margin,
+            samples,
         })
     }
 
@@ -197,9 +201,19 @@ impl Tables {
     }
 
     /// **The stated error**: its root mean square over numbers that are uniform in the domain, as that of the index and what no table has make it (PEGASUS, formula 3, with the function itself
-    /// instead of its slope). Rotations, switches and repacking add to it what [`crate::Numbers::noise`] says.
+    /// instead of its slope). Rotations, switches and repacking add to it what [`crate::Numbers::noise`] says, and the error that numbers come with what [`Tables::deviation_of`] does.
     pub fn deviation(&self) -> f64 {
         self.deviation
+    }
+
+    /// What the tables are off by where numbers are off by a normal error of this deviation: the root mean square, over numbers that are uniform in the domain, of what it makes of the function, less what the line has of it.
+    pub fn deviation_of(&self, error: f64) -> f64 {
+        let ((low, high), margin) = (self.domain, self.margin);
+        let (width, slope) = ((high - low) * (1.0 + margin), self.slope * (high - low) / 2.0);
+        let circle = Circle { samples: &self.samples, slope, margin };
+        // The line goes on where the tables begin anew.
+        let square = circle.error(error / width, |u| circle.value(u) + self.slope * width * u);
+        (square - (self.slope * error).powi(2)).max(0.0).sqrt()
     }
 
     /// The bound of the function on the domain.

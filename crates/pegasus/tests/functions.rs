@@ -68,6 +68,37 @@ fn functions_are_off_by_what_is_stated() {
     }
 }
 
+/// What the numbers are off by is in the results, of functions that go up as much as they go down too.
+#[test]
+fn errors_of_numbers_are_in_what_is_stated() {
+    let s = setup(context(10, 17, 2), literal(&[512], 64));
+    let square = |x: f64| x * x;
+    let functions: [(&str, (f64, f64), &dyn Fn(f64) -> f64); 5] = [
+        ("abs", (-1.0, 1.0), &f64::abs),
+        ("square", (-1.0, 1.0), &square),
+        ("cos 6x", (-1.0, 1.0), &|x| (6.0 * x).cos()),
+        ("relu", (-2.0, 1.0), &|x| x.max(0.0)),
+        ("exp", (-1.0, 1.0), &f64::exp),
+    ];
+    for (name, (low, high), f) in functions {
+        for (most, off) in [(1, 0.03), (3, 0.03), (3, 0.004)] {
+            let tables = s.pegasus.make_tables((low, high), most, f).unwrap();
+            // Where the index alone is off by more it is another test's.
+            let (exact, _) = encrypted(&s, (low + 4.0 * off, high - 4.0 * off), 512);
+            // Not in step with the numbers, which are evenly spread.
+            let nodes = [-1.5, -0.5, 0.5, 1.5].map(|x: f64| x * off / 1.25f64.sqrt());
+            let values: Vec<f64> = exact.iter().enumerate().map(|(i, x)| x + nodes[i * 7 % 11 % 4]).collect();
+            let mut a = s.encrypt(&values, 40, 300.0);
+            a.set_bound(low.abs().max(high.abs()));
+            a.set_precision_bits(-off.log2());
+            let y = applied(&s, &a, &tables);
+            let errors: Vec<f64> = s.decrypt(&y).iter().zip(&exact).map(|(y, x)| y - f(*x)).collect();
+            let ratio = (rms(&errors).log2() + y.precision_bits()).exp2();
+            assert!((0.7..1.5).contains(&ratio), "{name} by {most}, off by {off}: {ratio} of what is stated");
+        }
+    }
+}
+
 /// A jump is right but for what is nearer to it than the index is off by.
 #[test]
 fn signs_of_numbers_that_are_not_near_0() {
