@@ -408,10 +408,10 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
 
         The values have to be real, and the evaluation keys made with ``conjugation=True`` or with bootstrapping.
 
-        Where the keys have tables, no bootstrapping, and the array has too little capacity left (or the keys no
-        conjugation), signs, comparisons, `maximum`, `abs` and the like are looked up instead, one by one. The gap then
-        is the tables', if none is said: about a 118th of the bound with ``"lut12"``. A narrower one is refused, and the
-        error has the gap that there is.
+        Where the keys have tables, signs, comparisons, `maximum`, `abs` and the like are looked up instead, one by one,
+        if the values are not precise enough for the gap, as those that tables have made seldom are; or if there is no
+        bootstrapping and the array has too little capacity left (or the keys no conjugation). The gap then is the
+        tables', if none is said: about a 118th of the bound with ``"lut12"``. A narrower one is refused.
         """
         return self._of_sign("sign", gap, precision)
 

@@ -70,14 +70,9 @@ class Encrypted:
 
     @property
     def _one_by_one(self) -> _native.EncryptedArray:
-        """What has the errors and the capacity that the values have one by one: what was picked is moved for that.
-
-        Not windows, of which an array would be many times as large.
-        """
+        """An array of which the same holds as of these values one by one: what was picked is moved to be asked."""
         picked = self._picked
-        if picked is None:
-            return self._raw
-        return picked.alike if picked.windows else picked.moved()
+        return self._raw if picked is None else picked.one_by_one
 
     # What it is
 

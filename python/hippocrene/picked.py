@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hippocrene import _native
-from hippocrene.errors import BudgetError, CapacityError, named
+from hippocrene.errors import BudgetError, CapacityError, MissingKeyError, named
 from hippocrene.values import to_native
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ class Picked:
         "_before",
         "_most",
         "_moved",
+        "_trial",
         "operation",
         "places",
         "precise",
@@ -74,6 +75,7 @@ class Picked:
         self._before = False
         self._alike: _native.EncryptedArray | None = None
         self._moved: _native.EncryptedArray | None = None
+        self._trial: _native.EncryptedArray | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -130,8 +132,24 @@ class Picked:
     def moved(self) -> _native.EncryptedArray:
         """Move the elements to places of their own, and multiply them."""
         if self._moved is None:
-            self._moved = self._move()
+            self._moved = self._move() if self._trial is None else self._trial
         return self._moved
+
+    @property
+    def one_by_one(self) -> _native.EncryptedArray:
+        """An array with the precision and the capacity that these elements have when they are moved.
+
+        They are, but sums go on as if they were not: who asks changes nothing. Windows are not, of which an array would
+        be many times as large, nor what there are no keys for: they have what they have before.
+        """
+        if self.windows or self._moved is not None:
+            return self._moved or self.alike
+        if self._trial is None:
+            try:
+                self._trial = self._move()
+            except MissingKeyError:
+                return self.alike
+        return self._trial
 
     def _move(self) -> _native.EncryptedArray:
         if self.weights is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -24,6 +25,9 @@ from hippocrene import (
     simulate,
 )
 from hippocrene.distributed import Cluster
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 # Dask's own.
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.xdist_group("large")]
@@ -349,3 +353,72 @@ def test_what_lacks_capacity_is_named():
         return y
 
     simulate(program, np.linspace(-1, 1, 42).reshape(6, 7)[:2, :4], bound=1, preset="n15", tables="lut11")
+
+
+def test_functions_are_no_more_precise_than_what_they_are_of():
+    values = np.linspace(-1, 1, 9)
+    precision = {
+        function.__name__: [
+            simulate(
+                lambda x, bits=bits, function=function: x.with_precision_bits(bits).apply(function, look_ups=1),
+                values,
+                bound=1.0,
+                preset="n15",
+                tables=True,
+            ).precision_bits
+            for bits in (4, 7, 30)
+        ]
+        for function in (np.abs, np.square, np.sinh)
+    }
+    for coarse, finer, fine in precision.values():
+        assert finer > coarse + 2
+        assert fine > finer + 1
+        assert 3 < coarse < 5.5
+
+
+def test_what_tables_made_goes_through_tables_again():
+    values = np.linspace(-0.12, 0.12, 9)
+    program: dict[str, Callable[[EncryptedArray], EncryptedArray]] = {
+        "argsort": lambda x: np.argsort(np.sort(x)),
+        "abs": lambda x: np.abs(x - np.median(x)),
+        "sign": lambda x: np.sign(np.sort(x) + 0.06),
+        "clip": lambda x: np.clip(np.sort(x), -0.05, 0.05),
+        "close": lambda x: np.sort(x).is_close(0.03, tolerance=0.02),
+    }
+    expected = {
+        "argsort": np.arange(9),
+        "abs": np.abs(values),
+        "sign": np.sign(values + 0.06),
+        "clip": np.clip(values, -0.05, 0.05),
+        "close": np.abs(values - 0.03) < 0.02,
+    }
+    tables = LookUps(capacity=73)
+    for name, compute in program.items():
+        simulation = simulate(compute, values, bound=0.125, preset="n15", tables=tables, bootstrapping=True)
+        near = 0.25 if name in ("argsort", "sign", "close") else 0.01
+        assert np.abs(simulation.result - expected[name]).max() < near, name
+    # Of values that are not off by much, a narrow gap is one for polynomials.
+    with pytest.raises(ArgumentError, match="which is enough for no gap below their bound: ask for more precision"):
+        simulate(lambda x: x.with_precision_bits(4).sign(gap=1e-4), values, bound=0.125, preset="n15", tables=True)
+
+
+def test_of_one_number_nothing_is_looked_up():
+    programs: list[Callable[[EncryptedArray], EncryptedArray]] = [
+        lambda x: np.sort(x, axis=1),
+        lambda x: np.quantile(x, [0.2, 0.7], axis=1),
+        lambda x: np.median(x, axis=1),
+        lambda x: x.max(axis=1) - x.min(axis=1),
+        lambda x: x.top_k(1, axis=1),
+        lambda x: x.max_pool(1),
+        lambda x: x.sum(axis=0).sort(),
+    ]
+    values = np.linspace(-1, 1, 3).reshape(3, 1)
+    client = Client.generate("n13")
+    server = Server(client.evaluation_keys())
+    for program in programs:
+        simulation = simulate(program, values, preset="n15", tables=True)
+        assert simulation.tables is None
+        got = client.decrypt(program(server.load(client.encrypt(values))))
+        assert np.abs(got - simulation.result).max() < 1e-6
+    with pytest.raises(ArgumentError, match="2 of 1"):
+        server.load(client.encrypt([1.0])).top_k(2)

@@ -5,7 +5,7 @@ use hippocrene_ckks::Ciphertext;
 use hippocrene_fhew::{LookupTable, LweCiphertext};
 use hippocrene_rlwe::Noise;
 
-use crate::{Numbers, Pegasus, PegasusError};
+use crate::{Numbers, Pegasus, PegasusError, sign::reach_of};
 
 /// Which of two numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,9 +40,10 @@ impl Pegasus {
         };
         // What is repacked takes a small part of the circle; so many times the difference takes all of it.
         let times = (0.5 / self.plan().literal().reduction.epsilon()).ceil();
+        let beyond: f64 = [Some(a), b].into_iter().flatten().map(|c| reach_of(c.precision_bits())).sum();
         let single = |c: &Ciphertext| {
             let mut wide = c.clone();
-            wide.set_bound(0.5 * times * all);
+            wide.set_bound(0.5 * times * (all + beyond));
             self.extract(&self.to_coefficients(&wide)?, slots)?.with_bound(c.bound())
         };
         let x = single(a)?;

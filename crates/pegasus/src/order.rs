@@ -239,15 +239,17 @@ impl Pegasus {
         sign::CERTAIN * index.log2_std().exp2() * x.largest_bound() / parameters.ring().dimension() as f64
     }
 
-    /// The bound to extract numbers with whose places are sorted, over their own: with it differences, and [`Pegasus::tie`], take all of the circle. It is about 1.
-    pub fn argsort_bound(&self) -> f64 {
+    /// The bound to extract numbers with whose places are sorted, over their own, where they are off by a deviation of `off`, over that bound too: with it differences, and [`Pegasus::tie`], take all of the circle. It is about 1 for
+    /// precise numbers.
+    pub fn argsort_bound(&self, off: f64) -> f64 {
         let parameters = self.tables().parameters();
         let extracted = self.extraction().noise();
-        let index = parameters.index_noise(extracted.plus(extracted), self.plan().literal().lwe().modulus());
-        let off =
-            (sign::CERTAIN + DEVIATIONS) * index.log2_std().exp2() / parameters.ring().dimension() as f64;
-        // A little for what else they are off by.
-        1.01 / (1.0 - off.min(0.5)) / (1.0 + self.plan().literal().margin)
+        let noise = parameters.index_noise(extracted.plus(extracted), self.plan().literal().lwe().modulus());
+        let index =
+            (sign::CERTAIN + DEVIATIONS) * noise.log2_std().exp2() / parameters.ring().dimension() as f64;
+        // What differences are off by, of twice the bound; and a little for what else they are.
+        let beyond = (sign::CERTAIN + DEVIATIONS) * off / 2f64.sqrt();
+        1.01 * (1.0 + beyond) / (1.0 - index.min(0.5)) / (1.0 + self.plan().literal().margin)
     }
 
     /// The noise of ranks among so many numbers: of one look-up for each other number.

@@ -4,7 +4,7 @@ use hippocrene_ckks::{Ciphertext, Short};
 use hippocrene_fhew::{LookupTable, LweCiphertext};
 use hippocrene_rlwe::Noise;
 
-use crate::{Numbers, Pegasus, PegasusError, error::argument};
+use crate::{Numbers, Pegasus, PegasusError, error::argument, look_up::DEVIATIONS};
 
 /// Farther from a step than so many deviations of the index, numbers are on their side of it.
 pub(crate) const CERTAIN: f64 = 7.0;
@@ -96,10 +96,15 @@ impl Pegasus {
         self.packed(&near, a, slots)
     }
 
-    /// The numbers in these slots, such that `bound` is half of the circle with the margin.
+    /// The numbers in these slots, such that `bound`, and what they are off by beyond it, is half of the circle with the margin.
     fn on_the_circle(&self, a: &Ciphertext, bound: f64, slots: &[usize]) -> Result<Numbers, PegasusError> {
         let mut a = a.clone();
-        a.set_bound(bound / 2.0);
+        a.set_bound((bound + reach_of(a.precision_bits())) / 2.0);
         self.extract(&self.to_coefficients(&a)?, slots)?.with_bound(bound)
     }
+}
+
+/// By how much numbers that are so precise may exceed their bound.
+pub(crate) fn reach_of(precision_bits: f64) -> f64 {
+    DEVIATIONS * (-precision_bits).exp2()
 }

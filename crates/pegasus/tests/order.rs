@@ -204,7 +204,7 @@ fn groups_are_apart() {
     close(&s, &p.argmin(&wide, size, scale).unwrap(), &first, 0.2, "argmin");
     let places =
         of_groups(&values, size, |group, sorted| sorted.iter().map(|v| place(group, *v)[0] - 1.5).collect());
-    let filling = self::wide(&s, &values, p.argsort_bound());
+    let filling = self::wide(&s, &values, p.argsort_bound(0.0));
     close(&s, &p.argsort(&filling, size, scale).unwrap(), &places, 0.2, "argsort");
     for refused in
         [p.sort(&x, 5), p.argsort(&x, 24, scale), p.ranks(&x, 0), p.argmax(&x, 5, scale), p.top_k(&x, 5, 1)]
@@ -220,7 +220,7 @@ fn places_are_sorted_stably() {
     let s = with_tables(1024);
     let scale = s.pegasus.plan().table_scale(16.0).unwrap();
     // Extracted as if they were hardly larger than they are.
-    let wide = s.pegasus.argsort_bound();
+    let wide = s.pegasus.argsort_bound(0.0);
     let margin = 1.0 + s.pegasus.plan().literal().margin;
     assert!((1.0..1.2).contains(&(wide * margin)), "{wide}");
     let of = |values: &[f64]| {

@@ -68,9 +68,11 @@ impl Server {
                 Some(reserve) => format!(
                     ", where a bootstrap of them takes {reserve:.0}: make keys of look-ups with more capacity (LookUps)"
                 ),
-                None => ", so make keys of look-ups with more capacity (LookUps)".to_owned(),
+                None => format!(
+                    ", so what comes from them takes keys of look-ups with more capacity, {most:.0} at most (LookUps)"
+                ),
             };
-            if have < bits + ABOUT {
+            if have < bits + ABOUT && need <= most + ABOUT {
                 ways.push(format!("look-ups with these keys return {bits:.0} bits for values up to 1{more}"));
             }
         }

@@ -10,6 +10,7 @@ use hippocrene_ckks::{
     circuits::comparison::{SignLiteral, SignPlan},
 };
 use hippocrene_pegasus::Which;
+use hippocrene_rlwe::Noise;
 
 use super::Server;
 use crate::{EncryptedArray, Error, Numbers};
@@ -48,8 +49,8 @@ impl Server {
     /// keys, capacity that lacks is given back on the way, and results keep what a bootstrap needs. The key of the conjugation is needed ([`KeyRequest::conjugation`](crate::KeyRequest)),
     /// which bootstrapping keys have in any case.
     ///
-    /// All of this is by polynomials. **By tables** the sign is had where there are keys of look-ups, none of bootstrapping, and polynomials are not possible, for the array has too little capacity or the key of the conjugation is
-    /// missing: a look-up for each element, whatever is left of the capacity, where polynomials are one computation for all. The gap is [`Server::table_gap`] then. The same holds for [`Server::greater`], [`Server::maximum`] and all
+    /// All of this is by polynomials. **By tables** the sign is had where there are keys of look-ups and polynomials are not possible, for the elements are not precise enough for the gap, or where there are none of bootstrapping and
+    /// the array has too little capacity or the key of the conjugation is missing: a look-up for each element, whatever is left of the capacity, where polynomials are one computation for all. The gap is [`Server::table_gap`] then. The same holds for [`Server::greater`], [`Server::maximum`] and all
     /// others here.
     ///
     /// # Errors
@@ -194,7 +195,7 @@ impl Server {
         self.zip(a, b, operation, |_, _| full, 0.0, |_, x, y| Ok(f(&self.evaluator, x, y, &plan, &*refresh)?))
     }
 
-    /// Checks the operands, and says whether tables are the road: where they are there, and polynomials would need keys that are not, or more capacity than there is.
+    /// Checks the operands, and says whether tables are the road: where they are there, and polynomials would need keys that are not, more capacity than there is and no bootstrap gives back, or more precise values for a gap that tables have too.
     fn is_by_tables(
         &self,
         a: &EncryptedArray,
@@ -206,15 +207,21 @@ impl Server {
             Some(b) => self.check_two(a, b, operation)?,
             None => self.check(a, operation)?,
         }
-        if self.pegasus.is_none() || self.bootstraps.is_some() {
+        if self.pegasus.is_none() {
             return Ok(false);
         }
         let arrays: Vec<_> = [a].into_iter().chain(b).collect();
         let bound = arrays.iter().map(|a| a.bound()).sum();
         let capacity = arrays.iter().map(|a| a.capacity_bits(&self.session)).fold(f64::INFINITY, f64::min);
+        let refreshed = self.bootstraps.is_some();
         Ok(match self.plan(&self.form_of(&arrays), bound, how, operation) {
-            Ok(plan) => plan.bits() > capacity,
-            Err(error) => matches!(error, Error::MissingKey { .. } | Error::Capacity { .. }),
+            Ok(plan) if !refreshed && plan.bits() > capacity => true,
+            Ok(plan) => {
+                let noise = |a: &&EncryptedArray| Noise::from_log2_std(-a.precision_bits(&self.session));
+                let precision = -arrays.iter().map(noise).fold(Noise::NONE, Noise::plus).log2_std();
+                precision < plan.argument_precision() && self.check_tables(bound, how, operation).is_ok()
+            }
+            Err(error) => !refreshed && matches!(error, Error::MissingKey { .. } | Error::Capacity { .. }),
         })
     }
 

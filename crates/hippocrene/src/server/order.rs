@@ -16,6 +16,9 @@ impl Server {
     /// [`Error::Shape`] when there is no such axis; [`Error::NoKeys`] when the server has no keys of tables; [`Error::Argument`] when the array is complex or has no bound.
     pub fn sort(&self, a: &EncryptedArray, axis: Option<usize>) -> Result<EncryptedArray, Error> {
         let lines = Lines::of(a.shape(), axis, "sort")?;
+        if lines.length == 1 {
+            return self.insert_axis(&self.alone(a, &lines)?, axis.unwrap_or(0));
+        }
         self.in_order(a, &lines, lines.length, |pegasus, x| pegasus.sort(x, lines.length))
     }
 
@@ -28,6 +31,9 @@ impl Server {
         if !(1..=lines.length).contains(&k) {
             return Err(Error::argument("top_k", format!("{k} of {} numbers", lines.length)));
         }
+        if lines.length == 1 {
+            return self.insert_axis(&self.alone(a, &lines)?, axis.unwrap_or(0));
+        }
         self.in_order(a, &lines, k, |pegasus, x| pegasus.top_k(x, lines.length, k))
     }
 
@@ -37,6 +43,9 @@ impl Server {
     /// As [`Server::sort`].
     pub fn largest(&self, a: &EncryptedArray, axis: Option<usize>) -> Result<EncryptedArray, Error> {
         let lines = Lines::of(a.shape(), axis, "max")?;
+        if lines.length == 1 {
+            return self.alone(a, &lines);
+        }
         self.of_lines(a, &lines, in_rounds(lines.length), |pegasus, x| pegasus.largest(x, lines.length))
     }
 
@@ -46,6 +55,9 @@ impl Server {
     /// As [`Server::sort`].
     pub fn smallest(&self, a: &EncryptedArray, axis: Option<usize>) -> Result<EncryptedArray, Error> {
         let lines = Lines::of(a.shape(), axis, "min")?;
+        if lines.length == 1 {
+            return self.alone(a, &lines);
+        }
         self.of_lines(a, &lines, in_rounds(lines.length), |pegasus, x| pegasus.smallest(x, lines.length))
     }
 
@@ -106,6 +118,12 @@ impl Server {
         })
     }
 
+    /// The only element of every line, for which nothing is looked up, without the axis.
+    pub(super) fn alone(&self, a: &EncryptedArray, lines: &Lines) -> Result<EncryptedArray, Error> {
+        self.check_real(a, lines.operation)?;
+        self.sum(a, lines.axis).map_err(|e| e.during(lines.operation))
+    }
+
     /// The place of the only element of every line, which is 0.
     fn first_places(&self, a: &EncryptedArray, lines: &Lines) -> Result<EncryptedArray, Error> {
         self.check_real(a, lines.operation)?;
@@ -125,6 +143,7 @@ impl Server {
             return self.insert_axis(&self.first_places(a, &lines)?, axis.unwrap_or(0));
         }
         let (shape, next) = lines.with(lines.length);
+        let off = (-a.precision_bits(&self.session)).exp2() / a.bound();
         let named = |error| match error {
             PegasusError::Argument { what, .. } => Error::argument(lines.operation, what),
             other => other.into(),
@@ -132,7 +151,7 @@ impl Server {
         self.of_elements(
             a,
             &lines,
-            |pegasus, _, _| Ok(pegasus.argsort_bound()),
+            |pegasus, _, _| Ok(pegasus.argsort_bound(off)),
             |pegasus, x, form| {
                 let middle = lines.last() / 2.0;
                 let scale = pegasus.plan().repacking_scale(middle)?;
@@ -165,6 +184,10 @@ impl Server {
         let order = windows
             .flat_map(|(i, j)| (i..i + down).flat_map(move |i| (j..j + size).map(move |j| i * columns + j)))
             .collect();
+        if size == 1 {
+            self.check_real(a, OPERATION)?;
+            return Ok(a.clone());
+        }
         let kept = shape.iter().map(|extent| extent / size).collect();
         let lines = Lines { operation: OPERATION, length: down * size, order, kept, inner: 1, axis: None };
         self.of_lines(a, &lines, in_rounds(lines.length), |pegasus, x| pegasus.largest(x, lines.length))

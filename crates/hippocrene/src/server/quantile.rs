@@ -15,6 +15,9 @@ impl Server {
     /// As [`Server::sort`].
     pub fn median(&self, a: &EncryptedArray, axis: Option<usize>) -> Result<EncryptedArray, Error> {
         let lines = Lines::of(a.shape(), axis, "median")?;
+        if lines.length == 1 {
+            return self.alone(a, &lines);
+        }
         self.quantiles(a, &lines, &[0.5], lines.kept.clone())
     }
 
@@ -41,6 +44,9 @@ impl Server {
             return Err(Error::argument(OPERATION, format!("a share of {wrong}: 0 to 1 are possible")));
         }
         let shape = [&[q.len()], &lines.kept[..]].concat();
+        if lines.length == 1 {
+            return self.broadcast_to(&self.insert_axis(&self.alone(a, &lines)?, 0)?, &shape);
+        }
         self.quantiles(a, &lines, q, shape)
     }
 

@@ -141,7 +141,12 @@ impl Server {
     }
 
     /// Checks that tables do what is asked for. A sign is off by as much as what is repacked, and a comparison by half of that.
-    fn check_tables(&self, bound: f64, how: Comparison, operation: &'static str) -> Result<(), Error> {
+    pub(super) fn check_tables(
+        &self,
+        bound: f64,
+        how: Comparison,
+        operation: &'static str,
+    ) -> Result<(), Error> {
         let pegasus = self.pegasus(operation)?;
         let (gap, bits) = (pegasus.step_gap(bound), -(CERTAIN * pegasus.repacking_deviation()).log2());
         if how.gap.is_some_and(|asked| asked < gap) || how.precision.is_some_and(|asked| asked > bits) {

@@ -55,11 +55,15 @@ impl Evaluator {
             let have = a.precision_bits();
             // Two numbers that differ are told as such.
             let [least, less] = [(10.0 * need).ceil() / 10.0, (10.0 * have).floor() / 10.0];
+            // A little more, for what is lost on the way.
+            let wider = literal.gap * (need - have + 0.5).exp2();
+            let way = match wider < literal.bound {
+                true => format!(", enough for a gap of {wider:.1e}: ask for that, or for more"),
+                false => ", which is enough for no gap below their bound: ask for more".to_owned(),
+            };
             return fail(format!(
-                "a gap of {:.1e} needs values with {least:.1} bits of precision, these have {less:.1}, enough for a gap of {:.1e}: ask for that, or for more precision where they come from (of an earlier comparison, its precision)",
+                "a gap of {:.1e} needs values with {least:.1} bits of precision, these have {less:.1}{way} precision where they come from (of an earlier comparison, its precision)",
                 literal.gap,
-                // A little more, for what is lost on the way.
-                literal.gap * (need - have + 0.5).exp2()
             ));
         }
         let mut x = a.clone().read_at(a.scale().times(scale_of(plan.reach, operation)?));
