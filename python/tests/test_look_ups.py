@@ -381,14 +381,14 @@ def test_what_tables_made_goes_through_tables_again():
     program: dict[str, Callable[[EncryptedArray], EncryptedArray]] = {
         "argsort": lambda x: np.argsort(np.sort(x)),
         "abs": lambda x: np.abs(x - np.median(x)),
-        "sign": lambda x: np.sign(np.sort(x) + 0.06),
+        "sign": lambda x: np.sign(np.sort(x) + 0.045),
         "clip": lambda x: np.clip(np.sort(x), -0.05, 0.05),
         "close": lambda x: np.sort(x).is_close(0.03, tolerance=0.02),
     }
     expected = {
         "argsort": np.arange(9),
         "abs": np.abs(values),
-        "sign": np.sign(values + 0.06),
+        "sign": np.sign(values + 0.045),
         "clip": np.clip(values, -0.05, 0.05),
         "close": np.abs(values - 0.03) < 0.02,
     }
