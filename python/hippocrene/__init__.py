@@ -31,6 +31,7 @@ from hippocrene.errors import (
     StoppedError,
 )
 from hippocrene.inspection import inspect
+from hippocrene.integers import plain_modulus
 from hippocrene.look_ups import LookUps
 from hippocrene.polynomials import polyval
 from hippocrene.server import EvaluationKeys, Server, TransferKey
@@ -72,6 +73,7 @@ __all__ = [
     "__version__",
     "approximate",
     "inspect",
+    "plain_modulus",
     "polyval",
     "presets",
     "simulate",

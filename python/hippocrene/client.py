@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 
 def checked_scheme(scheme: str, plain_modulus: int | None, precision: float | None) -> tuple[str | None, int | None]:
     """Return the scheme of integers, if it is one, and their modulus, as the extension module takes them."""
-    if text(scheme, "a scheme") == "ckks" and plain_modulus is not None:
+    if text(scheme, "a scheme") not in ("ckks", "bgv", "bfv"):
+        raise ParameterError(f"there is no scheme {scheme!r}: ckks is for numbers, bgv and bfv are for integers")
+    if scheme == "ckks" and plain_modulus is not None:
         raise TypeError('a plain modulus is for integers: say scheme="bgv" or scheme="bfv"')
     if scheme != "ckks" and precision is not None:
         raise TypeError(f"a precision is for numbers: integers of the scheme {scheme!r} are exact")
@@ -177,8 +179,8 @@ class Client:
 
         With the `scheme` ``"bgv"`` or ``"bfv"`` the client encrypts integers, which are computed with exactly, modulo
         `plain_modulus`: a prime that is 1 modulo twice the ring degree, by default 65537, or 786433 at the ring degrees
-        ``2**16`` and ``2**17``. Both schemes have the same keys and the same arrays; they differ in how products are
-        computed. docs/integers.md says when to choose which.
+        ``2**16`` and ``2**17``; `hippocrene.plain_modulus` finds one of any size. Both schemes have the same keys and
+        the same arrays; they differ in how products are computed. docs/integers.md says when to choose which.
         """
         exact, modulus = checked_scheme(scheme, plain_modulus, precision)
         precision = double_or_none(precision, "a precision")

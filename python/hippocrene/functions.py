@@ -11,7 +11,7 @@ import numpy as np
 from hippocrene import covariance, linear_functions, polynomials
 from hippocrene.bits import chosen
 from hippocrene.encrypted import Encrypted
-from hippocrene.errors import ArgumentError, ShapeError, named
+from hippocrene.errors import ArgumentError, KeyMismatchError, ShapeError, named
 from hippocrene.exact import fractions
 from hippocrene.moves import Moves, check_order, check_size, places_of, shape_errors
 from hippocrene.products import PRODUCTS
@@ -297,6 +297,10 @@ def _where(condition: Any, *both: Any) -> Any:
     arrays = [x for x in (condition, *both) if _secret(x)]
     if any(array.bit_error is not None for array in arrays):
         return chosen(condition, *both)
+    need, *others = (array.fingerprint for array in arrays)
+    for have in others:
+        if have != need:
+            raise KeyMismatchError(f"where: encrypted under key {have}, but key {need} is needed")
     x, y = (one if _secret(one) else arrays[0]._plain(one, "where") for one in both)
     mask = condition if _secret(condition) else to_array(condition, "where").astype(bool)
     shapes = [np.shape(one) for one in (mask, x, y)]

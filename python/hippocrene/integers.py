@@ -7,11 +7,26 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from hippocrene import _native
+from hippocrene.errors import ArgumentError
 from hippocrene.exact import where
+from hippocrene.scalars import integer, text
 from hippocrene.values import to_array
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+def plain_modulus(preset: str, *, least: int) -> int:
+    """Return the smallest `plain_modulus` for `Client.generate` from `least` on, for sums that may come to as much.
+
+    It is a prime that is 1 modulo twice the ring degree of the preset, and none of the moduli of its ciphertexts.
+    Results from ``-b`` to ``b``, as ``decrypt(.., signed=True)`` has them, take ``2 * b + 1``.
+    """
+    whole = integer(least, "least")
+    if not 0 <= whole < 2**61:
+        raise ArgumentError(f"plain_modulus: from {whole} on: 0 to 2**61 - 1 are supported")
+    return _native.plain_modulus_from(text(preset, "a preset"), whole)
 
 
 def integers(values: npt.ArrayLike, operation: str, modulus: int) -> npt.NDArray[np.int64]:

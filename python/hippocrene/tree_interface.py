@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import asdict, dataclass, field
+from dataclasses import fields as fields_of
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -93,9 +94,14 @@ class TreeInterface:
         """Read what `to_json` returned."""
         try:
             fields = json.loads(text)
-            form = fields.pop("format")
+            if not isinstance(fields, dict):
+                raise ValueError("it is no JSON object")
+            form = fields.pop("format", None)
             if form != _FORMAT:
                 raise ValueError(f"its format is {form!r:.100}, {_FORMAT!r} is needed")
+            missing = sorted({own.name for own in fields_of(cls)} - fields.keys())
+            if missing:
+                raise ValueError(f"it lacks {', '.join(missing)}")
             fields["knots"] = tuple(tuple(_number(x) for x in _list(knots)) for knots in _list(fields["knots"]))
             if not isinstance(fields["tables"], str) or fields["outputs"] not in _OUTPUTS:
                 raise ValueError("unknown tables or outputs")

@@ -69,7 +69,7 @@ mod _native {
     #[pymodule_export]
     use super::numbers::BigArray;
     #[pymodule_export]
-    use super::presets::{Preset, presets};
+    use super::presets::{Preset, plain_modulus_from, presets};
     #[pymodule_export]
     use super::progress::look_ups_done;
     #[pymodule_export]

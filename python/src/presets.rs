@@ -29,6 +29,15 @@ pub(crate) fn presets(py: Python<'_>) -> PyResult<Vec<Preset>> {
     detached(py, || hippocrene::PRESETS.iter().map(describe).collect())
 }
 
+/// The smallest plaintext modulus from `least` on that arrays of a preset can have.
+#[pyfunction]
+pub(crate) fn plain_modulus_from(py: Python<'_>, preset: &str, least: u64) -> PyResult<u64> {
+    detached(py, || {
+        let parameters = hippocrene::Preset::by_name(preset)?.parameters()?;
+        hippocrene::Integers::plain_modulus_from(&parameters, least)
+    })
+}
+
 fn describe(preset: &hippocrene::Preset) -> Result<Preset, hippocrene::Error> {
     let hippocrene::PresetDescription { name, ring_degree, slots, log2_pq, usable_bits, .. } =
         preset.describe()?;

@@ -218,6 +218,9 @@ def test_operands_are_checked_before_keys(client, server, stranger):
             compute(theirs)
         with pytest.raises(hippocrene.ShapeError, match=rf"^{name}: shapes .2. and .3. do not broadcast"):
             compute(longer)
+    # Before what lacks for the products.
+    with pytest.raises(KeyMismatchError, match=r"^where"):
+        np.where([True, False], x, theirs)
 
 
 def test_numbers_in_errors_are_short(client, server):

@@ -321,7 +321,7 @@ def test_clients_say_what_they_compute_on(client, scheme):
         hippocrene.Client.generate("n12", plain_modulus=T)
     with pytest.raises(TypeError, match="precision is for numbers"):
         hippocrene.Client.generate("n12", scheme="bgv", precision=20)
-    with pytest.raises(hippocrene.ParameterError, match='no scheme "tfhe"'):
+    with pytest.raises(hippocrene.ParameterError, match="no scheme 'tfhe'"):
         hippocrene.Client.generate("n12", scheme="tfhe")
     for wrong in (-1, 1, 2**61, 2**200):
         with pytest.raises(hippocrene.ParameterError, match="supported"):
@@ -531,3 +531,28 @@ def test_types_that_integers_are_not_decrypted_to(client, dtype):
 def test_what_is_no_integer_is_named_with_its_place(client, values, what):
     with pytest.raises(TypeError, match=what):
         client.encrypt(values)
+
+
+def test_plain_moduli_of_any_size():
+    for preset, degree in (("n12", 2**12), ("n14", 2**14)):
+        for least in (0, 65_537, 65_538, 2**40 + 1):
+            modulus = hippocrene.plain_modulus(preset, least=least)
+            assert modulus >= least
+            assert modulus % (2 * degree) == 1
+    t = hippocrene.plain_modulus("n13", least=10**9)
+    client = hippocrene.Client.generate("n13", scheme="bgv", plain_modulus=t)
+    server = hippocrene.Server(client.evaluation_keys())
+    total = server.load(client.encrypt([400_000_000, -1, 90_000_000])).sum()
+    assert client.decrypt(total, signed=True) == 489_999_999
+    # A modulus of ciphertexts left next to nothing of the budget, without a word.
+    unit = 35_184_371_138_561
+    fitting = hippocrene.plain_modulus("n14", least=unit)
+    assert fitting > unit
+    with pytest.raises(hippocrene.ParameterError, match=rf"one of the moduli of ciphertexts.* possible is {fitting}$"):
+        hippocrene.Client.generate("n14", scheme="bfv", plain_modulus=unit)
+    with pytest.raises(hippocrene.ArgumentError, match=r"from -1 on: 0 to 2\*\*61 - 1"):
+        hippocrene.plain_modulus("n14", least=-1)
+    with pytest.raises(hippocrene.ParameterError, match='no preset "n9"'):
+        hippocrene.plain_modulus("n9", least=1)
+    with pytest.raises(hippocrene.ParameterError, match="no scheme 'CKKS': ckks is for numbers, bgv and bfv"):
+        hippocrene.Client.generate("n13", scheme="CKKS")

@@ -401,8 +401,16 @@ def test_things_are_bytes_and_pickle(client):
     assert TreeClient.from_bytes(client.to_bytes()).fingerprint == client.fingerprint
     with pytest.raises(SecretPickleError):
         pickle.dumps(client)
-    for text in ("", "[]", "{}", '{"format": 1}', interface.to_json().replace("lut11", 'lut99", "x": "')):
-        with pytest.raises(FormatError):
+    for text, words in (
+        ("", "Expecting value"),
+        ("null", "it is no JSON object"),
+        ("[]", "it is no JSON object"),
+        ("{}", "its format is None"),
+        ('{"format": 1}', "its format is 1"),
+        (interface.to_json().replace('"knots"', '"nots"'), "it lacks knots"),
+        (interface.to_json().replace("lut11", 'lut99", "x": "'), "x"),
+    ):
+        with pytest.raises(FormatError, match=words):
             TreeInterface.from_json(text)
     fields = json.loads(interface.to_json())
     with pytest.raises(FormatError, match=r"its format is .* version 1"):

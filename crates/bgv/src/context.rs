@@ -13,7 +13,9 @@ use hippocrene_rlwe::{
 use zeroize::Zeroize;
 
 use crate::{
-    BgvError, Ciphertext, Encoder, Plaintext, SeededCiphertext, budget_bits, modulus::Moduli, spare::Spares,
+    BgvError, Ciphertext, Encoder, Plaintext, SeededCiphertext, budget_bits,
+    modulus::{Moduli, shares_a_unit},
+    spare::Spares,
 };
 
 /// What encoding takes before the integers are reduced modulo those of ciphertexts, in transforms of a limb of 61 bits, as it was measured.
@@ -25,6 +27,10 @@ const ENCRYPT: &str = "encrypt";
 /// The moduli for `t`, and that of fresh ciphertexts.
 fn moduli_of(parameters: &Parameters, t: u64) -> Result<(Moduli, Modulus), BgvError> {
     Encoder::check_plain_modulus(t)?;
+    if let Some(unit) = shares_a_unit(parameters, t) {
+        let what = format!("it has to be coprime to the units of the modulus, of which {unit} is one");
+        return Err(BgvError::PlainModulus { t, what });
+    }
     let moduli = Moduli::new(parameters, t);
     let bits = |modulus: &Modulus| parameters.log2(*modulus);
     match moduli.top() {
@@ -60,7 +66,7 @@ impl Context {
     /// Prepares the plaintext modulus `t`.
     ///
     /// # Errors
-    /// [`BgvError::PlainModulus`] when `t` is not in `[2, 2^61)`, or no modulus of these parameters is coprime to it and larger than `4 t`.
+    /// [`BgvError::PlainModulus`] when `t` is not in `[2, 2^61)` or shares a factor with a unit, or no modulus of these parameters is coprime to it and larger than `4 t`.
     pub fn new(rlwe: Arc<rlwe::Context>, t: u64) -> Result<Self, BgvError> {
         let (moduli, fresh) = moduli_of(rlwe.parameters(), t)?;
         let encoder = Encoder::new(t, rlwe.degree(), rlwe.kernel())?;

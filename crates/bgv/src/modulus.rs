@@ -17,7 +17,7 @@ pub(crate) struct Moduli {
 }
 
 impl Moduli {
-    /// Those that are coprime to `t`: none where `t` shares a factor with a unit.
+    /// Those that are coprime to `t`, which shares no factor with a unit ([`shares_a_unit`]).
     pub(crate) fn new(parameters: &Parameters, t: u64) -> Self {
         let top = parameters.top();
         let coprime = |modulus: Modulus| parameters.limb_moduli(modulus).into_iter().all(|q| gcd(q, t) == 1);
@@ -25,9 +25,7 @@ impl Moduli {
             (0..=top.odd()).flat_map(|odd| (0..=top.two()).map(move |two| Modulus::of_sprout(odd, two)));
         let sprouts: Vec<Modulus> =
             sprouts.filter(|sprout| sprout.divides(top) && coprime(*sprout)).collect();
-        let prefixes = (0..=parameters.unit_count())
-            .map(|l| Modulus::of_range(0..l))
-            .take_while(|units| coprime(*units));
+        let prefixes = (0..=parameters.unit_count()).map(|l| Modulus::of_range(0..l));
         let mut all: Vec<(f64, Modulus)> = prefixes
             .flat_map(|units| sprouts.iter().map(move |sprout| units.lcm(*sprout)))
             .filter(|modulus| !modulus.is_one())
@@ -82,6 +80,11 @@ impl Moduli {
         // They ascend, so that the first of the fewest limbs is the smallest.
         fit.min_by_key(|(_, divisor)| divisor.limb_count()).map(|(_, divisor)| *divisor)
     }
+}
+
+/// The unit that `t` shares a factor with, if there is one: moduli that are coprime to `t` end before it, however many units follow.
+pub(crate) fn shares_a_unit(parameters: &Parameters, t: u64) -> Option<u64> {
+    (0..parameters.unit_count()).map(|i| parameters.factor(i)).find(|unit| gcd(*unit, t) != 1)
 }
 
 fn gcd(mut a: u64, mut b: u64) -> u64 {

@@ -75,7 +75,7 @@ impl<'a> Console<'a> {
                 .map_err(io::Error::from)
                 .and_then(|()| writeln!(stream))
         } else {
-            writeln!(stream, "{words}")
+            writeln!(stream, "{}", visible(&words))
         };
         written.and_then(|()| stream.flush()).map_err(CliError::Output)
     }
@@ -90,6 +90,19 @@ impl<'a> Console<'a> {
         self.taken = true;
         self.out.write_all(bytes).and_then(|()| self.out.flush()).map_err(CliError::Output)
     }
+}
+
+/// The text with its control characters written out, but ends of lines and tabs: names in files of others and names of files may hold such as command a terminal.
+pub fn visible(text: &impl Display) -> String {
+    let text = text.to_string();
+    let hidden = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+    text.chars().fold(String::with_capacity(text.len()), |mut all, c| {
+        match hidden(c) {
+            true => all.extend(c.escape_default()),
+            false => all.push(c),
+        }
+        all
+    })
 }
 
 /// Writes a number of bytes for people, in decimal units.

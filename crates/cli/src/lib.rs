@@ -11,7 +11,7 @@ mod streams;
 
 use args::Arguments;
 use clap::Parser;
-use console::Console;
+use console::{Console, visible};
 use error::CliError;
 use serde::Serialize;
 use std::ffi::OsString;
@@ -79,7 +79,7 @@ fn fail(error: &CliError, json: bool, err: &mut dyn Write) -> u8 {
         let report = Report { error: Reason { kind: error.kind(), message: error.to_string() } };
         writeln!(err, "{}", serde_json::to_string(&report).unwrap_or_default())
     } else {
-        error.each().iter().try_for_each(|one| writeln!(err, "error: {one}"))
+        error.each().iter().try_for_each(|one| writeln!(err, "error: {}", visible(one)))
     };
     error.status()
 }

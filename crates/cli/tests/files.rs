@@ -160,6 +160,16 @@ fn columns_of_tables_are_encrypted() {
     let (status, _, error) = run(&[&encrypt[..], &["--delimiter", ";", "--columns", "height"]].concat());
     assert!(status == 4 && error.contains("there is no column \"height\""), "{error}");
 
+    // Names of others command no terminal, and accents stand.
+    let evil = folder.path("\u{1b}[31min.csv");
+    fs::write(&evil, "\u{1b}[2Jhöhe,\u{7}\n1,2\n").expect("a file");
+    let (status, _, error) = run(&["encrypt", "-k", &public, &evil, "-o", &enc, "--columns", "height"]);
+    assert!(status == 4 && error.contains(r"has \u{1b}[2Jhöhe, \u{7}"), "{error}");
+    assert!(error.contains(r"\u{1b}[31min.csv") && !error.trim_end().contains(char::is_control), "{error}");
+    let told =
+        succeed(&["encrypt", "-k", &public, &evil, "-o", &evil.replace("csv", "enc"), "--header", "yes"]);
+    assert!(told.contains(r"\u{1b}[31min.enc") && !told.contains('\u{1b}'), "{told}");
+
     fs::write(&csv, "x\n1\n\n3\n").expect("a file");
     let (status, _, error) = run(&encrypt);
     assert!(status == 4 && error.contains("in.csv: line 3 is blank"), "{error}");

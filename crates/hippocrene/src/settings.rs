@@ -65,10 +65,21 @@ impl Integers {
         if degree <= 1 << 15 { 65_537 } else { 786_433 }
     }
 
+    /// The smallest plaintext modulus from `least` on that arrays can have with these parameters: a prime that is 1 modulo twice the ring degree, and none of the units, to which it has to be coprime.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] when there is none below `2^61`.
+    pub fn plain_modulus_from(parameters: &Parameters, least: u64) -> Result<u64, Error> {
+        moduli_with_slots(parameters.degree(), least).find(|t| !is_unit(parameters, *t)).ok_or_else(|| {
+            let what = format!("from {least} on: there is none below 2^61");
+            Error::argument("choose a plaintext modulus", what)
+        })
+    }
+
     /// Checks that arrays can have the plaintext modulus `t` at this ring degree: others are for single ciphertexts ([`crate::Server::integer_evaluator`]).
     ///
     /// # Errors
-    /// [`Error::Parameters`] when it gives no slots; it says which do. [`Error::Argument`] when there is no ring of this degree.
+    /// [`Error::Parameters`] when it gives no slots; it names one that does, the next larger one. [`Error::Argument`] when there is no ring of this degree.
     pub fn check_slots(t: u64, degree: usize) -> Result<(), Error> {
         if !(degree.is_power_of_two() && DEGREES.contains(&degree)) {
             let [least, most] = [DEGREES.start(), DEGREES.end()];
@@ -79,12 +90,25 @@ impl Integers {
         if Encoder::gives_slots(t, degree) {
             return Ok(());
         }
-        let (modulus, good) = (2 * degree, Integers::default_plain_modulus(degree));
+        let (modulus, least) = (2 * degree, Integers::default_plain_modulus(degree));
+        let good = moduli_with_slots(degree, t.max(least)).next().unwrap_or(least);
         let what = format!(
             "it gives no slots for the elements of arrays; a prime that is 1 modulo {modulus}, twice the ring degree, does, such as {good}"
         );
         Err(BgvError::PlainModulus { t, what }.into())
     }
+}
+
+/// The plaintext moduli from `least` on that give slots at this ring degree, in rising order.
+fn moduli_with_slots(degree: usize, least: u64) -> impl Iterator<Item = u64> {
+    let (step, most) = (2 * degree as u64, 1 << 61);
+    let first = least.saturating_sub(1).div_ceil(step).max(1);
+    let candidates = (first..=most / step).map(move |k| k * step + 1);
+    candidates.filter(move |t| *t < most && Encoder::gives_slots(*t, degree))
+}
+
+fn is_unit(parameters: &Parameters, t: u64) -> bool {
+    (0..parameters.unit_count()).any(|i| parameters.factor(i) == t)
 }
 
 impl Settings {
@@ -143,9 +167,17 @@ impl Settings {
     /// The same for integers too.
     ///
     /// # Errors
-    /// [`Error::Parameters`] when the plaintext modulus is not in `[2, 2^61)`, or no modulus of these parameters is coprime to it and larger than four times it.
+    /// [`Error::Parameters`] when the plaintext modulus is not in `[2, 2^61)` or one of the units, or no modulus of these parameters is coprime to it and larger than four times it.
     pub fn with_integers(self, integers: Integers) -> Result<Self, Error> {
-        hippocrene_bgv::Context::check(&self.parameters, integers.plain_modulus)?;
+        let t = integers.plain_modulus;
+        if is_unit(&self.parameters, t) {
+            let next = Integers::plain_modulus_from(&self.parameters, t)?;
+            let what = format!(
+                "it is one of the moduli of ciphertexts, which have to be coprime to it; the next one that is possible is {next}"
+            );
+            return Err(BgvError::PlainModulus { t, what }.into());
+        }
+        hippocrene_bgv::Context::check(&self.parameters, t)?;
         Ok(Settings { integers: Some(integers), ..self })
     }
 

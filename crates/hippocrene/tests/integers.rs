@@ -4,6 +4,7 @@ use crate::common::insecure_settings;
 use hippocrene::{
     ClientKey, Error, IntegerArray, IntegerPolynomial, Integers, KeyRequest, Preset, Scheme, Server, Settings,
 };
+use hippocrene_ring::primes;
 use proptest::prelude::*;
 
 fn settings(log_degree: u32, depth: usize, scheme: Scheme, plain_modulus: u64) -> Settings {
@@ -83,6 +84,37 @@ fn signs_and_public_keys() {
         error.to_string().contains("1 modulo 128, twice the ring degree, does, such as 65537"),
         "{error}"
     );
+}
+
+#[test]
+fn plaintext_moduli_of_any_size_are_found() {
+    for name in ["n12", "n14"] {
+        let preset = Preset::by_name(name).unwrap();
+        let (parameters, step) = (preset.parameters().unwrap(), 2 << preset.log_degree);
+        for least in [0, 2, 65_537, 65_538, 1 << 40, (1 << 45) - 100_000, (1 << 47) + 5] {
+            let t = Integers::plain_modulus_from(&parameters, least).unwrap();
+            assert!(t >= least && t % step == 1);
+            let smaller = (least.max(2)..t).filter(|t| t % step == 1 && primes::is_prime(*t));
+            assert!(
+                smaller.into_iter().all(|t| (0..parameters.unit_count()).any(|i| parameters.factor(i) == t))
+            );
+        }
+        assert!(Integers::plain_modulus_from(&parameters, 1 << 61).is_err());
+        assert!(Integers::plain_modulus_from(&parameters, u64::MAX).is_err());
+        // A modulus of ciphertexts is none of plaintexts, and what is said instead is.
+        for unit in (0..parameters.unit_count()).map(|i| parameters.factor(i)) {
+            let with = |t| {
+                let integers = Integers { scheme: Scheme::Bfv, plain_modulus: t };
+                preset.settings().unwrap().with_integers(integers)
+            };
+            let error = with(unit).unwrap_err().to_string();
+            let next = Integers::plain_modulus_from(&parameters, unit).unwrap();
+            assert!(error.contains(&format!("one that is possible is {next}")), "{error}");
+            assert!(with(next).is_ok());
+        }
+    }
+    let error = Integers::check_slots(1 << 30, 1 << 14).unwrap_err().to_string();
+    assert!(error.contains("does, such as 1073872897"), "{error}");
 }
 
 #[test]
