@@ -72,13 +72,13 @@ fn functions_are_off_by_what_is_stated() {
 #[test]
 fn errors_of_numbers_are_in_what_is_stated() {
     let s = setup(context(10, 17, 2), literal(&[512], 64));
-    let square = |x: f64| x * x;
-    let functions: [(&str, (f64, f64), &dyn Fn(f64) -> f64); 5] = [
-        ("abs", (-1.0, 1.0), &f64::abs),
-        ("square", (-1.0, 1.0), &square),
-        ("cos 6x", (-1.0, 1.0), &|x| (6.0 * x).cos()),
-        ("relu", (-2.0, 1.0), &|x| x.max(0.0)),
-        ("exp", (-1.0, 1.0), &f64::exp),
+    type Of = fn(f64) -> f64;
+    let functions = [
+        ("abs", (-1.0, 1.0), f64::abs as Of),
+        ("square", (-1.0, 1.0), |x| x * x),
+        ("cos 6x", (-1.0, 1.0), |x| (6.0 * x).cos()),
+        ("relu", (-2.0, 1.0), |x| x.max(0.0)),
+        ("exp", (-1.0, 1.0), f64::exp),
     ];
     for (name, (low, high), f) in functions {
         for (most, off) in [(1, 0.03), (3, 0.03), (3, 0.004)] {
