@@ -67,6 +67,13 @@ METHODS: dict[Any, str] = {
     **dict.fromkeys((np.amax, np.max), "max"),
     **dict.fromkeys((np.amin, np.min), "min"),
 }
+# Those that put values in order.
+IN_ORDER: dict[Any, Callable[..., Any]] = {
+    np.argpartition: lambda a, *args, **options: _partition("argsort", a, *args, **options),
+    np.argsort: lambda a, *args, **options: a.argsort(*args, **options),
+    np.partition: lambda a, *args, **options: _partition("sort", a, *args, **options),
+    np.sort: lambda a, *args, **options: a.sort(*args, **options),
+}
 # Those of them that go by a mask, or start from a number.
 TOTALS = {np.mean: ("where",), np.prod: ("initial", "where"), np.sum: ("initial", "where")}
 # What arrays are asked for.
@@ -151,10 +158,10 @@ def _computed(name: str, function: Callable[..., Any], args: tuple[Any, ...], kw
         raise refusal(name, *args, *kwargs.values())
     if function in METHODS:
         return _called(name, getattr(first, METHODS[function]), *rest, **given(kwargs))
-    if function in (np.argsort, np.sort):
-        # An axis of None says something.
-        options = {k: v for k, v in kwargs.items() if k == "axis" or v is not None}
-        return _called(name, getattr(first, name), *rest, **options)
+    if function in IN_ORDER:
+        # An axis of None says something. What is sorted is sorted stably, where it makes a difference.
+        options = {k: v for k, v in kwargs.items() if k == "axis" or (v is not None and k != "stable")}
+        return _called(name, IN_ORDER[function], first, *rest, **options)
     if function in (np.ravel, np.reshape):
         check_order(f"numpy.{name}", inspect.signature(function).bind(*args, **kwargs).arguments.get("order"))
     if function in MOVES:
@@ -321,6 +328,13 @@ def _where(condition: Any, *both: Any) -> Any:
 
 
 # Functions of one encrypted array
+
+
+def _partition(name: str, a: Any, kth: Any, axis: Any = -1, kind: str = "introselect") -> Any:
+    """Sort, which puts every element where a partition has to have some of them."""
+    # It refuses places and axes that there are not.
+    np.partition(np.zeros(a.shape), kth, axis=axis, kind=cast("Any", kind))
+    return getattr(a, name)(axis)
 
 
 def _diag(v: Any, k: int = 0) -> Any:

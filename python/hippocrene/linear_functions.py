@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import operator
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,7 @@ def _secret(x: object) -> bool:
 
 def _sums(a: Any, groups: Sequence[npt.NDArray[np.int64]], name: str) -> Any:
     """Sum the elements along the last axis whose places are in each group."""
-    terms = max(len(group) for group in groups)
+    terms = max(1, *(len(group) for group in groups))
     check_size(name, [len(groups), terms])
     places, weights = np.zeros((2, len(groups), terms), dtype=np.int64)
     for group, place, weight in zip(groups, places, weights, strict=True):
@@ -51,6 +52,27 @@ def _bincount(x: Any, weights: Any = None, minlength: Any = 0) -> Any:
         raise ShapeError(f"bincount: {labels.size} labels for weights of shape {weights.shape}")
     order = np.argsort(labels, kind="stable")
     return _sums(weights, np.split(order, np.cumsum(lengths)[:-1]), "bincount")
+
+
+def _histogram(*args: Any, **keywords: Any) -> Any:
+    """Add up encrypted weights of plain values in each bin: the sums, and the edges of the bins."""
+    asked = inspect.signature(np.histogram).bind(*args, **keywords)
+    asked.apply_defaults()
+    a, bins, ends, density, weights = (asked.arguments[name] for name in ("a", "bins", "range", "density", "weights"))
+    if not _secret(weights) or any(_secret(one) for one in (a, bins, ends)):
+        raise refusal("histogram")
+    if density:
+        raise TypeError("numpy.histogram takes no density= of encrypted weights: divide the sums by that of all")
+    values = to_array(a, "histogram")
+    if values.shape != weights.shape:
+        raise ShapeError(f"histogram: values of shape {values.shape} for weights of shape {weights.shape}")
+    edges = np.histogram_bin_edges(values, bins, ends)
+    count = len(edges) - 1
+    # The last bin has its end, and none has what is beyond the edges.
+    bin_of = np.where(values == edges[-1], count - 1, np.searchsorted(edges, values, side="right") - 1).ravel()
+    bin_of[(bin_of < 0) | (bin_of > count)] = count
+    lengths, order = np.bincount(bin_of, minlength=count + 1), np.argsort(bin_of, kind="stable")
+    return _sums(weights.ravel(), np.split(order, np.cumsum(lengths)[:-1])[:count], "histogram"), edges
 
 
 def reduceat(a: Any, indices: Any, axis: Any = 0) -> Any:
@@ -262,6 +284,7 @@ SEVERAL: dict[Any, Callable[..., Any]] = {
     np.bincount: _bincount,
     np.choose: _choose,
     np.extract: _extract,
+    np.histogram: _histogram,
     np.linalg.solve: _solve,
     np.polyfit: _polyfit,
     np.select: _select,

@@ -86,9 +86,9 @@ class TableFunctions:
         array. Functions with jumps gain nothing.
 
         Of integers it is exact: a polynomial through all values. `function` is called once, with the array of all
-        integers modulo `plain_modulus`, and returns an integer for each. Modulo 65537 the polynomial is of degree 65536
-        in general, 17 multiplications deep and of some 500 of them; a function that is a polynomial of low degree is
-        computed as such. `domain`, `look_ups` and `precise` are for numbers.
+        integers modulo `plain_modulus`, or, where it takes no array, with one after the other. Modulo 65537 the
+        polynomial is of degree 65536 in general, 17 multiplications deep and of some 500 of them; a function that is a
+        polynomial of low degree is computed as such. `domain`, `look_ups` and `precise` are for numbers.
 
         A sequence in place of a function is a table: of integers that for 0, 1, 2 and so on, `plain_modulus` of them,
         and of numbers those at equal distances from ``low`` to ``high`` of the `domain`, which has to be said; for
@@ -119,7 +119,7 @@ class TableFunctions:
                 f"apply: a function of all {modulus} integers is a polynomial of about that degree, which is for plain "
                 f"moduli up to {LARGEST_TABLE}; `polynomial` computes those of low degree"
             )
-        table = integers(function(np.arange(modulus)) if callable(function) else function, "apply", modulus)
+        table = integers(_of_all(function, modulus) if callable(function) else function, "apply", modulus)
         if table.shape != (modulus,):
             what = "the function returned" if callable(function) else "a table of"
             raise ShapeError(f"apply: {what} shape {table.shape} for the {modulus} integers")
@@ -176,12 +176,13 @@ class TableFunctions:
         with named("is_close", "apply a function", "compare with 0"):
             return server._wrap(server._raw.near_zero(difference._raw, within))
 
-    def sort(self, axis: SupportsIndex | None = -1) -> EncryptedArray:
+    def sort(self, axis: SupportsIndex | None = -1, *, kind: str | None = None) -> EncryptedArray:
         """Return the values in rising order along an axis, or all of them, as one axis, where it is None.
 
-        It takes 63 look-ups for 16 values, and about ``n * log2(n)**2 / 4`` for ``n``. Every value is off by a
-        40th of the bound at most, as a standard deviation.
+        It takes 63 look-ups for 16 values, and about ``n * log2(n)**2 / 4`` for ``n``, whatever the `kind` that numpy
+        has. Every value is off by a 40th of the bound at most, as a standard deviation.
         """
+        _check_kind("sort", kind)
         return self._in_order("sort", axis)
 
     def max(
@@ -206,14 +207,14 @@ class TableFunctions:
         unset("min", None, out)
         return self._of_axes("min", axis, keepdims)
 
-    def argsort(self, axis: SupportsIndex | None = -1, *, kind: str = "stable") -> EncryptedArray:
+    def argsort(self, axis: SupportsIndex | None = -1, *, kind: str | None = None) -> EncryptedArray:
         """Return the places along an axis, or in all values, in rising order of what stands there.
 
         It takes ``n * (n + 1) / 2`` look-ups for ``n`` values, two at least. Round the places when they are decrypted:
         `precision_bits` says what they are off by, which is more the more values there are.
 
         Two values that are no more than a gap apart are taken for equal and stay in their order, as with numpy's
-        ``kind="stable"``, the only one here; two that are farther apart than twice the gap are in order, and in between
+        ``kind="stable"``, whatever is said; two that are farther apart than twice the gap are in order, and in between
         it may be either. The gap is seven standard deviations of the index of a table: with the tables ``"lut12"``
         about a 59th of the `bound` of the array, with ``"lut11"`` twice and with ``"lut13"`` about half as much. Where
         three values or more are near but not equal, other numbers may stand in their places.
@@ -221,8 +222,7 @@ class TableFunctions:
         Lines of more values than tables tell ranks of apart are refused: 44 with ``"lut11"`` are possible, 82 with
         ``"lut12"`` and 109 with ``"lut13"``.
         """
-        if kind != "stable":
-            raise ArgumentError(f"argsort: kind is {kind!r}: places of encrypted values are sorted stably")
+        _check_kind("argsort", kind)
         return self._in_order("argsort", axis)
 
     def median(
@@ -378,6 +378,22 @@ def _domain(domain: tuple[float, float] | None) -> tuple[float, float] | None:
     if not several or len(domain) != 2:
         raise TypeError(f"a domain is two numbers, (low, high), not {domain!r}")
     return double(domain[0], "an end of a domain"), double(domain[1], "an end of a domain")
+
+
+def _check_kind(operation: str, kind: str | None) -> None:
+    """Refuse what is no way to sort for numpy: those that are give one and the same here."""
+    if kind not in (None, "quicksort", "mergesort", "heapsort", "stable"):
+        raise ArgumentError(f"{operation}: there is no kind {kind!r} of sorting")
+
+
+def _of_all(function: Callable[[Any], Any], modulus: int) -> Any:
+    """Return what a function makes of all integers modulo a number, of an array of them or of one after the other."""
+    try:
+        values = function(np.arange(modulus))
+    except (TypeError, ValueError):
+        # Such as conditions, which arrays are none.
+        return [function(x) for x in range(modulus)]
+    return np.full(modulus, values) if np.ndim(values) == 0 else values
 
 
 def _nearest(table: npt.ArrayLike, domain: tuple[float, float] | None) -> Callable[[float], float]:

@@ -416,6 +416,8 @@ def test_equality_and_functions():
     for wrong in (lambda v: v[:3], [1, 2, 3]):
         with pytest.raises(hippocrene.ShapeError, match="shape \\(3,\\) for the 65537"):
             secret.apply(wrong)
+    assert (client.decrypt(secret.apply(lambda v: 1 if v >= 0 else 0)) == 1).all()
+    assert (client.decrypt(secret.apply(lambda _: 7)) == 7).all()
     with pytest.raises(TypeError, match="integers"):
         secret.apply(np.sqrt)
     with pytest.raises(TypeError, match="integers"):

@@ -33,6 +33,10 @@ SAME = [
     lambda v, _: np.bincount([0, 2, 2, 0, 4, 2], weights=v),
     lambda v, _: np.bincount([1, 1, 1, 1, 1, 1], v, minlength=4),
     lambda _, x: np.bincount(np.arange(4) % 2, weights=x[1, 2]),
+    lambda v, _: np.histogram([0.5, 3, 2, 9, 1, 3], 4, weights=v)[0],
+    lambda v, _: np.histogram([0.5, 3, 2, 9, 1, 3], [0, 1, 1.5, 3], weights=v)[0],
+    lambda _, x: np.histogram(T[0], bins=3, range=(-0.4, 0.2), weights=x[1])[0],
+    lambda _, x: np.histogram(T[0], bins=2, range=(7, 8), weights=x[1])[0],
     lambda v, _: np.add.reduceat(v, [0, 2, 5]),
     lambda v, _: np.add.reduceat(v, [3, 1, 1, 5, 0]),
     lambda _, x: np.add.reduceat(x, [0, 3], axis=-1),
@@ -175,6 +179,7 @@ def test_one_multiplication_does(secret):
     [
         (lambda v: np.bincount([0, 1], weights=v), ShapeError, r"2 labels for weights of shape \(6,\)"),
         (lambda v: np.bincount([0, -1], weights=v), ShapeError, "negative"),
+        (lambda v: np.histogram([1, 2], weights=v), ShapeError, r"values of shape \(2,\) for weights of shape \(6,\)"),
         (lambda v: np.bincount([0.5], weights=v), TypeError, "bincount"),
         (lambda v: np.bincount(v), ArgumentError, "say minlength="),
         (lambda v: np.add.reduceat(v, [6]), IndexError, "out-of-bounds"),

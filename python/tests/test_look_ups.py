@@ -90,6 +90,9 @@ def test_functions_of_values(capsys, tmp_path):
         (lambda x: np.quantile(x, [[0.5], [0.0]], axis=-2, keepdims=True, method="linear"), 1.9),
         (lambda x: np.argsort(x, axis=0), 0.1),
         (lambda x: np.argsort(x, axis=None, kind="stable"), 0.1),
+        (lambda x: np.sort(x[:, :2], kind="stable"), 1.9),
+        (lambda x: np.partition(x[:, :2], 1), 1.9),
+        (lambda x: np.argsort(x[:, :2], kind="quicksort"), 0.1),
         (lambda x: np.argmax(x, axis=0), 0.1),
         (lambda x: np.argmin(x, keepdims=True), 0.1),
         (lambda x: np.ptp(x[:1, :2], axis=1), 1.9),
@@ -118,7 +121,9 @@ def test_functions_of_values(capsys, tmp_path):
         (lambda: y.percentile([50, np.nan]), "percentile: q holds nan: numbers from 0 to 100"),
         (lambda: y.quantile([]), "q holds nothing"),
         (lambda: np.quantile(y, 0.5, method="nearest"), "method is 'nearest'"),
-        (lambda: np.argsort(y, kind="quicksort"), "kind is 'quicksort'"),
+        (lambda: np.argsort(y, kind="bubblesort"), "argsort: there is no kind 'bubblesort'"),
+        (lambda: np.partition(y, 4), r"kth\(=4\) out of bounds"),
+        (lambda: y.sort(kind="bubblesort"), "sort: there is no kind 'bubblesort'"),
     ):
         with pytest.raises(ArgumentError, match=match):
             wrong()
