@@ -223,6 +223,17 @@ def test_operands_are_checked_before_keys(client, server, stranger):
         np.where([True, False], x, theirs)
 
 
+def test_what_is_missing_is_named_where_it_stands(client):
+    for values, words in (
+        ([[1, 2], [3, np.nan]], r"^encrypt: nan at row 1, column 1: .* where values are missing, encrypt others"),
+        ([1, -np.inf], r"^encrypt: -inf at position 1: only finite numbers can be encrypted$"),
+        (np.nan, r"^encrypt: nan: only finite"),
+    ):
+        for encrypt in (client.encrypt, lambda x: hippocrene.simulate(lambda y: y, x)):
+            with pytest.raises(EncodeError, match=words):
+                encrypt(values)
+
+
 def test_numbers_in_errors_are_short(client, server):
     x = server.load(client.encrypt([0.5, 1.0]))
     calls = [
