@@ -407,6 +407,14 @@ def test_what_tables_made_goes_through_tables_again():
         simulate(lambda x: x.with_precision_bits(4).sign(gap=1e-4), values, bound=0.125, preset="n15", tables=True)
 
 
+@pytest.mark.parametrize("preset", ["n13", "n15s", "bits16"])
+def test_presets_without_room_for_tables_name_one_that_has(preset):
+    with pytest.raises(
+        ArgumentError, match=r"repacking needs a modulus of 617\.0 bits .*; take a larger preset, such as n15$"
+    ):
+        simulate(lambda x: x.sort(), [1.0, 2.0], preset=preset, tables=True)
+
+
 def test_of_one_number_nothing_is_looked_up():
     programs: list[Callable[[EncryptedArray], EncryptedArray]] = [
         lambda x: np.sort(x, axis=1),

@@ -61,8 +61,8 @@ impl Default for LookUps {
     }
 }
 
-/// The smallest ring degree of presets that have room for look-ups, its logarithm.
-const LEAST: u32 = 15;
+/// The smallest preset that has room for look-ups.
+const SMALLEST: &str = "n15";
 
 impl LookUps {
     /// The names of the tables.
@@ -125,10 +125,8 @@ impl LookUps {
         let literal = PegasusLiteral { slots: vec![session.slots()], output_bits: capacity, ..made };
         let plan = PegasusPlan::new(Arc::clone(session.context()), literal);
         let plan = plan.map_err(|error| match Error::from(error) {
-            Error::Argument { operation, what } if session.settings().parameters().log_degree() < LEAST => {
-                let larger =
-                    format!("{what}; take a preset of the ring degree 2^{LEAST} or more, such as n{LEAST}");
-                Error::argument(operation, larger)
+            Error::Argument { operation, what } if capacity <= Self::CAPACITY => {
+                Error::argument(operation, format!("{what}; take a larger preset, such as {SMALLEST}"))
             }
             other => other,
         })?;
