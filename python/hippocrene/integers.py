@@ -40,9 +40,13 @@ def integers(values: npt.ArrayLike, operation: str, modulus: int) -> npt.NDArray
         array = array.astype(np.int64)
     other = next(_others(array), None)
     if not (array.dtype.kind in "biu" or (array.dtype.kind == "O" and other is None)):
-        if array.dtype.kind == "f" and not isinstance(values, np.ndarray) and np.isnan(array).any():
-            raise TypeError(f"{operation} takes integers here, and a value is missing (NaN)")
         place, kind = other or (None, str(array.dtype))
+        if (missing := _missing(array)) is not None:
+            at = f", {where(missing)}" if missing else ""
+            raise TypeError(
+                f"{operation} takes integers here, and a value is missing (NaN{at}): "
+                "encrypt another, such as 0, and a mask of ones and zeros beside it"
+            )
         found = f"values of type {kind}" + (f" ({where(place)})" if place else "")
         raise TypeError(
             f"{operation} takes integers here, not {found}: these keys compute exactly on integers modulo {modulus}"
@@ -54,6 +58,15 @@ def integers(values: npt.ArrayLike, operation: str, modulus: int) -> npt.NDArray
     # A modulus of the array's own type would not fit the smaller types.
     wide = array.astype(np.uint64 if array.dtype.kind == "u" else np.int64)
     return np.asarray(np.remainder(wide, wide.dtype.type(modulus)), dtype=np.int64, order="C")
+
+
+def _missing(array: npt.NDArray[Any]) -> tuple[int, ...] | None:
+    """Find the place of the first NaN."""
+    if array.dtype.kind not in "fcO":
+        return None
+    # NaN alone is not equal to itself; what has no answer, as pandas' NA, is told by its type.
+    wrong = [i for i, one in enumerate(array.flat) if isinstance(one, (float, complex, np.inexact)) and one != one]
+    return tuple(int(i) for i in np.unravel_index(wrong[0], array.shape)) if wrong else None
 
 
 def _others(array: npt.NDArray[Any]) -> Iterator[tuple[tuple[int, ...], str]]:

@@ -35,7 +35,8 @@ class LookUps:
       takes more than twice as long. Others are a `ParameterError` where keys are made.
     - `capacity`: the capacity of results in bits, where they are of values up to 1. Where nothing is said it is 30,
       for about one product; with bootstrapping too, and a preset that has room for it (from ``"n16s"`` on), more than a
-      bootstrap takes, so that results can be bootstrapped. On ``"n15"`` it takes ``LookUps(capacity=73)`` for that.
+      bootstrap takes, so that results can be bootstrapped. On ``"n15"`` it takes ``LookUps(capacity=73)`` for that,
+      and is not enough for all functions and bounds.
     """
 
     tables: str = "lut12"
@@ -217,7 +218,8 @@ class TableFunctions:
         ``kind="stable"``, whatever is said; two that are farther apart than twice the gap are in order, and in between
         it may be either. The gap is seven standard deviations of the index of a table: with the tables ``"lut12"``
         about a 59th of the `bound` of the array, with ``"lut11"`` twice and with ``"lut13"`` about half as much. Where
-        three values or more are near but not equal, other numbers may stand in their places.
+        three values or more are near but not equal, other numbers may stand in their places, sums of several among
+        them: no places, and larger than the `bound` of the result. The more values there are, the more are near.
 
         Lines of more values than tables tell ranks of apart are refused: 44 with ``"lut11"`` are possible, 82 with
         ``"lut12"`` and 109 with ``"lut13"``.

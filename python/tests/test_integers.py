@@ -558,3 +558,19 @@ def test_plain_moduli_of_any_size():
         hippocrene.plain_modulus("n9", least=1)
     with pytest.raises(hippocrene.ParameterError, match="no scheme 'CKKS': ckks is for numbers, bgv and bfv"):
         hippocrene.Client.generate("n13", scheme="CKKS")
+
+
+def test_missing_integers_are_named_where_they_stand():
+    client = hippocrene.Client.generate("n12", scheme="bgv")
+    floats = np.arange(12.0).reshape(3, 4)
+    floats[1, 2] = np.nan
+    for values, at in (
+        ([[1, 2], [3, float("nan")]], "NaN, row 1, column 1"),
+        (floats, "NaN, row 1, column 2"),
+        (floats.astype(object), "NaN, row 1, column 2"),
+        (float("nan"), "NaN"),
+    ):
+        with pytest.raises(TypeError, match=rf"a value is missing \({at}\): encrypt another, such as 0, and a mask"):
+            client.encrypt(values)
+    with pytest.raises(TypeError, match="not values of type float64"):
+        client.encrypt(floats[0])

@@ -29,6 +29,8 @@ from hippocrene.distributed import Cluster
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import numpy.typing as npt
+
 # Dask's own.
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.xdist_group("large")]
 
@@ -116,13 +118,14 @@ def test_functions_of_values(capsys, tmp_path):
     y = server.load(client.encrypt(equal, bound=8.0))
     np.testing.assert_allclose(client.decrypt(y.argsort()), [1, 0, 2, 3], atol=0.1)
     np.testing.assert_allclose(client.decrypt(y.percentile([100, 0])), [2.0, -3.0], atol=1.9)
+    with pytest.raises(ShapeError, match=r"kth\(=4\) out of bounds"):
+        np.partition(y, 4)
     for wrong, match in (
         (lambda: np.quantile(y, 1.5), r"quantile: q holds 1\.5: numbers from 0 to 1 are possible"),
         (lambda: y.percentile([50, np.nan]), "percentile: q holds nan: numbers from 0 to 100"),
         (lambda: y.quantile([]), "q holds nothing"),
         (lambda: np.quantile(y, 0.5, method="nearest"), "method is 'nearest'"),
         (lambda: np.argsort(y, kind="bubblesort"), "argsort: there is no kind 'bubblesort'"),
-        (lambda: np.partition(y, 4), r"kth\(=4\) out of bounds"),
         (lambda: y.sort(kind="bubblesort"), "sort: there is no kind 'bubblesort'"),
     ):
         with pytest.raises(ArgumentError, match=match):
@@ -405,6 +408,34 @@ def test_what_tables_made_goes_through_tables_again():
     # Of values that are not off by much, a narrow gap is one for polynomials.
     with pytest.raises(ArgumentError, match="which is enough for no gap below their bound: ask for more precision"):
         simulate(lambda x: x.with_precision_bits(4).sign(gap=1e-4), values, bound=0.125, preset="n15", tables=True)
+
+
+def test_comparisons_that_bootstraps_do_not_help_go_by_tables_or_are_the_last():
+    values = np.array([0.05, -0.1, 0.03, 0.7, -0.5, 0.25])
+    tables = LookUps(capacity=73)
+    programs: dict[str, tuple[Callable[[EncryptedArray], EncryptedArray], npt.NDArray[np.float64]]] = {
+        "twice": (lambda x: (x > 0.15) > 0.5, values > 0.15),
+        "clip": (lambda x: np.clip(x > 0.15, 0.1, 0.8), np.clip(values > 0.15, 0.1, 0.8)),
+        "less precise": (
+            lambda x: abs((x * 0.125).with_bound(0.125).apply(np.cos) - 0.5),
+            np.cos(values / 8) - 0.5,
+        ),
+    }
+    for name, (compute, expected) in programs.items():
+        simulation = simulate(compute, values, bound=1, preset="n15", tables=tables, bootstrapping=True)
+        assert simulation.tables is not None
+        assert np.abs(simulation.result - expected).max() < 0.03, name
+    # There is capacity for it, and nothing is left to be bootstrapped.
+    simulation = simulate(lambda x: x**16 > 0.1, values + 0.3, bound=1, preset="n15", bootstrapping=True)
+    assert simulation.bootstraps == 0
+    np.testing.assert_allclose(simulation.result, (values + 0.3) ** 16 > 0.1, atol=0.01)
+    # By tables too, what numbers are off by counts.
+    for compute in (
+        lambda x: x.with_precision_bits(4).sign(gap=0.1),
+        lambda x: x.with_precision_bits(4).is_close(0, tolerance=0.05),
+    ):
+        with pytest.raises(ArgumentError, match=r"that are as precise as these|needs values with"):
+            simulate(compute, values, bound=1, preset="n15", tables=True)
 
 
 @pytest.mark.parametrize("preset", ["n13", "n15s", "bits16"])

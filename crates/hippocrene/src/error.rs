@@ -130,6 +130,19 @@ impl Error {
     }
 }
 
+impl Error {
+    /// Where capacity lacks, what there is of it is no more than an operand has.
+    pub(crate) fn with_at_most(self, capacity: f64) -> Self {
+        match self {
+            Error::Capacity { source: CkksError::Capacity { operation, need, have }, advice } => {
+                let have = have.min(capacity);
+                Error::Capacity { source: CkksError::Capacity { operation, need, have }, advice }
+            }
+            other => other,
+        }
+    }
+}
+
 impl From<BgvError> for Error {
     fn from(error: BgvError) -> Self {
         match error {

@@ -62,7 +62,7 @@ impl Pegasus {
     }
 
     /// 1 where the number in one of these slots of `a` is nearer to 0 than `tolerance`, and 0 where it is farther, by one look-up. **Error:** [`Pegasus::repacking_deviation`], where it is farther from `tolerance` and
-    /// `-tolerance` than [`Pegasus::step_gap`] of the bound of `a` and the tolerance together; nearer, the result may be either, give or take that.
+    /// `-tolerance` than [`Pegasus::step_gap`] of the bound of `a` and the tolerance together, with seven deviations of what `a` is off by; nearer, the result may be either, give or take that.
     ///
     /// # Errors
     /// [`PegasusError::Argument`] when the tolerance is not positive, no more than that gap, or more than the bound, and as [`Pegasus::apply_step`].
@@ -77,11 +77,11 @@ impl Pegasus {
             return argument(OPERATION, format!("a tolerance of {tolerance:?}: a positive one is needed"));
         }
         let all = a.bound() + tolerance;
-        let gap = self.step_gap(all);
+        let gap = self.step_gap(all).hypot(CERTAIN * (-a.precision_bits()).exp2());
         if !(tolerance > gap && tolerance <= a.bound()) {
             let [tolerance, bound] = [tolerance, a.bound()].map(Short);
             let what = format!(
-                "a tolerance of {tolerance}: these tables tell {gap:.2e} from 0, and numbers are up to {bound}"
+                "a tolerance of {tolerance}: these tables tell {gap:.2e} from 0 of numbers up to {bound} that are as precise as these"
             );
             return argument(OPERATION, what);
         }

@@ -72,7 +72,7 @@ impl Server {
                     ", so what comes from them takes keys of look-ups with more capacity, {most:.0} at most (LookUps)"
                 ),
             };
-            if have < bits + ABOUT && need <= most + ABOUT {
+            if have < bits + ABOUT && (self.bootstraps.is_some() || need <= most + ABOUT) {
                 ways.push(format!("look-ups with these keys return {bits:.0} bits for values up to 1{more}"));
             }
         }

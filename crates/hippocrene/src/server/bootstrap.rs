@@ -370,6 +370,9 @@ struct Refresher<'s> {
     form: Numbers,
 }
 
+/// Bootstraps give back so many bits more than is said at most.
+const MORE_THAN_SAID: f64 = 30.0;
+
 impl Refresh for Refresher<'_> {
     fn refresh<'a>(
         &self,
@@ -381,6 +384,9 @@ impl Refresh for Refresher<'_> {
         let bootstraps = self.bootstraps;
         if a.capacity_bits(self.server.session.context()) >= need {
             return Ok(a);
+        }
+        if need > bootstraps.most + MORE_THAN_SAID {
+            return Err(CkksError::Capacity { operation, need, have: bootstraps.most });
         }
         let (bootstrapper, unit) = (bootstraps.of(&self.form)?, bootstraps.unit(a.bound(), &self.form)?);
         let owned = Cow::Owned(a.into_owned().in_unit(unit));

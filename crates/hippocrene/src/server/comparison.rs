@@ -6,14 +6,14 @@ use std::{
 };
 
 use hippocrene_ckks::{
-    Ciphertext, CkksError, Evaluator, Refresh,
+    Ciphertext, CkksError, Evaluator, NoRefresh, Refresh,
     circuits::comparison::{SignLiteral, SignPlan},
 };
 use hippocrene_pegasus::Which;
 use hippocrene_rlwe::Noise;
 
 use super::Server;
-use crate::{EncryptedArray, Error, Numbers};
+use crate::{EncryptedArray, Error, Layout, Numbers};
 
 /// How closely numbers are compared. By tables ([`Server::sign`]) nothing need be said: the gap is that of the tables ([`Server::table_gap`]), and the precision what they have.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -58,10 +58,13 @@ impl Server {
     /// more, and the precision 1 to 40 bits; [`Error::Capacity`] when too little is left; [`Error::MissingKey`] when a key is missing.
     pub fn sign(&self, a: &EncryptedArray, how: Comparison) -> Result<EncryptedArray, Error> {
         const OPERATION: &str = "sign";
-        if self.is_by_tables(a, None, how, OPERATION)? {
-            return self.sign_by_tables(a, how, OPERATION);
-        }
-        self.of_one(a, how, OPERATION, Evaluator::sign)
+        self.by_either(
+            [a],
+            how,
+            OPERATION,
+            || self.sign_by_tables(a, how, OPERATION),
+            |refreshed| self.of_one(a, how, OPERATION, Evaluator::sign, refreshed),
+        )
     }
 
     /// 1 where `a > b` and 0 where `a < b`, to within half of what [`Server::sign`] is off by, where they differ by the gap at least; some number between where they
@@ -76,10 +79,11 @@ impl Server {
         how: Comparison,
     ) -> Result<EncryptedArray, Error> {
         const OPERATION: &str = "greater";
-        if self.is_by_tables(a, Some(b), how, OPERATION)? {
-            return self.step_by_tables(&self.sub(a, b).map_err(|e| e.during(OPERATION))?, how, OPERATION);
-        }
-        self.of_two(a, b, how, OPERATION, Evaluator::greater)
+        let tables =
+            || self.step_by_tables(&self.sub(a, b).map_err(|e| e.during(OPERATION))?, how, OPERATION);
+        self.by_either([a, b], how, OPERATION, tables, |refreshed| {
+            self.of_two(a, b, how, OPERATION, Evaluator::greater, refreshed)
+        })
     }
 
     /// 1 where `a < b` and 0 where `a > b`: as [`Server::greater`].
@@ -93,10 +97,11 @@ impl Server {
         how: Comparison,
     ) -> Result<EncryptedArray, Error> {
         const OPERATION: &str = "less";
-        if self.is_by_tables(a, Some(b), how, OPERATION)? {
-            return self.step_by_tables(&self.sub(b, a).map_err(|e| e.during(OPERATION))?, how, OPERATION);
-        }
-        self.of_two(a, b, how, OPERATION, Evaluator::less)
+        let tables =
+            || self.step_by_tables(&self.sub(b, a).map_err(|e| e.during(OPERATION))?, how, OPERATION);
+        self.by_either([a, b], how, OPERATION, tables, |refreshed| {
+            self.of_two(a, b, how, OPERATION, Evaluator::less, refreshed)
+        })
     }
 
     /// The larger of `a` and `b`, element by element: with `d` their difference, `e` what the sign is off by and `B` the bound of `d`, to within `e (|d| + B/2) / 2` where `|d|` is
@@ -114,10 +119,10 @@ impl Server {
         how: Comparison,
     ) -> Result<EncryptedArray, Error> {
         const OPERATION: &str = "maximum";
-        if self.is_by_tables(a, Some(b), how, OPERATION)? {
-            return self.order_by_tables(a, Some(b), Which::Larger, how, OPERATION);
-        }
-        self.of_two(a, b, how, OPERATION, Evaluator::maximum)
+        let tables = || self.order_by_tables(a, Some(b), Which::Larger, how, OPERATION);
+        self.by_either([a, b], how, OPERATION, tables, |refreshed| {
+            self.of_two(a, b, how, OPERATION, Evaluator::maximum, refreshed)
+        })
     }
 
     /// The smaller of `a` and `b`, element by element: as [`Server::maximum`].
@@ -131,10 +136,10 @@ impl Server {
         how: Comparison,
     ) -> Result<EncryptedArray, Error> {
         const OPERATION: &str = "minimum";
-        if self.is_by_tables(a, Some(b), how, OPERATION)? {
-            return self.order_by_tables(a, Some(b), Which::Smaller, how, OPERATION);
-        }
-        self.of_two(a, b, how, OPERATION, Evaluator::minimum)
+        let tables = || self.order_by_tables(a, Some(b), Which::Smaller, how, OPERATION);
+        self.by_either([a, b], how, OPERATION, tables, |refreshed| {
+            self.of_two(a, b, how, OPERATION, Evaluator::minimum, refreshed)
+        })
     }
 
     /// `max(a, 0)`, element by element: as precise as [`Server::maximum`].
@@ -143,10 +148,10 @@ impl Server {
     /// As [`Server::sign`].
     pub fn relu(&self, a: &EncryptedArray, how: Comparison) -> Result<EncryptedArray, Error> {
         const OPERATION: &str = "relu";
-        if self.is_by_tables(a, None, how, OPERATION)? {
-            return self.order_by_tables(a, None, Which::Larger, how, OPERATION);
-        }
-        self.of_one(a, how, OPERATION, Evaluator::relu)
+        let tables = || self.order_by_tables(a, None, Which::Larger, how, OPERATION);
+        self.by_either([a], how, OPERATION, tables, |refreshed| {
+            self.of_one(a, how, OPERATION, Evaluator::relu, refreshed)
+        })
     }
 
     /// `|a|`, element by element: off by twice as much as [`Server::relu`].
@@ -161,10 +166,13 @@ impl Server {
                         conjugates (in Python, (x * x.conj()).real)";
             return Err(Error::argument(OPERATION, what));
         }
-        if self.is_by_tables(a, None, how, OPERATION)? {
-            return self.magnitude_by_tables(a, how, OPERATION);
-        }
-        self.of_one(a, how, OPERATION, Evaluator::abs)
+        self.by_either(
+            [a],
+            how,
+            OPERATION,
+            || self.magnitude_by_tables(a, how, OPERATION),
+            |refreshed| self.of_one(a, how, OPERATION, Evaluator::abs, refreshed),
+        )
     }
 
     fn of_one(
@@ -173,11 +181,16 @@ impl Server {
         how: Comparison,
         operation: &'static str,
         f: One,
+        refreshed: bool,
     ) -> Result<EncryptedArray, Error> {
         let form = self.form_of(&[a]);
-        let plan = self.plan(&form, a.bound(), how, operation)?;
-        let refresh = self.refresh_of(&form, &[a.layout()]);
-        self.map(a, operation, a.layout().is_full(), 0.0, |_, x| Ok(f(&self.evaluator, x, &plan, &*refresh)?))
+        let plan = self.plan(&form, a.bound(), how, operation);
+        let plan = plan.map_err(|e| e.with_at_most(a.capacity_bits(&self.session)))?;
+        let bits = if refreshed { 0.0 } else { plan.bits() };
+        let refresh = self.refresh_if(refreshed, &form, &[a.layout()]);
+        self.map(a, operation, a.layout().is_full(), bits, |_, x| {
+            Ok(f(&self.evaluator, x, &plan, &*refresh)?)
+        })
     }
 
     fn of_two(
@@ -187,42 +200,92 @@ impl Server {
         how: Comparison,
         operation: &'static str,
         f: Two,
+        refreshed: bool,
     ) -> Result<EncryptedArray, Error> {
         let form = self.form_of(&[a, b]);
-        let plan = self.plan(&form, a.bound() + b.bound(), how, operation)?;
-        let refresh = self.refresh_of(&form, &[a.layout(), b.layout()]);
+        let plan = self.plan(&form, a.bound() + b.bound(), how, operation);
+        let least = a.capacity_bits(&self.session).min(b.capacity_bits(&self.session));
+        let plan = plan.map_err(|e| e.with_at_most(least))?;
+        let bits = if refreshed { 0.0 } else { plan.bits() };
+        let refresh = self.refresh_if(refreshed, &form, &[a.layout(), b.layout()]);
         let full = a.layout().is_full() && b.layout().is_full();
-        self.zip(a, b, operation, |_, _| full, 0.0, |_, x, y| Ok(f(&self.evaluator, x, y, &plan, &*refresh)?))
+        self.zip(
+            a,
+            b,
+            operation,
+            |_, _| full,
+            bits,
+            |_, x, y| Ok(f(&self.evaluator, x, y, &plan, &*refresh)?),
+        )
     }
 
-    /// Checks the operands, and says whether tables are the road: where they are there, and polynomials would need keys that are not, more capacity than there is and no bootstrap gives back, or more precise values for a gap that tables have too.
+    /// The result by tables where these are the road, and else by polynomials. Where those fail on their way, for bootstraps give back less than a stage takes, or values that are less precise than the gap wants, it is tables after all,
+    /// if these tell as narrow a gap; and without them polynomials without a bootstrap, if the operands have what that takes: the result may be the last.
+    fn by_either<const COUNT: usize>(
+        &self,
+        operands: [&EncryptedArray; COUNT],
+        how: Comparison,
+        operation: &'static str,
+        tables: impl Fn() -> Result<EncryptedArray, Error>,
+        polynomials: impl Fn(bool) -> Result<EncryptedArray, Error>,
+    ) -> Result<EncryptedArray, Error> {
+        match operands[..] {
+            [a, b] => self.check_two(a, b, operation)?,
+            _ => operands.iter().try_for_each(|a| self.check(a, operation))?,
+        }
+        if self.is_by_tables(&operands, how, operation)? {
+            return tables();
+        }
+        let result = polynomials(true);
+        let failed = matches!(&result, Err(Error::Capacity { .. } | Error::Argument { .. }));
+        if !failed || self.bootstraps.is_none() {
+            return result;
+        }
+        if self.check_tables(&operands, how, operation).is_ok() {
+            return tables().or(result);
+        }
+        polynomials(false).or(result)
+    }
+
+    fn refresh_if<'s>(
+        &'s self,
+        refreshed: bool,
+        form: &Numbers,
+        layouts: &[&Layout],
+    ) -> Box<dyn Refresh + 's> {
+        match refreshed {
+            true => self.refresh_of(form, layouts),
+            false => Box::new(NoRefresh(self.session.context())),
+        }
+    }
+
+    /// Whether tables are the road: where they are there, and polynomials would need keys that are not, more capacity than there is and no bootstrap gives back, or more precise values for a gap that tables have too.
     fn is_by_tables(
         &self,
-        a: &EncryptedArray,
-        b: Option<&EncryptedArray>,
+        operands: &[&EncryptedArray],
         how: Comparison,
         operation: &'static str,
     ) -> Result<bool, Error> {
-        match b {
-            Some(b) => self.check_two(a, b, operation)?,
-            None => self.check(a, operation)?,
-        }
         if self.pegasus.is_none() {
             return Ok(false);
         }
-        let arrays: Vec<_> = [a].into_iter().chain(b).collect();
-        let bound = arrays.iter().map(|a| a.bound()).sum();
-        let capacity = arrays.iter().map(|a| a.capacity_bits(&self.session)).fold(f64::INFINITY, f64::min);
+        let bound = operands.iter().map(|a| a.bound()).sum();
+        let capacity = operands.iter().map(|a| a.capacity_bits(&self.session)).fold(f64::INFINITY, f64::min);
         let refreshed = self.bootstraps.is_some();
-        Ok(match self.plan(&self.form_of(&arrays), bound, how, operation) {
+        Ok(match self.plan(&self.form_of(operands), bound, how, operation) {
             Ok(plan) if !refreshed && plan.bits() > capacity => true,
             Ok(plan) => {
-                let noise = |a: &&EncryptedArray| Noise::from_log2_std(-a.precision_bits(&self.session));
-                let precision = -arrays.iter().map(noise).fold(Noise::NONE, Noise::plus).log2_std();
-                precision < plan.argument_precision() && self.check_tables(bound, how, operation).is_ok()
+                let precision = -self.noise_of(operands).log2_std();
+                precision < plan.argument_precision() && self.check_tables(operands, how, operation).is_ok()
             }
             Err(error) => !refreshed && matches!(error, Error::MissingKey { .. } | Error::Capacity { .. }),
         })
+    }
+
+    /// The error of the sum or the difference of the elements.
+    pub(super) fn noise_of(&self, operands: &[&EncryptedArray]) -> Noise {
+        let noise = |a: &&EncryptedArray| Noise::from_log2_std(-a.precision_bits(&self.session));
+        operands.iter().map(noise).fold(Noise::NONE, Noise::plus)
     }
 
     fn plan(

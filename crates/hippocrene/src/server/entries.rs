@@ -50,8 +50,9 @@ impl Server {
             spread => PRECISION - spread.log2(),
         });
         let literal = EntriesLiteral { slots: self.session.slots(), entries: table, precision };
-        let plan = EntriesPlan::new(self.session.context(), literal)
-            .map_err(|e| self.advised::<Numbers>(Error::from(e), &[]))?;
+        let plan = EntriesPlan::new(self.session.context(), literal).map_err(|e| {
+            self.advised::<Numbers>(Error::from(e), &[]).with_at_most(a.capacity_bits(&self.session))
+        })?;
         if let Some(x) = self.known_beyond(a, plan.places()) {
             let what = format!("a value of {} is no place of {} entries", Short(x), entries.len());
             return Err(Error::argument(OPERATION, what));

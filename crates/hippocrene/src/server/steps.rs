@@ -77,7 +77,7 @@ impl Server {
         how: Comparison,
         operation: &'static str,
     ) -> Result<EncryptedArray, Error> {
-        self.check_tables(a.bound(), how, operation)?;
+        self.check_tables(&[a], how, operation)?;
         self.apply_each(a, operation, |pegasus, c, places| pegasus.apply_step(c, places))
     }
 
@@ -88,7 +88,7 @@ impl Server {
         how: Comparison,
         operation: &'static str,
     ) -> Result<EncryptedArray, Error> {
-        self.check_tables(a.bound(), how, operation)?;
+        self.check_tables(&[a], how, operation)?;
         self.apply_each(a, operation, |pegasus, c, places| pegasus.apply_sign(c, places))
     }
 
@@ -140,18 +140,22 @@ impl Server {
         Ok(())
     }
 
-    /// Checks that tables do what is asked for. A sign is off by as much as what is repacked, and a comparison by half of that.
+    /// Checks that tables do what is asked for, of the difference of two operands. A sign is off by as much as what is repacked, and a comparison by half of that.
     pub(super) fn check_tables(
         &self,
-        bound: f64,
+        operands: &[&EncryptedArray],
         how: Comparison,
         operation: &'static str,
     ) -> Result<(), Error> {
         let pegasus = self.pegasus(operation)?;
-        let (gap, bits) = (pegasus.step_gap(bound), -(CERTAIN * pegasus.repacking_deviation()).log2());
+        let bound = operands.iter().map(|a| a.bound()).sum();
+        // Where the index is off by less than what is off by that.
+        let off = CERTAIN * self.noise_of(operands).log2_std().exp2();
+        let (gap, bits) =
+            (pegasus.step_gap(bound).hypot(off), -(CERTAIN * pegasus.repacking_deviation()).log2());
         if how.gap.is_some_and(|asked| asked < gap) || how.precision.is_some_and(|asked| asked > bits) {
             let what = format!(
-                "tables have a gap of {gap:.2e} for numbers up to {} and {bits:.1} bits; {MORE}",
+                "tables have a gap of {gap:.2e} for numbers up to {} that are as precise as these, and {bits:.1} bits; {MORE}",
                 Short(bound)
             );
             return Err(Error::argument(operation, what));
