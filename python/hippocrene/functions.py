@@ -334,7 +334,8 @@ def _partition(name: str, a: Any, kth: Any, axis: Any = -1, kind: str = "introse
     """Sort, which puts every element where a partition has to have some of them."""
     # It refuses places and axes that there are not.
     np.partition(np.zeros(a.shape), kth, axis=axis, kind=cast("Any", kind))
-    return getattr(a, name)(axis)
+    with named(name.replace("sort", "partition"), name):
+        return getattr(a, name)(axis)
 
 
 def _diag(v: Any, k: int = 0) -> Any:

@@ -196,6 +196,8 @@ HINTS = {
     "power": "exponents are integers from 0 on, one for all values",
     "reciprocal": "x.reciprocal(domain=(low, high)), where the keys have tables",
     "save": "x.save(path) writes it",
+    "argpartition": "x.argsort(), where the keys have tables, has all values in their places",
+    "partition": "x.sort(), where the keys have tables, has all values in their places",
     "searchsorted": "(value > edge) is 0 or 1, approximately, and the sum of that over all edges the place",
     "unique": "x.sort() has them in order, where the keys have tables",
     "where": "say what to take where the condition holds and where it does not, where(c, x, y)",

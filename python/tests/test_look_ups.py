@@ -307,6 +307,11 @@ def test_what_is_not_possible_is_refused(client, server):
             refused()
     with pytest.raises(MissingKeyError, match="no keys of look-up tables"):
         x.quantile(0.5)
+    for function in (np.partition, np.argpartition):
+        with pytest.raises(MissingKeyError, match=f"^{function.__name__}: "):
+            function(x, 1)
+    with pytest.raises(AttributeError, match=r"no partition: x\.sort\(\), where the keys have tables"):
+        x.partition(1)
     with pytest.raises(ArgumentError, match="repacking needs a modulus of"):
         client.evaluation_keys(tables=True)
     with pytest.raises(ParameterError, match="there are lut11, lut12, lut13"):
