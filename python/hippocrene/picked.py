@@ -142,8 +142,10 @@ class Picked:
         They are, but sums go on as if they were not: who asks changes nothing. Windows are not, of which an array would
         be many times as large, nor what there are no keys for: they have what they have before.
         """
-        if self.windows or self._moved is not None:
-            return self._moved or self.alike
+        if self._moved is not None:
+            return self._moved
+        if self.windows:
+            return self.alike
         if self._trial is None:
             try:
                 self._trial = self._move()

@@ -14,7 +14,7 @@ use zeroize::Zeroize;
 
 use crate::{
     BgvError, Ciphertext, Encoder, Plaintext, SeededCiphertext, budget_bits,
-    modulus::{Moduli, shares_a_unit},
+    modulus::{Moduli, shared_unit},
     spare::Spares,
 };
 
@@ -27,7 +27,7 @@ const ENCRYPT: &str = "encrypt";
 /// The moduli for `t`, and that of fresh ciphertexts.
 fn moduli_of(parameters: &Parameters, t: u64) -> Result<(Moduli, Modulus), BgvError> {
     Encoder::check_plain_modulus(t)?;
-    if let Some(unit) = shares_a_unit(parameters, t) {
+    if let Some(unit) = shared_unit(parameters, t) {
         let what = format!("it has to be coprime to the units of the modulus, of which {unit} is one");
         return Err(BgvError::PlainModulus { t, what });
     }

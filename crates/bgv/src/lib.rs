@@ -33,6 +33,7 @@ pub use context::Context;
 pub use encoder::Encoder;
 pub use error::BgvError;
 pub use evaluator::Evaluator;
+pub use modulus::shared_unit;
 
 /// How products of ciphertexts are computed. Ciphertexts are the same in both schemes, keys too, and products of both kinds may stand in one circuit.
 ///

@@ -17,7 +17,7 @@ pub(crate) struct Moduli {
 }
 
 impl Moduli {
-    /// Those that are coprime to `t`, which shares no factor with a unit ([`shares_a_unit`]).
+    /// Those that are coprime to `t`, which shares no factor with a unit ([`shared_unit`]).
     pub(crate) fn new(parameters: &Parameters, t: u64) -> Self {
         let top = parameters.top();
         let coprime = |modulus: Modulus| parameters.limb_moduli(modulus).into_iter().all(|q| gcd(q, t) == 1);
@@ -82,8 +82,8 @@ impl Moduli {
     }
 }
 
-/// The unit that `t` shares a factor with, if there is one: moduli that are coprime to `t` end before it, however many units follow.
-pub(crate) fn shares_a_unit(parameters: &Parameters, t: u64) -> Option<u64> {
+/// The unit that a plaintext modulus `t` shares a factor with, if there is one, so that ciphertexts have no modulus with it: [`crate::Context::new`] refuses such a `t`.
+pub fn shared_unit(parameters: &Parameters, t: u64) -> Option<u64> {
     (0..parameters.unit_count()).map(|i| parameters.factor(i)).find(|unit| gcd(*unit, t) != 1)
 }
 

@@ -128,9 +128,7 @@ impl Error {
             other => other,
         }
     }
-}
 
-impl Error {
     /// Where capacity lacks, what there is of it is no more than an operand has.
     pub(crate) fn with_at_most(self, capacity: f64) -> Self {
         match self {

@@ -1,6 +1,6 @@
 //! Settings: a parameter set and how precisely it is computed with.
 
-use hippocrene_bgv::{BgvError, Encoder, Scheme};
+use hippocrene_bgv::{BgvError, Encoder, Scheme, shared_unit};
 use hippocrene_ckks::{Scale, Short};
 use hippocrene_ring::arith::inv_mod;
 use hippocrene_rlwe::{
@@ -70,10 +70,12 @@ impl Integers {
     /// # Errors
     /// [`Error::Argument`] when there is none below `2^61`.
     pub fn plain_modulus_from(parameters: &Parameters, least: u64) -> Result<u64, Error> {
-        moduli_with_slots(parameters.degree(), least).find(|t| !is_unit(parameters, *t)).ok_or_else(|| {
-            let what = format!("from {least} on: there is none below 2^61");
-            Error::argument("choose a plaintext modulus", what)
-        })
+        moduli_with_slots(parameters.degree(), least)
+            .find(|t| shared_unit(parameters, *t).is_none())
+            .ok_or_else(|| {
+                let what = format!("from {least} on: there is none below 2^61");
+                Error::argument("choose a plaintext modulus", what)
+            })
     }
 
     /// Checks that arrays can have the plaintext modulus `t` at this ring degree: others are for single ciphertexts ([`crate::Server::integer_evaluator`]).
@@ -105,10 +107,6 @@ fn moduli_with_slots(degree: usize, least: u64) -> impl Iterator<Item = u64> {
     let first = least.saturating_sub(1).div_ceil(step).max(1);
     let candidates = (first..=most / step).map(move |k| k * step + 1);
     candidates.filter(move |t| *t < most && Encoder::gives_slots(*t, degree))
-}
-
-fn is_unit(parameters: &Parameters, t: u64) -> bool {
-    (0..parameters.unit_count()).any(|i| parameters.factor(i) == t)
 }
 
 impl Settings {
@@ -170,7 +168,7 @@ impl Settings {
     /// [`Error::Parameters`] when the plaintext modulus is not in `[2, 2^61)` or one of the units, or no modulus of these parameters is coprime to it and larger than four times it.
     pub fn with_integers(self, integers: Integers) -> Result<Self, Error> {
         let t = integers.plain_modulus;
-        if is_unit(&self.parameters, t) {
+        if shared_unit(&self.parameters, t) == Some(t) {
             let next = Integers::plain_modulus_from(&self.parameters, t)?;
             let what = format!(
                 "it is one of the moduli of ciphertexts, which have to be coprime to it; the next one that is possible is {next}"

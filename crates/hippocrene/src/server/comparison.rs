@@ -49,9 +49,9 @@ impl Server {
     /// keys, capacity that lacks is given back on the way, and results keep what a bootstrap needs. The key of the conjugation is needed ([`KeyRequest::conjugation`](crate::KeyRequest)),
     /// which bootstrapping keys have in any case.
     ///
-    /// All of this is by polynomials. **By tables** the sign is had where there are keys of look-ups and polynomials are not possible, for the elements are not precise enough for the gap, or where there are none of bootstrapping and
-    /// the array has too little capacity or the key of the conjugation is missing: a look-up for each element, whatever is left of the capacity, where polynomials are one computation for all. The gap is [`Server::table_gap`] then. The same holds for [`Server::greater`], [`Server::maximum`] and all
-    /// others here.
+    /// All of this is by polynomials. **By tables** the sign is had where there are keys of look-ups and polynomials are not possible, for the elements are not precise enough for the gap or a stage takes more capacity than a bootstrap
+    /// gives back, or where there are no bootstrapping keys and the array has too little capacity or the key of the conjugation is missing: a look-up for each element, whatever is left of the capacity, where polynomials are one
+    /// computation for all. The gap is then [`Server::table_gap`], with seven deviations of what the elements are off by. The same holds for [`Server::greater`], [`Server::maximum`] and all others here.
     ///
     /// # Errors
     /// [`Error::Argument`] when tables have a wider gap or less precision than is asked for; when the array is complex, the parameters are a simple chain, or gap and precision are not possible: the gap is `2^-30` of the bound or
