@@ -205,7 +205,7 @@ fn products_take_no_more_capacity_than_there_is() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(12))]
+    #![proptest_config(ProptestConfig::with_cases(6))]
 
     #[test]
     fn tiles_give_products(
