@@ -23,7 +23,7 @@ from hippocrene.products import dot, stacked
 from hippocrene.reductions import Reductions
 from hippocrene.scalars import double, double_or_none, integer
 from hippocrene.ufuncs import unset
-from hippocrene.values import FilePath, Values, is_plain, numbers, raw_bytes, reading, real_numbers, to_array, to_native
+from hippocrene.values import FilePath, Values, finite, is_plain, raw_bytes, reading, real_numbers, to_array, to_native
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -114,7 +114,7 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
         """
         if self.plain_modulus is not None:
             return integers(values, operation, self.plain_modulus)
-        return numbers(values, operation, rounded=rounded) if self.bit_error is None else plain_bits(values, operation)
+        return finite(values, operation, rounded=rounded) if self.bit_error is None else plain_bits(values, operation)
 
     def _times_matrix(
         self, values: npt.ArrayLike, multiply: _Multiply, *, from_left: bool | None = None
@@ -133,7 +133,7 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
         raw = picked and picked.times_matrix(server._for_now, cast("Any", plain), from_left=bool(from_left))
         if raw is not None or plain.dtype.kind != "c":
             product = server._wrap(multiply(server._raw, cast("_Matrix", plain)) if raw is None else raw)
-            rounded = self.plain_modulus is None and is_exact_kind(numbers(values, "matmul"))
+            rounded = self.plain_modulus is None and is_exact_kind(finite(values, "matmul"))
             return self._rounded(product, float(np.linalg.norm(plain))) if rounded else product
         real, imaginary = (server._wrap(multiply(server._raw, part.copy())) for part in (plain.real, plain.imag))
         return real + imaginary._times_i()
@@ -506,7 +506,7 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
                 above = self if min is None else self.maximum(min, gap=gap, precision=precision)
                 return above if max is None else above.minimum(max, gap=gap, precision=precision)
             # Where the least value is above the largest one, numpy takes the largest one.
-            limits: list[npt.NDArray[Any]] = [numbers(limit, "clip") for limit in (min, max)]
+            limits: list[npt.NDArray[Any]] = [finite(limit, "clip") for limit in (min, max)]
             if any(map(is_exact_kind, limits)):
                 limits = [fractions(limit, "clip") for limit in limits]
             low, high = limits

@@ -13,13 +13,22 @@ from hippocrene import _native
 from hippocrene.array import EncryptedArray
 from hippocrene.bits import booleans
 from hippocrene.bootstrapping import Bootstrapping, wanted
-from hippocrene.errors import ArgumentError, EncodeError, ParameterError, SecretPickleError
-from hippocrene.exact import Kind, decrypted, is_type, where
+from hippocrene.errors import ArgumentError, ParameterError, SecretPickleError
+from hippocrene.exact import Kind, decrypted, is_type
 from hippocrene.integers import integers
 from hippocrene.look_ups import LookUps, wanted_tables
 from hippocrene.scalars import double, double_or_none, integer, text, thread_count, whole
 from hippocrene.server import EvaluationKeys, TransferKey
-from hippocrene.values import FilePath, file_path, numbers, path_of_secret, raw_bytes, reading, to_native
+from hippocrene.values import (
+    FilePath,
+    check_finite,
+    file_path,
+    numbers,
+    path_of_secret,
+    raw_bytes,
+    reading,
+    to_native,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,14 +59,8 @@ def check_for_numbers(operation: str, integers: bool, bootstrapping: object, tab
         raise ArgumentError(f"{operation}: {' and '.join(asked)} for numbers, where integers are computed with")
 
 
-def _check_finite(plain: npt.NDArray[Any]) -> None:
-    """Refuse what is missing or infinite, where it stands."""
-    if plain.dtype.kind not in "fc" or np.isfinite(plain).all():
-        return
-    place = tuple(int(i) for i in np.argwhere(~np.isfinite(plain))[0])
-    value, at = plain[place], f" at {where(place)}" if place else ""
-    missing = "; where values are missing, encrypt others, such as 0, and a mask of ones and zeros beside them"
-    raise EncodeError(f"encrypt: {value}{at}: only finite numbers can be encrypted{missing if np.isnan(value) else ''}")
+# What to do instead of encrypting missing values.
+_MASK = "where values are missing, encrypt others, such as 0, and a mask of ones and zeros beside them"
 
 
 def encrypt(
@@ -74,7 +77,7 @@ def encrypt(
         return EncryptedArray(key.encrypt_bits(bits))
     if key.plain_modulus is None:
         plain = numbers(values, "encrypt")
-        _check_finite(plain)
+        check_finite(plain, "encrypt", "encrypted", _MASK)
         raw = to_native(plain, "encrypt")
         bound, precision = double_or_none(bound, "a bound"), double_or_none(precision, "a precision")
         return EncryptedArray(key.encrypt(raw, bound=bound, precision=precision))

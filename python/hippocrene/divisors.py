@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from hippocrene.errors import EncodeError
-from hippocrene.values import Values, numbers
+from hippocrene.values import Values, check_finite, numbers
 
 if TYPE_CHECKING:
     from hippocrene.exact import Plain
@@ -25,9 +25,7 @@ def divisors(values: Plain) -> Values:
 
 def inverses(divisor: Values) -> Values:
     """Return one over each of the numbers, none of which is zero; what doubles cannot hold is an `EncodeError`."""
-    finite = np.isfinite(divisor)
-    if not np.all(finite):
-        raise EncodeError(f"div: {divisor[~finite][0]} is not a finite number")
+    check_finite(divisor, "div")
     with np.errstate(all="ignore"):
         ones_over = 1.0 / divisor
     large = ~np.isfinite(ones_over)

@@ -260,7 +260,10 @@ class Encrypted:
     # What it cannot be
 
     def __bool__(self) -> NoReturn:
-        raise TypeError("an encrypted array is neither true nor false: only the client can read it")
+        raise TypeError(
+            "an encrypted array is neither true nor false: only the client can read it; numpy.where(condition, a, b) "
+            "picks one of two, and x.max(), x.min() and x.sort() are in place of Python's own"
+        )
 
     def __format__(self, spec: str) -> str:
         if spec:
@@ -288,6 +291,13 @@ class Encrypted:
             )
 
         __int__ = __float__
+
+        def __floordiv__(self, other: object) -> NoReturn:
+            self._refuse_bits("// and %")
+            domain = "" if self.plain_modulus is not None else ", domain=(low, high)), where the keys have tables"
+            raise TypeError(f"encrypted {self._holds} have no // and no %: x.apply(lambda v: v // m{domain or ')'}")
+
+        __rfloordiv__ = __mod__ = __rmod__ = __divmod__ = __rdivmod__ = __floordiv__
 
         def __round__(self, digits: object = None) -> NoReturn:
             raise TypeError("encrypted values are not rounded: Client.decrypt first")

@@ -308,7 +308,7 @@ def _where(condition: Any, *both: Any) -> Any:
     for have in others:
         if have != need:
             raise KeyMismatchError(f"where: encrypted under key {have}, but key {need} is needed")
-    x, y = (one if _secret(one) else arrays[0]._plain(one, "where") for one in both)
+    x, y = (one if _secret(one) else linear_functions.choosable(arrays[0], one, "where") for one in both)
     mask = condition if _secret(condition) else to_array(condition, "where").astype(bool)
     shapes = [np.shape(one) for one in (mask, x, y)]
     try:
@@ -317,7 +317,7 @@ def _where(condition: Any, *both: Any) -> Any:
         raise ShapeError("where: shapes {}, {} and {} do not broadcast together".format(*shapes)) from None
     if 0 in shape:
         raise ShapeError(f"where: an encrypted array of shape {shape} would have no elements")
-    with named("where", "multiply by plain numbers", "multiply", "subtract"):
+    with named("where", "multiply by plain numbers", "multiply", "subtract", "add", "mul", "sub"):
         if _secret(condition):
             return y + mask * (x - y if _secret(x) or _secret(y) else _difference(condition, x, y))
         parts = [

@@ -14,7 +14,7 @@ from hippocrene.errors import ArgumentError, ShapeError, named
 from hippocrene.moves import check_size
 from hippocrene.products import mapped
 from hippocrene.ufuncs import compute, refusal
-from hippocrene.values import real_numbers, to_array
+from hippocrene.values import numbers, real_numbers, to_array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -235,8 +235,14 @@ def _select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
         return total if _secret(total) else total + arrays[0] * 0
 
 
+def choosable(like: Any, plain: Any, operation: str) -> Any:
+    """Return plain values to choose from beside an encrypted array; numbers that are not chosen may be missing."""
+    of_numbers = like.plain_modulus is None and like.bit_error is None
+    return numbers(plain, operation) if of_numbers else like._plain(plain, operation)
+
+
 def _masked(part: Any, plain: Any, like: Any) -> Any:
-    values = like._plain(plain, "select")
+    values = choosable(like, plain, "select")
     return np.where(part, values.astype(object) if values.dtype.kind in "SU" else values, 0)
 
 

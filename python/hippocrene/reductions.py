@@ -134,12 +134,13 @@ class Reductions(Encrypted):
         keepdims: bool = False,
         mean: None = None,
         correction: None = None,
+        where: None = None,
     ) -> EncryptedArray:
         """Return the variance over one axis, over several, or over all of them, in two multiplications.
 
         Complex values are multiplied by their conjugates, and the variance is real.
         """
-        unset("var", dtype, out, mean=mean, correction=correction)
+        unset("var", dtype, out, mean=mean, correction=correction, where=where)
         return self._squared_deviations(axis, ddof, keepdims=keepdims).real
 
     def _squared_deviations(
@@ -192,9 +193,10 @@ class Reductions(Encrypted):
         keepdims: bool = False,
         mean: None = None,
         correction: None = None,
+        where: None = None,
     ) -> EncryptedArray:
         """Return the standard deviation: the square root of the variance, by `sqrt`, which takes keys with tables."""
-        unset("std", dtype, out, mean=mean, correction=correction)
+        unset("std", dtype, out, mean=mean, correction=correction, where=where)
         with named("std", "var"):
             variance = self.var(axis, ddof=ddof, keepdims=keepdims)
         try:

@@ -143,6 +143,28 @@ def numbers(values: npt.ArrayLike, operation: str, *, rounded: bool = False) -> 
     return np.require(array, np.float64, ["C", "A"])
 
 
+def check_finite(
+    array: npt.NDArray[Any],
+    operation: str,
+    done: str = "computed with",
+    missing: str = "numpy.nan_to_num has others for NaN",
+) -> None:
+    """Refuse what is missing or infinite, where it stands."""
+    if array.dtype.kind not in "fc" or np.isfinite(array).all():
+        return
+    place = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+    value, at = array[place], f" at {exact.where(place)}" if place else ""
+    instead = f"; {missing}" if np.isnan(value) else ""
+    raise EncodeError(f"{operation}: {value}{at}: only finite numbers can be {done}{instead}")
+
+
+def finite(values: npt.ArrayLike, operation: str, *, rounded: bool = False) -> Values:
+    """Return `values` as `numbers` does; what is missing or infinite is an `EncodeError`."""
+    array = numbers(values, operation, rounded=rounded)
+    check_finite(array, operation)
+    return array
+
+
 def _doubles(objects: npt.NDArray[np.object_], *, rounded: bool) -> npt.NDArray[Any]:
     """Return integers and doubles as doubles where they are some or are to be `rounded`, and all others as they are."""
     kinds = (int, float, np.bool_, np.integer, np.floating)

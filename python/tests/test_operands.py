@@ -170,10 +170,10 @@ def test_limits_that_are_no_numbers_are_refused(secret, limit):
         ([1e-310, 1.0, 1.0], "one over 1e-310 is too large for a double"),
         ([1.0, 1e-310 + 0j, 1.0], "one over .* is too large for a double"),
         (1e-310, "one over 1e-310 is too large for a double"),
-        ([1.0, np.inf, 1.0], "inf is not a finite number"),
-        ([1.0, np.nan, 1.0], "nan is not a finite number"),
-        ([np.inf + 0j, 1.0, 1.0], ".* is not a finite number"),
-        (np.inf, "inf is not a finite number"),
+        ([1.0, np.inf, 1.0], "inf at position 1: only finite"),
+        ([1.0, np.nan, 1.0], "nan at position 1: only finite"),
+        ([np.inf + 0j, 1.0, 1.0], ".* at position 0: only finite"),
+        (np.inf, "inf: only finite"),
     ],
     ids=repr,
 )
@@ -209,3 +209,29 @@ def test_what_is_left_away_or_read_elsewhere_is_refused(secret):
         x.dot([1, [2, 3]])
     with pytest.raises(TypeError, match="polyval takes an encrypted array, not float"):
         hippocrene.polyval([1, 2], 3.0)
+
+
+@pytest.mark.parametrize(
+    ("compute", "place"),
+    [
+        (lambda x, m: x + m, "add: nan at row 1, column 2"),
+        (lambda x, m: m * x, "mul: nan at row 1, column 2"),
+        (lambda x, m: x / m, "div: nan at row 1, column 2"),
+        (lambda x, m: x @ m.T, "matmul: nan at row 2, column 1"),
+        (lambda x, m: x + pandas.DataFrame(m), "add: nan at row 1, column 2"),
+        (lambda x, m: np.concatenate([x, m]), "concatenate: nan at row 1, column 2"),
+        (lambda x, m: np.where(np.isnan(m), m, x), "where: nan at row 1, column 2"),
+        (lambda x, m: x * np.nan, "mul: nan"),
+    ],
+)
+def test_missing_numbers_are_named(secret, compute, place):
+    missing = M.copy()
+    missing[1, 2] = np.nan
+    with pytest.raises(hippocrene.EncodeError, match=f"^{place}: only finite numbers can be computed with"):
+        compute(secret(M), missing)
+
+
+def test_numbers_that_are_not_chosen_may_be_missing(secret, near):
+    missing = np.where(M == 0.25, np.nan, M)
+    near(np.where(np.isnan(missing), secret(M), missing), M)
+    near(np.select([np.isnan(missing)], [secret(M)], missing), M)
