@@ -221,7 +221,7 @@ def test_what_is_left_away_or_read_elsewhere_is_refused(secret):
         (lambda x, m: x + pandas.DataFrame(m), "add: nan at row 1, column 2"),
         (lambda x, m: np.concatenate([x, m]), "concatenate: nan at row 1, column 2"),
         (lambda x, m: np.where(np.isnan(m), m, x), "where: nan at row 1, column 2"),
-        (lambda x, m: x * np.nan, "mul: nan"),
+        (lambda x, m: x + m * np.nan, "add: nan at row 0, column 0"),
     ],
 )
 def test_missing_numbers_are_named(secret, compute, place):

@@ -294,9 +294,9 @@ def test_errors_of_sums_name_what_was_called(secret):
     for product in (lambda: windows(x[0], 3)[0, 0] @ [1.0, 2.0], lambda: np.ones((2, 2)) @ windows(x[0], 3)[0, 0]):
         with pytest.raises(hippocrene.ShapeError):
             product()
-    with pytest.raises(EncodeError, match="^matmul: nan at position 1: only finite"):
+    with pytest.raises(EncodeError, match=r"^matmul: nan at position 1: only finite"):
         x[0, [3, 1, 2]] @ [1, np.nan, 2]
-    with pytest.raises(EncodeError, match="^matmul: inf at position 2: only finite"):
+    with pytest.raises(EncodeError, match=r"^matmul: inf at position 2: only finite"):
         [0, 1, np.inf] @ x[0, [3, 1, 2]]
 
 
