@@ -4,9 +4,18 @@ use hippocrene_ckks::{Ciphertext, Scale};
 use hippocrene_fhew::{FhewError, LookupTable, LookupTables, LweCiphertext};
 use hippocrene_rlwe::Noise;
 
-use crate::{Numbers, Pegasus, PegasusError, Tables, places::bound_of, plan::power};
+use crate::{
+    Numbers, Pegasus, PegasusError, Tables,
+    places::{bound_of, unit_of},
+    plan::power,
+};
 
 const OPERATION: &str = "look up numbers";
+
+/// The slope of the line beside tables is off by about `2^-SLOPE_BITS`, as it is encoded.
+const SLOPE_BITS: f64 = 22.0;
+/// What a line and tables are off by is taken to be no less, over the bound of the function.
+const LEAST_ERROR: f64 = 1.0 / 1048576.0;
 
 /// Numbers stay so many deviations of the index away from the ends of the domain, beyond which a table goes on with the other sign.
 pub(crate) const DEVIATIONS: f64 = 6.0;
@@ -274,8 +283,15 @@ impl Pegasus {
         slots: &[usize],
     ) -> Result<Ciphertext, PegasusError> {
         let (plan, e, (low, high)) = (self.plan(), self.evaluator(), tables.domain());
-        let (centre, half) = (low.midpoint(high), (high - low) / 2.0);
-        let mut a = if centre == 0.0 { a.clone() } else { e.add_number(a, -centre)? };
+        let (slope, middle) = tables.line();
+        let unit = match slope == 0.0 {
+            true => 0,
+            false => unit_of((low, high), SLOPE_BITS, tables.deviation().max(LEAST_ERROR * tables.bound())),
+        };
+        let one = f64::from(unit).exp2();
+        let (centre, half) = (low.midpoint(high) / one, (high - low) / 2.0 / one);
+        let a = a.clone().in_unit(unit);
+        let mut a = if centre == 0.0 { a } else { e.add_number(&a, -centre)? };
         // Such that numbers with their margin take half of the circle.
         a.set_bound(half * (1.0 + tables.margin()) / (1.0 + plan.literal().margin));
         let x = self.extract(&self.to_coefficients(&a)?, slots)?;
@@ -296,16 +312,15 @@ impl Pegasus {
         let rotations = parameters.noise().scaled(0.5 * (made.len() as f64).log2());
         // What the numbers were off by before they were extracted.
         let off = x.noise().less(self.extraction().noise()).scaled(-x.scale().log2()).log2_std().exp2();
-        let deviations = [tables.deviation(), tables.deviation_of(off)];
+        let deviations = [tables.deviation(), tables.deviation_of(off * one)];
         let noise = deviations.into_iter().fold(rotations, |sum, d| sum.plus(Noise::from_std(d * output)));
         let values = self.values(&items, made.len(), Some(noise))?;
         let y = Numbers::new(values, scale, tables.range())?;
         // Short ones are repeated, without the line and the middle.
-        let (slope, middle) = tables.line();
         let mut result = self.add_at(&self.packed(&y, &a, slots)?, middle, slots)?;
         if slope != 0.0 {
             a.set_bound(half);
-            let line = self.mul_at(&a, slope, power(plan.literal().output_scale_bits)?, slots)?;
+            let line = self.mul_at(&a, slope * one, power(plan.literal().output_scale_bits)?, slots)?;
             let line = e.rescale(&line, result.scale())?;
             let (left, right) = e.align(&result, &line)?;
             result = e.add(&left, &right)?;

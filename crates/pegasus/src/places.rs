@@ -5,6 +5,9 @@ use hippocrene_rlwe::Modulus;
 
 use crate::{Layout, Numbers, Pegasus, PegasusError};
 
+/// The largest unit, in bits.
+const MOST_UNIT: f64 = 64.0;
+
 impl Pegasus {
     /// The numbers in these slots of a ciphertext of as many as `a` has. The slots up to the least power of two that reaches all of them are repeated in the others; those among them that none of the numbers goes to hold 0.
     pub(crate) fn packed(
@@ -66,4 +69,11 @@ pub(crate) fn bound_of(at: f64, beside: f64, places: &[usize], slots: usize) -> 
 /// The least power of two of slots that reaches all of them.
 fn reach(places: &[usize]) -> usize {
     places.iter().max().map_or(1, |last| (last + 1).next_power_of_two())
+}
+
+/// The unit, as a power of two, in which the numbers of a domain and slopes of a function on it are counted: such that what slopes are off by, about `2^-bits`, makes of numbers an eighth of `error` at most. It is 1
+/// but for functions of large numbers, whose slopes are small; as many bits of the numbers' modulus are taken by it.
+pub(crate) fn unit_of((low, high): (f64, f64), bits: f64, error: f64) -> i32 {
+    let half = (high - low) / 2.0;
+    (half.log2() + 3.0 - bits - error.log2()).ceil().clamp(0.0, MOST_UNIT) as i32
 }

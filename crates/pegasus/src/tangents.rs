@@ -12,7 +12,7 @@ use hippocrene_rlwe::Noise;
 
 use crate::{
     Numbers, Pegasus, PegasusError,
-    places::bound_of,
+    places::{bound_of, unit_of},
     plan::power,
     tables::{SAMPLES, check_slopes, sampled},
 };
@@ -27,6 +27,9 @@ const STEEPEST: f64 = 16.0;
 /// By how many bits smaller moduli are tried, and how many.
 const STEP_BITS: f64 = 8.0;
 const STEPS: u32 = 8;
+
+/// Slopes are off by about `2^-SLOPE_BITS`, as they are repacked.
+const SLOPE_BITS: f64 = 18.0;
 
 /// Tables have a range of this at least, over the bound of the function.
 const LEAST_RANGE: f64 = 1e-6;
@@ -200,21 +203,22 @@ impl Pegasus {
         slots: &[usize],
     ) -> Result<Ciphertext, PegasusError> {
         let (plan, e, (low, high)) = (self.plan(), self.evaluator(), tangents.domain);
-        let (centre, half) = (low.midpoint(high), (high - low) / 2.0);
-        let mut a = self.add_at(a, -centre, slots)?;
+        let unit = unit_of(tangents.domain, SLOPE_BITS, tangents.deviation);
+        let one = f64::from(unit).exp2();
+        let (centre, half) = (low.midpoint(high) / one, (high - low) / 2.0 / one);
+        let mut a = self.add_at(&a.clone().in_unit(unit), -centre, slots)?;
         a.set_bound(half);
         let x = self.extract(&self.to_coefficients(&a)?, slots)?;
-        let tables = [
-            (&tangents.slopes, tangents.ranges[0], 0.0),
-            (&tangents.values, tangents.ranges[1], tangents.fit),
-        ];
+        let slopes: Vec<f64> = tangents.slopes.iter().map(|slope| slope * one).collect();
+        let tables =
+            [(&slopes, tangents.ranges[0] * one, 0.0), (&tangents.values, tangents.ranges[1], tangents.fit)];
         let mut packed = Vec::with_capacity(tables.len());
         for (entries, range, off) in tables {
             let y = self.entries(&x, entries, range, off)?;
             packed.push(self.packed(&y, &a, slots)?);
         }
-        let [slopes, values] = [0, 1].map(|i| self.add_at(&packed[i], tangents.middles[i], slots));
-        let (slopes, values) = (slopes?, values?);
+        let slopes = self.add_at(&packed[0], tangents.middles[0] * one, slots)?;
+        let values = self.add_at(&packed[1], tangents.middles[1], slots)?;
         // Errors of slopes count times numbers of this root mean square.
         a.set_bound(half / 3f64.sqrt());
         let (slopes, operand) = self.operands(slopes, &a, power(Tangents::OPERAND_BITS - half.log2())?)?;

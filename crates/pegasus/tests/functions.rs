@@ -273,6 +273,30 @@ fn functions_with_slopes_are_off_by_what_is_stated() {
     }
 }
 
+/// Functions of large numbers, whose slopes are small, are as precise as those of small ones.
+#[test]
+fn slopes_of_functions_of_large_numbers_are_small() {
+    let s = setup(context(10, 17, 2), PegasusLiteral { output_bits: 45.0, ..literal(&[512], 64) });
+    let slots: Vec<usize> = (0..512).collect();
+    let errors = |unit: f64| {
+        let domain = (-3.0 * unit, 3.0 * unit);
+        let f = |x: f64| (x / unit).tanh();
+        let (values, a) = encrypted(&s, domain, 512);
+        let tables = s.pegasus.make_tables(domain, 3, f).unwrap();
+        let tangents = s.pegasus.make_tangents(domain, f).unwrap();
+        let results = [applied(&s, &a, &tables), s.pegasus.apply_tangents(&a, &tangents, &slots).unwrap()];
+        results.map(|y| {
+            let errors: Vec<f64> = s.decrypt(&y).iter().zip(&values).map(|(y, x)| y - f(*x)).collect();
+            [y.precision_bits(), -rms(&errors).log2()]
+        })
+    };
+    let (small, large) = (errors(1.0), errors(1e11));
+    for (small, large) in small.into_iter().zip(large) {
+        assert!((small[0] - large[0]).abs() < 0.1, "{} and {} bits are stated", small[0], large[0]);
+        assert!(large[1] > large[0] - 1.5, "{} bits are stated, {} there", large[0], large[1]);
+    }
+}
+
 /// Some of the slots, numbers whose modulus is the smaller one, and what has no slope.
 #[test]
 fn slopes_of_some_slots() {
