@@ -2,7 +2,7 @@
 
 use std::{
     fs::{self, File, OpenOptions},
-    io::{self, Read, Write},
+    io::{self, Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
     sync::atomic::{AtomicU64, Ordering},
     thread,
@@ -13,7 +13,7 @@ use zeroize::Zeroizing;
 
 use super::{
     FormatError, Kind, READ, WRITE,
-    header::{HEADER_BYTES, Header, says_secret},
+    header::{HEADER_BYTES, Header, Summed, says_secret},
 };
 use crate::Error;
 
@@ -24,7 +24,7 @@ const MOST_LINKS: usize = 40;
 const MOST_OF_NAME: usize = 200;
 
 /// So many bytes are read or written at a time: what is told to stop does so between them.
-const PIECE: usize = 1 << 26;
+pub(super) const PIECE: usize = 1 << 26;
 
 /// Writes `bytes` to a new file beside `path`, which then takes its place, so that no reader ever sees half of it. Secret files can be
 /// read by their owner only, and take no other file's place. A symbolic link stays one, and what is no file (a pipe, a device) is written to as it is.
@@ -52,8 +52,19 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
 }
 
 /// Whether something else than a file is there.
-fn is_no_file(path: &Path) -> bool {
+pub(super) fn is_no_file(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|there| !there.is_file())
+}
+
+/// Checks that nothing but a file, if anything, is there.
+///
+/// # Errors
+/// [`Error::Io`] when something else is.
+pub(super) fn check_file(path: &Path) -> Result<(), Error> {
+    match is_no_file(path) {
+        true => Err(failed(path, io::Error::new(io::ErrorKind::InvalidInput, "this is there, and no file"))),
+        false => Ok(()),
+    }
 }
 
 fn failed(path: &Path, source: io::Error) -> Error {
@@ -71,19 +82,39 @@ pub struct Staged {
 }
 
 impl Staged {
-    /// Writes a file of this kind beside `path`; [`Staged::replace`] or [`Staged::create`] gives it its place.
-    pub(super) fn new(path: &Path, bytes: &[u8], kind: Kind) -> Result<Self, Error> {
-        if is_no_file(path) {
-            let source = io::Error::new(io::ErrorKind::InvalidInput, "this is there, and no file");
-            return Err(failed(path, source));
-        }
-        if !kind.is_secret() {
-            check_replaceable(path)?;
-        }
-        Self::write(path, bytes, kind.is_secret())
+    /// Writes a secret file beside `path`; [`Staged::create`] gives it its place.
+    pub(super) fn secret(path: &Path, bytes: &[u8]) -> Result<Self, Error> {
+        Self::write(path, bytes, true)
     }
 
     fn write(path: &Path, bytes: &[u8], secret: bool) -> Result<Self, Error> {
+        let (mut staged, mut file) = Self::open(path, secret)?;
+        for piece in bytes.chunks(PIECE) {
+            staged.append(&mut file, piece)?;
+        }
+        Ok(staged)
+    }
+
+    /// Writes a file that is not secret, which is handed over piece by piece: `write` is told what takes every piece.
+    pub(super) fn in_pieces(
+        path: &Path,
+        write: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<(), Error>) -> Result<(), Error>,
+    ) -> Result<Self, Error> {
+        check_replaceable(path)?;
+        let (mut staged, mut file) = Self::open(path, false)?;
+        let mut summed = Summed::default();
+        write(&mut |piece| {
+            summed.add(piece);
+            staged.append(&mut file, piece)
+        })?;
+        let (at, checksum) = summed.checksum();
+        let ended = file.seek(SeekFrom::Start(at)).and_then(|_| file.write_all(&checksum));
+        ended.and_then(|()| file.sync_all()).map_err(|source| failed(path, source))?;
+        Ok(staged)
+    }
+
+    /// An empty file beside its place.
+    fn open(path: &Path, secret: bool) -> Result<(Self, File), Error> {
         // A new secret takes no link's place, and is put nowhere else.
         let target = if secret {
             fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
@@ -97,20 +128,23 @@ impl Staged {
         if secret {
             std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         }
-        let mut file = options.open(&temporary).map_err(|source| failed(path, source))?;
-        let staged = Staged { path: path.to_owned(), target, temporary, bytes: bytes.len() as u64 };
+        let file = options.open(&temporary).map_err(|source| failed(path, source))?;
+        let staged = Staged { path: path.to_owned(), target, temporary, bytes: 0 };
         // Who may read the file that is there may read the next.
         let permissions =
             fs::metadata(&staged.target).ok().filter(|_| !secret).map(|there| there.permissions());
         permissions
             .map_or(Ok(()), |permissions| file.set_permissions(permissions))
             .map_err(|source| failed(path, source))?;
-        for piece in bytes.chunks(PIECE) {
-            stop::check(WRITE)?;
-            // The system keeps what is written until then, and would write all of it at the end.
-            file.write_all(piece).and_then(|()| file.sync_all()).map_err(|source| failed(path, source))?;
-        }
-        Ok(staged)
+        Ok((staged, file))
+    }
+
+    fn append(&mut self, file: &mut File, piece: &[u8]) -> Result<(), Error> {
+        stop::check(WRITE)?;
+        // The system keeps what is written until then, and would write all of it at the end.
+        file.write_all(piece).and_then(|()| file.sync_all()).map_err(|source| failed(&self.path, source))?;
+        self.bytes += piece.len() as u64;
+        Ok(())
     }
 
     /// Where it is to be.

@@ -225,7 +225,17 @@ pub(super) fn begin(
     key: Option<Fingerprint>,
     payload: usize,
 ) -> Vec<u8> {
-    let mut out = Vec::with_capacity(HEADER_BYTES + payload);
+    begin_in(Vec::with_capacity(HEADER_BYTES + payload), kind, parameters, key, payload)
+}
+
+/// The start of a file of so large a payload, which is written piece by piece: [`Summed`] has its checksum.
+pub(super) fn begin_in(
+    mut out: Vec<u8>,
+    kind: Kind,
+    parameters: Fingerprint,
+    key: Option<Fingerprint>,
+    payload: usize,
+) -> Vec<u8> {
     out.extend(MAGIC);
     out.extend(VERSION.to_le_bytes());
     out.extend([kind as u8, kind.flags()]);
@@ -247,8 +257,31 @@ pub(super) fn finish(out: &mut [u8]) {
 
 /// CRC-32 (IEEE 802.3) of a file without the checksum itself.
 fn checksum(file: &[u8]) -> u32 {
-    let mut hasher = crc32fast::Hasher::new();
-    hasher.update(&file[..CHECKSUM.start]);
-    hasher.update(&file[CHECKSUM.end..]);
-    hasher.finalize()
+    let mut summed = Summed::default();
+    summed.add(file);
+    summed.hasher.finalize()
+}
+
+/// The checksum of a file that comes piece by piece.
+#[derive(Debug, Default)]
+pub(super) struct Summed {
+    hasher: crc32fast::Hasher,
+    has_header: bool,
+}
+
+impl Summed {
+    /// Adds what comes next; the header is in one piece.
+    pub(super) fn add(&mut self, piece: &[u8]) {
+        if self.has_header {
+            return self.hasher.update(piece);
+        }
+        self.hasher.update(&piece[..CHECKSUM.start]);
+        self.hasher.update(&piece[CHECKSUM.end..]);
+        self.has_header = true;
+    }
+
+    /// Where the checksum is to stand, and what it is.
+    pub(super) fn checksum(self) -> (u64, [u8; 4]) {
+        (CHECKSUM.start as u64, self.hasher.finalize().to_le_bytes())
+    }
 }

@@ -1,13 +1,14 @@
 //! What the files of all keys have in common: settings, and then the key itself.
 
-use std::convert::Infallible;
+use std::{convert::Infallible, path::Path};
 
 use hippocrene_rlwe::{Fingerprint, stop};
 
 use super::{
     Kind, WRITE,
     cursor::Cursor,
-    header::{self, Header},
+    file::{self, Staged},
+    header::{self, HEADER_BYTES, Header},
     settings::{Security, read_settings, settings_bytes, write_settings},
 };
 use crate::{Error, Session, Settings};
@@ -28,11 +29,15 @@ pub(super) trait KeyFile: Sized {
     /// Bytes of what follows the settings.
     fn body_bytes(&self) -> u64;
 
-    /// Appends what follows the settings; `ask` whether to go on, time and again.
+    /// Appends what follows the settings. `show` sees what there is time and again, and may take it away.
     ///
     /// # Errors
-    /// What `ask` says.
-    fn write_body<E>(&self, out: &mut Vec<u8>, ask: impl Fn() -> Result<(), E>) -> Result<(), E>;
+    /// What `show` says.
+    fn write_body<E>(
+        &self,
+        out: &mut Vec<u8>,
+        show: impl FnMut(&mut Vec<u8>) -> Result<(), E>,
+    ) -> Result<(), E>;
 
     /// Reads what follows the settings, to the end: a key of the secret key `owner`, for `threads` threads.
     fn read_body(
@@ -45,23 +50,84 @@ pub(super) trait KeyFile: Sized {
 
 /// The file of a key. Its memory is allocated once, so that no copy of a secret stays behind.
 pub(super) fn write<K: KeyFile>(key: &K) -> K::Bytes {
-    let Ok(bytes) = write_asking(key, || Ok::<_, Infallible>(()));
+    let Ok(bytes) = write_showing(key, |_| Ok::<_, Infallible>(()));
     bytes
 }
 
 /// The file of a key, unless it is told to stop.
 pub(super) fn write_or_stop<K: KeyFile>(key: &K) -> Result<K::Bytes, Error> {
-    Ok(write_asking(key, || stop::check(WRITE))?)
+    Ok(write_showing(key, |_| stop::check(WRITE))?)
 }
 
-fn write_asking<K: KeyFile, E>(key: &K, ask: impl Fn() -> Result<(), E>) -> Result<K::Bytes, E> {
-    let settings = key.session_of().settings();
-    let payload = settings_bytes(settings) + key.body_bytes() as usize;
-    let mut out = header::begin(K::KIND, settings.parameters().digest(), Some(key.owner()), payload);
-    write_settings(&mut out, settings);
-    key.write_body(&mut out, ask)?;
+fn write_showing<K: KeyFile, E>(
+    key: &K,
+    show: impl FnMut(&mut Vec<u8>) -> Result<(), E>,
+) -> Result<K::Bytes, E> {
+    let payload = payload_bytes(key);
+    let mut out = begin(key, Vec::with_capacity(HEADER_BYTES + payload), payload);
+    key.write_body(&mut out, show)?;
     header::finish(&mut out);
     Ok(out.into())
+}
+
+/// Bytes of what follows the header.
+fn payload_bytes<K: KeyFile>(key: &K) -> usize {
+    settings_bytes(key.session_of().settings()) + key.body_bytes() as usize
+}
+
+/// The header and the settings.
+fn begin<K: KeyFile>(key: &K, out: Vec<u8>, payload: usize) -> Vec<u8> {
+    let settings = key.session_of().settings();
+    let mut out = header::begin_in(out, K::KIND, settings.parameters().digest(), Some(key.owner()), payload);
+    write_settings(&mut out, settings);
+    out
+}
+
+/// Writes the file of a key. Only its owner can read that of a secret key, and it is never written over another.
+pub(super) fn save<K: KeyFile>(key: &K, path: &Path) -> Result<(), Error> {
+    // What is written to as it is, such as a pipe, takes the checksum first.
+    match K::KIND.is_secret() || file::is_no_file(path) {
+        true => file::save(path, write_or_stop(key)?.as_ref(), K::KIND),
+        false => in_pieces(key, path)?.replace(),
+    }
+}
+
+/// Writes the file of a key beside its place.
+pub(super) fn stage<K: KeyFile>(key: &K, path: &Path) -> Result<Staged, Error> {
+    file::check_file(path)?;
+    match K::KIND.is_secret() {
+        true => Staged::secret(path, write_or_stop(key)?.as_ref()),
+        false => in_pieces(key, path),
+    }
+}
+
+/// Writes a file piece by piece: keys take gigabytes, and no second copy of them is in memory.
+fn in_pieces<K: KeyFile>(key: &K, path: &Path) -> Result<Staged, Error> {
+    let payload = payload_bytes(key);
+    let staged = Staged::in_pieces(path, |take| {
+        let mut out = begin(key, Vec::with_capacity((HEADER_BYTES + payload).min(2 * file::PIECE)), payload);
+        key.write_body(&mut out, |out| {
+            if out.len() >= file::PIECE {
+                take(out)?;
+                out.clear();
+            }
+            stop::check(WRITE).map_err(Error::from)
+        })?;
+        take(&out)
+    })?;
+    debug_assert_eq!(staged.bytes(), (HEADER_BYTES + payload) as u64);
+    Ok(staged)
+}
+
+/// A key from a file of it.
+pub(super) fn load<K: KeyFile>(path: &Path, threads: usize) -> Result<K, Error> {
+    let mut bytes = file::load(path, K::KIND)?;
+    let key = read(&bytes, threads, Security::Required);
+    if !K::KIND.is_secret() {
+        // To wipe gigabytes takes as long as to read them.
+        drop(std::mem::take(&mut *bytes));
+    }
+    key
 }
 
 /// A key from its file.
@@ -97,7 +163,7 @@ macro_rules! key_file {
             /// # Errors
             /// [`Error::Io`] when it cannot be written, [`Error::Stopped`] when it is told to stop.
             pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
-                file::save(path.as_ref(), key_file::write_or_stop(self)?.as_ref(), <Self as KeyFile>::KIND)
+                key_file::save(self, path.as_ref())
             }
 
             #[doc = concat!("Writes ", $what, " beside the file that it is for, whose place it takes when it is told to.")]
@@ -105,7 +171,7 @@ macro_rules! key_file {
             /// # Errors
             /// As `save`.
             pub fn stage(&self, path: impl AsRef<Path>) -> Result<file::Staged, Error> {
-                file::Staged::new(path.as_ref(), key_file::write_or_stop(self)?.as_ref(), <Self as KeyFile>::KIND)
+                key_file::stage(self, path.as_ref())
             }
 
             #[doc = concat!("Reads ", $what, " from a file, for so many threads.")]
@@ -113,7 +179,7 @@ macro_rules! key_file {
             /// # Errors
             /// As `from_bytes`, and [`Error::Io`] when the file cannot be read.
             pub fn load(path: impl AsRef<Path>, threads: usize) -> Result<Self, Error> {
-                Self::from_bytes(&file::load(path.as_ref(), <Self as KeyFile>::KIND)?, threads)
+                key_file::load(path.as_ref(), threads)
             }
         }
     };

@@ -95,7 +95,11 @@ impl KeyFile for ClientKey {
         SEED_BYTES as u64
     }
 
-    fn write_body<E>(&self, out: &mut Vec<u8>, _ask: impl Fn() -> Result<(), E>) -> Result<(), E> {
+    fn write_body<E>(
+        &self,
+        out: &mut Vec<u8>,
+        _show: impl FnMut(&mut Vec<u8>) -> Result<(), E>,
+    ) -> Result<(), E> {
         out.extend(self.seed().as_bytes());
         Ok(())
     }
@@ -132,7 +136,11 @@ impl KeyFile for PublicKey {
         public_key_bytes(self.session().settings().parameters())
     }
 
-    fn write_body<E>(&self, out: &mut Vec<u8>, _ask: impl Fn() -> Result<(), E>) -> Result<(), E> {
+    fn write_body<E>(
+        &self,
+        out: &mut Vec<u8>,
+        _show: impl FnMut(&mut Vec<u8>) -> Result<(), E>,
+    ) -> Result<(), E> {
         let parameters = self.session().settings().parameters();
         out.extend(self.inner().seed().as_bytes());
         Widths::of_moduli(parameters).write_poly(out, self.inner().b(), parameters.top());
@@ -177,15 +185,19 @@ impl KeyFile for EvaluationKeys {
         contents.head_bytes() + contents.keys_bytes(parameters) + own
     }
 
-    fn write_body<E>(&self, out: &mut Vec<u8>, ask: impl Fn() -> Result<(), E>) -> Result<(), E> {
+    fn write_body<E>(
+        &self,
+        out: &mut Vec<u8>,
+        mut show: impl FnMut(&mut Vec<u8>) -> Result<(), E>,
+    ) -> Result<(), E> {
         let (parameters, keys) = (self.session().settings().parameters(), self.inner());
         KeyContents::of(self).write(out);
         for key in keys.relinearisation().into_iter().chain(keys.galois().values()) {
-            ask()?;
+            show(out)?;
             write_switching_key(out, key, parameters);
         }
         if let Some(own) = self.look_ups() {
-            write_look_ups(out, own, parameters, &ask)?;
+            write_look_ups(out, own, parameters, &mut show)?;
         }
         if let Some(own) = self.bootstrapping() {
             write_bootstrapping(out, own, parameters);
@@ -271,7 +283,11 @@ impl KeyFile for TransferKey {
         TransferHead::BYTES + switching_key_bytes(parameters, parameters.full())
     }
 
-    fn write_body<E>(&self, out: &mut Vec<u8>, _ask: impl Fn() -> Result<(), E>) -> Result<(), E> {
+    fn write_body<E>(
+        &self,
+        out: &mut Vec<u8>,
+        _show: impl FnMut(&mut Vec<u8>) -> Result<(), E>,
+    ) -> Result<(), E> {
         out.extend(self.inner().second().as_bytes());
         out.extend(self.second().as_bytes());
         write_switching_key(out, self.inner().key(), self.session().settings().parameters());

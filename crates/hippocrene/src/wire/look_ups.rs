@@ -76,7 +76,7 @@ pub(super) fn write_look_ups<E>(
     out: &mut Vec<u8>,
     keys: &LookUpKeys,
     parameters: &Parameters,
-    ask: impl Fn() -> Result<(), E>,
+    mut show: impl FnMut(&mut Vec<u8>) -> Result<(), E>,
 ) -> Result<(), E> {
     let (request, inner) = (keys.request(), keys.inner());
     let number = LookUps::NAMES.iter().position(|name| *name == request.tables);
@@ -97,10 +97,10 @@ pub(super) fn write_look_ups<E>(
     write_switching(out, &inner.extraction);
     out.extend(inner.tables.seed().as_bytes());
     for poly in inner.tables.b() {
-        ask()?;
+        show(out)?;
         write_limbs(out, poly, inner.back.parameters()[0]);
     }
-    ask()?;
+    show(out)?;
     write_switching(out, &inner.back);
     out.extend(repacking.seed().as_bytes());
     Widths::of_moduli(parameters).write_poly(out, repacking.c0(), repacking.modulus());

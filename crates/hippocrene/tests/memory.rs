@@ -1,14 +1,18 @@
-//! What moves of elements take where they are refused. One test only: the allocator counts for the whole process.
+//! Memory that is taken: one test after the other, for the allocator counts for the whole process.
 
 mod common;
 
 use std::{
     alloc::{GlobalAlloc, Layout, System},
-    sync::atomic::{AtomicUsize, Ordering},
+    fs,
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use common::{assert_close, insecure, numbers};
-use hippocrene::{Error, stoppable};
+use hippocrene::{ClientKey, Error, KeyRequest, Preset, stoppable};
 
 struct Counting;
 
@@ -34,9 +38,42 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
+/// For as long as this is held, no other test takes memory.
+fn alone() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What `f` returns, and the most memory that is taken while it runs.
+fn with_most<T>(f: impl FnOnce() -> T) -> (T, usize) {
+    let before = NOW.load(Ordering::Relaxed);
+    MOST.store(before, Ordering::Relaxed);
+    (f(), MOST.load(Ordering::Relaxed) - before)
+}
+
+/// Keys go to a file piece by piece, the same bytes as in memory, and what is written to as it is takes them too.
+#[test]
+fn keys_are_written_in_pieces() {
+    let _alone = alone();
+    let client = ClientKey::generate(Preset::by_name("n14").unwrap()).unwrap();
+    let request = KeyRequest { rotations: (1..100).collect(), ..KeyRequest::default() };
+    let keys = client.evaluation_keys(&request).unwrap();
+    let path = std::env::temp_dir().join(format!("hippocrene-keys-{}", std::process::id()));
+    let (saved, taken) = with_most(|| keys.save(&path));
+    saved.unwrap();
+    let bytes = fs::read(&path).unwrap();
+    fs::remove_file(&path).unwrap();
+    assert!(bytes.len() > 5 << 25, "{} bytes are several pieces", bytes.len());
+    assert!(taken < 1 << 27 | 1 << 20, "{taken} bytes for {}", bytes.len());
+    assert!(bytes == keys.to_bytes());
+    #[cfg(unix)]
+    keys.save("/dev/null").unwrap();
+}
+
 /// An array whose axes of length 2 stand in reverse order takes a diagonal for each of some thousand distances. Whoever sends it may choose that.
 #[test]
 fn moves_take_the_memory_of_what_they_move() {
+    let _alone = alone();
     let x = numbers(256, 1);
     let (client, server) = insecure(9, 2);
     let array = server.transpose(&client.encrypt(&x, &[2; 8]).unwrap()).unwrap();
@@ -49,10 +86,7 @@ fn moves_take_the_memory_of_what_they_move() {
     let (client, server) = insecure(13, 0);
     let array = server.transpose(&client.encrypt(&numbers(slots, 1), &[2; 12]).unwrap()).unwrap();
     let places: Vec<usize> = (0..slots).collect();
-    let before = NOW.load(Ordering::Relaxed);
-    MOST.store(before, Ordering::Relaxed);
-    let error = server.gather(&[&array], &[slots], &places).unwrap_err();
-    let taken = MOST.load(Ordering::Relaxed) - before;
+    let (error, taken) = with_most(|| server.gather(&[&array], &[slots], &places).unwrap_err());
     assert!(matches!(error, Error::Capacity { .. }), "{error}");
     assert!(taken < 1 << 24, "{taken} bytes");
 
