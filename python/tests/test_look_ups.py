@@ -451,6 +451,23 @@ def test_presets_without_room_for_tables_name_one_that_has(preset):
         simulate(lambda x: x.sort(), [1.0, 2.0], preset=preset, tables=True)
 
 
+@pytest.mark.parametrize(
+    ("order", "words"),
+    [
+        (lambda x: x.sort(), r"values up to 2 of 0\.5 bits of precision: .* more precise, or have a wider bound"),
+        (lambda x: x.argmax(), r"among 8 numbers: .* numbers that are more precise beside their bound"),
+    ],
+)
+def test_values_that_are_off_by_as_much_as_a_table_are_refused(order, words):
+    def program(bound):
+        return lambda x: order(x.with_bound(bound).with_precision_bits(1))
+
+    values = np.linspace(-0.9, 0.9, 8)
+    with pytest.raises(ArgumentError, match=words):
+        simulate(program(1.0), values, preset="n15", bound=1.0, tables="lut12")
+    simulate(program(8.0), values, preset="n15", bound=1.0, tables="lut12")
+
+
 def test_of_one_number_nothing_is_looked_up():
     programs: list[Callable[[EncryptedArray], EncryptedArray]] = [
         lambda x: np.sort(x, axis=1),

@@ -1,6 +1,6 @@
 //! Tables (PEGASUS Fig. 6, steps 5 and 6), and all steps in one.
 
-use hippocrene_ckks::{Ciphertext, Scale};
+use hippocrene_ckks::{Ciphertext, Scale, Short};
 use hippocrene_fhew::{FhewError, LookupTable, LookupTables, LweCiphertext};
 use hippocrene_rlwe::Noise;
 
@@ -134,8 +134,7 @@ impl Pegasus {
             factor -= 1;
         }
         if x.bound() > within(factor) {
-            let (have, limit) = (x.bound(), within(factor));
-            return Err(PegasusError::Domain { operation: OPERATION, have, limit });
+            return Err(self.no_room(x, widest, within(factor)));
         }
         let times = |c: &LweCiphertext| {
             let mut c = c.clone();
@@ -143,6 +142,20 @@ impl Pegasus {
             c
         };
         Ok((x.ciphertexts().iter().map(times).collect(), widest / factor as f64))
+    }
+
+    /// Why numbers up to the bound of `x` are not within `limit`: they are too large for a table up to `widest`, or what they are off by takes the rest of it.
+    fn no_room(&self, x: &Numbers, widest: f64, limit: f64) -> PegasusError {
+        let have = x.bound();
+        if have > widest {
+            return PegasusError::Domain { operation: OPERATION, have, limit };
+        }
+        let bits = x.scale().log2() - x.noise().log2_std();
+        let what = format!(
+            "values up to {} of {bits:.1} bits of precision: what they are off by would leave the table, so that they have to be more precise, or have a wider bound (in Python, with_bound)",
+            Short(have)
+        );
+        PegasusError::Argument { operation: OPERATION, what }
     }
 
     /// The largest magnitude among the entries of a table of `f`.
@@ -208,7 +221,7 @@ impl Pegasus {
         let index = parameters.index_noise(x.noise(), x.parameters().modulus()).log2_std().exp2();
         let limit = widest * (1.0 - DEVIATIONS * index / parameters.ring().dimension() as f64);
         if x.bound() > limit {
-            return Err(PegasusError::Domain { operation: OPERATION, have: x.bound(), limit });
+            return Err(self.no_room(x, widest, limit));
         }
         Ok(widest / 2.0)
     }

@@ -92,7 +92,7 @@ impl Pegasus {
         let share = DEVIATIONS * index / degree;
         if share > 0.5 {
             let what = format!(
-                "among {size} numbers: what they are off by takes {share:.2} of a table in the last round, of which half is too much: take fewer at a time, or numbers with a tighter bound"
+                "among {size} numbers: what they are off by takes {share:.2} of a table in the last round, of which half is too much: take fewer at a time, or numbers that are more precise beside their bound"
             );
             return argument(OPERATION, what);
         }

@@ -58,7 +58,7 @@ fn the_bound_of_places_is_tight() {
         for (k, digit) in digits.iter().enumerate() {
             close(&s, digit, &[f64::from(least >> (2 * k) & 3)], 0.2, "digit");
         }
-        assert!(matches!(found(0.98), Err(PegasusError::Domain { .. })), "{part}");
+        assert!(matches!(found(0.98), Err(PegasusError::Argument { .. })), "{part}");
     }
     let x = wide(&s, &[1.0, 2.0], 1.0);
     assert!(s.pegasus.argmin_digits(&x, 2, 0, scale).unwrap_err().to_string().contains("digits of 0 bits"));
