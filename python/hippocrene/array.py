@@ -401,10 +401,10 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
     def sign(self, *, gap: float | None = None, precision: float | None = None) -> EncryptedArray:
         """Return the sign of every value, 1 or -1, to within ``2**-precision`` (10 bits if nothing is said).
 
-        That holds where the absolute value is `gap` or more (``bound / 256`` if nothing is said); where it is less, the
-        result is some number from -1 to 1, give or take the same. The error of the array itself comes on top. A
-        tighter `bound` (see `with_bound`), a wider gap and less precision take less of `capacity_bits`; with
-        bootstrapping keys, capacity is given back on the way.
+        That holds where the absolute value is `gap` or more (``bound / 256`` if nothing is said, and of values less
+        precise than that takes up to ``bound / 32``); where it is less, the result is some number from -1 to 1, give or
+        take the same. The array's own error comes on top. A tighter `bound` (see `with_bound`), a wider gap and less
+        precision take less of `capacity_bits`; with bootstrapping keys, capacity is given back on the way.
 
         The values have to be real, and the evaluation keys made with ``conjugation=True`` or with bootstrapping.
 

@@ -180,6 +180,13 @@ class Encrypted:
         bits = -0.5 * float(np.logaddexp2(-2 * self.precision_bits, 2 * math.log2(error)))
         return server._wrap(server._raw.with_precision_bits(self._raw, bits))
 
+    def _no_larger(self, bound: float) -> EncryptedArray:
+        """Return the array with this bound, where that is tighter and no slot between the elements may hold more."""
+        array = cast("EncryptedArray", self)
+        if self.plain_modulus is not None or self._picked is not None or not bound < self.bound:
+            return array
+        return array if self._raw.has_strays else array.with_bound(bound)
+
     def _refuse_division(self) -> NoReturn:
         if self.plain_modulus is not None:
             raise TypeError("encrypted integers are no divisors: x.apply takes a function that has their inverses")

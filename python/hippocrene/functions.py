@@ -324,7 +324,7 @@ def _where(condition: Any, *both: Any) -> Any:
             x * part.astype(np.int64) if _secret(x) else np.where(part, _mixed(x), 0)
             for x, part in ((x, mask), (y, ~mask))
         ]
-        return parts[0] + parts[1]
+        return linear_functions.beside(*parts)
 
 
 # Functions of one encrypted array

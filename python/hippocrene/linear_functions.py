@@ -231,8 +231,20 @@ def _select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
             # No product where nothing is chosen.
             if part.any() or (total is None and condition is True):
                 term = np.where(part, choice, 0) if _secret(choice) else _masked(part, choice, arrays[0])
-                total = term if total is None else total + term
+                total = term if total is None else beside(total, term)
         return total if _secret(total) else total + arrays[0] * 0
+
+
+def beside(x: Any, y: Any) -> Any:
+    """Return the sum of arrays one of which is 0 wherever the other one is not."""
+    total = x + y
+    if not _secret(total) or total.plain_modulus is not None or total.bit_error is not None:
+        return total
+    plain = [one for one in (x, y) if not _secret(one)]
+    if any(one.dtype.kind not in "biufc" for one in plain):
+        return total
+    bounds = [float(np.max(abs(one))) if not _secret(one) else one.bound for one in (x, y)]
+    return total._no_larger(max(bounds))
 
 
 def choosable(like: Any, plain: Any, operation: str) -> Any:

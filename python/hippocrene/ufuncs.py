@@ -122,7 +122,10 @@ HINTS = {
         "results are encrypted arrays of their own: numpy.concatenate and numpy.where make them of parts",
     ),
     **dict.fromkeys(("around", "item", "round", "tolist"), "Client.decrypt first"),
-    **dict.fromkeys(("linalg.matrix_norm", "linalg.norm", "linalg.vector_norm"), "(x * x).sum() is its square"),
+    **dict.fromkeys(
+        ("linalg.matrix_norm", "linalg.norm", "linalg.vector_norm"),
+        "(x * x).sum() is its square, and of complex numbers (x * x.conj()).real.sum()",
+    ),
     **{
         name: f"x.apply(numpy.{name}, domain=(low, high)), where the keys have tables"
         for name in ("arccos", "arccosh", "arcsin", "arctanh", "log10", "log1p", "log2", "sinc", "tan")

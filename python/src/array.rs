@@ -263,6 +263,15 @@ impl EncryptedArray {
         }
     }
 
+    /// Whether slots between the elements hold something else than these or 0, or may do so.
+    #[getter]
+    fn has_strays(&self) -> bool {
+        match &self.0 {
+            State::Numbers { array, .. } => array.has_strays(),
+            _ => true,
+        }
+    }
+
     /// `None` for integers and bits. So it is of what follows.
     #[getter]
     fn bound(&self) -> Option<f64> {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hippocrene import ArgumentError, Client, MissingKeyError, Server
+from hippocrene import ArgumentError, Client, MissingKeyError, Server, simulate
 
 PRECISION = 6
 ERROR = 2.0**-PRECISION
@@ -78,3 +78,21 @@ def test_what_cannot_be_compared_is_refused(both, operands):
     bare = Server(client.evaluation_keys(rotations=[]))
     with pytest.raises(MissingKeyError, match="conjugation=True"):
         bare.load(a).sign()
+
+
+def test_gaps_are_wider_for_values_that_are_less_precise():
+    values = np.linspace(-0.9, 0.9, 7)
+
+    def bits_of(precision, gap=None):
+        def program(x):
+            return x.with_precision_bits(precision).sign(gap=gap)
+
+        return simulate(program, values, preset="n15", bound=1.0).capacity_bits
+
+    # Gaps of a 256th, a 128th, a 64th and a 32nd of the bound, and then none.
+    precisions = (16, 15, 14, 13)
+    gaps = [2.0**-k for k in (8, 7, 6, 5)]
+    assert list(map(bits_of, precisions)) == list(map(bits_of, precisions, gaps))
+    for precision, gap in ((12, None), (15, 2.0**-8)):
+        with pytest.raises(ArgumentError, match=r"enough for a gap of .*: ask for that"):
+            bits_of(precision, gap)

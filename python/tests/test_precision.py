@@ -272,3 +272,63 @@ def test_what_meets_a_mean_says_how_precise_it_is(client, server):
         # Copies of one number have one error, and deviations add up to zero.
         assert got.precision_bits - 3 < -np.log2(error)
         assert got.precision_bits > 27
+
+
+def said(client, runs):
+    """How many times as large as is said errors are: the root mean square over runs of results and what they are of."""
+    off = [(client.decrypt(y) - expected) * 2**y.precision_bits for y, expected in runs]
+    return float(np.sqrt(np.mean(np.square(np.abs(off)))))
+
+
+def test_what_rotations_add_to_copies_does_not_cancel(client, server):
+    contrasts = np.eye(8)[:, :-1] - np.eye(8)[:, 1:]
+    rng = np.random.default_rng(5)
+    rows, one = rng.uniform(-1, 1, (40, 8)), 0.3
+    x, b = (server.load(client.encrypt(v)) for v in (rows, one))
+    for compute in (
+        lambda x, b: (x + b) @ contrasts,
+        lambda x, b: np.gradient(x + b, axis=1),
+        lambda x, b: np.lib.stride_tricks.sliding_window_view(x + b, 2, axis=1) @ [1, -1],
+    ):
+        assert said(client, [(compute(x, b), compute(rows, one))]) < 2
+
+
+@pytest.mark.parametrize(
+    "compute",
+    [
+        lambda x: x.cumsum().sum(),
+        lambda x: (np.tril(np.ones((100, 100))) @ x).sum(),
+        lambda x: TRAPEZOID(x.cumsum()),
+    ],
+)
+def test_sums_of_results_have_what_rotations_add_in_common(client, server, compute):
+    rng = np.random.default_rng(6)
+    values = [rng.uniform(-1, 1, 100) for _ in range(16)]
+    assert 0.3 < said(client, [(compute(server.load(client.encrypt(v))), compute(v)) for v in values]) < 2.5
+
+
+def test_parts_of_complex_numbers_are_as_precise_as_they_say(client):
+    server = hippocrene.Server(client.evaluation_keys(conjugation=True))
+    z = np.exp(1j * np.linspace(0, 6, 500))
+    moved = server.load(client.encrypt(z))[::-1]
+    for part, expected in ((moved.real, z[::-1].real), (moved.imag, z[::-1].imag)):
+        assert 0.85 < said(client, [(part, expected)]) < 1.18
+
+
+def test_bounds_of_what_stands_beside_something_else_are_the_larger(client, server):
+    rng = np.random.default_rng(7)
+    values, mask = rng.uniform(0.9, 1, (16, 4)), rng.random((16, 4)) < 0.7
+    x = server.load(client.encrypt(values))
+    product = x.prod(axis=0, where=mask)
+    assert product.bound == pytest.approx(1)
+    assert np.abs(client.decrypt(product) - values.prod(axis=0, where=mask)).max() < 1e-7
+    for y in (
+        np.where(mask, x, x * 0.5),
+        np.where(mask, x, 0.5),
+        np.select([mask], [x], -0.5),
+        np.concatenate([x, np.ones((2, 4))]),
+        np.insert(x, 1, 0.5, axis=0),
+        np.pad(x, 1, constant_values=0.5),
+    ):
+        assert y.bound == pytest.approx(1)
+    assert np.where(mask, x, 3.0).bound == pytest.approx(3)

@@ -135,7 +135,7 @@ impl<F: Elements> Array<F> {
     }
 
     /// Whether there are slots with something else than an element, a copy of one, or 0.
-    pub(crate) fn has_strays(&self) -> bool {
+    pub fn has_strays(&self) -> bool {
         self.has_others() && !self.clean && !self.zero_within
     }
 

@@ -71,9 +71,10 @@ fn reach(places: &[usize]) -> usize {
     places.iter().max().map_or(1, |last| (last + 1).next_power_of_two())
 }
 
-/// The unit, as a power of two, in which the numbers of a domain and slopes of a function on it are counted: such that what slopes are off by, about `2^-bits`, makes of numbers an eighth of `error` at most. It is 1
-/// but for functions of large numbers, whose slopes are small; as many bits of the numbers' modulus are taken by it.
+/// The unit, as a power of two, in which the numbers of a domain and slopes of a function on it are counted: such that what slopes are off by, about `2^-bits`, makes of numbers an eighth of `error` at most, or numbers are
+/// at most 1. It is 1 but for functions of large numbers, whose slopes are small; as many bits of the numbers' modulus are taken by it.
 pub(crate) fn unit_of((low, high): (f64, f64), bits: f64, error: f64) -> i32 {
     let half = (high - low) / 2.0;
-    (half.log2() + 3.0 - bits - error.log2()).ceil().clamp(0.0, MOST_UNIT) as i32
+    let finer = (3.0 - bits - error.log2()).min(0.0);
+    (half.log2() + finer).ceil().clamp(0.0, MOST_UNIT) as i32
 }

@@ -30,7 +30,7 @@ const NODES: [f64; 8] = [-1.534, -0.887, -0.489, -0.157, 0.157, 0.489, 0.887, 1.
 const WORTH: f64 = 0.8;
 /// Tables have this range at least. What they have is repacked at a scale that grows as the range shrinks, and leaves no room for the line and the middle beside it: of a function that is hardly
 /// anything but a line, or hardly anything at all. The error of repacked numbers is a small share of the range, and so no more than some 2^-20 here.
-const LEAST_RANGE: f64 = 1.0 / 4096.0;
+pub(crate) const LEAST_RANGE: f64 = 1.0 / 4096.0;
 /// The most tables there can be.
 const MOST: usize = 4;
 /// The largest values there can be: sums of many of their squares are finite.

@@ -14,7 +14,7 @@ use crate::{
     Numbers, Pegasus, PegasusError,
     places::{bound_of, unit_of},
     plan::power,
-    tables::{SAMPLES, check_slopes, sampled},
+    tables::{LEAST_RANGE, SAMPLES, check_slopes, sampled},
 };
 
 /// How many deviations of the index lines are fitted to on either side, and at how many numbers.
@@ -32,7 +32,7 @@ const STEPS: u32 = 8;
 const SLOPE_BITS: f64 = 18.0;
 
 /// Tables have a range of this at least, over the bound of the function.
-const LEAST_RANGE: f64 = 1e-6;
+const LEAST_SHARE: f64 = 1e-6;
 
 /// Slopes are cut off where that makes the error smaller, for they are repacked with an error that goes with the largest: halves of a bit of it are tried.
 const CUTS: RangeInclusive<i32> = 0..=12;
@@ -41,6 +41,8 @@ const CUTS: RangeInclusive<i32> = 0..=12;
 #[derive(Debug, Clone)]
 pub struct Tangents {
     domain: (f64, f64),
+    /// Slopes are counted in it, and numbers are ([`unit_of`]).
+    unit: i32,
     /// What is added to all slopes and to all values.
     middles: [f64; 2],
     /// What slopes and values are up to beside that.
@@ -104,12 +106,15 @@ impl Tangents {
         let best = tried.reduce(|best, next| if next.3 < best.3 { next } else { best });
         let (lines, ranges, value, error) = best.expect("the range of cuts is a constant, and not empty");
         let bound = samples.iter().fold(0.0f64, |b, y| b.max(y.abs()));
-        // What is constant has a range all the same, of which nothing is seen.
-        let least = if bound > 0.0 { LEAST_RANGE * bound } else { 1.0 };
+        let unit = unit_of(domain, SLOPE_BITS, error.sqrt());
+        let least = LEAST_RANGE.max(LEAST_SHARE * bound);
+        let ranges = [ranges[0].max(least * half / f64::from(unit).exp2()), ranges[1].max(least)];
+        let error = lines.error + repacked(ranges[1]) + repacked(ranges[0]) / 3.0;
         Ok(Tangents {
             domain,
+            unit,
             middles: [middle / half, value],
-            ranges: [ranges[0].max(least) / half, ranges[1].max(least)],
+            ranges: [ranges[0] / half, ranges[1]],
             bound,
             fit: lines.error.sqrt(),
             deviation: error.sqrt(),
@@ -203,7 +208,7 @@ impl Pegasus {
         slots: &[usize],
     ) -> Result<Ciphertext, PegasusError> {
         let (plan, e, (low, high)) = (self.plan(), self.evaluator(), tangents.domain);
-        let unit = unit_of(tangents.domain, SLOPE_BITS, tangents.deviation);
+        let unit = tangents.unit;
         let one = f64::from(unit).exp2();
         let (centre, half) = (low.midpoint(high) / one, (high - low) / 2.0 / one);
         let mut a = self.add_at(&a.clone().in_unit(unit), -centre, slots)?;

@@ -311,7 +311,11 @@ impl Evaluator {
             integers.push(integer);
             bound += a.bound() * c.abs();
         }
-        let noise = noise.plus(Noise::alike(&common));
+        // What is said to be common is so at most: nothing of it is taken to cancel.
+        let together = Noise::alike(&common);
+        let apart = common.iter().fold(Noise::NONE, |sum, (part, _)| sum.plus(*part));
+        let most = if apart.log2_std() > together.log2_std() { apart } else { together };
+        let noise = noise.plus(most).with_common(together);
         self.check_capacity(first, to, scale.log2(), bound, OPERATION)?;
         let multiples = terms.iter().zip(&integers);
         let multiples: Vec<_> =

@@ -16,10 +16,7 @@ pub(super) fn with_errors_of_matrix(
 ) -> EncryptedArray {
     let entries = entries.into_iter().map(|(i, j, weight)| (i, j, Complex64::from(weight)));
     let spread = Spread::of(rows, columns, entries);
-    let errors = a.estimates().map(|(scale, noise, _)| noise.scaled(-scale.log2()));
-    let Some(largest) = errors.max_by(|x, y| x.log2_std().total_cmp(&y.log2_std())) else {
-        return product;
-    };
+    let Some(largest) = largest_error(a) else { return product };
     let common = spread.common(largest);
     for body in product.bodies_mut() {
         if let CiphertextBody::Full(c) = body {
@@ -30,6 +27,12 @@ pub(super) fn with_errors_of_matrix(
         }
     }
     product
+}
+
+/// The largest error of the ciphertexts of an array, in the unit of their values.
+pub(super) fn largest_error(a: &EncryptedArray) -> Option<Noise> {
+    let errors = a.estimates().map(|(scale, noise, _)| noise.scaled(-scale.log2()));
+    errors.max_by(|x, y| x.log2_std().total_cmp(&y.log2_std()))
 }
 
 /// The product with plain numbers in slots, at a scale: what errors have in common grows by the mean of the numbers that are not 0.

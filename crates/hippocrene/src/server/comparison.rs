@@ -18,7 +18,8 @@ use crate::{EncryptedArray, Error, Layout, Numbers};
 /// How closely numbers are compared. By tables ([`Server::sign`]) nothing need be said: the gap is that of the tables ([`Server::table_gap`]), and the precision what they have.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Comparison {
-    /// The least absolute value, or difference of two, whose sign comes out; where nothing is said, `2^-8` of the bound by polynomials.
+    /// The least absolute value, or difference of two, whose sign comes out; where nothing is said, by polynomials `2^-8` of the bound, and of values that are not precise enough for that the least of `2^-7`, `2^-6` and `2^-5` of it that
+    /// they are precise enough for.
     pub gap: Option<f64>,
     /// Where the gap is kept, the sign is within `2^-precision`; where nothing is said, it is 10 bits.
     pub precision: Option<f64>,
@@ -26,6 +27,9 @@ pub struct Comparison {
 
 /// The gap where nothing is said, as a part of the bound.
 const GAP: f64 = 1.0 / 256.0;
+
+/// So many times as wide a gap is taken where nothing is said and values are not precise enough.
+const WIDER: [f64; 3] = [2.0, 4.0, 8.0];
 
 /// The precision where nothing is said.
 const PRECISION: f64 = 10.0;
@@ -62,8 +66,8 @@ impl Server {
             [a],
             how,
             OPERATION,
-            || self.sign_by_tables(a, how, OPERATION),
-            |refreshed| self.of_one(a, how, OPERATION, Evaluator::sign, refreshed),
+            |how| self.sign_by_tables(a, how, OPERATION),
+            |how, refreshed| self.of_one(a, how, OPERATION, Evaluator::sign, refreshed),
         )
     }
 
@@ -80,8 +84,8 @@ impl Server {
     ) -> Result<EncryptedArray, Error> {
         const OPERATION: &str = "greater";
         let tables =
-            || self.step_by_tables(&self.sub(a, b).map_err(|e| e.during(OPERATION))?, how, OPERATION);
-        self.by_either([a, b], how, OPERATION, tables, |refreshed| {
+            |how| self.step_by_tables(&self.sub(a, b).map_err(|e| e.during(OPERATION))?, how, OPERATION);
+        self.by_either([a, b], how, OPERATION, tables, |how, refreshed| {
             self.of_two(a, b, how, OPERATION, Evaluator::greater, refreshed)
         })
     }
@@ -98,8 +102,8 @@ impl Server {
     ) -> Result<EncryptedArray, Error> {
         const OPERATION: &str = "less";
         let tables =
-            || self.step_by_tables(&self.sub(b, a).map_err(|e| e.during(OPERATION))?, how, OPERATION);
-        self.by_either([a, b], how, OPERATION, tables, |refreshed| {
+            |how| self.step_by_tables(&self.sub(b, a).map_err(|e| e.during(OPERATION))?, how, OPERATION);
+        self.by_either([a, b], how, OPERATION, tables, |how, refreshed| {
             self.of_two(a, b, how, OPERATION, Evaluator::less, refreshed)
         })
     }
@@ -119,8 +123,8 @@ impl Server {
         how: Comparison,
     ) -> Result<EncryptedArray, Error> {
         const OPERATION: &str = "maximum";
-        let tables = || self.order_by_tables(a, Some(b), Which::Larger, how, OPERATION);
-        self.by_either([a, b], how, OPERATION, tables, |refreshed| {
+        let tables = |how| self.order_by_tables(a, Some(b), Which::Larger, how, OPERATION);
+        self.by_either([a, b], how, OPERATION, tables, |how, refreshed| {
             self.of_two(a, b, how, OPERATION, Evaluator::maximum, refreshed)
         })
     }
@@ -136,8 +140,8 @@ impl Server {
         how: Comparison,
     ) -> Result<EncryptedArray, Error> {
         const OPERATION: &str = "minimum";
-        let tables = || self.order_by_tables(a, Some(b), Which::Smaller, how, OPERATION);
-        self.by_either([a, b], how, OPERATION, tables, |refreshed| {
+        let tables = |how| self.order_by_tables(a, Some(b), Which::Smaller, how, OPERATION);
+        self.by_either([a, b], how, OPERATION, tables, |how, refreshed| {
             self.of_two(a, b, how, OPERATION, Evaluator::minimum, refreshed)
         })
     }
@@ -148,8 +152,8 @@ impl Server {
     /// As [`Server::sign`].
     pub fn relu(&self, a: &EncryptedArray, how: Comparison) -> Result<EncryptedArray, Error> {
         const OPERATION: &str = "relu";
-        let tables = || self.order_by_tables(a, None, Which::Larger, how, OPERATION);
-        self.by_either([a], how, OPERATION, tables, |refreshed| {
+        let tables = |how| self.order_by_tables(a, None, Which::Larger, how, OPERATION);
+        self.by_either([a], how, OPERATION, tables, |how, refreshed| {
             self.of_one(a, how, OPERATION, Evaluator::relu, refreshed)
         })
     }
@@ -170,8 +174,8 @@ impl Server {
             [a],
             how,
             OPERATION,
-            || self.magnitude_by_tables(a, how, OPERATION),
-            |refreshed| self.of_one(a, how, OPERATION, Evaluator::abs, refreshed),
+            |how| self.magnitude_by_tables(a, how, OPERATION),
+            |how, refreshed| self.of_one(a, how, OPERATION, Evaluator::abs, refreshed),
         )
     }
 
@@ -226,25 +230,41 @@ impl Server {
         operands: [&EncryptedArray; COUNT],
         how: Comparison,
         operation: &'static str,
-        tables: impl Fn() -> Result<EncryptedArray, Error>,
-        polynomials: impl Fn(bool) -> Result<EncryptedArray, Error>,
+        tables: impl Fn(Comparison) -> Result<EncryptedArray, Error>,
+        polynomials: impl Fn(Comparison, bool) -> Result<EncryptedArray, Error>,
     ) -> Result<EncryptedArray, Error> {
         match operands[..] {
             [a, b] => self.check_two(a, b, operation)?,
             _ => operands.iter().try_for_each(|a| self.check(a, operation))?,
         }
+        let how = self.with_gap(&operands, how, operation);
         if self.is_by_tables(&operands, how, operation)? {
-            return tables();
+            return tables(how);
         }
-        let result = polynomials(true);
+        let result = polynomials(how, true);
         let failed = matches!(&result, Err(Error::Capacity { .. } | Error::Argument { .. }));
         if !failed || self.bootstraps.is_none() {
             return result;
         }
         if self.check_tables(&operands, how, operation).is_ok() {
-            return tables().or(result);
+            return tables(how).or(result);
         }
-        polynomials(false).or(result)
+        polynomials(how, false).or(result)
+    }
+
+    /// With a wider gap where none is said, the values are not precise enough for the usual one, and there are no tables.
+    fn with_gap(&self, operands: &[&EncryptedArray], how: Comparison, operation: &'static str) -> Comparison {
+        let (form, bound) = (self.form_of(operands), operands.iter().map(|a| a.bound()).sum());
+        let precision = -self.noise_of(operands).log2_std();
+        let is_too_narrow = |how: &Comparison| {
+            let plan = self.plan(&form, bound, *how, operation);
+            plan.is_ok_and(|plan| precision < plan.argument_precision())
+        };
+        if how.gap.is_some() || self.pegasus.is_some() || !is_too_narrow(&how) {
+            return how;
+        }
+        let wider = WIDER.map(|times| Comparison { gap: Some(times * GAP * bound), ..how });
+        wider.into_iter().find(|how| !is_too_narrow(how)).unwrap_or(how)
     }
 
     fn refresh_if<'s>(

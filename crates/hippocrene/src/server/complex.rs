@@ -3,8 +3,8 @@
 use hippocrene_ring::automorphism::galois_element_of_conjugation;
 use hippocrene_rlwe::RlweError;
 
-use super::Server;
-use crate::{EncryptedArray, Error};
+use super::{Server, common::largest_error};
+use crate::{CiphertextBody, EncryptedArray, Error};
 
 impl Server {
     /// The complex conjugate of every element; of real elements they themselves.
@@ -52,7 +52,7 @@ impl Server {
         if !a.is_complex() {
             return Ok(a.clone());
         }
-        let twice = self.add(a, &self.conjugate(a)?)?;
+        let twice = with_errors_of_parts(self.add(a, &self.conjugate(a)?)?, a);
         Ok(with_complex(self.mul_number(&twice, 0.5)?, false))
     }
 
@@ -64,9 +64,23 @@ impl Server {
         if !a.is_complex() {
             return self.mul_number(a, 0.0);
         }
-        let twice = self.times_i(&self.sub(&self.conjugate(a)?, a)?)?;
+        let twice = with_errors_of_parts(self.sub(&self.conjugate(a)?, a)?, a);
+        let twice = self.times_i(&twice)?;
         Ok(with_complex(self.mul_number(&twice, 0.5)?, false))
     }
+}
+
+/// The sum or the difference of an array and its conjugates, the part of whose error that is the array's is twice as large in the real or in the imaginary part, and nothing in the other one.
+fn with_errors_of_parts(mut twice: EncryptedArray, a: &EncryptedArray) -> EncryptedArray {
+    if let Some(largest) = largest_error(a) {
+        for body in twice.bodies_mut() {
+            if let CiphertextBody::Full(c) = body {
+                // Of four times the variance, two are there.
+                c.set_noise(c.inner().noise().plus(largest.scaled(c.scale().log2() + 0.5)));
+            }
+        }
+    }
+    twice
 }
 
 /// The array, said to be of complex elements or of real ones.

@@ -201,12 +201,22 @@ impl Evaluator {
         };
         let mut out = Ciphertext::empty(self.context());
         if let Some(spread) = &t.spread {
-            total.set_noise(spread.noise(a.inner().noise().scaled(factor.log2()), total.noise()));
+            let noise = a.inner().noise().scaled(factor.log2());
+            let babies = self.independent_rotations(t, a.modulus());
+            total.set_noise(spread.noise(noise, total.noise(), babies));
         }
         total.divide_into(out.inner_mut(), to.modulus)?;
         out.set_meta(to.scale, t.slots, to.bound);
         out.set_known(t.apply_to_known(a.known()));
         Ok(out)
+    }
+
+    /// As how many rotations of its argument, all of them with key switches of their own, those of a transform count. Where they are composed, many have the first of their steps in common.
+    fn independent_rotations(&self, t: &LinearTransform, modulus: Modulus) -> f64 {
+        let (babies, _) = t.steps();
+        let is_one_step = |baby: &usize| self.rotation_elements(t.slots, *baby as i64, modulus).len() <= 1;
+        let count = babies.len() as f64;
+        if babies.iter().all(is_one_step) { count } else { count.sqrt() / 2.0 }
     }
 
     /// What the keys of the rotations that a transform wants of ciphertexts modulo `modulus` have in common: by it the special modulus is chosen.
