@@ -321,7 +321,7 @@ class PrivateDecisionTree(Local):
             _native.TreeModel(interface._raw(), [tree.lists() for tree in trees], wanted, outputs == "class"), interface
         )
         if deviation is not None and wanted is not None and made._raw.deviation > wanted:
-            possible = np.array2string(np.asarray(made.deviation), precision=3)
+            possible = np.array2string(np.asarray(made.deviation), formatter={"float_kind": "{:.4g}".format})
             raise ArgumentError(f"from_sklearn: results with a deviation of {deviation}, where {possible} is possible")
         return made
 

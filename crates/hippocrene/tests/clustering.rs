@@ -247,16 +247,27 @@ fn what_has_no_keys_of_clusters_says_so() {
     let refused = server.cluster(&points, &points).unwrap_err().to_string();
     assert!(refused.contains("no keys for k-means"), "{refused}");
     let (all, one) = ([0.0, 1.0, 5.0, 6.0], [0.0, 5.0]);
-    let wrong: [(&[f64], &[f64], &str); 5] = [
+    let wrong: [(&[f64], &[f64], &str); 6] = [
         (&all[..3], &one[..], "3 numbers for 4 points of dimension 1: 4 are needed"),
         (&all, &all, "4 numbers for 2 centroids of dimension 1: 2 are needed"),
         (&[0.0, f64::NAN, 5.0, 6.0], &one, "number 1 of the points is NaN"),
         (&all, &[0.0, f64::INFINITY], "number 1 of the centroids is inf"),
-        (&[1e300, 0.0, 0.0, -1e300], &[0.0, 1e300], "squares of distances are too large for a number"),
+        (&[1.7e308, 1.7e308, 1.7e308, -1.7e308], &[0.0, 1e300], "distances are too large for a number"),
+        (&[0.0, 1e-300, 0.0, 0.0], &[0.0, 1e-300], "count them in a smaller unit"),
     ];
     for (points, start, what) in wrong {
         let refused = client.encrypt_points(&asked, points, start).unwrap_err();
         assert!(matches!(&refused, Error::Argument { what: is, .. } if is.contains(what)), "{refused}");
+    }
+    // Whatever the unit is that points are counted in, the middle and the radius are as precise in it.
+    for unit in [1e9, 1.0, 1e-13, 1e-170] {
+        let [points, start] = [&all[..], &one[..]].map(|x| x.iter().map(|x| x * unit).collect::<Vec<_>>());
+        let sent = client.encrypt_points(&asked, &points, &start).unwrap();
+        let (centroids, labels) = client.decrypt_clusters(&sent).unwrap();
+        assert_eq!(labels, None);
+        for (have, need) in centroids.iter().zip(one) {
+            assert!((have / unit - need).abs() < 1e-4, "{have} of {need} in units of {unit}");
+        }
     }
     for dimension in [usize::MAX, 1 << 63, (1 << 62) + 1] {
         assert!(Shape::new(4, dimension, 3).unwrap_err().to_string().contains("more than 65536 slots"));

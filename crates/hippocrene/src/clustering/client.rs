@@ -5,7 +5,9 @@ use hippocrene_pegasus::KMeansPlan;
 use zeroize::Zeroizing;
 
 use super::{Clustering, centroid_layout, point_layout};
-use crate::{CiphertextBody, ClientKey, EncryptedArray, Error, Fresh, Layout, LookUps, Numbers, Shape};
+use crate::{
+    CiphertextBody, ClientKey, EncryptedArray, Encryption, Error, Fresh, Layout, LookUps, Numbers, Shape,
+};
 
 const OPERATION: &str = "encrypt points";
 
@@ -14,7 +16,7 @@ impl ClientKey {
     /// centroid, from there; both stay secret.
     ///
     /// # Errors
-    /// [`Error::Argument`] when the look-ups are not for clusters, there are not as many numbers as their shape has, one is not finite, or squares of distances are too large for a number;
+    /// [`Error::Argument`] when the look-ups are not for clusters, there are not as many numbers as their shape has, one is not finite, or distances are too large for a number or too small for the parameters;
     /// as [`LookUps::plan`], and as [`ClientKey::encrypt`] for the middle and that distance.
     pub fn encrypt_points(
         &self,
@@ -41,7 +43,7 @@ impl ClientKey {
         let plan = look_ups.clustering(self.session(), shape)?;
         let frame = frame(shape, points, start);
         if frame.iter().any(|x| !x.is_finite()) {
-            return Err(Error::argument(OPERATION, "squares of distances are too large for a number"));
+            return Err(Error::argument(OPERATION, "distances are too large for a number"));
         }
         let inside = |values: &[f64]| Zeroizing::new(to_frame(values, &frame));
         let (points, start) = (inside(points), inside(start));
@@ -52,7 +54,18 @@ impl ClientKey {
         let start = [shape.centroids_in_slots(&start)?];
         let layout = centroid_layout(shape, slots)?;
         let centroids = self.repeated(&start, layout, &plan, plan.centroid_bits())?;
-        let frame = self.encrypt(&frame, &[frame.len()])?;
+        // As precise in units of the radius, however small that is.
+        let smaller = (-frame[shape.dimension()].log2()).max(0.0).ceil();
+        let precision = Some(self.session().settings().precision() + smaller);
+        let how = Encryption { precision, ..Encryption::default() };
+        let frame = self.encrypt_with(Values::Real(&frame), &[frame.len()], &how);
+        let frame = frame.map_err(|error| match error {
+            Error::Parameters(_) => Error::argument(
+                OPERATION,
+                "the points are nearer to each other than the precision can be that there is: count them in a smaller unit",
+            ),
+            error => error,
+        })?;
         Clustering::from_parts(shape, 0, [frame, centroids], None, Some(points))
     }
 
@@ -128,7 +141,8 @@ fn frame(shape: Shape, points: &[f64], start: &[f64]) -> Vec<f64> {
     for point in points.chunks_exact(d) {
         point.iter().zip(&mut frame).for_each(|(x, sum)| *sum += x / shape.points() as f64);
     }
-    let norm = |point: &[f64]| point.iter().zip(&frame).map(|(x, m)| (x - m).powi(2)).sum::<f64>().sqrt();
+    // Squares of small numbers, and of large ones, are none.
+    let norm = |point: &[f64]| point.iter().zip(&frame).fold(0.0, |norm: f64, (x, m)| norm.hypot(x - m));
     let largest = points.chunks_exact(d).chain(start.chunks_exact(d)).map(norm).fold(0.0, f64::max);
     frame[d] = if largest > 0.0 { largest } else { 1.0 };
     frame

@@ -10,7 +10,7 @@
 //! 3. **Nearest centroids**, by a tournament: `2K - 3` look-ups for a point (`tournament.rs`). Bits `b_ij`, which add up to 1 for every point.
 //! 4. **Repacking** of the bits, in the layout of the points.
 //! 5. **Update**: `c_j + r_j sum_i b_ij (x_i - c_j)` with a table `r` of reciprocals of the counts `sum_i b_ij`. An error of `r_j` is one of the length of the step only, and not of what the
-//!    iterations tend to; and a cluster without members keeps its centroid. Clusters smaller than a quarter of the mean go the share of the way that their size is of that.
+//!    iterations tend to; and a cluster without members keeps its centroid, but for the errors of bits times `4K`. Clusters smaller than a quarter of the mean go the share of the way that their size is of that.
 //!
 //! New centroids are extracted and repacked, so that no iteration has less capacity than the one before, without a bootstrap. Nothing is drawn at random: the same state gives the same next state, bit for bit.
 
