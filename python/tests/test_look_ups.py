@@ -71,6 +71,11 @@ def test_functions_of_values(capsys, tmp_path):
         assert y.shape == (2, 3)
         assert np.max(abs(client.decrypt(y) - expected)) < error
 
+    # Small slopes and values, of which nothing is left but what repacking is off by.
+    for small in (lambda v: 1e-8 * max(v, 0.0), lambda v: 1e-8 * np.exp(v / 8)):
+        y = x.apply(small, precise=True)
+        assert np.max(abs(client.decrypt(y) - [[small(v) for v in row] for row in values])) < 16 * 2**-y.precision_bits
+
     # In a process of its own, bit for bit the same.
     with (
         LocalCluster(n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None) as workers,
