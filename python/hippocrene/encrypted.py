@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import inspect
 import math
-from typing import TYPE_CHECKING, NoReturn, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from hippocrene import _native
 from hippocrene.errors import ArgumentError, MissingServerError
@@ -180,12 +181,19 @@ class Encrypted:
         bits = -0.5 * float(np.logaddexp2(-2 * self.precision_bits, 2 * math.log2(error)))
         return server._wrap(server._raw.with_precision_bits(self._raw, bits))
 
-    def _no_larger(self, bound: float) -> EncryptedArray:
-        """Return the array with this bound, where that is tighter and no slot between the elements may hold more."""
-        array = cast("EncryptedArray", self)
-        if self.plain_modulus is not None or self._picked is not None or not bound < self.bound:
-            return array
-        return array if self._raw.has_strays else array.with_bound(bound)
+    def _beside(self, other: Encrypted | npt.NDArray[Any]) -> EncryptedArray:
+        """Return the sum with an array that is 0 wherever this one is not: no element is larger than in either."""
+        total = cast("EncryptedArray", self) + cast("Any", other)
+        if self.plain_modulus is not None or self.bit_error is not None or total._picked is not None:
+            return total
+        if isinstance(other, Encrypted):
+            bound = max(self.bound, other.bound)
+        elif other.dtype.kind in "biufc":
+            bound = max(self.bound, float(np.max(abs(other))))
+        else:
+            return total
+        # What stands between the elements may be larger.
+        return total.with_bound(bound) if bound < total.bound and not total._raw.has_strays else total
 
     def _refuse_division(self) -> NoReturn:
         if self.plain_modulus is not None:

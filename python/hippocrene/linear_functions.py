@@ -237,14 +237,9 @@ def _select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
 
 def beside(x: Any, y: Any) -> Any:
     """Return the sum of arrays one of which is 0 wherever the other one is not."""
-    total = x + y
-    if not _secret(total) or total.plain_modulus is not None or total.bit_error is not None:
-        return total
-    plain = [one for one in (x, y) if not _secret(one)]
-    if any(one.dtype.kind not in "biufc" for one in plain):
-        return total
-    bounds = [float(np.max(abs(one))) if not _secret(one) else one.bound for one in (x, y)]
-    return total._no_larger(max(bounds))
+    if not _secret(x):
+        return y._beside(x) if _secret(y) else x + y
+    return x._beside(y)
 
 
 def choosable(like: Any, plain: Any, operation: str) -> Any:

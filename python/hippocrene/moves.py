@@ -273,9 +273,4 @@ class Moves(Encrypted):
         if moved.bit_error is not None:
             ones = np.where(holes, values, False).astype(np.bool_)
             return moved ^ ones if ones.any() else moved
-        if not np.any(values[holes] != 0):
-            return moved
-        # Where one stands the other is 0.
-        placed = moved + np.where(holes, values, 0)
-        exact = moved.plain_modulus is not None or values.dtype.kind not in "biufc"
-        return placed if exact else placed._no_larger(max(moved.bound, float(np.max(abs(values[holes])))))
+        return moved._beside(np.where(holes, values, 0)) if np.any(values[holes] != 0) else moved
