@@ -183,7 +183,7 @@ class Encrypted:
 
     def _beside(self, other: Encrypted | npt.NDArray[Any]) -> EncryptedArray:
         """Return the sum with an array that is 0 wherever this one is not: no element is larger than in either."""
-        total = cast("EncryptedArray", self) + cast("Any", other)
+        total: EncryptedArray = cast("EncryptedArray", self) + cast("Any", other)
         if self.plain_modulus is not None or self.bit_error is not None or total._picked is not None:
             return total
         if isinstance(other, Encrypted):
