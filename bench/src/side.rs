@@ -2,8 +2,8 @@
 
 use std::cell::RefCell;
 
-use hippocrene_ring::automorphism::galois_element_of_rotation;
-use hippocrene_rlwe::{Ciphertext, Modulus};
+use hippocrene_ring::{Domain, Poly, automorphism::galois_element_of_rotation};
+use hippocrene_rlwe::{Ciphertext, Destination, Gadget, Modulus};
 
 use crate::{
     Result,
@@ -20,6 +20,7 @@ pub struct Side {
     b: Ciphertext,
     product: Ciphertext,
     out: Ciphertext,
+    switched: [Poly; 2],
 }
 
 /// An operation of a side.
@@ -35,7 +36,8 @@ impl Side {
         let (a, b) = (scheme.encrypt(&message, from)?, scheme.encrypt(&message, from)?);
         let (mut product, out) = (scheme.empty(), scheme.empty());
         scheme.context.tensor_into(&mut product, &a, &b)?;
-        Ok(Side { scheme, from, to, a, b, product, out })
+        let switched = [(); 2].map(|()| scheme.context.zero(from, Domain::Evaluation));
+        Ok(Side { scheme, from, to, a, b, product, out, switched })
     }
 
     /// [`Side::new`] at the top modulus; multiplications and rescales drop a unit.
@@ -64,14 +66,35 @@ impl Side {
         Ok(context.relinearise_into(&mut self.out, &self.product, keys, self.from)?)
     }
 
-    /// How many transforms of limbs such a key switch takes, those of products modulo a power of two included.
+    /// The same with the digits and the special modulus of the parameter set, whatever the modulus: as it is done without level-aware gadgets.
+    ///
+    /// # Errors
+    /// When there is no relinearisation key.
+    pub fn key_switch_with_base_gadget(&mut self) -> Result<()> {
+        let Scheme { context, keys, .. } = &self.scheme;
+        let [c0, c1, c2] = [0, 1, 2].map(|k| self.product.part(k));
+        let decomposed = context.decompose_with(c2, self.from, context.parameters().base_gadget())?;
+        let [out0, out1] = &mut self.switched;
+        let (key, destination) = (keys.relinearisation("measure")?, Destination::new(self.from));
+        Ok(context.switch_keys_into([out0, out1], &decomposed, key, [Some(c0), Some(c1)], &destination)?)
+    }
+
+    /// How many transforms of limbs key switches take, those of products modulo a power of two included: with the planned gadget and with that of the parameter set.
     ///
     /// # Errors
     /// When the parameters have no key switching.
-    pub fn transforms(&self) -> Result<u64> {
+    pub fn transforms(&self) -> Result<[u64; 2]> {
         let context = &self.scheme.context;
-        let all = context.key_switch_operations(self.from, context.gadget(self.from)?, self.from)?.total();
-        Ok(all.forward + all.inverse)
+        let count = |gadget: Gadget| -> Result<u64> {
+            let all = context.key_switch_operations(self.from, gadget, self.from)?.total();
+            Ok(all.forward + all.inverse)
+        };
+        Ok([count(context.gadget(self.from)?)?, count(context.parameters().base_gadget())?])
+    }
+
+    /// How many limbs the operands have.
+    pub fn limbs(&self) -> usize {
+        self.from.limb_count()
     }
 
     /// Tensor, relinearisation and rescale.
