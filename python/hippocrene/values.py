@@ -135,7 +135,8 @@ def numbers(values: npt.ArrayLike, operation: str, *, rounded: bool = False) -> 
             raise EncodeError(f"{operation}: sNaN is not a finite number")
         return array
     if array.dtype.kind not in "biufc" or array.dtype.itemsize > 16:
-        raise TypeError(f"{operation} takes numbers, not values of type {array.dtype}")
+        rounded_by = ": .astype(complex) rounds them to doubles" if array.dtype.kind == "c" else ""
+        raise TypeError(f"{operation} takes numbers, not values of type {array.dtype}{rounded_by}")
     if array.dtype.kind == "c":
         return np.require(array, np.complex128, ["C", "A"])
     if array.dtype.kind in "iu" and not (rounded or _are_doubles(array)):
@@ -166,13 +167,13 @@ def finite(values: npt.ArrayLike, operation: str, *, rounded: bool = False) -> V
 
 
 def _doubles(objects: npt.NDArray[np.object_], *, rounded: bool) -> npt.NDArray[Any]:
-    """Return integers and doubles as doubles where they are some or are to be `rounded`, and all others as they are."""
-    kinds = (int, float, np.bool_, np.integer, np.floating)
-    if any(not isinstance(one, kinds) or isinstance(one, np.longdouble) for one in objects.flat):
+    """Return integers, doubles and pairs as doubles or pairs where they are some or are to be `rounded`, or as is."""
+    kinds, wide = (int, float, complex, np.bool_, np.number), (np.longdouble, np.clongdouble)
+    if any(not isinstance(one, kinds) or isinstance(one, wide) for one in objects.flat):
         return objects
-    doubles = objects.astype(np.float64)
     # Python compares its own integers with doubles exactly.
     own = [one.item() if isinstance(one, np.generic) else one for one in objects.flat]
+    doubles = objects.astype(np.complex128 if any(isinstance(one, complex) for one in own) else np.float64)
     return doubles if rounded or doubles.ravel().tolist() == own else objects
 
 

@@ -574,3 +574,8 @@ def test_missing_integers_are_named_where_they_stand():
             client.encrypt(values)
     with pytest.raises(TypeError, match="not values of type float64"):
         client.encrypt(floats[0])
+
+
+def test_integers_have_no_precision(server):
+    with pytest.raises(hippocrene.ArgumentError, match="those of integers, which are exact"), server.at_precision(8):
+        raise AssertionError

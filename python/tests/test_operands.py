@@ -235,3 +235,16 @@ def test_numbers_that_are_not_chosen_may_be_missing(secret, near):
     missing = np.where(M == 0.25, np.nan, M)
     near(np.where(np.isnan(missing), secret(M), missing), M)
     near(np.select([np.isnan(missing)], [secret(M)], missing), M)
+
+
+def test_complex_numbers_come_as_objects(client, server):
+    z = np.array([[1 + 2j, 3, np.complex64(0.5j)]], dtype=object)
+    x = server.load(client.encrypt(z))
+    want = z.astype(complex)
+    np.testing.assert_allclose(client.decrypt(x), want, atol=1e-6)
+    np.testing.assert_allclose(client.decrypt(x * z), want * want, atol=1e-6)
+    for wide in (want.astype(np.clongdouble), want.astype(np.clongdouble).astype(object)):
+        with pytest.raises(TypeError, match=r"encrypt takes numbers, not values of type c"):
+            client.encrypt(wide)
+    with pytest.raises(TypeError, match=r"mul .* type complex\d+: .astype\(complex\) rounds them to doubles"):
+        x * want.astype(np.clongdouble)

@@ -157,8 +157,12 @@ impl Server {
     /// This server, with another precision of results, in bits after the binary point, whatever that of their operands is.
     ///
     /// # Errors
-    /// [`Error::Parameters`] when these parameters do not allow it.
+    /// [`Error::Parameters`] when these parameters do not allow it, [`Error::Argument`] when the keys are those of integers.
     pub fn with_precision(&self, precision: f64) -> Result<Self, Error> {
+        if self.session.integers().is_some() {
+            let what = "the keys are those of integers, which are exact and have none";
+            return Err(Error::argument("compute at a precision", what));
+        }
         self.session.settings().scale_of(precision)?;
         Ok(Server { precision: Some(precision), ..self.clone() })
     }
