@@ -205,6 +205,11 @@ pub trait Form: Elements {
     /// Whether a rotation of all slots by `left` is one of ciphertexts.
     fn rotates(slots: usize, left: usize) -> bool;
 
+    /// How many slots turn round together: all, or where rotations are of rows ([`Form::rotates`]) half of them.
+    fn row(slots: usize) -> usize {
+        if Self::rotates(slots, 1) { slots } else { slots / 2 }
+    }
+
     /// All slots rotated by `left`, negative: to the right. Where [`Form::rotates`] does not hold, the rows of half of the slots rotate each by itself.
     ///
     /// # Errors
@@ -328,21 +333,15 @@ pub trait Form: Elements {
     /// How many multiplications deep a polynomial is.
     fn polynomial_depth(p: &Self::Polynomial) -> usize;
 
-    /// An array and a polynomial on an interval as values in `[-1, 1]` and a polynomial on that, one multiplication deep; nothing where the polynomial is such already.
+    /// A polynomial that takes more capacity than a bootstrap gives, in parts that are bootstrapped in between; nothing where there are no such.
     ///
     /// # Errors
-    /// As [`Form::add_plain`].
-    fn in_unit_interval<'a>(
+    /// As [`Server::polynomial`].
+    fn polynomial_in_parts(
         server: &Server,
-        a: &'a Array<Self>,
-        p: &'a Self::Polynomial,
-    ) -> Result<Option<Argument<'a, Self>>, Error>;
-
-    /// `s`, `q` and `r` of smaller degree for `p = q s + r`, where there are such.
-    ///
-    /// # Errors
-    /// When numbers grow too large.
-    fn split(p: &Self::Polynomial) -> Result<Option<[Self::Polynomial; 3]>, Error>;
+        a: &Array<Self>,
+        p: &Self::Polynomial,
+    ) -> Result<Option<Array<Self>>, Error>;
 
     /// `p - p(0)` and `p(0)`, unless that is 0.
     ///

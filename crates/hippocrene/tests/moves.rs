@@ -1,7 +1,9 @@
 //! Elements picked, reordered and joined, against the same of plain numbers.
 
 use crate::common::{assert_close, insecure, insecure_settings, left, numbers};
-use hippocrene::{ClientKey, EncryptedArray, Error, Integers, KeyRequest, Layout, Scheme, Server};
+use hippocrene::{
+    ClientKey, EncryptedArray, Error, IntegerArray, Integers, KeyRequest, Layout, Scheme, Server,
+};
 use proptest::prelude::*;
 
 /// How many of two products an array has taken.
@@ -283,6 +285,37 @@ fn integers_are_moved_exactly() {
     }
     let twice = server.gather(&[&array, &array], &[180], &(0..180).collect::<Vec<_>>()).unwrap();
     assert_eq!(client.decrypt_integers(&twice).unwrap(), [&x[..], &x[..]].concat());
+}
+
+/// Rows of half of the slots rotate each by itself: what stands in one row and stays there is moved as numbers are, and takes no product.
+#[test]
+fn integers_that_stay_in_their_row_are_not_multiplied() {
+    let how = Integers { scheme: Scheme::Bgv, plain_modulus: 65_537 };
+    let settings = insecure_settings(7, 3).with_integers(how).unwrap();
+    let client = ClientKey::generate_with(settings, 1).unwrap();
+    let server = Server::new(client.evaluation_keys(&KeyRequest::default()).unwrap()).unwrap();
+    // Of 128 slots: some rows within the first 64, and rows in all of them.
+    for (rows, from, taken, free) in
+        [(8, 3, 5, true), (16, 8, 8, true), (16, 3, 5, true), (16, 6, 4, false), (16, 9, 7, false)]
+    {
+        let x: Vec<i64> = (0..8 * rows).collect();
+        let array = client.encrypt_integers(&x, &[rows as usize, 8]).unwrap();
+        let budget = |array: &IntegerArray| array.budget_bits(server.session());
+        let sources: Vec<usize> = (8 * from..8 * (from + taken)).collect();
+        let slice = server.gather(&[&array], &[taken, 8], &sources).unwrap();
+        let expected: Vec<i64> = sources.iter().map(|s| *s as i64).collect();
+        assert_eq!(client.decrypt_integers(&slice).unwrap(), expected);
+        assert_eq!(budget(&array) - budget(&slice) < 4.0, free, "{rows} {from} {taken}");
+        let total = server.sum(&slice, None).unwrap();
+        assert_eq!(client.decrypt_integers(&total).unwrap(), [expected.iter().sum::<i64>()]);
+        // Put behind itself.
+        let behind: Vec<usize> = (0..16 * taken).collect();
+        let fresh = client.encrypt_integers(&expected, &[taken, 8]).unwrap();
+        let twice = server.gather(&[&fresh, &fresh], &[2 * taken, 8], &behind).unwrap();
+        assert_eq!(client.decrypt_integers(&twice).unwrap(), [&expected[..], &expected[..]].concat());
+        // Within the first row, or by as much as a row has.
+        assert_eq!(budget(&fresh) - budget(&twice) < 4.0, [4, 8].contains(&taken), "{taken}");
+    }
 }
 
 #[test]

@@ -4,12 +4,17 @@ use crate::common::insecure_grafted;
 use hippocrene::{Bootstrapping, ClientKey, EncryptedArray, KeyRequest, Server};
 use hippocrene_ckks::circuits::{Basis, Polynomial};
 use hippocrene_rlwe::SecretDistribution;
+use proptest::prelude::*;
 
 const SLOTS: usize = 128;
 
 /// A client and its server, to which a bootstrap leaves two products beside what the next one takes. Insecure.
 fn insecure() -> (ClientKey, Server) {
-    let settings = insecure_grafted(8, 14, SecretDistribution::SparseTernary { weight: 64 });
+    insecure_of_units(14)
+}
+
+fn insecure_of_units(units: usize) -> (ClientKey, Server) {
+    let settings = insecure_grafted(8, units, SecretDistribution::SparseTernary { weight: 64 });
     let client = ClientKey::generate_with(settings, 1).unwrap();
     let how = Bootstrapping { precision: Some(24.0), ..Bootstrapping::default() };
     let request = KeyRequest { bootstrapping: Some(how), ..KeyRequest::default() };
@@ -72,5 +77,35 @@ fn deep_polynomials_are_bootstrapped_in_between() {
         }
         assert!(server.bootstraps() > before);
         check(&client, &server, &y, &expected);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    /// Values are right whatever is left between bootstraps, and of these there are about as many as the square root of the degree, not as the degree.
+    #[test]
+    fn parts_of_polynomials_are_few(
+        units in 13usize..=16,
+        coefficients in prop::collection::vec(-1.0..1.0f64, 3..80),
+        chebyshev in any::<bool>(),
+        (step, first) in (1usize..4, 0usize..3),
+        fresh in any::<bool>(),
+    ) {
+        let (client, server) = insecure_of_units(units);
+        // Every second or third term, of sizes that fall.
+        let term = |(i, c): (usize, &f64)| if i % step == first % step { c / (2 + i) as f64 } else { 0.0 };
+        let mut terms: Vec<f64> = coefficients.iter().enumerate().map(term).collect();
+        terms.push(0.5 / coefficients.len() as f64);
+        let basis = if chebyshev { Basis::Chebyshev { low: -1.0, high: 1.0 } } else { Basis::Monomial };
+        let p = Polynomial::new(basis, terms).unwrap();
+        let x = client.encrypt(&plain(), &[SLOTS]).unwrap().with_bound(1.0).unwrap();
+        let x = if fresh { x } else { server.bootstrap(&x).unwrap() };
+        let before = server.bootstraps();
+        let y = server.polynomial(&x, &p).unwrap();
+        let expected: Vec<f64> = plain().iter().map(|x| p.evaluate(*x)).collect();
+        check(&client, &server, &y, &expected);
+        let (count, most) = (server.bootstraps() - before, 3.0 * (p.degree() as f64).sqrt() + 2.0);
+        prop_assert!(count as f64 <= most, "{count} for a degree of {}", p.degree());
     }
 }

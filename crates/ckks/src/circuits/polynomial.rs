@@ -203,19 +203,18 @@ impl Polynomial {
         Ok((Self::new(self.basis, coefficients)?, constant))
     }
 
-    /// `s`, `q` and `r` of smaller degree for `p = q s + r`, with `s` the power (or the Chebyshev polynomial) of the largest power of two below the degree; nothing for a degree below 2.
+    /// `m`, `q` and `r` for `p = q X^m + r` (or `p = q T_m + r`), of which `q` and `r` have degrees smaller than `p`, with `m` the largest power of two up to the degree.
     ///
     /// # Errors
-    /// When a coefficient is not finite.
-    pub fn split(&self) -> Result<Option<[Self; 3]>, CkksError> {
-        if self.degree() < 2 {
-            return Ok(None);
-        }
-        let m = 1 << (self.degree() - 1).ilog2();
+    /// For a polynomial of degree 0, and when a coefficient is not finite.
+    pub fn split(&self) -> Result<(usize, Self, Self), CkksError> {
+        let Some(log2) = self.degree().checked_ilog2() else {
+            let what = "a constant is not split".into();
+            return Err(CkksError::Argument { operation: "split a polynomial", what });
+        };
+        let m = 1 << log2;
         let (q, r) = split_at(&self.coefficients, m, self.basis != Basis::Monomial);
-        let power = [vec![0.0; m], vec![1.0]].concat();
-        let [s, q, r] = [power, q, r].map(|coefficients| Self::new(self.basis, coefficients));
-        Ok(Some([s?, q?, r?]))
+        Ok((m, Self::new(self.basis, q)?, Self::new(self.basis, r)?))
     }
 
     /// A bound on its absolute values where the absolute value of the argument is at most `bound`, and in the Chebyshev basis in the interval.
@@ -224,5 +223,34 @@ impl Polynomial {
             Basis::Monomial => self.coefficients.iter().rev().fold(0.0, |acc, c| acc * bound + c.abs()),
             Basis::Chebyshev { .. } => self.coefficients.iter().map(|c| c.abs()).sum(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_polynomial_is_the_sum_of_its_parts(
+            coefficients in prop::collection::vec(-1.0..1.0f64, 2..40),
+            x in -1.0..1.0f64,
+            chebyshev in any::<bool>(),
+        ) {
+            let basis = if chebyshev { Basis::Chebyshev { low: -1.0, high: 1.0 } } else { Basis::Monomial };
+            let make = |coefficients: Vec<f64>| Polynomial::new(basis, coefficients).unwrap();
+            let p = make(coefficients);
+            let (m, q, r) = p.split().unwrap();
+            prop_assert!(m.is_power_of_two() && q.degree() < m && r.degree() < m && 2 * m > p.degree());
+            let power = make([vec![0.0; m], vec![1.0]].concat());
+            let sum = q.evaluate(x) * power.evaluate(x) + r.evaluate(x);
+            prop_assert!((p.evaluate(x) - sum).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn constants_are_not_split() {
+        assert!(Polynomial::new(Basis::Monomial, vec![2.0]).unwrap().split().is_err());
     }
 }

@@ -225,7 +225,7 @@ impl Server {
         copies_for: Copies,
     ) -> Result<F::Ciphertext, Error> {
         let slots = F::slots(&self.session);
-        let row = if F::rotates(slots, 1) { slots } else { slots / 2 };
+        let row = F::row(slots);
         let mut out = Cow::Borrowed(c);
         for &(stride, length) in axes.iter().filter(|(stride, _)| *stride < slots) {
             let count = length.min(slots / stride);

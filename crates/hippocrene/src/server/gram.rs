@@ -39,7 +39,7 @@ impl Gram {
         let (rows, inner, columns) = (a.shape()[0], a.shape()[1], b.shape()[1]);
         let ([outer, along], [other_along, other_outer]) = (strides(a.layout()), strides(b.layout()));
         let fits = outer == other_outer && along == other_along;
-        let row = if F::rotates(slots, 1) { slots } else { slots / 2 };
+        let row = F::row(slots);
         // In one row of slots, so that the sum over all of them is had at each.
         let apart = rows.max(columns).saturating_mul(outer) <= along && along <= row;
         let ciphertexts = a.layout().ciphertexts();

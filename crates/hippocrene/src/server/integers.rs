@@ -343,16 +343,12 @@ impl Form for Residues {
         (p.degree() + 1).next_power_of_two().ilog2() as usize
     }
 
-    fn in_unit_interval<'a>(
-        _: &Server,
-        _: &'a IntegerArray,
-        _: &'a Polynomial,
-    ) -> Result<Option<Argument<'a, Residues>>, Error> {
-        Ok(None)
-    }
-
     /// They are not bootstrapped.
-    fn split(_: &Polynomial) -> Result<Option<[Polynomial; 3]>, Error> {
+    fn polynomial_in_parts(
+        _: &Server,
+        _: &IntegerArray,
+        _: &Polynomial,
+    ) -> Result<Option<IntegerArray>, Error> {
         Ok(None)
     }
 

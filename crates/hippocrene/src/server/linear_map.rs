@@ -274,7 +274,7 @@ fn rotation_between<F: Form>(slots: usize, known: &Diagonals<F>, map: &Diagonals
         return None;
     }
     // Rows of slots rotate by themselves: diagonals stay in a row, or exchange the rows, and so they do when rotated. Those of one side tell by how much.
-    let row = if F::rotates(slots, 1) { slots } else { slots / 2 };
+    let row = F::row(slots);
     let side = map.first_key_value()?.0 / row * row;
     // The first diagonal after the longest gap, of which there is one: equal gaps are looked at no further.
     let first = |map: &Diagonals<F>| {

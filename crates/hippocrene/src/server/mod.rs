@@ -34,6 +34,7 @@ mod numbers;
 mod order;
 mod plain;
 mod polynomial;
+mod polynomial_parts;
 mod power;
 mod products;
 mod quantile;

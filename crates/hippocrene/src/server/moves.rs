@@ -251,7 +251,15 @@ fn places<F: Form>(
 /// The layout of the elements at these positions, if they stand as one has them but for a rotation of all ciphertexts.
 fn standing<F: Form>(shape: &[usize], from: &[usize], slots: usize) -> Option<Layout> {
     let left = from[0] % slots;
-    Layout::standing(shape, from, slots).filter(|_| left == 0 || F::rotates(slots, left))
+    let layout = Layout::standing(shape, from, slots)?;
+    let positions = || from.iter().map(|from| [from % slots, from % slots - left]);
+    (left == 0 || F::rotates(slots, left) || stay_in_rows::<F>(slots, left, positions())).then_some(layout)
+}
+
+/// Whether a rotation by so many slots, either way, takes every slot of these to the other one where rows rotate each by itself.
+fn stay_in_rows<F: Form>(slots: usize, by: usize, mut moves: impl Iterator<Item = [usize; 2]>) -> bool {
+    let row = F::row(slots);
+    by < row && moves.all(|[from, to]| from / row == to / row)
 }
 
 /// By how many slots to the right all elements of `a` go and nothing else, if that is so and what is in other slots is zero.
@@ -261,8 +269,10 @@ fn shift_of<F: Form>(a: &Array<F>, out: &Layout, moves: &[(usize, usize)]) -> Op
     let by = to.checked_sub(from)?;
     let right = by % slots;
     let alike = moves.iter().all(|(to, from)| from + by == *to && from % slots + right < slots);
-    let rotates = right == 0 || F::rotates(slots, slots - right);
-    (a.is_clean() && alike && moves.len() == a.size() && rotates).then_some(by)
+    let positions = || moves.iter().map(|(_, from)| [from % slots, from % slots + right]);
+    let rotates =
+        || right == 0 || F::rotates(slots, slots - right) || stay_in_rows::<F>(slots, right, positions());
+    (a.is_clean() && alike && moves.len() == a.size() && rotates()).then_some(by)
 }
 
 /// The strides of [`Layout::packed`], with the axes in reverse order.

@@ -13,6 +13,7 @@ use super::{
     common::{with_errors_of_factors, with_errors_of_matrix},
     plain::{encode, largest, with_plain},
     polynomial::{self, OPERATION as POLYNOMIAL},
+    polynomial_parts::polynomial_in_parts,
 };
 use crate::{
     Argument, CiphertextBody, Diagonals, Elements, EncryptedArray, Error, Extent, Form, Layout, Numbers,
@@ -437,16 +438,15 @@ impl Form for Numbers {
         p.depth()
     }
 
-    fn in_unit_interval<'a>(
+    fn polynomial_in_parts(
         server: &Server,
-        a: &'a EncryptedArray,
-        p: &'a Polynomial,
-    ) -> Result<Option<Argument<'a, Numbers>>, Error> {
-        polynomial::in_unit_interval(server, a, p)
-    }
-
-    fn split(p: &Polynomial) -> Result<Option<[Polynomial; 3]>, Error> {
-        Ok(p.split()?)
+        a: &EncryptedArray,
+        p: &Polynomial,
+    ) -> Result<Option<EncryptedArray>, Error> {
+        match polynomial::in_unit_interval(server, a, p)? {
+            Some((a, p)) => server.polynomial(&a, &p).map(Some),
+            None => polynomial_in_parts(server, a, p),
+        }
     }
 
     fn apart_from_constant(p: &Polynomial) -> Result<Option<(Polynomial, f64)>, Error> {

@@ -21,8 +21,8 @@ const COEFFICIENTS: f64 = 256.0;
 impl Server {
     /// `p(a)`, element by element. Of numbers it is [`Polynomial::depth`](hippocrene_ckks::circuits::Polynomial::depth) multiplications deep, of integers as
     /// [`hippocrene_bgv::Evaluator::polynomial`] says. Where a Chebyshev polynomial is for an interval that does not hold all numbers up to the bound of `a`, it is a multiplication deeper if other values stand between the
-    /// elements, such as slices and sums leave there: these are set to zero. A polynomial of numbers that takes more capacity than a bootstrap gives is a product of two of half of its degree and another one, which are bootstrapped in
-    /// between: their errors are taken as independent.
+    /// elements, such as slices and sums leave there: these are set to zero. A polynomial of numbers that takes more capacity than a bootstrap gives is computed in parts that are bootstrapped in
+    /// between, each power once: their errors are taken as independent.
     ///
     /// # Errors
     /// [`Error::Capacity`] or [`Error::Budget`] when too few multiplications are left, [`Error::Argument`] when the bound of `a` exceeds the interval of a
@@ -33,7 +33,7 @@ impl Server {
         let (a, p) = (&*a, &*p);
         let bits = F::polynomial_depth(p) as f64 * self.form_of(&[a]).product_bits(self);
         if self.strands(a, bits) {
-            let values = self.polynomial_in_parts(a, p).map_err(|e| e.during(OPERATION))?;
+            let values = F::polynomial_in_parts(self, a, p).map_err(|e| e.during(OPERATION))?;
             if let Some(values) = values {
                 return Ok(F::bounded_by(values, p, a).with_form(asked));
             }
@@ -51,20 +51,6 @@ impl Server {
             None => evaluated(p, a.is_clean()),
         };
         Ok(values?.with_form(asked))
-    }
-
-    /// [`Server::polynomial`] as a polynomial on the interval `[-1, 1]`, or as `q(a) s(a) + r(a)`; nothing where there are no such.
-    fn polynomial_in_parts<F: Form>(
-        &self,
-        a: &Array<F>,
-        p: &F::Polynomial,
-    ) -> Result<Option<Array<F>>, Error> {
-        if let Some((a, p)) = F::in_unit_interval(self, a, p)? {
-            return self.polynomial(&a, &p).map(Some);
-        }
-        let Some([s, q, r]) = F::split(p)? else { return Ok(None) };
-        let product = self.mul(&self.polynomial(a, &s)?, &self.polynomial(a, &q)?)?;
-        self.add(&product, &self.polynomial(a, &r)?).map(Some)
     }
 }
 

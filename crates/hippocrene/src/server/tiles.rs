@@ -69,7 +69,7 @@ impl Tiles {
     /// The ways that are looked at.
     pub(super) fn all<F: Form>(a: &Layout, b: &Layout) -> Vec<Tiles> {
         let slots = a.slots();
-        let row = if F::rotates(slots, 1) { slots } else { slots / 2 };
+        let row = F::row(slots);
         let ([a_rows, a_inner], [b_inner, b_columns]) = (strides(a), strides(b));
         let (rows, inner, columns) = (a.shape()[0], a.shape()[1], b.shape()[1]);
         let orders = [
