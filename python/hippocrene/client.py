@@ -336,7 +336,8 @@ class Client:
         takes one step.
 
         `rotations` limits the latter to these numbers of slots, which makes the keys smaller: none at all for a server
-        that only adds, multiplies and evaluates polynomials. `conjugation` adds the key for conjugating complex values.
+        that only adds, multiplies and evaluates polynomials. `conjugation` adds the key for conjugating complex values,
+        which also exchanges the two rows of slots that integers stand in: for these it is there where nothing is said.
 
         With `bootstrapping` the server gives arrays capacity again wherever an operation lacks it, so that any number
         of products can follow on one another. The keys take half a gigabyte with the preset ``"n15"``, whose bootstrap
@@ -380,8 +381,12 @@ class Client:
     def _check_made_alike(self, simulation: Simulation) -> None:
         """Check that a simulation was made with this client's parameters and scheme."""
         theirs = (simulation.preset, simulation.scheme, simulation.plain_modulus)
-        # Parameters of a second key have no name, but those of the first, with fewer moduli.
-        mine = (simulation.preset if self.preset is None else self.preset, self.scheme, self.plain_modulus)
+        preset = self.preset
+        if preset is None:
+            # Parameters of a second key have no name, but the ring degree of the first, with fewer moduli.
+            fits = {one.name for one in _native.presets() if one.ring_degree == self.ring_degree}
+            preset = simulation.preset if simulation.preset in fits else f"of ring degree {self.ring_degree}"
+        mine = (preset, self.scheme, self.plain_modulus)
         if theirs == mine:
             return
         have, need = (

@@ -458,7 +458,7 @@ def test_errors_name_what_was_called():
         "repeat": lambda: x.repeat(2, 1),
         "roll": lambda: x.roll((1, 1), (0, 1)),
         "numpy.flip": lambda: np.flip(x, 1),
-        "numpy.concatenate": lambda: np.concatenate([x, x]),
+        "numpy.concatenate": lambda: np.concatenate([x, x], axis=1),
         "matrix product": lambda: x @ w,
         "dot product": lambda: v @ v,
         "polynomial": lambda: x.polynomial([1, 2, 3]),
@@ -579,3 +579,13 @@ def test_missing_integers_are_named_where_they_stand():
 def test_integers_have_no_precision(server):
     with pytest.raises(hippocrene.ArgumentError, match="those of integers, which are exact"), server.at_precision(8):
         raise AssertionError
+
+
+def test_rows_are_exchanged_by_a_key_that_is_named(client):
+    server = hippocrene.Server(client.evaluation_keys(rotations=[1]))
+    x = server.load(client.encrypt(np.arange(server.ring_degree)))
+    with pytest.raises(hippocrene.MissingKeyError, match=r"conjugation=True\)\); it also exchanges the two rows"):
+        np.roll(x, -server.ring_degree // 2)
+    exchanging = hippocrene.Server(client.evaluation_keys(rotations=[], conjugation=True))
+    rolled = np.roll(exchanging.load(x.to_bytes()), server.ring_degree // 2)
+    assert client.decrypt(rolled)[0] == server.ring_degree // 2

@@ -91,3 +91,14 @@ def test_bits_are_not_transferred():
     np.testing.assert_allclose(second.decrypt(server.load(client.encrypt(ARRAY))), ARRAY, atol=1e-4)
     with pytest.raises(hippocrene.ArgumentError, match="load: encrypted bits are not brought to a second key"):
         server.load(client.encrypt([True, False]))
+
+
+def test_keys_of_a_simulation_are_of_its_ring_degree():
+    second = hippocrene.Client.generate("n13").second(40)
+    for preset, fits in (("n13", True), ("n14", False)):
+        simulation = hippocrene.simulate(lambda v: v.sum(), [1.0, 2.0], preset=preset)
+        if fits:
+            assert second.evaluation_keys(for_=simulation).rotations
+            continue
+        with pytest.raises(hippocrene.ArgumentError, match=r"preset 'n14' .* 'of ring degree 8192'"):
+            second.evaluation_keys(for_=simulation)

@@ -130,7 +130,7 @@ pub struct Second {
     /// The first secret key: client.key. Its arrays of numbers and of integers are taken by the second one; those of bits are not.
     #[arg(long, short, value_name = "FILE")]
     pub key: PathBuf,
-    /// How much capacity the server needs, in bits; where the key is for integers, how many bits of noise budget. The fewer, the smaller the keys.
+    /// How much capacity the server needs, in bits; where the key is for integers, how many bits of noise budget. The fewer, the smaller the set of moduli, and as a rule the keys.
     #[arg(long, short, value_name = "BITS", allow_negative_numbers = true)]
     pub capacity: f64,
     /// Folder for the keys; it is made when it does not exist.

@@ -216,6 +216,9 @@ fn remedy(missing: &RlweError) -> &'static str {
         {
             ": make evaluation keys with it (KeyRequest; in Python, evaluation_keys(rotations=[...]), where no list is all powers of two, of which all others are composed)"
         }
+        RlweError::MissingGaloisKey { operation, .. } if operation == "conjugation" => {
+            ": make evaluation keys with it (KeyRequest::conjugation; in Python, evaluation_keys(conjugation=True)); it also exchanges the two rows of slots that integers stand in, and those of integers have it where no rotations are listed"
+        }
         _ => "",
     }
 }

@@ -185,7 +185,7 @@ impl Settings {
     }
 
     /// Settings of the second parameter set for arrays that come to it with at least `capacity` bits of capacity, at the precision of these settings and values up to
-    /// 1 ([`Parameters::second`]): the first units, as few as hold that, and the sprout. Its keys are smaller. Where integers are computed with, `capacity` is the noise budget of their arrays, in
+    /// 1 ([`Parameters::second`]): the first units, as few as hold that, and the sprout. Its keys are smaller than those of these settings. Where integers are computed with, `capacity` is the noise budget of their arrays, in
     /// bits, when they come to it.
     ///
     /// # Errors
@@ -231,7 +231,7 @@ impl Settings {
         self.integers.map_or(Ok(second.clone()), |integers| second.with_integers(integers))
     }
 
-    /// The noise budget of integers whose keys were switched to those of this modulus, without what the sprout has in common with the plaintext modulus and without its power of two.
+    /// The noise budget of integers whose keys were switched to those of this modulus, without what the sprout has in common with the plaintext modulus and without its power of two, which not all of them have.
     fn budget_at(&self, modulus: Modulus, Integers { plain_modulus: t, .. }: Integers) -> f64 {
         let parameters = &self.parameters;
         let primes = parameters.literal().sprout.primes.iter().enumerate();

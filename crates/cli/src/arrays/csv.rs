@@ -6,7 +6,7 @@ use serde::Serialize;
 use std::io::{self, Write};
 
 /// Words for a missing value, such as `N/A` and `<NA>`, without what is no letter or digit, and for truth values: they are no names.
-const VALUES: [&str; 7] = ["na", "nan", "null", "none", "missing", "true", "false"];
+const VALUES: [&str; 9] = ["na", "nan", "nat", "nil", "null", "none", "missing", "true", "false"];
 
 /// So many names of columns are told where another was asked for.
 const MOST_NAMES: usize = 40;
@@ -226,8 +226,12 @@ impl Table {
     }
 }
 
-/// Whether a cell looks like a name: its first letter or digit is a letter, and it is no word for a value.
+/// Whether a cell looks like a name: its first letter or digit is a letter, and it is no word for a value, nor an error of a spreadsheet (`#DIV/0!`, `#NAME?`) or a database's missing value (`\\N`).
 fn is_name(cell: &str) -> bool {
+    let cell = cell.trim();
+    if cell == "\\N" || cell.starts_with('#') && cell.ends_with(['!', '?']) {
+        return false;
+    }
     let word: String = cell.chars().filter(|letter| letter.is_alphanumeric()).collect();
     let value = VALUES.iter().any(|one| word.eq_ignore_ascii_case(one));
     !value && word.starts_with(char::is_alphabetic)
@@ -312,6 +316,10 @@ mod tests {
             "NULL,None",
             ",#N/A",
             "True,False",
+            "#DIV/0!,#REF!",
+            "#N/A,#NAME?",
+            "nil,\\N",
+            "NaT,NULL",
         ];
         for first in unnamed {
             let text = format!("{first}\n4,5\n");
