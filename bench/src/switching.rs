@@ -1,5 +1,7 @@
 //! One key switch to be timed, in any combination of domains.
 
+use std::rc::Rc;
+
 use hippocrene_ring::{Domain, Poly, Seed};
 use hippocrene_rlwe::{Destination, Gadget, Modulus, expand_uniform};
 
@@ -48,7 +50,7 @@ impl Parts {
 /// A key switch with the relinearisation key of a scheme, and room for its result.
 pub struct KeySwitch<'a> {
     scheme: &'a Scheme,
-    parts: Parts,
+    parts: Rc<Parts>,
     gadget: Gadget,
     to: Modulus,
     out: [Poly; 2],
@@ -60,8 +62,13 @@ impl<'a> KeySwitch<'a> {
     /// # Errors
     /// When the system has no entropy.
     pub fn new(scheme: &'a Scheme, gadget: Gadget, from: Modulus, to: Modulus) -> Result<Self> {
+        Ok(Self::of(scheme, Rc::new(Parts::new(scheme, from)?), gadget, to))
+    }
+
+    /// [`KeySwitch::new`] of these parts, which other key switches may have too.
+    pub fn of(scheme: &'a Scheme, parts: Rc<Parts>, gadget: Gadget, to: Modulus) -> Self {
         let out = [(); 2].map(|()| scheme.context.zero(to, Domain::Evaluation));
-        Ok(KeySwitch { scheme, parts: Parts::new(scheme, from)?, gadget, to, out })
+        KeySwitch { scheme, parts, gadget, to, out }
     }
 
     /// Switches from the domain `input` to the domain `output`.

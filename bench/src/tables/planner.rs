@@ -1,5 +1,7 @@
 //! `planner`: what the planner predicts for key switches with every gadget, against what they take.
 
+use std::rc::Rc;
+
 use hippocrene::Preset;
 use hippocrene_rlwe::{Gadget, Method, Modulus, Parameters, Profile};
 
@@ -9,7 +11,7 @@ use crate::{
     report::Row,
     scheme::Scheme,
     session::{NamedWorks, Session},
-    switching::KeySwitch,
+    switching::{KeySwitch, Parts},
 };
 
 /// The table.
@@ -18,7 +20,7 @@ pub const TABLE: Table = Table {
     about: "key switches with every gadget (coalesced keys held) as a profile measured in the same run predicts them, at six products of words of \
             each chain, and at as many with a part of the sprout where there is one, and the planned gadget against the fastest; the LAKS chain has 40 primes of 44 bits, 13 bits beyond the 128-bit \
             limit, and is only there to be timed",
-    memory: "10 GB",
+    memory: "8 GB",
     time: "about 6 minutes",
     live: &[],
     plot: false,
@@ -63,16 +65,24 @@ fn moduli(parameters: &Parameters) -> Vec<Modulus> {
 fn chain(session: &mut Session, name: &str, parameters: Parameters, profile: &Profile) -> Result<Vec<Row>> {
     let scheme = Scheme::of(parameters, session.kernel, 0)?;
     let scheme = Scheme { context: scheme.context.with_profile(profile.clone()), ..scheme };
-    // All coalesced keys: without room they would be made again and again, as they are used in turn.
-    scheme.context.set_key_memory(usize::MAX);
-    let (context, mut rows, mut worst) = (&scheme.context, Vec::new(), 1f64);
-    for modulus in moduli(context.parameters()) {
+    let context = &scheme.context;
+    let moduli = moduli(context.parameters());
+    let mut timed = vec![Vec::new(); moduli.len()];
+    for keys in shares(context.parameters(), &moduli) {
+        // Without room for all of them they would be made again and again, as they are used in turn.
+        context.set_key_memory(0);
+        context.set_key_memory(usize::MAX);
+        for (modulus, timed) in moduli.iter().zip(&mut timed) {
+            timed.extend(time(session, &scheme, *modulus, &keys)?);
+        }
+    }
+    let (mut rows, mut worst) = (Vec::new(), 1f64);
+    for (modulus, timed) in moduli.into_iter().zip(timed) {
         let at = format!(
             "{name}, {} ({:.0} bits)",
             limbs(context.parameters(), modulus),
             context.parameters().log2(modulus)
         );
-        let timed = time(session, &scheme, modulus)?;
         for (gadget, seconds) in &timed {
             let predicted = context.predict(modulus, *gadget, modulus)?;
             worst = worst.max(predicted / seconds).max(seconds / predicted);
@@ -111,13 +121,44 @@ fn words(gadget: Gadget) -> String {
     format!("r = {}, {} specials{method}", gadget.group(), gadget.specials().limb_count())
 }
 
-/// Median seconds of a key switch modulo `modulus` with each gadget.
-fn time(session: &mut Session, scheme: &Scheme, modulus: Modulus) -> Result<Vec<(Gadget, f64)>> {
+/// Blocks in a component, and how inner products are computed: what keys depend on.
+type Keys = (usize, Method);
+
+/// How many sizes of doubly decomposed keys are held at one time: of the finest gadget they take gigabytes each.
+const DOUBLE_KEYS: usize = 2;
+
+/// The keys of all gadgets at these moduli, in shares that are held one after the other.
+fn shares(parameters: &Parameters, moduli: &[Modulus]) -> Vec<Vec<Keys>> {
+    let mut all: Vec<Keys> = Vec::new();
+    for gadget in moduli.iter().flat_map(|modulus| gadgets(parameters, *modulus)) {
+        let keys = (gadget.group(), gadget.method());
+        if !all.contains(&keys) {
+            all.push(keys);
+        }
+    }
+    let (single, double): (Vec<_>, Vec<_>) = all.into_iter().partition(|keys| keys.1 == Method::Single);
+    std::iter::once(single).chain(double.chunks(DOUBLE_KEYS).map(<[Keys]>::to_vec)).collect()
+}
+
+/// All gadgets at a modulus.
+fn gadgets(parameters: &Parameters, modulus: Modulus) -> Vec<Gadget> {
+    [parameters.gadgets(modulus), parameters.double_gadgets(modulus)].concat()
+}
+
+/// Median seconds of a key switch modulo `modulus` with each gadget that takes some of these keys.
+fn time(
+    session: &mut Session,
+    scheme: &Scheme,
+    modulus: Modulus,
+    keys: &[Keys],
+) -> Result<Vec<(Gadget, f64)>> {
     let parameters = scheme.context.parameters();
-    let gadgets = [parameters.gadgets(modulus), parameters.double_gadgets(modulus)].concat();
+    let mut gadgets = gadgets(parameters, modulus);
+    gadgets.retain(|gadget| keys.contains(&(gadget.group(), gadget.method())));
     let mut works = NamedWorks::default();
+    let parts = Rc::new(Parts::new(scheme, modulus)?);
     for gadget in &gadgets {
-        let mut switch = KeySwitch::new(scheme, *gadget, modulus, modulus)?;
+        let mut switch = KeySwitch::of(scheme, Rc::clone(&parts), *gadget, modulus);
         works.add(words(*gadget), move || switch.evaluate());
     }
     let timed = session.time_named(parameters.log_degree(), works)?;
