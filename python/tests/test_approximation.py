@@ -136,3 +136,15 @@ def test_values_off_the_interval_are_found():
     with pytest.raises(hippocrene.ArgumentError, match="for real numbers in it, and the array is complex"):
         z.polynomial(root)
     np.testing.assert_allclose(client.decrypt(z.real.polynomial(root)), np.sqrt([1.5, 2]), atol=0.1)
+
+
+@pytest.mark.parametrize(("bound", "degree"), [(0.1, 24), (0.1, 31), (0.25, 63), (1e-3, 7)])
+def test_small_values_are_computed_with_in_a_unit(client, server, bound, degree):
+    """Whose powers would be rounded away, and what is left multiplied by large coefficients."""
+    x = np.random.default_rng(1).uniform(-bound, bound, 1000)
+    encrypted = server.load(client.encrypt(x, bound=bound))
+    coefficients = np.cos(np.arange(degree + 1)) / bound ** np.arange(degree + 1)
+    want = np.polynomial.Polynomial(coefficients)(x)
+    got = encrypted.polynomial(coefficients)
+    assert got.precision_bits > 8
+    assert abs(client.decrypt(got) - want).max() < 8 * 2**-got.precision_bits

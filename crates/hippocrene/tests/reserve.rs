@@ -80,6 +80,24 @@ fn deep_polynomials_are_bootstrapped_in_between() {
     }
 }
 
+/// Values too large for a bootstrap are bootstrapped in a unit.
+#[test]
+fn polynomials_of_large_values_are_bootstrapped_in_a_unit() {
+    let (client, server) = insecure();
+    let x = server.bootstrap(&client.encrypt(&plain(), &[SLOTS]).unwrap().with_bound(1.0).unwrap()).unwrap();
+    let terms: Vec<f64> = (0..24).map(|i| 2e4 * (0.7 * f64::from(i)).cos()).collect();
+    for basis in [Basis::Chebyshev { low: -1.0, high: 1.0 }, Basis::Monomial] {
+        let p = Polynomial::new(basis, terms.clone()).unwrap();
+        let (y, before) = (server.polynomial(&x, &p).unwrap(), server.bootstraps());
+        assert!(before > 1 && y.bound() > 1e5);
+        let expected: Vec<f64> = plain().iter().map(|x| p.evaluate(*x)).collect();
+        let said = (-y.precision_bits(server.session())).exp2();
+        for (y, e) in client.decrypt(&y).unwrap().iter().zip(expected) {
+            assert!((y - e).abs() < 8.0 * said && said < 5e3, "{y} {e}: said {said}");
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 

@@ -54,8 +54,8 @@ impl Server {
     }
 }
 
-/// A polynomial in powers of values beyond 1 as one of values up to 1, in a unit `2^k`, where that is much more precise: where coefficients are so small beside the powers that they are rounded with, or terms cancel each other, as
-/// those of Taylor series do. Of these it has Chebyshev's polynomials. Values have `k` bits more then.
+/// A polynomial in powers of values beyond 1, or far below, as one of values up to 1, in a unit `2^k`, where that is much more precise: where coefficients are so small beside the powers that they are rounded with, or so large
+/// beside powers that are rounded, or terms cancel each other, as those of Taylor series do. Of these it has Chebyshev's polynomials. Values beyond 1 have `k` bits more then.
 pub(super) fn of_unit<'a>(
     server: &Server,
     a: Cow<'a, EncryptedArray>,
@@ -63,12 +63,18 @@ pub(super) fn of_unit<'a>(
 ) -> Result<Argument<'a, Numbers>, Error> {
     let (bound, degree, form) = (a.bound(), p.degree(), server.form_of(&[&*a]));
     let bits = bound.log2().ceil();
-    let finer = form.precision + bits;
-    if bits < 1.0 || degree > MOST_CONVERTED || server.session.settings().scale_of(finer).is_err() {
+    let finer = form.precision + bits.max(0.0);
+    let possible = bits != 0.0 && bits.is_finite() && degree <= MOST_CONVERTED;
+    if !possible || server.session.settings().scale_of(finer).is_err() {
         return Ok((a, p));
     }
     let terms = p.coefficients().iter().enumerate();
     let steepness: f64 = terms.clone().map(|(i, c)| i as f64 * c.abs() * bound.powi(i as i32 - 1)).sum();
+    // Of small values it is their powers that are rounded, each before its coefficient.
+    let rounded: f64 = terms.clone().skip(2).map(|(_, c)| c.abs()).sum();
+    if bits < 0.0 && rounded < CANCELLED * steepness.max(1.0) {
+        return Ok((a, p));
+    }
     let powers: Vec<f64> = terms.map(|(i, c)| c * (bits * i as f64).exp2()).collect();
     if powers.iter().any(|c| !c.is_finite()) {
         return Ok((a, p));
@@ -80,7 +86,7 @@ pub(super) fn of_unit<'a>(
         false => Some(Polynomial::approximate(|x| powers.evaluate(x), -1.0, 1.0, degree)?),
     };
     let series = series.filter(|series| sum(&powers) > CANCELLED * sum(series));
-    if series.is_none() && bound.powi(degree as i32) < COEFFICIENTS * steepness.max(1.0) {
+    if bits > 0.0 && series.is_none() && bound.powi(degree as i32) < COEFFICIENTS * steepness.max(1.0) {
         return Ok((a, p));
     }
     let a = server.mul_number(&a, (-bits).exp2())?.with_precision(finer, &server.session)?;

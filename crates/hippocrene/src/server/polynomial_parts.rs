@@ -10,6 +10,9 @@ use hippocrene_ckks::circuits::{Basis, Polynomial};
 use super::Server;
 use crate::{EncryptedArray, Error, Form, Numbers};
 
+/// So many bits of a value are left to bootstraps, which lose as many after the binary point.
+const LARGE_BITS: f64 = 2.0;
+
 /// By Paterson and Stockmeyer: `p = q X^m + r` (or `q T_m + r`) with `m` a power of two, and `q` and `r` again, down to leaves. What counts are bootstraps, beside which a product takes no time, and so each value that is
 /// multiplied more than once is bootstrapped once, for all of them.
 ///
@@ -47,18 +50,25 @@ pub(super) fn polynomial_in_parts(
     let own = level(Numbers::capacity_bits(&server.session, a));
     let a = if own < most { Rc::new(Numbers::bootstrapped(server, a)?) } else { Rc::new(a.clone()) };
     let own = level(Numbers::capacity_bits(&server.session, &a));
-    if most == 0 || own == 0 {
+    // Large values are bootstrapped in a unit, as the polynomial over it.
+    let unit = (p.bound(a.bound()).log2().ceil() - LARGE_BITS).max(0.0);
+    if most == 0 || own == 0 || !unit.is_finite() {
         return Ok(None);
     }
     let chebyshev = p.basis() != Basis::Monomial;
     let powers = BTreeMap::from([(1, a)]);
     let mut parts = Parts { server, chebyshev, bits, reserve, most, own, baby: 0, powers };
-    let babies = (2..=p.degree().ilog2()).map(|k| 1 << k);
+    let babies = (2..=p.degree().checked_ilog2().unwrap_or(0)).map(|k| 1 << k);
     let bootstraps = |baby: usize| parts.with_baby(baby).bootstraps(p);
     let costs = std::iter::once(0).chain(babies).map(|baby| Ok((bootstraps(baby)?, baby)));
     let costs = costs.collect::<Result<Vec<_>, Error>>()?;
     parts.baby = costs.into_iter().min().map_or(0, |(_, baby)| baby);
-    parts.evaluate(p, 0).map(Some)
+    if unit == 0.0 {
+        return parts.evaluate(p, 0).map(Some);
+    }
+    let small = p.coefficients().iter().map(|c| c * (-unit).exp2()).collect();
+    let value = parts.evaluate(&Polynomial::new(p.basis(), small)?, 1)?;
+    server.mul_number(&value, unit.exp2()).map(Some)
 }
 
 impl Parts<'_> {
