@@ -265,12 +265,18 @@ fn what_is_repeated_can_be_summed_and_what_is_centred_takes_one_product() {
     }
 }
 
-#[test]
-fn integers_are_moved_exactly() {
+/// A client of integers modulo 65537 in 128 slots and its server. Insecure.
+fn insecure_integers() -> (ClientKey, Server) {
     let how = Integers { scheme: Scheme::Bgv, plain_modulus: 65_537 };
     let settings = insecure_settings(7, 3).with_integers(how).unwrap();
     let client = ClientKey::generate_with(settings, 1).unwrap();
     let server = Server::new(client.evaluation_keys(&KeyRequest::default()).unwrap()).unwrap();
+    (client, server)
+}
+
+#[test]
+fn integers_are_moved_exactly() {
+    let (client, server) = insecure_integers();
     let x: Vec<i64> = (0..90).collect();
     let array = client.encrypt_integers(&x, &[10, 9]).unwrap();
     for (shape, sources) in [
@@ -290,10 +296,7 @@ fn integers_are_moved_exactly() {
 /// Rows of half of the slots rotate each by itself: what stands in one row and stays there is moved as numbers are, and takes no product.
 #[test]
 fn integers_that_stay_in_their_row_are_not_multiplied() {
-    let how = Integers { scheme: Scheme::Bgv, plain_modulus: 65_537 };
-    let settings = insecure_settings(7, 3).with_integers(how).unwrap();
-    let client = ClientKey::generate_with(settings, 1).unwrap();
-    let server = Server::new(client.evaluation_keys(&KeyRequest::default()).unwrap()).unwrap();
+    let (client, server) = insecure_integers();
     // Of 128 slots: some rows within the first 64, and rows in all of them.
     for (rows, from, taken, free) in
         [(8, 3, 5, true), (16, 8, 8, true), (16, 3, 5, true), (16, 6, 4, false), (16, 9, 7, false)]

@@ -45,18 +45,24 @@ pub(super) fn polynomial_in_parts(
     let Some((reserve, most)) = server.bootstrap_reserve().zip(server.most_after_bootstrap()) else {
         return Ok(None);
     };
-    let level = |capacity: f64| ((capacity - reserve) / bits).max(0.0) as usize;
+    let level = |capacity: f64| level(capacity, reserve, bits);
+    let level_of = |a: &EncryptedArray| level(Numbers::capacity_bits(&server.session, a));
     let most = level(most);
-    let own = level(Numbers::capacity_bits(&server.session, a));
-    let a = if own < most { Rc::new(Numbers::bootstrapped(server, a)?) } else { Rc::new(a.clone()) };
-    let own = level(Numbers::capacity_bits(&server.session, &a));
     // Large values are bootstrapped in a unit, as the polynomial over it.
     let unit = (p.bound(a.bound()).log2().ceil() - LARGE_BITS).max(0.0);
-    if most == 0 || own == 0 || !unit.is_finite() {
+    if most == 0 || !unit.is_finite() {
+        return Ok(None);
+    }
+    let a = match level_of(a) < most {
+        true => Numbers::bootstrapped(server, a)?,
+        false => a.clone(),
+    };
+    let own = level_of(&a);
+    if own == 0 {
         return Ok(None);
     }
     let chebyshev = p.basis() != Basis::Monomial;
-    let powers = BTreeMap::from([(1, a)]);
+    let powers = BTreeMap::from([(1, Rc::new(a))]);
     let mut parts = Parts { server, chebyshev, bits, reserve, most, own, baby: 0, powers };
     let babies = (2..=p.degree().checked_ilog2().unwrap_or(0)).map(|k| 1 << k);
     let bootstraps = |baby: usize| parts.with_baby(baby).bootstraps(p);
@@ -69,6 +75,16 @@ pub(super) fn polynomial_in_parts(
     let small = p.coefficients().iter().map(|c| c * (-unit).exp2()).collect();
     let value = parts.evaluate(&Polynomial::new(p.basis(), small)?, 1)?;
     server.mul_number(&value, unit.exp2()).map(Some)
+}
+
+/// How many products of so many bits are left, beside what a bootstrap takes.
+fn level(capacity: f64, reserve: f64, bits: f64) -> usize {
+    ((capacity - reserve) / bits).max(0.0) as usize
+}
+
+/// How many bootstraps `q X^m + r` takes at a level, of those that its parts take at each, if it is not bootstrapped itself: nothing where it has to be.
+fn unaided(q: &[usize], r: &[usize], level: usize) -> Option<usize> {
+    Some(q.get(level + 1)? + r.get(level)?)
 }
 
 impl Parts<'_> {
@@ -95,11 +111,9 @@ impl Parts<'_> {
         let (m, q, r) = p.split()?;
         self.need(m, powers);
         let [q, r] = [self.costs(&q, powers)?, self.costs(&r, powers)?];
-        let unaided = |level: usize| q.get(level + 1).map(|cost| cost + r[level]);
-        let at_first = unaided(0).unwrap_or(usize::MAX - 1);
-        Ok((0..=self.most)
-            .map(|level| unaided(level).map_or(at_first + 1, |cost| cost.min(at_first + 1)))
-            .collect())
+        let bootstrapped = 1 + unaided(&q, &r, 0).unwrap_or(0);
+        let at_level = |level| unaided(&q, &r, level).map_or(bootstrapped, |cost| cost.min(bootstrapped));
+        Ok((0..=self.most).map(at_level).collect())
     }
 
     /// The level that `p` has as a leaf, where it may be one.
@@ -123,13 +137,10 @@ impl Parts<'_> {
         }
     }
 
-    fn level(&self, a: &EncryptedArray) -> usize {
-        ((Numbers::capacity_bits(&self.server.session, a) - self.reserve) / self.bits).max(0.0) as usize
-    }
-
     /// A value, bootstrapped where it has less than this level.
-    fn at_level(&self, a: Rc<EncryptedArray>, level: usize) -> Result<Rc<EncryptedArray>, Error> {
-        match self.level(&a) < level.min(self.most) {
+    fn at_level(&self, a: Rc<EncryptedArray>, wanted: usize) -> Result<Rc<EncryptedArray>, Error> {
+        let capacity = Numbers::capacity_bits(&self.server.session, &a);
+        match level(capacity, self.reserve, self.bits) < wanted.min(self.most) {
             true => Ok(Rc::new(Numbers::bootstrapped(self.server, &a)?)),
             false => Ok(a),
         }
@@ -178,7 +189,7 @@ impl Parts<'_> {
             let (m, q, r) = p.split()?;
             let costs = |p: &Polynomial| self.costs(p, &mut BTreeSet::new());
             let (of_q, of_r) = (costs(&q)?, costs(&r)?);
-            let unaided = |level: usize| Some(of_q.get(level + 1)? + of_r[level]);
+            let unaided = |level| unaided(&of_q, &of_r, level);
             // At the first level, and bootstrapped, where that takes fewer.
             let level = match (unaided(level), unaided(0)) {
                 (Some(cost), Some(at_first)) if cost <= at_first + 1 => level,
@@ -202,17 +213,15 @@ impl Parts<'_> {
         Ok(Rc::unwrap_or_clone(value))
     }
 
-    /// A leaf as a sum of powers times numbers.
+    /// A leaf as a sum of powers times numbers, the highest first, whose number is not 0.
     fn sum(&mut self, p: &Polynomial, level: usize) -> Result<EncryptedArray, Error> {
-        let mut sum: Option<EncryptedArray> = None;
-        for (i, c) in p.coefficients().iter().enumerate().skip(1).filter(|(_, c)| **c != 0.0) {
-            let term = self.server.mul_number(&*self.power(i, level + 1)?, *c)?;
-            sum = Some(match sum {
-                None => term,
-                Some(sum) => self.server.add(&sum, &term)?,
-            });
+        let coefficients = p.coefficients();
+        let mut sum =
+            self.server.mul_number(&*self.power(p.degree(), level + 1)?, coefficients[p.degree()])?;
+        for (i, c) in (1..p.degree()).map(|i| (i, coefficients[i])).filter(|(_, c)| *c != 0.0) {
+            let term = self.server.mul_number(&*self.power(i, level + 1)?, c)?;
+            sum = self.server.add(&sum, &term)?;
         }
-        let sum = sum.ok_or_else(|| Error::argument(super::polynomial::OPERATION, "a leaf without terms"))?;
-        self.server.add_number(&sum, p.coefficients()[0])
+        self.server.add_number(&sum, coefficients[0])
     }
 }
