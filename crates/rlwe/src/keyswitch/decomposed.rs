@@ -177,7 +177,12 @@ impl Decomposed<'_> {
 
     /// How many limbs [`super::product::Product::extend`] makes for each position.
     pub(crate) fn scratch(&self) -> usize {
-        if self.hoisted.is_none() { self.plan.digits.len() } else { 0 }
+        if self.hoisted.is_none() { self.plan.wide_digits() } else { 0 }
+    }
+
+    /// How many limbs [`super::product::Product::extend`] takes for so many positions.
+    pub(crate) fn scratch_limbs(&self, positions: usize) -> usize {
+        if self.hoisted.is_none() { self.plan.scratch_limbs(positions) } else { 0 }
     }
 
     /// Whether it is the decomposition of this very polynomial.

@@ -41,13 +41,44 @@ pub(crate) struct Digit {
     pub(crate) others: Modulus,
     /// From the limbs of `D` to the others.
     pub(crate) converter: BaseConverter,
+    /// How many of the digits before it have one limb, if it has one; if it has several, how many of these have several.
+    rank: usize,
+}
+
+impl Digit {
+    /// Whether `D` is one limb: then nothing is gained by converting it to several positions at once.
+    pub(crate) fn has_one_limb(&self) -> bool {
+        self.factors.limb_count() == 1
+    }
 }
 
 impl Decomposition {
+    /// How many digits have several limbs, which are extended to several positions at once.
+    pub(crate) fn wide_digits(&self) -> usize {
+        self.digits.iter().filter(|digit| !digit.has_one_limb()).count()
+    }
+
+    /// Limbs of scratch memory to extend the digits to so many positions: those with several limbs at all of these at once, those with one limb at one position after the
+    /// other in the same place, which stays in the cache.
+    pub(crate) fn scratch_limbs(&self, positions: usize) -> usize {
+        let wide = self.wide_digits();
+        wide * positions + self.digits.len() - wide
+    }
+
+    /// The limb of that memory that has the digit `d` at the `i`-th of so many positions.
+    pub(crate) fn scratch_limb(&self, d: usize, positions: usize, i: usize) -> usize {
+        let digit = &self.digits[d];
+        match digit.has_one_limb() {
+            true => self.wide_digits() * positions + digit.rank,
+            false => digit.rank * positions + i,
+        }
+    }
+
     pub(crate) fn new(context: &Context, modulus: Modulus, gadget: Gadget) -> Result<Self, RlweError> {
         let parameters = context.parameters();
         let extended = modulus.lcm(gadget.specials());
         let groups: Vec<_> = parameters.groups(gadget.group()).collect();
+        let mut ranks = [0; 2];
         let digits: Vec<Digit> = parameters
             .digit_shapes(modulus, gadget.group())
             .into_iter()
@@ -59,7 +90,16 @@ impl Decomposition {
                     context.kernel(),
                 );
                 let blocks = shape.groups.iter().flat_map(|g| groups[*g].clone()).collect();
-                Digit { blocks, groups: shape.groups, factors: shape.factors, others, converter }
+                let rank = &mut ranks[usize::from(shape.factors.limb_count() == 1)];
+                *rank += 1;
+                Digit {
+                    blocks,
+                    groups: shape.groups,
+                    factors: shape.factors,
+                    others,
+                    converter,
+                    rank: *rank - 1,
+                }
             })
             .collect();
         let (grown, left_out) = (

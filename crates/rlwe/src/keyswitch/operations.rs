@@ -197,7 +197,12 @@ impl<'a> Count<'a> {
                 digits * context.group_of_threads(1, shape.primes, digits)
                     + 2 * shape.groups.len() * shape.primes
             }
-            None => (digits + 2) * context.group_of_threads(1, to.limb_count(), digits + 2),
+            None => {
+                // Digits with one limb are extended to one position after the other.
+                let wide = self.digits.iter().filter(|digit| digit.factors.limb_count() > 1).count();
+                let positions = context.group_of_threads(1, to.limb_count(), wide);
+                (wide + 2) * positions + digits - wide
+            }
         };
         let dropped = self.extended.without(to);
         let limbs = 4 * from.limb_count() + 2 * (dropped.limb_count() + to.limb_count()) + scratch;

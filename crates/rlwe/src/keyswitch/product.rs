@@ -72,24 +72,20 @@ impl<'a> Product<'a> {
         pairs
     }
 
-    /// The coefficients of the digits at the positions `targets` of `P'Q`, as far as they are not there: limb `d |targets| + i` is digit `d` at target
-    /// `i`. Where they are those of the digit itself but for an addition, [`Product::at`] takes them from there.
+    /// The coefficients of the digits at the positions `targets` of `P'Q`, as far as they are not there, where [`super::decomposition::Decomposition::scratch_limb`] says. Those of digits with one limb are left to
+    /// [`Product::at`], and so are those that are the digit's own but for an addition.
     pub(crate) fn extend(&self, targets: &[usize]) -> Scratch<'a> {
         let Product { context, decomposed, .. } = *self;
         let (degree, digits) = (context.degree(), &decomposed.plan.digits);
         let wanted = |digit: &Digit| targets.iter().any(|position| digit.others.contains(*position));
-        let converted = |digit: &Digit, position: usize| {
-            digit.others.contains(position)
-                && digit.converter.centres(digit.others.limb_of(position)).is_none()
-        };
         let needed = decomposed.own().is_none() || digits.iter().any(wanted);
-        let count = if needed { decomposed.scratch() * targets.len() } else { 0 };
+        let count = if needed { decomposed.scratch_limbs(targets.len()) } else { 0 };
         let mut extended = context.scratch_limbs(count, Domain::Evaluation);
         let limbs = extended.as_mut_slice().chunks_exact_mut(targets.len().max(1) * degree);
-        for (digit, limbs) in digits.iter().zip(limbs) {
+        for (digit, limbs) in digits.iter().filter(|digit| !digit.has_one_limb()).zip(limbs) {
             let limbs = targets.iter().zip(limbs.chunks_exact_mut(degree));
             let mut outputs: ArrayVec<(usize, &mut [u64]), GROUP> = limbs
-                .filter(|(position, _)| converted(digit, **position))
+                .filter(|(position, _)| digit.others.contains(**position))
                 .map(|(position, limb)| (digit.others.limb_of(*position), limb))
                 .collect();
             if !outputs.is_empty() {
@@ -100,22 +96,29 @@ impl<'a> Product<'a> {
         extended
     }
 
-    /// Takes the digits that [`Product::extend`] gave at target `i` to the evaluation domain, and puts those beside them that are there already.
+    /// Takes the digits that [`Product::extend`] gave at target `i`, and those with one limb, to the evaluation domain, and puts those beside them that are there already.
     fn transform(&self, targets: &[usize], i: usize, fresh: &mut Poly) {
         let Product { context, decomposed, .. } = *self;
-        let position = targets[i];
-        for (d, digit) in decomposed.plan.digits.iter().enumerate() {
-            let limb = targets.len() * d + i;
+        let (position, plan) = (targets[i], &*decomposed.plan);
+        for (d, digit) in plan.digits.iter().enumerate() {
+            let limb = plan.scratch_limb(d, targets.len(), i);
             if digit.others.contains(position) {
-                let ring = context.ring_at(digit.others, position);
+                let (ring, output) =
+                    (context.ring_at(digit.others, position), digit.others.limb_of(position));
                 let limb = fresh.limb_mut(limb);
-                match digit.converter.centres(digit.others.limb_of(position)) {
+                match digit.converter.centres(output) {
                     Some(from) => {
                         let coefficients = decomposed.digit_coefficients(digit.factors)[0];
                         context.forward_lazy_centred(ring, limb, coefficients, from);
+                        continue;
                     }
-                    None => context.forward_lazy(ring, limb),
+                    None if digit.has_one_limb() => {
+                        let inputs = decomposed.digit_coefficients(digit.factors);
+                        digit.converter.convert_exact_into(&mut [(output, &mut *limb)], &inputs);
+                    }
+                    None => (),
                 }
+                context.forward_lazy(ring, limb);
             } else if decomposed.own().is_none() && self.scaled_component(position).is_none() {
                 let own = decomposed.modulus.limb_of(position);
                 decomposed.own_limb(context, own, fresh.limb_mut(limb));
@@ -159,10 +162,10 @@ impl<'a> Product<'a> {
                 let extended = hoisted.as_ref().and_then(|hoisted| hoisted.own.as_deref());
                 match extended.or_else(|| decomposed.own()) {
                     Some(own) => own.limb(decomposed.modulus.limb_of(position)),
-                    None => fresh.limb(targets.len() * d + i),
+                    None => fresh.limb(plan.scratch_limb(d, targets.len(), i)),
                 }
             }
-            (None, false) => fresh.limb(targets.len() * d + i),
+            (None, false) => fresh.limb(plan.scratch_limb(d, targets.len(), i)),
         };
         if position < MAX_FACTORS {
             return self.at_prime(position, limb, [acc0, acc1]);

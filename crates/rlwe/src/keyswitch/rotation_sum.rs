@@ -519,7 +519,7 @@ impl RotationSum<'_> {
         let [out0, out1] = &mut parts;
         let (degree, size) =
             (context.degree(), context.group(plan.extended.limb_count(), decomposed.scratch()));
-        context.touch_scratch(&[size * decomposed.scratch(), 2]);
+        context.touch_scratch(&[decomposed.scratch_limbs(size), 2]);
         context.threads().for_each_chunk_pair(
             out0.as_mut_slice(),
             out1.as_mut_slice(),

@@ -143,7 +143,7 @@ impl Context {
             out.set_domain(domain);
         }
         let size = self.group(to.limb_count(), decomposed.scratch());
-        self.touch_scratch(&[size * decomposed.scratch(), 3]);
+        self.touch_scratch(&[decomposed.scratch_limbs(size), 3]);
         self.threads().for_each_chunk_pair(
             out0.as_mut_slice(),
             out1.as_mut_slice(),
