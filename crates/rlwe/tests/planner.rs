@@ -170,3 +170,21 @@ fn measuring_gives_a_profile() {
     assert_eq!(profile.missed(0), 0.0);
     assert_eq!(profile.missed(u64::MAX), 1.0);
 }
+
+/// Transforms and products of many digits at one position cost what they do from memory, and nothing else does.
+#[test]
+fn digits_that_leave_the_cache_cost_more() {
+    let profile = Profile::typical(Kernel::Avx512Ifma);
+    let costs = |missed, digits| profile.limb_of_digits(14, WordSize::Below48, missed, digits);
+    let (cached, memory) = (costs(0.0, 4), costs(1.0, 4));
+    assert_eq!(cached, profile.limb(14, WordSize::Below48, 0.0));
+    assert_eq!([costs(0.0, 0), costs(0.0, 1)], [cached; 2]);
+    let [some, many] = [6, 8].map(|digits| costs(0.0, digits));
+    assert_eq!([many.forward, many.product, many.sum], [memory.forward, memory.product, memory.sum]);
+    assert_eq!(
+        [many.inverse, many.pair, many.target, many.pass],
+        [cached.inverse, cached.pair, cached.target, cached.pass]
+    );
+    assert!(cached.forward < some.forward && some.forward < many.forward);
+    assert_eq!([costs(0.0, 40), costs(1.0, 8)], [many, memory]);
+}

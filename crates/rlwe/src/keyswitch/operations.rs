@@ -114,7 +114,7 @@ impl Operations {
     /// together, that is more, and the time is added to read the key from memory.
     pub fn seconds(&self, log_degree: u32, profile: &Profile) -> f64 {
         let missed = profile.missed(self.key_bytes + self.polynomial_bytes);
-        let costs = WordSize::ALL.map(|size| profile.limb(log_degree, size, missed));
+        let costs = WordSize::ALL.map(|size| profile.limb_of_digits(log_degree, size, missed, self.digits));
         let limbs: f64 = self.limbs.iter().zip(&costs).map(|(limbs, costs)| limbs.nanoseconds(costs)).sum();
         1e-9 * (limbs + missed * self.key_bytes as f64 / profile.memory().key_bytes_per_ns)
     }

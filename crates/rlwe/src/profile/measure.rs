@@ -24,6 +24,8 @@ struct Shape {
 const SMALL: Shape = Shape { limbs: 8, digits: 4, targets: 4 };
 /// Whose polynomials do not, from ring degrees of `2^15` or so on.
 const LARGE: Shape = Shape { limbs: 24, digits: 8, targets: 16 };
+/// How many digits the inner products have that are measured.
+pub(super) const DIGITS: [usize; 2] = [SMALL.digits, LARGE.digits];
 /// Components of the key in miniature, which digits take in turn.
 const COMPONENTS: usize = 4;
 /// Moduli that base conversions are measured from: a few and many.

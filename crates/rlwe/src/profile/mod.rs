@@ -179,6 +179,15 @@ impl Profile {
         LimbCosts::of(std::array::from_fn(|i| scale * ((1.0 - missed) * cached[i].1 + missed * memory[i].1)))
     }
 
+    /// [`Profile::limb`] in a key switch with so many digits. The digits at one position are transformed and then multiplied by the key. Where there are more of them than the four that
+    /// costs in the cache were measured with, they leave the nearest cache in between: transforms and products then cost up to what they do from memory, which was measured with eight.
+    pub fn limb_of_digits(&self, log_degree: u32, size: WordSize, missed: f64, digits: usize) -> LimbCosts {
+        let [few, many] = measure::DIGITS.map(|count| count as f64);
+        let crowded = ((digits as f64 - few) / (many - few)).clamp(0.0, 1.0);
+        let LimbCosts { forward, product, sum, .. } = self.limb(log_degree, size, missed.max(crowded));
+        LimbCosts { forward, product, sum, ..self.limb(log_degree, size, missed) }
+    }
+
     /// What part of `bytes` of data that a computation goes through again and again is not in the cache when it is wanted: nothing as long as they fit, and
     /// everything from four times that on. (What is used soon after it was made stays in the cache even then, and is not counted among what comes from memory.)
     pub fn missed(&self, bytes: u64) -> f64 {
