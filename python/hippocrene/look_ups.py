@@ -86,10 +86,11 @@ class TableFunctions:
         that the result has 28 bits less of `LookUps.capacity`, of which the default leaves a few, and no more than the
         array. Functions with jumps gain nothing.
 
-        Of integers it is exact: a polynomial through all values. `function` is called once, with the array of all
-        integers modulo `plain_modulus`, or, where it takes no array, with one after the other. Modulo 65537 the
-        polynomial is of degree 65536 in general, 17 multiplications deep and of some 500 of them; a function that is a
-        polynomial of low degree is computed as such. `domain`, `look_ups` and `precise` are for numbers.
+        Of integers it is exact: a polynomial through all values. `function` is called with the array of all integers
+        modulo `plain_modulus` (of Python's, which do not overflow), or, where it raises or returns one value for all of
+        that, with one after the other. Modulo 65537 the polynomial is of degree 65536 in general, 17 multiplications
+        deep and of some 500 of them; a function that is a polynomial of low degree is computed as such. `domain`,
+        `look_ups` and `precise` are for numbers.
 
         A sequence in place of a function is a table: of integers that for 0, 1, 2 and so on, `plain_modulus` of them,
         and of numbers those at equal distances from ``low`` to ``high`` of the `domain`, which has to be said; for
@@ -391,11 +392,13 @@ def _check_kind(operation: str, kind: str | None) -> None:
 def _of_all(function: Callable[[Any], Any], modulus: int) -> Any:
     """Return what a function makes of all integers modulo a number, of an array of them or of one after the other."""
     try:
-        values = function(np.arange(modulus))
-    except (TypeError, ValueError):
-        # Such as conditions, which arrays are none.
-        return [function(x) for x in range(modulus)]
-    return np.full(modulus, values) if np.ndim(values) == 0 else values
+        # Of Python's integers: those of numpy overflow in `v**4`, without a word.
+        values = function(np.arange(modulus).astype(object))
+    except Exception:
+        # Such as of conditions, which arrays are none; what is wrong with each integer too is raised below.
+        values = None
+    # One value for all of them may be what it made of the array as a whole, such as `len(str(v))`.
+    return [function(x) for x in range(modulus)] if np.ndim(values) == 0 else values
 
 
 def _nearest(table: npt.ArrayLike, domain: tuple[float, float] | None) -> Callable[[float], float]:

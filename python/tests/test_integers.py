@@ -418,6 +418,10 @@ def test_equality_and_functions():
             secret.apply(wrong)
     assert (client.decrypt(secret.apply(lambda v: 1 if v >= 0 else 0)) == 1).all()
     assert (client.decrypt(secret.apply(lambda _: 7)) == 7).all()
+    # Arrays of 64 bits would overflow, or be taken as a whole.
+    for function in (lambda v: v**7, lambda v: v * 2**70, lambda v: v.bit_length() * 0 + v, lambda v: int(str(v)) + 1):
+        np.testing.assert_array_equal(client.decrypt(secret.apply(function)), [function(int(v)) % T for v in x % T])
+    assert (client.decrypt(secret.apply(lambda v: int(type(v) is int))) == 1).all()
     with pytest.raises(TypeError, match="integers"):
         secret.apply(np.sqrt)
     with pytest.raises(TypeError, match="integers"):
