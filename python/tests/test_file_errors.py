@@ -130,7 +130,7 @@ def test_files_are_read_from_pipes(client, tmp_path):
         writer.join()
 
 
-@pytest.mark.parametrize("text", ["", '{"version": 1', '{"version": 2}'])
+@pytest.mark.parametrize("text", ["", '{"version": 1', '{"version": 1, "kernel": "portable"}'])
 def test_a_bad_tuning_profile_says_what_it_is(tmp_path, monkeypatch, text):
     path = tmp_path / "profile.json"
     path.write_text(text)

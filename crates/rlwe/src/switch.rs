@@ -178,6 +178,9 @@ impl Context {
                     Domain::Evaluation => {
                         let dropped = plan.dropped;
                         to.factors().for_each(|p| count.convert_to_transform(dropped, to, p, 1));
+                        if dropped.limb_count() > 1 {
+                            count.sources(dropped, count.runs(to.limb_count(), 1));
+                        }
                         count.touch(dropped.limb_count());
                         count.forward(to, 1);
                     }

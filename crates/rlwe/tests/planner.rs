@@ -91,6 +91,8 @@ fn a_key_switch_is_counted_as_by_hand() {
         forward: 3 * 6 + 2 * 6,
         // The coefficients; the remainders.
         inverse: 6 + 2 * 2,
+        // The digits once for what is divided away and once for what stays; the remainders.
+        sources: 2 * 3 * 2 + 2 * 2,
         pairs: 2 * 3 * 6 + 2 * 2 * 6,
         targets: 3 * 6 + 2 * 6,
         products: 3 * 8,
@@ -99,6 +101,22 @@ fn a_key_switch_is_counted_as_by_hand() {
         passes: 2 * 6,
     };
     assert_eq!((counted.of_size(WordSize::Below48), counted.total()), (by_hand, by_hand));
+}
+
+/// The same with the keys in two groups: the special with the units 0 to 3, and the units 4 to 8, so that the 2 limbs of `P'` and the 6 of `Q` are converted to in two runs each.
+#[test]
+fn conversions_of_a_double_decomposition_are_counted_as_by_hand() {
+    let context = insecure(LOG_DEGREE, 9, 1, 9);
+    let modulus = Modulus::of_range(0..6);
+    let gadget = context.parameters().gadget(modulus, 2).unwrap().with_method(Method::Double { groups: 2 });
+    let counted = context.key_switch_operations(modulus, gadget, modulus).unwrap().total();
+    // The coefficients, and two sums for each group.
+    let primes = (counted.inverse - 6) / (2 * 2);
+    assert!(primes > 1);
+    // The digits; both parts of the sums in four runs; both remainders in two.
+    assert_eq!(counted.sources, 3 * 2 + 2 * primes * 4 + 2 * 2 * 2);
+    assert_eq!(counted.pairs, 3 * 2 * primes + 2 * primes * 8 + 2 * 2 * 6);
+    assert_eq!(counted.targets, 3 * primes + 2 * 8 + 2 * 6);
 }
 
 /// Single decompositions, and double ones where those take 3 % longer; these too are planned where digits are many.
@@ -182,8 +200,8 @@ fn digits_that_leave_the_cache_cost_more() {
     let [some, many] = [6, 8].map(|digits| costs(0.0, digits));
     assert_eq!([many.forward, many.product, many.sum], [memory.forward, memory.product, memory.sum]);
     assert_eq!(
-        [many.inverse, many.pair, many.target, many.pass],
-        [cached.inverse, cached.pair, cached.target, cached.pass]
+        [many.inverse, many.source, many.pair, many.target, many.pass],
+        [cached.inverse, cached.source, cached.pair, cached.target, cached.pass]
     );
     assert!(cached.forward < some.forward && some.forward < many.forward);
     assert_eq!([costs(0.0, 40), costs(1.0, 8)], [many, memory]);

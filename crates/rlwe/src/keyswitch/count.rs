@@ -65,6 +65,7 @@ impl<'a> Count<'a> {
 
     /// So many exact conversions of a polynomial from modulo `from` to modulo `to`.
     pub(crate) fn conversions(&mut self, from: Modulus, to: Modulus, times: u64) {
+        self.sources(from, times as usize);
         to.factors().for_each(|position| self.convert(from, to, position, times));
         self.touch(times as usize * (from.limb_count() + to.limb_count()));
     }
@@ -103,6 +104,7 @@ impl Context {
                 None => {
                     let extended = count.extended;
                     extended.factors().for_each(|position| count.extend(position));
+                    count.extend_runs(1);
                     count.touch(count.digits.len() * extended.limb_count());
                 }
             }
@@ -147,6 +149,7 @@ impl Context {
                         count.inner_product(position);
                     }
                     count.inverse(dropped, 2);
+                    count.runs_of_single(to, dropped, decomposed.hoisted.is_none());
                     to.factors().for_each(|position| count.finish(to, position, dropped, false));
                 }
             }
@@ -194,6 +197,7 @@ impl Context {
     pub(super) fn note_rotated_sum(&self, plan: &Decomposition, modulus: Modulus) {
         self.reckon("rotate a sum", |count| {
             *count = Count::new(self, modulus, plan.gadget);
+            count.extend_runs(count.runs(plan.extended.limb_count(), plan.wide_digits()));
             for position in plan.extended.factors() {
                 count.extend(position);
                 count.inner_product(position);

@@ -17,6 +17,8 @@ pub struct LimbOperations {
     pub forward: u64,
     /// Inverse transforms.
     pub inverse: u64,
+    /// Base conversions: limbs that are converted from, once for all limbs that they are converted to at once.
+    pub sources: u64,
     /// Base conversions: pairs of a limb that is converted from and a limb that is converted to. They are counted with the latter.
     pub pairs: u64,
     /// Base conversions: limbs that are converted to.
@@ -32,10 +34,11 @@ pub struct LimbOperations {
 impl LimbOperations {
     /// Nanoseconds, at these costs.
     fn nanoseconds(&self, costs: &LimbCosts) -> f64 {
-        let LimbOperations { forward, inverse, pairs, targets, products, sums, passes } = *self;
+        let LimbOperations { forward, inverse, sources, pairs, targets, products, sums, passes } = *self;
         [
             (forward, costs.forward),
             (inverse, costs.inverse),
+            (sources, costs.source),
             (pairs, costs.pair),
             (targets, costs.target),
             (products, costs.product),
@@ -52,6 +55,7 @@ impl AddAssign for LimbOperations {
     fn add_assign(&mut self, other: Self) {
         self.forward += other.forward;
         self.inverse += other.inverse;
+        self.sources += other.sources;
         self.pairs += other.pairs;
         self.targets += other.targets;
         self.products += other.products;
@@ -199,7 +203,7 @@ impl<'a> Count<'a> {
             }
             None => {
                 // Digits with one limb are extended to one position after the other.
-                let wide = self.digits.iter().filter(|digit| digit.factors.limb_count() > 1).count();
+                let wide = self.wide_digits();
                 let positions = context.group_of_threads(1, to.limb_count(), wide);
                 (wide + 2) * positions + digits - wide
             }
@@ -239,8 +243,23 @@ impl<'a> Count<'a> {
         limbs.inverse += inverse;
     }
 
+    /// So many exact conversions from the limbs of `from`, each to all that it is converted to at once.
+    pub(crate) fn sources(&mut self, from: Modulus, times: usize) {
+        from.factors().for_each(|position| self.at(from, position).sources += times as u64);
+    }
+
+    /// In how many runs so many limbs are worked on together, which take `scratch` limbs of scratch memory each.
+    pub(crate) fn runs(&self, limbs: usize, scratch: usize) -> usize {
+        limbs.div_ceil(self.context.group_of_threads(1, limbs, scratch))
+    }
+
+    /// How many digits have more than one limb: these are extended to runs of positions, the others to one position after the other.
+    fn wide_digits(&self) -> usize {
+        self.digits.iter().filter(|digit| digit.factors.limb_count() > 1).count()
+    }
+
     /// So many exact conversions from the limbs of `from` to the limb of `modulus` at `position`, which are transformed: those that are no more than an addition are part of the transform
-    /// with vectors of 512 bits, and a pass with other kernels.
+    /// with vectors of 512 bits, and a pass with other kernels. [`Count::sources`] are counted beside where there are several limbs, and here where there is one.
     pub(crate) fn convert_to_transform(
         &mut self,
         from: Modulus,
@@ -255,7 +274,12 @@ impl<'a> Count<'a> {
         match (is_addition, kernel) {
             (true, Kernel::Avx512 | Kernel::Avx512Ifma) => (),
             (true, _) => self.at(modulus, position).passes += times,
-            (false, _) => self.convert(from, modulus, position, times),
+            (false, _) => {
+                self.convert(from, modulus, position, times);
+                if from.limb_count() == 1 {
+                    self.sources(from, times as usize);
+                }
+            }
         }
     }
 
@@ -281,15 +305,40 @@ impl<'a> Count<'a> {
         for position in dropped.factors() {
             self.transform(dropped, position, |limbs| &mut limbs.inverse, 2);
         }
+        self.runs_of_single(to, dropped, true);
         for position in to.factors() {
             self.finish(to, position, dropped, false);
         }
+    }
+
+    /// What the single decomposition reads at the beginning of each run of positions: the digits, if they are not extended yet, and what is divided away.
+    pub(super) fn runs_of_single(&mut self, to: Modulus, dropped: Modulus, extends: bool) {
+        let wide = if extends { self.wide_digits() } else { 0 };
+        let [away, kept] = [dropped, to].map(|modulus| self.runs(modulus.limb_count(), wide));
+        if extends {
+            self.extend_runs(away + kept);
+        }
+        if dropped.limb_count() > 1 {
+            self.sources(dropped, 2 * kept);
+        }
+    }
+
+    /// The digits of several limbs are extended to so many runs of positions.
+    pub(super) fn extend_runs(&mut self, runs: usize) {
+        let digits = std::mem::take(&mut self.digits);
+        for digit in digits.iter().filter(|digit| digit.factors.limb_count() > 1) {
+            self.sources(digit.factors, runs);
+        }
+        self.digits = digits;
     }
 
     /// The digits extended to the shared basis of a double decomposition.
     pub(super) fn extend_double(&mut self, shape: &DoubleShape) {
         let (primes, digits) = (shape.primes as u64, self.digits.len() as u64);
         let inputs: u64 = self.digits.iter().map(|digit| digit.factors.limb_count() as u64).sum();
+        let runs = self.runs(shape.primes, self.digits.len());
+        let all = self.digits.iter().fold(Modulus::ONE, |all, digit| all.lcm(digit.factors));
+        self.sources(all, runs);
         self.operations.transforms += digits * primes;
         let limbs = self.of_size(WordSize::Below48);
         limbs.forward += digits * primes;
@@ -314,6 +363,11 @@ impl<'a> Count<'a> {
         limbs.products += components * groups * primes;
         limbs.sums += groups * primes;
         self.operations.key_bytes += components * groups * primes * key_bytes as u64;
+        let [away, kept] = [dropped, to].map(|modulus| {
+            shape.run_count(modulus, self.context.group_of_threads(1, modulus.limb_count(), 1))
+        });
+        self.of_size(WordSize::Below48).sources += 2 * primes * (away + kept) as u64;
+        self.sources(dropped, 2 * kept);
         for position in dropped.factors() {
             self.sums(position, primes);
             self.at(dropped, position).passes += 2;
@@ -382,6 +436,7 @@ impl<'a> Count<'a> {
                 limbs.passes += digits.len() as u64;
                 limbs.forward += digits.len() as u64;
                 limbs.inverse += 2;
+                limbs.sources += 2;
                 limbs.pairs += 2;
             }
         }

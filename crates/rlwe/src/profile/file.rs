@@ -9,7 +9,7 @@ use super::{
 use crate::RlweError;
 
 /// The version of the form; another one is refused.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// A profile as it is stored.
 #[derive(Debug, Clone, Serialize, Deserialize)]

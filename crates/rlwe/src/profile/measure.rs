@@ -39,9 +39,9 @@ const LEAST_ROUNDS: usize = 3;
 #[derive(Default)]
 struct Samples(Vec<[f64; STEPS]>);
 
-/// The steps: inverse transforms; conversions from few limbs and from many; forward transforms; inner products of one digit and of all;
+/// The steps: inverse transforms; conversions from few limbs, from many, and from many to one; forward transforms; inner products of one digit and of all;
 /// passes.
-const STEPS: usize = 7;
+const STEPS: usize = 8;
 
 impl Samples {
     /// The median of each step, in nanoseconds.
@@ -79,6 +79,8 @@ struct Miniature<'a> {
     shape: Shape,
     few: BaseConverter,
     many: BaseConverter,
+    /// To one target.
+    one: BaseConverter,
     polynomial: Poly,
     coefficients: Poly,
     /// Digit after digit at all targets.
@@ -143,6 +145,7 @@ impl<'a> Miniature<'a> {
             shape,
             few: moduli.converter(FEW, targets),
             many: moduli.converter(MANY, targets),
+            one: moduli.converter(MANY, 1),
             polynomial: residues(degree, limbs),
             coefficients: Poly::zero(degree, limbs, Domain::Coefficient),
             extended: Poly::zero(degree, digits * targets, Domain::Evaluation),
@@ -162,12 +165,14 @@ impl<'a> Miniature<'a> {
         }
         let inverse = stopwatch.lap();
 
-        let [mut from_few, mut from_many] = [0.0; 2];
+        let [mut from_few, mut from_many, mut to_one] = [0.0; 3];
         for (d, digit) in extended.as_mut_slice().chunks_exact_mut(targets * degree).enumerate() {
             // Digits begin at limbs that a multiple of MANY divides, so that moduli fit.
             let first = d * MANY % limbs;
             let inputs: [&[u64]; MANY] = std::array::from_fn(|k| coefficients.limb(first + k));
             let mut outputs: Vec<&mut [u64]> = digit.chunks_exact_mut(degree).collect();
+            self.one.convert_exact(&mut outputs[..1], &inputs);
+            to_one += stopwatch.lap();
             self.many.convert_exact(&mut outputs, &inputs);
             from_many += stopwatch.lap();
             self.few.convert_exact(&mut outputs, &inputs[..FEW]);
@@ -199,6 +204,7 @@ impl<'a> Miniature<'a> {
             inverse / limbs,
             from_few / extensions,
             from_many / extensions,
+            to_one / digits as f64,
             forward / extensions,
             of_one / targets,
             of_all / targets,
@@ -213,10 +219,14 @@ impl<'a> Miniature<'a> {
         while samples.0.len() < LEAST_ROUNDS || start.elapsed() < TIME {
             samples.0.push(self.run());
         }
-        let [inverse, few, many, forward, one, all, pass] = samples.medians();
-        let (pair, target) = line([(FEW, few), (MANY, many)]);
+        let [inverse, few, many, alone, forward, one, all, pass] = samples.medians();
+        // Where a limb is converted to alone, all that the sources take is with it; where it is one of many, its share.
+        let share = 1.0 / self.shape.targets as f64;
+        let source = ((alone - many) / (1.0 - share)).max(alone / 100.0) / MANY as f64;
+        let without = |sources: usize, time: f64| (sources, time - share * sources as f64 * source);
+        let (pair, target) = line([without(FEW, few), without(MANY, many)]);
         let (product, sum) = line([(1, one), (self.shape.digits, all)]);
-        LimbCosts::of([forward, inverse, pair, target, product, sum, pass].map(rounded))
+        LimbCosts::of([forward, inverse, source, pair, target, product, sum, pass].map(rounded))
     }
 }
 

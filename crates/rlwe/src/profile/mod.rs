@@ -51,7 +51,9 @@ pub struct LimbCosts {
     pub forward: f64,
     /// An inverse transform.
     pub inverse: f64,
-    /// An exact base conversion: for each limb that is converted to, for each limb that is converted from.
+    /// An exact base conversion: for each limb that is converted from, whatever it is converted to at once.
+    pub source: f64,
+    /// The same: for each limb that is converted to, for each limb that is converted from.
     pub pair: f64,
     /// The same: for each limb that is converted to, whatever it is converted from.
     pub target: f64,
@@ -64,15 +66,16 @@ pub struct LimbCosts {
 }
 
 /// How many costs there are of one ring degree and one class.
-const COSTS: usize = 7;
+const COSTS: usize = 8;
 
 impl LimbCosts {
     /// The costs with their names, in the order of the fields.
     fn named(&self) -> [(&'static str, f64); COSTS] {
-        let LimbCosts { forward, inverse, pair, target, product, sum, pass } = *self;
+        let LimbCosts { forward, inverse, source, pair, target, product, sum, pass } = *self;
         [
             ("forward", forward),
             ("inverse", inverse),
+            ("source", source),
             ("pair", pair),
             ("target", target),
             ("product", product),
@@ -82,8 +85,8 @@ impl LimbCosts {
     }
 
     /// From the costs in the order of the fields.
-    const fn of([forward, inverse, pair, target, product, sum, pass]: [f64; COSTS]) -> Self {
-        LimbCosts { forward, inverse, pair, target, product, sum, pass }
+    const fn of([forward, inverse, source, pair, target, product, sum, pass]: [f64; COSTS]) -> Self {
+        LimbCosts { forward, inverse, source, pair, target, product, sum, pass }
     }
 }
 

@@ -158,6 +158,9 @@ impl Context {
             if !same {
                 count.inverse(b.modulus(), 2);
             }
+            let runs = count.runs(constants.rings.len(), 4);
+            count.sources(modulus, 2 * runs);
+            count.sources(b.modulus(), 2 * runs);
             for position in modulus.factors() {
                 let at = count.at(modulus, position);
                 at.pairs += 5 * primes;
@@ -167,6 +170,7 @@ impl Context {
                 let size = WordSize::of(ring.modulus());
                 count.transforms_of_size(size, 4, 3);
                 let at = count.of_size(size);
+                at.sources += 5;
                 at.pairs += 2 * limbs + 2 * b.modulus().limb_count() as u64;
                 at.targets += 4;
                 at.passes += 6;

@@ -182,6 +182,8 @@ impl ScaledSum<'_> {
             if !same {
                 count.inverse(b.modulus(), 2);
             }
+            count.sources(modulus, 2);
+            count.sources(b.modulus(), 2);
             for position in modulus.factors() {
                 let at = count.at(modulus, position);
                 at.pairs += 2 * primes;
@@ -191,6 +193,7 @@ impl ScaledSum<'_> {
                 let size = WordSize::of(ring.modulus());
                 count.transforms_of_size(size, 4, 0);
                 let at = count.of_size(size);
+                at.sources += 2;
                 at.pairs += 2 * limbs + 2 * b.modulus().limb_count() as u64;
                 at.targets += 4;
                 at.passes += 9;
@@ -211,7 +214,9 @@ impl ScaledSum<'_> {
                 at.targets += 3;
             }
             for ring in &constants.rings {
-                count.transforms_of_size(WordSize::of(ring.modulus()), 0, 3);
+                let size = WordSize::of(ring.modulus());
+                count.transforms_of_size(size, 0, 3);
+                count.of_size(size).sources += 3;
             }
             count.touch(7 * self.modulus.limb_count() + 3 * constants.rings.len());
         });

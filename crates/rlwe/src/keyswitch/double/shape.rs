@@ -1,5 +1,7 @@
 //! Sizes: how the key is cut, and how many primes the shared basis needs.
 
+use arrayvec::ArrayVec;
+
 use crate::{
     Modulus, Parameters,
     keyswitch::gadget::{Gadget, Method},
@@ -31,6 +33,28 @@ pub(crate) struct DoubleShape {
     pub(crate) primes: usize,
     /// The groups of the key that `P'Q` shares a factor with: the number of each, and that factor.
     pub(crate) groups: Vec<(usize, Modulus)>,
+}
+
+impl DoubleShape {
+    /// In how many of [`runs`] the limbs of `modulus` are converted from the shared basis.
+    pub(in crate::keyswitch) fn run_count(&self, modulus: Modulus, size: usize) -> usize {
+        let group = |position| self.groups.iter().position(|(_, group)| group.contains(position));
+        runs(modulus, size, group).len()
+    }
+}
+
+/// The limbs of `modulus` in runs of neighbours that are in one group, or none, of at most `size` limbs and of about one length: how many limbs each has.
+pub(super) fn runs(
+    modulus: Modulus,
+    size: usize,
+    group: impl Fn(usize) -> Option<usize>,
+) -> ArrayVec<usize, MAX_LIMBS> {
+    let groups: ArrayVec<Option<usize>, MAX_LIMBS> = modulus.factors().map(group).collect();
+    let split = |neighbours: &[Option<usize>]| {
+        let (limbs, count) = (neighbours.len(), neighbours.len().div_ceil(size));
+        (0..count).map(move |i| (i + 1) * limbs / count - i * limbs / count)
+    };
+    groups.chunk_by(|a, b| a == b).flat_map(split).collect()
 }
 
 impl Parameters {
@@ -121,5 +145,21 @@ impl Parameters {
         let pairs = digits.iter().map(|digit| digit.groups.len()).sum();
         let digit = digits.iter().map(|digit| self.log2(digit.factors)).fold(0.0, f64::max);
         Some(DoubleShape { primes: self.primes(pairs, digit, largest), groups })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_of_one_group_and_about_one_length() {
+        // Units 0 to 3 are in no group, 4 to 8 in the first, 9 to 11 in the second.
+        let group = |position: usize| [4..9, 9..12].iter().position(|group| group.contains(&position));
+        let lengths = |range, size| runs(Modulus::of_range(range), size, group).to_vec();
+        assert_eq!(lengths(0..12, 8), [4, 5, 3]);
+        assert_eq!(lengths(0..12, 4), [4, 2, 3, 3]);
+        assert_eq!(lengths(2..10, 1), [1; 8]);
+        assert!(lengths(0..0, 4).is_empty());
     }
 }

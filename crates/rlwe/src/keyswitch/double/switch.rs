@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrayvec::ArrayVec;
 use hippocrene_ring::{Domain, Poly, arith::neg_mod, scratch::Scratch};
 
-use super::Double;
+use super::{Double, shape};
 use crate::{
     Context, Modulus, PreparedSwitchingKey, RlweError,
     context::LimbRefs,
@@ -157,7 +157,7 @@ impl<'a> Sums<'a> {
         self.double.groups.iter().position(|group| group.factors.contains(position))
     }
 
-    /// The limbs of both parts of a polynomial modulo `modulus` in runs of up to [`GROUP`], fewer if there are threads for more runs.
+    /// The limbs of both parts of a polynomial modulo `modulus` in [`shape::runs`] of up to [`GROUP`], fewer if there are threads for more runs.
     fn runs<'b>(
         &self,
         modulus: Modulus,
@@ -166,11 +166,7 @@ impl<'a> Sums<'a> {
         let (degree, size) = (self.context.degree(), self.context.group(modulus.limb_count(), 1));
         let mut runs: ArrayVec<Run<'b>, MAX_LIMBS> = ArrayVec::new();
         let mut first = 0;
-        while let Some(start) = modulus.factors().nth(first) {
-            let group = self.group_of(start);
-            let neighbours = modulus.factors().skip(first).take_while(|p| self.group_of(*p) == group).count();
-            // Runs of about one length.
-            let count = neighbours.div_ceil(neighbours.div_ceil(size));
+        for count in shape::runs(modulus, size, |position| self.group_of(position)) {
             let (limbs0, limbs1);
             (limbs0, rest0) = rest0.split_at_mut(count * degree);
             (limbs1, rest1) = rest1.split_at_mut(count * degree);
