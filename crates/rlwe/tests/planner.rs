@@ -179,7 +179,7 @@ fn measuring_gives_a_profile() {
     let mut told = Vec::new();
     let kernel = Kernel::detect().unwrap();
     let profile = Profile::measure(kernel, |done, total| told.push((done, total))).unwrap();
-    assert_eq!(told, (1..=19).map(|done| (done, 19)).collect::<Vec<_>>());
+    assert_eq!(told, (1..=57).map(|done| (done, 57)).collect::<Vec<_>>());
     assert_eq!(profile.kernel(), kernel);
     for size in WordSize::ALL {
         let forward = |log_degree| profile.limb(log_degree, size, 0.0).forward;

@@ -4,12 +4,18 @@ use hippocrene_ring::Kernel;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Costs, DEGREES, LEAST_LOG_DEGREE, LOG_DEGREES, LimbCosts, MemoryCosts, NO_COSTS, Profile, WordSize,
+    COSTS, Costs, DEGREES, LEAST_LOG_DEGREE, LOG_DEGREES, LimbCosts, MemoryCosts, Profile, Table, WordSize,
 };
 use crate::RlweError;
 
 /// The version of the form; another one is refused.
 const VERSION: u32 = 2;
+
+/// A table to be filled.
+const NO_COSTS: Table = {
+    let none = LimbCosts::of([0.0; COSTS]);
+    [[Costs { cached: none, memory: none }; WordSize::ALL.len()]; DEGREES]
+};
 
 /// A profile as it is stored.
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -6,7 +6,7 @@ use hippocrene_ring::{
     Domain, Kernel, Poly, ResidueRing, convert::BaseConverter, elementwise::KeyLimb, primes,
 };
 
-use super::{Costs, DEGREES, LOG_DEGREES, LimbCosts, MemoryCosts, NO_COSTS, Profile, WordSize};
+use super::{Costs, DEGREES, LOG_DEGREES, LimbCosts, MemoryCosts, Profile, WordSize};
 use crate::RlweError;
 
 /// The shape of a key switch in miniature.
@@ -31,11 +31,13 @@ const COMPONENTS: usize = 4;
 /// Moduli that base conversions are measured from: a few and many.
 const FEW: usize = 2;
 const MANY: usize = 8;
-/// How long one shape is measured at one ring degree and class, and how often at least.
-const TIME: Duration = Duration::from_millis(40);
-const LEAST_ROUNDS: usize = 3;
+/// How often everything is measured, one after the other, so that other work on the machine disturbs a third of the samples of a figure and not all: medians are taken.
+const PASSES: usize = 3;
+/// How long one shape is measured at one ring degree and class in each pass, and how often at least.
+const TIME: Duration = Duration::from_millis(15);
+const LEAST_ROUNDS: usize = 1;
 
-/// Samples of the steps.
+/// Samples of the steps, of all passes.
 #[derive(Default)]
 struct Samples(Vec<[f64; STEPS]>);
 
@@ -47,6 +49,18 @@ impl Samples {
     /// The median of each step, in nanoseconds.
     fn medians(&self) -> [f64; STEPS] {
         std::array::from_fn(|step| median(self.0.iter().map(|sample| sample[step]).collect()))
+    }
+
+    /// The costs that fit samples of this shape.
+    fn fit(&self, shape: Shape) -> LimbCosts {
+        let [inverse, few, many, alone, forward, one, all, pass] = self.medians();
+        // Where a limb is converted to alone, all that the sources take is with it; where it is one of many, its share.
+        let share = 1.0 / shape.targets as f64;
+        let source = ((alone - many) / (1.0 - share)).max(alone / 100.0) / MANY as f64;
+        let without = |sources: usize, time: f64| (sources, time - share * sources as f64 * source);
+        let (pair, target) = line([without(FEW, few), without(MANY, many)]);
+        let (product, sum) = line([(1, one), (shape.digits, all)]);
+        LimbCosts::of([forward, inverse, source, pair, target, product, sum, pass].map(rounded))
     }
 }
 
@@ -212,21 +226,13 @@ impl<'a> Miniature<'a> {
         ]
     }
 
-    /// Runs it until the time is up, and fits the costs.
-    fn measure(&mut self) -> LimbCosts {
+    /// Runs it until the time of a pass is up.
+    fn measure(&mut self, samples: &mut Samples) {
         self.run();
-        let (mut samples, start) = (Samples::default(), Instant::now());
-        while samples.0.len() < LEAST_ROUNDS || start.elapsed() < TIME {
+        let (before, start) = (samples.0.len(), Instant::now());
+        while samples.0.len() < before + LEAST_ROUNDS || start.elapsed() < TIME {
             samples.0.push(self.run());
         }
-        let [inverse, few, many, alone, forward, one, all, pass] = samples.medians();
-        // Where a limb is converted to alone, all that the sources take is with it; where it is one of many, its share.
-        let share = 1.0 / self.shape.targets as f64;
-        let source = ((alone - many) / (1.0 - share)).max(alone / 100.0) / MANY as f64;
-        let without = |sources: usize, time: f64| (sources, time - share * sources as f64 * source);
-        let (pair, target) = line([without(FEW, few), without(MANY, many)]);
-        let (product, sum) = line([(1, one), (self.shape.digits, all)]);
-        LimbCosts::of([forward, inverse, source, pair, target, product, sum, pass].map(rounded))
     }
 }
 
@@ -306,30 +312,41 @@ fn repeated(mut work: impl FnMut()) -> f64 {
 }
 
 impl Profile {
-    /// Measures what operations cost on this machine with `kernel`, with one thread: every ring degree and class of moduli for a twentieth of a second or three
-    /// rounds, and a key of 256 MiB that is read, which takes a few seconds in all. After each of the steps, `progress` is told how many are done, and of
+    /// Measures what operations cost on this machine with `kernel`, with one thread: in each of three passes every ring degree and class of moduli for three hundredths of a second or one
+    /// round, and a key of 256 MiB that is read, which takes some seconds in all. After each of the steps, `progress` is told how many are done, and of
     /// how many.
     ///
     /// # Errors
     /// [`RlweError::Ring`] when this CPU cannot run the kernel.
     pub fn measure(kernel: Kernel, mut progress: impl FnMut(usize, usize)) -> Result<Profile, RlweError> {
-        let steps = 1 + DEGREES * WordSize::ALL.len();
+        let steps = PASSES * (1 + DEGREES * WordSize::ALL.len());
         let mut done = 0;
         let mut step = || {
             done += 1;
             progress(done, steps);
         };
-        let memory = measure_memory(kernel)?;
-        step();
-        let mut limbs = NO_COSTS;
-        for (log_degree, limbs) in LOG_DEGREES.zip(&mut limbs) {
-            for (size, limb) in WordSize::ALL.into_iter().zip(limbs) {
-                let moduli = Moduli::new(log_degree, size, kernel)?;
-                let [cached, memory] = [SMALL, LARGE].map(|shape| Miniature::new(&moduli, shape).measure());
-                *limb = Costs { cached, memory };
-                step();
+        let mut memory = Vec::new();
+        let mut samples: [[[Samples; 2]; WordSize::ALL.len()]; DEGREES] = Default::default();
+        for _ in 0..PASSES {
+            memory.push(measure_memory(kernel)?);
+            step();
+            for (log_degree, samples) in LOG_DEGREES.zip(&mut samples) {
+                for (size, samples) in WordSize::ALL.into_iter().zip(samples) {
+                    let moduli = Moduli::new(log_degree, size, kernel)?;
+                    for (shape, samples) in [SMALL, LARGE].into_iter().zip(samples) {
+                        Miniature::new(&moduli, shape).measure(samples);
+                    }
+                    step();
+                }
             }
         }
-        Profile::new(kernel, memory, limbs)
+        let of = |figure: fn(&MemoryCosts) -> f64| median(memory.iter().map(figure).collect());
+        let memory = MemoryCosts {
+            cache_bytes: of(|costs| costs.cache_bytes),
+            key_bytes_per_ns: of(|costs| costs.key_bytes_per_ns),
+        };
+        let costs =
+            |[cached, memory]: [Samples; 2]| Costs { cached: cached.fit(SMALL), memory: memory.fit(LARGE) };
+        Profile::new(kernel, memory, samples.map(|sizes| sizes.map(costs)))
     }
 }

@@ -102,12 +102,6 @@ struct Costs {
 /// Costs by ring degree, from the least on, and class.
 type Table = [[Costs; WordSize::ALL.len()]; DEGREES];
 
-/// A table to be filled.
-const NO_COSTS: Table = {
-    let none = LimbCosts::of([0.0; COSTS]);
-    [[Costs { cached: none, memory: none }; WordSize::ALL.len()]; DEGREES]
-};
-
 /// What it costs that data do not fit into the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
