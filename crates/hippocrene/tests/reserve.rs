@@ -54,6 +54,28 @@ fn what_is_scaled_down_can_be_bootstrapped() {
     assert!(server.bootstraps() > 0);
 }
 
+/// Copies that take a product, times something: two products, where a bootstrap leaves one beside what the next one takes.
+#[test]
+fn copies_are_bootstrapped_before_they_are_multiplied() {
+    let (client, server) = insecure_of_units(13);
+    let (rows, columns) = (8, SLOTS / 8);
+    let weights = client.encrypt(&plain(), &[columns, rows]).unwrap().with_bound(1.0).unwrap();
+    let mut x = client.encrypt(&plain(), &[rows, columns]).unwrap().with_bound(1.0).unwrap();
+    let mut values = plain();
+    for _ in 0..16 {
+        let half = server.mul_number(&x, 0.5).unwrap();
+        x = server.add_number(&server.mul(&half, &x).unwrap(), -0.5).unwrap().with_bound(1.0).unwrap();
+        values.iter_mut().for_each(|x| *x = 0.5 * *x * *x - 0.5);
+        let sums = server.mul_number(&server.sum(&x, Some(1)).unwrap(), 1.0 / columns as f64).unwrap();
+        let scaled = server.mul(&weights, &sums.with_bound(1.0).unwrap()).unwrap();
+        let means: Vec<f64> =
+            values.chunks(columns).map(|row| row.iter().sum::<f64>() / columns as f64).collect();
+        let expected: Vec<f64> = plain().iter().zip(means.iter().cycle()).map(|(w, m)| w * m).collect();
+        check(&client, &server, &scaled, &expected);
+    }
+    assert!(server.bootstraps() > 0);
+}
+
 /// Powers and polynomials that take more than a bootstrap gives back and the next one takes.
 #[test]
 fn deep_polynomials_are_bootstrapped_in_between() {

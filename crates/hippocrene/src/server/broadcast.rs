@@ -105,21 +105,52 @@ impl Server {
         b: &'a Array<F>,
         operation: &'static str,
     ) -> Result<Both<'a, F>, Error> {
-        if a.layout() == b.layout() {
-            return Ok((Cow::Borrowed(a), Cow::Borrowed(b)));
-        }
-        let shape = shape_of_both(a, b, operation)?;
-        if a.shape() == shape {
-            let b = self.broadcast_as(b, a.layout().clone())?;
-            return Ok((Cow::Borrowed(a), Cow::Owned(b)));
-        }
-        let layout = match b.shape() == shape {
-            true => b.layout().clone(),
-            // The longer one stays where it is.
-            false => self.repeated_layout(if a.size() < b.size() { b } else { a }, &shape)?,
+        let layout = self.layout_of_both(a, b, operation)?;
+        let stands = |x: &'a Array<F>| match *x.layout() == *layout {
+            true => Ok(Cow::Borrowed(x)),
+            false => self.broadcast_as(x, layout.clone().into_owned()).map(Cow::Owned),
         };
-        let a = self.broadcast_as(a, layout.clone())?;
-        Ok((Cow::Owned(a), Cow::Owned(self.broadcast_as(b, layout)?)))
+        Ok((stands(a)?, stands(b)?))
+    }
+
+    /// The layout that both arrays are brought to: that of the first one that has the shape already.
+    fn layout_of_both<'a, F: Form>(
+        &self,
+        a: &'a Array<F>,
+        b: &'a Array<F>,
+        operation: &'static str,
+    ) -> Result<Cow<'a, Layout>, Error> {
+        let shape = shape_of_both(a, b, operation)?;
+        Ok(match [a, b].into_iter().find(|x| x.shape() == shape) {
+            Some(x) => Cow::Borrowed(x.layout()),
+            // The longer one stays where it is.
+            None => Cow::Owned(self.repeated_layout(if a.size() < b.size() { b } else { a }, &shape)?),
+        })
+    }
+
+    /// [`Server::broadcast`] as an operation of its own, which bootstraps what lacks capacity: where copies take a product, and what follows takes so many bits that both together would leave less than
+    /// a bootstrap takes.
+    pub(super) fn broadcast_first<F: Form>(
+        &self,
+        a: &Array<F>,
+        b: &Array<F>,
+        bits: f64,
+        operation: &'static str,
+    ) -> Result<Option<(Array<F>, Array<F>)>, Error> {
+        let one = self.form_of(&[a, b]).product_bits(self);
+        if a.layout() == b.layout() || ![a, b].into_iter().any(|x| self.strands(x, one + bits)) {
+            return Ok(None);
+        }
+        let layout = self.layout_of_both(a, b, operation)?;
+        let takes_one = |x: &Array<F>| *x.layout() != *layout && !repeats_freely(x, &layout);
+        if ![a, b].into_iter().any(takes_one) {
+            return Ok(None);
+        }
+        let copies = |x: &Array<F>| {
+            let bits = if takes_one(x) { one } else { 0.0 };
+            self.with_capacity([x], bits, |[x]| self.broadcast_as(x, layout.clone().into_owned()))
+        };
+        Ok(Some((copies(a)?, copies(b)?)))
     }
 
     /// The array repeated to the shape of `layout`, and its elements where that says.
