@@ -33,8 +33,9 @@ const FEW: usize = 2;
 const MANY: usize = 8;
 /// How often everything is measured, one after the other, so that other work on the machine disturbs a third of the samples of a figure and not all: medians are taken.
 const PASSES: usize = 3;
-/// How long one shape is measured at one ring degree and class in each pass, and how often at least.
-const TIME: Duration = Duration::from_millis(15);
+/// How long one shape is run first at one ring degree and class in each pass, until its data are in the cache as far as they fit, and then measured; how often at least.
+const WARM: Duration = Duration::from_millis(10);
+const TIME: Duration = Duration::from_millis(25);
 const LEAST_ROUNDS: usize = 1;
 
 /// Samples of the steps, of all passes.
@@ -228,7 +229,11 @@ impl<'a> Miniature<'a> {
 
     /// Runs it until the time of a pass is up.
     fn measure(&mut self, samples: &mut Samples) {
+        let start = Instant::now();
         self.run();
+        while start.elapsed() < WARM {
+            self.run();
+        }
         let (before, start) = (samples.0.len(), Instant::now());
         while samples.0.len() < before + LEAST_ROUNDS || start.elapsed() < TIME {
             samples.0.push(self.run());
@@ -312,7 +317,7 @@ fn repeated(mut work: impl FnMut()) -> f64 {
 }
 
 impl Profile {
-    /// Measures what operations cost on this machine with `kernel`, with one thread: in each of three passes every ring degree and class of moduli for three hundredths of a second or one
+    /// Measures what operations cost on this machine with `kernel`, with one thread: in each of three passes every ring degree and class of moduli for five hundredths of a second or one
     /// round, and a key of 256 MiB that is read, which takes some seconds in all. After each of the steps, `progress` is told how many are done, and of
     /// how many.
     ///
