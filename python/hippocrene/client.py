@@ -90,7 +90,7 @@ def encrypt(
 def _raw_array(array: EncryptedArray) -> _native.EncryptedArray:
     if not isinstance(array, EncryptedArray):
         raise TypeError(f"an EncryptedArray is decrypted, not {type(array).__name__}: EncryptedArray.load reads files")
-    return array._raw
+    return array._to_be_read
 
 
 class PublicKey:

@@ -52,6 +52,12 @@ class Encrypted:
             self._held = self._held.moved()
         return self._held
 
+    @property
+    def _to_be_read(self) -> _native.EncryptedArray:
+        """What clients and files read; what was only picked is moved for it, and computed with as if it were not."""
+        picked = self._picked
+        return self._raw if picked is None else picked.to_be_read
+
     def _raw_beside(self, server: _native.Server, other: Encrypted) -> _native.EncryptedArray:
         """Return what `_raw` does; where these are what `other` has picked, transposed, both are moved at once."""
         if isinstance(self._held, Picked) and self._held.is_transposed(other._held):
@@ -330,8 +336,8 @@ class Encrypted:
 
     def to_bytes(self) -> bytes:
         """Return what `save` writes."""
-        return self._raw.to_bytes()
+        return self._to_be_read.to_bytes()
 
     def save(self, path: FilePath) -> None:
         """Write the array to a file."""
-        self._raw.save(file_path(path))
+        self._to_be_read.save(file_path(path))

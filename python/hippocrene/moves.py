@@ -41,7 +41,7 @@ def check_size(operation: str, lengths: Iterable[int]) -> None:
 
 def check_order(operation: str, order: str | None) -> None:
     """Refuse the orders "A" and "K", which go by how numpy's arrays lie in memory; None is "C"."""
-    if order not in (None, "C", "F", "c", "f"):
+    if order is not None and (not isinstance(order, str) or order not in ("C", "F", "c", "f")):
         raise ArgumentError(
             f"{operation}: order is {order!r}: encrypted arrays have no order in memory, their elements are counted "
             "in the orders 'C' and 'F'"

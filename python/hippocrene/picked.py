@@ -142,15 +142,20 @@ class Picked:
         They are, but sums go on as if they were not: who asks changes nothing. Windows are not, of which an array would
         be many times as large, nor what there are no keys for: they have what they have before.
         """
+        if self._moved is None and self.windows:
+            return self.alike
+        try:
+            return self.to_be_read
+        except MissingKeyError:
+            return self.alike
+
+    @property
+    def to_be_read(self) -> _native.EncryptedArray:
+        """These elements in places of their own; who reads them changes nothing of what is computed with them."""
         if self._moved is not None:
             return self._moved
-        if self.windows:
-            return self.alike
         if self._trial is None:
-            try:
-                self._trial = self._move()
-            except MissingKeyError:
-                return self.alike
+            self._trial = self._move()
         return self._trial
 
     def _move(self) -> _native.EncryptedArray:

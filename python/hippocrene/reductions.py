@@ -43,6 +43,7 @@ class Reductions(Encrypted):
         """
         unset("sum", dtype, out)
         if initial is not None:
+            _check_initial("sum", initial)
             return cast("EncryptedArray", self.sum(axis, keepdims=keepdims, where=where) + initial)
         server = self._bound_server("sum")
         if (mask := self._mask(where, "sum")) is not None:
@@ -221,6 +222,7 @@ class Reductions(Encrypted):
         """
         unset("prod", dtype, out)
         if initial is not None:
+            _check_initial("prod", initial)
             return cast("EncryptedArray", self.prod(axis, keepdims=keepdims, where=where) * initial)
         array = cast("EncryptedArray", self)
         # Bits are refused before anything is computed.
@@ -246,7 +248,7 @@ class Reductions(Encrypted):
         """Return sums of all values up to each, along one axis or of all in row-major order, in one multiplication."""
         unset("cumsum", dtype, out)
         array = cast("EncryptedArray", self)
-        if axis is None or (not self.ndim and axis in (0, -1)):
+        if axis is None or self._is_of_one_value(axis, "cumsum"):
             return array.ravel().cumsum(0)
         index, server = self._axis(axis, "cumsum"), self._bound_server("cumsum")
         return server._wrap(_native.cumsum(server._raw, self._raw, index))
@@ -283,18 +285,34 @@ class Reductions(Encrypted):
     def _axes(self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None, operation: str) -> list[int]:
         """Return the axes that are meant, in ascending order."""
         # numpy sums and multiplies a single value along an axis that it has not, and does nothing else so.
-        if axis is None or (not self.ndim and axis in (0, -1) and operation in ("sum", "prod")):
+        if axis is None or (operation in ("sum", "prod") and self._is_of_one_value(axis, operation)):
             return list(range(self.ndim))
         axes = sorted(self._axis(one, operation) for one in (axis if isinstance(axis, tuple) else (axis,)))
         if len(set(axes)) < len(axes):
             raise ShapeError(f"{operation}: axes {axis} name one axis of shape {self.shape} twice")
         return axes
 
+    def _is_of_one_value(self, axis: object, operation: str) -> bool:
+        """Tell whether there are no axes, and this is the one that numpy takes all the same."""
+        return not self.ndim and not isinstance(axis, tuple) and _index(axis, operation) in (0, -1)
+
     def _axis(self, axis: SupportsIndex, operation: str) -> int:
-        index = integer(axis, f"{operation}: an axis")
+        index = _index(axis, operation)
         if not -self.ndim <= index < self.ndim:
             raise ShapeError(f"{operation}: axis {index} is out of range for an array of shape {self.shape}")
         return index % self.ndim
+
+
+def _index(axis: object, operation: str) -> int:
+    if isinstance(axis, (bool, np.bool_)):
+        raise TypeError(f"{operation}: an axis is an integer, not {type(axis).__name__}")
+    return integer(axis, f"{operation}: an axis")
+
+
+def _check_initial(operation: str, initial: object) -> None:
+    shape = np.shape(cast("Any", initial))
+    if shape:
+        raise ShapeError(f"{operation}: initial= is one number, not an array of shape {shape}")
 
 
 def part_of(array: EncryptedArray, axis: int, part: slice) -> EncryptedArray:

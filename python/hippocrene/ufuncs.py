@@ -50,6 +50,8 @@ def _vecdot(a: Any, b: Any, axis: int = -1) -> Any:
     _check_axes("vecdot", (a, b), (1, 1))
     with named("vecdot", "numpy.moveaxis", "mul", "multiply"):
         a, b = (np.moveaxis(x, axis, -1) for x in factors("vecdot", a, b))
+        if a.shape[-1] != b.shape[-1]:
+            raise ShapeError(f"vecdot: vectors of {a.shape[-1]} and {b.shape[-1]} elements")
         return compute(np.multiply, "__call__", (_conjugate(a), b), {}).sum(-1)
 
 

@@ -156,3 +156,27 @@ def test_arguments_that_make_no_sense(secret):
         np.diff(secret(V), 3)
     with pytest.raises(ZeroDivisionError, match="average"):
         np.average(secret(V), weights=[1, -1, 0])
+    with pytest.raises(ShapeError, match=r"sum: initial= is one number, not an array of shape \(2,\)"):
+        secret(V).sum(initial=[1.0, 2.0])
+    with pytest.raises(ShapeError, match=r"prod: initial= is one number, not an array of shape \(1,\)"):
+        np.prod(secret(V), initial=(5.0,))
+    if hasattr(np, "vecdot"):
+        for one in ([2.0], secret([2.0])):
+            with pytest.raises(ShapeError, match="vecdot: vectors of 3 and 1 elements"):
+                np.vecdot(secret(V), one)
+
+
+def test_what_is_no_axis_and_no_order_is_said_to_be_none(secret):
+    axes, one = np.array([0, 1]), secret(0.5)
+    for compute in (
+        lambda: one.sum(axis=axes),
+        lambda: one.cumsum(axes),
+        lambda: np.add.accumulate(one, False),
+        lambda: secret(V).sum(axis=True),
+        lambda: secret(V).mean(axis=np.bool_(True)),
+    ):
+        with pytest.raises(TypeError, match=r"^(sum|mean|cumsum): an axis is an integer, not (ndarray|bool)"):
+            compute()
+    for compute in (lambda: secret(V).ravel(axes), lambda: secret(M).reshape(2, 6, order=axes)):
+        with pytest.raises(ArgumentError, match=r"order is array\(\[0, 1\]\)"):
+            compute()

@@ -337,6 +337,19 @@ def test_what_is_said_to_have_a_budget_has_one(whole):
         np.testing.assert_array_equal(client.decrypt(product, signed=True), pick(plain))
 
 
+def test_who_reads_what_is_picked_changes_nothing_of_what_is_computed_with_it():
+    client = hippocrene.Client.generate("n13")
+    server = hippocrene.Server(client.evaluation_keys())
+    x, mask = plain((6, 8)), np.array([True, False, True, True])
+    for read in (str, client.decrypt, lambda y: client.decrypt(y.copy()), lambda y: y.to_bytes()):
+        secret = server.load(client.encrypt(x))
+        y = (secret * secret)[[3, 0, 5, 2], 1]
+        read(y)
+        # Moved and masked at once: one product is left.
+        got = client.decrypt(np.where(mask, y, 0))
+        np.testing.assert_allclose(got, np.where(mask, x[[3, 0, 5, 2], 1] ** 2, 0), atol=1e-4)
+
+
 def test_errors_of_budgets_are_raised_where_elements_are_picked(whole):
     client, server = whole
     x = server.load(client.encrypt(np.random.default_rng(0).integers(-3, 4, (50, 5))))
