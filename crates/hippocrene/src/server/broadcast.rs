@@ -27,7 +27,7 @@ pub(super) enum Copies {
     One,
 }
 
-/// Two arrays of one layout.
+/// Two arrays, of one layout or to be brought to one.
 type Both<'a, F> = (Cow<'a, Array<F>>, Cow<'a, Array<F>>);
 
 /// How an array stands in one that it is repeated to.
@@ -128,29 +128,30 @@ impl Server {
         })
     }
 
-    /// [`Server::broadcast`] as an operation of its own, which bootstraps what lacks capacity: where copies take a product, and what follows takes so many bits that both together would leave less than
-    /// a bootstrap takes.
-    pub(super) fn broadcast_first<F: Form>(
+    /// [`Server::broadcast`] as an operation of its own, which bootstraps what lacks capacity, where copies take a product, and what follows takes so many bits that both together would leave less than
+    /// a bootstrap takes; else both arrays as they are.
+    pub(super) fn broadcast_first<'a, F: Form>(
         &self,
-        a: &Array<F>,
-        b: &Array<F>,
+        a: &'a Array<F>,
+        b: &'a Array<F>,
         bits: f64,
         operation: &'static str,
-    ) -> Result<Option<(Array<F>, Array<F>)>, Error> {
+    ) -> Result<Both<'a, F>, Error> {
+        let as_they_are = (Cow::Borrowed(a), Cow::Borrowed(b));
         let one = self.form_of(&[a, b]).product_bits(self);
         if a.layout() == b.layout() || ![a, b].into_iter().any(|x| self.strands(x, one + bits)) {
-            return Ok(None);
+            return Ok(as_they_are);
         }
         let layout = self.layout_of_both(a, b, operation)?;
         let takes_one = |x: &Array<F>| *x.layout() != *layout && !repeats_freely(x, &layout);
         if ![a, b].into_iter().any(takes_one) {
-            return Ok(None);
+            return Ok(as_they_are);
         }
         let copies = |x: &Array<F>| {
             let bits = if takes_one(x) { one } else { 0.0 };
             self.with_capacity([x], bits, |[x]| self.broadcast_as(x, layout.clone().into_owned()))
         };
-        Ok(Some((copies(a)?, copies(b)?)))
+        Ok((Cow::Owned(copies(a)?), Cow::Owned(copies(b)?)))
     }
 
     /// The array repeated to the shape of `layout`, and its elements where that says.

@@ -298,9 +298,8 @@ impl Server {
     ) -> Result<Array<F>, Error> {
         self.check_two(a, b, operation)?;
         let form = self.form_of(&[a, b]);
-        let first = if bits > 0.0 { self.broadcast_first(a, b, bits, operation)? } else { None };
-        let (a, b) = first.as_ref().map_or((a, b), |(a, b)| (a, b));
-        self.with_capacity([a, b], bits, |[a, b]| {
+        let (a, b) = self.broadcast_first(a, b, bits, operation)?;
+        self.with_capacity([&*a, &*b], bits, |[a, b]| {
             let (a, b) = self.broadcast(a, b, operation)?;
             let (left, right) = (a.expanded(&self.session), b.expanded(&self.session));
             let out = self.session.compute_each(left.len(), |i| f(&form, &left[i], &right[i]));
