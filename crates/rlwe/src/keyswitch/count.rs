@@ -148,7 +148,10 @@ impl Context {
                         }
                         count.inner_product(position);
                     }
-                    count.inverse(dropped, 2);
+                    for position in dropped.factors() {
+                        count.transform(dropped, position, |limbs| &mut limbs.inverse_of_sums, 2);
+                    }
+                    count.touch(2 * dropped.limb_count());
                     count.runs_of_single(to, dropped, decomposed.hoisted.is_none());
                     to.factors().for_each(|position| count.finish(to, position, dropped, false));
                 }

@@ -15,8 +15,10 @@ use crate::{Context, LimbCosts, Modulus, Profile, RlweError, WordSize, modulus::
 pub struct LimbOperations {
     /// Forward transforms.
     pub forward: u64,
-    /// Inverse transforms.
+    /// Inverse transforms, but for those of sums.
     pub inverse: u64,
+    /// Inverse transforms of sums that were just made.
+    pub inverse_of_sums: u64,
     /// Base conversions: limbs that are converted from, once for all limbs that they are converted to at once.
     pub sources: u64,
     /// Base conversions: pairs of a limb that is converted from and a limb that is converted to. They are counted with the latter.
@@ -34,10 +36,21 @@ pub struct LimbOperations {
 impl LimbOperations {
     /// Nanoseconds, at these costs.
     fn nanoseconds(&self, costs: &LimbCosts) -> f64 {
-        let LimbOperations { forward, inverse, sources, pairs, targets, products, sums, passes } = *self;
+        let LimbOperations {
+            forward,
+            inverse,
+            inverse_of_sums,
+            sources,
+            pairs,
+            targets,
+            products,
+            sums,
+            passes,
+        } = *self;
         [
             (forward, costs.forward),
             (inverse, costs.inverse),
+            (inverse_of_sums, costs.inverse_of_sum),
             (sources, costs.source),
             (pairs, costs.pair),
             (targets, costs.target),
@@ -55,6 +68,7 @@ impl AddAssign for LimbOperations {
     fn add_assign(&mut self, other: Self) {
         self.forward += other.forward;
         self.inverse += other.inverse;
+        self.inverse_of_sums += other.inverse_of_sums;
         self.sources += other.sources;
         self.pairs += other.pairs;
         self.targets += other.targets;
@@ -236,11 +250,11 @@ impl<'a> Count<'a> {
     }
 
     /// So many transforms of limbs of other moduli than those of the parameters, all of one class.
-    pub(crate) fn transforms_of_size(&mut self, size: WordSize, forward: u64, inverse: u64) {
-        self.operations.transforms += forward + inverse;
+    pub(crate) fn transforms_of_size(&mut self, size: WordSize, forward: u64, inverse_of_sums: u64) {
+        self.operations.transforms += forward + inverse_of_sums;
         let limbs = self.operations.of_size_mut(size);
         limbs.forward += forward;
-        limbs.inverse += inverse;
+        limbs.inverse_of_sums += inverse_of_sums;
     }
 
     /// So many exact conversions from the limbs of `from`, each to all that it is converted to at once.
@@ -303,7 +317,7 @@ impl<'a> Count<'a> {
             self.product(position);
         }
         for position in dropped.factors() {
-            self.transform(dropped, position, |limbs| &mut limbs.inverse, 2);
+            self.transform(dropped, position, |limbs| &mut limbs.inverse_of_sums, 2);
         }
         self.runs_of_single(to, dropped, true);
         for position in to.factors() {
@@ -359,7 +373,7 @@ impl<'a> Count<'a> {
         let components: u64 = self.digits.iter().map(|digit| digit.groups).sum();
         self.operations.transforms += 2 * groups * primes;
         let limbs = self.of_size(WordSize::Below48);
-        limbs.inverse += 2 * groups * primes;
+        limbs.inverse_of_sums += 2 * groups * primes;
         limbs.products += components * groups * primes;
         limbs.sums += groups * primes;
         self.operations.key_bytes += components * groups * primes * key_bytes as u64;
@@ -435,7 +449,7 @@ impl<'a> Count<'a> {
                 // Digits are embedded and transformed; the two sums are transformed back and converted.
                 limbs.passes += digits.len() as u64;
                 limbs.forward += digits.len() as u64;
-                limbs.inverse += 2;
+                limbs.inverse_of_sums += 2;
                 limbs.sources += 2;
                 limbs.pairs += 2;
             }

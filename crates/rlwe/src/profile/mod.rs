@@ -49,8 +49,10 @@ impl WordSize {
 pub struct LimbCosts {
     /// A forward transform.
     pub forward: f64,
-    /// An inverse transform.
+    /// An inverse transform, from one limb to another.
     pub inverse: f64,
+    /// The same in place, of sums that were just made.
+    pub inverse_of_sum: f64,
     /// An exact base conversion: for each limb that is converted from, whatever it is converted to at once.
     pub source: f64,
     /// The same: for each limb that is converted to, for each limb that is converted from.
@@ -66,15 +68,16 @@ pub struct LimbCosts {
 }
 
 /// How many costs there are of one ring degree and one class.
-const COSTS: usize = 8;
+const COSTS: usize = 9;
 
 impl LimbCosts {
     /// The costs with their names, in the order of the fields.
     fn named(&self) -> [(&'static str, f64); COSTS] {
-        let LimbCosts { forward, inverse, source, pair, target, product, sum, pass } = *self;
+        let LimbCosts { forward, inverse, inverse_of_sum, source, pair, target, product, sum, pass } = *self;
         [
             ("forward", forward),
             ("inverse", inverse),
+            ("inverse_of_sum", inverse_of_sum),
             ("source", source),
             ("pair", pair),
             ("target", target),
@@ -85,8 +88,10 @@ impl LimbCosts {
     }
 
     /// From the costs in the order of the fields.
-    const fn of([forward, inverse, source, pair, target, product, sum, pass]: [f64; COSTS]) -> Self {
-        LimbCosts { forward, inverse, source, pair, target, product, sum, pass }
+    const fn of(
+        [forward, inverse, inverse_of_sum, source, pair, target, product, sum, pass]: [f64; COSTS],
+    ) -> Self {
+        LimbCosts { forward, inverse, inverse_of_sum, source, pair, target, product, sum, pass }
     }
 }
 
