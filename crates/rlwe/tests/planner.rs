@@ -110,13 +110,15 @@ fn conversions_of_a_double_decomposition_are_counted_as_by_hand() {
     let context = insecure(LOG_DEGREE, 9, 1, 9);
     let modulus = Modulus::of_range(0..6);
     let gadget = context.parameters().gadget(modulus, 2).unwrap().with_method(Method::Double { groups: 2 });
-    let counted = context.key_switch_operations(modulus, gadget, modulus).unwrap().total();
+    let operations = context.key_switch_operations(modulus, gadget, modulus).unwrap();
+    let counted = operations.total();
     // Two sums for each group.
     let primes = counted.inverse_of_sums / (2 * 2);
     assert_eq!(counted.inverse, 6);
     assert!(primes > 1);
     // The digits; both parts of the sums in four runs; both remainders in two.
     assert_eq!(counted.sources, 3 * 2 + 2 * primes * 4 + 2 * 2 * 2);
+    assert_eq!(operations.sum_bytes(), (8 << LOG_DEGREE) * 2 * primes * 4);
     assert_eq!(counted.pairs, 3 * 2 * primes + 2 * primes * 8 + 2 * 2 * 6);
     assert_eq!(counted.targets, 3 * primes + 2 * 8 + 2 * 6);
 }
@@ -187,8 +189,17 @@ fn measuring_gives_a_profile() {
         let forward = |log_degree| profile.limb(log_degree, size, 0.0).forward;
         assert!(forward(17) > 4.0 * forward(12) && forward(12) == 2.0 * forward(11));
     }
-    assert_eq!(profile.missed(0), 0.0);
-    assert_eq!(profile.missed(u64::MAX), 1.0);
+}
+
+/// Of what is gone through, three quarters of the size of the cache are there.
+#[test]
+fn what_is_missed() {
+    let profile = Profile::typical(Kernel::Avx512Ifma);
+    let missed = |caches: f64| profile.missed((caches * profile.memory().cache_bytes) as u64);
+    assert_eq!([0.0, 0.5, 0.75].map(missed), [0.0; 3]);
+    for (caches, part) in [(1.0, 0.25), (1.5, 0.5), (3.0, 0.75), (75.0, 0.99)] {
+        assert!((missed(caches) - part).abs() < 1e-6);
+    }
 }
 
 /// Transforms and products of many digits at one position cost what they do from memory, and nothing else does.

@@ -87,6 +87,7 @@ pub struct Operations {
     transforms: u64,
     digits: usize,
     pub(super) key_bytes: u64,
+    sum_bytes: u64,
     pub(super) polynomial_bytes: u64,
 }
 
@@ -122,6 +123,11 @@ impl Operations {
         self.key_bytes
     }
 
+    /// Bytes of the sums of a double decomposition that are read, once for each run of limbs that they are converted to.
+    pub fn sum_bytes(&self) -> u64 {
+        self.sum_bytes
+    }
+
     /// Bytes of the polynomials that it goes through: what is switched, its coefficients, the digits that are there at one time, what is divided away,
     /// and the result.
     pub fn polynomial_bytes(&self) -> u64 {
@@ -129,12 +135,12 @@ impl Operations {
     }
 
     /// Seconds that they take one thread at ring degree `2^log_degree`: the sum of what each takes. As far as keys and polynomials do not fit into the cache
-    /// together, that is more, and the time is added to read the key from memory.
+    /// together, that is more, and the time is added to read the key and the sums of a double decomposition from memory.
     pub fn seconds(&self, log_degree: u32, profile: &Profile) -> f64 {
         let missed = profile.missed(self.key_bytes + self.polynomial_bytes);
         let costs = WordSize::ALL.map(|size| profile.limb_of_digits(log_degree, size, missed, self.digits));
         let limbs: f64 = self.limbs.iter().zip(&costs).map(|(limbs, costs)| limbs.nanoseconds(costs)).sum();
-        1e-9 * (limbs + missed * self.key_bytes as f64 / profile.memory().key_bytes_per_ns)
+        1e-9 * (limbs + missed * (self.key_bytes + self.sum_bytes) as f64 / profile.memory().key_bytes_per_ns)
     }
 }
 
@@ -380,7 +386,9 @@ impl<'a> Count<'a> {
         let [away, kept] = [dropped, to].map(|modulus| {
             shape.run_count(modulus, self.context.group_of_threads(1, modulus.limb_count(), 1))
         });
-        self.of_size(WordSize::Below48).sources += 2 * primes * (away + kept) as u64;
+        let read = 2 * primes * (away + kept) as u64;
+        self.of_size(WordSize::Below48).sources += read;
+        self.operations.sum_bytes += 8 * context.degree() as u64 * read;
         self.sources(dropped, 2 * kept);
         for position in dropped.factors() {
             self.sums(position, primes);

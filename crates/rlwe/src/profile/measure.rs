@@ -6,7 +6,7 @@ use hippocrene_ring::{
     Domain, Kernel, Poly, ResidueRing, convert::BaseConverter, elementwise::KeyLimb, primes,
 };
 
-use super::{Costs, DEGREES, LOG_DEGREES, LimbCosts, MemoryCosts, Profile, WordSize};
+use super::{CACHE_MISSED, Costs, DEGREES, LOG_DEGREES, LimbCosts, MemoryCosts, Profile, WordSize};
 use crate::RlweError;
 
 /// The shape of a key switch in miniature.
@@ -284,8 +284,8 @@ fn measure_memory(kernel: Kernel) -> Result<MemoryCosts, RlweError> {
     };
     let times: Vec<f64> = sizes.iter().map(|bytes| transform(*bytes)).collect();
     let (cached, missed) = (times.iter().copied().fold(f64::INFINITY, f64::min), times[times.len() - 1]);
-    // The last size that is nearer to the fastest: other work on the machine makes a measurement slower, never faster.
-    let limit = cached + (missed - cached).max(cached / 10.0) / 4.0;
+    // The last size at which no more is missed: other work on the machine makes a measurement slower, never faster.
+    let limit = cached + CACHE_MISSED * (missed - cached).max(cached / 10.0);
     let cache_bytes = sizes[times.iter().rposition(|time| *time <= limit).unwrap_or(0)] as f64;
 
     // Inner products with a key that is read from the cache, and from memory.

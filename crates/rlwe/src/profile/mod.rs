@@ -107,11 +107,14 @@ struct Costs {
 /// Costs by ring degree, from the least on, and class.
 type Table = [[Costs; WordSize::ALL.len()]; DEGREES];
 
+/// What part of [`MemoryCosts::cache_bytes`] is missed.
+const CACHE_MISSED: f64 = 0.25;
+
 /// What it costs that data do not fit into the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryCosts {
-    /// How many bytes of data that a computation goes through again and again stay in the cache.
+    /// Bytes of data that a computation goes through again and again at which it takes a quarter of what it takes longer when nothing is in the cache.
     pub cache_bytes: f64,
     /// Bytes of a key that are read per nanosecond from memory, over and above the time that its inner products take with a key in the cache.
     pub key_bytes_per_ns: f64,
@@ -190,9 +193,9 @@ impl Profile {
         LimbCosts { forward, product, sum, ..self.limb(log_degree, size, missed) }
     }
 
-    /// What part of `bytes` of data that a computation goes through again and again is not in the cache when it is wanted: nothing as long as they fit, and
-    /// everything from four times that on. (What is used soon after it was made stays in the cache even then, and is not counted among what comes from memory.)
+    /// What part of `bytes` of data that a computation goes through again and again is not in the cache when it is wanted: what is more than three quarters of
+    /// [`MemoryCosts::cache_bytes`], where a quarter is missed. (What is used soon after it was made stays in the cache even then, and is not counted among what comes from memory.)
     pub fn missed(&self, bytes: u64) -> f64 {
-        ((bytes as f64 / self.memory.cache_bytes - 1.0) / 3.0).clamp(0.0, 1.0)
+        (1.0 - (1.0 - CACHE_MISSED) * self.memory.cache_bytes / bytes as f64).max(0.0)
     }
 }
