@@ -3,7 +3,7 @@
 use hippocrene_ring::{Kernel, Poly, Threads, primes};
 use hippocrene_rlwe::{
     Ciphertext, Context, EvaluationKeys, Modulus, Parameters, ParametersLiteral, PreparedEvaluationKeys,
-    PublicKey, SecretDistribution, SecretKey, Sprout,
+    Profile, PublicKey, SecretDistribution, SecretKey, Sprout,
 };
 
 use crate::Result;
@@ -66,6 +66,11 @@ pub struct Scheme {
 }
 
 impl Scheme {
+    /// The same scheme, whose key switches are planned by `profile`.
+    pub fn with_profile(self, profile: Profile) -> Self {
+        Scheme { context: self.context.with_profile(profile), ..self }
+    }
+
     /// Makes keys for `sizes`, with one thread: for relinearisation and for rotations by 1 to `rotations` slots.
     ///
     /// # Errors

@@ -63,8 +63,7 @@ fn moduli(parameters: &Parameters) -> Vec<Modulus> {
 /// One chain: a row for each gadget at each modulus, one for the plan at each modulus, one for the worst prediction, and one for how far the speed of the machine changed.
 fn chain(session: &mut Session, name: &str, parameters: Parameters) -> Result<Vec<Row>> {
     let scheme = Scheme::of(parameters, session.kernel, 0)?;
-    let profile = Profile::measure(session.kernel, |_, _| ())?;
-    let scheme = Scheme { context: scheme.context.with_profile(profile), ..scheme };
+    let scheme = scheme.with_profile(Profile::measure(session.kernel, |_, _| ())?);
     let context = &scheme.context;
     let moduli = moduli(context.parameters());
     let mut speed = Speed::new(&scheme, moduli[MODULI / 2])?;

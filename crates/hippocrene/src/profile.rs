@@ -147,7 +147,7 @@ mod tests {
         let changes: [(Change, &str); 12] = [
             (|v| *v = 1.into(), "invalid type: integer `1`, expected a JSON object at line 1"),
             (|v| v["memory"] = "fast".into(), "invalid type: string \"fast\", expected a JSON object at"),
-            (|v| v["version"] = 1.into(), "version is 1; this library reads version 2"),
+            (|v| v["version"] = 1.into(), "version is 1; this library reads version 3"),
             (|v| v["kernel"] = "abacus".into(), "kernel is \"abacus\"; there are portable, avx2"),
             (|v| v["memory"]["cache_bytes"] = 0.into(), "cache_bytes is 0; a finite number above 0"),
             (

@@ -3,8 +3,8 @@
 use crate::common::{insecure, insecure_grafted};
 use hippocrene_ring::{Domain, Kernel, Poly, Threads, primes};
 use hippocrene_rlwe::{
-    Context, Destination, EvaluationKeys, LimbOperations, Method, Modulus, Parameters, ParametersLiteral,
-    PreparedEvaluationKeys, Profile, SecretDistribution, SecretKey, Sprout, WordSize,
+    Context, Destination, EvaluationKeys, LimbCosts, LimbOperations, Method, Modulus, Parameters,
+    ParametersLiteral, PreparedEvaluationKeys, Profile, SecretDistribution, SecretKey, Sprout, WordSize,
 };
 
 const LOG_DEGREE: u32 = 10;
@@ -97,11 +97,26 @@ fn a_key_switch_is_counted_as_by_hand() {
         pairs: 2 * 3 * 6 + 2 * 2 * 6,
         targets: 3 * 6 + 2 * 6,
         products: 3 * 8,
+        repeats: 0,
         sums: 8,
         // The ends. What is added, and the multiples of the limbs that digits have themselves, as P' is not P, go with the inner products.
         passes: 2 * 6,
     };
     assert_eq!((counted.of_size(WordSize::Below48), counted.total()), (by_hand, by_hand));
+}
+
+/// One digit of two units from different groups of blocks is multiplied by the components of both.
+#[test]
+fn components_that_share_a_digit_are_counted_as_repeated() {
+    let context = insecure(LOG_DEGREE, 9, 1, 9);
+    let modulus = Modulus::of_range(0..1).lcm(Modulus::of_range(2..3));
+    let single = context.parameters().gadget(modulus, 2).unwrap();
+    for gadget in [single, single.with_method(Method::Double { groups: 2 })] {
+        let counted = context.key_switch_operations(modulus, gadget, modulus).unwrap();
+        let total = counted.total();
+        assert_eq!((counted.digits(), total.repeats), (1, total.products));
+        assert!(total.products >= 4);
+    }
 }
 
 /// The same with the keys in two groups: the special with the units 0 to 3, and the units 4 to 8, so that the 2 limbs of `P'` and the 6 of `Q` are converted to in two runs each.
@@ -211,7 +226,8 @@ fn digits_that_leave_the_cache_cost_more() {
     assert_eq!(cached, profile.limb(14, WordSize::Below48, 0.0));
     assert_eq!([costs(0.0, 0), costs(0.0, 1)], [cached; 2]);
     let [some, many] = [6, 8].map(|digits| costs(0.0, digits));
-    assert_eq!([many.forward, many.product, many.sum], [memory.forward, memory.product, memory.sum]);
+    let of_digits = |costs: LimbCosts| [costs.forward, costs.product, costs.repeat, costs.sum];
+    assert_eq!(of_digits(many), of_digits(memory));
     assert_eq!(
         [many.inverse, many.inverse_of_sum, many.source, many.pair, many.target, many.pass],
         [cached.inverse, cached.inverse_of_sum, cached.source, cached.pair, cached.target, cached.pass]

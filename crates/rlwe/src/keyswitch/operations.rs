@@ -25,8 +25,10 @@ pub struct LimbOperations {
     pub pairs: u64,
     /// Base conversions: limbs that are converted to.
     pub targets: u64,
-    /// Inner products with the key: pairs of a component of the key and a limb.
+    /// Inner products with the key: pairs of a component of the key and a limb of a digit, the first of each digit.
     pub products: u64,
+    /// The same: the further ones, of digits that several components belong to.
+    pub repeats: u64,
     /// Inner products with the key: limbs.
     pub sums: u64,
     /// Passes over a limb that add and multiply.
@@ -44,6 +46,7 @@ impl LimbOperations {
             pairs,
             targets,
             products,
+            repeats,
             sums,
             passes,
         } = *self;
@@ -55,6 +58,7 @@ impl LimbOperations {
             (pairs, costs.pair),
             (targets, costs.target),
             (products, costs.product),
+            (repeats, costs.repeat),
             (sums, costs.sum),
             (passes, costs.pass),
         ]
@@ -73,6 +77,7 @@ impl AddAssign for LimbOperations {
         self.pairs += other.pairs;
         self.targets += other.targets;
         self.products += other.products;
+        self.repeats += other.repeats;
         self.sums += other.sums;
         self.passes += other.passes;
     }
@@ -88,6 +93,10 @@ pub struct Operations {
     digits: usize,
     pub(super) key_bytes: u64,
     sum_bytes: u64,
+    /// Bytes of the coefficients of all digits with one limb, and of what they are extended to at one position.
+    digit_bytes: u64,
+    /// Bytes of these that are read, written and read at all positions.
+    extended_bytes: u64,
     pub(super) polynomial_bytes: u64,
 }
 
@@ -135,12 +144,15 @@ impl Operations {
     }
 
     /// Seconds that they take one thread at ring degree `2^log_degree`: the sum of what each takes. As far as keys and polynomials do not fit into the cache
-    /// together, that is more, and the time is added to read the key and the sums of a double decomposition from memory.
+    /// together, that is more, and the time is added to read the key and the sums of a double decomposition from memory. So are digits with one limb each, as far as all of them at one position
+    /// do not fit.
     pub fn seconds(&self, log_degree: u32, profile: &Profile) -> f64 {
         let missed = profile.missed(self.key_bytes + self.polynomial_bytes);
         let costs = WordSize::ALL.map(|size| profile.limb_of_digits(log_degree, size, missed, self.digits));
         let limbs: f64 = self.limbs.iter().zip(&costs).map(|(limbs, costs)| limbs.nanoseconds(costs)).sum();
-        1e-9 * (limbs + missed * (self.key_bytes + self.sum_bytes) as f64 / profile.memory().key_bytes_per_ns)
+        let read = missed * (self.key_bytes + self.sum_bytes) as f64
+            + profile.missed(self.digit_bytes) * self.extended_bytes as f64;
+        1e-9 * (limbs + read / profile.memory().key_bytes_per_ns)
     }
 }
 
@@ -376,11 +388,13 @@ impl<'a> Count<'a> {
         let context = self.context;
         let key_bytes = context.shared_rings(1)?[0].elementwise().key_bytes(context.degree());
         let (primes, groups) = (shape.primes as u64, shape.groups.len() as u64);
+        let digits = self.digits.len() as u64;
         let components: u64 = self.digits.iter().map(|digit| digit.groups).sum();
         self.operations.transforms += 2 * groups * primes;
         let limbs = self.of_size(WordSize::Below48);
         limbs.inverse_of_sums += 2 * groups * primes;
-        limbs.products += components * groups * primes;
+        limbs.products += digits * groups * primes;
+        limbs.repeats += (components - digits) * groups * primes;
         limbs.sums += groups * primes;
         self.operations.key_bytes += components * groups * primes * key_bytes as u64;
         let [away, kept] = [dropped, to].map(|modulus| {
@@ -423,6 +437,9 @@ impl<'a> Count<'a> {
     /// The digits extended to a position of `P'Q`.
     pub(super) fn extend(&mut self, position: usize) {
         let extended = self.extended;
+        let limbs = 8 * (self.context.degree() * (self.digits.len() - self.wide_digits())) as u64;
+        self.operations.digit_bytes = 2 * limbs;
+        self.operations.extended_bytes += 3 * limbs;
         let digits = std::mem::take(&mut self.digits);
         for digit in &digits {
             match digit.factors.contains(position) {
@@ -451,7 +468,8 @@ impl<'a> Count<'a> {
         let elementwise = context.ring_at(full, position).elementwise();
         for i in 0..elementwise.lifted_limbs() {
             let limbs = &mut self.operations.limbs[WordSize::of(elementwise.lifted_modulus(i)) as usize];
-            limbs.products += components;
+            limbs.products += digits.len() as u64;
+            limbs.repeats += components - digits.len() as u64;
             limbs.sums += 1;
             if position == Modulus::TWO {
                 // Digits are embedded and transformed; the two sums are transformed back and converted.

@@ -9,7 +9,7 @@ use super::{
 use crate::RlweError;
 
 /// The version of the form; another one is refused.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// A table to be filled.
 const NO_COSTS: Table = {

@@ -42,9 +42,9 @@ const LEAST_ROUNDS: usize = 1;
 #[derive(Default)]
 struct Samples(Vec<[f64; STEPS]>);
 
-/// The steps: inverse transforms; conversions from few limbs, from many, and from many to one; forward transforms; inner products of one digit and of all; inverse transforms of sums;
-/// passes.
-const STEPS: usize = 9;
+/// The steps: inverse transforms; conversions from few limbs, from many, and from many to one; forward transforms; inner products of one digit, of one with all components, and of all digits;
+/// inverse transforms of sums; passes.
+const STEPS: usize = 10;
 
 impl Samples {
     /// The median of each step, in nanoseconds.
@@ -54,14 +54,17 @@ impl Samples {
 
     /// The costs that fit samples of this shape.
     fn fit(&self, shape: Shape) -> LimbCosts {
-        let [inverse, few, many, alone, forward, one, all, of_sum, pass] = self.medians();
+        let [inverse, few, many, alone, forward, one, same, all, of_sum, pass] = self.medians();
         // Where a limb is converted to alone, all that the sources take is with it; where it is one of many, its share.
         let share = 1.0 / shape.targets as f64;
         let source = ((alone - many) / (1.0 - share)).max(alone / 100.0) / MANY as f64;
         let without = |sources: usize, time: f64| (sources, time - share * sources as f64 * source);
         let (pair, target) = line([without(FEW, few), without(MANY, many)]);
         let (product, sum) = line([(1, one), (shape.digits, all)]);
-        LimbCosts::of([forward, inverse, of_sum, source, pair, target, product, sum, pass].map(rounded))
+        let (repeat, _) = line([(1, one), (COMPONENTS, same)]);
+        LimbCosts::of(
+            [forward, inverse, of_sum, source, pair, target, product, repeat, sum, pass].map(rounded),
+        )
     }
 }
 
@@ -195,7 +198,7 @@ impl<'a> Miniature<'a> {
         }
 
         // At each target the digits are transformed right before their products, which find them in the cache.
-        let [mut forward, mut of_one, mut of_all, mut of_sums] = [0.0; 4];
+        let [mut forward, mut of_one, mut of_same, mut of_all, mut of_sums] = [0.0; 5];
         let [sums0, sums1, results] = &mut self.sums;
         for (i, (sum0, sum1)) in sums0.limbs_mut().zip(sums1.limbs_mut()).enumerate() {
             let (ring, key) = (&rings[i % RINGS], &key[i % RINGS]);
@@ -205,6 +208,11 @@ impl<'a> Miniature<'a> {
                 std::array::from_fn(|d| (d % COMPONENTS, extended.limb(d % digits * targets + i)));
             ring.elementwise().inner_product(sum0, sum1, &pairs[..1], key);
             of_one += stopwatch.lap();
+            let same: [(usize, &[u64]); COMPONENTS] = std::array::from_fn(|d| (d, pairs[0].1));
+            // With another key, of which nothing is in the nearest cache.
+            let other = (i + RINGS / 2) % RINGS;
+            rings[other].elementwise().inner_product(sum0, sum1, &same, &self.moduli.key[other]);
+            of_same += stopwatch.lap();
             ring.elementwise().inner_product(sum0, sum1, &pairs[..digits], key);
             of_all += stopwatch.lap();
             for sum in [&mut *sum0, &mut *sum1] {
@@ -226,6 +234,7 @@ impl<'a> Miniature<'a> {
             to_one / digits as f64,
             forward / extensions,
             of_one / targets,
+            of_same / targets,
             of_all / targets,
             of_sums / (2.0 * targets),
             pass / targets,

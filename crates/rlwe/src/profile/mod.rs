@@ -61,6 +61,8 @@ pub struct LimbCosts {
     pub target: f64,
     /// An inner product with a switching key that is in the cache: for each digit.
     pub product: f64,
+    /// The same: for each further component of the key that a digit is multiplied by.
+    pub repeat: f64,
     /// The same: for both of its sums, whatever the number of digits.
     pub sum: f64,
     /// A pass over a limb that adds and multiplies.
@@ -68,12 +70,13 @@ pub struct LimbCosts {
 }
 
 /// How many costs there are of one ring degree and one class.
-const COSTS: usize = 9;
+const COSTS: usize = 10;
 
 impl LimbCosts {
     /// The costs with their names, in the order of the fields.
     fn named(&self) -> [(&'static str, f64); COSTS] {
-        let LimbCosts { forward, inverse, inverse_of_sum, source, pair, target, product, sum, pass } = *self;
+        let LimbCosts { forward, inverse, inverse_of_sum, source, pair, target, product, repeat, sum, pass } =
+            *self;
         [
             ("forward", forward),
             ("inverse", inverse),
@@ -82,6 +85,7 @@ impl LimbCosts {
             ("pair", pair),
             ("target", target),
             ("product", product),
+            ("repeat", repeat),
             ("sum", sum),
             ("pass", pass),
         ]
@@ -89,9 +93,9 @@ impl LimbCosts {
 
     /// From the costs in the order of the fields.
     const fn of(
-        [forward, inverse, inverse_of_sum, source, pair, target, product, sum, pass]: [f64; COSTS],
+        [forward, inverse, inverse_of_sum, source, pair, target, product, repeat, sum, pass]: [f64; COSTS],
     ) -> Self {
-        LimbCosts { forward, inverse, inverse_of_sum, source, pair, target, product, sum, pass }
+        LimbCosts { forward, inverse, inverse_of_sum, source, pair, target, product, repeat, sum, pass }
     }
 }
 
@@ -189,8 +193,9 @@ impl Profile {
     pub fn limb_of_digits(&self, log_degree: u32, size: WordSize, missed: f64, digits: usize) -> LimbCosts {
         let [few, many] = measure::DIGITS.map(|count| count as f64);
         let crowded = ((digits as f64 - few) / (many - few)).clamp(0.0, 1.0);
-        let LimbCosts { forward, product, sum, .. } = self.limb(log_degree, size, missed.max(crowded));
-        LimbCosts { forward, product, sum, ..self.limb(log_degree, size, missed) }
+        let LimbCosts { forward, product, repeat, sum, .. } =
+            self.limb(log_degree, size, missed.max(crowded));
+        LimbCosts { forward, product, repeat, sum, ..self.limb(log_degree, size, missed) }
     }
 
     /// What part of `bytes` of data that a computation goes through again and again is not in the cache when it is wanted: what is more than three quarters of
