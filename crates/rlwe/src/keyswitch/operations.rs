@@ -503,3 +503,30 @@ impl<'a> Count<'a> {
         self.at(to, position).passes += 2;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What operations take, in bytes that are read from memory in that time.
+    fn bytes(operations: Operations) -> f64 {
+        let profile = Profile::typical(Kernel::Avx512Ifma);
+        1e9 * profile.memory().key_bytes_per_ns * operations.seconds(14, &profile)
+    }
+
+    #[test]
+    fn what_is_missed_is_read_from_memory() {
+        let cache = Profile::typical(Kernel::Avx512Ifma).memory().cache_bytes as u64;
+        let none = Operations::default();
+        let is = |taken: f64, bytes: f64| (taken / bytes - 1.0).abs() < 1e-9;
+        // A key of one cache and polynomials of two: three quarters are missed.
+        let key = Operations { key_bytes: cache, polynomial_bytes: 2 * cache, ..none };
+        assert!(is(bytes(key), 0.75 * cache as f64));
+        // Sums are read as the key is.
+        assert!(is(bytes(Operations { sum_bytes: 3 * cache, ..key }), 3.0 * cache as f64));
+        // Digits are missed by what they take themselves.
+        let digits = Operations { digit_bytes: 3 * cache, extended_bytes: 8 * cache, ..none };
+        assert!(is(bytes(digits), 6.0 * cache as f64));
+        assert_eq!(bytes(Operations { digit_bytes: cache / 2, ..digits }), 0.0);
+    }
+}

@@ -118,7 +118,7 @@ const CACHE_MISSED: f64 = 0.25;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryCosts {
-    /// Bytes of data that a computation goes through again and again at which it takes a quarter of what it takes longer when nothing is in the cache.
+    /// Of so many bytes of data that a computation goes through again and again a quarter is not in the cache when it is wanted.
     pub cache_bytes: f64,
     /// Bytes of a key that are read per nanosecond from memory, over and above the time that its inner products take with a key in the cache.
     pub key_bytes_per_ns: f64,
