@@ -41,6 +41,12 @@ impl Samples {
         let n = sorted.len();
         if n == 0 { f64::NAN } else { (sorted[(n - 1) / 2] + sorted[n / 2]) / 2.0 }
     }
+
+    /// The slowest, in times of the fastest.
+    pub fn spread(&self) -> f64 {
+        let samples = || self.0.iter().copied();
+        samples().fold(0.0, f64::max) / samples().fold(f64::INFINITY, f64::min)
+    }
 }
 
 /// Warms `work` up for about one slice and returns how often one sample has to repeat it to fill a slice.
@@ -116,6 +122,7 @@ mod tests {
         assert_eq!(median(&[5.0, 1.0, 3.0]), 3.0);
         assert_eq!(median(&[4.0, 1.0, 2.0, 100.0]), 3.0);
         assert!(median(&[]).is_nan());
+        assert_eq!(Samples(vec![3.0, 2.0, 5.0]).spread(), 2.5);
     }
 
     #[test]

@@ -12,6 +12,7 @@ use crate::{
     scheme::Scheme,
     session::{NamedWorks, Session},
     switching::{KeySwitch, Parts},
+    timing::Samples,
 };
 
 /// The table.
@@ -77,7 +78,7 @@ fn chain(session: &mut Session, name: &str, parameters: Parameters) -> Result<Ve
         }
     }
     let (mut rows, mut worst) = (Vec::new(), 1f64);
-    let usual = speed.median();
+    let usual = speed.taken.median();
     for (modulus, timed) in moduli.into_iter().zip(timed) {
         let timed: Vec<(Gadget, f64)> =
             timed.into_iter().map(|(gadget, time)| (gadget, time * usual)).collect();
@@ -102,7 +103,7 @@ fn chain(session: &mut Session, name: &str, parameters: Parameters) -> Result<Ve
     let row = Row::new(format!("{name}: the worst prediction is off by a factor of"), worst, "x");
     rows.push(row.against("allowed", PREDICTED_WITHIN).target(Some(1.0)));
     let row = format!("{name}: the key switch for scale at its slowest, against its fastest");
-    rows.push(Row::new(row, speed.change(), "x"));
+    rows.push(Row::new(row, speed.taken.spread(), "x"));
     Ok(rows)
 }
 
@@ -111,13 +112,13 @@ struct Speed<'a> {
     scheme: &'a Scheme,
     modulus: Modulus,
     gadget: Gadget,
-    /// What it took each time, in seconds.
-    taken: Vec<f64>,
+    /// What it took each time.
+    taken: Samples,
 }
 
 impl<'a> Speed<'a> {
     fn new(scheme: &'a Scheme, modulus: Modulus) -> Result<Self> {
-        Ok(Speed { scheme, modulus, gadget: scheme.context.gadget(modulus)?, taken: Vec::new() })
+        Ok(Speed { scheme, modulus, gadget: scheme.context.gadget(modulus)?, taken: Samples::default() })
     }
 
     /// What `works` take, in times of this key switch.
@@ -130,18 +131,6 @@ impl<'a> Speed<'a> {
         let own = seconds.pop().ok_or("this key switch is timed too")?;
         self.taken.push(own);
         Ok(seconds.into_iter().map(|seconds| seconds / own).collect())
-    }
-
-    /// The median of what it took, in seconds.
-    fn median(&mut self) -> f64 {
-        self.taken.sort_by(f64::total_cmp);
-        self.taken[self.taken.len() / 2]
-    }
-
-    /// The most that it took, in times of the least.
-    fn change(&self) -> f64 {
-        let least = self.taken.iter().copied().fold(f64::INFINITY, f64::min);
-        self.taken.iter().copied().fold(0.0, f64::max) / least
     }
 }
 
