@@ -1,6 +1,6 @@
 //! `graft-6`: gates on encrypted bits, as in Table 6 of GRAFT.
 
-use std::{cell::RefCell, sync::Arc};
+use std::{hint::black_box, sync::Arc};
 
 use hippocrene::{Family, Preset};
 use hippocrene_ckks::{
@@ -21,12 +21,12 @@ use crate::{
 pub const TABLE: Table = Table {
     name: "graft-6",
     about: "GRAFT Table 6: a nand of 2^13 bits (real slots, N = 2^14) and of 2^16 bits (complex slots, N = 2^16) by one bootstrap, a product after it, the size of the \
-            relinearisation key, and the largest error of a result, with the sets of GRAFT's Table 3 and with ours; our code on all sides. \
+            relinearisation key, and the largest error of a result, with the sets of GRAFT's Table 3 and with ours; our code on all sides, each timed in turn with its simple chain. \
             Nands of the paper's sets leave room for two products of 26 bits (Opt: three of 24; N = 2^16: 770 bits and more), as in the paper; ours are cleaned by \
             two products more. Where the bound of a result's error, 14 standard deviations, is too large for a bit to be told, there is the time only. At N = 2^16 transforms have three levels, not the paper's two. How many limbs a nand transforms is beside its \
             time (transforms modulo powers of two are not among them)",
-    memory: "7.3 GB",
-    time: "about 3 minutes",
+    memory: "13.3 GB",
+    time: "about 6 minutes",
     live: &[],
     plot: false,
     run,
@@ -37,14 +37,20 @@ const SPEED_UP: f64 = 1.8;
 
 /// What was measured with one set.
 struct Figures {
-    nand: f64,
+    times: Times,
     /// Limbs that a nand transforms.
     transforms: f64,
-    product: Option<f64>,
     key: f64,
     /// Not there where the bound of the error is too large for a bit to be told.
     result: Option<Quality>,
     fails: f64,
+}
+
+/// Seconds of a nand, and of a product after it where bits of the set have products.
+#[derive(Clone, Copy)]
+struct Times {
+    nand: f64,
+    product: Option<f64>,
 }
 
 /// What a gate leaves.
@@ -55,46 +61,21 @@ struct Quality {
 
 fn run(session: &mut Session) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
-    let sets = [
-        ("simBinFHE14", ""),
-        ("graBinFHE14", "simBinFHE14"),
-        ("graBinFHE14Opt", "simBinFHE14"),
-        ("bits14", "simBinFHE14"),
-        ("simBinFHE16", ""),
-        ("graBinFHE16", "simBinFHE16"),
-        ("n16s", "simBinFHE16"),
-        ("bits16", "simBinFHE16"),
+    let groups: [(&str, &[&str]); 2] = [
+        ("simBinFHE14", &["graBinFHE14", "graBinFHE14Opt", "bits14"]),
+        ("simBinFHE16", &["graBinFHE16", "n16s", "bits16"]),
     ];
-    let mut known: Vec<(&str, Figures)> = Vec::new();
-    for (name, simple) in sets {
-        let figures = measure(session, Preset::by_name(name)?)?;
-        let simple = known.iter().find(|(known, _)| *known == simple);
-        let row = |what: &str, unit, of: &dyn Fn(&Figures) -> f64, target: Option<f64>| {
-            let row = Row::new(format!("{name}: {what}"), of(&figures), unit);
-            let row = row.paper(session.papers.find(name, what));
-            match simple {
-                Some((simple, theirs)) => row.against(*simple, of(theirs)).target(target),
-                None => row,
-            }
-        };
-        rows.push(row("nandBoot", "s", &|f| f.nand, Some(SPEED_UP)));
-        rows.push(row("transforms of nandBoot, counted", "", &|f| f.transforms, None));
-        if figures.product.is_some() {
-            rows.push(row(
-                "multiply + relinearise + rescale",
-                "ms",
-                &|f| f.product.unwrap_or(f64::NAN),
-                None,
-            ));
+    for (simple, others) in groups {
+        let simple = Set::new(simple)?;
+        let (theirs, _) = simple.measure(session, None)?;
+        rows.extend(rows_of(session, &simple, &theirs, None));
+        for name in others {
+            let set = Set::new(name)?;
+            let (figures, beside) = set.measure(session, Some(&simple))?;
+            // What the simple chain took in turn with this set.
+            let theirs = Figures { times: beside.unwrap_or(theirs.times), result: None, ..theirs };
+            rows.extend(rows_of(session, &set, &figures, Some((simple.name, &theirs))));
         }
-        rows.push(row("relinearisation key", "MB", &|f| f.key, None));
-        if let Some(Quality { worst, left }) = figures.result {
-            let precision = Row::more(format!("{name}: precision of the worst bit"), worst, "bits");
-            rows.push(precision.paper(session.papers.find(name, "precision of the worst bit")));
-            rows.push(Row::more(format!("{name}: log Q left"), left, "bits"));
-        }
-        rows.push(Row::new(format!("{name}: log2 of the failure probability"), figures.fails, ""));
-        known.push((name, figures));
     }
     if let Some(bytes) = machine::peak_memory() {
         rows.push(Row::new("peak memory", bytes as f64 / f64::from(1 << 30), "GiB"));
@@ -102,74 +83,151 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-fn measure(session: &mut Session, preset: Preset) -> Result<Figures> {
-    let parameters = match preset.family {
-        Family::Table3 => preset.parameters_insecure()?,
-        _ => preset.parameters()?,
+/// The rows of one set, beside those of the simple chain.
+fn rows_of(session: &Session, set: &Set, figures: &Figures, simple: Option<(&str, &Figures)>) -> Vec<Row> {
+    let name = set.name;
+    let row = |what: &str, unit, of: &dyn Fn(&Figures) -> f64, target: Option<f64>| {
+        let row = Row::new(format!("{name}: {what}"), of(figures), unit);
+        let row = row.paper(session.papers.find(name, what));
+        match simple {
+            Some((simple, theirs)) => row.against(simple, of(theirs)).target(target),
+            None => row,
+        }
     };
-    let key = parameters.switching_key_size().words as f64 / 1e6;
-    let log_n = parameters.log_degree();
-    let context = Arc::new(Context::new(parameters, Threads::single())?);
-    let (rlwe, plan) = (context.rlwe(), Arc::new(BitPlan::new(Arc::clone(&context), preset.bits()?)?));
-    let secret = SecretKey::generate(rlwe)?;
-    let mut keys = EvaluationKeys::empty(rlwe, secret.fingerprint());
-    plan.add_keys(&mut keys, &secret)?;
-    let evaluator = Evaluator::new(Arc::clone(&context), Arc::new(keys.into_prepared(rlwe)?));
-    let encapsulation = Arc::new(plan.encapsulation_keys(&secret)?.prepare(rlwe, plan.narrow())?);
-    let bootstrapper = BitBootstrapper::new(Arc::clone(&plan), evaluator.clone(), encapsulation)?;
-    let (packing, scale, modulus) = (plan.literal().packing, plan.bit_scale(), plan.input_modulus());
-    let bits = [1u64, 2].map(|seed| bits(plan.capacity(), seed));
-    let encrypt = |bits: &[bool]| -> Result<BitCiphertext> {
-        let plaintext = encode_bits(&context, bits, packing, context.max_slots(), scale, modulus)?;
-        Ok(BitCiphertext::declare(context.encrypt(&secret, &plaintext)?.expand(&context), packing)?)
-    };
-    let (x, y) = (encrypt(&bits[0])?, encrypt(&bits[1])?);
-    // A result whose bound is too large is refused when all is done, so that it has been timed.
-    let nand = || match bootstrapper.gate(Gate::Nand, &[&x, &y]) {
-        Ok(result) => Ok(Some(result)),
-        Err(CkksError::Argument { .. }) => Ok(None),
-        Err(error) => Err(error),
-    };
-    let result = RefCell::new(nand()?);
-    let after = result.borrow().clone();
-    let mut works = NamedWorks::default();
-    works.add("nand", || {
-        result.replace(nand()?);
-        Ok(())
-    });
-    // Complex slots have no products of bits; the time is that of the ciphertexts.
-    if let Some(after) = after.filter(|_| !plan.literal().clean) {
-        let mut out = hippocrene_ckks::Ciphertext::empty(&context);
-        let evaluator = &evaluator;
-        works.add("product", move || {
-            Ok(evaluator.mul_rescale_into(&mut out, after.ciphertext(), after.ciphertext(), scale)?)
+    let mut rows = vec![
+        row("nandBoot", "s", &|f| f.times.nand, Some(SPEED_UP)),
+        row("transforms of nandBoot, counted", "", &|f| f.transforms, None),
+    ];
+    if figures.times.product.is_some() {
+        let milliseconds = |f: &Figures| f.times.product.map_or(f64::NAN, |seconds| 1e3 * seconds);
+        rows.push(row("multiply + relinearise + rescale", "ms", &milliseconds, None));
+    }
+    rows.push(row("relinearisation key", "MB", &|f| f.key, None));
+    if let Some(Quality { worst, left }) = figures.result {
+        let precision = Row::more(format!("{name}: precision of the worst bit"), worst, "bits");
+        rows.push(precision.paper(session.papers.find(name, "precision of the worst bit")));
+        rows.push(Row::more(format!("{name}: log Q left"), left, "bits"));
+    }
+    rows.push(Row::new(format!("{name}: log2 of the failure probability"), figures.fails, ""));
+    rows
+}
+
+/// A set with its keys and two ciphertexts.
+struct Set {
+    name: &'static str,
+    context: Arc<Context>,
+    plan: Arc<BitPlan>,
+    secret: SecretKey,
+    evaluator: Evaluator,
+    bootstrapper: BitBootstrapper,
+    bits: [Vec<bool>; 2],
+    operands: [BitCiphertext; 2],
+}
+
+impl Set {
+    fn new(name: &'static str) -> Result<Self> {
+        let preset = Preset::by_name(name)?;
+        let parameters = match preset.family {
+            Family::Table3 => preset.parameters_insecure()?,
+            _ => preset.parameters()?,
+        };
+        let context = Arc::new(Context::new(parameters, Threads::single())?);
+        let (rlwe, plan) = (context.rlwe(), Arc::new(BitPlan::new(Arc::clone(&context), preset.bits()?)?));
+        let secret = SecretKey::generate(rlwe)?;
+        let mut keys = EvaluationKeys::empty(rlwe, secret.fingerprint());
+        plan.add_keys(&mut keys, &secret)?;
+        let evaluator = Evaluator::new(Arc::clone(&context), Arc::new(keys.into_prepared(rlwe)?));
+        let encapsulation = Arc::new(plan.encapsulation_keys(&secret)?.prepare(rlwe, plan.narrow())?);
+        let bootstrapper = BitBootstrapper::new(Arc::clone(&plan), evaluator.clone(), encapsulation)?;
+        let (packing, scale, modulus) = (plan.literal().packing, plan.bit_scale(), plan.input_modulus());
+        let bits = [1u64, 2].map(|seed| bits(plan.capacity(), seed));
+        let encrypt = |bits: &[bool]| -> Result<BitCiphertext> {
+            let plaintext = encode_bits(&context, bits, packing, context.max_slots(), scale, modulus)?;
+            Ok(BitCiphertext::declare(context.encrypt(&secret, &plaintext)?.expand(&context), packing)?)
+        };
+        let operands = [encrypt(&bits[0])?, encrypt(&bits[1])?];
+        Ok(Set { name, context, plan, secret, evaluator, bootstrapper, bits, operands })
+    }
+
+    /// A nand of its bits. A result whose bound is too large is refused when all is done, so that it has been timed.
+    fn nand(&self) -> Result<Option<BitCiphertext>> {
+        match self.bootstrapper.gate(Gate::Nand, &[&self.operands[0], &self.operands[1]]) {
+            Ok(result) => Ok(Some(result)),
+            Err(CkksError::Argument { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Adds a nand, and a product of `after`, the result of one, where bits have products.
+    fn add_works<'a>(&'a self, works: &mut NamedWorks<'a>, after: Option<&'a BitCiphertext>) {
+        works.add("nand", || {
+            black_box(self.nand()?);
+            Ok(())
         });
+        // Complex slots have no products of bits; the time is that of the ciphertexts.
+        if let Some(after) = after.filter(|_| !self.plan.literal().clean) {
+            let mut out = hippocrene_ckks::Ciphertext::empty(&self.context);
+            let scale = self.plan.bit_scale();
+            works.add("product", move || {
+                Ok(self.evaluator.mul_rescale_into(
+                    &mut out,
+                    after.ciphertext(),
+                    after.ciphertext(),
+                    scale,
+                )?)
+            });
+        }
     }
-    let times = session.time_named(log_n, works)?;
-    let before = rlwe.transforms();
-    nand()?;
-    let transforms = (rlwe.transforms() - before) as f64;
-    let fails = plan.log2_failure_probability();
-    let product = times.get(1).map(|(_, seconds)| 1e3 * seconds);
-    let mut figures = Figures { nand: times[0].1, transforms, product, key, result: None, fails };
-    let Some(after) = result.into_inner() else { return Ok(figures) };
-    let plaintext = context.decrypt(&secret, after.ciphertext())?;
-    let expected: Vec<bool> = bits[0].iter().zip(&bits[1]).map(|(x, y)| !(x & y)).collect();
-    if decode_bits(&context, &plaintext, packing)? != expected {
-        return Err(format!("a nand with {} was wrong", preset.name).into());
+
+    /// The figures of this set, and the times of another one measured in turn with it.
+    fn measure(&self, session: &mut Session, beside: Option<&Set>) -> Result<(Figures, Option<Times>)> {
+        let rlwe = self.context.rlwe();
+        let before = rlwe.transforms();
+        let after = self.nand()?;
+        let transforms = (rlwe.transforms() - before) as f64;
+        let after_beside = beside.map(Set::nand).transpose()?.flatten();
+        let mut works = NamedWorks::default();
+        self.add_works(&mut works, after.as_ref());
+        if let Some(set) = beside {
+            set.add_works(&mut works, after_beside.as_ref());
+        }
+        let log_n = self.context.parameters().log_degree();
+        let mut times: Vec<Times> = Vec::new();
+        for (name, seconds) in session.time_closely(log_n, works)? {
+            match times.last_mut().filter(|_| name == "product") {
+                Some(last) => last.product = Some(seconds),
+                None => times.push(Times { nand: seconds, product: None }),
+            }
+        }
+        let figures = Figures {
+            times: times[0],
+            transforms,
+            key: self.context.parameters().switching_key_size().words as f64 / 1e6,
+            result: after.map(|after| self.quality(&after)).transpose()?,
+            fails: self.plan.log2_failure_probability(),
+        };
+        Ok((figures, times.get(1).copied()))
     }
-    let slots = context.decode_complex(&plaintext)?;
-    let parts = slots.iter().map(|z| z.re);
-    let parts: Vec<f64> = match packing {
-        BitPacking::Real => parts.collect(),
-        BitPacking::Complex => parts.chain(slots.iter().map(|z| z.im)).collect(),
-    };
-    let errors = parts.iter().zip(&expected).map(|(x, b)| (x - f64::from(u8::from(*b))).abs());
-    figures.result = Some(Quality {
-        worst: -errors.fold(0.0, f64::max).log2(),
-        left: context.parameters().log2(after.ciphertext().modulus()),
-    });
-    Ok(figures)
+
+    fn quality(&self, after: &BitCiphertext) -> Result<Quality> {
+        let (context, packing) = (&self.context, self.plan.literal().packing);
+        let plaintext = context.decrypt(&self.secret, after.ciphertext())?;
+        let expected: Vec<bool> = self.bits[0].iter().zip(&self.bits[1]).map(|(x, y)| !(x & y)).collect();
+        if decode_bits(context, &plaintext, packing)? != expected {
+            return Err(format!("a nand with {} was wrong", self.name).into());
+        }
+        let slots = context.decode_complex(&plaintext)?;
+        let parts = slots.iter().map(|z| z.re);
+        let parts: Vec<f64> = match packing {
+            BitPacking::Real => parts.collect(),
+            BitPacking::Complex => parts.chain(slots.iter().map(|z| z.im)).collect(),
+        };
+        let errors = parts.iter().zip(&expected).map(|(x, b)| (x - f64::from(u8::from(*b))).abs());
+        Ok(Quality {
+            worst: -errors.fold(0.0, f64::max).log2(),
+            left: context.parameters().log2(after.ciphertext().modulus()),
+        })
+    }
 }
 
 /// As good as random, and different for each `seed`.

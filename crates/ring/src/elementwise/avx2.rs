@@ -164,7 +164,7 @@ impl Lanes for F64 {
     }
 
     #[inline(always)]
-    fn prefetch(p: *const u8) {
+    fn prefetch(&self, p: *const u8) {
         // SAFETY: prefetching touches no memory, and every x86-64 CPU has it.
         unsafe { std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T1 }>(p.cast()) }
     }

@@ -3,13 +3,18 @@
 //! IFMA instructions per eight residues: product 4 (Barrett), product by a constant 3 (Montgomery, with a prepared
 //! companion), a term of an inner product 2, its reduction 2, reduction of a word 2.
 
+use std::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
+
 use super::{
     Scalar,
     lanes::{KeyWord, Lanes},
 };
-use crate::simd512::{
-    V, add, and, inv52, load, load_packed_48, madd52hi, madd52lo, minu, redc52, set1, shl_by, shr, store,
-    store_packed_48, sub, zero,
+use crate::{
+    kernel::fetches_near,
+    simd512::{
+        V, add, and, inv52, load, load_packed_48, madd52hi, madd52lo, minu, redc52, set1, shl_by, shr, store,
+        store_packed_48, sub, zero,
+    },
 };
 
 /// The constants of one modulus `q` of `k` bits. `BELOW_48` says that `q < 2^48`: keys are then packed to 6 bytes, and
@@ -25,6 +30,8 @@ pub(super) struct Ifma<const BELOW_48: bool> {
     /// `floor(2^64 / q) < 2^52`.
     reciprocal: u64,
     lazy_multiple: u64,
+    /// See [`fetches_near`].
+    fetches_near: bool,
 }
 
 impl<const BELOW_48: bool> Ifma<BELOW_48> {
@@ -43,6 +50,7 @@ impl<const BELOW_48: bool> Ifma<BELOW_48> {
             barrett: ((1u128 << (2 * bits + 1)) / u128::from(q)) as u64,
             reciprocal: ((1u128 << 64) / u128::from(q)) as u64,
             lazy_multiple: ((1 << 52) / q).min(16),
+            fetches_near: fetches_near(),
         }
     }
 
@@ -198,9 +206,19 @@ impl<const BELOW_48: bool> Lanes for Ifma<BELOW_48> {
     }
 
     #[inline(always)]
-    fn prefetch(p: *const u8) {
+    fn fetches_near(&self) -> bool {
+        self.fetches_near
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, p: *const u8) {
         // SAFETY: prefetching touches no memory, and every x86-64 CPU has it.
-        unsafe { std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T1 }>(p.cast()) }
+        unsafe {
+            match self.fetches_near {
+                true => _mm_prefetch::<_MM_HINT_T0>(p.cast()),
+                false => _mm_prefetch::<_MM_HINT_T1>(p.cast()),
+            }
+        }
     }
 
     #[inline(always)]

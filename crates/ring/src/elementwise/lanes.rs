@@ -102,8 +102,14 @@ pub(super) trait Lanes: Copy {
         x
     }
 
-    /// Asks the second-level cache for the line at `p`, which may be any address.
-    fn prefetch(p: *const u8);
+    /// Whether [`Lanes::prefetch`] asks the first-level cache, not the second.
+    #[inline(always)]
+    fn fetches_near(&self) -> bool {
+        false
+    }
+
+    /// Asks a cache for the line at `p`, which may be any address.
+    fn prefetch(&self, p: *const u8);
 
     /// The empty sum.
     fn no_products(&self) -> Self::Sum;

@@ -170,7 +170,7 @@ impl Lanes for Portable {
     }
 
     #[inline(always)]
-    fn prefetch(_: *const u8) {}
+    fn prefetch(&self, _: *const u8) {}
 
     #[inline(always)]
     fn no_products(&self) -> u128 {

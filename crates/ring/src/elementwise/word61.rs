@@ -3,13 +3,18 @@
 //! 32-bit multiplications per eight residues: product 6 and two of 64 bits (Barrett), product by a constant 3 and two of
 //! 64 bits (Shoup). A term of an inner product takes 4 of them, or 7 IFMA instructions where the CPU has those.
 
+use std::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
+
 use super::{
     Scalar,
     lanes::{KeyWord, Lanes},
 };
-use crate::simd512::{
-    V, add, and, inv52, inv64, load, madd52hi, madd52lo, minu, mul32, mulhi64, mulhi64_approximate, mullo64,
-    or, set1, shl, shl_by, shr, store, sub, zero,
+use crate::{
+    kernel::fetches_near,
+    simd512::{
+        V, add, and, inv52, inv64, load, madd52hi, madd52lo, minu, mul32, mulhi64, mulhi64_approximate,
+        mullo64, or, set1, shl, shl_by, shr, store, sub, zero,
+    },
 };
 
 /// The constants of one modulus `q` of `k` bits. `IFMA` says that inner products may use it; `q >= 2^50` then.
@@ -25,6 +30,8 @@ pub(super) struct Word61<const IFMA: bool> {
     /// `floor(2^64 / q)`.
     reciprocal: u64,
     lazy_multiple: u64,
+    /// See [`fetches_near`].
+    fetches_near: bool,
 }
 
 /// Bits of the low part of a split residue.
@@ -43,6 +50,7 @@ impl<const IFMA: bool> Word61<IFMA> {
             barrett: ((1u128 << (2 * bits + 1)) / u128::from(q)) as u64,
             reciprocal: ((1u128 << 64) / u128::from(q)) as u64,
             lazy_multiple: ((1 << 63) / q).min(16),
+            fetches_near: fetches_near(),
         }
     }
 
@@ -185,9 +193,19 @@ impl<const IFMA: bool> Lanes for Word61<IFMA> {
     }
 
     #[inline(always)]
-    fn prefetch(p: *const u8) {
+    fn fetches_near(&self) -> bool {
+        self.fetches_near
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, p: *const u8) {
         // SAFETY: prefetching touches no memory, and every x86-64 CPU has it.
-        unsafe { std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T1 }>(p.cast()) }
+        unsafe {
+            match self.fetches_near {
+                true => _mm_prefetch::<_MM_HINT_T0>(p.cast()),
+                false => _mm_prefetch::<_MM_HINT_T1>(p.cast()),
+            }
+        }
     }
 
     #[inline(always)]

@@ -16,8 +16,8 @@ const MOST_TURNED: usize = 3;
 /// For how many words so many digits go together, before others do: those of the sums stay in the cache.
 const STRETCH: usize = 4096;
 
-/// How far ahead of its use a key is fetched, in bytes: into the second-level cache, which waits for more lines of memory at once than the first has room for. A look-up of
-/// PEGASUS takes a sixth less time so than by way of the first, a hoisted rotation with six digits a quarter.
+/// How far ahead of its use a key is fetched, in bytes: into the second-level cache, which on Zen 4 waits for more lines of memory at once than the first has room for. A look-up of
+/// PEGASUS takes a sixth less time so than by way of the first, a hoisted rotation with six digits a quarter. Where the first is the better one, [`Lanes::fetches_near`] says so.
 pub(super) const PREFETCH: usize = 1536;
 
 /// See [`crate::elementwise::Elementwise::inner_product`].
@@ -113,8 +113,9 @@ fn inner_product_from<L: Lanes>(
     begun: Option<Begun<'_, L>>,
 ) {
     // A vector at a time leaves the multiplier idle while each sum waits for its last product: as many go together as there are
-    // registers for.
+    // registers for; or half as many, where lines for the first-level cache are so asked for in shorter bursts.
     match L::LANES {
+        8 if l.fetches_near() => inner_product_wide::<L, 2>(l, acc0, acc1, digits, key, begun),
         8 => inner_product_wide::<L, 4>(l, acc0, acc1, digits, key, begun),
         4 => inner_product_wide::<L, 2>(l, acc0, acc1, digits, key, begun),
         _ => inner_product_wide::<L, 1>(l, acc0, acc1, digits, key, begun),
@@ -207,7 +208,7 @@ unsafe fn add_digit<L: Lanes, const WIDE: usize>(
     // SAFETY: the caller vouches for the digit.
     let pairs = unsafe { key.digit(d).add(2 * at * L::KEY_WORD.bytes) };
     for line in 0..(2 * WIDE * bytes).div_ceil(64) {
-        L::prefetch(pairs.wrapping_add(PREFETCH + 64 * line));
+        l.prefetch(pairs.wrapping_add(PREFETCH + 64 * line));
     }
     for (i, sum) in sums.iter_mut().enumerate() {
         // SAFETY: the caller vouches for `WIDE` vectors at `at`; the key is padded.

@@ -98,7 +98,7 @@ unsafe fn sum_products_at<L: Lanes, const WIDE: usize, const REPEATED: bool>(
         for (x, [y0, y1]) in terms {
             if !REPEATED {
                 for line in 0..(WIDE * L::LANES).div_ceil(8) {
-                    L::prefetch(x.as_ptr().wrapping_add(at + PREFETCH / 8 + 8 * line).cast());
+                    l.prefetch(x.as_ptr().wrapping_add(at + PREFETCH / 8 + 8 * line).cast());
                 }
             }
             for (i, sum) in sums.iter_mut().enumerate() {
