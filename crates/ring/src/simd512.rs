@@ -51,6 +51,13 @@ pub(crate) fn fence() {
     unsafe { _mm_sfence() }
 }
 
+/// Starts loading the cache line at `p`, which may be any address, into the first-level cache.
+#[inline(always)]
+pub(crate) fn prefetch_near(p: *const u64) {
+    // SAFETY: prefetching never faults.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(p.cast()) }
+}
+
 /// Starts loading the cache line at `p`, which may be any address, into the second-level cache.
 #[inline(always)]
 pub(crate) fn prefetch(p: *const u64) {

@@ -3,8 +3,6 @@
 //! IFMA instructions per eight residues: product 4 (Barrett), product by a constant 3 (Montgomery, with a prepared
 //! companion), a term of an inner product 2, its reduction 2, reduction of a word 2.
 
-use std::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
-
 use super::{
     Scalar,
     lanes::{KeyWord, Lanes},
@@ -12,8 +10,8 @@ use super::{
 use crate::{
     kernel::fetches_near,
     simd512::{
-        V, add, and, inv52, load, load_packed_48, madd52hi, madd52lo, minu, redc52, set1, shl_by, shr, store,
-        store_packed_48, sub, zero,
+        V, add, and, inv52, load, load_packed_48, madd52hi, madd52lo, minu, prefetch, prefetch_near, redc52,
+        set1, shl_by, shr, store, store_packed_48, sub, zero,
     },
 };
 
@@ -212,12 +210,9 @@ impl<const BELOW_48: bool> Lanes for Ifma<BELOW_48> {
 
     #[inline(always)]
     fn prefetch(&self, p: *const u8) {
-        // SAFETY: prefetching touches no memory, and every x86-64 CPU has it.
-        unsafe {
-            match self.fetches_near {
-                true => _mm_prefetch::<_MM_HINT_T0>(p.cast()),
-                false => _mm_prefetch::<_MM_HINT_T1>(p.cast()),
-            }
+        match self.fetches_near {
+            true => prefetch_near(p.cast()),
+            false => prefetch(p.cast()),
         }
     }
 

@@ -3,8 +3,6 @@
 //! 32-bit multiplications per eight residues: product 6 and two of 64 bits (Barrett), product by a constant 3 and two of
 //! 64 bits (Shoup). A term of an inner product takes 4 of them, or 7 IFMA instructions where the CPU has those.
 
-use std::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
-
 use super::{
     Scalar,
     lanes::{KeyWord, Lanes},
@@ -13,7 +11,7 @@ use crate::{
     kernel::fetches_near,
     simd512::{
         V, add, and, inv52, inv64, load, madd52hi, madd52lo, minu, mul32, mulhi64, mulhi64_approximate,
-        mullo64, or, set1, shl, shl_by, shr, store, sub, zero,
+        mullo64, or, prefetch, prefetch_near, set1, shl, shl_by, shr, store, sub, zero,
     },
 };
 
@@ -199,12 +197,9 @@ impl<const IFMA: bool> Lanes for Word61<IFMA> {
 
     #[inline(always)]
     fn prefetch(&self, p: *const u8) {
-        // SAFETY: prefetching touches no memory, and every x86-64 CPU has it.
-        unsafe {
-            match self.fetches_near {
-                true => _mm_prefetch::<_MM_HINT_T0>(p.cast()),
-                false => _mm_prefetch::<_MM_HINT_T1>(p.cast()),
-            }
+        match self.fetches_near {
+            true => prefetch_near(p.cast()),
+            false => prefetch(p.cast()),
         }
     }
 
