@@ -76,9 +76,13 @@ impl Kernel {
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn fetches_near() -> bool {
     static CHOICE: OnceLock<bool> = OnceLock::new();
+    // Older compilers have it unsafe.
+    #[allow(unused_unsafe)]
+    // SAFETY: every x86-64 CPU has the instruction and its leaves 0 and 1.
+    let cpuid = |leaf| unsafe { __cpuid(leaf) };
     *CHOICE.get_or_init(|| {
-        let is_amd = __cpuid(0).ecx == u32::from_le_bytes(*b"cAMD");
-        let signature = __cpuid(1).eax;
+        let is_amd = cpuid(0).ecx == u32::from_le_bytes(*b"cAMD");
+        let signature = cpuid(1).eax;
         let family = (signature >> 8 & 0xf) + (signature >> 20 & 0xff);
         is_amd && family == ZEN_5
     })
@@ -115,6 +119,17 @@ impl FromStr for Kernel {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+    #[test]
+    fn zen_5_is_what_linux_calls_so() {
+        let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap();
+        let value = |name: &str| {
+            let line = cpu.lines().find(|line| line.starts_with(name)).unwrap();
+            line.split_once(": ").unwrap().1
+        };
+        assert_eq!(fetches_near(), value("vendor_id") == "AuthenticAMD" && value("cpu family") == "26");
+    }
 
     #[test]
     fn names_round_trip_and_unknown_ones_are_refused() {
