@@ -21,6 +21,7 @@ mod form;
 mod fresh;
 mod gates;
 mod integers;
+mod interval;
 mod keys;
 mod kind;
 mod layout;
@@ -60,6 +61,7 @@ pub use num_complex::Complex64;
 
 pub use gates::{GateArray, GateClient, GateKeys, GateServer};
 pub use integers::{IntegerArray, Residues};
+pub use interval::Interval;
 pub use keys::{EvaluationKeys, KeyRequest, PublicKey, TransferKey};
 pub use layout::Layout;
 pub use look_ups::{LookUpKeys, LookUpPlan, LookUps, LookUpsDescription};

@@ -3,7 +3,7 @@
 use hippocrene_ckks::{Scale, Short};
 use hippocrene_rlwe::{Noise, noise::log2};
 
-use crate::{Array, CiphertextBody, Error, Session, simulation::check_bound};
+use crate::{Array, CiphertextBody, Error, Interval, Session, simulation::check_bound};
 
 /// The form of arrays of real or complex numbers (CKKS).
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -13,6 +13,9 @@ pub struct Numbers {
     /// The precision that what is computed from them is to have, in bits after the binary point. It must be possible with their parameters
     /// ([`Settings::scale_of`](crate::Settings::scale_of)).
     pub precision: f64,
+    /// The interval of the elements, where more is known of it than the bound of the ciphertexts says. Operations that
+    /// say nothing of it leave `None`. It is `None` for complex elements.
+    pub interval: Option<Interval>,
 }
 
 /// An encrypted array of real or complex numbers.
@@ -31,6 +34,21 @@ impl EncryptedArray {
             CiphertextBody::Seeded(c) => c.seeded().bound(),
         };
         self.bodies().iter().map(bound).fold(0.0, f64::max)
+    }
+
+    /// The interval that the elements lie in: declared at encryption, and propagated by every operation. For complex
+    /// elements it holds the real and the imaginary parts. It says nothing of slots without an element.
+    pub fn interval(&self) -> Interval {
+        let bound = Interval::symmetric(self.bound());
+        self.form().interval.filter(|_| !self.is_complex()).map_or(bound, |known| known.intersection(bound))
+    }
+
+    /// The same array, whose elements lie in `interval` too. It changes nothing of complex arrays.
+    pub(crate) fn within(mut self, interval: Interval) -> Self {
+        if !self.is_complex() {
+            self.form_mut().interval = Some(self.interval().intersection(interval));
+        }
+        self
     }
 
     /// Declares that no element is larger than `bound` in absolute value.

@@ -91,12 +91,17 @@ impl Form for Numbers {
     }
 
     fn join(&self, other: &Self) -> Self {
-        Numbers { complex: self.complex || other.complex, precision: self.precision.min(other.precision) }
+        Numbers {
+            complex: self.complex || other.complex,
+            precision: self.precision.min(other.precision),
+            interval: None,
+        }
     }
 
-    /// The precision is the least of the operands, unless the server has one of its own.
+    /// The precision is the least of the operands, unless the server has one of its own. Of the interval nothing is
+    /// known: operations that know it say so.
     fn computed_by(self, server: &Server) -> Self {
-        Numbers { precision: server.precision.unwrap_or(self.precision), ..self }
+        Numbers { precision: server.precision.unwrap_or(self.precision), interval: None, ..self }
     }
 
     fn with_plain(self, plain: Values<'_>) -> Self {

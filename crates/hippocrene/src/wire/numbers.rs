@@ -78,7 +78,7 @@ impl FileForm for Numbers {
         if !precision.is_finite() {
             return Err(FormatError::number("the precision of an array", precision, "a finite number"));
         }
-        Ok(Numbers { complex: flags == COMPLEX, precision })
+        Ok(Numbers { complex: flags == COMPLEX, precision, interval: None })
     }
 
     fn check_settings(

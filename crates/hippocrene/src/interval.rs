@@ -1,0 +1,225 @@
+//! Intervals of values, and how operations change them.
+
+use std::ops::{Add, Mul, Neg, Sub};
+
+use hippocrene_ckks::Short;
+
+/// The values `[low, high]` that the elements of an array may hold. Both ends are finite or infinite, never NaN,
+/// and `low <= high`.
+///
+/// Operations on intervals give an interval that holds every result of the operation on values of the operands
+/// (interval arithmetic). Results are rounded to the nearest `f64`, so an end may be off by one rounding.
+///
+/// ```
+/// use hippocrene::Interval;
+///
+/// let ages = Interval::new(0.0, 120.0).expect("0 is below 120");
+/// let scaled = ages * Interval::point(0.5) - Interval::point(10.0);
+/// assert_eq!((scaled.low(), scaled.high()), (-10.0, 50.0));
+/// assert_eq!(scaled.bound(), 50.0);
+/// assert_eq!(scaled.power(2), Interval::new(0.0, 2500.0).expect("0 is below 2500"));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Interval {
+    low: f64,
+    high: f64,
+}
+
+impl Interval {
+    /// The interval `[low, high]`, or `None` if an end is NaN or `low > high`.
+    pub fn new(low: f64, high: f64) -> Option<Self> {
+        // A zero has no sign here, so that it prints as 0.
+        (low <= high).then_some(Interval { low: low + 0.0, high: high + 0.0 })
+    }
+
+    /// The interval `[-bound, bound]`. The sign of `bound` does not matter; NaN counts as infinity.
+    pub fn symmetric(bound: f64) -> Self {
+        let bound = if bound.is_nan() { f64::INFINITY } else { bound.abs() };
+        Interval { low: 0.0 - bound, high: bound }
+    }
+
+    /// The interval that holds one value. NaN counts as unknown: every number.
+    pub fn point(value: f64) -> Self {
+        Self::new(value, value).unwrap_or(Self::symmetric(f64::INFINITY))
+    }
+
+    /// The least interval that holds all of these values; `None` if there are none or one is NaN.
+    pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
+        let mut values = values.into_iter();
+        let first = values.next()?;
+        let ends = values
+            .try_fold((first, first), |(low, high), x| (!x.is_nan()).then_some((low.min(x), high.max(x))));
+        ends.and_then(|(low, high)| Self::new(low, high))
+    }
+
+    /// The smallest value.
+    pub fn low(self) -> f64 {
+        self.low
+    }
+
+    /// The largest value.
+    pub fn high(self) -> f64 {
+        self.high
+    }
+
+    /// The largest absolute value.
+    pub fn bound(self) -> f64 {
+        self.high.max(-self.low)
+    }
+
+    /// The difference of the ends.
+    pub fn width(self) -> f64 {
+        self.high - self.low
+    }
+
+    /// True if `value` lies in the interval.
+    pub fn contains(self, value: f64) -> bool {
+        self.low <= value && value <= self.high
+    }
+
+    /// True if every value of `other` lies in this interval.
+    pub fn covers(self, other: Self) -> bool {
+        self.low <= other.low && other.high <= self.high
+    }
+
+    /// The least interval that holds both.
+    pub fn union(self, other: Self) -> Self {
+        Interval { low: self.low.min(other.low), high: self.high.max(other.high) }
+    }
+
+    /// The values that both hold. If there are none, the interval shrinks to the end of `self` that is nearest to
+    /// `other`: two statements about the same values can only contradict each other by rounding.
+    pub fn intersection(self, other: Self) -> Self {
+        let low = self.low.max(other.low).min(self.high);
+        let high = self.high.min(other.high).max(self.low);
+        Interval { low: low.min(high), high: high.max(low) }
+    }
+
+    /// The absolute values.
+    pub fn abs(self) -> Self {
+        let low = if self.contains(0.0) { 0.0 } else { self.low.abs().min(self.high.abs()) };
+        Interval { low, high: self.bound() }
+    }
+
+    /// The values of `x^n`.
+    pub fn power(self, n: u32) -> Self {
+        let raised = |x: f64| x.powi(i32::try_from(n).unwrap_or(i32::MAX));
+        match (n, n % 2) {
+            (0, _) => Self::point(1.0),
+            (_, 0) => {
+                let values = self.abs();
+                Interval { low: raised(values.low), high: raised(values.high) }
+            }
+            _ => Interval { low: raised(self.low), high: raised(self.high) },
+        }
+    }
+
+    /// The sums of `count` values.
+    pub fn times_count(self, count: usize) -> Self {
+        self * Self::point(count as f64)
+    }
+
+    /// The values of a function that never falls, such as `exp` or `max(x, c)`.
+    pub fn increasing(self, f: impl Fn(f64) -> f64) -> Self {
+        Self::new(f(self.low), f(self.high)).unwrap_or(Self::symmetric(f64::INFINITY))
+    }
+}
+
+/// Sums of a value of each.
+impl Add for Interval {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self::new(self.low + other.low, self.high + other.high).unwrap_or(Self::symmetric(f64::INFINITY))
+    }
+}
+
+/// Differences of a value of each.
+impl Sub for Interval {
+    type Output = Self;
+
+    fn sub(self, other: Self) -> Self {
+        self + -other
+    }
+}
+
+/// Values with the other sign.
+impl Neg for Interval {
+    type Output = Self;
+
+    fn neg(self) -> Self {
+        Interval { low: 0.0 - self.high, high: 0.0 - self.low }
+    }
+}
+
+/// Products of a value of each. Zero times an infinite end counts as zero, since values are finite.
+impl Mul for Interval {
+    type Output = Self;
+
+    fn mul(self, other: Self) -> Self {
+        let product = |x: f64, y: f64| if x == 0.0 || y == 0.0 { 0.0 } else { x * y };
+        let ends = [
+            product(self.low, other.low),
+            product(self.low, other.high),
+            product(self.high, other.low),
+            product(self.high, other.high),
+        ];
+        Self::of(ends).unwrap_or(Self::symmetric(f64::INFINITY))
+    }
+}
+
+/// `from LOW to HIGH`, in a few digits.
+impl std::fmt::Display for Interval {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "from {} to {}", Short(self.low), Short(self.high))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn interval() -> impl Strategy<Value = Interval> {
+        (-100.0..100.0f64, 0.0..100.0f64).prop_map(|(low, width)| Interval::new(low, low + width).unwrap())
+    }
+
+    proptest! {
+        /// Every operation holds the results of the operation on values.
+        #[test]
+        fn operations_hold_the_results(a in interval(), b in interval(), s in 0.0..=1.0f64, t in 0.0..=1.0f64) {
+            let (x, y) = (a.low() + s * a.width(), b.low() + t * b.width());
+            let (x, y) = (x.clamp(a.low(), a.high()), y.clamp(b.low(), b.high()));
+            let near = |i: Interval, v: f64| {
+                let slack = 1e-12 * i.bound().max(1.0);
+                i.low() - slack <= v && v <= i.high() + slack
+            };
+            prop_assert!(near(a + b, x + y));
+            prop_assert!(near(a - b, x - y));
+            prop_assert!(near(a * b, x * y));
+            prop_assert!(near(-a, -x));
+            prop_assert!(near(a.abs(), x.abs()));
+            prop_assert!(near(a.union(b), x) && near(a.union(b), y));
+            for n in 0..5 {
+                prop_assert!(near(a.power(n), x.powi(n as i32)), "{x}^{n} of {a}");
+            }
+            prop_assert!(!(a.contains(y) && b.contains(y)) || a.intersection(b).contains(y));
+        }
+    }
+
+    #[test]
+    fn ends_are_checked() {
+        assert_eq!(Interval::new(1.0, 0.0), None);
+        assert_eq!(Interval::new(f64::NAN, 0.0), None);
+        assert_eq!(Interval::of([]), None);
+        assert_eq!(Interval::of([1.0, f64::NAN]), None);
+        assert_eq!(Interval::of([2.0, -1.0]), Interval::new(-1.0, 2.0));
+        assert_eq!(Interval::symmetric(0.0).to_string(), "from 0 to 0");
+    }
+
+    #[test]
+    fn infinite_ends_times_zero_are_zero() {
+        assert_eq!(Interval::symmetric(f64::INFINITY) * Interval::point(0.0), Interval::point(0.0));
+    }
+}
