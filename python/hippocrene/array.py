@@ -21,7 +21,7 @@ from hippocrene.moves import Moves, places_of, shape_errors
 from hippocrene.polynomials import Series, coefficients, whole_coefficients
 from hippocrene.products import dot, stacked
 from hippocrene.reductions import Reductions
-from hippocrene.scalars import double, double_or_none, integer
+from hippocrene.scalars import declared_interval, double, double_or_none, integer
 from hippocrene.ufuncs import unset
 from hippocrene.values import FilePath, Values, finite, is_plain, raw_bytes, reading, real_numbers, to_array, to_native
 
@@ -550,15 +550,27 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
             series, interval, error = coefficients(polynomial, self.bound)
             return server._wrap(server._raw.polynomial(self._raw, series, interval))._off_by(error)
 
-    def with_bound(self, bound: float) -> EncryptedArray:
-        """Return the array with a declaration that no absolute value is larger, for who knows better than `bound`.
+    def with_interval(self, interval: tuple[float, float]) -> EncryptedArray:
+        """Return the array with the declaration that all values lie in ``(low, high)``, if you know better than `interval`.
 
-        Where that is wrong, results may be. Slots between the elements, in which slices and sums along an axis leave
-        other values, are set to zero where the bound is tighter than before: that is a product.
+        A declaration that holds all of the known interval replaces it. Any other is added knowledge: the values lie in
+        both. Where it is wrong, results may be; `hippocrene.simulate` reports it. If the bound becomes tighter, stray
+        slots, in which slices and sums along an axis leave other values, are set to zero, which takes a product.
         """
-        self._need_numbers("with_bound")
-        server = self._bound_server("with_bound")
-        return server._wrap(server._raw.with_bound(self._raw, double(bound, "a bound")))
+        return self._declared("with_interval", declared_interval(interval, None))
+
+    def with_bound(self, bound: float) -> EncryptedArray:
+        """Return the array with the declaration that no absolute value is larger: `with_interval` of ``(-bound, bound)``."""
+        return self._declared("with_bound", declared_interval(None, bound))
+
+    def _declared(self, operation: str, interval: tuple[float, float] | None) -> EncryptedArray:
+        if self.bit_error is not None:
+            self._need_numbers(operation)
+        if interval is None:
+            raise TypeError(f"{operation}: an interval is a pair (low, high), not None")
+        server = self._bound_server(operation)
+        with named(operation, "declare an interval"):
+            return server._wrap(server._raw.with_interval(self._raw, *interval))
 
     def with_precision_bits(self, bits: float) -> EncryptedArray:
         """Return the array with a declaration of its error, for who knows better than `precision_bits`.

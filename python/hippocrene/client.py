@@ -15,9 +15,9 @@ from hippocrene.bits import booleans
 from hippocrene.bootstrapping import Bootstrapping, wanted
 from hippocrene.errors import ArgumentError, ParameterError, SecretPickleError
 from hippocrene.exact import Kind, decrypted, is_type
-from hippocrene.integers import integers
+from hippocrene.integers import integers, without_wrapping
 from hippocrene.look_ups import LookUps, wanted_tables
-from hippocrene.scalars import double, double_or_none, integer, text, thread_count, whole
+from hippocrene.scalars import declared_interval, double, double_or_none, integer, text, thread_count, whole
 from hippocrene.server import EvaluationKeys, TransferKey
 from hippocrene.values import (
     FilePath,
@@ -66,25 +66,31 @@ _MASK = "where values are missing, encrypt others, such as 0, and a mask of ones
 def encrypt(
     key: _native.ClientKey | _native.PublicKey | _native.Simulation,
     values: npt.ArrayLike,
+    interval: tuple[float, float] | None,
     bound: float | None,
     precision: float | None,
+    wrap: bool,
 ) -> EncryptedArray:
     """Encrypt under either key."""
+    ends = declared_interval(interval, bound)
     bits = booleans(values, "encrypt") if key.for_bits else None
     if bits is not None:
-        if bound is not None or precision is not None:
-            raise TypeError("encrypted bits have neither bound nor precision")
+        if ends is not None or precision is not None or wrap:
+            raise TypeError("encrypt: encrypted bits have neither interval nor precision, and do not wrap around")
         return EncryptedArray(key.encrypt_bits(bits))
     if key.plain_modulus is None:
         plain = numbers(values, "encrypt")
         check_finite(plain, "encrypt", "encrypted", _MASK)
         raw = to_native(plain, "encrypt")
-        bound, precision = double_or_none(bound, "a bound"), double_or_none(precision, "a precision")
-        return EncryptedArray(key.encrypt(raw, bound=bound, precision=precision))
-    if bound is not None or precision is not None:
-        raise TypeError("encrypted integers are exact and have neither bound nor precision")
+        if wrap:
+            raise TypeError("encrypt: wrap is for integers, which are computed with modulo a plain modulus")
+        return EncryptedArray(key.encrypt(raw, interval=ends, precision=double_or_none(precision, "a precision")))
+    if precision is not None:
+        raise TypeError("encrypt: encrypted integers are exact and have no precision")
     whole = integers(values, "encrypt", key.plain_modulus)
-    return EncryptedArray(key.encrypt(whole, bound=None, precision=None))
+    if not wrap:
+        whole = without_wrapping(values, whole, key.plain_modulus)
+    return EncryptedArray(key.encrypt(whole, interval=ends, precision=None))
 
 
 def _raw_array(array: EncryptedArray) -> _native.EncryptedArray:
@@ -110,23 +116,34 @@ class PublicKey:
         return self._raw.fingerprint
 
     def encrypt(
-        self, values: npt.ArrayLike, *, bound: float | None = None, precision: float | None = None
+        self,
+        values: npt.ArrayLike,
+        *,
+        interval: tuple[float, float] | None = None,
+        bound: float | None = None,
+        precision: float | None = None,
+        wrap: bool = False,
     ) -> EncryptedArray:
         """Encrypt real or complex numbers of any shape; finite ones only.
 
-        The shape is no secret, nor is the bound that goes with the array: no absolute value is larger. By default it
-        is the largest one rounded up to a power of two from 1; a `bound` that does not come from the values tells
-        nothing of them.
+        Everybody can see the shape and the `interval` ``(low, high)`` that goes with the array and in which all values
+        lie. By default, its bound is the largest absolute value rounded up to a power of two from 1, and it ends at 0
+        if no value is negative, or none is positive. An interval that does not come from the values tells nothing of
+        them; operations check it, so that ``numpy.sqrt(x)`` wants ``low >= 0``. ``bound=b`` is short for
+        ``interval=(-b, b)``.
 
         `precision` is how precise the values and what is computed from them are to be, in bits after the binary point,
         where that is not to be the client's own: see `Client.generate`. Beyond the 53 bits of doubles, values can be
         `numpy.longdouble`, `decimal.Decimal`, mpmath's `mpf` or decimal text such as ``"0.1"``, and are taken as they
         are.
 
-        A client with a `plain_modulus` has integers of any shape encrypted, which count modulo that, and a client of a
-        preset for bits booleans, for gates.
+        A client with a `plain_modulus` ``t`` encrypts integers of any shape. Results count modulo ``t``. Integers
+        outside ``[-(t - 1) / 2, t - 1]`` would wrap around, which is an error unless ``wrap=True``. By default, the
+        interval of integers says only whether all of them lie in ``[0, t - 1]``.
+
+        A client of a preset for bits encrypts booleans, for gates.
         """
-        return encrypt(self._raw, values, bound, precision)
+        return encrypt(self._raw, values, interval, bound, precision, bool(wrap))
 
     def to_bytes(self) -> bytes:
         """Return what `save` writes."""
@@ -238,23 +255,34 @@ class Client:
         return self._raw.slots
 
     def encrypt(
-        self, values: npt.ArrayLike, *, bound: float | None = None, precision: float | None = None
+        self,
+        values: npt.ArrayLike,
+        *,
+        interval: tuple[float, float] | None = None,
+        bound: float | None = None,
+        precision: float | None = None,
+        wrap: bool = False,
     ) -> EncryptedArray:
         """Encrypt real or complex numbers of any shape; finite ones only.
 
-        The shape is no secret, nor is the bound that goes with the array: no absolute value is larger. By default it
-        is the largest one rounded up to a power of two from 1; a `bound` that does not come from the values tells
-        nothing of them.
+        Everybody can see the shape and the `interval` ``(low, high)`` that goes with the array and in which all values
+        lie. By default, its bound is the largest absolute value rounded up to a power of two from 1, and it ends at 0
+        if no value is negative, or none is positive. An interval that does not come from the values tells nothing of
+        them; operations check it, so that ``numpy.sqrt(x)`` wants ``low >= 0``. ``bound=b`` is short for
+        ``interval=(-b, b)``.
 
         `precision` is how precise the values and what is computed from them are to be, in bits after the binary point,
         where that is not to be the client's own: see `Client.generate`. Beyond the 53 bits of doubles, values can be
         `numpy.longdouble`, `decimal.Decimal`, mpmath's `mpf` or decimal text such as ``"0.1"``, and are taken as they
         are.
 
-        A client with a `plain_modulus` has integers of any shape encrypted, which count modulo that, and a client of a
-        preset for bits booleans, for gates.
+        A client with a `plain_modulus` ``t`` encrypts integers of any shape. Results count modulo ``t``. Integers
+        outside ``[-(t - 1) / 2, t - 1]`` would wrap around, which is an error unless ``wrap=True``. By default, the
+        interval of integers says only whether all of them lie in ``[0, t - 1]``.
+
+        A client of a preset for bits encrypts booleans, for gates.
         """
-        return encrypt(self._raw, values, bound, precision)
+        return encrypt(self._raw, values, interval, bound, precision, bool(wrap))
 
     def decrypt(self, array: EncryptedArray, *, dtype: Kind | None = None, signed: bool = False) -> npt.NDArray[Any]:
         """Decrypt, for the client's own eyes: doubles, or complex numbers where any were encrypted or computed with.

@@ -153,8 +153,22 @@ class Encrypted:
 
     @property
     def bound(self) -> float:
-        """No absolute value is larger: the worst case that follows from the bound declared at encryption."""
+        """No absolute value is larger: the worst case that follows from the interval declared at encryption."""
         return self._of_numbers(self._alike.bound, "bound")
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The ends ``(low, high)`` of the interval that all values lie in.
+
+        It is declared at encryption, and every operation propagates the worst case: see `with_interval`. Of complex
+        values it holds the real and the imaginary parts. Integers that may be any residue lie in ``[0, t - 1]``.
+        """
+        ends = self._alike.interval
+        if ends is None and self.plain_modulus is not None:
+            return 0.0, float(self.plain_modulus - 1)
+        if ends is None:
+            raise AttributeError("encrypted bits have no interval: they are 0 or 1")
+        return ends
 
     @property
     def capacity_bits(self) -> float | None:

@@ -66,6 +66,13 @@ class TableEntries:
             if modulus is None:
                 parts = [server._raw.entries(array._raw, column, bits) for column in columns]
             else:
+                last = len(entries) - 1
+                low, high = array.interval
+                if low < 0 or high > last:
+                    raise ArgumentError(
+                        f"entries_of: integers from {low:.0f} to {high:.0f} are possible, and places are 0 to {last}. "
+                        f"Encrypt with interval=(0, {last}), or declare x.with_interval((0, {last}))."
+                    )
                 parts = [server._raw.table(array._raw, column) for column in columns]
         found = [server._wrap(part) for part in parts]
         if entries.ndim == 1:

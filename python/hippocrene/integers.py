@@ -60,6 +60,23 @@ def integers(values: npt.ArrayLike, operation: str, modulus: int) -> npt.NDArray
     return np.asarray(np.remainder(wide, wide.dtype.type(modulus)), dtype=np.int64, order="C")
 
 
+def without_wrapping(
+    values: npt.ArrayLike, residues: npt.NDArray[np.int64], modulus: int
+) -> npt.NDArray[np.int64]:
+    """Return `values` as signed integers, whose residues are given; refuse values that wrap around modulo `modulus`."""
+    array, half = to_array(values, "encrypt"), (modulus - 1) // 2
+    if not array.size:
+        return residues
+    if min(int(one) for one in (array.min(), array.max())) < -half or int(array.max()) >= modulus:
+        # Not which: values are secret.
+        raise ArgumentError(
+            f"encrypt: a value lies outside [{-half}, {modulus - 1}] and would wrap around modulo {modulus}. Generate "
+            "the client with a larger plain_modulus (hippocrene.plain_modulus finds one), or pass wrap=True if you "
+            "mean residues."
+        )
+    return np.where(np.asarray(array < 0, dtype=bool), residues - modulus, residues).astype(np.int64, order="C")
+
+
 def _missing(array: npt.NDArray[Any]) -> tuple[int, ...] | None:
     """Find the place of the first NaN."""
     if array.dtype.kind not in "fcO":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Iterable
 from decimal import Decimal
 from typing import SupportsFloat, SupportsIndex, cast
 
@@ -43,6 +44,26 @@ def double(value: object, what: str) -> float:
     except OverflowError:
         raise OverflowError(f"{what} is too large for a double") from None
     raise TypeError(f"{what} is a number, not {type(value).__name__}")
+
+
+def declared_interval(interval: object, bound: object) -> tuple[float, float] | None:
+    """Return the ends of a declared interval, of which ``bound=b`` is short for ``(-b, b)``; None if there is none."""
+    if interval is None:
+        if bound is None:
+            return None
+        size = double(bound, "a bound")
+        if not 0 <= size < math.inf:
+            raise ArgumentError(f"a bound of {size:g}: a finite number from 0 is needed")
+        return 0.0 - size, size
+    if bound is not None:
+        raise TypeError("bound=b is short for interval=(-b, b): pass one of them")
+    ends = tuple(interval) if isinstance(interval, Iterable) else ()
+    if len(ends) != 2:
+        raise TypeError(f"an interval is a pair (low, high), not {interval!r}")
+    low, high = (double(end, "an end of an interval") for end in ends)
+    if not -math.inf < low <= high < math.inf:
+        raise ArgumentError(f"an interval of ({low:g}, {high:g}): two finite numbers are needed, the lower one first")
+    return low, high
 
 
 def double_or_none(value: object, what: str) -> float | None:

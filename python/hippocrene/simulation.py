@@ -119,7 +119,7 @@ def simulate(
     raw = _native.Simulation(text(preset, "a preset"), precision, *exact, how, looked_up, bits)
     description = raw.describe()
     server = Server._of(raw.server(), description, is_simulated=True)
-    encrypted = [EncryptedArray(encrypt(raw, array, bound, None)._raw, server) for array in arrays]
+    encrypted = [EncryptedArray(encrypt(raw, array, None, bound, None, False)._raw, server) for array in arrays]
     raw.restart()
     found: list[EncryptedArray] = []
     try:

@@ -282,6 +282,21 @@ impl EncryptedArray {
         self.of_numbers(|array, _| array.bound(), told)
     }
 
+    /// The ends of the interval of the elements; `None` for bits, and for integers that may be any residue.
+    #[getter]
+    fn interval(&self) -> Option<(f64, f64)> {
+        let ends = |interval: hippocrene::Interval| (interval.low(), interval.high());
+        match &self.0 {
+            State::Numbers { array, .. } => Some(ends(array.interval())),
+            State::Integers { array, .. } => array.form().interval.map(ends),
+            _ => match self.elements()? {
+                ElementsInspection::Numbers { interval: [low, high], .. } => Some((*low, *high)),
+                ElementsInspection::Integers { interval, .. } => interval.map(|[low, high]| (low, high)),
+                ElementsInspection::Bits { .. } => None,
+            },
+        }
+    }
+
     #[getter]
     fn precision(&self) -> Option<f64> {
         let told = |elements: &ElementsInspection| match elements {

@@ -3,12 +3,12 @@
 use crate::array::{EncryptedArray, Held};
 use crate::bits::{Plan, preset};
 use crate::description::{KeysDescription, plain_modulus, preset_name, scheme};
-use crate::errors::detached;
+use crate::errors::{detached, to_py};
 use crate::files::read;
 use crate::numbers::{Plain, Slices, to_numpy};
 use hippocrene::{
-    BigFloat, Bits, Bootstrapping, Encryption, Error, Integers, KeyRequest, LookUps, Numbers, Preset,
-    Residues, Settings, wire::Kind,
+    BigFloat, Bits, Bootstrapping, Encryption, Error, Integers, Interval, KeyRequest, LookUps, Numbers,
+    Preset, Residues, Settings, wire::Kind,
 };
 use num_bigint::BigInt;
 use numpy::{PyReadonlyArrayDyn, PyUntypedArrayMethods};
@@ -28,6 +28,12 @@ pub(crate) type WantedLookUps = (String, Option<f64>);
 
 pub(crate) fn wanted_look_ups((tables, capacity): WantedLookUps) -> Result<LookUps, Error> {
     Ok(LookUps { capacity, ..LookUps::by_name(&tables)? })
+}
+
+/// The interval of these ends.
+pub(crate) fn declared(py: Python<'_>, ends: Option<(f64, f64)>) -> PyResult<Option<Interval>> {
+    let interval = ends.map(|(low, high)| Interval::finite(low, high)).transpose();
+    interval.map_err(|error| to_py(py, &error))
 }
 
 /// A bootstrap in numbers.
@@ -206,21 +212,25 @@ impl ClientKey {
         plain_modulus(self.0.session())
     }
 
-    #[pyo3(signature = (values, *, bound, precision))]
+    #[pyo3(signature = (values, *, interval, precision))]
     fn encrypt(
         &self,
         py: Python<'_>,
         values: Plain<'_>,
-        bound: Option<f64>,
+        interval: Option<(f64, f64)>,
         precision: Option<f64>,
     ) -> PyResult<EncryptedArray> {
         let (slices, shape, session) = (values.slices()?, values.shape(), self.0.session());
-        detached(py, || match slices {
-            Slices::Integers(integers) => {
+        let interval = declared(py, interval)?;
+        detached(py, || match (slices, interval) {
+            (Slices::Integers(integers), None) => {
                 Ok(Residues::hold(self.0.encrypt_integers(integers, shape)?, session))
             }
-            Slices::Numbers(numbers) => {
-                let how = Encryption { bound, precision };
+            (Slices::Integers(integers), Some(interval)) => {
+                Ok(Residues::hold(self.0.encrypt_integers_within(integers, shape, interval)?, session))
+            }
+            (Slices::Numbers(numbers), interval) => {
+                let how = Encryption { interval, precision };
                 Ok(Numbers::hold(self.0.encrypt_with(numbers, shape, &how)?, session))
             }
         })
@@ -403,21 +413,25 @@ impl PublicKey {
         })
     }
 
-    #[pyo3(signature = (values, *, bound, precision))]
+    #[pyo3(signature = (values, *, interval, precision))]
     fn encrypt(
         &self,
         py: Python<'_>,
         values: Plain<'_>,
-        bound: Option<f64>,
+        interval: Option<(f64, f64)>,
         precision: Option<f64>,
     ) -> PyResult<EncryptedArray> {
         let (slices, shape, session) = (values.slices()?, values.shape(), self.0.session());
-        detached(py, || match slices {
-            Slices::Integers(integers) => {
+        let interval = declared(py, interval)?;
+        detached(py, || match (slices, interval) {
+            (Slices::Integers(integers), None) => {
                 Ok(Residues::hold(self.0.encrypt_integers(integers, shape)?, session))
             }
-            Slices::Numbers(numbers) => {
-                let how = Encryption { bound, precision };
+            (Slices::Integers(integers), Some(interval)) => {
+                Ok(Residues::hold(self.0.encrypt_integers_within(integers, shape, interval)?, session))
+            }
+            (Slices::Numbers(numbers), interval) => {
+                let how = Encryption { interval, precision };
                 Ok(Numbers::hold(self.0.encrypt_with(numbers, shape, &how)?, session))
             }
         })

@@ -191,8 +191,18 @@ impl Server {
         compute!(self, py, array, |_, array| Ok(array.clone()))
     }
 
-    fn with_bound(&self, py: Python<'_>, array: &EncryptedArray, bound: f64) -> PyResult<EncryptedArray> {
-        self.compute::<Numbers>(py, array, |server, array| server.declare_bound(array, bound))
+    fn with_interval(
+        &self,
+        py: Python<'_>,
+        array: &EncryptedArray,
+        low: f64,
+        high: f64,
+    ) -> PyResult<EncryptedArray> {
+        let interval = hippocrene::Interval::finite(low, high).map_err(|error| to_py(py, &error))?;
+        if array.is_integers() {
+            return self.compute::<Residues>(py, array, |_, array| array.clone().with_interval(interval));
+        }
+        self.compute::<Numbers>(py, array, |server, array| server.declare_interval(array, interval))
     }
 
     fn with_precision_bits(

@@ -1,7 +1,7 @@
 //! Where programs are simulated.
 
 use crate::array::{EncryptedArray, Held};
-use crate::client::{Wanted, WantedLookUps, settings, wanted, wanted_look_ups};
+use crate::client::{Wanted, WantedLookUps, declared, settings, wanted, wanted_look_ups};
 use crate::description::{KeysDescription, plain_modulus};
 use crate::errors::{detached, to_py};
 use crate::numbers::{Plain, Slices, to_numpy};
@@ -66,21 +66,25 @@ impl Simulation {
         detached(py, || Ok(Bits::hold(self.0.encrypt_bits(bits, shape)?, session)))
     }
 
-    #[pyo3(signature = (values, *, bound, precision))]
+    #[pyo3(signature = (values, *, interval, precision))]
     fn encrypt(
         &self,
         py: Python<'_>,
         values: Plain<'_>,
-        bound: Option<f64>,
+        interval: Option<(f64, f64)>,
         precision: Option<f64>,
     ) -> PyResult<EncryptedArray> {
         let (slices, shape, session) = (values.slices()?, values.shape(), self.0.server().session());
-        detached(py, || match slices {
-            Slices::Integers(integers) => {
+        let interval = declared(py, interval)?;
+        detached(py, || match (slices, interval) {
+            (Slices::Integers(integers), None) => {
                 Ok(Residues::hold(self.0.encrypt_integers(integers, shape)?, session))
             }
-            Slices::Numbers(numbers) => {
-                let how = Encryption { bound, precision };
+            (Slices::Integers(integers), Some(interval)) => {
+                Ok(Residues::hold(self.0.encrypt_integers_within(integers, shape, interval)?, session))
+            }
+            (Slices::Numbers(numbers), interval) => {
+                let how = Encryption { interval, precision };
                 Ok(Numbers::hold(self.0.encrypt(numbers, shape, &how)?, session))
             }
         })

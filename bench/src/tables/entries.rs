@@ -2,7 +2,9 @@
 
 use std::cell::RefCell;
 
-use hippocrene::{Bootstrapping, ClientKey, EncryptedArray, Encryption, KeyRequest, Preset, Server};
+use hippocrene::{
+    Bootstrapping, ClientKey, EncryptedArray, Encryption, Interval, KeyRequest, Preset, Server,
+};
 use hippocrene_ckks::Values;
 
 use super::Table;
@@ -65,7 +67,8 @@ impl Setup {
         let places: Vec<usize> = (0..count).map(|i| (i * 7 + i / 5) % entries).collect();
         let expected = places.iter().map(|place| table[*place]).collect();
         let values: Vec<f64> = places.iter().map(|place| *place as f64).collect();
-        let how = Encryption { bound: Some((entries - 1) as f64), precision: Some(PRECISION) };
+        let how =
+            Encryption { interval: Interval::new(0.0, (entries - 1) as f64), precision: Some(PRECISION) };
         let array = client.encrypt_with(Values::Real(&values), &[count], &how)?;
         Ok(Setup { client, server, array, expected, table })
     }

@@ -213,17 +213,20 @@ impl<F: Elements> Array<F> {
         Arc::ptr_eq(&self.refreshed, &other.refreshed)
     }
 
-    /// The same ciphertexts seen with another layout of the same ciphertext count.
+    /// The same ciphertexts seen with another layout of the same ciphertext count. Of the interval nothing is known
+    /// then, since other slots may be elements.
     pub(crate) fn with_layout(mut self, layout: Layout) -> Self {
         debug_assert_eq!(layout.ciphertexts(), self.bodies.len());
         self.layout = layout;
+        self.form = self.form.without_interval();
         self
     }
 
-    /// The elements that a layout names in the ciphertexts from number `first` on.
+    /// The elements that a layout names in the ciphertexts from number `first` on. Of their interval nothing is known,
+    /// since they may be other slots than the elements of this array.
     pub(crate) fn part(&self, first: usize, layout: Layout, clean: bool) -> Self {
         let bodies = self.bodies[first..first + layout.ciphertexts()].to_vec();
-        let (form, period) = (self.form.clone(), self.period);
+        let (form, period) = (self.form.clone().without_interval(), self.period);
         Array { layout, form, clean, period, zero_within: false, bodies, refreshed: Arc::default() }
     }
 

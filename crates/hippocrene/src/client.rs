@@ -8,8 +8,8 @@ use num_complex::Complex64;
 
 use crate::{
     Array, BitKeys, Bootstrapping, BootstrappingKeys, CiphertextBody, Elements, EncryptedArray, Encryption,
-    Error, EvaluationKeys, Fresh, IntegerArray, KeyRequest, LookUpKeys, Preset, PublicKey, Session, Settings,
-    TransferKey,
+    Error, EvaluationKeys, Fresh, IntegerArray, Interval, KeyRequest, LookUpKeys, Preset, PublicKey, Session,
+    Settings, TransferKey,
     encryption::{encrypt_elements, wipe},
     integers::{decode_integers, encrypt_integers},
     numbers::precision_bits,
@@ -277,7 +277,11 @@ impl ClientKey {
         })
     }
 
-    /// Encrypts the elements of an array of shape `shape` in row-major order, integers that count modulo the plaintext modulus of the settings.
+    /// Encrypts the elements of an array of shape `shape` in row-major order: integers from `-(t-1)/2` to `t - 1`, where
+    /// `t` is the plaintext modulus of the settings. Results count modulo `t`.
+    ///
+    /// The array says to everybody whether all values lie in `[0, t - 1]` or in `[-(t-1)/2, (t-1)/2]`, and nothing else
+    /// of them.
     ///
     /// ```
     /// # fn main() -> Result<(), hippocrene::Error> {
@@ -296,10 +300,34 @@ impl ClientKey {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Argument`] when the settings have no plaintext modulus, [`Error::Parameters`] when that gives no slots, [`Error::Shape`] when there are not as many
-    /// integers as the shape says.
+    /// [`Error::Argument`] if the settings have no plaintext modulus, or a value lies outside that range and would wrap
+    /// around; [`Error::Parameters`] if the modulus gives no slots; [`Error::Shape`] if there are not as many integers as
+    /// the shape says.
     pub fn encrypt_integers(&self, values: &[i64], shape: &[usize]) -> Result<IntegerArray, Error> {
-        encrypt_integers(&self.session, values, shape, |context, plaintext| {
+        self.integers_in(values, shape, None)
+    }
+
+    /// [`ClientKey::encrypt_integers`] of values that are declared to lie in `interval`.
+    ///
+    /// # Errors
+    /// As there, and [`Error::Argument`] if a value lies outside, or the integers of the interval are not determined by
+    /// their residues: it has to lie in `[0, t - 1]` or `[-(t-1)/2, (t-1)/2]`.
+    pub fn encrypt_integers_within(
+        &self,
+        values: &[i64],
+        shape: &[usize],
+        interval: Interval,
+    ) -> Result<IntegerArray, Error> {
+        self.integers_in(values, shape, Some(interval))
+    }
+
+    fn integers_in(
+        &self,
+        values: &[i64],
+        shape: &[usize],
+        interval: Option<Interval>,
+    ) -> Result<IntegerArray, Error> {
+        encrypt_integers(&self.session, values, shape, interval, |context, plaintext| {
             Ok(CiphertextBody::Seeded(Fresh::new(context.encrypt(&self.secret, plaintext)?)))
         })
     }

@@ -1,19 +1,27 @@
 //! From values to encrypted arrays, whichever key encrypts.
 
-use hippocrene_ckks::{Plaintext, Scale, Short, Values};
+use hippocrene_ckks::{BigFloat, Plaintext, Scale, Values};
 
-use crate::{CiphertextBody, EncryptedArray, Error, Layout, Numbers, Session};
+use crate::{CiphertextBody, EncryptedArray, Error, Interval, Layout, Numbers, Session};
 
 /// What is declared of values when they are encrypted.
 ///
-/// Shape and magnitude are no secret: with an array goes a bound on its elements.
+/// Shape and magnitude are no secret: with an array goes the interval of its elements.
+///
+/// ```
+/// use hippocrene::{Encryption, Interval};
+///
+/// let ages = Encryption { interval: Interval::new(0.0, 120.0), ..Encryption::default() };
+/// assert_eq!(ages.precision, None); // that of the settings
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Encryption {
-    /// No absolute value is larger. Where none is declared, it is the largest absolute value rounded up to a power of two from 1; one that
-    /// does not come from the values tells nothing of them.
-    pub bound: Option<f64>,
-    /// The precision of the values and of what is computed from them, in bits after the binary point, where it is not to be that of the
-    /// settings.
+    /// The interval of the elements. By default its bound is the largest absolute value, rounded up to a power of two
+    /// from 1, and it ends at 0 if no value is negative, or none is positive. An interval that does not come from the
+    /// values tells nothing of them.
+    pub interval: Option<Interval>,
+    /// The precision of the values and of what is computed from them, in bits after the binary point. By default it is
+    /// that of the settings.
     pub precision: Option<f64>,
 }
 
@@ -28,15 +36,14 @@ pub(crate) fn encrypt_elements(
 ) -> Result<EncryptedArray, Error> {
     const OPERATION: &str = "encrypt";
     let layout = Layout::filled(shape, session.slots(), values.len(), OPERATION)?;
-    let largest = values.bound();
+    let have = values_interval(&values);
     // Absolute values of complex numbers are roots, which others may round another way.
-    let rounding = if values.is_complex() { 4.0 * f64::EPSILON } else { 0.0 };
-    if let Some(bound) = how.bound
-        && bound >= 0.0
-        && largest > bound * (1.0 + rounding)
+    let rounding = if values.is_complex() { 4.0 * f64::EPSILON * have.bound() } else { 0.0 };
+    if let Some(declared) = how.interval
+        && !(declared + Interval::symmetric(rounding)).covers(have)
     {
         // Not by how much: values are secret.
-        let what = format!("a value exceeds the declared bound {}", Short(bound));
+        let what = format!("a value lies outside the declared interval {declared}");
         return Err(Error::argument(OPERATION, what));
     }
     let precision = how.precision.unwrap_or(session.settings().precision());
@@ -50,9 +57,10 @@ pub(crate) fn encrypt_elements(
         }
     }?;
     let form = Numbers { complex: values.is_complex(), precision, interval: None };
+    let interval = how.interval.unwrap_or_else(|| public_interval(have));
     let array = EncryptedArray::from_parts(layout, form, true, bodies)
         .expect("one body for each ciphertext of the layout, all of one key");
-    let array = array.with_bound(how.bound.unwrap_or_else(|| public_bound(largest)))?;
+    let array = array.with_interval(interval)?;
     array.check_room(session, OPERATION)?;
     Ok(array)
 }
@@ -83,11 +91,27 @@ pub(crate) fn wipe<T: Clone + Default>(slots: &mut [Vec<T>]) {
     }
 }
 
-/// The bound that goes with an array for all to see: the largest absolute value rounded up to a power of two from 1, so that it tells
-/// no more than the magnitude of the whole array.
-fn public_bound(largest: f64) -> f64 {
-    let power = largest.max(1.0).log2().ceil().exp2();
-    if power < largest { 2.0 * power } else { power }
+/// The interval of values: of complex ones that of their absolute values and the negatives of these.
+fn values_interval(values: &Values<'_>) -> Interval {
+    let interval = match values {
+        Values::Real(v) => Interval::of(v.iter().copied()),
+        Values::Big(v) => Interval::of(v.iter().map(BigFloat::to_f64)),
+        Values::Complex(_) | Values::BigComplex(_) => None,
+    };
+    interval.unwrap_or(Interval::symmetric(values.bound()))
+}
+
+/// The interval that goes with an array for all to see. Its bound is the largest absolute value rounded up to a power of
+/// two from 1, so that it tells no more than the magnitude of the whole array and whether all signs are equal.
+fn public_interval(have: Interval) -> Interval {
+    let power = have.bound().max(1.0).log2().ceil().exp2();
+    let bound = if power < have.bound() { 2.0 * power } else { power };
+    let positive = Interval::symmetric(bound).abs();
+    match have {
+        _ if have.low() >= 0.0 => positive,
+        _ if have.high() <= 0.0 => -positive,
+        _ => Interval::symmetric(bound),
+    }
 }
 
 #[cfg(test)]
@@ -95,18 +119,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bounds_for_all_to_see_tell_only_the_magnitude() {
+    fn public_intervals_tell_the_magnitude_and_one_sign() {
         for (largest, bound) in
             [(0.0, 1.0), (0.3, 1.0), (1.0, 1.0), (1.0 + f64::EPSILON, 2.0), (5.0, 8.0), (8.0, 8.0)]
         {
-            assert_eq!(public_bound(largest), bound, "{largest}");
+            let of = |values: &[f64]| public_interval(values_interval(&Values::Real(values)));
+            assert_eq!(of(&[largest, 0.0]), Interval::new(0.0, bound).unwrap(), "{largest}");
+            if largest > 0.0 {
+                assert_eq!(of(&[-largest, 0.0]), Interval::new(-bound, 0.0).unwrap(), "{largest}");
+                assert_eq!(of(&[largest, -0.1]), Interval::symmetric(bound), "{largest}");
+            }
         }
         for exponent in 1..1000 {
             let power = f64::from(exponent).exp2();
-            assert!(
-                public_bound(power.next_up()) >= power.next_up()
-                    && public_bound(power.next_down()) <= 2.0 * power
-            );
+            let bound = |largest| public_interval(Interval::symmetric(largest)).bound();
+            assert!(bound(power.next_up()) >= power.next_up() && bound(power.next_down()) <= 2.0 * power);
         }
     }
 }

@@ -5,7 +5,7 @@ use std::{borrow::Cow, collections::BTreeMap, fmt::Debug};
 use hippocrene_ckks::Transfer;
 use hippocrene_rlwe as rlwe;
 
-use crate::{Array, Error, Fresh, Layout, Server, Session, server::Maps};
+use crate::{Array, Error, Fresh, Interval, Layout, Server, Session, server::Maps};
 
 /// What the elements of encrypted arrays are: [`Numbers`](crate::Numbers), [`Residues`](crate::Residues) or [`Bits`](crate::Bits). What arrays are and how they are stored is
 /// written once, for all.
@@ -28,6 +28,11 @@ pub trait Elements: Clone + Debug + Send + Sync {
 
     /// Whether a ciphertext can be one of an array of such elements.
     fn fits(&self, ciphertext: &CiphertextBody<Self>) -> bool;
+
+    /// The same form without what is known of the interval of the elements, for an array of other elements.
+    fn without_interval(self) -> Self {
+        self
+    }
 }
 
 /// The two forms of arrays of numbers: [`Numbers`](crate::Numbers), real or complex (CKKS), and [`Residues`](crate::Residues), integers modulo a plaintext modulus
@@ -69,6 +74,18 @@ pub trait Form: Elements {
 
     /// Plain numbers from a slice of them.
     fn plain(numbers: &[Self::Number]) -> Self::Plain<'_>;
+
+    /// The interval of the elements; every number if nothing is known.
+    fn interval(array: &Array<Self>) -> Interval;
+
+    /// The same array, whose elements lie in `interval` too.
+    fn within(array: Array<Self>, interval: Interval) -> Array<Self>;
+
+    /// The interval of plain numbers; every number if they are complex or not finite.
+    fn plain_interval(plain: Self::Plain<'_>) -> Interval;
+
+    /// The interval that holds one plain number.
+    fn number_interval(number: Self::Number) -> Interval;
 
     /// The absolute value of a plain number, where arrays have a bound; 0 where they have none.
     fn magnitude(number: Self::Number) -> f64;
@@ -348,6 +365,9 @@ pub trait Form: Elements {
     /// # Errors
     /// When numbers grow too large.
     fn apart_from_constant(p: &Self::Polynomial) -> Result<Option<Apart<Self>>, Error>;
+
+    /// An interval that holds all values of a polynomial on `interval`.
+    fn range(p: &Self::Polynomial, interval: Interval) -> Interval;
 
     /// The values of a polynomial, with the bound that it says of those of `a`.
     fn bounded_by(values: Array<Self>, p: &Self::Polynomial, a: &Array<Self>) -> Array<Self>;

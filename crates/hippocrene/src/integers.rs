@@ -3,13 +3,39 @@
 use hippocrene_bgv::{self as bgv, Plaintext};
 use hippocrene_rlwe::{Noise, SIGMA, noise::secret_key_encryption};
 
-use crate::{Array, CiphertextBody, Error, Integers, Layout, Session, encryption::wipe};
+use crate::{Array, CiphertextBody, Error, Integers, Interval, Layout, Session, encryption::wipe};
 
 /// The form of arrays of integers modulo a plaintext modulus (BGV and BFV).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Residues {
     /// The plaintext modulus `t`.
     pub plain_modulus: u64,
+    /// The interval of the integers that the elements stand for, where it is known. It lies in `[0, t - 1]` or in
+    /// `[-(t-1)/2, (t-1)/2]`, so that an element and its residue determine each other. Operations whose results may
+    /// leave both wrap around modulo `t` and leave `None`: an element may be any residue.
+    pub interval: Option<Interval>,
+}
+
+impl Residues {
+    /// The form of integers modulo `plain_modulus` of which nothing else is known.
+    pub fn new(plain_modulus: u64) -> Self {
+        Residues { plain_modulus, interval: None }
+    }
+
+    /// The integers from 0 to `t - 1`.
+    fn unsigned(&self) -> Interval {
+        Interval::symmetric((self.plain_modulus - 1) as f64).abs()
+    }
+
+    /// The integers around zero, from `-(t-1)/2` to `(t-1)/2`.
+    fn signed(&self) -> Interval {
+        Interval::symmetric(((self.plain_modulus - 1) / 2) as f64)
+    }
+
+    /// `interval`, if integers in it are determined by their residues.
+    pub(crate) fn determined(&self, interval: Interval) -> Option<Interval> {
+        (self.unsigned().covers(interval) || self.signed().covers(interval)).then_some(interval)
+    }
 }
 
 /// An encrypted array of integers modulo a plaintext modulus.
@@ -40,6 +66,39 @@ impl IntegerArray {
         self.form().plain_modulus
     }
 
+    /// The interval of the integers that the elements stand for; every number where they may be any residue.
+    pub fn interval(&self) -> Interval {
+        self.form().interval.unwrap_or(Interval::EVERYTHING)
+    }
+
+    /// The same array, whose elements lie in `interval` too.
+    pub(crate) fn within(mut self, interval: Interval) -> Self {
+        let interval = self.interval().intersection(interval);
+        self.form_mut().interval = self.form().determined(interval);
+        self
+    }
+
+    /// Declares that the elements lie in `interval`, as
+    /// [`EncryptedArray::with_interval`](crate::EncryptedArray::with_interval). Where the declaration is wrong, results
+    /// may be.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] if integers of the interval are not determined by their residues, or if no value of the
+    /// known interval lies in it.
+    pub fn with_interval(mut self, interval: Interval) -> Result<Self, Error> {
+        const OPERATION: &str = "declare an interval";
+        let Some(declared) = self.form().determined(interval) else {
+            let (unsigned, signed) = (self.form().unsigned(), self.form().signed());
+            let what = format!(
+                "integers {interval} wrap around modulo {}. Declare an interval {unsigned} or {signed}, or encrypt with a larger plain modulus",
+                self.plain_modulus()
+            );
+            return Err(Error::argument(OPERATION, what));
+        };
+        self.form_mut().interval = Some(self.interval().declared(declared, OPERATION)?);
+        Ok(self)
+    }
+
     /// The noise budget: the bits by which the noise may still grow, as estimated ([`bgv::Ciphertext::budget_bits`]). Decryption is right while it is positive, and an operation
     /// that would use it up is an error.
     pub fn budget_bits(&self, session: &Session) -> f64 {
@@ -51,11 +110,16 @@ impl IntegerArray {
     }
 }
 
-/// The array of shape `shape` with these elements in row-major order: encodes them in its layout and encrypts each plaintext with `encrypt`.
+/// The array of shape `shape` with these elements in row-major order: encodes them in its layout and encrypts each
+/// plaintext with `encrypt`.
+///
+/// The elements lie in `interval`; if none is declared, the array says only whether they lie in `[0, t - 1]` or in
+/// `[-(t-1)/2, (t-1)/2]`.
 pub(crate) fn encrypt_integers(
     session: &Session,
     values: &[i64],
     shape: &[usize],
+    interval: Option<Interval>,
     encrypt: impl Fn(&bgv::Context, &Plaintext) -> Result<CiphertextBody<Residues>, Error> + Sync,
 ) -> Result<IntegerArray, Error> {
     const OPERATION: &str = "encrypt integers";
@@ -63,11 +127,36 @@ pub(crate) fn encrypt_integers(
     let (t, degree) = (context.plain_modulus(), context.rlwe().degree());
     Integers::check_slots(t, degree)?;
     let layout = Layout::filled(shape, degree, values.len(), OPERATION)?;
+    let (form, half) = (Residues::new(t), (t as i64 - 1) / 2);
+    if values.iter().any(|x| *x < -half || *x >= t as i64) {
+        // Not which: values are secret.
+        let what = format!(
+            "a value lies outside [{}, {}], and would wrap around modulo {t}. Encrypt with a larger plain modulus, or reduce the values first if wrapping is meant (in Python, wrap=True)",
+            -half,
+            t - 1
+        );
+        return Err(Error::argument(OPERATION, what));
+    }
+    let have = Interval::of(values.iter().map(|x| *x as f64));
+    let public =
+        [form.unsigned(), form.signed()].into_iter().find(|all| have.is_none_or(|have| all.covers(have)));
+    let known = match (interval, have) {
+        (Some(declared), Some(have)) if !declared.covers(have) => {
+            let what = format!("a value lies outside the declared interval {declared}");
+            return Err(Error::argument(OPERATION, what));
+        }
+        (Some(declared), _) => Some(declared),
+        (None, _) => public,
+    };
     let mut slots = layout.scatter(values)?;
     let bodies = session.try_each(slots.len(), |i| encrypt(context, &context.encode(&slots[i])?));
     wipe(&mut slots);
-    Ok(Array::from_parts(layout, Residues { plain_modulus: t }, true, bodies?)
-        .expect("one body for each ciphertext of the layout, all of one key"))
+    let array = Array::from_parts(layout, form, true, bodies?)
+        .expect("one body for each ciphertext of the layout, all of one key");
+    match known {
+        Some(known) => array.with_interval(known),
+        None => Ok(array),
+    }
 }
 
 /// The integers in the slots of a decrypted ciphertext: in `[0, t)`, or around zero, in `(-t/2, t/2]`.

@@ -4,6 +4,8 @@ use std::ops::{Add, Mul, Neg, Sub};
 
 use hippocrene_ckks::Short;
 
+use crate::Error;
+
 /// The values `[low, high]` that the elements of an array may hold. Both ends are finite or infinite, never NaN,
 /// and `low <= high`.
 ///
@@ -26,10 +28,45 @@ pub struct Interval {
 }
 
 impl Interval {
+    /// Every number: nothing is known.
+    pub const EVERYTHING: Self = Interval { low: f64::NEG_INFINITY, high: f64::INFINITY };
+
     /// The interval `[low, high]`, or `None` if an end is NaN or `low > high`.
     pub fn new(low: f64, high: f64) -> Option<Self> {
         // A zero has no sign here, so that it prints as 0.
         (low <= high).then_some(Interval { low: low + 0.0, high: high + 0.0 })
+    }
+
+    /// The interval `[low, high]` of finite ends, as users declare it.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] if an end is NaN or infinite, or `low > high`.
+    pub fn finite(low: f64, high: f64) -> Result<Self, Error> {
+        let finite = low.is_finite() && high.is_finite();
+        Self::new(low, high).filter(|_| finite).ok_or_else(|| {
+            let what = format!(
+                "({}, {}): two finite numbers are needed, the lower one first",
+                Short(low),
+                Short(high)
+            );
+            Error::argument("declare an interval", what)
+        })
+    }
+
+    /// The interval of an array that lies in this one, after `other` is declared. A declaration that holds all of this
+    /// interval replaces it, which hides what was known. Any other one is added knowledge: the array lies in both.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] if no value lies in both.
+    pub(crate) fn declared(self, other: Self, operation: &'static str) -> Result<Self, Error> {
+        if other.covers(self) {
+            return Ok(other);
+        }
+        if other.high < self.low || self.high < other.low {
+            let what = format!("values {self} are known, and none of them lies {other}");
+            return Err(Error::argument(operation, what));
+        }
+        Ok(self.intersection(other))
     }
 
     /// The interval `[-bound, bound]`. The sign of `bound` does not matter; NaN counts as infinity.
@@ -40,7 +77,7 @@ impl Interval {
 
     /// The interval that holds one value. NaN counts as unknown: every number.
     pub fn point(value: f64) -> Self {
-        Self::new(value, value).unwrap_or(Self::symmetric(f64::INFINITY))
+        Self::new(value, value).unwrap_or(Self::EVERYTHING)
     }
 
     /// The least interval that holds all of these values; `None` if there are none or one is NaN.
@@ -121,7 +158,7 @@ impl Interval {
 
     /// The values of a function that never falls, such as `exp` or `max(x, c)`.
     pub fn increasing(self, f: impl Fn(f64) -> f64) -> Self {
-        Self::new(f(self.low), f(self.high)).unwrap_or(Self::symmetric(f64::INFINITY))
+        Self::new(f(self.low), f(self.high)).unwrap_or(Self::EVERYTHING)
     }
 }
 
@@ -130,7 +167,7 @@ impl Add for Interval {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
-        Self::new(self.low + other.low, self.high + other.high).unwrap_or(Self::symmetric(f64::INFINITY))
+        Self::new(self.low + other.low, self.high + other.high).unwrap_or(Self::EVERYTHING)
     }
 }
 
@@ -164,7 +201,7 @@ impl Mul for Interval {
             product(self.high, other.low),
             product(self.high, other.high),
         ];
-        Self::of(ends).unwrap_or(Self::symmetric(f64::INFINITY))
+        Self::of(ends).unwrap_or(Self::EVERYTHING)
     }
 }
 

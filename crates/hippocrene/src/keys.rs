@@ -9,7 +9,8 @@ use num_complex::Complex64;
 
 use crate::{
     BitKeys, Bootstrapping, BootstrappingKeys, CiphertextBody, EncryptedArray, Encryption, Error,
-    IntegerArray, LookUpKeys, LookUps, Session, encryption::encrypt_elements, integers::encrypt_integers,
+    IntegerArray, Interval, LookUpKeys, LookUps, Session, encryption::encrypt_elements,
+    integers::encrypt_integers,
 };
 
 /// A public key: encrypts arrays that only the client can read.
@@ -77,7 +78,30 @@ impl PublicKey {
     /// # Errors
     /// As [`ClientKey::encrypt_integers`](crate::ClientKey::encrypt_integers).
     pub fn encrypt_integers(&self, values: &[i64], shape: &[usize]) -> Result<IntegerArray, Error> {
-        encrypt_integers(&self.session, values, shape, |context, plaintext| {
+        self.integers_in(values, shape, None)
+    }
+
+    /// [`PublicKey::encrypt_integers`] of values that are declared to lie in `interval`.
+    ///
+    /// # Errors
+    /// As there, and [`Error::Argument`] if a value lies outside, or the integers of the interval are not determined by
+    /// their residues: it has to lie in `[0, t - 1]` or `[-(t-1)/2, (t-1)/2]`.
+    pub fn encrypt_integers_within(
+        &self,
+        values: &[i64],
+        shape: &[usize],
+        interval: Interval,
+    ) -> Result<IntegerArray, Error> {
+        self.integers_in(values, shape, Some(interval))
+    }
+
+    fn integers_in(
+        &self,
+        values: &[i64],
+        shape: &[usize],
+        interval: Option<Interval>,
+    ) -> Result<IntegerArray, Error> {
+        encrypt_integers(&self.session, values, shape, interval, |context, plaintext| {
             Ok(CiphertextBody::Full(context.encrypt_public(&self.inner, plaintext)?))
         })
     }

@@ -2,8 +2,9 @@
 
 use hippocrene_ckks::{Scale, Short};
 use hippocrene_rlwe::{Noise, noise::log2};
+use num_complex::Complex64;
 
-use crate::{Array, CiphertextBody, Error, Interval, Session, simulation::check_bound};
+use crate::{Array, CiphertextBody, Error, Interval, Session, simulation::EXCESS};
 
 /// The form of arrays of real or complex numbers (CKKS).
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -16,6 +17,14 @@ pub struct Numbers {
     /// The interval of the elements, where more is known of it than the bound of the ciphertexts says. Operations that
     /// say nothing of it leave `None`. It is `None` for complex elements.
     pub interval: Option<Interval>,
+}
+
+impl Numbers {
+    /// The interval of elements that are at most `bound`.
+    pub(crate) fn interval_within(&self, bound: f64) -> Interval {
+        let bound = Interval::symmetric(bound);
+        self.interval.filter(|_| !self.complex).map_or(bound, |known| known.intersection(bound))
+    }
 }
 
 /// An encrypted array of real or complex numbers.
@@ -39,46 +48,99 @@ impl EncryptedArray {
     /// The interval that the elements lie in: declared at encryption, and propagated by every operation. For complex
     /// elements it holds the real and the imaginary parts. It says nothing of slots without an element.
     pub fn interval(&self) -> Interval {
-        let bound = Interval::symmetric(self.bound());
-        self.form().interval.filter(|_| !self.is_complex()).map_or(bound, |known| known.intersection(bound))
+        self.form().interval_within(self.bound())
     }
 
     /// The same array, whose elements lie in `interval` too. It changes nothing of complex arrays.
     pub(crate) fn within(mut self, interval: Interval) -> Self {
-        if !self.is_complex() {
-            self.form_mut().interval = Some(self.interval().intersection(interval));
-        }
+        self.set_interval(self.interval().intersection(interval));
         self
     }
 
-    /// Declares that no element is larger than `bound` in absolute value.
+    /// Sets the interval of real elements, which is kept if it says more than the bound.
+    fn set_interval(&mut self, interval: Interval) {
+        let says_more = !self.is_complex() && interval != Interval::symmetric(self.bound());
+        self.form_mut().interval = says_more.then_some(interval);
+    }
+
+    /// Declares that the elements lie in `interval`.
     ///
-    /// The bound that operations follow is that of the worst case, which a sum of many products is far from; who knows better says so,
-    /// where a Chebyshev series refuses an array whose bound exceeds its interval. For a fresh array it replaces the bound that
-    /// encryption took from the values, and so hides how large they are. Where the declaration is wrong, results may be.
+    /// The interval that operations propagate is that of the worst case, which a sum of many products is far from. If you
+    /// know better, declare it; for example where a polynomial refuses an array whose interval exceeds its domain. A
+    /// declaration that holds all of the known interval replaces it: for a fresh array that hides what encryption took
+    /// from the values. Any other declaration is added knowledge: the elements lie in both intervals. Where the
+    /// declaration is wrong, results may be.
     ///
     /// # Errors
-    /// [`Error::Argument`] when `bound` is negative or not finite, when it is tighter than before and there are slots between the elements that hold other values
-    /// ([`Server::declare_bound`](crate::Server::declare_bound) sets these to zero), and in a simulation when a value exceeds it.
-    pub fn with_bound(mut self, bound: f64) -> Result<Self, Error> {
-        const OPERATION: &str = "declare a bound";
-        if !(bound.is_finite() && bound >= 0.0) {
-            return Err(Error::argument(
-                OPERATION,
-                format!("{} is not a finite number from 0", Short(bound)),
-            ));
-        }
-        if bound < self.bound() && self.has_strays() {
+    /// [`Error::Argument`] if an end is infinite or no value of the known interval lies in the declared one, if the array
+    /// is complex and the interval is not symmetric, if the bound becomes tighter and slots between the elements hold
+    /// other values ([`Server::declare_interval`](crate::Server::declare_interval) sets these to zero), and in a
+    /// simulation if a value lies outside.
+    pub fn with_interval(mut self, interval: Interval) -> Result<Self, Error> {
+        const OPERATION: &str = "declare an interval";
+        let declared = Interval::finite(interval.low(), interval.high())?;
+        if self.is_complex() && declared != Interval::symmetric(declared.bound()) {
             let what = format!(
-                "other values up to {} stand between the elements, as slices and sums leave them, and {} would not hold for these: Server::declare_bound sets them to zero",
-                Short(self.bound()),
-                Short(bound)
+                "the array is complex, and {declared} is not symmetric. Declare a bound on absolute values"
             );
             return Err(Error::argument(OPERATION, what));
         }
-        check_bound(self.bodies(), bound, OPERATION)?;
-        self.set_bound(bound);
+        self.check_values(declared, OPERATION)?;
+        let interval = self.interval().declared(declared, OPERATION)?;
+        if interval.bound() < self.bound() && self.has_strays() {
+            let what = format!(
+                "other values up to {} stand between the elements, as slices and sums leave them, and {} would not hold for these. Use Server::declare_interval, which sets them to zero",
+                Short(self.bound()),
+                Short(interval.bound())
+            );
+            return Err(Error::argument(OPERATION, what));
+        }
+        if interval.bound() < self.bound() || interval == declared {
+            self.set_bound(interval.bound());
+        }
+        self.set_interval(interval);
         Ok(self)
+    }
+
+    /// Declares that no element is larger than `bound` in absolute value: [`EncryptedArray::with_interval`] of
+    /// `[-bound, bound]`.
+    ///
+    /// # Errors
+    /// As [`EncryptedArray::with_interval`], and [`Error::Argument`] if `bound` is negative.
+    pub fn with_bound(self, bound: f64) -> Result<Self, Error> {
+        self.with_interval(Interval::finite(-bound, bound)?)
+    }
+
+    /// Checks, in a simulation, that the elements keep to an interval that is declared, but for [`EXCESS`] of its bound.
+    fn check_values(&self, interval: Interval, operation: &'static str) -> Result<(), Error> {
+        let slack = EXCESS * interval.bound();
+        let beyond = |x: &Complex64| match self.is_complex() {
+            true => x.norm() > interval.bound() + slack,
+            false => x.re < interval.low() - slack || x.re > interval.high() + slack,
+        };
+        match self.known_elements().find(beyond) {
+            None => Ok(()),
+            Some(x) => {
+                let what = format!(
+                    "a value of {} does not lie {interval}",
+                    Short(if self.is_complex() { x.norm() } else { x.re })
+                );
+                Err(Error::argument(operation, what))
+            }
+        }
+    }
+
+    /// The elements of an array of a simulation, as far as they are known; none of any other array.
+    pub(crate) fn known_elements(&self) -> impl Iterator<Item = Complex64> + '_ {
+        let slots = self.layout().slots();
+        let known = self.bodies().iter().map(|body| match body {
+            CiphertextBody::Full(c) => c.known_values(),
+            CiphertextBody::Seeded(c) => c.seeded().known_values(),
+        });
+        let values: Vec<Option<&[Complex64]>> = known.collect();
+        self.layout()
+            .positions()
+            .filter_map(move |at| values.get(at / slots)?.and_then(|of| of.get(at % slots)).copied())
     }
 
     pub(crate) fn set_bound(&mut self, bound: f64) {

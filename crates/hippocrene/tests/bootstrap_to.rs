@@ -1,7 +1,7 @@
 //! Bootstraps to a capacity that is said, at small insecure parameters.
 
 use crate::common::insecure_grafted;
-use hippocrene::{Bootstrapping, ClientKey, Encryption, Error, KeyRequest, Server, Values};
+use hippocrene::{Bootstrapping, ClientKey, Encryption, Error, Interval, KeyRequest, Server, Values};
 use hippocrene_rlwe::SecretDistribution;
 use num_complex::Complex64;
 
@@ -37,7 +37,7 @@ fn to_less_capacity() {
         let said = how.describe(session).unwrap();
         let x: Vec<f64> = (0..20).map(|i| 0.3 * f64::from(i) - 3.0).collect();
         let plain: Vec<Complex64> = x.iter().map(|x| Complex64::new(*x, 0.0)).collect();
-        let declared = Encryption { bound: Some(3.0), precision: None };
+        let declared = Encryption { interval: Some(Interval::symmetric(3.0)), precision: None };
         let values = if complex { Values::Complex(&plain) } else { Values::Real(&x) };
         let a = client.encrypt_with(values, &[20], &declared).unwrap();
         let full = server.bootstrap(&a).unwrap().capacity_bits(session);

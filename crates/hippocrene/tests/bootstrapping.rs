@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::common::{insecure_grafted, numbers};
 use hippocrene::{
-    Basis, Bootstrapping, CiphertextBody, ClientKey, EncryptedArray, Encryption, Error, KeyRequest,
+    Basis, Bootstrapping, CiphertextBody, ClientKey, EncryptedArray, Encryption, Error, Interval, KeyRequest,
     Polynomial, Preset, Server, Session, Values, stoppable,
 };
 use hippocrene_ckks::Ciphertext;
@@ -81,7 +81,7 @@ fn the_rule_keeps_its_word() {
         let server = Server::new(client.evaluation_keys(&request).unwrap()).unwrap();
         let session = server.session();
         let x = spread(session.slots(), bound);
-        let declared = Encryption { bound: Some(bound), precision: None };
+        let declared = Encryption { interval: Some(Interval::symmetric(bound)), precision: None };
         let a = client.encrypt_with(Values::Real(&x), &[x.len()], &declared).unwrap();
         let y = server.bootstrap(&a).unwrap();
         let (estimated, after) = (y.precision_bits(session), y.capacity_bits(session));
@@ -113,7 +113,7 @@ fn precision_beyond_one_bootstrap_is_iterated() {
         let server = Server::new(client.evaluation_keys(&request).unwrap()).unwrap();
         let session = server.session();
         let x = spread(session.slots(), bound);
-        let declared = Encryption { bound: Some(bound), precision: None };
+        let declared = Encryption { interval: Some(Interval::symmetric(bound)), precision: None };
         let fresh = client.encrypt_with(Values::Real(&x), &[x.len()], &declared).unwrap();
         let spent = spent(&client, &server, &x.iter().map(|x| x / bound).collect::<Vec<_>>(), &[x.len()]);
         let spent = server.mul_number(&spent, bound).unwrap();
@@ -215,7 +215,7 @@ fn what_is_iterated_is_no_more_than_the_array_has() {
         let x = spread(128, 1.0);
         for precision in [12.0, 20.0, 27.0, 30.0, 36.0, 39.0, 42.0, 45.0] {
             let before = server.bootstraps();
-            let how = Encryption { bound: None, precision: Some(precision) };
+            let how = Encryption { interval: None, precision: Some(precision) };
             let a = client.encrypt_with(Values::Real(&x), &[128], &how).unwrap();
             let y = server.bootstrap(&a).unwrap();
             let (own, estimated) = (a.precision_bits(session), y.precision_bits(session));
@@ -433,7 +433,7 @@ fn larger_values_are_bootstrapped_in_another_unit() {
     let session = server.session();
     for bound in [1.5, 4.0, 1000.0] {
         let x = spread(128, bound);
-        let declared = Encryption { bound: Some(bound), precision: None };
+        let declared = Encryption { interval: Some(Interval::symmetric(bound)), precision: None };
         let a = client.encrypt_with(Values::Real(&x), &[128], &declared).unwrap();
         let y = server.bootstrap(&a).unwrap();
         let (precision, estimated) = (24.0 - bound.log2().ceil(), y.precision_bits(session));
@@ -469,7 +469,7 @@ fn circuits_are_refreshed() {
     let (client, server) = insecure(7, with_precision(20.0));
     let session = server.session();
     let x = spread(64, 3.0);
-    let declared = Encryption { bound: Some(3.0), precision: None };
+    let declared = Encryption { interval: Some(Interval::symmetric(3.0)), precision: None };
     let a = client.encrypt_with(Values::Real(&x), &[64], &declared).unwrap();
     let refresh = server.refresh(a.form());
     let ciphertext = a.bodies().iter().map(|body| match body {

@@ -2,7 +2,7 @@
 
 use crate::common::insecure_grafted;
 use hippocrene::{
-    Bootstrapping, ClientKey, Comparison, Encryption, Error, Function, KeyRequest, Server, Session,
+    Bootstrapping, ClientKey, Comparison, Encryption, Error, Function, Interval, KeyRequest, Server, Session,
     Simulation,
 };
 use hippocrene_rlwe::SecretDistribution;
@@ -79,7 +79,7 @@ fn one_stage_takes_no_conjugation() {
     let settings = insecure_grafted(8, 4, SecretDistribution::Ternary);
     let x = [0.75, -0.9, 0.51];
     let simulation = Simulation::new(settings.clone()).unwrap();
-    let encryption = Encryption { bound: Some(1.0), precision: None };
+    let encryption = Encryption { interval: Some(Interval::symmetric(1.0)), precision: None };
     let hollow = simulation.encrypt((&x[..]).into(), &[3], &encryption).unwrap();
     simulation.server().sign(&hollow, how).unwrap();
     let request = KeyRequest::for_simulation(&simulation.report());

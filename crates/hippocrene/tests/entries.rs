@@ -2,7 +2,7 @@
 
 use crate::common::insecure_grafted;
 use hippocrene::{
-    Bootstrapping, ClientKey, EncryptedArray, Encryption, Error, KeyRequest, Server, Simulation,
+    Bootstrapping, ClientKey, EncryptedArray, Encryption, Error, Interval, KeyRequest, Server, Simulation,
 };
 use hippocrene_rlwe::SecretDistribution;
 use proptest::prelude::*;
@@ -51,7 +51,7 @@ proptest! {
         let places: Vec<usize> = (0..rows * columns).map(|i| (i * 7 + seed) % count).collect();
         let x: Vec<f64> = places.iter().map(|place| *place as f64).collect();
         let last = (count - 1).max(1) as f64;
-        let how = Encryption { bound: Some(last), ..Encryption::default() };
+        let how = Encryption { interval: Interval::new(0.0, last), ..Encryption::default() };
         let mut a = client.encrypt_with((&x[..]).into(), &[rows, columns], &how).unwrap();
         let mut expected: Vec<usize> = places;
         if added {

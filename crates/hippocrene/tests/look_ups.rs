@@ -5,15 +5,15 @@ use crate::{
     entry::seal,
 };
 use hippocrene::{
-    Bootstrapping, ClientKey, Comparison, Encryption, Error, EvaluationKeys, Function, KeyRequest, LookUps,
-    Preset, Server, Session, Simulation, Values,
+    Bootstrapping, ClientKey, Comparison, Encryption, Error, EvaluationKeys, Function, Interval, KeyRequest,
+    LookUps, Preset, Server, Session, Simulation, Values,
 };
 use hippocrene_pegasus::Pegasus;
 use hippocrene_rlwe::SecretDistribution;
 
 /// An encrypted array of values up to `bound`.
 fn encrypt(client: &ClientKey, values: &[f64], shape: &[usize], bound: f64) -> hippocrene::EncryptedArray {
-    let declared = Encryption { bound: Some(bound), precision: None };
+    let declared = Encryption { interval: Some(Interval::symmetric(bound)), precision: None };
     client.encrypt_with(Values::Real(values), shape, &declared).unwrap()
 }
 
@@ -290,7 +290,7 @@ fn results_are_bootstrapped_where_there_is_room() {
         let request = KeyRequest { look_ups: Some(asked), ..request.clone() };
         let settings = insecure_grafted(11, units, SecretDistribution::Ternary);
         let simulation = Simulation::with_keys(settings, &request).unwrap();
-        let declared = Encryption { bound: Some(2.0), precision: None };
+        let declared = Encryption { interval: Some(Interval::symmetric(2.0)), precision: None };
         let x = simulation.encrypt(Values::Real(&values), &[3], &declared).unwrap();
         let y = simulation.server().apply_function(&x, Function::Sigmoid, None, None).unwrap();
         let error = simulation.server().bootstrap(&y).err().map(|error| error.to_string());

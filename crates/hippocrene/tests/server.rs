@@ -2,8 +2,8 @@
 
 use crate::common::{assert_close, insecure, left, numbers};
 use hippocrene::{
-    Basis, ClientKey, EncryptedArray, Encryption, Error, KeyRequest, Polynomial, Preset, Server, Values,
-    wire::ElementsInspection,
+    Basis, ClientKey, EncryptedArray, Encryption, Error, Interval, KeyRequest, Polynomial, Preset, Server,
+    Values, wire::ElementsInspection,
 };
 use num_complex::Complex64;
 use proptest::prelude::*;
@@ -70,7 +70,7 @@ fn element_by_element() {
 #[test]
 fn values_are_in_no_error_of_their_encryption() {
     let (client, _) = insecure(8, 4);
-    let how = Encryption { bound: Some(0.1), ..Encryption::default() };
+    let how = Encryption { interval: Some(Interval::symmetric(0.1)), ..Encryption::default() };
     let error = client.encrypt_with(Values::Real(&[0.05, 0.123456789]), &[2], &how).unwrap_err().to_string();
     assert_eq!(error, "encrypt: a value exceeds the declared bound 0.1");
     let error = client.encrypt(&[1.2345e300], &[1]).unwrap_err().to_string();

@@ -2,8 +2,8 @@
 
 use crate::common::{insecure_bits, insecure_grafted};
 use hippocrene::{
-    BitArray, BitServer, Bootstrapping, ClientKey, Comparison, EncryptedArray, Encryption, Error, KeyRequest,
-    Purpose, Report, Server, Settings, Simulation,
+    BitArray, BitServer, Bootstrapping, ClientKey, Comparison, EncryptedArray, Encryption, Error, Interval,
+    KeyRequest, Purpose, Report, Server, Settings, Simulation,
 };
 use hippocrene_ckks::bits::BitPacking;
 use hippocrene_rlwe::SecretDistribution;
@@ -28,7 +28,7 @@ fn both_ways(
     program: Program<'_>,
     off: f64,
 ) -> (Report, Vec<f64>) {
-    let how = Encryption { bound: Some(3.0), precision: None };
+    let how = Encryption { interval: Some(Interval::symmetric(3.0)), precision: None };
     let [x, y] = operands();
     let [a, b] = [&x, &y].map(|v| simulation.encrypt((&v[..]).into(), &[40], &how).unwrap());
     simulation.restart();

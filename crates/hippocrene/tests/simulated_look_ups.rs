@@ -2,8 +2,8 @@
 
 use crate::common::{insecure_grafted, numbers};
 use hippocrene::{
-    ClientKey, Comparison, EncryptedArray, Encryption, Error, Function, KeyRequest, LookUps, Server,
-    Simulation,
+    ClientKey, Comparison, EncryptedArray, Encryption, Error, Function, Interval, KeyRequest, LookUps,
+    Server, Simulation,
 };
 use hippocrene_rlwe::SecretDistribution;
 
@@ -94,7 +94,7 @@ fn look_ups_are_simulated() {
         ("argmax", |s, x| s.argmax(x, None), |x| place(x, sorted(x)[4]), 7, 0.2),
     ];
     let values = [3.0, -1.5, 0.25, 1.5, -3.0];
-    let how = Encryption { bound: Some(4.0), precision: None };
+    let how = Encryption { interval: Some(Interval::symmetric(4.0)), precision: None };
     let a = simulation.encrypt((&values[..]).into(), &[5], &how).unwrap();
     let x = client.encrypt_with((&values[..]).into(), &[5], &how).unwrap();
     let (session, hollow) = (server.session(), simulation.server().session());
@@ -173,7 +173,7 @@ fn operations_that_lack_capacity_are_named() {
     let request = KeyRequest { look_ups: Some(asked), ..KeyRequest::only([]) };
     let settings = insecure_grafted(11, 18, SecretDistribution::Ternary);
     let simulation = Simulation::with_keys(settings, &request).unwrap();
-    let how = Encryption { bound: Some(1.0), precision: None };
+    let how = Encryption { interval: Some(Interval::symmetric(1.0)), precision: None };
     let values = [0.5, -1.0, 0.25, 0.75];
     let x = simulation.encrypt((&values[..]).into(), &[2, 2], &how).unwrap();
     let (s, any) = (simulation.server(), Comparison::default());

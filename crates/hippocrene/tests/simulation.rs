@@ -2,8 +2,8 @@
 
 use crate::common::insecure_grafted;
 use hippocrene::{
-    Bootstrapping, ClientKey, EncryptedArray, Encryption, Error, Integers, KeyRequest, Preset, Purpose,
-    Scheme, Server, Settings, Simulation,
+    Bootstrapping, ClientKey, EncryptedArray, Encryption, Error, Integers, Interval, KeyRequest, Preset,
+    Purpose, Scheme, Server, Settings, Simulation,
 };
 use hippocrene_rlwe::SecretDistribution;
 
@@ -164,7 +164,7 @@ fn factors_that_were_bootstrapped_in_other_units() {
         let simulation = Simulation::with_bootstrapping(settings.clone(), how).unwrap();
         let (server, session) = (simulation.server(), simulation.server().session());
         let bootstrapped = |bound: f64| {
-            let how = Encryption { bound: Some(bound), precision: None };
+            let how = Encryption { interval: Some(Interval::symmetric(bound)), precision: None };
             server.bootstrap(&simulation.encrypt((&[0.5][..]).into(), &[1], &how).unwrap()).unwrap()
         };
         let capacity = |x: f64, y: f64| {

@@ -38,6 +38,9 @@ fn format_error(result: Result<(), Error>) -> FormatError {
 /// Where the ciphertext heads of an array with one axis start.
 const HEADS: usize = 56 + 32 + 16;
 
+/// Where those of the product start, which has two axes and states its interval.
+const PRODUCT_HEADS: usize = HEADS + 16 + 16;
+
 #[test]
 fn truncation_anywhere_is_an_error() {
     let things = things(4);
@@ -192,7 +195,11 @@ fn errors_name_what_is_wrong() {
             &[1],
             "the modulus of a key is 0xf with sprout 0b1 and 2^0; it must be a divisor",
         ),
-        ("fresh", 56, &[8], "flags of an array is 8"),
+        ("fresh", 56, &[16], "flags of an array is 16"),
+        ("nots", 56, &[8], "flags of an array is 8"),
+        ("product", 88, &f64::NAN.to_le_bytes(), "the interval of an array is NaN to 16; it must be finite"),
+        ("product", 88, &17f64.to_le_bytes(), "the interval of an array is 17 to 16; it must be finite"),
+        ("product", 96, &f64::INFINITY.to_le_bytes(), "the interval of an array is 0 to inf; it must be finite"),
         ("fresh", 60, &[65], "number of axes is 65; it must be at most 64"),
         ("fresh", HEADS + 2 * 58, &[1], "the bits of a residue is 1; it must be at least 46 for"),
         ("fresh", 64, &[16], "number of ciphertexts is 2; it must be 1"),
@@ -227,13 +234,13 @@ fn errors_name_what_is_wrong() {
         ),
         (
             "product",
-            HEADS + 16,
+            PRODUCT_HEADS,
             &[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xc0, 1, 9],
             "at positions [126, 127], of the sprout 0b1 and 2^9; it must be a divisor of",
         ),
         (
             "product",
-            HEADS + 16,
+            PRODUCT_HEADS,
             &[9],
             "at positions [0, 3], of the sprout 0b0 and 2^0; it must be a divisor of the 3 units",
         ),
@@ -253,7 +260,7 @@ fn errors_name_what_is_wrong() {
         ),
         (
             "product",
-            HEADS + 16 + 46,
+            PRODUCT_HEADS + 46,
             &(200 - 127i32).to_le_bytes(),
             "the scale of a ciphertext is 2^201.0; it must be",
         ),
@@ -272,7 +279,7 @@ fn errors_name_what_is_wrong() {
         ("fresh", HEADS + 22, &1f64.to_le_bytes(), "noise of a seeded ciphertext is 1"),
         ("fresh", HEADS + 2 * 58, &[49], "the bits of a residue is 49; it must be at most 48 for "),
         ("fresh", HEADS + 2 * 58, &[62], "the bits of a residue is 62; it must be 1 to 61"),
-        ("product", HEADS + 16 + 22, &f64::NAN.to_le_bytes(), "noise of a ciphertext is NaN"),
+        ("product", PRODUCT_HEADS + 22, &f64::NAN.to_le_bytes(), "noise of a ciphertext is NaN"),
         ("settings", 96, &[3], "scheme of integers is 3; it must be 0 for none, 1 or 2"),
         ("settings", 96, &[0], "plaintext modulus without a scheme is 65537; it must be 0"),
         ("settings", 100, &[0; 8], "plaintext modulus 0: 2 to 2^61 - 1 are supported"),
@@ -308,7 +315,7 @@ fn errors_name_what_is_wrong() {
         ("bits", HEADS + 46, &(-120i32).to_le_bytes(), "the error of bits is "),
         ("nots", HEADS + 16 + 22, &30f64.to_le_bytes(), "it must be below 1/2"),
         ("nots", HEADS + 16 + 22, &f64::NAN.to_le_bytes(), "noise of a ciphertext is NaN"),
-        ("product", HEADS + 16 + 22, &5000f64.to_le_bytes(), "noise of a ciphertext is 5000"),
+        ("product", PRODUCT_HEADS + 22, &5000f64.to_le_bytes(), "noise of a ciphertext is 5000"),
     ] {
         let error = refused(name, &files[name], at, new, session);
         if !error.contains(message) {

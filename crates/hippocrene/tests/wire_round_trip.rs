@@ -129,10 +129,12 @@ fn inspect_agrees_with_the_objects() {
                 assert_eq!((bound, capacity_bits), (object.bound(), None));
                 assert!((precision_bits - object.precision_bits(session)).abs() < 1e-9);
             }
-            (Kind::IntegerArray, ElementsInspection::Integers { plain_modulus, budget_bits }) => {
+            (Kind::IntegerArray, ElementsInspection::Integers { plain_modulus, budget_bits, interval }) => {
                 let object = if fresh { &things.integers } else { &things.squares };
                 assert_eq!((&array.shape[..], array.clean), (object.shape(), object.is_clean()));
                 assert_eq!((plain_modulus, budget_bits, array.slots), (65_537, None, 64));
+                let known = object.form().interval.map(|interval| [interval.low(), interval.high()]);
+                assert_eq!(interval, known);
             }
             (Kind::BitArray, ElementsInspection::Bits { bit_error }) => {
                 let object = if fresh { &things.bits } else { &things.nots };

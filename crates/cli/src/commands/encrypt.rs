@@ -8,7 +8,8 @@ use crate::error::CliError;
 use crate::streams;
 use hippocrene::wire::{self, FormatError, Kind};
 use hippocrene::{
-    BitArray, ClientKey, EncryptedArray, Encryption, Error, IntegerArray, Preset, PublicKey, Session, Values,
+    BitArray, ClientKey, EncryptedArray, Encryption, Error, IntegerArray, Interval, Preset, PublicKey,
+    Session, Values,
 };
 use num_complex::Complex64;
 use serde::Serialize;
@@ -122,7 +123,8 @@ pub(super) fn run(encrypt: &Encrypt, threads: usize, console: &mut Console<'_>) 
         // Before the numbers are read: they are not what is wrong.
         settings.scale_of(precision)?;
         let numbers = Numbers::read(input, format, &table, precision)?;
-        let how = Encryption { bound: encrypt.bound, precision: encrypt.precision };
+        let interval = encrypt.bound.map(Interval::symmetric);
+        let how = Encryption { interval, precision: encrypt.precision };
         let array = console.step("encrypt", || key.encrypt(&numbers, &how).map_err(fail))?;
         (array.to_bytes(), numbers.shape().to_vec(), Kind::Array, array.key())
     };

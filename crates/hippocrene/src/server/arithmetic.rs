@@ -3,7 +3,7 @@
 use hippocrene_ckks::{Short, encoder::EncodeError};
 
 use super::Server;
-use crate::{Array, EncryptedArray, Error, Form};
+use crate::{Array, EncryptedArray, Error, Form, Interval};
 
 impl Server {
     /// `a + b`, element by element; shapes broadcast as numpy's do.
@@ -14,9 +14,11 @@ impl Server {
     pub fn add<F: Form>(&self, a: &Array<F>, b: &Array<F>) -> Result<Array<F>, Error> {
         const OPERATION: &str = "add";
         if std::ptr::eq(a, b) {
-            return self.map(a, OPERATION, a.is_clean(), 0.0, |form, x| form.add(self, x, x));
+            let sum = self.map(a, OPERATION, a.is_clean(), 0.0, |form, x| form.add(self, x, x))?;
+            return Ok(F::within(sum, F::interval(a).times_count(2)));
         }
-        self.zip(a, b, OPERATION, |a, b| a && b, 0.0, |form, x, y| form.add(self, x, y))
+        let sum = self.zip(a, b, OPERATION, |a, b| a && b, 0.0, |form, x, y| form.add(self, x, y))?;
+        Ok(F::within(sum, F::interval(a) + F::interval(b)))
     }
 
     /// `a - b`, element by element; shapes broadcast as numpy's do.
@@ -24,7 +26,8 @@ impl Server {
     /// # Errors
     /// [`Error::Shape`] when the shapes do not fit, [`Error::KeyMismatch`] when the keys do.
     pub fn sub<F: Form>(&self, a: &Array<F>, b: &Array<F>) -> Result<Array<F>, Error> {
-        self.zip(a, b, "subtract", |a, b| a && b, 0.0, |form, x, y| form.sub(self, x, y))
+        let difference = self.zip(a, b, "subtract", |a, b| a && b, 0.0, |form, x, y| form.sub(self, x, y))?;
+        Ok(F::within(difference, F::interval(a) - F::interval(b)))
     }
 
     /// `-a`.
@@ -32,7 +35,8 @@ impl Server {
     /// # Errors
     /// [`Error::KeyMismatch`] when the array belongs to another key.
     pub fn negate<F: Form>(&self, a: &Array<F>) -> Result<Array<F>, Error> {
-        self.map(a, "negate", a.is_clean(), 0.0, |form, x| form.negate(self, x))
+        let negated = self.map(a, "negate", a.is_clean(), 0.0, |form, x| form.negate(self, x))?;
+        Ok(F::within(negated, -F::interval(a)))
     }
 
     /// `a b`, element by element; shapes broadcast as numpy's do.
@@ -46,7 +50,8 @@ impl Server {
             return self.square(a).map_err(|e| e.during(OPERATION));
         }
         let bits = self.form_of(&[a, b]).product_bits(self);
-        self.zip(a, b, OPERATION, |a, b| a || b, bits, |form, x, y| form.mul(self, x, y))
+        let product = self.zip(a, b, OPERATION, |a, b| a || b, bits, |form, x, y| form.mul(self, x, y))?;
+        Ok(F::within(product, F::interval(a) * F::interval(b)))
     }
 
     /// `a^2`, element by element.
@@ -55,7 +60,8 @@ impl Server {
     /// [`Error::Capacity`] or [`Error::Budget`] when no multiplication is left.
     pub fn square<F: Form>(&self, a: &Array<F>) -> Result<Array<F>, Error> {
         let bits = self.form_of(&[a]).product_bits(self);
-        self.map(a, "square", a.is_clean(), bits, |form, x| form.mul(self, x, x))
+        let square = self.map(a, "square", a.is_clean(), bits, |form, x| form.mul(self, x, x))?;
+        Ok(F::within(square, F::interval(a).power(2)))
     }
 
     /// `a + p` for plain numbers in the shape of `a`, in row-major order.
@@ -70,11 +76,12 @@ impl Server {
         const OPERATION: &str = "add plain numbers";
         let (p, form) = (p.into(), self.form_of(&[a]));
         self.check_plain::<F>(a, p, OPERATION)?;
-        self.with_capacity([a], 0.0, |[a]| {
+        let sum = self.with_capacity([a], 0.0, |[a]| {
             let ciphertexts = a.expanded(&self.session);
             let out = form.add_plain(self, a.layout(), &ciphertexts, p).map_err(|e| e.during(OPERATION))?;
             Ok(Array::from_ciphertexts(a.layout().clone(), form.clone().with_plain(p), a.is_clean(), out))
-        })
+        })?;
+        Ok(F::within(sum, F::interval(a) + F::plain_interval(p)))
     }
 
     /// `a p` for plain numbers in the shape of `a`, in row-major order. Slots that hold no element become zero.
@@ -90,11 +97,12 @@ impl Server {
         const OPERATION: &str = "multiply by plain numbers";
         let (p, form) = (p.into(), self.form_of(&[a]));
         self.check_plain::<F>(a, p, OPERATION)?;
-        self.with_capacity([a], form.product_bits(self), |[a]| {
+        let product = self.with_capacity([a], form.product_bits(self), |[a]| {
             let ciphertexts = a.expanded(&self.session);
             let out = form.mul_plain(self, a.layout(), &ciphertexts, p).map_err(|e| e.during(OPERATION))?;
             Ok(Array::from_ciphertexts(a.layout().clone(), form.clone().with_plain(p), true, out))
-        })
+        })?;
+        Ok(F::within(product, F::interval(a) * F::plain_interval(p)))
     }
 
     /// `a + c`, the number `c` added to every element.
@@ -111,7 +119,8 @@ impl Server {
                 other => other,
             });
         }
-        self.map(a, OPERATION, a.is_clean(), 0.0, |form, x| form.add_number(self, x, c))
+        let sum = self.map(a, OPERATION, a.is_clean(), 0.0, |form, x| form.add_number(self, x, c))?;
+        Ok(F::within(sum, F::interval(a) + F::number_interval(c)))
     }
 
     /// `a c`, every element times the number `c`. Numbers that are an integer over `2^k`, `k` up to 12, are exact and take only `k` bits of
@@ -135,23 +144,35 @@ impl Server {
             });
         }
         let product = self.map(a, OPERATION, a.is_clean(), 0.0, |form, x| form.mul_number(self, x, c))?;
+        let product = F::within(product, F::interval(a) * F::number_interval(c));
         Ok(product.with_zeros_within(a.period(), a.is_zero_within()))
     }
 
-    /// Declares that no element is larger than `bound` in absolute value, as [`EncryptedArray::with_bound`]. A bound holds for what stands in slots without an element too, such as the others of the array that a slice is of, and
-    /// parts of sums: where there is such, and the bound is tighter than before, it is set to zero, which is one multiplication.
+    /// Declares that the elements lie in `interval`, as [`EncryptedArray::with_interval`]. The bound of a ciphertext also
+    /// holds for its stray slots, such as the other elements of the array that a slice is of, and parts of sums. If there
+    /// are such and the bound becomes tighter, they are set to zero, which is one multiplication.
     ///
     /// # Errors
-    /// As [`EncryptedArray::with_bound`], [`Error::Argument`] when the modulus is too small for values up to `bound`, and [`Error::Capacity`] when that multiplication is not left.
-    pub fn declare_bound(&self, a: &EncryptedArray, bound: f64) -> Result<EncryptedArray, Error> {
-        const OPERATION: &str = "declare a bound";
+    /// As [`EncryptedArray::with_interval`], [`Error::Argument`] if the modulus is too small for such values, and
+    /// [`Error::Capacity`] if that multiplication is not left.
+    pub fn declare_interval(&self, a: &EncryptedArray, interval: Interval) -> Result<EncryptedArray, Error> {
+        const OPERATION: &str = "declare an interval";
         self.check(a, OPERATION)?;
-        if bound < a.bound() && a.has_strays() {
-            return self.cleaned(a)?.with_bound(bound);
+        if a.has_strays() && a.interval().declared(interval, OPERATION)?.bound() < a.bound() {
+            return self.cleaned(a)?.with_interval(interval);
         }
-        let declared = a.clone().with_bound(bound)?;
+        let declared = a.clone().with_interval(interval)?;
         declared.check_room(&self.session, OPERATION)?;
         Ok(declared)
+    }
+
+    /// Declares that no element is larger than `bound` in absolute value: [`Server::declare_interval`] of
+    /// `[-bound, bound]`.
+    ///
+    /// # Errors
+    /// As [`Server::declare_interval`], and [`Error::Argument`] if `bound` is negative.
+    pub fn declare_bound(&self, a: &EncryptedArray, bound: f64) -> Result<EncryptedArray, Error> {
+        self.declare_interval(a, Interval::finite(-bound, bound)?)
     }
 
     /// Declares how precise the elements are, for who knows better than [`EncryptedArray::precision_bits`].
@@ -180,7 +201,8 @@ impl Server {
         if a.is_clean() || a.layout().is_full() {
             return Ok(a.clone());
         }
-        self.mul_plain(a, F::plain(&vec![F::ONE; a.size()]))
+        let cleaned = self.mul_plain(a, F::plain(&vec![F::ONE; a.size()]))?;
+        Ok(F::within(cleaned, F::interval(a)))
     }
 
     /// Checks that there is a plain number for each element.

@@ -202,7 +202,7 @@ impl Server {
         let raised = capacity.map(|capacity| capacity + masked);
         let out = self
             .map_as_it_is(a, OPERATION, a.is_clean(), |form, x| Ok(bootstraps.bootstrap(x, form, raised)?))?;
-        let out = self.masked(bootstraps, a, out)?;
+        let out = self.masked(bootstraps, a, out)?.within(a.interval());
         let have = out.capacity_bits(&self.session);
         match capacity.filter(|need| have < *need) {
             Some(need) => {

@@ -65,7 +65,7 @@ impl Server {
                 layout = copies;
             }
         }
-        self.broadcast_as(a, layout)
+        Ok(F::within(self.broadcast_as(a, layout)?, F::interval(a)))
     }
 
     /// The layout of a fresh array of this shape where that takes few products with plaintexts, or fewer than the ciphertexts weigh that it spares, and else that of copies of the array one after the other.
@@ -242,7 +242,7 @@ impl Server {
             return Err(Error::shape(OPERATION, what));
         }
         self.check_layout::<F>(&layout, OPERATION)?;
-        self.broadcast_as(a, layout)
+        Ok(F::within(self.broadcast_as(a, layout)?, F::interval(a)))
     }
 
     /// The slots of a ciphertext added to themselves at the places of new axes, whose slots are zero: as many copies as an axis has places, or as there is room for. The places that an axis

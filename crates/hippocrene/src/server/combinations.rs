@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use hippocrene_rlwe::stop;
 
 use super::{Server, broadcast::WEIGHT, stages::products, wide::ROTATION};
-use crate::{Array, Error, Form, Layout, form::After};
+use crate::{Array, Error, Form, Interval, Layout, form::After};
 
 const OPERATION: &str = "linear combinations";
 
@@ -84,6 +84,7 @@ impl Server {
             return Err(Error::shape(OPERATION, what));
         }
         let (firsts, largest) = examined::<F>(&positions, terms, entries.clone())?;
+        let interval = interval_of_sums(a, terms, entries.clone());
         let positions = &positions;
         let numbered = entries.enumerate().map(|(i, (place, weight))| (i / terms, positions[place], weight));
         let reach = (a.layout().last() + 1).next_power_of_two().min(slots);
@@ -122,10 +123,11 @@ impl Server {
         let sums = self.linear_map_before(a, way.layout.clone(), nonzero, after, OPERATION)?;
         let bound = |factor: f64| F::log2_bound(a).exp2() * factor * rounded(terms);
         match way.groups {
-            None => Ok(Some(F::tightened(sums, bound(largest)))),
+            None => Ok(Some(F::within(F::tightened(sums, bound(largest)), interval))),
             Some(groups) => {
                 let sums = self.sum(&sums, Some(groups.axis)).map_err(|e| e.during(OPERATION))?;
-                Ok(Some(F::tightened(sums, bound(elsewhere.clamp(largest, 2.0 * largest)))))
+                let sums = F::tightened(sums, bound(elsewhere.clamp(largest, 2.0 * largest)));
+                Ok(Some(F::within(sums, interval)))
             }
         }
     }
@@ -199,6 +201,23 @@ fn examined<F: Form>(
         largest = largest.max(sum);
     }
     Ok((firsts, largest))
+}
+
+/// The interval of sums of `terms` elements of `a` each, times these numbers.
+fn interval_of_sums<F: Form>(
+    a: &Array<F>,
+    terms: usize,
+    entries: impl Iterator<Item = (usize, F::Number)>,
+) -> Interval {
+    let (mut all, mut sum) = (None, Interval::point(0.0));
+    for (i, (_, weight)) in entries.enumerate() {
+        sum = sum + F::interval(a) * F::number_interval(weight);
+        if i % terms == terms - 1 {
+            all = Some(all.map_or(sum, |all: Interval| all.union(sum)));
+            sum = Interval::point(0.0);
+        }
+    }
+    all.unwrap_or(Interval::EVERYTHING)
 }
 
 /// How far apart along each axis the positions `from` of neighbours are, where it is a power of two.

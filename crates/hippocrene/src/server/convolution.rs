@@ -1,7 +1,7 @@
 //! Convolutions with plain vectors.
 
 use super::Server;
-use crate::{Array, Error, Form, Layout};
+use crate::{Array, Error, Form, Interval, Layout};
 
 const OPERATION: &str = "convolve";
 
@@ -34,6 +34,11 @@ impl Server {
             let js = (first + i + 1).saturating_sub(*n)..kernel.len().min(first + i + 1);
             js.map(move |j| (i, (first + i - j) * stride, kernel[j]))
         });
-        self.linear_map(a, out, entries.filter(|entry| entry.2 != F::Number::default()), OPERATION)
+        let entries = entries.filter(|entry| entry.2 != F::Number::default());
+        let convolution = self.linear_map(a, out, entries, OPERATION)?;
+        // Near the ends, elements of the kernel meet none of the vector.
+        let zero = Interval::point(0.0);
+        let terms = kernel.iter().map(|weight| zero.union(F::interval(a) * F::number_interval(*weight)));
+        Ok(F::within(convolution, terms.fold(zero, |sum, term| sum + term)))
     }
 }

@@ -33,7 +33,9 @@ impl Server {
                 false => self.add(&within, &self.before_pieces(a, axis, piece)?),
             }
         });
-        sums.map_err(|e| e.during(OPERATION))
+        let sums = sums.map_err(|e| e.during(OPERATION))?;
+        let (one, all) = (F::interval(a), F::interval(a).times_count(length));
+        Ok(F::within(sums, one.union(all)))
     }
 
     /// For each element the sum of those of its piece up to it.

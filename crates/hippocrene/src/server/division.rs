@@ -3,7 +3,7 @@
 use hippocrene_ckks::{BigFloat, Short};
 
 use super::Server;
-use crate::{EncryptedArray, Error, Numbers, Values};
+use crate::{EncryptedArray, Error, Interval, Numbers, Values};
 
 /// The rounding of a factor is left in a result where it is so many bits below the precision that is asked for.
 const SPARE: f64 = 4.0;
@@ -66,6 +66,7 @@ impl Server {
         }
         let times = |form: &Numbers, x: &_| form.mul_big_number(self, x, c);
         let product = self.map(a, OPERATION, a.is_clean(), 0.0, times)?;
+        let product = product.within(a.interval() * Interval::point(c.to_f64()));
         Ok(product.with_zeros_within(a.period(), a.is_zero_within()))
     }
 

@@ -8,7 +8,7 @@ use hippocrene_ckks::{
 };
 
 use super::Server;
-use crate::{EncryptedArray, Error, Numbers};
+use crate::{EncryptedArray, Error, Interval, Numbers};
 
 const OPERATION: &str = "entries of a table";
 
@@ -53,7 +53,16 @@ impl Server {
         let plan = EntriesPlan::new(self.session.context(), literal).map_err(|e| {
             self.advised::<Numbers>(Error::from(e), &[]).with_at_most(a.capacity_bits(&self.session))
         })?;
-        if let Some(x) = self.known_beyond(a, plan.places()) {
+        let (low, high) = plan.places();
+        if !Interval::new(low, high).is_some_and(|places| places.covers(a.interval())) {
+            let last = entries.len() - 1;
+            let what = format!(
+                "values {} are possible, and places are integers from 0 to {last}. Declare the interval (0, {last}) if no value is beyond (EncryptedArray::with_interval; in Python, encrypt(.., interval=(0, {last})) or x.with_interval((0, {last})))",
+                a.interval()
+            );
+            return Err(Error::argument(OPERATION, what));
+        }
+        if let Some(x) = self.known_beyond(a, (low, high)) {
             let what = format!("a value of {} is no place of {} entries", Short(x), entries.len());
             return Err(Error::argument(OPERATION, what));
         }
@@ -73,12 +82,13 @@ impl Server {
             }
             out => out?,
         };
+        // By what values may be beyond the entries.
+        let beyond = (out.bound() - high.max(-low)).max(0.0);
+        let values = Interval::new(low + first, high + first).unwrap_or(Interval::EVERYTHING);
         if first != 0.0 {
-            // By what values may be beyond the entries.
-            let beyond = out.bound() - high.max(-low);
             out = self.add_number(&out, first).map_err(|e| e.during(OPERATION))?;
-            out.set_bound(out.bound().min((low + first).abs().max((high + first).abs()) + beyond));
+            out.set_bound(out.bound().min(values.bound() + beyond));
         }
-        Ok(out)
+        Ok(out.within(values + Interval::symmetric(beyond)))
     }
 }

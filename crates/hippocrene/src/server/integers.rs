@@ -11,8 +11,8 @@ use hippocrene_rlwe as rlwe;
 
 use super::{Maps, Server, power::by_squaring};
 use crate::{
-    Argument, CiphertextBody, Diagonals, Elements, Error, Extent, Form, IntegerArray, Layout, Residues,
-    Session,
+    Argument, CiphertextBody, Diagonals, Elements, Error, Extent, Form, IntegerArray, Interval, Layout,
+    Residues, Session,
 };
 
 impl Elements for Residues {
@@ -34,6 +34,10 @@ impl Elements for Residues {
     fn fits(&self, ciphertext: &CiphertextBody<Self>) -> bool {
         ciphertext.plain_modulus() == self.plain_modulus
     }
+
+    fn without_interval(self) -> Self {
+        Residues { interval: None, ..self }
+    }
 }
 
 impl Form for Residues {
@@ -42,6 +46,22 @@ impl Form for Residues {
     type Map = LinearTransform;
     type Polynomial = Polynomial;
     const ONE: i64 = 1;
+
+    fn interval(array: &IntegerArray) -> Interval {
+        array.interval()
+    }
+
+    fn within(array: IntegerArray, interval: Interval) -> IntegerArray {
+        array.within(interval)
+    }
+
+    fn plain_interval(plain: &[i64]) -> Interval {
+        Interval::of(plain.iter().map(|x| *x as f64)).unwrap_or(Interval::EVERYTHING)
+    }
+
+    fn number_interval(number: i64) -> Interval {
+        Interval::point(number as f64)
+    }
 
     fn magnitude(_: i64) -> f64 {
         0.0
@@ -70,11 +90,11 @@ impl Form for Residues {
     }
 
     fn join(&self, _: &Self) -> Self {
-        *self
+        self.without_interval()
     }
 
     fn computed_by(self, _: &Server) -> Self {
-        self
+        self.without_interval()
     }
 
     fn with_plain(self, _: &[i64]) -> Self {
@@ -355,6 +375,11 @@ impl Form for Residues {
     fn apart_from_constant(p: &Polynomial) -> Result<Option<(Polynomial, i64)>, Error> {
         let (rest, constant) = p.apart_from_constant();
         Ok((constant != 0).then_some((rest, constant as i64)))
+    }
+
+    /// Nothing is known: most polynomials of integers wrap around.
+    fn range(_: &Polynomial, _: Interval) -> Interval {
+        Interval::EVERYTHING
     }
 
     fn bounded_by(values: IntegerArray, _: &Polynomial, _: &IntegerArray) -> IntegerArray {

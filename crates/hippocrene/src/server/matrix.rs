@@ -8,7 +8,7 @@ use super::{
     moves::in_order,
     stages::{ONE_STEP, products},
 };
-use crate::{Array, Error, Form, Layout, form::After};
+use crate::{Array, Error, Form, Interval, Layout, form::After};
 
 /// The most slots for the products of the numbers of two encrypted matrices: some gigabytes of ciphertexts.
 pub(super) const MOST_PRODUCTS: usize = 1 << 24;
@@ -47,7 +47,8 @@ impl Server {
         }
         let product = self.product_by_rows(a, w, [rows, k, columns], OPERATION)?;
         let entries = w.iter().enumerate().map(|(i, weight)| (i % columns, i / columns, *weight));
-        Ok(F::of_product(product, a, [columns, k], entries))
+        let interval = interval_of_rows(a, columns, entries.clone().map(|(row, _, weight)| (row, weight)));
+        Ok(F::within(F::of_product(product, a, [columns, k], entries), interval))
     }
 
     /// [`Server::matmul_plain`] of `rows` rows of `k` numbers.
@@ -126,13 +127,14 @@ impl Server {
             ));
         }
         let axis = a.shape().len() - 1;
+        let interval = interval_of_rows(a, 1, w.iter().map(|weight| (0, *weight)));
         if let Some(product) = self.product_of_ciphertexts(a, axis, 1, |_, j| w[j], OPERATION)? {
             let (shape, strides) =
                 (product.shape()[..axis].to_vec(), product.layout().strides()[..axis].to_vec());
             let layout = product.layout().with_shape(shape, strides)?;
-            return Ok(product.with_layout(layout));
+            return Ok(F::within(product.with_layout(layout), interval));
         }
-        self.weighted_sum(a, &tiled(w, rows), axis, OPERATION)
+        Ok(F::within(self.weighted_sum(a, &tiled(w, rows), axis, OPERATION)?, interval))
     }
 
     /// The sum along `axis` of the products with plain numbers, one for each element, the same for all that are alike in their place along that axis.
@@ -179,7 +181,8 @@ impl Server {
         }
         let product = self.product_by_columns(m, [rows, n], a, OPERATION)?;
         let entries = m.iter().enumerate().map(|(i, weight)| (i / n, i % n, *weight));
-        Ok(F::of_product(product, a, [rows, n], entries))
+        let interval = interval_of_rows(a, rows, entries.clone().map(|(row, _, weight)| (row, weight)));
+        Ok(F::within(F::of_product(product, a, [rows, n], entries), interval))
     }
 
     /// [`Server::rmatmul_plain`] of `rows` rows of `n` numbers.
@@ -265,7 +268,14 @@ impl Server {
                 None => summed(self.mul(a, b), None),
             },
         };
-        product.map_err(|e| self.advised(e.during(OPERATION), &[a, b]))
+        let product = product.map_err(|e| self.advised(e.during(OPERATION), &[a, b]))?;
+        let count = a.shape()[a.shape().len() - 1];
+        let products = if std::ptr::eq(a, b) && a.shape().len() == 1 {
+            F::interval(a).power(2)
+        } else {
+            F::interval(a) * F::interval(b)
+        };
+        Ok(F::within(product, products.times_count(count)))
     }
 
     /// The products of the ciphertexts of two vectors added up, as an array of as many elements as there are slots, if they are of several ciphertexts that fit and their products can be
@@ -306,7 +316,8 @@ impl Server {
             && is_row_major(layout)
             && F::rotates(layout.slots(), right as usize)
         {
-            return self.map(a, OPERATION, true, 0.0, |form, x| form.rotate(self, x, -right));
+            let rolled = self.map(a, OPERATION, true, 0.0, |form, x| form.rotate(self, x, -right))?;
+            return Ok(F::within(rolled, F::interval(a)));
         }
         // Elements of the axis, and how far apart they are in row-major order.
         let (length, inner) = match axis {
@@ -320,7 +331,8 @@ impl Server {
             let target = e + ((along + by) % length) * inner - along * inner;
             (positions[target], positions[e], F::ONE)
         });
-        self.linear_map(a, layout.clone(), entries, OPERATION)
+        let rolled = self.linear_map(a, layout.clone(), entries, OPERATION)?;
+        Ok(F::within(rolled, F::interval(a)))
     }
 
     /// The array with its axes in reverse order: nothing is computed.
@@ -330,7 +342,7 @@ impl Server {
     pub fn transpose<F: Form>(&self, a: &Array<F>) -> Result<Array<F>, Error> {
         let reversed = |v: &[usize]| v.iter().rev().copied().collect::<Vec<_>>();
         let layout = a.layout().with_shape(reversed(a.shape()), reversed(a.layout().strides()))?;
-        Ok(a.clone().with_layout(layout))
+        Ok(F::within(a.clone().with_layout(layout), F::interval(a)))
     }
 
     /// The array with another axis, of length 1, before axis `axis`, as numpy's `expand_dims`: nothing is computed.
@@ -347,7 +359,8 @@ impl Server {
         }
         shape.insert(axis, 1);
         strides.insert(axis, 1);
-        Ok(a.clone().with_layout(a.layout().with_shape(shape, strides)?))
+        let layout = a.layout().with_shape(shape, strides)?;
+        Ok(F::within(a.clone().with_layout(layout), F::interval(a)))
     }
 
     /// The last axis of `a`: how many rows there are, and how long they are.
@@ -358,6 +371,20 @@ impl Server {
             None => Err(Error::shape(operation, "the encrypted array has no axis")),
         }
     }
+}
+
+/// The interval of the products of a plain matrix and the elements of `a`, of the numbers of so many rows of the matrix,
+/// each with its row.
+fn interval_of_rows<F: Form>(
+    a: &Array<F>,
+    rows: usize,
+    entries: impl Iterator<Item = (usize, F::Number)>,
+) -> Interval {
+    let mut sums = vec![Interval::point(0.0); rows];
+    for (row, weight) in entries {
+        sums[row] = sums[row] + F::interval(a) * F::number_interval(weight);
+    }
+    sums.into_iter().reduce(Interval::union).unwrap_or(Interval::EVERYTHING)
 }
 
 /// The layout of a fresh array of this shape, but that the axes stand in the order in which those of `layout` do.

@@ -6,7 +6,7 @@ use super::{
     Server,
     stages::{Moves, ONE_STEP, Way, products},
 };
-use crate::{Array, Error, Form, Layout, form::After};
+use crate::{Array, Error, Form, Interval, Layout, form::After};
 
 const OPERATION: &str = "move elements";
 
@@ -48,8 +48,23 @@ impl Server {
         for array in arrays {
             self.check(array, OPERATION)?;
         }
-        let out = Layout::filled(shape, F::slots(&self.session), sources.len(), OPERATION)?;
         let from = places(arrays, sources)?;
+        let gathered = self.gather_from(arrays, shape, &from)?;
+        let used =
+            arrays.iter().enumerate().filter(|(k, _)| from.iter().flatten().any(|(array, _)| array == k));
+        let zero = from.contains(&None).then_some(Interval::point(0.0));
+        let interval = used.map(|(_, array)| F::interval(array)).chain(zero).reduce(Interval::union);
+        Ok(F::within(gathered, interval.unwrap_or(Interval::EVERYTHING)))
+    }
+
+    /// [`Server::gather_padded`] from these arrays and positions.
+    fn gather_from<F: Form>(
+        &self,
+        arrays: &[&Array<F>],
+        shape: &[usize],
+        from: &[Option<(usize, usize)>],
+    ) -> Result<Array<F>, Error> {
+        let out = Layout::filled(shape, F::slots(&self.session), from.len(), OPERATION)?;
         let Some((first, _)) = from.iter().copied().flatten().next() else {
             return Err(Error::argument(OPERATION, "no place of an element: zeros take no moving"));
         };
@@ -63,7 +78,7 @@ impl Server {
         }
         let moves_to = |out: &Layout| {
             let mut moves: BTreeMap<usize, Moves> = BTreeMap::new();
-            for (to, from) in out.positions().zip(&from) {
+            for (to, from) in out.positions().zip(from) {
                 let Some((k, from)) = *from else { continue };
                 moves.entry(k).or_default().push((to, from));
             }
@@ -82,12 +97,12 @@ impl Server {
         if shifts(&columns, &by_columns) {
             return self.joined(arrays, columns, by_columns, BTreeMap::new());
         }
-        if sources.len() <= ONE_STEP {
+        if from.len() <= ONE_STEP {
             return self.joined(arrays, out, moves, BTreeMap::new());
         }
         let ways = self.ways(arrays, &moves)?;
         // Axes in the order that they stand in already.
-        let strides = strides_like(&from, shape, out.slots())?;
+        let strides = strides_like(from, shape, out.slots())?;
         let like = out.with_shape(shape.to_vec(), strides).ok().filter(|like| !like.is_packed());
         if let Some(like) = like {
             let in_order = moves_to(&like);

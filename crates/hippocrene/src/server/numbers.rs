@@ -16,8 +16,8 @@ use super::{
     polynomial_parts::polynomial_in_parts,
 };
 use crate::{
-    Argument, CiphertextBody, Diagonals, Elements, EncryptedArray, Error, Extent, Form, Layout, Numbers,
-    Session, simulation::EXCESS,
+    Argument, CiphertextBody, Diagonals, Elements, EncryptedArray, Error, Extent, Form, Interval, Layout,
+    Numbers, Session, simulation::EXCESS,
 };
 
 /// Integers up to this, `2^53`, are multiplied with exactly.
@@ -58,6 +58,10 @@ impl Elements for Numbers {
     fn fits(&self, _: &CiphertextBody<Self>) -> bool {
         true
     }
+
+    fn without_interval(self) -> Self {
+        Numbers { interval: None, ..self }
+    }
 }
 
 impl Form for Numbers {
@@ -69,6 +73,27 @@ impl Form for Numbers {
 
     fn plus(&self, x: f64, y: f64) -> f64 {
         x + y
+    }
+
+    fn interval(array: &EncryptedArray) -> Interval {
+        array.interval()
+    }
+
+    fn within(array: EncryptedArray, interval: Interval) -> EncryptedArray {
+        array.within(interval)
+    }
+
+    fn plain_interval(plain: Values<'_>) -> Interval {
+        let interval = match plain {
+            Values::Real(v) => Interval::of(v.iter().copied()),
+            Values::Big(v) => Interval::of(v.iter().map(BigFloat::to_f64)),
+            Values::Complex(_) | Values::BigComplex(_) => None,
+        };
+        interval.unwrap_or(Interval::EVERYTHING)
+    }
+
+    fn number_interval(number: f64) -> Interval {
+        Interval::point(number)
     }
 
     fn magnitude(number: f64) -> f64 {
@@ -420,9 +445,13 @@ impl Form for Numbers {
             let what = format!("a value of {x} does not lie in the interval [{low}, {high}]");
             return Err(Error::argument(POLYNOMIAL, what));
         }
-        // Bounds that exceed the interval are refused, but for what they are rounded by.
+        // Intervals that exceed the domain are refused, but for their rounding.
         let reach = low.abs().max(high.abs());
         let rounded = ROUNDED * reach;
+        let domain = Interval::new(low - rounded, high + rounded).unwrap_or(Interval::EVERYTHING);
+        if p.degree() > 0 && !domain.covers(a.interval()) {
+            return Err(Error::argument(POLYNOMIAL, outside_of_domain(a.interval(), low, high)));
+        }
         let holds_all = low - rounded <= -a.bound() && a.bound() <= high + rounded;
         if holds_all || p.degree() == 0 || !a.has_others() || a.bound() > reach + rounded {
             return Ok((a, p));
@@ -462,6 +491,10 @@ impl Form for Numbers {
     fn bounded_by(mut values: EncryptedArray, p: &Polynomial, a: &EncryptedArray) -> EncryptedArray {
         values.set_bound(p.bound(a.bound()).min(values.bound()));
         values
+    }
+
+    fn range(p: &Polynomial, interval: Interval) -> Interval {
+        polynomial::range(p, interval)
     }
 }
 
@@ -519,6 +552,14 @@ impl Numbers {
         let pairs: Vec<_> = factors.iter().map(|(x, y)| (&**x, y.as_deref().unwrap_or(x))).collect();
         Ok(server.evaluator.sum_of_products(&pairs, target)?)
     }
+}
+
+/// What is wrong where the values of an array may leave the domain of a function, and what to do.
+pub(super) fn outside_of_domain(interval: Interval, low: f64, high: f64) -> String {
+    let (low, high) = (Short(low), Short(high));
+    format!(
+        "values {interval} are possible, and the domain is from {low} to {high}. Take a wider domain, or declare the interval if you know that no value is beyond (in Rust, Server::declare_interval; in Python, x.with_interval(({low}, {high})) or x.with_bound(b))"
+    )
 }
 
 /// A ciphertext of no larger scale than the target, but for what makes no difference.

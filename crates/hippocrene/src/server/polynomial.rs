@@ -5,12 +5,18 @@ use std::borrow::Cow;
 use hippocrene_ckks::circuits::{Basis, Polynomial};
 
 use super::Server;
-use crate::{Argument, Array, EncryptedArray, Error, Form, Numbers};
+use crate::{Argument, Array, EncryptedArray, Error, Form, Interval, Numbers};
 
 pub(super) const OPERATION: &str = "evaluate a polynomial";
 
 /// Polynomials of a larger degree are computed as they are.
 const MOST_CONVERTED: usize = 1023;
+
+/// The largest degree of a polynomial whose range is computed. It takes `NODES_FOR_EACH_DEGREE * degree^2` additions.
+const MOST_RANGED: usize = 1023;
+
+/// Number of nodes for each degree at which the range of a polynomial is sampled; with 16, the range is widened by 0.5 %.
+const NODES_FOR_EACH_DEGREE: usize = 16;
 
 /// Terms cancel each other where they are so many times as large as those of Chebyshev's polynomials.
 const CANCELLED: f64 = 16.0;
@@ -35,7 +41,8 @@ impl Server {
         if self.strands(a, bits) {
             let values = F::polynomial_in_parts(self, a, p).map_err(|e| e.during(OPERATION))?;
             if let Some(values) = values {
-                return Ok(F::bounded_by(values, p, a).with_form(asked));
+                let values = F::bounded_by(values, p, a).with_form(asked);
+                return Ok(F::within(values, F::range(p, F::interval(a))));
             }
         }
         let evaluated = |p: &F::Polynomial, clean: bool| {
@@ -50,8 +57,29 @@ impl Server {
             Some(_) => evaluated(p, a.is_clean() && a.layout().is_full()),
             None => evaluated(p, a.is_clean()),
         };
-        Ok(values?.with_form(asked))
+        // The interval is that of the values that the polynomial was asked for.
+        let values = values?.with_form(asked);
+        Ok(F::within(values, F::range(p, F::interval(a))))
     }
+}
+
+/// An interval that holds all values of a polynomial on an interval: of its values at Chebyshev nodes, widened about its
+/// centre by what a polynomial of this degree can rise between so many nodes. A polynomial of degree `d` that is at most
+/// 1 at `m > d` Chebyshev nodes is at most `1 / cos(pi d / (2 m))` between them (Ehlich and Zeller 1964, Satz 1).
+pub(super) fn range(p: &Polynomial, interval: Interval) -> Interval {
+    let (degree, centre, half) =
+        (p.degree(), 0.5 * (interval.low() + interval.high()), 0.5 * interval.width());
+    if degree > MOST_RANGED || !half.is_finite() {
+        return Interval::EVERYTHING;
+    }
+    let nodes = NODES_FOR_EACH_DEGREE * (degree + 1);
+    let angle = |k: usize| std::f64::consts::PI * (k as f64 + 0.5) / nodes as f64;
+    let values = (0..nodes).map(|k| p.evaluate(centre + half * angle(k).cos()));
+    let Some(values) = Interval::of(values) else { return Interval::EVERYTHING };
+    let rise = 1.0 / (std::f64::consts::PI * degree as f64 / (2.0 * nodes as f64)).cos();
+    // Values are rounded too.
+    let slack = 0.5 * values.width() * (rise - 1.0) + 1e-12 * values.bound();
+    values + Interval::symmetric(slack)
 }
 
 /// A polynomial in powers of values beyond 1, or far below, as one of values up to 1, in a unit `2^k`, where that is much more precise: where coefficients are so small beside the powers that they are rounded with, or so large

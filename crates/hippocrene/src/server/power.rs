@@ -22,13 +22,16 @@ impl Server {
         }
         let depth = (n - 1).ilog2() + 1;
         let bits = f64::from(depth) * self.form_of(&[a]).product_bits(self);
-        let squared = || by_squaring(a, n, |x, y| self.mul(x, y)).map_err(|e| e.during(OPERATION));
+        let squared = || {
+            let power = by_squaring(a, n, |x, y| self.mul(x, y)).map_err(|e| e.during(OPERATION))?;
+            Ok(F::within(power, F::interval(a).power(n)))
+        };
         if self.strands(a, bits) {
             return squared();
         }
         match self.map(a, OPERATION, a.is_clean(), bits, |form, x| form.power(self, x, n)) {
             Err(Error::Capacity { .. }) if self.bootstraps.is_some() => squared(),
-            power => power,
+            power => Ok(F::within(power?, F::interval(a).power(n))),
         }
     }
 }

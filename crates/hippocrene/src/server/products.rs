@@ -1,7 +1,9 @@
 //! Sums of products.
 
+use std::ops::Add;
+
 use super::Server;
-use crate::{Array, Computed, Error, Form};
+use crate::{Array, Computed, Error, Form, Interval};
 
 const OPERATION: &str = "add products";
 
@@ -20,7 +22,11 @@ impl Server {
             self.check_two(*a, *b, OPERATION)?;
         }
         if let Some(sum) = self.products_of_one_layout(pairs)? {
-            return Ok(sum);
+            let products = pairs.iter().map(|(a, b)| match std::ptr::eq(*a, *b) {
+                true => F::interval(a).power(2),
+                false => F::interval(a) * F::interval(b),
+            });
+            return Ok(F::within(sum, products.fold(Interval::point(0.0), Interval::add)));
         }
         let product = |a, b| self.mul(a, b).map_err(|e| e.during(OPERATION));
         rest.iter().try_fold(product(a, b)?, |sum, (a, b)| {

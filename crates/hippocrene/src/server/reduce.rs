@@ -22,6 +22,17 @@ impl Server {
         axis: Option<usize>,
         operation: &'static str,
     ) -> Result<Array<F>, Error> {
+        let sum = self.sum_of_elements(a, axis, operation)?;
+        let count = a.size() / sum.size().max(1);
+        Ok(F::within(sum, F::interval(a).times_count(count)))
+    }
+
+    fn sum_of_elements<F: Form>(
+        &self,
+        a: &Array<F>,
+        axis: Option<usize>,
+        operation: &'static str,
+    ) -> Result<Array<F>, Error> {
         self.check(a, operation)?;
         let padded = a.is_clean() || a.layout().is_full();
         let Some(axis) = axis else {

@@ -8,7 +8,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use hippocrene_ckks::{Short, Values, bootstrap::BootstrapPlan};
+use hippocrene_ckks::{Values, bootstrap::BootstrapPlan};
 use hippocrene_fhew::LOOK_UP;
 use hippocrene_ring::Meter;
 use hippocrene_rlwe::PreparedEvaluationKeys;
@@ -16,8 +16,8 @@ use num_complex::Complex64;
 use zeroize::Zeroizing;
 
 use crate::{
-    BitArray, Bootstrapping, BootstrappingKeys, CiphertextBody, ClientKey, Clustering, EncryptedArray,
-    Encryption, Error, EvaluationKeys, IntegerArray, KeyRequest, LookUps, Server, Session, Settings,
+    BitArray, Bootstrapping, BootstrappingKeys, ClientKey, Clustering, EncryptedArray, Encryption, Error,
+    EvaluationKeys, IntegerArray, Interval, KeyRequest, LookUps, Server, Session, Settings,
 };
 
 pub use report::{Purpose, Report, UsedKey};
@@ -162,6 +162,19 @@ impl Simulation {
         self.client.encrypt_integers(values, shape)
     }
 
+    /// [`Simulation::encrypt_integers`] of values that are declared to lie in `interval`.
+    ///
+    /// # Errors
+    /// As [`ClientKey::encrypt_integers_within`].
+    pub fn encrypt_integers_within(
+        &self,
+        values: &[i64],
+        shape: &[usize],
+        interval: Interval,
+    ) -> Result<IntegerArray, Error> {
+        self.client.encrypt_integers_within(values, shape, interval)
+    }
+
     /// [`Simulation::encrypt`] for bits, which takes keys for them ([`Simulation::with_keys`]).
     ///
     /// # Errors
@@ -254,23 +267,6 @@ impl Simulation {
     }
 }
 
-/// By how much values may exceed a bound that is declared: those that were clipped exceed their limits by the error of the approximation.
+/// The part of its bound by which values may exceed a declared interval: those that were clipped exceed their limits by the
+/// error of the approximation.
 pub(crate) const EXCESS: f64 = 1.0 / 256.0;
-
-/// Checks that the values of an array without residues keep to a bound that is declared, by [`EXCESS`] or so.
-pub(crate) fn check_bound(
-    array: &[CiphertextBody<crate::Numbers>],
-    bound: f64,
-    operation: &'static str,
-) -> Result<(), Error> {
-    let values = array.iter().filter_map(|body| match body {
-        CiphertextBody::Full(c) => c.known_values(),
-        CiphertextBody::Seeded(c) => c.seeded().known_values(),
-    });
-    let largest = values.flatten().map(|x| x.norm()).fold(0.0, f64::max);
-    if largest <= bound * (1.0 + EXCESS) {
-        return Ok(());
-    }
-    let what = format!("a value exceeds the declared bound {}", Short(bound));
-    Err(Error::argument(operation, what))
-}

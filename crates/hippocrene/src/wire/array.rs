@@ -14,12 +14,14 @@ use super::{
     poly::Widths,
 };
 use crate::{
-    Array, CiphertextBody, Elements, Error, Fresh, Layout, Session, Settings, layout::MAX_AXES,
+    Array, CiphertextBody, Elements, Error, Fresh, Interval, Layout, Session, Settings, layout::MAX_AXES,
     settings::DEGREES,
 };
 
 /// Bytes of an array's fields before its axes.
 const FIXED_BYTES: usize = 32;
+/// Bytes of an interval: its two ends.
+const INTERVAL_BYTES: usize = 16;
 /// Bytes of an axis: length and stride.
 const AXIS_BYTES: usize = 16;
 /// Bytes of the start of a ciphertext's head: modulus, parts and noise.
@@ -31,6 +33,8 @@ const UNEVEN_BYTES: usize = 16;
 const CLEAN: u32 = 2;
 /// The flag of arrays with uneven errors: smaller or larger ones in slots that hold zero, or something in common.
 const UNEVEN: u32 = 4;
+/// The flag of arrays that state the interval of their elements.
+const INTERVAL: u32 = 8;
 
 /// The number of parts that marks a ciphertext whose second part is a seed.
 const SEEDED: u32 = 1;
@@ -45,6 +49,8 @@ pub trait FileForm: Elements {
     const KIND: Kind;
     /// The flags that there are, beside that of clean arrays.
     const FLAGS: u32;
+    /// True if arrays of such elements can state their interval.
+    const HAS_INTERVAL: bool;
     /// Bytes of [`FileForm::Own`].
     const OWN_BYTES: usize;
     /// What a ciphertext has beside an RLWE ciphertext.
@@ -67,6 +73,12 @@ pub trait FileForm: Elements {
     /// # Errors
     /// When the field is out of range.
     fn of_field(flags: u32, field: [u8; 8]) -> Result<Self, FormatError>;
+
+    /// The interval of the elements that is written, if one is known.
+    fn interval(&self) -> Option<Interval>;
+
+    /// The form with an interval that was read; `None` if such elements cannot have it.
+    fn with_interval(self, interval: Interval) -> Option<Self>;
 
     /// Checks the form, and the moduli of its ciphertexts and what these have of their own, against the parameters that the digest names.
     ///
@@ -301,6 +313,11 @@ impl<F: FileForm> ArrayHead<F> {
         words.saturating_mul((size_of::<u64>() * self.degree()) as u64)
     }
 
+    /// The interval that is written: a finite one.
+    fn interval(&self) -> Option<Interval> {
+        self.form.interval().filter(|interval| interval.bound().is_finite())
+    }
+
     fn is_uneven(&self) -> bool {
         self.ciphertexts.iter().any(|c| is_uneven(c.noise))
     }
@@ -308,7 +325,8 @@ impl<F: FileForm> ArrayHead<F> {
     fn bytes(&self) -> usize {
         let axes = AXIS_BYTES * self.layout.shape().len();
         let heads = head_bytes::<F>(self.is_uneven()) * self.ciphertexts.len();
-        FIXED_BYTES + axes + heads + self.widths.as_bytes().len()
+        let interval = if self.interval().is_some() { INTERVAL_BYTES } else { 0 };
+        FIXED_BYTES + interval + axes + heads + self.widths.as_bytes().len()
     }
 
     fn body_bytes(&self) -> u64 {
@@ -319,12 +337,18 @@ impl<F: FileForm> ArrayHead<F> {
     fn write(&self, out: &mut Vec<u8>) {
         let uneven = self.is_uneven();
         let flag = |flag: u32, is: bool| if is { flag } else { 0 };
-        let flags = self.form.flags() | flag(CLEAN, self.clean) | flag(UNEVEN, uneven);
+        let interval = self.interval();
+        let flags = self.form.flags()
+            | flag(CLEAN, self.clean)
+            | flag(UNEVEN, uneven)
+            | flag(INTERVAL, interval.is_some());
         out.extend(flags.to_le_bytes());
         out.extend((self.layout.shape().len() as u32).to_le_bytes());
         out.extend((self.layout.slots() as u64).to_le_bytes());
         out.extend((self.ciphertexts.len() as u64).to_le_bytes());
         out.extend(self.form.field());
+        let ends = interval.map(|interval| [interval.low(), interval.high()]);
+        ends.iter().flatten().for_each(|end| out.extend(end.to_le_bytes()));
         for (length, stride) in self.layout.shape().iter().zip(self.layout.strides()) {
             out.extend((*length as u64).to_le_bytes());
             out.extend((*stride as u64).to_le_bytes());
@@ -339,16 +363,28 @@ impl<F: FileForm> ArrayHead<F> {
     pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Self, FormatError> {
         cursor.enter("array");
         let flags = cursor.u32()?;
-        if flags & !(F::FLAGS | CLEAN | UNEVEN) != 0 {
-            let need = if F::FLAGS == 0 { "0, 2, 4 or 6" } else { "0 to 7" };
-            return Err(FormatError::field("the flags of an array", flags, need));
+        let possible = F::FLAGS | CLEAN | UNEVEN | if F::HAS_INTERVAL { INTERVAL } else { 0 };
+        if flags & !possible != 0 {
+            return Err(FormatError::field(
+                "the flags of an array",
+                flags,
+                format!("a sum of flags of {possible}"),
+            ));
         }
         let axes = cursor.u32()?;
         if axes as usize > MAX_AXES {
             return Err(FormatError::field("the number of axes", axes, format!("at most {MAX_AXES}")));
         }
         let (slots, count) = (size("the number of slots", cursor.u64()?)?, cursor.u64()?);
-        let form = F::of_field(flags & F::FLAGS, cursor.array()?)?;
+        let mut form = F::of_field(flags & F::FLAGS, cursor.array()?)?;
+        if flags & INTERVAL != 0 {
+            let (low, high) = (cursor.f64()?, cursor.f64()?);
+            let read = Interval::finite(low, high).ok().and_then(|interval| form.with_interval(interval));
+            form = read.ok_or_else(|| {
+                let need = "finite, the lower end first, and one that such elements can have";
+                FormatError::field("the interval of an array", format!("{low} to {high}"), need)
+            })?;
+        }
         let [least, most] = [DEGREES.start(), DEGREES.end()].map(|degree| degree / form.coefficients());
         if !(slots.is_power_of_two() && (least..=most).contains(&slots)) {
             let need = format!("a power of two from {least} to {most}");

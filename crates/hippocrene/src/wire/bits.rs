@@ -12,7 +12,7 @@ use super::{
     cursor::Cursor,
     numbers::{checked_scale, write_scale},
 };
-use crate::{Bits, CiphertextBody, Error, Numbers, Session, Settings};
+use crate::{Bits, CiphertextBody, Error, Interval, Numbers, Session, Settings};
 
 /// The flag of arrays of bits in complex slots.
 const COMPLEX: u32 = 1;
@@ -27,6 +27,7 @@ impl CiphertextHead<Bits> {
 impl FileForm for Bits {
     const KIND: Kind = Kind::BitArray;
     const FLAGS: u32 = COMPLEX;
+    const HAS_INTERVAL: bool = false;
     const OWN_BYTES: usize = 20;
     /// The scale.
     type Own = Scale;
@@ -54,6 +55,14 @@ impl FileForm for Bits {
         }
         let packing = if flags == COMPLEX { BitPacking::Complex } else { BitPacking::Real };
         Ok(Bits { packing })
+    }
+
+    fn interval(&self) -> Option<Interval> {
+        None
+    }
+
+    fn with_interval(self, _: Interval) -> Option<Self> {
+        None
     }
 
     fn check_settings(&self, _: &Settings, _: &[(Modulus, Self::Own)]) -> Result<(), FormatError> {

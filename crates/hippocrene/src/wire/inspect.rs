@@ -191,6 +191,8 @@ pub enum ElementsInspection {
         precision_bits: f64,
         /// A bound on their absolute values.
         bound: f64,
+        /// The ends of the interval that they lie in.
+        interval: [f64; 2],
     },
     /// Integers.
     Integers {
@@ -198,6 +200,8 @@ pub enum ElementsInspection {
         plain_modulus: u64,
         /// The least noise budget of a ciphertext, as estimated, in bits; known when the parameters are.
         budget_bits: Option<f64>,
+        /// The ends of the interval that they lie in; `None` if they may be any residue.
+        interval: Option<[f64; 2]>,
     },
     /// Bits.
     Bits {
@@ -328,13 +332,16 @@ impl Head {
         match self {
             Head::Numbers(head) => {
                 let all = &head.ciphertexts;
+                let bound = all.iter().map(|c| c.own.bound).fold(0.0, f64::max);
+                let interval = head.form.interval_within(bound);
                 let elements = ElementsInspection::Numbers {
                     complex: head.form.complex,
                     scale_bits: all.iter().map(|c| c.own.scale.log2()).fold(f64::NEG_INFINITY, f64::max),
                     capacity_bits: parameters.map(|p| least(&mut all.iter().map(|c| c.capacity_bits(p)))),
                     precision: head.form.precision,
                     precision_bits: least(&mut all.iter().map(|c| c.precision_bits(head.layout.slots()))),
-                    bound: all.iter().map(|c| c.own.bound).fold(0.0, f64::max),
+                    bound,
+                    interval: [interval.low(), interval.high()],
                 };
                 describe_array(head, parameters, elements)
             }
@@ -342,7 +349,9 @@ impl Head {
                 let (all, plain_modulus) = (&head.ciphertexts, head.form.plain_modulus);
                 let budget = |p| least(&mut all.iter().map(|c| c.budget_bits(p, plain_modulus)));
                 let budget_bits = parameters.map(budget);
-                describe_array(head, parameters, ElementsInspection::Integers { plain_modulus, budget_bits })
+                let interval = head.form.interval.map(|interval| [interval.low(), interval.high()]);
+                let elements = ElementsInspection::Integers { plain_modulus, budget_bits, interval };
+                describe_array(head, parameters, elements)
             }
             Head::Bits(head) => {
                 let (slots, packing) = (head.layout.slots(), head.form.packing);

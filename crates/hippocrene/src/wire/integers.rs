@@ -9,7 +9,7 @@ use super::{
     array::{CiphertextHead, FileForm},
     cursor::Cursor,
 };
-use crate::{CiphertextBody, Error, Residues, Session, Settings};
+use crate::{CiphertextBody, Error, Interval, Residues, Session, Settings};
 
 const PLAIN_MODULUS: &str = "the plaintext modulus of an array";
 const FACTOR: &str = "the factor of a ciphertext";
@@ -24,6 +24,7 @@ impl CiphertextHead<Residues> {
 impl FileForm for Residues {
     const KIND: Kind = Kind::IntegerArray;
     const FLAGS: u32 = 0;
+    const HAS_INTERVAL: bool = true;
     const OWN_BYTES: usize = 8;
     /// The factor.
     type Own = u64;
@@ -49,7 +50,15 @@ impl FileForm for Residues {
         if !(2..1 << 61).contains(&t) {
             return Err(FormatError::field(PLAIN_MODULUS, t, "2 to 2^61 - 1"));
         }
-        Ok(Residues { plain_modulus: t })
+        Ok(Residues::new(t))
+    }
+
+    fn interval(&self) -> Option<Interval> {
+        self.interval
+    }
+
+    fn with_interval(self, interval: Interval) -> Option<Self> {
+        self.determined(interval).map(|interval| Residues { interval: Some(interval), ..self })
     }
 
     fn check_settings(

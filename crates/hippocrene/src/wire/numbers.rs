@@ -9,7 +9,7 @@ use super::{
     cursor::Cursor,
 };
 use crate::{
-    CiphertextBody, Error, Numbers, Session, Settings,
+    CiphertextBody, Error, Interval, Numbers, Session, Settings,
     numbers::{capacity_bits, precision_bits},
 };
 
@@ -53,6 +53,7 @@ impl CiphertextHead<Numbers> {
 impl FileForm for Numbers {
     const KIND: Kind = Kind::Array;
     const FLAGS: u32 = COMPLEX;
+    const HAS_INTERVAL: bool = true;
     const OWN_BYTES: usize = 28;
     type Own = ScaleAndBound;
 
@@ -79,6 +80,14 @@ impl FileForm for Numbers {
             return Err(FormatError::number("the precision of an array", precision, "a finite number"));
         }
         Ok(Numbers { complex: flags == COMPLEX, precision, interval: None })
+    }
+
+    fn interval(&self) -> Option<Interval> {
+        self.interval
+    }
+
+    fn with_interval(self, interval: Interval) -> Option<Self> {
+        (!self.complex).then_some(Numbers { interval: Some(interval), ..self })
     }
 
     fn check_settings(

@@ -355,6 +355,8 @@ pub struct Read {
     /// Of which the lowest is the form's.
     pub flags: u128,
     pub field: [u8; 8],
+    /// The interval of the elements, where the file states one.
+    pub interval: Option<(f64, f64)>,
     pub slots: usize,
     /// Length and stride.
     pub axes: Vec<(usize, usize)>,
@@ -368,6 +370,8 @@ pub fn read_array(file: &[u8], set: &Set, s: &[i64], own: usize, times: u64) -> 
     let (flags, axes) = (number(&mut rest, 4), number(&mut rest, 4));
     let (slots, count) = (number(&mut rest, 8) as usize, number(&mut rest, 8) as usize);
     let field = take(&mut rest, 8).try_into().unwrap();
+    let interval = (flags & 8 != 0).then(|| (float(&mut rest), float(&mut rest)));
+    assert!(interval.is_none_or(|(low, high)| low <= high && low.is_finite() && high.is_finite()));
     let axes: Vec<(usize, usize)> =
         (0..axes).map(|_| (number(&mut rest, 8) as usize, number(&mut rest, 8) as usize)).collect();
     let heads: Vec<_> = (0..count)
@@ -412,7 +416,7 @@ pub fn read_array(file: &[u8], set: &Set, s: &[i64], own: usize, times: u64) -> 
         messages.push(Message { coefficients, factors, sprout: (mask, two), own: own.to_vec() });
     }
     assert!(rest.is_empty());
-    Read { kind, flags, field, slots, axes, messages }
+    Read { kind, flags, field, interval, slots, axes, messages }
 }
 
 /// The shape, and the elements in row-major order, from what stands in all slots.
@@ -431,7 +435,7 @@ pub fn elements<T: Copy>(axes: &[(usize, usize)], plain: &[T]) -> (Vec<usize>, V
 
 /// Shape and elements, from the file of an array of numbers.
 pub fn decrypt(file: &[u8], set: &Set, s: &[i64]) -> (Vec<usize>, Vec<f64>) {
-    let Read { kind, flags, field, slots, axes, messages } = read_array(file, set, s, 28, 1);
+    let Read { kind, flags, field, interval, slots, axes, messages } = read_array(file, set, s, 28, 1);
     assert_eq!((kind, flags & 1, slots as u64), (5, 0, set.degree / 2));
     assert_eq!(f64::from_le_bytes(field), set.precision);
     let mut plain = Vec::new();
@@ -442,13 +446,17 @@ pub fn decrypt(file: &[u8], set: &Set, s: &[i64]) -> (Vec<usize>, Vec<f64>) {
         let scale = mantissa as f64 * f64::from(exponent).exp2();
         plain.extend(message.values(set.degree).iter().map(|value| value.re / scale));
     }
-    elements(&axes, &plain)
+    let (shape, values) = elements(&axes, &plain);
+    if let Some((low, high)) = interval {
+        assert!(values.iter().all(|x| low - 1e-3 <= *x && *x <= high + 1e-3), "{low} to {high}");
+    }
+    (shape, values)
 }
 
 /// Shape and elements, from the file of an array of integers.
 pub fn decrypt_integers(file: &[u8], set: &Set, s: &[i64]) -> (Vec<usize>, Vec<i64>) {
     let t = PLAIN_MODULUS;
-    let Read { kind, flags, field, slots, axes, messages } = read_array(file, set, s, 8, t);
+    let Read { kind, flags, field, interval, slots, axes, messages } = read_array(file, set, s, 8, t);
     assert_eq!(flags & 1, 0);
     assert_eq!((kind, slots as u64, u64::from_le_bytes(field)), (7, set.degree, t));
     let psi = set.psi(t);
@@ -466,12 +474,18 @@ pub fn decrypt_integers(file: &[u8], set: &Set, s: &[i64]) -> (Vec<usize>, Vec<i
             plain.push(residues.iter().rev().fold(0, |y, c| (mul(y, x, t) + c) % t) as i64);
         }
     }
-    elements(&axes, &plain)
+    let (shape, values) = elements(&axes, &plain);
+    if let Some((low, high)) = interval {
+        let signed = |x: i64| if low < 0.0 && x > t as i64 / 2 { x - t as i64 } else { x } as f64;
+        assert!(values.iter().all(|x| (low..=high).contains(&signed(*x))), "{low} to {high}");
+    }
+    (shape, values)
 }
 
 /// Shape and elements, from the file of an array of bits.
 pub fn decrypt_bits(file: &[u8], set: &Set, s: &[i64]) -> (Vec<usize>, Vec<bool>) {
-    let Read { kind, flags, field, slots, axes, messages } = read_array(file, set, s, 20, 1);
+    let Read { kind, flags, field, interval, slots, axes, messages } = read_array(file, set, s, 20, 1);
+    assert_eq!(interval, None);
     let parts = 1 + (flags & 1) as u64;
     assert_eq!((kind, field, slots as u64), (8, [0; 8], parts * set.degree / 2));
     let mut plain = Vec::new();
