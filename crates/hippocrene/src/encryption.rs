@@ -60,7 +60,7 @@ pub(crate) fn encrypt_elements(
     let interval = how.interval.unwrap_or_else(|| public_interval(have));
     let array = EncryptedArray::from_parts(layout, form, true, bodies)
         .expect("one body for each ciphertext of the layout, all of one key");
-    let array = array.with_interval(interval)?;
+    let array = array.of_interval(Interval::finite(interval.low(), interval.high())?);
     array.check_room(session, OPERATION)?;
     Ok(array)
 }

@@ -63,6 +63,13 @@ impl EncryptedArray {
         self.form_mut().interval = says_more.then_some(interval);
     }
 
+    /// The same array, of which this interval is said and nothing else.
+    pub(crate) fn of_interval(mut self, interval: Interval) -> Self {
+        self.set_bound(interval.bound());
+        self.set_interval(interval);
+        self
+    }
+
     /// Declares that the elements lie in `interval`.
     ///
     /// The interval that operations propagate is that of the worst case, which a sum of many products is far from. If you
@@ -76,7 +83,7 @@ impl EncryptedArray {
     /// is complex and the interval is not symmetric, if the bound becomes tighter and slots between the elements hold
     /// other values ([`Server::declare_interval`](crate::Server::declare_interval) sets these to zero), and in a
     /// simulation if a value lies outside.
-    pub fn with_interval(mut self, interval: Interval) -> Result<Self, Error> {
+    pub fn with_interval(self, interval: Interval) -> Result<Self, Error> {
         const OPERATION: &str = "declare an interval";
         let declared = Interval::finite(interval.low(), interval.high())?;
         if self.is_complex() && declared != Interval::symmetric(declared.bound()) {
@@ -95,11 +102,7 @@ impl EncryptedArray {
             );
             return Err(Error::argument(OPERATION, what));
         }
-        if interval.bound() < self.bound() || interval == declared {
-            self.set_bound(interval.bound());
-        }
-        self.set_interval(interval);
-        Ok(self)
+        Ok(self.of_interval(interval))
     }
 
     /// Declares that no element is larger than `bound` in absolute value: [`EncryptedArray::with_interval`] of

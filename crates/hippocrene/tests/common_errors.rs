@@ -180,8 +180,9 @@ fn files_keep_what_errors_have_in_common() {
     let [one, all] = said(&read);
     assert!((one - all - 300f64.log2()).abs() < 0.1, "{one} {all}");
 
-    // The noise, that in zeros and what is common of the first of two ciphertexts, whose heads begin after the one axis.
-    let noise = 56 + 32 + 16 + 22;
+    // The noise, that in zeros and what is common of the first of two ciphertexts, whose heads begin after the interval and
+    // the one axis.
+    let noise = 56 + 32 + 16 + 16 + 22;
     let refused = |at: usize, new: &[u8]| {
         let mut bytes = bytes.clone();
         bytes[at..at + new.len()].copy_from_slice(new);

@@ -63,7 +63,7 @@ proptest! {
             a = server.gather(&[&a], &[rows - 1, columns], &sources).unwrap();
             expected.drain(..columns);
         }
-        let a = server.declare_bound(&a, last).unwrap();
+        let a = server.declare_interval(&a, Interval::new(0.0, last).unwrap()).unwrap();
         let table = table(count, seed);
         let expected: Vec<f64> = expected.iter().map(|place| table[*place]).collect();
         let found = server.entries(&a, &table, Some(8.0)).unwrap();
@@ -85,7 +85,8 @@ fn with_bootstraps() {
     let mut a = client.encrypt(&places[..], &[200]).unwrap().with_bound(63.0).unwrap();
     let mut expected = places;
     for _ in 0..5 {
-        a = server.entries(&a, &table, None).unwrap().with_bound(63.5).unwrap();
+        a = server.entries(&a, &table, None).unwrap();
+        a = server.declare_interval(&a, Interval::new(-0.5, 63.5).unwrap()).unwrap();
         expected.iter_mut().for_each(|x| *x = table[*x as usize]);
     }
     assert!(server.bootstraps() > 0);
@@ -95,7 +96,7 @@ fn with_bootstraps() {
 #[test]
 fn what_has_no_entries_is_refused() {
     let (client, server) = insecure(5, None);
-    let a = client.encrypt(&[0.0, 1.0, 2.0][..], &[3]).unwrap().with_bound(2.0).unwrap();
+    let a = client.encrypt(&[0.0, 1.0, 2.0][..], &[3]).unwrap();
     let says = |result: Result<EncryptedArray, Error>, what: &str| {
         let error = result.unwrap_err().to_string();
         assert!(error.contains(what), "{error}");
@@ -104,7 +105,7 @@ fn what_has_no_entries_is_refused() {
     says(server.entries(&a, &[1.0, f64::NAN, 2.0], None), "entry 1 is NaN");
     says(
         server.entries(&a, &[1.0, 2.0], None),
-        "values up to 2 are no places of 2 entries, which are 0 to 1",
+        "values from 0 to 2 are possible, and places are integers from 0 to 1. Declare the interval (0, 1)",
     );
     says(
         server.entries(&a, &[1.0, 2.0, 4.0], Some(60.0)),
@@ -112,7 +113,7 @@ fn what_has_no_entries_is_refused() {
     );
     says(server.entries(&a, &table(64, 1), None), "bits of capacity");
     let how = Encryption { precision: Some(3.0), ..Encryption::default() };
-    let rough = client.encrypt_with((&[0.0, 1.0][..]).into(), &[2], &how).unwrap().with_bound(1.0).unwrap();
+    let rough = client.encrypt_with((&[0.0, 1.0][..]).into(), &[2], &how).unwrap();
     says(server.entries(&rough, &[1.0, 2.0], Some(38.0)), "bits of precision");
 }
 
@@ -122,10 +123,15 @@ fn simulated_places() {
     let settings = insecure_grafted(8, 8, SecretDistribution::Ternary);
     let simulation = Simulation::new(settings).unwrap();
     let server = simulation.server();
-    let encrypted = |x: &[f64]| {
-        simulation.encrypt(x.into(), &[x.len()], &Encryption::default()).unwrap().with_bound(4.0).unwrap()
-    };
+    let encrypted = |x: &[f64]| simulation.encrypt(x.into(), &[x.len()], &Encryption::default()).unwrap();
     assert!(server.entries(&encrypted(&[4.0, 0.0, 3.5]), &[1.0; 5], None).is_ok());
     let error = server.entries(&encrypted(&[1.0, -1.0]), &[1.0; 5], None).unwrap_err().to_string();
-    assert!(error.contains("a value of -1 is no place of 5 entries"), "{error}");
+    assert!(
+        error.contains("values from -1 to 1 are possible, and places are integers from 0 to 4"),
+        "{error}"
+    );
+    // A false declaration is found.
+    let places = Interval::new(0.0, 4.0).unwrap();
+    let error = server.declare_interval(&encrypted(&[1.0, -1.0]), places).unwrap_err().to_string();
+    assert!(error.contains("a value of -1 does not lie from 0 to 4"), "{error}");
 }

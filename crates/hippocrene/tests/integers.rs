@@ -23,6 +23,12 @@ fn integers(count: usize, seed: i64) -> Vec<i64> {
     (0..count as i64).map(|i| (i * 7919 + seed * 104_729) * (i + 3) % 200_003 - 100_000).collect()
 }
 
+/// An array of integers of any size, reduced to residues before they are encrypted.
+fn encrypt_residues(client: &ClientKey, values: &[i64], shape: &[usize]) -> IntegerArray {
+    let t = client.session().integers().unwrap().plain_modulus();
+    client.encrypt_integers(&residues(values.iter().map(|v| i128::from(*v)), t), shape).unwrap()
+}
+
 fn residues(values: impl IntoIterator<Item = i128>, t: u64) -> Vec<i64> {
     values.into_iter().map(|v| v.rem_euclid(t.into()) as i64).collect()
 }
@@ -34,7 +40,7 @@ fn element_by_element() {
         for shape in [vec![], vec![1], vec![100], vec![128], vec![300], vec![5, 7], vec![3, 4, 5]] {
             let size = shape.iter().product();
             let (x, y) = (integers(size, 1), integers(size, 2));
-            let encrypt = |v: &[i64]| client.encrypt_integers(v, &shape).unwrap();
+            let encrypt = |v: &[i64]| encrypt_residues(&client, v, &shape);
             let (a, b) = (encrypt(&x), encrypt(&y));
             let check = |array: Result<IntegerArray, Error>, f: &dyn Fn(i128, i128) -> i128, what: &str| {
                 let array = array.unwrap();
@@ -124,7 +130,7 @@ fn equality_and_polynomials() {
         let (client, server) = insecure(6, 10, scheme, t);
         for shape in [vec![64], vec![5], vec![10, 10]] {
             let size = shape.iter().product();
-            let encrypt = |v: &[i64]| client.encrypt_integers(v, &shape).unwrap();
+            let encrypt = |v: &[i64]| encrypt_residues(&client, v, &shape);
             let x: Vec<i64> = (0..size as i64).map(|i| i * i % 7).collect();
             let y: Vec<i64> = (0..size as i64).map(|i| i % 7 + t as i64 * (i % 2)).collect();
             let same: Vec<i64> = x.iter().zip(&y).map(|(x, y)| i64::from(*x == y % t as i64)).collect();
@@ -168,7 +174,7 @@ fn copies_reach_into_both_rows() {
     let (client, server) = insecure(6, 4, Scheme::Bgv, t);
     for columns in [1, 3, 7, 8] {
         let x = integers(columns, 5);
-        let row = client.encrypt_integers(&x, &[columns]).unwrap();
+        let row = encrypt_residues(&client, &x, &[columns]);
         for rows in 1..=64 / columns {
             let wide = server.broadcast_to(&row, &[rows, columns]).unwrap();
             let repeated = x.iter().cycle().take(rows * columns).map(|x| i128::from(*x));
@@ -185,7 +191,7 @@ proptest! {
         let t = 65_537;
         let (client, server) = insecure(7, 4, Scheme::Bgv, t);
         let x = integers(shape.iter().product(), seed);
-        let a = client.encrypt_integers(&x, &shape).unwrap();
+        let a = encrypt_residues(&client, &x, &shape);
         let total = server.sum(&a, None).unwrap();
         prop_assert_eq!(total.shape(), &[] as &[usize]);
         let sum = |x: &mut dyn Iterator<Item = i64>| x.map(i128::from).sum::<i128>();
@@ -222,7 +228,7 @@ proptest! {
             residues(x.chunks(k).flat_map(|row| (0..columns).map(move |j| entry(row, j))), t)
         };
         let (x, w) = (integers(rows * k, seed), integers(k * columns, seed + 1));
-        let a = client.encrypt_integers(&x, &[rows, k]).unwrap();
+        let a = encrypt_residues(&client, &x, &[rows, k]);
         let product = server.matmul_plain(&a, &w, columns).unwrap();
         prop_assert_eq!(product.shape(), &[rows, columns]);
         prop_assert_eq!(client.decrypt_integers(&product).unwrap(), matmul(&x, &w, k));
@@ -232,7 +238,7 @@ proptest! {
         let m = integers(columns * rows, seed + 2);
         let product = server.rmatmul_plain(&m, columns, &a).unwrap();
         prop_assert_eq!(client.decrypt_integers(&product).unwrap(), matmul(&m, &x, rows));
-        let v = client.encrypt_integers(&x[..k], &[k]).unwrap();
+        let v = encrypt_residues(&client, &x[..k], &[k]);
         let inner = client.decrypt_integers(&server.dot(&v, &v).unwrap()).unwrap();
         prop_assert_eq!(inner, matmul(&x[..k], &x[..k], k));
     }
@@ -242,7 +248,7 @@ proptest! {
         let t = 257;
         let (client, server) = insecure(6, 4, Scheme::Bgv, t);
         let x = integers(rows * columns, 5);
-        let a = client.encrypt_integers(&x, &[rows, columns]).unwrap();
+        let a = encrypt_residues(&client, &x, &[rows, columns]);
         let moved = |axis: Option<usize>| client.decrypt_integers(&server.roll(&a, shift, axis).unwrap()).unwrap();
         let around = |i: usize, n: usize| (i as i64 - shift).rem_euclid(n as i64) as usize;
         let expected = (0..x.len()).map(|i| x[around(i, x.len())].into());
@@ -251,19 +257,19 @@ proptest! {
         prop_assert_eq!(moved(Some(1)), residues(expected, t));
         // All slots of one ciphertext.
         let full = integers(64, 3);
-        let b = client.encrypt_integers(&full, &[64]).unwrap();
+        let b = encrypt_residues(&client, &full, &[64]);
         for shift in [shift, 32] {
             let expected = (0..64).map(|i| full[(i - shift).rem_euclid(64) as usize].into());
             let rolled = client.decrypt_integers(&server.roll(&b, shift, None).unwrap()).unwrap();
             prop_assert_eq!(rolled, residues(expected, t));
         }
-        let row = client.encrypt_integers(&x[..columns], &[columns]).unwrap();
+        let row = encrypt_residues(&client, &x[..columns], &[columns]);
         let wide = server.broadcast_to(&row, &[rows, columns]).unwrap();
         let repeated = || x[..columns].iter().cycle().take(x.len()).map(|x| i128::from(*x));
         prop_assert_eq!(client.decrypt_integers(&wide).unwrap(), residues(repeated(), t));
         let product = client.decrypt_integers(&server.mul(&a, &row).unwrap()).unwrap();
         prop_assert_eq!(product, residues(repeated().zip(&x).map(|(r, x)| r * i128::from(*x)), t));
-        let column = client.encrypt_integers(&x[..rows], &[rows, 1]).unwrap();
+        let column = encrypt_residues(&client, &x[..rows], &[rows, 1]);
         let sum = client.decrypt_integers(&server.add(&row, &column).unwrap()).unwrap();
         let expected = (0..rows * columns).map(|e| i128::from(x[e / columns] + x[e % columns]));
         prop_assert_eq!(sum, residues(expected, t));
@@ -275,7 +281,7 @@ proptest! {
 fn the_budget_ends_with_an_error_that_names_the_operation() {
     let (client, server) = insecure(7, 2, Scheme::Bgv, 65_537);
     let x = integers(40, 3);
-    let mut array = client.encrypt_integers(&x, &[40]).unwrap();
+    let mut array = encrypt_residues(&client, &x, &[40]);
     let mut expected = residues(x.iter().map(|x| i128::from(*x)), 65_537);
     let (mut products, mut before) = (0, array.budget_bits(server.session()));
     let error = loop {
@@ -368,7 +374,7 @@ fn real_parameters() {
         let client = ClientKey::generate_with(settings, 1).unwrap();
         let server = Server::new(client.evaluation_keys(&KeyRequest::default()).unwrap()).unwrap();
         let x: Vec<i64> = (0..10_000).collect();
-        let a = client.encrypt_integers(&x, &[100, 100]).unwrap();
+        let a = encrypt_residues(&client, &x, &[100, 100]);
         let squares = server.sum(&server.square(&a).unwrap(), None).unwrap();
         let expected = x.iter().map(|x| x * x).sum::<i64>() % plain_modulus as i64;
         assert_eq!(client.decrypt_integers(&squares).unwrap(), [expected]);
@@ -382,7 +388,7 @@ fn sums_of_products() {
         let (client, server) = insecure(7, 5, scheme, t);
         for count in [1, 100, 128, 300] {
             let values = [1, 2, 3, 4].map(|seed| integers(count, seed));
-            let arrays = values.each_ref().map(|v| client.encrypt_integers(v, &[count]).unwrap());
+            let arrays = values.each_ref().map(|v| encrypt_residues(&client, v, &[count]));
             let [a, b, c, d] = &arrays;
             let ab = server.mul(a, b).unwrap();
             let sum = server.sum_of_products(&[(a, b), (c, c), (&ab, d)]).unwrap();
@@ -402,8 +408,7 @@ fn sums_of_products() {
             assert!(dot.shape().is_empty());
         }
         let (x, y) = (integers(12, 5), integers(4, 6));
-        let (a, b) = (client.encrypt_integers(&x, &[3, 4]), client.encrypt_integers(&y, &[4]));
-        let (a, b) = (a.unwrap(), b.unwrap());
+        let (a, b) = (encrypt_residues(&client, &x, &[3, 4]), encrypt_residues(&client, &y, &[4]));
         let sum = server.sum_of_products(&[(&a, &b), (&b, &a)]).unwrap();
         let expected = (0..12).map(|i| 2 * i128::from(x[i]) * i128::from(y[i % 4]));
         assert_eq!(client.decrypt_integers(&sum).unwrap(), residues(expected, t), "{scheme:?}");
@@ -412,7 +417,7 @@ fn sums_of_products() {
     }
     // One key switch instead of three.
     let (client, server) = insecure(7, 5, Scheme::Bgv, 257);
-    let arrays = [1, 2, 3].map(|seed| client.encrypt_integers(&integers(300, seed), &[300]).unwrap());
+    let arrays = [1, 2, 3].map(|seed| encrypt_residues(&client, &integers(300, seed), &[300]));
     let [a, b, c] = &arrays;
     let transforms = |f: &dyn Fn()| {
         let rlwe = server.session().context().rlwe();
@@ -439,7 +444,7 @@ fn integers_are_transferred_to_a_second_key() {
         let key = client.transfer_key(&second).unwrap();
         let narrow = Server::new(small).unwrap().with_transfer(&key).unwrap();
         let (x, y) = (integers(300, 1), integers(300, 2));
-        let encrypt = |v: &[i64]| client.encrypt_integers(v, &[300]).unwrap();
+        let encrypt = |v: &[i64]| encrypt_residues(&client, v, &[300]);
         let (a, b) = (encrypt(&x), encrypt(&y));
         let ab = server.mul(&a, &b).unwrap();
         let (arrived, product) = (narrow.transfer(&a).unwrap(), narrow.transfer(&ab).unwrap());
@@ -461,7 +466,7 @@ fn integers_are_transferred_to_a_second_key() {
         assert_eq!(decrypt(&narrow.add(&arrived, &product).unwrap()), each(&|x, y| x + x * y));
         assert!(matches!(narrow.transfer(&arrived), Err(Error::ParameterMismatch(_))));
         let (other, _) = insecure(8, 7, scheme, 7681);
-        let foreign = other.encrypt_integers(&x, &[300]).unwrap();
+        let foreign = encrypt_residues(&other, &x, &[300]);
         assert!(matches!(narrow.transfer(&foreign), Err(Error::KeyMismatch(_))));
         assert!(client.second(1e4).unwrap_err().to_string().contains("leave no unit free"));
     }

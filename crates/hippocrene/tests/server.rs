@@ -72,7 +72,7 @@ fn values_are_in_no_error_of_their_encryption() {
     let (client, _) = insecure(8, 4);
     let how = Encryption { interval: Some(Interval::symmetric(0.1)), ..Encryption::default() };
     let error = client.encrypt_with(Values::Real(&[0.05, 0.123456789]), &[2], &how).unwrap_err().to_string();
-    assert_eq!(error, "encrypt: a value exceeds the declared bound 0.1");
+    assert_eq!(error, "encrypt: a value lies outside the declared interval from -0.1 to 0.1");
     let error = client.encrypt(&[1.2345e300], &[1]).unwrap_err().to_string();
     assert!(error.contains("need a modulus of") && !error.contains("2345"), "{error}");
 }

@@ -125,7 +125,7 @@ fn errors_are_those_of_the_real_run() {
 
     // A bound that the values do not keep to is found; nothing finds it in a real run.
     let error = simulated.clone().with_bound(0.5).unwrap_err().to_string();
-    assert!(error.contains("a value exceeds the declared bound 0.5"), "{error}");
+    assert!(error.contains("does not lie from -0.5 to 0.5"), "{error}");
     assert!(client.encrypt(&x, &[48]).unwrap().with_bound(0.5).is_ok());
 
     // What is simulated stays there.

@@ -1,7 +1,7 @@
 //! What stands in slots between the elements of an array: sums leave it out, and declared bounds do not hold for it.
 
 use crate::common::{assert_close, insecure, numbers};
-use hippocrene::{ClientKey, EncryptedArray, Error, Layout, Server};
+use hippocrene::{ClientKey, EncryptedArray, Error, Interval, Layout, Server};
 use hippocrene_ckks::circuits::{Basis, Polynomial};
 use proptest::prelude::*;
 
@@ -179,6 +179,7 @@ proptest! {
         } else {
             (client.encrypt(&x, &[rows, columns]).unwrap().with_bound(low_end.max(high_end)).unwrap(), x)
         };
+        let a = a.with_interval(Interval::new(low, high).unwrap()).unwrap();
         let y = server.polynomial(&a, &p).unwrap();
         let expected: Vec<f64> = x.iter().map(|x| p.evaluate(*x)).collect();
         assert_close(&client.decrypt(&y).unwrap(), &expected, "a polynomial");
@@ -202,7 +203,7 @@ fn bounds_hold_for_all_slots() {
     let slice = server.gather(&[&client.encrypt(&x, &[8]).unwrap()], &[4], &[0, 2, 4, 6]).unwrap();
     let refused = slice.clone().with_bound(1.0).unwrap_err();
     assert!(matches!(&refused, Error::Argument { .. }), "{refused}");
-    assert!(refused.to_string().contains("Server::declare_bound"), "{refused}");
+    assert!(refused.to_string().contains("Server::declare_interval"), "{refused}");
     assert_eq!(slice.clone().with_bound(200.0).unwrap().bound(), 200.0);
     let declared = server.declare_bound(&slice, 1.0).unwrap();
     assert!(declared.bound() == 1.0 && declared.is_clean());

@@ -199,7 +199,12 @@ fn errors_name_what_is_wrong() {
         ("nots", 56, &[8], "flags of an array is 8"),
         ("product", 88, &f64::NAN.to_le_bytes(), "the interval of an array is NaN to 16; it must be finite"),
         ("product", 88, &17f64.to_le_bytes(), "the interval of an array is 17 to 16; it must be finite"),
-        ("product", 96, &f64::INFINITY.to_le_bytes(), "the interval of an array is 0 to inf; it must be finite"),
+        (
+            "product",
+            96,
+            &f64::INFINITY.to_le_bytes(),
+            "the interval of an array is 0 to inf; it must be finite",
+        ),
         ("fresh", 60, &[65], "number of axes is 65; it must be at most 64"),
         ("fresh", HEADS + 2 * 58, &[1], "the bits of a residue is 1; it must be at least 46 for"),
         ("fresh", 64, &[16], "number of ciphertexts is 2; it must be 1"),

@@ -53,8 +53,8 @@ impl Server {
         let plan = EntriesPlan::new(self.session.context(), literal).map_err(|e| {
             self.advised::<Numbers>(Error::from(e), &[]).with_at_most(a.capacity_bits(&self.session))
         })?;
-        let (low, high) = plan.places();
-        if !Interval::new(low, high).is_some_and(|places| places.covers(a.interval())) {
+        let places = plan.places();
+        if !Interval::new(places.0, places.1).is_some_and(|places| places.covers(a.interval())) {
             let last = entries.len() - 1;
             let what = format!(
                 "values {} are possible, and places are integers from 0 to {last}. Declare the interval (0, {last}) if no value is beyond (EncryptedArray::with_interval; in Python, encrypt(.., interval=(0, {last})) or x.with_interval((0, {last})))",
@@ -62,7 +62,7 @@ impl Server {
             );
             return Err(Error::argument(OPERATION, what));
         }
-        if let Some(x) = self.known_beyond(a, (low, high)) {
+        if let Some(x) = self.known_beyond(a, places) {
             let what = format!("a value of {} is no place of {} entries", Short(x), entries.len());
             return Err(Error::argument(OPERATION, what));
         }

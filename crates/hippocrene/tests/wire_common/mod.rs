@@ -232,7 +232,8 @@ pub fn things(log_degree: u32) -> Things {
     let server = Server::new(keys.clone()).unwrap();
     let x = public.encrypt(&[0.5, -1.5, 2.0, 3.0, 0.25, 1.0], &[2, 3]).unwrap();
     let product = server.mul(&x, &x).unwrap();
-    let values: Vec<i64> = (0..2 * slots as i64 + 3).map(|i| (i * i * i - 70_000).rem_euclid(65_537)).collect();
+    let values: Vec<i64> =
+        (0..2 * slots as i64 + 3).map(|i| (i * i * i - 70_000).rem_euclid(65_537)).collect();
     let integers = client.encrypt_integers(&values, &[values.len()]).unwrap();
     let x = public.encrypt_integers(&[5, -1, 2, 300, 40_000, (1 << 40) % 65_537], &[2, 3]).unwrap();
     let squares = server.mul(&x, &x).unwrap();
