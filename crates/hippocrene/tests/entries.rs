@@ -50,7 +50,7 @@ proptest! {
         let [rows, columns] = shape[..] else { unreachable!() };
         let places: Vec<usize> = (0..rows * columns).map(|i| (i * 7 + seed) % count).collect();
         let x: Vec<f64> = places.iter().map(|place| *place as f64).collect();
-        let last = (count - 1).max(1) as f64;
+        let last = (count - 1) as f64;
         let how = Encryption { interval: Interval::new(0.0, last), ..Encryption::default() };
         let mut a = client.encrypt_with((&x[..]).into(), &[rows, columns], &how).unwrap();
         let mut expected: Vec<usize> = places;
