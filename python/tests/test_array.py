@@ -271,7 +271,7 @@ def test_polynomials(secret, near, degree):
 def test_polynomials_honour_the_domain(secret, near):
     array = np.linspace(-2, 6, 50)
     series = Chebyshev.interpolate(np.tanh, 7, domain=[-2, 6])
-    near(secret(array).with_bound(6).polynomial(series), series(array))
+    near(secret(array).with_interval((-2, 6)).polynomial(series), series(array))
     shifted = Polynomial([1.0, 2.0, 3.0], domain=[0, 8])
     near(secret(array).polynomial(shifted), shifted(array))
 

@@ -290,7 +290,7 @@ def test_what_bits_are_not_is_refused(client, secret, server):
         server.gates("xor", x, x)
     with pytest.raises(AttributeError, match="bit_error"):
         _ = x.precision_bits
-    with pytest.raises(TypeError, match="bound"):
+    with pytest.raises(TypeError, match="interval"):
         client.encrypt(np.array([True]), bound=1.0)
     with pytest.raises(TypeError, match="bool"):
         client.decrypt(x, dtype=float)

@@ -115,7 +115,7 @@ def check_integers(integers, subscripts: str) -> None:
     rng = np.random.default_rng(3)
     terms = subscripts.partition("->")[0].split(",")
     arrays = [rng.integers(-5, 5, operand(term).shape) + LARGE // 2 * rng.choice([-1, 1]) for term in terms]
-    got = client.decrypt(np.einsum(subscripts, *arrays[:-1], server.load(client.encrypt(arrays[-1]))))
+    got = client.decrypt(np.einsum(subscripts, *arrays[:-1], server.load(client.encrypt(arrays[-1], wrap=True))))
     want = of_objects(subscripts, *arrays)
     assert np.shape(got) == want.shape
     assert all((int(a) - int(b)) % LARGE == 0 for a, b in zip(np.ravel(got), want.flat, strict=True))

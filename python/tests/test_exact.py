@@ -274,12 +274,12 @@ def test_integers_are_places_as_they_are(client, secret, places):
 def test_the_interval_of_a_series_is_as_precise_as_it_says(precise, window):
     client, server = precise
     series = np.polynomial.Chebyshev([0.5, 2.0, -0.25], domain=[-1, 0.9], window=window)
-    x, values = [0.3, -0.2], []
+    x, values = [0.25, -0.2], []
     for one in map(Fraction, x):
         start, low = Fraction(-1), Fraction(window[0])
         place = low + (one - start) * (Fraction(window[1]) - low) / (Fraction(0.9) - start)
         values.append(Fraction(0.5) + 2 * place - Fraction(0.25) * (2 * place**2 - 1))
-    got = server.load(client.encrypt(x, bound=0.3, precision=60)).polynomial(series)
+    got = server.load(client.encrypt(x, interval=(-0.2, 0.25), precision=60)).polynomial(series)
     assert 45 < got.precision_bits < 60
     assert error(client.decrypt(got, dtype=mpmath.mpf), [mpmath.mpf(v.numerator) / v.denominator for v in values]) <= (
         2.0 ** (4 - got.precision_bits)

@@ -53,6 +53,12 @@ def server(client) -> hippocrene.Server:
 
 
 @pytest.fixture
+def secret(client, server):
+    """Arrays of integers of any size, as residues."""
+    return lambda array: server.load(client.encrypt(array, wrap=True))
+
+
+@pytest.fixture
 def equal(client):
     def check(encrypted: EncryptedArray, want) -> None:
         assert isinstance(encrypted, EncryptedArray)
@@ -67,13 +73,13 @@ def equal(client):
 @few
 @given(arrays())
 def test_what_was_encrypted_is_decrypted(client, equal, array):
-    encrypted = client.encrypt(array)
+    encrypted = client.encrypt(array, wrap=True)
     equal(encrypted, array)
     assert (encrypted.shape, encrypted.ndim, encrypted.size) == (array.shape, array.ndim, array.size)
     signed = client.decrypt(encrypted, signed=True)
     assert np.all(2 * np.abs(signed) < T)
     np.testing.assert_array_equal(modulo(signed), modulo(array))
-    equal(client.public_key().encrypt(array), array)
+    equal(client.public_key().encrypt(array, wrap=True), array)
 
 
 @few
@@ -144,8 +150,8 @@ def test_every_type_of_integers_is_taken(client, secret, equal, dtype):
     x = np.array([0, 1, 100], dtype=dtype)
     equal(client.encrypt(x), x.astype(object))
     equal(secret([1, 2, 3]) * x, whole([1, 2, 3]) * x.astype(object))
-    equal(client.encrypt(2**70), 2**70)
-    equal(client.encrypt(np.array([2**64 - 1], dtype=np.uint64)), [2**64 - 1])
+    equal(client.encrypt(2**70, wrap=True), 2**70)
+    equal(client.encrypt(np.array([2**64 - 1], dtype=np.uint64), wrap=True), [2**64 - 1])
     equal(secret(np.arange(12).reshape(3, 4).T[::2]), np.arange(12).reshape(3, 4).T[::2])
 
 
@@ -158,7 +164,7 @@ def test_integers_of_any_size_and_kind_mix(client, equal, secret):
         [np.uint8(5), -(2**70)],
         np.array([np.int64(5), np.True_], dtype=object),
     ):
-        equal(client.encrypt(mixed), np.array(mixed, dtype=object))
+        equal(client.encrypt(mixed, wrap=True), np.array(mixed, dtype=object))
     plain, wide = np.array([1, 2, 3]), np.array([1, 2**64 - 2], dtype=np.uint64)
     x = secret(plain)
     for function in (np.convolve, np.correlate):
@@ -241,15 +247,14 @@ def test_what_is_not_integers_is_refused_in_words(client, secret):
         with pytest.raises(AttributeError, match=f"have no {name}"):
             getattr(encrypted, name)
     for name, of_numbers in (
-        ("with_bound", lambda: encrypted.with_bound(1.0)),
         ("with_precision", lambda: encrypted.with_precision(8)),
         ("with_precision_bits", lambda: encrypted.with_precision_bits(8)),
         ("bootstrap", lambda: encrypted.server.bootstrap(encrypted)),
     ):
         with pytest.raises(hippocrene.ArgumentError, match=f"^{name}: .* integers, where one of numbers is needed"):
             of_numbers()
-    with pytest.raises(TypeError, match="neither bound nor precision"):
-        client.encrypt([1], bound=2.0)
+    with pytest.raises(TypeError, match="have no precision"):
+        client.encrypt([1], precision=2.0)
     with pytest.raises(TypeError, match=r"numpy\.int64"):
         client.decrypt(encrypted, dtype=float)
 
