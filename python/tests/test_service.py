@@ -6,6 +6,7 @@ import dataclasses
 import json
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -22,17 +23,36 @@ def integers() -> Client:
     return Client.generate("n13", scheme="bfv", plain_modulus=65537)
 
 
-def test_arrays_find_their_servers_by_fingerprints(client, server, stranger):
+def test_arrays_find_their_servers_by_tenant_and_fingerprint(client, server, stranger):
     other = Server(stranger.evaluation_keys(rotations=[]))
-    servers = {one.fingerprint: one for one in (server, other)}
-    for owner in (client, stranger):
+    servers = {("alice", server.fingerprint): server, ("bob", other.fingerprint): other}
+    for tenant, owner in (("alice", client), ("bob", stranger)):
         public = owner.public_key()
         data = public.encrypt([1.0, 2.0]).to_bytes()
         array = EncryptedArray.from_bytes(data)
         assert array.fingerprint == owner.fingerprint == public.fingerprint == inspect(data)["key"]
-        result = servers[array.fingerprint].load(array) + 1
+        result = servers[tenant, array.fingerprint].load(array) + 1
         assert result.fingerprint == owner.fingerprint
         np.testing.assert_allclose(owner.decrypt(result), [2.0, 3.0], atol=1e-4)
+
+
+def test_keys_of_another_tenant_replace_nothing(client, server):
+    """A fingerprint proves nothing: keys that name one can come from anyone who knows it."""
+    own = client.evaluation_keys(rotations=[1]).to_bytes()
+    position = own.index(bytes.fromhex(client.fingerprint))
+    # A stranger's file with the fingerprint of the client, and a checksum to match.
+    forged = bytearray(Client.generate(client.preset).evaluation_keys(rotations=[]).to_bytes())
+    forged[position : position + 16] = bytes.fromhex(client.fingerprint)
+    forged[12:16] = zlib.crc32(forged[:12] + forged[16:]).to_bytes(4, "little")
+    keys = EvaluationKeys.from_bytes(bytes(forged))
+    assert keys.fingerprint == client.fingerprint
+    servers = {("alice", client.fingerprint): server}
+    servers["mallory", keys.fingerprint] = Server(keys)
+    array = EncryptedArray.from_bytes(client.encrypt([1.0, 2.0]).to_bytes())
+    result = servers["alice", array.fingerprint].load(array)
+    np.testing.assert_allclose(client.decrypt(result * result), [1.0, 4.0], atol=1e-4)
+    wrong = servers["mallory", array.fingerprint].load(array)
+    assert not np.allclose(client.decrypt(wrong * wrong), [1.0, 4.0], atol=1e-4)
 
 
 @pytest.mark.parametrize("preset", ["bits14", "n13"])

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use crate::entry::{read_everything, seal};
 use crate::stranger::{
-    bit_length, centred, chacha20_from, fingerprint, multiply_add, number, open, prime, ring, take,
+    Set, bit_length, centred, chacha20_from, fingerprint, multiply_add, number, open, prime, ring, take,
 };
 use hippocrene::{
     Error, Gate, GateArray, GateClient, GateKeys, GateServer,
@@ -304,4 +304,89 @@ fn a_stranger_decrypts_single_bits() {
         check(sum.rem_euclid(q as i64) as u64, expected);
     }
     assert!(payload.is_empty());
+}
+
+/// From docs/wire-format.md alone: ciphertext `i` of fresh bits has the `c1` of stream `i`, values modulo `q`.
+#[test]
+fn a_stranger_decrypts_fresh_bits_of_several_ciphertexts() {
+    let (q, bits) = (prime(26, 1024), (0..1030).map(|i| i % 7 < 3).collect::<Vec<bool>>());
+    let ring = ring(1024, q);
+    let [y, _] = secrets();
+    let file = client().encrypt(&bits, &[bits.len()]).unwrap().to_bytes();
+    let (_, _, _, mut payload) = open(&file);
+    take(&mut payload, 24);
+    let seed = take(&mut payload, 32);
+    assert_eq!(payload.len(), (1030usize * 26).div_ceil(8));
+    let bit = |k: usize| u64::from(payload[k / 8] >> (k % 8) & 1);
+    let c0 = |i: usize| (0..26).map(|k| bit(i * 26 + k) << k).sum::<u64>();
+    let values = ring.values(&y, q);
+    for i in 0..2 {
+        let c1 = ring.expand_nonce(seed, i as u64, q);
+        let product = ring.coefficients(&multiply_add(&[0; 1024], &c1, &values, q), q);
+        for (j, bit) in bits[1024 * i..].iter().take(1024).enumerate() {
+            let phase = (c0(1024 * i + j) as i64 + product[j]).rem_euclid(q as i64) as u64;
+            let message = if *bit { (q + 4) as i64 / 8 } else { -((q + 4) as i64 / 8) };
+            assert!((centred(phase, q) - message).abs() < 40, "bit {j} of ciphertext {i}");
+        }
+    }
+}
+
+/// From docs/wire-format.md alone: `y`, of bits, and `z`, of inputs, as a polynomial.
+fn secrets() -> [Vec<i64>; 2] {
+    let (_, _, _, seed) = open(&FILES.secret);
+    let [y, z] = [1, 2].map(|domain| -> Vec<u8> {
+        chacha20_from(seed, domain, 1 << 63).take(4).flat_map(u64::to_le_bytes).collect()
+    });
+    let (_, _, _, keys) = open(&FILES.keys);
+    assert_eq!(keys[..16], fingerprint("hippocrene 2026-11 LWE secret key fingerprint", &z));
+    let ring = ring(1024, prime(26, 1024));
+    let mut bits = ring.bits(&z);
+    bits[720..].fill(0);
+    [ring.secret(&y), bits]
+}
+
+/// From docs/wire-format.md alone: what each sample of the keys of a server encrypts, and under which secret.
+#[test]
+fn a_stranger_follows_the_keys_of_gates() {
+    let [y, z] = secrets();
+    let (p, q) = (prime(17, 1024), prime(26, 1024));
+    let (small, large) = (ring(1024, p), ring(1024, q));
+    let (kind, _, _, whole) = open(&FILES.keys);
+    assert_eq!((kind, whole.len()), (18, 17_488 + 6480 * 26 * 1024 / 8));
+    let phase = |set: &Set, payload: &mut &[u8], seed: &[u8], stream: u64, secret: &[u64]| {
+        let modulus = set.factors[0];
+        let b = set.unpack(payload, bit_length(modulus), modulus);
+        let a = set.expand_nonce(seed, stream, modulus);
+        set.coefficients(&multiply_add(&b, &a, secret, modulus), modulus)
+    };
+
+    let mut payload = &whole[16..];
+    let seed = take(&mut payload, 32);
+    let values = small.values(&z, p);
+    for k in 0..8 {
+        let got = phase(&small, &mut payload, seed, k, &values);
+        let near = |(got, y): (&i64, &i64)| (got - (y << (1 + 2 * k))).abs() < 40;
+        assert!(got.iter().zip(&y).all(near), "digit {k}");
+    }
+
+    assert_eq!(whole.len() - payload.len(), 17_456);
+    let seed = take(&mut payload, 32);
+    let (values, one) = (large.values(&y, q), (0..1024).map(|j| i64::from(j == 0)).collect::<Vec<_>>());
+    let mut found = [false; 3];
+    for (i, pair) in z[..720].chunks_exact(2).enumerate() {
+        if i >= 8 && i != 359 {
+            take(&mut payload, 18 * 26 * 1024 / 8);
+            continue;
+        }
+        for row in 0..18 {
+            let got = phase(&large, &mut payload, seed, (18 * i + row) as u64, &values);
+            let bit = pair == [[1, 0], [0, 1], [1, 1]][row / 6];
+            found[row / 6] |= bit;
+            let weight = i64::from(bit) << (8 + 6 * (row % 3));
+            let times = if row % 6 < 3 { &one } else { &y };
+            let near = |(got, times): (&i64, &i64)| (got - weight * times).abs() < 40;
+            assert!(got.iter().zip(times).all(near), "pair {i}, row {row}");
+        }
+    }
+    assert!(payload.is_empty() && found.contains(&true));
 }

@@ -14,7 +14,10 @@ impl Context {
     /// modulo `q`, the result decrypts to `m + e + q I` modulo `Q`, with `I` an integer polynomial: nothing is rounded, so that the noise stays.
     ///
     /// With parts that are uniform modulo `q` and a secret of Hamming weight `h`, a coefficient of `I + (m + e)/q` is the sum of `h + 1` independent numbers
-    /// that are uniform on `[-1/2, 1/2)` (where a part is within `2^-45` of `q/2`, either sign may come out).
+    /// that are uniform on `[-1/2, 1/2)`.
+    ///
+    /// Near `q/2` either sign may come out. With `l > 1` limbs in `q`, that is where a coefficient of a part is within
+    /// `l (l + 7) 2^-54 q` of `q/2` ([`BaseConverter::convert_exact`]). The integer is then larger than `q/2` by that much at most.
     ///
     /// # Errors
     /// [`RlweError::Modulus`] when `to` is not a modulus of ciphertexts or no multiple of `q`, [`RlweError::Parts`] when `a` has more than two parts.

@@ -145,8 +145,12 @@ impl Context {
     /// `out = round_t((Q'/Q) x)` for `x` modulo `from = Q` and `out` modulo `to = Q'`, any two divisors of `PQ_max`, in the domain of `x`. `out`
     /// gets the limbs of `to`, whatever it had.
     ///
-    /// The result differs from `(Q'/Q) x` by at most `t/2` in every coefficient, and
-    /// `R x - S out = 0 mod t`. Where the remainder is within a fraction `2^-45` of one half, either neighbour may come out.
+    /// The result differs from `(Q'/Q) x` by at most `t/2` in every coefficient, and `R x - S out = 0 mod t`.
+    ///
+    /// Near a tie either neighbour may come out. With `l > 1` limbs in `S`, that is where `(t^{-1} R x mod S)/S` is
+    /// within `l (l + 7) 2^-54` of one half: `2^-44.9` for 20 limbs, `2^-43.1` for 40, `2^-39.9` for 128, the most
+    /// there can be. The result then differs by at most `t (1/2 + l (l + 7) 2^-54)`. The reason is the floating point
+    /// in base conversion ([`BaseConverter::convert_exact`]). A single limb has no such window.
     ///
     /// # Errors
     /// [`RlweError::Modulus`] when `x` does not have the limbs of `from`; [`RlweError::Parameters`] when `t` shares a factor with

@@ -1,8 +1,10 @@
 //! The modulus switch against big integers and against the paper's algorithms, for random pairs of divisors of random sprouts.
 
-use crate::common::{centred, coefficients, insecure, insecure_grafted, number, polynomial};
+use crate::common::{
+    centred, coefficients, insecure, insecure_grafted, insecure_sizes, number, polynomial,
+};
 use hippocrene_ring::{Domain, primes::ntt_primes};
-use hippocrene_rlwe::{Context, Modulus, SecretKey, Sprout};
+use hippocrene_rlwe::{Ciphertext, Context, Modulus, Noise, SecretDistribution, SecretKey, Sprout};
 use num_bigint::{BigInt, Sign};
 use proptest::prelude::*;
 use rand_chacha::{
@@ -375,4 +377,82 @@ fn ties_go_both_ways() {
         assert!(ups.iter().all(|up| up.magnitude() == BigInt::from(1).magnitude()), "{ups:?}");
         assert_eq!(ups.iter().sum::<BigInt>(), BigInt::from(0), "from 2^{from_two} to 2^{to_two}");
     }
+}
+
+/// A remainder modulo the product of `moduli` close to one half of it, below where `up` and else above, whose quotient comes out on
+/// the other side: each residue is the one of many that rounds the sum of the fractions farthest in one direction.
+fn steered(moduli: &[u64], up: bool, rng: &mut ChaCha20Rng) -> BigInt {
+    const FIXED: f64 = (1u128 << 64) as f64;
+    // The sum of the fractions as it is computed, and as it is, in units of 2^-64.
+    let (mut computed, mut exact, mut residues) = (0f64, 0i128, Vec::new());
+    let [first @ .., last] = moduli else { unreachable!("there are moduli") };
+    let error = |computed: f64, exact: i128| (computed * FIXED) as i128 - exact;
+    let toward = |error: i128| if up { error } else { -error };
+    for &q in first {
+        let choose = |_| {
+            let y = q - 1 - rng.next_u64() % (q >> 4);
+            let sum = computed + y as f64 * (1.0 / q as f64);
+            (y, sum, exact + ((u128::from(y) << 64) / u128::from(q)) as i128)
+        };
+        let best = (0..64).map(choose).max_by_key(|(_, sum, exact)| toward(error(*sum, *exact)));
+        let (y, sum, total) = best.expect("there are candidates");
+        (computed, exact) = (sum, total);
+        residues.push(y);
+    }
+    // The last one brings the sum to one half, but for three quarters of the error.
+    let fraction = (1i128 << 63) - error(computed, exact) * 3 / 4 - exact;
+    let fraction = fraction.rem_euclid(1 << 64) as u128;
+    residues.push(((fraction * u128::from(*last)) >> 64) as u64);
+    let product: BigInt = moduli.iter().map(|q| BigInt::from(*q)).product();
+    let terms = moduli.iter().zip(residues).map(|(q, y)| &product / BigInt::from(*q) * y);
+    terms.sum::<BigInt>() % product
+}
+
+/// With `l` limbs in `S` the nearest integer comes out, but where the remainder is within `l (l + 7) 2^-54` of one half of `S`.
+#[test]
+fn many_dropped_limbs_round_to_the_nearest_outside_of_the_stated_window() {
+    let sizes = [&[48; 41][..], &[60]].concat();
+    let context = insecure_sizes(LOG_DEGREE, &sizes, &[60], 42, SecretDistribution::Ternary);
+    let to = Modulus::of_range(0..2);
+    let key = SecretKey::generate(&context).unwrap().fingerprint();
+    let mut rng = ChaCha20Rng::seed_from_u64(4);
+    let mut beyond = 0;
+    for l in 20..=40usize {
+        let dropped = Modulus::of_range(42 - l..42);
+        let (moduli, from) = (context.parameters().limb_moduli(dropped), dropped.lcm(to));
+        let (s, q_new) = (number(&context, dropped), number(&context, to));
+        let window: BigInt = (&s * (l * (l + 7))) >> 54u32;
+        // Next to the window, on both sides of its ends and of the tie; and those that come out wrong if any do.
+        let near = [-32, -17, -15, -8, -1, 0, 1, 8, 15, 17, 32].map(|k| (&s >> 1u32) + &window * k / 16);
+        let steered = (0..context.degree() - near.len()).map(|i| steered(&moduli, i % 2 == 0, &mut rng));
+        let remainders: Vec<BigInt> = near.into_iter().chain(steered).collect();
+        let check = |error: &BigInt, what: &str| {
+            let past: BigInt = BigInt::from(error.magnitude() * 2u32) - &s;
+            assert!(past <= &window * 2, "{what}: {l} limbs, {error}");
+            past > &s >> 44u32
+        };
+
+        let switches = remainders.iter().map(|x| centred(&(x + &s * rng.next_u64()), &(&s * &q_new)));
+        let values: Vec<BigInt> = switches.collect();
+        for (x, y) in values.iter().zip(switched(&context, &values, from, to, 1, false)) {
+            beyond += usize::from(check(&centred(&(x - &s * y), &(&s * &q_new)), "switch"));
+        }
+
+        let part = |values: &[BigInt]| {
+            let mut part = polynomial(&context, values, dropped);
+            context.to_evaluation(&mut part, dropped);
+            part
+        };
+        let zero = vec![BigInt::from(0); context.degree()];
+        let parts = vec![part(&remainders), part(&zero)];
+        let small = Ciphertext::from_parts(&context, parts, dropped, Noise::NONE, key).unwrap();
+        let mut raised = Ciphertext::empty(&context);
+        context.raise_modulus_into(&mut raised, &small, from).unwrap();
+        for (x, y) in remainders.iter().zip(coefficients(&context, raised.part(0), from)) {
+            assert_eq!((x - &y) % &s, BigInt::from(0));
+            check(&y, "raise");
+        }
+    }
+    // With 20 limbs and more, 2^-45 is too narrow a window.
+    assert!(beyond > 0);
 }
