@@ -288,7 +288,9 @@ def presets() -> Iterable[Set]:
 
 def estimated(dimension: int, log2_q: float, secret: object) -> object:
     """The parameters of the lattice estimator."""
-    return LWE.Parameters(dimension, round(2**log2_q), secret, ND.DiscreteGaussian(SIGMA))
+    whole = math.floor(log2_q)
+    modulus = (round(2 ** (log2_q - whole) * 2**20) << whole) >> 20
+    return LWE.Parameters(dimension, modulus, secret, ND.DiscreteGaussian(SIGMA))
 
 
 def secret_of(this: Set) -> object:

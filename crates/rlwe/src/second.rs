@@ -1,8 +1,10 @@
 //! A second parameter set and secret for what is left of a modulus (MG23 3.6).
 //!
-//! Once `b` bits of `Q` are gone, keys for the rest may have a special modulus `P'` that is larger by `b` bits, `P'Q' <= PQ`: fewer digits, and
-//! smaller keys. Where `P'` divides `PQ` one secret serves both, as for the gadgets that LAKS chooses at each modulus from one key; `P'` of the largest primes
-//! of a word that are not in `Q`, whichever of them `P` has, too, is in general no such divisor, and `P'Q` a modulus for a secret `s'` of its own. One key switch leads from `s` to `s'`.
+//! Once `b` bits of `Q` are gone, keys for the rest may have a special modulus `P'` that is larger by `b` bits, `P'Q' <= PQ`: fewer
+//! digits, and smaller keys. Where `P'` divides `PQ` one secret serves both, as for the gadgets that LAKS chooses at each modulus from
+//! one key. `P'` of the largest primes of a word that are not in `Q'` is in general no such divisor, and keys modulo `P'Q'` are for a
+//! secret `s'` of its own. One key switch leads from `s` to `s'`. Its key has samples of `s'` modulo `PQ`, so that `s'` has samples
+//! modulo both numbers: `docs/key-switching.md` has the assumption that this rests on.
 
 use crate::{
     Ciphertext, Context, Destination, Modulus, Parameters, ParametersLiteral, PreparedTransferKey, RlweError,

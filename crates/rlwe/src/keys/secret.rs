@@ -35,8 +35,10 @@ impl SecretKey {
         Self::from_seed(context, Seed::random()?)
     }
 
-    /// The secret that `seed` gives with these parameters. With others it gives a related one, of the same ring degree and distribution the same, and samples of both sets together are beyond
-    /// what the limit of either is for: a seed is for one parameter set.
+    /// The secret that `seed` gives with these parameters.
+    ///
+    /// A seed is for one parameter set. With another one it gives a related secret, of the same ring degree and distribution the same
+    /// one, and no limit is for samples of secrets of two ring degrees that are related.
     ///
     /// # Errors
     /// When the parameters ask for a Hamming weight above the ring degree.

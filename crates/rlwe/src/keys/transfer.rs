@@ -17,7 +17,8 @@ const MAKE: &str = "make a transfer key";
 impl TransferKey {
     /// A fresh transfer key from the secret `from` of `first` to the secret `to` of `second`.
     ///
-    /// It is made of RLWE samples of `to` modulo `PQ` of the first set, which is larger than that of the second.
+    /// It is made of RLWE samples of `to` modulo `PQ` of the first set, which is larger than that of the second. Their errors are drawn
+    /// for this key alone: samples modulo two numbers that do not divide each other have to have errors of their own.
     ///
     /// # Errors
     /// [`RlweError::Insecure`] when the second set is secure and `PQ` of the first is beyond the limit of its secret;
