@@ -2,28 +2,34 @@
 
     python bench/estimates.py
 
-It needs numpy and the command `hippocrene` on the path, and takes about a minute. It prints the primal attacks on
-every preset, and on the sparse secrets of weight 32 under which bootstraps raise the modulus:
+It needs numpy and the command `hippocrene` on the path, and takes two minutes. It prints the
+primal attacks on every preset, and on the sparse secrets of weight 32 under which bootstraps raise
+the modulus:
 
-- uSVP: lattice reduction with all coefficients (Alkim, Ducas, Pöppelmann and Schwabe, USENIX Security 2016).
+- uSVP: lattice reduction with all coefficients (Alkim, Ducas, Pöppelmann and Schwabe, USENIX
+  Security 2016).
 - BDD: weaker lattice reduction, and one larger sieve in a projection (Liu and Nguyen, CT-RSA 2013).
-- drop: the same, for sparse secrets, on the guess that some coefficients are zero, again until the guess is right
-  (Albrecht, EUROCRYPT 2017).
-- hybrid: some coefficients are guessed by meeting in the middle, the others follow by Babai's nearest plane
-  (Howgrave-Graham, CRYPTO 2007). Its probabilities are those of Wunderer (2019) and of Son and Cheon (ePrint
-  2019/1019, Lemma 4.2): that the nearest plane is right, and that the two halves meet.
+- drop: the same, for sparse secrets, on the guess that some coefficients are zero, again until the
+  guess is right (Albrecht, EUROCRYPT 2017).
+- hybrid: some coefficients are guessed by meeting in the middle, the others follow by Babai's
+  nearest plane (Howgrave-Graham, CRYPTO 2007). Its probabilities are those of Wunderer (2019) and
+  of Son and Cheon (ePrint 2019/1019, Lemma 4.2): that the nearest plane is right, and that the two
+  halves meet.
 - met: the same with halves that always meet. This favours the attacker more than any analysis does.
 
-Two costs of lattice reduction are considered: that of MATZOV (2022) with sieving by list decoding, the constants of
-which are those of the lattice estimator, and that of Becker, Ducas, Gama and Laarhoven (SODA 2016).
+Two costs of lattice reduction are considered: that of MATZOV (2022) with sieving by list decoding,
+the constants of which are those of the lattice estimator, and that of Becker, Ducas, Gama and
+Laarhoven (SODA 2016).
 
-If the lattice estimator (https://github.com/malb/lattice-estimator, tried at commit 27a581b) is on the path of
-Python, its dual hybrid attack is printed for every set, its hybrid attack for the smallest one, to compare with ours,
-and all of its attacks for sets of plain LWE: look-up tables and gates. The estimator needs SageMath, of which PyPI
-has enough for Python 3.11 (3.9 GB), and takes about half an hour:
+If the lattice estimator (https://github.com/malb/lattice-estimator, tried at commit 27a581b) is on
+the path of Python, its dual hybrid attack is printed for every set, its hybrid attack for the
+smallest one, to compare with ours, and all of its attacks for sets of plain LWE: look-up tables and
+gates. The estimator needs SageMath, of which PyPI has enough for Python 3.11 (3.9 GB), and takes
+about half an hour:
 
     python3.11 -m venv sage
-    sage/bin/pip install passagemath-standard-no-symbolics==10.8.13 passagemath-symbolics==10.8.13 numpy
+    sage/bin/pip install numpy passagemath-standard-no-symbolics==10.8.13 \\
+        passagemath-symbolics==10.8.13
     git clone https://github.com/malb/lattice-estimator
     PYTHONPATH=lattice-estimator sage/bin/python bench/estimates.py
 
@@ -58,8 +64,9 @@ SINGLE = [
     ("rings of lut11, which have 48 bits; Table 5.2, n = 2048", 2048, 53, False),
 ]
 
-# log2 of the ring degree and the largest log2(q0 p) of a sparse secret of weight 32 (rlwe::security::limit_at). The
-# special p takes what is left beside q0, up to 61 bits, so that no bootstrap's key has a larger modulus.
+# log2 of the ring degree and the largest log2(q0 p) of a sparse secret of weight 32
+# (rlwe::security::limit_at). The special p takes what is left beside q0, up to 61 bits, so that no
+# bootstrap's key has a larger modulus.
 RAISED = [(14, 65), (15, 121), (16, 121), (17, 242)]
 RAISED_WEIGHT = 32
 

@@ -16,8 +16,10 @@ const ROOM: f64 = 1.2;
 ///
 /// It is kinder to the attacker than the attack is: a search of `S` guesses costs `sqrt(S)` calls of Babai's algorithm (Howgrave-Graham's collisions
 /// are taken to happen always), and memory costs nothing. Lattice reduction of blocks `b` in dimension `d` costs `2^(0.292 b + 16.4) 8 d` (Becker, Ducas, Gama, Laarhoven,
-/// SODA 2016), with the root Hermite factor `(b/(2 pi e) (pi b)^(1/b))^(1/(2(b-1)))` (Chen's thesis). Dual attacks are not considered. A weight above the degree counts as
-/// the degree.
+/// SODA 2016), with the root Hermite factor `(b/(2 pi e) (pi b)^(1/b))^(1/(2(b-1)))` (Chen's thesis). A weight above the degree counts as the degree.
+///
+/// Dual attacks are not considered. `bench/estimates.py` prints them for every preset, and this attack with the success
+/// probabilities that are left out here.
 ///
 /// # Panics
 /// When `2^log_degree` is no `usize`.
