@@ -17,15 +17,15 @@ the modulus:
   halves meet.
 - met: the same with halves that always meet. This favours the attacker more than any analysis does.
 
-Two costs of lattice reduction are considered: that of MATZOV (2022) with sieving by list decoding,
-the constants of which are those of the lattice estimator, and that of Becker, Ducas, Gama and
+Two costs of lattice reduction are considered. One is that of MATZOV (2022) with sieving by list
+decoding, with the constants of the lattice estimator. The other is that of Becker, Ducas, Gama and
 Laarhoven (SODA 2016).
 
 If the lattice estimator (https://github.com/malb/lattice-estimator, tried at commit 27a581b) is on
 the path of Python, its dual hybrid attack is printed for every set, its hybrid attack for the
 smallest one, to compare with ours, and all of its attacks for sets of plain LWE: look-up tables and
-gates. The estimator needs SageMath, of which PyPI has enough for Python 3.11 (3.9 GB), and takes
-about half an hour:
+gates. The estimator needs SageMath. The parts on PyPI suffice, for Python 3.11 (3.9 GB). The whole
+run then needs about ten minutes:
 
     python3.11 -m venv sage
     sage/bin/pip install numpy passagemath-standard-no-symbolics==10.8.13 \\
@@ -65,8 +65,8 @@ SINGLE = [
 ]
 
 # log2 of the ring degree and the largest log2(q0 p) of a sparse secret of weight 32
-# (rlwe::security::limit_at). The special p takes what is left beside q0, up to 61 bits, so that no
-# bootstrap's key has a larger modulus.
+# (rlwe::security::limit_at). The special p has the bits that the limit leaves beside q0, but 61 at
+# most. So no bootstrap's key has a larger modulus.
 RAISED = [(14, 65), (15, 121), (16, 121), (17, 242)]
 RAISED_WEIGHT = 32
 
@@ -308,7 +308,7 @@ def secret_of(this: Set) -> object:
 
 
 def print_single() -> None:
-    """Print what the lattice estimator says of sets of plain LWE, and how its hybrid attack compares with ours."""
+    """Print the lattice estimator's figures for plain LWE, and its hybrid attack beside ours."""
     runs = {"uSVP": LWE.primal_usvp, "BDD": LWE.primal_bdd, "dual hybrid": LWE.dual_hybrid}
     models = {"MATZOV": RC.MATZOV, "BDGL16": RC.BDGL16}
     print("\nThe lattice estimator")
