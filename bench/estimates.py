@@ -2,9 +2,9 @@
 
     python bench/estimates.py
 
-It needs numpy and the command `hippocrene` on the path, and takes two minutes. It prints the
-primal attacks on every preset, and on the sparse secrets of weight 32 under which bootstraps raise
-the modulus:
+It needs numpy and the command `hippocrene` on the path, and takes two minutes. It prints the primal
+attacks on every preset, and on the sparse secrets of weight 32 under which bootstraps raise the
+modulus:
 
 - uSVP: lattice reduction with all coefficients (Alkim, Ducas, Pöppelmann and Schwabe, USENIX
   Security 2016).
@@ -22,10 +22,10 @@ decoding, with the constants of the lattice estimator. The other is that of Beck
 Laarhoven (SODA 2016).
 
 If the lattice estimator (https://github.com/malb/lattice-estimator, tried at commit 27a581b) is on
-the path of Python, its dual hybrid attack is printed for every set, its hybrid attack for the
-smallest one, to compare with ours, and all of its attacks for sets of plain LWE: look-up tables and
-gates. The estimator needs SageMath. The parts on PyPI suffice, for Python 3.11 (3.9 GB). The whole
-run then needs about ten minutes:
+the path of Python, its dual hybrid attack (dual) is printed for every set, its hybrid attack for
+the smallest one, to compare with ours, and all of its attacks for sets of plain LWE: look-up tables
+and gates. The estimator needs SageMath. The parts on PyPI suffice, for Python 3.11 (3.9 GB). The
+whole run then needs about ten minutes:
 
     python3.11 -m venv sage
     sage/bin/pip install numpy passagemath-standard-no-symbolics==10.8.13 \\
@@ -327,14 +327,14 @@ def print_single() -> None:
 
 def main() -> int:
     """Print all of it."""
-    columns = ["uSVP", "BDD", "drop", "hybrid", "met"] + ["dual hybrid"] * (LWE is not None)
+    columns = ["uSVP", "BDD", "drop", "hybrid", "met"] + ["dual"] * (LWE is not None)
     print("set             degree  log2 q  secret  ", *(f"{column:>8}" for column in columns), "  lowest   BDGL16")
     weakest = math.inf
     for this in presets():
         found = attacks(this, matzov)
         if LWE is not None:
             parameters = estimated(this.degree, this.log2_q, secret_of(this))
-            found["dual hybrid"] = math.log2(LWE.dual_hybrid(parameters, red_cost_model=RC.MATZOV)["rop"])
+            found["dual"] = math.log2(LWE.dual_hybrid(parameters, red_cost_model=RC.MATZOV)["rop"])
         lowest = min(found.values())
         finite = {column for column, bits in found.items() if bits < math.inf}
         cells = [f"{found[column]:8.1f}" if column in finite else " " * 8 for column in columns]

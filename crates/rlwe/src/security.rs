@@ -78,7 +78,7 @@ const ESTIMATED: &str = "our estimate of the hybrid attack (security::hybrid_att
 const DOUBLED: &str =
     "twice the practice for Hamming weight 192 or more at ring degree 2^16; HElib's estimate allows more";
 
-const ESTIMATED_BINARY: &str = "the lattice estimator (github.com/malb/lattice-estimator, bench/estimates.py): 132.0 and 129.9 bits for the cheapest attack at dimensions 720 and 1024; 131.3 for \
+const ESTIMATED_BINARY: &str = "the lattice estimator (github.com/malb/lattice-estimator, bench/estimates.py): 132.0 and 129.8 bits for the cheapest attack at dimensions 720 and 1024; 131.3 for \
      the table's ternary secrets of dimension 1024, 128.8 for those of 2048";
 
 /// For uniform ternary secrets: log2 of the ring degree, and the largest `log2(PQ)` for 128, 192 and 256 bits.
@@ -111,7 +111,7 @@ pub const LEVELS: [u32; 3] = [128, 192, 256];
 /// `N / log2(PQ)`, as above, it is 242 at `2^17`. At `N = 2^14` and `2^15` that would leave no room for a key. There the limits are 65 and 121, where [`hybrid_attack_bits`]
 /// is 134 and 142 (153 for the 33 + 51 bits of Lattigo's N15QP768H192H32); it is 133 and 132 for the two sets of Lattigo's at `h = 192`, and 167 at `2^16` with `h = 32`.
 ///
-/// Binary, `n = 1024` and 128 bits only: 25, where the lattice estimator has 129.9 bits for the cheapest attack (dual hybrid, MATZOV's costs), between the 131.3 and the 128.8 that it has for
+/// Binary, `n = 1024` and 128 bits only: 25, where the lattice estimator has 129.8 bits for the cheapest attack (dual hybrid, MATZOV's costs), between the 131.3 and the 128.8 that it has for
 /// the table's ternary secrets at `2^10` and `2^11`; 26 bits would have 125.2 (`bench/estimates.py` prints these). [`limit_of_dimension`] has `n = 720` too: 17, 132.0 bits; 18 bits would have 125.1.
 pub fn limit_at(bits: u32, log_degree: u32, secret: SecretDistribution) -> Option<SecurityLimit> {
     let level = LEVELS.iter().position(|level| *level == bits)?;

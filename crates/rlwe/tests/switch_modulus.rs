@@ -1,8 +1,6 @@
 //! The modulus switch against big integers and against the paper's algorithms, for random pairs of divisors of random sprouts.
 
-use crate::common::{
-    centred, coefficients, insecure, insecure_grafted, insecure_sizes, number, polynomial,
-};
+use crate::common::{centred, coefficients, insecure, insecure_grafted, insecure_sizes, number, polynomial};
 use hippocrene_ring::{Domain, primes::ntt_primes};
 use hippocrene_rlwe::{Ciphertext, Context, Modulus, Noise, SecretDistribution, SecretKey, Sprout};
 use num_bigint::{BigInt, Sign};
