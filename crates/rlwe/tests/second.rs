@@ -336,8 +336,10 @@ fn samples_modulo_both_sets_have_errors_of_their_own() {
     keys.add_relinearisation(&second, &to).unwrap();
     let s: Vec<BigInt> = to.coefficients(&second).unwrap().iter().map(|s| BigInt::from(*s)).collect();
     // Keys of rotations are under the secret turned back.
-    let automorphism = Automorphism::new(second.degree(), element).unwrap();
-    let inverse = (0..second.degree() / 2 - 2).fold(s.clone(), |s, _| rotate(&automorphism, &s));
+    let [automorphism, back] = [1, -1].map(|steps| {
+        Automorphism::new(second.degree(), galois_element_of_rotation(second.degree(), steps)).unwrap()
+    });
+    let inverse = rotate(&back, &s);
     assert_eq!(rotate(&automorphism, &inverse), s);
 
     // Modulo a special there is nothing but the error.
