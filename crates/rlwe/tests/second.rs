@@ -9,8 +9,7 @@ use hippocrene_ring::{
 };
 use hippocrene_rlwe::{
     Ciphertext, Context, EvaluationKeys, Modulus, Parameters, ParametersLiteral, PreparedTransferKey,
-    PublicKey, RlweError, SecretDistribution, SecretKey, Sprout, SwitchingKey, TransferKey, expand_uniform,
-    noise,
+    PublicKey, RlweError, SecretDistribution, SecretKey, Sprout, TransferKey, noise,
 };
 use num_bigint::BigInt;
 
@@ -318,55 +317,4 @@ fn the_transfer_key_keeps_to_the_limit_of_the_second_secret() {
     let second = context(Parameters::new_insecure(narrow).unwrap());
     let to = SecretKey::generate(&second).unwrap();
     assert!(TransferKey::generate(&first, &second, &from, &to).is_ok());
-}
-
-/// The second secret has samples modulo `PQ`, in the transfer key, and modulo `P'Q'`. The same errors in both would make
-/// samples modulo the least common multiple of them, which is beyond the limit.
-#[test]
-fn samples_modulo_both_sets_have_errors_of_their_own() {
-    let (first, top) = (insecure(10, 9, 2, 5), Modulus::of_range(0..5));
-    let second = first.parameters().second_insecure(top).unwrap();
-    let second = Context::new(second, Threads::single()).unwrap();
-    let (from, to) = (SecretKey::generate(&first).unwrap(), SecretKey::generate(&second).unwrap());
-    let transfer = TransferKey::generate(&first, &second, &from, &to).unwrap();
-    let again = TransferKey::generate(&first, &second, &from, &to).unwrap();
-    let element = galois_element_of_rotation(second.degree(), 1);
-    let mut keys = EvaluationKeys::empty(&second, to.fingerprint());
-    keys.add_rotations(&second, &to, [1]).unwrap();
-    keys.add_relinearisation(&second, &to).unwrap();
-    let s: Vec<BigInt> = to.coefficients(&second).unwrap().iter().map(|s| BigInt::from(*s)).collect();
-    // Keys of rotations are under the secret turned back.
-    let [automorphism, back] = [1, -1].map(|steps| {
-        Automorphism::new(second.degree(), galois_element_of_rotation(second.degree(), steps)).unwrap()
-    });
-    let inverse = rotate(&back, &s);
-    assert_eq!(rotate(&automorphism, &inverse), s);
-
-    // Modulo a special there is nothing but the error.
-    let errors = |context: &Context, key: &SwitchingKey, s: &[BigInt]| {
-        let special = Modulus::of_factor(context.parameters().literal().units.len());
-        let limb = key.modulus().limb_of(special.factors().next().unwrap());
-        let mut sample = polynomial(context, s, special);
-        context.to_evaluation(&mut sample, special);
-        let elementwise = context.limb_ring(special, 0).elementwise();
-        let a = expand_uniform(context, key.seed(), 0, key.modulus());
-        elementwise.mul_assign(sample.limb_mut(0), a.limb(limb));
-        elementwise.add_assign(sample.limb_mut(0), key.b()[0].limb(limb));
-        let errors = coefficients(context, &sample, special);
-        assert!(errors.iter().all(|e| e.magnitude() < BigInt::from(40).magnitude()), "{errors:?}");
-        errors
-    };
-    let all = [
-        errors(&first, transfer.key(), &s),
-        errors(&first, again.key(), &s),
-        errors(&second, &keys.galois()[&element], &inverse),
-        errors(&second, keys.relinearisation().unwrap(), &s),
-    ];
-    for (i, a) in all.iter().enumerate() {
-        for b in &all[..i] {
-            let same = a.iter().zip(b).filter(|(a, b)| a == b).count();
-            // Of two independent Gaussians of this width one coefficient in 11 is the same.
-            assert!(same < a.len() / 5, "{same} of {}", a.len());
-        }
-    }
 }
