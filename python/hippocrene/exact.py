@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hippocrene import _native
+from hippocrene.encoding import advised
 from hippocrene.errors import ArgumentError, EncodeError
 
 # What encrypted arrays compute with beside each other.
@@ -79,7 +80,7 @@ def exact(value: object, operation: str) -> Exact:
         if exponent and not magnitude:
             raise EncodeError(f"{operation}: {value} is not a finite number")
         return -int(magnitude) if negative else int(magnitude), int(exponent)
-    raise TypeError(f"{operation} takes numbers, not values of type {type(value).__name__}")
+    raise TypeError(advised(f"{operation} takes numbers, not values of type {type(value).__name__}", value))
 
 
 def fractions(array: np.ndarray[Any, np.dtype[Any]], operation: str) -> npt.NDArray[np.object_]:
@@ -117,8 +118,15 @@ def to_native(array: np.ndarray[Any, np.dtype[Any]], operation: str) -> _native.
             try:
                 _native.BigArray([exact(value, operation)], ())
             except (TypeError, ArgumentError, EncodeError) as error:
-                raise type(error)(f"{error} ({where(place)})" if place else str(error)) from None
+                raise type(error)(_placed(str(error), place, value)) from None
         raise
+
+
+def _placed(message: str, place: tuple[int, ...], value: object) -> str:
+    """Return an error message with the place of its value, before the advice on the value."""
+    advice = advised("", value)
+    at = f" ({where(place)})" if place else ""
+    return f"{message.removesuffix(advice)}{at}{advice}"
 
 
 def where(place: tuple[int, ...]) -> str:

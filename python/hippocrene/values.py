@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hippocrene import exact
+from hippocrene.encoding import advised
 from hippocrene.errors import EncodeError, FileError, FormatError, ParameterError, ShapeError, file_errors
 from hippocrene.exact import is_exact_kind
 
@@ -136,7 +137,8 @@ def numbers(values: npt.ArrayLike, operation: str, *, rounded: bool = False) -> 
         return array
     if array.dtype.kind not in "biufc" or array.dtype.itemsize > 16:
         rounded_by = ": .astype(complex) rounds them to doubles" if array.dtype.kind == "c" else ""
-        raise TypeError(f"{operation} takes numbers, not values of type {array.dtype}{rounded_by}")
+        message = f"{operation} takes numbers, not values of type {array.dtype}{rounded_by}"
+        raise TypeError(advised(message, array.dtype))
     if array.dtype.kind == "c":
         return np.require(array, np.complex128, ["C", "A"])
     if array.dtype.kind in "iu" and not (rounded or _are_doubles(array)):
@@ -189,7 +191,8 @@ def real_numbers(values: npt.ArrayLike, operation: str) -> npt.NDArray[np.float6
     """Return `values` as a C-ordered array of doubles; what is not real numbers is a `TypeError`."""
     array = numbers(values, operation, rounded=True)
     if array.dtype.kind != "f" or array.dtype.itemsize > 8:
-        raise TypeError(f"{operation} takes doubles, not values of type {array.dtype}")
+        one = array.flat[0] if array.dtype.kind in "US" and array.size else array.dtype
+        raise TypeError(advised(f"{operation} takes doubles, not values of type {array.dtype}", one))
     return cast("npt.NDArray[np.float64]", array)
 
 
@@ -199,7 +202,8 @@ def rows_of_doubles(values: npt.ArrayLike, operation: str) -> npt.NDArray[np.flo
     if array.dtype.kind == "O":
         wrong = [one for one in array.flat if not isinstance(one, (Real, np.bool_))]
         if wrong:
-            raise TypeError(f"{operation} takes doubles, not values of type {type(wrong[0]).__name__}")
+            kind = type(wrong[0]).__name__
+            raise TypeError(advised(f"{operation} takes doubles, not values of type {kind}", wrong[0]))
         try:
             array = array.astype(np.float64)
         except OverflowError:

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas
 import pytest
 
 import hippocrene
@@ -74,6 +75,34 @@ def test_numbers_go_in_and_come_out(folder, tmp_path, key, source, target):
         run("decrypt", "-k", folder / "keys/client.key", tmp_path / "rows.enc", "-o", path)
         result = np.load(path) if target.endswith("npy") else np.loadtxt(path, delimiter=",")
     np.testing.assert_allclose(result, ROWS, atol=1e-4)
+
+
+def test_files_of_pandas_go_in_and_come_out(folder, tmp_path):
+    key = folder / "keys/client.key"
+    frame = pandas.DataFrame(ROWS, columns=["age", "blood pressure", "rate"])
+    source, target = tmp_path / "frame.csv", tmp_path / "out.csv"
+    encrypt = ["encrypt", "-k", key, source, "-o", tmp_path / "frame.enc"]
+    decrypt = ["decrypt", "-k", key, tmp_path / "frame.enc", "--header-from", source, "-o", target]
+    frame.to_csv(source)
+    assert "the first column looks like a row index" in run(*encrypt, status=4).stderr
+    run(*encrypt, "--index")
+    run(*decrypt, "--index")
+    pandas.testing.assert_frame_equal(pandas.read_csv(target), frame, atol=1e-3)
+    run(*encrypt, "--no-index")
+    assert "[2, 4]" in run("inspect", tmp_path / "frame.enc").stdout
+    frame.to_csv(source, index=False)
+    assert "decrypt --header-from" in run(*encrypt).stdout
+    run(*decrypt)
+    pandas.testing.assert_frame_equal(pandas.read_csv(target), frame, atol=1e-3)
+    # Columns without names have numbers in pandas.
+    pandas.DataFrame(ROWS).to_csv(source, index=False)
+    assert "line 1 (0, 1, 2) may be a header or values" in run(*encrypt, status=4).stderr
+    run(*encrypt, "--header")
+    assert "[2, 3]" in run("inspect", tmp_path / "frame.enc").stdout
+    frame.assign(day="2020-01-31").to_csv(source, index=False)
+    error = run(*encrypt, status=4).stderr
+    assert 'line 2, column 4: "2020-01-31"' in error
+    assert "days since a first day" in error
 
 
 def test_files_are_those_of_the_package(folder, tmp_path):

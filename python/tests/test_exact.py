@@ -180,13 +180,13 @@ def test_text_that_is_no_number_is_refused(precise, bad):
 
 def test_errors_name_the_element_that_is_no_number(client):
     table = np.array([[Decimal(1), Decimal(2)], [Decimal(3), "a"]], dtype=object)
-    with pytest.raises(ArgumentError, match=r'"a" is not a decimal number .* \(row 1, column 1\)$'):
+    with pytest.raises(ArgumentError, match=r'"a" is not a decimal number .* \(row 1, column 1\)\. Encode categories'):
         client.encrypt(table)
-    with pytest.raises(ArgumentError, match=r'"x" is not .* \(position 2\)$'):
+    with pytest.raises(ArgumentError, match=r'"x" is not .* \(position 2\)\. Encode categories'):
         client.encrypt(["1", "2", "x"])
-    with pytest.raises(ArgumentError, match=r'"x" is not .* \(position \(0, 1, 0\)\)$'):
+    with pytest.raises(ArgumentError, match=r'"x" is not .* \(position \(0, 1, 0\)\)\. Encode categories'):
         client.encrypt([[["1"], ["x"]]])
-    with pytest.raises(TypeError, match=r"NoneType \(position 1\)$"):
+    with pytest.raises(TypeError, match=r"NoneType \(position 1\)\. A value is missing"):
         client.encrypt([Decimal(1), None])
     with pytest.raises(EncodeError, match=r"finite number \(position 1\)$"):
         client.encrypt([Decimal(1), np.nan])

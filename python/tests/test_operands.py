@@ -197,7 +197,7 @@ def test_what_is_left_away_or_read_elsewhere_is_refused(secret):
     for compute in (lambda: np.where(masked, x, 0.0), lambda: np.compress(masked, x)):
         with pytest.raises(TypeError, match="takes no masked arrays"):
             compute()
-    with pytest.raises(TypeError, match="average takes numbers, not values of type datetime64"):
+    with pytest.raises(TypeError, match=r"average takes numbers, not values of type datetime64\[D\]\. Encode dates"):
         np.average(x, weights=np.array(["2020-01-01"] * 3, dtype="datetime64[D]"))
     with pytest.raises(TypeError, match="average takes numbers, not text"):
         np.average(x, weights=["1", "2", "3"])
@@ -209,6 +209,54 @@ def test_what_is_left_away_or_read_elsewhere_is_refused(secret):
         x.dot([1, [2, 3]])
     with pytest.raises(TypeError, match="polyval takes an encrypted array, not float"):
         hippocrene.polyval([1, 2], 3.0)
+
+
+DAYS = np.array(["2020-01-01", "2020-03-01"], dtype="datetime64[D]")
+UNENCODED = [
+    (DAYS, "datetime64\\[D\\]", "days since a first day"),
+    (pandas.Series(DAYS), "datetime64", "days since a first day"),
+    (pandas.Series(DAYS).dt.tz_localize("UTC"), "Timestamp", "days since a first day"),
+    (list(DAYS.astype(object)), "date", "days since a first day"),
+    (pandas.DataFrame({"day": DAYS, "age": [1.5, 2.0]}), "Timestamp", "days since a first day"),
+    (pandas.period_range("2020-01", periods=2, freq="M"), "Period", "days since a first day"),
+    (DAYS.astype(str), "2020-01-01", "pandas.to_datetime reads text"),
+    (["31.01.2020", "1"], "31.01.2020", "pandas.to_datetime reads text"),
+    (DAYS - DAYS[0], "timedelta64", "durations / numpy.timedelta64"),
+    (pandas.Categorical(["red", "blue"]), "red", "pandas.get_dummies"),
+    (pandas.Series(["red", "blue"], dtype="category"), "red", "pandas.get_dummies"),
+    (np.array(["red", "blue"]), "red", "pandas.get_dummies"),
+    (np.array([b"red"]), "red", "pandas.get_dummies"),
+    (pandas.DataFrame({"age": [1.5, 2.0], "colour": ["red", "blue"]}), "row 0, column 1", "pandas.get_dummies"),
+    (pandas.Series([1, None], dtype="Int64"), "NAType", "fillna"),
+    (["1.5", ""], "position 1", "fillna"),
+]
+
+
+@pytest.mark.parametrize(("values", "told", "advice"), UNENCODED, ids=lambda one: type(one).__name__)
+def test_errors_say_how_dates_and_categories_are_encoded(client, values, told, advice):
+    with pytest.raises((TypeError, hippocrene.ArgumentError), match=f"{told}.*[.] .*{advice}") as info:
+        client.encrypt(values)
+    assert str(info.value).endswith(".")
+    assert str(info.value).count(advice) == 1
+
+
+def test_integer_keys_say_how_dates_and_categories_are_encoded():
+    client = hippocrene.Client.generate("n12", scheme="bgv")
+    for values, _, advice in UNENCODED:
+        with pytest.raises(TypeError, match=f"^encrypt takes integers here, not .*[.] .*{advice}"):
+            client.encrypt(values)
+
+
+def test_encoded_dates_and_categories_are_encrypted(client):
+    """The recipes that errors give."""
+    for days in (DAYS, pandas.Series(DAYS), pandas.to_datetime(pandas.Series(DAYS.astype(str)))):
+        since = (days - np.datetime64("2020-01-01")) / np.timedelta64(1, "D")
+        np.testing.assert_allclose(client.decrypt(client.encrypt(since)), [0, 60], atol=1e-6)
+    colours = pandas.Series(["red", "blue", "red"], dtype="category")
+    codes, _ = pandas.factorize(colours)
+    np.testing.assert_allclose(client.decrypt(client.encrypt(codes)), [0, 1, 0], atol=1e-6)
+    dummies = client.decrypt(client.encrypt(pandas.get_dummies(colours)))
+    np.testing.assert_allclose(dummies, [[0, 1], [1, 0], [0, 1]], atol=1e-6)
 
 
 @pytest.mark.parametrize(

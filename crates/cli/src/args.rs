@@ -1,6 +1,6 @@
 //! The arguments of the command.
 
-use crate::arrays::{Column, Format, Header};
+use crate::arrays::{Column, Format, Table};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand};
 use hippocrene::LookUps;
@@ -50,6 +50,8 @@ pub enum Command {
     /// Encrypt a file of numbers (.csv or .npy).
     Encrypt(Encrypt),
     /// Decrypt to a file of numbers (.csv or .npy).
+    ///
+    /// Comma-separated values have the digits that are right by the precision of the array; .npy has doubles.
     ///
     /// The last bits of the numbers are noise that depends on the secret key: give them to others only when decrypted
     /// with --for-sharing.
@@ -210,16 +212,59 @@ pub struct Encrypt {
     /// Format of the numbers (by default, told by the ending of the name).
     #[arg(long, value_enum)]
     pub format: Option<Format>,
-    /// Whether the first line of comma-separated values holds names.
-    #[arg(long, value_enum, default_value_t)]
-    pub header: Header,
-    /// What divides the columns of comma-separated values, where it is no comma: a character such as ';', or '\t' for tabs.
+    /// The first line of comma-separated values holds the names of the columns. By default it does if every cell is a name
+    /// of its own and the lines below hold only numbers; any other first line that may be names has to be said.
+    #[arg(long, conflicts_with = "no_header")]
+    pub header: bool,
+    /// The first line of comma-separated values holds values.
+    #[arg(long)]
+    pub no_header: bool,
+    /// The first column is data, although it looks like a row index, such as pandas writes.
+    #[arg(long, conflicts_with_all = ["index", "columns"])]
+    pub no_index: bool,
+    /// Which columns there are.
+    #[command(flatten)]
+    pub columns: ColumnArguments,
+}
+
+impl Encrypt {
+    /// How a file of comma-separated values is read.
+    pub fn table(&self) -> Table {
+        let either = |yes: bool, no: bool| if yes || no { Some(yes) } else { None };
+        Table {
+            header: either(self.header, self.no_header),
+            index: either(self.columns.index, self.no_index),
+            ..self.columns.table()
+        }
+    }
+}
+
+/// Which columns of a file of comma-separated values are read.
+#[derive(Debug, Args)]
+pub struct ColumnArguments {
+    /// Leave out the first column of comma-separated values, a row index such as pandas writes.
+    #[arg(long, conflicts_with = "columns")]
+    pub index: bool,
+    /// The character between columns of comma-separated values, if it is no comma: such as ';', or '\t' for tabs.
     #[arg(long, value_name = "CHARACTER", value_parser = delimiter)]
     pub delimiter: Option<u8>,
-    /// Which columns of comma-separated values are encrypted, in this order (by default, all): their names in the first line, or their
+    /// The columns of comma-separated values to use, in this order (by default, all): their names in the first line, or their
     /// places, from 1. A whole number is a place.
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub columns: Option<Vec<Column>>,
+}
+
+impl ColumnArguments {
+    /// A table with these columns.
+    pub fn table(&self) -> Table {
+        let index = if self.index { Some(true) } else { None };
+        Table { header: None, index, delimiter: self.delimiter, columns: self.columns.clone() }
+    }
+
+    /// True if nothing is said of the columns.
+    pub fn is_empty(&self) -> bool {
+        !self.index && self.delimiter.is_none() && self.columns.is_none()
+    }
 }
 
 /// What divides columns.
@@ -256,6 +301,14 @@ pub struct Decrypt {
     /// Format of the numbers (by default, told by the ending of the name).
     #[arg(long, value_enum)]
     pub format: Option<Format>,
+    /// Write the names of the columns in the first line, as they are in the first line of this file of comma-separated values,
+    /// such as the one that was encrypted. Encrypted arrays hold no names. Give the same --columns, --index and --delimiter as
+    /// to encrypt.
+    #[arg(long, value_name = "FILE")]
+    pub header_from: Option<PathBuf>,
+    /// Which columns of that file there are.
+    #[command(flatten)]
+    pub columns: ColumnArguments,
     /// Write integers around zero, instead of from 0 up to the plain modulus.
     #[arg(long)]
     pub signed: bool,
@@ -324,7 +377,7 @@ mod tests {
                 ["hippocrene", "encrypt", "-k", "key", "in.csv", "-o", "out", "--columns=2, blood pressure"];
             let arguments = Arguments::try_parse_from(encrypt.into_iter().chain(["--delimiter", delimiter]));
             match arguments.map(|arguments| arguments.command) {
-                Ok(Command::Encrypt(encrypt)) => Ok((encrypt.delimiter, encrypt.columns)),
+                Ok(Command::Encrypt(encrypt)) => Ok((encrypt.columns.delimiter, encrypt.columns.columns)),
                 Ok(other) => panic!("{other:?}"),
                 Err(error) => Err(error.to_string()),
             }
@@ -335,6 +388,24 @@ mod tests {
         }
         for said in ["", ";;", "1", "e", ".", "-", "\"", "\n", "\u{a7}"] {
             assert!(parse(said).unwrap_err().contains("one ASCII character is needed"), "{said:?}");
+        }
+    }
+
+    #[test]
+    fn headers_and_indices_are_said_one_way() {
+        let table = |flags: &[&str]| {
+            let encrypt = ["hippocrene", "encrypt", "-k", "key", "in.csv", "-o", "out"];
+            match Arguments::try_parse_from(encrypt.iter().chain(flags)).map(|arguments| arguments.command) {
+                Ok(Command::Encrypt(encrypt)) => Ok((encrypt.table().header, encrypt.table().index)),
+                Ok(other) => panic!("{other:?}"),
+                Err(error) => Err(error.to_string()),
+            }
+        };
+        assert_eq!(table(&[]), Ok((None, None)));
+        assert_eq!(table(&["--header", "--index"]), Ok((Some(true), Some(true))));
+        assert_eq!(table(&["--no-header", "--no-index"]), Ok((Some(false), Some(false))));
+        for both in [["--header", "--no-header"], ["--index", "--no-index"], ["--index", "--columns=1"]] {
+            assert!(table(&both).unwrap_err().contains("cannot be used with"), "{both:?}");
         }
     }
 

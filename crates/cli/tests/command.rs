@@ -54,7 +54,7 @@ fn numbers_of_more_digits_than_doubles_have_go_in_and_come_out() {
     // To a file, and doubles elsewhere.
     let (text, npy) = (folder.path("out.csv"), folder.path("out.npy"));
     succeed(&["decrypt", "-k", &client, &enc, "-o", &text]);
-    assert!(fs::read_to_string(&text).expect("a file").starts_with("1.2345678901234567890123"));
+    assert!(fs::read_to_string(&text).expect("a file").starts_with("0.12345678901234567890123"));
     succeed(&["decrypt", "-k", &client, &enc, "-o", &npy]);
     let bytes = fs::read(&npy).expect("a file");
     assert!(String::from_utf8_lossy(&bytes).contains("'<f8'") && bytes.ends_with(&(-0.1f64).to_le_bytes()));
@@ -67,14 +67,40 @@ fn numbers_of_more_digits_than_doubles_have_go_in_and_come_out() {
     fs::write(&long, self::npy("<f16", "(1,)", &tenth)).expect("a file");
     succeed(&["encrypt", "-k", &client, &long, "-o", &enc, "--precision", "90"]);
     let out = succeed(&["decrypt", "-k", &client, &enc]);
-    assert!(out.starts_with("1.00000000000000000001355"), "{out}");
+    assert!(out.starts_with("0.100000000000000000001355"), "{out}");
     // At a precision that doubles have, they are doubles.
     succeed(&["encrypt", "-k", &client, &long, "-o", &enc]);
     let out = succeed(&["decrypt", "-k", &client, &enc]);
-    assert!(out.len() < 22 && (out.trim().parse::<f64>().expect("a number") - 0.1).abs() < 1e-6, "{out}");
+    assert!(out.len() < 18 && (out.trim().parse::<f64>().expect("a number") - 0.1).abs() < 1e-6, "{out}");
     succeed(&["encrypt", "-k", &client, &csv, "-o", &enc]);
     let out = succeed(&["decrypt", "-k", &client, &enc]);
-    assert!(out.starts_with("0.1234567") && out.lines().all(|line| line.len() < 22), "{out}");
+    assert!(out.starts_with("0.1234567") && out.lines().all(|line| line.len() < 18), "{out}");
+}
+
+#[test]
+fn text_has_the_digits_that_are_right() {
+    let folder = Folder::new("right-digits");
+    succeed(&["keygen", "-p", "n14", "--rotations=1", "-o", &folder.path("keys")]);
+    let (client, csv, enc) = (folder.path("keys/client.key"), folder.path("in.csv"), folder.path("in.enc"));
+    fs::write(&csv, "0.3333333333333333,1000.123456789,-2\n").expect("a file");
+    for precision in ["8", "20", "32"] {
+        succeed(&["encrypt", "-k", &client, &csv, "-o", &enc, "--precision", precision]);
+        for sharing in [&[][..], &["--for-sharing=4"]] {
+            let told = succeed(&[&["decrypt", "-k", &client, &enc, "--json"], sharing].concat());
+            let told: serde_json::Value = serde_json::from_str(&told).expect("JSON");
+            let bits = told["precision_bits"].as_f64().expect("bits");
+            let places = (bits * std::f64::consts::LOG10_2).floor() as usize;
+            let out = succeed(&[&["decrypt", "-k", &client, &enc], sharing].concat());
+            let cells: Vec<&str> = out.trim().split(',').collect();
+            let most =
+                cells.iter().filter_map(|cell| cell.split_once('.')).map(|(_, digits)| digits.len()).max();
+            assert!(most <= Some(places) && most >= Some(places.saturating_sub(1)), "{places}: {out}");
+            for (cell, want) in cells.iter().zip([1.0 / 3.0, 1000.123456789, -2.0]) {
+                let got: f64 = cell.parse().expect("a number");
+                assert!((got - want).abs() < 20.0 * 2f64.powf(-bits), "{bits}: {out}");
+            }
+        }
+    }
 }
 
 #[test]
@@ -267,8 +293,8 @@ fn failures_leave_no_output_and_have_a_status() {
         let (status, _, err) = run(&["keygen", "-p", "bits14", option, "-o", &folder.path("keys")]);
         assert!(status == 2 && err.contains("keys of the preset bits14 encrypt bits"), "{err}");
     }
-    let (status, _, err) = run(&["encrypt", "-k", &key, "in.npy", "-o", &out, "--header", "yes"]);
-    assert!(status == 2 && err.contains("--header are for comma-separated values"), "{err}");
+    let (status, _, err) = run(&["encrypt", "-k", &key, "in.npy", "-o", &out, "--header"]);
+    assert!(status == 2 && err.contains("--header and --index are for comma-separated values"), "{err}");
     let negative = ["encrypt", "-k", &folder.path("fine/client.key"), &folder.path("fine.csv"), "-o", &out];
     let (status, _, err) = run(&[&negative[..], &["--bound=-2"]].concat());
     assert!(status == 2 && err.contains("--bound: -2 is not a finite number from 0"), "{err}");

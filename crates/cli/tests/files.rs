@@ -154,7 +154,7 @@ fn columns_of_tables_are_encrypted() {
     fs::write(&csv, "id;age;name;weight\nx1;30;Ann;60.5\nx2;40;Bob;70.25\n").expect("a file");
     let encrypt = ["encrypt", "-k", &public, &csv, "-o", &enc];
     let (status, _, error) = run(&encrypt);
-    assert!(status == 4 && error.contains("say --delimiter ';'"), "{error}");
+    assert!(status == 4 && error.contains("give --delimiter ';'"), "{error}");
     succeed(&[&encrypt[..], &["--delimiter", ";", "--columns", "weight,2"]].concat());
     assert_close(&succeed(&["decrypt", "-k", &client, &enc]), &[60.5, 30.0, 70.25, 40.0]);
     let (status, _, error) = run(&[&encrypt[..], &["--delimiter", ";", "--columns", "height"]].concat());
@@ -166,8 +166,7 @@ fn columns_of_tables_are_encrypted() {
     let (status, _, error) = run(&["encrypt", "-k", &public, &evil, "-o", &enc, "--columns", "height"]);
     assert!(status == 4 && error.contains(r"has \u{1b}[2Jhöhe, \u{7}"), "{error}");
     assert!(error.contains(r"\u{1b}[31min.csv") && !error.trim_end().contains(char::is_control), "{error}");
-    let told =
-        succeed(&["encrypt", "-k", &public, &evil, "-o", &evil.replace("csv", "enc"), "--header", "yes"]);
+    let told = succeed(&["encrypt", "-k", &public, &evil, "-o", &evil.replace("csv", "enc"), "--header"]);
     assert!(told.contains(r"\u{1b}[31min.enc") && !told.contains('\u{1b}'), "{told}");
 
     fs::write(&csv, "x\n1\n\n3\n").expect("a file");
@@ -237,6 +236,141 @@ fn a_wrong_key_is_a_wrong_key() {
             "{message}"
         );
     }
+}
+
+#[test]
+fn names_of_columns_are_written_back_from_the_file_that_has_them() {
+    let folder = Folder::new("header-from");
+    let [client, public] = keygen(&folder, "keys", "n13");
+    let (csv, enc, out) = (folder.path("in.csv"), folder.path("in.enc"), folder.path("out.csv"));
+    let encrypt = ["encrypt", "-k", &public, &csv, "-o", &enc];
+    let decrypt = ["decrypt", "-k", &client, &enc, "--header-from", &csv];
+    fs::write(&csv, "age,\"pressure, mmHg\"\n30,120.5\n40,110.25\n").expect("a file");
+    let told = succeed(&encrypt);
+    assert!(told.contains(&format!("decrypt --header-from {csv} writes them again")), "{told}");
+    assert_eq!(succeed(&decrypt), "age,\"pressure, mmHg\"\n30,120.5\n40,110.25\n");
+    assert!(succeed(&["decrypt", "-k", &client, &enc]).starts_with("30,120.5\n"));
+    succeed(&[&decrypt[..], &["-o", &out]].concat());
+    assert_eq!(fs::read_to_string(&out).expect("a file"), fs::read_to_string(&csv).expect("a file"));
+    let told: serde_json::Value =
+        serde_json::from_str(&succeed(&[&encrypt[..], &["--json"]].concat())).expect("JSON");
+    assert_eq!(told["columns"][1], "pressure, mmHg");
+    let bytes = fs::read(&enc).expect("an array");
+    assert!(!bytes.windows(4).any(|part| part == b"mmHg"), "the array tells no names");
+
+    // What was left out when it was encrypted is left out here too.
+    fs::write(&csv, ";age;weight\n0;30;60.5\n1;40;70.25\n").expect("a file");
+    let (status, _, error) = run(&[&encrypt[..], &["--delimiter", ";"]].concat());
+    assert!(status == 4 && error.contains("in.csv: the first column looks like a row index"), "{error}");
+    for (flags, want) in [
+        (&["--delimiter", ";", "--index"][..], "age,weight\n30,60.5\n40,70.25\n"),
+        (&["--delimiter", ";", "--columns", "weight,2"], "weight,age\n60.5,30\n70.25,40\n"),
+    ] {
+        succeed(&[&encrypt[..], flags].concat());
+        assert_eq!(succeed(&[&decrypt[..], flags].concat()), want);
+    }
+    for (flags, status, words) in [
+        (&["--delimiter", ";"][..], 2, "names 3 columns, and the array of shape [2, 2] has 2 columns. Give"),
+        (&["--delimiter", ";", "--columns", "height"], 4, "there is no column \"height\""),
+        (&["--delimiter", ";", "--index", "--json"], 2, "--header-from is for comma-separated values"),
+        (
+            &["--delimiter", ";", "--index", "--format", "npy"],
+            2,
+            "--header-from is for comma-separated values",
+        ),
+        (&["--delimiter", ";", "--index", "-o", &csv], 2, "which is read"),
+    ] {
+        let (got, _, error) = run(&[&decrypt[..], flags].concat());
+        assert!(got == status && error.contains(words), "{flags:?}: {got}: {error}");
+    }
+    let (status, _, error) = run(&["decrypt", "-k", &client, &enc, "--columns", "1"]);
+    assert!(status == 2 && error.contains("for the file that --header-from names"), "{error}");
+    let (status, _, error) =
+        run(&["decrypt", "-k", &client, &enc, "--header-from", &folder.path("none.csv")]);
+    assert!(status == 3 && error.contains("none.csv"), "{error}");
+}
+
+#[test]
+fn names_stand_above_integers_and_bits() {
+    let folder = Folder::new("header-integers");
+    let keys = folder.path("bgv");
+    succeed(&["keygen", "-p", "n12", "--scheme", "bgv", "--rotations=1", "-o", &keys]);
+    succeed(&["keygen", "-p", "bits14", "-o", &folder.path("bits")]);
+    let (csv, enc) = (folder.path("in.csv"), folder.path("in.enc"));
+    for (key, text) in [
+        (folder.path("bgv/client.key"), "a,b\n12345678,-9\n0,7\n"),
+        (folder.path("bits/client.key"), "a,b\n1,0\n0,1\n"),
+    ] {
+        fs::write(&csv, text).expect("a file");
+        succeed(&["encrypt", "-k", &key, &csv, "-o", &enc]);
+        let signed: &[&str] = if text.contains('-') { &["--signed"] } else { &[] };
+        let decrypt = ["decrypt", "-k", &key, &enc, "--header-from", &csv];
+        // Modulo 65537.
+        let want = text.replace("12345678", &(12_345_678 % 65_537).to_string());
+        assert_eq!(succeed(&[&decrypt[..], signed].concat()), want);
+    }
+}
+
+/// Files as spreadsheets, pandas, R and laboratories write them.
+#[test]
+fn strange_files_are_read_or_refused_with_what_to_do() {
+    let folder = Folder::new("strange");
+    let [client, public] = keygen(&folder, "keys", "n12");
+    let (csv, enc) = (folder.path("in.csv"), folder.path("in.enc"));
+    let encrypt = |text: &str, flags: &[&str]| {
+        fs::write(&csv, text).expect("a file");
+        run(&[&["encrypt", "-k", &public, &csv, "-o", &enc], flags].concat())
+    };
+    for (text, flags, want) in [
+        ("\u{feff}age,weight\r\n30,60\r\n", &[][..], &[30.0, 60.0][..]),
+        ("\"30\",\"60\"\n\"-1\",\"-9\"\n", &[], &[30.0, 60.0, -1.0, -9.0]),
+        ("30,60\n\n\n\n", &[], &[30.0, 60.0]),
+        ("weight\n60\n70\n", &[], &[60.0, 70.0]),
+        ("60", &[], &[60.0]),
+        ("age,age\n30,60\n", &["--header"], &[30.0, 60.0]),
+        ("2019,2020\n0.5,0.25\n", &["--header"], &[0.5, 0.25]),
+        ("ND,<LOD,yes\n1,2,3\n", &["--header"], &[1.0, 2.0, 3.0]),
+        ("a,b,\n1,2,\n3,4,\n", &["--columns", "a,b"], &[1.0, 2.0, 3.0, 4.0]),
+        ("a;b\r\n1.5;2\r\n", &["--delimiter", ";"], &[1.5, 2.0]),
+    ] {
+        let (status, _, error) = encrypt(text, flags);
+        assert_eq!((status, error.as_str()), (0, ""), "{text}");
+        assert_close(&succeed(&["decrypt", "-k", &client, &enc]), want);
+    }
+    for (text, flags, words) in [
+        ("ND,<LOD,yes\n1,2,3\n", &[][..], "in.csv: line 1 (ND, <LOD, yes) may be a header or values"),
+        (
+            "ND,<LOD\n1,2\n",
+            &["--no-header"],
+            "line 1, column 1: \"ND\" is not a finite number. Write a number in place",
+        ),
+        ("age,age\n30,60\n", &[], "several cells are \"age\". Give --header"),
+        ("2019,2020\n0.5,0.25\n", &[], "line 1 (2019, 2020) may be a header or values"),
+        ("a;b\n1,5;2,5\n", &[], "give --delimiter ';'"),
+        (
+            "a;b\n1,5;2,5\n",
+            &["--delimiter", ";"],
+            "line 2, column 1: \"1,5\" is not a finite number. Write a decimal point",
+        ),
+        ("age,weight\n30,NaN\n", &[], "line 2, column 2: \"NaN\" is not a finite number. A value is missing"),
+        (
+            "day,weight\n2020-01-31,60\n",
+            &[],
+            "line 2, column 1: \"2020-01-31\" is not a finite number. Write a date as",
+        ),
+        (
+            "age,colour\n30,red\n",
+            &[],
+            "line 2, column 2: \"red\" is not a finite number. Write categories as numbers",
+        ),
+        (",age\n0,30\n1,40\n", &[], "Give --index to leave it out, --no-index to encrypt it"),
+        ("a,b,\n1,2,\n", &[], "If the lines end with a delimiter, choose the columns before it"),
+    ] {
+        let (status, _, error) = encrypt(text, flags);
+        assert!(status == 4 && error.contains(words), "{text}: {status}: {error}");
+    }
+    let (status, _, error) = encrypt("1,2\n", &["--no-header", "--columns", "age"]);
+    assert!(status == 2 && error.contains("\"age\" is the name of a column, and --no-header"), "{error}");
 }
 
 /// What cannot be read is told of, not repeated; and an array of more axes than files have is refused when it is encrypted.

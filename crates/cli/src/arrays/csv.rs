@@ -1,39 +1,103 @@
 //! Comma-separated values.
 
-use super::{Array, Column, Element, Header, Table, cut};
+use super::advice::{advice, has_decimal_comma, is_name};
+use super::{Array, Column, Contents, Element, Table, cut};
 use crate::console::count;
 use serde::Serialize;
+use std::fmt;
 use std::io::{self, Write};
+use std::ops::RangeInclusive;
 
-/// Words for a missing value, such as `N/A` and `<NA>`, without what is no letter or digit, and for truth values: they are no names.
-const VALUES: [&str; 9] = ["na", "nan", "nat", "nil", "null", "none", "missing", "true", "false"];
+/// Maximum number of cells of a line that an error shows.
+const MAX_CELLS_SHOWN: usize = 40;
 
-/// So many names of columns are told where another was asked for.
-const MOST_NAMES: usize = 40;
+/// Whole numbers that are read as years, where a table has a column for each.
+const YEARS: RangeInclusive<u64> = 1900..=2100;
 
-/// Reads rows of numbers. Spaces around a number are skipped, and blank lines too, but those between rows of one column, where a value may be missing.
-///
-/// A first line where some cells are numbers and others are not, or where none looks like a name, is an error unless `header` says what it is: taken for names,
-/// a row with values missing, or written in another way, would be lost without a word.
-pub(super) fn parse<T: Element>(bytes: &[u8], table: &Table) -> Result<Array<T>, String> {
-    let text = text(bytes)?;
-    let array = parse_text(text, table).map_err(|reason| reason + &hint(text, table))?;
-    match open_quote(text, table.delimiter.unwrap_or(b',')) {
-        // What was cut off may have been part of a number.
-        Some(line) => Err(format!("a quote opens in line {line} and is not closed: the text ends too early")),
-        None => Ok(array),
+/// Why a file cannot be read.
+struct Refusal {
+    /// What is wrong, and where.
+    what: String,
+    /// What to do about it, in whole sentences; empty if that is clear.
+    advice: String,
+}
+
+impl Refusal {
+    fn new(what: impl Into<String>, advice: impl Into<String>) -> Self {
+        Self { what: what.into(), advice: advice.into() }
     }
 }
 
-/// What may be behind an error.
-fn hint(text: &str, table: &Table) -> String {
-    if let Some(line) = open_quote(text, table.delimiter.unwrap_or(b',')) {
-        return format!(" (a quote opens in line {line} and is not closed)");
+impl From<String> for Refusal {
+    fn from(what: String) -> Self {
+        Self::new(what, "")
     }
-    match table.delimiter {
-        Some(_) => String::new(),
-        None => other_delimiter(text).unwrap_or_default(),
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { what, advice } = self;
+        if advice.is_empty() { f.write_str(what) } else { write!(f, "{what}. {advice}") }
     }
+}
+
+/// Reads rows of numbers, and the names of their columns if the first line holds some.
+///
+/// Spaces around a number are skipped. Blank lines are skipped too, except between the rows of a single column, where a
+/// value may be missing.
+///
+/// The first line is a header if `table` says so, or if every cell is a name of its own and the lines below hold only
+/// numbers. Any other first line that is not numbers is an error unless `table` says what it is, because a row of missing
+/// values or codes would be lost silently if it were taken for names.
+pub(super) fn parse<T: Element>(bytes: &[u8], table: &Table) -> Result<Contents<Array<T>>, String> {
+    let text = text(bytes)?;
+    let contents = parse_text(text, table).map_err(|refusal| with_hint(refusal, text, table))?;
+    match open_quote(text, table.delimiter.unwrap_or(b',')) {
+        // What was cut off may have been part of a number.
+        Some(line) => Err(format!("a quote opens in line {line} and is not closed: the text ends too early")),
+        None => Ok(contents),
+    }
+}
+
+/// Reads the names in the first line, which is taken for a header.
+pub(super) fn names(bytes: &[u8], table: &Table) -> Result<Vec<String>, String> {
+    let text = text(bytes)?;
+    let read = || {
+        let mut record = csv::StringRecord::new();
+        let mut reader = reader(text, table);
+        if !reader.read_record(&mut record).map_err(|e| Refusal::from(e.to_string()))? {
+            return Err(Refusal::from("it is empty".to_owned()));
+        }
+        let places = table.places(&record, 1)?;
+        Ok(places.iter().map(|place| record[*place].to_owned()).collect())
+    };
+    read().map_err(|refusal| with_hint(refusal, text, table))
+}
+
+/// The error, with what may be behind it instead of its own advice.
+fn with_hint(refusal: Refusal, text: &str, table: &Table) -> String {
+    let quote = open_quote(text, table.delimiter.unwrap_or(b','));
+    let quote = quote.map(|line| format!("A quote opens in line {line} and is not closed."));
+    let behind = quote.or_else(|| match text.strip_prefix("sep=").and_then(|rest| rest.chars().next()) {
+        Some(mark) => {
+            Some(format!("Delete the first line, which is for Excel, and give --delimiter {mark:?}."))
+        }
+        None if table.delimiter.is_none() => other_delimiter(text),
+        None => None,
+    });
+    match behind {
+        Some(advice) => Refusal { advice, ..refusal }.to_string(),
+        None => refusal.to_string(),
+    }
+}
+
+fn reader<'a>(text: &'a str, table: &Table) -> csv::Reader<&'a [u8]> {
+    csv::ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .delimiter(table.delimiter.unwrap_or(b','))
+        .trim(csv::Trim::All)
+        .from_reader(text.as_bytes())
 }
 
 /// The line of a quote that opens a cell and is never closed.
@@ -75,29 +139,22 @@ fn text(bytes: &[u8]) -> Result<&str, String> {
     })
 }
 
-/// What else seems to divide the columns, and what to say then.
+/// What to do if another character than a comma seems to divide the columns.
 fn other_delimiter(text: &str) -> Option<String> {
     let first = text.lines().find(|line| !line.is_empty())?;
     [(';', "semicolons", "';'"), ('\t', "tabs", "'\\t'")].into_iter().find_map(|(delimiter, name, say)| {
         let decimal_commas = first.split(delimiter).any(has_decimal_comma);
         match (first.contains(delimiter), first.contains(','), decimal_commas) {
-            (true, false, _) => Some(format!(" (the first line is divided by {name}: say --delimiter {say})")),
+            (true, false, _) => {
+                Some(format!("The first line is divided by {name}: give --delimiter {say}."))
+            }
             (true, true, true) => Some(format!(
-                " (the first line seems to be divided by {name}, with decimal commas: say --delimiter {say}, and write decimal points)"
+                "The first line seems to be divided by {name}, with decimal commas: give --delimiter {say}, and write \
+                 decimal points."
             )),
             _ => None,
         }
     })
-}
-
-/// Whether a cell would be a number if its comma were a point.
-fn has_decimal_comma(cell: &str) -> bool {
-    cell.matches(',').count() == 1 && cell.trim().replace(',', ".").parse::<f64>().is_ok()
-}
-
-/// What to say of a cell that is no number.
-fn comma_hint(cell: &str) -> &'static str {
-    if has_decimal_comma(cell) { "; numbers are written with a decimal point, not a comma" } else { "" }
 }
 
 /// The line, from 1, of what stands at `offset`.
@@ -107,17 +164,11 @@ fn line_at(text: &[u8], offset: usize) -> usize {
     1 + text[..offset].iter().enumerate().filter(|end| ends(*end)).count()
 }
 
-fn parse_text<T: Element>(text: &str, table: &Table) -> Result<Array<T>, String> {
+fn parse_text<T: Element>(text: &str, table: &Table) -> Result<Contents<Array<T>>, Refusal> {
     let bytes = text.as_bytes();
-    let mut reader = csv::ReaderBuilder::new()
-        .has_headers(false)
-        .flexible(true)
-        .delimiter(table.delimiter.unwrap_or(b','))
-        .trim(csv::Trim::All)
-        .from_reader(bytes);
+    let mut reader = reader(text, table);
     let offset = |position: &csv::Position| usize::try_from(position.byte()).unwrap_or(bytes.len());
-    // How many columns there are, and which of them are read.
-    let mut columns: Option<(usize, Vec<usize>)> = None;
+    let mut first: Option<FirstLine> = None;
     let mut record = csv::StringRecord::new();
     let (mut rows, mut values) = (0, Vec::new());
     loop {
@@ -130,41 +181,234 @@ fn parse_text<T: Element>(text: &str, table: &Table) -> Result<Array<T>, String>
         let blank = bytes[end..].iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
         // Only errors need it: it counts from the beginning.
         let line = || line_at(bytes, end + blank);
-        let is_first = columns.is_none();
-        if is_first {
-            columns = Some((record.len(), table.places(&record, line())?));
-        }
-        let Some((width, places)) = &columns else { continue };
-        if record.len() != *width {
+        let is_first = first.is_none();
+        let first = match &mut first {
+            Some(first) => first,
+            none => none.insert(FirstLine::new::<T>(&record, line(), table)?),
+        };
+        if record.len() != first.width {
             let have = count(record.len(), "column");
-            return Err(format!("line {} has {have}, the first line has {width}", line()));
+            return Err(format!("line {} has {have}, the first line has {}", line(), first.width).into());
         }
-        if blank > 0 && *width == 1 {
-            return Err(format!("line {} is blank, where a number is needed", line_at(bytes, end)));
+        if blank > 0 && first.width == 1 {
+            return Err(format!("line {} is blank, where a number is needed", line_at(bytes, end)).into());
         }
-        let cells = || places.iter().map(|place| (*place, &record[*place]));
-        if is_first && table.is_header::<T>(cells().map(|(_, cell)| cell), line())? {
+        if is_first && first.is_header {
             continue;
         }
-        for (place, cell) in cells() {
+        for place in &first.places {
+            let (cell, column) = (&record[*place], place + 1);
             let value = T::of_text(cell).ok_or_else(|| {
-                let (line, place, comma) = (line(), place + 1, comma_hint(cell));
-                format!("line {line}, column {place}: {:?} is not {}{comma}", cut(cell), T::WHAT)
+                let what = format!("line {}, column {column}: {:?} is not {}", line(), cut(cell), T::WHAT);
+                Refusal::new(what, advice(cell))
             });
             values.push(value?);
         }
+        first.watch(&record, rows);
         rows += 1;
     }
-    match columns {
-        Some((_, places)) if rows > 0 => Ok(Array { shape: vec![rows, places.len()], values }),
-        _ => Err("it holds no numbers".to_owned()),
+    let Some(first) = first.filter(|_| rows > 0) else {
+        return Err("it holds no numbers".to_owned().into());
+    };
+    first.check(rows)?;
+    let names = if first.is_header { first.cells } else { Vec::new() };
+    Ok(Contents { numbers: Array { shape: vec![rows, first.places.len()], values }, names })
+}
+
+/// The first line of a file, and what the lines below tell about it.
+struct FirstLine {
+    line: usize,
+    /// Number of columns of the file.
+    width: usize,
+    /// The columns that are read, from 0.
+    places: Vec<usize>,
+    /// The cells of these columns in the first line.
+    cells: Vec<String>,
+    /// True if they are names.
+    is_header: bool,
+    /// True if they are numbers that may be names: numbers of columns, or years.
+    is_ambiguous: bool,
+    /// True if the first column may be a row index: nothing was said of it, and there are others.
+    may_have_index: bool,
+    /// True while the first column counts from `first_row`.
+    counts_rows: bool,
+    /// The number of the first row: 0, or 1 if the first column begins with it.
+    first_row: usize,
+    /// True if a line below has only whole numbers from 0.
+    has_whole_row: bool,
+    /// True if a line below has whole numbers, each one more than the one before.
+    has_counting_row: bool,
+}
+
+impl FirstLine {
+    fn new<T: Element>(record: &csv::StringRecord, line: usize, table: &Table) -> Result<Self, Refusal> {
+        let places = table.places(record, line)?;
+        let cells: Vec<String> = places.iter().map(|place| record[*place].to_owned()).collect();
+        let mut first = Self {
+            line,
+            width: record.len(),
+            places,
+            cells,
+            is_header: false,
+            is_ambiguous: false,
+            may_have_index: table.index.is_none() && table.columns.is_none() && record.len() > 1,
+            counts_rows: true,
+            first_row: 0,
+            has_whole_row: false,
+            has_counting_row: false,
+        };
+        // As pandas and R write it: a first column without a name holds the numbers of the rows.
+        let corner = record.get(0).filter(|_| table.columns.is_none() && record.len() > 1);
+        let has_unnamed = corner.is_some_and(|corner| corner.is_empty());
+        let names = &first.cells[usize::from(has_unnamed && table.index != Some(true))..];
+        let by_name = table.columns.iter().flatten().any(|column| matches!(column, Column::Name(_)));
+        match table.header {
+            Some(is_header) => first.is_header = is_header,
+            None if by_name => first.is_header = true,
+            None if has_unnamed && (are_names(names) || counts(names)) => {
+                first.is_header = true;
+            }
+            None => {
+                let is_number = |cell: &&String| cell.parse::<f64>().is_ok() || T::of_text(cell).is_some();
+                let (numbers, others): (Vec<_>, Vec<_>) = first.cells.iter().partition(is_number);
+                if let Some(other) = others.first() {
+                    first.check_names(numbers.len(), &others, other)?;
+                    first.is_header = true;
+                } else {
+                    first.is_ambiguous = may_be_names(&first.cells);
+                }
+            }
+        }
+        let unnamed = |corner: &str| corner.is_empty() || corner.eq_ignore_ascii_case("Unnamed: 0");
+        if first.may_have_index && first.is_header && corner.is_some_and(unnamed) {
+            let corner = corner.unwrap_or_default();
+            return Err(first.index_refusal(&format!("its name is {corner:?}, as pandas writes it")));
+        }
+        Ok(first)
     }
+
+    /// Checks that a first line of which these cells are no numbers holds names.
+    fn check_names(&self, numbers: usize, others: &[&String], other: &str) -> Result<(), Refusal> {
+        if numbers > 0 {
+            let (numbers, others) = (count(numbers, "number"), count(others.len(), "other cell"));
+            let why = format!("it has {numbers} and {others}, such as {:?}", cut(other));
+            return Err(self.header_refusal(&why, other));
+        }
+        if let Some(other) = others.iter().find(|cell| !is_name(cell)) {
+            let why = format!("{:?} is no number and looks like no name", cut(other));
+            return Err(self.header_refusal(&why, other));
+        }
+        match repeated(&self.cells) {
+            Some(cell) => Err(self.header_refusal(&format!("several cells are {:?}", cut(cell)), "")),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes note of a line below, the row of this number; or of the first line, if it is values.
+    fn watch(&mut self, record: &csv::StringRecord, row: usize) {
+        if self.may_have_index {
+            let number = record.get(0).and_then(whole);
+            if row == 0 {
+                self.first_row = usize::from(number == Some(1));
+            }
+            self.counts_rows &= number == u64::try_from(row + self.first_row).ok();
+        }
+        if self.is_ambiguous && row > 0 {
+            let cells: Vec<&str> = self.places.iter().map(|place| &record[*place]).collect();
+            self.has_whole_row |= cells.iter().all(|cell| whole(cell).is_some());
+            self.has_counting_row |= counts(&cells);
+        }
+    }
+
+    /// Checks what only all of the rows tell.
+    fn check(&self, rows: usize) -> Result<(), Refusal> {
+        let columns = self.cells.len();
+        // Two columns may well begin with 0 and 1, or 1 and 2; fractions below tell that these are names.
+        let are_names = if columns > 2 { !self.has_counting_row } else { !self.has_whole_row };
+        if self.is_ambiguous && rows > 1 && are_names {
+            let why = "such numbers may be the names of columns, or years, above the values";
+            return Err(self.header_refusal(why, ""));
+        }
+        let says_index = self.cells.first().is_some_and(|name| name.eq_ignore_ascii_case("index"));
+        let is_index = if self.is_header { says_index } else { rows > 2 && self.first_row == 0 };
+        if self.may_have_index && self.counts_rows && is_index {
+            return Err(self.index_refusal("it counts the rows"));
+        }
+        Ok(())
+    }
+
+    /// The error that the first line may be names or values.
+    fn header_refusal(&self, why: &str, cell: &str) -> Refusal {
+        let cells: Vec<&str> = self.cells.iter().map(String::as_str).collect();
+        let (line, shown) = (self.line, shown(&cells));
+        let what = format!("line {line} ({shown}) may be a header or values: {why}");
+        let flags = "Give --header if it holds the names of the columns, or --no-header if it holds values.";
+        let ends_empty = self.cells.len() > 1 && self.cells.last().is_some_and(String::is_empty);
+        let last = match ends_empty {
+            true => "If the lines end with a delimiter, choose the columns before it with --columns.",
+            false if has_decimal_comma(cell) => advice(cell),
+            false => "",
+        };
+        Refusal::new(what, format!("{flags} {last}").trim_end())
+    }
+
+    /// The error that the first column may be a row index.
+    fn index_refusal(&self, why: &str) -> Refusal {
+        let what = format!("the first column looks like a row index: {why}");
+        let flags =
+            "Give --index to leave it out, --no-index to encrypt it, or choose columns with --columns.";
+        Refusal::new(what, flags)
+    }
+}
+
+/// A cell that stands more than once in a line.
+fn repeated(cells: &[String]) -> Option<&str> {
+    let mut sorted: Vec<_> = cells.iter().collect();
+    sorted.sort_unstable();
+    sorted.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0].as_str())
+}
+
+/// True if every cell is a name of its own.
+fn are_names(cells: &[String]) -> bool {
+    cells.iter().all(|cell| is_name(cell)) && repeated(cells).is_none()
+}
+
+/// The cells of a line, for errors.
+fn shown(cells: &[&str]) -> String {
+    let some: Vec<_> = cells.iter().take(MAX_CELLS_SHOWN).copied().collect();
+    let more = if cells.len() > MAX_CELLS_SHOWN { ", .." } else { "" };
+    cut(&some.join(", ").replace('\n', "\\n")).into_owned() + more
+}
+
+/// A whole number from 0, in digits alone.
+fn whole(cell: &str) -> Option<u64> {
+    cell.parse().ok().filter(|_| cell.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// True if the cells are whole numbers, each one more than the one before.
+fn counts<S: AsRef<str>>(cells: &[S]) -> bool {
+    let Some(first) = cells.first().and_then(|cell| whole(cell.as_ref())) else { return false };
+    (first..).zip(cells).all(|(number, cell)| whole(cell.as_ref()) == Some(number))
+}
+
+/// True if numbers may be names of columns: they count from 0 or 1, as those that programs give, or from a year.
+fn may_be_names(cells: &[String]) -> bool {
+    let first = cells.first().and_then(|cell| whole(cell));
+    let starts =
+        first.is_some_and(|first| first == 0 || first == 1 && cells.len() > 1 || YEARS.contains(&first));
+    starts && counts(cells)
 }
 
 impl Table {
     /// Which columns are read, from 0; `first` is the first line.
     fn places(&self, first: &csv::StringRecord, line: usize) -> Result<Vec<usize>, String> {
-        let Some(columns) = &self.columns else { return Ok((0..first.len()).collect()) };
+        let Some(columns) = &self.columns else {
+            let start = usize::from(self.index == Some(true));
+            if start == first.len() {
+                return Err(format!("--index leaves out the only column of line {line}"));
+            }
+            return Ok((start..first.len()).collect());
+        };
         let place = |column: &Column| match column {
             Column::Place(place) if (1..=first.len()).contains(place) => Ok(place - 1),
             Column::Place(place) => {
@@ -179,9 +423,7 @@ impl Table {
                         others + 1
                     )),
                     (None, _) => {
-                        let names: Vec<_> = first.iter().take(MOST_NAMES).map(cut).collect();
-                        let more = if first.len() > MOST_NAMES { ", .." } else { "" };
-                        let names = names.join(", ") + more;
+                        let names = shown(&first.iter().collect::<Vec<_>>());
                         Err(format!("--columns: there is no column {name:?}: line {line} has {names}"))
                     }
                 }
@@ -189,59 +431,20 @@ impl Table {
         };
         columns.iter().map(place).collect()
     }
-
-    /// Whether the first line, with these cells in the columns that are read, holds names.
-    fn is_header<'a, T: Element>(
-        &self,
-        cells: impl Iterator<Item = &'a str>,
-        line: usize,
-    ) -> Result<bool, String> {
-        match self.header {
-            Header::Yes => return Ok(true),
-            Header::No => return Ok(false),
-            Header::Auto => {}
-        }
-        if self.columns.iter().flatten().any(|column| matches!(column, Column::Name(_))) {
-            return Ok(true);
-        }
-        let is_number = |cell: &&str| cell.parse::<f64>().is_ok() || T::of_text(cell).is_some();
-        let (numbers, others): (Vec<_>, Vec<_>) = cells.partition(is_number);
-        if let (Some(other), false) = (others.first(), numbers.is_empty()) {
-            return Err(format!(
-                "line {line} has {} and {}, such as {:?}: say whether it holds names (--header yes or no){}",
-                count(numbers.len(), "number"),
-                count(others.len(), "other cell"),
-                cut(other),
-                comma_hint(other)
-            ));
-        }
-        match others.first() {
-            Some(first) if !others.iter().any(|cell| is_name(cell)) => Err(format!(
-                "line {line} starts with {:?}, which is no number and looks like no name: say whether it holds names (--header yes or no){}",
-                cut(first),
-                comma_hint(first)
-            )),
-            first => Ok(first.is_some()),
-        }
-    }
 }
 
-/// Whether a cell looks like a name: its first letter or digit is a letter, and it is no word for a value, nor an error of a spreadsheet (`#DIV/0!`, `#NAME?`) or a database's missing value (`\\N`).
-fn is_name(cell: &str) -> bool {
-    let cell = cell.trim();
-    if cell == "\\N" || cell.starts_with('#') && cell.ends_with(['!', '?']) {
-        return false;
-    }
-    let word: String = cell.chars().filter(|letter| letter.is_alphanumeric()).collect();
-    let value = VALUES.iter().any(|one| word.eq_ignore_ascii_case(one));
-    !value && word.starts_with(char::is_alphabetic)
-}
-
-/// Writes one line to a row; a one-dimensional array is one column. Each double has as many digits as tell it apart
-/// from every other one.
-pub(super) fn write<T: Serialize>(array: &Array<T>, stream: &mut dyn Write) -> io::Result<()> {
+/// Writes one line to a row, below a line of names unless there are none. A one-dimensional array is one column. Each
+/// double has as many digits as tell it apart from every other one.
+pub(super) fn write<T: Serialize>(
+    array: &Array<T>,
+    names: &[String],
+    stream: &mut dyn Write,
+) -> io::Result<()> {
     let columns = array.shape.get(1).copied().unwrap_or(1).max(1);
     let mut writer = csv::WriterBuilder::new().has_headers(false).from_writer(stream);
+    if !names.is_empty() {
+        writer.write_record(names).map_err(io::Error::other)?;
+    }
     for row in array.values.chunks(columns) {
         writer.serialize(row).map_err(io::Error::other)?;
     }
@@ -254,16 +457,32 @@ mod tests {
     use proptest::prelude::*;
 
     fn parse(bytes: &[u8], table: &Table) -> Result<Array, String> {
-        super::parse(bytes, table)
+        super::parse(bytes, table).map(|contents| contents.numbers)
     }
 
-    fn with(header: Header) -> Table {
-        Table { header, ..Table::default() }
+    /// The shape and the names of a file without flags.
+    fn shape_and_names(text: &str) -> (Vec<usize>, Vec<String>) {
+        let contents = super::parse::<f64>(text.as_bytes(), &Table::default()).expect("numbers");
+        (contents.numbers.shape, contents.names)
     }
 
-    fn written(array: &Array) -> String {
+    /// The error of a file without flags.
+    fn refusal(text: &str) -> String {
+        parse(text.as_bytes(), &Table::default()).unwrap_err()
+    }
+
+    fn with(header: bool) -> Table {
+        Table { header: Some(header), ..Table::default() }
+    }
+
+    fn with_index(index: bool) -> Table {
+        Table { index: Some(index), ..Table::default() }
+    }
+
+    fn written(array: &Array, names: &[&str]) -> String {
         let mut bytes = Vec::new();
-        write(array, &mut bytes).expect("writing to memory");
+        let names: Vec<_> = names.iter().map(|name| (*name).to_owned()).collect();
+        write(array, &names, &mut bytes).expect("writing to memory");
         String::from_utf8(bytes).expect("text")
     }
 
@@ -275,35 +494,72 @@ mod tests {
             parse(b"\xef\xbb\xbfage,\"blood, pressure\"\r\n1,-2.5\r\n\r\n3e4,4", &Table::default()),
             Ok(want.clone())
         );
-        assert_eq!(parse(b"7,8\n1,-2.5\n3e4,4\n", &with(Header::Yes)), Ok(want));
+        assert_eq!(parse(b"7,8\n1,-2.5\n3e4,4\n", &with(true)), Ok(want));
     }
 
     #[test]
     fn names_the_cell_that_is_wrong() {
         let error = |text: &str, table: &Table| parse(text.as_bytes(), table).unwrap_err();
-        assert_eq!(
-            error("a,b\n1,2\n3,x\n", &Table::default()),
-            "line 3, column 2: \"x\" is not a finite number"
-        );
-        assert_eq!(error("a,b\n1,2\n", &with(Header::No)), "line 1, column 1: \"a\" is not a finite number");
-        assert_eq!(
-            error("1,2\n3,NaN\n", &Table::default()),
-            "line 2, column 2: \"NaN\" is not a finite number"
-        );
-        assert_eq!(
-            error("1,2\n3,1e999\n", &Table::default()),
-            "line 2, column 2: \"1e999\" is not a finite number"
-        );
-        assert_eq!(error("1,2\n3,\n", &Table::default()), "line 2, column 2: \"\" is not a finite number");
+        for (text, table, words) in [
+            (
+                "a,b\n1,2\n3,x\n",
+                Table::default(),
+                "line 3, column 2: \"x\" is not a finite number. Write categories",
+            ),
+            ("a,b\n1,2\n", with(false), "line 1, column 1: \"a\" is not a finite number"),
+            (
+                "1,2\n3,NaN\n",
+                Table::default(),
+                "line 2, column 2: \"NaN\" is not a finite number. A value is missing",
+            ),
+            ("1,2\n3,1e999\n", Table::default(), "line 2, column 2: \"1e999\" is not a finite number"),
+            (
+                "1,2\n3,\n",
+                Table::default(),
+                "line 2, column 2: \"\" is not a finite number. A value is missing",
+            ),
+            (
+                "1,2\n3,2020-01-31\n",
+                Table::default(),
+                "\"2020-01-31\" is not a finite number. Write a date as a number",
+            ),
+            (
+                "1,2\n3,\u{2212}1\n",
+                Table::default(),
+                "\"\u{2212}1\" is not a finite number. Write plain numbers",
+            ),
+        ] {
+            assert!(error(text, &table).contains(words), "{text}: {}", error(text, &table));
+        }
         assert_eq!(error("1,2\n3\n", &Table::default()), "line 2 has 1 column, the first line has 2");
         assert_eq!(error("", &Table::default()), "it holds no numbers");
         assert_eq!(error("a,b\n", &Table::default()), "it holds no numbers");
     }
 
     #[test]
-    fn a_first_line_that_is_half_names_is_asked_about() {
-        for text in ["1,,3\n4,5,6\n", "1.0,N/A\n4,5\n", "id,2020\n4,5\n"] {
-            assert!(parse(text.as_bytes(), &Table::default()).unwrap_err().contains("--header"), "{text}");
+    fn a_first_line_of_codes_is_asked_about() {
+        for (text, why) in [
+            ("1,,3\n4,5,6\n", "it has 2 numbers and 1 other cell, such as \"\""),
+            ("1.0,N/A\n4,5\n", "it has 1 number and 1 other cell, such as \"N/A\""),
+            ("id,2020\n4,5\n", "it has 1 number and 1 other cell, such as \"id\""),
+            ("ND,<LOD,yes\n4,5,6\n", "\"ND\" is no number and looks like no name"),
+            ("age,<LOD\n4,5\n", "\"<LOD\" is no number and looks like no name"),
+            ("age,yes\n4,5\n", "\"yes\" is no number and looks like no name"),
+            ("NA,K\n4,5\n", "\"NA\" is no number"),
+            ("#,größe\n4,5\n", "\"#\" is no number"),
+            ("age,age\n4,5\n", "several cells are \"age\""),
+            ("b,a,c,a\n1,2,3,4\n", "several cells are \"a\""),
+            (",ND\n4,5\n", "\"\" is no number"),
+            (",age,age\n0,4,5\n", "\"\" is no number"),
+        ] {
+            let error = refusal(text);
+            let (first, _) = text.split_once('\n').expect("a line");
+            let told = format!("line 1 ({}) may be a header or values: {why}", first.replace(',', ", "));
+            assert!(error.starts_with(&told), "{text}: {error}");
+            assert!(
+                error.contains(". Give --header if") && error.contains("or --no-header if"),
+                "{text}: {error}"
+            );
         }
         let unnamed = [
             ",",
@@ -320,20 +576,123 @@ mod tests {
             "#N/A,#NAME?",
             "nil,\\N",
             "NaT,NULL",
+            "2020-01,2020-02",
         ];
         for first in unnamed {
-            let text = format!("{first}\n4,5\n");
-            let error = parse(text.as_bytes(), &Table::default()).unwrap_err();
-            assert!(error.contains("looks like no name") && error.contains("--header"), "{text}: {error}");
+            let error = refusal(&format!("{first}\n4,5\n"));
+            assert!(error.contains("looks like no name"), "{first}: {error}");
         }
+        assert!(refusal("a,b,\n1,2,\n").contains("choose the columns before it with --columns"));
         let want = Array { shape: vec![1, 2], values: vec![4.0, 5.0] };
-        assert_eq!(parse(b"2020-01,2020-02\n4,5\n", &with(Header::Yes)), Ok(want.clone()));
-        assert_eq!(parse("#,größe\n4,5\n".as_bytes(), &Table::default()), Ok(want.clone()));
-        assert_eq!(parse(b"id,2020\n4,5\n", &with(Header::Yes)), Ok(want.clone()));
-        assert_eq!(parse(b",age\n4,5\n", &Table::default()), Ok(want.clone()));
-        assert_eq!(parse(b"NA,K\n4,5\n", &Table::default()), Ok(want.clone()));
-        assert_eq!(parse(b"none,nasal\n4,5\n", &Table::default()), Ok(want.clone()));
-        assert_eq!(parse(b"NA,NA\n4,5\n", &with(Header::Yes)), Ok(want));
+        for first in ["2020-01,2020-02", "id,2020", "NA,NA", "age,age", "ND,<LOD", "7,8"] {
+            assert_eq!(parse(format!("{first}\n4,5\n").as_bytes(), &with(true)), Ok(want.clone()), "{first}");
+        }
+    }
+
+    #[test]
+    fn a_header_is_one_name_for_each_column() {
+        for (text, names) in [
+            ("age,\"blood, pressure\"\n4,5\n", &["age", "blood, pressure"][..]),
+            ("Größe (cm),# b\n4,5\n", &["Größe (cm)", "# b"]),
+            ("x,y\n4,5\n", &["x", "y"]),
+            ("n,N\n4,5\n", &["n", "N"]),
+            ("4,5\n", &[]),
+            ("-1,-9\n", &[]),
+        ] {
+            assert_eq!(
+                shape_and_names(text),
+                (vec![1, 2], names.iter().map(|name| (*name).to_owned()).collect())
+            );
+        }
+    }
+
+    #[test]
+    fn numbers_that_may_be_names_are_asked_about() {
+        for text in [
+            "2019,2020\n5.5,6.25\n1,2.5\n",
+            "2019,2020,2021\n5,6,8\n1,2,4\n",
+            "0,1\n0.5,1\n0.25,2\n",
+            "0,1,2\n5,1,7\n3,3,3\n",
+            "1,2,3,4\n5,1,7,7\n",
+            "0\n0.5\n0.25\n",
+            "2019\n0.5\n",
+        ] {
+            let error = refusal(text);
+            assert!(
+                error.contains("may be a header or values: such numbers may be the names"),
+                "{text}: {error}"
+            );
+            assert!(
+                parse(text.as_bytes(), &with(true)).is_ok() && parse(text.as_bytes(), &with(false)).is_ok()
+            );
+        }
+        for text in [
+            "1,2\n3,4\n",
+            "1,2,3\n4,5,6\n",
+            "0,1,2\n",
+            "1\n0.5\n",
+            "2020,2021\n",
+            "0,1\n1,1\n0,0\n",
+            "2019,2020\n5.5,6\n1,2\n",
+        ] {
+            let lines = text.lines().count();
+            assert_eq!(parse(text.as_bytes(), &Table::default()).expect(text).shape[0], lines, "{text}");
+        }
+        // Of bits, 0 and 1 are what there is.
+        let bits = super::parse::<bool>(b"0,1\n1,0\n1,1\n", &Table::default()).expect("bits");
+        assert_eq!(bits.numbers.shape, [3, 2]);
+    }
+
+    #[test]
+    fn a_row_index_is_asked_about() {
+        for text in [
+            ",age,weight\n0,30,60\n1,40,70\n",
+            ",age,weight\n1,30,60\n2,40,70\n",
+            "\"\",\"age\",\"weight\"\n\"1\",30,60\n\"2\",40,70\n",
+            "Unnamed: 0,age,weight\n7,30,60\n3,40,70\n",
+            ",0,1\n0,30,60\n1,40,70\n",
+            "index,age,weight\n0,30,60\n1,40,70\n",
+            "index,age,weight\n1,30,60\n2,40,70\n",
+        ] {
+            let error = refusal(text);
+            assert!(error.starts_with("the first column looks like a row index: "), "{text}: {error}");
+            assert!(
+                ["Give --index", "--no-index", "--columns"].iter().all(|flag| error.contains(flag)),
+                "{error}"
+            );
+            let dropped = Ok(Array { shape: vec![2, 2], values: vec![30.0, 60.0, 40.0, 70.0] });
+            assert_eq!(parse(text.as_bytes(), &with_index(true)), dropped, "{text}");
+            let kept = parse(text.as_bytes(), &with_index(false)).expect(text);
+            assert_eq!((kept.shape, kept.values[1]), (vec![2, 3], 30.0), "{text}");
+            let places = Some(vec![Column::Place(2), Column::Place(3)]);
+            let chosen = Table { columns: places, header: Some(true), ..Table::default() };
+            assert_eq!(parse(text.as_bytes(), &chosen), dropped, "{text}");
+        }
+        assert!(refusal("0,5.5\n1,6\n2,7\n").contains("row index: it counts the rows"));
+        let names = super::parse::<f64>(b",age\n0,30\n", &with_index(true)).expect("numbers").names;
+        assert_eq!(names, ["age"]);
+        assert!(parse(b"x\n1\n", &with_index(true)).unwrap_err().contains("leaves out the only column"));
+        for text in [
+            "index,age\n5,30\n7,40\n",
+            "0,5.5\n1,6\n",
+            "day,age\n0,1\n1,1\n2,1\n",
+            "0\n1\n2\n",
+            "1,1\n2,4\n3,9\n",
+        ] {
+            assert!(parse(text.as_bytes(), &Table::default()).is_ok(), "{text}");
+        }
+    }
+
+    #[test]
+    fn names_of_columns_are_read_alone() {
+        let names = |text: &str, table: &Table| super::names(text.as_bytes(), table);
+        assert_eq!(names("\u{feff}\n", &Table::default()).unwrap_err(), "it is empty");
+        assert_eq!(names("\u{feff}age,\"a, b\"\nx,y\n", &Table::default()).unwrap(), ["age", "a, b"]);
+        assert_eq!(names(",age,b\n0,1,2\n", &with_index(true)).unwrap(), ["age", "b"]);
+        let columns = Some(vec![Column::Name("c".to_owned()), Column::Place(1)]);
+        let table = Table { columns, delimiter: Some(b';'), ..Table::default() };
+        assert_eq!(names("a;b;c\n", &table).unwrap(), ["c", "a"]);
+        assert!(names("a;b\n", &table).unwrap_err().contains("there is no column \"c\""));
     }
 
     #[test]
@@ -361,7 +720,7 @@ mod tests {
         ] {
             assert_eq!(error(text), format!("line {line} is blank, where a number is needed"), "{text:?}");
         }
-        assert_eq!(error("x\r\n1\r\n \r\n3\r\n"), "line 3, column 1: \"\" is not a finite number");
+        assert!(error("x\r\n1\r\n \r\n3\r\n").starts_with("line 3, column 1: \"\" is not a finite number"));
         let want = Array { shape: vec![2, 1], values: vec![1.0, 2.0] };
         for text in ["x\n1\n2\n\n\n", "x\r\n1\r\n2\r\n\r\n\r\n", "1\n2"] {
             assert_eq!(parse(text.as_bytes(), &Table::default()), Ok(want.clone()), "{text:?}");
@@ -369,7 +728,9 @@ mod tests {
         // In more columns a blank line is no row.
         let want = Array { shape: vec![2, 2], values: vec![1.0, 2.0, 3.0, 4.0] };
         assert_eq!(parse(b"\na,b\n\n1,2\n\n3,4\n", &Table::default()), Ok(want));
-        assert_eq!(error("a,b\r\n1,2\r\n\r\n3,x\r\n"), "line 4, column 2: \"x\" is not a finite number");
+        assert!(
+            error("a,b\r\n1,2\r\n\r\n3,x\r\n").starts_with("line 4, column 2: \"x\" is not a finite number")
+        );
     }
 
     #[test]
@@ -381,9 +742,17 @@ mod tests {
         let error = |text: &str, table: &Table| parse(text.as_bytes(), table).unwrap_err();
         let semicolons = error("a;b\n1;2\n", &Table::default());
         assert!(semicolons.starts_with("line 2, column 1: \"1;2\" is not a finite number"), "{semicolons}");
-        assert!(semicolons.ends_with("divided by semicolons: say --delimiter ';')"), "{semicolons}");
+        assert!(
+            semicolons.ends_with("number. The first line is divided by semicolons: give --delimiter ';'."),
+            "{semicolons}"
+        );
         let tabs = error("1\t2\n", &Table::default());
-        assert!(tabs.ends_with("divided by tabs: say --delimiter '\\t')"), "{tabs}");
+        assert!(tabs.ends_with("divided by tabs: give --delimiter '\\t'."), "{tabs}");
+        let excel = error("sep=;\na;b\n1;2\n", &by(b';'));
+        assert!(
+            excel.ends_with("Delete the first line, which is for Excel, and give --delimiter ';'."),
+            "{excel}"
+        );
         for (text, table) in [("a,b;c\n1,x\n", Table::default()), ("a;b\n1;x\n", by(b';'))] {
             assert!(!error(text, &table).contains("--delimiter"), "{text}");
         }
@@ -391,21 +760,21 @@ mod tests {
 
     #[test]
     fn columns_are_chosen_by_name_or_place() {
-        let table = |columns: &str, header| {
+        let table = |columns: &str, header: Option<bool>| {
             let columns = columns.split(',').map(|column| column.parse().expect("a column")).collect();
             Table { header, columns: Some(columns), ..Table::default() }
         };
         let file = b"id,age,name,2020,age\nx,1,one,2,3\ny,4,two,5,6\n";
-        let read = |columns: &str| parse(file, &table(columns, Header::Auto));
+        let read = |columns: &str| parse(file, &table(columns, None));
         let array =
             |width: usize, values: &[f64]| Ok(Array { shape: vec![2, width], values: values.to_vec() });
-        assert_eq!(parse(file, &table("4,2", Header::Yes)), array(2, &[2.0, 1.0, 5.0, 4.0]));
+        assert_eq!(parse(file, &table("4,2", Some(true))), array(2, &[2.0, 1.0, 5.0, 4.0]));
         assert_eq!(
-            parse(b"name,a b,b\nx,1,2\ny,4,5\n", &table("b,a b", Header::Auto)),
+            parse(b"name,a b,b\nx,1,2\ny,4,5\n", &table("b,a b", None)),
             array(2, &[2.0, 1.0, 5.0, 4.0])
         );
-        assert_eq!(parse(b"x,1,one\ny,4,two\n", &table("2", Header::Auto)), array(1, &[1.0, 4.0]));
-        assert_eq!(parse(b"1,x,a\n\n4,y,b\n", &table("1", Header::No)), array(1, &[1.0, 4.0]));
+        assert_eq!(parse(b"x,1,one\ny,4,two\n", &table("2", None)), array(1, &[1.0, 4.0]));
+        assert_eq!(parse(b"1,x,a\n\n4,y,b\n", &table("1", Some(false))), array(1, &[1.0, 4.0]));
         for (columns, words) in [
             ("age", "--columns: 2 columns are named \"age\": say their places, from 1"),
             ("sex", "--columns: there is no column \"sex\": line 1 has id, age, name, 2020, age"),
@@ -413,15 +782,17 @@ mod tests {
             ("0", "--columns: there is no column 0: line 1 has 5"),
             ("3,2", "line 2, column 3: \"one\" is not a finite number"),
         ] {
-            assert_eq!(read(columns).unwrap_err(), words);
+            assert!(read(columns).unwrap_err().starts_with(words), "{columns}");
         }
     }
 
     #[test]
     fn a_vector_is_a_column_and_a_number_a_line() {
-        assert_eq!(written(&Array { shape: vec![2], values: vec![1.5, -0.25] }), "1.5\n-0.25\n");
-        assert_eq!(written(&Array { shape: vec![], values: vec![1e-300] }), "1e-300\n");
-        assert_eq!(written(&Array { shape: vec![0, 3], values: vec![] }), "");
+        assert_eq!(written(&Array { shape: vec![2], values: vec![1.5, -0.25] }, &[]), "1.5\n-0.25\n");
+        assert_eq!(written(&Array { shape: vec![], values: vec![1e-300] }, &[]), "1e-300\n");
+        assert_eq!(written(&Array { shape: vec![0, 3], values: vec![] }, &[]), "");
+        let row = Array { shape: vec![1, 2], values: vec![1.5, 2.0] };
+        assert_eq!(written(&row, &["a, b", "c"]), "\"a, b\",c\n1.5,2.0\n");
     }
 
     /// To count the lines before each of them would take minutes.
@@ -432,7 +803,7 @@ mod tests {
         let array = parse(text.as_bytes(), &Table::default()).expect("numbers");
         assert_eq!(array.shape, [lines, 2]);
         let wrong = parse((text + "1,x\n").as_bytes(), &Table::default()).unwrap_err();
-        assert_eq!(wrong, "line 300001, column 2: \"x\" is not a finite number");
+        assert!(wrong.starts_with("line 300001, column 2: \"x\" is not a finite number"), "{wrong}");
     }
 
     #[test]
@@ -447,7 +818,7 @@ mod tests {
             ("\"first\nname\",b\n1,2\n3,x", 4),
             ("\"first\r\nname\",\"b\n\nb\"\r\n\r\n1,2\r\n3,x", 7),
         ] {
-            assert_eq!(error(text), format!("line {line}, column 2: {x}"), "{text:?}");
+            assert!(error(text).starts_with(&format!("line {line}, column 2: {x}")), "{text:?}");
         }
         assert_eq!(error("a,b\r\n\r\n1,2\r\n3\r\n"), "line 4 has 1 column, the first line has 2");
         assert_eq!(error("1,2\n\n3,4,5\n"), "line 3 has 3 columns, the first line has 2");
@@ -458,14 +829,19 @@ mod tests {
         let by_semicolons = Table { delimiter: Some(b';'), ..Table::default() };
         for (text, table, line, words) in [
             ("\"a,b\n1,2\n", &Table::default(), 1, "it holds no numbers"),
-            ("1,\"2\n3,4", &Table::default(), 1, "has 1 number and 1 other cell, such as \"2\\n3,4\""),
+            (
+                "1,\"2\n3,4",
+                &Table::default(),
+                1,
+                "line 1 (1, 2\\n3,4) may be a header or values: it has 1 number",
+            ),
             ("\"1,2\n4,5\n", &Table::default(), 1, "looks like no name"),
             ("\"a\nb\",c\n1,2\n3,\"4\n5,6\n", &Table::default(), 4, "line 4, column 2"),
             ("a;b\n1;\"\"\"2\n", &by_semicolons, 2, "line 2, column 2"),
         ] {
             let error = parse(text.as_bytes(), table).unwrap_err();
             assert!(error.contains(words), "{text:?}: {error}");
-            let told = format!(" (a quote opens in line {line} and is not closed)");
+            let told = format!(". A quote opens in line {line} and is not closed.");
             assert!(error.ends_with(&told), "{text:?}: {error}");
         }
         for (text, line) in [("a,b\n\"1\",\"2\"\n\"3\",\"45", 3), ("a\n1\n\"2\n", 3)] {
@@ -476,33 +852,34 @@ mod tests {
             );
         }
         for text in ["\"a \"\"b\"\"\",c\n1,x\n", "a,5\" \n1,x\n", "\"a\"\"\",c\n1,x\n"] {
-            let error = parse(text.as_bytes(), &with(Header::Yes)).unwrap_err();
-            assert!(error.ends_with("is not a finite number"), "{text:?}: {error}");
+            let error = parse(text.as_bytes(), &with(true)).unwrap_err();
+            assert!(error.contains("is not a finite number. Write"), "{text:?}: {error}");
         }
     }
 
     #[test]
     fn decimal_commas_are_told() {
-        let by_semicolons = |header| Table { delimiter: Some(b';'), header, ..Table::default() };
+        let by_semicolons =
+            |header: Option<bool>| Table { delimiter: Some(b';'), header, ..Table::default() };
         let error = |text: &str, table: &Table| parse(text.as_bytes(), table).unwrap_err();
         for (text, name) in [("1,5;2,5\n", "semicolons"), ("1;2,5\n", "semicolons"), ("1,5\t-2,5\n", "tabs")]
         {
             let told = error(text, &Table::default());
             assert!(
-                told.contains(&format!("divided by {name}, with decimal commas: say --delimiter")),
+                told.contains(&format!("divided by {name}, with decimal commas: give --delimiter")),
                 "{told}"
             );
         }
-        let point = "; numbers are written with a decimal point, not a comma";
-        let told = error("1,5;2,5\n", &by_semicolons(Header::No));
+        let point = ". Write a decimal point instead of the comma, and no thousands separators.";
+        let told = error("1,5;2,5\n", &by_semicolons(Some(false)));
         assert_eq!(told, format!("line 1, column 1: \"1,5\" is not a finite number{point}"));
         for (text, words) in [
             ("a;b\n1,5;2\n", "line 2, column 1: \"1,5\" is not"),
-            ("1,5;2\n", "1 number and 1 other cell, such as \"1,5\": say"),
-            ("1,5;2,5\n", "line 1 starts with \"1,5\""),
+            ("1,5;2\n", "1 number and 1 other cell, such as \"1,5\". Give --header"),
+            ("1,5;2,5\n", "\"1,5\" is no number and looks like no name"),
         ] {
-            let told = error(text, &by_semicolons(Header::Auto));
-            assert!(told.contains(words) && told.ends_with(point), "{told}");
+            let told = error(text, &by_semicolons(None));
+            assert!(told.contains(words) && told.ends_with(&point[1..]), "{told}");
         }
         for text in ["a,b;c\n1,x\n", "1,2,3;x\n"] {
             let told = error(text, &Table::default());
@@ -518,7 +895,8 @@ mod tests {
             seed in proptest::collection::vec(-1e300f64..1e300, 25),
         ) {
             let array = Array { shape: vec![rows, columns], values: seed[..rows * columns].to_vec() };
-            prop_assert_eq!(parse(written(&array).as_bytes(), &with(Header::No)), Ok(array));
+            let table = Table { index: Some(false), ..with(false) };
+            prop_assert_eq!(parse(written(&array, &[]).as_bytes(), &table), Ok(array));
         }
 
         #[test]

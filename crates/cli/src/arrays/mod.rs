@@ -1,5 +1,6 @@
 //! Arrays of numbers in files: comma-separated values and numpy's `.npy`.
 
+mod advice;
 mod csv;
 mod exact;
 mod longdouble;
@@ -232,18 +233,6 @@ pub enum Format {
     Npy,
 }
 
-/// Whether the first line of comma-separated values holds the names of the columns.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum Header {
-    /// It does when none of its cells is a number and one at least looks like a name; where only some are numbers, that is an error, and so it is where none is either.
-    #[default]
-    Auto,
-    /// It does.
-    Yes,
-    /// It does not.
-    No,
-}
-
 /// A column of a file of comma-separated values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Column {
@@ -266,12 +255,47 @@ impl FromStr for Column {
 /// How a file of comma-separated values is read.
 #[derive(Debug, Clone, Default)]
 pub struct Table {
-    /// Whether the first line holds names.
-    pub header: Header,
-    /// What divides the columns; a comma where nothing is said.
+    /// True if the first line holds the names of the columns, false if it holds values. With `None` the file decides, and
+    /// an ambiguous first line is an error.
+    pub header: Option<bool>,
+    /// True if the first column numbers the rows and is left out, false if it is data. With `None` a first column that
+    /// looks like a row index is an error.
+    pub index: Option<bool>,
+    /// The character between columns; a comma by default.
     pub delimiter: Option<u8>,
-    /// The columns that are read, in this order; all where nothing is said.
+    /// The columns that are read, in this order; all by default.
     pub columns: Option<Vec<Column>>,
+}
+
+impl Table {
+    /// Reads the names of the columns in the first line of a file of comma-separated values.
+    ///
+    /// # Errors
+    /// [`CliError::Io`] when the file cannot be read, [`CliError::Data`] when it is empty, no text, or has no such columns.
+    pub fn read_names(&self, path: &Path) -> Result<Vec<String>, CliError> {
+        let bytes = Format::Csv.read(path)?;
+        csv::names(&bytes, self).map_err(|reason| CliError::Data { path: path.to_owned(), reason })
+    }
+}
+
+/// The contents of a file: its numbers, and the names of its columns if it has a header.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Contents<N> {
+    /// The numbers.
+    pub numbers: N,
+    /// One name for each column, or none at all.
+    pub names: Vec<String>,
+}
+
+impl<N> Contents<N> {
+    /// The contents of a file that has no names.
+    fn unnamed(numbers: N) -> Self {
+        Self { numbers, names: Vec::new() }
+    }
+
+    fn map<M>(self, convert: impl FnOnce(N) -> M) -> Contents<M> {
+        Contents { numbers: convert(self.numbers), names: self.names }
+    }
 }
 
 impl Format {
@@ -313,18 +337,23 @@ impl Numbers {
     /// # Errors
     /// [`CliError::Io`] when the file cannot be read, [`CliError::Data`] when it holds anything but finite numbers in a
     /// full rectangle; the message names the line and the column, or the index.
-    pub fn read(path: &Path, format: Format, table: &Table, precision: f64) -> Result<Self, CliError> {
+    pub fn read(
+        path: &Path,
+        format: Format,
+        table: &Table,
+        precision: f64,
+    ) -> Result<Contents<Self>, CliError> {
         let bytes = format.read(path)?;
         let read = || {
-            let numbers = match format {
-                Format::Csv => csv::parse(&bytes, table).map(Self::Real),
-                Format::Npy => npy::parse_numbers(&bytes),
-            }?;
-            match (&numbers, format) {
-                (Self::Real(array), _) if !needs_digits(&array.values, precision) => Ok(numbers),
-                (Self::Real(_), Format::Csv) => csv::parse(&bytes, table).map(Self::Exact),
-                (Self::Real(_), Format::Npy) => npy::parse(&bytes).map(Self::Exact),
-                _ => Ok(numbers),
+            let contents = match format {
+                Format::Csv => csv::parse(&bytes, table)?.map(Self::Real),
+                Format::Npy => Contents::unnamed(npy::parse_numbers(&bytes)?),
+            };
+            match (&contents.numbers, format) {
+                (Self::Real(array), _) if !needs_digits(&array.values, precision) => Ok(contents),
+                (Self::Real(_), Format::Csv) => Ok(csv::parse(&bytes, table)?.map(Self::Exact)),
+                (Self::Real(_), Format::Npy) => Ok(Contents::unnamed(Self::Exact(npy::parse(&bytes)?))),
+                _ => Ok(contents),
             }
         };
         read().map_err(|reason| CliError::Data { path: path.to_owned(), reason })
@@ -345,13 +374,13 @@ impl<T: Element> Array<T> {
     ///
     /// # Errors
     /// As [`Numbers::read`], of what is not such a number; complex ones never are.
-    pub fn read(path: &Path, format: Format, table: &Table) -> Result<Self, CliError> {
+    pub fn read(path: &Path, format: Format, table: &Table) -> Result<Contents<Self>, CliError> {
         let bytes = format.read(path)?;
-        let array = match format {
+        let contents = match format {
             Format::Csv => csv::parse(&bytes, table),
-            Format::Npy => npy::parse(&bytes),
+            Format::Npy => npy::parse(&bytes).map(Contents::unnamed),
         };
-        array.map_err(|reason| CliError::Data { path: path.to_owned(), reason })
+        contents.map_err(|reason| CliError::Data { path: path.to_owned(), reason })
     }
 }
 
@@ -370,14 +399,14 @@ pub fn check_format(shape: &[usize], format: Format) -> Result<(), CliError> {
 }
 
 impl<T: serde::Serialize> Array<T> {
-    /// The array as comma-separated values.
+    /// The array as comma-separated values, below a line of these names unless there are none.
     ///
     /// # Errors
     /// As [`check_format`].
-    pub fn to_csv(&self) -> Result<Vec<u8>, CliError> {
+    pub fn to_csv(&self, names: &[String]) -> Result<Vec<u8>, CliError> {
         check_format(&self.shape, Format::Csv)?;
         let mut bytes = Vec::new();
-        csv::write(self, &mut bytes).map_err(|source| self.too_large(&source))?;
+        csv::write(self, names, &mut bytes).map_err(|source| self.too_large(&source))?;
         Ok(bytes)
     }
 
@@ -388,13 +417,13 @@ impl<T: serde::Serialize> Array<T> {
 }
 
 impl<T: Number> Array<T> {
-    /// The file of the array.
+    /// The file of the array, with these names of columns if it is of comma-separated values.
     ///
     /// # Errors
     /// As [`check_format`].
-    pub fn to_bytes(&self, format: Format) -> Result<Vec<u8>, CliError> {
+    pub fn to_bytes(&self, format: Format, names: &[String]) -> Result<Vec<u8>, CliError> {
         if format == Format::Csv {
-            return self.to_csv();
+            return self.to_csv(names);
         }
         let mut bytes = Vec::new();
         npy::write(self, &mut bytes).map_err(|source| self.too_large(&source))?;

@@ -3,7 +3,7 @@
 use super::check_output;
 use crate::args::Decrypt;
 use crate::arrays::{Array, Complex, Decimal, Format, Number, check_format, needs_digits};
-use crate::console::Console;
+use crate::console::{Console, count};
 use crate::error::CliError;
 use crate::streams;
 use hippocrene::wire::{self, Inspection, Kind};
@@ -40,19 +40,37 @@ pub(super) fn run(decrypt: &Decrypt, threads: usize, console: &mut Console<'_>) 
         (None, None) => Format::Csv,
     };
     if let Some(path) = output {
-        check_output(path, &[&decrypt.key, &decrypt.input])?;
+        let header = decrypt.header_from.as_deref();
+        let inputs: Vec<&Path> = [&*decrypt.key, &*decrypt.input].into_iter().chain(header).collect();
+        check_output(path, &inputs)?;
     }
+    let names = read_names(decrypt, format == Format::Csv && !(console.is_json() && output.is_none()))?;
     let client = console.step("load the key", || {
         ClientKey::load(&decrypt.key, threads).map_err(CliError::of(&decrypt.key))
     })?;
     let bytes = streams::read_ours(&decrypt.input, &Kind::ARRAYS)?;
     let told = wire::inspect(&bytes).map_err(CliError::of(&decrypt.input))?;
     check_key(&told, decrypt, &client)?;
-    let job = Job { decrypt, client: &client, bytes: &bytes, output, format };
+    let job = Job { decrypt, client: &client, bytes: &bytes, output, format, names };
     match told.kind {
         Kind::BitArray => job.bits(console),
         Kind::IntegerArray => job.integers(console),
         _ => job.numbers(console),
+    }
+}
+
+/// Reads the names of the columns from the file that has them; none if there is no such file.
+fn read_names(decrypt: &Decrypt, writes_csv: bool) -> Result<Vec<String>, CliError> {
+    match &decrypt.header_from {
+        Some(_) if !writes_csv => Err(CliError::Usage(
+            "--header-from is for comma-separated values, which have a header".to_owned(),
+        )),
+        Some(path) => decrypt.columns.table().read_names(path),
+        None if decrypt.columns.is_empty() => Ok(Vec::new()),
+        None => {
+            let what = "--columns, --delimiter and --index are for the file that --header-from names";
+            Err(CliError::Usage(what.to_owned()))
+        }
     }
 }
 
@@ -83,6 +101,8 @@ struct Job<'a> {
     /// A file for the numbers; they go to standard output where there is none.
     output: Option<&'a Path>,
     format: Format,
+    /// The names of the columns; none if no header is written.
+    names: Vec<String>,
 }
 
 impl Job<'_> {
@@ -107,9 +127,7 @@ impl Job<'_> {
         if self.decrypt.for_sharing.is_none() && in_text && needs_digits(&[encrypted.bound()], bits) {
             let values = console.step("decrypt", || Ok(client.decrypt_big(&encrypted)?))?;
             let values = values.iter().map(|value| Decimal::of(value, bits)).collect();
-            let bytes = Array { shape: encrypted.shape().to_vec(), values }.to_csv()?;
-            let quality = Quality::Numbers { precision_bits: bits };
-            return self.give_bytes(encrypted.shape(), &bytes, quality, console);
+            return self.give_decimals(encrypted.shape(), values, bits, console);
         }
         let hidden = match self.decrypt.for_sharing {
             Some(None) => Some(client.sharing_bits(&encrypted).map_err(self.fail())?),
@@ -124,8 +142,24 @@ impl Job<'_> {
         // The noise that makes a result safe to share is most of its error.
         let lost = hidden.map_or(0.0, |bits| f64::from(bits) + 2.0);
         let precision_bits = bits - lost;
+        if in_text {
+            let values = values.iter().map(|value| Decimal::of_double(*value, precision_bits)).collect();
+            return self.give_decimals(encrypted.shape(), values, precision_bits, console);
+        }
         let array = Array { shape: encrypted.shape().to_vec(), values };
         self.give(&array, Quality::Numbers { precision_bits }, console)
+    }
+
+    /// Writes numbers in text.
+    fn give_decimals(
+        &self,
+        shape: &[usize],
+        values: Vec<Decimal>,
+        precision_bits: f64,
+        console: &mut Console<'_>,
+    ) -> Result<(), CliError> {
+        let bytes = Array { shape: shape.to_vec(), values }.to_csv(&self.names)?;
+        self.give_bytes(shape, &bytes, Quality::Numbers { precision_bits }, console)
     }
 
     /// Decrypts complex numbers.
@@ -190,9 +224,23 @@ impl Job<'_> {
         console.is_json() && self.output.is_none()
     }
 
-    /// Checks that the numbers can go where they are to go.
+    /// Checks that the numbers can go where they are to go, below their names.
     fn check_shape(&self, shape: &[usize], console: &Console<'_>) -> Result<(), CliError> {
-        if self.prints_json(console) { Ok(()) } else { check_format(shape, self.format) }
+        if self.prints_json(console) {
+            return Ok(());
+        }
+        check_format(shape, self.format)?;
+        let (names, columns) = (self.names.len(), shape.get(1).copied().unwrap_or(1));
+        match &self.decrypt.header_from {
+            Some(path) if names != columns => Err(CliError::Usage(format!(
+                "--header-from: {} names {}, and the array of shape {shape:?} has {}. Give --columns or --index as to \
+                 encrypt, if they are of this file.",
+                path.display(),
+                count(names, "column"),
+                count(columns, "column")
+            ))),
+            _ => Ok(()),
+        }
     }
 
     /// Writes what was decrypted to where it is asked for.
@@ -206,7 +254,7 @@ impl Job<'_> {
             let (shape, values) = (&array.shape[..], Some(&array.values[..]));
             return console.result(&Decrypted { shape, quality, path: None, values }, "");
         }
-        self.give_bytes(&array.shape, &array.to_bytes(self.format)?, quality, console)
+        self.give_bytes(&array.shape, &array.to_bytes(self.format, &self.names)?, quality, console)
     }
 
     /// Writes a file of what was decrypted to where it is asked for.

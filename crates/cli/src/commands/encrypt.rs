@@ -2,7 +2,7 @@
 
 use super::check_output;
 use crate::args::Encrypt;
-use crate::arrays::{Array, Format, Header, Numbers, Table};
+use crate::arrays::{Array, Column, Contents, Format, Numbers};
 use crate::console::{Console, size};
 use crate::error::CliError;
 use crate::streams;
@@ -13,6 +13,7 @@ use hippocrene::{
 };
 use num_complex::Complex64;
 use serde::Serialize;
+use std::fmt::Write;
 use std::path::Path;
 
 /// What was encrypted.
@@ -23,6 +24,9 @@ struct Encrypted<'a> {
     shape: &'a [usize],
     key: String,
     bytes: u64,
+    /// The names of the columns, which the array does not hold.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    columns: &'a [String],
 }
 
 /// Either key that encrypts.
@@ -88,45 +92,53 @@ impl Key {
 
 pub(super) fn run(encrypt: &Encrypt, threads: usize, console: &mut Console<'_>) -> Result<(), CliError> {
     let format = encrypt.format.map_or_else(|| Format::of(&encrypt.input), Ok)?;
-    let is_table = encrypt.columns.is_some() || encrypt.delimiter.is_some() || encrypt.header != Header::Auto;
+    let table = encrypt.table();
+    let is_table = !encrypt.columns.is_empty() || table.header.is_some() || table.index.is_some();
     if format == Format::Npy && is_table {
-        let what = "--columns, --delimiter and --header are for comma-separated values: this is .npy";
+        let what =
+            "--columns, --delimiter, --header and --index are for comma-separated values: this is .npy";
         return Err(CliError::Usage(what.to_owned()));
+    }
+    let by_name = table.columns.iter().flatten().find(|column| matches!(column, Column::Name(_)));
+    if let (Some(false), Some(Column::Name(name))) = (table.header, by_name) {
+        return Err(CliError::Usage(format!(
+            "--columns: {name:?} is the name of a column, and --no-header says that there are none: say its place"
+        )));
     }
     if let Some(bound) = encrypt.bound.filter(|bound| !(bound.is_finite() && *bound >= 0.0)) {
         return Err(CliError::Usage(format!("--bound: {bound} is not a finite number from 0")));
     }
     check_output(&encrypt.output, &[&encrypt.key, &encrypt.input])?;
     let key = console.step("load the key", || Key::load(&encrypt.key, threads))?;
-    let (header, delimiter, columns) = (encrypt.header, encrypt.delimiter, encrypt.columns.clone());
-    let (input, table) = (&encrypt.input, Table { header, delimiter, columns });
+    let input = &encrypt.input;
     let fail = CliError::of(input);
-    let (bytes, shape, kind, owner) = if let Some(preset) = key.session().bit_preset() {
+    let (bytes, shape, names, kind, owner) = if let Some(preset) = key.session().bit_preset() {
         if encrypt.bound.is_some() || encrypt.precision.is_some() {
             let what = "bound and precision are for numbers: these keys encrypt bits";
             return Err(CliError::Usage(what.to_owned()));
         }
-        let bits = Array::<bool>::read(input, format, &table)?;
+        let Contents { numbers: bits, names } = Array::<bool>::read(input, format, &table)?;
         let array = console.step("encrypt", || key.encrypt_bits(preset, &bits).map_err(fail))?;
-        (array.to_bytes(), bits.shape, Kind::BitArray, array.key())
+        (array.to_bytes(), bits.shape, names, Kind::BitArray, array.key())
     } else if let Some(integers) = key.session().integers() {
         if encrypt.bound.is_some() || encrypt.precision.is_some() {
             let what = "bound and precision are for numbers: these keys encrypt integers, which are exact";
             return Err(CliError::Usage(what.to_owned()));
         }
-        let (modulus, integers) = (integers.plain_modulus(), Array::<i128>::read(input, format, &table)?);
+        let modulus = integers.plain_modulus();
+        let Contents { numbers: integers, names } = Array::<i128>::read(input, format, &table)?;
         let array = console.step("encrypt", || key.encrypt_integers(&integers, modulus).map_err(fail))?;
-        (array.to_bytes(), integers.shape, Kind::IntegerArray, array.key())
+        (array.to_bytes(), integers.shape, names, Kind::IntegerArray, array.key())
     } else {
         let settings = key.session().settings();
         let precision = encrypt.precision.unwrap_or(settings.precision());
         // Before the numbers are read: they are not what is wrong.
         settings.scale_of(precision)?;
-        let numbers = Numbers::read(input, format, &table, precision)?;
+        let Contents { numbers, names } = Numbers::read(input, format, &table, precision)?;
         let interval = encrypt.bound.map(Interval::symmetric);
         let how = Encryption { interval, precision: encrypt.precision };
         let array = console.step("encrypt", || key.encrypt(&numbers, &how).map_err(fail))?;
-        (array.to_bytes(), numbers.shape().to_vec(), Kind::Array, array.key())
+        (array.to_bytes(), numbers.shape().to_vec(), names, Kind::Array, array.key())
     };
 
     let path = encrypt.output.as_path();
@@ -135,8 +147,14 @@ pub(super) fn run(encrypt: &Encrypt, threads: usize, console: &mut Console<'_>) 
         false => wire::save(path, &bytes, kind)?,
     }
     let bytes = bytes.len() as u64;
-    let encrypted = Encrypted { path, shape: &shape, key: owner.to_string(), bytes };
-    let words =
-        format!("{}: an encrypted array of shape {:?}, {}", path.display(), encrypted.shape, size(bytes));
+    let encrypted = Encrypted { path, shape: &shape, key: owner.to_string(), bytes, columns: &names };
+    let mut words = format!("{}: an encrypted array of shape {shape:?}, {}", path.display(), size(bytes));
+    if !names.is_empty() {
+        let _ = write!(
+            words,
+            "\nThe names in the header are not in it: decrypt --header-from {} writes them again.",
+            input.display()
+        );
+    }
     console.result(&encrypted, words)
 }

@@ -1,0 +1,56 @@
+"""How dates, categories and other values that are no numbers are encoded as numbers."""
+
+from __future__ import annotations
+
+import datetime
+import re
+
+import numpy as np
+
+_DATE = (
+    "Encode dates as numbers, such as days since a first day: "
+    "(dates - numpy.datetime64('2020-01-01')) / numpy.timedelta64(1, 'D')"
+)
+_DURATION = "Encode durations as numbers, such as days: durations / numpy.timedelta64(1, 'D')"
+_CATEGORY = (
+    "Encode categories as integers (pandas.factorize) or as a column of 0 and 1 for each category (pandas.get_dummies)"
+)
+_MISSING = "A value is missing: fill it in (pandas: fillna) or leave it out (dropna)"
+
+# The types of missing values: None, pandas.NA and pandas.NaT.
+_MISSING_TYPES = ("NoneType", "NAType", "NaTType")
+
+# Texts such as 2020-01-31, 31.01.2020, 1/31/20, 2020-01 and 12:30.
+_DATE_TEXT = re.compile(r"\s*(\d+([-/.])\d+\2\d+(?!\d)|\d{4}[-/]\d{1,2}\b|\d+:\d+)")
+
+_NUMBER_TEXT = re.compile(r"\s*[-+]?([.,]?\d|(inf|nan)\b)", re.IGNORECASE)
+
+
+def advice(value: object) -> str:
+    """Return how to encode a value, or the values of a numpy type, as one sentence; empty for what is not known."""
+    if isinstance(value, np.dtype):
+        return {"M": _DATE, "m": _DURATION}.get(value.kind, "")
+    if type(value).__name__ in _MISSING_TYPES:
+        return _MISSING
+    if isinstance(value, (datetime.timedelta, np.timedelta64)):
+        return _DURATION
+    if isinstance(value, (datetime.date, np.datetime64)) or type(value).__name__ == "Period":
+        return _DATE
+    if isinstance(value, (str, bytes)):
+        return _of_text(value.decode("utf-8", "replace") if isinstance(value, bytes) else value)
+    return ""
+
+
+def _of_text(text: str) -> str:
+    if not text.strip():
+        return _MISSING
+    if _DATE_TEXT.match(text):
+        return f"{_DATE}. pandas.to_datetime reads text"
+    # Text that begins like a number is a number that is badly written.
+    return "" if _NUMBER_TEXT.match(text) else _CATEGORY
+
+
+def advised(message: str, value: object) -> str:
+    """Return an error message with the advice on a value after it, if there is any."""
+    sentence = advice(value)
+    return f"{message}. {sentence}." if sentence else message
