@@ -51,7 +51,8 @@ pub enum Command {
     Encrypt(Encrypt),
     /// Decrypt to a file of numbers (.csv or .npy).
     ///
-    /// Comma-separated values have the digits that are right by the precision of the array; .npy has doubles.
+    /// Comma-separated values have the digits that are right by the precision of the array; .npy
+    /// has doubles.
     ///
     /// The last bits of the numbers are noise that depends on the secret key: give them to others only when decrypted
     /// with --for-sharing.
@@ -212,8 +213,9 @@ pub struct Encrypt {
     /// Format of the numbers (by default, told by the ending of the name).
     #[arg(long, value_enum)]
     pub format: Option<Format>,
-    /// The first line of comma-separated values holds the names of the columns. By default it does if every cell is a name
-    /// of its own and the lines below hold only numbers; any other first line that may be names has to be said.
+    /// The first line of comma-separated values holds the names of the columns. By default it does
+    /// if every cell is a name of its own and the lines below hold only numbers. Any other first
+    /// line that may be names is an error until you give --header or --no-header.
     #[arg(long, conflicts_with = "no_header")]
     pub header: bool,
     /// The first line of comma-separated values holds values.
@@ -245,11 +247,12 @@ pub struct ColumnArguments {
     /// Leave out the first column of comma-separated values, a row index such as pandas writes.
     #[arg(long, conflicts_with = "columns")]
     pub index: bool,
-    /// The character between columns of comma-separated values, if it is no comma: such as ';', or '\t' for tabs.
+    /// The character between columns of comma-separated values, if it is no comma: such as ';', or
+    /// '\t' for tabs.
     #[arg(long, value_name = "CHARACTER", value_parser = delimiter)]
     pub delimiter: Option<u8>,
-    /// The columns of comma-separated values to use, in this order (by default, all): their names in the first line, or their
-    /// places, from 1. A whole number is a place.
+    /// The columns of comma-separated values to use, in this order (by default, all): their names in
+    /// the first line, or their places, from 1. A whole number is a place.
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub columns: Option<Vec<Column>>,
 }
@@ -301,9 +304,9 @@ pub struct Decrypt {
     /// Format of the numbers (by default, told by the ending of the name).
     #[arg(long, value_enum)]
     pub format: Option<Format>,
-    /// Write the names of the columns in the first line, as they are in the first line of this file of comma-separated values,
-    /// such as the one that was encrypted. Encrypted arrays hold no names. Give the same --columns, --index and --delimiter as
-    /// to encrypt.
+    /// Write the names of the columns in the first line, as they are in the first line of this file
+    /// of comma-separated values, such as the one that was encrypted. Encrypted arrays hold no
+    /// names. Give the same --columns, --index and --delimiter as to encrypt.
     #[arg(long, value_name = "FILE")]
     pub header_from: Option<PathBuf>,
     /// Which columns of that file there are.

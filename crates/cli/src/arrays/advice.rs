@@ -1,13 +1,14 @@
 //! What to do about a cell of text that is no number.
 
-/// Words for a missing value, in lower case and without anything but letters and digits: `N/A` and `<NA>` are `na`.
+/// Words for a missing value, in lower case and without anything but letters and digits: `N/A` and
+/// `<NA>` are `na`.
 const MISSING: [&str; 7] = ["na", "nan", "nat", "nil", "null", "none", "missing"];
 
 /// Words for truth values.
 const TRUTH: [&str; 4] = ["true", "false", "yes", "no"];
 
-/// Words for a measurement without a result, as laboratories write them: not detected, below the limit of detection or
-/// of quantification.
+/// Words for a measurement without a result, as laboratories write them: not detected, below the
+/// limit of detection or of quantification.
 const CODES: [&str; 12] = [
     "nd",
     "lod",
@@ -46,8 +47,9 @@ fn word(cell: &str) -> String {
 
 /// True if a cell looks like a name of a column.
 ///
-/// A name begins with a letter, after marks such as `#`. Words and codes for values are no names, nor are comparisons
-/// (`<LOD`, `>1000`), errors of a spreadsheet (`#DIV/0!`, `#NAME?`) and a database's missing value (`\N`).
+/// A name begins with a letter, after marks such as `#`. Words and codes for values are no names,
+/// nor are comparisons (`<LOD`, `>1000`), errors of a spreadsheet (`#DIV/0!`, `#NAME?`) and a
+/// database's missing value (`\N`).
 pub(super) fn is_name(cell: &str) -> bool {
     let word = word(cell);
     let is_value = [&MISSING[..], &TRUTH, &CODES].iter().any(|words| words.contains(&word.as_str()));

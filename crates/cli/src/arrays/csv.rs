@@ -43,12 +43,13 @@ impl fmt::Display for Refusal {
 
 /// Reads rows of numbers, and the names of their columns if the first line holds some.
 ///
-/// Spaces around a number are skipped. Blank lines are skipped too, except between the rows of a single column, where a
-/// value may be missing.
+/// Spaces around a number are skipped. Blank lines are skipped too, except between the rows of a
+/// single column, where a value may be missing.
 ///
-/// The first line is a header if `table` says so, or if every cell is a name of its own and the lines below hold only
-/// numbers. Any other first line that is not numbers is an error unless `table` says what it is, because a row of missing
-/// values or codes would be lost silently if it were taken for names.
+/// The first line is a header if `table` says so, or if every cell is a name of its own and the
+/// lines below hold only numbers. Any other first line that is not numbers is an error unless
+/// `table` says what it is, because a row of missing values or codes would be lost silently if it
+/// were taken for names.
 pub(super) fn parse<T: Element>(bytes: &[u8], table: &Table) -> Result<Contents<Array<T>>, String> {
     let text = text(bytes)?;
     let contents = parse_text(text, table).map_err(|refusal| with_hint(refusal, text, table))?;
@@ -69,7 +70,12 @@ pub(super) fn names(bytes: &[u8], table: &Table) -> Result<Vec<String>, String> 
             return Err(Refusal::from("it is empty".to_owned()));
         }
         let places = table.places(&record, 1)?;
-        Ok(places.iter().map(|place| record[*place].to_owned()).collect())
+        let names: Vec<String> = places.iter().map(|place| record[*place].to_owned()).collect();
+        let are_values = names.iter().all(|name| name.parse::<f64>().is_ok()) && !may_be_names(&names);
+        match are_values {
+            true => Err(format!("line 1 ({}) holds numbers, not the names of columns", shown(&names)).into()),
+            false => Ok(names),
+        }
     };
     read().map_err(|refusal| with_hint(refusal, text, table))
 }
@@ -141,8 +147,10 @@ fn text(bytes: &[u8]) -> Result<&str, String> {
 
 /// What to do if another character than a comma seems to divide the columns.
 fn other_delimiter(text: &str) -> Option<String> {
-    let first = text.lines().find(|line| !line.is_empty())?;
-    [(';', "semicolons", "';'"), ('\t', "tabs", "'\\t'")].into_iter().find_map(|(delimiter, name, say)| {
+    let mut lines = text.lines().filter(|line| !line.is_empty());
+    let first = lines.next()?;
+    let marks = [(';', "semicolons", "';'"), ('\t', "tabs", "'\\t'"), ('|', "vertical bars", "'|'")];
+    let by_mark = marks.into_iter().find_map(|(delimiter, name, say)| {
         let decimal_commas = first.split(delimiter).any(has_decimal_comma);
         match (first.contains(delimiter), first.contains(','), decimal_commas) {
             (true, false, _) => {
@@ -154,7 +162,13 @@ fn other_delimiter(text: &str) -> Option<String> {
             )),
             _ => None,
         }
-    })
+    });
+    // Names may have spaces in them, and numbers have none.
+    let is_number = |cell: &str| cell.parse::<f64>().is_ok();
+    let has_spaces = |line: &str| line.contains(' ') && line.split(' ').all(is_number);
+    let by_spaces = has_spaces(first) || lines.next().is_some_and(has_spaces);
+    let spaces = || "The numbers are divided by spaces: give --delimiter ' '.".to_owned();
+    by_mark.or_else(|| by_spaces.then(spaces))
 }
 
 /// The line, from 1, of what stands at `offset`.
@@ -295,7 +309,7 @@ impl FirstLine {
             return Err(self.header_refusal(&why, other));
         }
         if let Some(other) = others.iter().find(|cell| !is_name(cell)) {
-            let why = format!("{:?} is no number and looks like no name", cut(other));
+            let why = format!("{:?} is neither a number nor a name", cut(other));
             return Err(self.header_refusal(&why, other));
         }
         match repeated(&self.cells) {
@@ -323,7 +337,8 @@ impl FirstLine {
     /// Checks what only all of the rows tell.
     fn check(&self, rows: usize) -> Result<(), Refusal> {
         let columns = self.cells.len();
-        // Two columns may well begin with 0 and 1, or 1 and 2; fractions below tell that these are names.
+        // Two columns may well begin with 0 and 1, or 1 and 2; fractions below tell that these are
+        // names.
         let are_names = if columns > 2 { !self.has_counting_row } else { !self.has_whole_row };
         if self.is_ambiguous && rows > 1 && are_names {
             let why = "such numbers may be the names of columns, or years, above the values";
@@ -339,8 +354,7 @@ impl FirstLine {
 
     /// The error that the first line may be names or values.
     fn header_refusal(&self, why: &str, cell: &str) -> Refusal {
-        let cells: Vec<&str> = self.cells.iter().map(String::as_str).collect();
-        let (line, shown) = (self.line, shown(&cells));
+        let (line, shown) = (self.line, shown(&self.cells));
         let what = format!("line {line} ({shown}) may be a header or values: {why}");
         let flags = "Give --header if it holds the names of the columns, or --no-header if it holds values.";
         let ends_empty = self.cells.len() > 1 && self.cells.last().is_some_and(String::is_empty);
@@ -374,8 +388,8 @@ fn are_names(cells: &[String]) -> bool {
 }
 
 /// The cells of a line, for errors.
-fn shown(cells: &[&str]) -> String {
-    let some: Vec<_> = cells.iter().take(MAX_CELLS_SHOWN).copied().collect();
+fn shown<S: AsRef<str>>(cells: &[S]) -> String {
+    let some: Vec<_> = cells.iter().take(MAX_CELLS_SHOWN).map(AsRef::as_ref).collect();
     let more = if cells.len() > MAX_CELLS_SHOWN { ", .." } else { "" };
     cut(&some.join(", ").replace('\n', "\\n")).into_owned() + more
 }
@@ -391,7 +405,8 @@ fn counts<S: AsRef<str>>(cells: &[S]) -> bool {
     (first..).zip(cells).all(|(number, cell)| whole(cell.as_ref()) == Some(number))
 }
 
-/// True if numbers may be names of columns: they count from 0 or 1, as those that programs give, or from a year.
+/// True if numbers may be names of columns: they count from 0 or 1, as those that programs give, or
+/// from a year.
 fn may_be_names(cells: &[String]) -> bool {
     let first = cells.first().and_then(|cell| whole(cell));
     let starts =
@@ -433,8 +448,8 @@ impl Table {
     }
 }
 
-/// Writes one line to a row, below a line of names unless there are none. A one-dimensional array is one column. Each
-/// double has as many digits as tell it apart from every other one.
+/// Writes one line to a row, below a line of names unless there are none. A one-dimensional array
+/// is one column. Each double has as many digits as tell it apart from every other one.
 pub(super) fn write<T: Serialize>(
     array: &Array<T>,
     names: &[String],
@@ -542,15 +557,15 @@ mod tests {
             ("1,,3\n4,5,6\n", "it has 2 numbers and 1 other cell, such as \"\""),
             ("1.0,N/A\n4,5\n", "it has 1 number and 1 other cell, such as \"N/A\""),
             ("id,2020\n4,5\n", "it has 1 number and 1 other cell, such as \"id\""),
-            ("ND,<LOD,yes\n4,5,6\n", "\"ND\" is no number and looks like no name"),
-            ("age,<LOD\n4,5\n", "\"<LOD\" is no number and looks like no name"),
-            ("age,yes\n4,5\n", "\"yes\" is no number and looks like no name"),
-            ("NA,K\n4,5\n", "\"NA\" is no number"),
-            ("#,größe\n4,5\n", "\"#\" is no number"),
+            ("ND,<LOD,yes\n4,5,6\n", "\"ND\" is neither a number nor a name"),
+            ("age,<LOD\n4,5\n", "\"<LOD\" is neither a number nor a name"),
+            ("age,yes\n4,5\n", "\"yes\" is neither a number nor a name"),
+            ("NA,K\n4,5\n", "\"NA\" is neither a number"),
+            ("#,größe\n4,5\n", "\"#\" is neither a number"),
             ("age,age\n4,5\n", "several cells are \"age\""),
             ("b,a,c,a\n1,2,3,4\n", "several cells are \"a\""),
-            (",ND\n4,5\n", "\"\" is no number"),
-            (",age,age\n0,4,5\n", "\"\" is no number"),
+            (",ND\n4,5\n", "\"\" is neither a number"),
+            (",age,age\n0,4,5\n", "\"\" is neither a number"),
         ] {
             let error = refusal(text);
             let (first, _) = text.split_once('\n').expect("a line");
@@ -580,7 +595,7 @@ mod tests {
         ];
         for first in unnamed {
             let error = refusal(&format!("{first}\n4,5\n"));
-            assert!(error.contains("looks like no name"), "{first}: {error}");
+            assert!(error.contains("is neither a number nor a name"), "{first}: {error}");
         }
         assert!(refusal("a,b,\n1,2,\n").contains("choose the columns before it with --columns"));
         let want = Array { shape: vec![1, 2], values: vec![4.0, 5.0] };
@@ -692,6 +707,9 @@ mod tests {
         let columns = Some(vec![Column::Name("c".to_owned()), Column::Place(1)]);
         let table = Table { columns, delimiter: Some(b';'), ..Table::default() };
         assert_eq!(names("a;b;c\n", &table).unwrap(), ["c", "a"]);
+        assert_eq!(names("2019,2020\n1,2\n", &Table::default()).unwrap(), ["2019", "2020"]);
+        let error = names("30,60.5\n40,70\n", &Table::default()).unwrap_err();
+        assert_eq!(error, "line 1 (30, 60.5) holds numbers, not the names of columns");
         assert!(names("a;b\n", &table).unwrap_err().contains("there is no column \"c\""));
     }
 
@@ -748,6 +766,12 @@ mod tests {
         );
         let tabs = error("1\t2\n", &Table::default());
         assert!(tabs.ends_with("divided by tabs: give --delimiter '\\t'."), "{tabs}");
+        for text in ["1 2.5\n3 4\n", "a b\n1 2\n"] {
+            assert!(refusal(text).ends_with("divided by spaces: give --delimiter ' '."), "{text}");
+            assert!(parse(text.as_bytes(), &by(b' ')).is_ok(), "{text}");
+        }
+        assert!(refusal("a|b\n1|2\n").ends_with("divided by vertical bars: give --delimiter '|'."));
+        assert!(!refusal("blood pressure\nx\n").contains("--delimiter"));
         let excel = error("sep=;\na;b\n1;2\n", &by(b';'));
         assert!(
             excel.ends_with("Delete the first line, which is for Excel, and give --delimiter ';'."),
@@ -835,7 +859,7 @@ mod tests {
                 1,
                 "line 1 (1, 2\\n3,4) may be a header or values: it has 1 number",
             ),
-            ("\"1,2\n4,5\n", &Table::default(), 1, "looks like no name"),
+            ("\"1,2\n4,5\n", &Table::default(), 1, "is neither a number nor a name"),
             ("\"a\nb\",c\n1,2\n3,\"4\n5,6\n", &Table::default(), 4, "line 4, column 2"),
             ("a;b\n1;\"\"\"2\n", &by_semicolons, 2, "line 2, column 2"),
         ] {
@@ -876,7 +900,7 @@ mod tests {
         for (text, words) in [
             ("a;b\n1,5;2\n", "line 2, column 1: \"1,5\" is not"),
             ("1,5;2\n", "1 number and 1 other cell, such as \"1,5\". Give --header"),
-            ("1,5;2,5\n", "\"1,5\" is no number and looks like no name"),
+            ("1,5;2,5\n", "\"1,5\" is neither a number nor a name"),
         ] {
             let told = error(text, &by_semicolons(None));
             assert!(told.contains(words) && told.ends_with(&point[1..]), "{told}");

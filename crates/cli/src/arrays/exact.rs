@@ -45,15 +45,16 @@ pub struct Decimal(String);
 /// Significant digits that tell every double from its neighbours.
 const DIGITS_OF_DOUBLES: usize = 17;
 
-/// Significant digits from which the place of the first one is read. If all of them are nines, it is one place too high.
+/// Significant digits from which the place of the first one is read. If all of them are nines, it
+/// is one place too high.
 const DIGITS_FOR_PLACE: usize = 20;
 
 /// Places of the first digit that are written without an exponent.
 const PLACES_WITHOUT_EXPONENT: RangeInclusive<i64> = -7..=20;
 
 impl Decimal {
-    /// Rounds a number with this standard error, `2^-bits`, to the digits that are right: the last one is worth at least
-    /// the error.
+    /// Rounds a number with this standard error, `2^-bits`, to the digits that are right: the last
+    /// one is worth at least the error.
     pub fn of(number: &BigFloat, bits: f64) -> Self {
         Self::rounded(|digits| number.to_decimal(digits), bits)
     }
@@ -87,7 +88,8 @@ impl Decimal {
     }
 }
 
-/// Writes a number such as `-1.2500e3` as `-1250`, unless it is very small or large, and without zeros at the end.
+/// Writes a number such as `-1.2500e3` as `-1250`, unless it is very small or large, and without
+/// zeros at the end.
 fn plain(scientific: &str) -> String {
     let Some((mantissa, place)) = scientific.split_once('e') else { return scientific.to_owned() };
     let (sign, mantissa) = mantissa.strip_prefix('-').map_or(("", mantissa), |rest| ("-", rest));
@@ -128,7 +130,8 @@ mod tests {
 
     #[test]
     fn digits_are_those_that_are_right() {
-        // 2^-32 is 2.3e-10, so nine places are right. 2^-10 is 9.8e-4, 2^-9 is 2.0e-3, and 2^10 is 1024.
+        // 2^-32 is 2.3e-10, so nine places are right. 2^-10 is 9.8e-4, 2^-9 is 2.0e-3, and 2^10 is
+        // 1024.
         for (number, bits, written) in [
             ("1.5000000003", 32.0, "1.5"),
             ("-1.4999999986", 32.0, "-1.499999999"),

@@ -255,11 +255,11 @@ impl FromStr for Column {
 /// How a file of comma-separated values is read.
 #[derive(Debug, Clone, Default)]
 pub struct Table {
-    /// True if the first line holds the names of the columns, false if it holds values. With `None` the file decides, and
-    /// an ambiguous first line is an error.
+    /// True if the first line holds the names of the columns, false if it holds values. With `None`
+    /// the file decides, and an ambiguous first line is an error.
     pub header: Option<bool>,
-    /// True if the first column numbers the rows and is left out, false if it is data. With `None` a first column that
-    /// looks like a row index is an error.
+    /// True if the first column numbers the rows and is left out, false if it is data. With `None`
+    /// a first column that looks like a row index is an error.
     pub index: Option<bool>,
     /// The character between columns; a comma by default.
     pub delimiter: Option<u8>,
@@ -270,8 +270,8 @@ pub struct Table {
 impl Table {
     /// Reads the names of the columns in the first line of a file of comma-separated values.
     ///
-    /// # Errors
-    /// [`CliError::Io`] when the file cannot be read, [`CliError::Data`] when it is empty, no text, or has no such columns.
+    /// # Errors [`CliError::Io`] when the file cannot be read, [`CliError::Data`] when it is empty,
+    /// no text, or has no such columns.
     pub fn read_names(&self, path: &Path) -> Result<Vec<String>, CliError> {
         let bytes = Format::Csv.read(path)?;
         csv::names(&bytes, self).map_err(|reason| CliError::Data { path: path.to_owned(), reason })

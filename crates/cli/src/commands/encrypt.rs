@@ -149,7 +149,7 @@ pub(super) fn run(encrypt: &Encrypt, threads: usize, console: &mut Console<'_>) 
     let bytes = bytes.len() as u64;
     let encrypted = Encrypted { path, shape: &shape, key: owner.to_string(), bytes, columns: &names };
     let mut words = format!("{}: an encrypted array of shape {shape:?}, {}", path.display(), size(bytes));
-    if !names.is_empty() {
+    if !names.is_empty() && !streams::is_input(input) {
         let _ = write!(
             words,
             "\nThe names in the header are not in it: decrypt --header-from {} writes them again.",
