@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import datetime
 import re
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 _DATE = (
     "Encode dates as numbers, such as days since a first day: "
@@ -54,3 +56,9 @@ def advised(message: str, value: object) -> str:
     """Return an error message with the advice on a value after it, if there is any."""
     sentence = advice(value)
     return f"{message}. {sentence}." if sentence else message
+
+
+def unencoded(array: npt.NDArray[Any]) -> object:
+    """Return the first text of an array that is no number, or else the type of its values, for `advised`."""
+    texts = array.flat if array.dtype.kind in "US" else ()
+    return next((text for text in texts if advice(text)), array.dtype)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hippocrene import _native
-from hippocrene.encoding import advised
+from hippocrene.encoding import advised, unencoded
 from hippocrene.errors import ArgumentError
 from hippocrene.exact import where
 from hippocrene.scalars import integer, text
@@ -49,9 +49,9 @@ def integers(values: npt.ArrayLike, operation: str, modulus: int) -> npt.NDArray
                 "encrypt another, such as 0, and a mask of ones and zeros beside it"
             )
         found = f"values of type {kind}" + (f" ({where(place)})" if place else "")
-        message = f"{operation} takes integers here, not {found}: these keys compute exactly on integers modulo {modulus}"
-        is_text = array.dtype.kind in "US" and array.size
-        raise TypeError(advised(message, array[place] if place else array.flat[0] if is_text else array.dtype))
+        exactly = f"these keys compute exactly on integers modulo {modulus}"
+        message = f"{operation} takes integers here, not {found}: {exactly}"
+        raise TypeError(advised(message, unencoded(array) if place is None else array[place]))
     if array.dtype.kind == "O":
         # Python's integers are of any size.
         whole = [int(one) % modulus for one in array.flat]

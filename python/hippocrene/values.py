@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hippocrene import exact
-from hippocrene.encoding import advised
+from hippocrene.encoding import advised, unencoded
 from hippocrene.errors import EncodeError, FileError, FormatError, ParameterError, ShapeError, file_errors
 from hippocrene.exact import is_exact_kind
 
@@ -191,8 +191,7 @@ def real_numbers(values: npt.ArrayLike, operation: str) -> npt.NDArray[np.float6
     """Return `values` as a C-ordered array of doubles; what is not real numbers is a `TypeError`."""
     array = numbers(values, operation, rounded=True)
     if array.dtype.kind != "f" or array.dtype.itemsize > 8:
-        one = array.flat[0] if array.dtype.kind in "US" and array.size else array.dtype
-        raise TypeError(advised(f"{operation} takes doubles, not values of type {array.dtype}", one))
+        raise TypeError(advised(f"{operation} takes doubles, not values of type {array.dtype}", unencoded(array)))
     return cast("npt.NDArray[np.float64]", array)
 
 

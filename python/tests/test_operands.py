@@ -217,7 +217,7 @@ UNENCODED = [
     (pandas.Series(DAYS), "datetime64", "days since a first day"),
     (pandas.Series(DAYS).dt.tz_localize("UTC"), "Timestamp", "days since a first day"),
     (list(DAYS.astype(object)), "date", "days since a first day"),
-    (pandas.DataFrame({"day": DAYS, "age": [1.5, 2.0]}), "Timestamp", "days since a first day"),
+    (pandas.DataFrame({"day": DAYS, "age": [1, 2]}), "Timestamp", "days since a first day"),
     (pandas.period_range("2020-01", periods=2, freq="M"), "Period", "days since a first day"),
     (DAYS.astype(str), "2020-01-01", "pandas.to_datetime reads text"),
     (["31.01.2020", "1"], "31.01.2020", "pandas.to_datetime reads text"),
@@ -226,9 +226,9 @@ UNENCODED = [
     (pandas.Series(["red", "blue"], dtype="category"), "red", "pandas.get_dummies"),
     (np.array(["red", "blue"]), "red", "pandas.get_dummies"),
     (np.array([b"red"]), "red", "pandas.get_dummies"),
-    (pandas.DataFrame({"age": [1.5, 2.0], "colour": ["red", "blue"]}), "row 0, column 1", "pandas.get_dummies"),
-    (pandas.Series([1, None], dtype="Int64"), "NAType", "fillna"),
-    (["1.5", ""], "position 1", "fillna"),
+    (pandas.DataFrame({"age": [1, 2], "colour": ["red", "blue"]}), "row 0, column 1", "pandas.get_dummies"),
+    (np.array([1, pandas.NA], dtype=object), "NAType", "fillna"),
+    (["1", ""], "position 1", "fillna"),
 ]
 
 
