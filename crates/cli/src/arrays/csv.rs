@@ -389,7 +389,7 @@ fn are_names(cells: &[String]) -> bool {
 
 /// The cells of a line, for errors.
 fn shown<S: AsRef<str>>(cells: &[S]) -> String {
-    let some: Vec<_> = cells.iter().take(MAX_CELLS_SHOWN).map(AsRef::as_ref).collect();
+    let some: Vec<&str> = cells.iter().take(MAX_CELLS_SHOWN).map(AsRef::as_ref).collect();
     let more = if cells.len() > MAX_CELLS_SHOWN { ", .." } else { "" };
     cut(&some.join(", ").replace('\n', "\\n")).into_owned() + more
 }
