@@ -3,7 +3,7 @@
 use crate::arrays::{Column, Format, Table};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand};
-use hippocrene::LookUps;
+use hippocrene::{Interval, LookUps};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -203,10 +203,17 @@ pub struct Encrypt {
     /// Where to write the encrypted array; - is standard output.
     #[arg(long, short, value_name = "FILE")]
     pub output: PathBuf,
-    /// What no number exceeds in absolute value. It goes with the encrypted array for all to see; by default it is the largest number,
-    /// rounded up to a power of two.
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    /// The interval that all numbers lie in, checked and then visible to everybody. By default its
+    /// bound is the largest absolute value, rounded up to a power of two, and it ends at 0 if no
+    /// number is negative.
+    #[arg(long, value_name = "LOW,HIGH", allow_hyphen_values = true, conflicts_with = "bound", value_parser = interval)]
+    pub interval: Option<Interval>,
+    /// Short for --interval=-BOUND,BOUND.
+    #[arg(long, value_name = "BOUND", allow_negative_numbers = true)]
     pub bound: Option<f64>,
+    /// Reduce integers that do not fit the plain modulus. By default they are an error.
+    #[arg(long)]
+    pub wrap: bool,
     /// How precise the numbers and what is computed from them are to be, in bits after the binary point (by default, what keygen was told).
     #[arg(long, value_name = "BITS", allow_negative_numbers = true)]
     pub precision: Option<f64>,
@@ -268,6 +275,15 @@ impl ColumnArguments {
     pub fn is_empty(&self) -> bool {
         !self.index && self.delimiter.is_none() && self.columns.is_none()
     }
+}
+
+/// Reads an interval such as `-1,2.5`.
+fn interval(text: &str) -> Result<Interval, String> {
+    let ends = text
+        .split_once(',')
+        .and_then(|(low, high)| Some((low.trim().parse::<f64>().ok()?, high.trim().parse::<f64>().ok()?)));
+    let (low, high) = ends.ok_or("two numbers with a comma between are needed, such as 0,120")?;
+    Interval::finite(low, high).map_err(|error| error.to_string())
 }
 
 /// What divides columns.

@@ -238,7 +238,12 @@ fn integers_of_64_bits_are_exact() {
         fs::write(&array, npy(descr, "(1,)", &data)).unwrap();
         fs::write(&text, format!("{value}\n")).unwrap();
         for file in [array, text] {
-            succeed(&["encrypt", "-k", &client, &file, "-o", &enc]);
+            let (status, _, message) = run(&["encrypt", "-k", &client, &file, "-o", &enc]);
+            assert!(
+                status != 0 && message.contains("would wrap around modulo 1152921504606830593"),
+                "{message}"
+            );
+            succeed(&["encrypt", "--wrap", "-k", &client, &file, "-o", &enc]);
             let residue = value.rem_euclid(1_152_921_504_606_830_593);
             assert_eq!(succeed(&["decrypt", "-k", &client, &enc]), format!("{residue}\n"), "{file}");
         }

@@ -72,12 +72,23 @@ impl Key {
         }
     }
 
-    fn encrypt_integers(&self, array: &Array<i128>, plain_modulus: u64) -> Result<IntegerArray, Error> {
+    fn encrypt_integers(
+        &self,
+        array: &Array<i128>,
+        plain_modulus: u64,
+        how: (Option<Interval>, bool),
+    ) -> Result<IntegerArray, Error> {
+        let (interval, wrap) = how;
         let modulus = i128::from(plain_modulus);
-        let residues: Vec<i64> = array.values.iter().map(|value| value.rem_euclid(modulus) as i64).collect();
-        match self {
-            Self::Client(key) => key.encrypt_integers(&residues, &array.shape),
-            Self::Public(key) => key.encrypt_integers(&residues, &array.shape),
+        // Values that no word holds are beyond every plain modulus, whose error they get.
+        let clamped = |value: i128| value.clamp(i64::MIN.into(), i64::MAX.into()) as i64;
+        let fitting = |value: &i128| if wrap { value.rem_euclid(modulus) as i64 } else { clamped(*value) };
+        let values: Vec<i64> = array.values.iter().map(fitting).collect();
+        match (self, interval) {
+            (Self::Client(key), None) => key.encrypt_integers(&values, &array.shape),
+            (Self::Public(key), None) => key.encrypt_integers(&values, &array.shape),
+            (Self::Client(key), Some(all)) => key.encrypt_integers_within(&values, &array.shape, all),
+            (Self::Public(key), Some(all)) => key.encrypt_integers_within(&values, &array.shape, all),
         }
     }
 
@@ -108,34 +119,41 @@ pub(super) fn run(encrypt: &Encrypt, threads: usize, console: &mut Console<'_>) 
     if let Some(bound) = encrypt.bound.filter(|bound| !(bound.is_finite() && *bound >= 0.0)) {
         return Err(CliError::Usage(format!("--bound: {bound} is not a finite number from 0")));
     }
+    let interval = encrypt.interval.or(encrypt.bound.map(Interval::symmetric));
     check_output(&encrypt.output, &[&encrypt.key, &encrypt.input])?;
     let key = console.step("load the key", || Key::load(&encrypt.key, threads))?;
     let input = &encrypt.input;
     let fail = CliError::of(input);
     let (bytes, shape, names, kind, owner) = if let Some(preset) = key.session().bit_preset() {
-        if encrypt.bound.is_some() || encrypt.precision.is_some() {
-            let what = "bound and precision are for numbers: these keys encrypt bits";
+        if interval.is_some() || encrypt.precision.is_some() || encrypt.wrap {
+            let what =
+                "--interval, --bound, --precision and --wrap are not for bits, which these keys encrypt";
             return Err(CliError::Usage(what.to_owned()));
         }
         let Contents { numbers: bits, names } = Array::<bool>::read(input, format, &table)?;
         let array = console.step("encrypt", || key.encrypt_bits(preset, &bits).map_err(fail))?;
         (array.to_bytes(), bits.shape, names, Kind::BitArray, array.key())
     } else if let Some(integers) = key.session().integers() {
-        if encrypt.bound.is_some() || encrypt.precision.is_some() {
-            let what = "bound and precision are for numbers: these keys encrypt integers, which are exact";
+        if encrypt.precision.is_some() {
+            let what = "--precision is for numbers: these keys encrypt integers, which are exact";
             return Err(CliError::Usage(what.to_owned()));
         }
         let modulus = integers.plain_modulus();
         let Contents { numbers: integers, names } = Array::<i128>::read(input, format, &table)?;
-        let array = console.step("encrypt", || key.encrypt_integers(&integers, modulus).map_err(fail))?;
+        let how = (interval, encrypt.wrap);
+        let array =
+            console.step("encrypt", || key.encrypt_integers(&integers, modulus, how).map_err(fail))?;
         (array.to_bytes(), integers.shape, names, Kind::IntegerArray, array.key())
     } else {
+        if encrypt.wrap {
+            let what = "--wrap is for integers: these keys encrypt numbers";
+            return Err(CliError::Usage(what.to_owned()));
+        }
         let settings = key.session().settings();
         let precision = encrypt.precision.unwrap_or(settings.precision());
         // Before the numbers are read: they are not what is wrong.
         settings.scale_of(precision)?;
         let Contents { numbers, names } = Numbers::read(input, format, &table, precision)?;
-        let interval = encrypt.bound.map(Interval::symmetric);
         let how = Encryption { interval, precision: encrypt.precision };
         let array = console.step("encrypt", || key.encrypt(&numbers, &how).map_err(fail))?;
         (array.to_bytes(), numbers.shape().to_vec(), names, Kind::Array, array.key())
