@@ -49,7 +49,7 @@ pub(crate) fn encrypt_elements(
             encrypt_slots(session, &layout, v, |v| Values::BigComplex(v), scale, encrypt)
         }
     }?;
-    let form = Numbers { complex: values.is_complex(), precision, interval: None };
+    let form = Numbers { complex: values.is_complex(), precision, interval: None, error_known: true };
     let array = EncryptedArray::from_parts(layout, form, true, bodies)
         .expect("one body for each ciphertext of the layout, all of one key");
     let array = array.with_bound(how.bound.unwrap_or_else(|| public_bound(largest)))?;

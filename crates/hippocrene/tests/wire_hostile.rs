@@ -192,7 +192,7 @@ fn errors_name_what_is_wrong() {
             &[1],
             "the modulus of a key is 0xf with sprout 0b1 and 2^0; it must be a divisor",
         ),
-        ("fresh", 56, &[8], "flags of an array is 8"),
+        ("fresh", 56, &[16], "flags of an array is 16; it must be 0 to 15"),
         ("fresh", 60, &[65], "number of axes is 65; it must be at most 64"),
         ("fresh", HEADS + 2 * 58, &[1], "the bits of a residue is 1; it must be at least 46 for"),
         ("fresh", 64, &[16], "number of ciphertexts is 2; it must be 1"),

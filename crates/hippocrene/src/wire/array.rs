@@ -340,7 +340,11 @@ impl<F: FileForm> ArrayHead<F> {
         cursor.enter("array");
         let flags = cursor.u32()?;
         if flags & !(F::FLAGS | CLEAN | UNEVEN) != 0 {
-            let need = if F::FLAGS == 0 { "0, 2, 4 or 6" } else { "0 to 7" };
+            let need = match F::FLAGS {
+                0 => "0, 2, 4 or 6",
+                1 => "0 to 7",
+                _ => "0 to 15",
+            };
             return Err(FormatError::field("the flags of an array", flags, need));
         }
         let axes = cursor.u32()?;
