@@ -132,7 +132,9 @@ class Reductions(Encrypted):
             factor if digits and factor != Fraction(float(factor)) else float(factor)
             for factor in (gain, gain * 2**halvings / count)
         ]
-        means = _native.broadcast_like(server._raw, (total * factors[1])._raw, array._raw)
+        inexact = not isinstance(factors[1], float)
+        total, factor = (total * factors[1], 1.0) if inexact else (total, factors[1])
+        means = _native.broadcast_like(server._raw, total._raw, array._raw, factor)
         deviations: Any = array * factors[0] - halved(server._wrap(means), halvings)
         declared = _native.as_deviations(server._raw, deviations._raw, abs(float(gain)) * array.bound)
         return server._wrap(declared), halvings

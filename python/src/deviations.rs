@@ -17,15 +17,17 @@ pub(crate) fn as_deviations(
     server.compute::<Numbers>(py, array, |_, array| Ok(array.clone().as_deviations(bound)))
 }
 
-/// Repeats an array to the shape and the layout of another one.
+/// Repeats an array times a number to the shape and the layout of another one.
 #[pyfunction]
 pub(crate) fn broadcast_like(
     py: Python<'_>,
     server: &Server,
     array: &EncryptedArray,
     other: &EncryptedArray,
+    factor: f64,
 ) -> PyResult<EncryptedArray> {
     server.compute_from_two::<Numbers>(py, array, other, |server, array, other| {
-        server.broadcast_like(array, other)
+        let copies = server.broadcast_like(array, other, factor)?;
+        Ok(if array.size() == 1 { copies.as_mean() } else { copies })
     })
 }

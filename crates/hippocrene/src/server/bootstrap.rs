@@ -34,9 +34,9 @@ pub(super) struct Bootstraps {
     most: f64,
 }
 
-/// Errors of coefficients are smaller than the values by this many bits, so that 10 standard deviations of them take
-/// less than a fourth of a bit beside the values.
-const LEAST_ROOM: f64 = 6.0;
+/// Estimated errors are smaller than the values by this many bits. Ten standard deviations then take 0.7 bits beside the
+/// values: one bit is there, as gradient descents show whose estimates grow (`bootstrap::input` checks it).
+const LEAST_ROOM: f64 = 4.0;
 
 impl Bootstraps {
     pub(super) fn new(
@@ -104,15 +104,12 @@ impl Bootstraps {
         })
     }
 
-    /// Whether the estimated error of every ciphertext is smaller than the values that it may hold, and leaves room for
-    /// them.
+    /// Whether the estimated error of every ciphertext leaves room for the values that are bootstrapped with it.
     fn leaves_values(&self, a: &EncryptedArray, form: &Numbers) -> Result<bool, CkksError> {
         let unit = self.unit(a.bound(), form)?;
         let log2_bound = self.real.plan().literal().bound.log2() + f64::from(unit);
-        Ok(a.estimates().all(|(scale, noise, slots)| {
-            let of_coefficients = noise.log2_std() - scale.log2();
-            -precision_bits(scale, noise, slots) < log2_bound && of_coefficients < log2_bound - LEAST_ROOM
-        }))
+        Ok(a.estimates()
+            .all(|(scale, noise, slots)| -precision_bits(scale, noise, slots) < log2_bound - LEAST_ROOM))
     }
 
     /// With at least `capacity` bits of capacity, where something is said, as long as it may be had ([`Bootstraps::most`]).
@@ -213,7 +210,7 @@ impl Server {
     /// (GRAFT F.2). `None` is for as many as there are, as all bootstraps are that nobody asked for. An array with less than [`Server::bootstrap_reserve`] is not bootstrapped
     /// again.
     ///
-    /// An array whose estimated error exceeds its values, as in iterations that correct themselves, is bootstrapped as if
+    /// An array whose estimated error exceeds a sixteenth of the values, as in iterations that correct themselves, is bootstrapped as if
     /// it were as precise as was asked for. The error of the result is not known then ([`EncryptedArray::is_error_known`]).
     ///
     /// The first bootstrap to a capacity encodes the matrices of its transform for that, so that few different ones are better than many.

@@ -223,13 +223,30 @@ impl Server {
         self.broadcast_for(&moved, layout, copies_for)
     }
 
-    /// Repeats an array to the shape of `other`, with its elements where those of `other` stand.
+    /// Repeats an array times a number to the shape of `other`, with its elements where those of `other` stand.
+    ///
+    /// Where other slots have to be set to zero, the same product does both, as finely as so many copies need.
     ///
     /// # Errors
-    /// As [`Server::broadcast_to`].
-    pub fn broadcast_like<F: Form>(&self, a: &Array<F>, other: &Array<F>) -> Result<Array<F>, Error> {
+    /// As [`Server::broadcast_to`] and [`Server::mul_number`].
+    pub fn broadcast_like<F: Form>(
+        &self,
+        a: &Array<F>,
+        other: &Array<F>,
+        factor: F::Number,
+    ) -> Result<Array<F>, Error> {
         self.check_two(a, other, OPERATION)?;
-        self.repeated_as(a, other.layout(), Copies::Any)
+        let layout = other.layout();
+        let (first, moves) = first_moves(a.layout(), layout)?;
+        if repeats_freely(a, layout) || moves.iter().any(|(to, from)| to != from) {
+            return self.repeated_as(&self.mul_number(a, factor)?, layout, Copies::Any);
+        }
+        let copies = repetition(&first, layout).map_or(1, |repetition| repetition.copies(layout.slots()));
+        self.with_capacity([a], self.form_of(&[a]).product_bits(self), |[a]| {
+            let entries = moves.iter().map(|(to, from)| (*to, *from, factor));
+            let one = self.linear_map_before(a, first.clone(), entries, After::Copies(copies), OPERATION)?;
+            self.broadcast_for(&one, layout.clone(), Copies::Any)
+        })
     }
 
     /// Repeats an array to `layout`, and bootstraps it first where it lacks capacity.
