@@ -217,7 +217,8 @@ impl Server {
         self.compute::<Numbers>(py, array, |server, array| server.declare_precision(array, bits))
     }
 
-    /// A server that computes without residues, and an array for it that is like this one in all else.
+    /// A server that computes without residues, and an array for it that is like this one in all
+    /// else.
     fn dry_run(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<(Self, EncryptedArray)> {
         match array.is_integers() {
             true => self.dry_run_of::<Residues>(py, array),

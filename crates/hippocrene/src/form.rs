@@ -64,7 +64,8 @@ pub trait Form: Elements {
     /// The form of what is computed from arrays of this form by this server.
     fn computed_by(self, server: &Server) -> Self;
 
-    /// Takes away what is known of errors where nothing is known of those of an operand of this form.
+    /// Takes away what is known of errors where nothing is known of those of an operand of this
+    /// form.
     fn know_no_more_than(&mut self, operand: &Self);
 
     /// The form of what is computed from an array of this form and plain numbers.
@@ -97,7 +98,8 @@ pub trait Form: Elements {
     /// A ciphertext whose elements are copies of one: they have one error.
     fn of_one_element(&self, x: Self::Ciphertext) -> Self::Ciphertext;
 
-    /// `sum`, of `x` and `y` or of one and the negative of the other, whose errors may be one and the same.
+    /// `sum`, of `x` and `y` or of one and the negative of the other, whose errors may be one and
+    /// the same.
     fn of_dependent(
         &self,
         sum: Self::Ciphertext,
@@ -108,8 +110,9 @@ pub trait Form: Elements {
     /// A ciphertext with `count` copies of each element: sums over the copies add up equal errors.
     fn of_copies(&self, x: Self::Ciphertext, count: usize) -> Self::Ciphertext;
 
-    /// The product of an encrypted matrix and an encrypted vector, each element a sum of `inner` products with the
-    /// same elements of the vector. The error of these is in all elements of the product.
+    /// The product of an encrypted matrix and an encrypted vector, each element a sum of `inner`
+    /// products with the same elements of the vector. The error of these is in all elements of the
+    /// product.
     fn of_vector(
         product: Array<Self>,
         matrix: &Array<Self>,

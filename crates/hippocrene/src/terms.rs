@@ -7,8 +7,8 @@ const MOST_TERMS: usize = 4096;
 
 /// The arrays that an array is a sum of, each times a number.
 ///
-/// Two arrays with a term in common have a part of their errors in common, which sums of them add up. It is not written
-/// to files. Every array that is not a sum has itself as its only term.
+/// Two arrays with a term in common have a part of their errors in common, which sums of them add
+/// up. It is not written to files. Every array that is not a sum has itself as its only term.
 #[derive(Debug, Clone)]
 pub(crate) struct Terms {
     /// In the order of their addresses, which are those of no others as long as they are held.

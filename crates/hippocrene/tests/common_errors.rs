@@ -163,8 +163,8 @@ fn copies_of_one_element_have_its_error() {
     }
 }
 
-/// The stated error of a sum of squared deviations holds for values at both ends of the bound, where it is largest, and
-/// is not much larger.
+/// The stated error of a sum of squared deviations holds for values at both ends of the bound,
+/// where it is largest, and is not much larger.
 #[test]
 fn sums_of_squared_deviations_are_off_by_as_much_as_they_say() {
     let n = 40;
@@ -180,8 +180,8 @@ fn sums_of_squared_deviations_are_off_by_as_much_as_they_say() {
     }
 }
 
-/// Sums over copies add up equal errors, wherever the copies stand: in slots that repeat, in the slots between, and in
-/// several ciphertexts.
+/// Sums over copies add up equal errors, wherever the copies stand: in slots that repeat, in the
+/// slots between, and in several ciphertexts.
 #[test]
 fn sums_over_copies_of_sums_are_off_by_as_much_as_they_say() {
     for (rows, columns) in [(16, 16), (4, 256), (5, 7)] {
@@ -204,7 +204,8 @@ fn sums_over_copies_of_sums_are_off_by_as_much_as_they_say() {
     }
 }
 
-/// The errors of a vector are in all elements of its product with an encrypted matrix, and sums of these add them up.
+/// The errors of a vector are in all elements of its product with an encrypted matrix, and sums of
+/// these add them up.
 #[test]
 fn products_with_encrypted_vectors_are_off_by_as_much_as_they_say() {
     let (rows, k) = (16, 8);

@@ -26,8 +26,8 @@ fn log2_std(got: &[f64], expected: &[f64]) -> f64 {
     (sum / got.len() as f64).sqrt().log2()
 }
 
-/// Newton's iteration for the reciprocal, `y (2 - x y)`: its errors go with the square of those before, where estimates
-/// only grow, until a bootstrap gives them up.
+/// Newton's iteration for the reciprocal, `y (2 - x y)`: its errors go with the square of those
+/// before, where estimates only grow, until a bootstrap gives them up.
 #[test]
 fn iterations_correct_themselves() {
     let (client, server) = insecure();

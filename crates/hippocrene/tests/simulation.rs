@@ -257,7 +257,8 @@ fn integers_are_simulated_too() {
     assert!(report.seconds > 0.0);
 }
 
-/// Where no precision is left, a bootstrap says that the error is not known, and so do all results after it.
+/// Where no precision is left, a bootstrap says that the error is not known, and so do all results
+/// after it.
 #[test]
 fn programs_without_precision_do_not_know_their_error() {
     let settings = Preset::by_name("n15").unwrap().settings().unwrap();

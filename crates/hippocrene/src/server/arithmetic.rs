@@ -20,7 +20,8 @@ impl Server {
         self.combined(a, b, OPERATION, |form, x, y| form.add(self, x, y))
     }
 
-    /// A sum or a difference, which knows where both have terms in common: their errors add up then.
+    /// A sum or a difference, which knows where both have terms in common: their errors add up
+    /// then.
     fn combined<F: Form>(
         &self,
         a: &Array<F>,
@@ -71,7 +72,8 @@ impl Server {
             return self.square(a).map_err(|e| e.during(OPERATION));
         }
         let bits = self.form_of(&[a, b]).product_bits(self);
-        // Factors with terms in common have errors in common: they add up, as those of two copies do.
+        // Factors with terms in common have errors in common: they add up, as those of two copies
+        // do.
         let copies = if a.terms().meet(b.terms()) { 2 } else { 1 };
         self.zip(
             a,
@@ -193,7 +195,9 @@ impl Server {
     /// Declares how precise the elements are, for who knows better than [`EncryptedArray::precision_bits`].
     ///
     /// That estimate follows errors through every operation as if nothing ever made them smaller. Iterations that correct themselves, such as Newton's, gradient descent or normalised powers of a matrix, make
-    /// them smaller in every step; the estimate grows all the same, until a bootstrap gives it up ([`EncryptedArray::is_error_known`]). Where the declaration is wrong, so is what later operations say of their errors,
+    /// them smaller in every step; the estimate grows all the same, until a bootstrap gives it up
+    /// ([`EncryptedArray::is_error_known`]). Where the declaration is wrong, so is what later
+    /// operations say of their errors,
     /// [`ClientKey::decrypt_for_sharing`](crate::ClientKey::decrypt_for_sharing) hides less than it says, and a bootstrap may return anything.
     ///
     /// What such an iteration corrects is the elements: an error in a slot without one may grow in every step. Where the estimate of those is larger than what is declared, they are set to zero, which is one

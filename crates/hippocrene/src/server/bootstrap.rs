@@ -34,8 +34,9 @@ pub(super) struct Bootstraps {
     most: f64,
 }
 
-/// Estimated errors are smaller than the values by this many bits. Ten standard deviations then take 0.7 bits beside the
-/// values: one bit is there, as gradient descents show whose estimates grow (`bootstrap::input` checks it).
+/// Estimated errors are smaller than the values by this many bits. Ten standard deviations then
+/// take 0.7 bits beside the values: one bit is there, as gradient descents show whose estimates
+/// grow (`bootstrap::input` checks it).
 const LEAST_ROOM: f64 = 4.0;
 
 impl Bootstraps {
@@ -104,7 +105,8 @@ impl Bootstraps {
         })
     }
 
-    /// Whether the estimated error of every ciphertext leaves room for the values that are bootstrapped with it.
+    /// Whether the estimated error of every ciphertext leaves room for the values that are
+    /// bootstrapped with it.
     fn leaves_values(&self, a: &EncryptedArray, form: &Numbers) -> Result<bool, CkksError> {
         let unit = self.unit(a.bound(), form)?;
         let log2_bound = self.real.plan().literal().bound.log2() + f64::from(unit);
@@ -210,10 +212,12 @@ impl Server {
     /// (GRAFT F.2). `None` is for as many as there are, as all bootstraps are that nobody asked for. An array with less than [`Server::bootstrap_reserve`] is not bootstrapped
     /// again.
     ///
-    /// An array whose estimated error exceeds a sixteenth of the values, as in iterations that correct themselves, is bootstrapped as if
-    /// it were as precise as was asked for. The error of the result is not known then ([`EncryptedArray::is_error_known`]).
+    /// An array whose estimated error exceeds a sixteenth of the values, as in iterations that
+    /// correct themselves, is bootstrapped as if it were as precise as was asked for. The error of
+    /// the result is not known then ([`EncryptedArray::is_error_known`]).
     ///
-    /// The first bootstrap to a capacity encodes the matrices of its transform for that, so that few different ones are better than many.
+    /// The first bootstrap to a capacity encodes the matrices of its transform for that, so that
+    /// few different ones are better than many.
     ///
     /// # Errors
     /// As [`Server::bootstrap`], and [`Error::Argument`] when the capacity is not positive, or more than [`BootstrappingDescription::capacity_after`](crate::BootstrappingDescription::capacity_after). That is known but for
@@ -239,7 +243,8 @@ impl Server {
         })?;
         let mut out = self.masked(bootstraps, a, out)?;
         if is_lost {
-            // Iterations correct elements, not what other slots hold: that is set to zero before it grows further.
+            // Iterations correct elements, not what other slots hold: that is set to zero before it
+            // grows further.
             if a.has_others() && a.precision_bits_elsewhere(&self.session) < form.precision {
                 let places = a.layout().positions().map(|place| (place, place, 1.0)).collect::<Vec<_>>();
                 out = self.linear_map(&out, out.layout().clone(), places, OPERATION)?;

@@ -181,7 +181,8 @@ impl Server {
         if let Some(repetition) = repetition(a.layout(), &layout) {
             let (inputs, form) = (a.expanded(&self.session), self.form_of(&[a]));
             let is_of_one = a.size() == 1 && layout.size() > 1;
-            // Copies of one element have one error. Sums over copies of others add up equal errors too.
+            // Copies of one element have one error. Sums over copies of others add up equal errors
+            // too.
             let copied = |c: &F::Ciphertext, count: usize| match (is_of_one, copies_for) {
                 (true, _) => form.of_one_element(c.clone()),
                 (false, Copies::Any) => form.of_copies(c.clone(), count),
@@ -223,9 +224,11 @@ impl Server {
         self.broadcast_for(&moved, layout, copies_for)
     }
 
-    /// Repeats an array times a number to the shape of `other`, with its elements where those of `other` stand.
+    /// Repeats an array times a number to the shape of `other`, with its elements where those of
+    /// `other` stand.
     ///
-    /// Where other slots have to be set to zero, the same product does both, as finely as so many copies need.
+    /// Where other slots have to be set to zero, the same product does both, as finely as so many
+    /// copies need.
     ///
     /// # Errors
     /// As [`Server::broadcast_to`] and [`Server::mul_number`].

@@ -22,10 +22,12 @@ pub(super) fn with_errors_of_matrix(
     product
 }
 
-/// The product of an encrypted matrix and an encrypted vector with the error that its elements have in common.
+/// The product of an encrypted matrix and an encrypted vector with the error that its elements have
+/// in common.
 ///
-/// Each element is a sum of `inner` products with the same elements of the vector. Their errors reach every element,
-/// by factors that may be as large as the bound of the matrix, so that sums of elements may add them up.
+/// Each element is a sum of `inner` products with the same elements of the vector. Their errors
+/// reach every element, by factors that may be as large as the bound of the matrix, so that sums of
+/// elements may add them up.
 pub(super) fn with_errors_of_vector(
     mut product: EncryptedArray,
     matrix: &EncryptedArray,

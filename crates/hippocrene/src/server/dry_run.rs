@@ -11,10 +11,12 @@ use crate::{Array, CiphertextBody, ClientKey, Error, EvaluationKeys, Session, wi
 const OPERATION: &str = "dry run";
 
 impl Server {
-    /// Returns a server that computes without residues, with keys for the same rotations and bootstraps as this one.
+    /// Returns a server that computes without residues, with keys for the same rotations and
+    /// bootstraps as this one.
     ///
-    /// Arrays for it come from [`Server::stand_in`]. What it computes has the precision, the capacity and the bound that
-    /// the same operations of this server give. It is made once, and has no look-up tables and no bits.
+    /// Arrays for it come from [`Server::stand_in`]. What it computes has the precision, the
+    /// capacity and the bound that the same operations of this server give. It is made once, and
+    /// has no look-up tables and no bits.
     ///
     /// # Errors
     /// As [`Server::new`].
@@ -42,7 +44,8 @@ impl Server {
         Server::of_prepared(session, prepared, &keys)
     }
 
-    /// Returns an array without residues for this server, a [`Server::dry_run`], that is in all else like `a`.
+    /// Returns an array without residues for this server, a [`Server::dry_run`], that is in all
+    /// else like `a`.
     ///
     /// # Errors
     /// [`Error::Internal`] when this server is none of a dry run with the parameters of `a`.
