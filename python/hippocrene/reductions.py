@@ -331,7 +331,7 @@ def _check_initial(operation: str, initial: object) -> None:
 def halved(array: EncryptedArray, times: int) -> EncryptedArray:
     """Divide by ``2**times``, exactly: by at most ``2**12`` at once, as products with larger ones are rounded."""
     for first in range(0, times, 12):
-        array = cast("EncryptedArray", array * 2.0 ** -min(12, times - first))
+        array = array * 2.0 ** -min(12, times - first)
     return array
 
 
