@@ -10,7 +10,7 @@ import numpy as np
 from hippocrene.encrypted import Encrypted
 from hippocrene.errors import ArgumentError, ShapeError, named
 from hippocrene.exact import fractions, root
-from hippocrene.reductions import weighted_mean
+from hippocrene.reductions import halved, weighted_mean
 from hippocrene.scalars import double
 from hippocrene.ufuncs import refusal
 from hippocrene.values import real_numbers, to_array
@@ -39,15 +39,15 @@ def cov(
     with named("cov", "var"):
         if fweights is not None or aweights is not None:
             array, along = (array.reshape(1, -1), 1) if single else (array, along)
-            deviations = _weighted_deviations(array, along, ddof, fweights, aweights)
+            deviations, halvings = _weighted_deviations(array, along, ddof, fweights, aweights), None
         elif single:
             return array._squared_deviations(None, ddof)
         else:
-            deviations = array._centred(along, ddof)
-    finer = deviations._finer(array.shape[along])
+            deviations, halvings = array._centred(along, ddof)
+    finer = deviations if halvings is not None else deviations._finer(array.shape[along])
     other = finer.conj() if array._held.is_complex else finer
     products = (finer * other).sum() if single else finer @ other.T if along else finer.T @ other
-    return products.with_precision(deviations.precision)
+    return products.with_precision(deviations.precision) if halvings is None else halved(products, halvings)
 
 
 def _variables(values: Any, *, rowvar: bool) -> Any:

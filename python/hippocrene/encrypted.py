@@ -140,6 +140,10 @@ class Encrypted:
 
         The largest error among thousands of values is four to sixteen times that: two to four bits worse. What a
         comparison is off by as a polynomial (see `sign`) comes beside it.
+
+        It is NaN where the error is not known. Estimates follow errors as if nothing made them smaller, and exceed the
+        values in iterations that correct themselves; a bootstrap gives such an estimate up. Comparisons, look-up tables
+        and `Client.decrypt_for_sharing` then refuse the array, until `with_precision_bits` says how precise it is.
         """
         return self._of_numbers(self._one_by_one.precision_bits, "precision_bits")
 
@@ -195,7 +199,7 @@ class Encrypted:
 
     def _off_by(self, error: float) -> EncryptedArray:
         """Return the array with rounding to doubles, which makes it off by up to `error`, as part of its error."""
-        if not error:
+        if not error or math.isnan(self.precision_bits):
             return cast("EncryptedArray", self)
         server = self._bound_server("with_precision_bits")
         bits = -0.5 * float(np.logaddexp2(-2 * self.precision_bits, 2 * math.log2(error)))

@@ -148,7 +148,12 @@ def decrypted(key: _native.ClientKey, raw: _native.EncryptedArray, dtype: Any) -
         return key.decrypt(raw)
     if isinstance(kind, np.dtype) and kind.newbyteorder("=") in _OF_DOUBLES:
         return key.decrypt(raw).astype(kind, copy=False)
-    return from_parts(key.decrypt_exact(raw), raw.shape, kind, raw.precision_bits or 0.0)
+    return from_parts(key.decrypt_exact(raw), raw.shape, kind, _known(raw.precision_bits))
+
+
+def _known(bits: float | None) -> float:
+    """Return a precision, or 0 where none is known."""
+    return 0.0 if bits is None or math.isnan(bits) else bits
 
 
 def is_type(dtype: Any, wanted: type[np.generic]) -> bool:

@@ -39,6 +39,7 @@ class Picked:
     __slots__ = (
         "_alike",
         "_before",
+        "_dry",
         "_most",
         "_moved",
         "_trial",
@@ -74,6 +75,7 @@ class Picked:
         self._most = most
         self._before = False
         self._alike: _native.EncryptedArray | None = None
+        self._dry: _native.EncryptedArray | None = None
         self._moved: _native.EncryptedArray | None = None
         self._trial: _native.EncryptedArray | None = None
 
@@ -139,15 +141,20 @@ class Picked:
     def one_by_one(self) -> _native.EncryptedArray:
         """An array with the precision and the capacity that these elements have when they are moved.
 
-        They are, but sums go on as if they were not: who asks changes nothing. Windows are not, of which an array would
-        be many times as large, nor what there are no keys for: they have what they have before.
+        They are not moved for that: a dry run does the same without residues. What cannot be moved, for want of keys or
+        of capacity, has what it has before.
         """
-        if self._moved is None and self.windows:
-            return self.alike
-        try:
-            return self.to_be_read
-        except MissingKeyError:
-            return self.alike
+        moved = self._trial if self._moved is None else self._moved
+        if moved is not None:
+            return moved
+        if self._dry is None:
+            server, source = self.server.dry_run(self.source)
+            how: dict[str, Any] = {"precise": self.precise, "windows": self.windows, "most": self._most}
+            try:
+                self._dry = Picked(server, source, self.places, self.operation, self.weights, **how)._move()
+            except (BudgetError, CapacityError, MissingKeyError):
+                self._dry = self.alike
+        return self._dry
 
     @property
     def to_be_read(self) -> _native.EncryptedArray:

@@ -105,8 +105,15 @@ class Reductions(Encrypted):
         products = picked.times(server._for_now, np.full((1,) * self.ndim, power / count), self.shape)
         return None if products is None else (server._wrap(products), power)
 
-    def _centred(self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None, ddof: float) -> EncryptedArray:
-        """Return deviations from means, divided by the square root of their number less `ddof`."""
+    def _centred(
+        self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None, ddof: float
+    ) -> tuple[EncryptedArray, int]:
+        """Return deviations from means and a number ``k``; sums of their squares over ``2**k`` are variances.
+
+        They are about as large as the values themselves, so that rounding weighs no more than in any other product,
+        and the division by a power of two, which comes last, is exact. The sum is repeated before it is divided: what
+        that adds to its error becomes smaller with it.
+        """
         if self.plain_modulus is not None:
             raise TypeError("encrypted integers have no variance: take sums of them and of their squares")
         # Moved before they are summed, for all of them meet their sums.
@@ -118,12 +125,19 @@ class Reductions(Encrypted):
         ddof = double(ddof, "ddof")
         if not count > ddof:
             raise ArgumentError(f"var: {count} values, less ddof={ddof:g}, leave nothing to divide by")
-        factor = root(1 / (count - Fraction(ddof)))
-        factors: Any = (factor, factor / count)
-        if not self._needs_digits(1.0, "var"):
-            factors = tuple(map(float, factors))
-        deviations = cast("EncryptedArray", array * factors[0] - total * factors[1])
-        return server._wrap(_native.as_deviations(server._raw, deviations._raw))
+        halvings = (count - 1).bit_length()
+        gain = root(2**halvings / (count - Fraction(ddof)))
+        digits = self._needs_digits(1.0, "var")
+        factors: list[Any] = [
+            factor if digits and factor != Fraction(float(factor)) else float(factor)
+            for factor in (gain, gain * 2**halvings / count)
+        ]
+        inexact = not isinstance(factors[1], float)
+        total, factor = (total * factors[1], 1.0) if inexact else (total, factors[1])
+        means = _native.broadcast_like(server._raw, total._raw, array._raw, factor)
+        deviations: Any = array * factors[0] - halved(server._wrap(means), halvings)
+        declared = _native.as_deviations(server._raw, deviations._raw, abs(float(gain)) * array.bound)
+        return server._wrap(declared), halvings
 
     def var(
         self,
@@ -150,10 +164,9 @@ class Reductions(Encrypted):
         """Return the variance as it comes of a product: of complex values, with an imaginary part that is noise."""
         if (variance := self._variance_of_windows(axis, ddof, keepdims=keepdims)) is not None:
             return variance
-        deviations = self._centred(axis, ddof)
-        finer = deviations._finer(math.prod(self.shape[index] for index in self._axes(axis, "var")))
-        squares = finer * (finer.conj() if self._held.is_complex else finer)
-        return squares.sum(axis, keepdims=keepdims).with_precision(deviations.precision)
+        deviations, halvings = self._centred(axis, ddof)
+        squares = deviations * (deviations.conj() if self._held.is_complex else deviations)
+        return halved(squares.sum(axis, keepdims=keepdims), halvings)
 
     def _finer(self, count: int) -> EncryptedArray:
         """Return the array such that so many roundings of products with it, added up, are about as large as one was."""
@@ -313,6 +326,13 @@ def _check_initial(operation: str, initial: object) -> None:
     shape = np.shape(cast("Any", initial))
     if shape:
         raise ShapeError(f"{operation}: initial= is one number, not an array of shape {shape}")
+
+
+def halved(array: EncryptedArray, times: int) -> EncryptedArray:
+    """Divide by ``2**times``, exactly: by at most ``2**12`` at once, as products with larger ones are rounded."""
+    for first in range(0, times, 12):
+        array = array * 2.0 ** -min(12, times - first)
+    return array
 
 
 def part_of(array: EncryptedArray, axis: int, part: slice) -> EncryptedArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -173,4 +174,5 @@ def _plain(raw: _native.Simulation, returned: Any, found: list[EncryptedArray]) 
 
 def _least(numbers: list[float | None]) -> float | None:
     known = [number for number in numbers if number is not None]
-    return min(known) if known else None
+    # NaN, of which nothing is known, is less than any.
+    return min(known, key=lambda number: (not math.isnan(number), number)) if known else None

@@ -6,12 +6,28 @@ use pyo3::prelude::*;
 use crate::array::EncryptedArray;
 use crate::server::Server;
 
-/// The array, whose elements add up to zero, for sums over all of them of products with such.
+/// Declares that elements are deviations of values up to `bound` from their mean.
 #[pyfunction]
 pub(crate) fn as_deviations(
     py: Python<'_>,
     server: &Server,
     array: &EncryptedArray,
+    bound: f64,
 ) -> PyResult<EncryptedArray> {
-    server.compute::<Numbers>(py, array, |_, array| Ok(array.clone().as_deviations()))
+    server.compute::<Numbers>(py, array, |_, array| Ok(array.clone().as_deviations(bound)))
+}
+
+/// Repeats an array times a number to the shape and the layout of another one.
+#[pyfunction]
+pub(crate) fn broadcast_like(
+    py: Python<'_>,
+    server: &Server,
+    array: &EncryptedArray,
+    other: &EncryptedArray,
+    factor: f64,
+) -> PyResult<EncryptedArray> {
+    server.compute_from_two::<Numbers>(py, array, other, |server, array, other| {
+        let copies = server.broadcast_like(array, other, factor)?;
+        Ok(if array.size() == 1 { copies.as_mean() } else { copies })
+    })
 }

@@ -37,7 +37,7 @@ impl Server {
     }
 
     /// Computes from two arrays of one form, with the interpreter lock released.
-    fn compute_from_two<F: Held>(
+    pub(crate) fn compute_from_two<F: Held>(
         &self,
         py: Python<'_>,
         left: &EncryptedArray,
@@ -46,6 +46,19 @@ impl Server {
     ) -> PyResult<EncryptedArray> {
         let session = self.0.session();
         detached(py, || Ok(F::hold(work(&self.0, &*left.read(session)?, &*right.read(session)?)?, session)))
+    }
+
+    fn dry_run_of<F: Held>(
+        &self,
+        py: Python<'_>,
+        array: &EncryptedArray,
+    ) -> PyResult<(Self, EncryptedArray)> {
+        let session = self.0.session();
+        detached(py, || {
+            let dry = self.0.dry_run()?;
+            let array = F::hold(dry.stand_in(&*array.read::<F>(session)?)?, dry.session());
+            Ok((Self(dry), array))
+        })
     }
 }
 
@@ -212,6 +225,15 @@ impl Server {
         bits: f64,
     ) -> PyResult<EncryptedArray> {
         self.compute::<Numbers>(py, array, |server, array| server.declare_precision(array, bits))
+    }
+
+    /// A server that computes without residues, and an array for it that is like this one in all
+    /// else.
+    fn dry_run(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<(Self, EncryptedArray)> {
+        match array.is_integers() {
+            true => self.dry_run_of::<Residues>(py, array),
+            false => self.dry_run_of::<Numbers>(py, array),
+        }
     }
 
     fn add(&self, py: Python<'_>, left: &EncryptedArray, right: &EncryptedArray) -> PyResult<EncryptedArray> {

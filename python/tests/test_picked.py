@@ -235,6 +235,37 @@ def test_errors_are_raised_where_elements_are_picked_or_summed(client, secret, w
         windows(integral, (2, 3))
 
 
+VIEWS = [
+    lambda x: windows(x, 5),
+    lambda x: windows(x, 5)[::3, 1:],
+    lambda x: windows(x, 5) * plain(5),
+    lambda x: x[[30, 2, 2, 11]],
+    lambda x: x[[3, 1, 50]] * plain(3),
+]
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_views_state_what_they_have_when_they_are_moved(client, secret, view):
+    x = np.random.default_rng(2).uniform(-1e6, 1e6, 60)
+    encrypted = secret(x)
+    seen = view(encrypted)
+    stated = seen.precision_bits, seen.capacity_bits
+    assert "picked" in repr(seen)
+    moved = seen._to_be_read
+    assert stated == pytest.approx((moved.precision_bits, moved.capacity_bits), abs=0.01)
+    assert stated[0] < encrypted.precision_bits - 5
+    assert stated[1] < encrypted.capacity_bits - 20
+    # Eight standard deviations are exceeded with a probability of 2^-50.
+    np.testing.assert_allclose(client.decrypt(seen), view(x), rtol=0, atol=2.0 ** (3 - stated[0]))
+
+
+def test_views_of_integers_state_what_they_have_when_they_are_moved(whole):
+    owner, computes = whole
+    seen = windows(computes.load(owner.encrypt(np.arange(40).reshape(5, 8))), 3, axis=1)
+    stated = seen.budget_bits
+    assert stated == pytest.approx(seen._to_be_read.budget_bits, abs=0.01)
+
+
 def test_what_is_said_of_picked_elements_takes_no_keys(client, whole):
     x = hippocrene.Server(client.evaluation_keys(rotations=[])).load(client.encrypt(plain((30, 7))))
     picked, seen = x[[3, 9, 1]], windows(x, (2, 3))
@@ -246,7 +277,7 @@ def test_what_is_said_of_picked_elements_takes_no_keys(client, whole):
     assert x.precision_bits > products.precision_bits > x.precision_bits - 6
     owner, computes = whole
     integral = computes.load(owner.encrypt(np.arange(40).reshape(5, 8)))
-    assert windows(integral, 3, axis=1).budget_bits == integral.budget_bits
+    assert windows(integral, 3, axis=1).budget_bits < integral.budget_bits
     assert (windows(integral, 3, axis=1) * [1, 5, 3]).budget_bits < integral.budget_bits
     with pytest.raises(MissingKeyError):
         picked + 1

@@ -7,7 +7,7 @@ use std::{
 
 use hippocrene_rlwe::{self as rlwe, Fingerprint};
 
-use crate::{CiphertextBody, Elements, Error, Layout, Session};
+use crate::{CiphertextBody, Elements, Error, Layout, Session, terms::Terms};
 
 /// An encrypted array: a shape, and ciphertexts that hold the elements in the slots that the layout names. What the elements are is said by `F`.
 #[derive(Debug, Clone)]
@@ -23,6 +23,8 @@ pub struct Array<F: Elements> {
     bodies: Vec<CiphertextBody<F>>,
     /// The same elements bootstrapped, once an operation has needed that: it may not be the only one.
     refreshed: Arc<OnceLock<Vec<F::Ciphertext>>>,
+    /// The arrays that it is a sum of.
+    terms: Terms,
 }
 
 impl<F: Elements> CiphertextBody<F> {
@@ -74,6 +76,7 @@ impl<F: Elements> Array<F> {
             zero_within: false,
             bodies,
             refreshed: Arc::default(),
+            terms: Terms::default(),
         })
     }
 
@@ -85,7 +88,16 @@ impl<F: Elements> Array<F> {
     ) -> Self {
         debug_assert_eq!(layout.ciphertexts(), ciphertexts.len());
         let bodies = ciphertexts.into_iter().map(CiphertextBody::Full).collect();
-        Array { layout, form, clean, period: None, zero_within: false, bodies, refreshed: Arc::default() }
+        Array {
+            layout,
+            form,
+            clean,
+            period: None,
+            zero_within: false,
+            bodies,
+            refreshed: Arc::default(),
+            terms: Terms::default(),
+        }
     }
 
     /// The same of another form.
@@ -213,6 +225,17 @@ impl<F: Elements> Array<F> {
         Arc::ptr_eq(&self.refreshed, &other.refreshed)
     }
 
+    /// The arrays that it is a sum of.
+    pub(crate) fn terms(&self) -> &Terms {
+        &self.terms
+    }
+
+    /// The array as a sum of these.
+    pub(crate) fn with_terms(mut self, terms: Terms) -> Self {
+        self.terms = terms;
+        self
+    }
+
     /// The same ciphertexts seen with another layout of the same ciphertext count. Of the interval nothing is known
     /// then, since other slots may be elements.
     pub(crate) fn with_layout(mut self, layout: Layout) -> Self {
@@ -227,7 +250,16 @@ impl<F: Elements> Array<F> {
     pub(crate) fn part(&self, first: usize, layout: Layout, clean: bool) -> Self {
         let bodies = self.bodies[first..first + layout.ciphertexts()].to_vec();
         let (form, period) = (self.form.clone().without_interval(), self.period);
-        Array { layout, form, clean, period, zero_within: false, bodies, refreshed: Arc::default() }
+        Array {
+            layout,
+            form,
+            clean,
+            period,
+            zero_within: false,
+            bodies,
+            refreshed: Arc::default(),
+            terms: Terms::default(),
+        }
     }
 
     /// The same elements bootstrapped, by `bootstrap` if they have not been yet.

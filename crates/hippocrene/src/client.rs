@@ -411,6 +411,7 @@ impl ClientKey {
     /// is left; and when the array is not of this key and these parameters.
     pub fn decrypt_for_sharing(&self, array: &EncryptedArray, bits: u32) -> Result<Vec<f64>, Error> {
         self.check(array, SHARING)?;
+        array.check_error_known(SHARING)?;
         let context = self.session.context();
         if array.is_complex() {
             let what = "the elements are complex, and only real ones can be decrypted for sharing";
@@ -441,6 +442,7 @@ impl ClientKey {
     /// [`Error::Argument`] when 20 bits would leave less than 8 bits of precision, and when the array is not of this key and these parameters.
     pub fn sharing_bits(&self, array: &EncryptedArray) -> Result<u32, Error> {
         self.check(array, SHARING)?;
+        array.check_error_known(SHARING)?;
         let precision = self.precision_to_share(array);
         let need = f64::from(LEAST_HIDDEN) + 2.0 + LEFT_TO_SHARE;
         if precision < need {

@@ -56,7 +56,7 @@ pub(crate) fn encrypt_elements(
             encrypt_slots(session, &layout, v, |v| Values::BigComplex(v), scale, encrypt)
         }
     }?;
-    let form = Numbers { complex: values.is_complex(), precision, interval: None };
+    let form = Numbers { complex: values.is_complex(), precision, interval: None, error_known: true };
     let interval = how.interval.unwrap_or_else(|| public_interval(have));
     let array = EncryptedArray::from_parts(layout, form, true, bodies)
         .expect("one body for each ciphertext of the layout, all of one key");

@@ -69,6 +69,10 @@ pub trait Form: Elements {
     /// The form of what is computed from arrays of this form by this server.
     fn computed_by(self, server: &Server) -> Self;
 
+    /// Takes away what is known of errors where nothing is known of those of an operand of this
+    /// form.
+    fn know_no_more_than(&mut self, operand: &Self);
+
     /// The form of what is computed from an array of this form and plain numbers.
     fn with_plain(self, plain: Self::Plain<'_>) -> Self;
 
@@ -110,6 +114,28 @@ pub trait Form: Elements {
 
     /// A ciphertext whose elements are copies of one: they have one error.
     fn of_one_element(&self, x: Self::Ciphertext) -> Self::Ciphertext;
+
+    /// `sum`, of `x` and `y` or of one and the negative of the other, whose errors may be one and
+    /// the same.
+    fn of_dependent(
+        &self,
+        sum: Self::Ciphertext,
+        x: &Self::Ciphertext,
+        y: &Self::Ciphertext,
+    ) -> Self::Ciphertext;
+
+    /// A ciphertext with `count` copies of each element: sums over the copies add up equal errors.
+    fn of_copies(&self, x: Self::Ciphertext, count: usize) -> Self::Ciphertext;
+
+    /// The product of an encrypted matrix and an encrypted vector, each element a sum of `inner`
+    /// products with the same elements of the vector. The error of these is in all elements of the
+    /// product.
+    fn of_vector(
+        product: Array<Self>,
+        matrix: &Array<Self>,
+        vector: &Array<Self>,
+        inner: usize,
+    ) -> Array<Self>;
 
     /// The product of a matrix and an array `a`, along any axis, with what the errors of its elements have in common. The matrix has so many rows and columns, and these entries with their row and column.
     fn of_product(

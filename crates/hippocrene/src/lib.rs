@@ -34,6 +34,7 @@ mod server;
 mod session;
 mod settings;
 mod simulation;
+mod terms;
 mod trees;
 pub mod wire;
 

@@ -17,6 +17,10 @@ pub struct Numbers {
     /// The interval of the elements, where more is known of it than the bound of the ciphertexts says. Operations that
     /// say nothing of it leave `None`. It is `None` for complex elements.
     pub interval: Option<Interval>,
+    /// Whether the estimate of the error says anything. A bootstrap of an array whose estimate
+    /// exceeds a sixteenth of its values loses it, and so do operations on such an array.
+    /// [`Server::declare_precision`](crate::Server::declare_precision) restores it.
+    pub error_known: bool,
 }
 
 impl Numbers {
@@ -158,9 +162,38 @@ impl EncryptedArray {
     /// How precise the elements are: `-log2` of the estimated standard deviation of their error, in bits after the binary point.
     ///
     /// An array whose error is exactly zero (an array times 0) counts as rounded to integers at its scale, which is all that it can hold. It is not a number for
-    /// a session of other parameters.
+    /// a session of other parameters, and where the error is not known
+    /// ([`EncryptedArray::is_error_known`]).
     pub fn precision_bits(&self, session: &Session) -> f64 {
-        self.least_precision(session, |noise| noise)
+        match self.is_error_known() {
+            true => self.least_precision(session, |noise| noise),
+            false => f64::NAN,
+        }
+    }
+
+    /// Whether [`EncryptedArray::precision_bits`] says how large the error is.
+    ///
+    /// Estimates follow errors through every operation as if nothing made them smaller. In
+    /// iterations that correct themselves they grow beyond the values. A bootstrap of such an array
+    /// goes on as if the elements were as precise as was asked for, and says that their error is
+    /// not known.
+    pub fn is_error_known(&self) -> bool {
+        self.form().error_known
+    }
+
+    /// Checks that the error is known, for an operation that relies on it.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] when it is not.
+    pub(crate) fn check_error_known(&self, operation: &'static str) -> Result<(), Error> {
+        match self.is_error_known() {
+            true => Ok(()),
+            false => Err(Error::argument(
+                operation,
+                "the error of the array is not known: its estimate exceeded a sixteenth of the values before a bootstrap. Declare \
+                 how precise the elements are (with_precision_bits) if that is known from elsewhere",
+            )),
+        }
     }
 
     /// How precise slots are that hold no element, as [`EncryptedArray::precision_bits`]: where they do not hold zero they count as elements.
@@ -201,20 +234,48 @@ impl EncryptedArray {
             c.set_precision_bits(bits);
             *body = CiphertextBody::Full(c);
         }
+        self.form_mut().error_known = true;
         Ok(self)
     }
 
-    /// The same array, whose elements add up to zero, for what is the sum of products with such over all of them, as a variance is: what their errors have in common
-    /// ([`Noise::common`]) is multiplied by zero there, and its own square is what counts.
+    /// The same array, of whose error nothing is known.
+    pub(crate) fn with_unknown_error(mut self) -> Self {
+        self.form_mut().error_known = false;
+        self
+    }
+
+    /// Declares that the elements are deviations of values up to `bound` from their mean, for sums
+    /// of their squares or of products with other such deviations over all of them.
+    ///
+    /// A deviation may be twice as large as the bound, but the squares of all `n` add up to `n
+    /// bound^2` at most. So the error of such a sum is at most that of a sum over deviations up to
+    /// `bound`, which the estimate is set to.
     #[must_use]
-    pub fn as_deviations(mut self) -> Self {
+    pub fn as_deviations(self, bound: f64) -> Self {
+        let smaller = log2(bound / self.bound()).min(0.0);
+        self.with_noises(|noise| if smaller.is_finite() { noise.scaled(smaller) } else { noise })
+    }
+
+    /// Declares that the elements are copies of one mean, which are subtracted from the values for
+    /// sums over all of the deviations, times such deviations.
+    ///
+    /// The estimate says that all copies have one error, which would cancel: deviations add up to
+    /// zero. But errors of rotations differ from copy to copy, and may be alike in every second
+    /// one, or in neighbours. With the noise of each of the rotations that add up `n` slots, and
+    /// make `n` copies, for the deviations of alternating signs for which they are largest, 1/6 and
+    /// 2/9 of the variance are left. A fourth is stated.
+    #[must_use]
+    pub fn as_mean(self) -> Self {
+        self.with_noises(|noise| {
+            let left = noise.common().scaled(-1.0);
+            noise.apart().plus(left)
+        })
+    }
+
+    fn with_noises(mut self, noise: impl Fn(Noise) -> Noise) -> Self {
         for body in self.bodies_mut() {
             if let CiphertextBody::Full(c) = body {
-                let noise = c.inner().noise();
-                let size = -precision_bits(c.scale(), noise.common(), c.slots());
-                // In a product each factor counts it at its bound: together they then count its square.
-                let square = size - log2(2.0 * c.bound());
-                c.set_noise(noise.apart().plus(noise.common().scaled(square.min(0.0))));
+                c.set_noise(noise(c.inner().noise()));
             }
         }
         self

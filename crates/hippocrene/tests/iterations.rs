@@ -1,7 +1,7 @@
 //! Iterations that correct themselves, with bootstraps at small insecure parameters.
 
 use crate::common::insecure_grafted;
-use hippocrene::{Bootstrapping, ClientKey, EncryptedArray, Error, KeyRequest, Server};
+use hippocrene::{Bootstrapping, ClientKey, Comparison, EncryptedArray, Error, KeyRequest, Server};
 use hippocrene_rlwe::SecretDistribution;
 
 const PRECISION: f64 = 24.0;
@@ -26,7 +26,8 @@ fn log2_std(got: &[f64], expected: &[f64]) -> f64 {
     (sum / got.len() as f64).sqrt().log2()
 }
 
-/// Newton's iteration for the reciprocal, `y (2 - x y)`: its errors go with the square of those before, where estimates only grow.
+/// Newton's iteration for the reciprocal, `y (2 - x y)`: its errors go with the square of those
+/// before, where estimates only grow, until a bootstrap gives them up.
 #[test]
 fn iterations_correct_themselves() {
     let (client, server) = insecure();
@@ -38,17 +39,25 @@ fn iterations_correct_themselves() {
         server.mul(y, &rest)?.with_bound(4.0)
     };
     let start = || server.add_number(&server.mul_number(&x, -2.0).unwrap(), 2.9).unwrap();
-    let refused = (0..40).try_fold(start(), |y, _| step(&y)).unwrap_err();
-    assert!(matches!(refused, Error::Argument { .. }), "{refused}");
-    let refused = refused.to_string();
-    assert!(
-        refused.contains("errors of values are estimated") && refused.contains("with_precision_bits"),
-        "{refused}"
-    );
+    let expected: Vec<f64> = plain.iter().map(|x| 1.0 / x).collect();
+    let y = (0..40).try_fold(start(), |y, _| step(&y)).unwrap();
+    assert!(server.bootstraps() > 5 && !y.is_error_known() && y.precision_bits(session).is_nan());
+    let error = log2_std(&client.decrypt(&y).unwrap(), &expected);
+    assert!(error < -18.0, "2^{error}");
+    // What relies on the error refuses the array, and files say that it is not known.
+    for refused in [client.decrypt_for_sharing(&y, 4).map(drop), client.sharing_bits(&y).map(drop)] {
+        let refused = refused.unwrap_err().to_string();
+        assert!(refused.contains("is not known") && refused.contains("with_precision_bits"), "{refused}");
+    }
+    let refused = server.greater(&y, &server.negate(&y).unwrap(), Comparison::default()).unwrap_err();
+    assert!(refused.to_string().contains("is not known"), "{refused}");
+    let read = EncryptedArray::from_bytes(&y.to_bytes(), session).unwrap();
+    assert!(!read.is_error_known() && read.to_bytes() == y.to_bytes());
+    let declared = server.declare_precision(&server.add(&read, &x).unwrap(), 18.0).unwrap();
+    assert!((declared.precision_bits(session) - 18.0).abs() < 0.1);
 
     let y = (0..40).try_fold(start(), |y, _| server.declare_precision(&step(&y)?, 18.0)).unwrap();
     assert!(server.bootstraps() > 5 && (y.precision_bits(session) - 18.0).abs() < 0.1);
-    let expected: Vec<f64> = plain.iter().map(|x| 1.0 / x).collect();
     let error = log2_std(&client.decrypt(&y).unwrap(), &expected);
     assert!(error < -18.0, "2^{error}");
     assert!(server.declare_precision(&y, f64::NAN).is_err());

@@ -195,7 +195,7 @@ fn errors_name_what_is_wrong() {
             &[1],
             "the modulus of a key is 0xf with sprout 0b1 and 2^0; it must be a divisor",
         ),
-        ("fresh", 56, &[16], "flags of an array is 16"),
+        ("fresh", 56, &[32], "flags of an array is 32; it must be a sum of flags of 31"),
         ("nots", 56, &[8], "flags of an array is 8"),
         ("product", 88, &f64::NAN.to_le_bytes(), "the interval of an array is NaN to 16; it must be finite"),
         ("product", 88, &17f64.to_le_bytes(), "the interval of an array is 17 to 16; it must be finite"),

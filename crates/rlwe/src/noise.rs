@@ -100,6 +100,20 @@ impl Noise {
         }
     }
 
+    /// The sum of two errors that may be one and the same: their sizes add.
+    #[must_use]
+    pub fn plus_equal(self, other: Noise) -> Noise {
+        let add = |a: f64, b: f64| match a.max(b) {
+            high if high.is_finite() => high + log2(1.0 + (a.min(b) - high).exp2()),
+            high => high,
+        };
+        Noise {
+            log2_std: add(self.log2_std, other.log2_std),
+            log2_in_zeros: add(self.log2_in_zeros, other.log2_in_zeros),
+            log2_common: add(self.log2_common, other.log2_common),
+        }
+    }
+
     /// The sum of errors of two parts of one message, such as slots and others of them: what is the same in all slots is so in both, and adds up; the rest is independent.
     #[must_use]
     pub fn plus_alike(self, other: Noise) -> Noise {
@@ -257,6 +271,9 @@ mod tests {
         close(a.apart().plus(a.common()), 5.0, 3.0);
         close(a.plus(a), 50f64.sqrt(), 18f64.sqrt());
         close(a.plus_alike(a), (32.0 + 36.0f64).sqrt(), 6.0);
+        close(a.plus_equal(a), 10.0, 6.0);
+        close(a.plus_equal(b), 11.0, 3.0);
+        assert_eq!(Noise::NONE.plus_equal(Noise::NONE), Noise::NONE);
         close(a.plus_alike(b), 61f64.sqrt(), 3.0);
         assert_eq!(b.plus_alike(b), b.plus(b));
         close(a.scaled(1.0), 10.0, 6.0);

@@ -160,10 +160,13 @@ fn write_array(f: &mut fmt::Formatter<'_>, array: &ArrayInspection) -> fmt::Resu
     write!(f, "\n  memory      {} to compute with it", size(array.memory))?;
     let (left, bits) = match array.elements {
         ElementsInspection::Numbers { precision_bits, precision, capacity_bits, .. } => {
-            write!(
-                f,
-                "\n  precision   {precision_bits:.1} bits after the binary point ({precision:.1} are asked for)"
-            )?;
+            match precision_bits.is_nan() {
+                true => write!(f, "\n  precision   not known ({precision:.1} bits are asked for)")?,
+                false => write!(
+                    f,
+                    "\n  precision   {precision_bits:.1} bits after the binary point ({precision:.1} are asked for)"
+                )?,
+            }
             ("capacity", capacity_bits)
         }
         ElementsInspection::Integers { budget_bits, .. } => ("budget", budget_bits),

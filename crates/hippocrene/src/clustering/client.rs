@@ -106,8 +106,12 @@ impl ClientKey {
             Ok(CiphertextBody::Seeded(Fresh::new(context.encrypt(self.secret(), &plaintext)?)))
         };
         let bodies = slots.iter().map(encrypt).collect::<Result<Vec<_>, Error>>()?;
-        let form =
-            Numbers { complex: false, precision: self.session().settings().precision(), interval: None };
+        let form = Numbers {
+            complex: false,
+            precision: self.session().settings().precision(),
+            interval: None,
+            error_known: true,
+        };
         let array = EncryptedArray::from_parts(layout, form, false, bodies)
             .ok_or_else(|| Error::Internal("points have another number of ciphertexts".into()))?;
         array.with_bound(1.0)

@@ -14,11 +14,35 @@ impl Server {
     pub fn add<F: Form>(&self, a: &Array<F>, b: &Array<F>) -> Result<Array<F>, Error> {
         const OPERATION: &str = "add";
         if std::ptr::eq(a, b) {
-            let sum = self.map(a, OPERATION, a.is_clean(), 0.0, |form, x| form.add(self, x, x))?;
-            return Ok(F::within(sum, F::interval(a).times_count(2)));
+            let twice = self.map(a, OPERATION, a.is_clean(), 0.0, |form, x| form.add(self, x, x))?;
+            return Ok(F::within(twice, F::interval(a).times_count(2)).with_terms(a.terms().clone()));
         }
-        let sum = self.zip(a, b, OPERATION, |a, b| a && b, 0.0, |form, x, y| form.add(self, x, y))?;
+        let sum = self.combined(a, b, OPERATION, |form, x, y| form.add(self, x, y))?;
         Ok(F::within(sum, F::interval(a) + F::interval(b)))
+    }
+
+    /// A sum or a difference, which knows where both have terms in common: their errors add up
+    /// then.
+    fn combined<F: Form>(
+        &self,
+        a: &Array<F>,
+        b: &Array<F>,
+        operation: &'static str,
+        combine: impl Fn(&F, &F::Ciphertext, &F::Ciphertext) -> Result<F::Ciphertext, Error> + Sync,
+    ) -> Result<Array<F>, Error> {
+        let is_dependent = a.terms().meet(b.terms());
+        let sum = self.zip(
+            a,
+            b,
+            operation,
+            |a, b| a && b,
+            0.0,
+            |form, x, y| {
+                let sum = combine(form, x, y)?;
+                Ok(if is_dependent { form.of_dependent(sum, x, y) } else { sum })
+            },
+        )?;
+        Ok(sum.with_terms(a.terms().join(b.terms())))
     }
 
     /// `a - b`, element by element; shapes broadcast as numpy's do.
@@ -26,7 +50,7 @@ impl Server {
     /// # Errors
     /// [`Error::Shape`] when the shapes do not fit, [`Error::KeyMismatch`] when the keys do.
     pub fn sub<F: Form>(&self, a: &Array<F>, b: &Array<F>) -> Result<Array<F>, Error> {
-        let difference = self.zip(a, b, "subtract", |a, b| a && b, 0.0, |form, x, y| form.sub(self, x, y))?;
+        let difference = self.combined(a, b, "subtract", |form, x, y| form.sub(self, x, y))?;
         Ok(F::within(difference, F::interval(a) - F::interval(b)))
     }
 
@@ -36,7 +60,7 @@ impl Server {
     /// [`Error::KeyMismatch`] when the array belongs to another key.
     pub fn negate<F: Form>(&self, a: &Array<F>) -> Result<Array<F>, Error> {
         let negated = self.map(a, "negate", a.is_clean(), 0.0, |form, x| form.negate(self, x))?;
-        Ok(F::within(negated, -F::interval(a)))
+        Ok(F::within(negated, -F::interval(a)).with_terms(a.terms().clone()))
     }
 
     /// `a b`, element by element; shapes broadcast as numpy's do.
@@ -50,7 +74,17 @@ impl Server {
             return self.square(a).map_err(|e| e.during(OPERATION));
         }
         let bits = self.form_of(&[a, b]).product_bits(self);
-        let product = self.zip(a, b, OPERATION, |a, b| a || b, bits, |form, x, y| form.mul(self, x, y))?;
+        // Factors with terms in common have errors in common: they add up, as those of two copies
+        // do.
+        let copies = if a.terms().meet(b.terms()) { 2 } else { 1 };
+        let product = self.zip(
+            a,
+            b,
+            OPERATION,
+            |a, b| a || b,
+            bits,
+            |form, x, y| Ok(form.of_copies(form.mul(self, x, y)?, copies)),
+        )?;
         Ok(F::within(product, F::interval(a) * F::interval(b)))
     }
 
@@ -81,7 +115,7 @@ impl Server {
             let out = form.add_plain(self, a.layout(), &ciphertexts, p).map_err(|e| e.during(OPERATION))?;
             Ok(Array::from_ciphertexts(a.layout().clone(), form.clone().with_plain(p), a.is_clean(), out))
         })?;
-        Ok(F::within(sum, F::interval(a) + F::plain_interval(p)))
+        Ok(F::within(sum, F::interval(a) + F::plain_interval(p)).with_terms(a.terms().clone()))
     }
 
     /// `a p` for plain numbers in the shape of `a`, in row-major order. Slots that hold no element become zero.
@@ -120,7 +154,7 @@ impl Server {
             });
         }
         let sum = self.map(a, OPERATION, a.is_clean(), 0.0, |form, x| form.add_number(self, x, c))?;
-        Ok(F::within(sum, F::interval(a) + F::number_interval(c)))
+        Ok(F::within(sum, F::interval(a) + F::number_interval(c)).with_terms(a.terms().clone()))
     }
 
     /// `a c`, every element times the number `c`. Numbers that are an integer over `2^k`, `k` up to 12, are exact and take only `k` bits of
@@ -145,7 +179,7 @@ impl Server {
         }
         let product = self.map(a, OPERATION, a.is_clean(), 0.0, |form, x| form.mul_number(self, x, c))?;
         let product = F::within(product, F::interval(a) * F::number_interval(c));
-        Ok(product.with_zeros_within(a.period(), a.is_zero_within()))
+        Ok(product.with_zeros_within(a.period(), a.is_zero_within()).with_terms(a.terms().clone()))
     }
 
     /// Declares that the elements lie in `interval`, as [`EncryptedArray::with_interval`]. The bound of a ciphertext also
@@ -178,7 +212,9 @@ impl Server {
     /// Declares how precise the elements are, for who knows better than [`EncryptedArray::precision_bits`].
     ///
     /// That estimate follows errors through every operation as if nothing ever made them smaller. Iterations that correct themselves, such as Newton's, gradient descent or normalised powers of a matrix, make
-    /// them smaller in every step; the estimate grows all the same, until there is no room for it in a bootstrap. Where the declaration is wrong, so is what later operations say of their errors,
+    /// them smaller in every step; the estimate grows all the same, until a bootstrap gives it up
+    /// ([`EncryptedArray::is_error_known`]). Where the declaration is wrong, so is what later
+    /// operations say of their errors,
     /// [`ClientKey::decrypt_for_sharing`](crate::ClientKey::decrypt_for_sharing) hides less than it says, and a bootstrap may return anything.
     ///
     /// What such an iteration corrects is the elements: an error in a slot without one may grow in every step. Where the estimate of those is larger than what is declared, they are set to zero, which is one

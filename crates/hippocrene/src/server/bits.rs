@@ -120,7 +120,7 @@ impl Server {
         let precision = self.bits()?.plan().bit_scale().log2() - settings.overhead();
         let slots = self.session.slots();
         let layout = |end: usize| Layout::packed(&[end], slots);
-        let form = Numbers { complex: false, precision, interval: None };
+        let form = Numbers { complex: false, precision, interval: None, error_known: true };
         let array = Array::from_ciphertexts(layout(parts.len() * slots)?, form, false, parts);
         let entries = moves.iter().map(|(to, from)| (*to, *from, 1.0));
         let server = Server { precision: None, ..self.clone() };

@@ -8,7 +8,10 @@ use hippocrene_ckks::{
 };
 
 use super::Server;
-use crate::{Array, BootstrappingKeys, EncryptedArray, Error, Form, Layout, Numbers, Session, bootstrapping};
+use crate::{
+    Array, BootstrappingKeys, ClientKey, EncryptedArray, Error, Form, Layout, Numbers, Session,
+    bootstrapping, numbers::precision_bits,
+};
 
 const OPERATION: &str = "bootstrap";
 
@@ -30,6 +33,11 @@ pub(super) struct Bootstraps {
     reserve: f64,
     most: f64,
 }
+
+/// Estimated errors are smaller than the values by this many bits. Ten standard deviations then
+/// take 0.7 bits beside the values: one bit is there, as gradient descents show whose estimates
+/// grow (`bootstrap::input` checks it).
+const LEAST_ROOM: f64 = 4.0;
 
 impl Bootstraps {
     pub(super) fn new(
@@ -53,6 +61,15 @@ impl Bootstraps {
             reserve,
             most,
         })
+    }
+
+    /// The keys of the same bootstraps, for the client of a dry run.
+    pub(super) fn without_residues(&self, client: &ClientKey) -> Result<BootstrappingKeys, Error> {
+        let literal = self.complex.as_ref().unwrap_or(&self.real).plan().literal().clone();
+        let plan = BootstrapPlan::new(Arc::clone(client.session().context()), literal.clone())?;
+        let keys = plan.encapsulation_keys(client.secret())?;
+        let keys = keys.ok_or_else(|| Error::Internal("a bootstrap without a sparse secret".into()))?;
+        BootstrappingKeys::new(client.session(), self.precision, literal, keys)
     }
 
     /// The bootstrapper of arrays of this form.
@@ -86,6 +103,15 @@ impl Bootstraps {
                 form.precision
             ),
         })
+    }
+
+    /// Whether the estimated error of every ciphertext leaves room for the values that are
+    /// bootstrapped with it.
+    fn leaves_values(&self, a: &EncryptedArray, form: &Numbers) -> Result<bool, CkksError> {
+        let unit = self.unit(a.bound(), form)?;
+        let log2_bound = self.real.plan().literal().bound.log2() + f64::from(unit);
+        Ok(a.estimates()
+            .all(|(scale, noise, slots)| -precision_bits(scale, noise, slots) < log2_bound - LEAST_ROOM))
     }
 
     /// With at least `capacity` bits of capacity, where something is said, as long as it may be had ([`Bootstraps::most`]).
@@ -184,7 +210,14 @@ impl Server {
 
     /// [`Server::bootstrap`] to `capacity` bits of capacity at least, give or take a few more: the modulus is raised no further than these need, and every step is the faster for it
     /// (GRAFT F.2). `None` is for as many as there are, as all bootstraps are that nobody asked for. An array with less than [`Server::bootstrap_reserve`] is not bootstrapped
-    /// again. The first bootstrap to a capacity encodes the matrices of its transform for that, so that few different ones are better than many.
+    /// again.
+    ///
+    /// An array whose estimated error exceeds a sixteenth of the values, as in iterations that
+    /// correct themselves, is bootstrapped as if it were as precise as was asked for. The error of
+    /// the result is not known then ([`EncryptedArray::is_error_known`]).
+    ///
+    /// The first bootstrap to a capacity encodes the matrices of its transform for that, so that
+    /// few different ones are better than many.
     ///
     /// # Errors
     /// As [`Server::bootstrap`], and [`Error::Argument`] when the capacity is not positive, or more than [`BootstrappingDescription::capacity_after`](crate::BootstrappingDescription::capacity_after). That is known but for
@@ -200,9 +233,25 @@ impl Server {
         // Zeros in slots without an element are set again by a product.
         let masked = if a.is_clean() { bootstraps.mask_bits() } else { 0.0 };
         let raised = capacity.map(|capacity| capacity + masked);
-        let out = self
-            .map_as_it_is(a, OPERATION, a.is_clean(), |form, x| Ok(bootstraps.bootstrap(x, form, raised)?))?;
-        let out = self.masked(bootstraps, a, out)?.within(a.interval());
+        let is_lost = !bootstraps.leaves_values(a, &form)?;
+        let ready = match is_lost {
+            true => Cow::Owned(a.clone().with_precision_bits(form.precision, &self.session)?),
+            false => Cow::Borrowed(a),
+        };
+        let out = self.map_as_it_is(&ready, OPERATION, a.is_clean(), |form, x| {
+            Ok(bootstraps.bootstrap(x, form, raised)?)
+        })?;
+        let mut out = self.masked(bootstraps, a, out)?;
+        if is_lost {
+            // Iterations correct elements, not what other slots hold: that is set to zero before it
+            // grows further.
+            if a.has_others() && a.precision_bits_elsewhere(&self.session) < form.precision {
+                let places = a.layout().positions().map(|place| (place, place, 1.0)).collect::<Vec<_>>();
+                out = self.linear_map(&out, out.layout().clone(), places, OPERATION)?;
+            }
+            out = out.with_unknown_error();
+        }
+        let out = out.within(a.interval()).with_terms(a.terms().clone());
         let have = out.capacity_bits(&self.session);
         match capacity.filter(|need| have < *need) {
             Some(need) => {
@@ -326,7 +375,13 @@ impl Server {
                 *operand = Cow::Owned(F::bootstrapped(self, operand)?);
             }
         }
-        let first = f(ready.each_ref().map(|operand| &**operand));
+        // What is computed from bootstrapped operands knows no more of its error than these do.
+        let f = |ready: &[Cow<'_, Array<F>>; COUNT]| {
+            let mut out = f(ready.each_ref().map(|operand| &**operand))?;
+            ready.iter().for_each(|operand| out.form_mut().know_no_more_than(operand.form()));
+            Ok::<_, Error>(out)
+        };
+        let first = f(&ready);
         let least = ready.iter().map(|operand| capacity(operand)).fold(f64::INFINITY, f64::min);
         let lacks = match &first {
             // Worth a bootstrap if the result has the reserve then.
@@ -347,7 +402,7 @@ impl Server {
             }
         }
         if changed {
-            let second = f(ready.each_ref().map(|operand| &**operand));
+            let second = f(&ready);
             return if second.is_err() && first.is_ok() { first } else { second };
         }
         // Why not, where that says more than that capacity lacks.
@@ -389,7 +444,11 @@ impl Refresh for Refresher<'_> {
             return Err(CkksError::Capacity { operation, need, have: bootstraps.most });
         }
         let (bootstrapper, unit) = (bootstraps.of(&self.form)?, bootstraps.unit(a.bound(), &self.form)?);
-        let owned = Cow::Owned(a.into_owned().in_unit(unit));
+        let mut a = a.into_owned();
+        if !self.form.error_known {
+            a.set_precision_bits(self.form.precision);
+        }
+        let owned = Cow::Owned(a.in_unit(unit));
         Ok(Cow::Owned(bootstrapper.refresh(owned, need, useful, operation)?.into_owned().in_unit(-unit)))
     }
 
@@ -421,8 +480,13 @@ pub(super) fn is_too_large(server: &Server, a: &EncryptedArray) -> bool {
 
 /// The array bootstrapped, once for all operations that need it.
 pub(super) fn bootstrapped(server: &Server, a: &EncryptedArray) -> Result<EncryptedArray, Error> {
-    a.refreshed(|| {
+    let refreshed = a.refreshed(|| {
         let array = server.bootstrap(a)?;
         Ok(array.expanded(&server.session).into_iter().map(Cow::into_owned).collect())
+    })?;
+    let bootstraps = server.bootstraps.as_ref().ok_or(NO_KEYS)?;
+    Ok(match bootstraps.leaves_values(a, &a.form().computed_by(server))? {
+        true => refreshed,
+        false => refreshed.with_unknown_error(),
     })
 }

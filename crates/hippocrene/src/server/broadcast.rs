@@ -39,6 +39,11 @@ struct Repetition {
 }
 
 impl Repetition {
+    /// Returns the number of ciphertexts of the result that are copies of ciphertext `source`.
+    fn times(&self, source: usize) -> usize {
+        self.sources.iter().filter(|one| **one == Some(source)).count()
+    }
+
     /// How many copies of every element come into one ciphertext.
     fn copies(&self, slots: usize) -> usize {
         let within = self.axes.iter().filter(|(stride, _)| *stride < slots);
@@ -175,27 +180,30 @@ impl Server {
         }
         if let Some(repetition) = repetition(a.layout(), &layout) {
             let (inputs, form) = (a.expanded(&self.session), self.form_of(&[a]));
-            let pick = |copies: Vec<F::Ciphertext>| {
+            let is_of_one = a.size() == 1 && layout.size() > 1;
+            // Copies of one element have one error. Sums over copies of others add up equal errors
+            // too.
+            let copied = |c: &F::Ciphertext, count: usize| match (is_of_one, copies_for) {
+                (true, _) => form.of_one_element(c.clone()),
+                (false, Copies::Any) => form.of_copies(c.clone(), count),
+                (false, Copies::One) => c.clone(),
+            };
+            let pick = |copies: Vec<F::Ciphertext>, within: usize| {
                 let picked = repetition.sources.iter().map(|source| match source {
-                    Some(source) => Ok(copies[*source].clone()),
+                    Some(source) => Ok(copied(&copies[*source], within * repetition.times(*source))),
                     None => form.mul_number(self, &copies[0], F::Number::default()),
                 });
                 picked.collect::<Result<Vec<_>, Error>>().map_err(|e| e.during(OPERATION))
             };
             if a.period().is_some_and(|period| repetition.axes.iter().all(|(s, _)| s % period == 0)) {
-                let out = pick(inputs.into_iter().map(Cow::into_owned).collect())?;
+                let within = repetition.copies(layout.slots());
+                let out = pick(inputs.into_iter().map(Cow::into_owned).collect(), within)?;
                 return Ok(Array::from_ciphertexts(layout, form, false, out).with_period(a.period()));
             }
             // Whole ciphertexts are repeated with whatever is between their elements.
             if a.is_clean() || repetition.axes.iter().all(|(stride, _)| *stride >= layout.slots()) {
-                // Whatever is computed with copies of one element knows that they have one error.
-                let repeated = |i: usize| match a.size() == 1 && layout.size() > 1 {
-                    true => {
-                        let copies = self.repeated(&form, &inputs[i], &repetition.axes, Copies::One)?;
-                        Ok(form.of_one_element(copies))
-                    }
-                    false => self.repeated(&form, &inputs[i], &repetition.axes, copies_for),
-                };
+                let for_one = if is_of_one { Copies::One } else { copies_for };
+                let repeated = |i: usize| self.repeated(&form, &inputs[i], &repetition.axes, for_one);
                 let out =
                     self.session.compute_each(inputs.len(), repeated).map_err(|e| e.during(OPERATION))?;
                 // Within a ciphertext there are as many copies as are wanted, or as fit.
@@ -204,7 +212,7 @@ impl Server {
                     stride * length <= slots || (stride * length).is_multiple_of(slots)
                 };
                 let clean = a.is_clean() && repetition.axes.iter().all(fills);
-                let out = pick(out)?;
+                let out = pick(out, 1)?;
                 return Ok(Array::from_ciphertexts(layout, form, clean, out));
             }
         }
@@ -214,6 +222,48 @@ impl Server {
         let copies = repetition(&first, &layout).map_or(1, |repetition| repetition.copies(layout.slots()));
         let moved = self.moved(a, first, &moves, After::Copies(copies), operation)?;
         self.broadcast_for(&moved, layout, copies_for)
+    }
+
+    /// Repeats an array times a number to the shape of `other`, with its elements where those of
+    /// `other` stand.
+    ///
+    /// Where other slots have to be set to zero, the same product does both, as finely as so many
+    /// copies need.
+    ///
+    /// # Errors
+    /// As [`Server::broadcast_to`] and [`Server::mul_number`].
+    pub fn broadcast_like<F: Form>(
+        &self,
+        a: &Array<F>,
+        other: &Array<F>,
+        factor: F::Number,
+    ) -> Result<Array<F>, Error> {
+        self.check_two(a, other, OPERATION)?;
+        let layout = other.layout();
+        let (first, moves) = first_moves(a.layout(), layout)?;
+        if repeats_freely(a, layout) || moves.iter().any(|(to, from)| to != from) {
+            return self.repeated_as(&self.mul_number(a, factor)?, layout, Copies::Any);
+        }
+        let copies = repetition(&first, layout).map_or(1, |repetition| repetition.copies(layout.slots()));
+        self.with_capacity([a], self.form_of(&[a]).product_bits(self), |[a]| {
+            let entries = moves.iter().map(|(to, from)| (*to, *from, factor));
+            let one = self.linear_map_before(a, first.clone(), entries, After::Copies(copies), OPERATION)?;
+            self.broadcast_for(&one, layout.clone(), Copies::Any)
+        })
+    }
+
+    /// Repeats an array to `layout`, and bootstraps it first where it lacks capacity.
+    pub(super) fn repeated_as<F: Form>(
+        &self,
+        a: &Array<F>,
+        layout: &Layout,
+        copies_for: Copies,
+    ) -> Result<Array<F>, Error> {
+        let bits = match repeats_freely(a, layout) {
+            true => 0.0,
+            false => self.form_of(&[a]).product_bits(self),
+        };
+        self.with_capacity([a], bits, |[a]| self.broadcast_for(a, layout.clone(), copies_for))
     }
 
     /// How many products with plaintexts it takes to repeat an array to the shape of `layout`, its elements where that says, and whether these are several multiplications deep.

@@ -51,7 +51,12 @@ impl Server {
         let points = self.seen_with(points, plan.together() * plan.shape().width())?;
         let (bits, sectors) = k_means.assign(&points, block, &state)?;
         let all = self.session.slots();
-        let form = Numbers { complex: false, precision: self.session.settings().precision(), interval: None };
+        let form = Numbers {
+            complex: false,
+            precision: self.session.settings().precision(),
+            interval: None,
+            error_known: true,
+        };
         let bits = self.seen_with(&bits, all)?;
         Ok((Array::from_ciphertexts(Layout::packed(&[all], all)?, form, true, vec![bits]), sectors))
     }
@@ -219,7 +224,12 @@ impl Server {
     fn array(&self, layout: Layout, ciphertexts: Vec<Ciphertext>) -> Result<EncryptedArray, Error> {
         let slots = self.session.slots();
         let all = ciphertexts.iter().map(|c| self.seen_with(c, slots)).collect::<Result<Vec<_>, _>>()?;
-        let form = Numbers { complex: false, precision: self.session.settings().precision(), interval: None };
+        let form = Numbers {
+            complex: false,
+            precision: self.session.settings().precision(),
+            interval: None,
+            error_known: true,
+        };
         Ok(Array::from_ciphertexts(layout, form, false, all))
     }
 }

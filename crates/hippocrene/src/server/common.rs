@@ -16,9 +16,34 @@ pub(super) fn with_errors_of_matrix(
 ) -> EncryptedArray {
     let entries = entries.into_iter().map(|(i, j, weight)| (i, j, Complex64::from(weight)));
     let spread = Spread::of(rows, columns, entries);
-    let Some(largest) = largest_error(a) else { return product };
-    let common = spread.common(largest);
-    for body in product.bodies_mut() {
+    if let Some(largest) = largest_error(a) {
+        state_common(&mut product, spread.common(largest));
+    }
+    product
+}
+
+/// The product of an encrypted matrix and an encrypted vector with the error that its elements have
+/// in common.
+///
+/// Each element is a sum of `inner` products with the same elements of the vector. Their errors
+/// reach every element, by factors that may be as large as the bound of the matrix, so that sums of
+/// elements may add them up.
+pub(super) fn with_errors_of_vector(
+    mut product: EncryptedArray,
+    matrix: &EncryptedArray,
+    vector: &EncryptedArray,
+    inner: usize,
+) -> EncryptedArray {
+    if let Some(largest) = largest_error(vector) {
+        let common = largest.scaled(log2(matrix.bound()) + 0.5 * log2(inner as f64));
+        state_common(&mut product, common);
+    }
+    product
+}
+
+/// States that errors have at least `common`, in the unit of the values, in common.
+fn state_common(array: &mut EncryptedArray, common: Noise) {
+    for body in array.bodies_mut() {
         if let CiphertextBody::Full(c) = body {
             let (noise, here) = (c.inner().noise(), common.scaled(c.scale().log2()));
             if here.log2_std() > noise.common().log2_std() {
@@ -26,7 +51,6 @@ pub(super) fn with_errors_of_matrix(
             }
         }
     }
-    product
 }
 
 /// The largest error of the ciphertexts of an array, in the unit of their values.

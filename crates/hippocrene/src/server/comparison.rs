@@ -237,6 +237,7 @@ impl Server {
             [a, b] => self.check_two(a, b, operation)?,
             _ => operands.iter().try_for_each(|a| self.check(a, operation))?,
         }
+        operands.iter().try_for_each(|a| a.check_error_known(operation))?;
         let how = self.with_gap(&operands, how, operation);
         if self.is_by_tables(&operands, how, operation)? {
             return tables(how);

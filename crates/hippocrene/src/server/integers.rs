@@ -97,6 +97,8 @@ impl Form for Residues {
         self.without_interval()
     }
 
+    fn know_no_more_than(&mut self, _: &Self) {}
+
     fn with_plain(self, _: &[i64]) -> Self {
         self
     }
@@ -119,6 +121,18 @@ impl Form for Residues {
 
     fn of_one_element(&self, x: Ciphertext) -> Ciphertext {
         x
+    }
+
+    fn of_dependent(&self, sum: Ciphertext, _: &Ciphertext, _: &Ciphertext) -> Ciphertext {
+        sum
+    }
+
+    fn of_copies(&self, x: Ciphertext, _: usize) -> Ciphertext {
+        x
+    }
+
+    fn of_vector(product: IntegerArray, _: &IntegerArray, _: &IntegerArray, _: usize) -> IntegerArray {
+        product
     }
 
     fn of_product(

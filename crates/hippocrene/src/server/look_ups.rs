@@ -172,7 +172,7 @@ impl Server {
         if a.is_complex() {
             return Err(Error::argument(operation, "the array is complex, and tables are for real numbers"));
         }
-        Ok(())
+        a.check_error_known(operation)
     }
 
     /// Checks an array of real numbers, and that there are some within its bound that are in the domain of a function, and in a simulation that its elements are, as far as tables reach.

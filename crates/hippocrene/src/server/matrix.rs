@@ -4,6 +4,7 @@ use std::{cmp::Reverse, iter::repeat_n};
 
 use super::{
     Server,
+    broadcast::Copies,
     combinations::rounded,
     moves::in_order,
     stages::{ONE_STEP, products},
@@ -259,10 +260,16 @@ impl Server {
         self.check(a, OPERATION)?;
         self.check(b, OPERATION)?;
         let summed = |products: Result<Array<F>, Error>, axis| self.sum(&products?, axis);
+        let by_vector = |matrix: &Array<F>, vector: &Array<F>| {
+            // Each sum takes one copy of each element.
+            let copies = self.repeated_as(vector, matrix.layout(), Copies::One)?;
+            let products = self.mul(matrix, &copies);
+            Ok(F::of_vector(summed(products, Some(1))?, matrix, vector, vector.size()))
+        };
         let product = match (a.shape(), b.shape()) {
             ([_, _], [_, _]) => self.matrix_product(a, b),
-            ([_, _], _) => summed(self.mul(a, b), Some(1)),
-            (_, [_, _]) => summed(self.transpose(b).and_then(|b| self.mul(&b, a)), Some(1)),
+            ([_, _], _) => by_vector(a, b),
+            (_, [_, _]) => self.transpose(b).and_then(|b| by_vector(&b, a)),
             _ => match self.dot_of_ciphertexts(a, b)? {
                 Some(sum) => self.sum(&sum, None),
                 None => summed(self.mul(a, b), None),

@@ -18,6 +18,7 @@ mod complex;
 mod convolution;
 mod cumsum;
 mod division;
+mod dry_run;
 mod entries;
 mod equality;
 mod gaps;
@@ -51,7 +52,10 @@ mod wide;
 pub use comparison::Comparison;
 pub(crate) use maps::Maps;
 
-use std::{borrow::Borrow, sync::Arc};
+use std::{
+    borrow::Borrow,
+    sync::{Arc, OnceLock},
+};
 
 use hippocrene_bgv as bgv;
 use hippocrene_ckks::{Evaluator, Transfer};
@@ -89,6 +93,8 @@ pub struct Server {
     /// Of comparisons.
     plans: Arc<Plans>,
     maps: Arc<AllMaps>,
+    /// The server of dry runs, once it has been needed.
+    dry: Arc<OnceLock<Box<Server>>>,
 }
 
 impl Server {
@@ -152,6 +158,7 @@ impl Server {
             k_means,
             plans: Arc::default(),
             maps: Arc::default(),
+            dry: Arc::default(),
         })
     }
 

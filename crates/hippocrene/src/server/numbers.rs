@@ -6,11 +6,11 @@ use hippocrene_ckks::{
     BigFloat, Ciphertext, CkksError, Scale, SeededCiphertext, Short, Transfer, Values,
     circuits::{Basis, LinearTransform, Polynomial},
 };
-use hippocrene_rlwe as rlwe;
+use hippocrene_rlwe::{self as rlwe, Noise};
 
 use super::{
     Maps, Server, bootstrap,
-    common::{with_errors_of_factors, with_errors_of_matrix},
+    common::{with_errors_of_factors, with_errors_of_matrix, with_errors_of_vector},
     plain::{encode, largest, with_plain},
     polynomial::{self, OPERATION as POLYNOMIAL},
     polynomial_parts::polynomial_in_parts,
@@ -120,6 +120,7 @@ impl Form for Numbers {
             complex: self.complex || other.complex,
             precision: self.precision.min(other.precision),
             interval: None,
+            error_known: self.error_known && other.error_known,
         }
     }
 
@@ -127,6 +128,10 @@ impl Form for Numbers {
     /// known: operations that know it say so.
     fn computed_by(self, server: &Server) -> Self {
         Numbers { precision: server.precision.unwrap_or(self.precision), interval: None, ..self }
+    }
+
+    fn know_no_more_than(&mut self, operand: &Self) {
+        self.error_known &= operand.error_known;
     }
 
     fn with_plain(self, plain: Values<'_>) -> Self {
@@ -160,6 +165,28 @@ impl Form for Numbers {
     fn of_one_element(&self, x: Ciphertext) -> Ciphertext {
         let noise = x.inner().noise();
         x.with_noise(noise.with_common(noise))
+    }
+
+    fn of_dependent(&self, sum: Ciphertext, x: &Ciphertext, y: &Ciphertext) -> Ciphertext {
+        let at_sum = |c: &Ciphertext| c.inner().noise().scaled(sum.scale().log2() - c.scale().log2());
+        let (x, y, noise) = (at_sum(x), at_sum(y), sum.inner().noise());
+        // What the sum has beside the errors of both comes from bringing them to one scale.
+        let rest = Noise::from_log2_std(noise.less(x.plus(y)).log2_std());
+        sum.with_noise(x.plus_equal(y).plus(rest))
+    }
+
+    fn of_copies(&self, x: Ciphertext, count: usize) -> Ciphertext {
+        let noise = x.inner().noise();
+        x.with_noise(noise.scaled(0.5 * (count as f64).log2()))
+    }
+
+    fn of_vector(
+        product: EncryptedArray,
+        matrix: &EncryptedArray,
+        vector: &EncryptedArray,
+        inner: usize,
+    ) -> EncryptedArray {
+        with_errors_of_vector(product, matrix, vector, inner)
     }
 
     fn of_product(

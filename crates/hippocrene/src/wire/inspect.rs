@@ -339,7 +339,10 @@ impl Head {
                     scale_bits: all.iter().map(|c| c.own.scale.log2()).fold(f64::NEG_INFINITY, f64::max),
                     capacity_bits: parameters.map(|p| least(&mut all.iter().map(|c| c.capacity_bits(p)))),
                     precision: head.form.precision,
-                    precision_bits: least(&mut all.iter().map(|c| c.precision_bits(head.layout.slots()))),
+                    precision_bits: match head.form.error_known {
+                        true => least(&mut all.iter().map(|c| c.precision_bits(head.layout.slots()))),
+                        false => f64::NAN,
+                    },
                     bound,
                     interval: [interval.low(), interval.high()],
                 };

@@ -15,6 +15,8 @@ use crate::{
 
 /// The flag of arrays of complex numbers.
 const COMPLEX: u32 = 1;
+/// The flag of arrays whose error is not known.
+const ERROR_UNKNOWN: u32 = 16;
 /// The largest absolute value of `floor(log2(scale))`.
 const MAX_SCALE_BITS: i32 = 1000;
 
@@ -52,7 +54,7 @@ impl CiphertextHead<Numbers> {
 
 impl FileForm for Numbers {
     const KIND: Kind = Kind::Array;
-    const FLAGS: u32 = COMPLEX;
+    const FLAGS: u32 = COMPLEX | ERROR_UNKNOWN;
     const HAS_INTERVAL: bool = true;
     const OWN_BYTES: usize = 28;
     type Own = ScaleAndBound;
@@ -67,7 +69,8 @@ impl FileForm for Numbers {
     }
 
     fn flags(&self) -> u32 {
-        if self.complex { COMPLEX } else { 0 }
+        let flag = |flag: u32, is: bool| if is { flag } else { 0 };
+        flag(COMPLEX, self.complex) | flag(ERROR_UNKNOWN, !self.error_known)
     }
 
     fn field(&self) -> [u8; 8] {
@@ -79,7 +82,8 @@ impl FileForm for Numbers {
         if !precision.is_finite() {
             return Err(FormatError::number("the precision of an array", precision, "a finite number"));
         }
-        Ok(Numbers { complex: flags == COMPLEX, precision, interval: None })
+        let [complex, unknown] = [COMPLEX, ERROR_UNKNOWN].map(|flag| flags & flag != 0);
+        Ok(Numbers { complex, precision, interval: None, error_known: !unknown })
     }
 
     fn interval(&self) -> Option<Interval> {

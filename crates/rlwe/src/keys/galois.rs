@@ -345,6 +345,24 @@ impl PreparedEvaluationKeys {
         Ok(PreparedEvaluationKeys { key: keys.key, relinearisation, galois, degree })
     }
 
+    /// The same keys without residues, in a hollow context, for the secret key named `key`.
+    ///
+    /// # Errors
+    /// [`RlweError::Parameters`] when the context is not hollow.
+    pub fn without_residues(&self, context: &Context, key: Fingerprint) -> Result<Self, RlweError> {
+        let every = Self::every(context, key)?;
+        let bare = |key: &PreparedSwitchingKey| PreparedSwitchingKey::hollow(context, key.modulus());
+        let all = |keys: &BTreeMap<usize, PreparedSwitchingKey>| {
+            keys.iter().map(|(element, key)| (*element, galois(*element, bare(key)))).collect()
+        };
+        let galois = match (&self.galois, every.galois) {
+            (Galois::Every(keys, _), Galois::Every(_, whole)) => Galois::Every(all(keys), whole),
+            (Galois::Some(keys) | Galois::Every(keys, _), _) => Galois::Some(all(keys)),
+        };
+        let relinearisation = self.relinearisation.as_ref().map(|key| relinearisation(bare(key)));
+        Ok(PreparedEvaluationKeys { relinearisation, galois, ..every })
+    }
+
     /// The fingerprint of the secret key they belong to.
     pub fn key(&self) -> Fingerprint {
         self.key

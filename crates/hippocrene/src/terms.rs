@@ -1,0 +1,66 @@
+//! Which arrays an array is a sum of.
+
+use std::{cmp::Ordering, sync::Arc};
+
+/// More terms are not told apart: chosen; a sum of so many arrays takes minutes.
+const MOST_TERMS: usize = 4096;
+
+/// The arrays that an array is a sum of, each times a number.
+///
+/// Two arrays with a term in common have a part of their errors in common, which sums of them add
+/// up. It is not written to files. Every array that is not a sum has itself as its only term.
+#[derive(Debug, Clone)]
+pub(crate) struct Terms {
+    /// In the order of their addresses, which are those of no others as long as they are held.
+    terms: Arc<Vec<Arc<()>>>,
+    /// Whether there are more.
+    more: bool,
+}
+
+impl Default for Terms {
+    fn default() -> Self {
+        Terms { terms: Arc::new(vec![Arc::default()]), more: false }
+    }
+}
+
+impl Terms {
+    /// Whether both may have a term in common.
+    pub(crate) fn meet(&self, other: &Terms) -> bool {
+        let (mut left, mut right) = (self.terms.iter().peekable(), other.terms.iter().peekable());
+        while let (Some(a), Some(b)) = (left.peek(), right.peek()) {
+            match Arc::as_ptr(a).cmp(&Arc::as_ptr(b)) {
+                Ordering::Less => drop(left.next()),
+                Ordering::Greater => drop(right.next()),
+                Ordering::Equal => return true,
+            }
+        }
+        self.more || other.more
+    }
+
+    /// The terms of a sum of both.
+    #[must_use]
+    pub(crate) fn join(&self, other: &Terms) -> Terms {
+        let mut terms: Vec<Arc<()>> = self.terms.iter().chain(other.terms.iter()).cloned().collect();
+        terms.sort_unstable_by_key(Arc::as_ptr);
+        terms.dedup_by(|a, b| Arc::ptr_eq(a, b));
+        let more = self.more || other.more || terms.len() > MOST_TERMS;
+        terms.truncate(MOST_TERMS);
+        Terms { terms: Arc::new(terms), more }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_meet_their_terms_and_no_others() {
+        let [a, b, c] = [Terms::default(), Terms::default(), Terms::default()];
+        assert!(a.meet(&a.clone()) && !a.meet(&b));
+        let sum = a.join(&b);
+        assert!(sum.meet(&a) && b.meet(&sum) && !sum.meet(&c) && sum.join(&a).meet(&sum));
+        assert_eq!(sum.join(&a).terms.len(), 2);
+        let many = (0..MOST_TERMS).fold(a.clone(), |sum, _| sum.join(&Terms::default()));
+        assert!(many.more && many.meet(&c) && c.meet(&many));
+    }
+}
