@@ -187,8 +187,8 @@ def scales_of(trees: list[Nodes]) -> tuple[_Doubles, _Doubles]:
 def row_type(model: Any) -> RowType:
     """Return the type of floats in which the trees of a model compare rows with thresholds.
 
-    scikit-learn rounds rows to float32 before it compares them with thresholds of double precision. Histogram-based
-    boosting compares doubles.
+    scikit-learn rounds rows to float32 before it compares them with thresholds of double precision.
+    Histogram-based boosting compares doubles.
     """
     return "float64" if hasattr(model, "_predictors") else "float32"
 
@@ -204,7 +204,7 @@ def as_compared(rows: npt.ArrayLike, kind: RowType, operation: str) -> _Doubles:
         rounded = own.astype(np.float32).astype(np.float64)
     beyond = np.argwhere(np.isinf(rounded))
     if len(beyond):
-        row, feature = (0, *beyond[0].tolist())[-2:]
+        row, feature = (0, 0, *beyond[0].tolist())[-2:]
         raise ArgumentError(
             f"{operation}: feature {feature} of row {row} is {values[tuple(beyond[0])]}, which is too large for "
             "float32. scikit-learn's trees compare rows in float32 and refuse it too."
@@ -246,6 +246,11 @@ class Comparing:
     """How wide a position is, as a share of the range."""
     deviation: float
     """The standard deviation of the error of a comparison, as a share of the range."""
+    names: tuple[str, ...] | None = None
+
+    def name(self, feature: int) -> str:
+        """Return the number of a feature, and its name if it has one."""
+        return f"{feature}" if self.names is None else f"{feature} ({self.names[feature]!r})"
 
     def positions(self, feature: int, values: _Doubles) -> _Doubles:
         """Return the positions of values of a feature, counted from its least value and not rounded."""
@@ -269,14 +274,29 @@ class Placed:
     """How far each threshold is from the nearest value of the sample, in deviations of the error of a comparison."""
 
 
+def check_inside(trees: list[Nodes], how: Comparing) -> None:
+    """Refuse splits that would send all rows to the same side, as values beyond a range are taken for its end."""
+    for tree in trees:
+        for feature, threshold in zip(tree.features[tree.left >= 0], tree.thresholds[tree.left >= 0], strict=True):
+            low, high = how.knots[feature][0], how.knots[feature][-1]
+            if not low <= threshold < high:
+                raise ArgumentError(
+                    f"from_sklearn: feature {how.name(feature)} is split at {threshold:.12g}, outside its range from "
+                    f"{low:.12g} to {high:.12g}. Give a sample or ranges with values on either side, or say clamp=True "
+                    "if rows never leave the range."
+                )
+
+
 def placed(trees: list[Nodes], rows: _Doubles | None, how: Comparing) -> Placed:
     """Return the same trees with thresholds away from values.
 
-    Tables compare rounded positions, and with an error. So a threshold moves away from the nearest values of the sample
-    until the error does not reach them, or to the middle between them. Of a feature that is an integer in all rows of
-    the sample the nearest integers count as well: what trees say of integers stays.
+    Tables compare rounded positions, and with an error. So a threshold moves away from the nearest
+    values of the sample until the error does not reach them, or to the middle between them. Of a
+    feature that is an integer in all rows of the sample the nearest integers count as well: what
+    trees say of integers stays.
 
-    Without a sample, a feature of which all thresholds are integers or half-way between two is taken for an integer.
+    Without a sample, a feature of which all thresholds are integers or half-way between two is
+    taken for an integer.
     """
     splits = [tree.left >= 0 for tree in trees]
     feature = np.concatenate([tree.features[inner] for tree, inner in zip(trees, splits, strict=True)])
@@ -299,8 +319,8 @@ def placed(trees: list[Nodes], rows: _Doubles | None, how: Comparing) -> Placed:
     if finer:
         one, at, low, high = finer[0]
         what = (
-            f"the tables do not resolve {len(finer)} of {len(threshold)} splits. The first is that of feature {one} "
-            f"at {at:.12g}, between the values {low:.12g} and {high:.12g}."
+            f"the tables do not resolve {len(finer)} of {len(threshold)} splits. The first is that of feature "
+            f"{how.name(one)} at {at:.12g}, between the values {low:.12g} and {high:.12g}."
         )
     return Placed(trees, what, distances)
 
@@ -363,17 +383,16 @@ class _Gaps:
         chosen, position = self._chosen(), self._positions(self.thresholds)
         stays = (chosen + _TINY < position) & (position < chosen + 1 - _TINY)
         moved = self.how.values(self.feature, chosen + 0.5)
-        # Where doubles are too coarse for a number in between, a threshold stays.
-        moves = self._resolved() & ~stays & (self.low <= moved) & (moved < self.high)
-        return np.where(moves, moved, self.thresholds)
+        return np.where(self._resolved() & ~stays, moved, self.thresholds)
 
     def unresolved(self) -> list[tuple[int, float, float, float]]:
         """Return thresholds whose neighbouring values the tables do not tell apart, with these."""
         if not (self.sampled or self.integers):
             return []
-        each = (self.thresholds, self.low, self.high)
-        places = np.flatnonzero(~self._resolved()).tolist()
-        return [(self.feature, *(float(values[i]) for values in each)) for i in places]
+        # Where values are too near to each other for numbers in between, a threshold cannot move.
+        right = self._resolved() & (np.floor(self._positions(self.placed())) == self._chosen())
+        at, low, high = (values[~right].tolist() for values in (self.thresholds, self.low, self.high))
+        return [(self.feature, *found) for found in zip(at, low, high, strict=True)]
 
     def distances(self) -> _Doubles:
         """Return how far each threshold is from the nearest value of the sample, in deviations."""

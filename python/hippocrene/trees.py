@@ -20,6 +20,7 @@ from hippocrene.fitted_trees import (
     Comparing,
     as_compared,
     check_columns,
+    check_inside,
     deviations,
     feature_names,
     knots_of,
@@ -238,7 +239,7 @@ class TreeSimulation:
     """What `PrivateDecisionTree.simulate` found out."""
 
     result: npt.NDArray[Any]
-    """What the trees say of each row, as `TreeClient.decrypt` returns it, where no feature is at a threshold."""
+    """What the trees say of each row, as `TreeClient.decrypt` returns it if no error of a comparison matters."""
     seconds: float
     """How long one thread of the server takes, as predicted for this machine."""
     operations: Mapping[str, tuple[int, float]]
@@ -282,24 +283,29 @@ class PrivateDecisionTree(Local):
 
         Either a `sample` or `ranges` say which values features have:
 
-        - `sample` are rows like those that the trees were fitted to, or like those that clients will have. Values are
-          compared by about their ranks in it, so that thresholds are sharp where values are many. **The extremes and
-          quantiles of its features become public** (65 values of each, or all where there are no more): where rows of
-          the training data must not be, take others. Nothing of the trees becomes so.
-        - `ranges` are the least and the largest value of each feature, ``(low, high)``. Values are compared linearly
-          in between: the narrower the ranges, the sharper the thresholds.
+        - `sample` are rows like those that the trees were fitted to, or like those that clients
+          will have. Values are compared by about their ranks in it, so that thresholds are sharp
+          where values are many. **The extremes and quantiles of its features become public** (65
+          values of each, or all where there are no more): where rows of the training data must not
+          be, take others. Nothing of the trees becomes so.
+        - `ranges` are the least and the largest value of each feature, ``(low, high)``. Values are
+          compared linearly in between: the narrower the ranges, the sharper the thresholds.
 
-        Rows are rounded to float32 before they are compared, as scikit-learn does (histogram-based boosting compares
-        doubles). Thresholds keep away from values of the sample, and from integers where all values of a feature in
-        the sample are integers, by up to 6.5 of `comparison_deviation`: such values are compared as scikit-learn does.
+        Rows are rounded to float32 before they are compared, as scikit-learn does (histogram-based
+        boosting compares doubles). Thresholds keep away from values of the sample, and from
+        integers where all values of a feature in the sample are integers, by up to 6.5 of
+        `comparison_deviation`: such values are compared as scikit-learn does.
 
-        `clamp`: whether a threshold may lie outside the sample or the ranges. Clients take values beyond the ends for
-        the nearest end. Such a split would therefore send every row to the same side, and is refused. With ``True`` it
-        does so, as is right for clients whose rows never leave the ranges.
+        `clamp`: whether a threshold may lie outside the sample or the ranges. Clients take values
+        beyond the ends for the nearest end. Such a split would therefore send every row to the same
+        side, and is refused. With ``True`` it does so, as is right for clients whose rows never
+        leave the ranges.
 
-        `approximate`: whether values of the sample on either side of a threshold may be too near to each other for the
-        tables to tell them apart. This is refused, because rows with such values may get each other's answers. ``True``
-        accepts it, for example for a large forest, in which single comparisons count little.
+        `approximate`: whether values of the sample on either side of a threshold may be too near to
+        each other for the tables. Values that the tables cannot tell apart at all are refused,
+        because rows with such values get each other's answers. Of values that they tell apart with
+        too small a probability there is a warning (`comparison_failure_probability`). ``True``
+        accepts both, for example for a large forest, in which single comparisons count little.
 
         `tables`: ``"lut11"``, ``"lut12"`` or ``"lut13"``. Each step up makes thresholds twice as sharp, and takes more
         than twice as long.
@@ -352,7 +358,10 @@ class PrivateDecisionTree(Local):
             scales=scales,
         )
         raw = interface._raw()
-        told = placed(trees, rows, Comparing(knots, kind, raw.resolution, raw.comparison_deviation))
+        how = Comparing(knots, kind, raw.resolution, raw.comparison_deviation, names)
+        if not clamp:
+            check_inside(trees, how)
+        told = placed(trees, rows, how)
         nearest = float(told.distances.min(initial=np.inf))
         if not approximate:
             larger = "R" if tables == "lut13" else "Use larger tables, r"
@@ -394,8 +403,9 @@ class PrivateDecisionTree(Local):
     def comparison_failure_probability(self) -> float | None:
         """The largest probability that one comparison of a row of the sample comes out wrong.
 
-        It is that of the value of the sample that is nearest to a threshold: 10**-10 or less where the tables tell
-        apart all values next to thresholds, and up to 1/2 where they hardly do. None where there was no sample.
+        It is that of the value of the sample that is nearest to a threshold: 10**-10 or less where
+        the tables tell apart all values next to thresholds, and up to 1/2 where they hardly do.
+        None where there was no sample.
         """
         return None if self._distance is None else _beyond(self._distance)
 

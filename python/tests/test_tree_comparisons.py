@@ -34,7 +34,7 @@ def agrees(fitted, sample: np.ndarray, rows: np.ndarray, **how) -> bool:
 
 
 def test_the_module_comes_with_the_package():
-    code = "import sys, hippocrene; hippocrene.trees.TreeClient; hippocrene.clustering; assert 'sklearn' not in sys.modules"
+    code = "import sys, hippocrene; hippocrene.trees.TreeClient; assert 'sklearn' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
@@ -120,13 +120,22 @@ def test_splits_outside_the_sample_are_refused(fitted):
     rows = np.arange(-10.0, 8)[:, np.newaxis]
     fitted.fit(rows, (rows[:, 0] > 5).astype(int))
     for how in ({"sample": rows[rows[:, 0] <= 4]}, {"ranges": ([-10.0], [4.0])}, {"sample": rows[rows[:, 0] >= 6]}):
-        with pytest.raises(ArgumentError, match=r"feature 0 is split at \d[.\d]*, outside its range from .* clamp"):
+        with pytest.raises(
+            ArgumentError, match=r"feature 0 is split at \d[.\d]*, outside its range from .* clamp=True"
+        ):
             PrivateDecisionTree.from_sklearn(fitted, tables="lut11", **how)
         # Clients whose rows stay within the ranges may ask, and rows beyond are taken for the ends.
         model = PrivateDecisionTree.from_sklearn(fitted, tables="lut11", clamp=True, **how)
         expected = fitted.predict(rows.clip(model.interface.low, model.interface.high))
         assert np.max(abs(model.simulate(rows).result - expected)) < 0.01
     assert agrees(fitted, rows, rows)
+
+
+def test_splits_are_refused_by_name():
+    frame = pandas.DataFrame({"age": np.arange(4.0), "height": np.zeros(4)})
+    tree = DecisionTreeClassifier().fit(frame, [0, 0, 1, 1])
+    with pytest.raises(ArgumentError, match=r"feature 0 \('age'\) is split at 1\.5, outside its range from 0 to 1\."):
+        PrivateDecisionTree.from_sklearn(tree, frame[:2])
 
 
 def test_values_that_tables_do_not_tell_apart_are_refused():
@@ -176,8 +185,10 @@ def test_rows_beyond_float32_and_missing_values_are_refused():
     tree = DecisionTreeClassifier().fit(rows, [0, 0, 1, 1])
     model = PrivateDecisionTree.from_sklearn(tree, rows, tables="lut11")
     client = TreeClient.generate(model.interface)
+    with pytest.raises(ArgumentError, match=r"feature 0 of row 0 is inf"):
+        client.encrypt_query(model.interface, np.inf)
     for value in (1e39, -1e300, np.inf):
-        with pytest.raises(ArgumentError, match="feature 0 of row 1 is .*, which is too large for float32"):
+        with pytest.raises(ArgumentError, match=r"feature 0 of row 1 is .*, which is too large for float32"):
             client.encrypt_query(model.interface, [[0.0], [value]])
     with pytest.raises(ArgumentError, match="from_sklearn: feature 0 of row 0 is 1e\\+39"):
         PrivateDecisionTree.from_sklearn(tree, [[1e39]])
@@ -204,7 +215,7 @@ def test_monotonic_constraints_and_several_targets():
     assert agrees(falling, rows, rows)
     both = DecisionTreeRegressor(max_depth=2, random_state=0).fit(rows, np.column_stack([known, -5 * known]))
     assert agrees(both, rows, rows)
-    with pytest.raises(ArgumentError, match="several targets or a single class.* Fit one model for each target"):
+    with pytest.raises(ArgumentError, match=r"several targets or a single class.* Fit one model for each target"):
         PrivateDecisionTree.from_sklearn(DecisionTreeClassifier().fit(rows, np.column_stack([known, known])), rows)
     frame = pandas.DataFrame(rows.astype(np.float32), columns=["a", "b", "c", "d"])
     tree = DecisionTreeClassifier(max_depth=3, random_state=0).fit(frame, known)
