@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 RowType: TypeAlias = Literal["float32", "float64"]
 
-# A threshold keeps this many standard deviations of a comparison's error away from values: the error is larger once in
-# 10**10 comparisons.
+# A threshold keeps this many standard deviations of a comparison's error away from values. The
+# error is larger once in 10**10 comparisons.
 _CERTAIN = 6.5
-# The share of a position within which rounding may go either way: far above the error of doubles, and of no account.
+# The share of a position within which rounding may go either way: far above the error of doubles.
 _TINY = 1e-6
 
 
@@ -238,7 +238,7 @@ def knots_of(
 
 @dataclass(frozen=True, slots=True)
 class Comparing:
-    """How features are compared: by positions, of which the range of a feature has as many as the tables allow."""
+    """How features are compared: by positions, of which a range has as many as the tables allow."""
 
     knots: tuple[tuple[float, ...], ...]
     kind: RowType
@@ -253,7 +253,7 @@ class Comparing:
         return f"{feature}" if self.names is None else f"{feature} ({self.names[feature]!r})"
 
     def positions(self, feature: int, values: _Doubles) -> _Doubles:
-        """Return the positions of values of a feature, counted from its least value and not rounded."""
+        """Return positions of values, counted from the least value of a feature and not rounded."""
         knots = self.knots[feature]
         return np.interp(values, knots, np.linspace(0.0, 1.0 / self.resolution, len(knots)))
 
@@ -271,11 +271,14 @@ class Placed:
     unresolved: str | None
     """A sentence on splits whose neighbouring values have the same position, if there are any."""
     distances: _Doubles
-    """How far each threshold is from the nearest value of the sample, in deviations of the error of a comparison."""
+    """How far each threshold is from the nearest value of the sample, in deviations of the error."""
 
 
 def check_inside(trees: list[Nodes], how: Comparing) -> None:
-    """Refuse splits that would send all rows to the same side, as values beyond a range are taken for its end."""
+    """Refuse splits outside ranges: they would send all rows to the same side.
+
+    Values beyond a range are taken for its end.
+    """
     for tree in trees:
         for feature, threshold in zip(tree.features[tree.left >= 0], tree.thresholds[tree.left >= 0], strict=True):
             low, high = how.knots[feature][0], how.knots[feature][-1]
@@ -356,7 +359,7 @@ class _Gaps:
         return self.how.positions(self.feature, values)
 
     def _between(self, low: _Doubles, high: _Doubles) -> tuple[_Doubles, _Doubles]:
-        """Return the least and the largest position that has values up to `low` below it and those from `high` above.
+        """Return the least and the largest position between `low` and `high`.
 
         The least is above the largest where values have the same position.
         """
@@ -371,7 +374,8 @@ class _Gaps:
             chosen = np.clip(chosen, start + margin, end - margin)
         first, last = self._between(self.low, self.high)
         least, most = self._between(*self.representable)
-        narrow = least <= most
+        # Integers stay on their side, in the sample or not. Of other numbers only the sample's do.
+        narrow = (least <= most) & (self.integers or not self.sampled)
         return np.clip(np.floor(chosen), np.where(narrow, least, first), np.where(narrow, most, last))
 
     def _resolved(self) -> npt.NDArray[np.bool_]:
@@ -379,7 +383,7 @@ class _Gaps:
         return first <= last
 
     def placed(self) -> _Doubles:
-        """Return thresholds in the middle of their positions, or where they were if that is the right position."""
+        """Return thresholds in the middle of their positions, or unchanged where that is right."""
         chosen, position = self._chosen(), self._positions(self.thresholds)
         stays = (chosen + _TINY < position) & (position < chosen + 1 - _TINY)
         moved = self.how.values(self.feature, chosen + 0.5)

@@ -1,4 +1,4 @@
-"""Comparisons of private decision trees: rows go where scikit-learn sends them, and what is not resolved is refused."""
+"""Comparisons of private decision trees: rows go where scikit-learn sends them."""
 
 from __future__ import annotations
 
