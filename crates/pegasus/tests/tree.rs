@@ -209,14 +209,14 @@ fn maps_are_steep_where_values_are_many() {
 /// Rows are clamped to their ranges: a split at an end or beyond would send all of them to one side.
 #[test]
 fn splits_outside_ranges_are_refused() {
-    let tree = |threshold| {
-        DecisionTree::new(vec![split(1, threshold, 1, 2), leaf(&[0.0]), leaf(&[1.0])]).unwrap()
-    };
+    let tree =
+        |threshold| DecisionTree::new(vec![split(1, threshold, 1, 2), leaf(&[0.0]), leaf(&[1.0])]).unwrap();
     let ranges = FeatureRanges::new(vec![(0.0, 1.0), (-2.0, 3.0)]).unwrap();
     let new = |threshold| TreeModel::new(ranges.clone(), vec![tree(0.5), tree(threshold)], 0.05);
     for threshold in [3.0, 7.5, -2.5] {
         let error = new(threshold).unwrap_err().to_string();
-        let told = format!("feature 1 is split at {threshold}, outside its range from -2 to 3. Widen the range");
+        let told =
+            format!("feature 1 is split at {threshold}, outside its range from -2 to 3. Widen the range");
         assert!(error.contains(&told), "{error}");
     }
     let parameters = insecure(16, 512);
@@ -247,7 +247,8 @@ fn splits_that_would_vanish_are_refused() {
     // A position is 10/480 wide.
     for (first, second, other) in [(5.001, 5.002, 5.001), (0.0, 0.01, 0.0)] {
         let error = plan(&path(first, second)).unwrap_err().to_string();
-        let told = format!("feature 0 is split at {second} and bounded by {other}, which these tables cannot");
+        let told =
+            format!("feature 0 is split at {second} and bounded by {other}, which these tables cannot");
         assert!(error.contains(&told), "{error}");
         plan(&path(first, second).approximate()).unwrap();
     }

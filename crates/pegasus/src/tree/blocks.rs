@@ -78,9 +78,10 @@ pub(super) fn vanishing(
     parameters: &TreeParameters,
 ) -> Option<Vanishing> {
     type Bound = (f64, usize);
+    /// For each feature on a path the bound below, if there is one, and the bound above.
+    type Bounded = BTreeMap<usize, (Option<Bound>, Bound)>;
     let place = |feature: usize, x: f64| parameters.position(ranges.share(feature, x)) as usize;
-    // For each feature on the path the bound below, if there is one, and the bound above.
-    let mut open: Vec<(usize, BTreeMap<usize, (Option<Bound>, Bound)>)> = vec![(0, BTreeMap::new())];
+    let mut open = vec![(0, Bounded::new())];
     while let Some((node, mut path)) = open.pop() {
         let TreeNode::Split { feature, threshold, left, right } = &tree.nodes()[node] else { continue };
         let (least, most) = ranges.ends(*feature);
