@@ -25,6 +25,8 @@ RowType: TypeAlias = Literal["float32", "float64"]
 # A threshold keeps this many standard deviations of a comparison's error away from values. The
 # error is larger once in 10**10 comparisons.
 _CERTAIN = 6.5
+# Integers that are this many positions apart are resolved: a whole position is between them.
+_RESOLVED = 2.0
 # The share of a position within which rounding may go either way: far above the error of doubles.
 _TINY = 1e-6
 
@@ -295,8 +297,8 @@ def placed(trees: list[Nodes], rows: _Doubles | None, how: Comparing) -> Placed:
 
     Tables compare rounded positions, and with an error. So a threshold moves away from the nearest
     values of the sample until the error does not reach them, or to the middle between them. Of a
-    feature that is an integer in all rows of the sample the nearest integers count as well: what
-    trees say of integers stays.
+    feature that is an integer in all rows of the sample the nearest integers count as well, if the
+    tables resolve them: what trees say of integers stays.
 
     Without a sample, a feature of which all thresholds are integers or half-way between two is
     taken for an integer.
@@ -374,8 +376,10 @@ class _Gaps:
             chosen = np.clip(chosen, start + margin, end - margin)
         first, last = self._between(self.low, self.high)
         least, most = self._between(*self.representable)
-        # Integers stay on their side, in the sample or not. Of other numbers only the sample's do.
-        narrow = (least <= most) & (self.integers or not self.sampled)
+        # Integers stay on their side, in the sample or not, where the tables resolve them. Of other
+        # numbers only those of the sample do.
+        start, end = (self._positions(values) for values in self.representable)
+        narrow = (least <= most) & (end - start >= _RESOLVED) & self.integers
         return np.clip(np.floor(chosen), np.where(narrow, least, first), np.where(narrow, most, last))
 
     def _resolved(self) -> npt.NDArray[np.bool_]:
