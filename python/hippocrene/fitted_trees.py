@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     _Integers = npt.NDArray[np.intp]
     _Outputs = Literal["class", "shares", "values", "scores"]
     _Classes = tuple[int | float | str | bool, ...]
-
-RowType: TypeAlias = Literal["float32", "float64"]
+    _RowType = Literal["float32", "float64"]
 
 # A threshold keeps this many standard deviations of a comparison's error away from values. The
 # error is larger once in 10**10 comparisons.
@@ -186,7 +185,7 @@ def scales_of(trees: list[Nodes]) -> tuple[_Doubles, _Doubles]:
     return spans, np.exp2(np.ceil(np.log2(spans)).clip(-1022, 1023))
 
 
-def row_type(model: Any) -> RowType:
+def row_type(model: Any) -> _RowType:
     """Return the type of floats in which the trees of a model compare rows with thresholds.
 
     scikit-learn rounds rows to float32 before it compares them with thresholds of double precision.
@@ -195,7 +194,7 @@ def row_type(model: Any) -> RowType:
     return "float64" if hasattr(model, "_predictors") else "float32"
 
 
-def as_compared(rows: npt.ArrayLike, kind: RowType, operation: str) -> _Doubles:
+def as_compared(rows: npt.ArrayLike, kind: _RowType, operation: str) -> _Doubles:
     """Return rows of features as doubles, rounded to the type in which trees compare them."""
     values = rows_of_doubles(rows, operation)
     if kind == "float64":
@@ -243,7 +242,7 @@ class Comparing:
     """How features are compared: by positions, of which a range has as many as the tables allow."""
 
     knots: tuple[tuple[float, ...], ...]
-    kind: RowType
+    kind: _RowType
     resolution: float
     """How wide a position is, as a share of the range."""
     deviation: float
@@ -411,7 +410,7 @@ class _Gaps:
         return np.where(self._resolved(), nearest, 0.0) * self.how.resolution / self.how.deviation
 
 
-def _representable(thresholds: _Doubles, integers: bool, kind: RowType) -> tuple[_Doubles, _Doubles]:
+def _representable(thresholds: _Doubles, integers: bool, kind: _RowType) -> tuple[_Doubles, _Doubles]:
     """Return the nearest values that a row can have, at most a threshold and above it."""
     below, least = (np.floor(thresholds), np.floor(thresholds) + 1) if integers else (thresholds, thresholds)
     low, high = below.astype(kind), least.astype(kind)

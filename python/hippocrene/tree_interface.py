@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from hippocrene import _native
 from hippocrene.errors import FormatError, ShapeError
-from hippocrene.fitted_trees import RowType, as_compared, check_columns
+from hippocrene.fitted_trees import as_compared, check_columns
 from hippocrene.values import FilePath, file_path, reading
 
 _Doubles = npt.NDArray[np.float64]
@@ -48,7 +48,7 @@ class TreeInterface:
     classes: tuple[int | float | str | bool, ...] | None
     """The classes, in the order of their numbers."""
 
-    row_type: RowType
+    row_type: Literal["float32", "float64"]
     """The type to which clients round rows, as the trees do before they compare them."""
 
     feature_names: tuple[str, ...] | None = None
