@@ -4,6 +4,7 @@ A `Client` encrypts arrays and makes evaluation keys; a `Server` with those keys
 the client reads the result.
 """
 
+from hippocrene import clustering, gates, trees
 from hippocrene._native import BootstrappingDescription, Preset, TablesDescription, __version__, presets
 from hippocrene.approximation import Approximation, approximate
 from hippocrene.array import EncryptedArray
@@ -72,9 +73,12 @@ __all__ = [
     "TransferKey",
     "__version__",
     "approximate",
+    "clustering",
+    "gates",
     "inspect",
     "plain_modulus",
     "polyval",
     "presets",
     "simulate",
+    "trees",
 ]

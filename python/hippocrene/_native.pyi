@@ -469,6 +469,10 @@ class TreeInterface:
     def __new__(cls, tables: str, knots: Sequence[Sequence[float]], meaning: str) -> TreeInterface: ...
     @property
     def digest(self) -> str: ...
+    @property
+    def resolution(self) -> float: ...
+    @property
+    def comparison_deviation(self) -> float: ...
 
 @final
 class TreeModel:
@@ -478,6 +482,8 @@ class TreeModel:
         trees: Sequence[_Nodes],
         deviation: float | None,
         firm: bool,
+        clamp: bool,
+        approximate: bool,
     ) -> TreeModel: ...
     def simulate(
         self, rows: Sequence[float]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
@@ -19,6 +19,15 @@ if TYPE_CHECKING:
     _Integers = npt.NDArray[np.intp]
     _Outputs = Literal["class", "shares", "values", "scores"]
     _Classes = tuple[int | float | str | bool, ...]
+    _RowType = Literal["float32", "float64"]
+
+# A threshold keeps this many standard deviations of a comparison's error away from values. The
+# error is larger once in 10**10 comparisons.
+_CERTAIN = 6.5
+# Integers that are this many positions apart are resolved: a whole position is between them.
+_RESOLVED = 2.0
+# The share of a position within which rounding may go either way: far above the error of doubles.
+_TINY = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +74,10 @@ def _classes_of(model: Any) -> _Classes | None:
     if not hasattr(model, "classes_"):
         return None
     if getattr(model, "n_outputs_", 1) != 1 or len(model.classes_) < 2:
-        raise ArgumentError("from_sklearn: classifiers of one target and at least two classes are possible")
+        raise ArgumentError(
+            "from_sklearn: the classifier has several targets or a single class, where one target and at least two "
+            "classes are needed. Fit one model for each target."
+        )
     classes = tuple(np.asarray(model.classes_).tolist())
     if not all(isinstance(one, (bool, int, float, str)) for one in classes) or model.classes_.dtype.kind in "mM":
         raise ArgumentError(
@@ -173,43 +185,44 @@ def scales_of(trees: list[Nodes]) -> tuple[_Doubles, _Doubles]:
     return spans, np.exp2(np.ceil(np.log2(spans)).clip(-1022, 1023))
 
 
-def beyond_thresholds(trees: list[Nodes], features: int) -> tuple[npt.ArrayLike, npt.ArrayLike]:
-    """Return a range for each feature from its thresholds: to powers of two, a fifth of these away at least."""
-    largest, negative = np.zeros(features), np.zeros(features, dtype=bool)
-    for tree in trees:
-        inner = tree.features >= 0
-        feature, threshold = tree.features[inner], tree.thresholds[inner]
-        np.maximum.at(largest, feature, abs(threshold))
-        np.logical_or.at(negative, feature, threshold <= 0)
-    exponents = np.ceil(np.log2(1.25 * largest, where=largest > 0, out=np.zeros(features)))
-    high = np.exp2(exponents)
-    return np.where(negative, -high, -high / 4), high
+def row_type(model: Any) -> _RowType:
+    """Return the type of floats in which the trees of a model compare rows with thresholds.
+
+    scikit-learn rounds rows to float32 before it compares them with thresholds of double precision.
+    Histogram-based boosting compares doubles.
+    """
+    return "float64" if hasattr(model, "_predictors") else "float32"
 
 
-def between_integers(trees: list[Nodes], sample: npt.ArrayLike) -> list[Nodes]:
-    """Return the same trees on integers, with no thresholds at them, of features that are integers in a sample."""
-    rows = rows_of_doubles(sample, "from_sklearn")
-    whole = np.all(np.rint(rows) == rows, axis=0)
-
-    def moved(tree: Nodes) -> Nodes:
-        # Leaves have no feature, and their threshold is not read.
-        at_integer = whole[tree.features.clip(0)] & (np.rint(tree.thresholds) == tree.thresholds)
-        return replace(tree, thresholds=np.where(at_integer, tree.thresholds + 0.5, tree.thresholds))
-
-    return [moved(tree) for tree in trees]
+def as_compared(rows: npt.ArrayLike, kind: _RowType, operation: str) -> _Doubles:
+    """Return rows of features as doubles, rounded to the type in which trees compare them."""
+    values = rows_of_doubles(rows, operation)
+    if kind == "float64":
+        return values
+    # scikit-learn rounds arrays of integers once, not by way of doubles.
+    own = rows if isinstance(rows, np.ndarray) and rows.dtype.kind in "iu" else values
+    with np.errstate(over="ignore"):
+        rounded = own.astype(np.float32).astype(np.float64)
+    beyond = np.argwhere(np.isinf(rounded))
+    if len(beyond):
+        row, feature = (0, 0, *beyond[0].tolist())[-2:]
+        raise ArgumentError(
+            f"{operation}: feature {feature} of row {row} is {values[tuple(beyond[0])]}, which is too large for "
+            "float32. scikit-learn's trees compare rows in float32 and refuse it too."
+        )
+    return rounded
 
 
 def knots_of(
-    sample: npt.ArrayLike | None, ranges: tuple[npt.ArrayLike, npt.ArrayLike], features: int
+    rows: _Doubles | None, ranges: tuple[npt.ArrayLike, npt.ArrayLike] | None, features: int
 ) -> tuple[tuple[float, ...], ...]:
-    """Return the knots of each feature, from a sample or else from ranges."""
-    if sample is not None:
-        rows = rows_of_doubles(sample, "from_sklearn")
+    """Return the knots of each feature, from the rows of a sample or else from ranges."""
+    if rows is not None:
         if rows.ndim != 2 or rows.shape[1] != features:
             raise ShapeError(f"from_sklearn: a sample of rows of {features} features is needed, not {rows.shape}")
         return tuple(tuple(knots) for knots in _native.feature_knots(features, rows.ravel().tolist()))
     try:
-        low, high = ranges
+        low, high = cast("tuple[npt.ArrayLike, npt.ArrayLike]", ranges)
     except (TypeError, ValueError):
         raise TypeError(
             "from_sklearn: ranges are (low, high), the least and the largest value of each feature"
@@ -222,6 +235,188 @@ def knots_of(
     low[same] -= 1.0
     high[same] += 1.0
     return tuple(zip(low.tolist(), high.tolist(), strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Comparing:
+    """How features are compared: by positions, of which a range has as many as the tables allow."""
+
+    knots: tuple[tuple[float, ...], ...]
+    kind: _RowType
+    resolution: float
+    """How wide a position is, as a share of the range."""
+    deviation: float
+    """The standard deviation of the error of a comparison, as a share of the range."""
+    names: tuple[str, ...] | None = None
+
+    def name(self, feature: int) -> str:
+        """Return the number of a feature, and its name if it has one."""
+        return f"{feature}" if self.names is None else f"{feature} ({self.names[feature]!r})"
+
+    def positions(self, feature: int, values: _Doubles) -> _Doubles:
+        """Return positions of values, counted from the least value of a feature and not rounded."""
+        knots = self.knots[feature]
+        return np.interp(values, knots, np.linspace(0.0, 1.0 / self.resolution, len(knots)))
+
+    def values(self, feature: int, positions: _Doubles) -> _Doubles:
+        """Return the values of a feature at positions."""
+        knots = self.knots[feature]
+        return np.interp(positions, np.linspace(0.0, 1.0 / self.resolution, len(knots)), knots)
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """The same trees, with thresholds away from values."""
+
+    trees: list[Nodes]
+    unresolved: str | None
+    """A sentence on splits whose neighbouring values have the same position, if there are any."""
+    distances: _Doubles
+    """How far each threshold is from the nearest value of the sample, in deviations of the error."""
+
+
+def check_inside(trees: list[Nodes], how: Comparing) -> None:
+    """Refuse splits outside ranges: they would send all rows to the same side.
+
+    Values beyond a range are taken for its end.
+    """
+    for tree in trees:
+        for feature, threshold in zip(tree.features[tree.left >= 0], tree.thresholds[tree.left >= 0], strict=True):
+            low, high = how.knots[feature][0], how.knots[feature][-1]
+            if not low <= threshold < high:
+                raise ArgumentError(
+                    f"from_sklearn: feature {how.name(feature)} is split at {threshold:.12g}, outside its range from "
+                    f"{low:.12g} to {high:.12g}. Give a sample or ranges with values on either side, or say clamp=True "
+                    "if rows never leave the range."
+                )
+
+
+def placed(trees: list[Nodes], rows: _Doubles | None, how: Comparing) -> Placed:
+    """Return the same trees with thresholds away from values.
+
+    Tables compare rounded positions, and with an error. So a threshold moves away from the nearest
+    values of the sample until the error does not reach them, or to the middle between them. Of a
+    feature that is an integer in all rows of the sample the nearest integers count as well, if the
+    tables resolve them: what trees say of integers stays.
+
+    Without a sample, a feature of which all thresholds are integers or half-way between two is
+    taken for an integer.
+    """
+    splits = [tree.left >= 0 for tree in trees]
+    feature = np.concatenate([tree.features[inner] for tree, inner in zip(trees, splits, strict=True)])
+    threshold = np.concatenate([tree.thresholds[inner] for tree, inner in zip(trees, splits, strict=True)])
+    moved, finer, distances = threshold.astype(np.float64), [], np.full(threshold.shape, np.inf)
+    for one in np.unique(feature).tolist():
+        mine = feature == one
+        column = None if rows is None else np.unique(rows[:, one])
+        inside = mine & (how.knots[one][0] <= moved) & (moved < how.knots[one][-1])
+        integers = 2 * moved[mine] if column is None else column
+        gaps = _Gaps.of(one, moved[inside], column, bool(np.all(np.rint(integers) == integers)), how)
+        moved[inside] = gaps.placed()
+        finer += gaps.unresolved()
+        distances[inside] = gaps.distances()
+    trees = [replace(tree, thresholds=tree.thresholds.astype(np.float64)) for tree in trees]
+    each = np.split(moved, np.cumsum([np.count_nonzero(inner) for inner in splits])[:-1])
+    for tree, inner, own in zip(trees, splits, each, strict=True):
+        tree.thresholds[inner] = own
+    what = None
+    if finer:
+        one, at, low, high = finer[0]
+        what = (
+            f"the tables do not resolve {len(finer)} of {len(threshold)} splits. The first is that of feature "
+            f"{how.name(one)} at {at:.12g}, between the values {low:.12g} and {high:.12g}."
+        )
+    return Placed(trees, what, distances)
+
+
+@dataclass(frozen=True, slots=True)
+class _Gaps:
+    """The values of a feature between which its thresholds are, all inside the range."""
+
+    feature: int
+    how: Comparing
+    thresholds: _Doubles
+    low: _Doubles
+    """The nearest value at or below each threshold: of the sample, or else that a row can have."""
+    high: _Doubles
+    """The nearest value above."""
+    representable: tuple[_Doubles, _Doubles]
+    """The nearest values that a row can have."""
+    sampled: bool
+    integers: bool
+
+    @classmethod
+    def of(cls, feature: int, thresholds: _Doubles, column: _Doubles | None, integers: bool, how: Comparing) -> _Gaps:
+        near = _representable(thresholds, integers, how.kind)
+        low, high = near
+        if column is not None:
+            knots = how.knots[feature]
+            points = np.unique(np.concatenate([[knots[0]], column, [knots[-1]]]))
+            above = np.searchsorted(points, thresholds, side="right")
+            low, high = points[above - 1], points[above]
+        return cls(feature, how, thresholds, low, high, near, column is not None, integers)
+
+    def _positions(self, values: _Doubles) -> _Doubles:
+        return self.how.positions(self.feature, values)
+
+    def _between(self, low: _Doubles, high: _Doubles) -> tuple[_Doubles, _Doubles]:
+        """Return the least and the largest position between `low` and `high`.
+
+        The least is above the largest where values have the same position.
+        """
+        return np.floor(self._positions(low) + 0.5 + _TINY), np.floor(self._positions(high) + 0.5 - _TINY) - 1
+
+    def _chosen(self) -> _Doubles:
+        """Return the position that each threshold has in the end."""
+        chosen = self._positions(self.thresholds)
+        for low, high in (self.representable, (self.low, self.high)):
+            start, end = self._positions(low), self._positions(high)
+            margin = np.minimum(_CERTAIN * self.how.deviation / self.how.resolution, (end - start) / 2)
+            chosen = np.clip(chosen, start + margin, end - margin)
+        first, last = self._between(self.low, self.high)
+        least, most = self._between(*self.representable)
+        # Integers stay on their side, in the sample or not, where the tables resolve them. Of other
+        # numbers only those of the sample do.
+        start, end = (self._positions(values) for values in self.representable)
+        narrow = (least <= most) & (end - start >= _RESOLVED) & self.integers
+        return np.clip(np.floor(chosen), np.where(narrow, least, first), np.where(narrow, most, last))
+
+    def _resolved(self) -> npt.NDArray[np.bool_]:
+        first, last = self._between(self.low, self.high)
+        return first <= last
+
+    def placed(self) -> _Doubles:
+        """Return thresholds in the middle of their positions, or unchanged where that is right."""
+        chosen, position = self._chosen(), self._positions(self.thresholds)
+        stays = (chosen + _TINY < position) & (position < chosen + 1 - _TINY)
+        moved = self.how.values(self.feature, chosen + 0.5)
+        return np.where(self._resolved() & ~stays, moved, self.thresholds)
+
+    def unresolved(self) -> list[tuple[int, float, float, float]]:
+        """Return thresholds whose neighbouring values the tables do not tell apart, with these."""
+        if not (self.sampled or self.integers):
+            return []
+        # Where values are too near to each other for numbers in between, a threshold cannot move.
+        right = self._resolved() & (np.floor(self._positions(self.placed())) == self._chosen())
+        at, low, high = (values[~right].tolist() for values in (self.thresholds, self.low, self.high))
+        return [(self.feature, *found) for found in zip(at, low, high, strict=True)]
+
+    def distances(self) -> _Doubles:
+        """Return how far each threshold is from the nearest value of the sample, in deviations."""
+        if not self.sampled:
+            return np.full(self.thresholds.shape, np.inf)
+        at = self._chosen() + 0.5
+        nearest = np.minimum(at - self._positions(self.low), self._positions(self.high) - at)
+        return np.where(self._resolved(), nearest, 0.0) * self.how.resolution / self.how.deviation
+
+
+def _representable(thresholds: _Doubles, integers: bool, kind: _RowType) -> tuple[_Doubles, _Doubles]:
+    """Return the nearest values that a row can have, at most a threshold and above it."""
+    below, least = (np.floor(thresholds), np.floor(thresholds) + 1) if integers else (thresholds, thresholds)
+    low, high = below.astype(kind), least.astype(kind)
+    low = np.where(low > below, np.nextafter(low, low.dtype.type(-np.inf)), low)
+    high = np.where((high <= thresholds) | (high < least), np.nextafter(high, high.dtype.type(np.inf)), high)
+    return low.astype(np.float64), high.astype(np.float64)
 
 
 def feature_names(model: Any) -> tuple[str, ...] | None:

@@ -14,12 +14,12 @@ import numpy.typing as npt
 
 from hippocrene import _native
 from hippocrene.errors import FormatError, ShapeError
-from hippocrene.fitted_trees import check_columns
-from hippocrene.values import FilePath, file_path, reading, rows_of_doubles
+from hippocrene.fitted_trees import as_compared, check_columns
+from hippocrene.values import FilePath, file_path, reading
 
 _Doubles = npt.NDArray[np.float64]
 _OUTPUTS = ("class", "shares", "values", "scores")
-_FORMAT = "hippocrene interface of decision trees, version 2"
+_FORMAT = "hippocrene interface of decision trees, version 3"
 # So many bytes of a file are looked at before all of it is read.
 _START = 64
 
@@ -48,6 +48,9 @@ class TreeInterface:
     classes: tuple[int | float | str | bool, ...] | None
     """The classes, in the order of their numbers."""
 
+    row_type: Literal["float32", "float64"]
+    """The type to which clients round rows, as the trees do before they compare them."""
+
     feature_names: tuple[str, ...] | None = None
     """The names of the features, if the trees know them."""
 
@@ -60,7 +63,7 @@ class TreeInterface:
         return self._raw().digest
 
     def _raw(self) -> _native.TreeInterface:
-        told = {name: getattr(self, name) for name in ("classes", "feature_names", "outputs", "scales")}
+        told = {name: getattr(self, name) for name in ("classes", "feature_names", "outputs", "row_type", "scales")}
         return _native.TreeInterface(self.tables, self.knots, json.dumps(told, separators=(",", ":")))
 
     @property
@@ -80,7 +83,7 @@ class TreeInterface:
 
     def _rows(self, rows: npt.ArrayLike, operation: str) -> _Doubles:
         check_columns(rows, self.feature_names, operation)
-        values = np.atleast_2d(rows_of_doubles(rows, operation))
+        values = np.atleast_2d(as_compared(rows, self.row_type, operation))
         if values.ndim != 2 or values.shape[1] != len(self.knots):
             raise ShapeError(f"{operation}: rows of {len(self.knots)} features are needed, not {values.shape}")
         return values
@@ -105,6 +108,8 @@ class TreeInterface:
             fields["knots"] = tuple(tuple(_number(x) for x in _list(knots)) for knots in _list(fields["knots"]))
             if not isinstance(fields["tables"], str) or fields["outputs"] not in _OUTPUTS:
                 raise ValueError("unknown tables or outputs")
+            if fields["row_type"] not in ("float32", "float64"):
+                raise ValueError("the row_type is not float32 or float64")
             if not all(_rises(knots) for knots in fields["knots"]):
                 raise ValueError("two or more knots that rise are needed for each feature")
             for name in ("classes", "feature_names", "scales"):

@@ -6,6 +6,8 @@ gets a `TreeReply`. The trees stay with the server, and the rows and what the tr
 
 from __future__ import annotations
 
+import math
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +17,16 @@ import numpy.typing as npt
 from hippocrene import _native
 from hippocrene.errors import ArgumentError, SecretPickleError, ShapeError
 from hippocrene.fitted_trees import (
-    between_integers,
-    beyond_thresholds,
+    Comparing,
+    as_compared,
     check_columns,
+    check_inside,
     deviations,
     feature_names,
     knots_of,
     parts,
+    placed,
+    row_type,
     scales_of,
 )
 from hippocrene.local import Local
@@ -35,6 +40,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 _Doubles = npt.NDArray[np.float64]
+
+# Thresholds that are nearer to values of the sample than this many deviations are warned of: at 5 deviations a
+# comparison comes out wrong with probability 3e-7. Chosen; anything from 4 to 6.5 works.
+_WARNED_BELOW = 5.0
+
+
+def _beyond(deviations: float) -> float:
+    """Return the probability that a normal error exceeds so many deviations in one direction."""
+    return math.erfc(deviations / math.sqrt(2)) / 2
 
 
 class TreeKeys(Stored[_native.TreeKeys]):
@@ -225,7 +239,7 @@ class TreeSimulation:
     """What `PrivateDecisionTree.simulate` found out."""
 
     result: npt.NDArray[Any]
-    """What the trees say of each row, as `TreeClient.decrypt` returns it, where no feature is at a threshold."""
+    """What the trees say of each row, as `TreeClient.decrypt` returns it if no error of a comparison matters."""
     seconds: float
     """How long one thread of the server takes, as predicted for this machine."""
     operations: Mapping[str, tuple[int, float]]
@@ -243,7 +257,7 @@ class TreeSimulation:
 class PrivateDecisionTree(Local):
     """A decision tree or a forest that a server evaluates on encrypted rows."""
 
-    __slots__ = ("_interface", "_raw")
+    __slots__ = ("_distance", "_interface", "_raw")
     _instead = "pickle the trees that it was made from, and call from_sklearn there, with the same sample or ranges"
 
     def __init__(self, raw: _native.TreeModel, interface: TreeInterface) -> None:
@@ -251,6 +265,7 @@ class PrivateDecisionTree(Local):
         if not isinstance(raw, _native.TreeModel):
             raise TypeError("private decision trees are made by PrivateDecisionTree.from_sklearn")
         self._raw, self._interface = raw, interface
+        self._distance: float | None = None
 
     @classmethod
     def from_sklearn(
@@ -261,18 +276,36 @@ class PrivateDecisionTree(Local):
         ranges: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
         tables: str = "lut12",
         deviation: float | npt.ArrayLike | None = None,
+        clamp: bool = False,
+        approximate: bool = False,
     ) -> PrivateDecisionTree:
         """Take over a fitted tree, forest or gradient boosting of scikit-learn, of one target if it classifies.
 
-        `sample` are rows of features such as the trees were fitted to, or like those that clients will have. Values are
-        compared by about their ranks in it, so that thresholds are sharp where values are many. **The extremes and
-        quantiles of its features become public** (65 values of each): where rows of the training data must not be,
-        take others. Nothing of the trees becomes so. Thresholds that are integers go half-way to the next one where all
-        values of a feature in the sample are integers: what trees say of integers stays, and none is at a threshold.
+        Either a `sample` or `ranges` say which values features have:
 
-        `ranges`, instead, are the least and the largest value of each feature, ``(low, high)``, and values are compared
-        linearly in between; the narrower, the sharper thresholds are. Where neither is said, they are powers of two
-        beyond the thresholds of each feature, which tell clients no more of these than that.
+        - `sample` are rows like those that the trees were fitted to, or like those that clients
+          will have. Values are compared by about their ranks in it, so that thresholds are sharp
+          where values are many. **The extremes and quantiles of its features become public** (65
+          values of each, or all where there are no more): where rows of the training data must not
+          be, take others. Nothing of the trees becomes so.
+        - `ranges` are the least and the largest value of each feature, ``(low, high)``. Values are
+          compared linearly in between: the narrower the ranges, the sharper the thresholds.
+
+        Rows are rounded to float32 before they are compared, as scikit-learn does (histogram-based
+        boosting compares doubles). Thresholds keep away from values of the sample, and from
+        integers where all values of a feature in the sample are integers, by up to 6.5 of
+        `comparison_deviation`: such values are compared as scikit-learn does.
+
+        `clamp`: whether a threshold may lie outside the sample or the ranges. Clients take values
+        beyond the ends for the nearest end. Such a split would therefore send every row to the same
+        side, and is refused. With ``True`` it does so, as is right for clients whose rows never
+        leave the ranges.
+
+        `approximate`: whether values of the sample on either side of a threshold may be too near to
+        each other for the tables. Values that the tables cannot tell apart at all are refused,
+        because rows with such values get each other's answers. Of values that they tell apart with
+        too small a probability there is a warning (`comparison_failure_probability`). ``True``
+        accepts both, for example for a large forest, in which single comparisons count little.
 
         `tables`: ``"lut11"``, ``"lut12"`` or ``"lut13"``. Each step up makes thresholds twice as sharp, and takes more
         than twice as long.
@@ -287,16 +320,22 @@ class PrivateDecisionTree(Local):
         Where the trees were fitted to a data frame, the names of its columns become public too, and rows and samples
         that are data frames need the same ones in the same order.
         """
-        if sample is not None and ranges is not None:
-            raise TypeError("from_sklearn takes a sample or ranges, not both")
+        for name, value in (("clamp", clamp), ("approximate", approximate)):
+            if not isinstance(value, bool):
+                raise TypeError(f"from_sklearn: {name} is True or False, not {type(value).__name__}")
         trees, outputs, classes = parts(model)
+        if (sample is None) == (ranges is None):
+            raise TypeError(
+                "from_sklearn takes a sample or ranges, one and not both: rows that show which values features have, "
+                "or the least and the largest values"
+            )
         features = int(model.n_features_in_)
-        names = feature_names(model)
+        names, kind = feature_names(model), row_type(model)
+        rows = None
         if sample is not None:
             check_columns(sample, names, "from_sklearn")
-        knots = knots_of(sample, beyond_thresholds(trees, features) if ranges is None else ranges, features)
-        if sample is not None:
-            trees = between_integers(trees, sample)
+            rows = as_compared(sample, kind, "from_sklearn")
+        knots = knots_of(rows, ranges, features)
         scales, wanted = None, None
         if outputs == "class" and deviation is not None:
             raise TypeError("the classes of a single tree are exact: they take no deviation")
@@ -314,12 +353,33 @@ class PrivateDecisionTree(Local):
             knots=knots,
             outputs=outputs,
             classes=classes,
+            row_type=kind,
             feature_names=names,
             scales=scales,
         )
-        made = cls(
-            _native.TreeModel(interface._raw(), [tree.lists() for tree in trees], wanted, outputs == "class"), interface
-        )
+        raw = interface._raw()
+        how = Comparing(knots, kind, raw.resolution, raw.comparison_deviation, names)
+        if not clamp:
+            check_inside(trees, how)
+        told = placed(trees, rows, how)
+        nearest = float(told.distances.min(initial=np.inf))
+        if not approximate:
+            larger = "R" if tables == "lut13" else "Use larger tables, r"
+            other = "ound features before fitting" if ranges is None else "educe ranges, give a sample"
+            advice = f"{larger}{other}, or accept it with approximate=True."
+            if told.unresolved is not None:
+                raise ArgumentError(f"from_sklearn: {told.unresolved} {advice}")
+            if nearest < _WARNED_BELOW:
+                near = np.count_nonzero(told.distances < _WARNED_BELOW)
+                warnings.warn(
+                    f"from_sklearn: {near} of {len(told.distances)} splits are near values of the sample. Rows with "
+                    f"these values may be compared wrongly, with a probability of up to {_beyond(nearest):.1g}. "
+                    f"{advice}",
+                    stacklevel=2,
+                )
+        nodes, firm = [tree.lists() for tree in told.trees], outputs == "class"
+        made = cls(_native.TreeModel(raw, nodes, wanted, firm, clamp, approximate), interface)
+        made._distance = None if rows is None else nearest
         if deviation is not None and wanted is not None and made._raw.deviation > wanted:
             possible = np.array2string(np.asarray(made.deviation), formatter={"float_kind": "{:.4g}".format})
             raise ArgumentError(f"from_sklearn: results with a deviation of {deviation}, where {possible} is possible")
@@ -332,12 +392,22 @@ class PrivateDecisionTree(Local):
 
     @property
     def comparison_deviation(self) -> float:
-        """How far off the shares of features are at thresholds, as a standard deviation.
+        """The standard deviation of the error of a comparison, as a share of the range of a feature.
 
         A row with a feature within a few of these of a threshold, by `TreeInterface.shares`, may be taken for one on
         the other side.
         """
         return self._raw.comparison_deviation
+
+    @property
+    def comparison_failure_probability(self) -> float | None:
+        """The largest probability that one comparison of a row of the sample comes out wrong.
+
+        It is that of the value of the sample that is nearest to a threshold: 10**-10 or less where
+        the tables tell apart all values next to thresholds, and up to 1/2 where they hardly do.
+        None where there was no sample.
+        """
+        return None if self._distance is None else _beyond(self._distance)
 
     @property
     def look_ups(self) -> tuple[int, int]:

@@ -51,6 +51,18 @@ impl TreeInterface {
     fn digest(&self) -> String {
         self.0.digest().to_string()
     }
+
+    /// The share of the range of a feature that one position of the tables is wide.
+    #[getter]
+    fn resolution(&self) -> f64 {
+        self.0.tables().parameters().resolution()
+    }
+
+    /// The standard deviation of the error of a comparison, as a share of the range.
+    #[getter]
+    fn comparison_deviation(&self) -> f64 {
+        self.0.tables().parameters().comparison_deviation()
+    }
 }
 
 /// What a server computes for trees.
@@ -68,12 +80,16 @@ impl TreeModel {
         trees: Vec<Nodes>,
         deviation: Option<f64>,
         firm: bool,
+        clamp: bool,
+        approximate: bool,
     ) -> PyResult<Self> {
         detached(py, || {
             let trees = trees.into_iter().map(tree).collect::<Result<_, _>>()?;
             let deviation = deviation.unwrap_or(hippocrene::TreeModel::CLASSES);
-            let model = hippocrene::TreeModel::new(interface.0.ranges().clone(), trees, deviation)?;
+            let new = if clamp { hippocrene::TreeModel::clamped } else { hippocrene::TreeModel::new };
+            let model = new(interface.0.ranges().clone(), trees, deviation)?;
             let model = if firm { model } else { model.or_as_possible() };
+            let model = if approximate { model.approximate() } else { model };
             Ok(TreeModel { plan: interface.0.plan(&model)? })
         })
     }

@@ -92,21 +92,6 @@ def test_a_tree_says_what_it_says_in_the_clear(client, server):
     assert sum(model.look_ups) < 2 * tree.tree_.node_count
 
 
-def test_ranges_that_nobody_says_are_beyond_all_thresholds(client, server):
-    x = np.column_stack([1e4 + IRIS[:, 0], -IRIS[:, 1], IRIS[:, 2] - 4.95, 1e-3 * IRIS[:, 3], np.zeros(len(IRIS))])
-    forest = RandomForestClassifier(5, max_depth=4, random_state=2).fit(x, SPECIES)
-    ranges = PrivateDecisionTree.from_sklearn(forest, tables="lut11").interface
-    assert ranges.high == (2.0**14, 8.0, 4.0, 2.0**-8, 1.0)
-    assert ranges.low == (-(2.0**12), -8.0, -4.0, -(2.0**-10), -0.25)
-
-    tree = DecisionTreeClassifier(max_depth=3, random_state=0).fit(IRIS, SPECIES)
-    model = PrivateDecisionTree.from_sklearn(tree, tables="lut11")
-    rows = IRIS[certain(model, [tree], IRIS)][::10]
-    assert len(rows) >= 8
-    reply = model.evaluate(client.encrypt_query(model.interface, rows), server)
-    assert np.array_equal(client.decrypt(model.interface, reply), tree.predict(rows))
-
-
 def test_thresholds_are_sharp_where_values_are_many(client, server):
     random = np.random.default_rng(5)
     x = np.column_stack(
@@ -115,7 +100,7 @@ def test_thresholds_are_sharp_where_values_are_many(client, server):
     y = (x[:, 0] > 0.01).astype(int) + (x[:, 1] > 0.5)
     tree = DecisionTreeClassifier(max_depth=4, random_state=0).fit(x, y)
     sharp, dull = (
-        PrivateDecisionTree.from_sklearn(tree, sample, tables="lut11", ranges=ranges)
+        PrivateDecisionTree.from_sklearn(tree, sample, tables="lut11", ranges=ranges, approximate=True)
         for sample, ranges in ((x, None), (None, (x.min(axis=0), x.max(axis=0))))
     )
     counts = [certain(model, [tree], x).sum() for model in (sharp, dull)]
@@ -244,7 +229,7 @@ def test_boosted_trees_have_scores(client, server):
         frame = pandas.DataFrame(x)
         frame.columns = [f"column {i}" for i in frame.columns]
         boosting = classifier.fit(frame, y)
-        model = PrivateDecisionTree.from_sklearn(boosting, frame, tables="lut11")
+        model = PrivateDecisionTree.from_sklearn(boosting, frame, tables="lut11", approximate=True)
         assert TreeInterface.from_json(model.interface.to_json()) == model.interface
         sure = frame[certain(model, boosting.estimators_.flat, x)][:3]
         reply = model.evaluate(client.encrypt_query(model.interface, sure), server)
@@ -270,7 +255,7 @@ def test_histogram_based_boosting(client, server):
     names = np.array(["b", "c", "a"])
     for x, y in ((IRIS, names[SPECIES]), cancer):
         boosting = HistGradientBoostingClassifier(max_iter=4, max_leaf_nodes=5, random_state=1).fit(x, y)
-        model = PrivateDecisionTree.from_sklearn(boosting, x, tables="lut11")
+        model = PrivateDecisionTree.from_sklearn(boosting, x, tables="lut11", approximate=True)
         sure = x[certain(model, trees_of(boosting), x)][:3]
         reply = model.evaluate(client.encrypt_query(model.interface, sure), server)
         shares = client.decrypt_shares(model.interface, reply)
@@ -279,12 +264,12 @@ def test_histogram_based_boosting(client, server):
         assert np.mean(model.simulate(x).result == boosting.predict(x)) > 0.99
     # Trees of the size that they have if nothing is said.
     large = HistGradientBoostingClassifier(max_iter=5, random_state=1).fit(*cancer)
-    model, rows = PrivateDecisionTree.from_sklearn(large, cancer[0]), cancer[0][:100]
+    model, rows = PrivateDecisionTree.from_sklearn(large, cancer[0], approximate=True), cancer[0][:100]
     assert np.mean(model.simulate(rows).result == large.predict(rows)) > 0.95
     x, target = IRIS[:, :3], 10 * IRIS[:, 3]
     for loss in ("squared_error", "absolute_error"):
         boosting = HistGradientBoostingRegressor(loss=loss, max_iter=5, max_leaf_nodes=4).fit(x, target)
-        model = PrivateDecisionTree.from_sklearn(boosting, x, tables="lut11")
+        model = PrivateDecisionTree.from_sklearn(boosting, x, tables="lut11", approximate=True)
         np.testing.assert_allclose(model.simulate(x).result, boosting.predict(x), atol=10 * model.deviation)
         leaves = [np.ptp(stage[0].nodes["value"][stage[0].nodes["is_leaf"] != 0]) for stage in boosting._predictors]
         assert model.interface.scales == (np.exp2(np.ceil(np.log2(5 * max(leaves)))),)
@@ -413,9 +398,15 @@ def test_things_are_bytes_and_pickle(client):
         with pytest.raises(FormatError, match=words):
             TreeInterface.from_json(text)
     fields = json.loads(interface.to_json())
-    with pytest.raises(FormatError, match=r"its format is .* version 1"):
-        TreeInterface.from_json(json.dumps(fields | {"format": "hippocrene interface of decision trees, version 1"}))
-    for wrong in ({"scales": [1.0]}, {"outputs": "values", "classes": None}, {"feature_names": ["a"]}):
+    with pytest.raises(FormatError, match=r"its format is .* version 2"):
+        TreeInterface.from_json(json.dumps(fields | {"format": "hippocrene interface of decision trees, version 2"}))
+    for wrong in (
+        {"scales": [1.0]},
+        {"row_type": "float16"},
+        {"row_type": []},
+        {"outputs": "values", "classes": None},
+        {"feature_names": ["a"]},
+    ):
         with pytest.raises(FormatError):
             TreeInterface.from_json(json.dumps(fields | wrong))
     hostile = (
@@ -544,8 +535,11 @@ def test_mistakes_are_named(client, server):
         PrivateDecisionTree.from_sklearn(tree, IRIS[:, :3])
     with pytest.raises(ArgumentError, match="feature 2 of row 1 is not a finite number"):
         PrivateDecisionTree.from_sklearn(tree, np.array([[0.0] * 4, [0, 0, np.nan, 0]]))
-    with pytest.raises(TypeError, match="not both"):
-        PrivateDecisionTree.from_sklearn(tree, IRIS, ranges=RANGES)
+    for both in ({"sample": IRIS, "ranges": RANGES}, {}):
+        with pytest.raises(TypeError, match="a sample or ranges, one and not both"):
+            PrivateDecisionTree.from_sklearn(tree, **both)
+    with pytest.raises(TypeError, match="clamp is True or False, not int"):
+        PrivateDecisionTree.from_sklearn(tree, IRIS, clamp=1)
     with pytest.raises(ShapeError, match="shares: rows of 4 features"):
         interface.shares([1.0])
     assert len(repr(interface)) < 200
@@ -588,12 +582,14 @@ def test_several_outputs_are_as_precise_as_one(client, server):
     wanted = PrivateDecisionTree.from_sklearn(tree, IRIS[:, :3], tables="lut11", deviation=[0.05, 0.5])
     assert (wanted.deviation <= [0.05, 0.5]).all()
     with pytest.raises(ShapeError, match="one for each of 2 outputs"):
-        PrivateDecisionTree.from_sklearn(tree, tables="lut11", deviation=[1.0, 1.0, 1.0])
+        PrivateDecisionTree.from_sklearn(tree, IRIS[:, :3], tables="lut11", deviation=[1.0, 1.0, 1.0])
     with pytest.raises(ArgumentError, match="positive numbers"):
-        PrivateDecisionTree.from_sklearn(tree, tables="lut11", deviation=[1.0, 0.0])
+        PrivateDecisionTree.from_sklearn(tree, IRIS[:, :3], tables="lut11", deviation=[1.0, 0.0])
     with pytest.raises(ArgumentError, match=r"a deviation of 1e-06, where \[.*e-05 0\.00.*\] is possible") as refused:
-        PrivateDecisionTree.from_sklearn(tree, tables="lut11", deviation=1e-6)
+        PrivateDecisionTree.from_sklearn(tree, IRIS[:, :3], tables="lut11", deviation=1e-6)
     possible = [1.01 * float(each) for each in str(refused.value).split("[")[1].split("]")[0].split()]
-    assert (PrivateDecisionTree.from_sklearn(tree, tables="lut11", deviation=possible).deviation <= possible).all()
+    assert (
+        PrivateDecisionTree.from_sklearn(tree, IRIS[:, :3], tables="lut11", deviation=possible).deviation <= possible
+    ).all()
     with pytest.raises(TypeError, match="one that is not fitted: DecisionTreeRegressor"):
         PrivateDecisionTree.from_sklearn(DecisionTreeRegressor())

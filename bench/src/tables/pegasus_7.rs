@@ -104,7 +104,7 @@ fn tree(session: &Session, client: &TreeClient, server: &TreeServer, task: &Task
     let linear = TreeModel::new(linear(features)?, vec![tree.clone()], TreeModel::CLASSES)?;
     let ranges = by_ranks(&task.sample)?;
     let interface = TreeInterface::new(client.tables(), ranges.clone(), name);
-    let model = TreeModel::new(ranges, vec![tree], TreeModel::CLASSES)?;
+    let model = TreeModel::new(ranges, vec![tree], TreeModel::CLASSES)?.approximate();
     let plan = interface.plan(&model)?;
 
     let (mut of_client, mut of_server, mut bytes, mut equal) = (Vec::new(), Vec::new(), [0, 0], 0);

@@ -233,7 +233,7 @@ fn other_interfaces_are_refused() {
     ] {
         let other = TreeInterface::new(interface.tables(), ranges.clone(), meaning);
         assert_ne!(other.digest(), interface.digest());
-        let model = TreeModel::new(ranges, model.trees().to_vec(), TreeModel::CLASSES).unwrap();
+        let model = TreeModel::clamped(ranges, model.trees().to_vec(), TreeModel::CLASSES).unwrap();
         let plan = other.plan(&model).unwrap();
         let refused = server.evaluate(&plan, &query).unwrap_err().to_string();
         let told = format!("the query was made for the interface {}", interface.digest());

@@ -153,7 +153,9 @@ fn blocks_are_as_large_as_is_certain() {
         leaf(&[2.0]),
         leaf(&[2.0]),
     ];
-    let plan = TreePlan::new(&model(3, nodes, 0.05), parameters).unwrap();
+    let ranges = FeatureRanges::new(vec![(0.0, 10.0); 3]).unwrap();
+    let clamped = TreeModel::clamped(ranges, vec![DecisionTree::new(nodes).unwrap()], 0.05).unwrap();
+    let plan = TreePlan::new(&clamped, parameters).unwrap();
     assert_eq!((plan.compared(), plan.blocks()), (1, 1));
     let plan = TreePlan::new(&model(1, vec![leaf(&[3.0])], 0.05), parameters).unwrap();
     assert_eq!((plan.compared(), plan.blocks()), (0, 0));
@@ -202,6 +204,58 @@ fn maps_are_steep_where_values_are_many() {
     let plain: Vec<f64> = rows.iter().map(|x| mapped.evaluate(&[*x]).unwrap()[0]).collect();
     assert_eq!(results(&mapped), plain);
     assert_ne!(results(&model(FeatureRanges::new(vec![(0.0, 1.0)]).unwrap())), plain);
+}
+
+/// Rows are clamped to their ranges: a split at an end or beyond would send all of them to one side.
+#[test]
+fn splits_outside_ranges_are_refused() {
+    let tree =
+        |threshold| DecisionTree::new(vec![split(1, threshold, 1, 2), leaf(&[0.0]), leaf(&[1.0])]).unwrap();
+    let ranges = FeatureRanges::new(vec![(0.0, 1.0), (-2.0, 3.0)]).unwrap();
+    let new = |threshold| TreeModel::new(ranges.clone(), vec![tree(0.5), tree(threshold)], 0.05);
+    for threshold in [3.0, 7.5, -2.5] {
+        let error = new(threshold).unwrap_err().to_string();
+        let told =
+            format!("feature 1 is split at {threshold}, outside its range from -2 to 3. Widen the range");
+        assert!(error.contains(&told), "{error}");
+    }
+    let parameters = insecure(16, 512);
+    for threshold in [-2.0, 0.0, 2.9] {
+        let model = new(threshold).unwrap();
+        assert_eq!(TreePlan::new(&model, parameters).unwrap().compared(), 1);
+    }
+    for (threshold, value) in [(3.0, 0.0), (-2.5, 1.0)] {
+        let model = TreeModel::clamped(ranges.clone(), vec![tree(threshold)], 0.05).unwrap();
+        let plan = TreePlan::new(&model, parameters).unwrap();
+        assert_eq!(plan.compared(), 0);
+        let client = Client::new(parameters);
+        let results = client.results(&model, &plan, &[0.0, -100.0, 0.0, 100.0]);
+        assert!(results.iter().all(|x| (x - value).abs() < 0.5), "{results:?}");
+    }
+}
+
+/// Thresholds of one path that have the same position.
+#[test]
+fn splits_that_would_vanish_are_refused() {
+    let parameters = insecure(16, 512);
+    let path = |first, second| {
+        let nodes =
+            vec![split(0, first, 1, 2), leaf(&[0.0]), split(0, second, 3, 4), leaf(&[1.0]), leaf(&[2.0])];
+        model(1, nodes, 0.05)
+    };
+    let plan = |model: &TreeModel| TreePlan::new(model, parameters);
+    // A position is 10/480 wide.
+    for (first, second, other) in [(5.001, 5.002, 5.001), (0.0, 0.01, 0.0)] {
+        let error = plan(&path(first, second)).unwrap_err().to_string();
+        let told =
+            format!("feature 0 is split at {second} and bounded by {other}, which these tables cannot");
+        assert!(error.contains(&told), "{error}");
+        plan(&path(first, second).approximate()).unwrap();
+    }
+    plan(&path(5.0, 5.03)).unwrap();
+    // What the thresholds above settle is no split that vanishes.
+    plan(&path(5.0, 4.999)).unwrap();
+    plan(&path(5.0, 5.0)).unwrap();
 }
 
 fn rms(errors: &[f64]) -> f64 {

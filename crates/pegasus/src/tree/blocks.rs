@@ -58,6 +58,56 @@ pub(super) fn cut(
     Ok((blocks, base))
 }
 
+/// Two thresholds of a feature on one path, between which nothing can be told apart: they have the
+/// same position. One of the two splits would vanish.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Vanishing {
+    pub(super) feature: usize,
+    pub(super) threshold: f64,
+    pub(super) other: f64,
+}
+
+/// Returns the first split of a tree that would vanish, although values of its feature within the
+/// range pass on either side of it.
+///
+/// The thresholds that a path has passed bound the values of a feature, with the positions of these
+/// thresholds. The upper end of the range is a bound from the start.
+pub(super) fn vanishing(
+    tree: &DecisionTree,
+    ranges: &FeatureRanges,
+    parameters: &TreeParameters,
+) -> Option<Vanishing> {
+    type Bound = (f64, usize);
+    /// For each feature on a path the bound below, if there is one, and the bound above.
+    type Bounded = BTreeMap<usize, (Option<Bound>, Bound)>;
+    let place = |feature: usize, x: f64| parameters.position(ranges.share(feature, x)) as usize;
+    let mut open = vec![(0, Bounded::new())];
+    while let Some((node, mut path)) = open.pop() {
+        let TreeNode::Split { feature, threshold, left, right } = &tree.nodes()[node] else { continue };
+        let (least, most) = ranges.ends(*feature);
+        let end = (most, place(*feature, most));
+        let (low, high) = path.get(feature).copied().unwrap_or((None, end));
+        if *threshold >= high.0 {
+            open.push((*left, path));
+            continue;
+        }
+        if *threshold < least || low.is_some_and(|low| *threshold <= low.0) {
+            open.push((*right, path));
+            continue;
+        }
+        let position = place(*feature, *threshold);
+        let same = [Some(high).filter(|high| position >= high.1), low.filter(|low| position <= low.1)];
+        if let Some((other, _)) = same.into_iter().flatten().next() {
+            return Some(Vanishing { feature: *feature, threshold: *threshold, other });
+        }
+        let mut below = path.clone();
+        below.insert(*feature, (low, (*threshold, position)));
+        path.insert(*feature, (Some((*threshold, position)), high));
+        open.extend([(*left, below), (*right, path)]);
+    }
+    None
+}
+
 struct Reducing<'a> {
     nodes: &'a [TreeNode],
     ranges: &'a FeatureRanges,

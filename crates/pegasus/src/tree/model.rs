@@ -5,6 +5,8 @@ use crate::{PegasusError, error::argument};
 
 const OPERATION: &str = "make a decision tree";
 
+const MODEL: &str = "make a model of decision trees";
+
 /// How many nodes a path may have.
 const DEEPEST: usize = 1000;
 
@@ -133,6 +135,7 @@ pub struct TreeModel {
     trees: Vec<DecisionTree>,
     deviation: f64,
     firm: bool,
+    approximate: bool,
 }
 
 impl TreeModel {
@@ -141,28 +144,68 @@ impl TreeModel {
     ///
     /// # Errors
     /// [`PegasusError::Argument`] when there is no tree, they differ in the number of outputs, one asks for a feature that has no range, or the deviation is not positive and finite.
+    /// A threshold outside the range of its feature is an error too: values beyond the range are
+    /// compared as its ends, so that the split would say the same of every row.
+    /// [`TreeModel::clamped`] allows such thresholds.
     pub fn new(
         ranges: FeatureRanges,
         trees: Vec<DecisionTree>,
         deviation: f64,
     ) -> Result<Self, PegasusError> {
-        const OPERATION: &str = "make a model of decision trees";
+        for node in trees.iter().flat_map(|tree| &tree.nodes) {
+            let TreeNode::Split { feature, threshold, .. } = node else { continue };
+            if *feature >= ranges.count() {
+                continue;
+            }
+            let (low, high) = ranges.ends(*feature);
+            if !(low..high).contains(threshold) {
+                let what = format!(
+                    "feature {feature} is split at {threshold}, outside its range from {low} to {high}. \
+                     Widen the range, or clamp the rows to it"
+                );
+                return argument(MODEL, what);
+            }
+        }
+        Self::clamped(ranges, trees, deviation)
+    }
+
+    /// As [`TreeModel::new`], for rows that are clamped to the ranges of their features: a split
+    /// outside the range of its feature sends every row to the same side.
+    ///
+    /// # Errors
+    /// As [`TreeModel::new`], thresholds outside ranges excepted.
+    pub fn clamped(
+        ranges: FeatureRanges,
+        trees: Vec<DecisionTree>,
+        deviation: f64,
+    ) -> Result<Self, PegasusError> {
         let Some(first) = trees.first() else {
-            return argument(OPERATION, "there is no tree".into());
+            return argument(MODEL, "there is no tree".into());
         };
         if let Some(other) = trees.iter().find(|tree| tree.outputs != first.outputs) {
             let what = format!("trees of {} and of {} outputs", first.outputs, other.outputs);
-            return argument(OPERATION, what);
+            return argument(MODEL, what);
         }
         let (have, most) = (ranges.count(), trees.iter().map(|tree| tree.features).max().unwrap_or(0));
         if most > have {
             let what = format!("a tree asks for feature {}, but there are ranges of {have}", most - 1);
-            return argument(OPERATION, what);
+            return argument(MODEL, what);
         }
         if !(deviation.is_finite() && deviation > 0.0) {
-            return argument(OPERATION, format!("outputs with a deviation of {deviation}"));
+            return argument(MODEL, format!("outputs with a deviation of {deviation}"));
         }
-        Ok(TreeModel { ranges, trees, deviation, firm: true })
+        Ok(TreeModel { ranges, trees, deviation, firm: true, approximate: false })
+    }
+
+    /// The same model, where a split may vanish because its threshold has the same position as
+    /// another one on its path. Without this, [`TreePlan::new`](super::TreePlan::new) refuses it.
+    pub fn approximate(self) -> Self {
+        TreeModel { approximate: true, ..self }
+    }
+
+    /// True if splits may vanish.
+    pub fn is_approximate(&self) -> bool {
+        self.approximate
     }
 
     /// The same model, of which outputs are as precise as is possible where the deviation is not: that is no error then.

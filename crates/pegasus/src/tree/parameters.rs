@@ -62,10 +62,16 @@ impl TreeParameters {
         self.positions() * (GUARD + share.clamp(0.0, 1.0) * (1.0 - 2.0 * GUARD))
     }
 
+    /// The width of one position, as a share of the range of a feature: values that are nearer to
+    /// each other than this can have the same position.
+    pub fn resolution(&self) -> f64 {
+        1.0 / (self.positions() * (1.0 - 2.0 * GUARD))
+    }
+
     /// The standard deviation of the error by which a feature is off at comparisons, as a share of its range: that of fresh ciphertexts, and of the rounding of features and of thresholds
     /// to positions. A feature that is `k` deviations from a threshold is taken to be at the other side of it with the probability that a normal number exceeds `k`.
     pub fn comparison_deviation(&self) -> f64 {
         let off = Noise::from_std(SIGMA).plus(Noise::from_std(6f64.sqrt().recip()));
-        off.log2_std().exp2() / (self.positions() * (1.0 - 2.0 * GUARD))
+        off.log2_std().exp2() * self.resolution()
     }
 }

@@ -8,7 +8,7 @@ use hippocrene_rlwe::{Noise, noise};
 
 use super::{
     TreeModel, TreeParameters,
-    blocks::{Block, Comparison, cut},
+    blocks::{Block, Comparison, Vanishing, cut, vanishing},
     parameters::CERTAIN,
 };
 use crate::{PegasusError, error::argument};
@@ -58,7 +58,19 @@ impl TreePlan {
     /// # Errors
     /// [`PegasusError::Argument`] when a path asks for so many features that they cannot be counted with these parameters, or outputs cannot be as precise as the model wants; the message says
     /// what is possible.
+    /// Also when two thresholds of a feature on one path have the same position, so that a split
+    /// would vanish; [`TreeModel::approximate`] allows that.
     pub fn new(model: &TreeModel, parameters: TreeParameters) -> Result<Self, PegasusError> {
+        if !model.is_approximate() {
+            let mut all = model.trees().iter().map(|tree| vanishing(tree, model.ranges(), &parameters));
+            if let Some(Vanishing { feature, threshold, other }) = all.find_map(|found| found) {
+                let what = format!(
+                    "feature {feature} is split at {threshold} and bounded by {other}, which these tables \
+                     cannot tell apart. Use finer tables or narrow its range, or let the trees be approximate"
+                );
+                return argument(OPERATION, what);
+            }
+        }
         let errors = Errors::of(&parameters)?;
         let (cells, blocks, bases) = errors.cut(model, &parameters)?;
         let all = || blocks.iter().flatten();

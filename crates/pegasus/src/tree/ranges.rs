@@ -55,10 +55,16 @@ impl FeatureRanges {
         Ok(FeatureRanges { knots })
     }
 
-    /// Maps by the ranks of values in a sample, given row by row: as many of them lie between two knots as between any others. A value that occurs in more than a 64th of the rows
-    /// counts for a 64th, as that sets it apart from the next values well enough. A feature with one value has it in the middle of its range.
+    /// Maps by the ranks of values in a sample, given row by row.
     ///
-    /// Knots are values of the sample, or lie between neighbouring ones: its least and largest value and its quantiles, of 64ths, become public.
+    /// - The knots of a feature with 2 to 65 different values are these values, so that
+    ///   neighbours are equally far apart.
+    /// - A feature with more values has 65 knots, and the same number of rows lies between any two
+    ///   neighbouring knots. A value that occurs in more than a 64th of the rows counts for a 64th.
+    /// - A feature with one value has it in the middle of its range.
+    ///
+    /// The knots become public: the least and the largest value of the sample, and its values or
+    /// its quantiles in steps of a 64th.
     ///
     /// # Errors
     /// [`PegasusError::Argument`] when the values are no rows, one is not finite, or those of a feature are too far apart.
@@ -117,6 +123,9 @@ fn by_ranks(mut values: Vec<f64>) -> Vec<f64> {
         let around = low.abs().max(1.0);
         return vec![low - around, low + around];
     }
+    if runs.len() <= PARTS + 1 {
+        return runs.iter().map(|(value, _)| *value).collect();
+    }
     // Ranks of the distinct values: from the middle of one run to that of the next.
     let mut ranks = vec![0.0];
     ranks.extend(runs.windows(2).scan(0.0, |rank, pair| {
@@ -158,6 +167,15 @@ mod tests {
             prop_assert_eq!((ranges.share(0, low), ranges.share(0, high)), (0.0, 1.0));
             prop_assert_eq!((ranges.share(0, f64::NEG_INFINITY), ranges.share(0, f64::INFINITY)), (0.0, 1.0));
         }
+    }
+
+    #[test]
+    fn few_values_are_equally_far_apart() {
+        let sample = [0.0, 0.0, 0.0, 0.5, 7.0, 7.0, 100.0].repeat(100);
+        let ranges = FeatureRanges::of_sample(1, &sample).unwrap();
+        assert_eq!(ranges.knots(), [[0.0, 0.5, 7.0, 100.0]]);
+        let spread: Vec<f64> = (0..65).map(|i| f64::from(i).exp2()).collect();
+        assert_eq!(FeatureRanges::of_sample(1, &spread).unwrap().knots(), [spread]);
     }
 
     /// Of values that are all different the shares are the ranks; one that most rows have is set apart by a 64th of what the others take, and no more.
