@@ -10,10 +10,13 @@ from hippocrene.approximation import Approximation, approximate
 from hippocrene.array import EncryptedArray
 from hippocrene.bootstrapping import Bootstrapping
 from hippocrene.client import Client, PublicKey
+from hippocrene.deadlines import CancelToken, deadline
 from hippocrene.errors import (
     ArgumentError,
     BudgetError,
+    Cancelled,
     CapacityError,
+    DeadlineExceeded,
     EncodeError,
     FileError,
     FormatError,
@@ -35,7 +38,7 @@ from hippocrene.inspection import inspect
 from hippocrene.integers import plain_modulus
 from hippocrene.look_ups import LookUps
 from hippocrene.polynomials import polyval
-from hippocrene.server import EvaluationKeys, Server, TransferKey
+from hippocrene.server import EvaluationKeys, Server, ServerMemory, TransferKey, cache_budget, set_cache_budget
 from hippocrene.simulation import Simulation, simulate
 
 __all__ = [
@@ -44,8 +47,11 @@ __all__ = [
     "Bootstrapping",
     "BootstrappingDescription",
     "BudgetError",
+    "CancelToken",
+    "Cancelled",
     "CapacityError",
     "Client",
+    "DeadlineExceeded",
     "EncodeError",
     "EncryptedArray",
     "EvaluationKeys",
@@ -66,6 +72,7 @@ __all__ = [
     "SecretPickleError",
     "SecurityError",
     "Server",
+    "ServerMemory",
     "ShapeError",
     "Simulation",
     "StoppedError",
@@ -73,12 +80,15 @@ __all__ = [
     "TransferKey",
     "__version__",
     "approximate",
+    "cache_budget",
     "clustering",
+    "deadline",
     "gates",
     "inspect",
     "plain_modulus",
     "polyval",
     "presets",
+    "set_cache_budget",
     "simulate",
     "trees",
 ]

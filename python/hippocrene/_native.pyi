@@ -1,6 +1,7 @@
 """The extension module: what the classes of this package are made on."""
 
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from os import PathLike
 from typing import TypeAlias, final
 
@@ -17,6 +18,22 @@ _Plain: TypeAlias = npt.NDArray[np.int64] | npt.NDArray[np.float64] | npt.NDArra
 _Matrix: TypeAlias = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 
 __version__: str
+limits: ContextVar[tuple[Limit, ...]]
+
+def set_cache_budget(limit: int) -> None: ...
+def cache_budget() -> tuple[int, int]: ...
+
+@final
+class Limit:
+    """A deadline or a cancel token."""
+
+    @staticmethod
+    def after(seconds: float) -> Limit: ...
+    @staticmethod
+    def token() -> Limit: ...
+    def cancel(self) -> None: ...
+    @property
+    def reached(self) -> bool: ...
 
 @final
 class Preset:
@@ -372,6 +389,8 @@ class Server:
     def fingerprint(self) -> str: ...
     def set_key_memory(self, limit: int) -> None: ...
     def set_cache_memory(self, limit: int) -> None: ...
+    @property
+    def memory(self) -> tuple[int, int, int, int, int]: ...
     @property
     def cache_memory(self) -> tuple[int, int]: ...
     @property

@@ -136,6 +136,14 @@ class StoppedError(HippocreneError, RuntimeError):
     """A computation that was told to stop; in Python, what a signal's handler raises comes in its place."""
 
 
+class DeadlineExceeded(HippocreneError, TimeoutError):  # noqa: N818
+    """Work took longer than the `deadline` of its ``with`` block."""
+
+
+class Cancelled(HippocreneError, RuntimeError):  # noqa: N818
+    """Work was ended by the `CancelToken` of its ``with`` block."""
+
+
 class InternalError(HippocreneError, RuntimeError):
     """A failure that no argument should be able to cause: please report it."""
 

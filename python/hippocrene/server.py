@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from os import PathLike
 from threading import TIMEOUT_MAX
 from types import MappingProxyType
@@ -129,6 +130,44 @@ class TransferKey:
         return f"TransferKey(fingerprint={self.fingerprint!r}, second={self.second!r})"
 
 
+@dataclass(frozen=True)
+class ServerMemory:
+    """Bytes of memory that a server takes by itself.
+
+    - `keys`: the evaluation keys, without those of look-up tables.
+    - `tables`: the keys of look-up tables.
+    - `derived_keys`: keys derived from the others to compute faster. They are part of the budget of all caches.
+    - `caches`: what is kept of arrays and matrices. They are part of that budget too.
+    - `scratch`: memory that operations worked in, and that of arrays that are gone, kept for the next.
+    """
+
+    keys: int
+    tables: int
+    derived_keys: int
+    caches: int
+    scratch: int
+
+    @property
+    def total(self) -> int:
+        """The sum of all."""
+        return self.keys + self.tables + self.derived_keys + self.caches + self.scratch
+
+
+def set_cache_budget(limit: int) -> None:
+    """Set how many bytes the caches of all servers of this process may take together: 2 GiB where nothing is said.
+
+    Caches hold keys derived from others, whole ciphertexts of fresh arrays and encoded matrices. When they are full,
+    those that were not used for the longest time make room, whichever server they belong to. Results do not depend on
+    it. A server's own `key_memory` and `cache_memory` hold within it.
+    """
+    _native.set_cache_budget(whole(limit, "set_cache_budget: limit", 0, 2**63 - 1))
+
+
+def cache_budget() -> tuple[int, int]:
+    """Return how many bytes the caches of all servers take together, and how many they may."""
+    return _native.cache_budget()
+
+
 # Servers that compute with a precision of their own in this context.
 _at_precision: ContextVar[Mapping[Server, _native.Server]] = ContextVar("_at_precision", default=MappingProxyType({}))
 # The server of the simulation that this is a part of.
@@ -157,7 +196,8 @@ class Server(Described):
         `key_memory` is how many bytes, beside the keys, may go to what is derived from them to compute faster: 1 GiB
         where nothing is said. `cache_memory` is how many may go to what is kept of arrays and matrices, to compute
         faster with those that come again: whole ciphertexts of fresh arrays, half of each of which was a seed, and
-        encoded matrices; 1 GiB too. Results do not depend on them.
+        encoded matrices; 1 GiB too. All servers of the process share one budget for both (`set_cache_budget`).
+        Results do not depend on them.
 
         With a key of `transfer` the server takes arrays of another client too: `load` brings them to this one's key.
 
@@ -308,6 +348,11 @@ class Server(Described):
     def cache_memory(self) -> tuple[int, int]:
         """How many bytes what is kept of arrays and matrices takes, and how many it may."""
         return self._own.cache_memory
+
+    @property
+    def memory(self) -> ServerMemory:
+        """How many bytes of memory this server takes by itself; its arrays come on top of it."""
+        return ServerMemory(*self._own.memory)
 
     @property
     def fingerprint(self) -> str:

@@ -1,5 +1,6 @@
 //! Errors of the library as the exceptions of `hippocrene.errors`, which has a class for every kind.
 
+use crate::deadlines;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 use std::{
@@ -45,29 +46,48 @@ fn words(error: &io::Error) -> String {
     words.strip_suffix(&number).unwrap_or(&words).to_owned()
 }
 
-/// Does `work` with the interpreter lock released. In the main thread it ends with what the handler of a signal raises, as `KeyboardInterrupt`.
+/// Does `work` with the interpreter lock released.
+///
+/// It ends with the exception of a limit of this context that has been reached ([`deadlines`]). In the main thread it also
+/// ends with what the handler of a signal raises, as `KeyboardInterrupt`.
 pub(crate) fn detached<T: Send>(
     py: Python<'_>,
     work: impl FnOnce() -> Result<T, hippocrene::Error> + Send,
 ) -> PyResult<T> {
-    if MAIN.get() != Some(&thread::current().id()) {
+    let limits = deadlines::current(py)?;
+    let is_main = MAIN.get() == Some(&thread::current().id());
+    if limits.is_empty() && !is_main {
         return py.detach(work).map_err(|error| to_py(py, &error));
     }
+    if let Some(limit) = deadlines::reached(&limits) {
+        return Err(limit.exception(py));
+    }
+    let asked = limits.clone();
     let (result, raised) = py.detach(|| {
         let raised = Rc::new(RefCell::new(None));
         let slot = Rc::clone(&raised);
-        let signalled = move || {
-            let raised = Python::try_attach(|py| py.check_signals().err()).flatten();
+        let stops = move || {
+            if deadlines::reached(&asked).is_some() {
+                return true;
+            }
+            let raised = match is_main {
+                true => Python::try_attach(|py| py.check_signals().err()).flatten(),
+                false => None,
+            };
             let stop = raised.is_some();
             slot.replace(raised);
             stop
         };
-        let result = hippocrene::stoppable(signalled, work);
+        let result = hippocrene::stoppable(stops, work);
         (result, raised.take())
     });
-    match raised {
-        Some(raised) => Err(raised),
-        None => result.map_err(|error| to_py(py, &error)),
+    if let Some(raised) = raised {
+        return Err(raised);
+    }
+    // What ended in time, but with another error, keeps it.
+    match (result, deadlines::reached(&limits)) {
+        (Ok(_) | Err(hippocrene::Error::Stopped(_)), Some(limit)) => Err(limit.exception(py)),
+        (result, _) => result.map_err(|error| to_py(py, &error)),
     }
 }
 

@@ -10,6 +10,7 @@ mod clustering;
 mod combinations;
 mod complex;
 mod convolution;
+mod deadlines;
 mod description;
 mod deviations;
 mod division;
@@ -53,6 +54,8 @@ mod _native {
     #[pymodule_export]
     use super::convolution::{convolve_plain, cumsum};
     #[pymodule_export]
+    use super::deadlines::Limit;
+    #[pymodule_export]
     use super::description::{KeysDescription, inspect_bytes, inspect_file};
     #[pymodule_export]
     use super::deviations::{as_deviations, broadcast_like};
@@ -79,7 +82,7 @@ mod _native {
     #[pymodule_export]
     use super::scheme::with_scheme;
     #[pymodule_export]
-    use super::server::Server;
+    use super::server::{Server, cache_budget, set_cache_budget};
     #[pymodule_export]
     use super::simulation::{Simulation, SimulationReport};
     #[pymodule_export]
@@ -92,6 +95,7 @@ mod _native {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         super::errors::note_main_thread(module.py())?;
+        module.add("limits", super::deadlines::context_variable(module.py())?)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

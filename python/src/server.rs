@@ -112,6 +112,13 @@ impl Server {
         self.0.cache_memory()
     }
 
+    /// Bytes of keys, of those of tables, of derived keys, of caches and of scratch memory.
+    #[getter]
+    fn memory(&self) -> (usize, usize, usize, usize, usize) {
+        let memory = self.0.memory();
+        (memory.keys, memory.tables, memory.derived_keys, memory.caches, memory.scratch)
+    }
+
     /// This server, with the key by which it takes arrays of another key.
     fn with_transfer(&self, py: Python<'_>, key: &TransferKey) -> PyResult<Self> {
         detached(py, || self.0.with_transfer(&key.0).map(Self))
@@ -627,4 +634,16 @@ impl Server {
     fn max_pool(&self, py: Python<'_>, array: &EncryptedArray, size: usize) -> PyResult<EncryptedArray> {
         self.compute::<Numbers>(py, array, |server, array| server.max_pool(array, size))
     }
+}
+
+/// Sets how many bytes the caches of all servers of the process may take together.
+#[pyfunction]
+pub(crate) fn set_cache_budget(limit: usize) {
+    hippocrene::set_cache_budget(limit);
+}
+
+/// How many bytes the caches of all servers take together, and how many they may.
+#[pyfunction]
+pub(crate) fn cache_budget() -> (usize, usize) {
+    hippocrene::cache_budget()
 }

@@ -31,7 +31,7 @@ def test_every_kind_of_the_rust_library_has_its_exception():
     assert len(kinds) == len(set(kinds)) > 5
     for kind in kinds:
         assert issubclass(getattr(errors, kind), HippocreneError)
-    raised_in_python = {"HippocreneError", "MissingServerError", "SecretPickleError"}
+    raised_in_python = {"Cancelled", "DeadlineExceeded", "HippocreneError", "MissingServerError", "SecretPickleError"}
     declared = {name for name, value in vars(errors).items() if isinstance(value, type)}
     assert declared == set(kinds) | raised_in_python
     assert declared <= set(hippocrene.__all__)

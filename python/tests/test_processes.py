@@ -5,9 +5,12 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -81,3 +84,74 @@ def test_a_signal_while_text_is_read_is_not_lost():
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+SERVICE = """
+import signal, sys, threading
+import numpy as np
+import hippocrene
+
+client = hippocrene.Client.generate("n13")
+server = hippocrene.Server(client.evaluation_keys(rotations=[]))
+x = server.load(client.encrypt(np.ones(client.slots)))
+stopped = hippocrene.CancelToken()
+
+def end(*_):
+    stopped.cancel()
+    sys.exit(7)
+
+def work():
+    with stopped:
+        server.sum_of_products([(x, x)] * 20_000)
+
+if "handler" in sys.argv:
+    signal.signal(signal.SIGTERM, end)
+print("ready", flush=True)
+try:
+    if "thread" in sys.argv:
+        worker = threading.Thread(target=work)
+        worker.start()
+        worker.join()
+    else:
+        work()
+finally:
+    print("cleaned up", (x + x).shape == x.shape, flush=True)
+"""
+
+TERMINATED = -signal.SIGTERM
+
+
+def terminated(command):
+    """Return the exit status and the output of a process that has work of a minute, and gets SIGTERM."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        try:
+            assert process.stdout.readline() == "ready\n"
+            time.sleep(0.3)
+            start = time.monotonic()
+            process.terminate()
+            status = process.wait(timeout=20)
+            assert time.monotonic() - start < 1
+            return status, process.stdout.read()
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("where", ["main", "thread"])
+def test_services_end_at_sigterm(where):
+    assert terminated([sys.executable, "-c", SERVICE, where]) == (TERMINATED, "")
+
+
+@pytest.mark.parametrize("where", ["main", "thread"])
+def test_services_clean_up_at_sigterm(where):
+    assert terminated([sys.executable, "-c", SERVICE, where, "handler"]) == (7, "cleaned up True\n")
+
+
+@pytest.mark.parametrize("module", [True, False])
+def test_the_command_ends_at_sigterm(module, tmp_path):
+    hippocrene_command = Path(sys.executable).with_name("hippocrene")
+    command = [sys.executable, "-m", "hippocrene"] if module else [hippocrene_command]
+    rotations = "--rotations=" + ",".join(map(str, range(1, 4000)))
+    keygen = [*command, "keygen", "--preset", "n15", rotations, "--quiet", "--output", tmp_path]
+    script = 'echo ready; exec "$@"'
+    assert terminated(["sh", "-c", script, "sh", *keygen]) == (TERMINATED, "")
+    assert not (tmp_path / "evaluation.keys").exists()

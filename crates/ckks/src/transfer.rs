@@ -17,6 +17,11 @@ pub struct Transfer {
 }
 
 impl Transfer {
+    /// Bytes of memory that its key takes.
+    pub fn key_bytes(&self) -> usize {
+        self.key.bytes()
+    }
+
     /// Transfers from `first` to `second` with this key.
     ///
     /// # Errors

@@ -57,7 +57,7 @@ pub use hippocrene_pegasus::{
     DecisionTree, FeatureRanges, Function, Sectors, Shape, Tables, Tangents, TreeModel, TreeNode,
 };
 pub use hippocrene_ring::Seed;
-pub use hippocrene_rlwe::{Fingerprint, Gate, stop::stoppable};
+pub use hippocrene_rlwe::{Fingerprint, Gate, cache_budget, set_cache_budget, stop::stoppable};
 pub use num_complex::Complex64;
 
 pub use gates::{GateArray, GateClient, GateKeys, GateServer};
@@ -71,7 +71,7 @@ pub use preset::{
     FailureDescription, Family, KeyBytes, PRESETS, Paper, PaperDescription, Plan, Planned, Preset,
     PresetDescription, SecurityDescription,
 };
-pub use server::{Comparison, Server};
+pub use server::{Comparison, Server, ServerMemory};
 pub use session::Session;
 pub use settings::{Integers, Settings};
 pub use simulation::{Purpose, Report, Simulation, TreeSimulation, UsedKey};

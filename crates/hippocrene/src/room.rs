@@ -2,8 +2,10 @@
 
 use std::sync::{
     Arc,
-    atomic::{AtomicUsize, Ordering::Relaxed},
+    atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
 };
+
+use hippocrene_rlwe::budget::{self, Reserved};
 
 /// The bytes there are room for where nothing else is said.
 const DEFAULT: usize = 1 << 30;
@@ -16,28 +18,46 @@ pub(crate) struct Room(Arc<Bytes>);
 struct Bytes {
     taken: AtomicUsize,
     limit: AtomicUsize,
+    /// When bytes were last refused, by the clock of all caches.
+    refused: AtomicU64,
 }
 
 /// Bytes that are taken, until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Place {
     room: Room,
-    bytes: usize,
+    reserved: Reserved,
 }
 
 impl Default for Room {
     fn default() -> Self {
-        Room(Arc::new(Bytes { taken: AtomicUsize::new(0), limit: AtomicUsize::new(DEFAULT) }))
+        let (taken, limit, refused) = (AtomicUsize::new(0), AtomicUsize::new(DEFAULT), AtomicU64::new(0));
+        Room(Arc::new(Bytes { taken, limit, refused }))
     }
 }
 
 impl Room {
-    /// So many bytes, if there are as many.
+    /// So many bytes, if there are as many, here and in the budget of the process. There, what no cache used since bytes were last refused makes room.
     pub fn take(&self, bytes: usize) -> Option<Place> {
+        let place = self.take_since(bytes, self.0.refused.load(Relaxed));
+        if place.is_none() {
+            self.0.refused.store(budget::now(), Relaxed);
+        }
+        place
+    }
+
+    /// [`Room::take`], where what no cache used since `since` makes room.
+    pub fn take_since(&self, bytes: usize, since: u64) -> Option<Place> {
         let limit = self.0.limit.load(Relaxed);
         let with = |taken: usize| taken.checked_add(bytes).filter(|sum| *sum <= limit);
         self.0.taken.fetch_update(Relaxed, Relaxed, with).ok()?;
-        Some(Place { room: self.clone(), bytes })
+        match Reserved::take(bytes, since) {
+            Some(reserved) => Some(Place { room: self.clone(), reserved }),
+            None => {
+                self.0.taken.fetch_sub(bytes, Relaxed);
+                None
+            }
+        }
     }
 
     /// Sets how many bytes may be taken. What takes more already keeps it.
@@ -53,13 +73,13 @@ impl Room {
 
 impl Place {
     pub fn bytes(&self) -> usize {
-        self.bytes
+        self.reserved.bytes()
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.room.0.taken.fetch_sub(self.bytes, Relaxed);
+        self.room.0.taken.fetch_sub(self.bytes(), Relaxed);
     }
 }
 

@@ -11,8 +11,9 @@ use std::{
     },
 };
 
-use common::{assert_close, insecure, numbers};
-use hippocrene::{ClientKey, Error, KeyRequest, Preset, stoppable};
+use common::{assert_close, insecure, insecure_settings, numbers};
+use hippocrene::{ClientKey, Error, KeyRequest, Preset, Server, cache_budget, set_cache_budget, stoppable};
+use hippocrene_ring::mapped_so_far;
 
 struct Counting;
 
@@ -44,11 +45,11 @@ fn alone() -> MutexGuard<'static, ()> {
     ONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What `f` returns, and the most memory that is taken while it runs.
+/// What `f` returns, and the most memory that is taken while it runs, with all that is mapped.
 fn with_most<T>(f: impl FnOnce() -> T) -> (T, usize) {
-    let before = NOW.load(Ordering::Relaxed);
+    let (before, mapped) = (NOW.load(Ordering::Relaxed), mapped_so_far());
     MOST.store(before, Ordering::Relaxed);
-    (f(), MOST.load(Ordering::Relaxed) - before)
+    (f(), MOST.load(Ordering::Relaxed) - before + mapped_so_far() - mapped)
 }
 
 /// Keys go to a file piece by piece, the same bytes as in memory, and what is written to as it is takes them too.
@@ -100,4 +101,49 @@ fn moves_take_the_memory_of_what_they_move() {
     };
     let error = stoppable(|| true, product).unwrap_err();
     assert!(matches!(error, Error::Stopped(_)), "{error}");
+}
+
+/// The caches of all servers take no more than the budget of the process, whatever their threads do at a time.
+#[test]
+fn servers_share_one_budget() {
+    let _alone = alone();
+    let client = ClientKey::generate_with(insecure_settings(7, 5), 1).unwrap();
+    let keys = client.evaluation_keys(&KeyRequest::default()).unwrap();
+    let (x, m) = (client.encrypt(&numbers(12, 1), &[12]).unwrap(), numbers(60, 2));
+    let product = |server: &Server| server.rmatmul_plain(&m, 5, &x).unwrap().to_bytes();
+    let servers: Vec<Server> = (0..4).map(|_| Server::with_threads(&keys, 1).unwrap()).collect();
+    let cached = || servers.iter().map(|s| s.memory().derived_keys + s.memory().caches).sum::<usize>();
+
+    let default = cache_budget();
+    assert_eq!(default, (0, 2 << 30));
+    let result = product(&servers[0]);
+    assert!((0..2).all(|_| product(&servers[0]) == result));
+    let one = cache_budget().0;
+    assert!(one > 0 && one == cached());
+
+    let limit = 2 * one;
+    set_cache_budget(limit);
+    std::thread::scope(|scope| {
+        for server in &servers {
+            scope.spawn(|| {
+                for _ in 0..20 {
+                    assert!(product(server) == result);
+                    assert!(cache_budget().0 <= limit);
+                }
+            });
+        }
+    });
+    assert_eq!(cache_budget(), (cached(), limit));
+    // What rests makes room for what works.
+    let last = &servers[3];
+    assert!((0..3).all(|_| product(last) == result));
+    assert!(last.memory().caches > 0);
+    // The whole ciphertexts of an array go with it.
+    set_cache_budget(0);
+    assert!(cached() > 0 && cached() < one);
+    drop(x);
+    assert_eq!(cached(), 0);
+    set_cache_budget(default.1);
+    drop(servers);
+    assert_eq!(cache_budget(), default);
 }

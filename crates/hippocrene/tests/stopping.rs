@@ -18,7 +18,8 @@ fn computations_stop_when_they_are_told_to() {
         }
     };
     let error = stoppable(|| true, until_stopped);
-    assert_eq!((error.kind(), error.to_string().as_str()), ("StoppedError", "switch keys: stopped"));
+    assert_eq!(error.kind(), "StoppedError");
+    assert!(error.to_string().ends_with(": stopped"), "{error}");
     assert!(server.square(&x).is_ok());
 }
 

@@ -11,6 +11,7 @@ use hippocrene::{
     BitArray, ClientKey, EncryptedArray, EvaluationKeys, IntegerArray, PublicKey, Settings, TransferKey,
     wire::inspect,
 };
+use hippocrene_ring::mapped_so_far;
 use wire_common::things;
 
 /// Counts the bytes that have been asked for, freed or not.
@@ -35,11 +36,12 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// The bytes that `f` asks for.
+/// The bytes that `f` asks for, of the allocator and mapped.
 fn asked_for(f: impl FnOnce()) -> usize {
-    let before = ASKED_FOR.load(Ordering::Relaxed);
+    let so_far = || ASKED_FOR.load(Ordering::Relaxed) + mapped_so_far();
+    let before = so_far();
     f();
-    ASKED_FOR.load(Ordering::Relaxed) - before
+    so_far() - before
 }
 
 fn seal(file: &mut [u8]) {

@@ -33,6 +33,7 @@ pub use basis::RnsBasis;
 pub use error::RingError;
 pub use hollow::Meter;
 pub use kernel::Kernel;
+pub use memory::mapped_so_far;
 pub use poly::{Domain, Poly};
 pub use ring::ResidueRing;
 pub use sample::{SIGMA, Sampler, Seed};

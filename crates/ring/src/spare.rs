@@ -7,12 +7,11 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use aligned_vec::{AVec, ConstAlign};
 use zeroize::Zeroize;
 
-use crate::memory;
+use crate::memory::Block;
 
-type Words = AVec<u64, ConstAlign<64>>;
+type Words = Block<u64>;
 
 /// Polynomials shorter than this, in words, are left to the allocator, which keeps their memory itself.
 const SHORT: usize = 1 << 14;
@@ -34,12 +33,12 @@ struct Shelf {
 }
 
 fn bytes(words: &Words) -> usize {
-    words.capacity() * size_of::<u64>()
+    words.len() * size_of::<u64>()
 }
 
 /// What goes back to the allocator may have held secrets.
 fn wipe(words: &mut Words) {
-    words.as_mut_slice().zeroize();
+    words.zeroize();
 }
 
 impl SpareMemory {
@@ -116,7 +115,7 @@ pub(crate) struct Residues {
 
 impl Residues {
     pub(crate) fn new(spare: Option<SpareMemory>) -> Self {
-        Residues { words: Words::new(64), spare }
+        Residues { words: Words::default(), spare }
     }
 
     pub(crate) fn spare(&self) -> Option<&SpareMemory> {
@@ -129,20 +128,16 @@ impl Residues {
         if self.words.len() >= len {
             return;
         }
-        if self.words.capacity() < len {
-            let spare = self.spare.as_ref().filter(|_| len >= SHORT);
-            if let Some(mut larger) = spare.and_then(|spare| spare.take(len)) {
-                larger[..self.words.len()].copy_from_slice(&self.words);
-                let smaller = std::mem::replace(&mut self.words, larger);
-                self.give_back(smaller);
-                return;
-            }
-            let mut larger = Words::with_capacity(64, len);
-            larger.extend_from_slice(&self.words);
-            wipe(&mut std::mem::replace(&mut self.words, larger));
-            memory::advise_huge_pages(&self.words);
+        let spare = self.spare.as_ref().filter(|_| len >= SHORT);
+        if let Some(mut larger) = spare.and_then(|spare| spare.take(len)) {
+            larger[..self.words.len()].copy_from_slice(&self.words);
+            let smaller = std::mem::replace(&mut self.words, larger);
+            self.give_back(smaller);
+            return;
         }
-        self.words.resize(len, 0);
+        let mut larger = Words::zeroed(len);
+        larger[..self.words.len()].copy_from_slice(&self.words);
+        wipe(&mut std::mem::replace(&mut self.words, larger));
     }
 
     fn give_back(&self, words: Words) {
@@ -170,7 +165,7 @@ impl DerefMut for Residues {
 
 impl Drop for Residues {
     fn drop(&mut self) {
-        let words = std::mem::replace(&mut self.words, Words::new(64));
+        let words = std::mem::take(&mut self.words);
         self.give_back(words);
     }
 }

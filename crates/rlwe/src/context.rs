@@ -240,6 +240,11 @@ impl Context {
         self.scratch.bytes()
     }
 
+    /// Bytes of the memory of polynomials that are gone, kept for those to come.
+    pub fn spare_memory(&self) -> usize {
+        self.spare.bytes()
+    }
+
     pub(crate) fn spare(&self) -> &SpareMemory {
         &self.spare
     }
@@ -322,11 +327,14 @@ impl Context {
         Ok(())
     }
 
-    /// Checks that an operand was made with these parameters, and holds something.
+    /// Checks that an operand was made with these parameters, and holds something. Every operation on ciphertexts begins so,
+    /// and ends here when it is to stop.
     ///
     /// # Errors
-    /// [`RlweError::ParameterMismatch`] when it was not, [`RlweError::Modulus`] when nothing has been written to it ([`crate::Ciphertext::empty`]).
+    /// [`RlweError::ParameterMismatch`] when it was not, [`RlweError::Modulus`] when nothing has been written to it ([`crate::Ciphertext::empty`]),
+    /// and those of [`crate::stop::check`].
     pub fn check_operand(&self, a: &crate::Ciphertext, operation: &'static str) -> Result<(), RlweError> {
+        crate::stop::check(operation)?;
         self.check_digest(a.parameters(), operation)?;
         if a.modulus().is_one() {
             let need = "a ciphertext is needed to which a result has been written";

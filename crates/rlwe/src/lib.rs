@@ -5,6 +5,7 @@
 //! polynomial between them.
 
 mod batch;
+pub mod budget;
 mod ciphertext;
 mod combination;
 mod context;
@@ -38,6 +39,7 @@ mod tensor_sum;
 mod transforms;
 
 pub use batch::{Batch, Encodings};
+pub use budget::{DEFAULT_CACHE_BUDGET, cache_budget, set_cache_budget};
 pub use ciphertext::{Ciphertext, SeededCiphertext};
 pub use context::Context;
 pub use error::{RlweError, need_and_have};

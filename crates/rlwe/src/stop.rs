@@ -31,7 +31,7 @@ impl Drop for Asked {
     }
 }
 
-/// Does `work`, which this thread then asks `stop` about every 50 milliseconds or so: before key switches, encodings of plaintexts, keys that are generated, prepared, read or written, pieces of files, and groups of look-ups. Once
+/// Does `work`, which this thread then asks `stop` about every 50 milliseconds or so: before operations on ciphertexts, key switches, encodings of plaintexts, keys that are generated, prepared, read or written, pieces of files, and groups of look-ups. Once
 /// `stop` has said so, all of these end with [`RlweError::Stopped`]. What other threads do of `work` ends with the step it is in.
 ///
 /// Where `work` calls this itself, both questions are asked in what is done there, the inner one first.

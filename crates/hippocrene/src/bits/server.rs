@@ -32,6 +32,7 @@ pub struct BitServer {
     pub(super) session: Session,
     bootstrapper: BitBootstrapper,
     key: Fingerprint,
+    key_bytes: usize,
     count: Arc<AtomicU64>,
 }
 
@@ -45,8 +46,14 @@ impl BitServer {
         let context = session.context();
         let plan = Arc::new(BitPlan::new(Arc::clone(context), keys.literal().clone())?);
         let encapsulation = keys.encapsulation().clone().prepare(context.rlwe(), plan.narrow())?;
+        let key_bytes = encapsulation.bytes();
         let bootstrapper = BitBootstrapper::new(plan, evaluator, Arc::new(encapsulation))?;
-        Ok(BitServer { session, bootstrapper, key, count: Arc::default() })
+        Ok(BitServer { session, bootstrapper, key, key_bytes, count: Arc::default() })
+    }
+
+    /// Bytes of memory that its keys take, without those of the evaluator.
+    pub(crate) fn key_bytes(&self) -> usize {
+        self.key_bytes
     }
 
     /// The plan.

@@ -29,6 +29,8 @@ pub(super) struct Bootstraps {
     real: Bootstrapper,
     complex: Option<Bootstrapper>,
     precision: f64,
+    /// Of the keys of the sparse secret.
+    pub(super) key_bytes: usize,
     /// The capacity that an array needs to be bootstrapped, and what it has after.
     reserve: f64,
     most: f64,
@@ -58,6 +60,7 @@ impl Bootstraps {
             real: make(real)?,
             complex: complex.map(make).transpose()?,
             precision: keys.precision(),
+            key_bytes: prepared.bytes(),
             reserve,
             most,
         })

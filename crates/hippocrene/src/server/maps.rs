@@ -8,6 +8,7 @@ use std::{
 
 use hippocrene_bgv as bgv;
 use hippocrene_ckks::circuits::LinearTransform;
+use hippocrene_rlwe::budget::{self, Evict};
 
 use crate::{
     Diagonals, Form,
@@ -24,8 +25,8 @@ pub(crate) struct AllMaps {
 impl AllMaps {
     /// Drops all of them.
     pub fn clear(&self) {
-        self.numbers.lock().entries.clear();
-        self.integers.lock().entries.clear();
+        self.numbers.0.lock().entries.clear();
+        self.integers.0.lock().entries.clear();
     }
 }
 
@@ -34,7 +35,11 @@ const REMEMBERED: usize = 256;
 
 /// Linear maps by what is in them.
 #[derive(Debug)]
-pub struct Maps<M>(Mutex<Known<M>>);
+pub struct Maps<M>(Arc<Shared<M>>);
+
+/// What the budget of all caches asks to make room.
+#[derive(Debug)]
+struct Shared<M>(Mutex<Known<M>>);
 
 #[derive(Debug)]
 struct Known<M> {
@@ -42,8 +47,6 @@ struct Known<M> {
     entries: Vec<Entry<M>>,
     /// What was applied and is not kept, and when, the last one last.
     applied: VecDeque<(Name, u64)>,
-    /// How many maps were applied.
-    now: u64,
 }
 
 #[derive(Debug)]
@@ -51,7 +54,7 @@ struct Entry<M> {
     name: Name,
     map: Arc<M>,
     place: Place,
-    /// When it was applied last.
+    /// When it was applied last, by the clock of all caches.
     used: u64,
 }
 
@@ -59,59 +62,109 @@ struct Entry<M> {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Name(blake3::Hash);
 
-impl<M> Default for Maps<M> {
+impl<M: Send + Sync + 'static> Default for Maps<M> {
     fn default() -> Self {
-        Maps(Mutex::new(Known { entries: Vec::new(), applied: VecDeque::new(), now: 0 }))
+        let known = Known::<M> { entries: Vec::new(), applied: VecDeque::new() };
+        let shared = Arc::new(Shared(Mutex::new(known)));
+        let evict: Arc<dyn Evict> = Arc::clone(&shared) as _;
+        budget::register(Arc::downgrade(&evict));
+        Maps(shared)
+    }
+}
+
+impl<M: Send + Sync> Evict for Shared<M> {
+    fn oldest_use(&self) -> Option<u64> {
+        self.lock().entries.first().map(|entry| entry.used)
+    }
+
+    fn idle_bytes(&self, since: u64) -> usize {
+        self.lock().idle_bytes(since)
+    }
+
+    fn evict_oldest(&self, since: u64) {
+        self.lock().evict_oldest(since);
+    }
+}
+
+impl<M> Shared<M> {
+    fn lock(&self) -> MutexGuard<'_, Known<M>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl<M> Maps<M> {
     /// The map of that name, if it is kept.
     pub(super) fn get(&self, name: Name) -> Option<Arc<M>> {
-        self.lock().entries.iter().find(|entry| entry.name == name).map(|entry| Arc::clone(&entry.map))
+        self.0.lock().entries.iter().find(|entry| entry.name == name).map(|entry| Arc::clone(&entry.map))
     }
 
     /// Whether a map of that name, of at most so many bytes, is to be kept when it is applied: it was applied before, not long ago, and there is room for it, or would be without those that were not used
     /// since then. Maps that come in turn and are too many do not drive one another out.
     pub(super) fn is_to_be_kept(&self, name: Name, bytes: usize, room: &Room) -> bool {
-        let known = self.lock();
-        let Some(before) = known.last_time(name) else { return false };
+        let (before, unused) = {
+            let known = self.0.lock();
+            let Some(before) = known.last_time(name) else { return false };
+            (before, known.idle_bytes(before))
+        };
         let (taken, limit) = room.memory();
-        let unused = known.entries.iter().filter(|entry| entry.used < before);
-        bytes <= limit.saturating_sub(taken) + unused.map(|entry| entry.place.bytes()).sum::<usize>()
+        bytes <= limit.saturating_sub(taken) + unused && bytes <= budget::available(before)
     }
 
     /// Keeps a map that was just applied, of which `bytes` bytes are encoded, or its name where there are none. Those that were not used since it was applied before make room for it; where that does not do,
     /// it is not kept.
     pub(super) fn keep(&self, name: Name, map: Arc<M>, bytes: usize, room: &Room) {
-        let known = &mut *self.lock();
-        let before = known.last_time(name).unwrap_or(known.now);
-        known.now += 1;
-        let used = known.now;
-        known.entries.retain(|entry| entry.name != name);
-        known.applied.retain(|(other, _)| *other != name);
+        let before = {
+            let mut known = self.0.lock();
+            let before = known.last_time(name).unwrap_or_else(|| known.last_use());
+            known.entries.retain(|entry| entry.name != name);
+            before
+        };
+        let mut place = None;
+        // Without the lock: the budget asks all caches.
         while bytes > 0 && bytes <= room.memory().1 {
-            if let Some(place) = room.take(bytes) {
-                known.entries.push(Entry { name, map, place, used });
-                return;
-            }
-            if known.entries.first().is_none_or(|entry| entry.used >= before) {
+            place = room.take_since(bytes, before);
+            if place.is_some() || !self.0.lock().evict_oldest(before) {
                 break;
             }
-            known.entries.remove(0);
+        }
+        let mut known = self.0.lock();
+        let used = budget::now();
+        // Another thread may have kept it meanwhile.
+        known.entries.retain(|entry| entry.name != name);
+        known.applied.retain(|(other, _)| *other != name);
+        if let Some(place) = place {
+            known.entries.push(Entry { name, map, place, used });
+            return;
         }
         if known.applied.len() == REMEMBERED {
             known.applied.pop_front();
         }
         known.applied.push_back((name, used));
     }
-
-    fn lock(&self) -> MutexGuard<'_, Known<M>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl<M> Known<M> {
+    /// Bytes of the maps that were not applied since `since`.
+    fn idle_bytes(&self, since: u64) -> usize {
+        let idle = self.entries.iter().filter(|entry| entry.used < since);
+        idle.map(|entry| entry.place.bytes()).sum()
+    }
+
+    /// Drops the map that was not applied for the longest time, if that was before `since`. Returns whether there was such.
+    fn evict_oldest(&mut self, since: u64) -> bool {
+        let is_idle = self.entries.first().is_some_and(|entry| entry.used < since);
+        if is_idle {
+            self.entries.remove(0);
+        }
+        is_idle
+    }
+
+    /// When any map was applied last.
+    fn last_use(&self) -> u64 {
+        let kept = self.entries.last().map_or(0, |entry| entry.used);
+        kept.max(self.applied.back().map_or(0, |(_, used)| *used))
+    }
+
     /// When a map of that name was applied last.
     fn last_time(&self, name: Name) -> Option<u64> {
         let kept = self.entries.iter().map(|entry| (entry.name, entry.used));

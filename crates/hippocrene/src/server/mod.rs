@@ -73,6 +73,21 @@ const MOST_SLOTS: usize = 1 << 24;
 /// A layout that takes more may take so many for each element.
 const MOST_APART: usize = 16;
 
+/// Bytes of memory that a server takes by itself ([`Server::memory`]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ServerMemory {
+    /// Evaluation keys, without those of look-up tables.
+    pub keys: usize,
+    /// Keys of look-up tables.
+    pub tables: usize,
+    /// Keys derived from the others to compute faster, a part of the budget of all caches ([`crate::set_cache_budget`]).
+    pub derived_keys: usize,
+    /// What is kept of arrays and matrices, a part of that budget too.
+    pub caches: usize,
+    /// Memory that operations worked in, and that of arrays that are gone, kept for the next.
+    pub scratch: usize,
+}
+
 /// Evaluation keys made ready to compute with.
 #[derive(Debug, Clone)]
 pub struct Server {
@@ -175,8 +190,8 @@ impl Server {
         Ok(Server { precision: Some(precision), ..self.clone() })
     }
 
-    /// Sets how many bytes of memory, beside the keys, may go to what is derived from them to switch keys faster (LAKS); 1 GiB where nothing is
-    /// said. It holds for all servers that share this one's [`Session`]. Results do not depend on it.
+    /// Sets how many bytes of memory, beside the keys, may go to what is derived from them to switch keys faster (LAKS), within the budget of
+    /// the process ([`crate::set_cache_budget`]); 1 GiB where nothing is said. It holds for all servers that share this one's [`Session`]. Results do not depend on it.
     pub fn set_key_memory(&self, bytes: usize) {
         self.session.context().rlwe().set_key_memory(bytes);
     }
@@ -188,7 +203,7 @@ impl Server {
 
     /// Sets how many bytes of memory, beside the keys, may go to what is kept of arrays and matrices to compute faster when they come again: the whole
     /// ciphertexts of fresh arrays, half of each of which was a seed, and encoded matrices, and maps such as those that move elements; 1 GiB where
-    /// nothing is said. It holds for all servers that share this one's [`Session`]. Matrices that are kept are dropped; the ciphertexts of an array are kept until it is dropped. Results do not depend on it.
+    /// nothing is said, and within the budget of the process ([`crate::set_cache_budget`]). It holds for all servers that share this one's [`Session`]. Matrices that are kept are dropped; the ciphertexts of an array are kept until it is dropped. Results do not depend on it.
     pub fn set_cache_memory(&self, bytes: usize) {
         self.session.room().set_limit(bytes);
         self.maps.clear();
@@ -197,6 +212,24 @@ impl Server {
     /// How many bytes of memory what is kept of arrays and matrices takes, and how many it may.
     pub fn cache_memory(&self) -> (usize, usize) {
         self.session.room().memory()
+    }
+
+    /// The memory that this server takes by itself; arrays come on top of it.
+    pub fn memory(&self) -> ServerMemory {
+        let rlwe = self.session.context().rlwe();
+        let own = [
+            self.evaluator.keys().bytes(),
+            self.bootstraps.as_ref().map_or(0, |bootstraps| bootstraps.key_bytes),
+            self.transfer.as_ref().map_or(0, |(_, transfer)| transfer.key_bytes()),
+            self.bits.as_ref().map_or(0, BitServer::key_bytes),
+        ];
+        ServerMemory {
+            keys: own.iter().sum(),
+            tables: self.table_key_bytes(),
+            derived_keys: rlwe.key_memory().0,
+            caches: self.session.room().memory().0,
+            scratch: rlwe.scratch_memory() + rlwe.spare_memory(),
+        }
     }
 
     /// Settings and context.

@@ -9,7 +9,11 @@ use std::{
 use hippocrene_ring::elementwise::{Elementwise, KeyLimb};
 
 use super::gadget::{Gadget, Method};
-use crate::{Context, Modulus, PreparedSwitchingKey, making::Making};
+use crate::{
+    Context, Modulus, PreparedSwitchingKey,
+    budget::{self, Evict, Reserved},
+    making::Making,
+};
 
 /// The bytes that coalesced and doubly decomposed keys may take where nothing else is said.
 pub const DEFAULT_KEY_MEMORY: usize = 1 << 30;
@@ -84,7 +88,7 @@ pub(crate) type Identity = Arc<()>;
 /// The keys in other forms of a context.
 #[derive(Debug)]
 pub(crate) struct KeyStore {
-    store: Mutex<Store>,
+    store: Arc<Mutex<Store>>,
     making: Making<Id>,
 }
 
@@ -92,8 +96,6 @@ pub(crate) struct KeyStore {
 struct Store {
     limit: usize,
     used: usize,
-    /// How often the store was asked.
-    clock: u64,
     /// By the address of the identity and the shape. While there is a weak reference, no other identity has its address.
     entries: HashMap<Id, Entry>,
     /// When the store was last asked for what it had no room for.
@@ -110,51 +112,89 @@ type Id = (usize, usize, Method);
 struct Entry {
     owner: Weak<()>,
     key: Arc<ExpandedKey>,
-    bytes: usize,
+    place: Reserved,
+    /// By the clock of all caches.
     last_use: u64,
 }
 
 impl Default for KeyStore {
     fn default() -> Self {
         let (entries, missed) = (HashMap::new(), HashMap::new());
-        let store = Store { limit: DEFAULT_KEY_MEMORY, used: 0, clock: 0, entries, missed };
-        KeyStore { store: Mutex::new(store), making: Making::default() }
+        let store = Arc::new(Mutex::new(Store { limit: DEFAULT_KEY_MEMORY, used: 0, entries, missed }));
+        let evict: Arc<dyn Evict> = Arc::clone(&store) as _;
+        budget::register(Arc::downgrade(&evict));
+        KeyStore { store, making: Making::default() }
     }
 }
 
 impl KeyStore {
     fn lock(&self) -> MutexGuard<'_, Store> {
-        self.store.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.store)
+    }
+}
+
+fn lock(store: &Mutex<Store>) -> MutexGuard<'_, Store> {
+    store.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Evict for Mutex<Store> {
+    fn oldest_use(&self) -> Option<u64> {
+        lock(self).entries.values().map(|entry| entry.last_use).min()
+    }
+
+    fn idle_bytes(&self, since: u64) -> usize {
+        lock(self).idle_bytes(since)
+    }
+
+    fn evict_oldest(&self, since: u64) {
+        let mut store = lock(self);
+        let oldest = store.oldest().filter(|id| store.entries[id].last_use < since);
+        if let Some(id) = oldest {
+            store.remove(&id);
+        }
     }
 }
 
 impl Store {
     fn get(&mut self, id: Id) -> Option<Arc<ExpandedKey>> {
-        let (clock, entry) = (self.clock, self.entries.get_mut(&id)?);
-        entry.last_use = clock;
+        let entry = self.entries.get_mut(&id)?;
+        entry.last_use = budget::now();
         Some(Arc::clone(&entry.key))
     }
 
     fn remove(&mut self, id: &Id) {
         if let Some(entry) = self.entries.remove(id) {
-            self.used -= entry.bytes;
+            self.used -= entry.place.bytes();
         }
     }
 
-    /// Whether `bytes` are to be taken for `id`: where there is room, or where what has to go for it was not used since the store was last asked for `id`. So what is used
+    /// Since when what has to go for `bytes` of `id` must not have been used, if they are to be taken: where there is room, or where what has to go was not used since the store was last asked for `id`. So what is used
     /// in turn and is more than there is room for does not drive itself out, to be made again each time: some of it stays.
-    fn admits(&mut self, id: Id, bytes: usize) -> bool {
+    fn admits(&mut self, id: Id, bytes: usize) -> Option<u64> {
         self.drop_gone();
         let since = self.missed.remove(&id).unwrap_or(0);
-        let idle: usize = self.entries.values().filter(|e| e.last_use < since).map(|e| e.bytes).sum();
-        if self.used - idle + bytes <= self.limit {
-            return true;
+        if self.used - self.idle_bytes(since) + bytes <= self.limit {
+            return Some(since);
         }
+        self.miss(id);
+        None
+    }
+
+    /// Notes that there was no room for `id`.
+    fn miss(&mut self, id: Id) {
         if self.missed.len() == MOST_MISSED {
             self.missed.clear();
         }
-        self.missed.insert(id, self.clock);
-        false
+        self.missed.insert(id, budget::now());
+    }
+
+    fn idle_bytes(&self, since: u64) -> usize {
+        self.entries.values().filter(|e| e.last_use < since).map(|e| e.place.bytes()).sum()
+    }
+
+    /// What was not used for the longest time.
+    fn oldest(&self) -> Option<Id> {
+        self.entries.iter().min_by_key(|(_, e)| e.last_use).map(|(id, _)| *id)
     }
 
     /// Drops what belongs to keys that are gone.
@@ -168,16 +208,14 @@ impl Store {
     fn make_room(&mut self, bytes: usize) {
         self.drop_gone();
         while self.used + bytes > self.limit {
-            let Some(id) = self.entries.iter().min_by_key(|(_, e)| e.last_use).map(|(id, _)| *id) else {
-                return;
-            };
+            let Some(id) = self.oldest() else { return };
             self.remove(&id);
         }
     }
 }
 
 impl Context {
-    /// Sets how many bytes coalesced and doubly decomposed keys may take, beside the keys themselves; what is more is dropped at once, the least recently
+    /// Sets how many bytes coalesced and doubly decomposed keys of this context may take, within the budget of the process ([`crate::set_cache_budget`]), beside the keys themselves; what is more is dropped at once, the least recently
     /// used first. Where there is no room, a key in another form takes the place of such as were not used since it was last wanted; until then it is done without. With 0 none are kept, sums of components are taken in every key switch, and the single decomposition stands in for the double one.
     /// Results do not depend on it.
     pub fn set_key_memory(&self, bytes: usize) {
@@ -217,7 +255,6 @@ impl Context {
         let id = (Arc::as_ptr(key.identity()) as usize, gadget.group(), gadget.method());
         {
             let mut store = self.expanded.lock();
-            store.clock += 1;
             if let Some(known) = store.get(id) {
                 return Some(known);
             }
@@ -226,15 +263,19 @@ impl Context {
             }
         }
         let _making = self.expanded.making.begin(id);
-        {
+        let since = {
             let mut store = self.expanded.lock();
             if let Some(made) = store.get(id) {
                 return Some(made);
             }
-            if !store.admits(id, bytes) {
-                return None;
-            }
-        }
+            let since = store.admits(id, bytes)?;
+            store.make_room(bytes);
+            since
+        };
+        let Some(place) = Reserved::take(bytes, since) else {
+            self.expanded.lock().miss(id);
+            return None;
+        };
         // Without the lock: others go on.
         let expanded = Arc::new(make());
         let mut store = self.expanded.lock();
@@ -244,9 +285,9 @@ impl Context {
             // The limit was lowered meanwhile.
             return Some(expanded);
         }
-        let (owner, last_use) = (Arc::downgrade(key.identity()), store.clock);
+        let (owner, last_use) = (Arc::downgrade(key.identity()), budget::now());
         store.used += bytes;
-        store.entries.insert(id, Entry { owner, key: Arc::clone(&expanded), bytes, last_use });
+        store.entries.insert(id, Entry { owner, key: Arc::clone(&expanded), place, last_use });
         Some(expanded)
     }
 }
