@@ -25,6 +25,7 @@ from hippocrene.errors import (
     ParameterError,
     ParameterMismatchError,
     ScaleError,
+    SecretKeyWarning,
     SecretPickleError,
     SecurityError,
     ShapeError,
@@ -32,6 +33,7 @@ from hippocrene.errors import (
 )
 from hippocrene.inspection import inspect
 from hippocrene.integers import plain_modulus
+from hippocrene.limits import Limits
 from hippocrene.look_ups import LookUps
 from hippocrene.polynomials import polyval
 from hippocrene.server import EvaluationKeys, Server, TransferKey
@@ -53,6 +55,7 @@ __all__ = [
     "HippocreneError",
     "InternalError",
     "KeyMismatchError",
+    "Limits",
     "LookUps",
     "MachineError",
     "MissingKeyError",
@@ -62,6 +65,7 @@ __all__ = [
     "Preset",
     "PublicKey",
     "ScaleError",
+    "SecretKeyWarning",
     "SecretPickleError",
     "SecurityError",
     "Server",

@@ -97,6 +97,9 @@ pub(super) fn run(encrypt: &Encrypt, threads: usize, console: &mut Console<'_>) 
     }
     check_output(&encrypt.output, &[&encrypt.key, &encrypt.input])?;
     let key = console.step("load the key", || Key::load(&encrypt.key, threads))?;
+    if let Key::Client(_) = key {
+        streams::warn_if_readable(&encrypt.key, console);
+    }
     let (header, delimiter, columns) = (encrypt.header, encrypt.delimiter, encrypt.columns.clone());
     let (input, table) = (&encrypt.input, Table { header, delimiter, columns });
     let fail = CliError::of(input);
