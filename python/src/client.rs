@@ -435,12 +435,7 @@ pub(crate) struct EvaluationKeys(pub(crate) hippocrene::EvaluationKeys);
 impl EvaluationKeys {
     #[staticmethod]
     #[pyo3(signature = (data, threads, limits))]
-    fn from_bytes(
-        py: Python<'_>,
-        data: &[u8],
-        threads: usize,
-        limits: Option<PyLimits>,
-    ) -> PyResult<Self> {
+    fn from_bytes(py: Python<'_>, data: &[u8], threads: usize, limits: Option<PyLimits>) -> PyResult<Self> {
         detached(py, || {
             let limits = self::limits(limits)?;
             hippocrene::EvaluationKeys::from_bytes_within(data, threads, &limits).map(Self)

@@ -1,6 +1,7 @@
 //! K-means on encrypted points: what is sent, saved and resumed are bytes.
 
-use hippocrene::{Clustering, EncryptedArray, Error, LookUps, Sectors, Shape,
+use hippocrene::{
+    Clustering, EncryptedArray, Error, LookUps, Sectors, Shape,
     wire::{Kind, Limits},
 };
 use pyo3::{prelude::*, types::PyBytes};

@@ -23,8 +23,7 @@ use crate::errors::detached;
 const PIECE: usize = 1 << 20;
 
 /// Limits as Python hands them over: bytes, memory, work, the names of kinds and of presets.
-pub(crate) type PyLimits =
-    (Option<u64>, Option<u64>, Option<u64>, Option<Vec<String>>, Option<Vec<String>>);
+pub(crate) type PyLimits = (Option<u64>, Option<u64>, Option<u64>, Option<Vec<String>>, Option<Vec<String>>);
 
 /// The limits, or those by default.
 pub(crate) fn limits(limits: Option<PyLimits>) -> Result<Limits, Error> {

@@ -1,6 +1,7 @@
 //! Gates of single bits.
 
-use hippocrene::{Error, Gate, GateArray,
+use hippocrene::{
+    Error, Gate, GateArray,
     wire::{Kind, Limits},
 };
 use numpy::{PyReadonlyArray1, PyReadonlyArrayDyn, PyUntypedArrayMethods};

@@ -52,7 +52,8 @@ pub(crate) fn read(
 pub(crate) fn warn_if_readable(path: &Path, console: &mut Console<'_>) {
     if let Some(mode) = wire::readable_by_others(path) {
         let name = path.display();
-        console.warn(format!("{name}: others can read this secret key (mode {mode:o}). Run: chmod 600 {name}"));
+        console
+            .warn(format!("{name}: others can read this secret key (mode {mode:o}). Run: chmod 600 {name}"));
     }
 }
 

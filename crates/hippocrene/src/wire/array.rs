@@ -11,6 +11,7 @@ use super::{
     file,
     header::{self, Header},
     keys::SEED_BYTES,
+    memory,
     poly::Widths,
 };
 use crate::{
@@ -304,10 +305,10 @@ impl<F: FileForm> ArrayHead<F> {
     /// Bytes of memory that the ciphertexts take as they are loaded: the second part of a fresh one
     /// is a seed.
     pub(super) fn loaded_memory(&self) -> u64 {
-        let words = |c: &CiphertextHead<F>| u64::from(c.parts) * c.modulus.limb_count() as u64;
-        let words = self.ciphertexts.iter().map(words).fold(0, u64::saturating_add);
-        let own = (self.ciphertexts.len() * size_of::<CiphertextBody<F>>()) as u64;
-        words.saturating_mul((size_of::<u64>() * self.degree()) as u64).saturating_add(own)
+        let degree = self.degree();
+        let own = size_of::<CiphertextBody<F>>() as u64;
+        let bytes = |c: &CiphertextHead<F>| u64::from(c.parts) * memory::of_poly(degree, c.modulus) + own;
+        self.ciphertexts.iter().map(bytes).fold(memory::ARRAY_BYTES, u64::saturating_add)
     }
 
     fn is_uneven(&self) -> bool {

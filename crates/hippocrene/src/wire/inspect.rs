@@ -243,7 +243,7 @@ pub fn inspect(bytes: &[u8]) -> Result<Inspection, Error> {
         _ => Some(read_settings(&mut cursor, &header, Security::Waived)?),
     };
     let (mut keys, mut transfer, mut head) = (None, None, None);
-    let mut loaded = own.as_ref().map_or(0, |settings| memory::of_tables(settings.parameters()));
+    let mut loaded = own.as_ref().map_or(0, |settings| memory::of_session(settings.parameters()));
     match (header.kind, &own) {
         (Kind::EvaluationKeys, Some(settings)) => {
             let parameters = settings.parameters();

@@ -158,7 +158,8 @@ impl LookUpHead {
     pub(super) fn memory(&self, parameters: &Parameters) -> u64 {
         let rotation = self.set.rotation();
         let [small, large] = [rotation.input(), rotation.ring()].map(|of| width(of.modulus() - 1));
-        let rotations = packed_bytes(large, rotation.ring().dimension()) * rotation.steps() * rotation.limbs();
+        let rotations =
+            packed_bytes(large, rotation.ring().dimension()) * rotation.steps() * rotation.limbs();
         let repacking = Widths::of_moduli(parameters).poly_bytes(parameters.degree(), self.repacking);
         let switching = self.body_bytes(parameters).saturating_sub(rotations as u64 + repacking);
         memory::unpacked(switching, small)
