@@ -51,9 +51,9 @@ class Limits:
             if names is not None:
                 several = (names,) if isinstance(names, str) else tuple(names)
                 object.__setattr__(self, name, tuple(text(one, f"limits: one of {name}") for one in several))
-        _native.check_limits(self._native())
+        _native.check_limits(self._for_native())
 
-    def _native(self) -> Native:
+    def _for_native(self) -> Native:
         kinds, presets = (None if names is None else list(names) for names in (self.kinds, self.presets))
         return self.max_bytes, self.max_memory, self.max_work, kinds, presets
 
@@ -64,4 +64,4 @@ def native_limits(limits: Limits | None, operation: str) -> Native | None:
         return None
     if not isinstance(limits, Limits):
         raise TypeError(f"{operation}: limits are hippocrene.Limits, not {type(limits).__name__}")
-    return limits._native()
+    return limits._for_native()

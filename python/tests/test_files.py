@@ -12,6 +12,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy as shallow_copy
 from copy import deepcopy
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -297,13 +298,13 @@ def writes_in(process, folder):
     """Return whether a process has a file open in a folder."""
     links = Path(f"/proc/{process}/fd")
     try:
-        return any(os.readlink(link).startswith(f"{folder}/") for link in links.iterdir())
+        return any(str(link.readlink()).startswith(f"{folder}/") for link in links.iterdir())
     except FileNotFoundError:
         return False
 
 
 @pytest.mark.skipif(not hasattr(os, "O_TMPFILE"), reason="files without a name are Linux's")
-def test_a_killed_save_leaves_nothing_behind(client, keys, tmp_path):
+def test_a_killed_save_leaves_nothing_behind(keys, tmp_path):
     folder, source = tmp_path / "folder", tmp_path / "source"
     folder.mkdir()
     try:
@@ -366,7 +367,7 @@ def test_other_threads_run_while_bytes_are_written_and_read(client, server):
     # Other processes may hold the processor once, but hardly three times.
     for _ in range(3):
         wait, data = longest_wait(array.to_bytes)
-        again, _ = longest_wait(lambda data=bytearray(data): EncryptedArray.from_bytes(data))
+        again, _ = longest_wait(partial(EncryptedArray.from_bytes, bytearray(data)))
         waits.append((wait, again))
     assert len(data) > 10**8
     assert min(wait for wait, _ in waits) < 0.05

@@ -29,9 +29,7 @@ print(peak() - before)
 
 
 def measured(*paths):
-    done = subprocess.run(
-        [sys.executable, "-c", MEASURE, *map(str, paths)], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", MEASURE, *map(str, paths)], capture_output=True, text=True, check=True)
     return int(done.stdout)
 
 
