@@ -75,7 +75,6 @@ fn secret_keys_that_others_can_read_are_warned_of() {
         &["encrypt", "-k", &key, &csv, "-o", &enc][..],
         &["decrypt", "-k", &key, &enc, "-o", &out],
         &["keygen", "--from", &key, "--rotations=1", "-o", &folder.path("more")],
-        &["second", "-k", &key, "-c", "30", "-o", &folder.path("second")],
     ] {
         let (status, _, told) = run(arguments);
         assert_eq!((status, told.as_str()), (0, warned.as_str()), "{arguments:?}");
