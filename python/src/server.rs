@@ -185,7 +185,10 @@ impl Server {
 
     /// The array, read and ready to compute with.
     fn load(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<EncryptedArray> {
-        fn read<F: Held>(array: &EncryptedArray, session: &hippocrene::Session) -> Result<EncryptedArray, Error> {
+        fn read<F: Held>(
+            array: &EncryptedArray,
+            session: &hippocrene::Session,
+        ) -> Result<EncryptedArray, Error> {
             Ok(F::hold(array.read(session)?.into_owned(), session))
         }
         let session = self.0.session();
