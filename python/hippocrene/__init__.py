@@ -29,6 +29,7 @@ from hippocrene.errors import (
     ParameterError,
     ParameterMismatchError,
     ScaleError,
+    SecretKeyWarning,
     SecretPickleError,
     SecurityError,
     ShapeError,
@@ -36,6 +37,7 @@ from hippocrene.errors import (
 )
 from hippocrene.inspection import inspect
 from hippocrene.integers import plain_modulus
+from hippocrene.limits import Limits
 from hippocrene.look_ups import LookUps
 from hippocrene.polynomials import polyval
 from hippocrene.server import EvaluationKeys, Server, ServerMemory, TransferKey, cache_budget, set_cache_budget
@@ -60,6 +62,7 @@ __all__ = [
     "HippocreneError",
     "InternalError",
     "KeyMismatchError",
+    "Limits",
     "LookUps",
     "MachineError",
     "MissingKeyError",
@@ -69,6 +72,7 @@ __all__ = [
     "Preset",
     "PublicKey",
     "ScaleError",
+    "SecretKeyWarning",
     "SecretPickleError",
     "SecurityError",
     "Server",

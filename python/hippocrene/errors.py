@@ -152,5 +152,9 @@ class SecretPickleError(HippocreneError, TypeError):
     """A client was pickled, with its secret key, without having been allowed to."""
 
 
+class SecretKeyWarning(UserWarning):
+    """A file with a secret key was loaded that others than its owner can read."""
+
+
 class MissingServerError(HippocreneError, RuntimeError):
     """An encrypted array without a server was asked to compute."""

@@ -16,6 +16,7 @@ from hippocrene.array import EncryptedArray
 from hippocrene.bits import gates_of
 from hippocrene.described import Described
 from hippocrene.errors import ArgumentError, KeyMismatchError
+from hippocrene.limits import Limits, native_limits
 from hippocrene.picked import Picked
 from hippocrene.progress import counted
 from hippocrene.scalars import double, double_or_none, text, thread_count, whole
@@ -27,11 +28,23 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 
-def array_of(source: EncryptedArray | bytes | bytearray | memoryview | str | PathLike[str]) -> EncryptedArray:
-    """Return an array, or read one from a file or from bytes."""
+def array_of(
+    source: EncryptedArray | bytes | bytearray | memoryview | str | PathLike[str], limits: Limits | None = None
+) -> EncryptedArray:
+    """Return an array, or read one from a file or from bytes, within limits."""
+    within = native_limits(limits, "load")
     if isinstance(source, EncryptedArray):
+        if source._picked is None:
+            source._raw.check(within)
         return source
-    return EncryptedArray.load(source) if isinstance(source, (str, PathLike)) else EncryptedArray.from_bytes(source)
+    if isinstance(source, (str, PathLike)):
+        with reading(source) as name:
+            raw = _native.EncryptedArray.load(name, within)
+            raw.check(within)
+        return EncryptedArray(raw)
+    raw = _native.EncryptedArray.from_bytes(raw_bytes(source), within)
+    raw.check(within)
+    return EncryptedArray(raw)
 
 
 class EvaluationKeys(Described):
@@ -59,19 +72,21 @@ class EvaluationKeys(Described):
         return self._raw.to_bytes()
 
     @classmethod
-    def from_bytes(cls, data: bytes | bytearray | memoryview) -> EvaluationKeys:
-        """Read what `to_bytes` returned."""
-        return cls(_native.EvaluationKeys.from_bytes(raw_bytes(data), 1))
+    def from_bytes(cls, data: bytes | bytearray | memoryview, *, accept: Limits | None = None) -> EvaluationKeys:
+        """Read what `to_bytes` returned, within the limits `accept`."""
+        within = native_limits(accept, "EvaluationKeys.from_bytes")
+        return cls(_native.EvaluationKeys.from_bytes(raw_bytes(data), 1, within))
 
     def save(self, path: FilePath) -> None:
         """Write the keys to a file."""
         self._raw.save(file_path(path))
 
     @classmethod
-    def load(cls, path: FilePath) -> EvaluationKeys:
-        """Read a file that `save` wrote."""
+    def load(cls, path: FilePath, *, accept: Limits | None = None) -> EvaluationKeys:
+        """Read a file that `save` wrote, within the limits `accept`."""
+        within = native_limits(accept, "EvaluationKeys.load")
         with reading(path) as name:
-            return cls(_native.EvaluationKeys.load(name, 1))
+            return cls(_native.EvaluationKeys.load(name, 1, within))
 
     def __reduce__(self) -> tuple[object, ...]:
         return EvaluationKeys.from_bytes, (self.to_bytes(),)
@@ -359,12 +374,20 @@ class Server(Described):
         """Which secret key this server's keys belong to."""
         return self._raw.fingerprint
 
-    def load(self, source: EncryptedArray | bytes | bytearray | memoryview | str | PathLike[str]) -> EncryptedArray:
+    def load(
+        self,
+        source: EncryptedArray | bytes | bytearray | memoryview | str | PathLike[str],
+        *,
+        limits: Limits | None = None,
+    ) -> EncryptedArray:
         """Make an encrypted array that computes here from a file, from bytes, or from one without a server.
 
         An array of the key that this server has a transfer key for is brought to its own.
+
+        `limits` are for files and bytes of strangers, which may choose a layout that makes much work. An array that
+        this process computed is not limited.
         """
-        array = array_of(source)
+        array = array_of(source, limits)
         if self._here is not self:
             raise ArgumentError("load: within a simulation arrays are the arguments of the program, and no others")
         if array.bit_error is not None and array._holds == "single bits":

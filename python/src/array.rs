@@ -1,10 +1,11 @@
 //! Encrypted arrays.
 
 use crate::errors::detached;
-use crate::files::read;
+use crate::files::{Held as Stored, PyLimits, limits, load, to_python};
 use hippocrene::wire::{self, ElementsInspection, Inspection};
 use hippocrene::{Array, BitArray, Bits, Error, GateArray, IntegerArray, Numbers, Residues, Session};
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyTuple};
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -23,7 +24,7 @@ enum State {
     /// Bits in ciphertexts of their own.
     Gates { array: GateArray },
     /// Bytes whose checksum is right, and what they say they are. Their residues are read where a session is.
-    Bytes { bytes: Vec<u8>, inspection: Box<Inspection> },
+    Bytes { bytes: Stored, inspection: Box<Inspection> },
 }
 
 /// What arrays of bits in ciphertexts of their own hold, for errors.
@@ -84,7 +85,9 @@ impl EncryptedArray {
         }
         match &self.0 {
             State::Bytes { bytes, inspection } if inspection.kind == F::KIND => {
-                Array::from_bytes(bytes, session).map(Cow::Owned)
+                // Where it is loaded to be computed with, `check` has compared it with the limits.
+                let any = wire::Limits { max_work: Some(u64::MAX), ..wire::Limits::default() };
+                Array::from_bytes_within(bytes, session, &any).map(Cow::Owned)
             }
             _ => Err(self.refused(F::HOLDS, "compute")),
         }
@@ -131,8 +134,10 @@ impl EncryptedArray {
         }
     }
 
-    fn of_bytes(bytes: Vec<u8>) -> Result<Self, Error> {
+    /// An array from its bytes. Beyond limits it is an error, where there are some.
+    fn of_bytes(bytes: Stored, limits: Option<&wire::Limits>) -> Result<Self, Error> {
         let inspection = wire::inspect(&bytes)?;
+        limits.map_or(Ok(()), |limits| limits.check(&inspection))?;
         if inspection.kind == wire::Kind::GateArray {
             return GateArray::from_bytes(&bytes).map(Self::of_gates);
         }
@@ -176,25 +181,42 @@ fn written<F: Held>(array: &Array<F>) -> Result<Vec<u8>, Error> {
 #[pymethods]
 impl EncryptedArray {
     #[staticmethod]
-    fn from_bytes(py: Python<'_>, data: Vec<u8>) -> PyResult<Self> {
-        detached(py, || Self::of_bytes(data))
+    #[pyo3(signature = (data, limits=None))]
+    fn from_bytes(py: Python<'_>, data: PyBackedBytes, limits: Option<PyLimits>) -> PyResult<Self> {
+        detached(py, || {
+            let limits = limits.map(|limits| self::limits(Some(limits))).transpose()?;
+            Self::of_bytes(Stored::Python(data), limits.as_ref())
+        })
     }
 
     #[staticmethod]
-    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        let bytes = read(py, &path, &arrays())?;
-        detached(py, || Self::of_bytes(bytes.to_vec()))
+    #[pyo3(signature = (path, limits=None))]
+    fn load(py: Python<'_>, path: PathBuf, limits: Option<PyLimits>) -> PyResult<Self> {
+        let checked = limits.is_some();
+        let limits = detached(py, || self::limits(limits))?;
+        load(py, &path, &arrays(), &limits, |bytes| {
+            Self::of_bytes(Stored::Read(std::mem::take(bytes)), checked.then_some(&limits))
+        })
+    }
+
+    /// Checks bytes that have not been read with a session yet; what has been is not limited.
+    #[pyo3(signature = (limits))]
+    fn check(&self, py: Python<'_>, limits: Option<PyLimits>) -> PyResult<()> {
+        detached(py, || match &self.0 {
+            State::Bytes { inspection, .. } => Ok(self::limits(limits)?.check(inspection)?),
+            _ => Ok(()),
+        })
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = detached(py, || match &self.0 {
-            State::Numbers { array, .. } => written(array).map(Cow::Owned),
-            State::Integers { array, .. } => written(array).map(Cow::Owned),
-            State::Bits { array } => written(array).map(Cow::Owned),
-            State::Gates { array } => Ok(Cow::Owned(array.to_bytes())),
-            State::Bytes { bytes, .. } => Ok(Cow::Borrowed(bytes)),
-        })?;
-        Ok(PyBytes::new(py, &bytes))
+        match &self.0 {
+            State::Numbers { array, .. } => to_python(py, || written(array)),
+            State::Integers { array, .. } => to_python(py, || written(array)),
+            State::Bits { array } => to_python(py, || written(array)),
+            State::Gates { array } => to_python(py, || Ok(array.to_bytes())),
+            State::Bytes { bytes: Stored::Python(bytes), .. } => Ok(bytes.into_pyobject(py)?.cast_into()?),
+            State::Bytes { bytes, .. } => to_python(py, || Ok(&bytes[..])),
+        }
     }
 
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {

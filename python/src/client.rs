@@ -4,11 +4,12 @@ use crate::array::{EncryptedArray, Held};
 use crate::bits::{Plan, preset};
 use crate::description::{KeysDescription, plain_modulus, preset_name, scheme};
 use crate::errors::{detached, to_py};
-use crate::files::read;
+use crate::files::{PyLimits, limits, load, to_python};
 use crate::numbers::{Plain, Slices, to_numpy};
 use hippocrene::{
     BigFloat, Bits, Bootstrapping, Encryption, Error, Integers, Interval, KeyRequest, LookUps, Numbers,
-    Preset, Residues, Settings, wire::Kind,
+    Preset, Residues, Settings,
+    wire::{Kind, Limits},
 };
 use num_bigint::BigInt;
 use numpy::{PyReadonlyArrayDyn, PyUntypedArrayMethods};
@@ -163,12 +164,13 @@ impl ClientKey {
 
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf, threads: usize) -> PyResult<Self> {
-        Self::from_bytes(py, &read(py, &path, &[Kind::SecretKey])?, threads)
+        load(py, &path, &[Kind::SecretKey], &Limits::default(), |bytes| {
+            hippocrene::ClientKey::from_bytes(bytes, threads).map(Self::from)
+        })
     }
 
-    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        let bytes = py.detach(|| self.0.to_bytes());
-        PyBytes::new(py, &bytes)
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        to_python(py, || Ok(self.0.to_bytes()))
     }
 
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
@@ -377,12 +379,13 @@ impl PublicKey {
 
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf, threads: usize) -> PyResult<Self> {
-        Self::from_bytes(py, &read(py, &path, &[Kind::PublicKey])?, threads)
+        load(py, &path, &[Kind::PublicKey], &Limits::default(), |bytes| {
+            hippocrene::PublicKey::from_bytes(bytes, threads).map(Self::from)
+        })
     }
 
-    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        let bytes = py.detach(|| self.0.to_bytes());
-        PyBytes::new(py, &bytes)
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        to_python(py, || Ok(self.0.to_bytes()))
     }
 
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
@@ -445,13 +448,21 @@ pub(crate) struct EvaluationKeys(pub(crate) hippocrene::EvaluationKeys);
 #[pymethods]
 impl EvaluationKeys {
     #[staticmethod]
-    fn from_bytes(py: Python<'_>, data: &[u8], threads: usize) -> PyResult<Self> {
-        detached(py, || hippocrene::EvaluationKeys::from_bytes(data, threads).map(Self))
+    #[pyo3(signature = (data, threads, limits))]
+    fn from_bytes(py: Python<'_>, data: &[u8], threads: usize, limits: Option<PyLimits>) -> PyResult<Self> {
+        detached(py, || {
+            let limits = self::limits(limits)?;
+            hippocrene::EvaluationKeys::from_bytes_within(data, threads, &limits).map(Self)
+        })
     }
 
     #[staticmethod]
-    fn load(py: Python<'_>, path: PathBuf, threads: usize) -> PyResult<Self> {
-        Self::from_bytes(py, &read(py, &path, &[Kind::EvaluationKeys])?, threads)
+    #[pyo3(signature = (path, threads, limits))]
+    fn load(py: Python<'_>, path: PathBuf, threads: usize, limits: Option<PyLimits>) -> PyResult<Self> {
+        let limits = detached(py, || self::limits(limits))?;
+        load(py, &path, &[Kind::EvaluationKeys], &limits, |bytes| {
+            hippocrene::EvaluationKeys::from_bytes_within(bytes, threads, &limits).map(Self)
+        })
     }
 
     fn describe(&self, py: Python<'_>) -> KeysDescription {
@@ -459,8 +470,7 @@ impl EvaluationKeys {
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = detached(py, || self.0.to_bytes_or_stop())?;
-        Ok(PyBytes::new(py, &bytes))
+        to_python(py, || self.0.to_bytes_or_stop())
     }
 
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
@@ -486,12 +496,13 @@ impl TransferKey {
 
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf, threads: usize) -> PyResult<Self> {
-        Self::from_bytes(py, &read(py, &path, &[Kind::TransferKey])?, threads)
+        load(py, &path, &[Kind::TransferKey], &Limits::default(), |bytes| {
+            hippocrene::TransferKey::from_bytes(bytes, threads).map(Self)
+        })
     }
 
-    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        let bytes = py.detach(|| self.0.to_bytes());
-        PyBytes::new(py, &bytes)
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        to_python(py, || Ok(self.0.to_bytes()))
     }
 
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {

@@ -1,13 +1,16 @@
 //! K-means on encrypted points: what is sent, saved and resumed are bytes.
 
-use hippocrene::{Clustering, EncryptedArray, Error, LookUps, Sectors, Shape, wire::Kind};
+use hippocrene::{
+    Clustering, EncryptedArray, Error, LookUps, Sectors, Shape,
+    wire::{Kind, Limits},
+};
 use pyo3::{prelude::*, types::PyBytes};
 use std::path::PathBuf;
 
 use crate::{
     client::{ClientKey, EvaluationKeys, settings},
     errors::detached,
-    files::read,
+    files::load,
     server::Server,
     simulation::SimulationReport,
 };
@@ -256,7 +259,8 @@ pub(crate) fn nearest_deviation(
 /// The bytes of a file of points that are being clustered.
 #[pyfunction]
 pub(crate) fn read_clustering(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyBytes>> {
-    Ok(PyBytes::new(py, &read(py, &path, &[Kind::Clustering])?))
+    let bytes = load(py, &path, &[Kind::Clustering], &Limits::default(), |bytes| Ok(std::mem::take(bytes)))?;
+    Ok(PyBytes::new(py, &bytes))
 }
 
 /// Points that are there or were assigned, dimension and clusters, how many iterations there were, whether the points are there, and the origin.

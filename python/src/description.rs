@@ -5,7 +5,7 @@ use hippocrene::{Error, KeyRequest, LookUps, Preset, Scheme, Session};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 
-use crate::{errors::detached, files::read};
+use crate::{errors::detached, files::load};
 
 /// The name of the preset that a session was made from, whatever its precision.
 pub(crate) fn preset_name(session: &Session) -> Option<&'static str> {
@@ -92,8 +92,7 @@ pub(crate) fn inspect_bytes(py: Python<'_>, data: &[u8]) -> PyResult<String> {
 /// What a file is, in the JSON that `hippocrene inspect` prints.
 #[pyfunction]
 pub(crate) fn inspect_file(py: Python<'_>, path: PathBuf) -> PyResult<String> {
-    let bytes = read(py, &path, &[])?;
-    detached(py, || inspected(&bytes))
+    load(py, &path, &[], &wire::Limits::default(), |bytes| inspected(bytes))
 }
 
 fn inspected(bytes: &[u8]) -> Result<String, Error> {

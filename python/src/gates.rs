@@ -1,6 +1,9 @@
 //! Gates of single bits.
 
-use hippocrene::{Error, Gate, GateArray, wire::Kind};
+use hippocrene::{
+    Error, Gate, GateArray,
+    wire::{Kind, Limits},
+};
 use numpy::{PyReadonlyArray1, PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -10,7 +13,7 @@ use crate::{
     array::EncryptedArray,
     bits::gate,
     errors::{detached, to_py},
-    files::read,
+    files::{load, to_python},
     numbers::to_numpy,
     several::places,
     trees::with_files,

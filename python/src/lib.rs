@@ -64,7 +64,7 @@ mod _native {
     #[pymodule_export]
     use super::errors::error_kinds;
     #[pymodule_export]
-    use super::files::write_file;
+    use super::files::{check_limits, write_file};
     #[pymodule_export]
     use super::gates::{GateClient, GateKeys, GateServer};
     #[pymodule_export]

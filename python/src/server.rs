@@ -205,10 +205,18 @@ impl Server {
 
     /// The array, read and ready to compute with.
     fn load(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<EncryptedArray> {
-        if array.is_bits() {
-            return self.compute::<Bits>(py, array, |_, array| Ok(array.clone()));
+        fn read<F: Held>(
+            array: &EncryptedArray,
+            session: &hippocrene::Session,
+        ) -> Result<EncryptedArray, Error> {
+            Ok(F::hold(array.read(session)?.into_owned(), session))
         }
-        compute!(self, py, array, |_, array| Ok(array.clone()))
+        let session = self.0.session();
+        detached(py, || match (array.is_bits(), array.is_integers()) {
+            (true, _) => read::<Bits>(array, session),
+            (_, true) => read::<Residues>(array, session),
+            _ => read::<Numbers>(array, session),
+        })
     }
 
     fn with_interval(

@@ -1,11 +1,17 @@
 //! Private decision trees.
 
-use hippocrene::{DecisionTree, Error, FeatureRanges, TreeNode, TreePlan, TreeTables, wire::Kind};
+use hippocrene::{
+    DecisionTree, Error, FeatureRanges, TreeNode, TreePlan, TreeTables,
+    wire::{Kind, Limits},
+};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::path::PathBuf;
 
-use crate::{errors::detached, files::read};
+use crate::{
+    errors::detached,
+    files::{load, to_python},
+};
 
 /// A tree as scikit-learn has it, node by node: the feature, the threshold, the nodes below (negative at a leaf) and the values.
 type Nodes = (Vec<i64>, Vec<f64>, Vec<i64>, Vec<i64>, Vec<Vec<f64>>);
@@ -137,12 +143,13 @@ macro_rules! with_files {
 
             #[staticmethod]
             fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-                Self::from_bytes(py, &read(py, &path, &[Kind::$kind])?)
+                load(py, &path, &[Kind::$kind], &Limits::default(), |bytes| {
+                    hippocrene::$name::from_bytes(bytes).map(Self)
+                })
             }
 
-            fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-                let bytes = py.detach(|| self.0.to_bytes());
-                PyBytes::new(py, &bytes)
+            fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+                to_python(py, || Ok(self.0.to_bytes()))
             }
 
             fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {

@@ -3,10 +3,17 @@ from __future__ import annotations
 import errno
 import os
 import pickle
+import signal
 import stat
+import subprocess
+import sys
+import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy as shallow_copy
 from copy import deepcopy
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,12 +27,14 @@ from hippocrene import (
     FileError,
     FormatError,
     PublicKey,
+    SecretKeyWarning,
     SecretPickleError,
     Server,
     TransferKey,
     inspect,
 )
 from hippocrene.clustering import EncryptedClusters
+from hippocrene.gates import GateClient
 from hippocrene.trees import TreeClient, TreeInterface, TreeKeys, TreeQuery, TreeReply
 
 ARRAY = np.array([[1.0, -2.5], [0.25, 3.0]])
@@ -253,3 +262,114 @@ def test_what_is_in_a_file_is_no_name_and_in_no_error(client, tmp_path):
     with pytest.raises(FileError) as caught:
         Client.load(str(tmp_path) + "\0" * 100_000)
     assert len(str(caught.value)) < 2000
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o640, 0o604])
+def test_secret_keys_that_others_can_read_are_warned_of(client, tmp_path, mode):
+    for secret, load in (
+        (client, Client.load),
+        (TreeClient.generate("lut11"), TreeClient.load),
+        (GateClient.generate(), GateClient.load),
+    ):
+        path = tmp_path / type(secret).__name__
+        secret.save(path)
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        assert load(path).fingerprint == secret.fingerprint, "and no warning, which would be an error"
+        path.chmod(mode)
+        with pytest.warns(SecretKeyWarning, match=rf"{path}: .*\(mode {mode:o}\)\. Run: chmod 600 {path}$") as told:
+            assert load(path).fingerprint == secret.fingerprint
+        assert told[0].filename == __file__
+    client.public_key().save(tmp_path / "public.key")
+    (tmp_path / "public.key").chmod(mode)
+    PublicKey.load(tmp_path / "public.key")
+
+
+# Saves keys once, as soon as it is told where.
+SAVE = """
+import sys
+from hippocrene import EvaluationKeys
+keys = EvaluationKeys.load(sys.argv[1])
+print("ready", flush=True)
+keys.save(input())
+"""
+
+
+def writes_in(process, folder):
+    """Return whether a process has a file open in a folder."""
+    links = Path(f"/proc/{process}/fd")
+    try:
+        return any(str(link.readlink()).startswith(f"{folder}/") for link in links.iterdir())
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.skipif(not hasattr(os, "O_TMPFILE"), reason="files without a name are Linux's")
+def test_a_killed_save_leaves_nothing_behind(keys, tmp_path):
+    folder, source = tmp_path / "folder", tmp_path / "source"
+    folder.mkdir()
+    try:
+        os.close(os.open(folder, os.O_TMPFILE | os.O_WRONLY))
+    except OSError:
+        pytest.skip("this file system has no files without a name")
+    keys.save(source)
+    before, path = b"what was there before", folder / "keys"
+    for _ in range(10):
+        path.write_bytes(before)
+        command = [sys.executable, "-c", SAVE, str(source)]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+            assert child.stdout.readline() == "ready\n"
+            child.stdin.write(f"{path}\n")
+            child.stdin.flush()
+            while child.poll() is None and not writes_in(child.pid, folder):
+                pass
+            child.send_signal(signal.SIGKILL)
+            child.wait()
+        assert [one.name for one in folder.iterdir()] == ["keys"], "nothing is left beside the file"
+        if child.returncode == -signal.SIGKILL and path.read_bytes() == before:
+            break
+    else:
+        pytest.fail("no save was killed while it wrote")
+    keys.save(path)
+    assert path.read_bytes() == source.read_bytes()
+
+
+def test_arrays_share_the_bytes_that_they_are_read_from(client):
+    data = client.encrypt(ARRAY).to_bytes()
+    assert EncryptedArray.from_bytes(data).to_bytes() is data
+
+
+def longest_wait(work):
+    """Return how long another thread waits for the interpreter lock at most, and what `work` returns."""
+    done, waits = threading.Event(), []
+
+    def tick():
+        last = time.perf_counter()
+        while not done.is_set():
+            time.sleep(0.0005)
+            now = time.perf_counter()
+            waits.append(now - last)
+            last = now
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    try:
+        result = work()
+    finally:
+        done.set()
+        thread.join()
+    return max(waits), result
+
+
+def test_other_threads_run_while_bytes_are_written_and_read(client, server):
+    """To copy 200 MB at once takes about 0.3 s."""
+    array = server.load(client.encrypt(np.ones((200, client.slots))))
+    waits = []
+    # Other processes may hold the processor once, but hardly three times.
+    for _ in range(3):
+        wait, data = longest_wait(array.to_bytes)
+        again, _ = longest_wait(partial(EncryptedArray.from_bytes, bytearray(data)))
+        waits.append((wait, again))
+    assert len(data) > 10**8
+    assert min(wait for wait, _ in waits) < 0.05
+    assert min(again for _, again in waits) < 0.05
+    assert EncryptedArray.from_bytes(data).shape == array.shape

@@ -80,6 +80,12 @@ impl<'a> Console<'a> {
         written.and_then(|()| stream.flush()).map_err(CliError::Output)
     }
 
+    /// Prints a warning to standard error, however quiet the command is to be.
+    pub fn warn(&mut self, words: impl Display) {
+        // What cannot be told there cannot be told anywhere.
+        let _ = writeln!(self.err, "warning: {}", visible(&words));
+    }
+
     /// Whether results are JSON.
     pub fn is_json(&self) -> bool {
         self.json

@@ -1,5 +1,6 @@
 //! Standard input and standard output where files are named: `-`, or the names that the system has for them.
 
+use crate::console::Console;
 use crate::error::CliError;
 use hippocrene::wire::{self, Kind};
 use std::fs::File;
@@ -45,6 +46,15 @@ pub(crate) fn read(
         false => File::open(path).and_then(|mut file| take(&mut file)),
     };
     read.map_err(|source| CliError::io("read", path, source))
+}
+
+/// Warns of a file with a secret key that others than its owner may read.
+pub(crate) fn warn_if_readable(path: &Path, console: &mut Console<'_>) {
+    if let Some(mode) = wire::readable_by_others(path) {
+        let name = path.display();
+        console
+            .warn(format!("{name}: others can read this secret key (mode {mode:o}). Run: chmod 600 {name}"));
+    }
 }
 
 /// All of a file that Hippocrene wrote, of one of these kinds (of any where there are none).

@@ -57,6 +57,33 @@ fn keys_that_cannot_be_replaced_all_stay_as_they_are() {
     assert!(contents(&keys) == before, "keys have changed");
 }
 
+/// The warning is told however quiet the command is to be, and the work is done.
+#[cfg(unix)]
+#[test]
+fn secret_keys_that_others_can_read_are_warned_of() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new("readable");
+    let [key, csv, enc, out] =
+        ["keys/client.key", "in.csv", "in.enc", "out.csv"].map(|name| folder.path(name));
+    succeed(&["keygen", "-p", "n12", "--rotations=1", "-o", &folder.path("keys")]);
+    fs::write(&csv, "1,2\n").expect("a file");
+    succeed(&["encrypt", "-k", &key, &csv, "-o", &enc]);
+    let warned =
+        format!("warning: {key}: others can read this secret key (mode 640). Run: chmod 600 {key}\n");
+    fs::set_permissions(&key, fs::Permissions::from_mode(0o640)).expect("permissions");
+    for arguments in [
+        &["encrypt", "-k", &key, &csv, "-o", &enc][..],
+        &["decrypt", "-k", &key, &enc, "-o", &out],
+        &["keygen", "--from", &key, "--rotations=1", "-o", &folder.path("more")],
+    ] {
+        let (status, _, told) = run(arguments);
+        assert_eq!((status, told.as_str()), (0, warned.as_str()), "{arguments:?}");
+    }
+    fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).expect("permissions");
+    succeed(&["decrypt", "-k", &key, &enc, "-o", &out]);
+    succeed(&["encrypt", "-k", &folder.path("keys/public.key"), &csv, "-o", &enc]);
+}
+
 /// Files of two keys would not fit each other.
 #[cfg(unix)]
 #[test]

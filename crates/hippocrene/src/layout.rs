@@ -139,6 +139,24 @@ impl Layout {
         Layout::packed(&self.shape, self.slots).is_ok_and(|packed| packed.is_like(self))
     }
 
+    /// How many products with plaintexts it takes, at most about, to bring the elements to where a
+    /// fresh array of this shape has them: 0 where they stand there already.
+    ///
+    /// It is computed from shape and strides alone, at once for any size. One step takes a product
+    /// for each distance, of which there are no more than elements. Moves by way of rows take four
+    /// times the square root of a ciphertext's slots for every ciphertext, and more where there are
+    /// many of them.
+    pub fn moving_work(&self) -> u64 {
+        let size = self.size();
+        let Ok(packed) = Layout::packed(&self.shape, self.slots) else { return size as u64 };
+        if packed.is_like(self) {
+            return 0;
+        }
+        let [to, from] = [&packed, self].map(|layout| layout.ciphertexts().min(size) as u64);
+        let row = (to.saturating_mul(from).saturating_mul(self.slots as u64) / (2 * (to + from))).isqrt();
+        (4 * row.max(1)).saturating_mul(to + from).min(size as u64)
+    }
+
     /// Whether the shapes are the same and elements stand in the same slots: the stride of axes of length 1 does not matter.
     pub fn is_like(&self, other: &Layout) -> bool {
         let strides = |layout: &Layout| -> Vec<usize> {
@@ -248,6 +266,23 @@ mod tests {
             prop_assert_eq!(layout.gather(&slots), values);
             prop_assert_eq!(slots.iter().flatten().filter(|x| **x > 0).count(), layout.size());
         }
+    }
+
+    #[test]
+    fn work_is_zero_of_fresh_arrays_and_bounded_of_others() {
+        let work = |shape: &[usize], strides: &[usize]| {
+            Layout::new(shape.to_vec(), strides.to_vec(), 1 << 13).unwrap().moving_work()
+        };
+        assert_eq!(Layout::packed(&[5, 3, 7], 1 << 13).unwrap().moving_work(), 0);
+        assert_eq!(work(&[1, 64, 128], &[1, 128, 1]), 0, "axes of length 1 stand anywhere");
+        // A transpose of one ciphertext: rows of 45 or so, there and back.
+        assert_eq!(work(&[128, 64], &[1, 128]), 4 * 45 * 2);
+        assert_eq!(work(&[2; 13], &std::array::from_fn::<usize, 13, _>(|i| 1 << i)), 4 * 45 * 2);
+        // Eight elements in eight ciphertexts, and as many that none is far from another.
+        assert_eq!(work(&[8], &[1 << 13]), 8);
+        assert_eq!(work(&[8], &[2]), 8);
+        // Of many ciphertexts each sends elements to each.
+        assert_eq!(work(&[1 << 9, 1 << 12], &[1, 1 << 9]), 4 * 724 * 512);
     }
 
     #[test]

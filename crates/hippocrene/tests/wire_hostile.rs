@@ -5,7 +5,7 @@ use crate::wire_common::{settings, things};
 use hippocrene::{
     BitArray, ClientKey, Clustering, EncryptedArray, Error, EvaluationKeys, IntegerArray, PublicKey, Server,
     Session, Settings, TransferKey, TreeClient, TreeQuery, TreeReply,
-    wire::{FormatError, inspect},
+    wire::{FormatError, Kind, Limits, inspect},
 };
 use hippocrene_ring::sample::Seed;
 use proptest::prelude::*;
@@ -585,4 +585,42 @@ proptest! {
         }
         read_everything(&bytes);
     }
+}
+
+/// An array is compared with the limits before there is memory for its residues, and so is what
+/// [`inspect`] says of it.
+#[test]
+fn files_beyond_limits_are_refused() {
+    let things = things(4);
+    let session = things.client.session();
+    let files: std::collections::HashMap<_, _> = things.files().into_iter().collect();
+    let bytes = &files["fresh"];
+    let told = inspect(bytes).unwrap();
+    let refused = |limits: &Limits| {
+        let error = format_error(EncryptedArray::from_bytes_within(bytes, session, limits).map(drop));
+        assert_eq!(limits.check(&told).unwrap_err(), error);
+        assert!(matches!(error, FormatError::Limit { .. }), "{error}");
+        error.to_string()
+    };
+    let (length, peak, any) = (bytes.len() as u64, told.peak_memory, Limits::default());
+    let words = refused(&Limits { max_bytes: Some(length - 1), ..any.clone() });
+    assert!(
+        words.contains(&format!("takes {length} bytes, and the limits allow {}.", length - 1)),
+        "{words}"
+    );
+    let words = refused(&Limits { max_memory: Some(peak - 1), ..any.clone() });
+    assert!(words.contains(&format!("takes {peak} bytes of memory, and")), "{words}");
+    let words = refused(&Limits { kinds: Some(vec![Kind::BitArray, Kind::TreeQuery]), ..any.clone() });
+    assert!(words.contains("of the kind array, and the limits allow bit_array, tree_query."), "{words}");
+    let words = refused(&any.clone().with_presets(&["n12"]).unwrap());
+    assert!(words.contains(&format!("has the parameters {}, and the limits allow n12.", told.parameters)));
+    let all = Limits {
+        max_bytes: Some(length),
+        max_memory: Some(peak),
+        max_work: Some(0),
+        kinds: Some(vec![Kind::Array]),
+        parameters: Some(vec![session.settings().parameters().digest()]),
+    };
+    assert!(EncryptedArray::from_bytes_within(bytes, session, &all).is_ok());
+    all.check(&told).unwrap();
 }

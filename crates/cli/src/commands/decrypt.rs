@@ -48,6 +48,7 @@ pub(super) fn run(decrypt: &Decrypt, threads: usize, console: &mut Console<'_>) 
     let client = console.step("load the key", || {
         ClientKey::load(&decrypt.key, threads).map_err(CliError::of(&decrypt.key))
     })?;
+    streams::warn_if_readable(&decrypt.key, console);
     let bytes = streams::read_ours(&decrypt.input, &Kind::ARRAYS)?;
     let told = wire::inspect(&bytes).map_err(CliError::of(&decrypt.input))?;
     check_key(&told, decrypt, &client)?;

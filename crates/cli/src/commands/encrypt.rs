@@ -122,6 +122,9 @@ pub(super) fn run(encrypt: &Encrypt, threads: usize, console: &mut Console<'_>) 
     let interval = encrypt.interval.or(encrypt.bound.map(Interval::symmetric));
     check_output(&encrypt.output, &[&encrypt.key, &encrypt.input])?;
     let key = console.step("load the key", || Key::load(&encrypt.key, threads))?;
+    if let Key::Client(_) = key {
+        streams::warn_if_readable(&encrypt.key, console);
+    }
     let input = &encrypt.input;
     let fail = CliError::of(input);
     let (bytes, shape, names, kind, owner) = if let Some(preset) = key.session().bit_preset() {

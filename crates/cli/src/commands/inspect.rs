@@ -48,6 +48,7 @@ impl Display for One<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Inspection { kind, bytes, key, secret, ring_degree, parameters, preset, .. } = &self.is;
         write!(f, "{}: {kind}, {}", self.path.display(), size(*bytes))?;
+        write!(f, "\n  loading     takes up to {} of memory", size(self.is.peak_memory))?;
         if *secret {
             write!(f, "\n  SECRET      never to be given away")?;
         }
@@ -156,8 +157,9 @@ fn write_array(f: &mut fmt::Formatter<'_>, array: &ArrayInspection) -> fmt::Resu
     write!(f, "\n  shape       {:?}, {what}, in {}", array.shape, count(array.ciphertexts, "ciphertext"))?;
     if !array.packed {
         write!(f, "\n  strides     {:?}, which are not those of a fresh array", array.strides)?;
+        write!(f, "\n  work        up to {} to move them there", count(array.work as usize, "product"))?;
     }
-    write!(f, "\n  memory      {} to compute with it", size(array.memory))?;
+    write!(f, "\n  computing   takes {} of memory for its ciphertexts", size(array.memory))?;
     let (left, bits) = match array.elements {
         ElementsInspection::Numbers { precision_bits, precision, capacity_bits, .. } => {
             match precision_bits.is_nan() {

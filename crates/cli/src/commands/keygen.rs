@@ -7,6 +7,7 @@ use super::{check_apart, check_rotations};
 use crate::args::{Bootstrapped, Keygen, Rotations, Scheme};
 use crate::console::Console;
 use crate::error::CliError;
+use crate::streams;
 use hippocrene::{
     Bootstrapping, BootstrappingDescription, ClientKey, Integers, KeyRequest, LookUps, LookUpsDescription,
     Preset, Session,
@@ -122,6 +123,7 @@ pub(super) fn run(keygen: &Keygen, threads: usize, console: &mut Console<'_>) ->
         Some(path) => {
             let load = || ClientKey::load(path, threads).map_err(CliError::of(path));
             let client = console.step("load the secret key", load)?;
+            streams::warn_if_readable(path, console);
             let parameters = client.session().settings().parameters();
             let preset = Preset::by_digest(parameters.digest(), parameters.degree());
             (client, preset.map(|preset| preset.name))

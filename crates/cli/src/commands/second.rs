@@ -5,6 +5,7 @@ use super::{check_apart, check_rotations};
 use crate::args::{Rotations, Second};
 use crate::console::Console;
 use crate::error::CliError;
+use crate::streams;
 use hippocrene::{ClientKey, KeyRequest};
 use serde::Serialize;
 use std::fmt::{self, Display};
@@ -34,6 +35,7 @@ pub(super) fn run(second: &Second, threads: usize, console: &mut Console<'_>) ->
     }
     let load = || ClientKey::load(&second.key, threads).map_err(CliError::of(&second.key));
     let first = console.step("load the secret key", load)?;
+    streams::warn_if_readable(&second.key, console);
     let client = console.step("make the second secret key", || Ok(first.second(second.capacity)?))?;
     let rotations = Rotations::together(second.rotations.as_deref());
     check_rotations(rotations.as_deref(), client.session())?;

@@ -6,11 +6,12 @@ use hippocrene_ring::{Poly, sample::Seed};
 use hippocrene_rlwe::{self as rlwe, Fingerprint, Modulus, Noise, Parameters, stop};
 
 use super::{
-    FormatError, Kind, READ, WRITE,
+    FormatError, Kind, Limits, READ, WRITE,
     cursor::Cursor,
     file,
     header::{self, Header},
     keys::SEED_BYTES,
+    memory,
     poly::Widths,
 };
 use crate::{
@@ -318,6 +319,15 @@ impl<F: FileForm> ArrayHead<F> {
         self.form.interval().filter(|interval| interval.bound().is_finite())
     }
 
+    /// Bytes of memory that the ciphertexts take as they are loaded: the second part of a fresh one
+    /// is a seed.
+    pub(super) fn loaded_memory(&self) -> u64 {
+        let degree = self.degree();
+        let own = size_of::<CiphertextBody<F>>() as u64;
+        let bytes = |c: &CiphertextHead<F>| u64::from(c.parts) * memory::of_poly(degree, c.modulus) + own;
+        self.ciphertexts.iter().map(bytes).fold(memory::ARRAY_BYTES, u64::saturating_add)
+    }
+
     fn is_uneven(&self) -> bool {
         self.ciphertexts.iter().any(|c| is_uneven(c.noise))
     }
@@ -453,6 +463,11 @@ impl<F: FileForm> ArrayHead<F> {
     }
 }
 
+/// Bytes of memory at the peak of loading an array: its file, and what is made of it.
+pub(super) fn peak_of_array<F: FileForm>(file: &[u8], head: &ArrayHead<F>) -> u64 {
+    (file.len() as u64).saturating_add(head.loaded_memory())
+}
+
 /// Bytes of a ciphertext's head.
 fn head_bytes<F: FileForm>(uneven: bool) -> usize {
     START_BYTES + if uneven { UNEVEN_BYTES } else { 0 } + F::OWN_BYTES
@@ -500,7 +515,18 @@ impl<F: FileForm> Array<F> {
     /// # Errors
     /// [`Error::Format`] when the bytes are not an encrypted array of this form, or were made with other parameters than those of `session`.
     pub fn from_bytes(bytes: &[u8], session: &Session) -> Result<Self, Error> {
-        let (header, payload) = Header::open_as(bytes, F::KIND)?;
+        Self::from_bytes_within(bytes, session, &Limits::default())
+    }
+
+    /// [`Array::from_bytes`] within limits, which are checked before there is memory for residues.
+    ///
+    /// # Errors
+    /// As [`Array::from_bytes`], and [`FormatError::Limit`] beyond the limits.
+    pub fn from_bytes_within(bytes: &[u8], session: &Session, limits: &Limits) -> Result<Self, Error> {
+        let start = Header::read(bytes)?;
+        start.expect(F::KIND)?;
+        limits.check_header(&start)?;
+        let (header, payload) = Header::open(bytes)?;
         let parameters = session.settings().parameters();
         if header.parameters != parameters.digest() {
             let (have, need) = (header.parameters, parameters.digest());
@@ -511,6 +537,8 @@ impl<F: FileForm> Array<F> {
         head.form.check_session(session)?;
         head.check(session.settings())?;
         head.check_length(&mut cursor)?;
+        limits.check_work(head.layout.moving_work(), bytes.len() as u64)?;
+        limits.check_memory(peak_of_array(bytes, &head))?;
         let parts = head.ciphertexts.iter().map(|c| cursor.part(c.body_bytes(&head.widths, head.degree())));
         let parts = parts.collect::<Result<Vec<_>, _>>()?;
         let bodies = session.try_each(parts.len(), |i| {
@@ -536,6 +564,16 @@ impl<F: FileForm> Array<F> {
     /// # Errors
     /// As `from_bytes`, and [`Error::Io`] when the file cannot be read.
     pub fn load(path: impl AsRef<Path>, session: &Session) -> Result<Self, Error> {
-        Self::from_bytes(&file::load(path.as_ref(), F::KIND)?, session)
+        Self::load_within(path, session, &Limits::default())
+    }
+
+    /// [`Array::load`] within limits: kind, parameters and length are checked before the file is
+    /// read beyond its header.
+    ///
+    /// # Errors
+    /// As [`Array::load`], and [`FormatError::Limit`] beyond the limits.
+    pub fn load_within(path: impl AsRef<Path>, session: &Session, limits: &Limits) -> Result<Self, Error> {
+        let bytes = file::read_within(path.as_ref(), &[F::KIND], limits)?;
+        Self::from_bytes_within(&bytes, session, limits)
     }
 }

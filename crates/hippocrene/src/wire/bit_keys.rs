@@ -14,7 +14,7 @@ use super::{
         finite, positive, read_levels, read_numbers, read_output_bits, write_levels,
     },
     keys::{read_key_modulus, write_modulus},
-    sparse::{read_sparse_keys, sparse_keys_bytes, write_sparse_keys},
+    sparse::{read_sparse_keys, sparse_keys_bytes, sparse_keys_memory, write_sparse_keys},
 };
 use crate::{BitKeys, Error, Session};
 
@@ -89,6 +89,11 @@ pub(super) fn read_bit_keys(
 }
 
 impl BitKeysHead {
+    /// Bytes of memory that the keys take.
+    pub(super) fn memory(&self, parameters: &Parameters) -> u64 {
+        sparse_keys_memory(parameters, &self.narrow, self.up)
+    }
+
     /// Reads what stands before the keys, and checks that what is left is as long as they are.
     pub(super) fn read(cursor: &mut Cursor<'_>, parameters: &Parameters) -> Result<Self, FormatError> {
         cursor.enter("keys of bits");

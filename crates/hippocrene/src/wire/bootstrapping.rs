@@ -14,7 +14,7 @@ use super::{
         finite, positive, read_levels, read_numbers, read_optional_bits, read_output_bits, write_levels,
     },
     keys::{read_key_modulus, write_modulus},
-    sparse::{read_sparse_keys, sparse_keys_bytes, write_sparse_keys},
+    sparse::{read_sparse_keys, sparse_keys_bytes, sparse_keys_memory, write_sparse_keys},
 };
 use crate::{BootstrappingKeys, Error, Session};
 
@@ -42,6 +42,11 @@ impl BootstrappingHead {
     /// Bytes of the keys.
     pub(super) fn keys_bytes(&self, parameters: &Parameters) -> u64 {
         sparse_keys_bytes(parameters, &self.narrow, self.up)
+    }
+
+    /// Bytes of memory that the keys take.
+    pub(super) fn memory(&self, parameters: &Parameters) -> u64 {
+        sparse_keys_memory(parameters, &self.narrow, self.up)
     }
 }
 

@@ -58,6 +58,14 @@ pub enum FormatError {
         /// The kinds expected, of which there is one at least.
         need: Vec<Kind>,
     },
+    /// The file is beyond the limits of who loads it ([`Limits`](super::Limits)).
+    #[error("load: the file {have}, and the limits allow {allowed}. Raise them if you trust its sender.")]
+    Limit {
+        /// What the file is or takes.
+        have: String,
+        /// What is allowed.
+        allowed: String,
+    },
     /// Bytes have changed since they were written.
     #[error("the file is damaged: its checksum is {have:08x}, its bytes have {need:08x}")]
     Checksum {

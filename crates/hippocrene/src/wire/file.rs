@@ -12,7 +12,7 @@ use hippocrene_rlwe::stop;
 use zeroize::Zeroizing;
 
 use super::{
-    FormatError, Kind, READ, WRITE,
+    FormatError, Kind, Limits, READ, WRITE,
     header::{HEADER_BYTES, Header, Summed, says_secret},
 };
 use crate::Error;
@@ -71,13 +71,21 @@ fn failed(path: &Path, source: io::Error) -> Error {
     Error::Io { path: path.display().to_string(), source }
 }
 
-/// A file that is written in full, under another name beside the path that it is for. It takes its place all at once, or is removed when it is
-/// dropped: of several files, all can be written before the first takes its place.
+/// A file that is written in full before it takes its place.
+///
+/// Of several files, all can be written before the first takes its place. Until then a file has no
+/// name where the system can do that (`O_TMPFILE` of Linux), so that a process that is killed
+/// leaves nothing behind. Elsewhere it has a name beside its place, and is removed when it is
+/// dropped.
 #[derive(Debug)]
 pub struct Staged {
     path: PathBuf,
     target: PathBuf,
+    /// The name that it has beside its place, or is to have for a moment.
     temporary: PathBuf,
+    /// Whether it has that name.
+    is_named: bool,
+    file: File,
     bytes: u64,
 }
 
@@ -88,9 +96,9 @@ impl Staged {
     }
 
     fn write(path: &Path, bytes: &[u8], secret: bool) -> Result<Self, Error> {
-        let (mut staged, mut file) = Self::open(path, secret)?;
+        let mut staged = Self::open(path, secret)?;
         for piece in bytes.chunks(PIECE) {
-            staged.append(&mut file, piece)?;
+            staged.append(piece)?;
         }
         Ok(staged)
     }
@@ -101,20 +109,25 @@ impl Staged {
         write: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<(), Error>) -> Result<(), Error>,
     ) -> Result<Self, Error> {
         check_replaceable(path)?;
-        let (mut staged, mut file) = Self::open(path, false)?;
+        let mut staged = Self::open(path, false)?;
         let mut summed = Summed::default();
         write(&mut |piece| {
             summed.add(piece);
-            staged.append(&mut file, piece)
+            staged.append(piece)
         })?;
         let (at, checksum) = summed.checksum();
-        let ended = file.seek(SeekFrom::Start(at)).and_then(|_| file.write_all(&checksum));
-        ended.and_then(|()| file.sync_all()).map_err(|source| failed(path, source))?;
+        let ended = staged.file.seek(SeekFrom::Start(at)).and_then(|_| staged.file.write_all(&checksum));
+        ended.and_then(|()| staged.file.sync_all()).map_err(|source| failed(path, source))?;
         Ok(staged)
     }
 
-    /// An empty file beside its place.
-    fn open(path: &Path, secret: bool) -> Result<(Self, File), Error> {
+    /// An empty file for its place.
+    fn open(path: &Path, secret: bool) -> Result<Self, Error> {
+        Self::open_as(path, secret, true)
+    }
+
+    /// [`Staged::open`], without a name if `nameless` and the system can do that.
+    fn open_as(path: &Path, secret: bool, nameless: bool) -> Result<Self, Error> {
         // A new secret takes no link's place, and is put nowhere else.
         let target = if secret {
             fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
@@ -122,27 +135,34 @@ impl Staged {
             destination(path).map_err(|source| failed(path, source))?
         };
         let temporary = temporary_beside(&target).map_err(|source| failed(path, source))?;
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        if secret {
-            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        }
-        let file = options.open(&temporary).map_err(|source| failed(path, source))?;
-        let staged = Staged { path: path.to_owned(), target, temporary, bytes: 0 };
+        let mode = if secret { 0o600 } else { 0o666 };
+        let without_name = if nameless { nameless::open(&target, mode) } else { None };
+        let is_named = without_name.is_none();
+        let file = match without_name {
+            Some(file) => file,
+            None => {
+                let mut options = OpenOptions::new();
+                options.write(true).create_new(true);
+                #[cfg(unix)]
+                std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode);
+                options.open(&temporary).map_err(|source| failed(path, source))?
+            }
+        };
+        let staged = Staged { path: path.to_owned(), target, temporary, is_named, file, bytes: 0 };
         // Who may read the file that is there may read the next.
         let permissions =
             fs::metadata(&staged.target).ok().filter(|_| !secret).map(|there| there.permissions());
         permissions
-            .map_or(Ok(()), |permissions| file.set_permissions(permissions))
+            .map_or(Ok(()), |permissions| staged.file.set_permissions(permissions))
             .map_err(|source| failed(path, source))?;
-        Ok((staged, file))
+        Ok(staged)
     }
 
-    fn append(&mut self, file: &mut File, piece: &[u8]) -> Result<(), Error> {
+    fn append(&mut self, piece: &[u8]) -> Result<(), Error> {
         stop::check(WRITE)?;
         // The system keeps what is written until then, and would write all of it at the end.
-        file.write_all(piece).and_then(|()| file.sync_all()).map_err(|source| failed(&self.path, source))?;
+        let written = self.file.write_all(piece).and_then(|()| self.file.sync_all());
+        written.map_err(|source| failed(&self.path, source))?;
         self.bytes += piece.len() as u64;
         Ok(())
     }
@@ -161,8 +181,23 @@ impl Staged {
     ///
     /// # Errors
     /// [`Error::Io`] when it cannot.
-    pub fn replace(self) -> Result<(), Error> {
-        fs::rename(&self.temporary, &self.target).map_err(|source| failed(&self.path, source))
+    pub fn replace(mut self) -> Result<(), Error> {
+        self.put().map_err(|source| failed(&self.path, source))
+    }
+
+    fn put(&mut self) -> io::Result<()> {
+        if !self.is_named {
+            match nameless::link(&self.file, &self.target) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                done => return done,
+            }
+            // Only a rename takes the place of a file. The name is there for that moment.
+            nameless::link(&self.file, &self.temporary)?;
+            self.is_named = true;
+        }
+        fs::rename(&self.temporary, &self.target)?;
+        self.is_named = false;
+        Ok(())
     }
 
     /// Takes its place where no file is. Of several at once, one succeeds.
@@ -171,16 +206,20 @@ impl Staged {
     /// [`Error::Io`] when there is a file, or it cannot.
     pub fn create(self) -> Result<(), Error> {
         let Staged { path, target, temporary, .. } = &self;
-        let created = fs::hard_link(temporary, target).or_else(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => Err(error),
-            // Where there are no hard links, the name is taken by an empty file first.
-            _ => {
-                File::create_new(target)?;
-                fs::rename(temporary, target).inspect_err(|_| {
-                    let _ = fs::remove_file(target);
-                })
-            }
-        });
+        let created = if self.is_named {
+            fs::hard_link(temporary, target).or_else(|error| match error.kind() {
+                io::ErrorKind::AlreadyExists => Err(error),
+                // Where there are no hard links, the name is taken by an empty file first.
+                _ => {
+                    File::create_new(target)?;
+                    fs::rename(temporary, target).inspect_err(|_| {
+                        let _ = fs::remove_file(target);
+                    })
+                }
+            })
+        } else {
+            nameless::link(&self.file, target)
+        };
         created.map_err(|source| match source.kind() {
             io::ErrorKind::AlreadyExists => {
                 let what = "it exists already, and is not written over";
@@ -193,8 +232,90 @@ impl Staged {
 
 impl Drop for Staged {
     fn drop(&mut self) {
-        // There is nothing to remove where it has been renamed.
-        let _ = fs::remove_file(&self.temporary);
+        if self.is_named {
+            // There is nothing to remove where it has been renamed.
+            let _ = fs::remove_file(&self.temporary);
+        }
+    }
+}
+
+/// Files without a name, which are gone when the process ends.
+#[cfg(target_os = "linux")]
+mod nameless {
+    use std::{
+        fs::{self, File},
+        io,
+        os::fd::AsRawFd,
+        path::Path,
+    };
+
+    use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, open as open_at};
+
+    /// An empty file on the file system of `target`, if that can have one without a name.
+    pub(super) fn open(target: &Path, mode: u32) -> Option<File> {
+        let folder = match target.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+        let file = File::from(open_at(folder, flags, Mode::from_raw_mode(mode)).ok()?);
+        // By this path it gets its name. It is not there where /proc is not mounted.
+        fs::metadata(path_of(&file)).is_ok().then_some(file)
+    }
+
+    /// Gives it a name that no other file has.
+    pub(super) fn link(file: &File, name: &Path) -> io::Result<()> {
+        Ok(linkat(CWD, path_of(file), CWD, name, AtFlags::SYMLINK_FOLLOW)?)
+    }
+
+    fn path_of(file: &File) -> String {
+        format!("/proc/self/fd/{}", file.as_raw_fd())
+    }
+}
+
+/// Files without a name, which there are none of here.
+#[cfg(not(target_os = "linux"))]
+mod nameless {
+    use std::{fs::File, io, path::Path};
+
+    pub(super) fn open(_: &Path, _: u32) -> Option<File> {
+        None
+    }
+
+    pub(super) fn link(_: &File, _: &Path) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
+/// The mode of a file that others than its owner may read, where files have modes: a key that is
+/// secret is not to be such a file. `None` for what is no file, such as a pipe.
+///
+/// # Examples
+/// ```
+/// # #[cfg(unix)] {
+/// use std::{fs, os::unix::fs::PermissionsExt};
+///
+/// let path = std::env::temp_dir().join(format!("readable-{}", std::process::id()));
+/// fs::write(&path, "a secret")?;
+/// fs::set_permissions(&path, fs::Permissions::from_mode(0o640))?;
+/// assert_eq!(hippocrene::wire::readable_by_others(&path), Some(0o640));
+/// fs::set_permissions(&path, fs::Permissions::from_mode(0o600))?;
+/// assert_eq!(hippocrene::wire::readable_by_others(&path), None);
+/// fs::remove_file(&path)?;
+/// # }
+/// # Ok::<_, std::io::Error>(())
+/// ```
+pub fn readable_by_others(path: &Path) -> Option<u32> {
+    #[cfg(unix)]
+    {
+        let there = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+        let mode = std::os::unix::fs::PermissionsExt::mode(&there.permissions()) & 0o777;
+        (mode & 0o044 != 0).then_some(mode)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        None
     }
 }
 
@@ -274,9 +395,17 @@ pub(super) fn load(path: &Path, kind: Kind) -> Result<Zeroizing<Vec<u8>>, Error>
 /// # Errors
 /// [`Error::Format`] when the header is wrong, [`Error::Io`] when the file cannot be read, [`Error::Stopped`] when it is told to stop.
 pub fn read(path: &Path, kinds: &[Kind]) -> Result<Zeroizing<Vec<u8>>, Error> {
+    read_within(path, kinds, &Limits::default())
+}
+
+/// [`read`] within limits, which are checked against the header before the rest is read.
+///
+/// # Errors
+/// As [`read`], and [`FormatError::Limit`] beyond the limits.
+pub fn read_within(path: &Path, kinds: &[Kind], limits: &Limits) -> Result<Zeroizing<Vec<u8>>, Error> {
     let file = File::open(path).map_err(|source| failed(path, source))?;
     let metadata = file.metadata().map_err(|source| failed(path, source))?;
-    read_stream(file, metadata.is_file().then_some(metadata.len()), path, kinds)
+    read_stream_within(file, metadata.is_file().then_some(metadata.len()), path, kinds, limits)
 }
 
 /// [`read`] from a stream, whose length may be known; `name` is what errors call it.
@@ -289,6 +418,20 @@ pub fn read_stream(
     name: &Path,
     kinds: &[Kind],
 ) -> Result<Zeroizing<Vec<u8>>, Error> {
+    read_stream_within(stream, length, name, kinds, &Limits::default())
+}
+
+/// [`read_stream`] within limits, as [`read_within`].
+///
+/// # Errors
+/// As [`read_within`].
+pub fn read_stream_within(
+    stream: impl Read,
+    length: Option<u64>,
+    name: &Path,
+    kinds: &[Kind],
+    limits: &Limits,
+) -> Result<Zeroizing<Vec<u8>>, Error> {
     let fail = |source| stop::check(READ).map_or_else(Error::from, |()| failed(name, source));
     let mut stream = Pieces(stream);
     let mut start = Vec::with_capacity(HEADER_BYTES);
@@ -297,6 +440,7 @@ pub fn read_stream(
     if !kinds.is_empty() {
         header.expect_any(kinds)?;
     }
+    limits.check_header(&header)?;
     // What grows leaves copies behind in memory that was given back: a secret key has room from the start.
     let mut bytes =
         Zeroizing::new(Vec::with_capacity(if header.kind.is_secret() { MOST_OF_SECRET } else { 0 }));
@@ -317,6 +461,41 @@ pub fn read_stream(
 mod tests {
     use super::*;
     use crate::{ClientKey, Preset};
+
+    fn names_in(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).unwrap();
+        let mut names: Vec<_> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    /// As on file systems of today and on those that know only names.
+    #[test]
+    fn files_take_their_place_at_once_with_and_without_a_name() {
+        let folder = std::env::temp_dir().join(format!("hippocrene-staged-{}", std::process::id()));
+        fs::create_dir(&folder).unwrap();
+        for nameless in [false, true] {
+            let path = folder.join(format!("file-{nameless}"));
+            for content in ["first", "second"] {
+                let before = names_in(&folder);
+                let mut staged = Staged::open_as(&path, false, nameless).unwrap();
+                staged.append(content.as_bytes()).unwrap();
+                let named = names_in(&folder).len() - before.len();
+                assert_eq!(named, usize::from(staged.is_named));
+                assert!(!nameless || !cfg!(target_os = "linux") || !staged.is_named);
+                staged.replace().unwrap();
+                assert_eq!(fs::read_to_string(&path).unwrap(), content);
+            }
+            let mut secret = Staged::open_as(&path, true, nameless).unwrap();
+            secret.append(b"third").unwrap();
+            let error = secret.create().unwrap_err();
+            assert!(error.to_string().contains("exists already"), "{error}");
+            assert_eq!(fs::read_to_string(&path).unwrap(), "second");
+        }
+        assert_eq!(names_in(&folder), ["file-false", "file-true"], "nothing is left beside them");
+        fs::remove_dir_all(&folder).unwrap();
+    }
 
     /// Memory that grows is given back with what was in it.
     #[test]

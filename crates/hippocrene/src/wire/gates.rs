@@ -16,6 +16,7 @@ use super::{
     header::Header,
     keys::SEED_BYTES,
     look_ups::{read_limbs, read_switching, write_limbs, write_switching},
+    memory,
     packing::{pack, packed_bytes, width},
     trees::read_residues,
     whole::{WholeFile, public_bytes, to_bytes, whole_file},
@@ -78,13 +79,34 @@ impl WholeFile for GateClient {
 
 /// Bytes of the keys of a server.
 fn key_bytes(parameters: &GateParameters) -> u64 {
+    let [switching, rotations] = residue_bytes(parameters);
+    (16 + 2 * SEED_BYTES + switching + rotations) as u64
+}
+
+/// Bytes of memory that a file of so many bytes takes when it is loaded.
+pub(super) fn loaded_memory(header: &Header, bytes: u64) -> Result<u64, FormatError> {
+    let parameters = parameters_of(header)?;
+    let rotation = parameters.rotation();
+    let unpacked = |bytes: u64, modulus: u64| memory::unpacked(bytes, width(modulus - 1));
+    Ok(match header.kind {
+        Kind::GateKeys => {
+            let [switching, rotations] = residue_bytes(&parameters);
+            unpacked(switching as u64, rotation.input().modulus())
+                + unpacked(rotations as u64, rotation.ring().modulus())
+        }
+        _ => unpacked(bytes, rotation.ring().modulus()),
+    })
+}
+
+/// Bytes of the residues of the key of inputs, and of those of the key of rotations.
+fn residue_bytes(parameters: &GateParameters) -> [usize; 2] {
     let (rotation, (_, digits)) = (parameters.rotation(), parameters.switching_digits());
     let (input, ring) = (rotation.input(), rotation.ring());
     let samples = ring.dimension() / input.ring_degree() * digits;
     let switching = samples * packed_bytes(width(input.modulus() - 1), input.ring_degree());
     let samples = rotation.steps() * rotation.limbs();
     let rotations = samples * packed_bytes(width(ring.modulus() - 1), ring.dimension());
-    (16 + 2 * SEED_BYTES + switching + rotations) as u64
+    [switching, rotations]
 }
 
 impl WholeFile for GateKeys {

@@ -74,7 +74,8 @@ pub enum Kind {
 }
 
 impl Kind {
-    const ALL: [Kind; 16] = [
+    /// Every kind.
+    pub const ALL: [Kind; 16] = [
         Kind::Settings,
         Kind::SecretKey,
         Kind::PublicKey,
@@ -99,6 +100,41 @@ impl Kind {
     /// Whether files of this kind must be kept secret.
     pub fn is_secret(self) -> bool {
         matches!(self, Kind::SecretKey | Kind::TreeSecretKey | Kind::GateSecretKey)
+    }
+
+    /// The name, as `inspect` has it.
+    ///
+    /// # Examples
+    /// ```
+    /// use hippocrene::wire::Kind;
+    ///
+    /// assert_eq!(Kind::IntegerArray.name(), "integer_array");
+    /// assert_eq!(Kind::by_name("array"), Some(Kind::Array));
+    /// ```
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Settings => "settings",
+            Kind::SecretKey => "secret_key",
+            Kind::PublicKey => "public_key",
+            Kind::EvaluationKeys => "evaluation_keys",
+            Kind::Array => "array",
+            Kind::TransferKey => "transfer_key",
+            Kind::IntegerArray => "integer_array",
+            Kind::BitArray => "bit_array",
+            Kind::TreeSecretKey => "tree_secret_key",
+            Kind::TreeKeys => "tree_keys",
+            Kind::TreeQuery => "tree_query",
+            Kind::TreeReply => "tree_reply",
+            Kind::Clustering => "clustering",
+            Kind::GateSecretKey => "gate_secret_key",
+            Kind::GateKeys => "gate_keys",
+            Kind::GateArray => "gate_array",
+        }
+    }
+
+    /// The kind of this name, if there is one.
+    pub fn by_name(name: &str) -> Option<Kind> {
+        Kind::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
     fn flags(self) -> u8 {
@@ -181,6 +217,11 @@ impl Header {
         }
     }
 
+    /// Bytes of the whole file.
+    pub(super) fn file_bytes(&self) -> u64 {
+        self.payload.saturating_add(HEADER_BYTES as u64)
+    }
+
     /// Checks that no key is named.
     pub(super) fn expect_no_key(&self) -> Result<(), FormatError> {
         if *self.key.as_bytes() == [0; 16] {
@@ -192,7 +233,7 @@ impl Header {
 
     /// Checks that a file of `have` bytes is as long as the header says.
     pub(super) fn check_length(&self, have: u64) -> Result<(), FormatError> {
-        let need = self.payload.saturating_add(HEADER_BYTES as u64);
+        let need = self.file_bytes();
         match have.cmp(&need) {
             std::cmp::Ordering::Less => Err(FormatError::Truncated { what: "file", have, need }),
             std::cmp::Ordering::Equal => Ok(()),

@@ -11,12 +11,13 @@ use super::{
     bootstrapping::BootstrappingHead,
     clustering::{ClusteringHead, next_array},
     cursor::Cursor,
-    gates::{GatesInspection, inspect_gates},
+    gates::{self, GatesInspection, inspect_gates},
     header::Header,
     keys::{KeyContents, SEED_BYTES, TransferHead, public_key_bytes},
     look_ups::LookUpHead,
+    memory,
     settings::{Security, read_settings},
-    trees::{TreesInspection, inspect_trees},
+    trees::{self, TreesInspection, inspect_trees},
 };
 use crate::{Bits, Error, Integers, Numbers, Preset, Residues, Settings, keys::rotations_among};
 
@@ -31,6 +32,9 @@ pub struct Inspection {
     pub secret: bool,
     /// Bytes of the file.
     pub bytes: u64,
+    /// Bytes of memory that loading it takes at the peak, at most about: the file, what is made of
+    /// it and, of keys, the tables of their parameters. It may be many times `bytes`.
+    pub peak_memory: u64,
     /// The digest of its parameters, in hexadecimal digits.
     pub parameters: String,
     /// The fingerprint of the secret key it belongs to, in hexadecimal digits.
@@ -162,6 +166,9 @@ pub struct ArrayInspection {
     pub ciphertexts: usize,
     /// Bytes of memory that they take when they are computed with. It may be many times what the file takes.
     pub memory: u64,
+    /// How many products with plaintexts it takes, at most about, to bring the elements to where
+    /// those of a fresh array stand, as operations on several arrays do. 0 where `packed`.
+    pub work: u64,
     /// How many of them are stored with a seed.
     pub seeded: usize,
     /// The fewest limbs of a ciphertext's modulus.
@@ -219,11 +226,19 @@ pub fn inspect(bytes: &[u8]) -> Result<Inspection, Error> {
     let (header, payload) = Header::open(bytes)?;
     if matches!(header.kind, Kind::TreeSecretKey | Kind::TreeKeys | Kind::TreeQuery | Kind::TreeReply) {
         let (trees, ring_degree) = inspect_trees(&header, payload)?;
-        return Ok(Inspection { trees: Some(trees), ..Inspection::of_header(&header, bytes, ring_degree) });
+        let loaded = trees::loaded_memory(&header, bytes.len() as u64)?;
+        return Ok(Inspection {
+            trees: Some(trees),
+            ..Inspection::of_header(&header, bytes, ring_degree, loaded)
+        });
     }
     if matches!(header.kind, Kind::GateSecretKey | Kind::GateKeys | Kind::GateArray) {
         let (gates, ring_degree) = inspect_gates(&header, payload)?;
-        return Ok(Inspection { gates: Some(gates), ..Inspection::of_header(&header, bytes, ring_degree) });
+        let loaded = gates::loaded_memory(&header, bytes.len() as u64)?;
+        return Ok(Inspection {
+            gates: Some(gates),
+            ..Inspection::of_header(&header, bytes, ring_degree, loaded)
+        });
     }
     let mut cursor = Cursor::new(payload, "settings");
     let own = match header.kind {
@@ -232,18 +247,32 @@ pub fn inspect(bytes: &[u8]) -> Result<Inspection, Error> {
         _ => Some(read_settings(&mut cursor, &header, Security::Waived)?),
     };
     let (mut keys, mut transfer, mut head) = (None, None, None);
+    let mut loaded = own.as_ref().map_or(0, |settings| memory::of_session(settings.parameters()));
     match (header.kind, &own) {
         (Kind::EvaluationKeys, Some(settings)) => {
             let parameters = settings.parameters();
             let contents = KeyContents::read(&mut cursor, parameters)?;
-            keys = Some(inspect_keys(&contents, &mut cursor, parameters)?);
+            let (held, bytes) = inspect_keys(&contents, &mut cursor, parameters)?;
+            keys = Some(held);
+            loaded += bytes;
         }
         (Kind::TransferKey, Some(settings)) => {
             let TransferHead { parameters, key } = TransferHead::read(&mut cursor, settings.parameters())?;
+            let parameters_of_first = settings.parameters();
+            loaded += memory::of_switching_key(parameters_of_first, parameters_of_first.full());
             transfer = Some(TransferInspection { parameters: parameters.to_string(), key: key.to_string() });
         }
-        (Kind::PublicKey, Some(settings)) => cursor.expect_left(public_key_bytes(settings.parameters()))?,
-        (Kind::SecretKey, _) => cursor.expect_left(SEED_BYTES as u64)?,
+        (Kind::PublicKey, Some(settings)) => {
+            let parameters = settings.parameters();
+            cursor.expect_left(public_key_bytes(parameters))?;
+            loaded += memory::of_poly(parameters.degree(), parameters.top());
+        }
+        (Kind::SecretKey, Some(settings)) => {
+            let parameters = settings.parameters();
+            // The secret, and scratch memory of the same size.
+            loaded += 2 * memory::of_poly(parameters.degree(), parameters.full());
+            cursor.expect_left(SEED_BYTES as u64)?;
+        }
         (Kind::Array, _) => head = Some(Head::Numbers(ArrayHead::read(&mut cursor)?)),
         (Kind::IntegerArray, _) => head = Some(Head::Integers(ArrayHead::read(&mut cursor)?)),
         (Kind::BitArray, _) => head = Some(Head::Bits(ArrayHead::read(&mut cursor)?)),
@@ -251,6 +280,7 @@ pub fn inspect(bytes: &[u8]) -> Result<Inspection, Error> {
             ClusteringHead::read(&mut cursor)?;
             // The second array is that of the centroids, of which the ring degree is known.
             next_array(&mut cursor)?;
+            loaded = 8 * payload.len() as u64;
             let (inner, payload) = Header::open_as(next_array(&mut cursor)?, Kind::Array)?;
             if inner.parameters != header.parameters {
                 let (have, need) = (inner.parameters, header.parameters);
@@ -269,6 +299,9 @@ pub fn inspect(bytes: &[u8]) -> Result<Inspection, Error> {
         (None, Some(head)) => head.degree(),
         (None, None) => return Err(FormatError::UnknownKind { have: header.kind as u8 }.into()),
     };
+    if let Some(head) = head.as_ref().filter(|_| header.kind != Kind::Clustering) {
+        loaded = head.loaded_memory();
+    }
     let preset = preset_of(&header, degree)?;
     match &head {
         Some(Head::Numbers(head)) => check_array(head, preset.as_ref(), &mut cursor)?,
@@ -285,18 +318,19 @@ pub fn inspect(bytes: &[u8]) -> Result<Inspection, Error> {
         transfer,
         array: head.filter(|_| header.kind != Kind::Clustering).map(|head| head.describe(parameters)),
         settings: settings.as_ref().map(describe_settings),
-        ..Inspection::of_header(&header, bytes, degree)
+        ..Inspection::of_header(&header, bytes, degree, loaded)
     })
 }
 
 impl Inspection {
-    /// What the header of a file says.
-    fn of_header(header: &Header, bytes: &[u8], ring_degree: usize) -> Self {
+    /// What the header of a file says, of which so many bytes of memory are made.
+    fn of_header(header: &Header, bytes: &[u8], ring_degree: usize, loaded: u64) -> Self {
         Inspection {
             kind: header.kind,
             version: header.version,
             secret: header.kind.is_secret(),
             bytes: bytes.len() as u64,
+            peak_memory: loaded.saturating_add(bytes.len() as u64),
             parameters: header.parameters.to_string(),
             key: (header.kind != Kind::Settings).then(|| header.key.to_string()),
             preset: None,
@@ -324,6 +358,14 @@ impl Head {
             Head::Numbers(head) => head.degree(),
             Head::Integers(head) => head.degree(),
             Head::Bits(head) => head.degree(),
+        }
+    }
+
+    fn loaded_memory(&self) -> u64 {
+        match self {
+            Head::Numbers(head) => head.loaded_memory(),
+            Head::Integers(head) => head.loaded_memory(),
+            Head::Bits(head) => head.loaded_memory(),
         }
     }
 
@@ -415,13 +457,14 @@ fn describe_bootstrapping(head: &BootstrappingHead) -> BootstrappingInspection {
     }
 }
 
-/// What a file of evaluation keys holds, from the keys on: all fields are checked, and no residues are read.
+/// What a file of evaluation keys holds, from the keys on, and the bytes of memory that it takes: all fields are checked, and no residues are read.
 pub(super) fn inspect_keys(
     contents: &KeyContents,
     cursor: &mut Cursor<'_>,
     parameters: &Parameters,
-) -> Result<KeysInspection, FormatError> {
+) -> Result<(KeysInspection, u64), FormatError> {
     let mut keys = describe_keys(contents, parameters.degree());
+    let mut memory = contents.memory(parameters);
     if contents.has_more() {
         cursor.take(contents.keys_bytes(parameters) as usize)?;
     }
@@ -430,15 +473,19 @@ pub(super) fn inspect_keys(
         let bytes = head.body_bytes(parameters);
         cursor.expect(bytes, contents.follows_look_ups())?;
         cursor.take(bytes as usize)?;
+        memory += head.memory(parameters);
         keys.tables = Some(head.request.tables);
     }
     if contents.bootstrapping {
         let head = BootstrappingHead::read(cursor, parameters, contents.bits)?;
         cursor.take(head.keys_bytes(parameters) as usize)?;
+        memory += head.memory(parameters);
         keys.bootstrapping = Some(describe_bootstrapping(&head));
     }
     if contents.bits {
-        let BitKeysHead { literal, narrow, .. } = BitKeysHead::read(cursor, parameters)?;
+        let head = BitKeysHead::read(cursor, parameters)?;
+        memory += head.memory(parameters);
+        let BitKeysHead { literal, narrow, .. } = head;
         keys.bits = Some(BitsInspection {
             capacity: literal.packing.bits(parameters.degree() / 2),
             sparse_weight: literal.sparse_weight,
@@ -446,7 +493,7 @@ pub(super) fn inspect_keys(
             sparse_log2_pq_limit: narrow.security().map(|limit| limit.log2_pq),
         });
     }
-    Ok(keys)
+    Ok((keys, memory))
 }
 
 fn describe_keys(contents: &KeyContents, degree: usize) -> KeysInspection {
@@ -479,6 +526,7 @@ fn describe_array<F: FileForm>(
         clean: head.clean,
         ciphertexts: all.len(),
         memory: head.memory(),
+        work: head.layout.moving_work(),
         seeded: all.iter().filter(|c| c.is_seeded()).count(),
         limbs: all.iter().map(|c| c.modulus.limb_count()).min().unwrap_or(0),
         modulus_bits: parameters.map(bits),

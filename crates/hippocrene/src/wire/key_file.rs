@@ -5,10 +5,11 @@ use std::{convert::Infallible, path::Path};
 use hippocrene_rlwe::{Fingerprint, stop};
 
 use super::{
-    Kind, WRITE,
+    Kind, Limits, WRITE,
     cursor::Cursor,
     file::{self, Staged},
     header::{self, HEADER_BYTES, Header},
+    inspect::inspect,
     settings::{Security, read_settings, settings_bytes, write_settings},
 };
 use crate::{Error, Session, Settings};
@@ -121,8 +122,13 @@ fn in_pieces<K: KeyFile>(key: &K, path: &Path) -> Result<Staged, Error> {
 
 /// A key from a file of it.
 pub(super) fn load<K: KeyFile>(path: &Path, threads: usize) -> Result<K, Error> {
-    let mut bytes = file::load(path, K::KIND)?;
-    let key = read(&bytes, threads, Security::Required);
+    load_within(path, threads, &Limits::default())
+}
+
+/// A key from a file of it that is within limits.
+pub(super) fn load_within<K: KeyFile>(path: &Path, threads: usize, limits: &Limits) -> Result<K, Error> {
+    let mut bytes = file::read_within(path, &[K::KIND], limits)?;
+    let key = read_within(&bytes, threads, Security::Required, limits);
     if !K::KIND.is_secret() {
         // To wipe gigabytes takes as long as to read them.
         drop(std::mem::take(&mut *bytes));
@@ -132,7 +138,23 @@ pub(super) fn load<K: KeyFile>(path: &Path, threads: usize) -> Result<K, Error> 
 
 /// A key from its file.
 pub(super) fn read<K: KeyFile>(bytes: &[u8], threads: usize, security: Security) -> Result<K, Error> {
-    let (header, payload) = Header::open_as(bytes, K::KIND)?;
+    read_within(bytes, threads, security, &Limits::default())
+}
+
+/// A key from its file, which is within limits.
+pub(super) fn read_within<K: KeyFile>(
+    bytes: &[u8],
+    threads: usize,
+    security: Security,
+    limits: &Limits,
+) -> Result<K, Error> {
+    let start = Header::read(bytes)?;
+    start.expect(K::KIND)?;
+    limits.check_header(&start)?;
+    if limits.max_memory.is_some() {
+        limits.check(&inspect(bytes)?)?;
+    }
+    let (header, payload) = Header::open(bytes)?;
     let mut cursor = Cursor::new(payload, "settings");
     let settings = read_settings(&mut cursor, &header, security)?;
     K::read_body(&mut cursor, settings, header.key, threads)

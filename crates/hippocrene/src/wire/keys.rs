@@ -7,7 +7,7 @@ use hippocrene_rlwe::{self as rlwe, Context, Fingerprint, Modulus, Parameters, S
 use zeroize::Zeroizing;
 
 use super::{
-    FormatError, Kind, READ,
+    FormatError, Kind, Limits, READ,
     bit_keys::{bit_keys_bytes, read_bit_keys, write_bit_keys},
     bootstrapping::{bootstrapping_bytes, read_bootstrapping, write_bootstrapping},
     cursor::Cursor,
@@ -15,6 +15,7 @@ use super::{
     inspect::inspect_keys,
     key_file::{self, KeyFile, key_file},
     look_ups::{LookUpHead, look_up_bytes, write_look_ups},
+    memory,
     poly::Widths,
     settings::Security,
 };
@@ -61,6 +62,24 @@ impl EvaluationKeys {
     /// The keys as bytes, in the format of `docs/wire-format.md`.
     pub fn to_bytes(&self) -> Vec<u8> {
         key_file::write(self)
+    }
+
+    /// [`EvaluationKeys::from_bytes`] within limits, which are checked before there is memory for
+    /// any key.
+    ///
+    /// # Errors
+    /// As [`EvaluationKeys::from_bytes`], and [`FormatError::Limit`] beyond the limits.
+    pub fn from_bytes_within(bytes: &[u8], threads: usize, limits: &Limits) -> Result<Self, Error> {
+        key_file::read_within(bytes, threads, Security::Required, limits)
+    }
+
+    /// [`EvaluationKeys::load`] within limits: kind, parameters and length are checked before the
+    /// file is read beyond its header.
+    ///
+    /// # Errors
+    /// As [`EvaluationKeys::load`], and [`FormatError::Limit`] beyond the limits.
+    pub fn load_within(path: impl AsRef<Path>, threads: usize, limits: &Limits) -> Result<Self, Error> {
+        key_file::load_within(path.as_ref(), threads, limits)
     }
 
     /// [`EvaluationKeys::to_bytes`] that can be stopped ([`crate::stoppable`]).
@@ -406,6 +425,11 @@ impl KeyContents {
 
     fn head_bytes(&self) -> u64 {
         8 + 4 * self.galois.len() as u64 + MODULUS_BYTES * self.moduli().count() as u64
+    }
+
+    /// Bytes of memory that the keys themselves take.
+    pub(super) fn memory(&self, parameters: &Parameters) -> u64 {
+        self.moduli().map(|modulus| memory::of_switching_key(parameters, modulus)).sum()
     }
 
     /// Bytes of the keys themselves.

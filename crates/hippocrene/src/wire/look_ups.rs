@@ -10,6 +10,7 @@ use super::{
     FormatError, READ,
     cursor::Cursor,
     keys::SEED_BYTES,
+    memory,
     packing::{pack, packed_bytes, unpack, width},
     poly::Widths,
 };
@@ -151,6 +152,19 @@ impl LookUpHead {
         let (_, digits) = self.digits();
         let samples = rotation.steps() * rotation.limbs();
         body_bytes(parameters, [rotation.ring(), rotation.input()], digits, samples, self.repacking)
+    }
+
+    /// Bytes of memory that the keys take.
+    pub(super) fn memory(&self, parameters: &Parameters) -> u64 {
+        let rotation = self.set.rotation();
+        let [small, large] = [rotation.input(), rotation.ring()].map(|of| width(of.modulus() - 1));
+        let rotations =
+            packed_bytes(large, rotation.ring().dimension()) * rotation.steps() * rotation.limbs();
+        let repacking = Widths::of_moduli(parameters).poly_bytes(parameters.degree(), self.repacking);
+        let switching = self.body_bytes(parameters).saturating_sub(rotations as u64 + repacking);
+        memory::unpacked(switching, small)
+            + memory::unpacked(rotations as u64, large)
+            + memory::of_poly(parameters.degree(), self.repacking)
     }
 
     /// Bits and number of the digits of switching keys.

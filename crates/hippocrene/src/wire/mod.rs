@@ -24,7 +24,9 @@ mod inspect;
 mod integers;
 mod key_file;
 mod keys;
+mod limits;
 mod look_ups;
+mod memory;
 mod numbers;
 mod packing;
 mod poly;
@@ -40,11 +42,15 @@ const WRITE: &str = "write";
 pub use array::FileForm;
 pub use clustering::ClusteringDescription;
 pub use error::FormatError;
-pub use file::{Staged, check_replaceable, read, read_stream, save, write};
+pub use file::{
+    Staged, check_replaceable, read, read_stream, read_stream_within, read_within, readable_by_others, save,
+    write,
+};
 pub use gates::GatesInspection;
 pub use header::{Kind, VERSION};
 pub use inspect::{
     ArrayInspection, BitsInspection, BootstrappingInspection, ElementsInspection, Inspection,
     IntegersInspection, KeysInspection, SettingsInspection, TransferInspection, inspect,
 };
+pub use limits::Limits;
 pub use trees::TreesInspection;

@@ -5,12 +5,20 @@ use hippocrene_rlwe::{Context, EncapsulationKeys, Fingerprint, Modulus, Paramete
 use super::{
     cursor::Cursor,
     keys::{read_switching_key, switching_key_bytes, write_switching_key},
+    memory,
 };
 use crate::Error;
 
 /// Bytes of the two keys, that from the sparse secret modulo `up`.
 pub(super) fn sparse_keys_bytes(parameters: &Parameters, narrow: &Parameters, up: Modulus) -> u64 {
     switching_key_bytes(narrow, narrow.full()) + switching_key_bytes(parameters, up)
+}
+
+/// Bytes of memory that they take, with the tables of the parameters of the sparse secret.
+pub(super) fn sparse_keys_memory(parameters: &Parameters, narrow: &Parameters, up: Modulus) -> u64 {
+    memory::of_tables(narrow)
+        + memory::of_switching_key(narrow, narrow.full())
+        + memory::of_switching_key(parameters, up)
 }
 
 /// Appends them.

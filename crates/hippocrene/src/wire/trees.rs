@@ -12,6 +12,7 @@ use super::{
     header::Header,
     keys::SEED_BYTES,
     look_ups::{read_limbs, read_switching, write_limbs, write_switching},
+    memory,
     packing::{pack, packed_bytes, unpack, width},
     whole::{WholeFile, public_bytes, to_bytes, whole_file},
 };
@@ -70,6 +71,23 @@ fn key_bytes(tables: TreeTables) -> [u64; 2] {
     let samples = rotation.steps() * rotation.limbs();
     let rotations = samples * packed_bytes(width(ring.modulus() - 1), ring.dimension());
     [switching as u64, rotations as u64]
+}
+
+/// Bytes of memory that a file of so many bytes takes when it is loaded.
+pub(super) fn loaded_memory(header: &Header, bytes: u64) -> Result<u64, FormatError> {
+    let tables = tables_of(header)?;
+    let rotation = tables.parameters().rotation();
+    let bits = |modulus: u64| width(modulus - 1);
+    Ok(match header.kind {
+        Kind::TreeKeys => {
+            let [switching, rotations] = key_bytes(tables);
+            memory::unpacked(switching, bits(rotation.input().modulus()))
+                + memory::unpacked(rotations, bits(rotation.ring().modulus()))
+        }
+        // A residue of a query has 12 bits at least, and one of a reply 7.
+        Kind::TreeQuery => memory::unpacked(bytes, 12),
+        _ => memory::unpacked(bytes, 7),
+    })
 }
 
 impl WholeFile for TreeKeys {
