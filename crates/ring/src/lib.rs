@@ -32,7 +32,7 @@ pub use automorphism::Automorphism;
 pub use basis::RnsBasis;
 pub use error::RingError;
 pub use hollow::Meter;
-pub use kernel::Kernel;
+pub use kernel::{Cpu, Design, Kernel};
 pub use poly::{Domain, Poly};
 pub use ring::ResidueRing;
 pub use sample::{SIGMA, Sampler, Seed};

@@ -43,6 +43,10 @@ impl Form for Residues {
     type Polynomial = Polynomial;
     const ONE: i64 = 1;
 
+    fn precision(&self) -> Option<f64> {
+        None
+    }
+
     fn magnitude(_: i64) -> f64 {
         0.0
     }

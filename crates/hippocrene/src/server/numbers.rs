@@ -71,6 +71,10 @@ impl Form for Numbers {
         x + y
     }
 
+    fn precision(&self) -> Option<f64> {
+        Some(self.precision)
+    }
+
     fn magnitude(number: f64) -> f64 {
         number.abs()
     }
