@@ -344,9 +344,22 @@ fn features_of(client: &ClientKey, keys: &EvaluationKeys) -> Result<Vec<Feature>
         let keys = EvaluationKeys::new(session.clone(), inner).with_bootstrapping(like);
         features.push(Feature { request, keys });
     }
-    let look_ups = keys.look_ups().map(|own| KeyRequest { look_ups: Some(own.request()), ..none() });
-    let bits = keys.bits().map(|own| KeyRequest::bits(own.literal().clone()));
-    for request in [look_ups, bits].into_iter().flatten() {
+    if let Some(own) = keys.look_ups() {
+        let request = KeyRequest { look_ups: Some(own.request()), ..none() };
+        let keys = match keys.session().context().rlwe().is_hollow() {
+            // What takes time, the keys between slots and single numbers, is there.
+            true => {
+                let mut inner = hippocrene_rlwe::EvaluationKeys::empty(rlwe, client.fingerprint());
+                inner.add_relinearisation(rlwe, secret)?;
+                own.request().plan(session)?.add_keys(&mut inner, secret)?;
+                EvaluationKeys::new(session.clone(), inner).with_look_ups(own.clone())
+            }
+            false => client.evaluation_keys(&request)?,
+        };
+        features.push(Feature { request, keys });
+    }
+    if let Some(own) = keys.bits() {
+        let request = KeyRequest::bits(own.literal().clone());
         features.push(Feature { keys: client.evaluation_keys(&request)?, request });
     }
     Ok(features)
