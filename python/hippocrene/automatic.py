@@ -72,15 +72,15 @@ def chosen(
             f"simulate: no preset fits {memory} of memory. The nearest miss is {least.preset!r}, which takes "
             f"{least.peak_memory / 1e9:.3g} GB. Allow as much with max_memory, or compute on smaller arrays."
         )
-    preset, error = refused[-1]
+    preset, reason = refused[-1]
     if len({str(error) for _, error in refused}) == 1 and (len(refused) > 1 or min_precision is None):
         # It is not the preset that is at fault.
-        raise error
+        raise reason
     needed = "" if min_precision is None else f" with results of {min_precision:g} bits"
     raise ParameterError(
         f"simulate: no preset fits the program{needed}. The nearest miss is {preset!r}, the largest that was tried: "
-        f"{error}"
-    ) from error
+        f"{reason}"
+    ) from reason
 
 
 def _fit(run: Run, preset: str, precision: float | None, min_precision: float | None, bootstraps: bool) -> Simulation:

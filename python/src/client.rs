@@ -336,9 +336,8 @@ impl ClientKey {
         bits: bool,
     ) -> PyResult<EvaluationKeys> {
         let request = (rotations, relinearisation, conjugation, bootstrapping, look_ups, bits);
-        let keys = detached(py, || {
-            self.0.evaluation_keys(&requested(request, self.0.session().settings())?)
-        })?;
+        let keys =
+            detached(py, || self.0.evaluation_keys(&requested(request, self.0.session().settings())?))?;
         Ok(EvaluationKeys(keys))
     }
 

@@ -229,15 +229,16 @@ impl EvaluationKeys {
         rotations.retain(|steps| !self.inner.rotates(rlwe, *steps));
         rotations.sort_unstable();
         rotations.dedup();
-        let bootstraps = request.bootstrapping.is_none_or(|wanted| {
-            self.bootstrapping.as_ref().is_some_and(|own| own.request().does(&wanted))
-        });
-        let looks_up = request.look_ups.is_none_or(|wanted| {
-            self.look_ups.as_ref().is_some_and(|own| own.request().does(&wanted))
-        });
-        let has_bits = request.bits.as_ref().is_none_or(|wanted| {
-            self.bits.as_ref().is_some_and(|own| own.literal() == wanted)
-        });
+        let bootstraps = request
+            .bootstrapping
+            .is_none_or(|wanted| self.bootstrapping.as_ref().is_some_and(|own| own.request().does(&wanted)));
+        let looks_up = request
+            .look_ups
+            .is_none_or(|wanted| self.look_ups.as_ref().is_some_and(|own| own.request().does(&wanted)));
+        let has_bits = request
+            .bits
+            .as_ref()
+            .is_none_or(|wanted| self.bits.as_ref().is_some_and(|own| own.literal() == wanted));
         let named = |lacks: bool, name: &str| lacks.then(|| name.to_owned());
         let of_rotations = match &rotations[..] {
             [] => None,

@@ -396,7 +396,8 @@ fn reference_prices_change_nothing_but_times() {
     let (machine, reference) = (run(false), run(true));
     assert_eq!((machine.0, machine.1), (reference.0, reference.1));
     let without_times = |report: &hippocrene::Report| {
-        let mut operations: Vec<_> = report.operations.iter().map(|(name, count, _)| (*name, *count)).collect();
+        let mut operations: Vec<_> =
+            report.operations.iter().map(|(name, count, _)| (*name, *count)).collect();
         operations.sort_unstable();
         (operations, report.keys.clone(), report.peak_memory)
     };

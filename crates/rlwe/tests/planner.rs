@@ -215,7 +215,9 @@ fn measuring_quickly_gives_a_profile() {
     for size in WordSize::ALL {
         for missed in [0.0, 1.0] {
             // One factor for all transforms of a degree.
-            let ratio = |of: fn(LimbCosts) -> f64, n| of(profile.limb(n, size, missed)) / of(typical.limb(n, size, missed));
+            let ratio = |of: fn(LimbCosts) -> f64, n| {
+                of(profile.limb(n, size, missed)) / of(typical.limb(n, size, missed))
+            };
             let (forward, inverse) = (ratio(|limb| limb.forward, 13), ratio(|limb| limb.inverse, 13));
             assert!((forward / inverse - 1.0).abs() < 1e-9, "{forward} and {inverse}");
             // The tests of this crate are compiled with checks, and so are slower than what is shipped.
@@ -230,7 +232,8 @@ fn figures_of_a_cpu_without_any_are_the_typical_ones() {
     for kernel in Kernel::ALL {
         let here = Profile::typical_of(kernel, Cpu::detect());
         let typical = Profile::typical(kernel);
-        let ratio = here.limb(14, WordSize::Below48, 0.0).forward / typical.limb(14, WordSize::Below48, 0.0).forward;
+        let ratio =
+            here.limb(14, WordSize::Below48, 0.0).forward / typical.limb(14, WordSize::Below48, 0.0).forward;
         match Cpu::detect().design() {
             Design::SapphireRapids => assert!(ratio > 1.3, "{ratio}"),
             Design::Zen5 => assert!(ratio <= 1.0, "{ratio}"),

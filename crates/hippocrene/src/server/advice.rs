@@ -80,7 +80,9 @@ impl Server {
             [] => None,
             _ => self.form_of(operands).precision(),
         };
-        if let Some(less) = precision.filter(|_| !COMPARISONS.contains(&operation)).and_then(|bits| self.at_less(bits)) {
+        if let Some(less) =
+            precision.filter(|_| !COMPARISONS.contains(&operation)).and_then(|bits| self.at_less(bits))
+        {
             ways.push(less);
         }
         if self.bootstraps.is_none() {

@@ -93,9 +93,8 @@ impl Context {
     /// What `f` makes of the profile that times are predicted by: that of [`Context::set_prices`], or the one that
     /// key switches are planned by.
     pub fn priced<T>(&self, f: impl FnOnce(&Profile) -> T) -> T {
-        let prices = self.hollow.as_ref().map(|hollow| {
-            hollow.prices.read().unwrap_or_else(PoisonError::into_inner)
-        });
+        let prices =
+            self.hollow.as_ref().map(|hollow| hollow.prices.read().unwrap_or_else(PoisonError::into_inner));
         f(prices.as_ref().and_then(|prices| prices.as_ref()).unwrap_or(self.profile()))
     }
 

@@ -6,9 +6,7 @@ use hippocrene_ring::{
     Domain, Kernel, Poly, ResidueRing, convert::BaseConverter, elementwise::KeyLimb, primes,
 };
 
-use super::{
-    CACHE_MISSED, COSTS, Costs, DEGREES, LOG_DEGREES, LimbCosts, MemoryCosts, Profile, WordSize,
-};
+use super::{CACHE_MISSED, COSTS, Costs, DEGREES, LOG_DEGREES, LimbCosts, MemoryCosts, Profile, WordSize};
 use crate::RlweError;
 
 /// The shape of a key switch in miniature.
