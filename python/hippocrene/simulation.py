@@ -221,7 +221,10 @@ def simulate(
     try:
         return _run(asked)
     except (CapacityError, MissingKeyError) as error:
-        more = _missing(asked) if keys is not None else _what_fits(asked) if isinstance(error, CapacityError) else ""
+        if keys is not None:
+            more = _missing(asked, error)
+        else:
+            more = _what_fits(asked) if isinstance(error, CapacityError) else ""
         if not more:
             raise
         raise type(error)(f"{error}. {more}") from error
@@ -314,13 +317,13 @@ def _bootstrapping(complex: bool, bound: float, precision: float | None, slots: 
     return Bootstrapping(complex=complex, bound=bound, precision=precision, slots=slots)
 
 
-def _missing(asked: _Asked) -> str:
+def _missing(asked: _Asked, error: HippocreneError) -> str:
     """Say which keys the whole program needs that are not there; nothing where none would help."""
     limited = asked.raw()
+    # Bootstrapping or none, tables or none: what the error is about first.
+    ways = [(False, True), (True, False)] if isinstance(error, MissingKeyError) else [(True, False), (False, True)]
     exact = limited.plain_modulus is not None
-    for bootstrapping, tables in (
-        [(False, False)] if exact else [(False, False), (False, True), (True, False), (True, True)]
-    ):
+    for bootstrapping, tables in [(False, False), *([] if exact else [*ways, (True, True)])]:
         with suppress(HippocreneError):
             needed = _run(asked, raw=limited.unlimited(bootstrapping, tables))
             missing = limited.lacks(needed._requested())

@@ -523,7 +523,7 @@ def test_all_missing_keys_are_named_at_once(client):
         few.suffice(3)
     # Only keys of bootstraps would help here.
     with pytest.raises(hippocrene.CapacityError, match=r"these keys lack .*bootstrapping"):
-        simulate(lambda x: x**256 * x.roll(1), X[:2], preset="n15", keys={"rotations": []})
+        simulate(lambda x: x**2**16, [1.0], preset="n15", keys={"rotations": []})
     with pytest.raises(hippocrene.MissingKeyError, match="lack the tables lut12"):
         simulate(lambda x: x.sigmoid(), X[:2], preset="n15", keys={"rotations": []})
 

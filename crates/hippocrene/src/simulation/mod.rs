@@ -72,8 +72,7 @@ struct Feature {
 }
 
 impl Simulation {
-    /// A simulation with these settings. Times are predicted by the profile of this machine, if there is one ([`crate::profile::installed`]), and else by typical
-    /// figures for its kernel.
+    /// A simulation with these settings. Times are predicted by [`crate::profile::for_predictions`].
     ///
     /// # Errors
     /// As [`Session::new`].
