@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from hippocrene import _native
 from hippocrene.array import EncryptedArray
@@ -15,6 +15,7 @@ from hippocrene.bits import booleans
 from hippocrene.bootstrapping import Bootstrapping, wanted
 from hippocrene.client import KeyRequest, check_for_numbers, checked_scheme, encrypt, key_request
 from hippocrene.errors import (
+    BudgetError,
     CapacityError,
     HippocreneError,
     KeyMismatchError,
@@ -181,15 +182,16 @@ def simulate(
     has both as `preset` and `precision`, for `Client.generate`. The times that it goes by are those of one reference
     machine, so that the choice is the same everywhere. Where nothing fits, a `ParameterError` names the nearest miss.
 
-    The program is called several times with ``"auto"``, and after a `CapacityError` or a `MissingKeyError`, to find
-    out what would work.
+    The program is called several times with ``"auto"``, and after a `CapacityError`, `BudgetError` or
+    `MissingKeyError`, to find out what would work.
     """
     if not callable(program):
         raise TypeError(f"a program is called with encrypted arrays; {type(program).__name__} cannot be")
-    is_auto = "auto" in (preset, precision)
+    auto_preset, auto_precision = preset == "auto", isinstance(precision, str) and precision == "auto"
+    is_auto = auto_preset or auto_precision
     if not is_auto and (max_memory is not None or min_precision is not None):
         raise TypeError('max_memory and min_precision go with preset="auto" or precision="auto"')
-    if min_precision is not None and precision != "auto":
+    if min_precision is not None and not auto_precision:
         raise TypeError('min_precision goes with precision="auto"')
     if keys is not None and (bootstrapping or tables or is_auto):
         raise TypeError(
@@ -200,34 +202,40 @@ def simulate(
             raise TypeError("evaluation keys have a preset, a precision and a scheme of their own: say keys alone")
     elif keys is not None and not isinstance(keys, Mapping):
         raise TypeError(f"keys are EvaluationKeys or a dict of what they are made with, not {type(keys).__name__}")
-    known = double_or_none(None if precision == "auto" else precision, "a precision")
+    known = None if auto_precision else double_or_none(cast("float | None", precision), "a precision")
     name = text(_PRESET if preset is None else preset, "a preset")
     asked = _Asked(program, arrays, name, known, scheme, plain_modulus, bound, bootstrapping, tables, keys)
-    if precision == "auto":
-        checked_scheme(scheme, plain_modulus, 0.0)
     if is_auto:
         most = 2**34 if max_memory is None else whole(max_memory, "max_memory", 1, 2**63 - 1)
         least = 16.0 if min_precision is None else double(min_precision, "min_precision")
-        of_bits = any(booleans(array, "simulate") is not None for array in arrays)
-        presets = candidates(of_bits) if preset == "auto" else [name]
-
-        def run(preset: str, precision: float | None, bootstraps: bool) -> Simulation:
-            how = bootstrapping if bootstraps else False
-            return _run(replace(asked, preset=preset, precision=precision, bootstrapping=how), at_reference=True)
-
-        best = chosen(run, presets, known, least if precision == "auto" else None, most, bool(bootstrapping))
-        how = bootstrapping if best.bootstrapping is not None else False
-        return _run(replace(asked, preset=best.preset, precision=best.precision, bootstrapping=how))
+        return _automatic(asked, least if auto_precision else None, most)
     try:
         return _run(asked)
-    except (CapacityError, MissingKeyError) as error:
+    except (BudgetError, CapacityError, MissingKeyError) as error:
         if keys is not None:
             more = _missing(asked, error)
         else:
-            more = _what_fits(asked) if isinstance(error, CapacityError) else ""
+            more = "" if isinstance(error, MissingKeyError) else _what_fits(asked)
         if not more:
             raise
         raise type(error)(f"{error}. {more}") from error
+
+
+def _automatic(asked: _Asked, min_precision: float | None, max_memory: int) -> Simulation:
+    """Choose preset and precision as far as they are not said, and run the program with them."""
+    if min_precision is not None:
+        # Integers have no precision.
+        checked_scheme(asked.scheme, asked.plain_modulus, min_precision)
+    of_bits = any(booleans(array, "simulate") is not None for array in asked.arrays)
+    presets = candidates(of_bits) if asked.preset == "auto" else [asked.preset]
+
+    def run(preset: str, precision: float | None, bootstraps: bool) -> Simulation:
+        how = asked.bootstrapping if bootstraps else False
+        return _run(replace(asked, preset=preset, precision=precision, bootstrapping=how), at_reference=True)
+
+    best = chosen(run, presets, asked.precision, min_precision, max_memory, bool(asked.bootstrapping))
+    how = asked.bootstrapping if best.bootstrapping is not None else False
+    return _run(replace(asked, preset=best.preset, precision=best.precision, bootstrapping=how))
 
 
 @dataclass(frozen=True)
@@ -337,7 +345,8 @@ _LOWER_PRECISIONS = (24.0, 20.0, 16.0, 12.0, 8.0)
 
 def _what_fits(asked: _Asked) -> str:
     """Say which lower precision and which larger preset the program fits, as far as some tries find them."""
-    if asked.tables or asked.bootstrapping:
+    # Bits have presets of their own, and runs with tables and bootstraps take seconds each.
+    if any(booleans(array, "simulate") is not None for array in asked.arrays) or asked.tables or asked.bootstrapping:
         return ""
 
     def fits(precision: float | None, preset: str) -> bool:

@@ -574,6 +574,8 @@ def test_errors_of_capacity_name_what_fits(client, server):
     assert fits is not None
     simulate(squared(8), np.ones(8), precision=float(fits[1]))
     simulate(squared(8), np.ones(8), preset="n15")
+    with pytest.raises(hippocrene.BudgetError, match=r"\. The program fits the preset n1[56]\.$"):
+        simulate(squared(12), np.arange(8), scheme="bgv")
 
 
 def test_the_preset_is_chosen():
