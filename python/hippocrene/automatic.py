@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 
     from hippocrene.simulation import Simulation
 
-    # Runs a program with a preset, a precision, and bootstrapping or none.
-    Run = Callable[[str, float | None, bool], Simulation]
-
 # How many precisions are tried to find the least.
 _TRIES = 8
 
@@ -34,7 +31,7 @@ def candidates(of_bits: bool) -> list[str]:
 
 
 def chosen(
-    run: Run,
+    run: Callable[[str, float | None, bool], Simulation],
     presets: Sequence[str],
     precision: float | None,
     min_precision: float | None,
@@ -43,6 +40,7 @@ def chosen(
 ) -> Simulation:
     """Return the run that is predicted to be fastest of those that fit the memory.
 
+    `run` runs the program with a preset, a precision, and bootstrapping or none.
     Where `min_precision` is not None, the precision is the least with which results have that many bits.
     """
     degrees = {preset.name: preset.ring_degree for preset in _native.presets()}
@@ -83,7 +81,13 @@ def chosen(
     ) from reason
 
 
-def _fit(run: Run, preset: str, precision: float | None, min_precision: float | None, bootstraps: bool) -> Simulation:
+def _fit(
+    run: Callable[[str, float | None, bool], Simulation],
+    preset: str,
+    precision: float | None,
+    min_precision: float | None,
+    bootstraps: bool,
+) -> Simulation:
     """Run with one preset: without bootstraps where that goes, since these take most of the time."""
     if not bootstraps:
         return _precise(lambda bits: run(preset, bits, False), precision, min_precision)
