@@ -254,9 +254,13 @@ fn prices_are_not_what_key_switches_are_planned_by() {
         context.tally().seconds()
     };
     let (plan, before) = (context.gadget(top).unwrap(), price());
-    let dear = Profile::typical(Kernel::Portable);
+    let other = match context.kernel() {
+        Kernel::Portable => Kernel::Avx512Ifma,
+        _ => Kernel::Portable,
+    };
+    let dear = Profile::typical(other);
     context.set_prices(dear.clone());
-    assert!(context.kernel() == Kernel::Portable || price() > 2.0 * before);
+    assert_ne!(price(), before);
     assert_eq!(context.gadget(top).unwrap(), plan);
     assert_eq!(context.profile().kernel(), context.kernel());
     assert_eq!(context.priced(Clone::clone), dear);
