@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeAlias
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from hippocrene import _native
 from hippocrene.array import EncryptedArray
 from hippocrene.bits import booleans
 from hippocrene.bootstrapping import Bootstrapping, wanted
+from hippocrene.described import check_made_alike
 from hippocrene.errors import ArgumentError, ParameterError, SecretPickleError
 from hippocrene.exact import Kind, decrypted, is_type
 from hippocrene.integers import integers, without_wrapping
@@ -37,6 +38,16 @@ if TYPE_CHECKING:
 
     from hippocrene.simulation import Simulation
 
+# Rotations, relinearisation, conjugation, bootstrapping, tables and bits, as the extension module takes them.
+KeyRequest: TypeAlias = tuple[
+    "list[int] | None",
+    bool,
+    bool,
+    "tuple[bool, float, float | None, int | None] | None",
+    "tuple[str, float | None] | None",
+    bool,
+]
+
 
 def checked_scheme(scheme: str, plain_modulus: int | None, precision: float | None) -> tuple[str | None, int | None]:
     """Return the scheme of integers, if it is one, and their modulus, as the extension module takes them."""
@@ -57,6 +68,26 @@ def check_for_numbers(operation: str, integers: bool, bootstrapping: object, tab
     asked = [name for name, what in (("bootstrapping", bootstrapping), ("tables", tables)) if what is not None]
     if integers and asked:
         raise ArgumentError(f"{operation}: {' and '.join(asked)} for numbers, where integers are computed with")
+
+
+def key_request(
+    rotations: Iterable[SupportsIndex] | None,
+    conjugation: bool,
+    bootstrapping: bool | Bootstrapping,
+    tables: bool | str | LookUps,
+    bits: bool,
+    *,
+    is_exact: bool,
+) -> KeyRequest:
+    """Return what `Client.evaluation_keys` is asked for, as the extension module takes it."""
+    rotations = () if bits and rotations is None else rotations
+    if rotations is not None and not isinstance(rotations, Iterable):
+        raise TypeError(f"rotations are integers in a list, or None for all, not {type(rotations).__name__}")
+    most = 2**63 - 1
+    steps = None if rotations is None else [whole(step, "a rotation", -most, most) for step in rotations]
+    looked_up, how = wanted_tables(tables), wanted(bootstrapping)
+    check_for_numbers("evaluation keys", is_exact, how, looked_up)
+    return steps, True, conjugation, how, looked_up, bits
 
 
 # What to do instead of encrypting missing values.
@@ -388,7 +419,7 @@ class Client:
             if rotations is not None or conjugation:
                 raise TypeError("the keys of a simulated program are known: say for_ alone")
             try:
-                self._check_made_alike(for_)
+                check_made_alike(self, for_, "evaluation keys", "this client")
                 rotations, conjugation = for_.rotations, for_.conjugation
                 relinearisation = for_.relinearisation
                 bootstrapping, tables = bootstrapping or for_.bootstrapping or False, tables or for_.tables or False
@@ -396,32 +427,10 @@ class Client:
             except AttributeError:
                 raise TypeError(f"keys are made for what simulate returned, not for {type(for_).__name__}") from None
         gates = self._raw.for_bits if bits is None else bits
-        rotations = () if gates and rotations is None else rotations
-        if rotations is not None and not isinstance(rotations, Iterable):
-            raise TypeError(f"rotations are integers in a list, or None for all, not {type(rotations).__name__}")
-        most = 2**63 - 1
-        steps = None if rotations is None else [whole(step, "a rotation", -most, most) for step in rotations]
-        looked_up = wanted_tables(tables)
-        how = wanted(bootstrapping)
-        check_for_numbers("evaluation keys", self.plain_modulus is not None, how, looked_up)
+        is_exact = self.plain_modulus is not None
+        asked = key_request(rotations, conjugation, bootstrapping, tables, gates, is_exact=is_exact)
+        steps, _, conjugation, how, looked_up, gates = asked
         return EvaluationKeys(self._raw.evaluation_keys(steps, relinearisation, conjugation, how, looked_up, gates))
-
-    def _check_made_alike(self, simulation: Simulation) -> None:
-        """Check that a simulation was made with this client's parameters and scheme."""
-        theirs = (simulation.preset, simulation.scheme, simulation.plain_modulus)
-        preset = self.preset
-        if preset is None:
-            # Parameters of a second key have no name, but the ring degree of the first, with fewer moduli.
-            fits = {one.name for one in _native.presets() if one.ring_degree == self.ring_degree}
-            preset = simulation.preset if simulation.preset in fits else f"of ring degree {self.ring_degree}"
-        mine = (preset, self.scheme, self.plain_modulus)
-        if theirs == mine:
-            return
-        have, need = (
-            f"preset {preset!r} and scheme {scheme!r}" + ("" if modulus is None else f" modulo {modulus}")
-            for preset, scheme, modulus in (theirs, mine)
-        )
-        raise ArgumentError(f"evaluation keys: the simulation was made with {have}, this client with {need}")
 
     def describe_bootstrapping(self, bootstrapping: bool | Bootstrapping = True) -> _native.BootstrappingDescription:
         """Tell what a bootstrap would be like, before any key is made: precision, capacity, chance of failure, size.

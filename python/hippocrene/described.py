@@ -4,10 +4,32 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hippocrene import _native
+from hippocrene.errors import ArgumentError
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hippocrene import _native
+    from hippocrene.client import Client
+    from hippocrene.simulation import Simulation
+
+
+def check_made_alike(own: Client | Described, simulation: Simulation, operation: str, named: str) -> None:
+    """Check that a simulation was made with the parameters and the scheme of a client, keys or a server."""
+    theirs = (simulation.preset, simulation.scheme, simulation.plain_modulus)
+    preset = own.preset
+    if preset is None:
+        # Parameters of a second key have no name, but the ring degree of the first, with fewer moduli.
+        fits = {one.name for one in _native.presets() if one.ring_degree == own.ring_degree}
+        preset = simulation.preset if simulation.preset in fits else f"of ring degree {own.ring_degree}"
+    mine = (preset, own.scheme, own.plain_modulus)
+    if theirs == mine:
+        return
+    have, need = (
+        f"preset {preset!r} and scheme {scheme!r}" + ("" if modulus is None else f" modulo {modulus}")
+        for preset, scheme, modulus in (theirs, mine)
+    )
+    raise ArgumentError(f"{operation}: the simulation was made with {have}, {named} with {need}")
 
 
 class Described:

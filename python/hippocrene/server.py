@@ -14,18 +14,30 @@ from typing import TYPE_CHECKING, Literal, NoReturn, cast
 from hippocrene import _native
 from hippocrene.array import EncryptedArray
 from hippocrene.bits import gates_of
-from hippocrene.described import Described
-from hippocrene.errors import ArgumentError, KeyMismatchError
+from hippocrene.described import Described, check_made_alike
+from hippocrene.errors import ArgumentError, KeyMismatchError, MissingKeyError
 from hippocrene.limits import Limits, native_limits
 from hippocrene.picked import Picked
 from hippocrene.progress import counted
 from hippocrene.scalars import double, double_or_none, text, thread_count, whole
+from hippocrene.trace import note
 from hippocrene.values import FilePath, file_path, raw_bytes, reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     import numpy.typing as npt
+
+    from hippocrene.simulation import Simulation
+
+
+# What to do where keys are missing.
+HOW_TO_MAKE_THEM = "The client makes them with evaluation_keys(for_=simulation)."
+
+
+def listed(names: list[str]) -> str:
+    """Return names as a list in words."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def array_of(
@@ -66,6 +78,21 @@ class EvaluationKeys(Described):
     def fingerprint(self) -> str:
         """Which secret key these belong to."""
         return self._raw.fingerprint
+
+    def suffice(self, simulation: Simulation) -> Literal[True]:
+        """Return True if these keys are enough for a simulated program, and raise an error otherwise.
+
+        The `MissingKeyError` names all keys that are missing. A rotation that other keys compose is not missing; the
+        program takes longer with it than was predicted, as ``simulate(..., keys=keys)`` says. Keys for tables must
+        have the same name and at least the capacity, and those for bootstrapping must have been made for no less. A
+        simulation of another preset, scheme or plain modulus is an `ArgumentError`.
+        """
+        if not hasattr(simulation, "_requested"):
+            raise TypeError(f"keys suffice for what simulate returned, not for {type(simulation).__name__}")
+        check_made_alike(self, simulation, "suffice", "these keys")
+        if missing := self._raw.lacks(simulation._requested()):
+            raise MissingKeyError(f"suffice: these keys lack {listed(missing)}. {HOW_TO_MAKE_THEM}")
+        return True
 
     def to_bytes(self) -> bytes:
         """Return what `save` writes."""
@@ -414,6 +441,8 @@ class Server(Described):
         return self._wrap(compute(*(array._raw for array in arrays)))
 
     def _wrap(self, raw: _native.EncryptedArray | Picked) -> EncryptedArray:
+        if self._is_simulated:
+            note(raw)
         return EncryptedArray(raw, self)
 
     def _broadcast(self, raw: _native.EncryptedArray, shape: tuple[int, ...]) -> _native.EncryptedArray:

@@ -1,6 +1,6 @@
 //! Bits: which preset has them, and gates by name.
 
-use hippocrene::{BitPlan, Error, Gate, Preset, Session};
+use hippocrene::{BitPlan, Error, Gate, Preset, Session, Settings};
 use std::sync::{Arc, OnceLock};
 
 /// How a client's bits are encrypted, once it was asked for.
@@ -17,14 +17,14 @@ impl Plan {
         if let Some(plan) = self.0.get() {
             return Ok(plan);
         }
-        let plan = make(preset(session)?.bits()?)?;
+        let plan = make(preset(session.settings())?.bits()?)?;
         Ok(self.0.get_or_init(|| plan))
     }
 }
 
-/// The preset of a session, which has to be one for bits.
-pub(crate) fn preset(session: &Session) -> Result<Preset, Error> {
-    session.bit_preset().ok_or_else(|| {
+/// The preset of settings, which has to be one for bits.
+pub(crate) fn preset(settings: &Settings) -> Result<Preset, Error> {
+    settings.bit_preset().ok_or_else(|| {
         let what = "the parameters of these keys are no preset's for bits, as bits14 is";
         Error::Argument { operation: "compute on bits", what: what.to_owned() }
     })

@@ -37,6 +37,24 @@ pub(crate) fn declared(py: Python<'_>, ends: Option<(f64, f64)>) -> PyResult<Opt
     interval.map_err(|error| to_py(py, &error))
 }
 
+/// Keys as they are asked for: rotations, or `None` for those by powers of two; relinearisation; conjugation; a
+/// bootstrap; look-up tables; bits.
+pub(crate) type Requested = (Option<Vec<i64>>, bool, bool, Option<Wanted>, Option<WantedLookUps>, bool);
+
+pub(crate) fn requested(
+    (rotations, relinearisation, conjugation, bootstrapping, look_ups, bits): Requested,
+    settings: &Settings,
+) -> Result<KeyRequest, Error> {
+    Ok(KeyRequest {
+        relinearisation,
+        conjugation,
+        bootstrapping: bootstrapping.map(wanted),
+        look_ups: look_ups.map(wanted_look_ups).transpose()?,
+        bits: if bits { Some(preset(settings)?.bits()?) } else { None },
+        ..rotations.map_or_else(KeyRequest::default, KeyRequest::only)
+    })
+}
+
 /// A bootstrap in numbers.
 #[pyclass(frozen, module = "hippocrene._native")]
 pub(crate) struct BootstrappingDescription(hippocrene::BootstrappingDescription);
@@ -329,16 +347,9 @@ impl ClientKey {
         look_ups: Option<WantedLookUps>,
         bits: bool,
     ) -> PyResult<EvaluationKeys> {
-        let mut request = rotations.map_or_else(KeyRequest::default, KeyRequest::only);
-        (request.relinearisation, request.conjugation) = (relinearisation, conjugation);
-        request.bootstrapping = bootstrapping.map(wanted);
-        let keys = detached(py, || {
-            request.look_ups = look_ups.map(wanted_look_ups).transpose()?;
-            if bits {
-                request.bits = Some(preset(self.0.session())?.bits()?);
-            }
-            self.0.evaluation_keys(&request)
-        })?;
+        let request = (rotations, relinearisation, conjugation, bootstrapping, look_ups, bits);
+        let keys =
+            detached(py, || self.0.evaluation_keys(&requested(request, self.0.session().settings())?))?;
         Ok(EvaluationKeys(keys))
     }
 
@@ -480,6 +491,11 @@ impl EvaluationKeys {
     #[getter]
     fn fingerprint(&self) -> String {
         self.0.key().to_string()
+    }
+
+    /// What of the keys that are asked for is not there.
+    fn lacks(&self, py: Python<'_>, request: Requested) -> PyResult<Vec<String>> {
+        detached(py, || Ok(self.0.lacks(&requested(request, self.0.session().settings())?)))
     }
 }
 

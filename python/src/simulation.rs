@@ -1,18 +1,30 @@
 //! Where programs are simulated.
 
 use crate::array::{EncryptedArray, Held};
-use crate::client::{Wanted, WantedLookUps, declared, settings, wanted, wanted_look_ups};
+use crate::client::{
+    EvaluationKeys, Requested, Wanted, WantedLookUps, declared, requested, settings, wanted, wanted_look_ups,
+};
 use crate::description::{KeysDescription, plain_modulus};
 use crate::errors::{detached, to_py};
 use crate::numbers::{Plain, Slices, to_numpy};
 use crate::server::Server;
-use hippocrene::{Bits, Encryption, KeyRequest, Numbers, Report, Residues};
+use hippocrene::{Bits, Bootstrapping, Encryption, KeyRequest, LookUps, Numbers, Report, Residues};
 use numpy::{PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
 /// A server without keys, and what encrypts for it.
 #[pyclass(frozen, module = "hippocrene._native")]
 pub(crate) struct Simulation(hippocrene::Simulation, KeysDescription);
+
+impl Simulation {
+    /// One that has its own keys and no others.
+    fn of_limited(simulation: hippocrene::Simulation) -> Self {
+        let session = simulation.server().session();
+        let none = || KeysDescription::every(session, &KeyRequest::only([]));
+        let description = simulation.keys().map_or_else(none, KeysDescription::of);
+        Self(simulation, description)
+    }
+}
 
 #[pymethods]
 impl Simulation {
@@ -39,6 +51,60 @@ impl Simulation {
             let description = KeysDescription::every(simulation.server().session(), &request);
             Ok(Self(simulation, description))
         })
+    }
+
+    /// With the keys that are asked for, and no others.
+    #[staticmethod]
+    #[pyo3(signature = (preset, precision, scheme, plain_modulus, request))]
+    fn limited(
+        py: Python<'_>,
+        preset: &str,
+        precision: Option<f64>,
+        scheme: Option<&str>,
+        plain_modulus: Option<u64>,
+        request: Requested,
+    ) -> PyResult<Self> {
+        detached(py, || {
+            let settings = settings(preset, precision, scheme, plain_modulus)?;
+            let request = requested(request, &settings)?;
+            Ok(Self::of_limited(hippocrene::Simulation::limited_to(settings, &request)?))
+        })
+    }
+
+    /// With keys like these, and no others.
+    #[staticmethod]
+    fn limited_to(py: Python<'_>, keys: &EvaluationKeys) -> PyResult<Self> {
+        detached(py, || Ok(Self::of_limited(hippocrene::Simulation::limited_to_keys(&keys.0)?)))
+    }
+
+    /// With the same parameters and every key; those of a bootstrap or of tables where this has them, or where they are
+    /// asked for.
+    fn unlimited(&self, py: Python<'_>, bootstrapping: bool, tables: bool) -> PyResult<Self> {
+        detached(py, || {
+            let keys = self.0.keys();
+            let bootstrap = keys.and_then(|keys| keys.bootstrapping()).map(|own| own.request());
+            let look_ups = keys.and_then(|keys| keys.look_ups()).map(|own| own.request());
+            let request = KeyRequest {
+                bootstrapping: bootstrap.or(bootstrapping.then(Bootstrapping::default)),
+                look_ups: look_ups.or(tables.then(LookUps::default)),
+                bits: keys.and_then(|keys| keys.bits()).map(|own| own.literal().clone()),
+                ..KeyRequest::only([])
+            };
+            let settings = self.0.server().session().settings().clone();
+            let simulation = hippocrene::Simulation::with_keys(settings, &request)?;
+            let description = KeysDescription::every(simulation.server().session(), &request);
+            Ok(Self(simulation, description))
+        })
+    }
+
+    /// What of the keys that are asked for is not there; nothing where there is every key.
+    fn lacks(&self, py: Python<'_>, request: Requested) -> PyResult<Vec<String>> {
+        let Some(keys) = self.0.keys() else { return Ok(Vec::new()) };
+        detached(py, || Ok(keys.lacks(&requested(request, keys.session().settings())?)))
+    }
+
+    fn use_reference_prices(&self) {
+        self.0.use_reference_prices();
     }
 
     /// What its server has.
@@ -160,10 +226,11 @@ impl SimulationReport {
         self.0.log2_failure_probability
     }
 
-    /// Whether numbers are bootstrapped.
+    /// The bootstrap of numbers, if there is any.
     #[getter]
-    fn bootstraps_numbers(&self) -> bool {
-        self.0.bootstrapping.is_some()
+    fn bootstrapping(&self) -> Option<Wanted> {
+        let Bootstrapping { complex, slots, bound, precision } = self.0.bootstrapping?;
+        Some((complex, bound, precision, slots))
     }
 
     /// Which tables are looked up, and the capacity of results.

@@ -1,5 +1,11 @@
 from __future__ import annotations
 
+import dataclasses
+import json
+import os
+import re
+import subprocess
+import sys
 from typing import NamedTuple
 
 import numpy as np
@@ -398,3 +404,233 @@ def test_programs_return_what_they_like():
     check(lambda x: {"x": (x, {"y": [x, 1.5]}), "none": None})
     for plain in (None, 3, [], "words"):
         assert simulate(lambda _, plain=plain: plain, np.ones(1)).result == plain
+
+
+def test_simulations_print_as_a_table_without_values():
+    simulation = simulate(lambda x: x * 2 + 1, np.zeros(4096))
+    told = repr(simulation)
+    assert len(told) < 1500
+    assert len(told.splitlines()) <= 20
+    assert "array(" not in told
+    assert "shape (4096,)" in told
+    assert "n14, ckks at a precision of 32 bits" in told
+    many = repr(simulate(model, X))
+    assert len(many.splitlines()) <= 20
+    assert "switch keys" in many
+    assert "others" in many
+    html = simulate(lambda x: {"<b>": x}, X)._repr_html_()
+    assert html.count("<table>") == 2
+    assert "dict of 1" in html
+
+
+def test_the_capacity_along_a_program_is_told():
+    def program(x):
+        return np.sum(0.5 * (x**2 @ np.ones((40, 2))))
+
+    simulation = simulate(program, X)
+    names = [name for name, _ in simulation.capacities]
+    assert names[:2] == ["power", "matmul"]
+    assert names[-1] == "sum"
+    assert {"multiply"} < set(names)
+    bits = [bits for _, bits in simulation.capacities]
+    assert bits == sorted(bits, reverse=True)
+    assert bits[-1] == simulation.capacity_bits
+    integers = simulate(lambda x: -(x * x), np.arange(4), scheme="bgv")
+    assert [name for name, _ in integers.capacities] == ["multiply", "negative"]
+    assert integers.capacities[-1][1] == integers.budget_bits
+
+
+def test_drawings_take_matplotlib(monkeypatch):
+    simulation = simulate(model, X)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(ImportError, match="pip install matplotlib"):
+        simulation.plot()
+
+
+def test_simulations_are_drawn():
+    pytest.importorskip("matplotlib")
+    simulation = simulate(model, X)
+    times, capacity = simulation.plot().axes
+    assert [text.get_text() for text in times.get_yticklabels()] == list(simulation.operations)[:8]
+    assert list(capacity.lines[0].get_ydata()) == [bits for _, bits in simulation.capacities]
+
+
+def test_simulations_go_through_json_without_their_results(client):
+    simulation = simulate(model, X)
+    again = hippocrene.Simulation.from_json(simulation.to_json())
+    assert again.result is None
+    assert again == dataclasses.replace(simulation, result=None)
+    assert len(client.evaluation_keys(for_=again).to_bytes()) == len(client.evaluation_keys(for_=simulation).to_bytes())
+    asked = {"bootstrapping": hippocrene.Bootstrapping(precision=12), "tables": hippocrene.LookUps(capacity=40)}
+    more = dataclasses.replace(again, **asked)
+    assert hippocrene.Simulation.from_json(more.to_json()) == more
+    told = json.loads(simulation.to_json())
+    for change, words in (
+        ({"kind": "another"}, "no JSON object of the kind"),
+        ({"version": 2}, "its version is 2"),
+        ({"rotations": [[1.5, 20]]}, "'rotations' does not hold"),
+        ({"seconds": "fast"}, "'seconds' does not hold"),
+        ({"bootstrapping": {"complex": True}}, "'bootstrapping' does not hold"),
+        ({"more": 1}, "a field 'more'"),
+    ):
+        with pytest.raises(hippocrene.FormatError, match=words):
+            hippocrene.Simulation.from_json(json.dumps({**told, **change}))
+    del told["seconds"]
+    with pytest.raises(hippocrene.FormatError, match="'seconds' is missing"):
+        hippocrene.Simulation.from_json(json.dumps(told))
+    for wrong in ("", "[", "3", b"\xff", "[" * 100_000):
+        with pytest.raises(hippocrene.FormatError, match="no JSON"):
+            hippocrene.Simulation.from_json(wrong)
+
+
+def test_simulations_with_keys_are_those_of_a_server_with_them(client, keys):
+    def program(x):
+        return (x * x).roll(3) + 1
+
+    real = program(Server(keys).load(client.encrypt(X)))
+    limited, free = simulate(program, X, keys=keys), simulate(program, X)
+    assert limited.precision_bits == real.precision_bits
+    assert limited.capacity_bits == real.capacity_bits
+    assert not {3, -3} & set(limited.rotations)
+    assert limited.seconds > free.seconds
+    assert 0.95 < limited.key_bytes / len(keys.to_bytes()) < 1.05
+    # A dict asks for the same keys.
+    assert simulate(program, X, keys={}).precision_bits == limited.precision_bits
+    assert keys.suffice(limited) is True
+    # Other keys compose the rotation.
+    assert keys.suffice(free) is True
+
+
+def test_all_missing_keys_are_named_at_once(client):
+    def program(x):
+        return (x * x).roll(3) + (1j * x).conj() + x.roll(5)
+
+    few = client.evaluation_keys([1])
+    with pytest.raises(hippocrene.MissingKeyError) as refused:
+        simulate(program, X, keys=few)
+    found = str(refused.value)
+    needed = simulate(program, X)
+    assert needed.conjugation
+    assert len(needed.rotations) >= 2
+    for words in (*map(str, needed.rotations), "conjugation", "evaluation_keys(for_=simulation)"):
+        assert words in found
+    with pytest.raises(hippocrene.MissingKeyError, match=r"the rotations by .* and conjugation"):
+        few.suffice(needed)
+    assert client.evaluation_keys(for_=needed).suffice(needed) is True
+    with pytest.raises(hippocrene.ArgumentError, match="preset 'n13'"):
+        few.suffice(simulate(program, X, preset="n13"))
+    with pytest.raises(TypeError, match="not for int"):
+        few.suffice(3)
+    # Only keys of bootstraps would help here.
+    with pytest.raises(hippocrene.CapacityError, match=r"these keys lack .*bootstrapping"):
+        simulate(lambda x: x**2**16, [1.0], preset="n15", keys={"rotations": []})
+    with pytest.raises(hippocrene.MissingKeyError, match="lack the tables lut12"):
+        simulate(lambda x: x.sigmoid(), X[:2], preset="n15", keys={"rotations": []})
+
+
+def test_comparisons_without_the_key_of_conjugation_go_by_tables():
+    x = np.array([0.5, -0.5])
+
+    def compared(**keys):
+        return simulate(lambda x: x > 0, x, preset="n15", keys={"rotations": [], "tables": "lut11", **keys})
+
+    fast, slow = compared(conjugation=True), compared()
+    assert "look up" not in fast.operations
+    assert slow.operations["look up"][0] > 0
+    np.testing.assert_allclose(slow.result, [1, 0], atol=0.01)
+
+
+def test_keys_and_parameters_are_not_both_said(keys):
+    for asked in ({"preset": "n13"}, {"precision": 20}, {"scheme": "bgv"}, {"bootstrapping": True}, {"tables": True}):
+        with pytest.raises(TypeError, match="say keys alone"):
+            simulate(model, X, keys=keys, **asked)
+    with pytest.raises(TypeError, match="not with 'rotation'"):
+        simulate(model, X, keys={"rotation": [1]})
+    with pytest.raises(TypeError, match="not int"):
+        simulate(model, X, keys=3)
+
+
+def test_errors_of_capacity_name_what_fits(client, server):
+    def squared(times):
+        def program(x):
+            for _ in range(times):
+                x = x * x
+            return x
+
+        return program
+
+    with pytest.raises(hippocrene.CapacityError) as refused:
+        squared(12)(server.load(client.encrypt(np.ones(8))))
+    told = re.search(r"has (\d+) products in a row at a precision of 32 bits, (.*)\)", str(refused.value))
+    assert told is not None
+    offers = [(int(told[1]), 32.0), *((int(n), float(bits)) for n, bits in re.findall(r"(\d+) at (\d+)", told[2]))]
+    assert len(offers) > 2
+    for products, precision in offers:
+        simulate(squared(products), np.ones(8), precision=precision)
+    # A simulation tries.
+    with pytest.raises(hippocrene.CapacityError) as refused:
+        simulate(squared(8), np.ones(8))
+    fits = re.search(r"fits n14 at a precision of (\d+) bits and the preset n15\.$", str(refused.value))
+    assert fits is not None
+    simulate(squared(8), np.ones(8), precision=float(fits[1]))
+    simulate(squared(8), np.ones(8), preset="n15")
+    with pytest.raises(hippocrene.BudgetError, match=r"\. The program fits the preset n1[56]\.$"):
+        simulate(squared(12), np.arange(8), scheme="bgv")
+
+
+def test_the_preset_is_chosen():
+    def power(x):
+        return x**4
+
+    chosen = simulate(power, X, preset="auto")
+    assert chosen.preset == "n13"
+    assert chosen.precision == 32
+    np.testing.assert_allclose(chosen.result, X**4, atol=1e-9)
+    assert simulate(lambda x: x.sum(), X, preset="auto").preset == "n12"
+    assert simulate(lambda x: x * x, np.arange(5), preset="auto", scheme="bgv").plain_modulus == 65537
+    with pytest.raises(hippocrene.ParameterError, match=r"nearest miss is 'n13', which takes .* GB"):
+        simulate(power, X, preset="auto", max_memory=100_000)
+    with pytest.raises(hippocrene.ArgumentError, match="exceeds the declared bound"):
+        simulate(lambda x: x.with_bound(0.5), X, preset="auto")
+
+
+def test_the_precision_is_chosen():
+    def power(x):
+        return x**8
+
+    least = simulate(power, X, preset="n14", precision="auto", min_precision=20)
+    assert least.precision_bits >= 20
+    assert simulate(power, X, precision=least.precision - 1).precision_bits < 20
+    both = simulate(power, X, preset="auto", precision="auto")
+    assert both.precision_bits >= 16
+    assert both.seconds <= least.seconds
+    with pytest.raises(hippocrene.ParameterError, match="nearest miss is 'n13'"):
+        simulate(power, X, preset="n13", precision="auto", min_precision=60)
+    for wrong in ({"max_memory": 1}, {"min_precision": 1}, {"preset": "auto", "min_precision": 1}):
+        with pytest.raises(TypeError, match="go"):
+            simulate(power, X, **wrong)
+    with pytest.raises(TypeError, match="a precision is for numbers"):
+        simulate(power, np.arange(3), scheme="bgv", precision="auto")
+
+
+def test_figures_of_the_machine_are_kept_and_can_be_switched_off(tmp_path):
+    program = "import hippocrene; print(hippocrene.simulate(lambda x: x * x, [1.0]).seconds)"
+
+    def predicted(**variables):
+        home = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache"), "XDG_CONFIG_HOME": str(tmp_path)}
+        environment = {**os.environ, **home, **variables}
+        done = subprocess.run(
+            [sys.executable, "-c", program], env=environment, capture_output=True, check=True, text=True
+        )
+        return float(done.stdout)
+
+    typical = predicted(HIPPOCRENE_PROFILE="typical")
+    assert typical == predicted(HIPPOCRENE_PROFILE="typical")
+    assert not (tmp_path / "cache").exists()
+    measured = predicted(HIPPOCRENE_PROFILE="")
+    [kept] = (tmp_path / "cache" / "hippocrene").iterdir()
+    assert kept.name.startswith("profile-")
+    assert predicted(HIPPOCRENE_PROFILE="") == measured
+    # Where the folder cannot be made, each process measures.
+    (tmp_path / "file").write_text("")
+    assert predicted(HIPPOCRENE_PROFILE="", XDG_CACHE_HOME=str(tmp_path / "file")) > 0

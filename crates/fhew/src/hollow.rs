@@ -22,11 +22,13 @@ pub(crate) fn check_hollow(context: &Context) -> Result<(), FhewError> {
 pub(crate) fn note_switch(context: &Context, ring: &ResidueRing, samples: usize) {
     let elementwise = ring.elementwise();
     let key = (samples * elementwise.key_bytes(ring.degree())) as u64;
-    let missed = context.profile().missed(key);
-    let limb = context.profile().limb(ring.degree().ilog2(), WordSize::of(ring.modulus()), missed);
-    let each = limb.forward + limb.product + limb.pass;
-    let from_memory = missed * key as f64 / context.profile().memory().key_bytes_per_ns;
-    let nanoseconds = samples as f64 * each + limb.sum + 2.0 * limb.inverse + from_memory;
+    let nanoseconds = context.priced(|prices| {
+        let missed = prices.missed(key);
+        let limb = prices.limb(ring.degree().ilog2(), WordSize::of(ring.modulus()), missed);
+        let each = limb.forward + limb.product + limb.pass;
+        let from_memory = missed * key as f64 / prices.memory().key_bytes_per_ns;
+        samples as f64 * each + limb.sum + 2.0 * limb.inverse + from_memory
+    });
     context.note("switch LWE keys", 1e-9 * nanoseconds, samples as u64 + 2);
 }
 
@@ -36,7 +38,8 @@ pub(crate) fn note_look_up(context: &Context, parameters: &RotationParameters, r
     let nanoseconds: f64 = rings
         .iter()
         .map(|ring| {
-            let limb = context.profile().limb(ring.degree().ilog2(), WordSize::of(ring.modulus()), 0.0);
+            let (log_degree, size) = (ring.degree().ilog2(), WordSize::of(ring.modulus()));
+            let limb = context.priced(|prices| prices.limb(log_degree, size, 0.0));
             let transforms = rows as f64 * limb.forward + 2.0 * limb.inverse;
             // Digits, the products by monomials, and what is added at the end.
             let products = (bits * rows) as f64 * limb.product + (1 + bits) as f64 * limb.sum;

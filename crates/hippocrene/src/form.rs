@@ -97,6 +97,9 @@ pub trait Form: Elements {
     /// The array, no slot of which holds more than `bound`, where arrays have one.
     fn tightened(array: Array<Self>, bound: f64) -> Array<Self>;
 
+    /// The precision that what is computed is to have, in bits after the binary point, where it is not exact.
+    fn precision(&self) -> Option<f64>;
+
     /// How many plain numbers there are.
     fn count(plain: Self::Plain<'_>) -> usize;
 

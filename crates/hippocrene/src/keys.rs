@@ -240,6 +240,53 @@ impl EvaluationKeys {
     }
 }
 
+impl EvaluationKeys {
+    /// What there is of `request` that these keys do not have, each kind in words; nothing where they have all of it. A
+    /// rotation that keys compose counts as one that has a key. A bootstrap must be planned for no less, and tables
+    /// must have the same name and no less capacity.
+    pub fn lacks(&self, request: &KeyRequest) -> Vec<String> {
+        let rlwe = self.session.context().rlwe();
+        let conjugation = galois_element_of_conjugation(rlwe.degree());
+        let conjugates = self.inner.galois().get(&conjugation);
+        let conjugates = conjugates.is_some_and(|key| key.modulus() == rlwe.parameters().full());
+        let mut rotations = request.steps(self.session.slots());
+        rotations.retain(|steps| !self.inner.rotates(rlwe, *steps));
+        rotations.sort_unstable();
+        rotations.dedup();
+        let bootstraps = request
+            .bootstrapping
+            .is_none_or(|wanted| self.bootstrapping.as_ref().is_some_and(|own| own.request().does(&wanted)));
+        let looks_up = request
+            .look_ups
+            .is_none_or(|wanted| self.look_ups.as_ref().is_some_and(|own| own.request().does(&wanted)));
+        let has_bits = request
+            .bits
+            .as_ref()
+            .is_none_or(|wanted| self.bits.as_ref().is_some_and(|own| own.literal() == wanted));
+        let named = |lacks: bool, name: &str| lacks.then(|| name.to_owned());
+        let of_rotations = match &rotations[..] {
+            [] => None,
+            [one] => Some(format!("the rotation by {one}")),
+            [first @ .., last] => {
+                let first: Vec<String> = first.iter().map(i64::to_string).collect();
+                Some(format!("the rotations by {} and {last}", first.join(", ")))
+            }
+        };
+        let tables = request.look_ups.map_or("", |wanted| wanted.tables);
+        [
+            named(request.relinearisation && self.inner.relinearisation().is_none(), "relinearisation"),
+            of_rotations,
+            named(request.conjugation && !conjugates, "conjugation"),
+            named(!bootstraps, "bootstrapping"),
+            named(!looks_up, &format!("the tables {tables}")),
+            named(!has_bits, "bits"),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+}
+
 /// The rotations that are among these Galois elements, in ascending order, and the elements that are none.
 pub(crate) fn rotations_among(
     degree: usize,

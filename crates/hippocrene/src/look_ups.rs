@@ -160,6 +160,12 @@ impl LookUps {
         }
     }
 
+    /// Whether keys that were made for this do for `wanted` too.
+    pub(crate) fn does(&self, wanted: &LookUps) -> bool {
+        let capacity = wanted.capacity.is_none_or(|bits| self.capacity_bits() >= bits);
+        self.tables == wanted.tables && self.clusters == wanted.clusters && capacity
+    }
+
     fn set(&self, session: &Session) -> Result<TableSet, Error> {
         let LookUps { tables, .. } = Self::by_name(self.tables)?;
         if session.context().parameters().top().sprout().is_one() {

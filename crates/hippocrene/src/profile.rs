@@ -2,16 +2,21 @@
 //!
 //! `hippocrene tune` writes one to the user's folder of settings ([`path`]), and the environment variable `HIPPOCRENE_PROFILE` names another file. Without one
 //! the typical figures of the kernel in use apply, as they do when the profile is of another kernel.
+//!
+//! Simulations predict times by that profile too. Where there is none, the first one of a process measures the machine
+//! for about a second, and keeps the result in the user's folder of caches ([`cache`]). Nothing but predicted times
+//! depends on what was measured so. `HIPPOCRENE_PROFILE=typical` switches it off.
 
 use std::{
     ffi::OsString,
     fs::{self, File},
     io::{self, Read},
     path::{Path, PathBuf},
+    sync::OnceLock,
 };
 
 use etcetera::BaseStrategy;
-use hippocrene_ring::Kernel;
+use hippocrene_ring::{Cpu, Kernel};
 pub use hippocrene_rlwe::Profile;
 
 use crate::{
@@ -21,6 +26,9 @@ use crate::{
 
 /// The environment variable that names the file.
 pub const VARIABLE: &str = "HIPPOCRENE_PROFILE";
+
+/// What the variable says instead of a file where nothing is to be measured and no profile to be read.
+pub const TYPICAL: &str = "typical";
 
 /// The most bytes that a file may have: many times what one takes.
 const MOST_BYTES: u64 = 1 << 20;
@@ -44,15 +52,65 @@ pub fn path() -> Option<PathBuf> {
 
 /// What the environment variable names.
 fn named() -> Option<PathBuf> {
-    std::env::var_os(VARIABLE).filter(|name| *name != OsString::new()).map(PathBuf::from)
+    let name = std::env::var_os(VARIABLE).filter(|name| *name != OsString::new() && *name != TYPICAL);
+    name.map(PathBuf::from)
 }
 
-/// The profile at [`path`], if there is one.
+/// Whether the environment variable says [`TYPICAL`].
+fn is_switched_off() -> bool {
+    std::env::var_os(VARIABLE).is_some_and(|name| name == TYPICAL)
+}
+
+/// Where the result of a short measurement is kept: a file for this kernel and CPU in `hippocrene` in the folder where
+/// this system keeps users' caches (`$XDG_CACHE_HOME` or `~/.cache`; on Windows `%LOCALAPPDATA%`). `None` when there is
+/// no such folder, as the user has no home.
+pub fn cache() -> Option<PathBuf> {
+    let (folders, kernel) = (etcetera::choose_base_strategy().ok()?, Kernel::detect().ok()?);
+    Some(folders.cache_dir().join("hippocrene").join(format!("profile-{kernel}-{}.json", Cpu::detect())))
+}
+
+/// What times are predicted by: the profile at [`path`] where there is one of the kernel in use, else what a short
+/// measurement of this machine gave. That is made once and kept at [`cache`]. Where this cannot be written, each process
+/// measures once. Where `HIPPOCRENE_PROFILE` says [`TYPICAL`], and in builds with debug assertions, which are slower
+/// than what is shipped, nothing is measured and the typical figures of this CPU apply.
+///
+/// # Errors
+/// Those of [`installed`], and [`Error::System`] when `HIPPOCRENE_KERNEL` names a kernel that cannot be used.
+pub fn for_predictions() -> Result<Profile, Error> {
+    let kernel = Kernel::detect()?;
+    if let Some(profile) = installed()?.filter(|profile| profile.kernel() == kernel) {
+        return Ok(profile);
+    }
+    if is_switched_off() || cfg!(debug_assertions) {
+        return Ok(Profile::typical_of(kernel, Cpu::detect()));
+    }
+    static MEASURED: OnceLock<Profile> = OnceLock::new();
+    Ok(MEASURED.get_or_init(|| kept_or_measured(cache().as_deref(), kernel)).clone())
+}
+
+/// The profile in the file `cache`, or one that is measured now and kept there if possible.
+fn kept_or_measured(cache: Option<&Path>, kernel: Kernel) -> Profile {
+    let kept = cache.and_then(|path| load(path).ok()).filter(|profile| profile.kernel() == kernel);
+    if let Some(profile) = kept {
+        return profile;
+    }
+    let Ok(profile) = Profile::measure_quickly(kernel) else {
+        return Profile::typical_of(kernel, Cpu::detect());
+    };
+    if let Some(path) = cache {
+        // The next process measures again where nothing can be written.
+        let _ = save(path, &profile);
+    }
+    profile
+}
+
+/// The profile at [`path`], if there is one. Where `HIPPOCRENE_PROFILE` says [`TYPICAL`] there is none.
 ///
 /// # Errors
 /// Those of [`load`]. That there is no file is one only where `HIPPOCRENE_PROFILE` names it.
 pub fn installed() -> Result<Option<Profile>, Error> {
     match path() {
+        _ if is_switched_off() => Ok(None),
         Some(path) if named().is_some() || path.exists() => load(&path).map(Some),
         _ => Ok(None),
     }
@@ -134,6 +192,23 @@ mod tests {
             save(&path, &Profile::typical(kernel)).unwrap();
             assert_eq!(load(&path).unwrap(), Profile::typical(kernel));
         }
+    }
+
+    #[test]
+    fn what_was_measured_is_kept_where_that_is_possible() {
+        let place = Place::new("quick");
+        let (kernel, path) = (Kernel::detect().unwrap(), place.0.join("new/quick.json"));
+        let measured = kept_or_measured(Some(&path), kernel);
+        assert_eq!((measured.kernel(), &load(&path).unwrap()), (kernel, &measured));
+        // What is there is taken, whatever a measurement would give now.
+        save(&path, &Profile::typical(kernel)).unwrap();
+        assert_eq!(kept_or_measured(Some(&path), kernel), Profile::typical(kernel));
+        // A file that is none is measured over, and a folder that cannot be is done without.
+        fs::write(&path, "{}").unwrap();
+        kept_or_measured(Some(&path), kernel);
+        assert_eq!(load(&path).unwrap().kernel(), kernel);
+        assert_eq!(kept_or_measured(Some(&path.join("under/a file")), kernel).kernel(), kernel);
+        assert_eq!(kept_or_measured(None, kernel).kernel(), kernel);
     }
 
     #[test]

@@ -308,3 +308,98 @@ fn products_of_large_matrices_need_dozens_of_keys() {
         assert!((result - expected).abs() < 1e-4, "element {e}: {result}, not {expected}");
     }
 }
+
+/// With keys of powers of two a rotation by 3 is composed of two, in a simulation as in the real run.
+#[test]
+fn simulations_go_the_way_of_the_keys_that_there_are() {
+    let client = ClientKey::generate_with(settings(), 1).unwrap();
+    let keys = client.evaluation_keys(&KeyRequest::default()).unwrap();
+    let server = Server::new(&keys).unwrap();
+    let x = vector();
+    let [a, b] = [0, 1].map(|_| client.encrypt(&x, &[48]).unwrap());
+    let real = program(&server, &a, &b).unwrap();
+    let run = |simulation: Simulation| {
+        let how = Encryption::default();
+        let [a, b] = [0, 1].map(|_| simulation.encrypt((&x[..]).into(), &[48], &how).unwrap());
+        simulation.restart();
+        let result = program(simulation.server(), &a, &b).unwrap();
+        let session = simulation.server().session();
+        (result.precision_bits(session), result.capacity_bits(session), simulation.report())
+    };
+    let session = server.session();
+    let by_keys = run(Simulation::limited_to_keys(&keys).unwrap());
+    let by_request = run(Simulation::limited_to(settings(), &KeyRequest::default()).unwrap());
+    for (precision, capacity, report) in [&by_keys, &by_request] {
+        assert_eq!(*precision, real.precision_bits(session));
+        assert_eq!(*capacity, real.capacity_bits(session));
+        assert!(!report.rotations().contains(&-3), "{:?}", report.rotations());
+        let size = keys.to_bytes().len() as f64;
+        assert!((report.key_bytes as f64 / size - 1.0).abs() < 0.05, "{size} and {}", report.key_bytes);
+    }
+    let (precision, _, free) = run(Simulation::new(settings()).unwrap());
+    assert!(precision > by_keys.0 && by_keys.2.seconds > free.seconds);
+    assert_eq!(by_keys.2.key_bytes, by_request.2.key_bytes);
+}
+
+/// The keys of a simulation have the moduli of those that it is limited to, and lack what these lack.
+#[test]
+fn simulated_keys_are_like_those_that_there_are() {
+    let settings = insecure_grafted(9, 20, SecretDistribution::SparseTernary { weight: 64 });
+    let client = ClientKey::generate_with(settings, 1).unwrap();
+    let bootstrapping = Bootstrapping { precision: Some(20.0), ..Bootstrapping::default() };
+    let request = KeyRequest { bootstrapping: Some(bootstrapping), ..KeyRequest::only([3]) };
+    let keys = client.evaluation_keys(&request).unwrap();
+    let simulation = Simulation::limited_to_keys(&keys).unwrap();
+    let like = simulation.keys().unwrap();
+    let moduli = |keys: &hippocrene::EvaluationKeys| -> Vec<_> {
+        keys.inner().galois().iter().map(|(element, key)| (*element, key.modulus())).collect()
+    };
+    assert_eq!(moduli(&keys), moduli(like));
+    let own = [&keys, like].map(|keys| keys.bootstrapping().unwrap());
+    assert_eq!(own[0].literal(), own[1].literal());
+    assert_eq!(own[0].request(), bootstrapping);
+    for keys in [&keys, like] {
+        assert_eq!(keys.lacks(&request), [""; 0]);
+        let precise = Bootstrapping { precision: Some(21.0), complex: true, ..bootstrapping };
+        let more = KeyRequest {
+            bootstrapping: Some(precise),
+            look_ups: Some(hippocrene::LookUps::default()),
+            ..KeyRequest::only([5, 3, -7])
+        };
+        assert_eq!(keys.lacks(&more), ["the rotations by -7 and 5", "bootstrapping", "the tables lut12"]);
+    }
+    let none = KeyRequest { relinearisation: false, ..KeyRequest::only([]) };
+    let keys = client.evaluation_keys(&none).unwrap();
+    let needed = KeyRequest { conjugation: true, ..KeyRequest::only([1]) };
+    assert_eq!(keys.lacks(&needed), ["relinearisation", "the rotation by 1", "conjugation"]);
+    // Powers of two compose any rotation.
+    let keys = client.evaluation_keys(&KeyRequest::default()).unwrap();
+    assert_eq!(keys.lacks(&KeyRequest::only([3, -5, 100])), [""; 0]);
+}
+
+/// Times by the reference prices do not depend on the machine, and nothing else depends on prices.
+#[test]
+fn reference_prices_change_nothing_but_times() {
+    let run = |at_reference: bool| {
+        let simulation = Simulation::new(settings()).unwrap();
+        if at_reference {
+            simulation.use_reference_prices();
+        }
+        let how = Encryption::default();
+        let [a, b] = [0, 1].map(|_| simulation.encrypt((&vector()[..]).into(), &[48], &how).unwrap());
+        simulation.restart();
+        let result = program(simulation.server(), &a, &b).unwrap();
+        let session = simulation.server().session();
+        (result.precision_bits(session), result.capacity_bits(session), simulation.report())
+    };
+    let (machine, reference) = (run(false), run(true));
+    assert_eq!((machine.0, machine.1), (reference.0, reference.1));
+    let without_times = |report: &hippocrene::Report| {
+        let mut operations: Vec<_> =
+            report.operations.iter().map(|(name, count, _)| (*name, *count)).collect();
+        operations.sort_unstable();
+        (operations, report.keys.clone(), report.peak_memory)
+    };
+    assert_eq!(without_times(&machine.2), without_times(&reference.2));
+    assert!(reference.2.seconds > 0.0);
+}

@@ -76,21 +76,71 @@ impl Kernel {
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn fetches_near() -> bool {
     static CHOICE: OnceLock<bool> = OnceLock::new();
-    // Older compilers have it unsafe.
-    #[allow(unused_unsafe)]
-    // SAFETY: every x86-64 CPU has the instruction and its leaves 0 and 1.
-    let cpuid = |leaf| unsafe { __cpuid(leaf) };
-    *CHOICE.get_or_init(|| {
-        let is_amd = cpuid(0).ecx == u32::from_le_bytes(*b"cAMD");
-        let signature = cpuid(1).eax;
-        let family = (signature >> 8 & 0xf) + (signature >> 20 & 0xff);
-        is_amd && family == ZEN_5
-    })
+    *CHOICE.get_or_init(|| Cpu::detect().design() == Design::Zen5)
 }
 
-/// The family of AMD's CPUs of 2024 on, as `cpuid` has it.
-#[cfg(target_arch = "x86_64")]
-const ZEN_5: u32 = 0x1a;
+/// The CPU that this process runs on, as `cpuid` names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cpu {
+    vendor: [u8; 12],
+    family: u32,
+    model: u32,
+}
+
+/// The designs of CPUs that there are figures for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Design {
+    /// AMD's CPUs of 2022 and 2023 with AVX-512.
+    Zen4,
+    /// AMD's CPUs of 2024 on.
+    Zen5,
+    /// Intel's server CPUs of 2023: Sapphire Rapids and Emerald Rapids, which have the same cores.
+    SapphireRapids,
+    /// Any other.
+    Other,
+}
+
+impl Cpu {
+    /// Asks the CPU. On other architectures than x86-64 nothing is known.
+    pub fn detect() -> Cpu {
+        #[cfg(target_arch = "x86_64")]
+        {
+            // Older compilers have it unsafe.
+            #[allow(unused_unsafe)]
+            // SAFETY: every x86-64 CPU has the instruction and its leaves 0 and 1.
+            let cpuid = |leaf| unsafe { __cpuid(leaf) };
+            let (name, signature) = (cpuid(0), cpuid(1).eax);
+            let mut vendor = [0; 12];
+            for (bytes, word) in vendor.chunks_exact_mut(4).zip([name.ebx, name.edx, name.ecx]) {
+                bytes.copy_from_slice(&word.to_le_bytes());
+            }
+            let family = (signature >> 8 & 0xf) + (signature >> 20 & 0xff);
+            Cpu { vendor, family, model: (signature >> 4 & 0xf) + (signature >> 12 & 0xf0) }
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        Cpu { vendor: [0; 12], family: 0, model: 0 }
+    }
+
+    /// Its design. AMD's family 25 has Zen 3 too, whose models are others.
+    pub fn design(self) -> Design {
+        match (&self.vendor, self.family, self.model) {
+            (b"AuthenticAMD", 0x19, 0x10..=0x1f | 0x60..=0x7f | 0xa0..=0xaf) => Design::Zen4,
+            (b"AuthenticAMD", 0x1a, _) => Design::Zen5,
+            (b"GenuineIntel", 6, 0x8f | 0xcf) => Design::SapphireRapids,
+            _ => Design::Other,
+        }
+    }
+}
+
+/// A name for files: `AuthenticAMD-25-17`.
+impl fmt::Display for Cpu {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let letters = self.vendor.iter().copied().filter(u8::is_ascii_alphanumeric).map(char::from);
+        let vendor: String = letters.collect();
+        let vendor = if vendor.is_empty() { std::env::consts::ARCH } else { &vendor };
+        write!(f, "{vendor}-{}-{}", self.family, self.model)
+    }
+}
 
 impl fmt::Display for Kernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -129,6 +179,21 @@ mod tests {
             line.split_once(": ").unwrap().1
         };
         assert_eq!(fetches_near(), value("vendor_id") == "AuthenticAMD" && value("cpu family") == "26");
+        let model = cpu.lines().find(|line| line.starts_with("model\t")).unwrap();
+        let model = model.split_once(": ").unwrap().1;
+        let named = format!("{}-{}-{model}", value("vendor_id"), value("cpu family"));
+        assert_eq!(Cpu::detect().to_string(), named);
+    }
+
+    #[test]
+    fn designs_are_told_by_family_and_model() {
+        let design = |vendor: &[u8; 12], family, model| Cpu { vendor: *vendor, family, model }.design();
+        assert_eq!(design(b"AuthenticAMD", 25, 17), Design::Zen4);
+        assert_eq!(design(b"AuthenticAMD", 25, 1), Design::Other); // Zen 3
+        assert_eq!(design(b"AuthenticAMD", 26, 2), Design::Zen5);
+        assert_eq!(design(b"GenuineIntel", 6, 143), Design::SapphireRapids);
+        assert_eq!(design(b"GenuineIntel", 6, 207), Design::SapphireRapids);
+        assert_eq!(design(b"GenuineIntel", 6, 106), Design::Other); // Ice Lake
     }
 
     #[test]

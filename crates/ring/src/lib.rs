@@ -32,7 +32,7 @@ pub use automorphism::Automorphism;
 pub use basis::RnsBasis;
 pub use error::RingError;
 pub use hollow::Meter;
-pub use kernel::Kernel;
+pub use kernel::{Cpu, Design, Kernel};
 pub use memory::mapped_so_far;
 pub use poly::{Domain, Poly};
 pub use ring::ResidueRing;

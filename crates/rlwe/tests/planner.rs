@@ -1,7 +1,7 @@
 //! The planner: what it counts is what is done, and it takes the cheapest by the profile it has.
 
 use crate::common::{insecure, insecure_grafted};
-use hippocrene_ring::{Domain, Kernel, Poly, Threads, primes};
+use hippocrene_ring::{Cpu, Design, Domain, Kernel, Poly, Threads, primes};
 use hippocrene_rlwe::{
     Context, Destination, EvaluationKeys, LimbCosts, LimbOperations, Method, Modulus, Parameters,
     ParametersLiteral, PreparedEvaluationKeys, Profile, SecretDistribution, SecretKey, Sprout, WordSize,
@@ -204,6 +204,66 @@ fn measuring_gives_a_profile() {
         let forward = |log_degree| profile.limb(log_degree, size, 0.0).forward;
         assert!(forward(17) > 4.0 * forward(12) && forward(12) == 2.0 * forward(11));
     }
+}
+
+#[test]
+fn measuring_quickly_gives_a_profile() {
+    let kernel = Kernel::detect().unwrap();
+    let profile = Profile::measure_quickly(kernel).unwrap();
+    assert_eq!(profile.kernel(), kernel);
+    let typical = Profile::typical(kernel);
+    for size in WordSize::ALL {
+        for missed in [0.0, 1.0] {
+            // One factor for all transforms of a degree.
+            let ratio = |of: fn(LimbCosts) -> f64, n| {
+                of(profile.limb(n, size, missed)) / of(typical.limb(n, size, missed))
+            };
+            let (forward, inverse) = (ratio(|limb| limb.forward, 13), ratio(|limb| limb.inverse, 13));
+            assert!((forward / inverse - 1.0).abs() < 1e-9, "{forward} and {inverse}");
+            // The tests of this crate are compiled with checks, and so are slower than what is shipped.
+            assert!((0.05..=20.0).contains(&forward), "{forward}");
+            assert!((ratio(|limb| limb.pass, 15) / ratio(|limb| limb.pass, 17) - 1.0).abs() < 1e-9);
+        }
+    }
+}
+
+#[test]
+fn figures_of_a_cpu_without_any_are_the_typical_ones() {
+    for kernel in Kernel::ALL {
+        let here = Profile::typical_of(kernel, Cpu::detect());
+        let typical = Profile::typical(kernel);
+        let ratio =
+            here.limb(14, WordSize::Below48, 0.0).forward / typical.limb(14, WordSize::Below48, 0.0).forward;
+        match Cpu::detect().design() {
+            Design::SapphireRapids => assert!(ratio > 1.3, "{ratio}"),
+            Design::Zen5 => assert!(ratio <= 1.0, "{ratio}"),
+            Design::Zen4 | Design::Other => assert_eq!(here, typical),
+        }
+    }
+}
+
+/// What times are predicted by changes no plan.
+#[test]
+fn prices_are_not_what_key_switches_are_planned_by() {
+    let parameters = insecure(LOG_DEGREE, 9, 1, 9).parameters().clone();
+    let context = Context::hollow(parameters, Threads::single()).unwrap();
+    let top = context.parameters().top();
+    let price = || {
+        context.reset_tally();
+        context.note_encoding(top, 1, 1);
+        context.tally().seconds()
+    };
+    let (plan, before) = (context.gadget(top).unwrap(), price());
+    let other = match context.kernel() {
+        Kernel::Portable => Kernel::Avx512Ifma,
+        _ => Kernel::Portable,
+    };
+    let dear = Profile::typical(other);
+    context.set_prices(dear.clone());
+    assert_ne!(price(), before);
+    assert_eq!(context.gadget(top).unwrap(), plan);
+    assert_eq!(context.profile().kernel(), context.kernel());
+    assert_eq!(context.priced(Clone::clone), dear);
 }
 
 /// Of what is gone through, three quarters of the size of the cache are there.

@@ -60,6 +60,8 @@ pub(super) fn run(tune: &Tune, console: &mut Console<'_>) -> Result<(), CliError
     check_room(&path)?;
     let measured = console.counted("measure this machine", |progress| Ok(profile::measure(progress)?))?;
     profile::save(&path, &measured)?;
-    let tuned = Tuned { in_use: standard.as_ref() == Some(&path), path, profile: measured };
+    // It is not where the variable says that none is.
+    let in_use = standard.as_ref() == Some(&path) && profile::installed()?.is_some();
+    let tuned = Tuned { in_use, path, profile: measured };
     console.result(&tuned, &tuned)
 }

@@ -50,6 +50,13 @@ impl Bootstrapping {
     /// The most bootstraps that are tried for one precision.
     const MOST_BOOTSTRAPS: u32 = 8;
 
+    /// Whether keys that were made for this do for `wanted` too.
+    pub(crate) fn does(&self, wanted: &Bootstrapping) -> bool {
+        let slots = self.slots.is_none_or(|have| wanted.slots.is_some_and(|slots| slots <= have));
+        let precise = wanted.precision.is_none_or(|bits| self.precision.is_some_and(|have| have >= bits));
+        (self.complex || !wanted.complex) && slots && precise && self.bound >= wanted.bound
+    }
+
     /// The bootstrap of these parameters that does it, and its precision.
     ///
     /// # Errors
@@ -140,6 +147,13 @@ impl BootstrappingKeys {
             )
         })?;
         sparse_parameters(parameters, parameters.grafted_modulus(literal.base_bits), weight)
+    }
+
+    /// What was asked for, with the precision that was found where none was said.
+    pub fn request(&self) -> Bootstrapping {
+        let BootstrapLiteral { slots, first_slots, real, bound, .. } = self.literal;
+        let slots = first_slots.then_some(slots);
+        Bootstrapping { complex: !real, slots, bound, precision: Some(self.precision) }
     }
 
     /// The precision that it is made for, in bits after the binary point.

@@ -1,9 +1,9 @@
 //! What can be done where capacity lacks.
 
-use hippocrene_ckks::CkksError;
+use hippocrene_ckks::{CkksError, Short};
 
 use super::Server;
-use crate::{Array, Error, Form, bootstrapping::rule::PRESETS};
+use crate::{Array, Error, Form, Settings, bootstrapping::rule::PRESETS, numbers::capacity_bits};
 
 /// So many bits less than a bootstrap gives back are what it gives back, used for next to nothing.
 const ABOUT: f64 = 30.0;
@@ -76,6 +76,15 @@ impl Server {
                 ways.push(format!("look-ups with these keys return {bits:.0} bits for values up to 1{more}"));
             }
         }
+        let precision = match operands {
+            [] => None,
+            _ => self.form_of(operands).precision(),
+        };
+        if let Some(less) =
+            precision.filter(|_| !COMPARISONS.contains(&operation)).and_then(|bits| self.at_less(bits))
+        {
+            ways.push(less);
+        }
         if self.bootstraps.is_none() {
             ways.push(format!(
                 "take a preset with a larger modulus, or keys for bootstraps, which have to come before ({PRESETS})"
@@ -85,6 +94,69 @@ impl Server {
         match ways.is_empty() {
             true => source.into(),
             false => Error::Capacity { source, advice: ways.join("; ") },
+        }
+    }
+
+    /// How much less precision than `precision` would give, where it gives more products.
+    fn at_less(&self, precision: f64) -> Option<String> {
+        let settings = self.session.settings();
+        // On a simple chain every product takes one modulus, whatever its precision.
+        if self.bootstraps.is_some() || settings.parameters().top().sprout().is_one() {
+            return None;
+        }
+        let mut most = products_in_a_row(settings, precision)?;
+        let mut offers = Vec::new();
+        for bits in LOWER_PRECISIONS.into_iter().filter(|bits| *bits < precision) {
+            let products = products_in_a_row(settings, bits).unwrap_or(0);
+            if products > most {
+                most = products;
+                offers.push(format!("{products} at {bits}"));
+            }
+        }
+        let (now, have) = (products_in_a_row(settings, precision)?, Short(precision));
+        (!offers.is_empty()).then(|| {
+            format!(
+                "encrypt with a lower precision (a fresh array of values up to 1 has {now} products in a row at a precision of {have} bits, {})",
+                offers.join(", ")
+            )
+        })
+    }
+}
+
+/// The lower precisions whose products are told, in bits after the binary point; chosen.
+const LOWER_PRECISIONS: [f64; 4] = [24.0, 20.0, 16.0, 12.0];
+
+/// Moduli are met to within about a bit over all products of a row.
+const OFF: f64 = 1.0;
+
+/// How many products one after the other a fresh array of values up to 1 has at this precision, where it is possible:
+/// each takes the bits of its scale.
+fn products_in_a_row(settings: &Settings, precision: f64) -> Option<usize> {
+    let scale = settings.scale_of(precision).ok()?;
+    let fresh = capacity_bits(settings.parameters().log2(settings.fresh()), scale, 1.0);
+    Some(((fresh - OFF) / scale.log2()).max(0.0) as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Encryption, Preset, Simulation};
+
+    /// What is said of products is so, and one more is refused.
+    #[test]
+    fn products_in_a_row_are_those_that_there_are() {
+        for preset in ["n13", "n14", "n15"] {
+            let settings = Preset::by_name(preset).unwrap().settings().unwrap();
+            for precision in LOWER_PRECISIONS.into_iter().chain([settings.precision()]) {
+                let simulation = Simulation::new(settings.clone()).unwrap();
+                let how = Encryption { bound: None, precision: Some(precision) };
+                let mut x = simulation.encrypt((&[1.0][..]).into(), &[1], &how).unwrap();
+                let mut count = 0;
+                while let Ok(square) = simulation.server().mul(&x, &x) {
+                    (x, count) = (square, count + 1);
+                }
+                assert_eq!(products_in_a_row(&settings, precision), Some(count), "{preset} at {precision}");
+            }
         }
     }
 }

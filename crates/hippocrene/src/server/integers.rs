@@ -63,6 +63,10 @@ impl Form for Residues {
         Interval::point(number as f64)
     }
 
+    fn precision(&self) -> Option<f64> {
+        None
+    }
+
     fn magnitude(_: i64) -> f64 {
         0.0
     }

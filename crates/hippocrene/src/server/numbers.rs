@@ -96,6 +96,10 @@ impl Form for Numbers {
         Interval::point(number)
     }
 
+    fn precision(&self) -> Option<f64> {
+        Some(self.precision)
+    }
+
     fn magnitude(number: f64) -> f64 {
         number.abs()
     }

@@ -10,8 +10,8 @@ use std::sync::{
 
 use hippocrene_ckks::{Values, bootstrap::BootstrapPlan};
 use hippocrene_fhew::LOOK_UP;
-use hippocrene_ring::Meter;
-use hippocrene_rlwe::PreparedEvaluationKeys;
+use hippocrene_ring::{Kernel, Meter};
+use hippocrene_rlwe::{PreparedEvaluationKeys, Profile};
 use num_complex::Complex64;
 use zeroize::Zeroizing;
 
@@ -60,6 +60,8 @@ pub struct Simulation {
     before: AtomicU64,
     /// Bytes of the polynomials of all these keys, of which the memory of those that are used is reckoned instead.
     held: usize,
+    /// The keys of the server, where it does not have every key.
+    only: Option<EvaluationKeys>,
 }
 
 /// A request for one thing beside rotations, and the keys that come with it.
@@ -70,8 +72,7 @@ struct Feature {
 }
 
 impl Simulation {
-    /// A simulation with these settings. Times are predicted by the profile of this machine, if there is one ([`crate::profile::installed`]), and else by typical
-    /// figures for its kernel.
+    /// A simulation with these settings. Times are predicted by [`crate::profile::for_predictions`].
     ///
     /// # Errors
     /// As [`Session::new`].
@@ -93,8 +94,8 @@ impl Simulation {
     /// # Errors
     /// As [`Simulation::new`] and [`ClientKey::evaluation_keys`].
     pub fn with_keys(settings: Settings, request: &KeyRequest) -> Result<Self, Error> {
-        let session = Session::hollow(settings)?;
-        let (client, rlwe) = (ClientKey::in_session(session.clone())?, session.context().rlwe());
+        let (session, client) = Self::parties(settings)?;
+        let rlwe = session.context().rlwe();
         let none = || KeyRequest::only([]);
         let bootstrapping =
             request.bootstrapping.map(|wanted| KeyRequest { bootstrapping: Some(wanted), ..none() });
@@ -133,10 +134,77 @@ impl Simulation {
         let server = Server::of_prepared(session.clone(), Arc::new(keys), &all)?;
         drop(all);
         let held = session.context().rlwe().meter().map_or(0, Meter::live);
-        Ok(Simulation { client, server, features, before: AtomicU64::new(0), held })
+        Ok(Simulation { client, server, features, before: AtomicU64::new(0), held, only: None })
     }
 
-    /// The server, which has every key.
+    /// A session without residues, and a client in it.
+    fn parties(settings: Settings) -> Result<(Session, ClientKey), Error> {
+        let session = Session::hollow(settings)?;
+        let client = ClientKey::in_session(session.clone())?;
+        Ok((session, client))
+    }
+
+    /// A simulation whose server has the keys of `request` and no others: it goes the way that a server with such keys
+    /// goes, and has its errors. Memory and sizes are those of all these keys, used or not.
+    ///
+    /// # Errors
+    /// As [`Simulation::new`] and [`ClientKey::evaluation_keys`].
+    pub fn limited_to(settings: Settings, request: &KeyRequest) -> Result<Self, Error> {
+        let (_, client) = Self::parties(settings)?;
+        let keys = client.evaluation_keys(request)?;
+        let features = features_of(&client, &keys)?;
+        Self::with_only(client, features, keys)
+    }
+
+    /// [`Simulation::limited_to`] of keys that there are. Their residues are not looked at.
+    ///
+    /// # Errors
+    /// As [`Simulation::limited_to`].
+    pub fn limited_to_keys(keys: &EvaluationKeys) -> Result<Self, Error> {
+        let (session, client) = Self::parties(keys.session().settings().clone())?;
+        let rlwe = session.context().rlwe();
+        let mut inner = hippocrene_rlwe::EvaluationKeys::empty(rlwe, client.fingerprint());
+        if keys.inner().relinearisation().is_some() {
+            inner.add_relinearisation(rlwe, client.secret())?;
+        }
+        let top = rlwe.parameters().top();
+        let galois = keys.inner().galois().iter().map(|(element, key)| (*element, key.modulus().gcd(top)));
+        inner.add_each_galois_at(rlwe, client.secret(), galois)?;
+        let features = features_of(&client, keys)?;
+        let mut all = EvaluationKeys::new(session, inner);
+        for Feature { keys, .. } in &features {
+            if let Some(own) = keys.bootstrapping() {
+                all = all.with_bootstrapping(own.clone());
+            }
+            if let Some(own) = keys.look_ups() {
+                all = all.with_look_ups(own.clone());
+            }
+            if let Some(own) = keys.bits() {
+                all = all.with_bits(own.clone());
+            }
+        }
+        Self::with_only(client, features, all)
+    }
+
+    fn with_only(client: ClientKey, features: Vec<Feature>, keys: EvaluationKeys) -> Result<Self, Error> {
+        let server = Server::new(&keys)?;
+        let held = server.session().context().rlwe().meter().map_or(0, Meter::live);
+        Ok(Simulation { client, server, features, before: AtomicU64::new(0), held, only: Some(keys) })
+    }
+
+    /// The keys that the server has, where it does not have every key ([`Simulation::limited_to`]).
+    pub fn keys(&self) -> Option<&EvaluationKeys> {
+        self.only.as_ref()
+    }
+
+    /// Predicts times by the figures that ship with this library from now on, whatever machine this is. A choice
+    /// between ways that goes by such times is the same everywhere.
+    pub fn use_reference_prices(&self) {
+        let rlwe = self.server.session().context().rlwe();
+        rlwe.set_prices(Profile::typical(Kernel::Avx512Ifma));
+    }
+
+    /// The server, which has every key or those that the simulation is limited to.
     pub fn server(&self) -> &Server {
         &self.server
     }
@@ -259,12 +327,54 @@ impl Simulation {
         };
         let features: Vec<&Feature> = self.features.iter().filter(used).collect();
         let polynomials = rlwe.meter().map_or(0, Meter::peak).saturating_sub(self.held);
-        let mut report = Report::new(rlwe, &tally, &features, polynomials);
-        if report.look_ups.is_some() {
+        let mut report = Report::new(rlwe, &tally, &features, polynomials, self.only.as_ref());
+        if report.look_ups.is_some() || self.only.is_some() {
             report.peak_memory += self.server.table_key_bytes();
         }
         report
     }
+}
+
+/// What there is in `keys` beside rotations and products, one thing at a time, with keys of this client without
+/// residues.
+fn features_of(client: &ClientKey, keys: &EvaluationKeys) -> Result<Vec<Feature>, Error> {
+    let (session, secret) = (client.session(), client.secret());
+    let (rlwe, none) = (session.context().rlwe(), || KeyRequest::only([]));
+    let mut features = Vec::new();
+    if let Some(own) = keys.bootstrapping() {
+        let plan = BootstrapPlan::new(Arc::clone(session.context()), own.literal().clone())?;
+        let encapsulation = plan.encapsulation_keys(secret)?;
+        let encapsulation =
+            encapsulation.ok_or_else(|| Error::Internal("the plan has no sparse secret".into()))?;
+        let literal = plan.literal().clone();
+        let like = BootstrappingKeys::new(session, own.precision(), literal, encapsulation)?;
+        let mut inner = hippocrene_rlwe::EvaluationKeys::empty(rlwe, client.fingerprint());
+        inner.add_relinearisation(rlwe, secret)?;
+        inner.add_conjugation(rlwe, secret)?;
+        plan.add_keys(&mut inner, secret)?;
+        let request = KeyRequest { bootstrapping: Some(like.request()), ..none() };
+        let keys = EvaluationKeys::new(session.clone(), inner).with_bootstrapping(like);
+        features.push(Feature { request, keys });
+    }
+    if let Some(own) = keys.look_ups() {
+        let request = KeyRequest { look_ups: Some(own.request()), ..none() };
+        let keys = match keys.session().context().rlwe().is_hollow() {
+            // What takes time, the keys between slots and single numbers, is there.
+            true => {
+                let mut inner = hippocrene_rlwe::EvaluationKeys::empty(rlwe, client.fingerprint());
+                inner.add_relinearisation(rlwe, secret)?;
+                own.request().plan(session)?.add_keys(&mut inner, secret)?;
+                EvaluationKeys::new(session.clone(), inner).with_look_ups(own.clone())
+            }
+            false => client.evaluation_keys(&request)?,
+        };
+        features.push(Feature { request, keys });
+    }
+    if let Some(own) = keys.bits() {
+        let request = KeyRequest::bits(own.literal().clone());
+        features.push(Feature { keys: client.evaluation_keys(&request)?, request });
+    }
+    Ok(features)
 }
 
 /// The part of its bound by which values may exceed a declared interval: those that were clipped exceed their limits by the

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use hippocrene_ckks::bits::BitLiteral;
 use hippocrene_ring::automorphism::{galois_element_of_conjugation, galois_element_of_rotation};
-use hippocrene_rlwe::{Context, KeyUse, Modulus, Tally};
+use hippocrene_rlwe::{Context, KeyUse, Modulus, SwitchingKey, Tally};
 
 use super::Feature;
-use crate::{Bootstrapping, KeyRequest, LookUps};
+use crate::{Bootstrapping, EvaluationKeys, KeyRequest, LookUps};
 
 /// What a simulated program takes.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,8 +61,15 @@ pub enum Purpose {
 }
 
 impl Report {
-    /// With so many bytes of ciphertexts, plaintexts and intermediate results at one time.
-    pub(super) fn new(rlwe: &Context, tally: &Tally, features: &[&Feature], polynomials: usize) -> Self {
+    /// With so many bytes of ciphertexts, plaintexts and intermediate results at one time. Keys are those that are used,
+    /// or all of `only`.
+    pub(super) fn new(
+        rlwe: &Context,
+        tally: &Tally,
+        features: &[&Feature],
+        polynomials: usize,
+        only: Option<&EvaluationKeys>,
+    ) -> Self {
         let parameters = rlwe.parameters();
         let request = |f: fn(&KeyRequest) -> bool| features.iter().map(|a| &a.request).find(|a| f(a));
         let used = |(name, modulus): (&KeyUse, &Modulus)| UsedKey {
@@ -77,7 +84,18 @@ impl Report {
             Purpose::Rotation(steps) => (1, steps.unsigned_abs(), steps < 0),
             Purpose::Conjugation => (2, 0, false),
         });
-        let moduli = key_moduli(tally, features, parameters.full());
+        let (moduli, tables) = match only {
+            Some(keys) => {
+                let inner = keys.inner();
+                let all = inner.galois().values().chain(inner.relinearisation());
+                (all.map(SwitchingKey::modulus).chain(sparse_moduli(keys)).collect(), table_bytes(keys))
+            }
+            None => {
+                let tables = features.iter().map(|feature| table_bytes(&feature.keys)).sum();
+                (key_moduli(tally, features, parameters.full()), tables)
+            }
+        };
+        let moduli: Vec<Modulus> = moduli;
         let derived = tally.derived_key_bytes().min(rlwe.key_memory().1);
         Report {
             seconds: tally.seconds(),
@@ -86,7 +104,7 @@ impl Report {
                 + derived
                 + polynomials,
             key_bytes: moduli.iter().map(|m| parameters.switching_key_size_at(*m).seeded).sum::<usize>()
-                + features.iter().map(|feature| feature.table_bytes()).sum::<usize>(),
+                + tables,
             keys,
             bootstraps: tally.raises(),
             log2_failure_probability: tally.log2_failure_probability(),
@@ -132,12 +150,6 @@ impl KeyRequest {
 }
 
 impl Feature {
-    /// Bytes of its keys between slots and single numbers, as stored.
-    fn table_bytes(&self) -> usize {
-        let context = self.keys.session().context();
-        self.keys.look_ups().map_or(0, |own| own.inner().bytes(context))
-    }
-
     /// Whether such a key is among its own, for ciphertexts modulo `modulus`.
     fn holds(&self, name: KeyUse, modulus: Modulus) -> bool {
         let keys = self.keys.inner();
@@ -162,9 +174,7 @@ fn key_moduli(tally: &Tally, features: &[&Feature], full: Modulus) -> Vec<Modulu
             let all = moduli.entry(name).or_insert(Modulus::ONE);
             *all = all.lcm(modulus);
         }
-        let sparse =
-            [keys.bootstrapping().map(|own| own.encapsulation()), keys.bits().map(|own| own.encapsulation())];
-        back.extend(sparse.into_iter().flatten().map(|own| own.up().modulus()));
+        back.extend(sparse_moduli(keys));
     }
     for (name, modulus) in tally.keys() {
         if !features.iter().any(|feature| feature.holds(*name, *modulus)) {
@@ -172,6 +182,18 @@ fn key_moduli(tally: &Tally, features: &[&Feature], full: Modulus) -> Vec<Modulu
         }
     }
     moduli.into_values().chain(back).collect()
+}
+
+/// The moduli of the keys back from sparse secrets.
+fn sparse_moduli(keys: &EvaluationKeys) -> impl Iterator<Item = Modulus> {
+    let sparse =
+        [keys.bootstrapping().map(|own| own.encapsulation()), keys.bits().map(|own| own.encapsulation())];
+    sparse.map(|own| own.map(|own| own.up().modulus())).into_iter().flatten()
+}
+
+/// Bytes of keys between slots and single numbers, as stored.
+fn table_bytes(keys: &EvaluationKeys) -> usize {
+    keys.look_ups().map_or(0, |own| own.inner().bytes(keys.session().context()))
 }
 
 /// The operations, the longest first.

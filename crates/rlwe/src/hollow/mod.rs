@@ -9,14 +9,14 @@
 
 mod tally;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use hippocrene_ring::{Domain, Kernel, Meter, Poly, Threads, scratch::ScratchPool};
 
 pub use tally::{KeyUse, Noted, Tally};
 
 use crate::{
-    Context, Gadget, Modulus, Parameters, PreparedSwitchingKey, RlweError, WordSize,
+    Context, Gadget, Modulus, Parameters, PreparedSwitchingKey, Profile, RlweError, WordSize,
     keyswitch::{Count, expanded_bytes},
 };
 
@@ -25,6 +25,8 @@ use crate::{
 pub(crate) struct Hollow {
     meter: Meter,
     tally: Arc<Mutex<Tally>>,
+    /// What times are predicted by, where that is not what key switches are planned by.
+    prices: Arc<RwLock<Option<Profile>>>,
 }
 
 impl Hollow {
@@ -69,13 +71,31 @@ impl Context {
             // A copy reads and writes as much as a pass; how much of that is not in the cache, is reckoned for fresh ciphertexts.
             let (parameters, limb) = (self.parameters(), self.degree() * size_of::<u64>());
             let limbs = hollow.meter.copied() as f64 / limb as f64;
-            let missed = self.profile().missed((4 * limb * parameters.top().limb_count()) as u64);
-            let pass = self.profile().limb(parameters.log_degree(), WordSize::Below48, missed).pass;
+            let bytes = (4 * limb * parameters.top().limb_count()) as u64;
+            let pass = self.priced(|prices| {
+                prices.limb(parameters.log_degree(), WordSize::Below48, prices.missed(bytes)).pass
+            });
             if limbs > 0.0 {
                 tally.add("copy polynomials", 1e-9 * limbs * pass, 0);
             }
         }
         tally
+    }
+
+    /// In a hollow context, predicts times by `profile` from now on. Key switches are planned as before, so that
+    /// results and their noise do not depend on it. Contexts that note in one place share it.
+    pub fn set_prices(&self, profile: Profile) {
+        if let Some(hollow) = &self.hollow {
+            *hollow.prices.write().unwrap_or_else(PoisonError::into_inner) = Some(profile);
+        }
+    }
+
+    /// What `f` makes of the profile that times are predicted by: that of [`Context::set_prices`], or the one that
+    /// key switches are planned by.
+    pub fn priced<T>(&self, f: impl FnOnce(&Profile) -> T) -> T {
+        let prices =
+            self.hollow.as_ref().map(|hollow| hollow.prices.read().unwrap_or_else(PoisonError::into_inner));
+        f(prices.as_ref().and_then(|prices| prices.as_ref()).unwrap_or(self.profile()))
     }
 
     /// The memory of the polynomials of a hollow context.

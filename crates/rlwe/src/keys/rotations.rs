@@ -3,8 +3,8 @@
 use arrayvec::ArrayVec;
 use hippocrene_ring::automorphism::galois_element_of_rotation;
 
-use super::PreparedEvaluationKeys;
-use crate::Modulus;
+use super::{EvaluationKeys, PreparedEvaluationKeys};
+use crate::{Context, Modulus};
 
 impl PreparedEvaluationKeys {
     /// The Galois elements of the fewest rotations that there are keys for, for ciphertexts modulo `modulus`, and that compose the one by `steps` of `slots` slots (a power of two up to `N/2`; fewer repeat, so
@@ -37,6 +37,20 @@ impl PreparedEvaluationKeys {
         let mut elements = self.rotation_elements(degree, slots, steps, modulus);
         elements.retain(|element| *element != 1);
         elements.iter().all(|element| self.has_galois(*element, modulus)).then_some(elements.len())
+    }
+}
+
+impl EvaluationKeys {
+    /// Whether any ciphertext can be rotated by `steps` slots: by a key of that rotation, or by others that compose
+    /// it. Keys for smaller moduli only do not count.
+    pub fn rotates(&self, context: &Context, steps: i64) -> bool {
+        let (degree, full) = (context.degree(), context.parameters().full());
+        let slots = (degree / 2) as i64;
+        let has = |steps: i64| {
+            let element = galois_element_of_rotation(degree, steps.rem_euclid(slots));
+            element == 1 || self.galois().get(&element).is_some_and(|key| key.modulus() == full)
+        };
+        has(steps) || !composed(slots as usize, steps, has).is_empty()
     }
 }
 

@@ -18,7 +18,7 @@ impl<'a> Count<'a> {
     /// Seconds that what was counted takes one thread.
     pub(crate) fn seconds(&self) -> f64 {
         let context = self.context;
-        self.operations.seconds(context.parameters().log_degree(), context.profile())
+        context.priced(|prices| self.operations.seconds(context.parameters().log_degree(), prices))
     }
 
     /// Transforms that were counted.

@@ -6,7 +6,7 @@ use hippocrene_ring::{
     Domain, Kernel, Poly, ResidueRing, convert::BaseConverter, elementwise::KeyLimb, primes,
 };
 
-use super::{CACHE_MISSED, Costs, DEGREES, LOG_DEGREES, LimbCosts, MemoryCosts, Profile, WordSize};
+use super::{CACHE_MISSED, COSTS, Costs, DEGREES, LOG_DEGREES, LimbCosts, MemoryCosts, Profile, WordSize};
 use crate::RlweError;
 
 /// The shape of a key switch in miniature.
@@ -367,5 +367,52 @@ impl Profile {
         let costs =
             |[cached, memory]: [Samples; 2]| Costs { cached: cached.fit(SMALL), memory: memory.fit(LARGE) };
         Profile::new(kernel, memory, samples.map(|sizes| sizes.map(costs)))
+    }
+}
+
+/// log2 of the ring degrees that are measured when there is little time: polynomials of the first stay in the cache, and
+/// those of the second do not.
+const QUICK_LOG_DEGREES: [u32; 2] = [13, 15];
+
+/// The costs that are scaled together, by their places among the fields of [`LimbCosts`]: transforms, base
+/// conversions, inner products and passes. Sums of several costs are steadier than each is.
+const GROUPS: [&[usize]; 4] = [&[0, 1, 2], &[3, 4, 5], &[6, 7, 8], &[9]];
+
+/// No figure is scaled by more than this or less than its inverse: what is beyond has not been measured but disturbed.
+const LARGEST_QUICK_FACTOR: f64 = 20.0;
+
+impl Profile {
+    /// Measures this machine with `kernel` in about a second, with one thread: moduli below `2^48` at two ring degrees,
+    /// once each. All other figures are those of [`Profile::typical`], scaled as these differ from theirs.
+    /// [`Profile::measure`] is more precise, and takes several times as long.
+    ///
+    /// # Errors
+    /// [`RlweError::Ring`] when this CPU cannot run the kernel.
+    pub fn measure_quickly(kernel: Kernel) -> Result<Profile, RlweError> {
+        let (typical, size) = (Profile::typical(kernel), WordSize::Below48);
+        let mut factors = [[[1.0; COSTS]; 2]; QUICK_LOG_DEGREES.len()];
+        for (log_degree, factors) in QUICK_LOG_DEGREES.into_iter().zip(&mut factors) {
+            let moduli = Moduli::new(log_degree, size, kernel)?;
+            for (place, shape) in [SMALL, LARGE].into_iter().enumerate() {
+                let mut samples = Samples::default();
+                Miniature::new(&moduli, shape).measure(&mut samples);
+                let measured = samples.fit(shape).named();
+                let usual = typical.limb(log_degree, size, place as f64).named();
+                for group in GROUPS {
+                    let sum = |costs: &[(&str, f64); COSTS]| group.iter().map(|i| costs[*i].1).sum::<f64>();
+                    let factor = sum(&measured) / sum(&usual);
+                    let factor = factor.clamp(1.0 / LARGEST_QUICK_FACTOR, LARGEST_QUICK_FACTOR);
+                    group.iter().for_each(|i| factors[place][*i] = factor);
+                }
+            }
+        }
+        let [low, high] = QUICK_LOG_DEGREES.map(f64::from);
+        let scaled = typical.scaled(|log_degree, from_memory| {
+            // Between both ring degrees, and no further.
+            let part = ((f64::from(log_degree) - low) / (high - low)).clamp(0.0, 1.0);
+            let [first, second] = factors.map(|factors| factors[usize::from(from_memory)]);
+            std::array::from_fn(|i| first[i].powf(1.0 - part) * second[i].powf(part))
+        });
+        Profile::new(kernel, scaled.memory, scaled.limbs)
     }
 }

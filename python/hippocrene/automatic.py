@@ -1,0 +1,138 @@
+"""The choice of a preset and a precision for a program, by dry runs."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING
+
+from hippocrene import _native
+from hippocrene.errors import (
+    ArgumentError,
+    BudgetError,
+    CapacityError,
+    HippocreneError,
+    ParameterError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from hippocrene.simulation import Simulation
+
+# How many precisions are tried to find the least.
+_TRIES = 8
+
+
+def candidates(of_bits: bool) -> list[str]:
+    """Return the names of the presets that a program may be run with, in order of their ring degrees."""
+    family = re.compile(r"bits\d+" if of_bits else r"n\d+s?")
+    return [preset.name for preset in _native.presets() if family.fullmatch(preset.name)]
+
+
+def chosen(
+    run: Callable[[str, float | None, bool], Simulation],
+    presets: Sequence[str],
+    precision: float | None,
+    min_precision: float | None,
+    max_memory: int,
+    bootstraps: bool,
+) -> Simulation:
+    """Return the run that is predicted to be fastest of those that fit the memory.
+
+    `run` runs the program with a preset, a precision, and bootstrapping or none.
+    Where `min_precision` is not None, the precision is the least with which results have that many bits.
+    """
+    degrees = {preset.name: preset.ring_degree for preset in _native.presets()}
+    fits: list[Simulation] = []
+    too_large: list[Simulation] = []
+    refused: list[tuple[str, HippocreneError]] = []
+    enough = math.inf
+    for preset in presets:
+        if degrees.get(preset, 0) > enough:
+            # Without bootstraps a larger ring does the same operations, and each takes longer.
+            break
+        try:
+            simulation = _fit(run, preset, precision, min_precision, bootstraps)
+        except (ArgumentError, BudgetError, CapacityError, ParameterError) as error:
+            refused.append((preset, error))
+            continue
+        (fits if simulation.peak_memory <= max_memory else too_large).append(simulation)
+        if fits and simulation.bootstraps == 0:
+            # The next ring degree may still hold all elements in fewer ciphertexts.
+            enough = min(enough, 2 * degrees.get(preset, 0))
+    if fits:
+        return min(fits, key=lambda simulation: simulation.seconds)
+    memory = f"{max_memory / 1e9:.3g} GB"
+    if too_large:
+        least = min(too_large, key=lambda simulation: simulation.peak_memory)
+        raise ParameterError(
+            f"simulate: no preset fits {memory} of memory. The nearest miss is {least.preset!r}, which takes "
+            f"{least.peak_memory / 1e9:.3g} GB. Allow as much with max_memory, or compute on smaller arrays."
+        )
+    preset, reason = refused[-1]
+    if len({str(error) for _, error in refused}) == 1 and (len(refused) > 1 or min_precision is None):
+        # It is not the preset that is at fault.
+        raise reason
+    needed = "" if min_precision is None else f" with results of {min_precision:g} bits"
+    raise ParameterError(
+        f"simulate: no preset fits the program{needed}. The nearest miss is {preset!r}, the largest that was tried: "
+        f"{reason}"
+    ) from reason
+
+
+def _fit(
+    run: Callable[[str, float | None, bool], Simulation],
+    preset: str,
+    precision: float | None,
+    min_precision: float | None,
+    bootstraps: bool,
+) -> Simulation:
+    """Run with one preset: without bootstraps where that goes, since these take most of the time."""
+    if not bootstraps:
+        return _precise(lambda bits: run(preset, bits, False), precision, min_precision)
+    try:
+        return _precise(lambda bits: run(preset, bits, False), precision, min_precision)
+    except CapacityError:
+        return _precise(lambda bits: run(preset, bits, True), precision, min_precision)
+
+
+def _precise(
+    run: Callable[[float | None], Simulation], precision: float | None, min_precision: float | None
+) -> Simulation:
+    """Run at this precision, or at the least one that gives results of `min_precision` bits."""
+    if min_precision is None:
+        return run(precision)
+    # Results lose a few bits of what is asked for, about as many at every precision.
+    bits = float(math.ceil(min_precision) + 2)
+    best: Simulation | None = None
+    most: float | None = None
+    tried: set[float] = set()
+    while bits not in tried and len(tried) < _TRIES:
+        tried.add(bits)
+        try:
+            simulation = run(bits)
+        except CapacityError:
+            if best is not None or most is not None or bits <= min_precision - 2:
+                break
+            bits -= 1
+            continue
+        found = simulation.precision_bits
+        if found is None:
+            return simulation
+        most = found if most is None else max(most, found)
+        if found >= min_precision:
+            best = simulation
+            bits -= math.floor(found - min_precision)
+        elif best is not None:
+            break
+        else:
+            bits += math.ceil(min_precision - found)
+    if best is not None:
+        return best
+    if most is None:
+        return run(bits)
+    raise CapacityError(
+        f"simulate: results have {most:.1f} bits of precision at most, and {min_precision:g} are needed. Take a larger "
+        "preset, or a smaller min_precision"
+    )
