@@ -142,7 +142,13 @@ class Reductions(Encrypted):
         Complex values are multiplied by their conjugates, and the variance is real.
         """
         unset("var", dtype, out, mean=mean, correction=correction, where=where)
-        return self._squared_deviations(axis, ddof, keepdims=keepdims).real
+        variance = self._squared_deviations(axis, ddof, keepdims=keepdims).real
+        picked, count = self._picked, math.prod(self.shape[index] for index in self._axes(axis, "var"))
+        if picked is not None and picked.weights is not None:
+            return variance
+        values, factor = (self._raw if picked is None else picked.source), count / (count - float(ddof))
+        server = self._bound_server("var")
+        return server._wrap(_native.as_variances(server._raw, variance._raw, values, factor))
 
     def _squared_deviations(
         self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None, ddof: float, *, keepdims: bool = False
