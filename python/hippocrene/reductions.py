@@ -202,7 +202,14 @@ class Reductions(Encrypted):
         correction: None = None,
         where: None = None,
     ) -> EncryptedArray:
-        """Return the standard deviation: the square root of the variance, by `sqrt`, which takes keys with tables."""
+        """Return the standard deviation: the square root of the variance, by `sqrt`.
+
+        The error is a share of the largest deviation that values in the interval of the array can have, half of its
+        width: about a 10000th where there is capacity for a polynomial of degree 2047, as for fresh arrays on
+        ``"n15"``. The tighter the interval, the better: subtract what is common to all columns, scale columns to
+        similar deviations, and declare the interval. With too little capacity for a polynomial it takes keys with
+        tables.
+        """
         unset("std", dtype, out, mean=mean, correction=correction, where=where)
         with named("std", "var"):
             variance = self.var(axis, ddof=ddof, keepdims=keepdims)

@@ -17,7 +17,8 @@ pub(crate) fn as_deviations(
     server.compute::<Numbers>(py, array, |_, array| Ok(array.clone().as_deviations()))
 }
 
-/// The array, whose elements are variances of numbers of the other one, with the interval that this gives them.
+/// The array, whose elements are variances of numbers of the other one, with the interval that this
+/// gives them.
 #[pyfunction]
 pub(crate) fn as_variances(
     py: Python<'_>,

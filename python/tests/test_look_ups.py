@@ -332,17 +332,6 @@ def test_deviations_of_ordinary_columns():
         assert simulation.tables is None
 
 
-def test_square_roots_that_would_be_useless_are_refused():
-    def last(x):
-        y = (x * x).with_precision(20)
-        while y.capacity_bits > 160:
-            y = y * 0.999
-        return (y.sum() * 1e3).std()
-
-    with pytest.raises(ArgumentError, match="std"):
-        simulate(last, np.linspace(-1, 1, 8), preset="n15", tables="lut11")
-
-
 def test_numbers_are_rounded_without_an_error_far_from_jumps():
     values = np.arange(-7.0, 8.0)
     for function, shift in ((np.rint, 0.0), (np.floor, 0.5), (np.ceil, 0.5), (np.trunc, 0.5)):

@@ -155,9 +155,10 @@ impl EncryptedArray {
         self
     }
 
-    /// The same array of variances of numbers in `values` about their means, whose sums of squares were divided by a
-    /// number of values that is `factor` times smaller than how many they are. A variance of numbers in an interval is no
-    /// larger than a quarter of the square of its width, and not below 0.
+    /// The same array of variances of numbers in `values` about their means, whose sums of squares
+    /// were divided by a number of values that is `factor` times smaller than how many they are. A
+    /// variance of numbers in an interval is no larger than a quarter of the square of its width,
+    /// and not below 0.
     #[must_use]
     pub fn as_variances(self, values: Interval, factor: f64) -> Self {
         let largest = values.width().powi(2) / 4.0 * factor;

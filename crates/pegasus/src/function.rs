@@ -86,7 +86,8 @@ impl Function {
         }
     }
 
-    /// True if its slope has no bound where it is defined: it is for the square root, the logarithm and the reciprocal.
+    /// True if its slope has no bound where it is defined: it is for the square root, the logarithm
+    /// and the reciprocal.
     pub fn is_steep(self) -> bool {
         matches!(self, Function::Sqrt | Function::Log | Function::Reciprocal)
     }

@@ -9,8 +9,8 @@
 //! `P_K`, is about constant, or is one more table, at half the resolution, with slopes that are `2^-K` of those of `T` where these are steep. It takes a `T` with one value at both ends of the domain: so the chord
 //! of the function is taken away first, and added as it is, in slots.
 //!
-//! `|x|` is `A_0` and a constant, and `relu(x) = x/2 + |x|/2`. How many tables pay is found by trial: the largest error of each choice is computed, for an index that is off by
-//! its deviation.
+//! `|x|` is `A_0` and a constant, and `relu(x) = x/2 + |x|/2`. How many tables pay is found by
+//! trial: the largest error of each choice is computed, for an index that is off by its deviation.
 
 use std::cmp::Ordering;
 
@@ -25,12 +25,12 @@ const OPERATION: &str = "make tables";
 pub(crate) const SAMPLES: usize = 1 << 16;
 /// Errors are computed from values at this many equally spaced places of the circle.
 const GRID: usize = 1 << 16;
-/// Errors are computed at one in this many of these places: 16384 of them, about 20 for each deviation of an index.
+/// Errors are computed at one in this many of these places: 16384 of them, about 20 for each
+/// deviation of an index.
 const STRIDE: usize = 4;
-/// The normal distribution as eight equally likely errors: quantiles in the middle of eighths, scaled to the
-/// deviation 1.
-pub(crate) const NODES: [f64; 8] =
-    [-1.6629, -0.9615, -0.5301, -0.1702, 0.1702, 0.5301, 0.9615, 1.6629];
+/// The normal distribution as eight equally likely errors: quantiles in the middle of eighths,
+/// scaled to the deviation 1.
+pub(crate) const NODES: [f64; 8] = [-1.6629, -0.9615, -0.5301, -0.1702, 0.1702, 0.5301, 0.9615, 1.6629];
 /// Another look-up has to lower the error by this factor at least.
 const WORTH: f64 = 0.8;
 /// Tables have this range at least. What they have is repacked at a scale that grows as the range shrinks, and leaves no room for the line and the middle beside it: of a function that is hardly
@@ -128,16 +128,17 @@ fn halves(periodic: &[f64], k: u32) -> (Vec<f64>, Vec<f64>) {
     halves.unzip()
 }
 
-/// The value of a function on the circle at this many steps of the grid from its start, between the values at both
-/// places beside it.
+/// The value of a function on the circle at this many steps of the grid from its start, between the
+/// values at both places beside it.
 fn between(values: &[f64], at: f64) -> f64 {
     let below = at.floor();
     let (i, share) = ((below as i64 & (GRID as i64 - 1)) as usize, at - below);
     (1.0 - share) * values[i] + share * values[(i + 1) & (GRID - 1)]
 }
 
-/// The mean squares of the errors of a function at these places, where the place is off by a normal error of this
-/// deviation, in steps of the grid. The function has a straight line with this slope beside its values.
+/// The mean squares of the errors of a function at these places, where the place is off by a normal
+/// error of this deviation, in steps of the grid. The function has a straight line with this slope
+/// beside its values.
 fn squares(values: &[f64], places: &[usize], deviation: f64, slope: f64) -> Vec<f64> {
     let at = |place: &usize| {
         let error = |node: &f64| {
@@ -238,17 +239,18 @@ impl Tables {
         self.whole.len() + usize::from(self.rest.is_some())
     }
 
-    /// **The stated error**: the standard deviation of the error at the number of the domain where it is largest. The
-    /// index and what no table has make it (PEGASUS, formula 3, with the function itself instead of its slope).
-    /// Rotations, switches and repacking add to it what [`crate::Numbers::noise`] says, and the error that numbers come
-    /// with adds [`Tables::deviation_of`].
+    /// **The stated error**: the standard deviation of the error at the number of the domain where
+    /// it is largest. The index and what no table has make it (PEGASUS, formula 3, with the
+    /// function itself instead of its slope). Rotations, switches and repacking add to it what
+    /// [`crate::Numbers::noise`] says, and the error that numbers come with adds
+    /// [`Tables::deviation_of`].
     pub fn deviation(&self) -> f64 {
         self.deviation
     }
 
-    /// The error of the tables that comes from a normal error of the numbers with this deviation: the standard
-    /// deviation of its effect on the function at the number of the domain where it is largest, less the part that the
-    /// line has.
+    /// The error of the tables that comes from a normal error of the numbers with this deviation:
+    /// the standard deviation of its effect on the function at the number of the domain where it is
+    /// largest, less the part that the line has.
     pub fn deviation_of(&self, error: f64) -> f64 {
         let ((low, high), margin) = (self.domain, self.margin);
         let (width, slope) = ((high - low) * (1.0 + margin), self.slope * (high - low) / 2.0);

@@ -61,7 +61,8 @@ struct Lines {
     error: f64,
 }
 
-/// The function about one index: the mean number, the mean value, and the slope of the nearest line through these.
+/// The function about one index: the mean number, the mean value, and the slope of the nearest line
+/// through these.
 struct Moments {
     number: f64,
     value: f64,
@@ -146,8 +147,8 @@ impl Tangents {
         self.domain
     }
 
-    /// **The stated error**: the standard deviation of the error at the number of the domain where it is largest, with
-    /// the error of repacking.
+    /// **The stated error**: the standard deviation of the error at the number of the domain where
+    /// it is largest, with the error of repacking.
     pub fn deviation(&self) -> f64 {
         self.deviation
     }

@@ -43,7 +43,8 @@ fn errors(s: &Setup, tables: &Tables, f: Function) -> Vec<f64> {
     s.decrypt(&y).iter().zip(&values).map(|(y, x)| y - f.value(*x)).collect()
 }
 
-/// Where a function of [`DOMAINS`] is off by most with one table: a share of the domain from its lower end.
+/// Where a function of [`DOMAINS`] is off by most with one table: a share of the domain from its
+/// lower end.
 const STEEPEST: [f64; 8] = [0.5, 0.5, 0.75, 0.75, 0.01, 0.02, 0.02, 0.98];
 
 /// The largest error of a normal one, over its deviation, that these tests meet.
@@ -73,8 +74,10 @@ fn functions_are_off_by_what_is_stated_at_the_worst_number() {
             let Some(share) = STEEPEST.get(i).filter(|_| most == 1) else { continue };
             // Numbers about the worst one are off by as much as is stated, and not by much less.
             let ((low, high), width) = (domain, domain.1 - domain.0);
-            let values: Vec<f64> =
-                spread(512, 0.01 * width).iter().map(|x| (low + share * width + x).clamp(low, high)).collect();
+            let values: Vec<f64> = spread(512, 0.01 * width)
+                .iter()
+                .map(|x| (low + share * width + x).clamp(low, high))
+                .collect();
             let mut a = s.encrypt(&values, 40, 300.0);
             a.set_bound(low.abs().max(high.abs()));
             let got = s.decrypt(&applied(&s, &a, &tables));
@@ -85,7 +88,8 @@ fn functions_are_off_by_what_is_stated_at_the_worst_number() {
     }
 }
 
-/// A square root on a large domain is off by most at 0, which an average over the domain would hide.
+/// A square root on a large domain is off by most at 0, which an average over the domain would
+/// hide.
 #[test]
 fn the_stated_error_of_a_square_root_holds_at_0() {
     let s = setup(context(9, 17, 1), literal(&[256], 64));
@@ -124,9 +128,13 @@ fn errors_of_numbers_are_in_what_is_stated() {
             a.set_precision_bits(-off.log2());
             let y = applied(&s, &a, &tables);
             let errors: Vec<f64> = s.decrypt(&y).iter().zip(&exact).map(|(y, x)| y - f(*x)).collect();
-            // The stated error is that of the steepest place, and the mean square one is up to half as large.
+            // The stated error is that of the steepest place, and the mean square one is up to half
+            // as large.
             let ratio = (rms(&errors).log2() + y.precision_bits()).exp2();
-            assert!((0.35..1.3).contains(&ratio), "{name} by {most}, off by {off}: {ratio} of what is stated");
+            assert!(
+                (0.35..1.3).contains(&ratio),
+                "{name} by {most}, off by {off}: {ratio} of what is stated"
+            );
             let most_off = (worst(&errors).log2() + y.precision_bits()).exp2();
             assert!(most_off < CERTAIN, "{name} by {most}, off by {off}: {most_off} times what is stated");
         }
@@ -301,7 +309,8 @@ fn functions_with_slopes_are_off_by_what_is_stated() {
         let share = if kink { 1.0 } else { 0.25 };
         assert!(tangents.deviation() < share * tables.deviation(), "{}", f.name());
         let errors: Vec<f64> = s.decrypt(&y).iter().zip(&values).map(|(y, x)| y - f.value(*x)).collect();
-        // The error goes with the square of that of the index, so that a few of many numbers are off by more deviations.
+        // The error goes with the square of that of the index, so that a few of many numbers are
+        // off by more deviations.
         let (mean, most) = (rms(&errors) / tangents.deviation(), worst(&errors) / tangents.deviation());
         assert!(mean < 1.5 && most < 2.0 * CERTAIN, "{}: {mean} and {most} of what is stated", f.name());
         assert!(mean > 0.02, "{}: {mean} of what is stated", f.name());

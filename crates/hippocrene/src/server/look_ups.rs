@@ -14,8 +14,9 @@ const LOOK_UPS: usize = 3;
 /// An interval may exceed a domain by this share of its largest number: roundings of bounds do.
 const ROUNDED: f64 = 1e-9;
 
-/// Results of a steep function by tables whose error is a larger share of the largest one are refused. Chosen.
-const USELESS: f64 = 1.0 / 8.0;
+/// Results of a steep function whose error is a larger share of the largest one are refused.
+/// Chosen.
+pub(super) const USELESS: f64 = 1.0 / 8.0;
 
 /// The tables of a function.
 enum Made {
@@ -33,8 +34,10 @@ impl Made {
 }
 
 impl Server {
-    /// `f` of every element. The `domain` has to hold the interval of the array ([`EncryptedArray::interval`]), which is
-    /// the default. If that interval is one number, the result is exact and nothing is looked up. At most `look_ups` tables (1 to 4; 3 where nothing is said) are looked up for an element: as many
+    /// `f` of every element. The `domain` has to hold the interval of the array
+    /// ([`EncryptedArray::interval`]), which is the default. If that interval is one number, the
+    /// result is exact and nothing is looked up. At most `look_ups` tables (1 to 4; 3 where nothing
+    /// is said) are looked up for an element: as many
     /// as pay ([`Tables`]).
     ///
     /// **Error:** [`Server::tables`] says it before anything is computed. The result has the capacity that the keys were made for; of functions with a straight line in them ([`Tables`]) no more than the array has after a product.
@@ -56,12 +59,13 @@ impl Server {
         self.apply_tables(a, &self.tables(f, domain.unwrap_or(ends(a)), look_ups)?)
     }
 
-    /// [`Server::apply`] of a function by name. Square roots, logarithms and reciprocals are computed by a polynomial
-    /// instead, if the capacity of the array allows one with less than half of the error.
+    /// [`Server::apply`] of a function by name. Square roots, logarithms and reciprocals are
+    /// computed by a polynomial instead, if the capacity of the array allows one with less than
+    /// half of the error.
     ///
     /// # Errors
-    /// [`Error::Argument`] when the function is not defined on all of the domain, or when the error would not be far below
-    /// the values, and as [`Server::apply`].
+    /// [`Error::Argument`] when the function is not defined on all of the domain, or when the error
+    /// would not be far below the values, and as [`Server::apply`].
     pub fn apply_function(
         &self,
         a: &EncryptedArray,
@@ -74,7 +78,8 @@ impl Server {
         })
     }
 
-    /// [`Server::apply_precisely`] of a function by name, or a polynomial as for [`Server::apply_function`].
+    /// [`Server::apply_precisely`] of a function by name, or a polynomial as for
+    /// [`Server::apply_function`].
     ///
     /// # Errors
     /// As [`Server::apply_function`] and [`Server::apply_precisely`].
@@ -136,8 +141,8 @@ impl Server {
         }
     }
 
-    /// `f` of every element of an array whose interval is one number: a constant, which is exact and takes no look-up and
-    /// no capacity. Returns `None` for any other array.
+    /// `f` of every element of an array whose interval is one number: a constant, which is exact
+    /// and takes no look-up and no capacity. Returns `None` for any other array.
     ///
     /// # Errors
     /// [`Error::Argument`] when the number is not in `domain` or `f` is not finite there.
@@ -292,8 +297,8 @@ impl Server {
         Ok(())
     }
 
-    /// Checks that an array holds real numbers, that its interval is in the domain of a function, and in a simulation that
-    /// its elements are, as far as tables reach.
+    /// Checks that an array holds real numbers, that its interval is in the domain of a function,
+    /// and in a simulation that its elements are, as far as tables reach.
     fn check_domain(&self, a: &EncryptedArray, (low, high): (f64, f64)) -> Result<(), Error> {
         self.check_real(a, APPLY)?;
         check_interval(a.interval(), (low, high))?;
@@ -343,14 +348,54 @@ fn check_interval(interval: Interval, (low, high): (f64, f64)) -> Result<(), Err
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Encryption, KeyRequest, LookUps, Preset, Simulation};
+
+    /// By polynomials where tables have less than the slope takes, and not at all where these have
+    /// less too.
+    #[test]
+    fn reciprocals_are_computed_or_refused() {
+        let settings = Preset::by_name("n15").unwrap().settings().unwrap();
+        let request = KeyRequest { look_ups: LookUps::by_name("lut11").ok(), ..KeyRequest::only([]) };
+        let simulation = Simulation::with_keys(settings, &request).unwrap();
+        let (server, values) = (simulation.server(), [0.5, 0.125, 1.0]);
+        let x = simulation.encrypt((&values[..]).into(), &[3], &Encryption::default()).unwrap();
+        let within = |low: f64| x.clone().within(Interval::new(low, 1.0).unwrap());
+        let result = server.apply_function(&within(0.1), Function::Reciprocal, None, None).unwrap();
+        let stated = (-result.precision_bits(&server.session)).exp2();
+        assert!(stated < 1e-3, "{stated}");
+        for (y, x) in simulation.values(&result).unwrap().iter().zip(values) {
+            assert!((y.re - 1.0 / x).abs() < 4.0 * stated, "{} of {x}", y.re);
+        }
+        for precise in [false, true] {
+            let x = within(1e-8);
+            let refused = match precise {
+                true => server.apply_function_precisely(&x, Function::Reciprocal, None),
+                false => server.apply_function(&x, Function::Reciprocal, None, None),
+            };
+            let refused = refused.unwrap_err().to_string();
+            assert!(
+                refused.starts_with("reciprocal: by tables the results would have an error"),
+                "{refused}"
+            );
+            assert!(refused.contains("Declare a smaller interval"), "{refused}");
+        }
+        let refused = server.apply_function(&x, Function::Reciprocal, None, None).unwrap_err().to_string();
+        assert!(refused.contains("on either side of 0, but not on all of [-1, 1]"), "{refused}");
+    }
 
     #[test]
     fn domains_hold_intervals_but_for_roundings() {
         let interval = Interval::symmetric(16.0);
         let refused = check_interval(interval, (-8.0, 8.0)).unwrap_err().to_string();
-        assert!(refused.contains("the values are from -16 to 16, but the domain is from -8 to 8"), "{refused}");
+        assert!(
+            refused.contains("the values are from -16 to 16, but the domain is from -8 to 8"),
+            "{refused}"
+        );
         assert!(refused.contains("with_interval((low, high))"), "{refused}");
-        assert!(check_interval(interval, (-16.0, 15.0)).is_err() && check_interval(interval, (0.0, 16.0)).is_err());
+        assert!(
+            check_interval(interval, (-16.0, 15.0)).is_err()
+                && check_interval(interval, (0.0, 16.0)).is_err()
+        );
         assert!(check_interval(interval, (-16.0, 16.0 - 1e-9)).is_ok());
         assert!(check_interval(interval.abs(), (0.0, 16.0)).is_ok());
     }

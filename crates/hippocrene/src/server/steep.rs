@@ -1,31 +1,36 @@
-//! Square roots, logarithms and reciprocals by polynomials, where these are more precise than look-up tables.
+//! Square roots, logarithms and reciprocals by polynomials, where these are more precise than
+//! look-up tables.
 //!
-//! A table is off by the slope of the function times the error of an index, about a 500th of the domain, and these
-//! functions have slopes without a bound. A polynomial of degree `d` is off by about `0.18/d` of the largest value for
-//! a square root from 0, everywhere in the domain, and by much less for functions that are smooth on it.
+//! A table is off by the slope of the function times the error of an index, about a 500th of the
+//! domain, and these functions have slopes without a bound. A polynomial of degree `d` is off by
+//! about `0.18/d` of the largest value for a square root from 0, everywhere in the domain, and by
+//! much less for functions that are smooth on it.
 
 use std::f64::consts::PI;
 
 use hippocrene_ckks::circuits::{Basis, Polynomial};
 use hippocrene_pegasus::Function;
 
-use super::Server;
+use super::{Server, look_ups::USELESS};
 use crate::{EncryptedArray, Error, Interval};
 
-/// Degrees that are tried. One more than each is a power of two, so that each takes all the depth that it has.
+/// Degrees that are tried. One more than each is a power of two, so that each takes all the depth
+/// that it has.
 const DEGREES: [usize; 8] = [15, 31, 63, 127, 255, 511, 1023, 2047];
-/// A polynomial with this error is precise enough, relative to the range of the values: a larger degree is not tried.
-/// Chosen; it is far below the errors of tables, about a 2^-11th.
+/// A polynomial with this error is precise enough, relative to the range of the values: a larger
+/// degree is not tried. Chosen; it is far below the errors of tables, about a 2^-11th.
 const PRECISE: f64 = 1.0 / 65536.0;
 /// A larger degree has to lower the error by this factor at least.
 const WORTH: f64 = 0.8;
-/// The bits of capacity that are left at least, where the server has no bootstrapping keys. Chosen; about one product.
+/// The bits of capacity that are left at least, where the server has no bootstrapping keys. Chosen;
+/// about one product.
 const LEFT_BITS: f64 = 24.0;
-/// Errors are measured at this many places for each degree of the polynomial, equally spaced in the angle. The error
-/// between two of them is larger by a 50th at most: `1/cos(pi/16)` for a trigonometric polynomial.
+/// Errors are measured at this many places for each degree of the polynomial, equally spaced in the
+/// angle. The error between two of them is larger by a 50th at most: `1/cos(pi/16)` for a
+/// trigonometric polynomial.
 const PLACES: usize = 8;
 const BETWEEN: f64 = 1.02;
-/// The precision of a computation, in bits, is within these limits.
+/// The precision of the computation is no less, in bits. Chosen.
 const LEAST_PRECISION: f64 = 16.0;
 
 /// A polynomial on `[-1, 1]`, and its largest distance from the function.
@@ -35,8 +40,9 @@ struct Candidate {
 }
 
 impl Server {
-    /// The function of every element by a polynomial on `domain`, which holds the interval of the array. Returns `None` if
-    /// no polynomial has less than half of the error `other` with the capacity that there is.
+    /// The function of every element by a polynomial on `domain`, which holds the interval of the
+    /// array. Returns `None` if no polynomial has less than half of the error `other` with the
+    /// capacity that there is.
     pub(super) fn by_polynomial(
         &self,
         a: &EncryptedArray,
@@ -46,15 +52,16 @@ impl Server {
     ) -> Result<Option<EncryptedArray>, Error> {
         let (low, high) = domain;
         let ends = [function.value(low), function.value(high)];
-        let Some(values) = Interval::of(ends).filter(|values| values.width().is_finite() && low < high) else {
+        let Some(values) = Interval::of(ends).filter(|values| values.width().is_finite() && low < high)
+        else {
             return Ok(None);
         };
         let left = self.bootstrap_reserve().unwrap_or(LEFT_BITS);
         for candidate in candidates(function, domain, values)?.into_iter().rev() {
-            if candidate.error >= 0.5 * other {
+            if candidate.error >= (0.5 * other).min(USELESS * values.bound()) {
                 continue;
             }
-            let precision = candidate.precision();
+            let precision = candidate.precision(PRECISE * values.width());
             if self.session.settings().scale_of(precision).is_err() {
                 continue;
             }
@@ -68,13 +75,15 @@ impl Server {
             };
             let mut unit = self.add_plain(&scaled, shifts.as_slice())?;
             unit.set_bound(1.0);
-            let polynomial = Polynomial::new(Basis::Chebyshev { low: -1.0, high: 1.0 }, candidate.coefficients)?;
+            let polynomial =
+                Polynomial::new(Basis::Chebyshev { low: -1.0, high: 1.0 }, candidate.coefficients)?;
             let product = self.session.settings().scale_of(precision)?.log2();
             let need = polynomial.depth() as f64 * product + values.bound().max(1.0).log2() + left;
             if unit.capacity_bits(&self.session) < need {
                 continue;
             }
-            let mut result = self.polynomial(&unit, &polynomial)?.with_precision(a.precision(), &self.session)?;
+            let mut result =
+                self.polynomial(&unit, &polynomial)?.with_precision(a.precision(), &self.session)?;
             let error = (-result.precision_bits(&self.session)).exp2().hypot(candidate.error);
             result.set_bound(values.bound() + candidate.error);
             return Ok(Some(result.with_precision_bits(-error.log2(), &self.session)?.within(values)));
@@ -84,15 +93,18 @@ impl Server {
 }
 
 impl Candidate {
-    /// The precision, in bits, at which errors of the values and of powers make half of the error of the polynomial at
-    /// most: those of the `k`-th Chebyshev polynomial are up to `k^2` times as large.
-    fn precision(&self) -> f64 {
-        let steepness: f64 = self.coefficients.iter().enumerate().map(|(k, c)| (k * k) as f64 * c.abs()).sum();
-        (2.0 * steepness / self.error).log2().max(LEAST_PRECISION)
+    /// The precision, in bits, at which errors of the values and of powers make half of the error
+    /// of the polynomial at most, or half of `aim` if that is larger. Those of the `k`-th Chebyshev
+    /// polynomial are up to `k^2` times as large.
+    fn precision(&self, aim: f64) -> f64 {
+        let steepness: f64 =
+            self.coefficients.iter().enumerate().map(|(k, c)| (k * k) as f64 * c.abs()).sum();
+        (2.0 * steepness.max(1.0) / self.error.max(aim)).log2().max(LEAST_PRECISION)
     }
 }
 
-/// Polynomials for a function on a domain, whose values are in this interval, in rising order of their degree.
+/// Polynomials for a function on a domain, whose values are in this interval, in rising order of
+/// their degree.
 fn candidates(
     function: Function,
     (low, high): (f64, f64),
@@ -114,8 +126,9 @@ fn candidates(
     Ok(all)
 }
 
-/// A polynomial of this degree whose largest error is little more than the least that is possible: the Chebyshev series
-/// cut off at it, less the part by which interpolation is worse, and with the largest errors of both signs made equal.
+/// A polynomial of this degree whose largest error is little more than the least that is possible:
+/// the Chebyshev series cut off at it, less the part by which interpolation is worse, and with the
+/// largest errors of both signs made equal.
 fn near_best(f: impl Fn(f64) -> f64, degree: usize) -> Result<Candidate, Error> {
     let series = Polynomial::approximate(&f, -1.0, 1.0, 2 * degree + 1)?;
     let interpolation = Polynomial::approximate(&f, -1.0, 1.0, degree)?;
