@@ -10,7 +10,7 @@
 //! of the function is taken away first, and added as it is, in slots.
 //!
 //! `|x|` is `A_0` and a constant, and `relu(x) = x/2 + |x|/2`. How many tables pay is found by
-//! trial: the largest error of each choice is computed, for an index that is off by its deviation.
+//! trial: the error of each choice is computed, for an index that is off by its deviation.
 
 use std::cmp::Ordering;
 
@@ -164,8 +164,11 @@ struct Choice {
     slope: f64,
     whole: u32,
     rest: bool,
-    /// The largest mean square of the error at any number of the domain.
+    /// The mean square of the error over the domain, by which choices are compared: of a function
+    /// with jumps the largest one tells nothing of all other places.
     error: f64,
+    /// The largest mean square of the error at any number of the domain.
+    worst: f64,
 }
 
 impl Choice {
@@ -221,7 +224,7 @@ impl Tables {
             middle,
             range,
             bound,
-            deviation: choice.error.sqrt(),
+            deviation: choice.worst.sqrt(),
             whole: antiperiodic.iter().enumerate().map(whole).collect(),
             rest,
             margin,
@@ -367,8 +370,10 @@ fn choose(samples: &[f64], deviation: f64, margin: f64, most: usize) -> Choice {
                         places.iter().map(|i| (periodic[*i] - (low + high) / 2.0).powi(2)).collect()
                     }
                 };
-                let error = largest(sums.iter().zip(last).map(|(sum, square)| sum + square));
-                choices.push(Choice { slope, whole, rest, error });
+                let all: Vec<f64> = sums.iter().zip(last).map(|(sum, square)| sum + square).collect();
+                let error = all.iter().sum::<f64>() / all.len() as f64;
+                let worst = largest(all.into_iter());
+                choices.push(Choice { slope, whole, rest, error, worst });
             }
         }
     }

