@@ -82,8 +82,11 @@ impl Server {
             if unit.capacity_bits(&self.session) < need {
                 continue;
             }
-            let mut result =
-                self.polynomial(&unit, &polynomial)?.with_precision(a.precision(), &self.session)?;
+            let result = match self.polynomial(&unit, &polynomial) {
+                Err(Error::Capacity { .. }) => continue,
+                result => result?,
+            };
+            let mut result = result.with_precision(a.precision(), &self.session)?;
             let error = (-result.precision_bits(&self.session)).exp2().hypot(candidate.error);
             result.set_bound(values.bound() + candidate.error);
             return Ok(Some(result.with_precision_bits(-error.log2(), &self.session)?.within(values)));
