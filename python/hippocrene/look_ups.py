@@ -73,13 +73,16 @@ class TableFunctions:
     ) -> EncryptedArray:
         """Return any function, or the entry of a table, of every value.
 
-        Of numbers it is had by look-up tables. `function` takes and returns one number; it is asked for its values on
-        the `domain` ``(low, high)``, in which all values of the array have to lie: within the `bound` of the array, on
-        either side of 0, if none is said. The smaller the domain, the smaller the error, which is about that of a value
-        that is off by a 500th of its width, and less for smooth functions. Up to `look_ups` tables are looked up for a
-        value, 1 to 4 (3 where nothing is said), as many as pay. A function with jumps, such as one that rounds, is best
-        looked up once: more tables have a part of the error beside a jump where values lie half of the domain away from
-        it, a quarter and so on, and the function may be flat there.
+        For numbers, this uses look-up tables. `function` takes and returns one number. It is asked for its values on
+        the `domain` ``(low, high)``, which has to hold the interval of the array: from ``-bound`` to ``bound``, or what
+        is known or declared of it (`with_interval`). That interval is the default. The smaller the domain, the smaller
+        the error, which is about that of a value that is off by a 500th of its width, and less for smooth functions.
+        `precision_bits` states it for the value of the domain where it is largest: beside a jump it is about the height
+        of the jump. If the values are known to be elsewhere, `with_precision_bits` declares what is known. Up to
+        `look_ups` tables are looked up for a value, 1 to 4 (the default is 3), as many as pay. A function with jumps,
+        such as one that rounds, is best looked up once: more tables have a part of the error beside a jump where values
+        lie half of the domain away from it, a quarter and so on, and the function may be flat there. If the interval of
+        the array is one value, as of ``x * 0``, the result is exact and nothing is looked up.
 
         Where `precise`, two tables are, one of which has the slopes of the function, and the error is about half the
         second derivative times the square of what it was: for smooth functions a tenth or less. It is a product too, so
@@ -95,8 +98,9 @@ class TableFunctions:
         A sequence in place of a function is a table: of integers that for 0, 1, 2 and so on, `plain_modulus` of them,
         and of numbers those at equal distances from ``low`` to ``high`` of the `domain`, which has to be said; for
         values in between it is the nearest entry. Where nothing is said of `look_ups`, that is one look-up, so that the
-        error is small at the places of up to some 50 entries (with ``"lut12"``), and `precision_bits` says what it is
-        over all of the domain. Of more entries, such as samples of a smooth function, more look-ups may be better.
+        error is small at the places of up to some 50 entries (with ``"lut12"``). `precision_bits` states the error
+        half-way between two entries, where it is largest. Of more entries, such as samples of a smooth function, more
+        look-ups may be better.
         """
         array = cast("EncryptedArray", self)
         if not callable(function) and (not is_plain(function) or isinstance(function, Number)):
@@ -144,15 +148,23 @@ class TableFunctions:
         return self._named("tanh", domain, precise)
 
     def sqrt(self, *, domain: tuple[float, float] | None = None, precise: bool = False) -> EncryptedArray:
-        """Return the square roots, by `apply`; the values lie from 0 to `bound`, if no domain is said."""
+        """Return the square roots of values that are known to be 0 or larger, as variances and sums of squares are.
+
+        If there is the capacity, this evaluates a polynomial of a degree up to 2047, whose error is about a fifth of
+        the largest root divided by the degree, and takes no look-up. Otherwise it is `apply`, with a larger error.
+        Values of any sign need a declaration first: ``x.with_interval((0, high))``.
+        """
         return self._named("sqrt", domain, precise)
 
     def reciprocal(self, *, domain: tuple[float, float], precise: bool = False) -> EncryptedArray:
-        """Return ``1 / x`` of every value, by `apply`, in a domain on one side of 0."""
+        """Return ``1 / x`` of every value in a domain on one side of 0: by a polynomial or by `apply`, as `sqrt`.
+
+        If neither has an error far below the largest result, this is refused.
+        """
         return self._named("reciprocal", domain, precise)
 
     def log(self, *, domain: tuple[float, float], precise: bool = False) -> EncryptedArray:
-        """Return the natural logarithms, by `apply`, in a domain above 0."""
+        """Return the natural logarithms in a domain above 0: by a polynomial or by `apply`, as `sqrt`."""
         return self._named("log", domain, precise)
 
     def exp(self, *, domain: tuple[float, float] | None = None, precise: bool = False) -> EncryptedArray:

@@ -4,6 +4,7 @@ use hippocrene::Numbers;
 use pyo3::prelude::*;
 
 use crate::array::EncryptedArray;
+use crate::errors::detached;
 use crate::server::Server;
 
 /// Declares that elements are deviations of values up to `bound` from their mean.
@@ -30,4 +31,18 @@ pub(crate) fn broadcast_like(
         let copies = server.broadcast_like(array, other, factor)?;
         Ok(if array.size() == 1 { copies.as_mean() } else { copies })
     })
+}
+
+/// The array, whose elements are variances of numbers of the other one, with the interval that this
+/// gives them.
+#[pyfunction]
+pub(crate) fn as_variances(
+    py: Python<'_>,
+    server: &Server,
+    array: &EncryptedArray,
+    values: &EncryptedArray,
+    factor: f64,
+) -> PyResult<EncryptedArray> {
+    let interval = detached(py, || Ok(values.read::<Numbers>(server.0.session())?.interval()))?;
+    server.compute::<Numbers>(py, array, |_, array| Ok(array.clone().as_variances(interval, factor)))
 }

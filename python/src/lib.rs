@@ -58,7 +58,7 @@ mod _native {
     #[pymodule_export]
     use super::description::{KeysDescription, inspect_bytes, inspect_file};
     #[pymodule_export]
-    use super::deviations::{as_deviations, broadcast_like};
+    use super::deviations::{as_deviations, as_variances, broadcast_like};
     #[pymodule_export]
     use super::division::{divide, multiply, needs_digits};
     #[pymodule_export]

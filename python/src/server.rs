@@ -20,6 +20,7 @@ pub(crate) struct Server(pub(crate) hippocrene::Server);
 
 /// What a function of Python's was made into.
 enum Made {
+    Constant(Box<Array<Numbers>>),
     Tables(Tables),
     Tangents(Tangents),
 }
@@ -568,16 +569,20 @@ impl Server {
         let calls = Calls::new(function);
         let value = |x: f64| calls.value(x);
         let array = detached(py, || Ok(array.read::<Numbers>(session)?.into_owned()))?;
-        let domain = domain.unwrap_or((-array.bound(), array.bound()));
-        let made = match precise {
-            true => self.0.tangents(value, domain).map(Made::Tangents),
-            false => self.0.tables(value, domain, Some(look_ups)).map(Made::Tables),
+        let interval = array.interval();
+        let ends = domain.unwrap_or((interval.low(), interval.high()));
+        let made = match self.0.of_one_value(&array, value, domain) {
+            Ok(Some(constant)) => Ok(Made::Constant(Box::new(constant))),
+            Ok(None) if precise => self.0.tangents(value, ends).map(Made::Tangents),
+            Ok(None) => self.0.tables(value, ends, Some(look_ups)).map(Made::Tables),
+            Err(error) => Err(error),
         };
         calls.end()?;
         let made = made.map_err(|error| to_py(py, &error))?;
-        let result = detached(py, || match &made {
-            Made::Tables(tables) => self.0.apply_tables(&array, tables),
-            Made::Tangents(tangents) => self.0.apply_tangents(&array, tangents),
+        let result = detached(py, || match made {
+            Made::Constant(result) => Ok(*result),
+            Made::Tables(tables) => self.0.apply_tables(&array, &tables),
+            Made::Tangents(tangents) => self.0.apply_tangents(&array, &tangents),
         })?;
         Ok(Numbers::hold(result, session))
     }
@@ -595,12 +600,10 @@ impl Server {
     ) -> PyResult<EncryptedArray> {
         self.compute::<Numbers>(py, array, |server, array| {
             let function = Function::by_name(name).map_err(Error::from)?;
-            if !precise {
-                return server.apply_function(array, function, domain, Some(look_ups));
+            match precise {
+                true => server.apply_function_precisely(array, function, domain),
+                false => server.apply_function(array, function, domain, Some(look_ups)),
             }
-            let domain = domain.unwrap_or(function.domain(array.bound()));
-            function.check(domain).map_err(Error::from)?;
-            server.apply_precisely(array, |x| function.value(x), Some(domain))
         })
     }
 

@@ -329,7 +329,6 @@ def test_errors_of_functions_name_what_was_called(server, client):
         "interp": [lambda: np.interp(x, [0, 1], [2, 3])],
         "ptp": [lambda: np.ptp(x)],
         "percentile": [lambda: np.percentile(x, 3)],
-        "std": [lambda: x.std()],
         "greater": [lambda: x > 0.25, lambda: x >= x],
         "less": [lambda: x < 0.25, lambda: np.less(x, x)],
         "maximum": [lambda: x.maximum(0.25), lambda: np.maximum(x, x)],

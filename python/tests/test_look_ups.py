@@ -224,13 +224,13 @@ def test_entries_of_tables():
 
 def test_values_at_the_places_of_entries_are_exact():
     """Whatever the number of entries is, and wherever they lie."""
-    for table, domain in (([1, 5, 2], (-1, 1)), ([1, 5, 2, 7, 3], (0, 4)), (list(range(11, 0, -1)), (-3, 7))):
+    for table, domain in (([1, 5, 2], (-1, 1)), ([1, 5, 2, 7, 3], (-2, 2)), (list(range(11, 0, -1)), (-5, 5))):
         places = np.linspace(*domain, len(table))
 
         def entries(x, table=table, domain=domain):
             return x.apply(table, domain=domain)
 
-        simulation = simulate(entries, places, preset="n15", tables=True)
+        simulation = simulate(entries, places, bound=domain[1], preset="n15", tables=True)
         np.testing.assert_allclose(simulation.result, table, atol=1e-4)
         assert simulation.operations["look up"][0] == len(table)
 
@@ -273,6 +273,63 @@ def test_as_many_places_are_sorted_as_is_documented(tables, most):
             simulate(places, np.zeros(count), preset="n15", bound=1, tables=tables)
     simulation = simulate(places, np.linspace(1, -1, most), preset="n15", bound=1, tables=tables)
     assert simulation.operations["look up"][0] == most * (most + 1) // 2
+
+
+def test_a_domain_has_to_hold_the_interval_of_the_values():
+    values = np.array([9.0, 15.0, -9.0])
+    for compute in (
+        lambda x: x.apply(lambda v: v * v, domain=(-8, 8)),
+        lambda x: x.apply(np.tanh, domain=(-16, 15), precise=True),
+        lambda x: x.apply([1, 2, 3], domain=(0, 16)),
+        lambda x: x.sigmoid(domain=(-8, 8)),
+    ):
+        with pytest.raises(ArgumentError, match=r"the values are from -16 to 16, but the domain is from .*with_bound"):
+            simulate(compute, values, bound=16, preset="n15", tables=True)
+
+    def declared(x):
+        return x.with_bound(8).apply(lambda v: v * v, domain=(-8, 8))
+
+    # A simulation knows that this is wrong.
+    with pytest.raises(ArgumentError, match="a value exceeds the declared bound 8"):
+        simulate(declared, values, bound=16, preset="n15", tables=True)
+    simulation = simulate(declared, values / 2, bound=16, preset="n15", tables=True)
+    np.testing.assert_allclose(simulation.result, values**2 / 4, atol=0.5)
+
+
+def test_functions_of_one_value_are_exact_and_free():
+    for compute, expected in (
+        (lambda x: (x * 0).sigmoid(), 0.5),
+        (lambda x: (x * 0).apply(lambda v: v + 3, precise=True), 3.0),
+        (lambda x: (x * 0).apply([1, 5, 2], domain=(-1, 1)), 5.0),
+    ):
+        simulation = simulate(compute, [1.0, -2.0], preset="n15", tables=True)
+        np.testing.assert_allclose(simulation.result, expected, atol=1e-9)
+        assert simulation.tables is None
+        assert simulation.capacity_bits > simulate(lambda x: x, [1.0, -2.0], preset="n15").capacity_bits - 4
+
+
+def test_the_stated_error_of_a_table_is_that_of_its_steepest_place():
+    """Of a steep step the values beside it are off by as much as is stated, and others by nothing."""
+
+    def steep(x):
+        return x.apply(lambda v: np.tanh(1000 * v), look_ups=1)
+
+    simulation = simulate(steep, [0.5, -0.5], bound=1.0, preset="n15", tables=True)
+    assert 0.5 < 2**-simulation.precision_bits < 2
+
+
+def test_deviations_of_ordinary_columns():
+    """Of columns whose deviations differ much, by a polynomial: with and without keys of tables."""
+    rng = np.random.default_rng(0)
+    values = np.c_[rng.normal(50, 0.5, 400), rng.normal(180, 13, 400)]
+    for keys in ({}, {"tables": True}):
+        simulation = simulate(lambda x: x.std(axis=0), values, preset="n15", **keys)
+        stated = 2**-simulation.precision_bits
+        # A 20th of the smaller one.
+        assert stated < 0.05 * values.std(axis=0).min()
+        assert np.abs(simulation.result - values.std(axis=0)).max() < stated
+        assert simulation.capacity_bits > 20
+        assert simulation.tables is None
 
 
 def test_numbers_are_rounded_without_an_error_far_from_jumps():

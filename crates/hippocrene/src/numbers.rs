@@ -281,6 +281,19 @@ impl EncryptedArray {
         self
     }
 
+    /// The same array of variances of numbers in `values` about their means, whose sums of squares
+    /// were divided by a number of values that is `factor` times smaller than how many they are. A
+    /// variance of numbers in an interval is no larger than a quarter of the square of its width,
+    /// and not below 0.
+    #[must_use]
+    pub fn as_variances(self, values: Interval, factor: f64) -> Self {
+        let largest = values.width().powi(2) / 4.0 * factor;
+        match Interval::new(0.0, largest) {
+            Some(interval) => self.within(interval),
+            None => self,
+        }
+    }
+
     /// How many bits can still be computed away: a multiplication takes about as many as its precision and the overhead of the settings. It is not a number
     /// for a session of other parameters.
     pub fn capacity_bits(&self, session: &Session) -> f64 {

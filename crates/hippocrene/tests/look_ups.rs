@@ -69,7 +69,7 @@ fn functions_of_arrays_with_keys_that_were_stored() {
         "sigmoid",
     );
     let tables = server.tables(|x| (x + 5.0).sqrt(), (-4.0, 4.0), Some(2)).unwrap();
-    assert!(tables.deviation() < error(8.0) / 7.0 / 2.0);
+    assert!(tables.deviation() < error(8.0) / 7.0);
     let y = server.apply_tables(&x, &tables).unwrap();
     near(&client.decrypt(&y).unwrap(), &expected(|x| (x + 5.0).sqrt()), 0.5 * error(8.0), "square root");
     // What arrays say of their errors is what tables say.
@@ -93,6 +93,10 @@ fn functions_of_arrays_with_keys_that_were_stored() {
     assert!(total.capacity_bits(server.session()) > y.capacity_bits(server.session()) - 4.0);
     let far = encrypt(&client, &[1.0, 900.0, -1.0, 900.0, 0.5, 900.0], &[6], 1000.0);
     let far = server.gather(&[&far], &[3], &[0, 2, 4]).unwrap();
+    let outside = server.apply(&far, |x| x, Some((-2.0, 2.0)), None).unwrap_err().to_string();
+    let words = "the values are from -1000 to 1000, but the domain is from -2 to 2";
+    assert!(outside.contains(words) && outside.contains("with_interval"), "{outside}");
+    let far = server.declare_bound(&far, 2.0).unwrap();
     let f = |x: f64| 3.0 * x.max(0.0) - x;
     for look_ups in [Some(1), Some(3), None] {
         let y = match look_ups {

@@ -156,6 +156,25 @@ fn look_ups_are_simulated() {
     ] {
         assert!(matches!(refused, Err(Error::Argument { .. })), "{refused:?}");
     }
+    // A function of zeros is a constant, which is exact and takes no look-up.
+    simulation.restart();
+    let zeros = s.mul_number(x, 0.0).unwrap();
+    let sigmoid = |x: f64| Function::Sigmoid.value(x);
+    for z in [
+        s.apply_function(&zeros, Function::Sigmoid, None, None),
+        s.apply_precisely(&zeros, sigmoid, None),
+        s.apply(&zeros, sigmoid, Some((-1.0, 1.0)), None),
+    ] {
+        let z = z.unwrap();
+        assert_eq!((z.interval().low(), z.interval().high()), (0.5, 0.5));
+        assert!(simulation.values(&z).unwrap().iter().all(|z| (z.re - 0.5).abs() < 1e-9));
+        assert!(z.precision_bits(s.session()) > 20.0);
+    }
+    let outside = s.apply(&zeros, f64::cos, Some((-2.0, -1.0)), None).unwrap_err().to_string();
+    assert!(outside.contains("the values are from 0 to 0, but the domain is from -2 to -1"), "{outside}");
+    let log = s.apply(&zeros, f64::ln, None, None).unwrap_err().to_string();
+    assert!(log.contains("the function is -inf at 0, not finite"), "{log}");
+    assert_eq!(simulation.report().look_ups, None);
     // A program that looks nothing up asks for no tables.
     simulation.restart();
     simulation.server().mul(&a, &a).unwrap();

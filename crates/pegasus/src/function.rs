@@ -86,9 +86,10 @@ impl Function {
         }
     }
 
-    /// The domain of numbers up to `bound` in absolute value: what there is to it of `[-bound, bound]`, which is from 0 for the square root.
-    pub fn domain(self, bound: f64) -> (f64, f64) {
-        (if self == Function::Sqrt { 0.0 } else { -bound }, bound)
+    /// True if its slope has no bound where it is defined: it is for the square root, the logarithm
+    /// and the reciprocal.
+    pub fn is_steep(self) -> bool {
+        matches!(self, Function::Sqrt | Function::Log | Function::Reciprocal)
     }
 
     /// Checks that it is defined on all of `[low, high]`.
@@ -106,7 +107,10 @@ impl Function {
             return Ok(());
         }
         let (name, low, high) = (self.name(), Short(low), Short(high));
-        let what = format!("{name} is defined {on}, but not on all of [{low}, {high}]: say another domain");
+        let what = format!(
+            "{name} is defined {on}, but not on all of [{low}, {high}]. Say another domain, and declare that the values \
+             lie in it (with_interval)."
+        );
         argument("apply a function", what)
     }
 }

@@ -9,7 +9,8 @@
 //! `P_K`, is about constant, or is one more table, at half the resolution, with slopes that are `2^-K` of those of `T` where these are steep. It takes a `T` with one value at both ends of the domain: so the chord
 //! of the function is taken away first, and added as it is, in slots.
 //!
-//! `|x|` is `A_0` and a constant, and `relu(x) = x/2 + |x|/2`. How many tables pay is found by trial: the errors of all choices are computed, as those of an index that is off by its deviation.
+//! `|x|` is `A_0` and a constant, and `relu(x) = x/2 + |x|/2`. How many tables pay is found by
+//! trial: the error of each choice is computed, for an index that is off by its deviation.
 
 use std::cmp::Ordering;
 
@@ -22,10 +23,14 @@ const OPERATION: &str = "make tables";
 
 /// A domain has so many values of the function, and straight lines between them.
 pub(crate) const SAMPLES: usize = 1 << 16;
-/// The error is computed at so many numbers.
-const POINTS: usize = 1 << 10;
-/// Quantiles of the normal distribution in the middle of eighths.
-const NODES: [f64; 8] = [-1.534, -0.887, -0.489, -0.157, 0.157, 0.489, 0.887, 1.534];
+/// Errors are computed from values at this many equally spaced places of the circle.
+const GRID: usize = 1 << 16;
+/// Errors are computed at one in this many of these places: 16384 of them, about 20 for each
+/// deviation of an index.
+const STRIDE: usize = 4;
+/// The normal distribution as eight equally likely errors: quantiles in the middle of eighths,
+/// scaled to the deviation 1.
+pub(crate) const NODES: [f64; 8] = [-1.6629, -0.9615, -0.5301, -0.1702, 0.1702, 0.5301, 0.9615, 1.6629];
 /// Another look-up has to lower the error by this factor at least.
 const WORTH: f64 = 0.8;
 /// Tables have this range at least. What they have is repacked at a scale that grows as the range shrinks, and leaves no room for the line and the middle beside it: of a function that is hardly
@@ -84,15 +89,20 @@ impl Circle<'_> {
         (1.0 - share) * self.samples[i] + share * self.samples[i + 1] - self.slope * x
     }
 
-    /// `P_k`.
-    fn periodic(&self, k: u32, u: f64) -> f64 {
-        let count = 1 << k;
-        (0..count).map(|i| self.value(u + f64::from(i) / f64::from(count))).sum::<f64>() / f64::from(count)
+    /// `T` at the places of the grid: `P_0`.
+    fn grid(&self) -> Vec<f64> {
+        (0..GRID).map(|i| self.value(i as f64 / GRID as f64 - 0.5)).collect()
     }
 
-    /// `A_k`.
-    fn antiperiodic(&self, k: u32, u: f64) -> f64 {
-        (self.periodic(k, u) - self.periodic(k, u + 0.5 / f64::from(1 << k))) / 2.0
+    /// `P_count`, and `A_0` to `A_(count-1)`, at the places of the grid.
+    fn split(&self, count: u32) -> (Vec<Vec<f64>>, Vec<f64>) {
+        let mut rest = self.grid();
+        let antiperiodic = (0..count).map(|k| {
+            let (first, next) = halves(&rest, k);
+            rest = next;
+            first
+        });
+        (antiperiodic.collect(), rest)
     }
 
     /// The least and the largest value of `T` on the domain.
@@ -103,25 +113,50 @@ impl Circle<'_> {
         values.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), y| (l.min(y), h.max(y)))
     }
 
-    /// The points of the domain at which errors are computed.
-    fn points(&self) -> impl Iterator<Item = f64> {
-        let width = 1.0 / (1.0 + self.margin);
-        (0..POINTS).map(move |i| ((i as f64 + 0.5) / POINTS as f64 - 0.5) * width)
+    /// The places of the grid at which errors are computed, up to both ends of the domain.
+    fn places(&self) -> Vec<usize> {
+        let half = (GRID as f64 / 2.0 / (1.0 + self.margin)).floor() as usize;
+        let (first, last) = (GRID / 2 - half, (GRID / 2 + half).min(GRID - 1));
+        (first..last).step_by(STRIDE).chain([last]).collect()
     }
+}
 
-    /// The mean square of the error of `f` where `u` is off by a deviation, over the domain.
-    fn error(&self, deviation: f64, f: impl Fn(f64) -> f64) -> f64 {
-        let at = |u: f64| {
-            let value = f(u);
-            NODES.iter().map(|node| (f(u + node * deviation) - value).powi(2)).sum::<f64>()
+/// `A_k` and `P_(k+1)` of `P_k`, at the places of the grid.
+fn halves(periodic: &[f64], k: u32) -> (Vec<f64>, Vec<f64>) {
+    let shifted = |i: usize| periodic[(i + (GRID >> (k + 1))) & (GRID - 1)];
+    let halves = periodic.iter().enumerate().map(|(i, y)| ((y - shifted(i)) / 2.0, (y + shifted(i)) / 2.0));
+    halves.unzip()
+}
+
+/// The value of a function on the circle at this many steps of the grid from its start, between the
+/// values at both places beside it.
+fn between(values: &[f64], at: f64) -> f64 {
+    let below = at.floor();
+    let (i, share) = ((below as i64 & (GRID as i64 - 1)) as usize, at - below);
+    (1.0 - share) * values[i] + share * values[(i + 1) & (GRID - 1)]
+}
+
+/// The mean squares of the errors of a function at these places, where the place is off by a normal
+/// error of this deviation, in steps of the grid. The function has a straight line with this slope
+/// beside its values.
+fn squares(values: &[f64], places: &[usize], deviation: f64, slope: f64) -> Vec<f64> {
+    let at = |place: &usize| {
+        let error = |node: &f64| {
+            let step = node * deviation;
+            between(values, *place as f64 + step) - values[*place] + slope * step
         };
-        self.points().map(at).sum::<f64>() / (POINTS * NODES.len()) as f64
-    }
+        NODES.iter().map(|node| error(node).powi(2)).sum::<f64>() / NODES.len() as f64
+    };
+    places.iter().map(at).collect()
+}
 
-    /// The least and the largest value of `f` within the domain.
-    fn range(&self, f: impl Fn(f64) -> f64) -> (f64, f64) {
-        self.points().map(f).fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), y| (l.min(y), h.max(y)))
-    }
+fn largest(values: impl Iterator<Item = f64>) -> f64 {
+    values.fold(0.0, f64::max)
+}
+
+/// The least and the largest of these values at these places.
+fn extent(values: &[f64], places: &[usize]) -> (f64, f64) {
+    places.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), i| (l.min(values[*i]), h.max(values[*i])))
 }
 
 /// One way to do it.
@@ -129,7 +164,11 @@ struct Choice {
     slope: f64,
     whole: u32,
     rest: bool,
+    /// The mean square of the error over the domain, by which choices are compared: of a function
+    /// with jumps the largest one tells nothing of all other places.
     error: f64,
+    /// The largest mean square of the error at any number of the domain.
+    worst: f64,
 }
 
 impl Choice {
@@ -160,9 +199,10 @@ impl Tables {
         let margin = choice.margin(margin);
         let circle = Circle { samples: &samples, slope: choice.slope, margin };
         // What is added in the end: the middle of all values, or that of what is not in a table.
+        let (antiperiodic, periodic) = circle.split(choice.whole);
         let (least, largest) = match choice.rest {
             true => circle.extremes(),
-            false => circle.range(|u| circle.periodic(choice.whole, u)),
+            false => extent(&periodic, &circle.places()),
         };
         let middle = (least + largest) / 2.0;
         let (least, largest) = circle.extremes();
@@ -170,9 +210,11 @@ impl Tables {
         let entries = |f: &dyn Fn(f64) -> f64| {
             Function((0..degree).map(|j| f((j as f64 - degree as f64 / 2.0) / (2 * degree) as f64)).collect())
         };
-        let whole = |k: u32| entries(&|v: f64| circle.antiperiodic(k, v / f64::from(1 << k)));
+        let on_grid = |u: f64| (u + 0.5) * GRID as f64;
+        let whole =
+            |(k, f): (usize, &Vec<f64>)| entries(&|v: f64| between(f, on_grid(v / f64::from(1 << k))));
         // Half of the circle holds all of the domain.
-        let rest = choice.rest.then(|| entries(&|v: f64| circle.periodic(choice.whole, 2.0 * v) - middle));
+        let rest = choice.rest.then(|| entries(&|v: f64| between(&periodic, on_grid(2.0 * v)) - middle));
         let bound = samples.iter().fold(0.0f64, |b, y| b.max(y.abs()));
         let slope = choice.slope / ((high - low) / 2.0);
         check_slopes(domain, slope)?;
@@ -182,8 +224,8 @@ impl Tables {
             middle,
             range,
             bound,
-            deviation: choice.error.sqrt(),
-            whole: (0..choice.whole).map(whole).collect(),
+            deviation: choice.worst.sqrt(),
+            whole: antiperiodic.iter().enumerate().map(whole).collect(),
             rest,
             margin,
             samples,
@@ -200,20 +242,26 @@ impl Tables {
         self.whole.len() + usize::from(self.rest.is_some())
     }
 
-    /// **The stated error**: its root mean square over numbers that are uniform in the domain, as that of the index and what no table has make it (PEGASUS, formula 3, with the function itself
-    /// instead of its slope). Rotations, switches and repacking add to it what [`crate::Numbers::noise`] says, and the error that numbers come with what [`Tables::deviation_of`] does.
+    /// **The stated error**: the standard deviation of the error at the number of the domain where
+    /// it is largest. The index and what no table has make it (PEGASUS, formula 3, with the
+    /// function itself instead of its slope). Rotations, switches and repacking add to it what
+    /// [`crate::Numbers::noise`] says, and the error that numbers come with adds
+    /// [`Tables::deviation_of`].
     pub fn deviation(&self) -> f64 {
         self.deviation
     }
 
-    /// What the tables are off by where numbers are off by a normal error of this deviation: the root mean square, over numbers that are uniform in the domain, of what it makes of the function, less what the line has of it.
+    /// The error of the tables that comes from a normal error of the numbers with this deviation:
+    /// the standard deviation of its effect on the function at the number of the domain where it is
+    /// largest, less the part that the line has.
     pub fn deviation_of(&self, error: f64) -> f64 {
         let ((low, high), margin) = (self.domain, self.margin);
         let (width, slope) = ((high - low) * (1.0 + margin), self.slope * (high - low) / 2.0);
         let circle = Circle { samples: &self.samples, slope, margin };
         // The line goes on where the tables begin anew.
-        let square = circle.error(error / width, |u| circle.value(u) + self.slope * width * u);
-        (square - (self.slope * error).powi(2)).max(0.0).sqrt()
+        let step = width / GRID as f64;
+        let all = squares(&circle.grid(), &circle.places(), error / step, self.slope * step);
+        (largest(all.into_iter()) - (self.slope * error).powi(2)).max(0.0).sqrt()
     }
 
     /// The bound of the function on the domain.
@@ -304,21 +352,28 @@ fn choose(samples: &[f64], deviation: f64, margin: f64, most: usize) -> Choice {
                 continue;
             }
             let circle = Circle { samples, slope, margin: if rest { margin } else { 0.0 } };
-            let mut sum = 0.0;
+            let places = circle.places();
+            let (mut periodic, mut sums) = (circle.grid(), vec![0.0; places.len()]);
+            // In steps of the grid.
+            let deviation = deviation * GRID as f64;
             for whole in 0..=(most - usize::from(rest)) as u32 {
                 if whole > 0 {
-                    let k = whole - 1;
-                    sum += circle.error(deviation / f64::from(1 << k), |u| circle.antiperiodic(k, u));
+                    let (antiperiodic, next) = halves(&periodic, whole - 1);
+                    let off = squares(&antiperiodic, &places, deviation / f64::from(1 << (whole - 1)), 0.0);
+                    sums.iter_mut().zip(off).for_each(|(sum, square)| *sum += square);
+                    periodic = next;
                 }
-                let error = match rest {
-                    true => circle.error(2.0 * deviation, |u| circle.periodic(whole, u)),
+                let last = match rest {
+                    true => squares(&periodic, &places, 2.0 * deviation, 0.0),
                     false => {
-                        let (low, high) = circle.range(|u| circle.periodic(whole, u));
-                        let off = |u: f64| (circle.periodic(whole, u) - (low + high) / 2.0).powi(2);
-                        circle.points().map(off).sum::<f64>() / POINTS as f64
+                        let (low, high) = extent(&periodic, &places);
+                        places.iter().map(|i| (periodic[*i] - (low + high) / 2.0).powi(2)).collect()
                     }
                 };
-                choices.push(Choice { slope, whole, rest, error: sum + error });
+                let all: Vec<f64> = sums.iter().zip(last).map(|(sum, square)| sum + square).collect();
+                let error = all.iter().sum::<f64>() / all.len() as f64;
+                let worst = largest(all.into_iter());
+                choices.push(Choice { slope, whole, rest, error, worst });
             }
         }
     }

@@ -14,7 +14,7 @@ use crate::{
     Numbers, Pegasus, PegasusError,
     places::{bound_of, unit_of},
     plan::power,
-    tables::{LEAST_RANGE, SAMPLES, check_slopes, sampled},
+    tables::{LEAST_RANGE, NODES as ERRORS, SAMPLES, check_slopes, sampled},
 };
 
 /// How many deviations of the index lines are fitted to on either side, and at how many numbers.
@@ -54,21 +54,39 @@ pub struct Tangents {
     values: Vec<f64>,
 }
 
-/// Lines, and the mean square of what they are off by.
+/// A line for each index, and the largest mean square of the error at any number of the domain.
 struct Lines {
     slopes: Vec<f64>,
     values: Vec<f64>,
     error: f64,
 }
 
-/// The moments of the function about one index: the mean number and value, the slope of the line through these that is nearest, and the squares that it and a slope beside it leave.
+/// The function about one index: the mean number, the mean value, and the slope of the nearest line
+/// through these.
 struct Moments {
     number: f64,
     value: f64,
     slope: f64,
-    rest: f64,
-    spread: f64,
-    within: bool,
+}
+
+/// An index: how many there are, its deviation in entries, and the margin of the domain.
+#[derive(Clone, Copy)]
+struct Index {
+    degree: usize,
+    deviation: f64,
+    margin: f64,
+}
+
+impl Index {
+    /// The number of an entry, in `[-1, 1]` within the domain.
+    fn number(self, entry: f64) -> f64 {
+        (entry / self.degree as f64 - 0.5) * 2.0 * (1.0 + self.margin)
+    }
+
+    /// The entry of a number, between others.
+    fn entry(self, x: f64) -> f64 {
+        (x / (2.0 * (1.0 + self.margin)) + 0.5) * self.degree as f64
+    }
 }
 
 impl Tangents {
@@ -87,7 +105,8 @@ impl Tangents {
     ) -> Result<Self, PegasusError> {
         let samples = sampled(domain, f)?;
         let half = (domain.1 - domain.0) / 2.0;
-        let moments = moments(&samples, parameters.ring().dimension(), deviation, margin);
+        let index = Index { degree: parameters.ring().dimension(), deviation, margin };
+        let moments = moments(&samples, index);
         let (least, largest) = extent(moments.iter().map(|m| m.slope));
         // Numbers are in [-1, 1] here.
         let (lowest, highest) = extent(samples.iter().copied());
@@ -98,9 +117,9 @@ impl Tangents {
         let repacked = |range: f64| (off * range).powi(2);
         let tried = CUTS.map(|k| {
             let widest = widest * 2f64.powf(-0.5 * f64::from(k));
-            let lines = lines(&moments, (middle - widest, middle + widest));
+            let lines = lines(&samples, index, &moments, (middle - widest, middle + widest));
             let (least, largest) = extent(lines.values.iter().copied());
-            let error = lines.error + repacked((largest - least) / 2.0) + repacked(widest) / 3.0;
+            let error = lines.error + repacked((largest - least) / 2.0) + repacked(widest);
             (lines, [widest, (largest - least) / 2.0], least.midpoint(largest), error)
         });
         let best = tried.reduce(|best, next| if next.3 < best.3 { next } else { best });
@@ -109,7 +128,7 @@ impl Tangents {
         let unit = unit_of(domain, SLOPE_BITS, error.sqrt());
         let least = LEAST_RANGE.max(LEAST_SHARE * bound);
         let ranges = [ranges[0].max(least * half / f64::from(unit).exp2()), ranges[1].max(least)];
-        let error = lines.error + repacked(ranges[1]) + repacked(ranges[0]) / 3.0;
+        let error = lines.error + repacked(ranges[1]) + repacked(ranges[0]);
         Ok(Tangents {
             domain,
             unit,
@@ -128,7 +147,8 @@ impl Tangents {
         self.domain
     }
 
-    /// **The stated error**: its root mean square over numbers that are uniform in the domain, with what repacking adds.
+    /// **The stated error**: the standard deviation of the error at the number of the domain where
+    /// it is largest, with the error of repacking.
     pub fn deviation(&self) -> f64 {
         self.deviation
     }
@@ -140,14 +160,14 @@ impl Tangents {
 }
 
 /// Of the function of `samples` on `[-1, 1]`, about every index of a table of so many entries. No line is fitted to what is beyond the domain.
-fn moments(samples: &[f64], degree: usize, deviation: f64, margin: f64) -> Vec<Moments> {
+fn moments(samples: &[f64], index: Index) -> Vec<Moments> {
     let step = 2.0 / SAMPLES as f64;
-    let spread = deviation * 2.0 * (1.0 + margin) / degree as f64;
+    let spread = index.deviation * 2.0 * (1.0 + index.margin) / index.degree as f64;
     let stride = ((REACH * spread / step) as i64 / NODES).max(1);
     let weights: Vec<f64> =
         (-NODES..=NODES).map(|t| (-0.5 * ((t * stride) as f64 * step / spread).powi(2)).exp()).collect();
     let about = |k: usize| {
-        let x = (k as f64 / degree as f64 - 0.5) * 2.0 * (1.0 + margin);
+        let x = index.number(k as f64);
         let middle = ((x.clamp(-1.0, 1.0) + 1.0) / step).round() as i64;
         let nodes = (-NODES..=NODES).zip(&weights).filter_map(|(t, weight)| {
             let i = usize::try_from(middle + t * stride).ok()?;
@@ -161,22 +181,29 @@ fn moments(samples: &[f64], degree: usize, deviation: f64, margin: f64) -> Vec<M
         let (number, value) = (mean(&|x, _| x), mean(&|_, y| y));
         let spread = mean(&|x, _| (x - number).powi(2));
         let slope = mean(&|x, y| (x - number) * (y - value)) / spread;
-        let rest = mean(&|x, y| (y - value - slope * (x - number)).powi(2));
-        Moments { number, value, slope, rest, spread, within: x.abs() <= 1.0 }
+        Moments { number, value, slope }
     };
-    (0..degree).map(about).collect()
+    (0..index.degree).map(about).collect()
 }
 
 /// The nearest lines with slopes in an interval.
-fn lines(moments: &[Moments], (least, largest): (f64, f64)) -> Lines {
+fn lines(samples: &[f64], index: Index, moments: &[Moments], (least, largest): (f64, f64)) -> Lines {
     let slopes: Vec<f64> = moments.iter().map(|m| m.slope.clamp(least, largest)).collect();
-    let values = moments.iter().zip(&slopes).map(|(m, slope)| m.value - slope * m.number).collect();
-    let (mut sum, mut count) = (0.0, 0.0);
-    for (m, slope) in moments.iter().zip(&slopes).filter(|(m, _)| m.within) {
-        sum += m.rest + (m.slope - slope).powi(2) * m.spread;
-        count += 1.0;
-    }
-    Lines { slopes, values, error: sum / count }
+    let values: Vec<f64> = moments.iter().zip(&slopes).map(|(m, slope)| m.value - slope * m.number).collect();
+    let last = index.degree - 1;
+    let square = |x: f64| {
+        let sample = ((x + 1.0) / 2.0 * SAMPLES as f64).round() as usize;
+        let x = 2.0 * sample as f64 / SAMPLES as f64 - 1.0;
+        let error = |node: &f64| {
+            let entry = index.entry(x) + node * index.deviation;
+            let k = (entry.round().max(0.0) as usize).min(last);
+            slopes[k] * x + values[k] - samples[sample]
+        };
+        ERRORS.iter().map(|node| error(node).powi(2)).sum::<f64>() / ERRORS.len() as f64
+    };
+    let within = (0..index.degree).map(|k| index.number(k as f64)).filter(|x| x.abs() < 1.0);
+    let error = within.chain([-1.0, 1.0]).map(square).fold(0.0, f64::max);
+    Lines { slopes, values, error }
 }
 
 fn extent(values: impl Iterator<Item = f64>) -> (f64, f64) {
@@ -224,8 +251,6 @@ impl Pegasus {
         }
         let slopes = self.add_at(&packed[0], tangents.middles[0] * one, slots)?;
         let values = self.add_at(&packed[1], tangents.middles[1], slots)?;
-        // Errors of slopes count times numbers of this root mean square.
-        a.set_bound(half / 3f64.sqrt());
         let (slopes, operand) = self.operands(slopes, &a, power(Tangents::OPERAND_BITS - half.log2())?)?;
         let products = e.mul_rescale(&slopes, &operand, power(plan.literal().output_scale_bits)?)?;
         let (products, values) = e.align(&products, &values)?;

@@ -43,29 +43,64 @@ fn errors(s: &Setup, tables: &Tables, f: Function) -> Vec<f64> {
     s.decrypt(&y).iter().zip(&values).map(|(y, x)| y - f.value(*x)).collect()
 }
 
+/// Where a function of [`DOMAINS`] is off by most with one table: a share of the domain from its
+/// lower end.
+const STEEPEST: [f64; 8] = [0.5, 0.5, 0.75, 0.75, 0.01, 0.02, 0.02, 0.98];
+
+/// The largest error of a normal one, over its deviation, that these tests meet.
+const CERTAIN: f64 = 6.0;
+
+fn worst(errors: &[f64]) -> f64 {
+    errors.iter().fold(0.0f64, |worst, e| worst.max(e.abs()))
+}
+
 #[test]
-fn functions_are_off_by_what_is_stated() {
+fn functions_are_off_by_what_is_stated_at_the_worst_number() {
     let s = setup(context(10, 17, 2), literal(&[512], 64));
-    for (f, domain) in DOMAINS {
+    for (i, (f, domain)) in DOMAINS.into_iter().enumerate() {
         f.check(domain).unwrap();
         let mut best = f64::INFINITY;
         for most in [1, 3] {
             let tables = s.pegasus.make_tables(domain, most, |x| f.value(x)).unwrap();
             assert!((1..=most).contains(&tables.look_ups()));
             // More tables are only taken where they pay.
-            assert!(tables.look_ups() == 1 || tables.deviation() < 0.8 * best, "{} by {most}", f.name());
+            assert!(tables.look_ups() == 1 || tables.deviation() < best, "{} by {most}", f.name());
             if most > 1 && tables.look_ups() == 1 {
                 continue;
             }
             best = tables.deviation();
-            // Of some functions a few numbers, where they are steep, have most of the error: 30 at least, of one whose jump is no matter of luck.
-            if f == Function::Sign {
-                continue;
-            }
-            let ratio = (rms(&errors(&s, &tables, f)) / best).log2();
-            assert!((-2.0..1.0).contains(&ratio), "{} by {most}: 2^{ratio} of what is stated", f.name());
+            let errors = errors(&s, &tables, f);
+            assert!(worst(&errors) < CERTAIN * best && rms(&errors) < 1.3 * best, "{} by {most}", f.name());
+            let Some(share) = STEEPEST.get(i).filter(|_| most == 1) else { continue };
+            // Numbers about the worst one are off by as much as is stated, and not by much less.
+            let ((low, high), width) = (domain, domain.1 - domain.0);
+            let values: Vec<f64> = spread(512, 0.01 * width)
+                .iter()
+                .map(|x| (low + share * width + x).clamp(low, high))
+                .collect();
+            let mut a = s.encrypt(&values, 40, 300.0);
+            a.set_bound(low.abs().max(high.abs()));
+            let got = s.decrypt(&applied(&s, &a, &tables));
+            let off: Vec<f64> = got.iter().zip(&values).map(|(y, x)| y - f.value(*x)).collect();
+            let ratio = rms(&off) / best;
+            assert!((0.5..1.4).contains(&ratio), "{}: {ratio} of what is stated", f.name());
         }
     }
+}
+
+/// A square root on a large domain is off by most at 0, which an average over the domain would
+/// hide.
+#[test]
+fn the_stated_error_of_a_square_root_holds_at_0() {
+    let s = setup(context(9, 17, 1), literal(&[256], 64));
+    let tables = s.pegasus.make_tables((0.0, 1e6), 3, f64::sqrt).unwrap();
+    let values: Vec<f64> = (0..256).map(|i| 0.25 + f64::from(i)).collect();
+    let mut a = s.encrypt(&values, 40, 300.0);
+    a.set_bound(1e6);
+    let got = s.decrypt(&applied(&s, &a, &tables));
+    let errors: Vec<f64> = got.iter().zip(&values).map(|(y, x)| y - x.sqrt()).collect();
+    assert!(worst(&errors) < CERTAIN * tables.deviation(), "{} and {}", worst(&errors), tables.deviation());
+    assert!(rms(&errors) > 0.2 * tables.deviation(), "{} and {}", rms(&errors), tables.deviation());
 }
 
 /// What the numbers are off by is in the results, of functions that go up as much as they go down too.
@@ -93,8 +128,15 @@ fn errors_of_numbers_are_in_what_is_stated() {
             a.set_precision_bits(-off.log2());
             let y = applied(&s, &a, &tables);
             let errors: Vec<f64> = s.decrypt(&y).iter().zip(&exact).map(|(y, x)| y - f(*x)).collect();
+            // The stated error is that of the steepest place, and the mean square one is up to half
+            // as large.
             let ratio = (rms(&errors).log2() + y.precision_bits()).exp2();
-            assert!((0.7..1.5).contains(&ratio), "{name} by {most}, off by {off}: {ratio} of what is stated");
+            assert!(
+                (0.35..1.3).contains(&ratio),
+                "{name} by {most}, off by {off}: {ratio} of what is stated"
+            );
+            let most_off = (worst(&errors).log2() + y.precision_bits()).exp2();
+            assert!(most_off < CERTAIN, "{name} by {most}, off by {off}: {most_off} times what is stated");
         }
     }
 }
@@ -263,13 +305,15 @@ fn functions_with_slopes_are_off_by_what_is_stated() {
         if f == Function::Sign {
             continue;
         }
-        assert!(tangents.deviation() < 0.25 * tables.deviation(), "{}", f.name());
+        let kink = matches!(f, Function::Abs | Function::Relu | Function::Sqrt);
+        // At a kink a line is off by about as much as a value.
+        assert!(kink || tangents.deviation() < 0.25 * tables.deviation(), "{}", f.name());
         let errors: Vec<f64> = s.decrypt(&y).iter().zip(&values).map(|(y, x)| y - f.value(*x)).collect();
-        let ratio = (rms(&errors) / tangents.deviation()).log2();
-        // It goes with the fourth power of what the index is off by, which differs from secret to secret: by 0.25 bits, as a standard deviation of 8 runs. Near a kink, or a slope without
-        // end, a few of the values make all of the error, and it differs by twice as much.
-        let most = if matches!(f, Function::Abs | Function::Relu | Function::Sqrt) { 2.5 } else { 1.5 };
-        assert!((-2.5..most).contains(&ratio), "{}: 2^{ratio} of what is stated", f.name());
+        // The error goes with the square of that of the index, so that a few of many numbers are
+        // off by more deviations.
+        let (mean, most) = (rms(&errors) / tangents.deviation(), worst(&errors) / tangents.deviation());
+        assert!(mean < 1.5 && most < 2.0 * CERTAIN, "{}: {mean} and {most} of what is stated", f.name());
+        assert!(mean > 0.02, "{}: {mean} of what is stated", f.name());
     }
 }
 

@@ -4,15 +4,40 @@ use hippocrene_ckks::{Ciphertext, Short};
 use hippocrene_pegasus::{Function, Pegasus, PegasusError, Tables, Tangents};
 
 use super::Server;
-use crate::{Array, EncryptedArray, Error, Numbers};
+use crate::{Array, EncryptedArray, Error, Interval, Numbers};
 
 const APPLY: &str = "apply a function";
 
 /// So many tables at most are looked up for a number where nothing is said.
 const LOOK_UPS: usize = 3;
 
+/// An interval may exceed a domain by this share of its largest number: roundings of bounds do.
+const ROUNDED: f64 = 1e-9;
+
+/// Results of a steep function whose error is a larger share of the largest one are refused.
+/// Chosen.
+pub(super) const USELESS: f64 = 1.0 / 8.0;
+
+/// The tables of a function.
+enum Made {
+    Tables(Tables),
+    Tangents(Tangents),
+}
+
+impl Made {
+    fn deviation(&self) -> f64 {
+        match self {
+            Made::Tables(tables) => tables.deviation(),
+            Made::Tangents(tangents) => tangents.deviation(),
+        }
+    }
+}
+
 impl Server {
-    /// `f` of every element, which are in `domain`; where none is said, they are within the bound of the array, `[-B, B]`. At most `look_ups` tables (1 to 4; 3 where nothing is said) are looked up for an element: as many
+    /// `f` of every element. The `domain` has to hold the interval of the array
+    /// ([`EncryptedArray::interval`]), which is the default. If that interval is one number, the
+    /// result is exact and nothing is looked up. At most `look_ups` tables (1 to 4; 3 where nothing
+    /// is said) are looked up for an element: as many
     /// as pay ([`Tables`]).
     ///
     /// **Error:** [`Server::tables`] says it before anything is computed. The result has the capacity that the keys were made for; of functions with a straight line in them ([`Tables`]) no more than the array has after a product.
@@ -28,14 +53,19 @@ impl Server {
         look_ups: Option<usize>,
     ) -> Result<EncryptedArray, Error> {
         self.check_real(a, APPLY)?;
-        let domain = domain.unwrap_or((-a.bound(), a.bound()));
-        self.apply_tables(a, &self.tables(f, domain, look_ups)?)
+        if let Some(constant) = self.of_one_value(a, &f, domain)? {
+            return Ok(constant);
+        }
+        self.apply_tables(a, &self.tables(f, domain.unwrap_or(ends(a)), look_ups)?)
     }
 
-    /// [`Server::apply`] of a function by name. Where no domain is said, it is [`Function::domain`].
+    /// [`Server::apply`] of a function by name. Square roots, logarithms and reciprocals are
+    /// computed by a polynomial instead, if the capacity of the array allows one with less than
+    /// half of the error.
     ///
     /// # Errors
-    /// [`Error::Argument`] when the function is not defined on all of the domain, and as [`Server::apply`].
+    /// [`Error::Argument`] when the function is not defined on all of the domain, or when the error
+    /// would not be far below the values, and as [`Server::apply`].
     pub fn apply_function(
         &self,
         a: &EncryptedArray,
@@ -43,11 +73,101 @@ impl Server {
         domain: Option<(f64, f64)>,
         look_ups: Option<usize>,
     ) -> Result<EncryptedArray, Error> {
+        self.named(a, function, domain, |domain| {
+            self.tables(|x| function.value(x), domain, look_ups).map(Made::Tables)
+        })
+    }
+
+    /// [`Server::apply_precisely`] of a function by name, or a polynomial as for
+    /// [`Server::apply_function`].
+    ///
+    /// # Errors
+    /// As [`Server::apply_function`] and [`Server::apply_precisely`].
+    pub fn apply_function_precisely(
+        &self,
+        a: &EncryptedArray,
+        function: Function,
+        domain: Option<(f64, f64)>,
+    ) -> Result<EncryptedArray, Error> {
+        self.named(a, function, domain, |domain| {
+            self.tangents(|x| function.value(x), domain).map(Made::Tangents)
+        })
+    }
+
+    fn named(
+        &self,
+        a: &EncryptedArray,
+        function: Function,
+        domain: Option<(f64, f64)>,
+        make: impl Fn((f64, f64)) -> Result<Made, Error>,
+    ) -> Result<EncryptedArray, Error> {
+        let named = |error: Error| error.during(function.name());
         self.check_real(a, APPLY)?;
-        let domain = domain.unwrap_or(function.domain(a.bound()));
-        function.check(domain)?;
-        let result = self.apply(a, |x| function.value(x), Some(domain), look_ups);
-        result.map_err(|e| e.during(function.name()))
+        let ends = domain.unwrap_or(ends(a));
+        function.check(ends)?;
+        if let Some(constant) = self.of_one_value(a, |x| function.value(x), domain).map_err(named)? {
+            return Ok(constant);
+        }
+        check_interval(a.interval(), ends).map_err(named)?;
+        let made = self.pegasus.is_some().then(|| make(ends)).transpose().map_err(named)?;
+        if function.is_steep() {
+            let stated = made.as_ref().map_or(f64::INFINITY, Made::deviation);
+            if let Some(result) = self.by_polynomial(a, function, ends, stated).map_err(named)? {
+                return Ok(result);
+            }
+            let largest = function.value(ends.0).abs().max(function.value(ends.1).abs());
+            if made.is_some() && stated > USELESS * largest {
+                let what = format!(
+                    "by tables the results would have an error of {}, and the largest is {}. Declare a smaller interval \
+                     of the values (with_interval((low, high))), or compute it where more capacity is left, for a \
+                     polynomial.",
+                    Short(stated),
+                    Short(largest)
+                );
+                return Err(named(Error::argument(APPLY, what)));
+            }
+        }
+        let result = match made {
+            Some(made) => self.apply_made(a, &made),
+            None => make(ends).and_then(|made| self.apply_made(a, &made)),
+        };
+        result.map_err(named)
+    }
+
+    fn apply_made(&self, a: &EncryptedArray, made: &Made) -> Result<EncryptedArray, Error> {
+        match made {
+            Made::Tables(tables) => self.apply_tables(a, tables),
+            Made::Tangents(tangents) => self.apply_tangents(a, tangents),
+        }
+    }
+
+    /// `f` of every element of an array whose interval is one number: a constant, which is exact
+    /// and takes no look-up and no capacity. Returns `None` for any other array.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] when the number is not in `domain` or `f` is not finite there.
+    pub fn of_one_value(
+        &self,
+        a: &EncryptedArray,
+        f: impl Fn(f64) -> f64,
+        domain: Option<(f64, f64)>,
+    ) -> Result<Option<EncryptedArray>, Error> {
+        self.check_real(a, APPLY)?;
+        let interval = a.interval();
+        if interval.low() != interval.high() {
+            return Ok(None);
+        }
+        if let Some(domain) = domain {
+            check_interval(interval, domain)?;
+        }
+        let (x, value) = (interval.low(), f(interval.low()));
+        if !value.is_finite() {
+            let what = format!("the function is {value} at {}, not finite", Short(x));
+            return Err(Error::argument(APPLY, what));
+        }
+        let zeros = self.mul_number(a, 0.0)?;
+        let constant = if value == 0.0 { zeros } else { self.add_number(&zeros, value)? };
+        Ok(Some(constant.within(Interval::point(value))))
     }
 
     /// `f` as tables, to be used with [`Server::apply_tables`] as often as one likes; [`Tables::deviation`] is the error.
@@ -75,8 +195,10 @@ impl Server {
         domain: Option<(f64, f64)>,
     ) -> Result<EncryptedArray, Error> {
         self.check_real(a, APPLY)?;
-        let domain = domain.unwrap_or((-a.bound(), a.bound()));
-        self.apply_tangents(a, &self.tangents(f, domain)?)
+        if let Some(constant) = self.of_one_value(a, &f, domain)? {
+            return Ok(constant);
+        }
+        self.apply_tangents(a, &self.tangents(f, domain.unwrap_or(ends(a)))?)
     }
 
     /// `f` as tables with slopes, to be used with [`Server::apply_tangents`] as often as one likes; [`Tangents::deviation`] is the error.
@@ -175,20 +297,11 @@ impl Server {
         a.check_error_known(operation)
     }
 
-    /// Checks an array of real numbers, and that there are some within its bound that are in the domain of a function, and in a simulation that its elements are, as far as tables reach.
+    /// Checks that an array holds real numbers, that its interval is in the domain of a function,
+    /// and in a simulation that its elements are, as far as tables reach.
     fn check_domain(&self, a: &EncryptedArray, (low, high): (f64, f64)) -> Result<(), Error> {
         self.check_real(a, APPLY)?;
-        let bound = a.bound();
-        if low > bound || high < -bound {
-            let what = format!(
-                "the values are from {} to {}, by the bound of the array: none is in the domain from {} to {}",
-                Short(-bound),
-                Short(bound),
-                Short(low),
-                Short(high)
-            );
-            return Err(Error::argument(APPLY, what));
-        }
+        check_interval(a.interval(), (low, high))?;
         let reach = (high - low) / 2.0 * self.pegasus(APPLY)?.plan().literal().margin;
         match self.known_beyond(a, (low - reach, high + reach)) {
             None => Ok(()),
@@ -208,5 +321,79 @@ impl Server {
         let known =
             |at: usize| ciphertexts.get(at / layout.slots())?.known_values()?.get(at % layout.slots());
         layout.positions().filter_map(|at| Some(known(at)?.re)).find(|x| *x < low || *x > high)
+    }
+}
+
+/// The ends of the interval of an array.
+fn ends(a: &EncryptedArray) -> (f64, f64) {
+    (a.interval().low(), a.interval().high())
+}
+
+/// Checks that a domain holds an interval, but for what its ends are rounded by.
+fn check_interval(interval: Interval, (low, high): (f64, f64)) -> Result<(), Error> {
+    let rounded = ROUNDED * low.abs().max(high.abs());
+    // An end of a domain may be NaN here, which is refused where tables are made.
+    if interval.low() < low - rounded || interval.high() > high + rounded {
+        let what = format!(
+            "the values are {interval}, but the domain is from {} to {}. Take a larger domain, or declare that the values \
+             lie in this one (with_interval((low, high)), or with_bound for one around 0).",
+            Short(low),
+            Short(high)
+        );
+        return Err(Error::argument(APPLY, what));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Encryption, KeyRequest, LookUps, Preset, Simulation};
+
+    /// By polynomials where tables have less than the slope takes, and not at all where these have
+    /// less too.
+    #[test]
+    fn reciprocals_are_computed_or_refused() {
+        let settings = Preset::by_name("n15").unwrap().settings().unwrap();
+        let request = KeyRequest { look_ups: LookUps::by_name("lut11").ok(), ..KeyRequest::only([]) };
+        let simulation = Simulation::with_keys(settings, &request).unwrap();
+        let (server, values) = (simulation.server(), [0.5, 0.125, 1.0]);
+        let x = simulation.encrypt((&values[..]).into(), &[3], &Encryption::default()).unwrap();
+        let within = |low: f64| x.clone().within(Interval::new(low, 1.0).unwrap());
+        let result = server.apply_function(&within(0.1), Function::Reciprocal, None, None).unwrap();
+        let stated = (-result.precision_bits(&server.session)).exp2();
+        assert!(stated < 1e-3, "{stated}");
+        for (y, x) in simulation.values(&result).unwrap().iter().zip(values) {
+            assert!((y.re - 1.0 / x).abs() < 4.0 * stated, "{} of {x}", y.re);
+        }
+        for precise in [false, true] {
+            let x = within(1e-8);
+            let refused = match precise {
+                true => server.apply_function_precisely(&x, Function::Reciprocal, None),
+                false => server.apply_function(&x, Function::Reciprocal, None, None),
+            };
+            let refused = refused.unwrap_err().to_string();
+            assert!(refused.contains("by tables the results would have an error of"), "{refused}");
+            assert!(refused.contains("Declare a smaller interval"), "{refused}");
+        }
+        let refused = server.apply_function(&x, Function::Reciprocal, None, None).unwrap_err().to_string();
+        assert!(refused.contains("on either side of 0, but not on all of [-1, 1]"), "{refused}");
+    }
+
+    #[test]
+    fn domains_hold_intervals_but_for_roundings() {
+        let interval = Interval::symmetric(16.0);
+        let refused = check_interval(interval, (-8.0, 8.0)).unwrap_err().to_string();
+        assert!(
+            refused.contains("the values are from -16 to 16, but the domain is from -8 to 8"),
+            "{refused}"
+        );
+        assert!(refused.contains("with_interval((low, high))"), "{refused}");
+        assert!(
+            check_interval(interval, (-16.0, 15.0)).is_err()
+                && check_interval(interval, (0.0, 16.0)).is_err()
+        );
+        assert!(check_interval(interval, (-16.0, 16.0 - 1e-9)).is_ok());
+        assert!(check_interval(interval.abs(), (0.0, 16.0)).is_ok());
     }
 }

@@ -43,6 +43,7 @@ mod reduce;
 mod routes;
 mod scheme;
 mod stages;
+mod steep;
 mod steps;
 mod tiles;
 mod transfer;
