@@ -226,7 +226,8 @@ fn products_with_encrypted_vectors_are_off_by_as_much_as_they_say() {
 #[test]
 fn repeated_operands_are_off_by_as_much_as_they_say() {
     type Repeated = fn(&Server, &EncryptedArray) -> Result<EncryptedArray, Error>;
-    let cases: [(&str, Repeated, fn(f64) -> f64); 7] = [
+    type Case = (&'static str, Repeated, fn(f64) -> f64);
+    let cases: [Case; 7] = [
         ("x + x", |server, x| server.add(x, x), |x| 2.0 * x),
         ("x + a clone", |server, x| server.add(x, &x.clone()), |x| 2.0 * x),
         ("x times a clone", |server, x| server.mul(x, &x.clone()), |x| x * x),

@@ -149,7 +149,7 @@ mod tests {
             let settings = Preset::by_name(preset).unwrap().settings().unwrap();
             for precision in LOWER_PRECISIONS.into_iter().chain([settings.precision()]) {
                 let simulation = Simulation::new(settings.clone()).unwrap();
-                let how = Encryption { bound: None, precision: Some(precision) };
+                let how = Encryption { interval: None, precision: Some(precision) };
                 let mut x = simulation.encrypt((&[1.0][..]).into(), &[1], &how).unwrap();
                 let mut count = 0;
                 while let Ok(square) = simulation.server().mul(&x, &x) {
