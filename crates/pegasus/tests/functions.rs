@@ -338,7 +338,7 @@ fn slopes_of_functions_of_large_numbers_are_small() {
     };
     let (small, large) = (errors(1.0), errors(1e11));
     for (small, large) in small.into_iter().zip(large) {
-        assert!((small[0] - large[0]).abs() < 0.1, "{} and {} bits are stated", small[0], large[0]);
+        assert!((small[0] - large[0]).abs() < 0.2, "{} and {} bits are stated", small[0], large[0]);
         assert!(large[1] > large[0] - 1.5, "{} bits are stated, {} there", large[0], large[1]);
     }
 }
