@@ -30,7 +30,7 @@ const GRID: usize = 1 << 16;
 const STRIDE: usize = 4;
 /// The normal distribution as eight equally likely errors: quantiles in the middle of eighths,
 /// scaled to the deviation 1.
-pub(crate) const NODES: [f64; 8] = [-1.6629, -0.9615, -0.5301, -0.1702, 0.1702, 0.5301, 0.9615, 1.6629];
+const NODES: [f64; 8] = [-1.6629, -0.9615, -0.5301, -0.1702, 0.1702, 0.5301, 0.9615, 1.6629];
 /// Another look-up has to lower the error by this factor at least.
 const WORTH: f64 = 0.8;
 /// Tables have this range at least. What they have is repacked at a scale that grows as the range shrinks, and leaves no room for the line and the middle beside it: of a function that is hardly

@@ -14,12 +14,25 @@ use crate::{
     Numbers, Pegasus, PegasusError,
     places::{bound_of, unit_of},
     plan::power,
-    tables::{LEAST_RANGE, NODES as ERRORS, SAMPLES, check_slopes, sampled},
+    tables::{LEAST_RANGE, SAMPLES, check_slopes, sampled},
 };
 
 /// How many deviations of the index lines are fitted to on either side, and at how many numbers.
 const REACH: f64 = 4.0;
 const NODES: i64 = 16;
+
+/// Errors of the index, in deviations, and how likely each is: Gauss-Hermite quadrature with 8 nodes,
+/// which has the fourth moment of the normal distribution, that counts for slopes.
+const ERRORS: [(f64, f64); 8] = [
+    (-4.144547186, 0.000112614538),
+    (-2.802485861, 0.009635220121),
+    (-1.636519042, 0.117239907661),
+    (-0.539079811, 0.373012257680),
+    (0.539079811, 0.373012257680),
+    (1.636519042, 0.117239907661),
+    (2.802485861, 0.009635220121),
+    (4.144547186, 0.000112614538),
+];
 
 /// No slope is so much steeper than from the least to the largest value along all of the domain.
 const STEEPEST: f64 = 16.0;
@@ -191,15 +204,15 @@ fn lines(samples: &[f64], index: Index, moments: &[Moments], (least, largest): (
     let slopes: Vec<f64> = moments.iter().map(|m| m.slope.clamp(least, largest)).collect();
     let values: Vec<f64> = moments.iter().zip(&slopes).map(|(m, slope)| m.value - slope * m.number).collect();
     let last = index.degree - 1;
-    let square = |x: f64| {
+    let square = |x: f64| -> f64 {
         let sample = ((x + 1.0) / 2.0 * SAMPLES as f64).round() as usize;
         let x = 2.0 * sample as f64 / SAMPLES as f64 - 1.0;
-        let error = |node: &f64| {
+        let error = |node: f64| {
             let entry = index.entry(x) + node * index.deviation;
             let k = (entry.round().max(0.0) as usize).min(last);
             slopes[k] * x + values[k] - samples[sample]
         };
-        ERRORS.iter().map(|node| error(node).powi(2)).sum::<f64>() / ERRORS.len() as f64
+        ERRORS.iter().map(|(node, weight)| weight * error(*node).powi(2)).sum()
     };
     let within = (0..index.degree).map(|k| index.number(k as f64)).filter(|x| x.abs() < 1.0);
     let error = within.chain([-1.0, 1.0]).map(square).fold(0.0, f64::max);
