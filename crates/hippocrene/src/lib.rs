@@ -70,7 +70,7 @@ pub use preset::{
     FailureDescription, Family, KeyBytes, PRESETS, Paper, PaperDescription, Plan, Planned, Preset,
     PresetDescription, SecurityDescription,
 };
-pub use server::{Comparison, Server};
+pub use server::{Comparison, Server, Ties};
 pub use session::Session;
 pub use settings::{Integers, Settings};
 pub use simulation::{Purpose, Report, Simulation, TreeSimulation, UsedKey};

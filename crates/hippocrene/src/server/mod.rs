@@ -48,7 +48,7 @@ mod transfer;
 mod whole;
 mod wide;
 
-pub use comparison::Comparison;
+pub use comparison::{Comparison, Ties};
 pub(crate) use maps::Maps;
 
 use std::{borrow::Borrow, sync::Arc};
