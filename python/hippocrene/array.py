@@ -525,7 +525,8 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
     ) -> EncryptedArray:
         """Return the values, and the nearer limit for those beyond: off by what `maximum` and `minimum` are, together.
 
-        Plain limits are as deep as one of them, encrypted ones as deep as both. The `bound` of the result is a worst
+        Plain limits outside of the `interval` of the array change nothing and cost nothing. Other plain limits are as
+        deep as one of `maximum` and `minimum`, encrypted ones as deep as both. The `bound` of the result is a worst
         case, as always: `with_bound` says that it is that of the limits.
         """
         unset("clip", None, out)

@@ -247,6 +247,25 @@ def test_entries_that_are_no_numbers_are_named(client, server):
             x.apply(table, domain=(-1, 1))
 
 
+def test_answers_that_follow_from_intervals_take_no_look_ups():
+    def program(x):
+        zeros = x * 0
+        return [
+            zeros.max(),
+            (zeros + 0.5).min(axis=0),
+            x.is_close(3, tolerance=0.5),
+            x.is_close(0, tolerance=2),
+            zeros > 0,
+            zeros >= 0,
+        ]
+
+    simulation = simulate(program, [[0.5, -0.5], [1.0, 0.25]], preset="n15", bound=1.0, tables="lut11")
+    assert "look up" not in simulation.operations
+    for result, truth in zip(simulation.result, (0, 0.5, 0, 1, 0, 1), strict=True):
+        np.testing.assert_allclose(result, np.full(np.shape(result), truth), atol=1e-6)
+    assert [np.shape(result) for result in simulation.result[:3]] == [(), (2,), (2, 2)]
+
+
 @pytest.mark.parametrize("bound", [1.0, 8.0])
 @pytest.mark.parametrize(("tables", "part"), [("lut11", 59), ("lut12", 118), ("lut13", 232)])
 def test_gaps_of_tables_are_what_is_documented(tables, part, bound):
