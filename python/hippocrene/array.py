@@ -377,13 +377,17 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
     # Comparisons
 
     def _of_sign(
-        self, operation: Literal["sign", "relu", "abs"], gap: float | None, precision: float | None
+        self,
+        operation: Literal["sign", "relu", "abs", "positive"],
+        gap: float | None,
+        precision: float | None,
+        *more: float,
     ) -> EncryptedArray:
         self._refuse_integers(operation)
         server = self._bound_server(operation)
         gap, precision = double_or_none(gap, "a gap"), double_or_none(precision, "a precision")
         with named(operation, "absolute value"):
-            return server._wrap(getattr(server._raw, operation)(self._raw, gap, precision))
+            return server._wrap(getattr(server._raw, operation)(self._raw, gap, precision, *more))
 
     def _of_difference(
         self,
@@ -391,12 +395,31 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
         operation: Literal["greater", "less", "maximum", "minimum"],
         gap: float | None,
         precision: float | None,
+        *more: float,
     ) -> EncryptedArray:
         self._refuse_integers(operation)
         server = self._bound_server(operation, other)
         gap, precision = double_or_none(gap, "a gap"), double_or_none(precision, "a precision")
         with named(operation, "step", "sign", "relu", *DIFFERENCE):
-            return server._wrap(getattr(server._raw, operation)(self._raw, other._raw, gap, precision))
+            return server._wrap(getattr(server._raw, operation)(self._raw, other._raw, gap, precision, *more))
+
+    def _compared(
+        self,
+        operation: Literal["greater", "less"],
+        other: EncryptedArray | npt.ArrayLike,
+        gap: float | None,
+        precision: float | None,
+        at_ties: float,
+    ) -> EncryptedArray:
+        at_ties = double(at_ties, "at_ties")
+        if at_ties not in (0.0, 0.5, 1.0):
+            raise ArgumentError(f"{operation}: at_ties is {at_ties:g}: equal values give 0, 0.5 or 1")
+        if isinstance(other, EncryptedArray):
+            return self._of_difference(other, operation, gap, precision, at_ties)
+        self._check_operand(other, operation)
+        with named(operation, "positive", *DIFFERENCE):
+            difference = self - other if operation == "greater" else other - self
+            return difference._of_sign("positive", gap, precision, at_ties)
 
     def sign(self, *, gap: float | None = None, precision: float | None = None) -> EncryptedArray:
         """Return the sign of every value, 1 or -1, to within ``2**-precision`` (10 bits if nothing is said).
@@ -416,36 +439,44 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
         return self._of_sign("sign", gap, precision)
 
     def greater(
-        self, other: EncryptedArray | npt.ArrayLike, *, gap: float | None = None, precision: float | None = None
+        self,
+        other: EncryptedArray | npt.ArrayLike,
+        *,
+        gap: float | None = None,
+        precision: float | None = None,
+        at_ties: float = 0,
     ) -> EncryptedArray:
-        """Return 1 where this is greater than `other` and 0 where it is less, as ``>`` does.
+        """Return 1 where this exceeds `other`, and 0 where it is equal or less, as ``>`` does.
 
-        The result is within half of ``2**-precision`` (10 bits if nothing is said) of that where the two differ by
-        `gap` or more (a 256th of the sum of their bounds if nothing is said), and some number from 0 to 1, give or
-        take the same, where they do not. The rest is as for `sign`, of the difference.
+        The result is within half of ``2**-precision`` (10 bits by default) of 1 where this exceeds `other` by `gap` or
+        more, and of 0 where it does not exceed it. Where it exceeds it by less than the gap, the result is some number
+        from 0 to 1. The default gap is a 127th of the sum of the bounds. With tables it is twice that of `sign`.
+        So integers are compared exactly with ``gap=1``, if the result is rounded.
+
+        With ``at_ties=1``, as ``>=`` has it, equal values give 1, and the gap is where this is the smaller one. With
+        ``at_ties=0.5`` they give 1/2, the gap extends to both sides, and by default it is half as wide.
+
+        Where the intervals of both say the answer, it is exact and costs nothing. If no difference is larger than what
+        the error of the values hides, the comparison is refused. The rest is as for `sign`, of the difference.
         """
-        if isinstance(other, EncryptedArray):
-            return self._of_difference(other, "greater", gap, precision)
-        self._check_operand(other, "greater")
-        with named("greater", "sign", "multiply by a number", *DIFFERENCE):
-            return ((self - other).sign(gap=gap, precision=precision) + 1) * 0.5
+        return self._compared("greater", other, gap, precision, at_ties)
 
     def less(
-        self, other: EncryptedArray | npt.ArrayLike, *, gap: float | None = None, precision: float | None = None
+        self,
+        other: EncryptedArray | npt.ArrayLike,
+        *,
+        gap: float | None = None,
+        precision: float | None = None,
+        at_ties: float = 0,
     ) -> EncryptedArray:
-        """Return 1 where this is less than `other` and 0 where it is greater, as ``<`` does: otherwise as `greater`."""
-        if isinstance(other, EncryptedArray):
-            return self._of_difference(other, "less", gap, precision)
-        self._check_operand(other, "less")
-        with named("less", "sign", "multiply by a number", *DIFFERENCE):
-            return ((other - self).sign(gap=gap, precision=precision) + 1) * 0.5
+        """Return 1 where this is less than `other`, and 0 where it is equal or greater: otherwise as `greater`."""
+        return self._compared("less", other, gap, precision, at_ties)
 
-    # What is nearer than the gap is neither, so that equality makes no difference.
     def __ge__(self, other: EncryptedArray | npt.ArrayLike) -> EncryptedArray:
-        return self.greater(other) if self.bit_error is None else self._ordered(">=", other)
+        return self.greater(other, at_ties=1) if self.bit_error is None else self._ordered(">=", other)
 
     def __le__(self, other: EncryptedArray | npt.ArrayLike) -> EncryptedArray:
-        return self.less(other) if self.bit_error is None else self._ordered("<=", other)
+        return self.less(other, at_ties=1) if self.bit_error is None else self._ordered("<=", other)
 
     def __gt__(self, other: EncryptedArray | npt.ArrayLike) -> EncryptedArray:
         return self.greater(other) if self.bit_error is None else self._ordered(">", other)
@@ -494,7 +525,8 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
     ) -> EncryptedArray:
         """Return the values, and the nearer limit for those beyond: off by what `maximum` and `minimum` are, together.
 
-        Plain limits are as deep as one of them, encrypted ones as deep as both. The `bound` of the result is a worst
+        Plain limits outside of the `interval` of the array change nothing and cost nothing. Other plain limits are as
+        deep as one of `maximum` and `minimum`, encrypted ones as deep as both. The `bound` of the result is a worst
         case, as always: `with_bound` says that it is that of the limits.
         """
         unset("clip", None, out)
@@ -502,6 +534,8 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
             raise ArgumentError("clip: neither the least value nor the largest one is said")
         self._refuse_integers("clip")
         with named("clip", "maximum", "minimum", "relu", *DIFFERENCE):
+            if self._lies_within(min, max):
+                return self.copy()
             if min is None or max is None or isinstance(min, EncryptedArray) or isinstance(max, EncryptedArray):
                 above = self if min is None else self.maximum(min, gap=gap, precision=precision)
                 return above if max is None else above.minimum(max, gap=gap, precision=precision)
@@ -513,6 +547,20 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
             low = np.minimum(low, high)
             parts = [(self - limit).relu(gap=gap, precision=precision) for limit in (low, high)]
             return (parts[0] - parts[1])._with(low, "add")
+
+    def _lies_within(self, low: object, high: object) -> bool:
+        """Tell whether the interval shows that limits change neither a value nor the shape; None is no limit."""
+        for limit, sign in ((low, 1), (high, -1)):
+            if limit is None:
+                continue
+            if isinstance(limit, EncryptedArray) or self._held.is_complex:
+                return False
+            values = finite(cast("npt.ArrayLike", limit), "clip")
+            if values.dtype.kind not in "biuf" or self._common_shape(values.shape, "clip") != self.shape:
+                return False
+            if np.any(values > self.interval[0] if sign > 0 else values < self.interval[1]):
+                return False
+        return True
 
     def relu(self, *, gap: float | None = None, precision: float | None = None) -> EncryptedArray:
         """Return every value that is positive, and 0 for the others: `maximum` with 0, and as precise."""

@@ -227,12 +227,10 @@ class TableFunctions:
         It takes ``n * (n + 1) / 2`` look-ups for ``n`` values, two at least. Round the places when they are decrypted:
         `precision_bits` says what they are off by, which is more the more values there are.
 
-        Two values that are no more than a gap apart are taken for equal and stay in their order, as with numpy's
-        ``kind="stable"``, whatever is said; two that are farther apart than twice the gap are in order, and in between
-        it may be either. The gap is seven standard deviations of the index of a table: with the tables ``"lut12"``
-        about a 59th of the `bound` of the array, with ``"lut11"`` twice and with ``"lut13"`` about half as much. Where
-        three values or more are near but not equal, other numbers may stand in their places, sums of several among
-        them: no places, and larger than the `bound` of the result. The more values there are, the more are near.
+        Every place appears exactly once. Two values farther apart than a gap are in order; nearer ones may be in
+        either order, and so may equal ones, whatever `kind` says. The gap is seven standard deviations of the
+        difference of two indices of a table: with the tables ``"lut12"`` about a 42nd of the `bound` of the array, with
+        ``"lut11"`` twice and with ``"lut13"`` about half as much. The errors of the values come on top.
 
         Lines of more values than tables tell ranks of apart are refused: 44 with ``"lut11"`` are possible, 82 with
         ``"lut12"`` and 109 with ``"lut13"``.

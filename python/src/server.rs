@@ -2,7 +2,7 @@
 
 use hippocrene::{
     Array, Basis, Bits, Comparison, Error, Form, Function, IntegerPolynomial, Layout, Numbers, Polynomial,
-    Residues, Tables, Tangents,
+    Residues, Tables, Tangents, Ties,
 };
 use numpy::{PyReadonlyArray1, PyReadonlyArrayDyn};
 use pyo3::{exceptions::PyValueError, prelude::*};
@@ -468,8 +468,21 @@ impl Server {
         gap: Option<f64>,
         precision: Option<f64>,
     ) -> PyResult<EncryptedArray> {
-        let how = Comparison { gap, precision };
+        let how = Comparison { gap, precision, ..Comparison::default() };
         self.compute::<Numbers>(py, array, |server, array| server.sign(array, how))
+    }
+
+    #[pyo3(signature = (array, gap, precision, at_ties))]
+    fn positive(
+        &self,
+        py: Python<'_>,
+        array: &EncryptedArray,
+        gap: Option<f64>,
+        precision: Option<f64>,
+        at_ties: f64,
+    ) -> PyResult<EncryptedArray> {
+        let how = Comparison { gap, precision, at_ties: ties(at_ties)? };
+        self.compute::<Numbers>(py, array, |server, array| server.positive(array, how))
     }
 
     #[pyo3(signature = (array, gap, precision))]
@@ -480,7 +493,7 @@ impl Server {
         gap: Option<f64>,
         precision: Option<f64>,
     ) -> PyResult<EncryptedArray> {
-        let how = Comparison { gap, precision };
+        let how = Comparison { gap, precision, ..Comparison::default() };
         self.compute::<Numbers>(py, array, |server, array| server.relu(array, how))
     }
 
@@ -492,11 +505,11 @@ impl Server {
         gap: Option<f64>,
         precision: Option<f64>,
     ) -> PyResult<EncryptedArray> {
-        let how = Comparison { gap, precision };
+        let how = Comparison { gap, precision, ..Comparison::default() };
         self.compute::<Numbers>(py, array, |server, array| server.abs(array, how))
     }
 
-    #[pyo3(signature = (left, right, gap, precision))]
+    #[pyo3(signature = (left, right, gap, precision, at_ties))]
     fn greater(
         &self,
         py: Python<'_>,
@@ -504,14 +517,15 @@ impl Server {
         right: &EncryptedArray,
         gap: Option<f64>,
         precision: Option<f64>,
+        at_ties: f64,
     ) -> PyResult<EncryptedArray> {
-        let how = Comparison { gap, precision };
+        let how = Comparison { gap, precision, at_ties: ties(at_ties)? };
         self.compute_from_two::<Numbers>(py, left, right, |server, left, right| {
             server.greater(left, right, how)
         })
     }
 
-    #[pyo3(signature = (left, right, gap, precision))]
+    #[pyo3(signature = (left, right, gap, precision, at_ties))]
     fn less(
         &self,
         py: Python<'_>,
@@ -519,8 +533,9 @@ impl Server {
         right: &EncryptedArray,
         gap: Option<f64>,
         precision: Option<f64>,
+        at_ties: f64,
     ) -> PyResult<EncryptedArray> {
-        let how = Comparison { gap, precision };
+        let how = Comparison { gap, precision, at_ties: ties(at_ties)? };
         self.compute_from_two::<Numbers>(py, left, right, |server, left, right| server.less(left, right, how))
     }
 
@@ -533,7 +548,7 @@ impl Server {
         gap: Option<f64>,
         precision: Option<f64>,
     ) -> PyResult<EncryptedArray> {
-        let how = Comparison { gap, precision };
+        let how = Comparison { gap, precision, ..Comparison::default() };
         self.compute_from_two::<Numbers>(py, left, right, |server, left, right| {
             server.maximum(left, right, how)
         })
@@ -548,7 +563,7 @@ impl Server {
         gap: Option<f64>,
         precision: Option<f64>,
     ) -> PyResult<EncryptedArray> {
-        let how = Comparison { gap, precision };
+        let how = Comparison { gap, precision, ..Comparison::default() };
         self.compute_from_two::<Numbers>(py, left, right, |server, left, right| {
             server.minimum(left, right, how)
         })
@@ -657,4 +672,14 @@ pub(crate) fn set_cache_budget(limit: usize) {
 #[pyfunction]
 pub(crate) fn cache_budget() -> (usize, usize) {
     hippocrene::cache_budget()
+}
+
+/// What a comparison gives for equal values.
+fn ties(value: f64) -> PyResult<Ties> {
+    match value {
+        0.0 => Ok(Ties::Zero),
+        0.5 => Ok(Ties::Half),
+        1.0 => Ok(Ties::One),
+        _ => Err(PyValueError::new_err(format!("at_ties is {value}: equal values give 0, 0.5 or 1"))),
+    }
 }

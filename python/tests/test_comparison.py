@@ -62,6 +62,61 @@ def test_operators_have_the_defaults(both, operands):
     assert off(client.decrypt(abs(a)), np.abs(x)) < 3 * half
 
 
+def test_comparisons_follow_numpy_at_ties():
+    values, limits = np.array([1.0, 2.0, 3.0]), np.array([2.0, 2.0, 2.0])
+
+    def program(x, y):
+        return [x > y, x >= y, x < 2, x <= 2, np.less(x, 2), np.greater_equal(limits, x), x.less(2, at_ties=0.5)]
+
+    results = simulate(program, values, limits, preset="n15", bound=4).result
+    expected = [values > 2, values >= 2, values < 2, values <= 2, values < 2, values <= 2, [1, 0.5, 0]]
+    for result, truth in zip(results, expected, strict=True):
+        assert off(result, np.asarray(truth, float)) < 2.0**-11
+    with pytest.raises(ArgumentError, match=r"^less: at_ties is 0\.25: equal values give 0, 0\.5 or 1"):
+        simulate(lambda x: x.less(2, at_ties=0.25), values, preset="n15", bound=4)
+
+
+def test_counts_of_integers_are_those_of_numpy():
+    ages = np.random.default_rng(5).integers(0, 101, 400)
+    ages[:20] = 25
+    for gap in (None, 1):
+
+        def program(x, gap=gap):
+            return [x.greater(25, gap=gap).sum(), x.greater(25, gap=gap, at_ties=1).sum()]
+
+        results = simulate(program, ages, preset="n15", bound=100).result
+        assert [round(float(count)) for count in results] == [np.sum(ages > 25), np.sum(ages >= 25)]
+
+
+def test_answers_that_follow_from_intervals_cost_nothing(both):
+    client, server = both
+    values = np.array([0.5, 1.25, 1.75])
+    x = server.load(client.encrypt(values, interval=(0, 2)))
+    for result, truth in (
+        (np.clip(x, -100, 100), values),
+        (np.clip(x, None, 2), values),
+        (abs(x), values),
+        (x.maximum(0), values),
+        (np.minimum(x, 3), values),
+        (x > 3, [0, 0, 0]),
+        (x >= 0, [1, 1, 1]),
+        (np.sign(x + 1), [1, 1, 1]),
+        (x * 0 > 0, [0, 0, 0]),
+        (np.where(x < 5, x, 7), values),
+    ):
+        assert off(client.decrypt(result), np.asarray(truth)) < 1e-3
+    for result in (np.clip(x, -1, 2), x > 3, abs(x), x >= 0):
+        assert result.capacity_bits > x.capacity_bits - 1
+
+
+def test_values_below_their_noise_are_not_compared():
+    def program(x):
+        return (x * 1e-6).with_precision_bits(14) > 0
+
+    with pytest.raises(ArgumentError, match=r"^greater: no value exceeds 1\.0e-6, but only .*Scale the values up"):
+        simulate(program, [1.0, -0.5], preset="n15", bound=1)
+
+
 def test_what_cannot_be_compared_is_refused(both, operands):
     client, server = both
     _, _, a, _ = operands

@@ -71,7 +71,7 @@ pub use preset::{
     FailureDescription, Family, KeyBytes, PRESETS, Paper, PaperDescription, Plan, Planned, Preset,
     PresetDescription, SecurityDescription,
 };
-pub use server::{Comparison, Server, ServerMemory};
+pub use server::{Comparison, Server, ServerMemory, Ties};
 pub use session::Session;
 pub use settings::{Integers, Settings};
 pub use simulation::{Purpose, Report, Simulation, TreeSimulation, UsedKey};

@@ -2,8 +2,8 @@
 
 use crate::common::insecure_grafted;
 use hippocrene::{
-    Bootstrapping, ClientKey, Comparison, Encryption, Error, Function, Interval, KeyRequest, Server, Session,
-    Simulation,
+    Bootstrapping, ClientKey, Comparison, EncryptedArray, Encryption, Error, Function, Interval, KeyRequest,
+    Server, Session, Simulation, Ties,
 };
 use hippocrene_rlwe::SecretDistribution;
 
@@ -35,7 +35,7 @@ fn every_operation() {
     let (client, server) = insecure(10, None);
     let (x, y) = operands();
     let [a, b] = [&x, &y].map(|v| client.encrypt(&v[..], &[40]).unwrap().with_bound(3.0).unwrap());
-    let how = Comparison { gap: Some(0.06), precision: Some(12.0) };
+    let how = Comparison { gap: Some(0.06), precision: Some(12.0), ..Comparison::default() };
     let e = 2f64.powi(-12);
     let read = |array| client.decrypt(&array).unwrap();
     let signs = |v: &[f64]| v.iter().map(|x| x.signum()).collect::<Vec<_>>();
@@ -65,17 +65,104 @@ fn with_bootstraps() {
         a = server.mul_number(&a, 1.0 / 0.3).unwrap().with_bound(3.0).unwrap();
     }
     let before = server.bootstraps();
-    let how = Comparison { gap: Some(0.001), precision: Some(14.0) };
+    let how = Comparison { gap: Some(0.001), precision: Some(14.0), ..Comparison::default() };
     let sign = server.sign(&server.sign(&a, how).unwrap(), how).unwrap();
     assert!(server.bootstraps() > before);
     assert!(sign.capacity_bits(session) >= server.bootstrap_reserve().unwrap() - 1.0);
     close(&client.decrypt(&sign).unwrap(), x.iter().map(|x| x.signum()), 2f64.powi(-14), "sign");
 }
 
+/// As `>` and `>=` of numpy have it: the gap lies on the side of the values that are told as equal.
+#[test]
+fn equal_values_are_told_as_asked() {
+    let simulation = Simulation::new(insecure_grafted(9, 10, SPARSE)).unwrap();
+    let (server, how) =
+        (simulation.server(), Encryption { interval: Some(Interval::symmetric(4.0)), precision: None });
+    let encrypt = |v: &[f64]| simulation.encrypt(v.into(), &[v.len()], &how).unwrap();
+    let (x, y) = ([1.0, 2.0, 3.0, -4.0, 4.0], [2.0, 2.0, 2.0, -4.0, -4.0]);
+    let [a, b] = [&x, &y].map(|v| encrypt(v));
+    for gap in [None, Some(1.0)] {
+        for (at_ties, tie) in [(Ties::Zero, 0.0), (Ties::Half, 0.5), (Ties::One, 1.0)] {
+            let how = Comparison { gap, precision: Some(10.0), at_ties };
+            let read = |array| simulation.values(&array).unwrap().iter().map(|z| z.re).collect::<Vec<f64>>();
+            let e = 2f64.powi(-11);
+            let step = |d: f64| if d == 0.0 { tie } else { f64::from(d > 0.0) };
+            let pairs = || x.iter().zip(&y);
+            let greater = read(server.greater(&a, &b, how).unwrap());
+            close(&greater, pairs().map(|(x, y)| step(x - y)), e, "greater");
+            let less = read(server.less(&a, &b, how).unwrap());
+            close(&less, pairs().map(|(x, y)| step(y - x)), e, "less");
+            let difference = server.sub(&a, &b).unwrap();
+            let positive = server.positive(&difference, how).unwrap();
+            assert!(positive.interval().low() >= -e && positive.interval().high() <= 1.0 + e);
+            close(&read(positive), pairs().map(|(x, y)| step(x - y)), e, "positive");
+        }
+    }
+}
+
+/// Where the intervals say the answer, it is exact, and takes no key and no capacity.
+#[test]
+fn answers_that_follow_from_intervals_are_exact() {
+    let (client, with_keys) = insecure(4, None);
+    let server = Server::new(client.evaluation_keys(&KeyRequest::only([])).unwrap()).unwrap();
+    let encrypt = |x: &[f64], low, high| {
+        let encryption = Encryption { interval: Interval::new(low, high), precision: None };
+        client.encrypt_with(x.into(), &[x.len()], &encryption).unwrap()
+    };
+    let (low, high) = ([-2.0, -1.5], [1.0, 2.5]);
+    let [a, b] = [encrypt(&low, -2.0, -1.0), encrypt(&high, 1.0, 3.0)];
+    let zero = server.mul_number(&a, 0.0).unwrap();
+    let how = Comparison::default();
+    let ties = |at_ties| Comparison { at_ties, ..how };
+    let exact = |array: EncryptedArray, expected: [f64; 2], what: &str| {
+        let bits = array.capacity_bits(server.session());
+        assert!(bits >= a.capacity_bits(server.session()) - 1.0, "{what}: {bits} bits");
+        close(&client.decrypt(&array).unwrap(), expected.into_iter(), 1e-6, what);
+    };
+    exact(server.greater(&a, &b, how).unwrap(), [0.0; 2], "greater");
+    exact(server.less(&a, &b, how).unwrap(), [1.0; 2], "less");
+    exact(server.sign(&a, how).unwrap(), [-1.0; 2], "sign");
+    exact(server.sign(&b, how).unwrap(), [1.0; 2], "sign");
+    exact(server.relu(&a, how).unwrap(), [0.0; 2], "relu");
+    exact(server.relu(&b, how).unwrap(), high, "relu");
+    exact(server.abs(&a, how).unwrap(), [2.0, 1.5], "abs");
+    exact(server.abs(&b, how).unwrap(), high, "abs");
+    exact(server.maximum(&a, &b, how).unwrap(), high, "maximum");
+    exact(server.minimum(&b, &a, how).unwrap(), low, "minimum");
+    exact(server.sign(&zero, how).unwrap(), [0.0; 2], "sign of 0");
+    exact(server.positive(&zero, how).unwrap(), [0.0; 2], "positive 0");
+    exact(server.positive(&zero, ties(Ties::One)).unwrap(), [1.0; 2], "0 at least");
+    exact(server.positive(&zero, ties(Ties::Half)).unwrap(), [0.5; 2], "0 at half");
+    // The operand that holds the result is repeated to the common shape, as any operation does that.
+    let one = encrypt(&high[1..], 1.0, 3.0);
+    let largest = with_keys.maximum(&a, &one, how).unwrap();
+    close(&client.decrypt(&largest).unwrap(), [2.5; 2].into_iter(), 1e-6, "maximum of one");
+    assert_eq!(largest.shape(), [2]);
+}
+
+#[test]
+fn values_below_their_noise_are_not_compared() {
+    let simulation = Simulation::new(insecure_grafted(9, 10, SPARSE)).unwrap();
+    let server = simulation.server();
+    let x = simulation.encrypt((&[1.0, -0.5][..]).into(), &[2], &Encryption::default()).unwrap();
+    let tiny = server.declare_precision(&server.mul_number(&x, 1e-9).unwrap(), 14.0).unwrap();
+    for refused in [server.sign(&tiny, Comparison::default()), server.positive(&tiny, Comparison::default())]
+    {
+        let refused = refused.unwrap_err().to_string();
+        assert!(
+            refused.contains("no value exceeds 1.0e-9") && refused.contains("Scale the values up"),
+            "{refused}"
+        );
+    }
+    // A gap that is asked for is refused too.
+    let asked = Comparison { gap: Some(5e-10), ..Comparison::default() };
+    assert!(matches!(server.positive(&tiny, asked), Err(Error::Argument { .. })));
+}
+
 /// Imaginary parts are taken away between stages: where there is one, no key is needed for that, and a simulation asks for none.
 #[test]
 fn one_stage_takes_no_conjugation() {
-    let how = Comparison { gap: Some(0.5), precision: Some(5.0) };
+    let how = Comparison { gap: Some(0.5), precision: Some(5.0), ..Comparison::default() };
     let settings = insecure_grafted(8, 4, SecretDistribution::Ternary);
     let x = [0.75, -0.9, 0.51];
     let simulation = Simulation::new(settings.clone()).unwrap();
@@ -101,7 +188,7 @@ fn what_cannot_be_compared_is_refused() {
     assert!(error.contains("1 to 40 bits"), "{error}");
     let wide = Comparison { gap: Some(2.0), ..Comparison::default() };
     assert!(matches!(server.relu(&a, wide), Err(Error::Argument { .. })));
-    let fine = Comparison { gap: Some(1e-3), precision: Some(20.0) };
+    let fine = Comparison { gap: Some(1e-3), precision: Some(20.0), ..Comparison::default() };
     assert!(matches!(server.sign(&a, fine), Err(Error::Capacity { .. })));
     let bare = Server::new(client.evaluation_keys(&KeyRequest::only([])).unwrap()).unwrap();
     let error = bare.sign(&a, fine).unwrap_err();
@@ -156,7 +243,7 @@ fn operands_are_checked_before_keys() {
 fn advice_on_comparisons_is_about_their_gap() {
     let (client, server) = insecure(4, None);
     let a = client.encrypt(&[0.5, -0.25][..], &[2]).unwrap();
-    let fine = Comparison { gap: Some(1e-3), precision: Some(20.0) };
+    let fine = Comparison { gap: Some(1e-3), precision: Some(20.0), ..Comparison::default() };
     for compared in [
         server.sign(&a, fine),
         server.abs(&a, fine),

@@ -61,7 +61,7 @@ fn both_ways(
 fn comparisons_are_simulated() {
     let settings = insecure_grafted(9, 10, SPARSE);
     let simulation = Simulation::new(settings.clone()).unwrap();
-    let how = Comparison { gap: Some(0.06), precision: Some(12.0) };
+    let how = Comparison { gap: Some(0.06), precision: Some(12.0), ..Comparison::default() };
     type Expected = fn(f64, f64) -> f64;
     let programs: [(Program<'_>, Expected, f64); 7] = [
         (&|s, a, _| s.sign(a, how), |x, _| x.signum(), 1.0),
@@ -86,7 +86,8 @@ fn comparisons_are_simulated() {
         assert!(report.conjugates() && report.bootstrapping.is_none() && report.bits.is_none());
     }
     let a = simulation.encrypt((&x[..]).into(), &[40], &Encryption::default()).unwrap();
-    let refused = simulation.server().sign(&a, Comparison { gap: Some(0.0), precision: None });
+    let refused =
+        simulation.server().sign(&a, Comparison { gap: Some(0.0), precision: None, ..Comparison::default() });
     assert!(matches!(refused, Err(Error::Argument { .. })));
 }
 
@@ -95,7 +96,7 @@ fn comparisons_that_bootstrap_are_simulated() {
     let settings = insecure_grafted(9, 22, SPARSE);
     let wanted = Bootstrapping::default();
     let simulation = Simulation::with_bootstrapping(settings.clone(), wanted).unwrap();
-    let how = Comparison { gap: Some(0.001), precision: Some(14.0) };
+    let how = Comparison { gap: Some(0.001), precision: Some(14.0), ..Comparison::default() };
     let program = |s: &Server, a: &EncryptedArray, _: &EncryptedArray| {
         let mut a = a.clone();
         for _ in 0..8 {

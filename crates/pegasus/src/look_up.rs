@@ -21,7 +21,7 @@ const LEAST_ERROR: f64 = 1.0 / 1048576.0;
 pub(crate) const DEVIATIONS: f64 = 6.0;
 
 /// The largest integer that numbers are multiplied by, so that they take more of the domain.
-const MOST_TIMES: i64 = 64;
+pub(crate) const MOST_TIMES: i64 = 64;
 
 /// What of the error of an index counts.
 #[derive(Clone, Copy)]

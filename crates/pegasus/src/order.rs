@@ -11,7 +11,7 @@ use hippocrene_rlwe::Noise;
 use crate::{
     Numbers, Pegasus, PegasusError,
     error::argument,
-    look_up::{DEVIATIONS, Off},
+    look_up::{DEVIATIONS, MOST_TIMES, Off},
     sign,
     tournament::{at, rounds as rounds_of},
 };
@@ -142,25 +142,62 @@ impl Pegasus {
         sorted.select(&(0..x.len()).filter(|i| i % size >= size - k).collect::<Vec<_>>())
     }
 
-    /// For every number how many of the others among the `size` of its group are smaller: where all are farther apart than the index of a table is off by, a permutation of `0..size`, up to the error of
-    /// rotations and switches. It takes `size (size - 1)/2` look-ups for each group. Of numbers that are nearer any is before the other, or both are half before.
+    /// For every number how many others among the `size` of its group come before it: a permutation of `0..size`, up to the
+    /// error of rotations and switches. It takes `size (size - 1)/2` look-ups for each group.
+    ///
+    /// Numbers farther apart than [`Pegasus::order_gap`] are in order. Nearer ones may be in either order, but each rank
+    /// appears exactly once. Numbers that are rounded to the same index keep the order of their places.
     ///
     /// The result is at [`crate::PegasusPlan::table_scale`] of `size`.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when groups are of one number, and as [`Pegasus::largest`] and [`Pegasus::greater`].
+    /// [`PegasusError::Argument`] if groups are of one number, and as [`Pegasus::largest`] and [`Pegasus::look_up`].
     pub fn ranks(&self, x: &Numbers, size: usize) -> Result<Numbers, PegasusError> {
-        const OPERATION: &str = "rank numbers";
-        let groups = groups_of(x, size, OPERATION)?;
-        if size == 1 {
-            return argument(OPERATION, "there is one only".into());
-        }
-        let scale = self.plan().table_scale(size as f64)?;
-        let (left, right) = pairs(groups, size);
-        self.wins(&self.greater(&x.select(&left)?, &x.select(&right)?, scale)?, size)
+        self.ranks_of(x, size, "rank numbers")
     }
 
-    /// How many others of its group every number is greater than, from what `greater` says of [`pairs`].
+    /// [`Pegasus::ranks`] for an operation of this name.
+    ///
+    /// Each number is rounded once to the grid of `2N` indices on which rotations work, and rounded numbers are
+    /// subtracted. Rotations round nothing then: every comparison sees the exact difference of two indices, so that all
+    /// comparisons agree with one total order, by the index and then the place. If each difference was rounded on its own,
+    /// three comparisons of near numbers could form a cycle.
+    fn ranks_of(&self, x: &Numbers, size: usize, operation: &'static str) -> Result<Numbers, PegasusError> {
+        let groups = groups_of(x, size, operation)?;
+        if size == 1 {
+            return argument(operation, "there is one only".into());
+        }
+        let x = self.on_the_grid(x)?;
+        let (later, earlier) = pairs(groups, size);
+        let difference = x.select(&later)?.sub(&x.select(&earlier)?)?;
+        // 1 at a difference of 0 too, where the later number counts as the larger one.
+        let after = self.look_up_sign(&difference, self.plan().table_scale(size as f64)?)?;
+        self.wins(&after, size)
+    }
+
+    /// The numbers modulo `2N`, each rounded as the modulus switch at the start of a rotation does. They are multiplied by
+    /// the largest integer first with which their differences fit the circle.
+    fn on_the_grid(&self, x: &Numbers) -> Result<Numbers, PegasusError> {
+        let factor = self.grid_factor(x);
+        let x = x.clone().times_integer(factor)?.over(factor as f64)?;
+        let (entries, q) =
+            (2 * self.tables().parameters().ring().dimension() as u64, x.parameters().modulus());
+        let rounded = x.ciphertexts().iter().map(|c| c.switch_modulus(entries)).collect::<Result<_, _>>()?;
+        Numbers::new(rounded, x.scale().times_integer(entries).divided_by(q), x.bound())
+    }
+
+    /// The largest integer by which numbers may be multiplied such that their differences fit the circle.
+    fn grid_factor(&self, x: &Numbers) -> i64 {
+        let (parameters, q) = (self.tables().parameters(), x.parameters().modulus());
+        let fits = |factor: &i64| {
+            let index = parameters.index_noise(x.noise().scaled((*factor as f64).log2()), q);
+            let off = DEVIATIONS * index.plus(index).log2_std().exp2() / parameters.ring().dimension() as f64;
+            2.0 * x.bound() * *factor as f64 <= x.largest_bound() * (1.0 - off)
+        };
+        (2..=MOST_TIMES).take_while(fits).last().unwrap_or(1)
+    }
+
+    /// How many others of its group every number is greater than, from the comparisons `greater` of [`pairs`].
     fn wins(&self, greater: &Numbers, size: usize) -> Result<Numbers, PegasusError> {
         let less = greater.clone().times_integer(-1)?.plus(1.0)?;
         let both = greater.clone().concat(&less)?.with_bound(1.0)?;
@@ -201,25 +238,24 @@ impl Pegasus {
         Ok(centred)
     }
 
-    /// The places in rising order of every `size` numbers, counted from the middle one, at `scale`: that of the smallest, that of the next one, and so on, 0 to `size - 1` less `(size - 1)/2`. Numbers that are nearer to each
-    /// other than [`Pegasus::tie`] are taken for equal and stay in their order; those that differ by more than twice as much are in order for certain. It takes `size (size + 1)/2` look-ups for each group: the comparisons of
-    /// [`Pegasus::ranks`], of differences that may take all of the circle, and one for each number, which finds at which of all ranks the number stands. **Error:** that of a rotation for several tables, once for each number.
+    /// The places in rising order of every `size` numbers, counted from the middle one, at `scale`: that of the smallest,
+    /// that of the next one, and so on, 0 to `size - 1` less `(size - 1)/2`. Every place appears exactly once. Numbers
+    /// farther apart than [`Pegasus::order_gap`] are in order; nearer ones may be in either order ([`Pegasus::ranks`]).
     ///
-    /// Where more than two numbers are near, but for equal ones, comparisons may contradict each other. Then there are sums of several places, or none, at their ranks.
+    /// It takes `size (size + 1)/2` look-ups for each group: the comparisons of [`Pegasus::ranks`], and one for each number,
+    /// which finds the rank at which the number stands. **Error:** that of a rotation for several tables, once for each
+    /// number.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when groups are of one number, or so large that a table does not tell ranks apart, when the scale does not hold so many places, and as [`Pegasus::largest`].
+    /// [`PegasusError::Argument`] if groups are of one number, or so large that a table does not tell ranks apart, if the
+    /// scale does not hold so many places, and as [`Pegasus::largest`].
     pub fn argsort(&self, x: &Numbers, size: usize, scale: Scale) -> Result<Numbers, PegasusError> {
         const OPERATION: &str = "sort places";
         let groups = groups_of(x, size, OPERATION)?;
-        if size == 1 {
-            return argument(OPERATION, "there is one only".into());
+        if size > 1 {
+            self.check_ranks(size, self.rank_noise(size))?;
         }
-        self.check_ranks(size, self.rank_noise(size))?;
-        let (later, earlier) = pairs(groups, size);
-        let difference = x.select(&later)?.sub(&x.select(&earlier)?)?.plus(self.tie(x))?;
-        let after = self.look_up_sign(&difference, self.plan().table_scale(size as f64)?)?;
-        let ranks = self.centred(self.wins(&after, size)?, size)?;
+        let ranks = self.centred(self.ranks_of(x, size, OPERATION)?, size)?;
         // Of every rank the terms that are not 0, of which one counts.
         let middle = (size - 1) as f64 / 2.0;
         let of_place = |place: usize| {
@@ -232,24 +268,27 @@ impl Pegasus {
         by_rank.select(&order)?.with_bound(middle)
     }
 
-    /// Numbers of which [`Pegasus::argsort`] takes two for equal that are nearer to each other than this: seven deviations of the index on the circle that differences are compared on.
-    pub fn tie(&self, x: &Numbers) -> f64 {
+    /// Two numbers farther apart than this are in order in [`Pegasus::argsort`] and [`Pegasus::ranks`]: seven deviations of
+    /// the difference of two indices, each of which is rounded.
+    pub fn order_gap(&self, x: &Numbers) -> f64 {
         let parameters = self.tables().parameters();
-        let index = parameters.index_noise(x.noise().plus(x.noise()), x.parameters().modulus());
-        sign::CERTAIN * index.log2_std().exp2() * x.largest_bound() / parameters.ring().dimension() as f64
+        let factor = self.grid_factor(x) as f64;
+        let index = parameters.index_noise(x.noise().scaled(factor.log2()), x.parameters().modulus());
+        let difference = index.plus(index).log2_std().exp2();
+        sign::CERTAIN * difference * x.largest_bound() / factor / parameters.ring().dimension() as f64
     }
 
-    /// The bound to extract numbers with whose places are sorted, over their own, where they are off by a deviation of `off`, over that bound too: with it differences, and [`Pegasus::tie`], take all of the circle. It is about 1 for
-    /// precise numbers.
+    /// The factor of the bound to extract numbers with whose places are sorted. `off` is the deviation of their error over
+    /// their bound. With it, differences take all of the circle. It is about 1 for precise numbers.
     pub fn argsort_bound(&self, off: f64) -> f64 {
         let parameters = self.tables().parameters();
-        let extracted = self.extraction().noise();
-        let noise = parameters.index_noise(extracted.plus(extracted), self.plan().literal().lwe().modulus());
-        let index =
-            (sign::CERTAIN + DEVIATIONS) * noise.log2_std().exp2() / parameters.ring().dimension() as f64;
-        // What differences are off by, of twice the bound; and a little for what else they are.
-        let beyond = (sign::CERTAIN + DEVIATIONS) * off / 2f64.sqrt();
-        1.01 * (1.0 + beyond) / (1.0 - index.min(0.5)) / (1.0 + self.plan().literal().margin)
+        let modulus = self.plan().literal().lwe().modulus();
+        let index = parameters.index_noise(self.extraction().noise(), modulus);
+        let difference = index.plus(index).log2_std().exp2();
+        let rounding = DEVIATIONS * difference / parameters.ring().dimension() as f64;
+        // The error of differences, over twice the bound; and a little for the other errors.
+        let beyond = DEVIATIONS * off / 2f64.sqrt();
+        1.01 * (1.0 + beyond) / (1.0 - rounding.min(0.5)) / (1.0 + self.plan().literal().margin)
     }
 
     /// The noise of ranks among so many numbers: of one look-up for each other number.

@@ -214,35 +214,67 @@ fn groups_are_apart() {
     }
 }
 
-/// Equal numbers stay in their order, and so do those that are nearly equal.
+/// Equal numbers without an error stay in their order, and numbers farther apart than the gap are in order.
 #[test]
-fn places_are_sorted_stably() {
+fn places_are_sorted() {
     let s = with_tables(1024);
     let scale = s.pegasus.plan().table_scale(16.0).unwrap();
     // Extracted as if they were hardly larger than they are.
     let wide = s.pegasus.argsort_bound(0.0);
     let margin = 1.0 + s.pegasus.plan().literal().margin;
     assert!((1.0..1.2).contains(&(wide * margin)), "{wide}");
-    let of = |values: &[f64]| {
-        let x = self::wide(&s, values, wide);
-        let places = s.pegasus.argsort(&x, values.len(), scale).unwrap();
-        assert_eq!(places.bound(), (values.len() as f64 - 1.0) / 2.0);
-        // Half of what tells one place from the next is eight deviations.
+    let of = |x: &Numbers| {
+        let places = s.pegasus.argsort(x, x.len(), scale).unwrap();
+        assert_eq!(places.bound(), (x.len() as f64 - 1.0) / 2.0);
+        // Half of the distance of one place from the next is eight deviations.
         assert!(8.0 * (-places.precision_bits()).exp2() < 0.5, "{} bits", places.precision_bits());
-        (places.clone().plus(places.bound()).unwrap(), s.pegasus.tie(&x))
+        places.clone().plus(places.bound()).unwrap()
     };
-    let (places, tie) = of(&[1.5, -8.0, 1.5, 8.0, -8.0, 1.5, 8.0]);
-    close(&s, &places, &[1.0, 4.0, 0.0, 2.0, 5.0, 3.0, 6.0], 0.2, "equal ones");
-    assert!((0.2..0.25).contains(&tie), "{tie}");
-    for step in [0.1 * tie, -0.1 * tie] {
-        close(&s, &of(&[2.0, 2.0 + step, -1.0]).0, &[2.0, 0.0, 1.0], 0.2, "nearly equal ones");
-    }
-    for step in [2.0 * tie, -2.0 * tie] {
+    // Equal to the bit: differences have no error.
+    let x = self::wide(&s, &[-8.0, 1.5, 8.0], wide).select(&[1, 0, 1, 2, 0, 1, 2]).unwrap();
+    close(&s, &of(&x), &[1.0, 4.0, 0.0, 2.0, 5.0, 3.0, 6.0], 0.2, "equal ones");
+    let gap = s.pegasus.order_gap(&x);
+    assert!((0.25..0.4).contains(&gap), "{gap}");
+    for step in [gap, -gap] {
         let order = if step > 0.0 { [0.0, 1.0] } else { [1.0, 0.0] };
-        close(&s, &of(&[2.0, 2.0 + step]).0, &order, 0.2, "twice as far");
+        close(&s, &of(&self::wide(&s, &[2.0, 2.0 + step], wide)), &order, 0.2, "a gap apart");
     }
     let one = s.pegasus.argsort(&s.numbers(&[1.0], BOUND), 1, scale).unwrap_err().to_string();
     assert!(one.contains("sort places: there is one only"), "{one}");
+}
+
+/// Comparisons of near numbers agree with each other, whatever their errors are.
+#[test]
+fn argsort_is_a_permutation() {
+    let s = with_tables(256);
+    let scale = s.pegasus.plan().table_scale(16.0).unwrap();
+    let (size, wide) = (8, s.pegasus.argsort_bound(0.0));
+    let gap = s.pegasus.order_gap(&self::wide(&s, &[0.0], wide));
+    let permutation = |of: &[f64]| {
+        let mut sorted: Vec<f64> = of.iter().map(|x| x.round()).collect();
+        sorted.sort_by(f64::total_cmp);
+        let off = of.iter().map(|x| (x - x.round()).abs()).fold(0.0, f64::max);
+        off < 0.25 && sorted == (0..size).map(|i| i as f64).collect::<Vec<_>>()
+    };
+    for apart in [0.0, 0.02, 0.1, 0.5] {
+        let values: Vec<f64> = spread(4 * size, apart * gap).iter().map(|x| 3.0 + x).collect();
+        let x = self::wide(&s, &values, wide);
+        let places = s.pegasus.argsort(&x, size, scale).unwrap().plus((size as f64 - 1.0) / 2.0).unwrap();
+        let ranks = s.pegasus.ranks(&x, size).unwrap();
+        for (found, what) in [(places, "places"), (ranks, "ranks")] {
+            for group in s.decrypt_numbers(&found).chunks(size) {
+                assert!(permutation(group), "{what} of values {apart} gaps apart: {group:?}");
+            }
+        }
+    }
+    // With some far ones among them, which are in order.
+    let values: Vec<f64> = (0..size).map(|i| 2.0 * gap * (i % 3) as f64 + 0.05 * gap * i as f64).collect();
+    let x = self::wide(&s, &values, wide);
+    let places = s.pegasus.argsort(&x, size, scale).unwrap().plus((size as f64 - 1.0) / 2.0).unwrap();
+    let found: Vec<f64> = s.decrypt_numbers(&places);
+    assert!(permutation(&found), "{found:?}");
+    let order: Vec<f64> = found.iter().map(|place| values[place.round() as usize]).collect();
+    assert!(order.windows(2).all(|pair| pair[1] > pair[0] - gap), "{order:?}");
 }
 
 #[test]

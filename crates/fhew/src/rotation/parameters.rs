@@ -165,8 +165,12 @@ impl RotationParameters {
     }
 
     /// The error of the exponent that the error of an input modulo `modulus` and the switch to the modulus `2N` give: variance
-    /// `(2N input / q)^2 + (1 + |s|^2) / 12`, in entries of the table (PEGASUS, Appendix C.2); of binary secrets with `|s - 1/2|^2` ([`crate::LweCiphertext::switch_modulus`]).
+    /// `(2N input / q)^2 + (1 + |s|^2) / 12`, in entries of the table (PEGASUS, Appendix C.2); of binary secrets with `|s - 1/2|^2` ([`crate::LweCiphertext::switch_modulus`]). An input modulo
+    /// `2N` is not rounded: its error is that of the exponent.
     pub fn index_noise(&self, input: Noise, modulus: u64) -> Noise {
+        if modulus == 2 * self.ring.dimension() as u64 {
+            return input;
+        }
         let entries = (2 * self.ring.dimension()) as f64;
         input.scaled((entries / modulus as f64).log2()).plus(noise::rounding(self.input.secret_spread(), 2))
     }

@@ -398,7 +398,11 @@ fn repeats_freely<F: Form>(a: &Array<F>, layout: &Layout) -> bool {
 }
 
 /// The shape that both arrays broadcast to.
-fn shape_of_both<F: Form>(a: &Array<F>, b: &Array<F>, operation: &'static str) -> Result<Vec<usize>, Error> {
+pub(super) fn shape_of_both<F: Form>(
+    a: &Array<F>,
+    b: &Array<F>,
+    operation: &'static str,
+) -> Result<Vec<usize>, Error> {
     common_shape(a.shape(), b.shape()).ok_or_else(|| {
         let what = format!("shapes {:?} and {:?} do not broadcast together", a.shape(), b.shape());
         Error::shape(operation, what)

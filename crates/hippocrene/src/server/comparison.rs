@@ -12,8 +12,8 @@ use hippocrene_ckks::{
 use hippocrene_pegasus::Which;
 use hippocrene_rlwe::Noise;
 
-use super::Server;
-use crate::{EncryptedArray, Error, Layout, Numbers};
+use super::{Server, broadcast::shape_of_both};
+use crate::{EncryptedArray, Error, Interval, Layout, Numbers};
 
 /// How closely numbers are compared. By tables ([`Server::sign`]) nothing need be said: the gap is that of the tables ([`Server::table_gap`]), and the precision what they have.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -23,6 +23,49 @@ pub struct Comparison {
     pub gap: Option<f64>,
     /// Where the gap is kept, the sign is within `2^-precision`; where nothing is said, it is 10 bits.
     pub precision: Option<f64>,
+    /// What a comparison gives for equal values. It makes no difference to signs, maxima and the like.
+    pub at_ties: Ties,
+}
+
+/// What [`Server::greater`], [`Server::less`] and [`Server::positive`] give for equal values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Ties {
+    /// 0, as `>` and `<` of numpy: 1 from the gap on, and 0 where the other is as large or larger.
+    #[default]
+    Zero,
+    /// 1/2: the step is in the middle of `[-gap, gap]`. The default gap is half as wide then.
+    Half,
+    /// 1, as `>=` and `<=` of numpy: 0 from the gap on, and 1 where the other is as large or smaller.
+    One,
+}
+
+impl Ties {
+    /// Where the step is on the axis of the difference, in units of half of the gap.
+    fn place(self) -> f64 {
+        match self {
+            Ties::Zero => 1.0,
+            Ties::Half => 0.0,
+            Ties::One => -1.0,
+        }
+    }
+
+    /// The distance of the step from values that are told apart, over the gap.
+    fn share(self) -> f64 {
+        if self == Ties::Half { 1.0 } else { 0.5 }
+    }
+
+    /// The result for differences that lie in `interval`, if all have the same one.
+    fn constant(self, interval: Interval) -> Option<f64> {
+        let (low, high) = (interval.low(), interval.high());
+        match self {
+            _ if low > 0.0 => Some(1.0),
+            _ if high < 0.0 => Some(0.0),
+            Ties::Zero if high == 0.0 => Some(0.0),
+            Ties::One if low == 0.0 => Some(1.0),
+            Ties::Half if low == 0.0 && high == 0.0 => Some(0.5),
+            _ => None,
+        }
+    }
 }
 
 /// The gap where nothing is said, as a part of the bound.
@@ -33,6 +76,9 @@ const WIDER: [f64; 3] = [2.0, 4.0, 8.0];
 
 /// The precision where nothing is said.
 const PRECISION: f64 = 10.0;
+
+/// Values up to so many deviations of their error cannot be told from 0.
+pub(super) const DEVIATIONS: f64 = 7.0;
 
 /// So many plans are kept.
 const PLANS: usize = 16;
@@ -62,6 +108,18 @@ impl Server {
     /// more, and the precision 1 to 40 bits; [`Error::Capacity`] when too little is left; [`Error::MissingKey`] when a key is missing.
     pub fn sign(&self, a: &EncryptedArray, how: Comparison) -> Result<EncryptedArray, Error> {
         const OPERATION: &str = "sign";
+        self.check_compared(&[a], OPERATION)?;
+        let interval = a.interval();
+        let constant = match (interval.low(), interval.high()) {
+            (low, _) if low > 0.0 => Some(1.0),
+            (_, high) if high < 0.0 => Some(-1.0),
+            (0.0, 0.0) => Some(0.0),
+            _ => None,
+        };
+        if let Some(constant) = constant {
+            return self.constant(a, constant).map_err(|e| e.during(OPERATION));
+        }
+        self.check_above_noise(a, 1.0, how, OPERATION)?;
         self.by_either(
             [a],
             how,
@@ -71,11 +129,26 @@ impl Server {
         )
     }
 
-    /// 1 where `a > b` and 0 where `a < b`, to within half of what [`Server::sign`] is off by, where they differ by the gap at least; some number between where they
-    /// do not. Shapes broadcast as numpy's do; the interval is that of the difference.
+    /// 1 where an element is positive and 0 where it is negative: [`Server::greater`] with 0.
     ///
     /// # Errors
-    /// As [`Server::sign`], and [`Error::Shape`] when the shapes do not fit.
+    /// As [`Server::sign`].
+    pub fn positive(&self, a: &EncryptedArray, how: Comparison) -> Result<EncryptedArray, Error> {
+        const OPERATION: &str = "positive";
+        self.check_compared(&[a], OPERATION)?;
+        self.step(a, how, OPERATION)
+    }
+
+    /// 1 where `a` exceeds `b` by the gap or more, and 0 where it is equal or less, to within half of the error of
+    /// [`Server::sign`]. Where `a` exceeds `b` by less than the gap, the result is some number from 0 to 1. Equal elements
+    /// give 1 with [`Ties::One`]; then the gap lies below 0: the result is 0 where `b` exceeds `a` by the gap or more.
+    ///
+    /// The default gap is about `2^-7` of the bound of the difference by polynomials, and twice [`Server::table_gap`] by
+    /// tables. Shapes broadcast as numpy's do. Where the intervals of the operands say the answer, it is exact and nothing is
+    /// computed.
+    ///
+    /// # Errors
+    /// As [`Server::sign`], and [`Error::Shape`] if the shapes do not fit.
     pub fn greater(
         &self,
         a: &EncryptedArray,
@@ -83,14 +156,12 @@ impl Server {
         how: Comparison,
     ) -> Result<EncryptedArray, Error> {
         const OPERATION: &str = "greater";
-        let tables =
-            |how| self.step_by_tables(&self.sub(a, b).map_err(|e| e.during(OPERATION))?, how, OPERATION);
-        self.by_either([a, b], how, OPERATION, tables, |how, refreshed| {
-            self.of_two(a, b, how, OPERATION, Evaluator::greater, refreshed)
-        })
+        self.check_compared(&[a, b], OPERATION)?;
+        let difference = self.sub(a, b).map_err(|e| e.during(OPERATION))?;
+        self.step(&difference, how, OPERATION)
     }
 
-    /// 1 where `a < b` and 0 where `a > b`: as [`Server::greater`].
+    /// 1 where `a` is less than `b` by the gap or more, and 0 where it is equal or greater: as [`Server::greater`].
     ///
     /// # Errors
     /// As [`Server::greater`].
@@ -101,11 +172,107 @@ impl Server {
         how: Comparison,
     ) -> Result<EncryptedArray, Error> {
         const OPERATION: &str = "less";
-        let tables =
-            |how| self.step_by_tables(&self.sub(b, a).map_err(|e| e.during(OPERATION))?, how, OPERATION);
-        self.by_either([a, b], how, OPERATION, tables, |how, refreshed| {
-            self.of_two(a, b, how, OPERATION, Evaluator::less, refreshed)
-        })
+        self.check_compared(&[a, b], OPERATION)?;
+        let difference = self.sub(b, a).map_err(|e| e.during(OPERATION))?;
+        self.step(&difference, how, OPERATION)
+    }
+
+    /// 1 where `d` is positive and 0 where it is negative. The step is moved by half of the gap, so that equal elements of a
+    /// difference are told as `how` says.
+    fn step(
+        &self,
+        d: &EncryptedArray,
+        how: Comparison,
+        operation: &'static str,
+    ) -> Result<EncryptedArray, Error> {
+        let (ties, share) = (how.at_ties, how.at_ties.share());
+        if let Some(constant) = ties.constant(d.interval()) {
+            return self.constant(d, constant).map_err(|e| e.during(operation));
+        }
+        self.check_above_noise(d, 1.0 / share, how, operation)?;
+        // From here on, the gap is the distance of told values from the step.
+        let inner = Comparison { gap: how.gap.map(|gap| gap * share), ..how };
+        let inner = self.with_gap(&[d], inner, operation);
+        // The default gap is a part of the bound of the moved values.
+        let by_default = if ties == Ties::Half { GAP } else { GAP / (1.0 - GAP) };
+        let gap = inner.gap.unwrap_or(by_default * d.bound());
+        let shifted = self.plus_constant(d, -ties.place() * gap, operation)?;
+        let compared = self.by_either(
+            [&shifted],
+            inner,
+            operation,
+            |how| {
+                let gap = how.gap.map_or_else(|| self.moved_table_gap(d, operation), Ok)?;
+                if d.interval().bound() <= gap / share {
+                    return Err(indistinct(d.interval().bound(), gap / share, operation));
+                }
+                self.step_by_tables(&self.plus_constant(d, -ties.place() * gap, operation)?, how, operation)
+            },
+            |how, refreshed| self.of_one(&shifted, how, operation, Evaluator::step, refreshed),
+        )?;
+        Ok(within_ends(compared, (0.0, 1.0), 1.0))
+    }
+
+    fn plus_constant(
+        &self,
+        d: &EncryptedArray,
+        by: f64,
+        operation: &'static str,
+    ) -> Result<EncryptedArray, Error> {
+        match by == 0.0 {
+            true => Ok(d.clone()),
+            false => self.add_number(d, by).map_err(|e| e.during(operation)),
+        }
+    }
+
+    /// Checks arrays of real numbers that are to be compared.
+    fn check_compared(&self, operands: &[&EncryptedArray], operation: &'static str) -> Result<(), Error> {
+        match operands {
+            [a, b] => self.check_two(a, b, operation)?,
+            _ => operands.iter().try_for_each(|a| self.check(a, operation))?,
+        }
+        if operands.iter().any(|a| a.is_complex()) {
+            return Err(Error::argument(operation, "complex numbers have no order"));
+        }
+        Ok(())
+    }
+
+    /// Refuses values that are all smaller than what their own errors hide, whatever compares them. `sides` is the gap over
+    /// the distance of told values from the step.
+    fn check_above_noise(
+        &self,
+        a: &EncryptedArray,
+        sides: f64,
+        how: Comparison,
+        operation: &'static str,
+    ) -> Result<(), Error> {
+        let gap = sides * DEVIATIONS * self.noise_of(&[a]).log2_std().exp2();
+        match how.gap.is_none() && a.interval().bound() <= gap {
+            true => Err(indistinct(a.interval().bound(), gap, operation)),
+            false => Ok(()),
+        }
+    }
+
+    /// The array of this shape that holds `c` everywhere, exactly.
+    pub(super) fn constant(&self, a: &EncryptedArray, c: f64) -> Result<EncryptedArray, Error> {
+        let zeros = self.mul_number(a, 0.0)?;
+        match c == 0.0 {
+            true => Ok(zeros),
+            false => self.add_number(&zeros, c),
+        }
+    }
+
+    /// `one` of two operands, which holds the result everywhere, in their common shape and as precise as both ask for.
+    fn one_of(
+        &self,
+        [a, b]: [&EncryptedArray; 2],
+        one: &EncryptedArray,
+        operation: &'static str,
+    ) -> Result<EncryptedArray, Error> {
+        let shape = shape_of_both(a, b, operation)?;
+        let one = self.broadcast_to(one, &shape).map_err(|e| e.during(operation))?;
+        let form = Numbers { interval: one.form().interval, ..self.form_of(&[a, b]) };
+        Ok(one.with_form(form))
     }
 
     /// The larger of `a` and `b`, element by element: with `d` their difference, `e` what the sign is off by and `B` the bound of `d`, to within `e (|d| + B/2) / 2` where `|d|` is
@@ -123,10 +290,18 @@ impl Server {
         how: Comparison,
     ) -> Result<EncryptedArray, Error> {
         const OPERATION: &str = "maximum";
+        self.check_compared(&[a, b], OPERATION)?;
+        let (left, right) = (a.interval(), b.interval());
+        if left.low() >= right.high() || right.low() >= left.high() {
+            let larger = if left.low() >= right.high() { a } else { b };
+            return self.one_of([a, b], larger, OPERATION);
+        }
         let tables = |how| self.order_by_tables(a, Some(b), Which::Larger, how, OPERATION);
-        self.by_either([a, b], how, OPERATION, tables, |how, refreshed| {
+        let result = self.by_either([a, b], how, OPERATION, tables, |how, refreshed| {
             self.of_two(a, b, how, OPERATION, Evaluator::maximum, refreshed)
-        })
+        })?;
+        let ends = (left.low().max(right.low()), left.high().max(right.high()));
+        Ok(within_ends(result, ends, a.bound().max(b.bound())))
     }
 
     /// The smaller of `a` and `b`, element by element: as [`Server::maximum`].
@@ -140,10 +315,18 @@ impl Server {
         how: Comparison,
     ) -> Result<EncryptedArray, Error> {
         const OPERATION: &str = "minimum";
+        self.check_compared(&[a, b], OPERATION)?;
+        let (left, right) = (a.interval(), b.interval());
+        if left.low() >= right.high() || right.low() >= left.high() {
+            let smaller = if left.low() >= right.high() { b } else { a };
+            return self.one_of([a, b], smaller, OPERATION);
+        }
         let tables = |how| self.order_by_tables(a, Some(b), Which::Smaller, how, OPERATION);
-        self.by_either([a, b], how, OPERATION, tables, |how, refreshed| {
+        let result = self.by_either([a, b], how, OPERATION, tables, |how, refreshed| {
             self.of_two(a, b, how, OPERATION, Evaluator::minimum, refreshed)
-        })
+        })?;
+        let ends = (left.low().min(right.low()), left.high().min(right.high()));
+        Ok(within_ends(result, ends, a.bound().max(b.bound())))
     }
 
     /// `max(a, 0)`, element by element: as precise as [`Server::maximum`].
@@ -152,10 +335,19 @@ impl Server {
     /// As [`Server::sign`].
     pub fn relu(&self, a: &EncryptedArray, how: Comparison) -> Result<EncryptedArray, Error> {
         const OPERATION: &str = "relu";
+        self.check_compared(&[a], OPERATION)?;
+        let interval = a.interval();
+        if interval.low() >= 0.0 {
+            return Ok(a.clone());
+        }
+        if interval.high() <= 0.0 {
+            return self.constant(a, 0.0).map_err(|e| e.during(OPERATION));
+        }
         let tables = |how| self.order_by_tables(a, None, Which::Larger, how, OPERATION);
-        self.by_either([a], how, OPERATION, tables, |how, refreshed| {
+        let result = self.by_either([a], how, OPERATION, tables, |how, refreshed| {
             self.of_one(a, how, OPERATION, Evaluator::relu, refreshed)
-        })
+        })?;
+        Ok(within_ends(result, (0.0, interval.high()), a.bound()))
     }
 
     /// `|a|`, element by element: off by twice as much as [`Server::relu`].
@@ -170,13 +362,21 @@ impl Server {
                         conjugates (in Python, (x * x.conj()).real)";
             return Err(Error::argument(OPERATION, what));
         }
-        self.by_either(
+        let interval = a.interval();
+        if interval.low() >= 0.0 {
+            return Ok(a.clone());
+        }
+        if interval.high() <= 0.0 {
+            return self.negate(a).map_err(|e| e.during(OPERATION));
+        }
+        let result = self.by_either(
             [a],
             how,
             OPERATION,
             |how| self.magnitude_by_tables(a, how, OPERATION),
             |how, refreshed| self.of_one(a, how, OPERATION, Evaluator::abs, refreshed),
-        )
+        )?;
+        Ok(within_ends(result, (0.0, interval.bound()), a.bound()))
     }
 
     fn of_one(
@@ -233,10 +433,6 @@ impl Server {
         tables: impl Fn(Comparison) -> Result<EncryptedArray, Error>,
         polynomials: impl Fn(Comparison, bool) -> Result<EncryptedArray, Error>,
     ) -> Result<EncryptedArray, Error> {
-        match operands[..] {
-            [a, b] => self.check_two(a, b, operation)?,
-            _ => operands.iter().try_for_each(|a| self.check(a, operation))?,
-        }
         operands.iter().try_for_each(|a| a.check_error_known(operation))?;
         let how = self.with_gap(&operands, how, operation);
         if self.is_by_tables(&operands, how, operation)? {
@@ -353,4 +549,22 @@ impl Plans {
         plans.push_front(Arc::clone(&plan));
         Ok(plan)
     }
+}
+
+/// The array, whose elements lie between these ends but for the part by which its bound exceeds `bound`: the error of a
+/// polynomial.
+fn within_ends(a: EncryptedArray, (low, high): (f64, f64), bound: f64) -> EncryptedArray {
+    let beyond = (a.bound() - bound).max(0.0);
+    let interval = Interval::new(low - beyond, high + beyond);
+    a.within(interval.unwrap_or(Interval::EVERYTHING))
+}
+
+/// Why values up to `bound` are not compared with a gap that is no smaller.
+pub(super) fn indistinct(bound: f64, gap: f64, operation: &'static str) -> Error {
+    let what = format!(
+        "no value exceeds {:.1e}, but only those from a gap of {:.1e} on can be told from 0. Scale the values up before they \
+         are encrypted, encrypt them with more precision, or declare a tighter interval (in Python, with_interval).",
+        bound, gap
+    );
+    Error::argument(operation, what)
 }

@@ -50,7 +50,7 @@ mod transfer;
 mod whole;
 mod wide;
 
-pub use comparison::Comparison;
+pub use comparison::{Comparison, Ties};
 pub(crate) use maps::Maps;
 
 use std::{

@@ -46,6 +46,9 @@ impl Server {
         if lines.length == 1 {
             return self.alone(a, &lines);
         }
+        if let Some(constant) = self.all_alike(a, &lines)? {
+            return Ok(constant);
+        }
         self.of_lines(a, &lines, in_rounds(lines.length), |pegasus, x| pegasus.largest(x, lines.length))
     }
 
@@ -57,6 +60,9 @@ impl Server {
         let lines = Lines::of(a.shape(), axis, "min")?;
         if lines.length == 1 {
             return self.alone(a, &lines);
+        }
+        if let Some(constant) = self.all_alike(a, &lines)? {
+            return Ok(constant);
         }
         self.of_lines(a, &lines, in_rounds(lines.length), |pegasus, x| pegasus.smallest(x, lines.length))
     }
@@ -124,6 +130,17 @@ impl Server {
         self.sum(a, lines.axis).map_err(|e| e.during(lines.operation))
     }
 
+    /// One element of every line, if all elements are known to be the same number.
+    fn all_alike(&self, a: &EncryptedArray, lines: &Lines) -> Result<Option<EncryptedArray>, Error> {
+        self.check_real(a, lines.operation)?;
+        if a.interval().width() != 0.0 {
+            return Ok(None);
+        }
+        let zeros = self.constant(a, 0.0).and_then(|zeros| self.sum(&zeros, lines.axis));
+        let constant = zeros.and_then(|zeros| self.constant(&zeros, a.interval().low()));
+        constant.map(Some).map_err(|e| e.during(lines.operation))
+    }
+
     /// The place of the only element of every line, which is 0.
     fn first_places(&self, a: &EncryptedArray, lines: &Lines) -> Result<EncryptedArray, Error> {
         self.check_real(a, lines.operation)?;
@@ -131,9 +148,12 @@ impl Server {
         zeros.map_err(|e| e.during(lines.operation))
     }
 
-    /// The places in rising order along an axis, from 0: that of the smallest element, that of the next one, and so on; or of all elements, counted in row-major order, as an array of one axis ([`Pegasus::argsort`]): by
-    /// `n (n + 1)/2` look-ups for `n` elements. Elements that are nearer to each other than [`Server::table_gap`] of a little more than twice the bound are taken for equal and stay in their order; those that differ by
-    /// more than twice as much are in order.
+    /// The places in rising order along an axis, from 0: that of the smallest element, that of the next one, and so on.
+    /// Without an axis, those of all elements, counted in row-major order, as an array of one axis. It takes `n (n + 1)/2`
+    /// look-ups for `n` elements ([`Pegasus::argsort`]).
+    ///
+    /// Every place appears exactly once. Elements farther apart than [`Server::table_gap`] of a little less than three times
+    /// the bound are in order. Nearer ones may be in either order, equal ones too.
     ///
     /// # Errors
     /// [`Error::Argument`] when there are so many elements that tables do not tell their ranks apart, and as [`Server::sort`].

@@ -3,14 +3,14 @@
 use hippocrene_ckks::Short;
 use hippocrene_pegasus::{Pegasus, Which};
 
-use super::{Comparison, Server};
+use super::{
+    Comparison, Server,
+    comparison::{DEVIATIONS, indistinct},
+};
 use crate::{EncryptedArray, Error};
 
 /// What has more than tables have.
 const MORE: &str = "more takes bootstrapping keys, or the key of the conjugation and more capacity";
-
-/// A result is within so many deviations.
-const CERTAIN: f64 = 7.0;
 
 impl Server {
     /// The least absolute value, or difference of two, that tables tell from 0 where absolute values are up to `bound`: seven deviations of the index. With `lut12` that is about a 118th of the bound, with `lut11` twice and with `lut13` about half as much.
@@ -43,7 +43,6 @@ impl Server {
     ) -> Result<EncryptedArray, Error> {
         const OPERATION: &str = "is close";
         self.check_two(a, b, OPERATION)?;
-        self.pegasus(OPERATION)?;
         let difference = self.sub(a, b).map_err(|e| e.during(OPERATION))?;
         self.near(&difference, tolerance, OPERATION)
     }
@@ -53,7 +52,9 @@ impl Server {
     /// # Errors
     /// As [`Server::is_close`].
     pub fn is_near_zero(&self, a: &EncryptedArray, tolerance: f64) -> Result<EncryptedArray, Error> {
-        self.near(a, tolerance, "compare with 0")
+        const OPERATION: &str = "compare with 0";
+        self.check(a, OPERATION)?;
+        self.near(a, tolerance, OPERATION)
     }
 
     fn near(
@@ -62,12 +63,29 @@ impl Server {
         tolerance: f64,
         operation: &'static str,
     ) -> Result<EncryptedArray, Error> {
+        self.pegasus(operation)?;
+        let distances = a.interval().abs();
+        if !a.is_complex()
+            && tolerance > 0.0
+            && (distances.high() < tolerance || distances.low() >= tolerance)
+        {
+            let near = f64::from(distances.high() < tolerance);
+            return self.constant(a, near).map_err(|e| e.during(operation));
+        }
         let near =
             self.apply_each(a, operation, |pegasus, c, places| pegasus.apply_near(c, tolerance, places));
         near.map_err(|error| match error {
             Error::Argument { what, .. } => Error::argument(operation, what),
             other => other,
         })
+    }
+
+    /// The least distance from a step at which tables tell elements of `d`, if these are moved by as much.
+    pub(super) fn moved_table_gap(&self, d: &EncryptedArray, operation: &'static str) -> Result<f64, Error> {
+        let pegasus = self.pegasus(operation)?;
+        let off = DEVIATIONS * self.noise_of(&[d]).log2_std().exp2();
+        let part = pegasus.step_gap(1.0);
+        Ok((part * d.bound()).hypot(off) / (1.0 - part.min(0.5)))
     }
 
     /// 1 above 0, 0 below.
@@ -131,7 +149,7 @@ impl Server {
     /// Checks that tables are as precise as is asked for, at differences up to `bound`: half of what an index is off by is to be what polynomials are off by near 0, a quarter of `2^-precision` of the bound.
     fn check_order(&self, bound: f64, how: Comparison, operation: &'static str) -> Result<(), Error> {
         let pegasus = self.pegasus(operation)?;
-        let off = pegasus.step_gap(bound) / bound + CERTAIN * pegasus.repacking_deviation();
+        let off = pegasus.step_gap(bound) / bound + DEVIATIONS * pegasus.repacking_deviation();
         let bits = -(2.0 * off).log2();
         if how.precision.is_some_and(|asked| asked > bits) {
             let what = format!("tables have {bits:.1} bits; {MORE}");
@@ -150,15 +168,19 @@ impl Server {
         let pegasus = self.pegasus(operation)?;
         let bound = operands.iter().map(|a| a.bound()).sum();
         // Where the index is off by less than what is off by that.
-        let off = CERTAIN * self.noise_of(operands).log2_std().exp2();
+        let off = DEVIATIONS * self.noise_of(operands).log2_std().exp2();
         let (gap, bits) =
-            (pegasus.step_gap(bound).hypot(off), -(CERTAIN * pegasus.repacking_deviation()).log2());
+            (pegasus.step_gap(bound).hypot(off), -(DEVIATIONS * pegasus.repacking_deviation()).log2());
         if how.gap.is_some_and(|asked| asked < gap) || how.precision.is_some_and(|asked| asked > bits) {
             let what = format!(
                 "tables have a gap of {gap:.2e} for numbers up to {} that are as precise as these, and {bits:.1} bits; {MORE}",
                 Short(bound)
             );
             return Err(Error::argument(operation, what));
+        }
+        let [least, most] = [how.gap.unwrap_or(gap), operands.iter().map(|a| a.interval().bound()).sum()];
+        if most <= least {
+            return Err(indistinct(most, least, operation));
         }
         Ok(())
     }
