@@ -599,8 +599,9 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
             return server._wrap(server._raw.polynomial(self._raw, series, interval))._off_by(error)
 
     def with_interval(self, interval: tuple[float, float]) -> EncryptedArray:
-        """Return the array with the declaration that all values lie in ``(low, high)``, if you know better than `interval`.
+        """Return the array with the declaration that all values lie in ``(low, high)``.
 
+        Use it if you know better than `interval`, which is that of the worst case.
         A declaration that holds all of the known interval replaces it. Any other is added knowledge: the values lie in
         both. Where it is wrong, results may be; `hippocrene.simulate` reports it. If the bound becomes tighter, stray
         slots, in which slices and sums along an axis leave other values, are set to zero, which takes a product.
@@ -608,7 +609,7 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
         return self._declared("with_interval", declared_interval(interval, None))
 
     def with_bound(self, bound: float) -> EncryptedArray:
-        """Return the array with the declaration that no absolute value is larger: `with_interval` of ``(-bound, bound)``."""
+        """Return the array with a declared bound: `with_interval` of ``(-bound, bound)``."""
         return self._declared("with_bound", declared_interval(None, bound))
 
     def _declared(self, operation: str, interval: tuple[float, float] | None) -> EncryptedArray:

@@ -61,9 +61,7 @@ def integers(values: npt.ArrayLike, operation: str, modulus: int) -> npt.NDArray
     return np.asarray(np.remainder(wide, wide.dtype.type(modulus)), dtype=np.int64, order="C")
 
 
-def without_wrapping(
-    values: npt.ArrayLike, residues: npt.NDArray[np.int64], modulus: int
-) -> npt.NDArray[np.int64]:
+def without_wrapping(values: npt.ArrayLike, residues: npt.NDArray[np.int64], modulus: int) -> npt.NDArray[np.int64]:
     """Return `values` as signed integers, whose residues are given; refuse values that wrap around modulo `modulus`."""
     array, half = to_array(values, "encrypt"), (modulus - 1) // 2
     if not array.size:

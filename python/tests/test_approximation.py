@@ -125,14 +125,14 @@ def test_values_off_the_interval_are_found():
     root = approximate(np.sqrt, domain=(1, 4), error=0.1)
     for value, known in ((0.0, "from 0 to 4"), (-4.0, "from -4 to 4")):
         x = np.array([4.0, value])
-        with pytest.raises(hippocrene.ArgumentError, match=f"values {known} are possible, and the domain is from 1 to 4"):
+        with pytest.raises(
+            hippocrene.ArgumentError, match=f"values {known} are possible, and the domain is from 1 to 4"
+        ):
             hippocrene.simulate(lambda x: x.polynomial(root), x, preset="n13")
         # A false declaration is reported where the values are known, which is in a simulation.
         with pytest.raises(hippocrene.ArgumentError, match=f"a value of {value:g} does not lie from 1 to 4"):
             hippocrene.simulate(lambda x: x.with_interval((1, 4)).polynomial(root), x, preset="n13")
-    told = hippocrene.simulate(
-        lambda x: x.with_interval((1, 4)).polynomial(root), np.array([1.0, 4.0]), preset="n13"
-    )
+    told = hippocrene.simulate(lambda x: x.with_interval((1, 4)).polynomial(root), np.array([1.0, 4.0]), preset="n13")
     np.testing.assert_allclose(told.result, [1, 2], atol=0.1)
     client = hippocrene.Client.generate("n13")
     z = hippocrene.Server(client.evaluation_keys(conjugation=True)).load(client.encrypt([1.5, 2 + 1j], bound=4))

@@ -108,7 +108,9 @@ def test_what_is_no_table_is_refused(places):
             places.entries_of(table)
     with pytest.raises(ArgumentError, match="entry 1 is NaN"):
         places.entries_of([1, np.nan, 2, 3, 4])
-    with pytest.raises(ArgumentError, match="entries_of: values from 0 to 4 are possible, and places are integers from 0 to 3"):
+    with pytest.raises(
+        ArgumentError, match="entries_of: values from 0 to 4 are possible, and places are integers from 0 to 3"
+    ):
         places.entries_of([1, 2, 3, 4])
     with pytest.raises(TypeError, match="doubles"):
         places.entries_of(["a"] * 5)
@@ -156,7 +158,9 @@ def test_integers_beyond_the_table_are_refused():
     client = hippocrene.Client.generate("n13", scheme="bgv", plain_modulus=65537)
     server = hippocrene.Server(client.evaluation_keys())
     codes = np.array([0, 1, -1, 2, 1, -1])
-    with pytest.raises(ArgumentError, match="bincount: integers from -32768 to 32768 are possible, and places are 0 to 2"):
+    with pytest.raises(
+        ArgumentError, match="bincount: integers from -32768 to 32768 are possible, and places are 0 to 2"
+    ):
         np.bincount(server.load(client.encrypt(codes)), minlength=3)
     known = server.load(client.encrypt(codes % 3, interval=(0, 2)))
     assert client.decrypt(np.bincount(known, minlength=3)).tolist() == np.bincount(codes % 3).tolist()

@@ -62,7 +62,9 @@ def test_bounds_tell_only_the_magnitude_or_what_was_declared(client):
     assert client.public_key().encrypt([0.1], bound=0.5).bound == 0.5
     with pytest.raises(ArgumentError, match=r"^encrypt: a value lies outside the declared interval from -4 to 4$"):
         client.encrypt([0.1, -5.0], bound=4.0)
-    with pytest.raises(ArgumentError, match=r"^encrypt: a value lies outside the declared interval from -1e-300 to 1e-300$"):
+    with pytest.raises(
+        ArgumentError, match=r"^encrypt: a value lies outside the declared interval from -1e-300 to 1e-300$"
+    ):
         client.encrypt([0.3], bound=1e-300)
     with pytest.raises(ArgumentError):
         client.encrypt([0.0], bound=np.inf)

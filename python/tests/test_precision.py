@@ -203,7 +203,7 @@ def test_means_of_low_precision_are_as_precise(client, server):
 def test_fits_on_domains_far_from_zero(client, server, kind):
     years = np.linspace(1980, 2020, 50)
     fit = kind.fit(years, np.sin((years - 2000) / 10), 7)
-    x = server.load(client.encrypt(years, bound=2020))
+    x = server.load(client.encrypt(years, interval=(1980, 2020)))
     np.testing.assert_allclose(client.decrypt(x.polynomial(fit)), fit(years), atol=1e-6)
     # Beyond its domain, as numpy does.
     narrow = kind.fit([0.0, 1.0, 2.0, 3.0], [1.0, 0.0, 2.0, 1.0], 3)
@@ -350,8 +350,8 @@ def test_variances_are_off_by_as_much_as_they_say(small, count, ddof):
         variance = server.load(client.encrypt(x)).var(ddof=ddof)
         squares += float(client.decrypt(variance) - x.var(ddof=ddof)) ** 2
         stated = 2.0**-variance.precision_bits
-    # Of 40 errors, the measured deviation is 0.5 to 1.6 times theirs but for a probability of 10^-6. Theirs is 0.4 to 0.8
-    # times what is stated, which is that of the worst values.
+    # Of 40 errors, the measured deviation is 0.5 to 1.6 times theirs but for a probability of about 10^-6.
+    # Theirs is 0.4 to 0.8 times what is stated, which is that of the worst values.
     assert 0.2 * stated <= math.sqrt(squares / runs) <= 1.3 * stated
 
 

@@ -86,10 +86,10 @@ pub trait Form: Elements {
     fn within(array: Array<Self>, interval: Interval) -> Array<Self>;
 
     /// The interval of plain numbers; every number if they are complex or not finite.
-    fn plain_interval(plain: Self::Plain<'_>) -> Interval;
+    fn plain_interval(&self, plain: Self::Plain<'_>) -> Interval;
 
     /// The interval that holds one plain number.
-    fn number_interval(number: Self::Number) -> Interval;
+    fn number_interval(&self, number: Self::Number) -> Interval;
 
     /// The absolute value of a plain number, where arrays have a bound; 0 where they have none.
     fn magnitude(number: Self::Number) -> f64;

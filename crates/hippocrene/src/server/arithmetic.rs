@@ -115,7 +115,7 @@ impl Server {
             let out = form.add_plain(self, a.layout(), &ciphertexts, p).map_err(|e| e.during(OPERATION))?;
             Ok(Array::from_ciphertexts(a.layout().clone(), form.clone().with_plain(p), a.is_clean(), out))
         })?;
-        Ok(F::within(sum, F::interval(a) + F::plain_interval(p)).with_terms(a.terms().clone()))
+        Ok(F::within(sum, F::interval(a) + a.form().plain_interval(p)).with_terms(a.terms().clone()))
     }
 
     /// `a p` for plain numbers in the shape of `a`, in row-major order. Slots that hold no element become zero.
@@ -136,7 +136,7 @@ impl Server {
             let out = form.mul_plain(self, a.layout(), &ciphertexts, p).map_err(|e| e.during(OPERATION))?;
             Ok(Array::from_ciphertexts(a.layout().clone(), form.clone().with_plain(p), true, out))
         })?;
-        Ok(F::within(product, F::interval(a) * F::plain_interval(p)))
+        Ok(F::within(product, F::interval(a) * a.form().plain_interval(p)))
     }
 
     /// `a + c`, the number `c` added to every element.
@@ -154,7 +154,7 @@ impl Server {
             });
         }
         let sum = self.map(a, OPERATION, a.is_clean(), 0.0, |form, x| form.add_number(self, x, c))?;
-        Ok(F::within(sum, F::interval(a) + F::number_interval(c)).with_terms(a.terms().clone()))
+        Ok(F::within(sum, F::interval(a) + a.form().number_interval(c)).with_terms(a.terms().clone()))
     }
 
     /// `a c`, every element times the number `c`. Numbers that are an integer over `2^k`, `k` up to 12, are exact and take only `k` bits of
@@ -178,7 +178,7 @@ impl Server {
             });
         }
         let product = self.map(a, OPERATION, a.is_clean(), 0.0, |form, x| form.mul_number(self, x, c))?;
-        let product = F::within(product, F::interval(a) * F::number_interval(c));
+        let product = F::within(product, F::interval(a) * a.form().number_interval(c));
         Ok(product.with_zeros_within(a.period(), a.is_zero_within()).with_terms(a.terms().clone()))
     }
 

@@ -211,7 +211,7 @@ fn interval_of_sums<F: Form>(
 ) -> Interval {
     let (mut all, mut sum) = (None, Interval::point(0.0));
     for (i, (_, weight)) in entries.enumerate() {
-        sum = sum + F::interval(a) * F::number_interval(weight);
+        sum = sum + F::interval(a) * a.form().number_interval(weight);
         if i % terms == terms - 1 {
             all = Some(all.map_or(sum, |all: Interval| all.union(sum)));
             sum = Interval::point(0.0);

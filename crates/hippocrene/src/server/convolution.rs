@@ -38,7 +38,8 @@ impl Server {
         let convolution = self.linear_map(a, out, entries, OPERATION)?;
         // Near the ends, elements of the kernel meet none of the vector.
         let zero = Interval::point(0.0);
-        let terms = kernel.iter().map(|weight| zero.union(F::interval(a) * F::number_interval(*weight)));
+        let terms =
+            kernel.iter().map(|weight| zero.union(F::interval(a) * a.form().number_interval(*weight)));
         Ok(F::within(convolution, terms.fold(zero, |sum, term| sum + term)))
     }
 }

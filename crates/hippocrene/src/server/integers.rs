@@ -55,12 +55,16 @@ impl Form for Residues {
         array.within(interval)
     }
 
-    fn plain_interval(plain: &[i64]) -> Interval {
-        Interval::of(plain.iter().map(|x| *x as f64)).unwrap_or(Interval::EVERYTHING)
+    /// Of the representatives around zero, since plain integers count modulo `t` too.
+    fn plain_interval(&self, plain: &[i64]) -> Interval {
+        let intervals = plain.iter().map(|x| self.number_interval(*x));
+        intervals.reduce(Interval::union).unwrap_or(Interval::EVERYTHING)
     }
 
-    fn number_interval(number: i64) -> Interval {
-        Interval::point(number as f64)
+    fn number_interval(&self, number: i64) -> Interval {
+        let t = i128::from(self.plain_modulus);
+        let residue = i128::from(number).rem_euclid(t);
+        Interval::point(if residue > t / 2 { residue - t } else { residue } as f64)
     }
 
     fn precision(&self) -> Option<f64> {

@@ -389,7 +389,7 @@ fn interval_of_rows<F: Form>(
 ) -> Interval {
     let mut sums = vec![Interval::point(0.0); rows];
     for (row, weight) in entries {
-        sums[row] = sums[row] + F::interval(a) * F::number_interval(weight);
+        sums[row] = sums[row] + F::interval(a) * a.form().number_interval(weight);
     }
     sums.into_iter().reduce(Interval::union).unwrap_or(Interval::EVERYTHING)
 }

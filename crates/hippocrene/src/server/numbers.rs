@@ -83,7 +83,7 @@ impl Form for Numbers {
         array.within(interval)
     }
 
-    fn plain_interval(plain: Values<'_>) -> Interval {
+    fn plain_interval(&self, plain: Values<'_>) -> Interval {
         let interval = match plain {
             Values::Real(v) => Interval::of(v.iter().copied()),
             Values::Big(v) => Interval::of(v.iter().map(BigFloat::to_f64)),
@@ -92,7 +92,7 @@ impl Form for Numbers {
         interval.unwrap_or(Interval::EVERYTHING)
     }
 
-    fn number_interval(number: f64) -> Interval {
+    fn number_interval(&self, number: f64) -> Interval {
         Interval::point(number)
     }
 
@@ -470,18 +470,18 @@ impl Form for Numbers {
             let what = "a polynomial on an interval, by Chebyshev's, is for real numbers in it, and the array is complex: take its real part, or a polynomial in powers without a domain";
             return Err(Error::argument(POLYNOMIAL, what));
         }
-        let slack = EXCESS * 0.5 * (high - low);
-        if let Some(x) = server.known_beyond(&a, (low - slack, high + slack)) {
-            let [x, low, high] = [x, low, high].map(Short);
-            let what = format!("a value of {x} does not lie in the interval [{low}, {high}]");
-            return Err(Error::argument(POLYNOMIAL, what));
-        }
         // Intervals that exceed the domain are refused, but for their rounding.
         let reach = low.abs().max(high.abs());
         let rounded = ROUNDED * reach;
         let domain = Interval::new(low - rounded, high + rounded).unwrap_or(Interval::EVERYTHING);
         if p.degree() > 0 && !domain.covers(a.interval()) {
             return Err(Error::argument(POLYNOMIAL, outside_of_domain(a.interval(), low, high)));
+        }
+        let slack = EXCESS * 0.5 * (high - low);
+        if let Some(x) = server.known_beyond(&a, (low - slack, high + slack)) {
+            let [x, low, high] = [x, low, high].map(Short);
+            let what = format!("a value of {x} does not lie in the interval [{low}, {high}]");
+            return Err(Error::argument(POLYNOMIAL, what));
         }
         let holds_all = low - rounded <= -a.bound() && a.bound() <= high + rounded;
         if holds_all || p.degree() == 0 || !a.has_others() || a.bound() > reach + rounded {
