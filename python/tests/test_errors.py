@@ -335,8 +335,8 @@ def test_errors_of_functions_name_what_was_called(server, client):
         "less": [lambda: x < 0.25, lambda: np.less(x, x)],
         "maximum": [lambda: x.maximum(0.25), lambda: np.maximum(x, x)],
         "minimum": [lambda: x.minimum(0.25), lambda: x.minimum(x)],
-        "clip": [lambda: np.clip(x, 0, 1), lambda: x.clip(x, 1), lambda: x.clip(0)],
-        "abs": [lambda: abs(x)],
+        "clip": [lambda: np.clip(x, 0.25, 1), lambda: x.clip(x, 1), lambda: x.clip(0.25)],
+        "abs": [lambda: abs(x - 0.75)],
     }
     for name, calls in named.items():
         for compute in calls:
