@@ -595,7 +595,7 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
             if self.plain_modulus is not None:
                 whole = whole_coefficients(polynomial, self.plain_modulus)
                 return server._wrap(server._raw.integer_polynomial(self._raw, whole))
-            series, interval, error = coefficients(polynomial, self.bound)
+            series, interval, error = coefficients(polynomial, self.interval)
             return server._wrap(server._raw.polynomial(self._raw, series, interval))._off_by(error)
 
     def with_interval(self, interval: tuple[float, float]) -> EncryptedArray:

@@ -64,14 +64,17 @@ def _is_whole(polynomial: Polynomial) -> bool:
     return bool((values == np.rint(values)).all() and np.abs(values).max(initial=0) < 2**63)
 
 
-def coefficients(polynomial: Series, bound: float) -> tuple[npt.NDArray[np.float64], tuple[float, float] | None, float]:
+def coefficients(
+    polynomial: Series, interval: tuple[float, float]
+) -> tuple[npt.NDArray[np.float64], tuple[float, float] | None, float]:
     """Return coefficients of powers, that of the constant first, or of Chebyshev's polynomials and their interval.
 
-    The last number is how far off the polynomial is, within `bound` or in the interval, where these are rounded to
-    doubles: ``sum(e[k] * bound**k)`` for errors ``e[k]`` of coefficients of powers, and ``sum(e[k])`` of those ``c[k]``
+    The last number is how far off the polynomial is at values of `interval`, whose largest absolute value is `bound`,
+    where these are rounded to doubles: ``sum(e[k] * bound**k)`` for errors ``e[k]`` of coefficients of powers, and ``sum(e[k])`` of those ``c[k]``
     of Chebyshev's polynomials, which are ``k**2`` steep at most: ``2 * e / (b - a) * sum(k**2 * abs(c[k]))`` more for
     an error ``e`` of the ends of an interval from ``a`` to ``b``.
     """
+    bound = max(-interval[0], interval[1])
     if isinstance(polynomial, Approximation):
         polynomial = polynomial.series
     if isinstance(polynomial, SERIES):
@@ -83,7 +86,13 @@ def coefficients(polynomial: Series, bound: float) -> tuple[npt.NDArray[np.float
         polynomial = polynomial.convert(polynomial.domain, Chebyshev, polynomial.window)
     elif isinstance(polynomial, _OTHERS) and (polynomial.domain != polynomial.window).any():
         # As `fit` returns them: powers of what is mapped to the window, which cancel each other in powers of x.
-        domain = polynomial.domain if np.abs(polynomial.domain).max() >= bound else np.array([-bound, bound])
+        own = sorted(polynomial.domain.tolist())
+        if own[0] <= interval[0] and interval[1] <= own[1]:
+            domain = polynomial.domain
+        elif interval[0] < interval[1]:
+            domain = np.array(interval)
+        else:
+            domain = np.array([-1.0, 1.0]) * (bound or 1.0)
         polynomial = polynomial.convert(domain=domain, kind=Chebyshev, window=[-1, 1])
     if isinstance(polynomial, Chebyshev):
         (start, end), (low, high) = (map(Fraction, ends.tolist()) for ends in (polynomial.domain, polynomial.window))
