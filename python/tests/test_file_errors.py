@@ -20,7 +20,7 @@ from hippocrene.trees import TreeInterface
 
 
 def test_errors_of_files_are_pythons_and_this_packages(client, tmp_path):
-    interface = TreeInterface(tables="lut12", knots=((0.0, 1.0),), outputs="values", classes=None)
+    interface = TreeInterface(tables="lut12", knots=((0.0, 1.0),), outputs="values", row_type="float32", classes=None)
     clusters = EncryptedClusters.__new__(EncryptedClusters)
     clusters._data = b"data"
     missing = tmp_path / "missing"

@@ -111,7 +111,9 @@ fn integers_go_in_and_come_out() {
     let (csv, enc) = (folder.path("in.csv"), folder.path("in.enc"));
     fs::write(&csv, "a,b\n1,-2\n65538,4\n").expect("a file");
     for key in [&client, &public] {
-        succeed(&["encrypt", "-k", key, &csv, "-o", &enc]);
+        let (status, _, message) = run(&["encrypt", "-k", key, &csv, "-o", &enc]);
+        assert!(status != 0 && message.contains("would wrap around modulo 65537"), "{message}");
+        succeed(&["encrypt", "-k", key, &csv, "-o", &enc, "--wrap"]);
         assert_eq!(succeed(&["decrypt", "-k", &client, &enc]), "1,65535\n1,4\n");
         assert_eq!(succeed(&["decrypt", "-k", &client, &enc, "--signed"]), "1,-2\n1,4\n");
     }
@@ -290,7 +292,7 @@ fn failures_leave_no_output_and_have_a_status() {
         &out,
         "--bound=5",
     ]);
-    let says = beyond.2.contains("a value exceeds the declared bound 5");
+    let says = beyond.2.contains("a value lies outside the declared interval from -5 to 5");
     assert_eq!((beyond.0, says), (1, true), "{}", beyond.2);
     assert_eq!(run(&["encrypt", "-k", &key, &folder.path("in.txt"), "-o", &out]).0, 2, "an unknown format");
     assert_eq!(run(&["keygen", "-p", "n99", "-o", &folder.path("keys")]).0, 2, "no such preset");

@@ -303,16 +303,14 @@ fn names_stand_above_integers_and_bits() {
     succeed(&["keygen", "-p", "bits14", "-o", &folder.path("bits")]);
     let (csv, enc) = (folder.path("in.csv"), folder.path("in.enc"));
     for (key, text) in [
-        (folder.path("bgv/client.key"), "a,b\n12345678,-9\n0,7\n"),
+        (folder.path("bgv/client.key"), "a,b\n12345,-9\n0,7\n"),
         (folder.path("bits/client.key"), "a,b\n1,0\n0,1\n"),
     ] {
         fs::write(&csv, text).expect("a file");
         succeed(&["encrypt", "-k", &key, &csv, "-o", &enc]);
         let signed: &[&str] = if text.contains('-') { &["--signed"] } else { &[] };
         let decrypt = ["decrypt", "-k", &key, &enc, "--header-from", &csv];
-        // Modulo 65537.
-        let want = text.replace("12345678", &(12_345_678 % 65_537).to_string());
-        assert_eq!(succeed(&[&decrypt[..], signed].concat()), want);
+        assert_eq!(succeed(&[&decrypt[..], signed].concat()), text);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::{convert::Infallible, path::Path};
 
+use hippocrene_ckks::Short;
 use hippocrene_ring::{Poly, sample::Seed};
 use hippocrene_rlwe::{self as rlwe, Fingerprint, Modulus, Noise, Parameters, stop};
 
@@ -392,7 +393,11 @@ impl<F: FileForm> ArrayHead<F> {
             let read = Interval::finite(low, high).ok().and_then(|interval| form.with_interval(interval));
             form = read.ok_or_else(|| {
                 let need = "finite, the lower end first, and one that such elements can have";
-                FormatError::field("the interval of an array", format!("{low} to {high}"), need)
+                FormatError::field(
+                    "the interval of an array",
+                    format!("{} to {}", Short(low), Short(high)),
+                    need,
+                )
             })?;
         }
         let [least, most] = [DEGREES.start(), DEGREES.end()].map(|degree| degree / form.coefficients());
