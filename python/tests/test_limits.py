@@ -26,7 +26,7 @@ def laid_out(data: bytes, shape: tuple[int, ...], strides: tuple[int, ...]) -> b
 
 @pytest.fixture(scope="module")
 def fresh(client):
-    return client.encrypt(np.arange(8192.0) / 8192 - 0.5).to_bytes()
+    return client.encrypt(np.arange(8192.0) / 8192, bound=1).to_bytes()
 
 
 @pytest.fixture(scope="module")

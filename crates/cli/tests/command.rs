@@ -137,7 +137,7 @@ fn integers_go_in_and_come_out() {
             4,
             "line 1, column 2: \"2.5\" is not an integer of 64 bits",
         ),
-        (&["encrypt", "-k", &client, &npy, "-o", &enc, "--bound", "3"], 2, "which are exact"),
+        (&["encrypt", "-k", &client, &npy, "-o", &enc, "--precision", "3"], 2, "which are exact"),
         (&["decrypt", "-k", &client, &enc, "--for-sharing"], 2, "integers are exact"),
         (&["keygen", "-o", &folder.path("other"), "--plain-modulus", "257"], 2, "--scheme bgv"),
         (
