@@ -295,7 +295,7 @@ fn errors_name_what_is_wrong() {
             &[5],
             "the file holds an encrypted array of numbers, not an encrypted array of integers",
         ),
-        ("integers", 56, &[1], "flags of an array is 1; it must be 0, 2, 4 or 6"),
+        ("integers", 56, &[1], "flags of an array is 1; it must be a sum of flags of 14"),
         ("integers", 64, &[32], "number of ciphertexts is 2; it must be 1"),
         ("squares", 64, &[32], "the number of slots is 32; it must be 16"),
         ("integers", 64, &[8], "the number of slots is 8; it must be a power of two from 16 to 131072"),
