@@ -70,9 +70,9 @@ def coefficients(
     """Return coefficients of powers, that of the constant first, or of Chebyshev's polynomials and their interval.
 
     The last number is how far off the polynomial is at values of `interval`, whose largest absolute value is `bound`,
-    where these are rounded to doubles: ``sum(e[k] * bound**k)`` for errors ``e[k]`` of coefficients of powers, and ``sum(e[k])`` of those ``c[k]``
-    of Chebyshev's polynomials, which are ``k**2`` steep at most: ``2 * e / (b - a) * sum(k**2 * abs(c[k]))`` more for
-    an error ``e`` of the ends of an interval from ``a`` to ``b``.
+    where these are rounded to doubles: ``sum(e[k] * bound**k)`` for errors ``e[k]`` of coefficients of powers, and
+    ``sum(e[k])`` of those ``c[k]`` of Chebyshev's polynomials, which are ``k**2`` steep at most:
+    ``2 * e / (b - a) * sum(k**2 * abs(c[k]))`` more for an error ``e`` of the ends of an interval from ``a`` to ``b``.
     """
     bound = max(-interval[0], interval[1])
     if isinstance(polynomial, Approximation):

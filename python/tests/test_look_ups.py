@@ -308,7 +308,7 @@ def test_a_domain_has_to_hold_the_interval_of_the_values():
         return x.with_bound(8).apply(lambda v: v * v, domain=(-8, 8))
 
     # A simulation knows that this is wrong.
-    with pytest.raises(ArgumentError, match="does not lie from -8 to 8|outside the declared interval from -8 to 8"):
+    with pytest.raises(ArgumentError, match=r"does not lie from -8 to 8|outside the declared interval from -8 to 8"):
         simulate(declared, values, bound=16, preset="n15", tables=True)
     simulation = simulate(declared, values / 2, bound=16, preset="n15", tables=True)
     np.testing.assert_allclose(simulation.result, values**2 / 4, atol=0.5)
