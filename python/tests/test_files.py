@@ -338,39 +338,37 @@ def test_arrays_share_the_bytes_that_they_are_read_from(client):
     assert EncryptedArray.from_bytes(data).to_bytes() is data
 
 
-def longest_wait(work):
-    """Return how long another thread waits for the interpreter lock at most, and what `work` returns."""
-    done, waits = threading.Event(), []
+def turns_during(work):
+    """Return how often another thread runs while `work` does, and what `work` returns."""
+    started, done, turns = threading.Event(), threading.Event(), 0
 
-    def tick():
-        last = time.perf_counter()
+    def count():
+        nonlocal turns
+        started.set()
         while not done.is_set():
             time.sleep(0.0005)
-            now = time.perf_counter()
-            waits.append(now - last)
-            last = now
+            turns += 1
 
-    thread = threading.Thread(target=tick)
+    thread = threading.Thread(target=count)
     thread.start()
+    started.wait()
+    before = turns
     try:
         result = work()
+        during = turns - before
     finally:
         done.set()
         thread.join()
-    return max(waits), result
+    return during, result
 
 
 def test_other_threads_run_while_bytes_are_written_and_read(client, server):
-    """To copy 200 MB at once takes about 0.3 s."""
     array = server.load(client.encrypt(np.ones((200, client.slots))))
-    waits = []
-    # Other processes may hold the processor once, but hardly three times.
-    for _ in range(3):
-        wait, data = longest_wait(array.to_bytes)
-        again, _ = longest_wait(partial(EncryptedArray.from_bytes, bytearray(data)))
-        waits.append((wait, again))
+    written, data = turns_during(array.to_bytes)
+    read, _ = turns_during(partial(EncryptedArray.from_bytes, bytearray(data)))
     assert len(data) > 10**8
-    # Less than half of what a copy takes, on a machine with other work.
-    assert min(wait for wait, _ in waits) < 0.15
-    assert min(again for _, again in waits) < 0.15
+    # Copies of so many bytes take about 0.1 s. Where one holds the interpreter lock, another thread
+    # has a turn before it and one after it.
+    assert written > 5
+    assert read > 5
     assert EncryptedArray.from_bytes(data).shape == array.shape

@@ -59,7 +59,11 @@ impl Evaluator {
         self.after_square(a.modulus(), a.scale(), target)
     }
 
-    pub(crate) fn after_square(&self, from: Modulus, scale: Scale, target: Scale) -> (Modulus, Scale) {
+    /// As [`Evaluator::after_product`], for a ciphertext of this modulus and scale.
+    ///
+    /// # Panics
+    /// When `from` has a unit or special that the parameters have not.
+    pub fn after_square(&self, from: Modulus, scale: Scale, target: Scale) -> (Modulus, Scale) {
         let square = scale.times(scale);
         let to = self.rescaled_modulus(from, square, target);
         (to, self.switched_scale(square, from, to))

@@ -19,6 +19,9 @@ impl Server {
         if lines.length == 1 {
             return self.insert_axis(&self.alone(a, &lines)?, axis.unwrap_or(0));
         }
+        if let Some(filled) = self.filled(a, &lines.with(lines.length).0, lines.operation)? {
+            return Ok(filled);
+        }
         self.in_order(a, &lines, lines.length, |pegasus, x| pegasus.sort(x, lines.length))
     }
 
@@ -34,6 +37,9 @@ impl Server {
         if lines.length == 1 {
             return self.insert_axis(&self.alone(a, &lines)?, axis.unwrap_or(0));
         }
+        if let Some(filled) = self.filled(a, &lines.with(k).0, lines.operation)? {
+            return Ok(filled);
+        }
         self.in_order(a, &lines, k, |pegasus, x| pegasus.top_k(x, lines.length, k))
     }
 
@@ -46,8 +52,8 @@ impl Server {
         if lines.length == 1 {
             return self.alone(a, &lines);
         }
-        if let Some(constant) = self.all_alike(a, &lines)? {
-            return Ok(constant);
+        if let Some(filled) = self.filled(a, &lines.kept, lines.operation)? {
+            return Ok(filled);
         }
         self.of_lines(a, &lines, in_rounds(lines.length), |pegasus, x| pegasus.largest(x, lines.length))
     }
@@ -61,8 +67,8 @@ impl Server {
         if lines.length == 1 {
             return self.alone(a, &lines);
         }
-        if let Some(constant) = self.all_alike(a, &lines)? {
-            return Ok(constant);
+        if let Some(filled) = self.filled(a, &lines.kept, lines.operation)? {
+            return Ok(filled);
         }
         self.of_lines(a, &lines, in_rounds(lines.length), |pegasus, x| pegasus.smallest(x, lines.length))
     }
@@ -93,7 +99,7 @@ impl Server {
         lines: &Lines,
         f: impl Fn(&Pegasus, &Single, usize, u32, Scale) -> Result<Vec<Single>, PegasusError>,
     ) -> Result<EncryptedArray, Error> {
-        if lines.length == 1 {
+        if lines.length == 1 || is_constant(a) {
             return self.first_places(a, lines);
         }
         if lines.length > MOST_PLACES {
@@ -130,22 +136,35 @@ impl Server {
         self.sum(a, lines.axis).map_err(|e| e.during(lines.operation))
     }
 
-    /// One element of every line, if all elements are known to be the same number.
-    fn all_alike(&self, a: &EncryptedArray, lines: &Lines) -> Result<Option<EncryptedArray>, Error> {
-        self.check_real(a, lines.operation)?;
-        if a.interval().width() != 0.0 {
+    /// Returns an array of this shape filled with the one value that all elements of `a` are known
+    /// to have, or `None` if they may differ. Such elements are in order already.
+    pub(super) fn filled(
+        &self,
+        a: &EncryptedArray,
+        shape: &[usize],
+        operation: &'static str,
+    ) -> Result<Option<EncryptedArray>, Error> {
+        self.check_real(a, operation)?;
+        if !is_constant(a) {
             return Ok(None);
         }
-        let zeros = self.constant(a, 0.0).and_then(|zeros| self.sum(&zeros, lines.axis));
-        let constant = zeros.and_then(|zeros| self.constant(&zeros, a.interval().low()));
-        constant.map(Some).map_err(|e| e.during(lines.operation))
+        let filled = self.zeros(a, shape).and_then(|zeros| self.add_number(&zeros, a.interval().low()));
+        filled.map(Some).map_err(|e| e.during(operation))
     }
 
-    /// The place of the only element of every line, which is 0.
+    /// Returns zeros in this shape, encrypted under the key of `a`.
+    fn zeros(&self, a: &EncryptedArray, shape: &[usize]) -> Result<EncryptedArray, Error> {
+        let layout = Layout::packed(shape, self.session.slots())?;
+        let zeros = self.mul_number(a, 0.0)?;
+        let one = zeros.expanded(&self.session)[0].clone().into_owned();
+        let ciphertexts = vec![one; layout.ciphertexts()];
+        Ok(Array::from_ciphertexts(layout, zeros.form(), true, ciphertexts))
+    }
+
+    /// The first place of every line, which is 0.
     fn first_places(&self, a: &EncryptedArray, lines: &Lines) -> Result<EncryptedArray, Error> {
         self.check_real(a, lines.operation)?;
-        let zeros = self.mul_number(a, 0.0).and_then(|zeros| self.sum(&zeros, lines.axis));
-        zeros.map_err(|e| e.during(lines.operation))
+        self.zeros(a, &lines.kept).map_err(|e| e.during(lines.operation))
     }
 
     /// The places in rising order along an axis, from 0: that of the smallest element, that of the next one, and so on.
@@ -163,6 +182,11 @@ impl Server {
             return self.insert_axis(&self.first_places(a, &lines)?, axis.unwrap_or(0));
         }
         let (shape, next) = lines.with(lines.length);
+        if is_constant(a) {
+            let places: Vec<f64> = next.iter().map(|i| (i % lines.length) as f64).collect();
+            let ordered = self.zeros(a, &shape).and_then(|zeros| self.add_plain(&zeros, &places[..]));
+            return ordered.map_err(|e| e.during(lines.operation));
+        }
         let off = (-a.precision_bits(&self.session)).exp2() / a.bound();
         let named = |error| match error {
             PegasusError::Argument { what, .. } => Error::argument(lines.operation, what),
@@ -208,7 +232,10 @@ impl Server {
             self.check_real(a, OPERATION)?;
             return Ok(a.clone());
         }
-        let kept = shape.iter().map(|extent| extent / size).collect();
+        let kept: Vec<usize> = shape.iter().map(|extent| extent / size).collect();
+        if let Some(filled) = self.filled(a, &kept, OPERATION)? {
+            return Ok(filled);
+        }
         let lines = Lines { operation: OPERATION, length: down * size, order, kept, inner: 1, axis: None };
         self.of_lines(a, &lines, in_rounds(lines.length), |pegasus, x| pegasus.largest(x, lines.length))
     }
@@ -321,6 +348,11 @@ impl Server {
             None => Err(Error::Internal("an array without elements".into())),
         }
     }
+}
+
+/// True if all elements of `a` are known to have the same value.
+fn is_constant(a: &EncryptedArray) -> bool {
+    a.interval().width() == 0.0
 }
 
 /// The lines of elements of an array along an axis, or the one line of all.
