@@ -243,6 +243,19 @@ impl EncryptedArray {
         PyTuple::new(py, shape)
     }
 
+    /// The stride of each axis in slots, and the number of ciphertexts; nothing where the array was
+    /// not read yet.
+    #[getter]
+    fn layout(&self) -> Option<(Vec<usize>, usize)> {
+        let layout = match &self.0 {
+            State::Numbers { array, .. } => array.layout(),
+            State::Integers { array, .. } => array.layout(),
+            State::Bits { array } => array.layout(),
+            State::Gates { .. } | State::Bytes { .. } => return None,
+        };
+        Some((layout.strides().to_vec(), layout.ciphertexts()))
+    }
+
     /// What the elements are.
     #[getter]
     fn holds(&self) -> &'static str {

@@ -266,6 +266,27 @@ def test_answers_that_follow_from_intervals_take_no_look_ups():
     assert [np.shape(result) for result in simulation.result[:3]] == [(), (2,), (2, 2)]
 
 
+@pytest.mark.parametrize(
+    "order",
+    [
+        lambda x: np.sort(x, axis=1),
+        lambda x: np.argsort(x, axis=0),
+        lambda x: np.argsort(x, axis=None),
+        lambda x: np.argmax(x, axis=0),
+        lambda x: np.argmin(x),
+        lambda x: np.median(x),
+        lambda x: np.quantile(x, [0.2, 0.7], axis=0),
+        lambda x: np.ptp(x, axis=1),
+    ],
+)
+def test_constants_are_in_order_without_look_ups(order):
+    constant = simulate(lambda x: order(x * 0 + 0.5), np.ones((3, 4)), preset="n15", bound=1.0, tables="lut11")
+    assert "look up" not in constant.operations
+    truth = order(np.full((3, 4), 0.5))
+    assert np.shape(constant.result) == np.shape(truth)
+    np.testing.assert_allclose(constant.result, truth, atol=1e-6)
+
+
 @pytest.mark.parametrize("bound", [1.0, 8.0])
 @pytest.mark.parametrize(("tables", "part"), [("lut11", 59), ("lut12", 118), ("lut13", 232)])
 def test_gaps_of_tables_are_what_is_documented(tables, part, bound):

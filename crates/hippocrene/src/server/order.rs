@@ -158,7 +158,7 @@ impl Server {
         let zeros = self.mul_number(a, 0.0)?;
         let one = zeros.expanded(&self.session)[0].clone().into_owned();
         let ciphertexts = vec![one; layout.ciphertexts()];
-        Ok(Array::from_ciphertexts(layout, zeros.form(), true, ciphertexts))
+        Ok(Array::from_ciphertexts(layout, *zeros.form(), true, ciphertexts))
     }
 
     /// The first place of every line, which is 0.
