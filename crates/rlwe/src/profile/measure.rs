@@ -58,7 +58,9 @@ impl Samples {
         // Where a limb is converted to alone, all that the sources take is with it; where it is one of many, its share.
         let share = 1.0 / shape.targets as f64;
         let source = ((alone - many) / (1.0 - share)).max(alone / 100.0) / MANY as f64;
-        let without = |sources: usize, time: f64| (sources, time - share * sources as f64 * source);
+        // Other work on the machine may have held up `alone`, which then says too much of the sources.
+        let without =
+            |sources: usize, time: f64| (sources, (time - share * sources as f64 * source).max(time / 100.0));
         let (pair, target) = line([without(FEW, few), without(MANY, many)]);
         let (product, sum) = line([(1, one), (shape.digits, all)]);
         let (repeat, _) = line([(1, one), (COMPONENTS, same)]);
@@ -414,5 +416,23 @@ impl Profile {
             std::array::from_fn(|i| first[i].powf(1.0 - part) * second[i].powf(part))
         });
         Profile::new(kernel, scaled.memory, scaled.limbs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn costs_are_positive_where_other_work_disturbs_a_step() {
+        for disturbed in 0..STEPS {
+            for shape in [SMALL, LARGE] {
+                let mut sample = [1000.0; STEPS];
+                sample[disturbed] = 1e6;
+                for (name, cost) in Samples(vec![sample]).fit(shape).named() {
+                    assert!(cost > 0.0, "{name} is {cost} with step {disturbed} disturbed");
+                }
+            }
+        }
     }
 }
