@@ -38,19 +38,22 @@ def values(shape: tuple[int, ...], options: dict[str, Any]) -> np.ndarray:
     return rng.uniform(-1, 1, shape)
 
 
+def evaluated(program: Program, arguments: list[EncryptedArray]) -> Any:
+    """Run the program on encrypted arrays."""
+    names = dict(zip("xy", arguments, strict=False))
+    operand = values(arguments[0].shape, program.options)
+    result = eval(program.expression, {"np": np, "hp": hippocrene, "P": operand, "plain": plain, **names})
+    return result.compute() if hasattr(result, "compute") else result
+
+
 def taken(program: Program) -> dict[str, Any]:
     """Return what the program takes and what its results have, or the class of its error."""
     options = dict(program.options)
     results: list[EncryptedArray] = []
 
     def run(*arguments: EncryptedArray) -> Any:
-        names = dict(zip("xy", arguments, strict=False))
-        operand = values(arguments[0].shape, options)
-        result = eval(program.expression, {"np": np, "hp": hippocrene, "P": operand, "plain": plain, **names})
-        if hasattr(result, "compute"):
-            result = result.compute()
-        results.append(result)
-        return result
+        results.append(evaluated(program, list(arguments)))
+        return results[-1]
 
     asked = _Asked(
         run,

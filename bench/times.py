@@ -1,0 +1,124 @@
+"""Measures 60 operations with real keys, or compares two versions of the package by them.
+
+usage: python bench/times.py --record times.json
+       python bench/times.py --compare OLD_PYTHON NEW_PYTHON
+
+Memory 6 GB, time about 3 minutes for one version. Both interpreters have a version of the package installed. They take
+turns (ABAB ..), pinned to one core, and for each operation the median ratio new/old is printed with its 95 % interval
+by the bootstrap method. The programs are those of `python/tests/goldens`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import random
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python" / "tests"))
+
+from goldens.programs import BFV, BGV, N14, N15, N15_BOOTSTRAPS, N15_TABLES, Program, programs
+
+# How many programs of each kind of keys are measured; 60 in all (chosen).
+COUNTS = ((N14, 24), (N15, 16), (BGV, 7), (BFV, 5), (N15_BOOTSTRAPS, 5), (N15_TABLES, 3))
+# No program that is predicted to take longer is measured, in seconds.
+LONGEST = 1.5
+# How often a program is run in one turn, and how many turns each version has.
+RUNS, TURNS = 3, 5
+
+
+def chosen() -> list[Program]:
+    """Return the programs that are measured, spread evenly over those of each kind of keys."""
+    record = json.loads((Path(__file__).resolve().parents[1] / "python/tests/goldens/record.json").read_text())
+    known = [one for one in programs() if 0 < record[one.name].get("seconds", 0) < LONGEST]
+    result = []
+    for options, count in COUNTS:
+        alike = [one for one in known if one.options == options]
+        result += [alike[i * len(alike) // count] for i in range(count)]
+    return result
+
+
+def measured() -> dict[str, float]:
+    """Return the seconds that each program takes: the least of some runs, after one that fills the caches."""
+    import hippocrene
+    from goldens.record import evaluated, values
+
+    times: dict[str, float] = {}
+    keys: tuple[str, object, object] = ("", None, None)
+    for one in chosen():
+        name = json.dumps(one.options)
+        if keys[0] != name:
+            options = dict(one.options)
+            features = {key: options.pop(key) for key in ("bootstrapping", "tables") if key in options}
+            client = hippocrene.Client.generate(**options)
+            rotations = {} if features or "plain_modulus" in options else {"conjugation": True}
+            keys = (name, client, hippocrene.Server(client.evaluation_keys(**features, **rotations)))
+        _, client, server = keys
+        bound = {} if "plain_modulus" in one.options else {"bound": 1.0}
+        arguments = [server.load(client.encrypt(values(shape, one.options), **bound)) for shape in one.shapes]
+        evaluated(one, arguments)
+        spent = []
+        for _ in range(RUNS):
+            start = time.perf_counter()
+            evaluated(one, arguments)
+            spent.append(time.perf_counter() - start)
+        times[one.name] = min(spent)
+    return times
+
+
+def interval(ratios: list[float]) -> tuple[float, float]:
+    """Return the 95 % interval of the median, by drawing again from the ratios."""
+    draw = random.Random(0)
+    medians = sorted(statistics.median(draw.choices(ratios, k=len(ratios))) for _ in range(1000))
+    return medians[25], medians[974]
+
+
+def compare(old: str, new: str) -> None:
+    """Print for each program how the new version compares."""
+    taken: dict[str, list[list[float]]] = {}
+    for _ in range(TURNS):
+        for place, interpreter in enumerate((old, new)):
+            out = subprocess.run([interpreter, __file__, "--record", "-"], check=True, capture_output=True, text=True)
+            for name, seconds in json.loads(out.stdout)["seconds"].items():
+                taken.setdefault(name, [[], []])[place].append(seconds)
+    slower = 0
+    for name, (before, after) in taken.items():
+        ratios = [y / x for x, y in zip(before, after, strict=True)]
+        low, high = interval(ratios)
+        slower += high >= 1.05
+        print(f"{statistics.median(ratios):6.3f} [{low:5.3f}, {high:5.3f}] {1e3 * min(before):9.2f} ms  {name}")
+    print(f"{slower} of {len(taken)} may be more than 5 % slower; {machine()}")
+
+
+def machine() -> str:
+    """Return the model of the processor."""
+    with open("/proc/cpuinfo") as lines:
+        models = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
+    return models[0] if models else platform.processor()
+
+
+def main() -> None:
+    """Record or compare."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--record", metavar="FILE", help="measure this interpreter's package; - for the output")
+    parser.add_argument("--compare", nargs=2, metavar="PYTHON")
+    arguments = parser.parse_args()
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    if arguments.compare:
+        compare(*arguments.compare)
+        return
+    text = json.dumps({"machine": machine(), "seconds": measured()}, indent=1)
+    if arguments.record in (None, "-"):
+        print(text)
+    else:
+        Path(arguments.record).write_text(text + "\n")
+
+
+if __name__ == "__main__":
+    main()
