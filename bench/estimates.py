@@ -54,7 +54,8 @@ except ModuleNotFoundError:
 SIGMA = 3.19
 NEEDED = 128
 
-# Name, dimension, log2 of the modulus, whether the secret is binary (ternary otherwise): sets of plain LWE.
+# Name, dimension, log2 of the modulus, whether the secret is binary (ternary otherwise): sets of
+# plain LWE.
 SINGLE = [
     ("inputs of look-up tables", 1024, 25, True),
     ("the same with a modulus of 26 bits: refused", 1024, 26, True),
@@ -98,7 +99,9 @@ class Set(NamedTuple):
 
 def log2_root_hermite(block: int) -> float:
     """Root Hermite factor of reduced bases (Chen's thesis, for blocks of 50 and more)."""
-    return (math.log2(block / (2 * math.pi * math.e)) + math.log2(math.pi * block) / block) / (2 * (block - 1))
+    return (math.log2(block / (2 * math.pi * math.e)) + math.log2(math.pi * block) / block) / (
+        2 * (block - 1)
+    )
 
 
 def matzov(block: int, dimension: int) -> float:
@@ -143,7 +146,9 @@ def usvp_block(this: Set, guessed: int = 0) -> int | None:
     def finds(block: int) -> bool:
         dimension = dimension_of(this, guessed, block)
         slope = (2 * block - dimension - 1) * log2_root_hermite(block)
-        return math.log2(SIGMA) + math.log2(block) / 2 <= slope + log2_root_volume(this, guessed, dimension)
+        return math.log2(SIGMA) + math.log2(block) / 2 <= slope + log2_root_volume(
+            this, guessed, dimension
+        )
 
     low, high = 50, 4000
     while low < high:
@@ -166,7 +171,8 @@ def bdd(this: Set, cost: Cost, guessed: int = 0) -> float:
         slope, root = log2_root_hermite(block), log2_root_volume(this, guessed, dimension)
 
         def finds(last: int) -> bool:
-            # The error is the shortest vector of the projection to the last vectors, with one more for itself.
+            # The error is the shortest vector of the projection to the last vectors, with one more
+            # for itself.
             n = last + 1
             volume = last * (root - (dimension - last) * slope) + math.log2(SIGMA)
             ball = n / 2 * math.log2(math.pi) - math.lgamma(n / 2 + 1) / math.log(2)
@@ -243,7 +249,9 @@ def hybrid(this: Set, cost: Cost, meets_always: bool) -> float:
             if h - weight > n - guessed:
                 continue
             guesses += 2.0 ** min(1000.0, log2_binomial(guessed, weight) + weight)
-            probability += 2.0 ** (log2_binomial(h, weight) + log2_binomial(n - h, guessed - weight) - all_weights)
+            probability += 2.0 ** (
+                log2_binomial(h, weight) + log2_binomial(n - h, guessed - weight) - all_weights
+            )
             search = math.log2(guesses) / 2 + 2 * math.log2(dimension)
             if probability > 0:
                 both = max(reduction, search) + math.log2(1 + 2.0 ** -abs(reduction - search))
@@ -283,12 +291,16 @@ def attacks(this: Set, cost: Cost) -> dict[str, float]:
 
 def presets() -> Iterable[Set]:
     """Sets of the presets, and those of the sparse secrets of bootstraps."""
-    printed = subprocess.run(["hippocrene", "presets", "--json"], capture_output=True, check=True).stdout
+    printed = subprocess.run(
+        ["hippocrene", "presets", "--json"], capture_output=True, check=True
+    ).stdout
     for preset in json.loads(printed)["presets"]:
         weight = re.search(r"weight (\d+)", preset["secret"])
         log_degree = preset["ring_degree"].bit_length() - 1
         refused = preset["security"] is None
-        yield Set(preset["name"], log_degree, preset["log2_pq"], int(weight[1]) if weight else 0, refused)
+        yield Set(
+            preset["name"], log_degree, preset["log2_pq"], int(weight[1]) if weight else 0, refused
+        )
     for log_degree, log2_q in RAISED:
         yield Set(f"raised at 2^{log_degree}", log_degree, log2_q, RAISED_WEIGHT)
 
@@ -313,22 +325,35 @@ def print_single() -> None:
     models = {"MATZOV": RC.MATZOV, "BDGL16": RC.BDGL16}
     print("\nThe lattice estimator")
     for name, dimension, log2_modulus, binary in SINGLE:
-        parameters = estimated(dimension, log2_modulus, ND.Uniform(0, 1) if binary else ND.Uniform(-1, 1))
+        parameters = estimated(
+            dimension, log2_modulus, ND.Uniform(0, 1) if binary else ND.Uniform(-1, 1)
+        )
         for cost, model in models.items():
-            found = {attack: math.log2(run(parameters, red_cost_model=model)["rop"]) for attack, run in runs.items()}
+            found = {
+                attack: math.log2(run(parameters, red_cost_model=model)["rop"])
+                for attack, run in runs.items()
+            }
             words = ", ".join(f"{attack} {bits:.1f}" for attack, bits in found.items())
             print(f"{name} ({cost}): {min(found.values()):.1f} bits ({words})", flush=True)
     log_degree, log2_q = RAISED[0]
     this = Set("", log_degree, log2_q, RAISED_WEIGHT)
-    theirs = LWE.primal_hybrid(estimated(this.degree, log2_q, secret_of(this)), red_cost_model=RC.MATZOV)
+    theirs = LWE.primal_hybrid(
+        estimated(this.degree, log2_q, secret_of(this)), red_cost_model=RC.MATZOV
+    )
     ours = hybrid(this, matzov, meets_always=False)
-    print(f"hybrid attack, raised at 2^{log_degree} (MATZOV): {math.log2(theirs['rop']):.1f} bits, ours {ours:.1f}")
+    print(
+        f"hybrid attack, raised at 2^{log_degree} (MATZOV): {math.log2(theirs['rop']):.1f} bits, ours {ours:.1f}"
+    )
 
 
 def main() -> int:
     """Print all of it."""
     columns = ["uSVP", "BDD", "drop", "hybrid", "met"] + ["dual"] * (LWE is not None)
-    print("set             degree  log2 q  secret  ", *(f"{column:>8}" for column in columns), "  lowest   BDGL16")
+    print(
+        "set             degree  log2 q  secret  ",
+        *(f"{column:>8}" for column in columns),
+        "  lowest   BDGL16",
+    )
     weakest = math.inf
     for this in presets():
         found = attacks(this, matzov)
@@ -347,7 +372,9 @@ def main() -> int:
             weakest = min(weakest, lowest)
     print(f"The weakest set that is not refused has {weakest:.1f} bits; {NEEDED} are needed.")
     if LWE is None:
-        print("Without the lattice estimator there are no dual attacks and no sets of plain LWE here.")
+        print(
+            "Without the lattice estimator there are no dual attacks and no sets of plain LWE here."
+        )
     else:
         print_single()
     return int(weakest < NEEDED)

@@ -3,9 +3,10 @@
 usage: python bench/times.py --record times.json
        python bench/times.py --compare OLD_PYTHON NEW_PYTHON
 
-Memory 6 GB, time about 3 minutes for one version. Both interpreters have a version of the package installed. They take
-turns (ABAB ..), pinned to one core, and for each operation the median ratio new/old is printed with its 95 % interval
-by the bootstrap method. The programs are those of `python/tests/goldens`.
+Memory 6 GB, time about 3 minutes for one version. Both interpreters have a version of the package
+installed. They take turns (ABAB ..), pinned to one core, and for each operation the median ratio
+new/old is printed with its 95 % interval by the bootstrap method. The programs are those of
+`python/tests/goldens`.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ RUNS, TURNS = 3, 5
 
 def chosen() -> list[Program]:
     """Return the programs that are measured, spread evenly over those of each kind of keys."""
-    record = json.loads((Path(__file__).resolve().parents[1] / "python/tests/goldens/record.json").read_text())
+    record = json.loads(
+        (Path(__file__).resolve().parents[1] / "python/tests/goldens/record.json").read_text()
+    )
     known = [one for one in programs() if 0 < record[one.name].get("seconds", 0) < LONGEST]
     result = []
     for options, count in COUNTS:
@@ -46,8 +49,9 @@ def chosen() -> list[Program]:
 
 def measured() -> dict[str, float]:
     """Return the seconds that each program takes: the least of some runs, after one that fills the caches."""
-    import hippocrene
     from goldens.record import evaluated, values
+
+    import hippocrene
 
     times: dict[str, float] = {}
     keys: tuple[str, object, object] = ("", None, None)
@@ -55,13 +59,21 @@ def measured() -> dict[str, float]:
         name = json.dumps(one.options)
         if keys[0] != name:
             options = dict(one.options)
-            features = {key: options.pop(key) for key in ("bootstrapping", "tables") if key in options}
+            features = {
+                key: options.pop(key) for key in ("bootstrapping", "tables") if key in options
+            }
             client = hippocrene.Client.generate(**options)
             rotations = {} if features or "plain_modulus" in options else {"conjugation": True}
-            keys = (name, client, hippocrene.Server(client.evaluation_keys(**features, **rotations)))
+            keys = (
+                name,
+                client,
+                hippocrene.Server(client.evaluation_keys(**features, **rotations)),
+            )
         _, client, server = keys
         bound = {} if "plain_modulus" in one.options else {"bound": 1.0}
-        arguments = [server.load(client.encrypt(values(shape, one.options), **bound)) for shape in one.shapes]
+        arguments = [
+            server.load(client.encrypt(values(shape, one.options), **bound)) for shape in one.shapes
+        ]
         evaluated(one, arguments)
         spent = []
         for _ in range(RUNS):
@@ -84,7 +96,9 @@ def compare(old: str, new: str) -> None:
     taken: dict[str, list[list[float]]] = {}
     for _ in range(TURNS):
         for place, interpreter in enumerate((old, new)):
-            out = subprocess.run([interpreter, __file__, "--record", "-"], check=True, capture_output=True, text=True)
+            out = subprocess.run(
+                [interpreter, __file__, "--record", "-"], check=True, capture_output=True, text=True
+            )
             for name, seconds in json.loads(out.stdout)["seconds"].items():
                 taken.setdefault(name, [[], []])[place].append(seconds)
     slower = 0
@@ -92,21 +106,27 @@ def compare(old: str, new: str) -> None:
         ratios = [y / x for x, y in zip(before, after, strict=True)]
         low, high = interval(ratios)
         slower += high >= 1.05
-        print(f"{statistics.median(ratios):6.3f} [{low:5.3f}, {high:5.3f}] {1e3 * min(before):9.2f} ms  {name}")
+        print(
+            f"{statistics.median(ratios):6.3f} [{low:5.3f}, {high:5.3f}] {1e3 * min(before):9.2f} ms  {name}"
+        )
     print(f"{slower} of {len(taken)} may be more than 5 % slower; {machine()}")
 
 
 def machine() -> str:
     """Return the model of the processor."""
-    with open("/proc/cpuinfo") as lines:
-        models = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    models = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
     return models[0] if models else platform.processor()
 
 
 def main() -> None:
     """Record or compare."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--record", metavar="FILE", help="measure this interpreter's package; - for the output")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--record", metavar="FILE", help="measure this interpreter's package; - for the output"
+    )
     parser.add_argument("--compare", nargs=2, metavar="PYTHON")
     arguments = parser.parse_args()
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})

@@ -1,11 +1,12 @@
-//! What the fuzz target runs on every input, and the tests on the stored corpus: no bytes may make a reader panic.
+//! What the fuzz target runs on every input, and the tests on the stored corpus: no bytes may make
+//! a reader panic.
 
 use std::sync::LazyLock;
 
 use hippocrene::{
-    BitArray, ClientKey, Clustering, EncryptedArray, EvaluationKeys, GateArray, GateClient, GateKeys,
-    IntegerArray, PublicKey, Session, Settings, TransferKey, TreeClient, TreeKeys, TreeQuery, TreeReply,
-    wire,
+    BitArray, ClientKey, Clustering, EncryptedArray, EvaluationKeys, GateArray, GateClient,
+    GateKeys, IntegerArray, PublicKey, Session, Settings, TransferKey, TreeClient, TreeKeys,
+    TreeQuery, TreeReply, wire,
 };
 
 /// The settings that the corpus was made with.
@@ -15,8 +16,8 @@ static SESSION: LazyLock<Session> = LazyLock::new(|| {
     Session::new(settings, 1).expect("one thread can be had")
 });
 
-/// Reads `bytes` as every kind, as they are and with length and checksum corrected (which no fuzzer would find). What can be read must be
-/// written to bytes that can be read.
+/// Reads `bytes` as every kind, as they are and with length and checksum corrected (which no fuzzer
+/// would find). What can be read must be written to bytes that can be read.
 pub fn read_everything(bytes: &[u8]) {
     read(bytes);
     let mut sealed = bytes.to_vec();
@@ -61,25 +62,26 @@ fn read(bytes: &[u8]) {
     }
     if let Ok(array) = EncryptedArray::from_bytes(bytes, &SESSION) {
         // Residues may take fewer bits than the file gave them.
-        let again =
-            EncryptedArray::from_bytes(&array.to_bytes(), &SESSION).expect("what is written can be read");
+        let again = EncryptedArray::from_bytes(&array.to_bytes(), &SESSION)
+            .expect("what is written can be read");
         assert_eq!(again.to_bytes(), array.to_bytes());
         loaded = true;
     }
     if let Ok(array) = IntegerArray::from_bytes(bytes, &SESSION) {
-        let again =
-            IntegerArray::from_bytes(&array.to_bytes(), &SESSION).expect("what is written can be read");
+        let again = IntegerArray::from_bytes(&array.to_bytes(), &SESSION)
+            .expect("what is written can be read");
         assert_eq!(again.to_bytes(), array.to_bytes());
         loaded = true;
     }
     if let Ok(array) = BitArray::from_bytes(bytes, &SESSION) {
-        let again = BitArray::from_bytes(&array.to_bytes(), &SESSION).expect("what is written can be read");
+        let again =
+            BitArray::from_bytes(&array.to_bytes(), &SESSION).expect("what is written can be read");
         assert_eq!(again.to_bytes(), array.to_bytes());
         loaded = true;
     }
     if let Ok(clusters) = Clustering::from_bytes(bytes, &SESSION) {
-        let again =
-            Clustering::from_bytes(&clusters.to_bytes(), &SESSION).expect("what is written can be read");
+        let again = Clustering::from_bytes(&clusters.to_bytes(), &SESSION)
+            .expect("what is written can be read");
         assert_eq!(again.to_bytes(), clusters.to_bytes());
         loaded = true;
     }

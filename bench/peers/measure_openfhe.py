@@ -22,7 +22,11 @@ def context(shape: Shape):
     parameters.SetSecretKeyDist(fhe.SecretKeyDist.UNIFORM_TERNARY)
     parameters.SetSecurityLevel(fhe.SecurityLevel.HEStd_128_classic)
     made = fhe.GenCryptoContext(parameters)
-    for feature in (fhe.PKESchemeFeature.PKE, fhe.PKESchemeFeature.KEYSWITCH, fhe.PKESchemeFeature.LEVELEDSHE):
+    for feature in (
+        fhe.PKESchemeFeature.PKE,
+        fhe.PKESchemeFeature.KEYSWITCH,
+        fhe.PKESchemeFeature.LEVELEDSHE,
+    ):
         made.Enable(feature)
     return made
 

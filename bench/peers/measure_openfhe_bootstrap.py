@@ -42,7 +42,9 @@ def measure() -> dict:
     cc.EvalBootstrapKeyGen(keys.secretKey, SLOTS)
     x, _ = inputs(SLOTS)
     # The lowest level from which slots go into coefficients.
-    a = cc.Encrypt(keys.publicKey, cc.MakeCKKSPackedPlaintext(x, 1, depth - 1 - LEVELS[1], None, SLOTS))
+    a = cc.Encrypt(
+        keys.publicKey, cc.MakeCKKSPackedPlaintext(x, 1, depth - 1 - LEVELS[1], None, SLOTS)
+    )
     made = cc.EvalBootstrapStCFirst(a)
     decrypted = cc.Decrypt(keys.secretKey, made)
     decrypted.SetLength(SLOTS)
@@ -60,7 +62,12 @@ def measure() -> dict:
         f"{LEVELS[1]} back); precision {mean:.1f} bits mean, {worst:.1f} worst; {left} bits left, of which "
         f"{LEVELS[1] * SCALE} go to the next slots to coefficients; {memory:.1f} GiB"
     )
-    return {"shape": "bootstrap N = 2^16", "log_n": LOG_N, "parameters": text, "figures": {"bootstrap": time}}
+    return {
+        "shape": "bootstrap N = 2^16",
+        "log_n": LOG_N,
+        "parameters": text,
+        "figures": {"bootstrap": time},
+    }
 
 
 if __name__ == "__main__":

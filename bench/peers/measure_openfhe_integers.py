@@ -59,10 +59,16 @@ def context(shape: Shape, parameters):
     parameters.SetSecretKeyDist(fhe.SecretKeyDist.UNIFORM_TERNARY)
     parameters.SetSecurityLevel(fhe.SecurityLevel.HEStd_128_classic)
     made = fhe.GenCryptoContext(parameters)
-    for feature in (fhe.PKESchemeFeature.PKE, fhe.PKESchemeFeature.KEYSWITCH, fhe.PKESchemeFeature.LEVELEDSHE):
+    for feature in (
+        fhe.PKESchemeFeature.PKE,
+        fhe.PKESchemeFeature.KEYSWITCH,
+        fhe.PKESchemeFeature.LEVELEDSHE,
+    ):
         made.Enable(feature)
     if made.GetRingDimension() != shape.degree:
-        raise SystemExit(f"the library took ring degree {made.GetRingDimension()}, {shape.degree} was wanted")
+        raise SystemExit(
+            f"the library took ring degree {made.GetRingDimension()}, {shape.degree} was wanted"
+        )
     return made
 
 
@@ -85,8 +91,13 @@ def measure_scheme(shape: Shape, scheme: str, parameters) -> tuple[dict[str, flo
     decrypted.SetLength(shape.degree)
     if any((got - p * q) % T for got, p, q in zip(decrypted.GetPackedValue(), x, y, strict=True)):
         raise SystemExit(f"{scheme} multiplication is wrong")
-    name = "BGV multiply + relinearise + switch" if scheme == "BGV" else "BFV multiply + relinearise"
-    figures = {name: median_ms(multiply), f"{scheme} rotate": median_ms(lambda: cc.EvalRotate(a, 1))}
+    name = (
+        "BGV multiply + relinearise + switch" if scheme == "BGV" else "BFV multiply + relinearise"
+    )
+    figures = {
+        name: median_ms(multiply),
+        f"{scheme} rotate": median_ms(lambda: cc.EvalRotate(a, 1)),
+    }
     if scheme == "BGV":
         figures |= {
             "encode": median_ms(lambda: cc.MakePackedPlaintext(x)),

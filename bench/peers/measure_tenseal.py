@@ -21,7 +21,10 @@ def measure(shape: Shape) -> dict:
     generator.create_galois_keys([3], rotation)  # X -> X^3 rotates the slots by one
 
     encoder, evaluator = seal.CKKSEncoder(context), seal.Evaluator(context)
-    encryptor, decryptor = seal.Encryptor(context, public), seal.Decryptor(context, generator.secret_key())
+    encryptor, decryptor = (
+        seal.Encryptor(context, public),
+        seal.Decryptor(context, generator.secret_key()),
+    )
     scale = 2.0**shape.scale
     x, y = inputs(shape.slots)
 

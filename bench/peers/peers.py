@@ -52,20 +52,32 @@ def run(what: str, command: list[str], timeout: int, folder: Path = HERE) -> str
         raise StepError(f"{what}: {error}") from error
     if done.returncode != 0:
         lines = (done.stderr or done.stdout).strip().splitlines()
-        raise StepError(f"{what}: {lines[-1].strip() if lines else f'exit status {done.returncode}'}")
+        raise StepError(
+            f"{what}: {lines[-1].strip() if lines else f'exit status {done.returncode}'}"
+        )
     return done.stdout
 
 
 def pythons(preferred: tuple[str, ...]) -> list[tuple[str, str]]:
     """The Pythons >= 3.9 of this machine, each as version ("3.11") and path, the preferred versions first."""
-    names = [*(f"python{version}" for version in preferred), *(f"python3.{minor}" for minor in range(14, 8, -1))]
-    candidates = [Path(sys.executable), *(Path(path) for name in names if (path := shutil.which(name)))]
+    names = [
+        *(f"python{version}" for version in preferred),
+        *(f"python3.{minor}" for minor in range(14, 8, -1)),
+    ]
+    candidates = [
+        Path(sys.executable),
+        *(Path(path) for name in names if (path := shutil.which(name))),
+    ]
     managed = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
     candidates += sorted(managed.glob("3.*/bin/python3"), reverse=True)
     found: dict[str, str] = {}
     for path in candidates:
         try:
-            version = run(str(path), [str(path), "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], 30).strip()
+            version = run(
+                str(path),
+                [str(path), "-c", "import sys; print('%d.%d' % sys.version_info[:2])"],
+                30,
+            ).strip()
         except StepError:
             continue  # a shim for a version that is not there
         if tuple(map(int, version.split("."))) >= LEAST_PYTHON:
@@ -84,7 +96,16 @@ def environment(folder: Path, package: str, requirement: str, version: str, pyth
     except StepError:
         # There is none, or one that was left half made: without pip it could not be completed.
         run("make a virtual environment", [python, "-m", "venv", "--clear", str(home)], 120)
-        install = [str(inside), "-m", "pip", "install", "--quiet", "--only-binary", ":all:", requirement]
+        install = [
+            str(inside),
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--only-binary",
+            ":all:",
+            requirement,
+        ]
         run("install it", install, 600)
         run("import it", load, 60)
     return str(inside)
@@ -92,7 +113,9 @@ def environment(folder: Path, package: str, requirement: str, version: str, pyth
 
 def measure(folder: Path, peer: str) -> dict:
     """What `peer` takes, or `{"peer", "missing"}` with the reasons."""
-    return measure_lattigo(folder, LATTIGO[peer]) if peer in LATTIGO else measure_wheel(folder, peer)
+    return (
+        measure_lattigo(folder, LATTIGO[peer]) if peer in LATTIGO else measure_wheel(folder, peer)
+    )
 
 
 def measure_lattigo(folder: Path, what: str) -> dict:
@@ -125,14 +148,22 @@ def measure_wheel(folder: Path, peer: str) -> dict:
 def main() -> None:
     known = [*PEERS, *LATTIGO]
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--environments", type=Path, required=True, help="the folder of the virtual environments")
-    parser.add_argument("peer", nargs="*", help=f"which of {', '.join(known)} to measure (default: all)")
+    parser.add_argument(
+        "--environments", type=Path, required=True, help="the folder of the virtual environments"
+    )
+    parser.add_argument(
+        "peer", nargs="*", help=f"which of {', '.join(known)} to measure (default: all)"
+    )
     arguments = parser.parse_args()
     unknown = set(arguments.peer) - set(known)
     if unknown:
         parser.error(f"unknown: {', '.join(sorted(unknown))}; there are {', '.join(known)}")
     arguments.environments.mkdir(parents=True, exist_ok=True)
-    json.dump([measure(arguments.environments, peer) for peer in arguments.peer or known], sys.stdout, indent=1)
+    json.dump(
+        [measure(arguments.environments, peer) for peer in arguments.peer or known],
+        sys.stdout,
+        indent=1,
+    )
     print()
 
 

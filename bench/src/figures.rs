@@ -1,4 +1,5 @@
-//! Other people's figures: what peers took on the reference machine (`data/peers.json`) and what papers state (`data/papers.json`).
+//! Other people's figures: what peers took on the reference machine (`data/peers.json`) and what
+//! papers state (`data/papers.json`).
 
 use std::collections::BTreeMap;
 
@@ -184,7 +185,10 @@ mod tests {
             for peer in &group.peers {
                 assert!(!peer.figures.is_empty());
                 assert!(
-                    group.units.keys().all(|name| group.peers.iter().any(|p| p.figures.contains_key(name)))
+                    group
+                        .units
+                        .keys()
+                        .all(|name| group.peers.iter().any(|p| p.figures.contains_key(name)))
                 );
                 assert!(peer.figures.values().all(|x| x.is_finite() && *x != 0.0), "{}", peer.peer);
             }

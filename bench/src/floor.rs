@@ -1,10 +1,15 @@
-//! The least time that a key switch with words of 48 bits can take where multiplications are what it waits for.
+//! The least time that a key switch with words of 48 bits can take where multiplications are what
+//! it waits for.
 //!
-//! Counted: with 512-bit vectors, a transform is 3 multiplications for 8 butterflies, a base conversion 2 for 8 coefficients of a pair of
-//! limbs, and an inner product 4 for 8 coefficients of a digit (both halves of 104 bits, for both parts of the key). Everything else is taken for
-//! free: additions, corrections, memory. Measured: our transforms, conversions and products, of data that stays in the cache.
+//! Counted: with 512-bit vectors, a transform is 3 multiplications for 8 butterflies, a base
+//! conversion 2 for 8 coefficients of a pair of limbs, and an inner product 4 for 8 coefficients of
+//! a digit (both halves of 104 bits, for both parts of the key). Everything else is taken for free:
+//! additions, corrections, memory. Measured: our transforms, conversions and products, of data that
+//! stays in the cache.
 
-use hippocrene_ring::{Kernel, convert::BaseConverter, elementwise::Elementwise, ntt::NttPlan, primes};
+use hippocrene_ring::{
+    Kernel, convert::BaseConverter, elementwise::Elementwise, ntt::NttPlan, primes,
+};
 
 use crate::{Result, figures::PeerFigure, session::Session};
 
@@ -19,7 +24,8 @@ pub struct Shape {
     pub specials: usize,
 }
 
-/// The clock at which the floors of the prototypes (`data/peers.json`) were reckoned, with one multiplication in a cycle: in cycles per millisecond.
+/// The clock at which the floors of the prototypes (`data/peers.json`) were reckoned, with one
+/// multiplication in a cycle: in cycles per millisecond.
 const REFERENCE_CLOCK: f64 = 3.65e6;
 /// Coefficients that are converted and multiplied at a time, so that they stay in the first cache.
 const TILE: usize = 256;
@@ -88,7 +94,8 @@ impl Shape {
         let mut down = Conversion::new(&moduli, self.specials, kernel);
         let elementwise = Elementwise::new(q, kernel);
         let tile = limb(TILE);
-        let pairs: Vec<(&[u64], &[u64])> = self.digits.iter().map(|_| (&tile[..], &tile[..])).collect();
+        let pairs: Vec<(&[u64], &[u64])> =
+            self.digits.iter().map(|_| (&tile[..], &tile[..])).collect();
         let key = elementwise.prepare_key(&pairs);
         let digits: Vec<(usize, &[u64])> = (0..self.digits.len()).map(|d| (d, &tile[..])).collect();
         let [mut acc0, mut acc1] = [limb(TILE), limb(TILE)];

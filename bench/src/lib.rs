@@ -1,7 +1,9 @@
-//! The papers' tables and the peers, side by side: `hippocrene-bench TABLE [--json] [--peers] [--plot FILE.png]`, and `hippocrene-bench list`.
+//! The papers' tables and the peers, side by side: `hippocrene-bench TABLE [--json] [--peers]
+//! [--plot FILE.png]`, and `hippocrene-bench list`.
 //!
-//! Every table is one run on one pinned core. In the same run the crate `tfhe-ntt` is timed as a yardstick, so that the
-//! figures of peers that were measured on another machine can be carried over to this one.
+//! Every table is one run on one pinned core. In the same run the crate `tfhe-ntt` is timed as a
+//! yardstick, so that the figures of peers that were measured on another machine can be carried
+//! over to this one.
 
 pub mod figures;
 pub mod floor;

@@ -1,4 +1,5 @@
-//! Peers that come as Python wheels, and Lattigo, measured live on this machine by `bench/peers/peers.py`.
+//! Peers that come as Python wheels, and Lattigo, measured live on this machine by
+//! `bench/peers/peers.py`.
 
 use std::{collections::BTreeMap, path::Path, process::Command};
 
@@ -44,8 +45,9 @@ pub struct LiveFigure {
 }
 
 impl Live {
-    /// Installs or builds these peers (as `peers.py` calls them) where they are not there yet, under `target/peers-venv`, and measures them. What cannot be had or
-    /// measured is left out, with a row in [`Live::missing`] that says why.
+    /// Installs or builds these peers (as `peers.py` calls them) where they are not there yet,
+    /// under `target/peers-venv`, and measures them. What cannot be had or measured is left out,
+    /// with a row in [`Live::missing`] that says why.
     pub fn measure(peers: &[&str]) -> Self {
         let measured = run_program(peers).and_then(|json| Live::read(&json));
         measured.unwrap_or_else(|error| {
@@ -69,7 +71,8 @@ impl Live {
             .flat_map(|peer| peer.shapes.iter().map(move |s| (peer, s)))
             .filter(|(_, s)| s.shape == shape)
             .filter_map(|(peer, s)| {
-                let variant = s.variant.as_ref().map_or(String::new(), |variant| format!(", {variant}"));
+                let variant =
+                    s.variant.as_ref().map_or(String::new(), |variant| format!(", {variant}"));
                 Some(LiveFigure {
                     peer: format!("{}{variant}, live", peer.peer),
                     milliseconds: *s.figures.get(operation)?,
@@ -84,14 +87,17 @@ impl Live {
         self.0
             .iter()
             .filter_map(|peer| {
-                peer.missing.as_ref().map(|why| Row::missing(format!("{} not measured: {why}", peer.peer)))
+                peer.missing
+                    .as_ref()
+                    .map(|why| Row::missing(format!("{} not measured: {why}", peer.peer)))
             })
             .collect()
     }
 }
 
 impl LiveFigure {
-    /// Whether this is the same library as that of another figure, built alike: of two such, the one that was measured in this run is judged.
+    /// Whether this is the same library as that of another figure, built alike: of two such, the
+    /// one that was measured in this run is judged.
     pub fn stands_for(&self, peer: &str) -> bool {
         let name = |peer: &str| peer.split(' ').next().map(str::to_owned);
         name(&self.peer) == name(peer) && !peer.contains("HEXL")
@@ -111,7 +117,8 @@ fn run_program(peers: &[&str]) -> Result<Vec<u8>> {
         Ok(output.stdout)
     } else {
         let message = String::from_utf8_lossy(&output.stderr);
-        Err(format!("python3 peers.py: {}", message.trim().lines().last().unwrap_or("no message")).into())
+        Err(format!("python3 peers.py: {}", message.trim().lines().last().unwrap_or("no message"))
+            .into())
     }
 }
 
@@ -132,7 +139,10 @@ mod tests {
         let found = live.all("she14", "rotate");
         assert_eq!((found.len(), found[0].milliseconds), (1, 20.5));
         assert!(found[0].peer.ends_with(", live") && found[0].source.contains("3.10.13"));
-        assert!(!found[0].stands_for("OpenFHE 1.5.1 + HEXL") && found[0].stands_for("OpenFHE 1.6.1 wheel"));
+        assert!(
+            !found[0].stands_for("OpenFHE 1.5.1 + HEXL")
+                && found[0].stands_for("OpenFHE 1.6.1 wheel")
+        );
         assert_eq!(live.all("switch", "4 limbs")[0].peer, "Lattigo 6.2.0, r = 4, live");
         assert!(live.all("she15", "rotate").is_empty() && live.all("she14", "encode").is_empty());
         assert_eq!(live.missing().len(), 1);

@@ -50,7 +50,8 @@ impl Cores {
         let count = threads.count();
         let first = self.count().checked_sub(count).ok_or("there are fewer cores than threads")?;
         // No thread takes two turns, for each waits until all have begun with their own.
-        let (begun, pinned, helper) = (Barrier::new(count), AtomicBool::new(true), AtomicUsize::new(first));
+        let (begun, pinned, helper) =
+            (Barrier::new(count), AtomicBool::new(true), AtomicUsize::new(first));
         let calling = thread::current().id();
         threads.for_each(count, |_| {
             begun.wait();
@@ -60,7 +61,11 @@ impl Cores {
             };
             pinned.fetch_and(core_affinity::set_for_current(self.0[core]), Ordering::Relaxed);
         });
-        if pinned.into_inner() { Ok(()) } else { Err("the system refuses to pin a thread to a core".into()) }
+        if pinned.into_inner() {
+            Ok(())
+        } else {
+            Err("the system refuses to pin a thread to a core".into())
+        }
     }
 }
 
@@ -91,7 +96,8 @@ mod tests {
 
     #[test]
     fn finds_the_model_name() {
-        let info = "processor\t: 0\nmodel name\t: AMD EPYC 9B14\nflags\t: fpu\n\nmodel name\t: other\n";
+        let info =
+            "processor\t: 0\nmodel name\t: AMD EPYC 9B14\nflags\t: fpu\n\nmodel name\t: other\n";
         assert_eq!(name_in(info), Some("AMD EPYC 9B14"));
         assert_eq!(name_in("processor\t: 0\n"), None);
         assert!(!cpu_name().is_empty());
@@ -106,9 +112,16 @@ mod tests {
             let begun = Barrier::new(threads.count());
             let used = threads.map(threads.count(), |_| {
                 begun.wait();
-                core_affinity::get_core_ids().unwrap().iter().map(|core| core.id).collect::<Vec<_>>()
+                core_affinity::get_core_ids()
+                    .unwrap()
+                    .iter()
+                    .map(|core| core.id)
+                    .collect::<Vec<_>>()
             });
-            assert!(used.iter().all(|used| used.len() == 1) && used.contains(&vec![cores.own().unwrap()]));
+            assert!(
+                used.iter().all(|used| used.len() == 1)
+                    && used.contains(&vec![cores.own().unwrap()])
+            );
             assert!(used.len() == 1 || used[0] != used[1]);
             assert!(cores.spread(&Threads::new(cores.count() + 1).unwrap()).is_err());
         };
@@ -125,11 +138,13 @@ mod tests {
 
     #[test]
     fn pins_to_a_core_that_it_may_use() {
-        let allowed: Vec<usize> = core_affinity::get_core_ids().unwrap().iter().map(|core| core.id).collect();
+        let allowed: Vec<usize> =
+            core_affinity::get_core_ids().unwrap().iter().map(|core| core.id).collect();
         std::thread::spawn(move || {
             let core = pin().unwrap().own().unwrap();
             assert!(allowed.contains(&core));
-            let now: Vec<usize> = core_affinity::get_core_ids().unwrap().iter().map(|core| core.id).collect();
+            let now: Vec<usize> =
+                core_affinity::get_core_ids().unwrap().iter().map(|core| core.id).collect();
             assert_eq!(now, [core]);
         })
         .join()

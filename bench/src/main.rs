@@ -3,7 +3,9 @@
 use std::{path::PathBuf, process::ExitCode};
 
 use clap::Parser;
-use hippocrene_bench::{Result, live::Live, machine, plot::Canvas, report, session::Session, tables};
+use hippocrene_bench::{
+    Result, live::Live, machine, plot::Canvas, report, session::Session, tables,
+};
 
 /// Times Hippocrene against its papers and its peers.
 #[derive(Parser)]
@@ -14,7 +16,8 @@ struct Arguments {
     /// Print one JSON object instead of words
     #[arg(long)]
     json: bool,
-    /// Measure peers that come as wheels, and Lattigo, too: installed or built under target/peers-venv
+    /// Measure peers that come as wheels, and Lattigo, too: installed or built under
+    /// target/peers-venv
     #[arg(long)]
     peers: bool,
     /// Draw the paper's figure from what is measured, into this PNG file
@@ -39,10 +42,14 @@ fn run(arguments: &Arguments) -> Result<()> {
     }
     let table = tables::find(&arguments.table)?;
     if arguments.peers && table.live.is_empty() {
-        return Err(format!("the table {} has no peers that can be measured live", table.name).into());
+        return Err(
+            format!("the table {} has no peers that can be measured live", table.name).into()
+        );
     }
     if arguments.plot.is_some() && !table.plot {
-        return Err(format!("the table {} has no figure in its paper, and so no plot", table.name).into());
+        return Err(
+            format!("the table {} has no figure in its paper, and so no plot", table.name).into()
+        );
     }
     let canvas = arguments.plot.as_deref().map(Canvas::create).transpose()?;
     let cores = machine::pin()?;

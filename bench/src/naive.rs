@@ -1,7 +1,9 @@
-//! Key switching without constant folding, to be timed against: the single decomposition as MG23 2.8 and 3.1 write it down, for `t = 1`.
+//! Key switching without constant folding, to be timed against: the single decomposition as MG23
+//! 2.8 and 3.1 write it down, for `t = 1`.
 //!
-//! The kernels, the layout of the key and the order of the work (as many limbs at a time) are those of the
-//! library; the difference is that every multiplication by a constant is a pass of its own. With `l` limbs of `q` and `k` of `P` these are
+//! The kernels, the layout of the key and the order of the work (as many limbs at a time) are those
+//! of the library; the difference is that every multiplication by a constant is a pass of its own.
+//! With `l` limbs of `q` and `k` of `P` these are
 //!
 //! | constant | limbs | folded into |
 //! |---|---|---|
@@ -54,26 +56,33 @@ impl<'a> Naive<'a> {
         let (full, specials) = (parameters.full(), parameters.specials());
         let extended = modulus.lcm(specials);
         let converter = |from: Modulus, to: Modulus| {
-            BaseConverter::new(&parameters.limb_moduli(from), &parameters.limb_moduli(to), context.kernel())
+            BaseConverter::new(
+                &parameters.limb_moduli(from),
+                &parameters.limb_moduli(to),
+                context.kernel(),
+            )
         };
         let digits = parameters.digits(modulus).map(|(index, factors)| {
             let others = extended.without(factors);
             Digit { index, factors, others, converter: converter(factors, others) }
         });
-        let a: Vec<Poly> =
-            (0..key.b().len()).map(|d| expand_uniform(context, key.seed(), d as u32, full)).collect();
+        let a: Vec<Poly> = (0..key.b().len())
+            .map(|d| expand_uniform(context, key.seed(), d as u32, full))
+            .collect();
         let mut limbs: Vec<KeyLimb> = extended
             .factors()
             .map(|position| {
                 let k = full.limb_of(position);
-                let pairs: Vec<_> = key.b().iter().zip(&a).map(|(b, a)| (b.limb(k), a.limb(k))).collect();
+                let pairs: Vec<_> =
+                    key.b().iter().zip(&a).map(|(b, a)| (b.limb(k), a.limb(k))).collect();
                 context.ring_at(full, position).elementwise().prepare_key(&pairs)
             })
             .collect();
         KeyLimb::gather(&mut limbs);
         let constants = context.rings(modulus).map(|ring| {
             let q = ring.modulus();
-            let p = parameters.limb_moduli(specials).into_iter().fold(1, |p, s| mul_mod(p, s % q, q));
+            let p =
+                parameters.limb_moduli(specials).into_iter().fold(1, |p, s| mul_mod(p, s % q, q));
             let inverse = inv_mod(p, q).expect("units and specials are different primes");
             [p, inverse, q - 1].map(|constant| ring.scalar(constant))
         });
@@ -87,21 +96,25 @@ impl<'a> Naive<'a> {
         }
     }
 
-    /// `out0 + out1 s = added0 + added1 s + c s' + e` for `c` and `added` in one domain, with `out` in the domain `output`.
+    /// `out0 + out1 s = added0 + added1 s + c s' + e` for `c` and `added` in one domain, with `out`
+    /// in the domain `output`.
     pub fn run(&self, out: [&mut Poly; 2], c: &Poly, added: [&Poly; 2], output: Domain) {
         let (context, modulus) = (self.context, self.modulus);
         let specials = context.parameters().specials();
         let coefficients = self.inputs(c);
         let mut values = context.scratch(modulus, Domain::Evaluation);
         if c.domain() == Domain::Coefficient {
-            for ((ring, value), limb) in context.rings(modulus).zip(values.limbs_mut()).zip(c.limbs()) {
+            for ((ring, value), limb) in
+                context.rings(modulus).zip(values.limbs_mut()).zip(c.limbs())
+            {
                 value.copy_from_slice(limb);
                 ring.ntt().forward(value);
             }
         }
         let values: &Poly = if c.domain() == Domain::Evaluation { c } else { &values };
 
-        // Modulo P: the coefficients of the inner product, times the input factors of the base extension.
+        // Modulo P: the coefficients of the inner product, times the input factors of the base
+        // extension.
         let mut remainders = [0, 1].map(|_| context.scratch(specials, Domain::Coefficient));
         let positions: Vec<usize> = specials.factors().collect();
         for group in positions.chunks(self.group(positions.len(), self.digits.len())) {
@@ -129,7 +142,8 @@ impl<'a> Naive<'a> {
         let size = self.group(positions.len(), 2 + self.digits.len());
         for (first, group) in positions.chunks(size).enumerate() {
             let extended = self.extend(group, &coefficients);
-            let mut deltas = [0, 1].map(|_| context.scratch_limbs(group.len(), Domain::Coefficient));
+            let mut deltas =
+                [0, 1].map(|_| context.scratch_limbs(group.len(), Domain::Coefficient));
             for (deltas, remainder) in deltas.iter_mut().zip(&remainders) {
                 let inputs: Vec<&[u64]> = remainder.limbs().collect();
                 let mut targets: Vec<(usize, &mut [u64])> =
@@ -147,7 +161,8 @@ impl<'a> Naive<'a> {
         }
     }
 
-    /// How many of `limbs` limbs are worked on together, which take `scratch` limbs of scratch memory each: equal shares, as in the library.
+    /// How many of `limbs` limbs are worked on together, which take `scratch` limbs of scratch
+    /// memory each: equal shares, as in the library.
     fn group(&self, limbs: usize, scratch: usize) -> usize {
         let most = (GROUP_WORDS / (scratch * self.context.degree())).clamp(1, GROUP);
         limbs.div_ceil(limbs.div_ceil(most))
@@ -171,11 +186,12 @@ impl<'a> Naive<'a> {
         coefficients
     }
 
-    /// The digits at `positions`, in the evaluation domain: limb `d |positions| + i` is digit `d` at position `i`, where it does not have
-    /// that itself.
+    /// The digits at `positions`, in the evaluation domain: limb `d |positions| + i` is digit `d`
+    /// at position `i`, where it does not have that itself.
     fn extend(&self, positions: &[usize], coefficients: &Poly) -> Scratch<'a> {
         let (context, modulus, degree) = (self.context, self.modulus, self.context.degree());
-        let mut extended = context.scratch_limbs(self.digits.len() * positions.len(), Domain::Evaluation);
+        let mut extended =
+            context.scratch_limbs(self.digits.len() * positions.len(), Domain::Evaluation);
         let limbs = extended.as_mut_slice().chunks_exact_mut(positions.len() * degree);
         for (digit, limbs) in self.digits.iter().zip(limbs) {
             let inputs: Vec<&[u64]> =
@@ -196,8 +212,16 @@ impl<'a> Naive<'a> {
         extended
     }
 
-    /// The inner product of the digits with the key at position `i` of those that they were extended to, in the evaluation domain.
-    fn product(&self, positions: &[usize], i: usize, extended: &Poly, values: &Poly, acc: [&mut [u64]; 2]) {
+    /// The inner product of the digits with the key at position `i` of those that they were
+    /// extended to, in the evaluation domain.
+    fn product(
+        &self,
+        positions: &[usize],
+        i: usize,
+        extended: &Poly,
+        values: &Poly,
+        acc: [&mut [u64]; 2],
+    ) {
         let (position, modulus) = (positions[i], self.modulus);
         let digits = self.digits.iter().enumerate().map(|(d, digit)| {
             let limb = match digit.factors.contains(position) {
@@ -212,8 +236,8 @@ impl<'a> Naive<'a> {
         ring.elementwise().inner_product(acc0, acc1, &digits.collect::<Vec<_>>(), key);
     }
 
-    /// From the inner product `x` in the evaluation domain and the base extension `delta` of its remainder modulo `P`, as coefficients, to
-    /// limb `k` of the result: `(x - delta + P added)/P`.
+    /// From the inner product `x` in the evaluation domain and the base extension `delta` of its
+    /// remainder modulo `P`, as coefficients, to limb `k` of the result: `(x - delta + P added)/P`.
     fn finish(&self, k: usize, x: &mut [u64], delta: &mut [u64], added: &Poly, output: Domain) {
         let ring = self.context.limb_ring(self.modulus, k);
         let (elementwise, ntt) = (ring.elementwise(), ring.ntt());
@@ -272,7 +296,11 @@ mod tests {
                     let [out0, out1] = &mut out;
                     let [c0, c1, c2] = ours.parts().of(input);
                     naive.run([out0, out1], c2, [c0, c1], output);
-                    assert_eq!(&out, ours.result(), "{bits} bits, dnum {dnum}, {input:?} to {output:?}");
+                    assert_eq!(
+                        &out,
+                        ours.result(),
+                        "{bits} bits, dnum {dnum}, {input:?} to {output:?}"
+                    );
                 }
             }
         }

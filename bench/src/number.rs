@@ -1,7 +1,7 @@
 //! Numbers as tables show them.
 
-/// `x` to `digits` significant digits, as plain decimals (`0.000123`, `16.7`, `1640`) or, below a millionth, with an exponent (`1.23e-7`); a
-/// dash where it is not finite.
+/// `x` to `digits` significant digits, as plain decimals (`0.000123`, `16.7`, `1640`) or, below a
+/// millionth, with an exponent (`1.23e-7`); a dash where it is not finite.
 pub fn significant(x: f64, digits: u32) -> String {
     if !x.is_finite() {
         return "-".into();

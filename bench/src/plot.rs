@@ -51,9 +51,12 @@ impl Canvas {
     /// When its name does not end in `.png`, or it cannot be written.
     pub fn create(path: &Path) -> Result<Self> {
         if path.extension().is_none_or(|extension| extension != "png") {
-            return Err(format!("--plot {}: plots are PNG files, named *.png", path.display()).into());
+            return Err(
+                format!("--plot {}: plots are PNG files, named *.png", path.display()).into()
+            );
         }
-        let file = File::create(path).map_err(|error| format!("--plot {}: {error}", path.display()))?;
+        let file =
+            File::create(path).map_err(|error| format!("--plot {}: {error}", path.display()))?;
         Ok(Canvas { path: path.to_path_buf(), file })
     }
 
@@ -100,7 +103,9 @@ impl Panel {
     fn draw(&self, area: &DrawingArea<BitMapBackend, plotters::coord::Shift>) -> Result<()> {
         let points = || self.curves.iter().flat_map(|(_, points)| points);
         let (left, right) = points()
-            .fold((f64::INFINITY, f64::NEG_INFINITY), |(left, right), (x, _)| (left.min(*x), right.max(*x)));
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(left, right), (x, _)| {
+                (left.min(*x), right.max(*x))
+            });
         let top = points().map(|(_, y)| *y).fold(0.0, f64::max);
         // NaN fails too.
         if !(left < right && top > 0.0) {
@@ -127,8 +132,11 @@ impl Panel {
             chart
                 .draw_series(LineSeries::new(points.iter().copied(), colour.stroke_width(2)))?
                 .label(name)
-                .legend(move |(x, y)| PathElement::new([(x, y), (x + 24, y)], colour.stroke_width(2)));
-            chart.draw_series(points.iter().map(|point| Circle::new(*point, 3, colour.filled())))?;
+                .legend(move |(x, y)| {
+                    PathElement::new([(x, y), (x + 24, y)], colour.stroke_width(2))
+                });
+            chart
+                .draw_series(points.iter().map(|point| Circle::new(*point, 3, colour.filled())))?;
         }
         chart
             .configure_series_labels()
@@ -144,7 +152,8 @@ impl Panel {
 /// Makes the font known to the plotting crate, once.
 fn font() -> Result<()> {
     static DONE: OnceLock<bool> = OnceLock::new();
-    let known = || register_font(FAMILY, FontStyle::Normal, epaint_default_fonts::UBUNTU_LIGHT).is_ok();
+    let known =
+        || register_font(FAMILY, FontStyle::Normal, epaint_default_fonts::UBUNTU_LIGHT).is_ok();
     match DONE.get_or_init(known) {
         true => Ok(()),
         false => Err("the font of the plots cannot be read".into()),
@@ -162,13 +171,19 @@ mod tests {
     #[test]
     fn curves_stand_where_their_points_are() {
         let flat = |y: f64| vec![(4.0, y), (39.0, y)];
-        let plot = Plot { panels: vec![panel(vec![("high".into(), flat(9.0)), ("low".into(), flat(3.0))])] };
+        let plot = Plot {
+            panels: vec![panel(vec![("high".into(), flat(9.0)), ("low".into(), flat(3.0))])],
+        };
         let ((width, height), pixels) = plot.render().unwrap();
-        assert_eq!(((width as usize, height as usize), pixels.len()), (CHART, 3 * CHART.0 * CHART.1));
+        assert_eq!(
+            ((width as usize, height as usize), pixels.len()),
+            (CHART, 3 * CHART.0 * CHART.1)
+        );
         // The rows of pixels in which each curve's colour fills most of the width.
         let rows = |i: usize| -> Vec<usize> {
             let (r, g, b) = Palette99::pick(i).to_rgba().rgb();
-            let filled = |row: &[u8]| row.chunks_exact(3).filter(|p| **p == [r, g, b]).count() > CHART.0 / 2;
+            let filled =
+                |row: &[u8]| row.chunks_exact(3).filter(|p| **p == [r, g, b]).count() > CHART.0 / 2;
             let rows = pixels.chunks_exact(3 * CHART.0).enumerate();
             rows.filter(|(_, row)| filled(row)).map(|(y, _)| y).collect()
         };
@@ -182,14 +197,16 @@ mod tests {
 
     #[test]
     fn files_are_png_and_opened_before() {
-        let directory = std::env::temp_dir().join(format!("hippocrene-plot-{}", std::process::id()));
+        let directory =
+            std::env::temp_dir().join(format!("hippocrene-plot-{}", std::process::id()));
         std::fs::create_dir_all(&directory).unwrap();
         let refused = |path: &Path| Canvas::create(path).err().unwrap().to_string();
         assert!(refused(&directory.join("plot.svg")).contains("PNG"));
         assert!(refused(&directory.join("nowhere/plot.png")).contains("nowhere"));
 
         let path = directory.join("plot.png");
-        let plot = Plot { panels: vec![panel(vec![("a".into(), vec![(0.0, 1.0), (1.0, 2.0)])]); 3] };
+        let plot =
+            Plot { panels: vec![panel(vec![("a".into(), vec![(0.0, 1.0), (1.0, 2.0)])]); 3] };
         Canvas::create(&path).unwrap().draw(&plot).unwrap();
         let decoder = png::Decoder::new(std::io::BufReader::new(File::open(&path).unwrap()));
         let reader = decoder.read_info().unwrap();

@@ -39,7 +39,8 @@ impl Errors {
         Errors { average, deviation, max: errors.iter().copied().fold(0.0, f64::max) }
     }
 
-    /// How many bits after the binary point are right in the worst slot of all runs: the paper's precision.
+    /// How many bits after the binary point are right in the worst slot of all runs: the paper's
+    /// precision.
     pub fn precision(&self) -> f64 {
         -self.max.log2()
     }
@@ -51,11 +52,15 @@ impl Trial {
     /// # Errors
     /// When the environment names a kernel that cannot run.
     pub fn new(parameters: Parameters) -> Result<Self> {
-        Ok(Trial { context: Arc::new(Context::new(parameters, Threads::single())?), sampler: messages() })
+        Ok(Trial {
+            context: Arc::new(Context::new(parameters, Threads::single())?),
+            sampler: messages(),
+        })
     }
 
-    /// The errors of a multiplication rescaled to the scale `2^bits` that its operands have, in `runs` runs: each with a secret of its own
-    /// (on which the worst slot depends) and fresh messages under it, complex numbers with parts in [-1/2, 1/2].
+    /// The errors of a multiplication rescaled to the scale `2^bits` that its operands have, in
+    /// `runs` runs: each with a secret of its own (on which the worst slot depends) and fresh
+    /// messages under it, complex numbers with parts in [-1/2, 1/2].
     ///
     /// # Errors
     /// When the scale does not fit the parameter set, or the system has no entropy.
@@ -73,7 +78,8 @@ impl Trial {
         keys.add_relinearisation(rlwe, &secret)?;
         let evaluator = Evaluator::new(Arc::clone(context), Arc::new(keys.prepare(rlwe)?));
         let encrypt = |values: &[Number]| -> Result<Ciphertext> {
-            let plain = context.encode(values.into(), values.len(), scale, context.parameters().top())?;
+            let plain =
+                context.encode(values.into(), values.len(), scale, context.parameters().top())?;
             Ok(context.encrypt(&secret, &plain)?.expand(context))
         };
         let product = evaluator.mul_rescale(&encrypt(&x)?, &encrypt(&y)?, scale)?;
@@ -146,8 +152,10 @@ mod tests {
     fn random_numbers_have_many_bits_and_fill_the_interval() {
         let mut sampler = messages();
         let numbers: Vec<BigFloat> = (0..1000).map(|_| number(&mut sampler).unwrap()).collect();
-        let (least, most) =
-            numbers.iter().map(BigFloat::to_f64).fold((0.0f64, 0.0f64), |(a, b), x| (a.min(x), b.max(x)));
+        let (least, most) = numbers
+            .iter()
+            .map(BigFloat::to_f64)
+            .fold((0.0f64, 0.0f64), |(a, b), x| (a.min(x), b.max(x)));
         assert!((-0.5..-0.49).contains(&least) && (0.49..0.51).contains(&most));
         assert!(numbers.iter().all(|x| x != &BigFloat::try_from(x.to_f64()).unwrap()));
     }

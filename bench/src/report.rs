@@ -43,9 +43,18 @@ enum Against {
 }
 
 impl Row {
-    /// A measurement in which less is better, such as a time (`us`, `ms`, `s`), a size (`MB`) or an error (`log2` of it; the ratio is that of the errors).
+    /// A measurement in which less is better, such as a time (`us`, `ms`, `s`), a size (`MB`) or an
+    /// error (`log2` of it; the ratio is that of the errors).
     pub fn new(name: impl Into<String>, value: f64, unit: &'static str) -> Self {
-        Row { name: name.into(), value, unit, better: Better::Less, against: None, paper: None, target: None }
+        Row {
+            name: name.into(),
+            value,
+            unit,
+            better: Better::Less,
+            against: None,
+            paper: None,
+            target: None,
+        }
     }
 
     /// A measurement in which more is better, such as a precision (`bits`) or a speed-up (`x`).
@@ -68,7 +77,8 @@ impl Row {
     /// Compares with a time of a wheel, measured in this run.
     pub fn against_live(mut self, figure: LiveFigure) -> Self {
         let value = convert(figure.milliseconds, "ms", self.unit);
-        self.against = Some(Against::Here(Compared { name: figure.peer, value, source: figure.source }));
+        self.against =
+            Some(Against::Here(Compared { name: figure.peer, value, source: figure.source }));
         self
     }
 
@@ -84,7 +94,8 @@ impl Row {
         self
     }
 
-    /// Compares with what a paper states, as it stands there: of times, those of the paper's machine.
+    /// Compares with what a paper states, as it stands there: of times, those of the paper's
+    /// machine.
     pub fn against_paper(mut self, figure: Option<PaperFigure>) -> Self {
         self.against = figure.clone().map(Against::Paper);
         self.paper(figure)
@@ -131,7 +142,8 @@ fn seconds(unit: &str) -> Option<f64> {
     }
 }
 
-/// `value` taken from one unit to another: times are converted, sizes have to be in the same unit (else NaN).
+/// `value` taken from one unit to another: times are converted, sizes have to be in the same unit
+/// (else NaN).
 fn convert(value: f64, from: &str, to: &str) -> f64 {
     match (seconds(from), seconds(to)) {
         (Some(a), Some(b)) => value * a / b,
@@ -156,7 +168,11 @@ impl PeerFigure {
 
 impl PaperFigure {
     fn compared(self, unit: &str) -> Compared {
-        Compared { name: self.paper, value: convert(self.value, &self.unit, unit), source: self.source }
+        Compared {
+            name: self.paper,
+            value: convert(self.value, &self.unit, unit),
+            source: self.source,
+        }
     }
 }
 
@@ -213,7 +229,8 @@ impl Report {
     }
 }
 
-/// What stands before a table in words: what it is, what it needs, how long it takes, where it runs.
+/// What stands before a table in words: what it is, what it needs, how long it takes, where it
+/// runs.
 pub fn heading(table: &Table, cpu: &str, core: usize) -> String {
     format!(
         "{}: {}\nmemory {}, time {}; {cpu}, one thread, pinned to core {core}",
@@ -229,13 +246,18 @@ impl fmt::Display for Report {
         let (figures, missing): (Vec<&Line>, Vec<&Line>) =
             self.rows.iter().partition(|row| row.value.is_finite());
         cells.extend(figures.into_iter().map(Line::cells));
-        let width = |column: usize| cells.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+        let width =
+            |column: usize| cells.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
         let widths: Vec<usize> = (0..titles.len()).map(width).collect();
         for row in &cells {
             let mut line = String::new();
             for (column, (cell, &width)) in row.iter().zip(&widths).enumerate() {
                 let numeric = matches!(column, 1 | 4 | 5 | 6 | 8);
-                line += &if numeric { format!("{cell:>width$}  ") } else { format!("{cell:<width$}  ") };
+                line += &if numeric {
+                    format!("{cell:>width$}  ")
+                } else {
+                    format!("{cell:<width$}  ")
+                };
             }
             writeln!(f, "{}", line.trim_end())?;
         }
@@ -293,7 +315,8 @@ mod tests {
                 .against_peer(lattigo(operation))
                 .paper(papers.find("simSHE14", operation))
                 .target(Some(7.0)),
-            Row::new("relinearisation key", 5.25, "MB").against_peer(lattigo("relinearisation key")),
+            Row::new("relinearisation key", 5.25, "MB")
+                .against_peer(lattigo("relinearisation key")),
             Row::new("transform", 20.0, "us").against("tfhe-ntt 0.7.1", 34.0).target(Some(1.75)),
             Row::new("something new", 0.1234567, "s"),
             Row::more("precision", 24.0, "bits").against("simple", 20.0).target(Some(1.0)),
@@ -328,10 +351,18 @@ mod tests {
         };
         assert_eq!(keys(&json), ["cpu", "kernel", "rows", "table", "threads", "yardstick"]);
         for row in json["rows"].as_array().unwrap() {
-            assert_eq!(keys(row), ["against", "met", "paper", "ratio", "row", "target", "unit", "value"]);
+            assert_eq!(
+                keys(row),
+                ["against", "met", "paper", "ratio", "row", "target", "unit", "value"]
+            );
         }
         assert_eq!(json["rows"][0]["paper"]["value"], 41.61);
-        assert!(json["rows"][0]["against"]["source"].as_str().unwrap().contains("22.3 ms there, x 2.00"));
+        assert!(
+            json["rows"][0]["against"]["source"]
+                .as_str()
+                .unwrap()
+                .contains("22.3 ms there, x 2.00")
+        );
     }
 
     #[test]
@@ -355,8 +386,9 @@ mod tests {
 
     #[test]
     fn ratios_of_errors_are_not_those_of_their_logarithms() {
-        let ratio =
-            |ours| Row::new("error", ours, "log2").against("other", -14.5).line(&slow_machine()).ratio;
+        let ratio = |ours| {
+            Row::new("error", ours, "log2").against("other", -14.5).line(&slow_machine()).ratio
+        };
         assert_eq!((ratio(-16.5), ratio(-12.5)), (Some(4.0), Some(0.25)));
     }
 

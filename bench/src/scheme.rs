@@ -2,8 +2,8 @@
 
 use hippocrene_ring::{Kernel, Poly, Threads, primes};
 use hippocrene_rlwe::{
-    Ciphertext, Context, EvaluationKeys, Modulus, Parameters, ParametersLiteral, PreparedEvaluationKeys,
-    Profile, PublicKey, SecretDistribution, SecretKey, Sprout,
+    Ciphertext, Context, EvaluationKeys, Modulus, Parameters, ParametersLiteral,
+    PreparedEvaluationKeys, Profile, PublicKey, SecretDistribution, SecretKey, Sprout,
 };
 
 use crate::Result;
@@ -26,8 +26,8 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    /// The parameter set, with the largest primes of each size. Its security is not checked here: some of the papers' sets are
-    /// there to be timed only.
+    /// The parameter set, with the largest primes of each size. Its security is not checked here:
+    /// some of the papers' sets are there to be timed only.
     ///
     /// # Errors
     /// When there are not enough primes, or the set makes no sense.
@@ -71,7 +71,8 @@ impl Scheme {
         Scheme { context: self.context.with_profile(profile), ..self }
     }
 
-    /// Makes keys for `sizes`, with one thread: for relinearisation and for rotations by 1 to `rotations` slots.
+    /// Makes keys for `sizes`, with one thread: for relinearisation and for rotations by 1 to
+    /// `rotations` slots.
     ///
     /// # Errors
     /// When the parameters make no sense, or the system has no entropy.
@@ -119,7 +120,8 @@ impl Scheme {
 
     /// A message modulo `modulus`: small coefficients, in the evaluation domain.
     pub fn message(&self, modulus: Modulus) -> Poly {
-        let small: Vec<i64> = (0..self.context.degree() as i64).map(|i| i * i % 1009 - 504).collect();
+        let small: Vec<i64> =
+            (0..self.context.degree() as i64).map(|i| i * i % 1009 - 504).collect();
         self.context.from_signed(&small, modulus)
     }
 
@@ -137,8 +139,8 @@ impl Scheme {
     }
 }
 
-/// A sprout as large as a word of `bits` bits, 48 to 61, up to `N = 2^15`: `2^15 65537 r_2` with `r_2` of `bits - 31` bits, which reaches every
-/// length (GRAFT Ex. 3.2, where `bits = 61`).
+/// A sprout as large as a word of `bits` bits, 48 to 61, up to `N = 2^15`: `2^15 65537 r_2` with
+/// `r_2` of `bits - 31` bits, which reaches every length (GRAFT Ex. 3.2, where `bits = 61`).
 ///
 /// # Errors
 /// When there is no such prime.
@@ -149,15 +151,22 @@ pub fn sprout_of_word(log_n: u32, bits: u32) -> Result<Sprout> {
     Ok(Sprout { two: 15, primes: vec![FERMAT, last] })
 }
 
-/// The cheapest modulus within `slack` bits of `bits`, a limb modulo a power of two counted double; the nearest of equally cheap ones.
+/// The cheapest modulus within `slack` bits of `bits`, a limb modulo a power of two counted double;
+/// the nearest of equally cheap ones.
 ///
-/// [`Parameters::grafted_modulus`] gives the nearest; where a ciphertext begins is free by a bit or so.
+/// [`Parameters::grafted_modulus`] gives the nearest; where a ciphertext begins is free by a bit or
+/// so.
 pub fn near(parameters: &Parameters, bits: f64, slack: f64) -> Modulus {
     let cost = |m: &Modulus| m.limb_count() + usize::from(m.two() > 0);
     let distance = |m: &Modulus| (parameters.log2(*m) - bits).abs();
-    let steps = (-64..=64).map(|step| parameters.grafted_modulus(bits + slack * f64::from(step) / 64.0));
-    let order = |a: &Modulus, b: &Modulus| cost(a).cmp(&cost(b)).then(distance(a).total_cmp(&distance(b)));
-    steps.filter(|m| distance(m) <= slack).min_by(order).unwrap_or_else(|| parameters.grafted_modulus(bits))
+    let steps =
+        (-64..=64).map(|step| parameters.grafted_modulus(bits + slack * f64::from(step) / 64.0));
+    let order =
+        |a: &Modulus, b: &Modulus| cost(a).cmp(&cost(b)).then(distance(a).total_cmp(&distance(b)));
+    steps
+        .filter(|m| distance(m) <= slack)
+        .min_by(order)
+        .unwrap_or_else(|| parameters.grafted_modulus(bits))
 }
 
 /// Megabytes (10^6 bytes) of a ciphertext as it lies in memory.

@@ -67,8 +67,10 @@ impl Session {
         })
     }
 
-    /// `row` beside every peer's figure for `operation` with the parameters `group`, of the peers that are `wanted`: first those of the reference machine, then those of this run. Each has
-    /// the target for its peer; but where the same library, built alike, was measured in this run, that is judged alone.
+    /// `row` beside every peer's figure for `operation` with the parameters `group`, of the peers
+    /// that are `wanted`: first those of the reference machine, then those of this run. Each has
+    /// the target for its peer; but where the same library, built alike, was measured in this run,
+    /// that is judged alone.
     pub fn beside(
         &self,
         (group, operation): (&str, &str),
@@ -92,7 +94,8 @@ impl Session {
         rows
     }
 
-    /// Median seconds of each piece of work at ring degree `2^log_n`, all of them and the yardstick sampled in turn.
+    /// Median seconds of each piece of work at ring degree `2^log_n`, all of them and the yardstick
+    /// sampled in turn.
     ///
     /// # Errors
     /// Those of the work.
@@ -109,12 +112,17 @@ impl Session {
         self.named(log_n, works, Budget { least: 3, ..Budget::TABLE })
     }
 
-    /// [`Session::time_named`] with three times as many samples and at least nine of each, for differences of few per cent.
+    /// [`Session::time_named`] with three times as many samples and at least nine of each, for
+    /// differences of few per cent.
     ///
     /// # Errors
     /// Those of the work.
     pub fn time_closely(&mut self, log_n: u32, works: NamedWorks) -> Result<Vec<(String, f64)>> {
-        self.named(log_n, works, Budget { least: 9, total: 3 * Budget::TABLE.total, ..Budget::TABLE })
+        self.named(
+            log_n,
+            works,
+            Budget { least: 9, total: 3 * Budget::TABLE.total, ..Budget::TABLE },
+        )
     }
 
     /// Median seconds of `count` runs of one piece of slow work, after one that is not counted.
@@ -131,10 +139,20 @@ impl Session {
         Ok(samples.median())
     }
 
-    fn named(&mut self, log_n: u32, mut works: NamedWorks, budget: Budget) -> Result<Vec<(String, f64)>> {
+    fn named(
+        &mut self,
+        log_n: u32,
+        mut works: NamedWorks,
+        budget: Budget,
+    ) -> Result<Vec<(String, f64)>> {
         let mut each: Vec<Work> = works.0.iter_mut().map(|(_, work)| &mut **work as Work).collect();
         let samples = self.samples(log_n, &mut each, budget)?;
-        Ok(works.0.into_iter().zip(samples).map(|((name, _), samples)| (name, samples.median())).collect())
+        Ok(works
+            .0
+            .into_iter()
+            .zip(samples)
+            .map(|((name, _), samples)| (name, samples.median()))
+            .collect())
     }
 
     fn samples(&mut self, log_n: u32, works: &mut [Work], budget: Budget) -> Result<Vec<Samples>> {
@@ -160,7 +178,8 @@ mod tests {
     use super::*;
     use crate::tables;
 
-    /// Of Lattigo the live figure is judged and not the scaled one; SEAL with HEXL, of which there is none, is judged by what it took elsewhere.
+    /// Of Lattigo the live figure is judged and not the scaled one; SEAL with HEXL, of which there
+    /// is none, is judged by what it took elsewhere.
     #[test]
     fn what_is_live_is_judged() {
         let mut session = Session::new().unwrap();
@@ -170,7 +189,8 @@ mod tests {
             let target = |peer: &str| Some(if peer.starts_with("Lattigo") { 7.0 } else { 3.0 });
             let wanted = |peer: &str| !peer.starts_with("OpenFHE");
             let rows = session.beside(("she14", "rotate"), &row, wanted, target);
-            let json = serde_json::to_value(session.report(tables::find("she").unwrap(), rows)).unwrap();
+            let json =
+                serde_json::to_value(session.report(tables::find("she").unwrap(), rows)).unwrap();
             let rows = json["rows"].as_array().unwrap().clone();
             let of = |row: &serde_json::Value| {
                 (row["against"]["name"].as_str().unwrap().to_owned(), row["target"].as_f64())
@@ -181,6 +201,9 @@ mod tests {
         let (lattigo, seal) = ("Lattigo 6.2", named("SEAL 4.4 + HEXL", Some(3.0)));
         assert_eq!(judged(&session), [named(lattigo, Some(7.0)), seal.clone()]);
         session.live = Live::read(json).unwrap();
-        assert_eq!(judged(&session), [named(lattigo, None), seal, named("Lattigo 6.2.0, live", Some(7.0))]);
+        assert_eq!(
+            judged(&session),
+            [named(lattigo, None), seal, named("Lattigo 6.2.0, live", Some(7.0))]
+        );
     }
 }

@@ -66,20 +66,29 @@ impl Side {
         Ok(context.relinearise_into(&mut self.out, &self.product, keys, self.from)?)
     }
 
-    /// The same with the digits and the special modulus of the parameter set, whatever the modulus: as it is done without level-aware gadgets.
+    /// The same with the digits and the special modulus of the parameter set, whatever the modulus:
+    /// as it is done without level-aware gadgets.
     ///
     /// # Errors
     /// When there is no relinearisation key.
     pub fn key_switch_with_base_gadget(&mut self) -> Result<()> {
         let Scheme { context, keys, .. } = &self.scheme;
         let [c0, c1, c2] = [0, 1, 2].map(|k| self.product.part(k));
-        let decomposed = context.decompose_with(c2, self.from, context.parameters().base_gadget())?;
+        let decomposed =
+            context.decompose_with(c2, self.from, context.parameters().base_gadget())?;
         let [out0, out1] = &mut self.switched;
         let (key, destination) = (keys.relinearisation("measure")?, Destination::new(self.from));
-        Ok(context.switch_keys_into([out0, out1], &decomposed, key, [Some(c0), Some(c1)], &destination)?)
+        Ok(context.switch_keys_into(
+            [out0, out1],
+            &decomposed,
+            key,
+            [Some(c0), Some(c1)],
+            &destination,
+        )?)
     }
 
-    /// How many transforms of limbs key switches take, those of products modulo a power of two included: with the planned gadget and with that of the parameter set.
+    /// How many transforms of limbs key switches take, those of products modulo a power of two
+    /// included: with the planned gadget and with that of the parameter set.
     ///
     /// # Errors
     /// When the parameters have no key switching.

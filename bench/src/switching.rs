@@ -15,7 +15,8 @@ pub const DOMAINS: [[Domain; 2]; 4] = [
     [Domain::Evaluation, Domain::Evaluation],
 ];
 
-/// The end of a multiplication: `c2` is switched, `c0` and `c1` are added; uniform polynomials modulo one `Q`, in both domains.
+/// The end of a multiplication: `c2` is switched, `c0` and `c1` are added; uniform polynomials
+/// modulo one `Q`, in both domains.
 pub struct Parts {
     /// `Q`.
     pub modulus: Modulus,
@@ -82,7 +83,13 @@ impl<'a> KeySwitch<'a> {
         let [out0, out1] = &mut self.out;
         let destination = Destination { domain: output, ..Destination::new(self.to) };
         let key = keys.relinearisation("measure")?;
-        Ok(context.switch_keys_into([out0, out1], &decomposed, key, [Some(c0), Some(c1)], &destination)?)
+        Ok(context.switch_keys_into(
+            [out0, out1],
+            &decomposed,
+            key,
+            [Some(c0), Some(c1)],
+            &destination,
+        )?)
     }
 
     /// Switches in the evaluation domain: as products and rotations in CKKS do.

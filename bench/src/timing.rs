@@ -1,4 +1,5 @@
-//! Timing: several pieces of work in turn, so that drift of the clock frequency falls on all of them alike.
+//! Timing: several pieces of work in turn, so that drift of the clock frequency falls on all of
+//! them alike.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +13,8 @@ pub type Work<'a> = &'a mut dyn FnMut() -> Result<()>;
 pub struct Budget {
     /// Length of one sample: short work is repeated until it fills this.
     pub slice: Duration,
-    /// Total over all pieces of work and samples; not binding before there are `least` samples of each.
+    /// Total over all pieces of work and samples; not binding before there are `least` samples of
+    /// each.
     pub total: Duration,
     /// The least number of samples of each piece of work.
     pub least: usize,
@@ -49,7 +51,8 @@ impl Samples {
     }
 }
 
-/// Warms `work` up for about one slice and returns how often one sample has to repeat it to fill a slice.
+/// Warms `work` up for about one slice and returns how often one sample has to repeat it to fill a
+/// slice.
 ///
 /// # Errors
 /// Those of the work.
@@ -76,8 +79,9 @@ pub fn sample(work: Work, repetitions: u32) -> Result<f64> {
     Ok(start.elapsed().as_secs_f64() / f64::from(repetitions))
 }
 
-/// Times every piece of work, one sample of each in turn and then `between`, until the budget is used up. Each sample begins with
-/// one run that is not counted, so that the work finds in the cache what it left there, as peers that run in a loop do.
+/// Times every piece of work, one sample of each in turn and then `between`, until the budget is
+/// used up. Each sample begins with one run that is not counted, so that the work finds in the
+/// cache what it left there, as peers that run in a loop do.
 ///
 /// # Errors
 /// Those of the work.
@@ -91,7 +95,8 @@ pub fn interleave(
     let mut samples = vec![Samples::default(); works.len()];
     let (start, mut rounds) = (Instant::now(), 0);
     while rounds < budget.least || start.elapsed() < budget.total {
-        for ((work, &repetitions), samples) in works.iter_mut().zip(&repetitions).zip(&mut samples) {
+        for ((work, &repetitions), samples) in works.iter_mut().zip(&repetitions).zip(&mut samples)
+        {
             work()?;
             samples.push(sample(*work, repetitions)?);
         }

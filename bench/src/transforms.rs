@@ -37,7 +37,8 @@ impl Transforms {
     /// Makes the keys for transforms of so many levels.
     ///
     /// # Errors
-    /// When the set is too small, the environment names a kernel that cannot run, or the system has no entropy.
+    /// When the set is too small, the environment names a kernel that cannot run, or the system has
+    /// no entropy.
     pub fn new(preset: &Preset, direction: Direction, levels: u32) -> Result<Self> {
         let parameters = preset.parameters()?;
         let fresh = preset.fresh(&parameters);
@@ -52,15 +53,16 @@ impl Transforms {
         Ok(Transforms { context, secret, evaluator, fresh, direction, levels, sampler: messages() })
     }
 
-    /// The errors where operand, levels and result all have the scale `2^bits`, in `runs` runs with fresh messages: complex numbers of root mean square 0.41 in what
-    /// is transformed.
+    /// The errors where operand, levels and result all have the scale `2^bits`, in `runs` runs with
+    /// fresh messages: complex numbers of root mean square 0.41 in what is transformed.
     ///
     /// # Errors
     /// When the scale does not fit the parameter set.
     pub fn errors(&mut self, bits: i32, runs: usize) -> Result<Errors> {
         let dft = transform(&self.context, self.direction, self.levels, bits)?;
         let scale = Scale::power_of_two(bits);
-        let errors: Vec<f64> = (0..runs).map(|_| self.worst_error(&dft, scale)).collect::<Result<_>>()?;
+        let errors: Vec<f64> =
+            (0..runs).map(|_| self.worst_error(&dft, scale)).collect::<Result<_>>()?;
         Ok(Errors::of(&errors))
     }
 
@@ -82,7 +84,8 @@ impl Transforms {
         Ok(worst)
     }
 
-    /// Numbers for all slots, and the coefficients of their message in the order that the transforms have: `t_k + i t_(k+n)` in slot `j`, `k` the bits of `j` reversed.
+    /// Numbers for all slots, and the coefficients of their message in the order that the
+    /// transforms have: `t_k + i t_(k+n)` in slot `j`, `k` the bits of `j` reversed.
     fn message(&mut self) -> Result<(Vec<Number>, Vec<Number>)> {
         let n = self.context.max_slots();
         // Coefficients are smaller than slots by sqrt(n).
@@ -102,7 +105,8 @@ impl Transforms {
         let mut poly = plain.poly().clone();
         context.rlwe().to_coefficient(&mut poly, modulus);
         let limbs: Vec<&[u64]> = poly.limbs().collect();
-        let exact = RnsBasis::new(&context.parameters().limb_moduli(modulus))?.compose_limbs(&limbs);
+        let exact =
+            RnsBasis::new(&context.parameters().limb_moduli(modulus))?.compose_limbs(&limbs);
         let part = |k: usize| BigFloat::from_parts(&exact[k], -i64::from(EXACT));
         let coefficients = (0..n)
             .map(|j| bit_reverse(j, n.ilog2()))
@@ -112,7 +116,12 @@ impl Transforms {
     }
 }
 
-fn transform(context: &Context, direction: Direction, levels: u32, bits: i32) -> Result<HomomorphicDft> {
+fn transform(
+    context: &Context,
+    direction: Direction,
+    levels: u32,
+    bits: i32,
+) -> Result<HomomorphicDft> {
     let slots = context.max_slots();
     let levels = DftLevel::even(slots, levels, f64::from(bits));
     Ok(HomomorphicDft::new(context, direction, slots, &levels, 1.0)?)

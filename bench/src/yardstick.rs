@@ -60,7 +60,8 @@ impl Clock {
         Ok(clock)
     }
 
-    /// Takes one sample (of about 4 ms, after a few transforms to warm the cache) at the timed degree that is nearest to `2^log_n`.
+    /// Takes one sample (of about 4 ms, after a few transforms to warm the cache) at the timed
+    /// degree that is nearest to `2^log_n`.
     ///
     /// # Errors
     /// None; a piece of work may have some.
@@ -78,7 +79,8 @@ impl Clock {
 
     /// What has been measured so far beside what it was on the reference machine.
     pub fn read(&self, reference: &Reference) -> Yardstick {
-        let here = self.sizes.iter().map(|(&log_n, size)| (log_n, 1e6 * size.samples.median())).collect();
+        let here =
+            self.sizes.iter().map(|(&log_n, size)| (log_n, 1e6 * size.samples.median())).collect();
         Yardstick { reference: reference.clone(), here }
     }
 }
@@ -123,7 +125,10 @@ impl Yardstick {
 impl Serialize for Yardstick {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         let by_degree = |value: &dyn Fn(u32) -> f64| -> BTreeMap<String, f64> {
-            self.here.keys().map(|&log_n| (format!("2^{log_n}"), round_to(value(log_n), 4))).collect()
+            self.here
+                .keys()
+                .map(|&log_n| (format!("2^{log_n}"), round_to(value(log_n), 4)))
+                .collect()
         };
         let there = &self.reference.reference;
         let mut map = serializer.serialize_map(None)?;
@@ -144,11 +149,15 @@ impl Serialize for Yardstick {
 pub(crate) mod tests {
     use super::*;
 
-    /// A yardstick that was read as twice, three times and four times the reference at N = 2^14, 2^15 and 2^16.
+    /// A yardstick that was read as twice, three times and four times the reference at N = 2^14,
+    /// 2^15 and 2^16.
     pub fn slow_machine() -> Yardstick {
         let reference = crate::figures::Peers::load().unwrap().yardstick;
-        let here =
-            reference.reference.iter().map(|(&log_n, us)| (log_n, us * f64::from(log_n - 12))).collect();
+        let here = reference
+            .reference
+            .iter()
+            .map(|(&log_n, us)| (log_n, us * f64::from(log_n - 12)))
+            .collect();
         Yardstick { reference, here }
     }
 

@@ -68,11 +68,18 @@ fn json_is_one_object_whose_targets_are_judged_by_their_ratios() {
     };
     assert_eq!(keys(&report), ["cpu", "kernel", "rows", "table", "threads", "yardstick"]);
     assert_eq!((report["table"].as_str(), report["threads"].as_u64()), (Some("graft-7"), Some(1)));
-    assert!(report["yardstick"].is_object() && report["cpu"].is_string() && report["kernel"].is_string());
+    assert!(
+        report["yardstick"].is_object()
+            && report["cpu"].is_string()
+            && report["kernel"].is_string()
+    );
     let rows = report["rows"].as_array().unwrap();
     let mut judged = 0;
     for row in rows {
-        assert_eq!(keys(row), ["against", "met", "paper", "ratio", "row", "target", "unit", "value"]);
+        assert_eq!(
+            keys(row),
+            ["against", "met", "paper", "ratio", "row", "target", "unit", "value"]
+        );
         assert!(row["row"].is_string() && row["unit"].is_string() && row["value"].is_number());
         for figure in [&row["against"], &row["paper"]] {
             assert!(figure.is_null() || keys(figure) == ["name", "source", "value"]);

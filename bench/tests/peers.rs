@@ -10,11 +10,13 @@ use serde_json::Value;
 
 /// The Python that runs the program.
 fn python() -> PathBuf {
-    let out = Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output().unwrap();
+    let out =
+        Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output().unwrap();
     PathBuf::from(String::from_utf8(out.stdout).unwrap().trim())
 }
 
-/// What the program prints for `peers`, where pip may look nowhere for packages and there is one Python and no Go.
+/// What the program prints for `peers`, where pip may look nowhere for packages and there is one
+/// Python and no Go.
 fn measure(folder: &Path, peers: &[&str]) -> Vec<Value> {
     let nothing = folder.join("nothing");
     fs::create_dir_all(&nothing).unwrap();

@@ -17,17 +17,24 @@ sys.path.append(str(HERE.parent / "demo"))
 
 from processes import play  # noqa: E402
 
-# The share of points that has to be where plaintext puts them; those about as near to two centroids may not be.
+# The share of points that has to be where plaintext puts them; those about as near to two centroids
+# may not be.
 LEAST = 0.9
 
 
 def report(folder: Path) -> bool:
     """Print what came out, and return whether enough points are in the clusters that scikit-learn puts them in."""
-    asked, ours = np.load(folder / "client" / "points.npz"), np.load(folder / "client" / "clusters.npz")
+    asked, ours = (
+        np.load(folder / "client" / "points.npz"),
+        np.load(folder / "client" / "clusters.npz"),
+    )
     points, clusters = asked["points"], int(asked["clusters"])
     start = EncryptedKMeans(clusters, random_state=SEED).start(points)
-    # One iteration is one assignment and one move of the centroids; labels are those of before the last move.
-    plain = KMeans(clusters, init=start, n_init=1, max_iter=ITERATIONS, tol=0.0, algorithm="lloyd").fit(points)
+    # One iteration is one assignment and one move of the centroids; labels are those of before the
+    # last move.
+    plain = KMeans(
+        clusters, init=start, n_init=1, max_iter=ITERATIONS, tol=0.0, algorithm="lloyd"
+    ).fit(points)
     same = ours["labels"] == plain.labels_
     nearest = ((points[:, None] - ours["centers"]) ** 2).sum(axis=2).argmin(axis=1)
     inertia = [
@@ -39,7 +46,9 @@ def report(folder: Path) -> bool:
     print(f"points in the cluster that scikit-learn puts them in  {same.sum()} of {same.size}")
     print(f"inertia, encrypted      {inertia[0]:.2f}")
     print(f"inertia, scikit-learn   {inertia[1]:.2f}")
-    print(f"centroids differ by     {np.abs(ours['centers'] - plain.cluster_centers_).max():.3f} at most")
+    print(
+        f"centroids differ by     {np.abs(ours['centers'] - plain.cluster_centers_).max():.3f} at most"
+    )
     # Of points that somebody chose, nothing is known before.
     return bool(same.mean() >= LEAST) or len(sys.argv) > 2
 

@@ -15,8 +15,12 @@ def main() -> None:
     """Give the client points, 150 flowers of four measurements each if nothing is said; the server has nothing."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, help="where all is written")
-    parser.add_argument("--clusters", type=int, default=CLUSTERS, help=f"how many clusters (default: {CLUSTERS})")
-    parser.add_argument("--points", type=int, default=150, help="how many points at most (default: 150)")
+    parser.add_argument(
+        "--clusters", type=int, default=CLUSTERS, help=f"how many clusters (default: {CLUSTERS})"
+    )
+    parser.add_argument(
+        "--points", type=int, default=150, help="how many points at most (default: 150)"
+    )
     add_options(parser, "every column is a coordinate")
     options = parser.parse_args()
     points = load(options, classified=False).rows

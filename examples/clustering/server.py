@@ -26,7 +26,9 @@ def cluster(own: Path, shared: Path) -> None:
         with steps.step("write the encrypted clusters"):
             model.clusters_.save(shared / "clusters")
         for part in model.seconds_[0]:
-            print(f"server: of the iterations, {part}: {sum(seconds[part] for seconds in model.seconds_):.2f} s")
+            print(
+                f"server: of the iterations, {part}: {sum(seconds[part] for seconds in model.seconds_):.2f} s"
+            )
         steps.wrote("encrypted clusters", shared / "clusters")
         steps.save(shared / "server.json")
 

@@ -31,9 +31,14 @@ class Data(NamedTuple):
 def add_options(parser: argparse.ArgumentParser, last: str) -> None:
     """Let a user say which rows; `last` is what the last column of their own file is."""
     source = parser.add_mutually_exclusive_group()
-    source.add_argument("--data", choices=[*BUNDLED, *GENERATED], default="iris", help="which set (default: iris)")
     source.add_argument(
-        "--csv", type=Path, metavar="FILE", help=f"rows of your own: numbers between commas, a heading or none; {last}"
+        "--data", choices=[*BUNDLED, *GENERATED], default="iris", help="which set (default: iris)"
+    )
+    source.add_argument(
+        "--csv",
+        type=Path,
+        metavar="FILE",
+        help=f"rows of your own: numbers between commas, a heading or none; {last}",
     )
 
 
@@ -46,7 +51,12 @@ def load(options: argparse.Namespace, *, classified: bool) -> Data:
     count, features, classes = GENERATED[options.data]
     return Data(
         *datasets.make_classification(
-            count, features, n_informative=min(features, 10), n_redundant=0, n_classes=classes, random_state=0
+            count,
+            features,
+            n_informative=min(features, 10),
+            n_redundant=0,
+            n_classes=classes,
+            random_state=0,
         )
     )
 
@@ -63,9 +73,13 @@ def read(path: Path, *, classified: bool) -> Data:
     rows = [_numbers(line) for line in features[start:]]
     for number, row in enumerate(rows, start=start + 1):
         if row is None or len(row) != len(rows[0] or ()):
-            sys.exit(f"{path}: row {number} has not as many numbers as the first one, or one that is not finite")
+            sys.exit(
+                f"{path}: row {number} has not as many numbers as the first one, or one that is not finite"
+            )
     if len(rows) < 4 or not rows[0]:
-        sys.exit(f"{path} has {len(rows)} rows of {len(rows[0] or ()) if rows else 0} numbers: 4 rows are the least")
+        sys.exit(
+            f"{path} has {len(rows)} rows of {len(rows[0] or ()) if rows else 0} numbers: 4 rows are the least"
+        )
     classes = np.array([line[-1] for line in lines[start:]]) if classified else None
     return Data(np.array(rows), classes)
 

@@ -26,8 +26,12 @@ def report(folder: Path) -> bool:
     print(f"accuracy, encrypted     {np.mean((ours > 0.5) == diagnoses):.4f}")
     print(f"accuracy, plaintext     {np.mean((plaintext > 0.5) == diagnoses):.4f}")
     print(f"rows that agree         {same.sum()} of {same.size}")
-    print(f"largest error           {np.abs(ours - plaintext).max():.1e} against the plaintext model")
-    print(f"  of the encryption     {np.abs(ours - polynomial).max():.1e} against the same polynomial in plaintext")
+    print(
+        f"largest error           {np.abs(ours - plaintext).max():.1e} against the plaintext model"
+    )
+    print(
+        f"  of the encryption     {np.abs(ours - polynomial).max():.1e} against the same polynomial in plaintext"
+    )
     return bool(same.all())
 
 

@@ -18,10 +18,16 @@ def fresh_folder() -> Path:
     """Take the first argument of an example for its folder, and remove what an earlier run left there, no more."""
     if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
         program = Path(sys.argv[0]).name
-        sys.exit(f"usage: python {program} FOLDER, where FOLDER is made, and takes what the two sides write")
+        sys.exit(
+            f"usage: python {program} FOLDER, where FOLDER is made, and takes what the two sides write"
+        )
     folder = Path(sys.argv[1])
     if folder.exists():
-        if not folder.is_dir() or {path.name for path in folder.iterdir()} - {"client", "server", "shared"}:
+        if not folder.is_dir() or {path.name for path in folder.iterdir()} - {
+            "client",
+            "server",
+            "shared",
+        }:
             sys.exit(f"{folder} exists and is not from an earlier run: name another folder")
         shutil.rmtree(folder)
     return folder
@@ -64,7 +70,11 @@ def size(count: float) -> str:
 def print_measured(folder: Path) -> None:
     """Print times, peak memory and sizes of client, server and client again, as `steps.Steps.save` wrote them."""
     client, shared = folder / "client", folder / "shared"
-    parts = [("client", client / "ask.json"), ("server", shared / "server.json"), ("client", client / "read.json")]
+    parts = [
+        ("client", client / "ask.json"),
+        ("server", shared / "server.json"),
+        ("client", client / "read.json"),
+    ]
     for process, path in parts:
         measured = json.loads(path.read_text())
         print(f"{process}: {sum(measured['seconds'].values()):.2f} s", end="")

@@ -22,10 +22,12 @@ def score(own: Path, shared: Path) -> None:
         with steps.step("load the encrypted rows"):
             rows = server.load(shared / "rows.enc")
         with steps.step("W x + b"):
-            # Scaled from the polynomial's domain to [-1, 1], which costs nothing here and a multiplication later.
+            # Scaled from the polynomial's domain to [-1, 1], which costs nothing here and a
+            # multiplication later.
             shift, slope = sigmoid.mapparms()
             scores = rows @ (slope * model["weights"]) + (slope * model["bias"] + shift)
-            # The worst case would not allow it: see train.py on its room. What sums leave between scores goes to zero.
+            # The worst case would not allow it: see train.py on its room. What sums leave between
+            # scores goes to zero.
             scores = scores.with_bound(1.0)
         with steps.step(f"sigmoid of degree {sigmoid.degree()}"):
             probabilities = scores.polynomial(Chebyshev(sigmoid.coef))

@@ -63,4 +63,6 @@ class Steps:
         # Linux counts in KiB, macOS in bytes.
         unit = 1 if sys.platform == "darwin" else 1024
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
-        path.write_text(json.dumps({"seconds": self.seconds, "bytes": self.bytes, "peak_memory": peak}))
+        path.write_text(
+            json.dumps({"seconds": self.seconds, "bytes": self.bytes, "peak_memory": peak})
+        )

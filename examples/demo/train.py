@@ -18,7 +18,9 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
 SEED = 1
-REGULARISATION = 0.1  # scores as well as scikit-learn's 1.0 in cross-validation, with scores half as large
+REGULARISATION = (
+    0.1  # scores as well as scikit-learn's 1.0 in cross-validation, with scores half as large
+)
 DEGREE = 63  # of the polynomial sigmoid: six multiplications, one after the other
 ROOM = 1.5  # the polynomial holds for scores this many times those of the training rows
 
@@ -43,8 +45,12 @@ def train(folder: Path) -> None:
         rows, diagnoses, test_size=0.2, random_state=SEED, stratify=diagnoses
     )
     scaler = StandardScaler().fit(seen)
-    model = LogisticRegression(C=REGULARISATION, max_iter=1000).fit(scaler.transform(seen), seen_truth)
-    series = polynomial_sigmoid(ROOM * np.abs(model.decision_function(scaler.transform(seen))).max())
+    model = LogisticRegression(C=REGULARISATION, max_iter=1000).fit(
+        scaler.transform(seen), seen_truth
+    )
+    series = polynomial_sigmoid(
+        ROOM * np.abs(model.decision_function(scaler.transform(seen))).max()
+    )
 
     client, server = folder / "client", folder / "server"
     client.mkdir(parents=True)

@@ -10,7 +10,8 @@ from steps import Steps
 
 import hippocrene
 
-# 16 squarings in a row, one product with the table and sums over all slots: what the preset n15 allows modulo 65537.
+# 16 squarings in a row, one product with the table and sums over all slots: what the preset n15
+# allows modulo 65537.
 PRESET = "n15"
 
 
@@ -39,7 +40,9 @@ def read(own: Path, shared: Path) -> None:
         with steps.step("decrypt the record"):
             client = hippocrene.Client.load(own / "client.key")
             answers = sorted(shared.glob("answer-*.enc"))
-            numbers = [int(client.decrypt(hippocrene.EncryptedArray.load(path))) for path in answers]
+            numbers = [
+                int(client.decrypt(hippocrene.EncryptedArray.load(path))) for path in answers
+            ]
         np.savez(own / "answer.npz", found=numbers[0], record=numbers[1:])
         steps.save(own / "read.json")
 

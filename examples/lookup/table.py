@@ -1,6 +1,7 @@
 """Make a table for the server and a question for the client.
 
-- ``server/table.npz``: the codes of the records, 16-bit numbers in no order, and the columns of the table
+- ``server/table.npz``: the codes of the records, 16-bit numbers in no order, and the columns of the
+  table
 - ``client/code.npy``: the code that the client asks for, its secret
 - ``client/truth.npz``: the record, to compare with at the end
 """
@@ -27,7 +28,9 @@ def make(folder: Path) -> None:
         (folder / side).mkdir(parents=True, exist_ok=True)
     np.savez(folder / "server" / "table.npz", codes=codes, columns=columns)
     np.save(folder / "client" / "code.npy", codes[asked])
-    np.savez(folder / "client" / "truth.npz", record=columns[:, asked], names=COLUMNS, records=RECORDS)
+    np.savez(
+        folder / "client" / "truth.npz", record=columns[:, asked], names=COLUMNS, records=RECORDS
+    )
 
 
 if __name__ == "__main__":

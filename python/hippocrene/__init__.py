@@ -1,11 +1,17 @@
 """Compute on encrypted numpy arrays.
 
-A `Client` encrypts arrays and makes evaluation keys; a `Server` with those keys computes on what it cannot read; only
-the client reads the result.
+A `Client` encrypts arrays and makes evaluation keys; a `Server` with those keys computes on what it
+cannot read; only the client reads the result.
 """
 
 from hippocrene import clustering, gates, trees
-from hippocrene._native import BootstrappingDescription, Preset, TablesDescription, __version__, presets
+from hippocrene._native import (
+    BootstrappingDescription,
+    Preset,
+    TablesDescription,
+    __version__,
+    presets,
+)
 from hippocrene.approximation import Approximation, approximate
 from hippocrene.array import EncryptedArray
 from hippocrene.bootstrapping import Bootstrapping
@@ -40,7 +46,14 @@ from hippocrene.integers import plain_modulus
 from hippocrene.limits import Limits
 from hippocrene.look_ups import LookUps
 from hippocrene.polynomials import polyval
-from hippocrene.server import EvaluationKeys, Server, ServerMemory, TransferKey, cache_budget, set_cache_budget
+from hippocrene.server import (
+    EvaluationKeys,
+    Server,
+    ServerMemory,
+    TransferKey,
+    cache_budget,
+    set_cache_budget,
+)
 from hippocrene.simulation import Simulation, simulate
 
 __all__ = [

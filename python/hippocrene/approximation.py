@@ -30,8 +30,8 @@ MOST = 255
 class Approximation:
     """A polynomial that stands for a function on a domain: see `approximate`.
 
-    Called, it is evaluated at plain values as a class of `numpy.polynomial` is, and at those of an encrypted array as
-    `EncryptedArray.polynomial` does, which takes it too.
+    Called, it is evaluated at plain values as a class of `numpy.polynomial` is, and at those of an
+    encrypted array as `EncryptedArray.polynomial` does, which takes it too.
 
     - `series`: the polynomial, as numpy has it.
     - `error`: how far it is from the function at most.
@@ -80,25 +80,31 @@ def approximate(
 ) -> Approximation:
     """Return the polynomial that is nearest to a function on a domain, and how far it is from it at most.
 
-    It is of `degree`, up to 255, or of the least degree whose error is at most `error`: one of the two is said. Of all
-    polynomials of its degree it is the one whose largest error is least (Remez). `function` takes and returns one
-    number. Where it is even or odd about the middle of the domain, so is the polynomial.
+    It is of `degree`, up to 255, or of the least degree whose error is at most `error`: one of the
+    two is said. Of all polynomials of its degree it is the one whose largest error is least
+    (Remez). `function` takes and returns one number. Where it is even or odd about the middle of
+    the domain, so is the polynomial.
 
-    Finitely many values bound no error. Where it is known that the absolute values of a derivative are bounded,
-    ``derivative=(order, bound)`` says so, order 1 being a Lipschitz constant, and the error is certain. Where it is not
-    said, the error is taken from how fast the coefficients of the function's own Chebyshev series fall, which holds for
-    functions that are no wilder than a few thousand of their values show. Coefficients are doubles: errors below about
-    ``2**-44`` of the largest value are out of reach.
+    Finitely many values bound no error. Where it is known that the absolute values of a derivative
+    are bounded, ``derivative=(order, bound)`` says so, order 1 being a Lipschitz constant, and the
+    error is certain. Where it is not said, the error is taken from how fast the coefficients of the
+    function's own Chebyshev series fall, which holds for functions that are no wilder than a few
+    thousand of their values show. Coefficients are doubles: errors below about ``2**-44`` of the
+    largest value are out of reach.
 
-    At an encrypted array, the noise of the computation comes on top, which `precision_bits` tells; the error of the
-    polynomial is not in it.
+    At an encrypted array, the noise of the computation comes on top, which `precision_bits` tells;
+    the error of the polynomial is not in it.
     """
     if not callable(function):
         raise TypeError(f"approximate takes a function, not {type(function).__name__}")
     if (degree is None) == (error is None):
         raise ArgumentError("approximate: either the degree or the error is said")
     ends = _pair(domain, "a domain is two numbers, (low, high)")
-    steep = None if derivative is None else _pair(derivative, "derivative is an order and a bound, (order, bound)")
+    steep = (
+        None
+        if derivative is None
+        else _pair(derivative, "derivative is an order and a bound, (order, bound)")
+    )
     low, high = (double(end, "an end of a domain") for end in ends)
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise ArgumentError(

@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, SupportsFloat, SupportsIndex, TypeAlias, cast
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Literal,
+    NoReturn,
+    SupportsFloat,
+    SupportsIndex,
+    TypeAlias,
+    cast,
+)
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +32,17 @@ from hippocrene.products import dot, stacked
 from hippocrene.reductions import Reductions
 from hippocrene.scalars import declared_interval, double, double_or_none, integer
 from hippocrene.ufuncs import unset
-from hippocrene.values import FilePath, Values, finite, is_plain, raw_bytes, reading, real_numbers, to_array, to_native
+from hippocrene.values import (
+    FilePath,
+    Values,
+    finite,
+    is_plain,
+    raw_bytes,
+    reading,
+    real_numbers,
+    to_array,
+    to_native,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,21 +54,25 @@ if TYPE_CHECKING:
 class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Functions):
     """An array whose numbers only the client can read.
 
-    It has the shape of the array that was encrypted, and computes as numpy does: ``+ - * ** @``, ``x[1:, 0]``, `sum`,
-    `mean`, `dot`, `roll`, `reshape`, `numpy.concatenate`, `numpy.stack` and the like, polynomials and, approximately,
-    ``> < >= <=``, `maximum`, `minimum`, `sign` and `abs`, with other encrypted arrays of the same key, plain arrays and
-    numbers. Scales and rescaling are automatic, and follow from the `precision` asked for. Multiplications use some of
+    It has the shape of the array that was encrypted, and computes as numpy does: ``+ - * ** @``,
+    ``x[1:, 0]``, `sum`, `mean`, `dot`, `roll`, `reshape`, `numpy.concatenate`, `numpy.stack` and
+    the like, polynomials and, approximately, ``> < >= <=``, `maximum`, `minimum`, `sign` and `abs`,
+    with other encrypted arrays of the same key, plain arrays and numbers. Scales and rescaling are
+    automatic, and follow from the `precision` asked for. Multiplications use some of
     `capacity_bits`; when too little is left, the next one raises `CapacityError`.
 
-    An array of integers, which a client with a `plain_modulus` encrypts, computes in the same way exactly, modulo
-    `plain_modulus`, with integers. Every operation uses some of `budget_bits`; one that would use them up raises
-    `BudgetError`. What takes numbers that are no integers (`mean`, ``/``, `polynomial`, precision) it does not have.
+    An array of integers, which a client with a `plain_modulus` encrypts, computes in the same way
+    exactly, modulo `plain_modulus`, with integers. Every operation uses some of `budget_bits`; one
+    that would use them up raises `BudgetError`. What takes numbers that are no integers (`mean`,
+    ``/``, `polynomial`, precision) it does not have.
 
-    An array of bits, booleans that a client of a preset for bits encrypts, computes with ``& | ^ ~``, ``==``, `nand`,
-    `nor`, `xnor` and `select`, element by element, on arrays of one shape and on plain booleans. There is no limit of
-    depth. docs/bits.md says how numbers of several bits are added and compared.
+    An array of bits, booleans that a client of a preset for bits encrypts, computes with ``& | ^
+    ~``, ``==``, `nand`, `nor`, `xnor` and `select`, element by element, on arrays of one shape and
+    on plain booleans. There is no limit of depth. docs/bits.md says how numbers of several bits are
+    added and compared.
 
-    `Client.encrypt` and `Server.load` make these; one read without a server computes after ``server.load(array)``.
+    `Client.encrypt` and `Server.load` make these; one read without a server computes after
+    ``server.load(array)``.
     """
 
     __slots__ = ()
@@ -57,21 +80,23 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
     def with_precision(self, bits: float) -> EncryptedArray:
         """Return the array with another `precision` asked for.
 
-        With less precision every later product takes less of `capacity_bits`; more than the array has makes nothing
-        more precise.
+        With less precision every later product takes less of `capacity_bits`; more than the array
+        has makes nothing more precise.
         """
         self._need_numbers("with_precision")
         server = self._bound_server("with_precision")
-        return server._wrap(server._raw.array_with_precision(self._raw, double(bits, "a precision")))
+        return server._wrap(
+            server._raw.array_with_precision(self._raw, double(bits, "a precision"))
+        )
 
     # Comparison
 
     def __eq__(self, other: object) -> EncryptedArray:  # type: ignore[override]
         """Return 1 where encrypted integers are equal to others, and 0 elsewhere, encrypted.
 
-        That takes ``ceil(log2(plain_modulus - 1))`` multiplications one after the other. Encrypted numbers are never
-        equal, since they have an error. Encrypted bits are, or are not: a gate, `xnor`. What is neither array nor
-        number, such as None or text, equals no encrypted array.
+        That takes ``ceil(log2(plain_modulus - 1))`` multiplications one after the other. Encrypted
+        numbers are never equal, since they have an error. Encrypted bits are, or are not: a gate,
+        `xnor`. What is neither array nor number, such as None or text, equals no encrypted array.
         """
         if self.bit_error is not None:
             return self._gate("xnor", other, "==")
@@ -99,29 +124,40 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
         try:
             common = np.broadcast_shapes(self.shape, shape)
         except ValueError:
-            raise ShapeError(f"{operation}: shapes {self.shape} and {shape} do not broadcast together") from None
+            raise ShapeError(
+                f"{operation}: shapes {self.shape} and {shape} do not broadcast together"
+            ) from None
         except RuntimeError as error:
             # Of more axes than numpy broadcasts.
             raise ShapeError(f"{operation}: {error}") from None
         if 0 in common:
-            raise ShapeError(f"{operation}: an encrypted array of shape {common} would have no elements")
+            raise ShapeError(
+                f"{operation}: an encrypted array of shape {common} would have no elements"
+            )
         return common
 
-    def _plain(self, values: npt.ArrayLike, operation: str, *, rounded: bool = False) -> Values | npt.NDArray[Any]:
+    def _plain(
+        self, values: npt.ArrayLike, operation: str, *, rounded: bool = False
+    ) -> Values | npt.NDArray[Any]:
         """Return plain values as this array computes with them: numbers, or integers modulo its modulus.
 
         Numbers for matrices are doubles, to which integers are `rounded`.
         """
         if self.plain_modulus is not None:
             return integers(values, operation, self.plain_modulus)
-        return finite(values, operation, rounded=rounded) if self.bit_error is None else plain_bits(values, operation)
+        return (
+            finite(values, operation, rounded=rounded)
+            if self.bit_error is None
+            else plain_bits(values, operation)
+        )
 
     def _times_matrix(
         self, values: npt.ArrayLike, multiply: _Multiply, *, from_left: bool | None = None
     ) -> EncryptedArray:
         """Multiply by a plain vector or matrix; by a complex one as by its real and its imaginary part.
 
-        Products along the last axis, or `from_left` along the first, are of elements that are picked where they stand.
+        Products along the last axis, or `from_left` along the first, are of elements that are
+        picked where they stand.
         """
         plain = self._plain(values, "matmul", rounded=True)
         if not plain.size:
@@ -130,12 +166,18 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
         if plain.dtype.kind != "c" and self.plain_modulus is None:
             plain = real_numbers(plain, "matmul")
         picked = None if from_left is None else self._picked
-        raw = picked and picked.times_matrix(server._for_now, cast("Any", plain), from_left=bool(from_left))
+        raw = picked and picked.times_matrix(
+            server._for_now, cast("Any", plain), from_left=bool(from_left)
+        )
         if raw is not None or plain.dtype.kind != "c":
-            product = server._wrap(multiply(server._raw, cast("_Matrix", plain)) if raw is None else raw)
+            product = server._wrap(
+                multiply(server._raw, cast("_Matrix", plain)) if raw is None else raw
+            )
             rounded = self.plain_modulus is None and is_exact_kind(finite(values, "matmul"))
             return self._rounded(product, float(np.linalg.norm(plain))) if rounded else product
-        real, imaginary = (server._wrap(multiply(server._raw, part.copy())) for part in (plain.real, plain.imag))
+        real, imaginary = (
+            server._wrap(multiply(server._raw, part.copy())) for part in (plain.real, plain.imag)
+        )
         return real + imaginary._times_i()
 
     def _with(self, other: object, operation: Literal["add", "sub", "mul"]) -> EncryptedArray:
@@ -148,7 +190,9 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
         if not is_plain(other):
             return cast("EncryptedArray", NotImplemented)
         if operation == "mul" and isinstance(other, np.matrix):
-            raise TypeError("* of a numpy.matrix is a product of matrices: say @, or * of a numpy.asarray of it")
+            raise TypeError(
+                "* of a numpy.matrix is a product of matrices: say @, or * of a numpy.asarray of it"
+            )
         values = self._plain(cast("npt.ArrayLike", other), operation)
         shape = self._common_shape(values.shape, operation)
         server = self._bound_server(operation)
@@ -158,7 +202,11 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
         raw = server._broadcast(self._raw, shape)
         if operation == "sub":
             with named("sub", *DIFFERENCE):
-                return -((-self)._with(values, "add")) if is_exact_kind(values) else self._with(-values, "add")
+                return (
+                    -((-self)._with(values, "add"))
+                    if is_exact_kind(values)
+                    else self._with(-values, "add")
+                )
         if operation == "mul" and values.ndim == 0 and values.dtype.kind == "c" and not values.real:
             return self._with(values.imag, "mul")._times_i()
         if values.ndim == 0 and operation == "mul" and is_exact_kind(values):
@@ -168,7 +216,9 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
             with_number = server._raw.add_number if operation == "add" else server._raw.mul_number
             return server._wrap(with_number(raw, cast("float", values.item())))
         with_plain = server._raw.add_plain if operation == "add" else server._raw.mul_plain
-        values = cast("Values | npt.NDArray[np.int64]", np.array(np.broadcast_to(values, shape), order="C"))
+        values = cast(
+            "Values | npt.NDArray[np.int64]", np.array(np.broadcast_to(values, shape), order="C")
+        )
         return server._wrap(with_plain(raw, to_native(values, operation)))
 
     def __add__(self, other: EncryptedArray | Plain) -> EncryptedArray:
@@ -209,7 +259,9 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
             factors = inverses(divisor)
             if not divisor.ndim:
                 server = self._bound_server("div")
-                return server._wrap(_native.divide(server._raw, self._raw, cast("float", divisor.item())))
+                return server._wrap(
+                    _native.divide(server._raw, self._raw, cast("float", divisor.item()))
+                )
             if self._needs_digits(float(np.max(abs(factors), initial=0.0)), "div"):
                 return self._with(1 / fractions(divisor, "div"), "mul")
             return self._with(factors, "mul")
@@ -229,13 +281,19 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
     def __pos__(self) -> EncryptedArray:
         return self
 
-    def __pow__(self, exponent: SupportsIndex | SupportsFloat, modulus: None = None) -> EncryptedArray:
+    def __pow__(
+        self, exponent: SupportsIndex | SupportsFloat, modulus: None = None
+    ) -> EncryptedArray:
         """Raise to an integer power ``n`` from 0 on, in ``ceil(log2(n))`` multiplications one after the other.
 
         As for numpy, ``2.0`` is as much of an integer as ``2``, and the power 0 is 1.
         """
         if modulus is not None:
-            own = f"these integers are modulo {self.plain_modulus}" if self.plain_modulus else "numbers have none"
+            own = (
+                f"these integers are modulo {self.plain_modulus}"
+                if self.plain_modulus
+                else "numbers have none"
+            )
             raise TypeError(f"pow takes no modulus for encrypted arrays: {own}")
         if isinstance(exponent, (float, np.floating)) and float(exponent).is_integer():
             exponent = int(exponent)
@@ -244,7 +302,9 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
         except TypeError:
             if not is_plain(exponent):
                 return NotImplemented
-            raise TypeError(f"pow: exponents are integers from 0 on, one for all values{self._looked_up()}") from None
+            raise TypeError(
+                f"pow: exponents are integers from 0 on, one for all values{self._looked_up()}"
+            ) from None
         if n == 0:
             return self * 0 + 1
         if not 1 <= n < 2**32:
@@ -260,7 +320,8 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
         if self.plain_modulus is not None:
             return ""
         return (
-            "; x.sqrt(domain=(0, high)) and x.reciprocal(domain=(low, high)) are looked up where the keys have tables"
+            "; x.sqrt(domain=(0, high)) and x.reciprocal(domain=(low, high)) are looked up "
+            "where the keys have tables"
         )
 
     def conj(self) -> EncryptedArray:
@@ -287,7 +348,9 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
         """The imaginary parts of complex values, by `conj` and one bit of capacity; those of real values are 0."""
         return self._part(_native.imag) if self._held.is_complex else self * 0
 
-    def _part(self, part: Callable[[_native.Server, _native.EncryptedArray], _native.EncryptedArray]) -> EncryptedArray:
+    def _part(
+        self, part: Callable[[_native.Server, _native.EncryptedArray], _native.EncryptedArray]
+    ) -> EncryptedArray:
         server = self._bound_server(part.__name__)
         return server._wrap(part(server._raw, self._raw))
 
@@ -311,7 +374,9 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
         def multiply(server: _native.Server, matrix: _Matrix) -> _native.EncryptedArray:
             if matrix.ndim == 0:
                 raise ShapeError("matmul takes vectors and matrices, not numbers")
-            return (server.dot_plain if matrix.ndim == 1 else server.matmul_plain)(self._raw, matrix)
+            return (server.dot_plain if matrix.ndim == 1 else server.matmul_plain)(
+                self._raw, matrix
+            )
 
         return self._times_matrix(other, multiply, from_left=False)
 
@@ -334,8 +399,9 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
     def dot(self, other: EncryptedArray | npt.ArrayLike, out: None = None) -> EncryptedArray:
         """Compute what `numpy.dot` does.
 
-        That is the inner product of vectors, the product of matrices, or of a matrix and a vector, and the product with
-        a plain matrix or a number; of arrays of more axes, of their last axis and the last but one of the other.
+        That is the inner product of vectors, the product of matrices, or of a matrix and a vector,
+        and the product with a plain matrix or a number; of arrays of more axes, of their last axis
+        and the last but one of the other.
         """
         unset("dot", None, out)
         return cast("EncryptedArray", dot(self, other))
@@ -358,7 +424,9 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
         with shape_errors("roll"):
             pairs = np.broadcast(cast("Any", shift), 0 if axis is None else cast("Any", axis))
         if pairs.ndim > 1:
-            raise ShapeError(f"roll: shifts and axes are numbers or sequences of them, not of shape {pairs.shape}")
+            raise ShapeError(
+                f"roll: shifts and axes are numbers or sequences of them, not of shape {pairs.shape}"
+            )
         places: dict[int, int] = {}
         for by, along in pairs:
             index = 0 if axis is None else self._axis(along, "roll")
@@ -401,7 +469,9 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
         server = self._bound_server(operation, other)
         gap, precision = double_or_none(gap, "a gap"), double_or_none(precision, "a precision")
         with named(operation, "step", "sign", "relu", *DIFFERENCE):
-            return server._wrap(getattr(server._raw, operation)(self._raw, other._raw, gap, precision, *more))
+            return server._wrap(
+                getattr(server._raw, operation)(self._raw, other._raw, gap, precision, *more)
+            )
 
     def _compared(
         self,
@@ -413,7 +483,9 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
     ) -> EncryptedArray:
         at_ties = double(at_ties, "at_ties")
         if at_ties not in (0.0, 0.5, 1.0):
-            raise ArgumentError(f"{operation}: at_ties is {at_ties:g}: equal values give 0, 0.5 or 1")
+            raise ArgumentError(
+                f"{operation}: at_ties is {at_ties:g}: equal values give 0, 0.5 or 1"
+            )
         if isinstance(other, EncryptedArray):
             return self._of_difference(other, operation, gap, precision, at_ties)
         self._check_operand(other, operation)
@@ -424,17 +496,20 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
     def sign(self, *, gap: float | None = None, precision: float | None = None) -> EncryptedArray:
         """Return the sign of every value, 1 or -1, to within ``2**-precision`` (10 bits if nothing is said).
 
-        That holds where the absolute value is `gap` or more (``bound / 256`` if nothing is said, and of values less
-        precise than that takes up to ``bound / 32``); where it is less, the result is some number from -1 to 1, give or
-        take the same. The array's own error comes on top. A tighter `bound` (see `with_bound`), a wider gap and less
-        precision take less of `capacity_bits`; with bootstrapping keys, capacity is given back on the way.
+        That holds where the absolute value is `gap` or more (``bound / 256`` if nothing is said,
+        and of values less precise than that takes up to ``bound / 32``); where it is less, the
+        result is some number from -1 to 1, give or take the same. The array's own error comes on
+        top. A tighter `bound` (see `with_bound`), a wider gap and less precision take less of
+        `capacity_bits`; with bootstrapping keys, capacity is given back on the way.
 
-        The values have to be real, and the evaluation keys made with ``conjugation=True`` or with bootstrapping.
+        The values have to be real, and the evaluation keys made with ``conjugation=True`` or with
+        bootstrapping.
 
-        Where the keys have tables, signs, comparisons, `maximum`, `abs` and the like are looked up instead, one by one,
-        if the values are not precise enough for the gap, as those that tables have made seldom are; or if there is no
-        bootstrapping and the array has too little capacity left (or the keys no conjugation). The gap then is the
-        tables', if none is said: about a 118th of the bound with ``"lut12"``. A narrower one is refused.
+        Where the keys have tables, signs, comparisons, `maximum`, `abs` and the like are looked up
+        instead, one by one, if the values are not precise enough for the gap, as those that tables
+        have made seldom are; or if there is no bootstrapping and the array has too little capacity
+        left (or the keys no conjugation). The gap then is the tables', if none is said: about a
+        118th of the bound with ``"lut12"``. A narrower one is refused.
         """
         return self._of_sign("sign", gap, precision)
 
@@ -448,16 +523,19 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
     ) -> EncryptedArray:
         """Return 1 where this exceeds `other`, and 0 where it is equal or less, as ``>`` does.
 
-        The result is within half of ``2**-precision`` (10 bits by default) of 1 where this exceeds `other` by `gap` or
-        more, and of 0 where it does not exceed it. Where it exceeds it by less than the gap, the result is some number
-        from 0 to 1. The default gap is a 127th of the sum of the bounds. With tables it is twice that of `sign`.
-        So integers are compared exactly with ``gap=1``, if the result is rounded.
+        The result is within half of ``2**-precision`` (10 bits by default) of 1 where this exceeds
+        `other` by `gap` or more, and of 0 where it does not exceed it. Where it exceeds it by less
+        than the gap, the result is some number from 0 to 1. The default gap is a 127th of the sum
+        of the bounds. With tables it is twice that of `sign`. So integers are compared exactly with
+        ``gap=1``, if the result is rounded.
 
-        With ``at_ties=1``, as ``>=`` has it, equal values give 1, and the gap is where this is the smaller one. With
-        ``at_ties=0.5`` they give 1/2, the gap extends to both sides, and by default it is half as wide.
+        With ``at_ties=1``, as ``>=`` has it, equal values give 1, and the gap is where this is the
+        smaller one. With ``at_ties=0.5`` they give 1/2, the gap extends to both sides, and by
+        default it is half as wide.
 
-        Where the intervals of both say the answer, it is exact and costs nothing. If no difference is larger than what
-        the error of the values hides, the comparison is refused. The rest is as for `sign`, of the difference.
+        Where the intervals of both say the answer, it is exact and costs nothing. If no difference
+        is larger than what the error of the values hides, the comparison is refused. The rest is as
+        for `sign`, of the difference.
         """
         return self._compared("greater", other, gap, precision, at_ties)
 
@@ -473,7 +551,9 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
         return self._compared("less", other, gap, precision, at_ties)
 
     def __ge__(self, other: EncryptedArray | npt.ArrayLike) -> EncryptedArray:
-        return self.greater(other, at_ties=1) if self.bit_error is None else self._ordered(">=", other)
+        return (
+            self.greater(other, at_ties=1) if self.bit_error is None else self._ordered(">=", other)
+        )
 
     def __le__(self, other: EncryptedArray | npt.ArrayLike) -> EncryptedArray:
         return self.less(other, at_ties=1) if self.bit_error is None else self._ordered("<=", other)
@@ -485,14 +565,18 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
         return self.less(other) if self.bit_error is None else self._ordered("<", other)
 
     def maximum(
-        self, other: EncryptedArray | npt.ArrayLike, *, gap: float | None = None, precision: float | None = None
+        self,
+        other: EncryptedArray | npt.ArrayLike,
+        *,
+        gap: float | None = None,
+        precision: float | None = None,
     ) -> EncryptedArray:
         """Return the larger of this and `other`, value by value.
 
-        With ``e = 2**-precision`` (10 bits if nothing is said), ``d`` the difference of two values and ``B`` the sum of
-        the bounds, the result is off by ``e * (abs(d) + B / 2) / 2`` at most where ``abs(d)`` is `gap` or more (``B /
-        256`` if nothing is said), and by ``(1 + e / 2) * abs(d) + e * B / 4`` where it is less. The rest is as for
-        `sign`, of the difference.
+        With ``e = 2**-precision`` (10 bits if nothing is said), ``d`` the difference of two values
+        and ``B`` the sum of the bounds, the result is off by ``e * (abs(d) + B / 2) / 2`` at most
+        where ``abs(d)`` is `gap` or more (``B / 256`` if nothing is said), and by ``(1 + e / 2) *
+        abs(d) + e * B / 4`` where it is less. The rest is as for `sign`, of the difference.
         """
         if self.bit_error is not None:
             return self._gate("or", other, "maximum")
@@ -503,7 +587,11 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
             return (self - other).relu(gap=gap, precision=precision) + other
 
     def minimum(
-        self, other: EncryptedArray | npt.ArrayLike, *, gap: float | None = None, precision: float | None = None
+        self,
+        other: EncryptedArray | npt.ArrayLike,
+        *,
+        gap: float | None = None,
+        precision: float | None = None,
     ) -> EncryptedArray:
         """Return the smaller of this and `other`, value by value: off by no more than `maximum`."""
         if self.bit_error is not None:
@@ -525,9 +613,10 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
     ) -> EncryptedArray:
         """Return the values, and the nearer limit for those beyond: off by what `maximum` and `minimum` are, together.
 
-        Plain limits outside of the `interval` of the array change nothing and cost nothing. Other plain limits are as
-        deep as one of `maximum` and `minimum`, encrypted ones as deep as both. The `bound` of the result is a worst
-        case, as always: `with_bound` says that it is that of the limits.
+        Plain limits outside of the `interval` of the array change nothing and cost nothing. Other
+        plain limits are as deep as one of `maximum` and `minimum`, encrypted ones as deep as both.
+        The `bound` of the result is a worst case, as always: `with_bound` says that it is that of
+        the limits.
         """
         unset("clip", None, out)
         if min is None and max is None:
@@ -536,7 +625,12 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
         with named("clip", "maximum", "minimum", "relu", *DIFFERENCE):
             if self._lies_within(min, max):
                 return self.copy()
-            if min is None or max is None or isinstance(min, EncryptedArray) or isinstance(max, EncryptedArray):
+            if (
+                min is None
+                or max is None
+                or isinstance(min, EncryptedArray)
+                or isinstance(max, EncryptedArray)
+            ):
                 above = self if min is None else self.maximum(min, gap=gap, precision=precision)
                 return above if max is None else above.minimum(max, gap=gap, precision=precision)
             # Where the least value is above the largest one, numpy takes the largest one.
@@ -556,7 +650,10 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
             if isinstance(limit, EncryptedArray) or self._held.is_complex:
                 return False
             values = finite(cast("npt.ArrayLike", limit), "clip")
-            if values.dtype.kind not in "biuf" or self._common_shape(values.shape, "clip") != self.shape:
+            if (
+                values.dtype.kind not in "biuf"
+                or self._common_shape(values.shape, "clip") != self.shape
+            ):
                 return False
             if np.any(values > self.interval[0] if sign > 0 else values < self.interval[1]):
                 return False
@@ -569,9 +666,10 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
     def abs(self, *, gap: float | None = None, precision: float | None = None) -> EncryptedArray:
         """Return the absolute values, as ``abs(x)`` does.
 
-        With ``e = 2**-precision`` (10 bits if nothing is said), that of ``x`` is off by ``e * (abs(x) + bound / 2)`` at
-        most where it is `gap` or more (``bound / 256`` if nothing is said), and by ``(2 + e) * abs(x) + e * bound / 2``
-        where it is less. The rest is as for `sign`.
+        With ``e = 2**-precision`` (10 bits if nothing is said), that of ``x`` is off by ``e *
+        (abs(x) + bound / 2)`` at most where it is `gap` or more (``bound / 256`` if nothing is
+        said), and by ``(2 + e) * abs(x) + e * bound / 2`` where it is less. The rest is as for
+        `sign`.
         """
         return self._of_sign("abs", gap, precision)
 
@@ -583,10 +681,11 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
     def polynomial(self, polynomial: Series) -> EncryptedArray:
         """Evaluate a polynomial at every value, in ``ceil(log2(degree + 1))`` multiplications one after the other.
 
-        It is one of the classes of `numpy.polynomial`, a `numpy.poly1d`, what `hippocrene.approximate` returns, or a
-        sequence of coefficients, that of the constant first. A Chebyshev or Legendre series explodes beyond its domain,
-        so an array whose `bound` exceeds that is refused: choose it with room, and say with `with_bound` what is known
-        of the values. A domain other than ``[-1, 1]`` costs one multiplication more.
+        It is one of the classes of `numpy.polynomial`, a `numpy.poly1d`, what
+        `hippocrene.approximate` returns, or a sequence of coefficients, that of the constant first.
+        A Chebyshev or Legendre series explodes beyond its domain, so an array whose `bound` exceeds
+        that is refused: choose it with room, and say with `with_bound` what is known of the values.
+        A domain other than ``[-1, 1]`` costs one multiplication more.
 
         Of integers it is one with integer coefficients, and counts modulo `plain_modulus`.
         """
@@ -601,10 +700,11 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
     def with_interval(self, interval: tuple[float, float]) -> EncryptedArray:
         """Return the array with the declaration that all values lie in ``(low, high)``.
 
-        Use it if you know better than `interval`, which is that of the worst case.
-        A declaration that holds all of the known interval replaces it. Any other is added knowledge: the values lie in
-        both. Where it is wrong, results may be; `hippocrene.simulate` reports it. If the bound becomes tighter, stray
-        slots, in which slices and sums along an axis leave other values, are set to zero, which takes a product.
+        Use it if you know better than `interval`, which is that of the worst case. A declaration
+        that holds all of the known interval replaces it. Any other is added knowledge: the values
+        lie in both. Where it is wrong, results may be; `hippocrene.simulate` reports it. If the
+        bound becomes tighter, stray slots, in which slices and sums along an axis leave other
+        values, are set to zero, which takes a product.
         """
         return self._declared("with_interval", declared_interval(interval, None))
 
@@ -624,10 +724,11 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
     def with_precision_bits(self, bits: float) -> EncryptedArray:
         """Return the array with a declaration of its error, for who knows better than `precision_bits`.
 
-        That estimate follows errors as if nothing made them smaller. Iterations that correct themselves (Newton's) do:
-        say it after each step, or there is no room for the estimate in a bootstrap some day. Where it is wrong, so is
-        what later operations say of their errors, and results may be; `Client.decrypt_for_sharing` hides less. Errors
-        between elements may be larger: a multiplication sets what is there to zero then.
+        That estimate follows errors as if nothing made them smaller. Iterations that correct
+        themselves (Newton's) do: say it after each step, or there is no room for the estimate in a
+        bootstrap some day. Where it is wrong, so is what later operations say of their errors, and
+        results may be; `Client.decrypt_for_sharing` hides less. Errors between elements may be
+        larger: a multiplication sets what is there to zero then.
         """
         self._need_numbers("with_precision_bits")
         server = self._bound_server("with_precision_bits")

@@ -40,8 +40,8 @@ def chosen(
 ) -> Simulation:
     """Return the run that is predicted to be fastest of those that fit the memory.
 
-    `run` runs the program with a preset, a precision, and bootstrapping or none.
-    Where `min_precision` is not None, the precision is the least with which results have that many bits.
+    `run` runs the program with a preset, a precision, and bootstrapping or none. Where
+    `min_precision` is not None, the precision is the least with which results have that many bits.
     """
     degrees = {preset.name: preset.ring_degree for preset in _native.presets()}
     fits: list[Simulation] = []
@@ -71,7 +71,9 @@ def chosen(
             f"{least.peak_memory / 1e9:.3g} GB. Allow as much with max_memory, or compute on smaller arrays."
         )
     preset, reason = refused[-1]
-    if len({str(error) for _, error in refused}) == 1 and (len(refused) > 1 or min_precision is None):
+    if len({str(error) for _, error in refused}) == 1 and (
+        len(refused) > 1 or min_precision is None
+    ):
         # It is not the preset that is at fault.
         raise reason
     needed = "" if min_precision is None else f" with results of {min_precision:g} bits"

@@ -30,8 +30,14 @@ def booleans(values: object, operation: str) -> npt.NDArray[np.bool_] | None:
         return None
     array = to_array(cast("npt.ArrayLike", values), operation)
     # pandas has booleans in arrays of objects too.
-    objects = array.dtype.kind == "O" and array.size and all(isinstance(one, (bool, np.bool_)) for one in array.flat)
-    return np.asarray(array, dtype=np.bool_, order="C") if objects or array.dtype.kind == "b" else None
+    objects = (
+        array.dtype.kind == "O"
+        and array.size
+        and all(isinstance(one, (bool, np.bool_)) for one in array.flat)
+    )
+    return (
+        np.asarray(array, dtype=np.bool_, order="C") if objects or array.dtype.kind == "b" else None
+    )
 
 
 def plain_bits(values: object, operation: str) -> npt.NDArray[np.bool_]:
@@ -46,7 +52,9 @@ def plain_bits(values: object, operation: str) -> npt.NDArray[np.bool_]:
 
 
 def gates_of(
-    server: Server | GateServer, names: Iterable[str], operands: Sequence[EncryptedArray | npt.ArrayLike]
+    server: Server | GateServer,
+    names: Iterable[str],
+    operands: Sequence[EncryptedArray | npt.ArrayLike],
 ) -> list[EncryptedArray]:
     """Compute several gates of the same operands, which broadcast, for `Server.gates`."""
     if isinstance(names, str):
@@ -82,20 +90,25 @@ def chosen(
 ) -> EncryptedArray:
     """Pick bits by a condition, for `numpy.where`: by a plain one single bits are moved."""
     mask, ones, zeros = (
-        one if isinstance(one, Encrypted) else plain_bits(one, "where") for one in (condition, where, otherwise)
+        one if isinstance(one, Encrypted) else plain_bits(one, "where")
+        for one in (condition, where, otherwise)
     )
     shapes = [one.shape for one in (mask, ones, zeros)]
     try:
         shape = np.broadcast_shapes(*shapes)
     except ValueError:
-        raise ShapeError("where: shapes {}, {} and {} do not broadcast together".format(*shapes)) from None
+        raise ShapeError(
+            "where: shapes {}, {} and {} do not broadcast together".format(*shapes)
+        ) from None
     with named("where", "select", "&", "^", "and", "xor", "move elements"):
         if isinstance(mask, Encrypted):
             return mask.select(ones, zeros)._as_wide(shape, "where")
         mask = np.broadcast_to(mask, shape)
         arrays = [one._bits("where") for one in (ones, zeros) if isinstance(one, Encrypted)]
         if (only := ones if mask.all() else zeros if not mask.any() else None) is not None:
-            return (only if isinstance(only, Encrypted) else _constants(only, arrays[0]))._as_wide(shape, "where")
+            return (only if isinstance(only, Encrypted) else _constants(only, arrays[0]))._as_wide(
+                shape, "where"
+            )
         if arrays[0]._holds == "bits":
             return cast("EncryptedArray", zeros ^ (mask & (ones ^ zeros)))
         places: list[npt.NDArray[np.int64]] = []
@@ -133,14 +146,24 @@ class Gates:
         """Return the bits, repeated such that the array broadcasts with one of that shape."""
         array = cast("EncryptedArray", self)
         common = array._common_shape(shape, operation)
-        return array if common == array.shape else array._gather(np.broadcast_to(places_of(array), common))
+        return (
+            array
+            if common == array.shape
+            else array._gather(np.broadcast_to(places_of(array), common))
+        )
 
     def _bits(self, operation: str) -> EncryptedArray:
         array = cast("EncryptedArray", self)
         if array.bit_error is None:
             of_numbers = _OF_NUMBERS.get(operation)
-            instead = f"; of conditions that are numbers, 0 and 1, it is {of_numbers}" if of_numbers else ""
-            raise TypeError(f"{operation} is for encrypted bits: booleans, encrypted with a preset for bits{instead}")
+            instead = (
+                f"; of conditions that are numbers, 0 and 1, it is {of_numbers}"
+                if of_numbers
+                else ""
+            )
+            raise TypeError(
+                f"{operation} is for encrypted bits: booleans, encrypted with a preset for bits{instead}"
+            )
         return array
 
     def _gate(self, gate: str, other: object, operation: str = "") -> EncryptedArray:
@@ -150,7 +173,9 @@ class Gates:
         if isinstance(other, Encrypted):
             server = array._any_server(operation, other)
             if other.bit_error is None:
-                raise TypeError(f"{operation} takes encrypted bits or booleans, not encrypted {other._holds}")
+                raise TypeError(
+                    f"{operation} takes encrypted bits or booleans, not encrypted {other._holds}"
+                )
             with named(operation, gate, "bootstrap bits", "move elements"):
                 both = [
                     array._as_wide(other.shape, operation)._raw,
@@ -204,13 +229,19 @@ class Gates:
             return server._wrap(server._raw.complement(array._raw))
 
     def all(
-        self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None, *, keepdims: bool = False
+        self,
+        axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None,
+        *,
+        keepdims: bool = False,
     ) -> EncryptedArray:
         """Return whether all bits along one axis, several or all of them are 1: a gate for every halving."""
         return self._halved("all", "and", axis, keepdims=keepdims)
 
     def any(
-        self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None, *, keepdims: bool = False
+        self,
+        axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None,
+        *,
+        keepdims: bool = False,
     ) -> EncryptedArray:
         """Return whether any bit along one axis, several or all of them is 1: a gate for every halving."""
         return self._halved("any", "or", axis, keepdims=keepdims)
@@ -218,8 +249,8 @@ class Gates:
     def _halved(self, operation: str, gate: str, axis: Any, *, keepdims: bool) -> EncryptedArray:
         """Compute a gate of the first half and the last, again and again.
 
-        Halves overlap where all bits are computed at once, and none of them counts twice. Elsewhere what has no partner
-        waits for the end.
+        Halves overlap where all bits are computed at once, and none of them counts twice. Elsewhere
+        what has no partner waits for the end.
         """
         array = self._bits(operation)
         overlap = gate != "xor" and array._holds == "bits"
@@ -276,16 +307,22 @@ class Gates:
     ) -> EncryptedArray:
         """Return the bits of `where` where this is 1 and those of `otherwise` where it is 0: three gates.
 
-        Of single bits (`hippocrene.gates`) it takes as long as two, and as one where those of one side are plain.
+        Of single bits (`hippocrene.gates`) it takes as long as two, and as one where those of one
+        side are plain.
         """
         mask = self._bits("select")
-        ones, zeros = (x if isinstance(x, Encrypted) else booleans(x, "select") for x in (where, otherwise))
+        ones, zeros = (
+            x if isinstance(x, Encrypted) else booleans(x, "select") for x in (where, otherwise)
+        )
         if ones is None or zeros is None:
             raise TypeError("select takes encrypted bits or booleans")
         if isinstance(ones, Encrypted) and isinstance(zeros, Encrypted):
             server = mask._any_server("select", ones)
             wide = mask._as_wide(ones.shape, "select")._as_wide(zeros.shape, "select")
-            both = (cast("Gates", x)._bits("select")._as_wide(wide.shape, "select") for x in (ones, zeros))
+            both = (
+                cast("Gates", x)._bits("select")._as_wide(wide.shape, "select")
+                for x in (ones, zeros)
+            )
             return server._selected(wide, *both)
         if isinstance(zeros, Encrypted):
             return ones ^ (~mask & (ones ^ zeros))

@@ -35,8 +35,9 @@ SECTORS = ("distance", "extraction", "look-ups", "repacking", "centroids")
 class EncryptedClusters:
     """Encrypted centroids and labels, with or without the points: a file between client and server.
 
-    It comes from `EncryptedKMeans.encrypt`, which puts the points in, and from `EncryptedKMeans.fit`; and with new
-    points, or what they were assigned to, from `EncryptedKMeans.encrypt_new` and `EncryptedKMeans.predict`.
+    It comes from `EncryptedKMeans.encrypt`, which puts the points in, and from
+    `EncryptedKMeans.fit`; and with new points, or what they were assigned to, from
+    `EncryptedKMeans.encrypt_new` and `EncryptedKMeans.predict`.
     """
 
     __slots__ = ("_data", "_iteration", "_origin", "_points", "_sizes")
@@ -44,7 +45,9 @@ class EncryptedClusters:
     def __init__(self, data: bytes | bytearray | memoryview) -> None:
         """Read what `to_bytes` returned."""
         self._data = raw_bytes(data)
-        self._sizes, self._iteration, self._points, self._origin = _native.describe_clustering(self._data)
+        self._sizes, self._iteration, self._points, self._origin = _native.describe_clustering(
+            self._data
+        )
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -108,24 +111,29 @@ class KMeansSimulation:
 class EncryptedKMeans:
     """K-means clustering of encrypted points by Lloyd's algorithm, named as in scikit-learn.
 
-    The client makes keys for points of one shape (`evaluation_keys`), encrypts them with a start (`encrypt`) and reads
-    the result (`decrypt`); the server computes (`fit`). They need to share files only:
+    The client makes keys for points of one shape (`evaluation_keys`), encrypts them with a start
+    (`encrypt`) and reads the result (`decrypt`); the server computes (`fit`). They need to share
+    files only:
 
-    - client: ``model.evaluation_keys(client, X.shape).save(..)`` and ``model.encrypt(client, X).save(..)``;
-    - server: ``model.fit(EncryptedClusters.load(..), Server(EvaluationKeys.load(..))).clusters_.save(..)``;
-    - client: ``model.decrypt(client, EncryptedClusters.load(..))``, then ``labels_`` and ``cluster_centers_``.
+    - client: ``model.evaluation_keys(client, X.shape).save(..)`` and ``model.encrypt(client,
+      X).save(..)``;
+    - server: ``model.fit(EncryptedClusters.load(..),
+      Server(EvaluationKeys.load(..))).clusters_.save(..)``;
+    - client: ``model.decrypt(client, EncryptedClusters.load(..))``, then ``labels_`` and
+      ``cluster_centers_``.
 
-    New points get the labels of what was fitted in the same way, `encrypt_new`, `predict` and `decrypt`, with the same
-    keys.
+    New points get the labels of what was fitted in the same way, `encrypt_new`, `predict` and
+    `decrypt`, with the same keys.
 
-    `max_iter` iterations are made, no more and no fewer: the server cannot see whether anything changes. `init` is
-    ``"k-means++"`` or ``"random"``, which the client chooses from its points with `random_state`, or the centroids
-    themselves, or the numbers of points, ``[0, 17, 42]``: of these the server can make the start too. `tables` are
-    those of `LookUps`: ``"lut12"``, or ``"lut13"``, with which fewer points that are about as near to two centroids go
-    to the wrong one, in more than twice the time. The preset ``"n15"`` has room for it.
+    `max_iter` iterations are made, no more and no fewer: the server cannot see whether anything
+    changes. `init` is ``"k-means++"`` or ``"random"``, which the client chooses from its points
+    with `random_state`, or the centroids themselves, or the numbers of points, ``[0, 17, 42]``: of
+    these the server can make the start too. `tables` are those of `LookUps`: ``"lut12"``, or
+    ``"lut13"``, with which fewer points that are about as near to two centroids go to the wrong
+    one, in more than twice the time. The preset ``"n15"`` has room for it.
 
-    A centroid that starts far outside the points, or a point far from all others, makes the distances between the
-    others too small to be told apart: `encrypt` warns where that is so.
+    A centroid that starts far outside the points, or a point far from all others, makes the
+    distances between the others too small to be told apart: `encrypt` warns where that is so.
     """
 
     def __init__(
@@ -149,9 +157,16 @@ class EncryptedKMeans:
         self.n_iter_: int
 
     def __getattr__(self, name: str) -> Any:
-        made_by = {"clusters_": "fit", "cluster_centers_": "decrypt", "labels_": "decrypt", "n_iter_": "decrypt"}
+        made_by = {
+            "clusters_": "fit",
+            "cluster_centers_": "decrypt",
+            "labels_": "decrypt",
+            "n_iter_": "decrypt",
+        }
         if name in made_by:
-            raise AttributeError(f"k-means: {name} is there after {made_by[name]}, which was not called yet")
+            raise AttributeError(
+                f"k-means: {name} is there after {made_by[name]}, which was not called yet"
+            )
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -163,7 +178,9 @@ class EncryptedKMeans:
         """Change what it was made with."""
         unknown = [name for name in params if name not in _PARAMETERS]
         if unknown:
-            raise ArgumentError(f"k-means: there is no parameter {unknown[0]!r}; there are {', '.join(_PARAMETERS)}")
+            raise ArgumentError(
+                f"k-means: there is no parameter {unknown[0]!r}; there are {', '.join(_PARAMETERS)}"
+            )
         new = EncryptedKMeans(**{**self.get_params(), **params})
         for name in params:
             setattr(self, name, getattr(new, name))
@@ -174,7 +191,9 @@ class EncryptedKMeans:
     def evaluation_keys(self, client: Client, shape: tuple[int, int]) -> EvaluationKeys:
         """Make the keys for points of this shape, ``(n_samples, n_features)``: about 1 GB with the preset ``"n15"``."""
         _check(client, Client, "keys are made by")
-        return EvaluationKeys(_native.clustering_keys(client._raw, self._tables(), self._sizes(shape)))
+        return EvaluationKeys(
+            _native.clustering_keys(client._raw, self._tables(), self._sizes(shape))
+        )
 
     def start(self, points: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Choose centroids to start from, as `init` and `random_state` say: `encrypt` puts them in with the points."""
@@ -205,9 +224,12 @@ class EncryptedKMeans:
             )
         if self.init == "random":
             return points[random.choice(len(points), self.n_clusters, replace=False)]
-        # Each next one with a probability that goes with the square of its distance from the nearest so far, by a power
-        # of two smaller: squares of any doubles are in range.
-        chosen, units = [int(random.integers(len(points)))], np.ldexp(points, -int(np.frexp(points)[1].max()) - 1)
+        # Each next one with a probability that goes with the square of its distance from the
+        # nearest so far, by a power of two smaller: squares of any doubles are in range.
+        chosen, units = (
+            [int(random.integers(len(points)))],
+            np.ldexp(points, -int(np.frexp(points)[1].max()) - 1),
+        )
         while len(chosen) < self.n_clusters:
             gaps = ((units[:, None, :] - units[chosen][None]) ** 2).sum(axis=2).min(axis=1)
             total = gaps.sum()
@@ -218,8 +240,9 @@ class EncryptedKMeans:
     def encrypt(self, client: Client, points: npt.ArrayLike) -> EncryptedClusters:
         """Encrypt points, one in each row, with the centroids to start from. How many there are is for all to see.
 
-        A `UserWarning` says so where more than a 20th of the points is expected to go to a wrong centroid at once, for
-        errors of distances go with the square of the largest distance of a point, or of a centroid, from the middle.
+        A `UserWarning` says so where more than a 20th of the points is expected to go to a wrong
+        centroid at once, for errors of distances go with the square of the largest distance of a
+        point, or of a centroid, from the middle.
         """
         _check(client, Client, "points are encrypted by")
         rows = self._rows(points)
@@ -227,14 +250,16 @@ class EncryptedKMeans:
         start = self.start(rows)
         _warn_of_errors(rows, start, _native.nearest_deviation(client._raw, self._tables(), sizes))
         return EncryptedClusters(
-            _native.encrypt_points(client._raw, self._tables(), sizes, rows.ravel().tolist(), start.ravel().tolist())
+            _native.encrypt_points(
+                client._raw, self._tables(), sizes, rows.ravel().tolist(), start.ravel().tolist()
+            )
         )
 
     def decrypt(self, client: Client, clusters: EncryptedClusters) -> EncryptedKMeans:
         """Read a result: `cluster_centers_`, `n_iter_`, and `labels_`, None before the first iteration.
 
-        Labels say which centroid a point was nearest to in the last iteration, before the centroids moved; of new
-        points (see `predict`), which of the centroids they are nearest to.
+        Labels say which centroid a point was nearest to in the last iteration, before the centroids
+        moved; of new points (see `predict`), which of the centroids they are nearest to.
         """
         _check(client, Client, "clusters are read by")
         _check(clusters, EncryptedClusters, "what is read are")
@@ -244,12 +269,15 @@ class EncryptedKMeans:
         self.n_iter_ = clusters.iteration
         return self
 
-    def encrypt_new(self, client: Client, points: npt.ArrayLike, clusters: EncryptedClusters) -> EncryptedClusters:
+    def encrypt_new(
+        self, client: Client, points: npt.ArrayLike, clusters: EncryptedClusters
+    ) -> EncryptedClusters:
         """Encrypt new points, one in each row, to be assigned to `clusters`, a result of `fit`: see `predict`.
 
-        They are 1 to as many as were clustered; more are encrypted in parts. They stand in the coordinates of those,
-        which the client reads from `clusters` with the centroids: one that is farther from the middle than any of those
-        is moved straight towards the nearest centroid, which stays the nearest, until it is not.
+        They are 1 to as many as were clustered; more are encrypted in parts. They stand in the
+        coordinates of those, which the client reads from `clusters` with the centroids: one that is
+        farther from the middle than any of those is moved straight towards the nearest centroid,
+        which stays the nearest, until it is not.
         """
         _check(client, Client, "points are encrypted by")
         _check(clusters, EncryptedClusters, "what points are assigned to are")
@@ -259,21 +287,28 @@ class EncryptedKMeans:
                 f"k-means: new points of shape {rows.shape}, where (samples, {clusters.shape[1]}) is needed"
             )
         return EncryptedClusters(
-            _native.encrypt_new_points(client._raw, self._tables(), clusters.to_bytes(), rows.ravel().tolist())
+            _native.encrypt_new_points(
+                client._raw, self._tables(), clusters.to_bytes(), rows.ravel().tolist()
+            )
         )
 
     def simulate(self, points: npt.ArrayLike, *, preset: str = "n15") -> KMeansSimulation:
         """Say what `fit` on these points takes, and what it ends with, before there are keys."""
         return self._simulated(self._rows(points), None, preset)
 
-    def simulate_predict(self, points: npt.ArrayLike, new: npt.ArrayLike, *, preset: str = "n15") -> KMeansSimulation:
+    def simulate_predict(
+        self, points: npt.ArrayLike, new: npt.ArrayLike, *, preset: str = "n15"
+    ) -> KMeansSimulation:
         """Say what `predict` of new points takes after `fit` on these, and the labels of the new ones.
 
-        The keys are those of `fit`, which it needs; `seconds` and `operations` are of `predict` alone.
+        The keys are those of `fit`, which it needs; `seconds` and `operations` are of `predict`
+        alone.
         """
         rows, more = self._rows(points), self._rows(new)
         if more.shape[1] != rows.shape[1]:
-            raise ShapeError(f"k-means: new points of shape {more.shape}, where (samples, {rows.shape[1]}) is needed")
+            raise ShapeError(
+                f"k-means: new points of shape {more.shape}, where (samples, {rows.shape[1]}) is needed"
+            )
         return self._simulated(rows, more, preset)
 
     def _simulated(
@@ -313,37 +348,48 @@ class EncryptedKMeans:
     ) -> EncryptedKMeans:
         """Make `max_iter` iterations from what `encrypt` returned; `clusters_` is the result.
 
-        After each, `checkpoint` is written; where it is there, the run goes on from it, and ends with the same bytes as
-        one that was never stopped. It has to be one of these points and this start, and of no more iterations than
-        `max_iter`: any other is refused.
+        After each, `checkpoint` is written; where it is there, the run goes on from it, and ends
+        with the same bytes as one that was never stopped. It has to be one of these points and this
+        start, and of no more iterations than `max_iter`: any other is refused.
 
-        `progress` shows how far it is, in a bar where rich is installed and there is a terminal, else in lines, or is
-        called with the number of iterations made and of all. `seconds_` has the times of the parts of every iteration
-        that was made here.
+        `progress` shows how far it is, in a bar where rich is installed and there is a terminal,
+        else in lines, or is called with the number of iterations made and of all. `seconds_` has
+        the times of the parts of every iteration that was made here.
 
         Where `init` is numbers of points, these are the start, whatever `encrypt` put in.
 
-        With a `cluster` (see `hippocrene.distributed`) whose workers have a `Server` with the same keys, points are
-        assigned to clusters by the workers, those of one ciphertext at a time, and the rest is done here. The result is
-        the same, bit for bit. `seconds_` then adds up what all took.
+        With a `cluster` (see `hippocrene.distributed`) whose workers have a `Server` with the same
+        keys, points are assigned to clusters by the workers, those of one ciphertext at a time, and
+        the rest is done here. The result is the same, bit for bit. `seconds_` then adds up what all
+        took.
         """
         _check(points, EncryptedClusters, "what is clustered are")
         server = Server(keys) if isinstance(keys, EvaluationKeys) else keys
         _check(server, Server, "k-means computes with EvaluationKeys or")
         if not points.has_points:
-            raise ArgumentError("k-means: there are no points in this, but in what EncryptedKMeans.encrypt returned")
+            raise ArgumentError(
+                "k-means: there are no points in this, but in what EncryptedKMeans.encrypt returned"
+            )
         if points._origin is not None:
-            raise ArgumentError("k-means: these are new points, which predict assigns to clusters of others")
+            raise ArgumentError(
+                "k-means: these are new points, which predict assigns to clusters of others"
+            )
         if points.n_clusters != self.n_clusters:
-            raise ArgumentError(f"k-means: points for {points.n_clusters} clusters, where n_clusters={self.n_clusters}")
+            raise ArgumentError(
+                f"k-means: points for {points.n_clusters} clusters, where n_clusters={self.n_clusters}"
+            )
         if cluster is not None and not hasattr(cluster, "map"):
-            raise TypeError(f"points are spread over a hippocrene.distributed.Cluster, not {type(cluster).__name__}")
+            raise TypeError(
+                f"points are spread over a hippocrene.distributed.Cluster, not {type(cluster).__name__}"
+            )
         state = points
         path = None if checkpoint is None else Path(file_path(checkpoint))
         with file_errors():
             if path is not None and not path.parent.is_dir():
                 # Not after the first iteration, which may take long.
-                raise FileError(errno.ENOENT, "there is no such folder for the checkpoint", str(path.parent))
+                raise FileError(
+                    errno.ENOENT, "there is no such folder for the checkpoint", str(path.parent)
+                )
             goes_on = path is not None and path.exists()
         if path is not None and goes_on:
             state = EncryptedClusters.load(path)
@@ -351,20 +397,31 @@ class EncryptedKMeans:
         else:
             chosen = self._chosen()
             if chosen is not None:
-                state = EncryptedClusters(_native.start_clusters(server._raw, points.to_bytes(), chosen))
+                state = EncryptedClusters(
+                    _native.start_clusters(server._raw, points.to_bytes(), chosen)
+                )
         self.seconds_ = []
-        blocks = None if cluster is None else _native.blocks_of_points(server._raw, points.to_bytes())
+        blocks = (
+            None if cluster is None else _native.blocks_of_points(server._raw, points.to_bytes())
+        )
         with shown(progress, "k-means", "iterations", self.max_iter) as show:
             show(min(state.iteration, self.max_iter))
             while state.iteration < self.max_iter:
                 if cluster is None or blocks is None:
-                    data, seconds = _native.cluster(server._raw, points.to_bytes(), state.to_bytes())
+                    data, seconds = _native.cluster(
+                        server._raw, points.to_bytes(), state.to_bytes()
+                    )
                 else:
                     items = [(block, i, state.to_bytes()) for i, block in enumerate(blocks)]
                     parts = cluster.map(_assign, items)
                     assigned = [part for part, _ in parts]
-                    data, seconds = _native.update_clusters(server._raw, points.to_bytes(), assigned, state.to_bytes())
-                    seconds = [sum(times) for times in zip(seconds, *(times for _, times in parts), strict=True)]
+                    data, seconds = _native.update_clusters(
+                        server._raw, points.to_bytes(), assigned, state.to_bytes()
+                    )
+                    seconds = [
+                        sum(times)
+                        for times in zip(seconds, *(times for _, times in parts), strict=True)
+                    ]
                 state = EncryptedClusters(data)
                 if path is not None:
                     state.save(path)
@@ -382,13 +439,15 @@ class EncryptedKMeans:
     ) -> EncryptedClusters:
         """Assign new points, what `encrypt_new` returned, to the nearest centroids of `clusters_`, encrypted.
 
-        The client reads the labels by `decrypt`. They are found as in an iteration of `fit`, by as many look-ups for
-        each point and as exactly, and with the keys for the points that were clustered. Points are refused that were
-        encrypted for other clusters than `clusters_`: a model that only predicts is given them, as in
-        ``model.clusters_ = EncryptedClusters.load(..)``.
+        The client reads the labels by `decrypt`. They are found as in an iteration of `fit`, by as
+        many look-ups for each point and as exactly, and with the keys for the points that were
+        clustered. Points are refused that were encrypted for other clusters than `clusters_`: a
+        model that only predicts is given them, as in ``model.clusters_ =
+        EncryptedClusters.load(..)``.
 
-        With a `cluster` (see `hippocrene.distributed`), whose workers have a `Server` with these keys, one of them does
-        it, and no keys are needed here; one call of `encrypt_new` is one task.
+        With a `cluster` (see `hippocrene.distributed`), whose workers have a `Server` with these
+        keys, one of them does it, and no keys are needed here; one call of `encrypt_new` is one
+        task.
         """
         _check(points, EncryptedClusters, "what is assigned are")
         if cluster is not None:
@@ -407,9 +466,13 @@ class EncryptedKMeans:
         """Check that a run of this kind on these points left the checkpoint."""
         remedy = "remove it, or give the path of another"
         if (state.shape, state.n_clusters) != (points.shape, points.n_clusters):
-            raise ArgumentError(f"k-means: the checkpoint {path} is of {state!r}, the points are {points!r}: {remedy}")
+            raise ArgumentError(
+                f"k-means: the checkpoint {path} is of {state!r}, the points are {points!r}: {remedy}"
+            )
         if state._origin is None:
-            raise ArgumentError(f"k-means: {path} is no checkpoint of fit, but what a client sent: {remedy}")
+            raise ArgumentError(
+                f"k-means: {path} is no checkpoint of fit, but what a client sent: {remedy}"
+            )
         of_points, start = _native.origin_of_points(server._raw, points.to_bytes(), self._chosen())
         if state._origin[0] != of_points:
             raise ArgumentError(
@@ -431,7 +494,9 @@ class EncryptedKMeans:
     def _rows(self, points: npt.ArrayLike) -> npt.NDArray[np.float64]:
         rows = rows_of_doubles(points, "k-means")
         if rows.ndim != 2:
-            raise ShapeError(f"k-means: points are the rows of an array of two axes, not of shape {rows.shape}")
+            raise ShapeError(
+                f"k-means: points are the rows of an array of two axes, not of shape {rows.shape}"
+            )
         _check_finite(rows, "points", "row")
         return rows
 
@@ -443,7 +508,9 @@ class EncryptedKMeans:
         if init.ndim != 1 or init.dtype.kind not in "iu":
             return None
         if len(init) != self.n_clusters:
-            raise ShapeError(f"k-means: init is {len(init)} points, where n_clusters={self.n_clusters}")
+            raise ShapeError(
+                f"k-means: init is {len(init)} points, where n_clusters={self.n_clusters}"
+            )
         if init.size and init.min() < 0:
             raise ArgumentError(f"k-means: init is {init.tolist()}: points are counted from 0 on")
         return [int(i) for i in init]
@@ -457,7 +524,9 @@ class EncryptedKMeans:
                 f"k-means: {self.n_clusters} clusters of points of shape {lengths}, not (samples, features)"
             )
         if self.n_clusters < 2:
-            raise ArgumentError(f"k-means: n_clusters is {self.n_clusters}: at least two clusters are told apart")
+            raise ArgumentError(
+                f"k-means: n_clusters is {self.n_clusters}: at least two clusters are told apart"
+            )
         if lengths[0] < self.n_clusters or lengths[1] < 1:
             raise ArgumentError(
                 f"k-means: {lengths[0]} points of {lengths[1]} features, where n_clusters={self.n_clusters}: at least "
@@ -491,12 +560,15 @@ def _check_finite(rows: npt.NDArray[np.float64], name: str, what: str) -> None:
         )
 
 
-def _warn_of_errors(points: npt.NDArray[np.float64], start: npt.NDArray[np.float64], deviation: float) -> None:
+def _warn_of_errors(
+    points: npt.NDArray[np.float64], start: npt.NDArray[np.float64], deviation: float
+) -> None:
     """Warn where points go to other centroids than the nearest, as squared distances are off by `deviation` radii^2."""
     middle = points.mean(axis=0)
     away, starts_away = (np.sqrt(((rows - middle) ** 2).sum(axis=1)) for rows in (points, start))
     radius = max(float(away.max()), float(starts_away.max()))
-    # Squared distances but for what they have in common, from the middle: as exact as their differences.
+    # Squared distances but for what they have in common, from the middle: as exact as their
+    # differences.
     others, centroids = points - middle, start - middle
     distances = np.sort((centroids**2).sum(axis=1) - 2.0 * others @ centroids.T, axis=1)
     gaps = distances[:, 1] - distances[:, 0]
@@ -517,9 +589,13 @@ def _warn_of_errors(points: npt.NDArray[np.float64], start: npt.NDArray[np.float
         )
 
 
-def _predicted(clusters: EncryptedClusters, server: Server, points: EncryptedClusters) -> EncryptedClusters:
+def _predicted(
+    clusters: EncryptedClusters, server: Server, points: EncryptedClusters
+) -> EncryptedClusters:
     """Assign new points; what a worker does."""
-    return EncryptedClusters(_native.assign_new_points(server._raw, points.to_bytes(), clusters.to_bytes()))
+    return EncryptedClusters(
+        _native.assign_new_points(server._raw, points.to_bytes(), clusters.to_bytes())
+    )
 
 
 def _assign(server: Server, item: tuple[bytes, int, bytes]) -> tuple[bytes, list[float]]:

@@ -31,7 +31,9 @@ def cov(
             raise ShapeError(f"cov takes arrays of one or two axes, not shape {np.shape(one)}")
     if y is not None:
         m, rowvar = np.concatenate([_variables(one, rowvar=rowvar) for one in (m, y)]), True
-    if not isinstance(m, Encrypted) or any(isinstance(one, Encrypted) for one in (fweights, aweights)):
+    if not isinstance(m, Encrypted) or any(
+        isinstance(one, Encrypted) for one in (fweights, aweights)
+    ):
         raise refusal("cov")
     array: Any = m
     single, along = array.ndim < 2 or array.shape[0 if rowvar else 1] == 1, 1 if rowvar else 0
@@ -39,7 +41,10 @@ def cov(
     with named("cov", "var"):
         if fweights is not None or aweights is not None:
             array, along = (array.reshape(1, -1), 1) if single else (array, along)
-            deviations, halvings = _weighted_deviations(array, along, ddof, fweights, aweights), None
+            deviations, halvings = (
+                _weighted_deviations(array, along, ddof, fweights, aweights),
+                None,
+            )
         elif single:
             return array._squared_deviations(None, ddof)
         else:
@@ -47,7 +52,11 @@ def cov(
     finer = deviations if halvings is not None else deviations._finer(array.shape[along])
     other = finer.conj() if array._held.is_complex else finer
     products = (finer * other).sum() if single else finer @ other.T if along else finer.T @ other
-    return products.with_precision(deviations.precision) if halvings is None else halved(products, halvings)
+    return (
+        products.with_precision(deviations.precision)
+        if halvings is None
+        else halved(products, halvings)
+    )
 
 
 def _variables(values: Any, *, rowvar: bool) -> Any:
@@ -61,9 +70,13 @@ def _variables(values: Any, *, rowvar: bool) -> Any:
 def _weighted_deviations(m: Any, axis: int, ddof: float, fweights: Any, aweights: Any) -> Any:
     """Return deviations from weighted means, times the roots of the weights over what `numpy.cov` divides by."""
     if m.plain_modulus is not None:
-        raise TypeError("encrypted integers have no variance: take sums of them and of their squares")
+        raise TypeError(
+            "encrypted integers have no variance: take sums of them and of their squares"
+        )
     count = m.shape[axis]
-    counts, sizes = (_weights(name, one, count) for name, one in (("fweights", fweights), ("aweights", aweights)))
+    counts, sizes = (
+        _weights(name, one, count) for name, one in (("fweights", fweights), ("aweights", aweights))
+    )
     if any(one.denominator != 1 for one in counts):
         raise TypeError("cov: fweights are integers")
     weights = counts * sizes
@@ -77,7 +90,9 @@ def _weighted_deviations(m: Any, axis: int, ddof: float, fweights: Any, aweights
     roots: Any = np.array([root(weight / (total - less)) for weight in weights])
     if not m._needs_digits(1.0, "cov"):
         weights, roots = weights.astype(np.float64), roots.astype(np.float64)
-    return (m - weighted_mean(m, axis, weights, keepdims=True)) * (roots if axis else roots[:, np.newaxis])
+    return (m - weighted_mean(m, axis, weights, keepdims=True)) * (
+        roots if axis else roots[:, np.newaxis]
+    )
 
 
 def _weights(name: str, given: Any, count: int) -> Any:

@@ -19,13 +19,15 @@ if TYPE_CHECKING:
 def deadline(seconds: float) -> Iterator[None]:
     """End the work of a ``with`` block that takes longer than `seconds`.
 
-    Operations of this package that begin, run or end later raise `DeadlineExceeded`. Running ones notice it within
-    about a tenth of a second. Servers, keys and arrays stay as they were. The deadline holds in this thread or task.
-    Where blocks are nested, the earliest deadline counts.
+    Operations of this package that begin, run or end later raise `DeadlineExceeded`. Running ones
+    notice it within about a tenth of a second. Servers, keys and arrays stay as they were. The
+    deadline holds in this thread or task. Where blocks are nested, the earliest deadline counts.
     """
     seconds = double(seconds, "a deadline")
     if not 0 <= seconds <= TIMEOUT_MAX:
-        raise ArgumentError(f"deadline: {seconds:g} s are no time to wait. Give 0 to {TIMEOUT_MAX:g} seconds.")
+        raise ArgumentError(
+            f"deadline: {seconds:g} s are no time to wait. Give 0 to {TIMEOUT_MAX:g} seconds."
+        )
     token = _native.limits.set((*_native.limits.get(), _native.Limit.after(seconds)))
     try:
         yield
@@ -36,9 +38,10 @@ def deadline(seconds: float) -> Iterator[None]:
 class CancelToken:
     """Ends work from another thread or from a signal handler.
 
-    Operations of this package within ``with token:`` raise `Cancelled` once `cancel` was called. Running ones notice
-    it within about a tenth of a second. Servers, keys and arrays stay as they were. One token may be used by several
-    threads at a time, and more than once. It stays cancelled.
+    Operations of this package within ``with token:`` raise `Cancelled` once `cancel` was called.
+    Running ones notice it within about a tenth of a second. Servers, keys and arrays stay as they
+    were. One token may be used by several threads at a time, and more than once. It stays
+    cancelled.
     """
 
     __slots__ = ("_limit",)
@@ -61,7 +64,10 @@ class CancelToken:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         limits = list(_native.limits.get())
         del limits[len(limits) - 1 - limits[::-1].index(self._limit)]

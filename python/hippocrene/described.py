@@ -14,19 +14,25 @@ if TYPE_CHECKING:
     from hippocrene.simulation import Simulation
 
 
-def check_made_alike(own: Client | Described, simulation: Simulation, operation: str, named: str) -> None:
+def check_made_alike(
+    own: Client | Described, simulation: Simulation, operation: str, named: str
+) -> None:
     """Check that a simulation was made with the parameters and the scheme of a client, keys or a server."""
     theirs = (simulation.preset, simulation.scheme, simulation.plain_modulus)
     preset = own.preset
     if preset is None:
-        # Parameters of a second key have no name, but the ring degree of the first, with fewer moduli.
+        # Parameters of a second key have no name, but the ring degree of the first, with fewer
+        # moduli.
         fits = {one.name for one in _native.presets() if one.ring_degree == own.ring_degree}
-        preset = simulation.preset if simulation.preset in fits else f"of ring degree {own.ring_degree}"
+        preset = (
+            simulation.preset if simulation.preset in fits else f"of ring degree {own.ring_degree}"
+        )
     mine = (preset, own.scheme, own.plain_modulus)
     if theirs == mine:
         return
     have, need = (
-        f"preset {preset!r} and scheme {scheme!r}" + ("" if modulus is None else f" modulo {modulus}")
+        f"preset {preset!r} and scheme {scheme!r}"
+        + ("" if modulus is None else f" modulo {modulus}")
         for preset, scheme, modulus in (theirs, mine)
     )
     raise ArgumentError(f"{operation}: the simulation was made with {have}, {named} with {need}")
@@ -67,8 +73,9 @@ class Described:
     def rotations(self) -> Sequence[int]:
         """The numbers of slots that there are rotation keys for, to the left (negative: to the right), rising.
 
-        Others are composed of them where that is possible. Keys of bootstrapping, of tables and of bits are among
-        them; they may be for arrays of less capacity only. The server of a simulation has all.
+        Others are composed of them where that is possible. Keys of bootstrapping, of tables and of
+        bits are among them; they may be for arrays of less capacity only. The server of a
+        simulation has all.
         """
         steps = self._description.rotations
         if steps is None:
@@ -95,8 +102,8 @@ class Described:
     def log2_failure_probability(self) -> float | None:
         """log2 of the probability that a look-up of as many values as a ciphertext holds fails.
 
-        One of the results is wrong then by more than `precision_bits` says. None where there are no tables; bootstraps
-        have one of their own (`Client.describe_bootstrapping`).
+        One of the results is wrong then by more than `precision_bits` says. None where there are no
+        tables; bootstraps have one of their own (`Client.describe_bootstrapping`).
         """
         return self._description.log2_failure_probability
 

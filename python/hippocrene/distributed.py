@@ -1,7 +1,8 @@
 """Computing on many machines: batches spread over a Dask cluster, with ``pip install 'hippocrene[distributed]'``.
 
-Every worker gets the evaluation keys once, makes what computes of them, and keeps it for all the tasks to come. What
-comes back is, bit for bit, what one machine would have computed: evaluation draws no random numbers.
+Every worker gets the evaluation keys once, makes what computes of them, and keeps it for all the
+tasks to come. What comes back is, bit for bit, what one machine would have computed: evaluation
+draws no random numbers.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ class _Preparation(WorkerPlugin):
         try:
             self.prepared = self.prepare()
         except Exception as error:
-            # Who registers this hears of it now. A worker that joins later is given tasks all the same.
+            # Who registers this hears of it now. A worker that joins later is given tasks all the
+            # same.
             self.failure = error
             raise
 
@@ -62,29 +64,35 @@ def _task(name: str, function: Callable[[object, object], object], item: object)
 class Cluster(Generic[Prepared]):
     """A Dask cluster whose workers compute with one client's evaluation keys.
 
-    `prepare` makes what computes, once on every worker, those included that join later or take the place of one that
-    died: ``Cluster(dask_client, functools.partial(Server, keys))`` sends the keys along, and
-    ``Cluster(dask_client, lambda: Server(EvaluationKeys.load(path)))`` reads them where the workers share files.
+    `prepare` makes what computes, once on every worker, those included that join later or take the
+    place of one that died: ``Cluster(dask_client, functools.partial(Server, keys))`` sends the keys
+    along, and ``Cluster(dask_client, lambda: Server(EvaluationKeys.load(path)))`` reads them where
+    the workers share files.
 
     Use it as a context manager, or call `close`, for workers to let go of the keys.
     """
 
     def __init__(self, client: DaskClient, prepare: Callable[[], Prepared]) -> None:
         if not isinstance(client, DaskClient):
-            raise TypeError(f"a cluster is reached by a distributed.Client, not {type(client).__name__}")
+            raise TypeError(
+                f"a cluster is reached by a distributed.Client, not {type(client).__name__}"
+            )
         if client.asynchronous:
             raise ArgumentError(
                 "Cluster waits for what it asks of Dask, and an asynchronous client's answers are awaited: "
                 "take one without asynchronous=True, in a thread of its own (asyncio.to_thread)"
             )
         if not callable(prepare):
-            raise TypeError(f"prepare is called on every worker; {type(prepare).__name__} cannot be")
+            raise TypeError(
+                f"prepare is called on every worker; {type(prepare).__name__} cannot be"
+            )
         self._client, self._closed = client, False
         self._name = f"hippocrene-{uuid4()}"
         try:
             client.register_plugin(_Preparation(prepare), name=self._name)
         except BaseException:
-            # The scheduler keeps it for workers to come, and workers whose own went well hold what they prepared.
+            # The scheduler keeps it for workers to come, and workers whose own went well hold what
+            # they prepared.
             self.close()
             raise
 
@@ -97,19 +105,25 @@ class Cluster(Generic[Prepared]):
     ) -> list[Result]:
         """Return ``function(prepared, item)`` for every item, in order, each a task of its own.
 
-        Items and results travel pickled: encrypted arrays do, as the bytes that files hold. Every result is fetched as
-        soon as it is there, so that a worker that dies costs the tasks that it was at, which others do again. An error
-        of one task is raised here; the others are then given up.
+        Items and results travel pickled: encrypted arrays do, as the bytes that files hold. Every
+        result is fetched as soon as it is there, so that a worker that dies costs the tasks that it
+        was at, which others do again. An error of one task is raised here; the others are then
+        given up.
 
         `progress` is called with how many tasks are done, and of how many, after each.
         """
         if self._closed:
-            raise ArgumentError("map: this cluster was closed, and its workers hold no keys any more")
-        futures = [self._client.submit(_task, self._name, function, item, pure=False) for item in items]
+            raise ArgumentError(
+                "map: this cluster was closed, and its workers hold no keys any more"
+            )
+        futures = [
+            self._client.submit(_task, self._name, function, item, pure=False) for item in items
+        ]
         results: list[Any] = [None] * len(futures)
         places = {future: place for place, future in enumerate(futures)}
         try:
-            # With results of its own, `as_completed` waits for ever for one that a worker cannot send.
+            # With results of its own, `as_completed` waits for ever for one that a worker cannot
+            # send.
             for done, future in enumerate(as_completed(futures), start=1):
                 results[places.pop(future)] = future.result()
                 # No worker has to keep it, or to make it again.
@@ -134,6 +148,9 @@ class Cluster(Generic[Prepared]):
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()

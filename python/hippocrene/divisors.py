@@ -17,7 +17,9 @@ def divisors(values: Plain) -> Values:
     """Return `values` as `numbers` does; text is a `TypeError`, and zero a `ZeroDivisionError`."""
     divisor = numbers(cast("Any", values), "div")
     if divisor.dtype.kind in "US":
-        raise TypeError("an encrypted array is divided by numbers, not by text: decimal.Decimal reads it")
+        raise TypeError(
+            "an encrypted array is divided by numbers, not by text: decimal.Decimal reads it"
+        )
     if not np.all(divisor):
         raise ZeroDivisionError("division of an encrypted array by zero")
     return divisor

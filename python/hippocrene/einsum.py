@@ -22,12 +22,14 @@ _Label: TypeAlias = str | int
 def einsum(subscripts: Any, *operands: Any, optimize: object = False) -> Any:
     """Compute what `numpy.einsum` does of subscripts as text, with encrypted and plain operands in any place.
 
-    Of more than two operands each is multiplied with the product of those before it, which takes one multiplication
-    more for each. `optimize` may say anything: the order is always that.
+    Of more than two operands each is multiplied with the product of those before it, which takes
+    one multiplication more for each. `optimize` may say anything: the order is always that.
     """
     del optimize
     if not isinstance(subscripts, str):
-        raise TypeError("numpy.einsum of encrypted arrays takes subscripts as text, such as 'ij,jk->ik'")
+        raise TypeError(
+            "numpy.einsum of encrypted arrays takes subscripts as text, such as 'ij,jk->ik'"
+        )
     arrays: Sequence[Any] = factors("einsum", *operands)
     terms, output = _parsed(subscripts, [np.shape(x) for x in arrays])
     sizes = _sizes(subscripts, terms, arrays)
@@ -43,7 +45,10 @@ def einsum(subscripts: Any, *operands: Any, optimize: object = False) -> Any:
 
 
 def _wide(
-    arrays: Sequence[Any], terms: Sequence[Sequence[_Label]], output: Sequence[_Label], sizes: dict[_Label, int]
+    arrays: Sequence[Any],
+    terms: Sequence[Sequence[_Label]],
+    output: Sequence[_Label],
+    sizes: dict[_Label, int],
 ) -> tuple[Sequence[Any], float]:
     """Return what `widened` does of plain operands that are summed, or multiplied among themselves."""
     # Axes of length 1 go with longer ones of others, which are summed without them.
@@ -53,21 +58,30 @@ def _wide(
         for term, shape in zip(terms, shapes, strict=True)
     ]
     plain = [term for x, term in zip(arrays, along, strict=True) if not isinstance(x, Moves)]
-    secret = {label for x, term in zip(arrays, along, strict=True) if isinstance(x, Moves) for label in term}
+    secret = {
+        label
+        for x, term in zip(arrays, along, strict=True)
+        if isinstance(x, Moves)
+        for label in term
+    }
     alone = {label for term in plain for label in term} - secret - set(output)
-    count, others = (math.prod(sizes[label] for label in labels) for labels in (alone, secret - set(output)))
+    count, others = (
+        math.prod(sizes[label] for label in labels) for labels in (alone, secret - set(output))
+    )
     return widened("einsum", arrays, count, others) if alone or len(plain) > 1 else (arrays, 0.0)
 
 
-def widened(operation: str, arrays: Sequence[Any], count: int, others: int) -> tuple[Sequence[Any], float]:
+def widened(
+    operation: str, arrays: Sequence[Any], count: int, others: int
+) -> tuple[Sequence[Any], float]:
     """Return plain operands with digits enough for products of all of them, and what results are off by.
 
-    Where the encrypted operands are integers, they are integers of any size. With others they are doubles at least, and
-    fractions where products with doubles are less precise than is asked for.
+    Where the encrypted operands are integers, they are integers of any size. With others they are
+    doubles at least, and fractions where products with doubles are less precise than is asked for.
 
-    Where sums of `count` products of doubles among themselves are up to ``count * s``, with the product ``s`` of all
-    bounds, rounding makes them off by some ``2**-53 * count * s``, and sums of so many `others` in the result by
-    ``sqrt(others)`` times that.
+    Where sums of `count` products of doubles among themselves are up to ``count * s``, with the
+    product ``s`` of all bounds, rounding makes them off by some ``2**-53 * count * s``, and sums of
+    so many `others` in the result by ``sqrt(others)`` times that.
     """
     secret = [x for x in arrays if isinstance(x, Moves)]
     plain = [x for x in arrays if not isinstance(x, Moves)]
@@ -85,33 +99,47 @@ def widened(operation: str, arrays: Sequence[Any], count: int, others: int) -> t
     return wide, 2.0**-53 * count * math.sqrt(others) * size
 
 
-def _parsed(subscripts: str, shapes: Sequence[tuple[int, ...]]) -> tuple[list[list[_Label]], list[_Label]]:
+def _parsed(
+    subscripts: str, shapes: Sequence[tuple[int, ...]]
+) -> tuple[list[list[_Label]], list[_Label]]:
     """Return the labels of the axes of every operand, and those of the result."""
     inputs, arrow, result = subscripts.replace(" ", "").partition("->")
     texts = inputs.split(",")
     if len(texts) != len(shapes):
-        raise ShapeError(f"einsum: {subscripts!r} is of {len(texts)} operands, there are {len(shapes)}")
+        raise ShapeError(
+            f"einsum: {subscripts!r} is of {len(texts)} operands, there are {len(shapes)}"
+        )
     terms: list[list[_Label]] = []
     widest = 0
     for text, shape in zip(texts, shapes, strict=True):
         letters, ellipsis = text.replace("...", "", 1), "..." in text
         free = len(shape) - len(letters)
         if not _are_letters(letters) or free < 0 or (free and not ellipsis):
-            raise ShapeError(f"einsum: {text!r} in {subscripts!r} does not name the axes of shape {shape}")
+            raise ShapeError(
+                f"einsum: {text!r} in {subscripts!r} does not name the axes of shape {shape}"
+            )
         widest = max(widest, free)
         before, _, after = text.partition("...")
         terms.append([*before, *range(-free, 0), *after])
     every = [label for term in terms for label in term]
     if not arrow:
-        once = sorted(label for label in every if isinstance(label, str) and every.count(label) == 1)
+        once = sorted(
+            label for label in every if isinstance(label, str) and every.count(label) == 1
+        )
         return terms, [*range(-widest, 0), *once]
     before, ellipsis_there, after = result.partition("...")
     if widest and not ellipsis_there:
         raise ShapeError(f"einsum: {result!r} in {subscripts!r} lacks the axes of the ellipsis")
     output: list[_Label] = [*before, *range(-widest, 0), *after]
     letters = before + after
-    if not _are_letters(letters) or len(set(letters)) < len(letters) or not set(letters) <= set(every):
-        raise ShapeError(f"einsum: {result!r} in {subscripts!r} does not name axes of the operands, each once")
+    if (
+        not _are_letters(letters)
+        or len(set(letters)) < len(letters)
+        or not set(letters) <= set(every)
+    ):
+        raise ShapeError(
+            f"einsum: {result!r} in {subscripts!r} does not name axes of the operands, each once"
+        )
     return terms, output
 
 
@@ -119,7 +147,9 @@ def _are_letters(text: str) -> bool:
     return not text or (text.isascii() and text.isalpha())
 
 
-def _sizes(subscripts: str, terms: Sequence[Sequence[_Label]], arrays: Sequence[Any]) -> dict[_Label, int]:
+def _sizes(
+    subscripts: str, terms: Sequence[Sequence[_Label]], arrays: Sequence[Any]
+) -> dict[_Label, int]:
     """Return how long the axis of every label is; axes of length 1 go with any other of another operand."""
     sizes: dict[_Label, int] = {}
     for term, array in zip(terms, arrays, strict=True):
@@ -129,12 +159,16 @@ def _sizes(subscripts: str, terms: Sequence[Sequence[_Label]], arrays: Sequence[
             if here != length or (1 not in (known, length) and known != length):
                 known = known if here == length else here
                 name = label if isinstance(label, str) else "..."
-                raise ShapeError(f"einsum: {name!r} in {subscripts!r} is of lengths {known} and {length}")
+                raise ShapeError(
+                    f"einsum: {name!r} in {subscripts!r} is of lengths {known} and {length}"
+                )
             sizes[label] = length if known == 1 else known
     return sizes
 
 
-def _with_axes_once(x: Any, term: Sequence[_Label], sizes: dict[_Label, int]) -> tuple[Any, list[_Label]]:
+def _with_axes_once(
+    x: Any, term: Sequence[_Label], sizes: dict[_Label, int]
+) -> tuple[Any, list[_Label]]:
     """Take diagonals of labels that come twice, and axes of length 1 away where those of other operands are longer."""
     short = [i for i, label in enumerate(term) if np.shape(x)[i] == 1 < sizes[label]]
     kept = [label for i, label in enumerate(term) if i not in short]
@@ -158,7 +192,12 @@ def _laid_out(x: Any, labels: Sequence[_Label], order: Sequence[_Label]) -> Any:
         return x
     places = places_of(x) if isinstance(x, Moves) else x
     places = places.transpose([labels.index(label) for label in order if label in labels])
-    return _moved(x, places.reshape([np.shape(x)[labels.index(label)] if label in labels else 1 for label in order]))
+    return _moved(
+        x,
+        places.reshape(
+            [np.shape(x)[labels.index(label)] if label in labels else 1 for label in order]
+        ),
+    )
 
 
 def _summed(x: Any, labels: Sequence[_Label], kept: set[_Label]) -> tuple[Any, list[_Label]]:
@@ -186,8 +225,15 @@ def _product(
     left = [label for label in of_a if label not in of_b]
     right = [label for label in of_b if label not in of_a]
     # Encrypted numbers are multiplied by matrices of doubles, and by fractions one by one.
-    fractional = any(not isinstance(x, Moves) and x.dtype.kind == "O" for x in (a, b)) and not _are_integers(a, b)
-    if len(common) == 1 and common[0] not in later and max(len(left), len(right)) <= 1 and not fractional:
+    fractional = any(
+        not isinstance(x, Moves) and x.dtype.kind == "O" for x in (a, b)
+    ) and not _are_integers(a, b)
+    if (
+        len(common) == 1
+        and common[0] not in later
+        and max(len(left), len(right)) <= 1
+        and not fractional
+    ):
         if right and not left:
             return np.matmul(_laid_out(b, of_b, right + common), a), right
         product = np.matmul(_laid_out(a, of_a, left + common), _laid_out(b, of_b, common + right))

@@ -15,7 +15,8 @@ _DATE = (
 )
 _DURATION = "Encode durations as numbers, such as days: durations / numpy.timedelta64(1, 'D')"
 _CATEGORY = (
-    "Encode categories as integers (pandas.factorize) or as a column of 0 and 1 for each category (pandas.get_dummies)"
+    "Encode categories as integers (pandas.factorize) or as a column of 0 and 1 for each category "
+    "(pandas.get_dummies)"
 )
 _MISSING = "A value is missing: fill it in (pandas: fillna) or leave it out (dropna)"
 

@@ -25,7 +25,10 @@ def part_of_arrays(part: Part) -> Part:
     """Name methods of a part of `EncryptedArray` in Python's errors of arguments as they are called: of the whole."""
     for method in vars(part).values():
         if inspect.isfunction(method):
-            method.__module__, method.__qualname__ = "hippocrene.array", f"EncryptedArray.{method.__name__}"
+            method.__module__, method.__qualname__ = (
+                "hippocrene.array",
+                f"EncryptedArray.{method.__name__}",
+            )
     return part
 
 
@@ -35,13 +38,16 @@ class Encrypted:
 
     __slots__ = ("__weakref__", "_held", "_server")
 
-    # pandas hands `series + EncryptedArray` and the like over to the methods of `EncryptedArray`, above its own 4000.
+    # pandas hands `series + EncryptedArray` and the like over to the methods of `EncryptedArray`,
+    # above its own 4000.
     __pandas_priority__ = 5000
 
     def __init__(self, raw: _native.EncryptedArray | Picked, server: Server | None = None) -> None:
         """Wrap what the extension module made; `Client.encrypt` and `Server.load` are the ways in."""
         if not isinstance(raw, (_native.EncryptedArray, Picked)):
-            raise TypeError("encrypted arrays are made by Client.encrypt, PublicKey.encrypt and Server.load")
+            raise TypeError(
+                "encrypted arrays are made by Client.encrypt, PublicKey.encrypt and Server.load"
+            )
         self._held = raw
         self._server = server
 
@@ -117,7 +123,8 @@ class Encrypted:
     def budget_bits(self) -> float | None:
         """How many bits the noise of encrypted integers may still grow by, as estimated; results are exact until then.
 
-        None for an array of numbers or bits, and for one without a server that was made with parameters of no preset.
+        None for an array of numbers or bits, and for one without a server that was made with
+        parameters of no preset.
         """
         return self._one_by_one.budget_bits
 
@@ -129,21 +136,26 @@ class Encrypted:
     def _of_numbers(self, value: float | None, what: str) -> float:
         """Return what an array of numbers has, and integers have not."""
         if value is None and self.bit_error is not None:
-            raise AttributeError(f"encrypted bits have no {what}: bit_error says how uncertain they are")
+            raise AttributeError(
+                f"encrypted bits have no {what}: bit_error says how uncertain they are"
+            )
         if value is None:
-            raise AttributeError(f"encrypted integers are exact and have no {what}: budget_bits says what is left")
+            raise AttributeError(
+                f"encrypted integers are exact and have no {what}: budget_bits says what is left"
+            )
         return value
 
     @property
     def precision_bits(self) -> float:
         """How small the error is, in bits after the binary point: ``-log2`` of its estimated standard deviation.
 
-        The largest error among thousands of values is four to sixteen times that: two to four bits worse. What a
-        comparison is off by as a polynomial (see `sign`) comes beside it.
+        The largest error among thousands of values is four to sixteen times that: two to four bits
+        worse. What a comparison is off by as a polynomial (see `sign`) comes beside it.
 
-        It is NaN where the error is not known. Estimates follow errors as if nothing made them smaller, and exceed the
-        values in iterations that correct themselves; a bootstrap gives such an estimate up. Comparisons, look-up tables
-        and `Client.decrypt_for_sharing` then refuse the array, until `with_precision_bits` says how precise it is.
+        It is NaN where the error is not known. Estimates follow errors as if nothing made them
+        smaller, and exceed the values in iterations that correct themselves; a bootstrap gives such
+        an estimate up. Comparisons, look-up tables and `Client.decrypt_for_sharing` then refuse the
+        array, until `with_precision_bits` says how precise it is.
         """
         return self._of_numbers(self._one_by_one.precision_bits, "precision_bits")
 
@@ -151,7 +163,8 @@ class Encrypted:
     def precision(self) -> float:
         """How precise what is computed from this array is to be, in bits after the binary point: what was asked for.
 
-        Operations on arrays of different precision have the smaller one. `precision_bits` says what there is.
+        Operations on arrays of different precision have the smaller one. `precision_bits` says what
+        there is.
         """
         return self._of_numbers(self._alike.precision, "precision")
 
@@ -164,8 +177,9 @@ class Encrypted:
     def interval(self) -> tuple[float, float]:
         """The ends ``(low, high)`` of the interval that all values lie in.
 
-        It is declared at encryption, and every operation propagates the worst case: see `with_interval`. Of complex
-        values it holds the real and the imaginary parts. Integers that may be any residue lie in ``[0, t - 1]``.
+        It is declared at encryption, and every operation propagates the worst case: see
+        `with_interval`. Of complex values it holds the real and the imaginary parts. Integers that
+        may be any residue lie in ``[0, t - 1]``.
         """
         ends = self._alike.interval
         if ends is None and self.plain_modulus is not None:
@@ -195,7 +209,11 @@ class Encrypted:
 
     def _rounded(self, product: EncryptedArray, size: float) -> EncryptedArray:
         """Return a product of this array with rounded doubles of up to `size`, whose rounding is part of the error."""
-        return product._off_by(self.bound * size * 2.0**-53) if self._needs_digits(size, "mul") else product
+        return (
+            product._off_by(self.bound * size * 2.0**-53)
+            if self._needs_digits(size, "mul")
+            else product
+        )
 
     def _off_by(self, error: float) -> EncryptedArray:
         """Return the array with rounding to doubles, which makes it off by up to `error`, as part of its error."""
@@ -208,7 +226,11 @@ class Encrypted:
     def _beside(self, other: Encrypted | npt.NDArray[Any]) -> EncryptedArray:
         """Return the sum with an array that is 0 wherever this one is not: no element is larger than in either."""
         total: EncryptedArray = cast("EncryptedArray", self) + cast("Any", other)
-        if self.plain_modulus is not None or self.bit_error is not None or total._picked is not None:
+        if (
+            self.plain_modulus is not None
+            or self.bit_error is not None
+            or total._picked is not None
+        ):
             return total
         if isinstance(other, Encrypted):
             bound = max(self.bound, other.bound)
@@ -217,11 +239,15 @@ class Encrypted:
         else:
             return total
         # What stands between the elements may be larger.
-        return total.with_bound(bound) if bound < total.bound and not total._raw.has_strays else total
+        return (
+            total.with_bound(bound) if bound < total.bound and not total._raw.has_strays else total
+        )
 
     def _refuse_division(self) -> NoReturn:
         if self.plain_modulus is not None:
-            raise TypeError("encrypted integers are no divisors: x.apply takes a function that has their inverses")
+            raise TypeError(
+                "encrypted integers are no divisors: x.apply takes a function that has their inverses"
+            )
         raise TypeError(
             "divisors are plain: multiply by x.reciprocal(domain=(low, high)) of an encrypted x, which is looked up "
             "where the keys have tables"
@@ -258,7 +284,9 @@ class Encrypted:
         """Refuse integers, and what is neither an array nor a number to compare with."""
         self._refuse_integers(operation)
         if not isinstance(other, Encrypted) and not is_plain(other):
-            raise TypeError(f"{operation} takes encrypted arrays, plain arrays and numbers, not {type(other).__name__}")
+            raise TypeError(
+                f"{operation} takes encrypted arrays, plain arrays and numbers, not {type(other).__name__}"
+            )
 
     @property
     def _holds(self) -> str:
@@ -276,7 +304,9 @@ class Encrypted:
     def _need_numbers(self, operation: str) -> None:
         self._refuse_bits(operation)
         if self.plain_modulus is not None:
-            raise ArgumentError(f"{operation}: an array of encrypted integers, where one of numbers is needed")
+            raise ArgumentError(
+                f"{operation}: an array of encrypted integers, where one of numbers is needed"
+            )
 
     def __len__(self) -> int:
         if not self.shape:
@@ -306,12 +336,15 @@ class Encrypted:
 
     def __format__(self, spec: str) -> str:
         if spec:
-            raise TypeError(f"an encrypted array has no digits to format as {spec!r}: Client.decrypt first")
+            raise TypeError(
+                f"an encrypted array has no digits to format as {spec!r}: Client.decrypt first"
+            )
         return str(self)
 
     __hash__ = None  # type: ignore[assignment]
 
-    # Hidden from type checkers, which would take what has it for something that `ndarray` computes with itself.
+    # Hidden from type checkers, which would take what has it for something that `ndarray` computes
+    # with itself.
     if not TYPE_CHECKING:
 
         def __array__(self, dtype: object = None, copy: bool | None = None) -> NoReturn:
@@ -333,8 +366,14 @@ class Encrypted:
 
         def __floordiv__(self, other: object) -> NoReturn:
             self._refuse_bits("// and %")
-            domain = "" if self.plain_modulus is not None else ", domain=(low, high)), where the keys have tables"
-            raise TypeError(f"encrypted {self._holds} have no // and no %: x.apply(lambda v: v // m{domain or ')'}")
+            domain = (
+                ""
+                if self.plain_modulus is not None
+                else ", domain=(low, high)), where the keys have tables"
+            )
+            raise TypeError(
+                f"encrypted {self._holds} have no // and no %: x.apply(lambda v: v // m{domain or ')'}"
+            )
 
         __rfloordiv__ = __mod__ = __rmod__ = __divmod__ = __rdivmod__ = __floordiv__
 

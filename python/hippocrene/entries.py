@@ -31,21 +31,24 @@ class TableEntries:
     def entries_of(self, table: npt.ArrayLike, *, precision: float | None = None) -> EncryptedArray:
         """Return the entry of a table at the place that every value is: what ``table[x]`` would be.
 
-        Values are integers from 0 to ``len(table) - 1``, give or take a little. It is one computation for all of them,
-        by polynomials, and takes no keys but that of products. Rows of a table of several axes follow on the axes of
-        the array, as `numpy.stack` puts them there: ``x.entries_of(numpy.eye(5, dtype=int))`` has a one where a value
-        is, and zeros beside it. Every number of a row takes as long as a table of its own.
+        Values are integers from 0 to ``len(table) - 1``, give or take a little. It is one
+        computation for all of them, by polynomials, and takes no keys but that of products. Rows of
+        a table of several axes follow on the axes of the array, as `numpy.stack` puts them there:
+        ``x.entries_of(numpy.eye(5, dtype=int))`` has a one where a value is, and zeros beside it.
+        Every number of a row takes as long as a table of its own.
 
-        Of numbers it takes 2 or 3 multiplications in a row for up to 4 entries, and 3 to 5 more than ``log2(2 * p)``
-        for `p` of them, 4096 at most; what that takes of `capacity_bits` is given back on the way where there are
-        bootstrapping keys. An entry comes out within ``2**-precision``: where nothing is said, 12 bits below the
-        difference of the largest and the smallest. A value that is off by ``e`` adds about ``4 * e**2`` times that
-        difference (8 where there are up to 4), and among the places stands some mean of entries. An array whose
-        `bound` is more than 1/2 beyond the last place (1/8 in tables of up to 4) is refused. What is below ``-1/2``
-        comes out as what is as far above; in tables of up to 4 entries, below ``-1/8``, it may be anything.
+        Of numbers it takes 2 or 3 multiplications in a row for up to 4 entries, and 3 to 5 more
+        than ``log2(2 * p)`` for `p` of them, 4096 at most; what that takes of `capacity_bits` is
+        given back on the way where there are bootstrapping keys. An entry comes out within
+        ``2**-precision``: where nothing is said, 12 bits below the difference of the largest and
+        the smallest. A value that is off by ``e`` adds about ``4 * e**2`` times that difference (8
+        where there are up to 4), and among the places stands some mean of entries. An array whose
+        `bound` is more than 1/2 beyond the last place (1/8 in tables of up to 4) is refused. What
+        is below ``-1/2`` comes out as what is as far above; in tables of up to 4 entries, below
+        ``-1/8``, it may be anything.
 
-        Of integers it is exact: a polynomial modulo `plain_modulus` of a degree less than there are entries. Values
-        beyond the table come out as anything.
+        Of integers it is exact: a polynomial modulo `plain_modulus` of a degree less than there are
+        entries. Values beyond the table come out as anything.
         """
         array = cast("EncryptedArray", self)
         modulus, name = array.plain_modulus, "entries_of"
@@ -55,11 +58,15 @@ class TableEntries:
             bits = None if precision is None else double(precision, "a precision")
             entries: Any = real_numbers(table, name)
         elif precision is not None:
-            raise TypeError("entries_of takes a precision for numbers only: entries of integers are exact")
+            raise TypeError(
+                "entries_of takes a precision for numbers only: entries of integers are exact"
+            )
         else:
             entries = integers(table, name, modulus)
         if entries.ndim == 0 or entries.size == 0:
-            raise ShapeError(f"entries_of: a table has one entry or more, not shape {entries.shape}")
+            raise ShapeError(
+                f"entries_of: a table has one entry or more, not shape {entries.shape}"
+            )
         server = array._bound_server(name)
         columns = np.ascontiguousarray(entries.reshape(len(entries), -1).T)
         with named(name, "entries of a table", "evaluate a polynomial"):
@@ -104,10 +111,14 @@ def counts(x: Any, weights: Any, bins: Any) -> Any:
     """Count the encrypted places 0, 1, .. of so many bins, or add up weights there, as `numpy.bincount` does."""
     count = operator.index(bins)
     if count < 1:
-        raise ArgumentError(f"bincount: how many bins encrypted places have is public: say minlength=, not {count}")
+        raise ArgumentError(
+            f"bincount: how many bins encrypted places have is public: say minlength=, not {count}"
+        )
     if x.ndim != 1 or (weights is not None and np.shape(weights) != x.shape):
         of_weights = "" if weights is None else f", weights of shape {np.shape(weights)}"
-        raise ShapeError(f"bincount takes arrays of one axis, and weights for each place: shape {x.shape}{of_weights}")
+        raise ShapeError(
+            f"bincount takes arrays of one axis, and weights for each place: shape {x.shape}{of_weights}"
+        )
     with named("bincount", "entries_of", "numpy.stack", "multiply", "sum"):
         ones = x.entries_of(np.eye(count, dtype=np.int64))
         if weights is not None:

@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 class HippocreneError(Exception):
     """Base of what this package raises, but where Python has one word for it.
 
-    That is so where something is of the wrong type (`TypeError`; `AttributeError` for what encrypted integers and bits
-    do not have), an index lies outside (`IndexError`), a divisor is zero (`ZeroDivisionError`), or a number that is to
-    be a double is too large for one (`OverflowError`).
+    That is so where something is of the wrong type (`TypeError`; `AttributeError` for what
+    encrypted integers and bits do not have), an index lies outside (`IndexError`), a divisor is
+    zero (`ZeroDivisionError`), or a number that is to be a double is too large for one
+    (`OverflowError`).
     """
 
 
@@ -68,7 +69,8 @@ class FormatError(HippocreneError, ValueError):
 class FileError(HippocreneError, OSError):
     """A file that cannot be read or written.
 
-    It is of Python's own kind too: ``except FileNotFoundError`` and ``except FileExistsError`` catch those that are.
+    It is of Python's own kind too: ``except FileNotFoundError`` and ``except FileExistsError``
+    catch those that are.
     """
 
     def __new__(cls, *args: object) -> FileError:
@@ -106,8 +108,16 @@ def named(operation: str, *parts: str) -> Iterator[None]:
 
 
 _FILE_ERRORS: dict[type[OSError], type[FileError]] = {
-    kind: type("FileError", (FileError, kind), {"__module__": __name__, "__doc__": FileError.__doc__})
-    for kind in (FileExistsError, FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
+    kind: type(
+        "FileError", (FileError, kind), {"__module__": __name__, "__doc__": FileError.__doc__}
+    )
+    for kind in (
+        FileExistsError,
+        FileNotFoundError,
+        IsADirectoryError,
+        NotADirectoryError,
+        PermissionError,
+    )
 }
 
 
@@ -119,7 +129,9 @@ def file_errors() -> Iterator[None]:
     except FileError:
         raise
     except OSError as error:
-        if error.errno is None:  # Not the system's: the handler of a signal raises a TimeoutError of its own.
+        if (
+            error.errno is None
+        ):  # Not the system's: the handler of a signal raises a TimeoutError of its own.
             raise
         raise FileError(error.errno, error.strerror, error.filename) from None
 

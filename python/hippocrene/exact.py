@@ -25,7 +25,9 @@ Exact: TypeAlias = tuple[int, int] | str
 Kind: TypeAlias = type | np.dtype[Any] | str | Callable[[tuple[int, int]], object]
 
 # What comes out of the ordinary decryption: doubles, pairs of them, and what they are rounded to.
-_OF_DOUBLES = tuple(np.dtype(name) for name in ("float64", "float32", "float16", "complex128", "complex64"))
+_OF_DOUBLES = tuple(
+    np.dtype(name) for name in ("float64", "float32", "float16", "complex128", "complex64")
+)
 _LONG = np.dtype(np.longdouble)
 
 # Whose functions and types are none of one pair, or not of this one.
@@ -37,7 +39,8 @@ _LONG_BITS = np.finfo(np.longdouble).nmant + 1
 # Bits that fractions are rounded to, within the 512 of the extension module.
 _FRACTION_BITS = 500
 
-# Binary or decimal places that fractions are made with: two to more than this is no number of the extension module.
+# Binary or decimal places that fractions are made with: two to more than this is no number of the
+# extension module.
 _MOST_PLACES = 2**16
 
 # Enough digits for every number that comes out of a decryption.
@@ -80,7 +83,9 @@ def exact(value: object, operation: str) -> Exact:
         if exponent and not magnitude:
             raise EncodeError(f"{operation}: {value} is not a finite number")
         return -int(magnitude) if negative else int(magnitude), int(exponent)
-    raise TypeError(advised(f"{operation} takes numbers, not values of type {type(value).__name__}", value))
+    raise TypeError(
+        advised(f"{operation} takes numbers, not values of type {type(value).__name__}", value)
+    )
 
 
 def fractions(array: np.ndarray[Any, np.dtype[Any]], operation: str) -> npt.NDArray[np.object_]:
@@ -104,7 +109,9 @@ def _fraction(value: object, operation: str) -> Fraction:
             raise TypeError(f"{operation} takes numbers, not text: decimal.Decimal reads it")
         (mantissa, exponent), base = parts, 2
     if mantissa and abs(exponent) > _MOST_PLACES:
-        raise EncodeError(f"{operation}: a number of so many places, {base}**{exponent}, is not computed with")
+        raise EncodeError(
+            f"{operation}: a number of so many places, {base}**{exponent}, is not computed with"
+        )
     return mantissa * Fraction(base) ** (exponent if mantissa else 0)
 
 
@@ -112,7 +119,9 @@ def to_native(array: np.ndarray[Any, np.dtype[Any]], operation: str) -> _native.
     """Hand an array of such numbers to the extension module; errors tell which element it is about."""
     try:
         # Not `array.flat`, which loses what the handler of a signal raises while it makes text.
-        return _native.BigArray([exact(value, operation) for value in array.ravel().tolist()], array.shape)
+        return _native.BigArray(
+            [exact(value, operation) for value in array.ravel().tolist()], array.shape
+        )
     except (TypeError, ArgumentError, EncodeError):
         for place, value in np.ndenumerate(array):
             try:
@@ -168,7 +177,9 @@ def wanted_kind(dtype: Any) -> Kind | None:
     """Return the kind of numbers that a `dtype` names; a `TypeError` says what it can be."""
     if dtype is None or dtype is Decimal:
         return dtype
-    of_numpy = isinstance(dtype, (np.dtype, str)) or (isinstance(dtype, type) and issubclass(dtype, np.generic))
+    of_numpy = isinstance(dtype, (np.dtype, str)) or (
+        isinstance(dtype, type) and issubclass(dtype, np.generic)
+    )
     if of_numpy or dtype is float or dtype is complex:
         try:
             named: np.dtype[Any] = np.dtype(dtype)
@@ -177,7 +188,10 @@ def wanted_kind(dtype: Any) -> Kind | None:
         else:
             if named.newbyteorder("=") in (*_OF_DOUBLES, _LONG):
                 return named
-    elif callable(dtype) and (getattr(dtype, "__module__", None) or "builtins").split(".")[0] not in _NO_FUNCTIONS:
+    elif (
+        callable(dtype)
+        and (getattr(dtype, "__module__", None) or "builtins").split(".")[0] not in _NO_FUNCTIONS
+    ):
         return cast("Kind", dtype)
     raise TypeError(
         f"decrypt gives float, complex, numpy's floats and complex numbers, decimal.Decimal, mpmath.mpf or what a "
@@ -185,10 +199,13 @@ def wanted_kind(dtype: Any) -> Kind | None:
     )
 
 
-def from_parts(parts: list[tuple[int, int]], shape: tuple[int, ...], kind: Kind, bits: float) -> npt.NDArray[Any]:
+def from_parts(
+    parts: list[tuple[int, int]], shape: tuple[int, ...], kind: Kind, bits: float
+) -> npt.NDArray[Any]:
     """Return numbers, given by mantissa and exponent of two, as an array of this kind: one of `wanted_kind`.
 
-    `bits` of them after the binary point mean something: Decimals are rounded a few digits below that.
+    `bits` of them after the binary point mean something: Decimals are rounded a few digits below
+    that.
     """
     if kind is Decimal:
         unit = Decimal(1).scaleb(-max(0, math.ceil((bits + 4) * math.log10(2))))

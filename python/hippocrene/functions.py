@@ -22,7 +22,8 @@ from hippocrene.values import real_numbers, to_array
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-# Those that move the elements of their first argument, those that split it, and those that join all of its members.
+# Those that move the elements of their first argument, those that split it, and those that join all
+# of its members.
 MOVES = (
     np.atleast_1d,
     np.atleast_2d,
@@ -46,7 +47,11 @@ MOVES = (
     np.fft.fftshift,
     np.fft.ifftshift,
     np.lib.stride_tricks.sliding_window_view,
-    *(getattr(np.linalg, name) for name in ("diagonal", "matrix_transpose") if hasattr(np.linalg, name)),
+    *(
+        getattr(np.linalg, name)
+        for name in ("diagonal", "matrix_transpose")
+        if hasattr(np.linalg, name)
+    ),
     *(getattr(np, name) for name in ("matrix_transpose",) if hasattr(np, name)),
 )
 SPLITS = (
@@ -62,7 +67,10 @@ JOINS = (np.column_stack, np.concatenate, np.dstack, np.hstack, np.stack, np.vst
 METHODS: dict[Any, str] = {
     np.repeat: "repeat",
     **{f: f.__name__ for f in (np.all, np.any)},
-    **{f: f.__name__ for f in (np.copy, np.cumsum, np.mean, np.prod, np.roll, np.std, np.sum, np.trace, np.var)},
+    **{
+        f: f.__name__
+        for f in (np.copy, np.cumsum, np.mean, np.prod, np.roll, np.std, np.sum, np.trace, np.var)
+    },
     **{f: f.__name__ for f in (np.argmax, np.argmin, np.median, np.percentile, np.quantile)},
     **dict.fromkeys((np.amax, np.max), "max"),
     **dict.fromkeys((np.amin, np.min), "min"),
@@ -85,10 +93,13 @@ class Functions(Encrypted):
 
     __slots__ = ()
 
-    # Hidden from type checkers, which would let plain arrays compute with encrypted ones as they do with their own.
+    # Hidden from type checkers, which would let plain arrays compute with encrypted ones as they do
+    # with their own.
     if not TYPE_CHECKING:
 
-        def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **keywords: Any) -> object:
+        def __array_ufunc__(
+            self, ufunc: np.ufunc, method: str, *inputs: Any, **keywords: Any
+        ) -> object:
             """Compute numpy's universal functions that are operators and methods here."""
             if ufunc is np.add and method == "reduceat" and not given(keywords).keys() - {"axis"}:
                 with shape_errors("numpy.add.reduceat"):
@@ -132,10 +143,14 @@ def _first_by_place(
     except ValueError:
         # Of functions in C, which numpy tells nothing of.
         return (), kwargs
-    return ((kwargs[name],) if name in kwargs else ()), {key: x for key, x in kwargs.items() if key != name}
+    return ((kwargs[name],) if name in kwargs else ()), {
+        key: x for key, x in kwargs.items() if key != name
+    }
 
 
-def _computed(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> object:
+def _computed(
+    name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> object:
     first, *rest = args if args else (None,)
     if function in JOINS and kwargs.get("casting") == "same_kind":
         # It is the usual one, which numpy.row_stack says to numpy.vstack.
@@ -152,18 +167,30 @@ def _computed(name: str, function: Callable[..., Any], args: tuple[Any, ...], kw
     if function in SEVERAL:
         return _called(name, SEVERAL[function], *args, **kwargs)
     # numpy would write places where values are wanted.
-    alone = isinstance(first, Moves) and not any(isinstance(x, Encrypted) for x in (*rest, *kwargs.values()))
-    alone = alone and not (function is np.take and len(rest) > 2) and not (function in AT_LEAST and rest)
+    alone = isinstance(first, Moves) and not any(
+        isinstance(x, Encrypted) for x in (*rest, *kwargs.values())
+    )
+    alone = (
+        alone
+        and not (function is np.take and len(rest) > 2)
+        and not (function in AT_LEAST and rest)
+    )
     if not alone:
         raise refusal(name, *args, *kwargs.values())
     if function in METHODS:
         return _called(name, getattr(first, METHODS[function]), *rest, **given(kwargs))
     if function in IN_ORDER:
-        # An axis of None says something. What is sorted is sorted stably, where it makes a difference.
-        options = {k: v for k, v in kwargs.items() if k == "axis" or (v is not None and k != "stable")}
+        # An axis of None says something. What is sorted is sorted stably, where it makes a
+        # difference.
+        options = {
+            k: v for k, v in kwargs.items() if k == "axis" or (v is not None and k != "stable")
+        }
         return _called(name, IN_ORDER[function], first, *rest, **options)
     if function in (np.ravel, np.reshape):
-        check_order(f"numpy.{name}", inspect.signature(function).bind(*args, **kwargs).arguments.get("order"))
+        check_order(
+            f"numpy.{name}",
+            inspect.signature(function).bind(*args, **kwargs).arguments.get("order"),
+        )
     if function in MOVES:
         places = np.asarray(function(places_of(first), *rest, **kwargs))
         return first._gather(places, operation=f"numpy.{name}")
@@ -206,7 +233,9 @@ def _joined(function: Callable[..., Any], arrays: list[Any], *rest: Any, **keywo
         else:
             values.append(_mixed(like._plain(array, function.__name__)))
             places.append(np.full(values[-1].shape, -1))
-    return like._placed(function(places, *rest, **keywords), encrypted, function(values, *rest, **keywords))
+    return like._placed(
+        function(places, *rest, **keywords), encrypted, function(values, *rest, **keywords)
+    )
 
 
 def _mixed(plain: Any) -> Any:
@@ -241,7 +270,9 @@ def _block(arrays: Any) -> Any:
 
 def _compress(condition: Any, a: Any, axis: Any = None) -> Any:
     if _secret(condition):
-        raise TypeError("numpy.compress takes no encrypted condition: how many elements there are would depend on it")
+        raise TypeError(
+            "numpy.compress takes no encrypted condition: how many elements there are would depend on it"
+        )
     return a._gather(np.compress(to_array(condition, "compress"), places_of(a), axis))
 
 
@@ -280,8 +311,13 @@ def _tile(A: Any, reps: Any) -> Any:  # noqa: N803
 def _pad(array: Any, pad_width: Any, mode: Any = "constant", **keywords: Any) -> Any:
     if _lengths(pad_width):
         around = np.broadcast_to(np.asarray(pad_width, dtype=object), (array.ndim, 2)).sum(axis=1)
-        check_size("numpy.pad", [length + more for length, more in zip(array.shape, around, strict=True)])
-    if mode in ("edge", "reflect", "symmetric", "wrap") and keywords.get("reflect_type", "even") == "even":
+        check_size(
+            "numpy.pad", [length + more for length, more in zip(array.shape, around, strict=True)]
+        )
+    if (
+        mode in ("edge", "reflect", "symmetric", "wrap")
+        and keywords.get("reflect_type", "even") == "even"
+    ):
         return array._gather(np.pad(places_of(array), pad_width, mode, **keywords))
     if mode != "constant":
         raise TypeError(
@@ -291,7 +327,9 @@ def _pad(array: Any, pad_width: Any, mode: Any = "constant", **keywords: Any) ->
     plain = _mixed(array._plain(keywords.pop("constant_values", nothing), "pad"))
     places = np.pad(places_of(array), pad_width, constant_values=-1)
     zeros = np.zeros(array.shape, dtype=plain.dtype)
-    return array._placed(places, [array], np.pad(zeros, pad_width, constant_values=plain, **keywords))
+    return array._placed(
+        places, [array], np.pad(zeros, pad_width, constant_values=plain, **keywords)
+    )
 
 
 def _where(condition: Any, *both: Any) -> Any:
@@ -308,13 +346,17 @@ def _where(condition: Any, *both: Any) -> Any:
     for have in others:
         if have != need:
             raise KeyMismatchError(f"where: encrypted under key {have}, but key {need} is needed")
-    x, y = (one if _secret(one) else linear_functions.choosable(arrays[0], one, "where") for one in both)
+    x, y = (
+        one if _secret(one) else linear_functions.choosable(arrays[0], one, "where") for one in both
+    )
     mask = condition if _secret(condition) else to_array(condition, "where").astype(bool)
     shapes = [np.shape(one) for one in (mask, x, y)]
     try:
         shape = np.broadcast_shapes(*shapes)
     except ValueError:
-        raise ShapeError("where: shapes {}, {} and {} do not broadcast together".format(*shapes)) from None
+        raise ShapeError(
+            "where: shapes {}, {} and {} do not broadcast together".format(*shapes)
+        ) from None
     if 0 in shape:
         raise ShapeError(f"where: an encrypted array of shape {shape} would have no elements")
     with named("where", "multiply by plain numbers", "multiply", "subtract", "add", "mul", "sub"):
@@ -358,7 +400,9 @@ def _diff(a: Any, n: Any = 1, axis: Any = -1, prepend: Any = None, append: Any =
     if times and len(parts) > 1:
         a = np.concatenate(parts, axis=index)
     if times >= a.shape[index]:
-        raise ShapeError(f"diff: {times} times along an axis of length {a.shape[index]} would leave no elements")
+        raise ShapeError(
+            f"diff: {times} times along an axis of length {a.shape[index]} would leave no elements"
+        )
     for _ in range(times):
         a = part_of(a, index, slice(1, None)) - part_of(a, index, slice(-1))
     return a
@@ -372,11 +416,15 @@ def _end(values: Any, a: Any, axis: int) -> Any:
     return np.broadcast_to(values, shape) if np.ndim(values) == 0 else values
 
 
-def _average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False) -> Any:
+def _average(
+    a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False
+) -> Any:
     mean = weighted_mean(a, axis, weights, keepdims=keepdims)
     if not returned:
         return mean
-    return mean, cast("Any", np.average)(np.ones(a.shape), axis, weights, returned=True, keepdims=keepdims)[1]
+    return mean, cast("Any", np.average)(
+        np.ones(a.shape), axis, weights, returned=True, keepdims=keepdims
+    )[1]
 
 
 def _ptp(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
@@ -416,11 +464,15 @@ def _broadcast_to(array: Any, shape: Any) -> Any:
 
 def _clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Any:  # noqa: A002
     if not _secret(a):
-        raise TypeError("numpy.clip of plain values takes plain limits: x.maximum and x.minimum are of encrypted ones")
+        raise TypeError(
+            "numpy.clip of plain values takes plain limits: x.maximum and x.minimum are of encrypted ones"
+        )
     return a.clip(a_min if min is None else min, a_max if max is None else max)
 
 
-def _interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
+def _interp(
+    x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
+) -> Any:
     if _secret(fp) and not any(_secret(one) for one in (x, xp, left, right)):
         return linear_functions.interpolated(x, xp, fp, left, right, period)
     if not _secret(x) or _secret(xp) or _secret(fp):
@@ -435,7 +487,9 @@ def _interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, perio
 
 def _polyval(p: Any, x: Any) -> Any:
     if _secret(p):
-        raise TypeError("numpy.polyval takes no encrypted coefficients: multiply them with plain powers, and sum")
+        raise TypeError(
+            "numpy.polyval takes no encrypted coefficients: multiply them with plain powers, and sum"
+        )
     return polynomials.polyval(p, x)
 
 

@@ -1,9 +1,9 @@
 """Gates of single bits: every bit is a ciphertext of its own, and a gate of one is ready in milliseconds.
 
-A `GateClient` encrypts booleans, and a `GateServer` computes on them with ``& | ^ ~`` and whatever else arrays of bits
-have, without a limit of depth. Slices, `reshape`, `roll` and the like cost nothing. Presets for bits such as
-``"bits14"`` have gates of thousands of bits at once, which take longer and are far fewer seconds for each bit.
-docs/bits.md says which to choose.
+A `GateClient` encrypts booleans, and a `GateServer` computes on them with ``& | ^ ~`` and whatever
+else arrays of bits have, without a limit of depth. Slices, `reshape`, `roll` and the like cost
+nothing. Presets for bits such as ``"bits14"`` have gates of thousands of bits at once, which take
+longer and are far fewer seconds for each bit. docs/bits.md says which to choose.
 """
 
 from __future__ import annotations
@@ -54,7 +54,9 @@ class GateClient:
     def __init__(self, raw: _native.GateClient) -> None:
         """Wrap what the extension module made; `generate`, `load` and `from_bytes` are the ways in."""
         if not isinstance(raw, _native.GateClient):
-            raise TypeError("clients of single bits are made by GateClient.generate, .load and .from_bytes")
+            raise TypeError(
+                "clients of single bits are made by GateClient.generate, .load and .from_bytes"
+            )
         self._raw = raw
 
     @classmethod
@@ -103,7 +105,9 @@ class GateClient:
             return cls(_native.GateClient.load(name))
 
     def __reduce__(self) -> tuple[object, ...]:
-        raise SecretPickleError("a client of single bits holds the secret key and does not pickle: use save and load")
+        raise SecretPickleError(
+            "a client of single bits holds the secret key and does not pickle: use save and load"
+        )
 
     def __repr__(self) -> str:
         return f"GateClient(fingerprint={self.fingerprint!r})"
@@ -118,7 +122,9 @@ class GateServer(Local):
     def __init__(self, keys: GateKeys, *, threads: int = 1) -> None:
         """Make them ready: that takes some four times their size."""
         if not isinstance(keys, GateKeys):
-            raise TypeError(f"a server of single bits is made from GateKeys, not from {type(keys).__name__}")
+            raise TypeError(
+                f"a server of single bits is made from GateKeys, not from {type(keys).__name__}"
+            )
         self._raw = _native.GateServer(keys._raw, thread_count(threads))
 
     @property
@@ -136,23 +142,29 @@ class GateServer(Local):
         """How many blind rotations it has made: one for each gate of a bit, two for each bit that is selected."""
         return self._raw.rotations
 
-    def load(self, source: EncryptedArray | bytes | bytearray | memoryview | str | PathLike[str]) -> EncryptedArray:
+    def load(
+        self, source: EncryptedArray | bytes | bytearray | memoryview | str | PathLike[str]
+    ) -> EncryptedArray:
         """Make an encrypted array that computes here from a file, from bytes, or from one without a server."""
         array = array_of(source)
         if array._holds != "single bits":
-            raise ArgumentError(f"load: an array of encrypted {array._holds}, where one of single bits is needed")
+            raise ArgumentError(
+                f"load: an array of encrypted {array._holds}, where one of single bits is needed"
+            )
         if array.fingerprint != self.fingerprint:
             raise KeyMismatchError(
                 f"load: encrypted under key {array.fingerprint}, but this server's keys are of {self.fingerprint}"
             )
         return self._wrap(array._raw)
 
-    def gates(self, names: Iterable[str], *arrays: EncryptedArray | npt.ArrayLike) -> list[EncryptedArray]:
+    def gates(
+        self, names: Iterable[str], *arrays: EncryptedArray | npt.ArrayLike
+    ) -> list[EncryptedArray]:
         """Return several gates of the same two or three arrays, or booleans: a rotation for each gate of each bit.
 
-        Names are ``"and"``, ``"or"``, ``"xor"``, ``"nand"``, ``"nor"``, ``"xnor"`` and, of three arrays,
-        ``"majority"``: ``total, carry = server.gates(("xor", "majority"), x, y, carry)`` is a full adder. Of three
-        arrays conjunctions and disjunctions are two rotations.
+        Names are ``"and"``, ``"or"``, ``"xor"``, ``"nand"``, ``"nor"``, ``"xnor"`` and, of three
+        arrays, ``"majority"``: ``total, carry = server.gates(("xor", "majority"), x, y, carry)`` is
+        a full adder. Of three arrays conjunctions and disjunctions are two rotations.
         """
         return gates_of(self, names, arrays)
 
@@ -160,7 +172,9 @@ class GateServer(Local):
         # Of a server arrays of bits need no more than this one has.
         return EncryptedArray(raw, cast("Server", self))
 
-    def _selected(self, mask: EncryptedArray, ones: EncryptedArray, zeros: EncryptedArray) -> EncryptedArray:
+    def _selected(
+        self, mask: EncryptedArray, ones: EncryptedArray, zeros: EncryptedArray
+    ) -> EncryptedArray:
         return self._wrap(self._raw.select(mask._raw, ones._raw, zeros._raw))
 
     def __repr__(self) -> str:

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 def plain_modulus(preset: str, *, least: int) -> int:
     """Return the smallest `plain_modulus` for `Client.generate` from `least` on, for sums that may come to as much.
 
-    It is a prime that is 1 modulo twice the ring degree of the preset, and none of the moduli of its ciphertexts.
-    Results from ``-b`` to ``b``, as ``decrypt(.., signed=True)`` has them, take ``2 * b + 1``.
+    It is a prime that is 1 modulo twice the ring degree of the preset, and none of the moduli of
+    its ciphertexts. Results from ``-b`` to ``b``, as ``decrypt(.., signed=True)`` has them, take
+    ``2 * b + 1``.
     """
     whole = integer(least, "least")
     if not 0 <= whole < 2**61:
@@ -61,7 +62,9 @@ def integers(values: npt.ArrayLike, operation: str, modulus: int) -> npt.NDArray
     return np.asarray(np.remainder(wide, wide.dtype.type(modulus)), dtype=np.int64, order="C")
 
 
-def without_wrapping(values: npt.ArrayLike, residues: npt.NDArray[np.int64], modulus: int) -> npt.NDArray[np.int64]:
+def without_wrapping(
+    values: npt.ArrayLike, residues: npt.NDArray[np.int64], modulus: int
+) -> npt.NDArray[np.int64]:
     """Return `values` as signed integers, whose residues are given; refuse values that wrap around modulo `modulus`."""
     array, half = to_array(values, "encrypt"), (modulus - 1) // 2
     if not array.size:
@@ -73,7 +76,9 @@ def without_wrapping(values: npt.ArrayLike, residues: npt.NDArray[np.int64], mod
             "the client with a larger plain_modulus (hippocrene.plain_modulus finds one), or pass wrap=True if you "
             "mean residues."
         )
-    return np.where(np.asarray(array < 0, dtype=bool), residues - modulus, residues).astype(np.int64, order="C")
+    return np.where(np.asarray(array < 0, dtype=bool), residues - modulus, residues).astype(
+        np.int64, order="C"
+    )
 
 
 def _missing(array: npt.NDArray[Any]) -> tuple[int, ...] | None:
@@ -81,7 +86,11 @@ def _missing(array: npt.NDArray[Any]) -> tuple[int, ...] | None:
     if array.dtype.kind not in "fcO":
         return None
     # NaN alone is not equal to itself; what has no answer, as pandas' NA, is told by its type.
-    wrong = [i for i, one in enumerate(array.flat) if isinstance(one, (float, complex, np.inexact)) and one != one]
+    wrong = [
+        i
+        for i, one in enumerate(array.flat)
+        if isinstance(one, (float, complex, np.inexact)) and one != one
+    ]
     return tuple(int(i) for i in np.unravel_index(wrong[0], array.shape)) if wrong else None
 
 

@@ -17,18 +17,21 @@ Native: TypeAlias = tuple[int | None, int | None, int | None, list[str] | None, 
 class Limits:
     """What may be loaded: `Server.load`, `EvaluationKeys.load` and `EvaluationKeys.from_bytes` take it.
 
-    Kind, preset and length are checked against the header of a file, before anything else of it is read. Memory and
-    work are checked before there is memory for residues. What is beyond the limits is a `FormatError`. None, which
-    is the default of each field, does not limit anything but the work.
+    Kind, preset and length are checked against the header of a file, before anything else of it is
+    read. Memory and work are checked before there is memory for residues. What is beyond the limits
+    is a `FormatError`. None, which is the default of each field, does not limit anything but the
+    work.
 
     `max_bytes` is the largest file, in bytes.
 
-    `max_memory` is the largest peak of memory while a file is loaded, in bytes: ``peak_memory`` of `inspect`.
+    `max_memory` is the largest peak of memory while a file is loaded, in bytes: ``peak_memory`` of
+    `inspect`.
 
-    `max_work` is how many products with plaintexts it may take, at most about, to bring the elements of an array to
-    where those of a fresh array stand: ``work`` of `inspect`. Operations on several arrays do that. 0 takes only arrays
-    whose elements stand as in fresh ones. By default it is 1024, and one more for every 16 bytes of the file, which no
-    array exceeds that a server computed from other values than zeros.
+    `max_work` is how many products with plaintexts it may take, at most about, to bring the
+    elements of an array to where those of a fresh array stand: ``work`` of `inspect`. Operations on
+    several arrays do that. 0 takes only arrays whose elements stand as in fresh ones. By default it
+    is 1024, and one more for every 16 bytes of the file, which no array exceeds that a server
+    computed from other values than zeros.
 
     `kinds` are kinds of files, as `inspect` names them, such as ``["array"]``.
 
@@ -50,11 +53,15 @@ class Limits:
             names = getattr(self, name)
             if names is not None:
                 several = (names,) if isinstance(names, str) else tuple(names)
-                object.__setattr__(self, name, tuple(text(one, f"limits: one of {name}") for one in several))
+                object.__setattr__(
+                    self, name, tuple(text(one, f"limits: one of {name}") for one in several)
+                )
         _native.check_limits(self._for_native())
 
     def _for_native(self) -> Native:
-        kinds, presets = (None if names is None else list(names) for names in (self.kinds, self.presets))
+        kinds, presets = (
+            None if names is None else list(names) for names in (self.kinds, self.presets)
+        )
         return self.max_bytes, self.max_memory, self.max_work, kinds, presets
 
 

@@ -58,21 +58,31 @@ def _histogram(*args: Any, **keywords: Any) -> Any:
     """Add up encrypted weights of plain values in each bin: the sums, and the edges of the bins."""
     asked = inspect.signature(np.histogram).bind(*args, **keywords)
     asked.apply_defaults()
-    a, bins, ends, density, weights = (asked.arguments[name] for name in ("a", "bins", "range", "density", "weights"))
+    a, bins, ends, density, weights = (
+        asked.arguments[name] for name in ("a", "bins", "range", "density", "weights")
+    )
     if not _secret(weights) or any(_secret(one) for one in (a, bins, ends)):
         raise refusal("histogram")
     if density:
-        raise TypeError("numpy.histogram takes no density= of encrypted weights: divide the sums by that of all")
+        raise TypeError(
+            "numpy.histogram takes no density= of encrypted weights: divide the sums by that of all"
+        )
     values = to_array(a, "histogram")
     if values.shape != weights.shape:
-        raise ShapeError(f"histogram: values of shape {values.shape} for weights of shape {weights.shape}")
+        raise ShapeError(
+            f"histogram: values of shape {values.shape} for weights of shape {weights.shape}"
+        )
     edges = np.histogram_bin_edges(values, bins, ends)
     count = len(edges) - 1
     # The last bin has its end, and none has what is beyond the edges.
-    bin_of = np.where(values == edges[-1], count - 1, np.searchsorted(edges, values, side="right") - 1).ravel()
+    bin_of = np.where(
+        values == edges[-1], count - 1, np.searchsorted(edges, values, side="right") - 1
+    ).ravel()
     bin_of[(bin_of < 0) | (bin_of > count)] = count
     lengths, order = np.bincount(bin_of, minlength=count + 1), np.argsort(bin_of, kind="stable")
-    return _sums(weights.ravel(), np.split(order, np.cumsum(lengths)[:-1])[:count], "histogram"), edges
+    return _sums(
+        weights.ravel(), np.split(order, np.cumsum(lengths)[:-1])[:count], "histogram"
+    ), edges
 
 
 def reduceat(a: Any, indices: Any, axis: Any = 0) -> Any:
@@ -83,11 +93,15 @@ def reduceat(a: Any, indices: Any, axis: Any = 0) -> Any:
     length = a.shape[index]
     starts = to_array(indices, "add.reduceat")
     if starts.ndim != 1 or not starts.size:
-        raise ShapeError(f"add.reduceat: indices of shape {starts.shape}, where one axis of one or more is needed")
+        raise ShapeError(
+            f"add.reduceat: indices of shape {starts.shape}, where one axis of one or more is needed"
+        )
     # It refuses what are no places.
     np.add.reduceat(np.zeros(length), starts)
     ends = [*starts[1:], length]
-    groups = [np.arange(first, max(first + 1, end)) for first, end in zip(starts, ends, strict=True)]
+    groups = [
+        np.arange(first, max(first + 1, end)) for first, end in zip(starts, ends, strict=True)
+    ]
     return np.moveaxis(_sums(np.moveaxis(a, index, -1), groups, "add.reduceat"), -1, index)
 
 
@@ -115,11 +129,15 @@ def _ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
 # Maps with factors that are computed from plain numbers
 
 
-def _polyfit(x: Any, y: Any, deg: Any, rcond: Any = None, full: Any = False, w: Any = None, cov: Any = False) -> Any:
+def _polyfit(
+    x: Any, y: Any, deg: Any, rcond: Any = None, full: Any = False, w: Any = None, cov: Any = False
+) -> Any:
     if not _secret(y) or _secret(x) or _secret(w):
         raise TypeError("numpy.polyfit is for encrypted values at plain places")
     if full or cov:
-        raise TypeError("numpy.polyfit of encrypted values gives the coefficients alone: no full= and no cov=")
+        raise TypeError(
+            "numpy.polyfit of encrypted values gives the coefficients alone: no full= and no cov="
+        )
     if y.ndim not in (1, 2):
         raise ShapeError(f"polyfit takes values of one or two axes, not shape {y.shape}")
     places, weights = real_numbers(x, "polyfit"), None if w is None else real_numbers(w, "polyfit")
@@ -143,7 +161,9 @@ def _solve(a: Any, b: Any) -> Any:
         inverse = np.linalg.inv(matrix)
     except np.linalg.LinAlgError as error:
         raise ArgumentError(f"linalg.solve: {error}") from None
-    return mapped("linalg.solve", lambda _: inverse.T, b, 0, condition=float(np.linalg.cond(matrix)))
+    return mapped(
+        "linalg.solve", lambda _: inverse.T, b, 0, condition=float(np.linalg.cond(matrix))
+    )
 
 
 def _fftn(name: str) -> Callable[..., Any]:
@@ -216,7 +236,11 @@ def _select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     with named("select", "where"):
         if any(_secret(c) for c in conditions) or arrays[0].bit_error is not None:
             # Of bits, numpy's own default is False.
-            result = False if arrays[0].bit_error is not None and isinstance(default, int) and default == 0 else default
+            result = (
+                False
+                if arrays[0].bit_error is not None and isinstance(default, int) and default == 0
+                else default
+            )
             for condition, choice in reversed(list(zip(conditions, choices, strict=True))):
                 result = np.where(condition, choice, result)
             return result
@@ -230,7 +254,11 @@ def _select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
             left = left & ~part
             # No product where nothing is chosen.
             if part.any() or (total is None and condition is True):
-                term = np.where(part, choice, 0) if _secret(choice) else _masked(part, choice, arrays[0])
+                term = (
+                    np.where(part, choice, 0)
+                    if _secret(choice)
+                    else _masked(part, choice, arrays[0])
+                )
                 total = term if total is None else beside(total, term)
         return total if _secret(total) else total + arrays[0] * 0
 
@@ -256,21 +284,27 @@ def _masked(part: Any, plain: Any, like: Any) -> Any:
 def _choose(a: Any, choices: Any, mode: Any = "raise") -> Any:
     if _secret(a):
         if mode != "raise":
-            raise TypeError("choose takes no mode= of encrypted places: those beyond the choices come out as anything")
+            raise TypeError(
+                "choose takes no mode= of encrypted places: those beyond the choices come out as anything"
+            )
         return choose(a, choices)
     options, index = list(choices), to_array(a, "choose")
     if index.dtype.kind not in "iub":
         raise TypeError(f"choose takes integers, not values of type {index.dtype}")
     count = len(options)
     # It refuses a choice that there is not, and knows the modes.
-    index = np.choose(index.astype(np.int64), np.arange(count).reshape(-1, 1), mode=mode).reshape(index.shape)
+    index = np.choose(index.astype(np.int64), np.arange(count).reshape(-1, 1), mode=mode).reshape(
+        index.shape
+    )
     with named("choose", "select"):
         return _select([index == i for i in range(count)], options, options[0])
 
 
 def _extract(condition: Any, arr: Any) -> Any:
     if _secret(condition):
-        raise TypeError("numpy.extract takes no encrypted condition: how many elements there are would depend on it")
+        raise TypeError(
+            "numpy.extract takes no encrypted condition: how many elements there are would depend on it"
+        )
     return np.compress(np.ravel(condition), np.ravel(arr))
 
 
@@ -279,10 +313,14 @@ def _vander(x: Any, N: Any = None, increasing: bool = False) -> Any:  # noqa: N8
         raise ShapeError(f"vander takes arrays of one axis, not shape {x.shape}")
     count = x.size if N is None else operator.index(N)
     if count < 2:
-        raise ArgumentError(f"vander: {count} columns of encrypted powers, where 2 or more have any")
+        raise ArgumentError(
+            f"vander: {count} columns of encrypted powers, where 2 or more have any"
+        )
     powers = [np.ones(x.size, dtype=np.int64), x]
     for power in range(2, count):
-        powers.append(compute(np.multiply, "__call__", (powers[power // 2], powers[power - power // 2]), {}))
+        powers.append(
+            compute(np.multiply, "__call__", (powers[power // 2], powers[power - power // 2]), {})
+        )
     return np.stack(powers if increasing else powers[::-1], axis=-1)
 
 

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from hippocrene.server import Server
 
     _Key = SupportsIndex | slice | EllipsisType | None | npt.ArrayLike
-    # In which order elements are counted: with "C" the last axis runs fastest, with "F" the first one.
+    # In which order elements are counted: with "C" the last axis runs fastest, with "F" the first
+    # one.
     _Order = Literal["C", "F"]
 
 WINDOWS = "numpy.lib.stride_tricks.sliding_window_view"
@@ -77,7 +78,9 @@ def places_at(shape: tuple[int, ...], key: Any) -> npt.NDArray[np.int64] | None:
             # Ranges are indexed as axes are.
             chosen = range(length)[part]
             if isinstance(chosen, range):
-                places = places[..., np.newaxis] + stride * np.arange(chosen.start, chosen.stop, chosen.step)
+                places = places[..., np.newaxis] + stride * np.arange(
+                    chosen.start, chosen.stop, chosen.step
+                )
             else:
                 places = places + stride * chosen
     except (IndexError, TypeError, ValueError):
@@ -106,7 +109,9 @@ def shape_errors(operation: str) -> Iterator[None]:
         if operation.rpartition(".")[2] in str(error):
             raise
         # numpy has errors of types that are made of more than words.
-        raise (TypeError if isinstance(error, TypeError) else OverflowError)(f"{operation}: {error}") from None
+        raise (TypeError if isinstance(error, TypeError) else OverflowError)(
+            f"{operation}: {error}"
+        ) from None
 
 
 @part_of_arrays
@@ -120,7 +125,9 @@ class Moves(Encrypted):
         if len({array.bit_error is None for array in arrays}) > 1:
             raise TypeError("encrypted bits and encrypted numbers are not joined")
         if len({array.plain_modulus for array in arrays}) > 1:
-            raise TypeError("encrypted integers are not joined with encrypted numbers, or of another plain modulus")
+            raise TypeError(
+                "encrypted integers are not joined with encrypted numbers, or of another plain modulus"
+            )
         servers = [array._server for array in arrays if array._server is not None]
         return servers[0] if servers else self._any_server("moving elements")
 
@@ -135,9 +142,15 @@ class Moves(Encrypted):
         server = self._mover(arrays)
         places = np.asarray(places, dtype=np.int64)
         if not places.size:
-            raise ShapeError(f"move elements: an encrypted array of shape {places.shape} would have no elements")
+            raise ShapeError(
+                f"move elements: an encrypted array of shape {places.shape} would have no elements"
+            )
         check_size("move elements", places.shape)
-        if len(arrays) == 1 and (before := arrays[0]._picked) is not None and (some := before.at(places)) is not None:
+        if (
+            len(arrays) == 1
+            and (before := arrays[0]._picked) is not None
+            and (some := before.at(places)) is not None
+        ):
             return server._wrap(some)
         flat = np.ascontiguousarray(places.ravel())
         raw = [array._raw for array in arrays]
@@ -145,7 +158,9 @@ class Moves(Encrypted):
             most = _native.moving_products(server._raw, raw[0], places.shape, flat)
             if most:
                 windows = operation == WINDOWS
-                return self._picked_at(server, raw[0], places, operation, windows=windows, most=most)
+                return self._picked_at(
+                    server, raw[0], places, operation, windows=windows, most=most
+                )
         return server._wrap(server._raw.gather(raw, places.shape, flat))
 
     def _picked_at(
@@ -166,7 +181,9 @@ class Moves(Encrypted):
             return cast("EncryptedArray", self)
         return self._picked_at(self._mover((self,)), self._raw, places_of(self), operation)
 
-    def _moved(self, operation: str, move: Callable[[npt.NDArray[np.int64]], Any]) -> EncryptedArray:
+    def _moved(
+        self, operation: str, move: Callable[[npt.NDArray[np.int64]], Any]
+    ) -> EncryptedArray:
         """Return the elements as `move` leaves their places, an array of numpy's."""
         with shape_errors(operation):
             return self._gather(np.asarray(move(places_of(self))), operation=operation)
@@ -174,12 +191,13 @@ class Moves(Encrypted):
     def __getitem__(self, key: _Key | tuple[_Key, ...]) -> EncryptedArray:
         """Pick elements, rows, columns and the like by what numpy takes: integers, slices, lists, masks and `None`.
 
-        Slices with steps that are powers of two, rows and columns take no multiplication, nearly always; other picks
-        take one, as a product with plain numbers does.
+        Slices with steps that are powers of two, rows and columns take no multiplication, nearly
+        always; other picks take one, as a product with plain numbers does.
 
-        Of encrypted bits such slices, rows and columns are a rotation, and other picks a bootstrap. Both take keys of
-        rotations, which have to be asked for: ``client.evaluation_keys(rotations=[3])`` for ``x[3]`` and ``x[3:9]`` of
-        an array of one axis; `simulate` finds out which.
+        Of encrypted bits such slices, rows and columns are a rotation, and other picks a bootstrap.
+        Both take keys of rotations, which have to be asked for:
+        ``client.evaluation_keys(rotations=[3])`` for ``x[3]`` and ``x[3:9]`` of an array of one
+        axis; `simulate` finds out which.
         """
         few = places_at(self.shape, key)
         if few is not None:
@@ -191,11 +209,14 @@ class Moves(Encrypted):
         """Go through the first axis."""
         return (self[i] for i in range(len(self)))
 
-    def reshape(self, *shape: SupportsIndex | Sequence[SupportsIndex], order: _Order = "C") -> EncryptedArray:
+    def reshape(
+        self, *shape: SupportsIndex | Sequence[SupportsIndex], order: _Order = "C"
+    ) -> EncryptedArray:
         """Give the array another shape, with its elements in row-major order; one axis may be -1: what is left.
 
-        That takes a multiplication, except where axes of length 1 come or go, or all axes but the first are, and stay,
-        of lengths that are powers of two. With the `order` ``"F"``, here and below, the first axis runs fastest.
+        That takes a multiplication, except where axes of length 1 come or go, or all axes but the
+        first are, and stay, of lengths that are powers of two. With the `order` ``"F"``, here and
+        below, the first axis runs fastest.
         """
         wanted = cast("Any", shape[0] if len(shape) == 1 else shape)
         return self._reordered("reshape", wanted, order)
@@ -215,8 +236,9 @@ class Moves(Encrypted):
     def packed(self) -> EncryptedArray:
         """Return the array with its elements side by side, as in a fresh one: in as few ciphertexts as there can be.
 
-        Sums and products along axes leave elements where they were computed, far apart: what is packed first is sent in
-        a fraction of the bytes. It takes a multiplication where elements are not side by side already.
+        Sums and products along axes leave elements where they were computed, far apart: what is
+        packed first is sent in a fraction of the bytes. It takes a multiplication where elements
+        are not side by side already.
         """
         server = self._mover((self,))
         return server._wrap(server._raw.packed(self._raw))
@@ -236,7 +258,9 @@ class Moves(Encrypted):
             raise ShapeError(f"mT is for arrays of two axes or more, not of shape {self.shape}")
         return self.swapaxes(-1, -2)
 
-    def squeeze(self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None) -> EncryptedArray:
+    def squeeze(
+        self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None
+    ) -> EncryptedArray:
         """Take axes of length 1 away."""
         return self._moved("squeeze", lambda places: places.squeeze(axis))
 
@@ -249,7 +273,9 @@ class Moves(Encrypted):
     ) -> EncryptedArray:
         """Pick elements, or along one axis, by their places, as `numpy.take` does."""
         unset("take", None, out)
-        return self._moved("take", lambda places: places.take(cast("Any", indices), axis, mode=mode))
+        return self._moved(
+            "take", lambda places: places.take(cast("Any", indices), axis, mode=mode)
+        )
 
     def repeat(self, repeats: npt.ArrayLike, axis: SupportsIndex | None = None) -> EncryptedArray:
         """Repeat every element, as `numpy.repeat` does."""
@@ -260,12 +286,17 @@ class Moves(Encrypted):
             check_size("repeat", (self.size // counts.size, sum(counts.ravel().tolist())))
         return self._moved("repeat", lambda places: places.repeat(cast("Any", repeats), axis))
 
-    def diagonal(self, offset: SupportsIndex = 0, axis1: SupportsIndex = 0, axis2: SupportsIndex = 1) -> EncryptedArray:
+    def diagonal(
+        self, offset: SupportsIndex = 0, axis1: SupportsIndex = 0, axis2: SupportsIndex = 1
+    ) -> EncryptedArray:
         """Return a diagonal, as `numpy.diagonal` does."""
         return self._moved("diagonal", lambda places: places.diagonal(offset, axis1, axis2))
 
     def _placed(
-        self, places: npt.NDArray[np.int64], arrays: Sequence[EncryptedArray], values: npt.NDArray[Any]
+        self,
+        places: npt.NDArray[np.int64],
+        arrays: Sequence[EncryptedArray],
+        values: npt.NDArray[Any],
     ) -> EncryptedArray:
         """Return the elements at these places of the arrays, and plain values where places are -1."""
         holes = places < 0

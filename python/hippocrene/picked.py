@@ -20,20 +20,22 @@ if TYPE_CHECKING:
     _Places = npt.NDArray[np.int64]
     _Weights = npt.NDArray[np.float64] | npt.NDArray[np.int64] | npt.NDArray[np.complex128]
 
-# What sums of moved elements take, in products with plain numbers: some rotations, which take as long as four each.
+# What sums of moved elements take, in products with plain numbers: some rotations, which take as
+# long as four each.
 _SUMS = 52
 
 
 class Picked:
     """The elements of `source` at `places`, each times one of the `weights` if there are any.
 
-    Sums of them are linear combinations of the elements of `source`, and computed as such: windows of an image times a
-    kernel by as many products as the kernel has elements, the sum of a selection by one product with zeros and ones.
-    `server` is what moves them after all, in the name of `operation`, and what sums them where no other precision is
-    asked for then; one of `precise` was asked for when they were picked.
+    Sums of them are linear combinations of the elements of `source`, and computed as such: windows
+    of an image times a kernel by as many products as the kernel has elements, the sum of a
+    selection by one product with zeros and ones. `server` is what moves them after all, in the name
+    of `operation`, and what sums them where no other precision is asked for then; one of `precise`
+    was asked for when they were picked.
 
-    They are moved where sums of them take more than that, and where sums are needed for the second time; not those of
-    windows, of which an array would be many times as large.
+    They are moved where sums of them take more than that, and where sums are needed for the second
+    time; not those of windows, of which an array would be many times as large.
     """
 
     __slots__ = (
@@ -101,7 +103,9 @@ class Picked:
     @property
     def is_complex(self) -> bool:
         """Whether these elements may be complex."""
-        return self.source.is_complex or (self.weights is not None and self.weights.dtype.kind == "c")
+        return self.source.is_complex or (
+            self.weights is not None and self.weights.dtype.kind == "c"
+        )
 
     @property
     def alike(self) -> _native.EncryptedArray:
@@ -141,17 +145,23 @@ class Picked:
     def one_by_one(self) -> _native.EncryptedArray:
         """An array with the precision and the capacity that these elements have when they are moved.
 
-        They are not moved for that: a dry run does the same without residues. What cannot be moved, for want of keys or
-        of capacity, has what it has before.
+        They are not moved for that: a dry run does the same without residues. What cannot be moved,
+        for want of keys or of capacity, has what it has before.
         """
         moved = self._trial if self._moved is None else self._moved
         if moved is not None:
             return moved
         if self._dry is None:
             server, source = self.server.dry_run(self.source)
-            how: dict[str, Any] = {"precise": self.precise, "windows": self.windows, "most": self._most}
+            how: dict[str, Any] = {
+                "precise": self.precise,
+                "windows": self.windows,
+                "most": self._most,
+            }
             try:
-                self._dry = Picked(server, source, self.places, self.operation, self.weights, **how)._move()
+                self._dry = Picked(
+                    server, source, self.places, self.operation, self.weights, **how
+                )._move()
             except (BudgetError, CapacityError, MissingKeyError):
                 self._dry = self.alike
         return self._dry
@@ -172,7 +182,9 @@ class Picked:
         entries = (cast("Any", np.broadcast_to(self.places, self.shape)), cast("_Weights", weights))
         # One map both moves and multiplies, where it takes no more products than to move them does.
         if self._most is not None and not self.windows:
-            raw = self._sums(self.operation, self.server, entries, 0, self._most + 1, self._strides_moved())
+            raw = self._sums(
+                self.operation, self.server, entries, 0, self._most + 1, self._strides_moved()
+            )
             if raw is not None:
                 return raw
         try:
@@ -190,15 +202,20 @@ class Picked:
     def _gathered(self) -> _native.EncryptedArray:
         # What is broadcast is moved once.
         strides = zip(self.places.strides, self.shape, strict=True)
-        once = self.places[tuple(slice(1) if stride == 0 and length > 1 else slice(None) for stride, length in strides)]
+        once = self.places[
+            tuple(
+                slice(1) if stride == 0 and length > 1 else slice(None)
+                for stride, length in strides
+            )
+        ]
         with named(self.operation, "move elements"):
             return self.server.gather([self.source], once.shape, np.ascontiguousarray(once.ravel()))
 
     def at(self, places: _Places) -> Picked | None:
         """Return those at these places of all of them in row-major order; None where they are to be moved first.
 
-        That is so where there are zeros among them, and of elements that are not of windows: two moves may be over
-        fewer distances than one that does for both.
+        That is so where there are zeros among them, and of elements that are not of windows: two
+        moves may be over fewer distances than one that does for both.
         """
         if not self.windows or (places < 0).any():
             return None
@@ -207,7 +224,9 @@ class Picked:
             weights = cast("_Weights", np.broadcast_to(weights, self.shape).reshape(-1)[places])
         return self._with(self.server, self.places.reshape(-1)[places], weights)
 
-    def of(self, server: _native.Server | None, source: _native.EncryptedArray) -> Picked | _native.EncryptedArray:
+    def of(
+        self, server: _native.Server | None, source: _native.EncryptedArray
+    ) -> Picked | _native.EncryptedArray:
         """Return the elements of another array that stand at the same places; moved where no room is left to do so."""
         server = server or self.server
         flat = np.ascontiguousarray(self.places.ravel())
@@ -239,9 +258,16 @@ class Picked:
             and np.array_equal(self.places, other.places.T)
         )
 
-    def times(self, server: _native.Server | None, values: npt.NDArray[Any], shape: tuple[int, ...]) -> Picked | None:
+    def times(
+        self, server: _native.Server | None, values: npt.NDArray[Any], shape: tuple[int, ...]
+    ) -> Picked | None:
         """Return the products with plain values, broadcast to a shape; None where they are to be computed at once."""
-        if self.weights is not None or values.ndim == 0 or not _are_weights(values) or self._are_to_be_moved():
+        if (
+            self.weights is not None
+            or values.ndim == 0
+            or not _are_weights(values)
+            or self._are_to_be_moved()
+        ):
             return None
         # Of one's own: who multiplies may write others to the same array before it is needed.
         return self._with(server or self.server, np.broadcast_to(self.places, shape), values.copy())
@@ -256,7 +282,9 @@ class Picked:
         how: dict[str, Any] = {"precise": self.precise, "windows": self.windows, "most": self._most}
         return Picked(server, source or self.source, places, self.operation, weights, **how)
 
-    def summed(self, server: _native.Server | None, axes: Sequence[int]) -> _native.EncryptedArray | None:
+    def summed(
+        self, server: _native.Server | None, axes: Sequence[int]
+    ) -> _native.EncryptedArray | None:
         """Return the sums along these axes; None where the elements are to be moved."""
         kept = [axis for axis in range(len(self.shape)) if axis not in axes]
         weights: npt.NDArray[Any] | None = self.weights
@@ -265,7 +293,8 @@ class Picked:
         else:
             server = None
         places, factors = (
-            cast("Any", np.broadcast_to(one, self.shape).transpose(*kept, *axes)) for one in (self.places, weights)
+            cast("Any", np.broadcast_to(one, self.shape).transpose(*kept, *axes))
+            for one in (self.places, weights)
         )
         strides = self._strides_moved()
         wished = strides and [strides[axis] for axis in kept]
@@ -279,7 +308,12 @@ class Picked:
         None where the elements are to be moved, or shapes do not fit.
         """
         axis = 0 if from_left else -1
-        if not self.shape or not matrix.shape or self.weights is not None or not _are_weights(matrix):
+        if (
+            not self.shape
+            or not matrix.shape
+            or self.weights is not None
+            or not _are_weights(matrix)
+        ):
             return None
         if self.shape[axis] != (matrix.shape[-1] if from_left else len(matrix)):
             return None
@@ -296,7 +330,9 @@ class Picked:
         wished = self._strides_moved()
         if wished and matrix.ndim == 1:
             del wished[axis]
-        return self._combined("matrix product", server, (places, cast("_Weights", columns)), 1, work, wished)
+        return self._combined(
+            "matrix product", server, (places, cast("_Weights", columns)), 1, work, wished
+        )
 
     def _combined(
         self,
@@ -329,7 +365,9 @@ class Picked:
         places, weights = entries
 
         def combined(part: npt.NDArray[Any]) -> _native.EncryptedArray | None:
-            return _native.linear_combinations(server, self.source, (places, part), axes, most, strides)
+            return _native.linear_combinations(
+                server, self.source, (places, part), axes, most, strides
+            )
 
         with named(operation, "linear combinations", "add up"):
             if weights.dtype.kind != "c":

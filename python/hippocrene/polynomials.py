@@ -23,7 +23,15 @@ if TYPE_CHECKING:
 _OTHERS = (Hermite, HermiteE, Laguerre, Polynomial)
 SERIES = (Chebyshev, Hermite, HermiteE, Laguerre, Legendre, Polynomial)
 Series: TypeAlias = (
-    Chebyshev | Hermite | HermiteE | Laguerre | Legendre | Polynomial | np.poly1d | Approximation | npt.ArrayLike
+    Chebyshev
+    | Hermite
+    | HermiteE
+    | Laguerre
+    | Legendre
+    | Polynomial
+    | np.poly1d
+    | Approximation
+    | npt.ArrayLike
 )
 
 _Array = TypeVar("_Array", bound=np.ndarray[Any, Any])
@@ -34,7 +42,9 @@ def polyval(p: npt.ArrayLike, x: EncryptedArray) -> EncryptedArray:
     if isinstance(p, (*SERIES, Approximation)):
         raise TypeError(f"polyval takes coefficients: x.polynomial takes a {type(p).__name__}")
     if not isinstance(x, Encrypted):
-        raise TypeError(f"polyval takes an encrypted array, not {type(x).__name__}: numpy.polyval is of plain values")
+        raise TypeError(
+            f"polyval takes an encrypted array, not {type(x).__name__}: numpy.polyval is of plain values"
+        )
     modulus = x.plain_modulus
     coefficients: np.ndarray[Any, np.dtype[Any]] = (
         to_array(p, "polyval") if modulus is None else integers(p, "polyval", modulus)
@@ -69,10 +79,11 @@ def coefficients(
 ) -> tuple[npt.NDArray[np.float64], tuple[float, float] | None, float]:
     """Return coefficients of powers, that of the constant first, or of Chebyshev's polynomials and their interval.
 
-    The last number is how far off the polynomial is at values of `interval`, whose largest absolute value is `bound`,
-    where these are rounded to doubles: ``sum(e[k] * bound**k)`` for errors ``e[k]`` of coefficients of powers, and
-    ``sum(e[k])`` of those ``c[k]`` of Chebyshev's polynomials, which are ``k**2`` steep at most:
-    ``2 * e / (b - a) * sum(k**2 * abs(c[k]))`` more for an error ``e`` of the ends of an interval from ``a`` to ``b``.
+    The last number is how far off the polynomial is at values of `interval`, whose largest absolute
+    value is `bound`, where these are rounded to doubles: ``sum(e[k] * bound**k)`` for errors
+    ``e[k]`` of coefficients of powers, and ``sum(e[k])`` of those ``c[k]`` of Chebyshev's
+    polynomials, which are ``k**2`` steep at most: ``2 * e / (b - a) * sum(k**2 * abs(c[k]))`` more
+    for an error ``e`` of the ends of an interval from ``a`` to ``b``.
     """
     bound = max(-interval[0], interval[1])
     if isinstance(polynomial, Approximation):
@@ -85,7 +96,8 @@ def coefficients(
         # Right on its domain only, as Chebyshev's are, and so of the same bounded numbers there.
         polynomial = polynomial.convert(polynomial.domain, Chebyshev, polynomial.window)
     elif isinstance(polynomial, _OTHERS) and (polynomial.domain != polynomial.window).any():
-        # As `fit` returns them: powers of what is mapped to the window, which cancel each other in powers of x.
+        # As `fit` returns them: powers of what is mapped to the window, which cancel each other in
+        # powers of x.
         own = sorted(polynomial.domain.tolist())
         if own[0] <= interval[0] and interval[1] <= own[1]:
             domain = polynomial.domain
@@ -95,7 +107,9 @@ def coefficients(
             domain = np.array([-1.0, 1.0]) * (bound or 1.0)
         polynomial = polynomial.convert(domain=domain, kind=Chebyshev, window=[-1, 1])
     if isinstance(polynomial, Chebyshev):
-        (start, end), (low, high) = (map(Fraction, ends.tolist()) for ends in (polynomial.domain, polynomial.window))
+        (start, end), (low, high) = (
+            map(Fraction, ends.tolist()) for ends in (polynomial.domain, polynomial.window)
+        )
         slope = (end - start) / (high - low)
         exactly = sorted(start + (side - low) * slope for side in (-1, 1))
         try:
@@ -105,7 +119,9 @@ def coefficients(
         series, error = _rounded(polynomial.coef, 1.0)
         if slope < 0:
             series = series * (-1.0) ** np.arange(series.size)
-        moved = max(abs(Fraction(first) - exactly[0]), abs(Fraction(last) - exactly[1])) / (exactly[1] - exactly[0])
+        moved = max(abs(Fraction(first) - exactly[0]), abs(Fraction(last) - exactly[1])) / (
+            exactly[1] - exactly[0]
+        )
         steepness = sum(k**2 * abs(c) for k, c in enumerate(series.tolist()))
         return series, (first, last), error + 2.0 * float(moved) * steepness
     if isinstance(polynomial, SERIES):

@@ -23,7 +23,8 @@ from hippocrene.values import real_numbers, to_array
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-# Of more elements than these an encrypted vector is convolved and turned, rather than multiplied with a matrix.
+# Of more elements than these an encrypted vector is convolved and turned, rather than multiplied
+# with a matrix.
 LONG = 1024
 # So many products of encrypted numbers fit into some gigabytes.
 _MOST_PRODUCTS = 2**24
@@ -113,10 +114,15 @@ def _tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     left = [i for i in range(np.ndim(a)) if i not in of_a]
     right = [i for i in range(np.ndim(b)) if i not in of_b]
     if [np.shape(a)[i] for i in of_a] != [np.shape(b)[i] for i in of_b]:
-        raise ShapeError(f"tensordot: axes {of_a} of shape {np.shape(a)} and {of_b} of {np.shape(b)} do not match")
+        raise ShapeError(
+            f"tensordot: axes {of_a} of shape {np.shape(a)} and {of_b} of {np.shape(b)} do not match"
+        )
     picked = any(_secret(x) and x._picked is not None for x in (a, b))
-    # One axis of two encrypted arrays goes by a product of matrices, which takes less time where they have more axes.
-    joined = len(of_a) > 1 or (of_a and max(np.ndim(a), np.ndim(b)) > 2 and not (_secret(a) and _secret(b)))
+    # One axis of two encrypted arrays goes by a product of matrices, which takes less time where
+    # they have more axes.
+    joined = len(of_a) > 1 or (
+        of_a and max(np.ndim(a), np.ndim(b)) > 2 and not (_secret(a) and _secret(b))
+    )
     named_axes = np.ndim(a) + np.ndim(b) <= len(string.ascii_letters)
     if named_axes and (picked or joined):
         # Elements stay where they are, as they do not where axes are made one.
@@ -126,7 +132,9 @@ def _tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
             right_labels[j] = left_labels[i]
         result = [left_labels[i] for i in left] + [right_labels[i] for i in right]
         with named("tensordot", "einsum"):
-            return einsum(f"{''.join(left_labels)},{''.join(right_labels)}->{''.join(result)}", a, b)
+            return einsum(
+                f"{''.join(left_labels)},{''.join(right_labels)}->{''.join(result)}", a, b
+            )
     common = math.prod(np.shape(a)[i] for i in of_a)
     rows = np.reshape(np.transpose(a, left + of_a), (-1, common))
     columns = np.reshape(np.transpose(b, of_b + right), (common, -1))
@@ -148,7 +156,9 @@ def _axes_of(x: Any, axes: list[int]) -> list[int]:
 
 def _vectors(name: str, a: Any, v: Any) -> None:
     if np.ndim(a) != 1 or np.ndim(v) != 1:
-        raise TypeError(f"numpy.{name} is for arrays of one axis, not of shapes {np.shape(a)} and {np.shape(v)}")
+        raise TypeError(
+            f"numpy.{name} is for arrays of one axis, not of shapes {np.shape(a)} and {np.shape(v)}"
+        )
 
 
 def _convolve(a: Any, v: Any, mode: str = "full") -> Any:
@@ -175,7 +185,10 @@ def _convolved(a: Any, v: Any, mode: str, *, mirrored: bool = False, turned: boo
         with named("convolve", "dot product"):
             return _convolved_windows(a, v, first, length, turned=turned)
     return encrypted._times_matrix(
-        other, lambda server, kernel: _native.convolve_plain(server, encrypted._raw, kernel, first, length)
+        other,
+        lambda server, kernel: _native.convolve_plain(
+            server, encrypted._raw, kernel, first, length
+        ),
     )
 
 
@@ -187,10 +200,14 @@ def _convolved_windows(a: Any, v: Any, first: int, length: int, *, turned: bool 
     short, long = sorted((a, v), key=len)
     size = short.size
     if length << (size - 1).bit_length() > _MOST_PRODUCTS:
-        raise ShapeError(f"convolve: {length} sums of {size} products each of encrypted numbers are too many")
+        raise ShapeError(
+            f"convolve: {length} sums of {size} products each of encrypted numbers are too many"
+        )
     # Windows that go beyond the ends have zeros there.
     within = first == size - 1 and length == long.size - first
-    windows = np.lib.stride_tricks.sliding_window_view(long if within else np.pad(long, size - 1), size)
+    windows = np.lib.stride_tricks.sliding_window_view(
+        long if within else np.pad(long, size - 1), size
+    )
     start = 0 if within else first
     if turned and long is v:
         # As they are seen from the other end.
@@ -220,7 +237,8 @@ def _correlated(a: Any, v: Any, mode: str) -> Any:
     v = v.conj() if v._held.is_complex else v
     plain: Any = v._plain(a, "correlate")
     if v.size > LONG:
-        # As a product with a matrix, in which every other diagonal has a row of its own, it takes minutes and memory.
+        # As a product with a matrix, in which every other diagonal has a row of its own, it takes
+        # minutes and memory.
         return _convolved(v, plain[::-1], mode, mirrored=v.size <= len(plain))[::-1]
     units = np.eye(v.size, dtype=plain.dtype)
     return _matmul(v, np.array([np.correlate(plain, unit, cast("Any", mode)) for unit in units]))
@@ -235,15 +253,21 @@ def _kron(a: Any, b: Any) -> Any:
     return _times(wide, other).reshape([x * y for x, y in zip(left, right, strict=True)])
 
 
-def _cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
+def _cross(
+    a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
+) -> Any:
     a, b = factors("cross", a, b)
     axisa, axisb, axisc = (axisa, axisb, axisc) if axis is None else (axis, axis, axis)
     with named("cross", "numpy.moveaxis"):
         a, b = np.moveaxis(a, axisa, -1), np.moveaxis(b, axisb, -1)
     if a.shape[-1] != 3 or b.shape[-1] != 3:
-        raise ShapeError(f"cross: vectors of {a.shape[-1]} and {b.shape[-1]} elements, where both have 3")
+        raise ShapeError(
+            f"cross: vectors of {a.shape[-1]} and {b.shape[-1]} elements, where both have 3"
+        )
     on, back = [1, 2, 0], [2, 0, 1]
-    return np.moveaxis(_times(a[..., on], b[..., back]) - _times(a[..., back], b[..., on]), -1, axisc)
+    return np.moveaxis(
+        _times(a[..., on], b[..., back]) - _times(a[..., back], b[..., on]), -1, axisc
+    )
 
 
 def _matrix_power(a: Any, n: Any) -> Any:
@@ -261,7 +285,9 @@ def _matrix_power(a: Any, n: Any) -> Any:
 
 def _linalg_outer(a: Any, b: Any) -> Any:
     if (np.ndim(a), np.ndim(b)) != (1, 1):
-        raise ShapeError(f"linalg.outer: shapes {np.shape(a)} and {np.shape(b)}, where both have one axis")
+        raise ShapeError(
+            f"linalg.outer: shapes {np.shape(a)} and {np.shape(b)}, where both have one axis"
+        )
     return _outer(a, b)
 
 
@@ -277,12 +303,18 @@ def _vecdot(a: Any, b: Any, *, axis: int = -1) -> Any:
 
 
 def mapped(
-    name: str, function: Callable[[Any], Any], a: Any, axis: Any = -1, *, exact: bool = False, condition: float = 1.0
+    name: str,
+    function: Callable[[Any], Any],
+    a: Any,
+    axis: Any = -1,
+    *,
+    exact: bool = False,
+    condition: float = 1.0,
 ) -> Any:
     """Apply a linear function of rows along an axis.
 
-    Its factors are rounded to doubles unless they are `exact`, and off by `condition` times as much where they come of
-    equations of that condition number.
+    Its factors are rounded to doubles unless they are `exact`, and off by `condition` times as much
+    where they come of equations of that condition number.
     """
     if not _secret(a) or not a.ndim:
         raise TypeError(f"numpy.{name} is for an encrypted array of one axis or more")
@@ -294,7 +326,11 @@ def mapped(
 
 def _times_rounded(a: Any, matrix: Any, *, exact: bool, condition: float = 1.0) -> Any:
     """Multiply with a matrix of doubles that were computed, as `mapped` has them."""
-    return a @ matrix if exact else a._rounded(a @ matrix, float(np.linalg.norm(matrix, axis=0).max()) * condition)
+    return (
+        a @ matrix
+        if exact
+        else a._rounded(a @ matrix, float(np.linalg.norm(matrix, axis=0).max()) * condition)
+    )
 
 
 def _fft(name: str) -> Callable[..., Any]:
@@ -312,11 +348,15 @@ def _gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: Any = 1) -> A
     if any(_secret(x) for x in varargs):
         raise TypeError("numpy.gradient takes no encrypted distances")
     f._axes(axis, "gradient")
-    axes = range(f.ndim) if axis is None else [f._axis(one, "gradient") for one in np.atleast_1d(axis)]
+    axes = (
+        range(f.ndim) if axis is None else [f._axis(one, "gradient") for one in np.atleast_1d(axis)]
+    )
     if len(varargs) > 1 and len(varargs) != len(axes):
         raise TypeError(f"gradient: {len(varargs)} distances for {len(axes)} axes")
     steps = varargs * len(axes) if len(varargs) == 1 else varargs or (1.0,) * len(axes)
-    along = [_gradient_along(f, step, one, edge_order) for one, step in zip(axes, steps, strict=True)]
+    along = [
+        _gradient_along(f, step, one, edge_order) for one, step in zip(axes, steps, strict=True)
+    ]
     # A tuple, and a list before version 2.
     several: Any = type(np.gradient(np.eye(2)))
     return along[0] if len(along) == 1 else several(along)
@@ -327,10 +367,20 @@ def _gradient_along(f: Any, distances: Any, axis: int, edge_order: Any) -> Any:
     if of_any_kind.dtype.kind == "f" and not np.all(np.isfinite(of_any_kind)):
         raise ArgumentError("gradient: distances and places are finite numbers")
     floats = of_any_kind.dtype.kind == "f"
-    step = of_any_kind.astype(np.result_type(of_any_kind, np.float64)) if floats else _places(of_any_kind, "gradient")
+    step = (
+        of_any_kind.astype(np.result_type(of_any_kind, np.float64))
+        if floats
+        else _places(of_any_kind, "gradient")
+    )
     # Python compares integers with doubles exactly.
     exact = step.ndim == 0 and abs(np.frexp(step)[0]) == 0.5 and step.item() == of_any_kind.item()
-    return mapped("gradient", lambda u: np.gradient(u, step, axis=-1, edge_order=edge_order), f, axis, exact=exact)
+    return mapped(
+        "gradient",
+        lambda u: np.gradient(u, step, axis=-1, edge_order=edge_order),
+        f,
+        axis,
+        exact=exact,
+    )
 
 
 def _places(values: Any, operation: str) -> np.ndarray[Any, np.dtype[np.float64]]:
@@ -347,7 +397,9 @@ def _multi_dot(arrays: Sequence[Any]) -> Any:
     arrays = factors("multi_dot", *arrays)
     at = next(i for i, x in enumerate(arrays) if _secret(x))
     lengths, ahead = [np.shape(x)[-1] for x in arrays[:-1]], max(at - 1, 0)
-    wide, error = widened("multi_dot", arrays, math.prod(lengths[:ahead]), math.prod(lengths[ahead:]))
+    wide, error = widened(
+        "multi_dot", arrays, math.prod(lengths[:ahead]), math.prod(lengths[ahead:])
+    )
     if arrays[at].plain_modulus is None and all(_secret(x) or x.dtype.kind != "O" for x in wide):
         return functools.reduce(_matmul, wide)._off_by(error if ahead else 0.0)
     # Every product has an encrypted factor.
@@ -357,10 +409,16 @@ def _multi_dot(arrays: Sequence[Any]) -> Any:
 
 def _trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: Any = -1) -> Any:
     if not _secret(y) or _secret(x) or _secret(dx) or not y.ndim:
-        raise TypeError("numpy.trapezoid is for an encrypted array of one axis or more at plain places")
+        raise TypeError(
+            "numpy.trapezoid is for an encrypted array of one axis or more at plain places"
+        )
     y._refuse_integers("trapezoid")
     length = y.shape[y._axis(axis, "trapezoid")]
-    steps = np.full(length - 1, double(dx, "a distance")) if x is None else np.diff(_places(x, "trapezoid"))
+    steps = (
+        np.full(length - 1, double(dx, "a distance"))
+        if x is None
+        else np.diff(_places(x, "trapezoid"))
+    )
     if steps.shape != (length - 1,):
         raise ShapeError(f"trapezoid: places of shape {np.shape(x)} for an axis of length {length}")
     weights = np.convolve(steps, [0.5, 0.5]) if length > 1 else np.zeros(1)

@@ -18,8 +18,8 @@ def shown(
 ) -> Iterator[Callable[[int], object]]:
     """Return what is told how many of `total` units are done.
 
-    `progress` is called with that and `total`; or True, and it is shown: in a bar where rich is installed and there is
-    a terminal, else in lines.
+    `progress` is called with that and `total`; or True, and it is shown: in a bar where rich is
+    installed and there is a terminal, else in lines.
     """
     if callable(progress):
         yield lambda done: progress(done, total)
@@ -43,8 +43,9 @@ def counted(
 ) -> Iterator[None]:
     """Show how far `count` gets from where it is, of `total` if that is known, until the block ends.
 
-    It is looked at once in `every` seconds: if nothing is said, five times a second for a bar, where rich is installed
-    and there is a terminal, and every ten seconds for lines elsewhere. What was done in all is a line at the end.
+    It is looked at once in `every` seconds: if nothing is said, five times a second for a bar,
+    where rich is installed and there is a terminal, and every ten seconds for lines elsewhere. What
+    was done in all is a line at the end.
     """
     first, start, end = count(), time.monotonic(), threading.Event()
     rich = _rich()

@@ -48,7 +48,9 @@ class Reductions(Encrypted):
         server = self._bound_server("sum")
         if (mask := self._mask(where, "sum")) is not None:
             with named("sum", "mul", "multiply by plain numbers"):
-                return (cast("EncryptedArray", self) * mask.astype(np.int64)).sum(axis, keepdims=keepdims)
+                return (cast("EncryptedArray", self) * mask.astype(np.int64)).sum(
+                    axis, keepdims=keepdims
+                )
         axes = self._axes(axis, "sum")
         picked = self._picked
         raw = picked.summed(server._for_now, axes) if picked is not None and axes else None
@@ -75,12 +77,19 @@ class Reductions(Encrypted):
         """
         unset("mean", dtype, out)
         if self.plain_modulus is not None:
-            raise TypeError("encrypted integers have no mean: take the sum, and divide what is decrypted")
+            raise TypeError(
+                "encrypted integers have no mean: take the sum, and divide what is decrypted"
+            )
         if (mask := self._mask(where, "mean")) is not None:
             if not mask.any(axis=tuple(self._axes(axis, "mean"))).all():
-                raise ArgumentError("mean: there are means of no values, where the mask leaves none")
+                raise ArgumentError(
+                    "mean: there are means of no values, where the mask leaves none"
+                )
             with named("mean", "average"):
-                return cast("EncryptedArray", weighted_mean(self, axis, mask.astype(np.int64), keepdims=keepdims))
+                return cast(
+                    "EncryptedArray",
+                    weighted_mean(self, axis, mask.astype(np.int64), keepdims=keepdims),
+                )
         with named("mean", "sum", "divide by a number"):
             if (shares := self._shares(self._axes(axis, "mean"))) is not None:
                 total, count = shares[0].sum(axis, keepdims=keepdims), shares[1]
@@ -91,9 +100,10 @@ class Reductions(Encrypted):
     def _shares(self, axes: list[int]) -> tuple[EncryptedArray, int] | None:
         """Return windows over the number of elements along these axes, times a power of two, and that power.
 
-        Their sum is one of products with 1 where nothing is said, so that others take no more. They are not below 1,
-        for what products are off by does not become smaller with them. None for what are no windows: sums of other
-        elements leave some between them, and a product after that takes these away.
+        Their sum is one of products with 1 where nothing is said, so that others take no more. They
+        are not below 1, for what products are off by does not become smaller with them. None for
+        what are no windows: sums of other elements leave some between them, and a product after
+        that takes these away.
         """
         if (picked := self._picked) is None or not picked.windows or not axes:
             return None
@@ -102,7 +112,9 @@ class Reductions(Encrypted):
         server = self._bound_server("mean")
         if power == count or self._needs_digits(power / count, "mean"):
             return None
-        products = picked.times(server._for_now, np.full((1,) * self.ndim, power / count), self.shape)
+        products = picked.times(
+            server._for_now, np.full((1,) * self.ndim, power / count), self.shape
+        )
         return None if products is None else (server._wrap(products), power)
 
     def _centred(
@@ -110,12 +122,14 @@ class Reductions(Encrypted):
     ) -> tuple[EncryptedArray, int]:
         """Return deviations from means and a number ``k``; sums of their squares over ``2**k`` are variances.
 
-        They are about as large as the values themselves, so that rounding weighs no more than in any other product,
-        and the division by a power of two, which comes last, is exact. The sum is repeated before it is divided: what
-        that adds to its error becomes smaller with it.
+        They are about as large as the values themselves, so that rounding weighs no more than in
+        any other product, and the division by a power of two, which comes last, is exact. The sum
+        is repeated before it is divided: what that adds to its error becomes smaller with it.
         """
         if self.plain_modulus is not None:
-            raise TypeError("encrypted integers have no variance: take sums of them and of their squares")
+            raise TypeError(
+                "encrypted integers have no variance: take sums of them and of their squares"
+            )
         # Moved before they are summed, for all of them meet their sums.
         server = self._bound_server("var")
         array = server._wrap(self._raw)
@@ -124,7 +138,9 @@ class Reductions(Encrypted):
         count = self.size // total.size
         ddof = double(ddof, "ddof")
         if not count > ddof:
-            raise ArgumentError(f"var: {count} values, less ddof={ddof:g}, leave nothing to divide by")
+            raise ArgumentError(
+                f"var: {count} values, less ddof={ddof:g}, leave nothing to divide by"
+            )
         halvings = (count - 1).bit_length()
         gain = root(2**halvings / (count - Fraction(ddof)))
         digits = self._needs_digits(1.0, "var")
@@ -136,7 +152,9 @@ class Reductions(Encrypted):
         total, factor = (total * factors[1], 1.0) if inexact else (total, factors[1])
         means = _native.broadcast_like(server._raw, total._raw, array._raw, factor)
         deviations: Any = array * factors[0] - halved(server._wrap(means), halvings)
-        declared = _native.as_deviations(server._raw, deviations._raw, abs(float(gain)) * array.bound)
+        declared = _native.as_deviations(
+            server._raw, deviations._raw, abs(float(gain)) * array.bound
+        )
         return server._wrap(declared), halvings
 
     def var(
@@ -157,15 +175,25 @@ class Reductions(Encrypted):
         """
         unset("var", dtype, out, mean=mean, correction=correction, where=where)
         variance = self._squared_deviations(axis, ddof, keepdims=keepdims).real
-        picked, count = self._picked, math.prod(self.shape[index] for index in self._axes(axis, "var"))
+        picked, count = (
+            self._picked,
+            math.prod(self.shape[index] for index in self._axes(axis, "var")),
+        )
         if picked is not None and picked.weights is not None:
             return variance
-        values, factor = (self._raw if picked is None else picked.source), count / (count - float(ddof))
+        values, factor = (
+            (self._raw if picked is None else picked.source),
+            count / (count - float(ddof)),
+        )
         server = self._bound_server("var")
         return server._wrap(_native.as_variances(server._raw, variance._raw, values, factor))
 
     def _squared_deviations(
-        self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None, ddof: float, *, keepdims: bool = False
+        self,
+        axis: SupportsIndex | tuple[SupportsIndex, ...] | None,
+        ddof: float,
+        *,
+        keepdims: bool = False,
     ) -> EncryptedArray:
         """Return the variance as it comes of a product: of complex values, with an imaginary part that is noise."""
         if (variance := self._variance_of_windows(axis, ddof, keepdims=keepdims)) is not None:
@@ -217,11 +245,11 @@ class Reductions(Encrypted):
     ) -> EncryptedArray:
         """Return the standard deviation: the square root of the variance, by `sqrt`.
 
-        The error is a share of the largest deviation that values in the interval of the array can have, half of its
-        width: about a 10000th where there is capacity for a polynomial of degree 2047, as for fresh arrays on
-        ``"n15"``. The tighter the interval, the better: subtract what is common to all columns, scale columns to
-        similar deviations, and declare the interval. With too little capacity for a polynomial it takes keys with
-        tables.
+        The error is a share of the largest deviation that values in the interval of the array can
+        have, half of its width: about a 10000th where there is capacity for a polynomial of degree
+        2047, as for fresh arrays on ``"n15"``. The tighter the interval, the better: subtract what
+        is common to all columns, scale columns to similar deviations, and declare the interval.
+        With too little capacity for a polynomial it takes keys with tables.
         """
         unset("std", dtype, out, mean=mean, correction=correction, where=where)
         with named("std", "var"):
@@ -230,7 +258,9 @@ class Reductions(Encrypted):
             with named("std", "sqrt"):
                 return variance.sqrt()
         except (ArgumentError, MissingKeyError) as error:
-            raise type(error)(f"{error}; the variance is had without: take the root of what is decrypted") from None
+            raise type(error)(
+                f"{error}; the variance is had without: take the root of what is decrypted"
+            ) from None
 
     def prod(
         self,
@@ -244,7 +274,8 @@ class Reductions(Encrypted):
     ) -> EncryptedArray:
         """Multiply the ``n`` values along one axis, several, or all, in ``ceil(log2(n))`` multiplications for each.
 
-        A plain mask says `where` values are multiplied, in one multiplication more, and the product times `initial`.
+        A plain mask says `where` values are multiplied, in one multiplication more, and the product
+        times `initial`.
         """
         unset("prod", dtype, out)
         if initial is not None:
@@ -265,12 +296,18 @@ class Reductions(Encrypted):
                     if odd:
                         last = part_of(array, one, slice(2 * half, None))
                         left_over = last if left_over is None else left_over * last
-                    array = part_of(array, one, slice(half)) * part_of(array, one, slice(half, 2 * half))
+                    array = part_of(array, one, slice(half)) * part_of(
+                        array, one, slice(half, 2 * half)
+                    )
                 array = array if left_over is None else array * left_over
             kept = tuple(1 if i in axes else n for i, n in enumerate(self.shape))
-            return array.reshape(kept if keepdims else tuple(n for i, n in enumerate(self.shape) if i not in axes))
+            return array.reshape(
+                kept if keepdims else tuple(n for i, n in enumerate(self.shape) if i not in axes)
+            )
 
-    def cumsum(self, axis: SupportsIndex | None = None, dtype: None = None, out: None = None) -> EncryptedArray:
+    def cumsum(
+        self, axis: SupportsIndex | None = None, dtype: None = None, out: None = None
+    ) -> EncryptedArray:
         """Return sums of all values up to each, along one axis or of all in row-major order, in one multiplication."""
         unset("cumsum", dtype, out)
         array = cast("EncryptedArray", self)
@@ -308,12 +345,19 @@ class Reductions(Encrypted):
             raise ShapeError(f"{operation}: {what}") from None
         return None if mask.all() else mask
 
-    def _axes(self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None, operation: str) -> list[int]:
+    def _axes(
+        self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None, operation: str
+    ) -> list[int]:
         """Return the axes that are meant, in ascending order."""
-        # numpy sums and multiplies a single value along an axis that it has not, and does nothing else so.
-        if axis is None or (operation in ("sum", "prod") and self._is_of_one_value(axis, operation)):
+        # numpy sums and multiplies a single value along an axis that it has not, and does nothing
+        # else so.
+        if axis is None or (
+            operation in ("sum", "prod") and self._is_of_one_value(axis, operation)
+        ):
             return list(range(self.ndim))
-        axes = sorted(self._axis(one, operation) for one in (axis if isinstance(axis, tuple) else (axis,)))
+        axes = sorted(
+            self._axis(one, operation) for one in (axis if isinstance(axis, tuple) else (axis,))
+        )
         if len(set(axes)) < len(axes):
             raise ShapeError(f"{operation}: axes {axis} name one axis of shape {self.shape} twice")
         return axes
@@ -325,7 +369,9 @@ class Reductions(Encrypted):
     def _axis(self, axis: SupportsIndex, operation: str) -> int:
         index = _index(axis, operation)
         if not -self.ndim <= index < self.ndim:
-            raise ShapeError(f"{operation}: axis {index} is out of range for an array of shape {self.shape}")
+            raise ShapeError(
+                f"{operation}: axis {index} is out of range for an array of shape {self.shape}"
+            )
         return index % self.ndim
 
 
@@ -370,9 +416,14 @@ def weighted_mean(a: Any, axis: Any = None, weights: Any = None, *, keepdims: bo
             or isinstance(axis, tuple)
             or plain.size != a.shape[a._axis(axis, "average")]
         ):
-            raise ShapeError(f"average: weights of shape {plain.shape} for axis {axis} of shape {a.shape}")
+            raise ShapeError(
+                f"average: weights of shape {plain.shape} for axis {axis} of shape {a.shape}"
+            )
         given = given.reshape((-1,) + (1,) * (a.ndim - 1 - a._axis(axis, "average")))
-    plain, axes = np.broadcast_to(given.astype(np.float64), a.shape), tuple(a._axes(axis, "average"))
+    plain, axes = (
+        np.broadcast_to(given.astype(np.float64), a.shape),
+        tuple(a._axes(axis, "average")),
+    )
     total: Any = plain.sum(axis=axes, keepdims=True)
     shares: Any = plain / total if np.all(total) else None
     if shares is None or a._needs_digits(np.max(abs(shares)), "average"):

@@ -33,7 +33,9 @@ def double(value: object, what: str) -> float:
     # numpy reads text in arrays of no axes, and what masked ones have under the mask.
     number = value.item() if type(value) is np.ndarray and not value.ndim else value
     try:
-        if not isinstance(number, (str, bytes, bytearray, np.flexible, np.complexfloating, np.ma.MaskedArray)):
+        if not isinstance(
+            number, (str, bytes, bytearray, np.flexible, np.complexfloating, np.ma.MaskedArray)
+        ):
             return float(cast("SupportsFloat", number))
     except TypeError:
         pass
@@ -62,7 +64,9 @@ def declared_interval(interval: object, bound: object) -> tuple[float, float] | 
         raise TypeError(f"an interval is a pair (low, high), not {interval!r}")
     low, high = (double(end, "an end of an interval") for end in ends)
     if not -math.inf < low <= high < math.inf:
-        raise ArgumentError(f"an interval of ({low:g}, {high:g}): two finite numbers are needed, the lower one first")
+        raise ArgumentError(
+            f"an interval of ({low:g}, {high:g}): two finite numbers are needed, the lower one first"
+        )
     return low, high
 
 

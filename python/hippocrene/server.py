@@ -41,7 +41,8 @@ def listed(names: list[str]) -> str:
 
 
 def array_of(
-    source: EncryptedArray | bytes | bytearray | memoryview | str | PathLike[str], limits: Limits | None = None
+    source: EncryptedArray | bytes | bytearray | memoryview | str | PathLike[str],
+    limits: Limits | None = None,
 ) -> EncryptedArray:
     """Return an array, or read one from a file or from bytes, within limits."""
     within = native_limits(limits, "load")
@@ -62,7 +63,8 @@ def array_of(
 class EvaluationKeys(Described):
     """What a server needs to compute. There is no secret in it.
 
-    `fingerprint`, `scheme`, `preset`, `rotations` and the like say whom they are from, and what they can do.
+    `fingerprint`, `scheme`, `preset`, `rotations` and the like say whom they are from, and what
+    they can do.
     """
 
     __slots__ = ("__weakref__", "_raw")
@@ -70,7 +72,9 @@ class EvaluationKeys(Described):
     def __init__(self, raw: _native.EvaluationKeys) -> None:
         """Wrap what the extension module made; `Client.evaluation_keys` is the way in."""
         if not isinstance(raw, _native.EvaluationKeys):
-            raise TypeError("evaluation keys are made by Client.evaluation_keys, EvaluationKeys.load and .from_bytes")
+            raise TypeError(
+                "evaluation keys are made by Client.evaluation_keys, EvaluationKeys.load and .from_bytes"
+            )
         self._raw = raw
         self._description = raw.describe()
 
@@ -82,13 +86,16 @@ class EvaluationKeys(Described):
     def suffice(self, simulation: Simulation) -> Literal[True]:
         """Return True if these keys are enough for a simulated program, and raise an error otherwise.
 
-        The `MissingKeyError` names all keys that are missing. A rotation that other keys compose is not missing; the
-        program takes longer with it than was predicted, as ``simulate(..., keys=keys)`` says. Keys for tables must
-        have the same name and at least the capacity, and those for bootstrapping must have been made for no less. A
-        simulation of another preset, scheme or plain modulus is an `ArgumentError`.
+        The `MissingKeyError` names all keys that are missing. A rotation that other keys compose is
+        not missing; the program takes longer with it than was predicted, as ``simulate(...,
+        keys=keys)`` says. Keys for tables must have the same name and at least the capacity, and
+        those for bootstrapping must have been made for no less. A simulation of another preset,
+        scheme or plain modulus is an `ArgumentError`.
         """
         if not hasattr(simulation, "_requested"):
-            raise TypeError(f"keys suffice for what simulate returned, not for {type(simulation).__name__}")
+            raise TypeError(
+                f"keys suffice for what simulate returned, not for {type(simulation).__name__}"
+            )
         check_made_alike(self, simulation, "suffice", "these keys")
         if missing := self._raw.lacks(simulation._requested()):
             raise MissingKeyError(f"suffice: these keys lack {listed(missing)}. {HOW_TO_MAKE_THEM}")
@@ -99,7 +106,9 @@ class EvaluationKeys(Described):
         return self._raw.to_bytes()
 
     @classmethod
-    def from_bytes(cls, data: bytes | bytearray | memoryview, *, accept: Limits | None = None) -> EvaluationKeys:
+    def from_bytes(
+        cls, data: bytes | bytearray | memoryview, *, accept: Limits | None = None
+    ) -> EvaluationKeys:
         """Read what `to_bytes` returned, within the limits `accept`."""
         within = native_limits(accept, "EvaluationKeys.from_bytes")
         return cls(_native.EvaluationKeys.from_bytes(raw_bytes(data), 1, within))
@@ -120,9 +129,8 @@ class EvaluationKeys(Described):
 
     def __repr__(self) -> str:
         tables = self._looks_up()
-        return (
-            f"EvaluationKeys(preset={self.preset!r}, scheme={self.scheme!r}, fingerprint={self.fingerprint!r}{tables})"
-        )
+        told = f"preset={self.preset!r}, scheme={self.scheme!r}, fingerprint={self.fingerprint!r}"
+        return f"EvaluationKeys({told}{tables})"
 
 
 class TransferKey:
@@ -133,7 +141,9 @@ class TransferKey:
     def __init__(self, raw: _native.TransferKey) -> None:
         """Wrap what the extension module made; `Client.transfer_key` is the way in."""
         if not isinstance(raw, _native.TransferKey):
-            raise TypeError("transfer keys are made by Client.transfer_key, TransferKey.load and .from_bytes")
+            raise TypeError(
+                "transfer keys are made by Client.transfer_key, TransferKey.load and .from_bytes"
+            )
         self._raw = raw
 
     @property
@@ -178,9 +188,11 @@ class ServerMemory:
 
     - `keys`: the evaluation keys, without those of look-up tables.
     - `tables`: the keys of look-up tables.
-    - `derived_keys`: keys derived from the others to compute faster. They are part of the budget of all caches.
+    - `derived_keys`: keys derived from the others to compute faster. They are part of the budget of
+      all caches.
     - `caches`: what is kept of arrays and matrices. They are part of that budget too.
-    - `scratch`: memory that operations worked in, and that of arrays that are gone, kept for the next.
+    - `scratch`: memory that operations worked in, and that of arrays that are gone, kept for the
+      next.
     """
 
     keys: int
@@ -198,9 +210,10 @@ class ServerMemory:
 def set_cache_budget(limit: int) -> None:
     """Set how many bytes the caches of all servers of this process may take together: 2 GiB where nothing is said.
 
-    Caches hold keys derived from others, whole ciphertexts of fresh arrays and encoded matrices. When they are full,
-    those that were not used for the longest time make room, whichever server they belong to. Results do not depend on
-    it. A server's own `key_memory` and `cache_memory` hold within it.
+    Caches hold keys derived from others, whole ciphertexts of fresh arrays and encoded matrices.
+    When they are full, those that were not used for the longest time make room, whichever server
+    they belong to. Results do not depend on it. A server's own `key_memory` and `cache_memory` hold
+    within it.
     """
     _native.set_cache_budget(whole(limit, "set_cache_budget: limit", 0, 2**63 - 1))
 
@@ -211,7 +224,9 @@ def cache_budget() -> tuple[int, int]:
 
 
 # Servers that compute with a precision of their own in this context.
-_at_precision: ContextVar[Mapping[Server, _native.Server]] = ContextVar("_at_precision", default=MappingProxyType({}))
+_at_precision: ContextVar[Mapping[Server, _native.Server]] = ContextVar(
+    "_at_precision", default=MappingProxyType({})
+)
 # The server of the simulation that this is a part of.
 _simulated: ContextVar[Server | None] = ContextVar("_simulated", default=None)
 
@@ -219,7 +234,8 @@ _simulated: ContextVar[Server | None] = ContextVar("_simulated", default=None)
 class Server(Described):
     """Evaluation keys made ready for computing: `load` takes a client's arrays, which then compute here.
 
-    `fingerprint` says whose arrays it takes, and `scheme`, `preset`, `rotations` and the like what it can do.
+    `fingerprint` says whose arrays it takes, and `scheme`, `preset`, `rotations` and the like what
+    it can do.
     """
 
     __slots__ = ("__weakref__", "_is_simulated", "_own")
@@ -235,16 +251,19 @@ class Server(Described):
     ) -> None:
         """Make `keys` ready, to compute on `threads` threads, 1 to 1024. That takes memory of about their size.
 
-        `key_memory` is how many bytes, beside the keys, may go to what is derived from them to compute faster: 1 GiB
-        where nothing is said. `cache_memory` is how many may go to what is kept of arrays and matrices, to compute
-        faster with those that come again: whole ciphertexts of fresh arrays, half of each of which was a seed, and
-        encoded matrices; 1 GiB too. All servers of the process share one budget for both (`set_cache_budget`).
-        Results do not depend on them.
+        `key_memory` is how many bytes, beside the keys, may go to what is derived from them to
+        compute faster: 1 GiB where nothing is said. `cache_memory` is how many may go to what is
+        kept of arrays and matrices, to compute faster with those that come again: whole ciphertexts
+        of fresh arrays, half of each of which was a seed, and encoded matrices; 1 GiB too. All
+        servers of the process share one budget for both (`set_cache_budget`). Results do not depend
+        on them.
 
-        With a key of `transfer` the server takes arrays of another client too: `load` brings them to this one's key.
+        With a key of `transfer` the server takes arrays of another client too: `load` brings them
+        to this one's key.
 
-        Numbers that are out of range are an `ArgumentError`, more threads than there can be a `MachineError`, and a
-        transfer key that leads to another key than `keys` are of a `KeyMismatchError`.
+        Numbers that are out of range are an `ArgumentError`, more threads than there can be a
+        `MachineError`, and a transfer key that leads to another key than `keys` are of a
+        `KeyMismatchError`.
         """
         if not isinstance(keys, EvaluationKeys):
             raise TypeError(f"a server computes with EvaluationKeys, not {type(keys).__name__}")
@@ -263,7 +282,9 @@ class Server(Described):
             self._own.set_cache_memory(cache)
 
     @classmethod
-    def _of(cls, raw: _native.Server, description: _native.KeysDescription, *, is_simulated: bool) -> Server:
+    def _of(
+        cls, raw: _native.Server, description: _native.KeysDescription, *, is_simulated: bool
+    ) -> Server:
         """Return a server of the extension module as one of this class."""
         server = cls.__new__(cls)
         server._own, server._description, server._is_simulated = raw, description, is_simulated
@@ -297,8 +318,8 @@ class Server(Described):
     def at_precision(self, bits: float) -> Iterator[Server]:
         """Compute with another precision, in bits after the binary point, within a ``with`` block.
 
-        It holds for every operation of this server in the block, in this thread or task, whatever the precision of the
-        operands is; results keep it.
+        It holds for every operation of this server in the block, in this thread or task, whatever
+        the precision of the operands is; results keep it.
         """
         here = self._here
         precise = here._own.with_precision(double(bits, "a precision"))
@@ -311,9 +332,10 @@ class Server(Described):
     def with_scheme(self, scheme: Literal["bgv", "bfv"]) -> Server:
         """Return a server with the same keys that multiplies encrypted integers in the manner of `scheme`.
 
-        Arrays are the same in both, so that nothing is converted, no noise budget is lost, and the client decrypts what
-        comes of either: ``server.with_scheme("bfv").load(x)`` is `x` with products of BFV. An operation on arrays of
-        both servers is done by that of the first. docs/integers.md says when it is worth it.
+        Arrays are the same in both, so that nothing is converted, no noise budget is lost, and the
+        client decrypts what comes of either: ``server.with_scheme("bfv").load(x)`` is `x` with
+        products of BFV. An operation on arrays of both servers is done by that of the first.
+        docs/integers.md says when it is worth it.
         """
         here = self._here
         made = _native.with_scheme(here._own, here._description, text(scheme, "a scheme"))
@@ -322,43 +344,62 @@ class Server(Described):
     def bootstrap(self, array: EncryptedArray, *, capacity: float | None = None) -> EncryptedArray:
         """Give an array capacity again: `capacity` bits at least, or where nothing is said as many as there are.
 
-        Operations that lack capacity do so by themselves, where the evaluation keys were made with bootstrapping; this
-        is for who knows a better moment, or how little is needed: the less `capacity`, the less time it takes, and an
-        array that is left with less than a bootstrap needs is not bootstrapped again. The array must have some capacity
-        left for it; `Client.describe_bootstrapping` says how much, and how much it can have after. Each `capacity` that
-        is new to a server takes some memory and, the first time, some more time.
+        Operations that lack capacity do so by themselves, where the evaluation keys were made with
+        bootstrapping; this is for who knows a better moment, or how little is needed: the less
+        `capacity`, the less time it takes, and an array that is left with less than a bootstrap
+        needs is not bootstrapped again. The array must have some capacity left for it;
+        `Client.describe_bootstrapping` says how much, and how much it can have after. Each
+        `capacity` that is new to a server takes some memory and, the first time, some more time.
         """
         if not isinstance(array, EncryptedArray):
             raise TypeError(f"an EncryptedArray is bootstrapped, not {type(array).__name__}")
         array._need_numbers("bootstrap")
-        return self._wrap(_native.bootstrap(self._raw, array._raw, double_or_none(capacity, "a capacity")))
+        return self._wrap(
+            _native.bootstrap(self._raw, array._raw, double_or_none(capacity, "a capacity"))
+        )
 
-    def sum_of_products(self, pairs: Iterable[tuple[EncryptedArray, EncryptedArray]]) -> EncryptedArray:
+    def sum_of_products(
+        self, pairs: Iterable[tuple[EncryptedArray, EncryptedArray]]
+    ) -> EncryptedArray:
         """Return ``sum(x * y for x, y in pairs)`` for one pair of encrypted arrays or more, all products of one shape.
 
-        Of arrays of one shape they are relinearised once: each product but the first costs hardly more than a sum does,
-        and with the scheme ``"bfv"`` about half a product. Numbers that differ in precision or in how many products
-        came before, or that can be bootstrapped, are multiplied one by one.
+        Of arrays of one shape they are relinearised once: each product but the first costs hardly
+        more than a sum does, and with the scheme ``"bfv"`` about half a product. Numbers that
+        differ in precision or in how many products came before, or that can be bootstrapped, are
+        multiplied one by one.
         """
         if not isinstance(pairs, Iterable):
-            raise TypeError(f"sum_of_products takes pairs of EncryptedArrays, not {type(pairs).__name__}")
+            raise TypeError(
+                f"sum_of_products takes pairs of EncryptedArrays, not {type(pairs).__name__}"
+            )
         both = list(pairs)
         for pair in both:
             several = isinstance(pair, (tuple, list))
-            if not several or len(pair) != 2 or not all(isinstance(one, EncryptedArray) for one in pair):
+            if (
+                not several
+                or len(pair) != 2
+                or not all(isinstance(one, EncryptedArray) for one in pair)
+            ):
                 have = [type(one).__name__ for one in pair] if several else type(pair).__name__
                 raise TypeError(f"sum_of_products takes pairs of EncryptedArrays, not {have}")
-        return self._wrap(self._raw.sum_of_products([x._raw for x, _ in both], [y._raw for _, y in both]))
+        return self._wrap(
+            self._raw.sum_of_products([x._raw for x, _ in both], [y._raw for _, y in both])
+        )
 
-    def gates(self, names: Iterable[str], *arrays: EncryptedArray | npt.ArrayLike) -> list[EncryptedArray]:
+    def gates(
+        self, names: Iterable[str], *arrays: EncryptedArray | npt.ArrayLike
+    ) -> list[EncryptedArray]:
         """Return several gates of the same two or three arrays of encrypted bits, or booleans, by one bootstrap.
 
-        Names are ``"and"``, ``"or"``, ``"xor"``, ``"nand"``, ``"nor"``, ``"xnor"`` and, of three arrays,
-        ``"majority"``: ``total, carry = server.gates(("xor", "majority"), x, y, carry)`` is a full adder.
+        Names are ``"and"``, ``"or"``, ``"xor"``, ``"nand"``, ``"nor"``, ``"xnor"`` and, of three
+        arrays, ``"majority"``: ``total, carry = server.gates(("xor", "majority"), x, y, carry)`` is
+        a full adder.
         """
         return gates_of(self, names, arrays)
 
-    def _selected(self, mask: EncryptedArray, ones: EncryptedArray, zeros: EncryptedArray) -> EncryptedArray:
+    def _selected(
+        self, mask: EncryptedArray, ones: EncryptedArray, zeros: EncryptedArray
+    ) -> EncryptedArray:
         return zeros ^ (mask & (ones ^ zeros))
 
     @property
@@ -366,20 +407,26 @@ class Server(Described):
         """How many ciphertexts this server has bootstrapped, asked for or not."""
         return self._raw.bootstraps
 
-    def progress(self, total: int | None = None, *, every: float | None = None) -> AbstractContextManager[None]:
+    def progress(
+        self, total: int | None = None, *, every: float | None = None
+    ) -> AbstractContextManager[None]:
         """Show how many values are looked up in tables while the block runs.
 
-        ``with server.progress(): y = x.apply(f)`` shows a bar where rich is installed and there is a terminal, and
-        lines elsewhere, one in `every` seconds. `total` is how many there will be, which `simulate` says:
-        ``simulate(...).operations["look up"][0]``.
+        ``with server.progress(): y = x.apply(f)`` shows a bar where rich is installed and there is
+        a terminal, and lines elsewhere, one in `every` seconds. `total` is how many there will be,
+        which `simulate` says: ``simulate(...).operations["look up"][0]``.
         """
         if total is not None:
             total = whole(total, "progress: total", 0, 2**63 - 1)
         if every is not None:
             every = double(every, "progress: every")
             if not 0 < every <= TIMEOUT_MAX:
-                raise ArgumentError(f"progress: every is {every:g}, a positive number of seconds is needed")
-        return counted(lambda: _native.look_ups_done(self._raw), "tables", "look-ups", total, every=every)
+                raise ArgumentError(
+                    f"progress: every is {every:g}, a positive number of seconds is needed"
+                )
+        return counted(
+            lambda: _native.look_ups_done(self._raw), "tables", "look-ups", total, every=every
+        )
 
     @property
     def key_memory(self) -> tuple[int, int]:
@@ -411,14 +458,18 @@ class Server(Described):
 
         An array of the key that this server has a transfer key for is brought to its own.
 
-        `limits` are for files and bytes of strangers, which may choose a layout that makes much work. An array that
-        this process computed is not limited.
+        `limits` are for files and bytes of strangers, which may choose a layout that makes much
+        work. An array that this process computed is not limited.
         """
         array = array_of(source, limits)
         if self._here is not self:
-            raise ArgumentError("load: within a simulation arrays are the arguments of the program, and no others")
+            raise ArgumentError(
+                "load: within a simulation arrays are the arguments of the program, and no others"
+            )
         if array.bit_error is not None and array._holds == "single bits":
-            raise ArgumentError("load: an array of encrypted single bits, which a GateServer computes with")
+            raise ArgumentError(
+                "load: an array of encrypted single bits, which a GateServer computes with"
+            )
         if array.fingerprint == self._raw.transfers:
             if array.bit_error is not None:
                 raise ArgumentError(
@@ -432,7 +483,9 @@ class Server(Described):
             )
         return self._wrap(self._raw.load(array._raw))
 
-    def _computed(self, compute: Callable[..., _native.EncryptedArray], *arrays: EncryptedArray) -> EncryptedArray:
+    def _computed(
+        self, compute: Callable[..., _native.EncryptedArray], *arrays: EncryptedArray
+    ) -> EncryptedArray:
         """Compute element by element; of windows that are alike, with what they are windows of, which is smaller."""
         first, *others = (array._held for array in arrays)
         if isinstance(first, Picked) and all(first.is_alike(held) for held in (first, *others)):
@@ -445,11 +498,15 @@ class Server(Described):
             note(raw)
         return EncryptedArray(raw, self)
 
-    def _broadcast(self, raw: _native.EncryptedArray, shape: tuple[int, ...]) -> _native.EncryptedArray:
+    def _broadcast(
+        self, raw: _native.EncryptedArray, shape: tuple[int, ...]
+    ) -> _native.EncryptedArray:
         return raw if raw.shape == shape else self._raw.broadcast_to(raw, shape)
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("a Server is neither pickled nor copied: send its EvaluationKeys, and make one of them there")
+        raise TypeError(
+            "a Server is neither pickled nor copied: send its EvaluationKeys, and make one of them there"
+        )
 
     def __repr__(self) -> str:
         tables = self._looks_up()

@@ -48,25 +48,26 @@ class Simulation:
     seconds: float
     """How long one thread takes with the keys that ``client.evaluation_keys(for_=simulation)`` makes.
 
-    It is predicted for this machine where `hippocrene tune` has measured it, and for a typical one elsewhere. With keys
-    of powers of two, which `Client.evaluation_keys` makes where nothing is said, other rotations are composed of
-    several and take several times as long. A server's first calls take longer than later ones: what is derived from
-    keys is made then.
+    It is predicted for this machine where `hippocrene tune` has measured it, and for a typical one
+    elsewhere. With keys of powers of two, which `Client.evaluation_keys` makes where nothing is
+    said, other rotations are composed of several and take several times as long. A server's first
+    calls take longer than later ones: what is derived from keys is made then.
     """
     operations: Mapping[str, tuple[int, float]]
     """What is done, how often, and how many seconds it takes, the longest first."""
     capacities: Sequence[tuple[str, float]]
     """The capacity along the program: each operation on encrypted arrays, and the bits that its result has left.
 
-    Of integers that is the noise budget. An operation that is made of several has several steps of its name; those that
-    follow on one another and leave the same are one. Elements that are only picked, and bits, are no steps.
+    Of integers that is the noise budget. An operation that is made of several has several steps of
+    its name; those that follow on one another and leave the same are one. Elements that are only
+    picked, and bits, are no steps.
     """
     peak_memory: int
     """The most bytes of memory at one time while the program runs, keys and all.
 
-    What comes before is not in it: while keys are read and a `Server` is made of them, the bytes of the file, the keys
-    and those of the server, as they are computed with, are there at one time, which is up to about twice as much as the
-    server's alone.
+    What comes before is not in it: while keys are read and a `Server` is made of them, the bytes of
+    the file, the keys and those of the server, as they are computed with, are there at one time,
+    which is up to about twice as much as the server's alone.
     """
     bootstraps: int
     """How many bootstraps of ciphertexts there are, those of gates of bits too."""
@@ -115,13 +116,18 @@ class Simulation:
     def plot(self) -> Any:
         """Draw the time by operation and the capacity along the program, as a figure of matplotlib.
 
-        matplotlib is not installed with this package; where it is missing, an `ImportError` says so.
+        matplotlib is not installed with this package; where it is missing, an `ImportError` says
+        so.
         """
         return drawn(self)
 
     def to_json(self) -> str:
         """Return everything but the result as JSON: a server sends it to the client, which makes keys `for_` it."""
-        told = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "result"}
+        told = {
+            field.name: getattr(self, field.name)
+            for field in fields(self)
+            if field.name != "result"
+        }
         told["rotations"] = [[steps, bits] for steps, bits in self.rotations.items()]
         told["operations"] = [[name, *known] for name, known in self.operations.items()]
         told["bootstrapping"] = None if self.bootstrapping is None else asdict(self.bootstrapping)
@@ -160,35 +166,44 @@ def simulate(
 ) -> Simulation:
     """Run `program` on `arrays` as if they were encrypted, and say what it would take.
 
-    `program` takes encrypted arrays and returns one, or a tuple (a named one too), list or dict of them, nested or not;
-    whatever else is among them is handed on as it is. It is run as it is, by the code that computes on encrypted
-    arrays, on arrays that hold no residues: moduli, precision and errors such as `CapacityError` are those of the real
-    run, and no key is made. What it takes is added up instead of being done. A server that the program names, as in
+    `program` takes encrypted arrays and returns one, or a tuple (a named one too), list or dict of
+    them, nested or not; whatever else is among them is handed on as it is. It is run as it is, by
+    the code that computes on encrypted arrays, on arrays that hold no residues: moduli, precision
+    and errors such as `CapacityError` are those of the real run, and no key is made. What it takes
+    is added up instead of being done. A server that the program names, as in
     ``server.at_precision(50)``, is that of the simulation while it runs.
 
-    With `bootstrapping`, as `Client.evaluation_keys` takes it, arrays get capacity again wherever an operation lacks
-    it; with `tables`, values are looked up in these. Programs on bits take booleans and a preset for bits.
+    With `bootstrapping`, as `Client.evaluation_keys` takes it, arrays get capacity again wherever
+    an operation lacks it; with `tables`, values are looked up in these. Programs on bits take
+    booleans and a preset for bits.
 
-    `preset` (``"n14"`` by default), `precision`, `scheme` and `plain_modulus` are those of `Client.generate`, `bound`
-    that of `Client.encrypt` for every array. ``client.evaluation_keys(for_=simulation)`` makes the keys that the
-    program used, and no others.
+    `preset` (``"n14"`` by default), `precision`, `scheme` and `plain_modulus` are those of
+    `Client.generate`, `bound` that of `Client.encrypt` for every array.
+    ``client.evaluation_keys(for_=simulation)`` makes the keys that the program used, and no others.
 
-    With `keys` the simulated server has these keys and no others, and goes the way that a real one goes with them.
-    They are `EvaluationKeys`, whose parameters it then has, or a dict of arguments of `Client.evaluation_keys`, such as
-    ``{"rotations": [1, 2], "conjugation": True}``. Where some are missing, the error names all that the program needs.
+    With `keys` the simulated server has these keys and no others, and goes the way that a real one
+    goes with them. They are `EvaluationKeys`, whose parameters it then has, or a dict of arguments
+    of `Client.evaluation_keys`, such as ``{"rotations": [1, 2], "conjugation": True}``. Where some
+    are missing, the error names all that the program needs.
 
-    ``preset="auto"`` runs the program with several presets and takes the one that is predicted to be fastest, within
-    `max_memory` bytes (``2**34``, 16 GiB, by default) for keys and arrays. ``precision="auto"`` finds the least
-    precision with which all results have `min_precision` bits after the binary point (16 by default). The simulation
-    has both as `preset` and `precision`, for `Client.generate`. The times that it goes by are those of one reference
-    machine, so that the choice is the same everywhere. Where nothing fits, a `ParameterError` names the nearest miss.
+    ``preset="auto"`` runs the program with several presets and takes the one that is predicted to
+    be fastest, within `max_memory` bytes (``2**34``, 16 GiB, by default) for keys and arrays.
+    ``precision="auto"`` finds the least precision with which all results have `min_precision` bits
+    after the binary point (16 by default). The simulation has both as `preset` and `precision`, for
+    `Client.generate`. The times that it goes by are those of one reference machine, so that the
+    choice is the same everywhere. Where nothing fits, a `ParameterError` names the nearest miss.
 
-    The program is called several times with ``"auto"``, and after a `CapacityError`, `BudgetError` or
-    `MissingKeyError`, to find out what would work.
+    The program is called several times with ``"auto"``, and after a `CapacityError`, `BudgetError`
+    or `MissingKeyError`, to find out what would work.
     """
     if not callable(program):
-        raise TypeError(f"a program is called with encrypted arrays; {type(program).__name__} cannot be")
-    auto_preset, auto_precision = preset == "auto", isinstance(precision, str) and precision == "auto"
+        raise TypeError(
+            f"a program is called with encrypted arrays; {type(program).__name__} cannot be"
+        )
+    auto_preset, auto_precision = (
+        preset == "auto",
+        isinstance(precision, str) and precision == "auto",
+    )
     is_auto = auto_preset or auto_precision
     if not is_auto and (max_memory is not None or min_precision is not None):
         raise TypeError('max_memory and min_precision go with preset="auto" or precision="auto"')
@@ -200,12 +215,20 @@ def simulate(
         )
     if isinstance(keys, EvaluationKeys):
         if not (preset is precision is plain_modulus is None and scheme == "ckks"):
-            raise TypeError("evaluation keys have a preset, a precision and a scheme of their own: say keys alone")
+            raise TypeError(
+                "evaluation keys have a preset, a precision and a scheme of their own: say keys alone"
+            )
     elif keys is not None and not isinstance(keys, Mapping):
-        raise TypeError(f"keys are EvaluationKeys or a dict of what they are made with, not {type(keys).__name__}")
-    known = None if auto_precision else double_or_none(cast("float | None", precision), "a precision")
+        raise TypeError(
+            f"keys are EvaluationKeys or a dict of what they are made with, not {type(keys).__name__}"
+        )
+    known = (
+        None if auto_precision else double_or_none(cast("float | None", precision), "a precision")
+    )
     name = text(_PRESET if preset is None else preset, "a preset")
-    asked = _Asked(program, arrays, name, known, scheme, plain_modulus, bound, bootstrapping, tables, keys)
+    asked = _Asked(
+        program, arrays, name, known, scheme, plain_modulus, bound, bootstrapping, tables, keys
+    )
     if is_auto:
         most = 2**34 if max_memory is None else whole(max_memory, "max_memory", 1, 2**63 - 1)
         least = 16.0 if min_precision is None else double(min_precision, "min_precision")
@@ -232,9 +255,13 @@ def _automatic(asked: _Asked, min_precision: float | None, max_memory: int) -> S
 
     def run(preset: str, precision: float | None, bootstraps: bool) -> Simulation:
         how = asked.bootstrapping if bootstraps else False
-        return _run(replace(asked, preset=preset, precision=precision, bootstrapping=how), at_reference=True)
+        return _run(
+            replace(asked, preset=preset, precision=precision, bootstrapping=how), at_reference=True
+        )
 
-    best = chosen(run, presets, asked.precision, min_precision, max_memory, bool(asked.bootstrapping))
+    best = chosen(
+        run, presets, asked.precision, min_precision, max_memory, bool(asked.bootstrapping)
+    )
     how = asked.bootstrapping if best.bootstrapping is not None else False
     return _run(replace(asked, preset=best.preset, precision=best.precision, bootstrapping=how))
 
@@ -279,7 +306,9 @@ def _requested(keys: Mapping[str, Any], bits: bool, *, is_exact: bool) -> KeyReq
     return key_request(rotations, conjugation, bootstrapping, tables, bits, is_exact=is_exact)
 
 
-def _run(asked: _Asked, *, at_reference: bool = False, raw: _native.Simulation | None = None) -> Simulation:
+def _run(
+    asked: _Asked, *, at_reference: bool = False, raw: _native.Simulation | None = None
+) -> Simulation:
     """Run the program once; with times of the reference machine, or by a server that is made already."""
     raw = asked.raw() if raw is None else raw
     if at_reference:
@@ -287,7 +316,9 @@ def _run(asked: _Asked, *, at_reference: bool = False, raw: _native.Simulation |
     description = raw.describe()
     server = Server._of(raw.server(), description, is_simulated=True)
     declared = (None, asked.bound, None, False)
-    encrypted = [EncryptedArray(encrypt(raw, array, *declared)._raw, server) for array in asked.arrays]
+    encrypted = [
+        EncryptedArray(encrypt(raw, array, *declared)._raw, server) for array in asked.arrays
+    ]
     raw.restart()
     found: list[EncryptedArray] = []
     try:
@@ -295,7 +326,9 @@ def _run(asked: _Asked, *, at_reference: bool = False, raw: _native.Simulation |
             # What is returned may be moved no sooner than it is read.
             result = _plain(raw, asked.program(*encrypted), found)
     except (KeyMismatchError, ParameterMismatchError) as mismatch:
-        raise type(mismatch)(f"{mismatch} (what a simulated program computes with are its arguments)") from mismatch
+        raise type(mismatch)(
+            f"{mismatch} (what a simulated program computes with are its arguments)"
+        ) from mismatch
     report = raw.report()
     return Simulation(
         result=result,
@@ -312,9 +345,15 @@ def _run(asked: _Asked, *, at_reference: bool = False, raw: _native.Simulation |
         precision_bits=_least([array._raw.precision_bits for array in found]),
         capacity_bits=_least([array._raw.capacity_bits for array in found]),
         budget_bits=_least([array._raw.budget_bits for array in found]),
-        bit_error=max((error for array in found if (error := array.bit_error) is not None), default=None),
-        bootstrapping=None if report.bootstrapping is None else _bootstrapping(*report.bootstrapping),
-        tables=None if report.look_ups is None else LookUps(tables=report.look_ups[0], capacity=report.look_ups[1]),
+        bit_error=max(
+            (error for array in found if (error := array.bit_error) is not None), default=None
+        ),
+        bootstrapping=None
+        if report.bootstrapping is None
+        else _bootstrapping(*report.bootstrapping),
+        tables=None
+        if report.look_ups is None
+        else LookUps(tables=report.look_ups[0], capacity=report.look_ups[1]),
         bits=report.bits,
         preset=description.preset or f"of ring degree {description.ring_degree}",
         scheme=description.scheme,
@@ -323,7 +362,12 @@ def _run(asked: _Asked, *, at_reference: bool = False, raw: _native.Simulation |
     )
 
 
-def _bootstrapping(complex: bool, bound: float, precision: float | None, slots: int | None) -> Bootstrapping:  # noqa: A002
+def _bootstrapping(
+    complex: bool,  # noqa: A002
+    bound: float,
+    precision: float | None,
+    slots: int | None,
+) -> Bootstrapping:
     return Bootstrapping(complex=complex, bound=bound, precision=precision, slots=slots)
 
 
@@ -331,24 +375,37 @@ def _missing(asked: _Asked, error: HippocreneError) -> str:
     """Say which keys the whole program needs that are not there; nothing where none would help."""
     limited = asked.raw()
     # Bootstrapping or none, tables or none: what the error is about first.
-    ways = [(False, True), (True, False)] if isinstance(error, MissingKeyError) else [(True, False), (False, True)]
+    ways = (
+        [(False, True), (True, False)]
+        if isinstance(error, MissingKeyError)
+        else [(True, False), (False, True)]
+    )
     exact = limited.plain_modulus is not None
     for bootstrapping, tables in [(False, False), *([] if exact else [*ways, (True, True)])]:
         with suppress(HippocreneError):
             needed = _run(asked, raw=limited.unlimited(bootstrapping, tables))
             missing = limited.lacks(needed._requested())
-            return f"For the whole program these keys lack {listed(missing)}. {HOW_TO_MAKE_THEM}" if missing else ""
+            return (
+                f"For the whole program these keys lack {listed(missing)}. {HOW_TO_MAKE_THEM}"
+                if missing
+                else ""
+            )
     return ""
 
 
-# The lower precisions that are tried after a `CapacityError`, in bits after the binary point; chosen.
+# The lower precisions that are tried after a `CapacityError`, in bits after the binary point;
+# chosen.
 _LOWER_PRECISIONS = (24.0, 20.0, 16.0, 12.0, 8.0)
 
 
 def _what_fits(asked: _Asked) -> str:
     """Say which lower precision and which larger preset the program fits, as far as some tries find them."""
     # Bits have presets of their own, and runs with tables and bootstraps take seconds each.
-    if any(booleans(array, "simulate") is not None for array in asked.arrays) or asked.tables or asked.bootstrapping:
+    if (
+        any(booleans(array, "simulate") is not None for array in asked.arrays)
+        or asked.tables
+        or asked.bootstrapping
+    ):
         return ""
 
     def fits(precision: float | None, preset: str) -> bool:

@@ -83,7 +83,12 @@ _FIELDS: dict[str, Callable[[object], bool]] = {
     "budget_bits": _or_none(_is_number),
     "bit_error": _or_none(_is_number),
     "bootstrapping": _or_none(
-        _object(complex=_is_bool, bound=_is_number, precision=_or_none(_is_number), slots=_or_none(_is_count))
+        _object(
+            complex=_is_bool,
+            bound=_is_number,
+            precision=_or_none(_is_number),
+            slots=_or_none(_is_count),
+        )
     ),
     "tables": _or_none(_object(tables=_is_text, capacity=_or_none(_is_number))),
     "bits": _is_bool,
@@ -101,16 +106,22 @@ def read(text: str | bytes) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise FormatError(f"read a simulation: this is no JSON ({error})") from None
     if not isinstance(told, dict) or told.pop("kind", None) != KIND:
-        raise FormatError(f"read a simulation: this is no JSON object of the kind {KIND!r}, as to_json returns it")
+        raise FormatError(
+            f"read a simulation: this is no JSON object of the kind {KIND!r}, as to_json returns it"
+        )
     if (version := told.pop("version", None)) != VERSION:
-        raise FormatError(f"read a simulation: its version is {version!r}, and this library reads version {VERSION}")
+        raise FormatError(
+            f"read a simulation: its version is {version!r}, and this library reads version {VERSION}"
+        )
     for name, check in _FIELDS.items():
         if name not in told:
             raise FormatError(f"read a simulation: the field {name!r} is missing")
         if not check(told[name]):
             raise FormatError(f"read a simulation: the field {name!r} does not hold what it should")
     if unknown := told.keys() - _FIELDS.keys():
-        raise FormatError(f"read a simulation: there is a field {min(unknown)!r}, which is not known")
+        raise FormatError(
+            f"read a simulation: there is a field {min(unknown)!r}, which is not known"
+        )
     told["operations"] = {name: (count, seconds) for name, count, seconds in told["operations"]}
     told["capacities"] = tuple((name, bits) for name, bits in told["capacities"])
     told["rotations"] = dict(told["rotations"])

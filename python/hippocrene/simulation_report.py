@@ -58,7 +58,8 @@ def _facts(simulation: Simulation) -> list[tuple[str, str]]:
         f"{len(simulation.rotations)} rotations": bool(simulation.rotations),
         "conjugation": simulation.conjugation,
         "bootstrapping": simulation.bootstrapping is not None,
-        f"tables {simulation.tables.tables if simulation.tables else ''}": simulation.tables is not None,
+        f"tables {simulation.tables.tables if simulation.tables else ''}": simulation.tables
+        is not None,
         "bits": simulation.bits,
     }
     keys = ", ".join(name for name, used in kinds.items() if used) or "none"
@@ -72,7 +73,12 @@ def _facts(simulation: Simulation) -> list[tuple[str, str]]:
     if simulation.bootstraps:
         facts.append(("bootstraps", str(simulation.bootstraps)))
     if simulation.log2_failure_probability is not None:
-        facts.append(("failure", f"with a probability of 2^{simulation.log2_failure_probability:.1f} at most"))
+        facts.append(
+            (
+                "failure",
+                f"with a probability of 2^{simulation.log2_failure_probability:.1f} at most",
+            )
+        )
     return facts
 
 
@@ -124,8 +130,13 @@ def drawn(simulation: Simulation) -> Any:
     capacity.step(range(1, len(left) + 1), left, where="mid", marker=".")
     what = "capacity" if simulation.plain_modulus is None else "noise budget"
     capacity.set(
-        title=f"{what.capitalize()} along the program", xlabel="operation", ylabel=f"bits of {what}", ylim=(0, None)
+        title=f"{what.capitalize()} along the program",
+        xlabel="operation",
+        ylabel=f"bits of {what}",
+        ylim=(0, None),
     )
     if len(left) <= 24:
-        capacity.set_xticks(range(1, len(left) + 1), [name for name, _ in simulation.capacities], rotation=90)
+        capacity.set_xticks(
+            range(1, len(left) + 1), [name for name, _ in simulation.capacities], rotation=90
+        )
     return figure

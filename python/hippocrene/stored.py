@@ -22,7 +22,9 @@ class Stored(Generic[_Raw]):
     def __init__(self, raw: _Raw) -> None:
         """Wrap what the extension module made."""
         if not isinstance(raw, self._kind):
-            raise TypeError(f"{type(self).__name__} is made by {self._made_by}, .load and .from_bytes")
+            raise TypeError(
+                f"{type(self).__name__} is made by {self._made_by}, .load and .from_bytes"
+            )
         self._raw = raw
 
     def to_bytes(self) -> bytes:

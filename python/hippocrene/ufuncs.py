@@ -38,7 +38,9 @@ def _check_axes(name: str, arrays: tuple[Any, Any], least: tuple[int, int]) -> N
     """Refuse arrays of fewer axes than a product along axes has."""
     shapes = [_shape(x, name) for x in arrays]
     if any(len(shape) < n for shape, n in zip(shapes, least, strict=True)):
-        raise ShapeError(f"{name}: shapes {shapes[0]} and {shapes[1]}, of {least[0]} and {least[1]} axes at least")
+        raise ShapeError(
+            f"{name}: shapes {shapes[0]} and {shapes[1]}, of {least[0]} and {least[1]} axes at least"
+        )
 
 
 def _conjugate(x: Any) -> Any:
@@ -105,7 +107,9 @@ UNARY: dict[Any, Callable[[Any], Any]] = {
     np.exp: lambda x: x.exp(),
     np.sqrt: lambda x: x.sqrt(),
     np.tanh: lambda x: x.tanh(),
-    **{f: _looked_up(f) for f in (np.arctan, np.arcsinh, np.cbrt, np.cos, np.cosh, np.sin, np.sinh)},
+    **{
+        f: _looked_up(f) for f in (np.arctan, np.arcsinh, np.cbrt, np.cos, np.cosh, np.sin, np.sinh)
+    },
     **{f: _looked_up(f) for f in (np.ceil, np.exp2, np.expm1, np.floor, np.rint, np.trunc)},
 }
 # Methods of bits along axes.
@@ -130,7 +134,17 @@ HINTS = {
     ),
     **{
         name: f"x.apply(numpy.{name}, domain=(low, high)), where the keys have tables"
-        for name in ("arccos", "arccosh", "arcsin", "arctanh", "log10", "log1p", "log2", "sinc", "tan")
+        for name in (
+            "arccos",
+            "arccosh",
+            "arcsin",
+            "arctanh",
+            "log10",
+            "log1p",
+            "log2",
+            "sinc",
+            "tan",
+        )
     },
     **dict.fromkeys(("deg2rad", "radians"), "x * (numpy.pi / 180) does it"),
     **dict.fromkeys(("degrees", "rad2deg"), "x * (180 / numpy.pi) does it"),
@@ -138,10 +152,24 @@ HINTS = {
         ("divmod", "floor_divide", "fmod", "mod", "remainder"),
         "x.apply(lambda v: v % m, domain=(low, high)), where the keys have tables",
     ),
-    **dict.fromkeys(("linalg.det", "linalg.eigh", "linalg.eig", "linalg.svd"), "Client.decrypt first"),
+    **dict.fromkeys(
+        ("linalg.det", "linalg.eigh", "linalg.eig", "linalg.svd"), "Client.decrypt first"
+    ),
     **{
         f"nan{name}": f"what is encrypted is no NaN, so that {name} does"
-        for name in ("cumsum", "max", "mean", "median", "min", "percentile", "prod", "quantile", "std", "sum", "var")
+        for name in (
+            "cumsum",
+            "max",
+            "mean",
+            "median",
+            "min",
+            "percentile",
+            "prod",
+            "quantile",
+            "std",
+            "sum",
+            "var",
+        )
     },
     "all": "of conditions that are 0 and 1 it is their product",
     "add.reduceat": "the array is encrypted, and the indices are plain",
@@ -161,7 +189,9 @@ HINTS = {
         ("argwhere", "flatnonzero", "nonzero", "trim_zeros"),
         "which values are zero is encrypted too: Client.decrypt first",
     ),
-    **dict.fromkeys(("flat", "nditer", "ndenumerate"), "x.ravel() has the values one after the other"),
+    **dict.fromkeys(
+        ("flat", "nditer", "ndenumerate"), "x.ravel() has the values one after the other"
+    ),
     "apply_over_axes": "functions of several axes take them at once: x.sum(axis=(0, 1), keepdims=True)",
     "diagflat": "numpy.diag(x.ravel()) does it",
     "digitize": "(x > edge) is 0 or 1, approximately, and the sum of that over all edges the place",
@@ -270,7 +300,9 @@ def refusal(name: str, *arguments: object) -> TypeError:
 def _foreign(ufunc: np.ufunc) -> TypeError:
     """Return the error of a universal function that is not numpy's, such as scipy's."""
     name = ufunc.__name__
-    instead = HINTS.get(name, "hippocrene.approximate(function, domain=(low, high), error=...) is a polynomial")
+    instead = HINTS.get(
+        name, "hippocrene.approximate(function, domain=(low, high), error=...) is a polynomial"
+    )
     return TypeError(f"{name} takes no encrypted arrays: {instead}")
 
 
@@ -279,7 +311,9 @@ def check_options(name: str, options: Iterable[str], *, of_bits: bool = False) -
     hints = OPTIONS | BIT_OPTIONS if of_bits else OPTIONS
     for option in options:
         if option in hints:
-            raise TypeError(f"numpy.{name} takes no {option}= for encrypted arrays: {hints[option]}")
+            raise TypeError(
+                f"numpy.{name} takes no {option}= for encrypted arrays: {hints[option]}"
+            )
 
 
 def _says(key: str, value: object) -> bool:
@@ -306,18 +340,25 @@ def operands(name: str, *both: Any) -> tuple[Any, ...]:
     """Return plain operands as arrays: of integers of any size where the encrypted one is of integers."""
     like: Any = next(x for x in both if isinstance(x, Encrypted))
     exact = like.plain_modulus is not None
-    return tuple(x if isinstance(x, Encrypted) else like._plain(x, name) if exact else to_array(x, name) for x in both)
+    return tuple(
+        x if isinstance(x, Encrypted) else like._plain(x, name) if exact else to_array(x, name)
+        for x in both
+    )
 
 
 def factors(name: str, *arrays: Any) -> tuple[Any, ...]:
     """Return what is multiplied as `operands` does; of a plain array without elements there is no product."""
     both = operands(name, *arrays)
     if any(not np.size(one) for one in both):
-        raise ShapeError(f"{name}: shapes {', '.join(str(np.shape(one)) for one in both)}, one of no elements")
+        raise ShapeError(
+            f"{name}: shapes {', '.join(str(np.shape(one)) for one in both)}, one of no elements"
+        )
     return both
 
 
-def compute(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: Mapping[str, Any]) -> Any:
+def compute(
+    ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: Mapping[str, Any]
+) -> Any:
     """Compute a universal function of operands some of which are encrypted arrays."""
     name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
     first = inputs[0]
@@ -332,7 +373,9 @@ def compute(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: Map
     check_options(name, options, of_bits=of_bits)
     unknown = set() if method == "reduce" else options.keys()
     if unknown:
-        raise TypeError(f"numpy.{name} takes no {', '.join(f'{key}=' for key in unknown)} for encrypted arrays")
+        raise TypeError(
+            f"numpy.{name} takes no {', '.join(f'{key}=' for key in unknown)} for encrypted arrays"
+        )
     result: object = NotImplemented
     if method == "__call__" and not options:
         if "axis" in keywords:
@@ -361,7 +404,13 @@ def compute(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: Map
         result = first.cumsum(axis)
     if result is NotImplemented and method == "__call__" and ufunc in BINARY and name not in HINTS:
         types = " and ".join(type(x).__name__ for x in inputs)
-        raise TypeError(f"numpy.{name} computes with encrypted arrays, plain arrays and numbers, not with {types}")
+        raise TypeError(
+            f"numpy.{name} computes with encrypted arrays, plain arrays and numbers, not with {types}"
+        )
     if result is NotImplemented:
-        raise refusal(name, *inputs) if getattr(np, ufunc.__name__, None) is ufunc else _foreign(ufunc)
+        raise (
+            refusal(name, *inputs)
+            if getattr(np, ufunc.__name__, None) is ufunc
+            else _foreign(ufunc)
+        )
     return result

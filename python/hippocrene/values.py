@@ -18,7 +18,14 @@ import numpy.typing as npt
 
 from hippocrene import exact
 from hippocrene.encoding import advised, unencoded
-from hippocrene.errors import EncodeError, FileError, FormatError, ParameterError, ShapeError, file_errors
+from hippocrene.errors import (
+    EncodeError,
+    FileError,
+    FormatError,
+    ParameterError,
+    ShapeError,
+    file_errors,
+)
 from hippocrene.exact import is_exact_kind
 
 if TYPE_CHECKING:
@@ -33,7 +40,8 @@ FilePath: TypeAlias = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 
 # How every file begins.
 MAGIC = b"\x89HPCR\r\n\x1a"
-# The same as text: as it is, as a file name, in base64 (where the next bytes have no part), and as Python shows it.
+# The same as text: as it is, as a file name, in base64 (where the next bytes have no part), and as
+# Python shows it.
 _MAGIC_TEXTS = (
     MAGIC.decode("latin1"),
     os.fsdecode(MAGIC),
@@ -57,7 +65,9 @@ def file_path(path: FilePath) -> str:
         raise TypeError("these are the bytes of a file, not the name of one: from_bytes reads them")
     name = os.fsdecode(path)
     if name.startswith(_MAGIC_TEXTS) or name[: 2 * len(MAGIC)].lower() == MAGIC.hex():
-        raise TypeError("this is what a file holds, as text, not the name of one: from_bytes reads it as bytes")
+        raise TypeError(
+            "this is what a file holds, as text, not the name of one: from_bytes reads it as bytes"
+        )
     if "\0" in name:
         shown = name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}..."
         raise FileError(errno.EINVAL, "file name contained an unexpected NUL byte", shown)
@@ -69,7 +79,9 @@ def path_of_secret(path: FilePath) -> str:
     name = file_path(path)
     with file_errors():
         if Path(name).exists():
-            raise FileError(errno.EEXIST, "a secret key is never written over a file that exists", name)
+            raise FileError(
+                errno.EEXIST, "a secret key is never written over a file that exists", name
+            )
     return name
 
 
@@ -89,7 +101,12 @@ def is_plain(values: object) -> bool:
     if isinstance(values, (str, bytes, np.flexible)):
         return False
     known = isinstance(values, (Number, list, tuple, range))
-    return known or hasattr(type(values), "__array__") or hasattr(values, "_mpf_") or _is_buffer(values)
+    return (
+        known
+        or hasattr(type(values), "__array__")
+        or hasattr(values, "_mpf_")
+        or _is_buffer(values)
+    )
 
 
 def _is_buffer(values: object) -> bool:
@@ -103,11 +120,13 @@ def _is_buffer(values: object) -> bool:
 def to_array(values: npt.ArrayLike, operation: str) -> npt.NDArray[Any]:
     """Return `values` as numpy has them: masked ones are a `TypeError`, rows of unequal length a `ShapeError`.
 
-    Lists in which numpy takes large integers for doubles, as it does beside fractions and from 2**63 on beside negative
-    numbers, are arrays of objects.
+    Lists in which numpy takes large integers for doubles, as it does beside fractions and from
+    2**63 on beside negative numbers, are arrays of objects.
     """
     if isinstance(values, np.ma.MaskedArray):
-        raise TypeError(f"{operation} takes no masked arrays: say what stands for the masked values with .filled()")
+        raise TypeError(
+            f"{operation} takes no masked arrays: say what stands for the masked values with .filled()"
+        )
     try:
         array = np.asarray(values)
     except ValueError as error:
@@ -115,15 +134,17 @@ def to_array(values: npt.ArrayLike, operation: str) -> npt.NDArray[Any]:
     if array.dtype.kind == "f" and isinstance(values, (list, tuple, range)):
         large = abs(array) >= 2**53
         objects = np.asarray(values, dtype=object) if large.any() else array
-        return objects if any(isinstance(one, (int, np.integer)) for one in objects[large]) else array
+        return (
+            objects if any(isinstance(one, (int, np.integer)) for one in objects[large]) else array
+        )
     return array
 
 
 def numbers(values: npt.ArrayLike, operation: str, *, rounded: bool = False) -> Values:
     """Return `values` as a C-ordered array of doubles, of pairs of them, or of what `exact` takes.
 
-    Integers that are no doubles are of the latter, unless they are to be `rounded`. What is not numbers is a
-    `TypeError`, what is no array of them a `ShapeError`.
+    Integers that are no doubles are of the latter, unless they are to be `rounded`. What is not
+    numbers is a `TypeError`, what is no array of them a `ShapeError`.
     """
     try:
         if isinstance(values, Fraction) and float(values) == values:
@@ -132,7 +153,9 @@ def numbers(values: npt.ArrayLike, operation: str, *, rounded: bool = False) -> 
         if array.dtype.kind == "O":
             array = _doubles(array, rounded=rounded)
     except OverflowError:
-        raise EncodeError(f"{operation}: a number of this size, 2**1024 or more, is no double") from None
+        raise EncodeError(
+            f"{operation}: a number of this size, 2**1024 or more, is no double"
+        ) from None
     if is_exact_kind(array):
         # Signaling ones, which nothing can be done with but this.
         objects = array.ravel().tolist() if array.dtype.kind == "O" else ()
@@ -179,7 +202,9 @@ def _doubles(objects: npt.NDArray[np.object_], *, rounded: bool) -> npt.NDArray[
         return objects
     # Python compares its own integers with doubles exactly.
     own = [one.item() if isinstance(one, np.generic) else one for one in objects.flat]
-    doubles = objects.astype(np.complex128 if any(isinstance(one, complex) for one in own) else np.float64)
+    doubles = objects.astype(
+        np.complex128 if any(isinstance(one, complex) for one in own) else np.float64
+    )
     return doubles if rounded or doubles.ravel().tolist() == own else objects
 
 
@@ -195,7 +220,11 @@ def real_numbers(values: npt.ArrayLike, operation: str) -> npt.NDArray[np.float6
     """Return `values` as a C-ordered array of doubles; what is not real numbers is a `TypeError`."""
     array = numbers(values, operation, rounded=True)
     if array.dtype.kind != "f" or array.dtype.itemsize > 8:
-        raise TypeError(advised(f"{operation} takes doubles, not values of type {array.dtype}", unencoded(array)))
+        raise TypeError(
+            advised(
+                f"{operation} takes doubles, not values of type {array.dtype}", unencoded(array)
+            )
+        )
     return cast("npt.NDArray[np.float64]", array)
 
 
@@ -206,11 +235,15 @@ def rows_of_doubles(values: npt.ArrayLike, operation: str) -> npt.NDArray[np.flo
         wrong = [one for one in array.flat if not isinstance(one, (Real, np.bool_))]
         if wrong:
             kind = type(wrong[0]).__name__
-            raise TypeError(advised(f"{operation} takes doubles, not values of type {kind}", wrong[0]))
+            raise TypeError(
+                advised(f"{operation} takes doubles, not values of type {kind}", wrong[0])
+            )
         try:
             array = array.astype(np.float64)
         except OverflowError:
-            raise EncodeError(f"{operation}: a number of this size, 2**1024 or more, is no double") from None
+            raise EncodeError(
+                f"{operation}: a number of this size, 2**1024 or more, is no double"
+            ) from None
     return real_numbers(array, operation)
 
 

@@ -6,7 +6,8 @@ use std::cell::RefCell;
 
 use crate::errors::to_py;
 
-/// The coefficients of the best polynomial in Chebyshev's basis, lowest degree first, and its error: of this degree, or of the least one with this error.
+/// The coefficients of the best polynomial in Chebyshev's basis, lowest degree first, and its
+/// error: of this degree, or of the least one with this error.
 #[pyfunction]
 pub(crate) fn approximate(
     py: Python<'_>,
@@ -17,8 +18,8 @@ pub(crate) fn approximate(
     derivative: Option<(u32, f64)>,
 ) -> PyResult<(Vec<f64>, f64)> {
     let calls = Calls::new(function);
-    let smoothness =
-        derivative.map_or(Smoothness::Sampled, |(order, bound)| Smoothness::Derivative { order, bound });
+    let smoothness = derivative
+        .map_or(Smoothness::Sampled, |(order, bound)| Smoothness::Derivative { order, bound });
     let found = match degree {
         Some(degree) => best(|x| calls.value(x), domain, degree, smoothness),
         None => best_to(|x| calls.value(x), domain, error, smoothness),
@@ -28,7 +29,8 @@ pub(crate) fn approximate(
     Ok((found.polynomial.coefficients().to_vec(), found.error))
 }
 
-/// A function of Python's as one of numbers: what it raises is kept, and it is not called again then.
+/// A function of Python's as one of numbers: what it raises is kept, and it is not called again
+/// then.
 pub(crate) struct Calls<'a, 'py> {
     function: &'a Bound<'py, PyAny>,
     raised: RefCell<Option<PyErr>>,

@@ -3,7 +3,9 @@
 use crate::errors::detached;
 use crate::files::{Held as Stored, PyLimits, limits, load, to_python};
 use hippocrene::wire::{self, ElementsInspection, Inspection};
-use hippocrene::{Array, BitArray, Bits, Error, GateArray, IntegerArray, Numbers, Residues, Session};
+use hippocrene::{
+    Array, BitArray, Bits, Error, GateArray, IntegerArray, Numbers, Residues, Session,
+};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyTuple};
@@ -23,7 +25,8 @@ enum State {
     Bits { array: BitArray },
     /// Bits in ciphertexts of their own.
     Gates { array: GateArray },
-    /// Bytes whose checksum is right, and what they say they are. Their residues are read where a session is.
+    /// Bytes whose checksum is right, and what they say they are. Their residues are read where a
+    /// session is.
     Bytes { bytes: Stored, inspection: Box<Inspection> },
 }
 
@@ -150,12 +153,15 @@ impl EncryptedArray {
     /// What the bytes say of the elements, where it was not read.
     fn elements(&self) -> Option<&ElementsInspection> {
         match &self.0 {
-            State::Bytes { inspection, .. } => inspection.array.as_ref().map(|array| &array.elements),
+            State::Bytes { inspection, .. } => {
+                inspection.array.as_ref().map(|array| &array.elements)
+            }
             _ => None,
         }
     }
 
-    /// Of numbers, `read` of the array and its session, or `told` of what the bytes say; `None` of integers and bits.
+    /// Of numbers, `read` of the array and its session, or `told` of what the bytes say; `None` of
+    /// integers and bits.
     fn of_numbers<T>(
         &self,
         read: impl Fn(&hippocrene::EncryptedArray, &Session) -> T,
@@ -214,7 +220,9 @@ impl EncryptedArray {
             State::Integers { array, .. } => to_python(py, || written(array)),
             State::Bits { array } => to_python(py, || written(array)),
             State::Gates { array } => to_python(py, || Ok(array.to_bytes())),
-            State::Bytes { bytes: Stored::Python(bytes), .. } => Ok(bytes.into_pyobject(py)?.cast_into()?),
+            State::Bytes { bytes: Stored::Python(bytes), .. } => {
+                Ok(bytes.into_pyobject(py)?.cast_into()?)
+            }
             State::Bytes { bytes, .. } => to_python(py, || Ok(&bytes[..])),
         }
     }
@@ -317,7 +325,8 @@ impl EncryptedArray {
         self.of_numbers(|array, _| array.bound(), told)
     }
 
-    /// The ends of the interval of the elements; `None` for bits, and for integers that may be any residue.
+    /// The ends of the interval of the elements; `None` for bits, and for integers that may be any
+    /// residue.
     #[getter]
     fn interval(&self) -> Option<(f64, f64)> {
         let ends = |interval: hippocrene::Interval| (interval.low(), interval.high());
@@ -326,7 +335,9 @@ impl EncryptedArray {
             State::Integers { array, .. } => array.form().interval.map(ends),
             _ => match self.elements()? {
                 ElementsInspection::Numbers { interval: [low, high], .. } => Some((*low, *high)),
-                ElementsInspection::Integers { interval, .. } => interval.map(|[low, high]| (low, high)),
+                ElementsInspection::Integers { interval, .. } => {
+                    interval.map(|[low, high]| (low, high))
+                }
                 ElementsInspection::Bits { .. } => None,
             },
         }

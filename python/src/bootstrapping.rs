@@ -13,5 +13,7 @@ pub(crate) fn bootstrap(
     array: &EncryptedArray,
     capacity: Option<f64>,
 ) -> PyResult<EncryptedArray> {
-    server.compute::<hippocrene::Numbers>(py, array, |server, array| server.bootstrap_to(array, capacity))
+    server.compute::<hippocrene::Numbers>(py, array, |server, array| {
+        server.bootstrap_to(array, capacity)
+    })
 }

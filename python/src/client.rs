@@ -7,8 +7,8 @@ use crate::errors::{detached, to_py};
 use crate::files::{PyLimits, limits, load, to_python};
 use crate::numbers::{Plain, Slices, to_numpy};
 use hippocrene::{
-    BigFloat, Bits, Bootstrapping, Encryption, Error, Integers, Interval, KeyRequest, LookUps, Numbers,
-    Preset, Residues, Settings,
+    BigFloat, Bits, Bootstrapping, Encryption, Error, Integers, Interval, KeyRequest, LookUps,
+    Numbers, Preset, Residues, Settings,
     wire::{Kind, Limits},
 };
 use num_bigint::BigInt;
@@ -17,7 +17,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::path::PathBuf;
 
-/// A bootstrap as it is asked for: of complex arrays, the bound on the values, the precision, the slots.
+/// A bootstrap as it is asked for: of complex arrays, the bound on the values, the precision, the
+/// slots.
 pub(crate) type Wanted = (bool, f64, Option<f64>, Option<usize>);
 
 pub(crate) fn wanted((complex, bound, precision, slots): Wanted) -> Bootstrapping {
@@ -37,9 +38,10 @@ pub(crate) fn declared(py: Python<'_>, ends: Option<(f64, f64)>) -> PyResult<Opt
     interval.map_err(|error| to_py(py, &error))
 }
 
-/// Keys as they are asked for: rotations, or `None` for those by powers of two; relinearisation; conjugation; a
-/// bootstrap; look-up tables; bits.
-pub(crate) type Requested = (Option<Vec<i64>>, bool, bool, Option<Wanted>, Option<WantedLookUps>, bool);
+/// Keys as they are asked for: rotations, or `None` for those by powers of two; relinearisation;
+/// conjugation; a bootstrap; look-up tables; bits.
+pub(crate) type Requested =
+    (Option<Vec<i64>>, bool, bool, Option<Wanted>, Option<WantedLookUps>, bool);
 
 pub(crate) fn requested(
     (rotations, relinearisation, conjugation, bootstrapping, look_ups, bits): Requested,
@@ -116,7 +118,9 @@ impl BootstrappingDescription {
     }
 
     fn __repr__(&self) -> String {
-        let hippocrene::BootstrappingDescription { precision, capacity_needed, capacity_after, .. } = self.0;
+        let hippocrene::BootstrappingDescription {
+            precision, capacity_needed, capacity_after, ..
+        } = self.0;
         let fails = match self.0.log2_failure_probability {
             Some(log2) => format!("{log2:.1}"),
             None => "None".to_owned(),
@@ -246,9 +250,10 @@ impl ClientKey {
             (Slices::Integers(integers), None) => {
                 Ok(Residues::hold(self.0.encrypt_integers(integers, shape)?, session))
             }
-            (Slices::Integers(integers), Some(interval)) => {
-                Ok(Residues::hold(self.0.encrypt_integers_within(integers, shape, interval)?, session))
-            }
+            (Slices::Integers(integers), Some(interval)) => Ok(Residues::hold(
+                self.0.encrypt_integers_within(integers, shape, interval)?,
+                session,
+            )),
             (Slices::Numbers(numbers), interval) => {
                 let how = Encryption { interval, precision };
                 Ok(Numbers::hold(self.0.encrypt_with(numbers, shape, &how)?, session))
@@ -262,7 +267,11 @@ impl ClientKey {
         self.0.session().bit_preset().is_some()
     }
 
-    fn encrypt_bits(&self, py: Python<'_>, values: PyReadonlyArrayDyn<'_, bool>) -> PyResult<EncryptedArray> {
+    fn encrypt_bits(
+        &self,
+        py: Python<'_>,
+        values: PyReadonlyArrayDyn<'_, bool>,
+    ) -> PyResult<EncryptedArray> {
         let (bits, shape, session) = (values.as_slice()?, values.shape(), self.0.session());
         detached(py, || {
             let plan = self.1.of(session, |literal| self.0.bit_plan(literal))?;
@@ -309,7 +318,11 @@ impl ClientKey {
     }
 
     /// Mantissa and exponent of two of every real element, in row-major order.
-    fn decrypt_exact(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<Vec<(BigInt, i64)>> {
+    fn decrypt_exact(
+        &self,
+        py: Python<'_>,
+        array: &EncryptedArray,
+    ) -> PyResult<Vec<(BigInt, i64)>> {
         detached(py, || {
             let array = array.read::<Numbers>(self.0.session())?;
             Ok(self.0.decrypt_big(&array)?.iter().map(BigFloat::to_parts).collect())
@@ -348,8 +361,9 @@ impl ClientKey {
         bits: bool,
     ) -> PyResult<EvaluationKeys> {
         let request = (rotations, relinearisation, conjugation, bootstrapping, look_ups, bits);
-        let keys =
-            detached(py, || self.0.evaluation_keys(&requested(request, self.0.session().settings())?))?;
+        let keys = detached(py, || {
+            self.0.evaluation_keys(&requested(request, self.0.session().settings())?)
+        })?;
         Ok(EvaluationKeys(keys))
     }
 
@@ -359,7 +373,8 @@ impl ClientKey {
         py: Python<'_>,
         bootstrapping: Wanted,
     ) -> PyResult<BootstrappingDescription> {
-        detached(py, || wanted(bootstrapping).describe(self.0.session())).map(BootstrappingDescription)
+        detached(py, || wanted(bootstrapping).describe(self.0.session()))
+            .map(BootstrappingDescription)
     }
 
     fn second(&self, py: Python<'_>, capacity: f64) -> PyResult<Self> {
@@ -419,7 +434,11 @@ impl PublicKey {
         self.0.session().bit_preset().is_some()
     }
 
-    fn encrypt_bits(&self, py: Python<'_>, values: PyReadonlyArrayDyn<'_, bool>) -> PyResult<EncryptedArray> {
+    fn encrypt_bits(
+        &self,
+        py: Python<'_>,
+        values: PyReadonlyArrayDyn<'_, bool>,
+    ) -> PyResult<EncryptedArray> {
         let (bits, shape, session) = (values.as_slice()?, values.shape(), self.0.session());
         detached(py, || {
             let plan = self.1.of(session, |literal| self.0.bit_plan(literal))?;
@@ -441,9 +460,10 @@ impl PublicKey {
             (Slices::Integers(integers), None) => {
                 Ok(Residues::hold(self.0.encrypt_integers(integers, shape)?, session))
             }
-            (Slices::Integers(integers), Some(interval)) => {
-                Ok(Residues::hold(self.0.encrypt_integers_within(integers, shape, interval)?, session))
-            }
+            (Slices::Integers(integers), Some(interval)) => Ok(Residues::hold(
+                self.0.encrypt_integers_within(integers, shape, interval)?,
+                session,
+            )),
             (Slices::Numbers(numbers), interval) => {
                 let how = Encryption { interval, precision };
                 Ok(Numbers::hold(self.0.encrypt_with(numbers, shape, &how)?, session))
@@ -460,7 +480,12 @@ pub(crate) struct EvaluationKeys(pub(crate) hippocrene::EvaluationKeys);
 impl EvaluationKeys {
     #[staticmethod]
     #[pyo3(signature = (data, threads, limits))]
-    fn from_bytes(py: Python<'_>, data: &[u8], threads: usize, limits: Option<PyLimits>) -> PyResult<Self> {
+    fn from_bytes(
+        py: Python<'_>,
+        data: &[u8],
+        threads: usize,
+        limits: Option<PyLimits>,
+    ) -> PyResult<Self> {
         detached(py, || {
             let limits = self::limits(limits)?;
             hippocrene::EvaluationKeys::from_bytes_within(data, threads, &limits).map(Self)
@@ -469,7 +494,12 @@ impl EvaluationKeys {
 
     #[staticmethod]
     #[pyo3(signature = (path, threads, limits))]
-    fn load(py: Python<'_>, path: PathBuf, threads: usize, limits: Option<PyLimits>) -> PyResult<Self> {
+    fn load(
+        py: Python<'_>,
+        path: PathBuf,
+        threads: usize,
+        limits: Option<PyLimits>,
+    ) -> PyResult<Self> {
         let limits = detached(py, || self::limits(limits))?;
         load(py, &path, &[Kind::EvaluationKeys], &limits, |bytes| {
             hippocrene::EvaluationKeys::from_bytes_within(bytes, threads, &limits).map(Self)

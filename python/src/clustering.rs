@@ -51,7 +51,8 @@ pub(crate) fn encrypt_points<'py>(
     points: Vec<f64>,
     start: Vec<f64>,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let work = || Ok(client.0.encrypt_points(&look_ups(tables, sizes)?, &points, &start)?.to_bytes());
+    let work =
+        || Ok(client.0.encrypt_points(&look_ups(tables, sizes)?, &points, &start)?.to_bytes());
     detached(py, work).map(|bytes| PyBytes::new(py, &bytes))
 }
 
@@ -112,7 +113,8 @@ pub(crate) fn cluster<'py>(
     let (bytes, sectors) = detached(py, || {
         let session = server.0.session();
         let points = Clustering::from_bytes(&points, session)?;
-        let (next, sectors) = server.0.cluster(&points, &Clustering::from_bytes(&clusters, session)?)?;
+        let (next, sectors) =
+            server.0.cluster(&points, &Clustering::from_bytes(&clusters, session)?)?;
         Ok((next.to_bytes(), sectors))
     })?;
     Ok((PyBytes::new(py, &bytes), seconds(sectors)))
@@ -137,7 +139,8 @@ pub(crate) fn blocks_of_points<'py>(
     Ok(blocks.iter().map(|bytes| PyBytes::new(py, bytes)).collect())
 }
 
-/// The part of an iteration for the points of one ciphertext, and the seconds that its sectors took.
+/// The part of an iteration for the points of one ciphertext, and the seconds that its sectors
+/// took.
 #[pyfunction]
 pub(crate) fn assign_block<'py>(
     py: Python<'py>,
@@ -192,7 +195,8 @@ pub(crate) fn start_clusters<'py>(
     detached(py, work).map(|bytes| PyBytes::new(py, &bytes))
 }
 
-/// So many iterations as if points were encrypted: centroids row by row, labels, and what it takes. Where there are new points, these are assigned then: their labels, and what that alone takes.
+/// So many iterations as if points were encrypted: centroids row by row, labels, and what it takes.
+/// Where there are new points, these are assigned then: their labels, and what that alone takes.
 #[pyfunction]
 #[allow(clippy::too_many_arguments)] // what an estimator has, and its data
 pub(crate) fn simulate_clustering(
@@ -207,8 +211,10 @@ pub(crate) fn simulate_clustering(
 ) -> PyResult<(Clusters, SimulationReport)> {
     detached(py, || {
         let wanted = look_ups(tables, sizes)?;
-        let request = hippocrene::KeyRequest { look_ups: Some(wanted), ..hippocrene::KeyRequest::only([]) };
-        let simulation = hippocrene::Simulation::with_keys(settings(preset, None, None, None)?, &request)?;
+        let request =
+            hippocrene::KeyRequest { look_ups: Some(wanted), ..hippocrene::KeyRequest::only([]) };
+        let simulation =
+            hippocrene::Simulation::with_keys(settings(preset, None, None, None)?, &request)?;
         let points = simulation.encrypt_points(&wanted, &points, &start)?;
         simulation.restart();
         let mut clusters = points.clone();
@@ -245,7 +251,8 @@ pub(crate) fn origin_of_points(
     })
 }
 
-/// The standard deviation of the error by which squared distances are compared, over the square of the radius.
+/// The standard deviation of the error by which squared distances are compared, over the square of
+/// the radius.
 #[pyfunction]
 pub(crate) fn nearest_deviation(
     py: Python<'_>,
@@ -259,11 +266,14 @@ pub(crate) fn nearest_deviation(
 /// The bytes of a file of points that are being clustered.
 #[pyfunction]
 pub(crate) fn read_clustering(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyBytes>> {
-    let bytes = load(py, &path, &[Kind::Clustering], &Limits::default(), |bytes| Ok(std::mem::take(bytes)))?;
+    let bytes = load(py, &path, &[Kind::Clustering], &Limits::default(), |bytes| {
+        Ok(std::mem::take(bytes))
+    })?;
     Ok(PyBytes::new(py, &bytes))
 }
 
-/// Points that are there or were assigned, dimension and clusters, how many iterations there were, whether the points are there, and the origin.
+/// Points that are there or were assigned, dimension and clusters, how many iterations there were,
+/// whether the points are there, and the origin.
 #[pyfunction]
 pub(crate) fn describe_clustering(
     py: Python<'_>,

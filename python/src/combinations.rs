@@ -14,7 +14,9 @@ fn place(place: &i64) -> usize {
     usize::try_from(*place).unwrap_or(usize::MAX)
 }
 
-/// Sums of picked elements, each times a plain number: over so many of the last axes of `places` and `weights`, which are of one shape; nothing where they take `most` products or more. They stand at these strides, if that is not much more work.
+/// Sums of picked elements, each times a plain number: over so many of the last axes of `places`
+/// and `weights`, which are of one shape; nothing where they take `most` products or more. They
+/// stand at these strides, if that is not much more work.
 #[pyfunction]
 pub(crate) fn linear_combinations(
     py: Python<'_>,
@@ -34,17 +36,33 @@ pub(crate) fn linear_combinations(
             let weights = in_order(weights, |weight| *weight);
             let entries = || places.iter().copied().zip(weights.iter().copied());
             combined::<Residues>(py, server, array, |server, array| {
-                server.linear_combinations_within(array, shape, terms, entries(), most, strides.as_deref())
+                server.linear_combinations_within(
+                    array,
+                    shape,
+                    terms,
+                    entries(),
+                    most,
+                    strides.as_deref(),
+                )
             })
         }
         Plain::Real(weights) => {
             let weights = in_order(weights, |weight| *weight);
             let entries = || places.iter().copied().zip(weights.iter().copied());
             combined::<Numbers>(py, server, array, |server, array| {
-                server.linear_combinations_within(array, shape, terms, entries(), most, strides.as_deref())
+                server.linear_combinations_within(
+                    array,
+                    shape,
+                    terms,
+                    entries(),
+                    most,
+                    strides.as_deref(),
+                )
             })
         }
-        Plain::Complex(_) | Plain::Big(_) => Err(PyTypeError::new_err("weights are integers or doubles")),
+        Plain::Complex(_) | Plain::Big(_) => {
+            Err(PyTypeError::new_err("weights are integers or doubles"))
+        }
     }
 }
 
@@ -60,14 +78,20 @@ fn combined<F: Held + Form>(
     py: Python<'_>,
     server: &Server,
     array: &EncryptedArray,
-    work: impl FnOnce(&hippocrene::Server, &hippocrene::Array<F>) -> Result<Option<hippocrene::Array<F>>, Error>
+    work: impl FnOnce(
+        &hippocrene::Server,
+        &hippocrene::Array<F>,
+    ) -> Result<Option<hippocrene::Array<F>>, Error>
     + Send,
 ) -> PyResult<Option<EncryptedArray>> {
     let session = server.0.session();
-    detached(py, || Ok(work(&server.0, &*array.read(session)?)?.map(|combined| F::hold(combined, session))))
+    detached(py, || {
+        Ok(work(&server.0, &*array.read(session)?)?.map(|combined| F::hold(combined, session)))
+    })
 }
 
-/// How many products it takes to move the elements at these places, or a few hundred; 0 where it takes no multiplication.
+/// How many products it takes to move the elements at these places, or a few hundred; 0 where it
+/// takes no multiplication.
 #[pyfunction]
 pub(crate) fn moving_products(
     py: Python<'_>,

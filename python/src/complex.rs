@@ -7,18 +7,30 @@ use crate::server::Server;
 
 /// Every element times the imaginary unit.
 #[pyfunction]
-pub(crate) fn times_i(py: Python<'_>, server: &Server, array: &EncryptedArray) -> PyResult<EncryptedArray> {
+pub(crate) fn times_i(
+    py: Python<'_>,
+    server: &Server,
+    array: &EncryptedArray,
+) -> PyResult<EncryptedArray> {
     server.compute(py, array, |server, array| server.times_i(array))
 }
 
 /// The real parts.
 #[pyfunction]
-pub(crate) fn real(py: Python<'_>, server: &Server, array: &EncryptedArray) -> PyResult<EncryptedArray> {
+pub(crate) fn real(
+    py: Python<'_>,
+    server: &Server,
+    array: &EncryptedArray,
+) -> PyResult<EncryptedArray> {
     server.compute(py, array, |server, array| server.real(array))
 }
 
 /// The imaginary parts.
 #[pyfunction]
-pub(crate) fn imag(py: Python<'_>, server: &Server, array: &EncryptedArray) -> PyResult<EncryptedArray> {
+pub(crate) fn imag(
+    py: Python<'_>,
+    server: &Server,
+    array: &EncryptedArray,
+) -> PyResult<EncryptedArray> {
     server.compute(py, array, |server, array| server.imaginary(array))
 }

@@ -26,7 +26,8 @@ static GET: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 pub(crate) fn context_variable<'py>(py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
     let default = [("default", PyTuple::empty(py))];
     let options = pyo3::types::IntoPyDict::into_py_dict(default, py)?;
-    let variable = py.import("contextvars")?.getattr("ContextVar")?.call(("limits",), Some(&options))?;
+    let variable =
+        py.import("contextvars")?.getattr("ContextVar")?.call(("limits",), Some(&options))?;
     GET.get_or_try_init(py, || Ok::<_, PyErr>(variable.getattr("get")?.unbind()))?;
     Ok(variable)
 }
@@ -60,7 +61,9 @@ impl Kind {
                 );
                 ("DeadlineExceeded", words)
             }
-            Kind::Token { .. } => ("Cancelled", "cancel: the work was cancelled by its CancelToken.".into()),
+            Kind::Token { .. } => {
+                ("Cancelled", "cancel: the work was cancelled by its CancelToken.".into())
+            }
         };
         let class = py.import("hippocrene.errors").and_then(|module| module.getattr(name));
         match class.and_then(|class| class.call1((words,))) {

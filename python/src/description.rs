@@ -48,7 +48,10 @@ impl KeysDescription {
             conjugation: keys.conjugation(),
             bootstrapping: keys.bootstrapping().is_some(),
             tables: keys.look_ups().map(|own| own.request().tables),
-            log2_failure_probability: failure(keys.session(), keys.look_ups().map(|own| own.request())),
+            log2_failure_probability: failure(
+                keys.session(),
+                keys.look_ups().map(|own| own.request()),
+            ),
             bits: keys.bits().is_some(),
             ..Self::every(keys.session(), &KeyRequest::default())
         }
@@ -80,7 +83,9 @@ impl KeysDescription {
 
 /// log2 of the probability that a look-up of all values of a ciphertext fails.
 fn failure(session: &Session, look_ups: Option<LookUps>) -> Option<f64> {
-    look_ups.and_then(|wanted| wanted.describe(session).ok()).map(|told| told.log2_failure_probability)
+    look_ups
+        .and_then(|wanted| wanted.describe(session).ok())
+        .map(|told| told.log2_failure_probability)
 }
 
 /// What bytes are, in the JSON that `hippocrene inspect` prints of a file.

@@ -44,5 +44,6 @@ pub(crate) fn as_variances(
     factor: f64,
 ) -> PyResult<EncryptedArray> {
     let interval = detached(py, || Ok(values.read::<Numbers>(server.0.session())?.interval()))?;
-    server.compute::<Numbers>(py, array, |_, array| Ok(array.clone().as_variances(interval, factor)))
+    server
+        .compute::<Numbers>(py, array, |_, array| Ok(array.clone().as_variances(interval, factor)))
 }

@@ -27,10 +27,13 @@ pub(crate) fn multiply(
     array: &EncryptedArray,
     number: &BigArray,
 ) -> PyResult<EncryptedArray> {
-    server.compute::<Numbers>(py, array, |server, array| server.mul_big_number(array, number.single()?))
+    server.compute::<Numbers>(py, array, |server, array| {
+        server.mul_big_number(array, number.single()?)
+    })
 }
 
-/// Whether factors of a size that are rounded to doubles are less precise than products are asked to be.
+/// Whether factors of a size that are rounded to doubles are less precise than products are asked
+/// to be.
 #[pyfunction]
 pub(crate) fn needs_digits(
     py: Python<'_>,

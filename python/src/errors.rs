@@ -1,4 +1,5 @@
-//! Errors of the library as the exceptions of `hippocrene.errors`, which has a class for every kind.
+//! Errors of the library as the exceptions of `hippocrene.errors`, which has a class for every
+//! kind.
 
 use crate::deadlines;
 use pyo3::prelude::*;
@@ -27,7 +28,8 @@ pub(crate) fn to_py(py: Python<'_>, error: &hippocrene::Error) -> PyErr {
     }
 }
 
-/// The number of an error of a file: the system's, or that of its kind where it is not the system that says so.
+/// The number of an error of a file: the system's, or that of its kind where it is not the system
+/// that says so.
 fn number(error: &io::Error) -> i32 {
     error.raw_os_error().unwrap_or(match error.kind() {
         ErrorKind::NotFound => 2,
@@ -42,14 +44,15 @@ fn number(error: &io::Error) -> i32 {
 /// What is wrong with a file, without the number of the error, which stands beside it.
 fn words(error: &io::Error) -> String {
     let words = error.to_string();
-    let number = error.raw_os_error().map(|number| format!(" (os error {number})")).unwrap_or_default();
+    let number =
+        error.raw_os_error().map(|number| format!(" (os error {number})")).unwrap_or_default();
     words.strip_suffix(&number).unwrap_or(&words).to_owned()
 }
 
 /// Does `work` with the interpreter lock released.
 ///
-/// It ends with the exception of a limit of this context that has been reached ([`deadlines`]). In the main thread it also
-/// ends with what the handler of a signal raises, as `KeyboardInterrupt`.
+/// It ends with the exception of a limit of this context that has been reached ([`deadlines`]). In
+/// the main thread it also ends with what the handler of a signal raises, as `KeyboardInterrupt`.
 pub(crate) fn detached<T: Send>(
     py: Python<'_>,
     work: impl FnOnce() -> Result<T, hippocrene::Error> + Send,
@@ -91,7 +94,8 @@ pub(crate) fn detached<T: Send>(
     }
 }
 
-/// The thread that Python calls handlers of signals in, if that is the one that imports this module.
+/// The thread that Python calls handlers of signals in, if that is the one that imports this
+/// module.
 static MAIN: OnceLock<ThreadId> = OnceLock::new();
 
 /// Notes the thread that imports the module.

@@ -23,7 +23,8 @@ use crate::errors::detached;
 const PIECE: usize = 1 << 20;
 
 /// Limits as Python hands them over: bytes, memory, work, the names of kinds and of presets.
-pub(crate) type PyLimits = (Option<u64>, Option<u64>, Option<u64>, Option<Vec<String>>, Option<Vec<String>>);
+pub(crate) type PyLimits =
+    (Option<u64>, Option<u64>, Option<u64>, Option<Vec<String>>, Option<Vec<String>>);
 
 /// The limits, or those by default.
 pub(crate) fn limits(limits: Option<PyLimits>) -> Result<Limits, Error> {
@@ -84,14 +85,17 @@ pub(crate) fn load<T: Send>(
 fn warn_if_readable(py: Python<'_>, path: &Path) -> PyResult<()> {
     let Some(mode) = wire::readable_by_others(path) else { return Ok(()) };
     let name = path.display();
-    let message = format!("{name}: others can read this secret key (mode {mode:o}). Run: chmod 600 {name}");
+    let message =
+        format!("{name}: others can read this secret key (mode {mode:o}). Run: chmod 600 {name}");
     let category = py.import("hippocrene.errors")?.getattr("SecretKeyWarning")?;
-    let category = category.cast_into::<PyType>().unwrap_or_else(|_| py.get_type::<PyUserWarning>());
+    let category =
+        category.cast_into::<PyType>().unwrap_or_else(|_| py.get_type::<PyUserWarning>());
     // The caller of the method of the package that called this.
     PyErr::warn(py, &category, &CString::new(message)?, 2)
 }
 
-/// What is no file, such as a pipe, opened by Python: a signal ends its wait for who writes to that.
+/// What is no file, such as a pipe, opened by Python: a signal ends its wait for who writes to
+/// that.
 #[cfg(unix)]
 fn open_no_file(py: Python<'_>, path: &Path) -> PyResult<Option<File>> {
     use std::os::fd::FromRawFd;

@@ -34,7 +34,11 @@ with_files!(GateClient, GateSecretKey, {
         detached(py, || self.0.evaluation_keys(threads).map(GateKeys))
     }
 
-    fn encrypt(&self, py: Python<'_>, values: PyReadonlyArrayDyn<'_, bool>) -> PyResult<EncryptedArray> {
+    fn encrypt(
+        &self,
+        py: Python<'_>,
+        values: PyReadonlyArrayDyn<'_, bool>,
+    ) -> PyResult<EncryptedArray> {
         let (bits, shape) = (values.as_slice()?, values.shape());
         detached(py, || self.0.encrypt(bits, shape).map(EncryptedArray::of_gates))
     }
@@ -137,7 +141,9 @@ impl GateServer {
         b: &EncryptedArray,
     ) -> PyResult<EncryptedArray> {
         const SELECT: &str = "select";
-        Self::compute(py, || self.0.select(condition.gates(SELECT)?, a.gates(SELECT)?, b.gates(SELECT)?))
+        Self::compute(py, || {
+            self.0.select(condition.gates(SELECT)?, a.gates(SELECT)?, b.gates(SELECT)?)
+        })
     }
 
     fn gather(

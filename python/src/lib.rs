@@ -1,5 +1,5 @@
-//! The extension module `hippocrene._native`: thin wrappers over the crate `hippocrene`. What a user sees is in
-//! `../hippocrene`, in Python.
+//! The extension module `hippocrene._native`: thin wrappers over the crate `hippocrene`. What a
+//! user sees is in `../hippocrene`, in Python.
 
 mod approximation;
 mod array;
@@ -40,12 +40,15 @@ mod _native {
     #[pymodule_export]
     use super::bootstrapping::bootstrap;
     #[pymodule_export]
-    use super::client::{BootstrappingDescription, ClientKey, EvaluationKeys, PublicKey, TransferKey};
+    use super::client::{
+        BootstrappingDescription, ClientKey, EvaluationKeys, PublicKey, TransferKey,
+    };
     #[pymodule_export]
     use super::clustering::{
-        assign_block, assign_new_points, blocks_of_points, cluster, clustering_keys, decrypt_clusters,
-        describe_clustering, encrypt_new_points, encrypt_points, nearest_deviation, origin_of_points,
-        read_clustering, simulate_clustering, start_clusters, update_clusters,
+        assign_block, assign_new_points, blocks_of_points, cluster, clustering_keys,
+        decrypt_clusters, describe_clustering, encrypt_new_points, encrypt_points,
+        nearest_deviation, origin_of_points, read_clustering, simulate_clustering, start_clusters,
+        update_clusters,
     };
     #[pymodule_export]
     use super::combinations::{linear_combinations, moving_products};
@@ -87,7 +90,8 @@ mod _native {
     use super::simulation::{Simulation, SimulationReport};
     #[pymodule_export]
     use super::trees::{
-        TreeClient, TreeInterface, TreeKeys, TreeModel, TreeQuery, TreeReply, TreeServer, feature_knots,
+        TreeClient, TreeInterface, TreeKeys, TreeModel, TreeQuery, TreeReply, TreeServer,
+        feature_knots,
     };
 
     use pyo3::prelude::*;
@@ -100,8 +104,11 @@ mod _native {
     }
 }
 
-/// Runs the command `hippocrene` and returns its exit status. `closed` says that standard output is.
+/// Runs the command `hippocrene` and returns its exit status. `closed` says that standard output
+/// is.
 #[pyfunction]
 fn run_command(py: Python<'_>, arguments: Vec<std::ffi::OsString>, closed: bool) -> u8 {
-    py.detach(|| if closed { hippocrene_cli::run_closed(arguments) } else { hippocrene_cli::run(arguments) })
+    py.detach(|| {
+        if closed { hippocrene_cli::run_closed(arguments) } else { hippocrene_cli::run(arguments) }
+    })
 }

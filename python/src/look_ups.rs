@@ -32,14 +32,16 @@ impl TablesDescription {
         self.0.slots
     }
 
-    /// log2 of the probability that a look-up of all values of a ciphertext fails: that one is wrong by more than its error says.
+    /// log2 of the probability that a look-up of all values of a ciphertext fails: that one is
+    /// wrong by more than its error says.
     #[getter]
     fn log2_failure_probability(&self) -> f64 {
         self.0.log2_failure_probability
     }
 
     fn __repr__(&self) -> String {
-        let LookUpsDescription { tables, capacity, slots, log2_failure_probability: fails } = self.0;
+        let LookUpsDescription { tables, capacity, slots, log2_failure_probability: fails } =
+            self.0;
         format!(
             "TablesDescription(tables='{tables}', capacity={capacity:.1}, slots={slots}, log2_failure_probability={fails:.1})"
         )

@@ -3,7 +3,9 @@
 use crate::errors::detached;
 use hippocrene::{BigFloat, Error, Form, Values};
 use num_bigint::BigInt;
-use numpy::{Complex64, Element, IntoPyArray, PyArrayMethods, PyReadonlyArrayDyn, PyUntypedArrayMethods};
+use numpy::{
+    Complex64, Element, IntoPyArray, PyArrayMethods, PyReadonlyArrayDyn, PyUntypedArrayMethods,
+};
 use pyo3::prelude::*;
 
 /// A number of any precision: mantissa and exponent of two, or decimal notation.
@@ -45,7 +47,8 @@ impl BigArray {
     }
 }
 
-/// A C-ordered numpy array of integers, of doubles or of pairs of them, or numbers of more precision.
+/// A C-ordered numpy array of integers, of doubles or of pairs of them, or numbers of more
+/// precision.
 #[derive(FromPyObject)]
 pub(crate) enum Plain<'py> {
     Integers(PyReadonlyArrayDyn<'py, i64>),

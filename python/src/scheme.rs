@@ -7,7 +7,8 @@ use crate::description::KeysDescription;
 use crate::errors::detached;
 use crate::server::Server;
 
-/// A server with these keys and products in the manner of the scheme of this name, and what it says of itself.
+/// A server with these keys and products in the manner of the scheme of this name, and what it says
+/// of itself.
 #[pyfunction]
 pub(crate) fn with_scheme(
     py: Python<'_>,

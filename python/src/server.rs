@@ -1,8 +1,8 @@
 //! What computes.
 
 use hippocrene::{
-    Array, Basis, Bits, Comparison, Error, Form, Function, IntegerPolynomial, Layout, Numbers, Polynomial,
-    Residues, Tables, Tangents, Ties,
+    Array, Basis, Bits, Comparison, Error, Form, Function, IntegerPolynomial, Layout, Numbers,
+    Polynomial, Residues, Tables, Tangents, Ties,
 };
 use numpy::{PyReadonlyArray1, PyReadonlyArrayDyn};
 use pyo3::{exceptions::PyValueError, prelude::*};
@@ -46,7 +46,9 @@ impl Server {
         work: impl FnOnce(&hippocrene::Server, &Array<F>, &Array<F>) -> Result<Array<F>, Error> + Send,
     ) -> PyResult<EncryptedArray> {
         let session = self.0.session();
-        detached(py, || Ok(F::hold(work(&self.0, &*left.read(session)?, &*right.read(session)?)?, session)))
+        detached(py, || {
+            Ok(F::hold(work(&self.0, &*left.read(session)?, &*right.read(session)?)?, session))
+        })
     }
 
     fn dry_run_of<F: Held>(
@@ -63,7 +65,8 @@ impl Server {
     }
 }
 
-/// Computes with one expression from arrays of either form, that of the first, which it can call `F`.
+/// Computes with one expression from arrays of either form, that of the first, which it can call
+/// `F`.
 macro_rules! compute {
     ($server:ident, $py:ident, $array:ident, $work:expr) => {
         if $array.is_integers() {
@@ -160,7 +163,8 @@ impl Server {
         self.0.bootstraps() + self.0.bits().map_or(0, |bits| bits.bootstraps())
     }
 
-    /// Gates of the same arrays of bits: one by products, where there is capacity, and several by one bootstrap.
+    /// Gates of the same arrays of bits: one by products, where there is capacity, and several by
+    /// one bootstrap.
     fn gates(
         &self,
         py: Python<'_>,
@@ -180,7 +184,9 @@ impl Server {
         bits: PyReadonlyArrayDyn<'_, bool>,
     ) -> PyResult<EncryptedArray> {
         let bits = bits.as_slice()?;
-        self.compute::<Bits>(py, array, |server, array| server.bits()?.gate_plain(gate(name)?, array, bits))
+        self.compute::<Bits>(py, array, |server, array| {
+            server.bits()?.gate_plain(gate(name)?, array, bits)
+        })
     }
 
     /// The complement of an array of bits.
@@ -227,9 +233,11 @@ impl Server {
         low: f64,
         high: f64,
     ) -> PyResult<EncryptedArray> {
-        let interval = hippocrene::Interval::finite(low, high).map_err(|error| to_py(py, &error))?;
+        let interval =
+            hippocrene::Interval::finite(low, high).map_err(|error| to_py(py, &error))?;
         if array.is_integers() {
-            return self.compute::<Residues>(py, array, |_, array| array.clone().with_interval(interval));
+            return self
+                .compute::<Residues>(py, array, |_, array| array.clone().with_interval(interval));
         }
         self.compute::<Numbers>(py, array, |server, array| server.declare_interval(array, interval))
     }
@@ -252,15 +260,30 @@ impl Server {
         }
     }
 
-    fn add(&self, py: Python<'_>, left: &EncryptedArray, right: &EncryptedArray) -> PyResult<EncryptedArray> {
+    fn add(
+        &self,
+        py: Python<'_>,
+        left: &EncryptedArray,
+        right: &EncryptedArray,
+    ) -> PyResult<EncryptedArray> {
         compute!(self, py, left, right, |server, left, right| server.add(left, right))
     }
 
-    fn sub(&self, py: Python<'_>, left: &EncryptedArray, right: &EncryptedArray) -> PyResult<EncryptedArray> {
+    fn sub(
+        &self,
+        py: Python<'_>,
+        left: &EncryptedArray,
+        right: &EncryptedArray,
+    ) -> PyResult<EncryptedArray> {
         compute!(self, py, left, right, |server, left, right| server.sub(left, right))
     }
 
-    fn mul(&self, py: Python<'_>, left: &EncryptedArray, right: &EncryptedArray) -> PyResult<EncryptedArray> {
+    fn mul(
+        &self,
+        py: Python<'_>,
+        left: &EncryptedArray,
+        right: &EncryptedArray,
+    ) -> PyResult<EncryptedArray> {
         compute!(self, py, left, right, |server, left, right| server.mul(left, right))
     }
 
@@ -271,7 +294,9 @@ impl Server {
         values: Plain<'_>,
     ) -> PyResult<EncryptedArray> {
         let slices = values.slices()?;
-        compute!(self, py, array, |server, array| { server.add_plain(array, F::of_slices(slices)?) })
+        compute!(self, py, array, |server, array| {
+            server.add_plain(array, F::of_slices(slices)?)
+        })
     }
 
     fn mul_plain(
@@ -281,22 +306,43 @@ impl Server {
         values: Plain<'_>,
     ) -> PyResult<EncryptedArray> {
         let slices = values.slices()?;
-        compute!(self, py, array, |server, array| { server.mul_plain(array, F::of_slices(slices)?) })
+        compute!(self, py, array, |server, array| {
+            server.mul_plain(array, F::of_slices(slices)?)
+        })
     }
 
-    fn add_number(&self, py: Python<'_>, array: &EncryptedArray, number: Number) -> PyResult<EncryptedArray> {
-        compute!(self, py, array, |server, array| { server.add_number(array, F::of_number(number)?) })
+    fn add_number(
+        &self,
+        py: Python<'_>,
+        array: &EncryptedArray,
+        number: Number,
+    ) -> PyResult<EncryptedArray> {
+        compute!(self, py, array, |server, array| {
+            server.add_number(array, F::of_number(number)?)
+        })
     }
 
-    fn mul_number(&self, py: Python<'_>, array: &EncryptedArray, number: Number) -> PyResult<EncryptedArray> {
-        compute!(self, py, array, |server, array| { server.mul_number(array, F::of_number(number)?) })
+    fn mul_number(
+        &self,
+        py: Python<'_>,
+        array: &EncryptedArray,
+        number: Number,
+    ) -> PyResult<EncryptedArray> {
+        compute!(self, py, array, |server, array| {
+            server.mul_number(array, F::of_number(number)?)
+        })
     }
 
     fn negate(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<EncryptedArray> {
         compute!(self, py, array, |server, array| server.negate(array))
     }
 
-    fn pow(&self, py: Python<'_>, array: &EncryptedArray, exponent: u32) -> PyResult<EncryptedArray> {
+    fn pow(
+        &self,
+        py: Python<'_>,
+        array: &EncryptedArray,
+        exponent: u32,
+    ) -> PyResult<EncryptedArray> {
         compute!(self, py, array, |server, array| server.pow(array, exponent))
     }
 
@@ -304,7 +350,12 @@ impl Server {
         self.compute::<Numbers>(py, array, |server, array| server.conjugate(array))
     }
 
-    fn dot(&self, py: Python<'_>, left: &EncryptedArray, right: &EncryptedArray) -> PyResult<EncryptedArray> {
+    fn dot(
+        &self,
+        py: Python<'_>,
+        left: &EncryptedArray,
+        right: &EncryptedArray,
+    ) -> PyResult<EncryptedArray> {
         compute!(self, py, left, right, |server, left, right| server.dot(left, right))
     }
 
@@ -315,7 +366,9 @@ impl Server {
         vector: Plain<'_>,
     ) -> PyResult<EncryptedArray> {
         let vector = vector.slices()?;
-        compute!(self, py, array, |server, array| { server.dot_plain(array, F::of_matrix(vector)?) })
+        compute!(self, py, array, |server, array| {
+            server.dot_plain(array, F::of_matrix(vector)?)
+        })
     }
 
     fn matmul_plain(
@@ -345,7 +398,12 @@ impl Server {
     }
 
     #[pyo3(signature = (array, axis))]
-    fn sum(&self, py: Python<'_>, array: &EncryptedArray, axis: Option<usize>) -> PyResult<EncryptedArray> {
+    fn sum(
+        &self,
+        py: Python<'_>,
+        array: &EncryptedArray,
+        axis: Option<usize>,
+    ) -> PyResult<EncryptedArray> {
         compute!(self, py, array, |server, array| server.sum(array, axis))
     }
 
@@ -393,7 +451,12 @@ impl Server {
         }
     }
 
-    fn insert_axis(&self, py: Python<'_>, array: &EncryptedArray, axis: usize) -> PyResult<EncryptedArray> {
+    fn insert_axis(
+        &self,
+        py: Python<'_>,
+        array: &EncryptedArray,
+        axis: usize,
+    ) -> PyResult<EncryptedArray> {
         compute!(self, py, array, |server, array| server.insert_axis(array, axis))
     }
 
@@ -406,7 +469,8 @@ impl Server {
         compute!(self, py, array, |server, array| server.broadcast_to(array, &shape))
     }
 
-    /// A polynomial of these coefficients, lowest degree first: of powers, or of Chebyshev polynomials of an interval.
+    /// A polynomial of these coefficients, lowest degree first: of powers, or of Chebyshev
+    /// polynomials of an interval.
     #[pyo3(signature = (array, coefficients, interval))]
     fn polynomial(
         &self,
@@ -436,7 +500,12 @@ impl Server {
     }
 
     /// The entry of a table for each integer.
-    fn table(&self, py: Python<'_>, array: &EncryptedArray, table: Vec<i64>) -> PyResult<EncryptedArray> {
+    fn table(
+        &self,
+        py: Python<'_>,
+        array: &EncryptedArray,
+        table: Vec<i64>,
+    ) -> PyResult<EncryptedArray> {
         self.compute::<Residues>(py, array, |server, array| {
             let polynomial = IntegerPolynomial::of_entries(array.form().plain_modulus, &table)?;
             server.polynomial(array, &polynomial)
@@ -536,7 +605,9 @@ impl Server {
         at_ties: f64,
     ) -> PyResult<EncryptedArray> {
         let how = Comparison { gap, precision, at_ties: ties(at_ties)? };
-        self.compute_from_two::<Numbers>(py, left, right, |server, left, right| server.less(left, right, how))
+        self.compute_from_two::<Numbers>(py, left, right, |server, left, right| {
+            server.less(left, right, how)
+        })
     }
 
     #[pyo3(signature = (left, right, gap, precision))]
@@ -622,11 +693,17 @@ impl Server {
         })
     }
 
-    fn near_zero(&self, py: Python<'_>, array: &EncryptedArray, within: f64) -> PyResult<EncryptedArray> {
+    fn near_zero(
+        &self,
+        py: Python<'_>,
+        array: &EncryptedArray,
+        within: f64,
+    ) -> PyResult<EncryptedArray> {
         self.compute::<Numbers>(py, array, |server, array| server.is_near_zero(array, within))
     }
 
-    /// `sort`, `argsort`, `max`, `min`, `median`, `argmin` or `argmax`, along an axis or of all elements.
+    /// `sort`, `argsort`, `max`, `min`, `median`, `argmin` or `argmax`, along an axis or of all
+    /// elements.
     fn in_order(
         &self,
         py: Python<'_>,
@@ -657,7 +734,12 @@ impl Server {
         self.compute::<Numbers>(py, array, |server, array| server.top_k(array, k, axis))
     }
 
-    fn max_pool(&self, py: Python<'_>, array: &EncryptedArray, size: usize) -> PyResult<EncryptedArray> {
+    fn max_pool(
+        &self,
+        py: Python<'_>,
+        array: &EncryptedArray,
+        size: usize,
+    ) -> PyResult<EncryptedArray> {
         self.compute::<Numbers>(py, array, |server, array| server.max_pool(array, size))
     }
 }
@@ -680,6 +762,8 @@ fn ties(value: f64) -> PyResult<Ties> {
         0.0 => Ok(Ties::Zero),
         0.5 => Ok(Ties::Half),
         1.0 => Ok(Ties::One),
-        _ => Err(PyValueError::new_err(format!("at_ties is {value}: equal values give 0, 0.5 or 1"))),
+        _ => {
+            Err(PyValueError::new_err(format!("at_ties is {value}: equal values give 0, 0.5 or 1")))
+        }
     }
 }

@@ -29,10 +29,12 @@ impl Server {
         detached(py, || {
             // One and the same array stays one: its product with itself is a square.
             let read = left.iter().map(|a| a.read::<F>(session)).collect::<Result<Vec<_>, _>>()?;
-            let others = right.iter().map(|b| b.read::<F>(session)).collect::<Result<Vec<_>, _>>()?;
+            let others =
+                right.iter().map(|b| b.read::<F>(session)).collect::<Result<Vec<_>, _>>()?;
             let same = left.iter().zip(right).map(|(a, b)| std::ptr::eq(*a, *b));
             let each = read.iter().zip(&others).zip(same);
-            let pairs: Vec<_> = each.map(|((a, b), same)| (&**a, if same { &**a } else { &**b })).collect();
+            let pairs: Vec<_> =
+                each.map(|((a, b), same)| (&**a, if same { &**a } else { &**b })).collect();
             Ok(F::hold(self.0.sum_of_products(&pairs)?, session))
         })
     }
@@ -46,7 +48,8 @@ impl Server {
     ) -> PyResult<EncryptedArray> {
         let session = self.0.session();
         detached(py, || {
-            let read = arrays.iter().map(|a| a.read::<F>(session)).collect::<Result<Vec<_>, _>>()?;
+            let read =
+                arrays.iter().map(|a| a.read::<F>(session)).collect::<Result<Vec<_>, _>>()?;
             let arrays: Vec<&Array<F>> = read.iter().map(|array| &**array).collect();
             Ok(F::hold(self.0.gather_padded(&arrays, shape, &places(sources))?, session))
         })
@@ -61,7 +64,8 @@ impl Server {
         let session = self.0.session();
         detached(py, || {
             let gates = names.iter().map(|name| gate(name)).collect::<Result<Vec<_>, _>>()?;
-            let read = arrays.iter().map(|a| a.read::<Bits>(session)).collect::<Result<Vec<_>, _>>()?;
+            let read =
+                arrays.iter().map(|a| a.read::<Bits>(session)).collect::<Result<Vec<_>, _>>()?;
             let inputs: Vec<&BitArray> = read.iter().map(|a| &**a).collect();
             let alike = self.0.standing_alike(&inputs)?;
             let inputs: Vec<&BitArray> = alike.iter().collect();
@@ -82,7 +86,8 @@ impl Server {
     ) -> PyResult<EncryptedArray> {
         let session = self.0.session();
         detached(py, || {
-            let read = arrays.iter().map(|a| a.read::<Bits>(session)).collect::<Result<Vec<_>, _>>()?;
+            let read =
+                arrays.iter().map(|a| a.read::<Bits>(session)).collect::<Result<Vec<_>, _>>()?;
             let arrays: Vec<&BitArray> = read.iter().map(|array| &**array).collect();
             Ok(Bits::hold(self.0.gather_bits(&arrays, shape, &places(sources))?, session))
         })

@@ -2,7 +2,8 @@
 
 use crate::array::{EncryptedArray, Held};
 use crate::client::{
-    EvaluationKeys, Requested, Wanted, WantedLookUps, declared, requested, settings, wanted, wanted_look_ups,
+    EvaluationKeys, Requested, Wanted, WantedLookUps, declared, requested, settings, wanted,
+    wanted_look_ups,
 };
 use crate::description::{KeysDescription, plain_modulus};
 use crate::errors::{detached, to_py};
@@ -43,7 +44,8 @@ impl Simulation {
     ) -> PyResult<Self> {
         detached(py, || {
             let settings = settings(preset, precision, scheme, plain_modulus)?;
-            let bits = settings.bit_preset().filter(|_| bits).map(|preset| preset.bits()).transpose()?;
+            let bits =
+                settings.bit_preset().filter(|_| bits).map(|preset| preset.bits()).transpose()?;
             let bootstrapping = bootstrapping.map(wanted);
             let look_ups = look_ups.map(wanted_look_ups).transpose()?;
             let request = KeyRequest { bootstrapping, look_ups, bits, ..KeyRequest::only([]) };
@@ -77,8 +79,8 @@ impl Simulation {
         detached(py, || Ok(Self::of_limited(hippocrene::Simulation::limited_to_keys(&keys.0)?)))
     }
 
-    /// With the same parameters and every key; those of a bootstrap or of tables where this has them, or where they are
-    /// asked for.
+    /// With the same parameters and every key; those of a bootstrap or of tables where this has
+    /// them, or where they are asked for.
     fn unlimited(&self, py: Python<'_>, bootstrapping: bool, tables: bool) -> PyResult<Self> {
         detached(py, || {
             let keys = self.0.keys();
@@ -127,8 +129,13 @@ impl Simulation {
         self.0.server().bits().is_ok()
     }
 
-    fn encrypt_bits(&self, py: Python<'_>, values: PyReadonlyArrayDyn<'_, bool>) -> PyResult<EncryptedArray> {
-        let (bits, shape, session) = (values.as_slice()?, values.shape(), self.0.server().session());
+    fn encrypt_bits(
+        &self,
+        py: Python<'_>,
+        values: PyReadonlyArrayDyn<'_, bool>,
+    ) -> PyResult<EncryptedArray> {
+        let (bits, shape, session) =
+            (values.as_slice()?, values.shape(), self.0.server().session());
         detached(py, || Ok(Bits::hold(self.0.encrypt_bits(bits, shape)?, session)))
     }
 
@@ -140,15 +147,17 @@ impl Simulation {
         interval: Option<(f64, f64)>,
         precision: Option<f64>,
     ) -> PyResult<EncryptedArray> {
-        let (slices, shape, session) = (values.slices()?, values.shape(), self.0.server().session());
+        let (slices, shape, session) =
+            (values.slices()?, values.shape(), self.0.server().session());
         let interval = declared(py, interval)?;
         detached(py, || match (slices, interval) {
             (Slices::Integers(integers), None) => {
                 Ok(Residues::hold(self.0.encrypt_integers(integers, shape)?, session))
             }
-            (Slices::Integers(integers), Some(interval)) => {
-                Ok(Residues::hold(self.0.encrypt_integers_within(integers, shape, interval)?, session))
-            }
+            (Slices::Integers(integers), Some(interval)) => Ok(Residues::hold(
+                self.0.encrypt_integers_within(integers, shape, interval)?,
+                session,
+            )),
             (Slices::Numbers(numbers), interval) => {
                 let how = Encryption { interval, precision };
                 Ok(Numbers::hold(self.0.encrypt(numbers, shape, &how)?, session))
@@ -157,12 +166,17 @@ impl Simulation {
     }
 
     /// The elements of an array, but for noise; `None` where they are not known.
-    fn values<'py>(&self, py: Python<'py>, array: &EncryptedArray) -> PyResult<Option<Bound<'py, PyAny>>> {
+    fn values<'py>(
+        &self,
+        py: Python<'py>,
+        array: &EncryptedArray,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
         if array.is_integers() {
             return Ok(None);
         }
         if array.is_bits() {
-            let array = array.read::<Bits>(self.0.server().session()).map_err(|error| to_py(py, &error))?;
+            let array =
+                array.read::<Bits>(self.0.server().session()).map_err(|error| to_py(py, &error))?;
             return self.0.bits(&array).map(|bits| to_numpy(py, bits, array.shape())).transpose();
         }
         let array = detached(py, || array.read::<Numbers>(self.0.server().session()))?;
@@ -249,7 +263,8 @@ impl SimulationReport {
     #[getter]
     fn rotations(&self) -> Vec<(i64, f64)> {
         let bits = |steps: &i64| {
-            let used = self.0.keys.iter().find(|key| key.purpose == hippocrene::Purpose::Rotation(*steps));
+            let used =
+                self.0.keys.iter().find(|key| key.purpose == hippocrene::Purpose::Rotation(*steps));
             used.map_or(0.0, |key| key.modulus_bits)
         };
         self.0.rotations().into_iter().map(|steps| (steps, bits(&steps))).collect()

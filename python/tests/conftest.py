@@ -44,6 +44,8 @@ def near(client):
     def check(encrypted, want) -> None:
         assert isinstance(encrypted, hippocrene.EncryptedArray)
         assert encrypted.shape == np.shape(want)
-        np.testing.assert_allclose(client.decrypt(encrypted), np.asarray(want, dtype=complex).real, atol=2e-4)
+        np.testing.assert_allclose(
+            client.decrypt(encrypted), np.asarray(want, dtype=complex).real, atol=2e-4
+        )
 
     return check

@@ -36,7 +36,9 @@ def test_the_least_degree_with_an_error():
     have = approximate(np.exp, domain=(-1, 2), error=1e-4)
     assert have.error <= 1e-4 < approximate(np.exp, domain=(-1, 2), degree=have.degree - 1).error
     # It is known then, and no smaller than where it is taken from values.
-    known = approximate(np.exp, domain=(-1, 2), degree=have.degree, derivative=(12, float(np.exp(2))))
+    known = approximate(
+        np.exp, domain=(-1, 2), degree=have.degree, derivative=(12, float(np.exp(2)))
+    )
     assert 0.98 * have.error <= known.error <= 1.1 * have.error
     assert approximate(lambda _: 2.0, domain=(0, 1), error=1e-9).degree == 0
 
@@ -51,7 +53,9 @@ def test_at_encrypted_values(secret, client):
     values = np.random.default_rng(3).uniform(-4, 4, (5, 7))
     for y in (tanh(secret(values)), secret(values).polynomial(tanh)):
         assert y.shape == (5, 7)
-        assert np.abs(client.decrypt(y) - np.tanh(values)).max() <= tanh.error + 2 ** (4 - y.precision_bits)
+        assert np.abs(client.decrypt(y) - np.tanh(values)).max() <= tanh.error + 2 ** (
+            4 - y.precision_bits
+        )
     np.testing.assert_allclose(client.decrypt(tanh(secret(values))), tanh(values), atol=1e-4)
     with pytest.raises(hippocrene.ArgumentError, match="interval"):
         tanh(secret(values).with_bound(8))
@@ -84,14 +88,34 @@ def test_what_the_function_raises_is_raised():
         ({"domain": (-1, 1), "degree": 3, "error": 0.1}, hippocrene.ArgumentError, "either"),
         ({"domain": (-1, 1), "degree": 256}, hippocrene.ArgumentError, "degree is 256"),
         ({"domain": (-1, 1), "error": 0}, hippocrene.ArgumentError, "above 0"),
-        ({"domain": (0, np.inf), "degree": 3}, hippocrene.ArgumentError, "the domain from 0 to inf is no interval"),
-        ({"domain": (1, -1), "degree": 3}, hippocrene.ArgumentError, "the domain from 1 to -1 is no interval"),
-        ({"domain": (0, 1j), "degree": 3}, TypeError, "an end of a domain is a number, not complex"),
+        (
+            {"domain": (0, np.inf), "degree": 3},
+            hippocrene.ArgumentError,
+            "the domain from 0 to inf is no interval",
+        ),
+        (
+            {"domain": (1, -1), "degree": 3},
+            hippocrene.ArgumentError,
+            "the domain from 1 to -1 is no interval",
+        ),
+        (
+            {"domain": (0, 1j), "degree": 3},
+            TypeError,
+            "an end of a domain is a number, not complex",
+        ),
         ({"domain": 3, "degree": 3}, TypeError, "a domain is two numbers"),
         ({"domain": ("a", "b"), "degree": 3}, TypeError, "a domain is two numbers"),
         ({"domain": (-1, 1), "degree": 3, "derivative": 2}, TypeError, "an order and a bound"),
-        ({"domain": (-1, 1), "degree": 3, "derivative": (0, 1.0)}, hippocrene.ArgumentError, "order is 0"),
-        ({"domain": (-1, 1), "degree": 3, "derivative": (1, -1.0)}, hippocrene.ArgumentError, "not negative"),
+        (
+            {"domain": (-1, 1), "degree": 3, "derivative": (0, 1.0)},
+            hippocrene.ArgumentError,
+            "order is 0",
+        ),
+        (
+            {"domain": (-1, 1), "degree": 3, "derivative": (1, -1.0)},
+            hippocrene.ArgumentError,
+            "not negative",
+        ),
         ({"domain": (-2, 1), "error": 1e-3}, hippocrene.ArgumentError, "degrees up to 255"),
     ],
 )
@@ -126,17 +150,26 @@ def test_values_off_the_interval_are_found():
     for value, known in ((0.0, "from 0 to 4"), (-4.0, "from -4 to 4")):
         x = np.array([4.0, value])
         with pytest.raises(
-            hippocrene.ArgumentError, match=f"values {known} are possible, and the domain is from 1 to 4"
+            hippocrene.ArgumentError,
+            match=f"values {known} are possible, and the domain is from 1 to 4",
         ):
             hippocrene.simulate(lambda x: x.polynomial(root), x, preset="n13")
         # A false declaration is reported where the values are known, which is in a simulation.
-        with pytest.raises(hippocrene.ArgumentError, match=f"a value of {value:g} does not lie from 1 to 4"):
+        with pytest.raises(
+            hippocrene.ArgumentError, match=f"a value of {value:g} does not lie from 1 to 4"
+        ):
             hippocrene.simulate(lambda x: x.with_interval((1, 4)).polynomial(root), x, preset="n13")
-    told = hippocrene.simulate(lambda x: x.with_interval((1, 4)).polynomial(root), np.array([1.0, 4.0]), preset="n13")
+    told = hippocrene.simulate(
+        lambda x: x.with_interval((1, 4)).polynomial(root), np.array([1.0, 4.0]), preset="n13"
+    )
     np.testing.assert_allclose(told.result, [1, 2], atol=0.1)
     client = hippocrene.Client.generate("n13")
-    z = hippocrene.Server(client.evaluation_keys(conjugation=True)).load(client.encrypt([1.5, 2 + 1j], bound=4))
-    with pytest.raises(hippocrene.ArgumentError, match="for real numbers in it, and the array is complex"):
+    z = hippocrene.Server(client.evaluation_keys(conjugation=True)).load(
+        client.encrypt([1.5, 2 + 1j], bound=4)
+    )
+    with pytest.raises(
+        hippocrene.ArgumentError, match="for real numbers in it, and the array is complex"
+    ):
         z.polynomial(root)
     real = z.real.with_interval((1, 4))
     np.testing.assert_allclose(client.decrypt(real.polynomial(root)), np.sqrt([1.5, 2]), atol=0.1)

@@ -37,7 +37,9 @@ def near(client):
         assert encrypted.shape == want.shape
         got = client.decrypt(encrypted)
         assert got.dtype == np.float64
-        np.testing.assert_allclose(got, want, atol=TOLERANCE * max(1.0, np.abs(want).max(initial=0.0)))
+        np.testing.assert_allclose(
+            got, want, atol=TOLERANCE * max(1.0, np.abs(want).max(initial=0.0))
+        )
 
     return check
 
@@ -47,7 +49,11 @@ def near(client):
 def test_encrypted_arrays_have_the_shape_and_values_of_what_was_encrypted(client, near, array):
     encrypted = client.encrypt(array)
     near(encrypted, array)
-    assert (encrypted.shape, encrypted.ndim, encrypted.size) == (array.shape, array.ndim, array.size)
+    assert (encrypted.shape, encrypted.ndim, encrypted.size) == (
+        array.shape,
+        array.ndim,
+        array.size,
+    )
     if array.ndim:
         assert len(encrypted) == len(array)
     else:
@@ -92,7 +98,8 @@ def test_arithmetic_with_plain_arrays_broadcasts_from_both_sides(secret, near, o
 
 
 @pytest.mark.parametrize(
-    "number", [2, -0.5, True, np.float64(1.5), np.float32(-2.5), np.int64(3), np.uint8(4), np.array(0.25)]
+    "number",
+    [2, -0.5, True, np.float64(1.5), np.float32(-2.5), np.int64(3), np.uint8(4), np.array(0.25)],
 )
 @pytest.mark.parametrize("operation", [operator.add, operator.sub, operator.mul])
 def test_numbers_of_every_kind_mix_in_from_both_sides(secret, near, operation, number):
@@ -126,7 +133,9 @@ def test_signs_and_in_place_operators(secret, near):
     near(before, array)
 
 
-@pytest.mark.parametrize("exponent", [0, 1, 2, 3, 4, 7, np.int64(5), 2.0, np.float32(3.0), np.array(2)])
+@pytest.mark.parametrize(
+    "exponent", [0, 1, 2, 3, 4, 7, np.int64(5), 2.0, np.float32(3.0), np.array(2)]
+)
 def test_integer_powers(secret, near, exponent):
     array = np.array([0.5, -1.25, 1.0, 0.0])
     near(secret(array) ** exponent, array**exponent)
@@ -164,13 +173,20 @@ def test_complex_values(client):
     near(encrypted * -0.3j, array * -0.3j)
     assert (1j * encrypted).capacity_bits == encrypted.capacity_bits
     near(np.array([[1, 1j], [0.5 - 1j, 2]]) @ encrypted, np.array([[1, 1j], [0.5 - 1j, 2]]) @ array)
-    for part, want in ((encrypted.real, array.real), (encrypted.imag, array.imag), ((1j * encrypted).imag, array.real)):
+    for part, want in (
+        (encrypted.real, array.real),
+        (encrypted.imag, array.imag),
+        ((1j * encrypted).imag, array.real),
+    ):
         near(part, want)
         assert client.decrypt(part).dtype == np.float64
         assert encrypted.capacity_bits - 2 < part.capacity_bits < encrypted.capacity_bits
     near(encrypted * encrypted, array * array)
     near(encrypted.conj(), array.conj())
-    near(server.load(client.public_key().encrypt(array)) - server.load(client.encrypt([1.0, 2.0])), array - [1.0, 2.0])
+    near(
+        server.load(client.public_key().encrypt(array)) - server.load(client.encrypt([1.0, 2.0])),
+        array - [1.0, 2.0],
+    )
 
 
 @pytest.mark.parametrize("exponent", [0.5, np.nan, np.inf, "2", 2j])
@@ -233,9 +249,15 @@ def test_roll_along_an_axis_and_transpose(secret, near, data, shift):
 @given(data=st.data())
 def test_polynomials_of_every_class_of_numpy(secret, near, kind, data):
     array = data.draw(hnp.arrays(np.float64, 4, elements=st.floats(-1, 1, width=32)))
-    coefficients = data.draw(hnp.arrays(np.float64, st.integers(1, 5), elements=st.floats(-1, 1, width=32)))
+    coefficients = data.draw(
+        hnp.arrays(np.float64, st.integers(1, 5), elements=st.floats(-1, 1, width=32))
+    )
     ends = data.draw(st.sampled_from([(-1, 1), (-1.5, 2), (3, -2), (-1, 4)]))
-    window = st.just(kind.window) if kind in (Chebyshev, Legendre) else st.sampled_from([(0, 1), (-2, 1.5)])
+    window = (
+        st.just(kind.window)
+        if kind in (Chebyshev, Legendre)
+        else st.sampled_from([(0, 1), (-2, 1.5)])
+    )
     series = kind(coefficients, domain=ends, window=data.draw(window))
     near(secret(array).polynomial(series), series(array))
 
@@ -251,7 +273,9 @@ def test_poly1d_has_the_highest_power_first(secret, near, coefficients):
 def test_polynomials_of_numpy_that_are_called_on_encrypted_arrays_say_what_to_do(secret, near):
     for kind in (Polynomial, Chebyshev):
         try:
-            near(kind([1.0, 2.0])(secret([0.5])), [2.0])  # numpy before 1.25 computes with what it does not know
+            near(
+                kind([1.0, 2.0])(secret([0.5])), [2.0]
+            )  # numpy before 1.25 computes with what it does not know
         except TypeError as error:
             assert "x.polynomial(p) in place of p(x)" in str(error)  # noqa: PT017
         with pytest.raises(TypeError, match=r"x\.polynomial takes a"):
@@ -354,8 +378,12 @@ def test_sums_over_several_axes_that_may_stay(secret, near, axis, keepdims):
 def test_axes_that_stay_broadcast(secret, near):
     array = np.arange(6.0).reshape(2, 3)
     encrypted = secret(array)
-    near(encrypted - encrypted.mean(axis=0, keepdims=True), array - array.mean(axis=0, keepdims=True))
-    near(encrypted - encrypted.mean(axis=1, keepdims=True), array - array.mean(axis=1, keepdims=True))
+    near(
+        encrypted - encrypted.mean(axis=0, keepdims=True), array - array.mean(axis=0, keepdims=True)
+    )
+    near(
+        encrypted - encrypted.mean(axis=1, keepdims=True), array - array.mean(axis=1, keepdims=True)
+    )
 
 
 def test_axes_named_twice_are_refused(secret):
@@ -382,7 +410,9 @@ def test_masked_arrays_are_refused(client, secret):
         lambda x: np.gradient(x, masked),
         lambda x: np.clip(x, masked, 3),
     ):
-        with pytest.raises(TypeError, match=r"^(average|polyval|gradient|clip) takes no masked arrays"):
+        with pytest.raises(
+            TypeError, match=r"^(average|polyval|gradient|clip) takes no masked arrays"
+        ):
             function(secret([1.0, 2.0]))
     with pytest.raises(TypeError, match="masked"):
         client.encrypt(masked)
@@ -409,13 +439,21 @@ def test_a_column_scales_a_plain_matrix_in_one_product(secret, client, shape):
     y = np.random.default_rng(9).uniform(-1, 1, shape[0])
     encrypted = secret(y)
     one = encrypted * y
-    for scaled in (weights * encrypted[:, None], encrypted.reshape(-1, 1) * weights, (weights.T * encrypted).T):
+    for scaled in (
+        weights * encrypted[:, None],
+        encrypted.reshape(-1, 1) * weights,
+        (weights.T * encrypted).T,
+    ):
         assert scaled.capacity_bits > one.capacity_bits - 1
         np.testing.assert_allclose(client.decrypt(scaled), weights * y[:, None], atol=1e-6)
     # And it is computed with as any other.
     scaled = weights * encrypted[:, None]
-    np.testing.assert_allclose(client.decrypt(scaled.sum(axis=1)), weights.sum(axis=1) * y, atol=1e-5)
-    np.testing.assert_allclose(client.decrypt(scaled + encrypted[:, None]), (weights + 1) * y[:, None], atol=1e-5)
+    np.testing.assert_allclose(
+        client.decrypt(scaled.sum(axis=1)), weights.sum(axis=1) * y, atol=1e-5
+    )
+    np.testing.assert_allclose(
+        client.decrypt(scaled + encrypted[:, None]), (weights + 1) * y[:, None], atol=1e-5
+    )
 
 
 def test_methods_that_there_are_not_say_what_to_do(client, server):
@@ -442,5 +480,10 @@ def test_what_numpy_says_of_an_element_has_the_reason(client, server):
 
 
 def test_methods_are_found_by_their_names():
-    for method in (EncryptedArray.sum, EncryptedArray.reshape, EncryptedArray.sort, EncryptedArray.nand):
+    for method in (
+        EncryptedArray.sum,
+        EncryptedArray.reshape,
+        EncryptedArray.sort,
+        EncryptedArray.nand,
+    ):
         assert pickle.loads(pickle.dumps(method)) is method

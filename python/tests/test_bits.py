@@ -45,7 +45,9 @@ def equal(client):
 
 def truth() -> tuple[np.ndarray, np.ndarray]:
     """All pairs of bits, in an array of two axes."""
-    return np.array([[False, False, True], [True, True, False]]), np.array([[False, True, False], [True, False, True]])
+    return np.array([[False, False, True], [True, True, False]]), np.array(
+        [[False, True, False], [True, False, True]]
+    )
 
 
 def slices(numbers: np.ndarray, bits: int = BITS) -> list[np.ndarray]:
@@ -196,16 +198,27 @@ def test_gates_are_simulated(client, keys, secret, equal):
     x, y = X % 2 == 1, Y % 2 == 1
     simulation = hippocrene.simulate(program, x, y, preset="bits14")
     real = program(secret(x), secret(y))
-    for name, bits in {"and": x & y, "xor": x ^ ~y, "select": np.where(x ^ y, x, ~y), "plain": x | (X > 3)}.items():
+    for name, bits in {
+        "and": x & y,
+        "xor": x ^ ~y,
+        "select": np.where(x ^ y, x, ~y),
+        "plain": x | (X > 3),
+    }.items():
         assert simulation.result[name].dtype == bool
         np.testing.assert_array_equal(simulation.result[name], bits)
         equal(real[name], bits)
     assert simulation.bit_error == max(array.bit_error for array in real.values())
     assert simulation.bootstraps == 7
-    assert (simulation.precision_bits, simulation.capacity_bits, simulation.budget_bits) == (None, None, None)
+    assert (simulation.precision_bits, simulation.capacity_bits, simulation.budget_bits) == (
+        None,
+        None,
+        None,
+    )
     assert simulation.bits
     assert 0.95 < simulation.key_bytes / len(keys.to_bytes()) < 1.05
-    assert 0.95 < simulation.key_bytes / len(client.evaluation_keys(for_=simulation).to_bytes()) < 1.05
+    assert (
+        0.95 < simulation.key_bytes / len(client.evaluation_keys(for_=simulation).to_bytes()) < 1.05
+    )
 
 
 def test_client_and_server_share_only_files(client, keys, equal, tmp_path):
@@ -260,8 +273,16 @@ def test_what_bits_are_not_is_refused(client, secret, server):
                 gate(x, other)
     with pytest.raises(hippocrene.KeyMismatchError, match=r"^&: encrypted under key"):
         x & hippocrene.Client.generate("bits14").encrypt(np.array([True, False]))
-    for compute in (lambda: x & 1, lambda: 1 & x, lambda: x == 1, lambda: x != [1, 0], lambda: np.array([1, 0]) == x):
-        with pytest.raises(TypeError, match="takes encrypted bits or booleans, not values of type int64"):
+    for compute in (
+        lambda: x & 1,
+        lambda: 1 & x,
+        lambda: x == 1,
+        lambda: x != [1, 0],
+        lambda: np.array([1, 0]) == x,
+    ):
+        with pytest.raises(
+            TypeError, match="takes encrypted bits or booleans, not values of type int64"
+        ):
             compute()
     for wrong in (1.5, None):
         with pytest.raises(TypeError, match="encrypted bits or booleans"):
@@ -275,16 +296,22 @@ def test_what_bits_are_not_is_refused(client, secret, server):
         "polynomial": lambda: x.polynomial([1, 2]),
         "prod": lambda: x.prod(),
     }.items():
-        with pytest.raises(TypeError, match=f"{name} is not for encrypted bits, which compute with &"):
+        with pytest.raises(
+            TypeError, match=f"{name} is not for encrypted bits, which compute with &"
+        ):
             compute()
     for function, instead in {
         np.count_nonzero: "counted when they are decrypted, or by gates",
     }.items():
-        with pytest.raises(TypeError, match=rf"^numpy\.{function.__name__} takes no .* like these: .*{instead}"):
+        with pytest.raises(
+            TypeError, match=rf"^numpy\.{function.__name__} takes no .* like these: .*{instead}"
+        ):
             function(x)
     with pytest.raises(hippocrene.ArgumentError, match="there is no gate"):
         server.gates(["imply"], x, x)
-    with pytest.raises(hippocrene.ArgumentError, match=r"^majority: 2 operands: a majority is of three bits"):
+    with pytest.raises(
+        hippocrene.ArgumentError, match=r"^majority: 2 operands: a majority is of three bits"
+    ):
         server.gates(["majority"], x, x)
     with pytest.raises(TypeError, match="several names"):
         server.gates("xor", x, x)
@@ -308,7 +335,9 @@ def test_what_bits_are_not_is_refused(client, secret, server):
         lambda: ~number: "it is 1 - a",
         lambda: np.logical_not(number): "it is 1 - a",
     }.items():
-        with pytest.raises(TypeError, match=f"for encrypted bits.* conditions that are numbers, 0 and 1, {instead}"):
+        with pytest.raises(
+            TypeError, match=f"for encrypted bits.* conditions that are numbers, 0 and 1, {instead}"
+        ):
             compute()
     with pytest.raises(TypeError, match="add is not for encrypted bits"):
         number + x
@@ -334,7 +363,13 @@ def test_bits_that_move_alike_are_picked(client, equal):
     bits, row = server.load(client.encrypt(plain)), server.load(client.encrypt(line))
     for pick in (3, -1, slice(1, 5), slice(None, None, 2), slice(5, None, 4), None):
         equal(row[pick], line[pick])
-    for pick in (2, (slice(None), 3), (slice(1, 4), slice(2, 4)), (4, 5), (slice(None), slice(None, None, 2))):
+    for pick in (
+        2,
+        (slice(None), 3),
+        (slice(1, 4), slice(2, 4)),
+        (4, 5),
+        (slice(None), slice(None, None, 2)),
+    ):
         equal(bits[pick], plain[pick])
     # Gates of what was picked, again and again; what stands in other slots is no matter.
     equal(row[1:5] & row[8:12], line[1:5] & line[8:12])
@@ -396,7 +431,9 @@ def test_any_and_all_along_axes(client, equal):
     for axis, keepdims in [(None, False), (0, False), (-1, True), ((0, 1), True)]:
         equal(bits.any(axis, keepdims=keepdims), plain.any(axis, keepdims=keepdims))
         equal(np.all(bits, axis, keepdims=keepdims), plain.all(axis, keepdims=keepdims))
-    with pytest.raises(TypeError, match=r"all is for encrypted bits.*numbers, 0 and 1, it is a\.prod\(\)"):
+    with pytest.raises(
+        TypeError, match=r"all is for encrypted bits.*numbers, 0 and 1, it is a\.prod\(\)"
+    ):
         np.all(hippocrene.Client.generate("n12").encrypt([1.0, 0.0]))
 
 
@@ -432,9 +469,13 @@ def test_universal_functions_and_joins_of_bits(secret, equal):
     equal(np.where(bits, secret(other), secret(third)), np.where(plain, other, third))
     equal(np.where(bits, True, third.tolist()), np.where(plain, True, third))
     equal(np.where(other, bits, secret(third)), np.where(other, plain, third))
-    with pytest.raises(TypeError, match="where of encrypted bits takes booleans, not values of type int64"):
+    with pytest.raises(
+        TypeError, match="where of encrypted bits takes booleans, not values of type int64"
+    ):
         np.where(bits, 1, 0)
     equal(other == bits, plain == other)
     equal(bits.ravel(), plain)
-    with pytest.raises(TypeError, match="concatenate of encrypted bits takes booleans, not values of type int64"):
+    with pytest.raises(
+        TypeError, match="concatenate of encrypted bits takes booleans, not values of type int64"
+    ):
         np.concatenate([bits, [1, 0]])

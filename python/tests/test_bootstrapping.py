@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 import hippocrene
-from hippocrene import ArgumentError, Bootstrapping, Client, EvaluationKeys, MissingKeyError, Server, simulate
+from hippocrene import (
+    ArgumentError,
+    Bootstrapping,
+    Client,
+    EvaluationKeys,
+    MissingKeyError,
+    Server,
+    simulate,
+)
 
 pytestmark = pytest.mark.xdist_group("large")
 
@@ -14,7 +22,12 @@ pytestmark = pytest.mark.xdist_group("large")
 def test_servers_bootstrap_where_capacity_lacks(tmp_path):
     client = Client.generate("n16s", precision=24)
     said = client.describe_bootstrapping(Bootstrapping(precision=24))
-    assert (said.precision, said.bound, said.complex, said.log2_failure_probability) == (24, 1, False, None)
+    assert (said.precision, said.bound, said.complex, said.log2_failure_probability) == (
+        24,
+        1,
+        False,
+        None,
+    )
     values = np.linspace(-1, 1, client.slots)
     # Deeper than the modulus: 1 - 1.5 x^2, over and over.
     depth = int(said.capacity_after / 30)
@@ -28,7 +41,11 @@ def test_servers_bootstrap_where_capacity_lacks(tmp_path):
         return x
 
     simulation = simulate(
-        lambda x: deep(fresh(x)), values, preset="n16s", precision=24, bootstrapping=Bootstrapping(precision=24)
+        lambda x: deep(fresh(x)),
+        values,
+        preset="n16s",
+        precision=24,
+        bootstrapping=Bootstrapping(precision=24),
     )
     keys = client.evaluation_keys(for_=simulation)
     keys.save(tmp_path / "evaluation.keys")
@@ -72,7 +89,8 @@ def test_arrays_of_few_elements_take_fewer_keys_and_less_time():
     assert np.std(client.decrypt(x) - values) < 2**-8
     assert abs(client.decrypt(x.sum()) - values.sum()) < 0.1
     with pytest.raises(
-        ArgumentError, match="the array takes 33 slots, and the bootstrapping keys are for the first 32"
+        ArgumentError,
+        match="the array takes 33 slots, and the bootstrapping keys are for the first 32",
     ):
         server.bootstrap(server.load(client.encrypt(np.zeros(33))))
 
@@ -82,7 +100,9 @@ def test_more_precision_than_one_bootstrap_has_takes_several():
     said = client.describe_bootstrapping(Bootstrapping(precision=50))
     assert (said.precision, said.iterations) == (50, 2)
     assert said.capacity_after > said.capacity_needed + 100
-    server = Server(client.evaluation_keys(rotations=[], bootstrapping=Bootstrapping(precision=50)), threads=2)
+    server = Server(
+        client.evaluation_keys(rotations=[], bootstrapping=Bootstrapping(precision=50)), threads=2
+    )
     values = np.linspace(-1, 1, client.slots)
     x = server.load(client.encrypt(values))
 
@@ -137,7 +157,8 @@ def test_less_capacity_takes_less_time():
 
 def test_what_is_not_possible_is_refused(client, server):
     with pytest.raises(
-        hippocrene.ParameterError, match=r"at the ring degree.*n15, n16s, n16, n17s and n17 have a bootstrap"
+        hippocrene.ParameterError,
+        match=r"at the ring degree.*n15, n16s, n16, n17s and n17 have a bootstrap",
     ):
         client.evaluation_keys(bootstrapping=True)
     for asked in ((), (True,)):

@@ -66,20 +66,26 @@ def written_whole(folder: Path, *clusters: EncryptedClusters) -> None:
     for one, path in zip(clusters, paths, strict=True):
         one.save(path)
     for _ in range(3):
-        saver = subprocess.Popen([sys.executable, "-c", SAVER, *paths, folder / "killed"], stdout=subprocess.PIPE)
+        saver = subprocess.Popen(
+            [sys.executable, "-c", SAVER, *paths, folder / "killed"], stdout=subprocess.PIPE
+        )
         assert saver.stdout is not None
         assert saver.stdout.readline() == b"begun\n"
         time.sleep(0.2)
         saver.kill()
         assert saver.wait() == -signal.SIGKILL
         saver.stdout.close()
-        assert EncryptedClusters.load(folder / "killed").to_bytes() in {one.to_bytes() for one in clusters}
+        assert EncryptedClusters.load(folder / "killed").to_bytes() in {
+            one.to_bytes() for one in clusters
+        }
 
 
 def points_of_two_clusters():
     random = np.random.default_rng(3)
     labels = np.arange(24) % 2
-    return random.normal(scale=0.3, size=(24, 2)) + np.array([[5.0, 0.0], [7.0, 2.0]])[labels], labels
+    return random.normal(scale=0.3, size=(24, 2)) + np.array([[5.0, 0.0], [7.0, 2.0]])[
+        labels
+    ], labels
 
 
 def test_clusters_of_points_and_a_run_that_was_killed(tmp_path, capsys):
@@ -92,12 +98,19 @@ def test_clusters_of_points_and_a_run_that_was_killed(tmp_path, capsys):
     sent = model.encrypt(client, points)
     assert (sent.shape, sent.n_clusters, sent.iteration, sent.has_points) == ((24, 2), 2, 0, True)
 
-    # Stopped after the first iteration; another run goes on from there, and one beside it from the start.
+    # Stopped after the first iteration; another run goes on from there, and one beside it from the
+    # start.
     with pytest.raises(KilledError):
-        EncryptedKMeans(2, max_iter=2).fit(sent, server, checkpoint=tmp_path / "checkpoint", progress=killed)
+        EncryptedKMeans(2, max_iter=2).fit(
+            sent, server, checkpoint=tmp_path / "checkpoint", progress=killed
+        )
     first = EncryptedClusters.load(tmp_path / "checkpoint")
     assert first.iteration == 1
-    resumed = EncryptedKMeans(2, max_iter=2).fit(sent, server, checkpoint=tmp_path / "checkpoint").clusters_
+    resumed = (
+        EncryptedKMeans(2, max_iter=2)
+        .fit(sent, server, checkpoint=tmp_path / "checkpoint")
+        .clusters_
+    )
     assert EncryptedClusters.load(tmp_path / "checkpoint").to_bytes() == resumed.to_bytes()
     written_whole(tmp_path, first, resumed)
     with pytest.raises(MissingKeyError, match="no keys of look-up tables"):
@@ -108,14 +121,18 @@ def test_clusters_of_points_and_a_run_that_was_killed(tmp_path, capsys):
     assert len(model.seconds_) == 2
     assert tuple(model.seconds_[0]) == SECTORS
 
-    # New points, two of which are farther out than all others: fewer than were clustered, with the same keys.
+    # New points, two of which are farther out than all others: fewer than were clustered, with the
+    # same keys.
     new = np.array([[5.0, 0.0], [7.1, 2.1], [3.0, -2.0], [99.0, 0.0], [6.9, 1.7]])
     reader = EncryptedKMeans(2, tables="lut11")
     new_sent = reader.encrypt_new(client, new, resumed)
 
-    # Points assigned by workers, which are processes of their own; test_distributed.py kills workers.
+    # Points assigned by workers, which are processes of their own; test_distributed.py kills
+    # workers.
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as workers,
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as workers,
         DaskClient(workers) as dask_client,
         Cluster(dask_client, functools.partial(served, tmp_path / "keys")) as cluster,
     ):
@@ -127,7 +144,8 @@ def test_clusters_of_points_and_a_run_that_was_killed(tmp_path, capsys):
 
     read = EncryptedKMeans(2).decrypt(client, resumed)
     assert read.labels_ is not None
-    # Points are nearer to their centroids by 40 deviations of the index, and those of centres are 0.002 of 20 runs.
+    # Points are nearer to their centroids by 40 deviations of the index, and those of centres are
+    # 0.002 of 20 runs.
     assert (read.labels_ == labels).all()
     assert read.n_iter_ == 2
     means = np.array([points[labels == j].mean(axis=0) for j in range(2)])
@@ -147,8 +165,14 @@ def test_clusters_of_points_and_a_run_that_was_killed(tmp_path, capsys):
         (lambda: other.predict(new_sent, server), "the points were encrypted for other clusters"),
         (lambda: model.predict(sent, server), "the first operand has no new points"),
         (lambda: model.fit(new_sent, server), "these are new points, which predict assigns"),
-        (lambda: reader.encrypt_new(client, points[[0] * 25], resumed), "1 to 24 points are possible at one time"),
-        (lambda: reader.encrypt_new(client, [[0.0, 0.0], [1e200, 0.0]], resumed), "point 1 lies so far out"),
+        (
+            lambda: reader.encrypt_new(client, points[[0] * 25], resumed),
+            "1 to 24 points are possible at one time",
+        ),
+        (
+            lambda: reader.encrypt_new(client, [[0.0, 0.0], [1e200, 0.0]], resumed),
+            "point 1 lies so far out",
+        ),
     ):
         with pytest.raises(ArgumentError, match=match):
             wrong()
@@ -177,20 +201,31 @@ def test_clusters_of_points_and_a_run_that_was_killed(tmp_path, capsys):
         model.predict(new_sent)
     with pytest.raises(TypeError, match=r"hippocrene\.distributed\.Cluster, not str"):
         model.fit(sent, server, cluster="tcp://127.0.0.1:8786")
-    with pytest.raises(ArgumentError, match=r"the checkpoint .*checkpoint is of EncryptedClusters\(shape="):
+    with pytest.raises(
+        ArgumentError, match=r"the checkpoint .*checkpoint is of EncryptedClusters\(shape="
+    ):
         model.fit(model.encrypt(client, points[:20]), server, checkpoint=tmp_path / "checkpoint")
     # A checkpoint of another run is none of this one, though it is of as many points and clusters.
     for other in (model.encrypt(client, points + 1.0), model.encrypt(client, points)):
-        with pytest.raises(ArgumentError, match="checkpoint is of other points, or of these encrypted another time"):
+        with pytest.raises(
+            ArgumentError, match="checkpoint is of other points, or of these encrypted another time"
+        ):
             model.fit(other, server, checkpoint=tmp_path / "checkpoint")
     with pytest.raises(ArgumentError, match=r"from another start than init=\[1, 0\]"):
-        EncryptedKMeans(2, max_iter=2, init=[1, 0]).fit(sent, server, checkpoint=tmp_path / "checkpoint")
+        EncryptedKMeans(2, max_iter=2, init=[1, 0]).fit(
+            sent, server, checkpoint=tmp_path / "checkpoint"
+        )
     with pytest.raises(ArgumentError, match="has made 2 iterations, max_iter=1"):
         EncryptedKMeans(2, max_iter=1).fit(sent, server, checkpoint=tmp_path / "checkpoint")
     sent.save(tmp_path / "sent")
     with pytest.raises(ArgumentError, match="is no checkpoint of fit"):
         model.fit(sent, server, checkpoint=tmp_path / "sent")
-    assert EncryptedKMeans(2, max_iter=2).fit(sent, server, checkpoint=tmp_path / "checkpoint").seconds_ == []
+    assert (
+        EncryptedKMeans(2, max_iter=2)
+        .fit(sent, server, checkpoint=tmp_path / "checkpoint")
+        .seconds_
+        == []
+    )
     assert pickle.loads(pickle.dumps(resumed)).to_bytes() == resumed.to_bytes()
 
 
@@ -224,12 +259,32 @@ def test_what_is_not_possible_is_refused(client, server):
     model = EncryptedKMeans(2)
     for wrong, error, match in (
         (lambda: EncryptedKMeans(2, max_iter=0), ArgumentError, "at least one iteration"),
-        (lambda: EncryptedKMeans(2, max_iter=2.5), TypeError, "k-means: max_iter is an integer, not float"),
+        (
+            lambda: EncryptedKMeans(2, max_iter=2.5),
+            TypeError,
+            "k-means: max_iter is an integer, not float",
+        ),
         (lambda: model.encrypt(client, points[0]), ShapeError, "two axes"),
-        (lambda: EncryptedKMeans(1).encrypt(client, points), ArgumentError, "n_clusters is 1: at least two"),
-        (lambda: model.encrypt(client, points[:1]), ArgumentError, "1 points of 2 features, where n_clusters=2"),
-        (lambda: model.evaluation_keys(client, (1, 2)), ArgumentError, "1 points of 2 features, where n_clusters=2"),
-        (lambda: model.encrypt(client, [[1.0, 2.0], [3.0, np.nan]]), ArgumentError, "nan in row 1, column 1"),
+        (
+            lambda: EncryptedKMeans(1).encrypt(client, points),
+            ArgumentError,
+            "n_clusters is 1: at least two",
+        ),
+        (
+            lambda: model.encrypt(client, points[:1]),
+            ArgumentError,
+            "1 points of 2 features, where n_clusters=2",
+        ),
+        (
+            lambda: model.evaluation_keys(client, (1, 2)),
+            ArgumentError,
+            "1 points of 2 features, where n_clusters=2",
+        ),
+        (
+            lambda: model.encrypt(client, [[1.0, 2.0], [3.0, np.nan]]),
+            ArgumentError,
+            "nan in row 1, column 1",
+        ),
         (
             lambda: EncryptedKMeans(2, init=[[0.0, np.inf], [0, 1]]).encrypt(client, points),
             ArgumentError,
@@ -237,39 +292,107 @@ def test_what_is_not_possible_is_refused(client, server):
         ),
         (lambda: EncryptedKMeans(2).clusters_, AttributeError, "clusters_ is there after fit"),
         (lambda: EncryptedKMeans(2).labels_, AttributeError, "labels_ is there after decrypt"),
-        (lambda: EncryptedKMeans(2).set_params(k=3), ArgumentError, "no parameter 'k'; there are n_clusters"),
-        (lambda: EncryptedKMeans(2).set_params(max_iter=0), ArgumentError, "at least one iteration"),
+        (
+            lambda: EncryptedKMeans(2).set_params(k=3),
+            ArgumentError,
+            "no parameter 'k'; there are n_clusters",
+        ),
+        (
+            lambda: EncryptedKMeans(2).set_params(max_iter=0),
+            ArgumentError,
+            "at least one iteration",
+        ),
         (
             lambda: EncryptedKMeans(30).encrypt(client, points),
             ArgumentError,
             "24 points of 2 features, where n_clusters=30",
         ),
         (lambda: EncryptedKMeans(2, init="best").encrypt(client, points), ArgumentError, "'best'"),
-        (lambda: EncryptedKMeans(2, init=[[1j, 0], [0, 1]]).start(points), TypeError, "k-means: init takes doubles"),
-        (lambda: EncryptedKMeans(2, init=[["a", "b"]] * 2).start(points), TypeError, "k-means: init takes doubles"),
-        (lambda: EncryptedKMeans(2, init=None).start(points), TypeError, "k-means: init takes doubles"),
-        (lambda: EncryptedKMeans(2, init=[[1.0, 0.0], [0.0]]).start(points), ShapeError, "k-means: init"),
-        (lambda: EncryptedKMeans(2, init=[[10**400, 0], [0, 1]]).start(points), EncodeError, "k-means: init"),
+        (
+            lambda: EncryptedKMeans(2, init=[[1j, 0], [0, 1]]).start(points),
+            TypeError,
+            "k-means: init takes doubles",
+        ),
+        (
+            lambda: EncryptedKMeans(2, init=[["a", "b"]] * 2).start(points),
+            TypeError,
+            "k-means: init takes doubles",
+        ),
+        (
+            lambda: EncryptedKMeans(2, init=None).start(points),
+            TypeError,
+            "k-means: init takes doubles",
+        ),
+        (
+            lambda: EncryptedKMeans(2, init=[[1.0, 0.0], [0.0]]).start(points),
+            ShapeError,
+            "k-means: init",
+        ),
+        (
+            lambda: EncryptedKMeans(2, init=[[10**400, 0], [0, 1]]).start(points),
+            EncodeError,
+            "k-means: init",
+        ),
         (
             lambda: EncryptedKMeans(2, init=np.ma.array([0, 1], mask=[1, 0])).start(points),
             TypeError,
             "k-means: init takes no masked arrays",
         ),
-        (lambda: EncryptedKMeans(2, random_state=-1).start(points), ArgumentError, "k-means: random_state is -1"),
-        (lambda: EncryptedKMeans(2, random_state="a").start(points), TypeError, "k-means: random_state is 'a'"),
-        (lambda: EncryptedKMeans(2, tables=None).simulate(points), TypeError, "tables is text, not NoneType"),
-        (lambda: model.evaluation_keys(client, 3), TypeError, r"a shape is \(samples, features\), not int"),
-        (lambda: model.evaluation_keys(client, (3, 2.0)), TypeError, "a length of a shape is an integer, not float"),
-        (lambda: EncryptedKMeans(2, init=points[:3]).encrypt(client, points), ShapeError, "where \\(2, 2\\) is needed"),
-        (lambda: EncryptedKMeans(2, init=[0, 24]).encrypt(client, points), ArgumentError, "of 24 points"),
-        (lambda: EncryptedKMeans(2, init=[0, 1, 2]).encrypt(client, points), ShapeError, "init is 3 points"),
+        (
+            lambda: EncryptedKMeans(2, random_state=-1).start(points),
+            ArgumentError,
+            "k-means: random_state is -1",
+        ),
+        (
+            lambda: EncryptedKMeans(2, random_state="a").start(points),
+            TypeError,
+            "k-means: random_state is 'a'",
+        ),
+        (
+            lambda: EncryptedKMeans(2, tables=None).simulate(points),
+            TypeError,
+            "tables is text, not NoneType",
+        ),
+        (
+            lambda: model.evaluation_keys(client, 3),
+            TypeError,
+            r"a shape is \(samples, features\), not int",
+        ),
+        (
+            lambda: model.evaluation_keys(client, (3, 2.0)),
+            TypeError,
+            "a length of a shape is an integer, not float",
+        ),
+        (
+            lambda: EncryptedKMeans(2, init=points[:3]).encrypt(client, points),
+            ShapeError,
+            "where \\(2, 2\\) is needed",
+        ),
+        (
+            lambda: EncryptedKMeans(2, init=[0, 24]).encrypt(client, points),
+            ArgumentError,
+            "of 24 points",
+        ),
+        (
+            lambda: EncryptedKMeans(2, init=[0, 1, 2]).encrypt(client, points),
+            ShapeError,
+            "init is 3 points",
+        ),
         (lambda: model.evaluation_keys(server, (3, 2)), TypeError, "made by Client"),
-        (lambda: model.evaluation_keys(client, (3,)), ShapeError, r"shape \(3,\), not \(samples, features\)"),
+        (
+            lambda: model.evaluation_keys(client, (3,)),
+            ShapeError,
+            r"shape \(3,\), not \(samples, features\)",
+        ),
         (lambda: model.evaluation_keys(client, (-3, 2)), ShapeError, r"shape \(-3, 2\)"),
         (lambda: model.encrypt(client, points * 1j), TypeError, "k-means"),
         (lambda: model.encrypt(client, [["one", "two"]] * 3), TypeError, "k-means"),
         (lambda: model.fit(points, server), TypeError, "EncryptedClusters, not ndarray"),
-        (lambda: EncryptedClusters(client.encrypt(points).to_bytes()), FormatError, "points being clustered"),
+        (
+            lambda: EncryptedClusters(client.encrypt(points).to_bytes()),
+            FormatError,
+            "points being clustered",
+        ),
         (lambda: EncryptedClusters(b"nothing"), FormatError, "not a Hippocrene file"),
     ):
         with pytest.raises(error, match=match):
@@ -318,5 +441,7 @@ def test_a_scale_that_leaves_nothing_of_the_points_is_told():
         EncryptedKMeans(3, init=[*points[:2], far[1]]).encrypt(client, points)
     with pytest.warns(UserWarning, match=r"about \d\d% of the points .* which is .*, of a point"):
         EncryptedKMeans(3, init=[0, 1, 23]).encrypt(client, np.vstack([points[:-1], far[1:]]))
-    with pytest.warns(UserWarning, match="choose centroids nearer to the points and farther from each other"):
+    with pytest.warns(
+        UserWarning, match="choose centroids nearer to the points and farther from each other"
+    ):
         EncryptedKMeans(2, init=[points[0], points[0] + 1e-3]).encrypt(client, points)

@@ -33,9 +33,18 @@ def folder(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("command", [[COMMAND], [sys.executable, "-m", "hippocrene"]], ids=["command", "module"])
+@pytest.mark.parametrize(
+    "command", [[COMMAND], [sys.executable, "-m", "hippocrene"]], ids=["command", "module"]
+)
 def test_a_closed_standard_output_is_an_error(folder, command):
-    run("encrypt", "-k", folder / "keys" / "client.key", folder / "rows.csv", "-o", folder / "closed.enc")
+    run(
+        "encrypt",
+        "-k",
+        folder / "keys" / "client.key",
+        folder / "rows.csv",
+        "-o",
+        folder / "closed.enc",
+    )
     decrypt = ["decrypt", "-k", folder / "keys" / "client.key", folder / "closed.enc"]
     # The shell closes it.
     closed = ["sh", "-c", '"$@" >&-', "sh", *command, *decrypt]
@@ -48,7 +57,10 @@ def test_a_closed_standard_output_is_an_error(folder, command):
 
 def test_the_command_and_the_module_are_one():
     as_module = subprocess.run(
-        [sys.executable, "-m", "hippocrene", "presets", "--json"], capture_output=True, text=True, check=True
+        [sys.executable, "-m", "hippocrene", "presets", "--json"],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert as_module.stdout == run("presets", "--json").stdout
     assert run("--version").stdout == f"hippocrene {hippocrene.__version__}\n"
@@ -68,7 +80,9 @@ def test_presets_are_those_of_the_package():
 def test_numbers_go_in_and_come_out(folder, tmp_path, key, source, target):
     run("encrypt", "-k", folder / "keys" / key, folder / source, "-o", tmp_path / "rows.enc")
     if target is None:
-        out = run("decrypt", "-k", folder / "keys/client.key", tmp_path / "rows.enc").stdout.splitlines()
+        out = run(
+            "decrypt", "-k", folder / "keys/client.key", tmp_path / "rows.enc"
+        ).stdout.splitlines()
         result = np.loadtxt(out, delimiter=",")
     else:
         path = tmp_path / target
@@ -108,11 +122,25 @@ def test_files_of_pandas_go_in_and_come_out(folder, tmp_path):
 def test_files_are_those_of_the_package(folder, tmp_path):
     client = hippocrene.Client.load(folder / "keys/client.key")
     server = hippocrene.Server(hippocrene.EvaluationKeys.load(folder / "keys/evaluation.keys"))
-    run("encrypt", "-k", folder / "keys/public.key", folder / "rows.csv", "-o", tmp_path / "rows.enc")
+    run(
+        "encrypt",
+        "-k",
+        folder / "keys/public.key",
+        folder / "rows.csv",
+        "-o",
+        tmp_path / "rows.enc",
+    )
     result = server.load(tmp_path / "rows.enc") * 2.0
     np.testing.assert_allclose(client.decrypt(result), 2.0 * ROWS, atol=1e-4)
     result.save(tmp_path / "result.enc")
-    decrypt = ["decrypt", "-k", folder / "keys/client.key", tmp_path / "result.enc", "-o", tmp_path / "r.npy"]
+    decrypt = [
+        "decrypt",
+        "-k",
+        folder / "keys/client.key",
+        tmp_path / "result.enc",
+        "-o",
+        tmp_path / "r.npy",
+    ]
     run(*decrypt, "--for-sharing=12")
     np.testing.assert_allclose(np.load(tmp_path / "r.npy"), 2.0 * ROWS, atol=1e-1)
     assert "precision" in run(*decrypt, "--for-sharing=40", status=1).stderr
@@ -122,9 +150,16 @@ def test_inspect_tells_what_a_file_is(folder, tmp_path):
     client = hippocrene.Client.load(folder / "keys/client.key")
     path = tmp_path / "rows.enc"
     client.encrypt(ROWS).save(path)
-    files = [folder / "keys" / name for name in ("client.key", "public.key", "evaluation.keys")] + [path]
+    files = [folder / "keys" / name for name in ("client.key", "public.key", "evaluation.keys")] + [
+        path
+    ]
     described = json.loads(run("inspect", *files, "--json").stdout)["files"]
-    assert [one["kind"] for one in described] == ["secret_key", "public_key", "evaluation_keys", "array"]
+    assert [one["kind"] for one in described] == [
+        "secret_key",
+        "public_key",
+        "evaluation_keys",
+        "array",
+    ]
     for one, file in zip(described, files, strict=True):
         assert one["key"] == client.fingerprint
         assert one["bytes"] == file.stat().st_size
@@ -157,11 +192,17 @@ def test_errors_have_a_kind_and_a_status(folder, tmp_path):
     key = folder / "keys/client.key"
     assert error(2, "keygen", "-p", "n1", "-o", tmp_path / "k")["kind"] == "ParameterError"
     assert error(2, "encrypt")["kind"] == "UsageError"
-    assert error(2, "encrypt", "-k", key, folder / "keys", "-o", tmp_path / "x")["kind"] == "UsageError"
-    assert error(3, "encrypt", "-k", key, tmp_path / "none.csv", "-o", tmp_path / "x")["kind"] == "FileError"
-    assert error(4, "encrypt", "-k", folder / "rows.csv", folder / "rows.csv", "-o", tmp_path / "x")["kind"] == (
-        "FormatError"
+    assert (
+        error(2, "encrypt", "-k", key, folder / "keys", "-o", tmp_path / "x")["kind"]
+        == "UsageError"
     )
+    assert (
+        error(3, "encrypt", "-k", key, tmp_path / "none.csv", "-o", tmp_path / "x")["kind"]
+        == "FileError"
+    )
+    assert error(
+        4, "encrypt", "-k", folder / "rows.csv", folder / "rows.csv", "-o", tmp_path / "x"
+    )["kind"] == ("FormatError")
     assert error(4, "decrypt", "-k", key, folder / "rows.csv")["kind"] == "FormatError"
     assert error(4, "inspect", folder / "rows.csv")["kind"] == "FormatError"
     (tmp_path / "bad.csv").write_text("a,b\n1,2\n3,x\n")

@@ -66,13 +66,31 @@ def test_comparisons_follow_numpy_at_ties():
     values, limits = np.array([1.0, 2.0, 3.0]), np.array([2.0, 2.0, 2.0])
 
     def program(x, y):
-        return [x > y, x >= y, x < 2, x <= 2, np.less(x, 2), np.greater_equal(limits, x), x.less(2, at_ties=0.5)]
+        return [
+            x > y,
+            x >= y,
+            x < 2,
+            x <= 2,
+            np.less(x, 2),
+            np.greater_equal(limits, x),
+            x.less(2, at_ties=0.5),
+        ]
 
     results = simulate(program, values, limits, preset="n15", bound=4).result
-    expected = [values > 2, values >= 2, values < 2, values <= 2, values < 2, values <= 2, [1, 0.5, 0]]
+    expected = [
+        values > 2,
+        values >= 2,
+        values < 2,
+        values <= 2,
+        values < 2,
+        values <= 2,
+        [1, 0.5, 0],
+    ]
     for result, truth in zip(results, expected, strict=True):
         assert off(result, np.asarray(truth, float)) < 2.0**-11
-    with pytest.raises(ArgumentError, match=r"^less: at_ties is 0\.25: equal values give 0, 0\.5 or 1"):
+    with pytest.raises(
+        ArgumentError, match=r"^less: at_ties is 0\.25: equal values give 0, 0\.5 or 1"
+    ):
         simulate(lambda x: x.less(2, at_ties=0.25), values, preset="n15", bound=4)
 
 
@@ -113,7 +131,9 @@ def test_values_below_their_noise_are_not_compared():
     def program(x):
         return (x * 1e-6).with_precision_bits(14) > 0
 
-    with pytest.raises(ArgumentError, match=r"^greater: no value exceeds 1\.0e-6, but only .*Scale the values up"):
+    with pytest.raises(
+        ArgumentError, match=r"^greater: no value exceeds 1\.0e-6, but only .*Scale the values up"
+    ):
         simulate(program, [1.0, -0.5], preset="n15", bound=1)
 
 

@@ -11,7 +11,14 @@ import numpy as np
 import pytest
 
 import hippocrene
-from hippocrene import ArgumentError, Cancelled, CancelToken, DeadlineExceeded, HippocreneError, deadline
+from hippocrene import (
+    ArgumentError,
+    Cancelled,
+    CancelToken,
+    DeadlineExceeded,
+    HippocreneError,
+    deadline,
+)
 
 
 @pytest.fixture(scope="module")

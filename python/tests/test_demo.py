@@ -14,7 +14,13 @@ def test_the_demo_scores_every_row_as_the_plaintext_model_does(tmp_path):
     result = subprocess.run([sys.executable, DEMO, folder], capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
     assert "114 of 114" in result.stdout
-    for line in ("accuracy, encrypted", "accuracy, plaintext", "largest error", "peak memory", "evaluation keys"):
+    for line in (
+        "accuracy, encrypted",
+        "accuracy, plaintext",
+        "largest error",
+        "peak memory",
+        "evaluation keys",
+    ):
         assert line in result.stdout
     assert "\x1b" not in result.stdout, "plain lines where there is no terminal"
     secret = (folder / "client/client.key").read_bytes()
@@ -40,11 +46,19 @@ def test_the_demo_says_what_it_needs():
 
 def test_steps_show_a_bar_on_a_terminal():
     program = (
-        "import time; from steps import Steps\nwith Steps('client', 1) as s:\n with s.step('work'): time.sleep(0.5)"
+        "import time; from steps import Steps\n"
+        "with Steps('client', 1) as s:\n"
+        " with s.step('work'): time.sleep(0.5)"
     )
     leader, follower = pty.openpty()
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
-    subprocess.run([sys.executable, "-c", program], stdout=follower, cwd=DEMO.parent, env=environment, check=True)
+    subprocess.run(
+        [sys.executable, "-c", program],
+        stdout=follower,
+        cwd=DEMO.parent,
+        env=environment,
+        check=True,
+    )
     os.close(follower)
     shown = os.read(leader, 1 << 16).decode()
     os.close(leader)

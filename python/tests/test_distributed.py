@@ -17,7 +17,14 @@ from sklearn.tree import DecisionTreeClassifier
 
 from hippocrene import ArgumentError, EncryptedArray, Server
 from hippocrene.distributed import Cluster
-from hippocrene.trees import PrivateDecisionTree, TreeClient, TreeKeys, TreeQuery, TreeReply, TreeServer
+from hippocrene.trees import (
+    PrivateDecisionTree,
+    TreeClient,
+    TreeKeys,
+    TreeQuery,
+    TreeReply,
+    TreeServer,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 # Of the one feature of the tree.
@@ -27,7 +34,9 @@ SAMPLE = np.array([[0.0], [1.0]])
 @pytest.fixture(scope="module")
 def dask_client():
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as workers,
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as workers,
         DaskClient(workers) as client,
     ):
         yield client
@@ -96,7 +105,9 @@ def prepared_in(folder: Path) -> None:
 
 def test_a_worker_that_dies_costs_its_task(dask_client, tmp_path):
     with Cluster(dask_client, functools.partial(prepared_in, tmp_path)) as cluster:
-        assert cluster.map(functools.partial(noted, tmp_path), range(10)) == [n * n for n in range(10)]
+        assert cluster.map(functools.partial(noted, tmp_path), range(10)) == [
+            n * n for n in range(10)
+        ]
     calls = {n: len((tmp_path / f"call-{n}").read_text()) for n in range(10)}
     assert calls == {**dict.fromkeys(range(9), 1), 9: 2}
     # Once on each of two workers, and on the one that took the place of one, if that was in time.
@@ -122,7 +133,9 @@ def test_queries_to_trees_are_spread(dask_client):
     with Cluster(dask_client, functools.partial(tree_server, keys, fitted, SAMPLE)) as cluster:
         replies = cluster.map(classify, queries)
     alone = tree_server(keys, fitted, SAMPLE)
-    assert [reply.to_bytes() for reply in replies] == [classify(alone, query).to_bytes() for query in queries]
+    assert [reply.to_bytes() for reply in replies] == [
+        classify(alone, query).to_bytes() for query in queries
+    ]
     assert [client.decrypt(model.interface, reply)[0] for reply in replies] == known.tolist()
 
 
@@ -173,7 +186,9 @@ def test_a_worker_that_cannot_prepare_says_why(tmp_path):
     path = tmp_path / "keys"
     path.write_bytes(b"12345")
     with (
-        LocalCluster(n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None) as workers,
+        LocalCluster(
+            n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as workers,
         DaskClient(workers) as dask_client,
     ):
         with Cluster(dask_client, functools.partial(there, path)) as cluster:

@@ -39,7 +39,21 @@ def check(client, got, want) -> None:
     np.testing.assert_allclose(client.decrypt(got), want, atol=5e-4)
 
 
-ONE = ["ij->ji", "ij", "ji", "ii->i", "ii->", "ii", "ij->i", "ij->j", "ij->", "ijk->kj", "iij->ji", "iii->i", "i->i"]
+ONE = [
+    "ij->ji",
+    "ij",
+    "ji",
+    "ii->i",
+    "ii->",
+    "ii",
+    "ij->i",
+    "ij->j",
+    "ij->",
+    "ijk->kj",
+    "iij->ji",
+    "iii->i",
+    "i->i",
+]
 TWO = [
     "ij,j->i",
     "ij,jk->ik",
@@ -87,8 +101,18 @@ def test_subscripts_that_nobody_thought_of(client, secret, data):
     check(client, np.einsum(subscripts, secret(x), y.tolist()), np.einsum(subscripts, x, y))
 
 
-# Sums of products of plain operands among themselves: all axes summed away, operands without axes, and others.
-AMONG_PLAIN = ["i,j->j", "i,i,j->j", ",,j->j", "i,k,j->", "ii,j->j", "ij,jk,k->i", "ki,j->j", "i,,ij,j->j"]
+# Sums of products of plain operands among themselves: all axes summed away, operands without axes,
+# and others.
+AMONG_PLAIN = [
+    "i,j->j",
+    "i,i,j->j",
+    ",,j->j",
+    "i,k,j->",
+    "ii,j->j",
+    "ij,jk,k->i",
+    "ki,j->j",
+    "i,,ij,j->j",
+]
 LARGE = 2305843009211662337  # a plaintext modulus of 61 bits
 
 
@@ -114,11 +138,18 @@ def check_integers(integers, subscripts: str) -> None:
     client, server = integers
     rng = np.random.default_rng(3)
     terms = subscripts.partition("->")[0].split(",")
-    arrays = [rng.integers(-5, 5, operand(term).shape) + LARGE // 2 * rng.choice([-1, 1]) for term in terms]
-    got = client.decrypt(np.einsum(subscripts, *arrays[:-1], server.load(client.encrypt(arrays[-1], wrap=True))))
+    arrays = [
+        rng.integers(-5, 5, operand(term).shape) + LARGE // 2 * rng.choice([-1, 1])
+        for term in terms
+    ]
+    got = client.decrypt(
+        np.einsum(subscripts, *arrays[:-1], server.load(client.encrypt(arrays[-1], wrap=True)))
+    )
     want = of_objects(subscripts, *arrays)
     assert np.shape(got) == want.shape
-    assert all((int(a) - int(b)) % LARGE == 0 for a, b in zip(np.ravel(got), want.flat, strict=True))
+    assert all(
+        (int(a) - int(b)) % LARGE == 0 for a, b in zip(np.ravel(got), want.flat, strict=True)
+    )
 
 
 def check_precise(server, client, subscripts: str) -> None:
@@ -131,11 +162,16 @@ def check_precise(server, client, subscripts: str) -> None:
     values = client.decrypt(got, dtype=lambda parts: Fraction(parts[0]) * Fraction(2) ** parts[1])
     assert got.precision_bits > 50
     assert np.shape(values) == want.shape
-    assert max(map(abs, np.ravel(np.asarray(values, dtype=object) - want))) < 8 * 2**-got.precision_bits
+    assert (
+        max(map(abs, np.ravel(np.asarray(values, dtype=object) - want)))
+        < 8 * 2**-got.precision_bits
+    )
 
 
 @pytest.mark.parametrize("subscripts", AMONG_PLAIN)
-def test_plain_operands_are_computed_with_exactly_where_results_are(integers, server, client, subscripts):
+def test_plain_operands_are_computed_with_exactly_where_results_are(
+    integers, server, client, subscripts
+):
     check_integers(integers, subscripts)
     check_precise(server, client, subscripts)
 
@@ -220,7 +256,9 @@ NARROW = [
 
 
 @pytest.mark.parametrize(("subscripts", "plain"), NARROW)
-def test_plain_operands_are_computed_with_in_the_type_that_all_have_in_common(client, secret, subscripts, plain):
+def test_plain_operands_are_computed_with_in_the_type_that_all_have_in_common(
+    client, secret, subscripts, plain
+):
     values = np.array([0.5, -1.0, 2.0])
     want = np.einsum(subscripts, *(x.astype(np.float64) for x in plain), values)
     got = np.einsum(subscripts, *plain, secret(values))
@@ -229,7 +267,11 @@ def test_plain_operands_are_computed_with_in_the_type_that_all_have_in_common(cl
 
 def test_plain_operands_of_precise_ones_are_multiplied_exactly(server, client):
     rng = np.random.default_rng(7)
-    (w, v), m, values = rng.uniform(-1, 1, (2, 3)), rng.uniform(-1, 1, (3, 3)), np.array([0.5, -0.25, 1.0])
+    (w, v), m, values = (
+        rng.uniform(-1, 1, (2, 3)),
+        rng.uniform(-1, 1, (3, 3)),
+        np.array([0.5, -0.25, 1.0]),
+    )
     x = server.load(client.encrypt(values, precision=60))
     products = [
         (np.einsum("j,j,j->j", w, v, x), exactly(w) * exactly(v) * exactly(values)),
@@ -238,7 +280,9 @@ def test_plain_operands_of_precise_ones_are_multiplied_exactly(server, client):
     for got, want in products:
         bits = got.precision_bits
         assert bits > 55
-        parts = client.decrypt(got, dtype=lambda parts: Fraction(parts[0]) * Fraction(2) ** parts[1])
+        parts = client.decrypt(
+            got, dtype=lambda parts: Fraction(parts[0]) * Fraction(2) ** parts[1]
+        )
         assert max(abs(parts - want)) < 8 * 2**-bits
 
 
@@ -292,5 +336,7 @@ def test_long_sums_of_plain_operands_are_as_precise_as_they_say(client, server):
         (np.einsum("ij,jk,k->i", rows, columns, x), (exactly(rows) @ exactly(columns))[0, 0] / 2),
         (np.linalg.multi_dot([rows, columns, x]), (exactly(rows) @ exactly(columns))[0, 0] / 2),
     ):
-        (found,) = client.decrypt(got, dtype=lambda parts: Fraction(parts[0]) * Fraction(2) ** parts[1])
+        (found,) = client.decrypt(
+            got, dtype=lambda parts: Fraction(parts[0]) * Fraction(2) ** parts[1]
+        )
         assert abs(found - want) < 8 * 2**-got.precision_bits

@@ -41,13 +41,22 @@ def test_entries_are_those_of_the_table(client, server, count, shape, seed):
     places = random.integers(0, count, size=shape)
     table = random.uniform(-100, 100, size=count)
     # What computed places are off by, a little.
-    x = server.load(client.encrypt(places + random.uniform(-1e-4, 1e-4, size=shape), interval=(-0.1, count - 0.9)))
+    x = server.load(
+        client.encrypt(
+            places + random.uniform(-1e-4, 1e-4, size=shape), interval=(-0.1, count - 0.9)
+        )
+    )
     found = x.entries_of(table)
     close(client, found, table[places], np.abs(table).max() * 2**-12)
     assert np.abs(table).max() <= found.bound <= np.abs(table).max() + 0.1
     if count <= 5:
         # Slices leave other values between the elements, which take a product.
-        close(client, x[..., ::2].entries_of(table), table[places][..., ::2], np.abs(table).max() * 2**-12)
+        close(
+            client,
+            x[..., ::2].entries_of(table),
+            table[places][..., ::2],
+            np.abs(table).max() * 2**-12,
+        )
 
 
 def test_places_are_off_by_their_square(client, server):
@@ -64,7 +73,9 @@ def test_rows_of_tables(client, places):
 
 def test_tables_of_one_entry_and_of_equal_ones(client, server, places):
     close(client, places.entries_of(np.full(5, 3.25)), np.full(PLACES.shape, 3.25), 2**-10)
-    close(client, server.load(client.encrypt([0.0], interval=(0, 0))).entries_of([2.5]), [2.5], 2**-10)
+    close(
+        client, server.load(client.encrypt([0.0], interval=(0, 0))).entries_of([2.5]), [2.5], 2**-10
+    )
     close(client, places.entries_of(np.zeros(5)), np.zeros(PLACES.shape), 2**-11)
 
 
@@ -93,8 +104,12 @@ def test_integers_are_exact(exact):
     x = server.load(client.encrypt(places, interval=(0, 39)))
     assert (client.decrypt(x.entries_of(table)) == table[places] % 65537).all()
     few = server.load(client.encrypt(places % 3, interval=(0, 2)))
-    assert (client.decrypt(few.entries_of(np.eye(3, dtype=int))) == np.eye(3, dtype=int)[places % 3]).all()
-    assert (client.decrypt(np.bincount(few[0], minlength=3)) == np.bincount(places[0] % 3, minlength=3)).all()
+    assert (
+        client.decrypt(few.entries_of(np.eye(3, dtype=int))) == np.eye(3, dtype=int)[places % 3]
+    ).all()
+    assert (
+        client.decrypt(np.bincount(few[0], minlength=3)) == np.bincount(places[0] % 3, minlength=3)
+    ).all()
     assert (client.decrypt(np.choose(few, [5, 6, 8])) == np.choose(places % 3, [5, 6, 8])).all()
     with pytest.raises(TypeError, match="precision for numbers only"):
         x.entries_of(table, precision=3)
@@ -109,7 +124,8 @@ def test_what_is_no_table_is_refused(places):
     with pytest.raises(ArgumentError, match="entry 1 is NaN"):
         places.entries_of([1, np.nan, 2, 3, 4])
     with pytest.raises(
-        ArgumentError, match="entries_of: values from 0 to 4 are possible, and places are integers from 0 to 3"
+        ArgumentError,
+        match="entries_of: values from 0 to 4 are possible, and places are integers from 0 to 3",
     ):
         places.entries_of([1, 2, 3, 4])
     with pytest.raises(TypeError, match="doubles"):
@@ -139,7 +155,9 @@ def test_simulations_know_places():
     report = hippocrene.simulate(program, PLACES)
     assert not report.rotations
     np.testing.assert_allclose(report.result, TABLE[PLACES], atol=1e-2)
-    with pytest.raises(ArgumentError, match="values from -1 to 0 are possible, and places are integers from 0 to 4"):
+    with pytest.raises(
+        ArgumentError, match="values from -1 to 0 are possible, and places are integers from 0 to 4"
+    ):
         hippocrene.simulate(program, -np.ones(3))
 
 
@@ -148,7 +166,10 @@ def test_codes_below_zero_are_not_counted(client, server):
     codes = np.array([0, 1, -1, 2, 1, -1])
     for declared in ({}, {"bound": 2}, {"interval": (-1, 2)}):
         x = server.load(client.encrypt(codes, **declared))
-        with pytest.raises(ArgumentError, match=r"bincount: values from -[12] to 2 are possible.* places are integers"):
+        with pytest.raises(
+            ArgumentError,
+            match=r"bincount: values from -[12] to 2 are possible.* places are integers",
+        ):
             np.bincount(x, minlength=3)
     with pytest.raises(ArgumentError, match="outside the declared interval from 0 to 2"):
         client.encrypt(codes, interval=(0, 2))
@@ -159,9 +180,12 @@ def test_integers_beyond_the_table_are_refused():
     server = hippocrene.Server(client.evaluation_keys())
     codes = np.array([0, 1, -1, 2, 1, -1])
     with pytest.raises(
-        ArgumentError, match="bincount: integers from -32768 to 32768 are possible, and places are 0 to 2"
+        ArgumentError,
+        match="bincount: integers from -32768 to 32768 are possible, and places are 0 to 2",
     ):
         np.bincount(server.load(client.encrypt(codes)), minlength=3)
     known = server.load(client.encrypt(codes % 3, interval=(0, 2)))
-    assert client.decrypt(np.bincount(known, minlength=3)).tolist() == np.bincount(codes % 3).tolist()
+    assert (
+        client.decrypt(np.bincount(known, minlength=3)).tolist() == np.bincount(codes % 3).tolist()
+    )
     assert client.decrypt((known - 1).with_interval((-1, 1)) + 1).tolist() == (codes % 3).tolist()

@@ -31,7 +31,13 @@ def test_every_kind_of_the_rust_library_has_its_exception():
     assert len(kinds) == len(set(kinds)) > 5
     for kind in kinds:
         assert issubclass(getattr(errors, kind), HippocreneError)
-    raised_in_python = {"Cancelled", "DeadlineExceeded", "HippocreneError", "MissingServerError", "SecretPickleError"}
+    raised_in_python = {
+        "Cancelled",
+        "DeadlineExceeded",
+        "HippocreneError",
+        "MissingServerError",
+        "SecretPickleError",
+    }
     declared = {name for name, value in vars(errors).items() if isinstance(value, type)}
     assert declared == set(kinds) | raised_in_python | {"SecretKeyWarning"}
     assert declared <= set(hippocrene.__all__)
@@ -51,7 +57,9 @@ def test_values_that_are_not_finite(client, server, bad):
 
 
 def test_values_too_large(client):
-    with pytest.raises(EncodeError, match=r"^encode: values at scale .* need a modulus of \d+ bits, it has"):
+    with pytest.raises(
+        EncodeError, match=r"^encode: values at scale .* need a modulus of \d+ bits, it has"
+    ):
         client.encrypt([1e300])
 
 
@@ -60,10 +68,13 @@ def test_bounds_tell_only_the_magnitude_or_what_was_declared(client):
     assert client.encrypt([0.1]).bound == 1.0
     assert client.encrypt([0.1, -5.0], bound=100.0).bound == 100.0
     assert client.public_key().encrypt([0.1], bound=0.5).bound == 0.5
-    with pytest.raises(ArgumentError, match=r"^encrypt: a value lies outside the declared interval from -4 to 4$"):
+    with pytest.raises(
+        ArgumentError, match=r"^encrypt: a value lies outside the declared interval from -4 to 4$"
+    ):
         client.encrypt([0.1, -5.0], bound=4.0)
     with pytest.raises(
-        ArgumentError, match=r"^encrypt: a value lies outside the declared interval from -1e-300 to 1e-300$"
+        ArgumentError,
+        match=r"^encrypt: a value lies outside the declared interval from -1e-300 to 1e-300$",
     ):
         client.encrypt([0.3], bound=1e-300)
     with pytest.raises(ArgumentError):
@@ -170,7 +181,13 @@ def test_differences_name_what_was_called(client, server):
 def test_shapes_of_where_that_do_not_fit(client, server):
     x = server.load(client.encrypt(np.ones((3, 4))))
     v = server.load(client.encrypt(np.ones(3)))
-    for condition, a, b in ((True, x, v), (x, x, v), (x, 1, np.ones(3)), (np.ones(5) > 0, x, x), (True, v, np.ones(4))):
+    for condition, a, b in (
+        (True, x, v),
+        (x, x, v),
+        (x, 1, np.ones(3)),
+        (np.ones(5) > 0, x, x),
+        (True, v, np.ones(4)),
+    ):
         shapes = r"\(.*\), \(.*\) and \(.*\) do not broadcast together"
         with pytest.raises(ShapeError, match=f"^where: shapes {shapes}"):
             np.where(condition, a, b)
@@ -179,7 +196,11 @@ def test_shapes_of_where_that_do_not_fit(client, server):
 def test_more_axes_than_numpy_broadcasts(client, server):
     x = server.load(client.encrypt(np.ones((1,) * 40)))
     assert client.decrypt(x + x).shape == (1,) * 40
-    for operation in (lambda: x + 1.0, lambda: x * np.ones((1,) * 40), lambda: np.broadcast_to(x, (1,) * 41)):
+    for operation in (
+        lambda: x + 1.0,
+        lambda: x * np.ones((1,) * 40),
+        lambda: np.broadcast_to(x, (1,) * 41),
+    ):
         with suppress(hippocrene.ShapeError):  # numpy from version 2 on broadcasts 64.
             assert client.decrypt(operation()).size == 1
 
@@ -188,7 +209,9 @@ def test_missing_rotation_keys(client):
     server = hippocrene.Server(client.evaluation_keys(rotations=[]))
     encrypted = server.load(client.encrypt([1.0, 2.0, 3.0]))
     client.decrypt(encrypted * encrypted)
-    with pytest.raises(MissingKeyError, match=r"rotation by 1 needs .*: make .* evaluation_keys\(rotations="):
+    with pytest.raises(
+        MissingKeyError, match=r"rotation by 1 needs .*: make .* evaluation_keys\(rotations="
+    ):
         encrypted.sum()
 
 
@@ -205,7 +228,9 @@ def test_mismatched_keys(client, server, stranger):
 def test_operands_are_checked_before_keys(client, server, stranger):
     """Of keys without the conjugation, which comparisons by polynomials need."""
     x = server.load(client.encrypt([0.5, 1.0]))
-    theirs = hippocrene.Server(stranger.evaluation_keys(rotations=[])).load(stranger.encrypt([0.5, 1.0]))
+    theirs = hippocrene.Server(stranger.evaluation_keys(rotations=[])).load(
+        stranger.encrypt([0.5, 1.0])
+    )
     longer = server.load(client.encrypt([0.5, 1.0, 2.0]))
     calls = {
         "greater": lambda y: x > y,
@@ -218,7 +243,9 @@ def test_operands_are_checked_before_keys(client, server, stranger):
     for name, compute in calls.items():
         with pytest.raises(KeyMismatchError, match=f"^{name}"):
             compute(theirs)
-        with pytest.raises(hippocrene.ShapeError, match=rf"^{name}: shapes .2. and .3. do not broadcast"):
+        with pytest.raises(
+            hippocrene.ShapeError, match=rf"^{name}: shapes .2. and .3. do not broadcast"
+        ):
             compute(longer)
     # Before what lacks for the products.
     with pytest.raises(KeyMismatchError, match=r"^where"):
@@ -227,7 +254,10 @@ def test_operands_are_checked_before_keys(client, server, stranger):
 
 def test_what_is_missing_is_named_where_it_stands(client):
     for values, words in (
-        ([[1, 2], [3, np.nan]], r"^encrypt: nan at row 1, column 1: .* where values are missing, encrypt others"),
+        (
+            [[1, 2], [3, np.nan]],
+            r"^encrypt: nan at row 1, column 1: .* where values are missing, encrypt others",
+        ),
         ([1, -np.inf], r"^encrypt: -inf at position 1: only finite numbers can be encrypted$"),
         (np.nan, r"^encrypt: nan: only finite"),
     ):
@@ -342,7 +372,10 @@ def test_errors_of_functions_name_what_was_called(server, client):
         for compute in calls:
             with pytest.raises((ArgumentError, CapacityError, MissingKeyError)) as caught:
                 compute()
-            assert str(caught.value).startswith((f"{name}: ", f"{name} needs ")), (name, str(caught.value))
+            assert str(caught.value).startswith((f"{name}: ", f"{name} needs ")), (
+                name,
+                str(caught.value),
+            )
 
 
 def test_a_polynomial_too_deep_for_the_capacity(client, server):
@@ -452,7 +485,10 @@ def test_numbers_out_of_range_are_argument_errors(client, server, keys):
         (lambda: client.decrypt_for_sharing(x, bits=-1), "bits of noise for sharing is -1: 0 to"),
         (lambda: client.decrypt_for_sharing(x, bits=2**32), "bits of noise"),
         (lambda: client.evaluation_keys(rotations=[2**63]), "a rotation is"),
-        (lambda: client.evaluation_keys(bootstrapping=hippocrene.Bootstrapping(slots=-1)), "slots of a bootstrap is"),
+        (
+            lambda: client.evaluation_keys(bootstrapping=hippocrene.Bootstrapping(slots=-1)),
+            "slots of a bootstrap is",
+        ),
         (lambda: x.apply(abs, look_ups=-1), "look_ups is -1: 1 to 4"),
         (lambda: x.top_k(2**64), "top_k: "),
         (lambda: x**-2, "1, 2, 3, .* not -2"),
@@ -470,11 +506,20 @@ def test_what_is_no_integer_is_named(client, server, keys):
         (lambda: x.mean(axis=1.0), "mean: an axis is an integer, not float"),
         (lambda: x.std(axis=1.0), "std: an axis is an integer, not float"),
         (lambda: np.gradient(x, axis=(0, 1.5)), "an axis is an integer, not float"),
-        (lambda: client.decrypt_for_sharing(x, bits="20"), "bits of noise for sharing is an integer, not str"),
+        (
+            lambda: client.decrypt_for_sharing(x, bits="20"),
+            "bits of noise for sharing is an integer, not str",
+        ),
         (lambda: client.evaluation_keys(rotations=[1.5]), "a rotation is an integer, not float"),
-        (lambda: client.evaluation_keys(rotations=3), "integers in a list, or None for all, not int"),
+        (
+            lambda: client.evaluation_keys(rotations=3),
+            "integers in a list, or None for all, not int",
+        ),
         (lambda: hippocrene.Server(keys, threads=2.0), "threads is an integer, not float"),
-        (lambda: hippocrene.Client.generate(scheme="bgv", plain_modulus="65537"), "plain_modulus is an integer"),
+        (
+            lambda: hippocrene.Client.generate(scheme="bgv", plain_modulus="65537"),
+            "plain_modulus is an integer",
+        ),
         (lambda: x.top_k("a"), "top_k: k is an integer, not str"),
         (lambda: x.max_pool(2.0), "max_pool: a size is an integer, not float"),
     ):
@@ -493,8 +538,14 @@ def test_what_is_no_number_is_named(client, server):
         (lambda: x.is_close(1, tolerance="a"), "a tolerance is a number, not str"),
         (lambda: x.apply(np.sin, domain=("a", 1)), "an end of a domain is a number, not str"),
         (lambda: x.var(ddof="a"), "ddof is a number, not str"),
-        (lambda: hippocrene.approximate(np.sin, domain=(0, 2), error="x"), "an error is a number, not str"),
-        (lambda: hippocrene.Client.generate("n13", precision="high"), "a precision is a number, not str"),
+        (
+            lambda: hippocrene.approximate(np.sin, domain=(0, 2), error="x"),
+            "an error is a number, not str",
+        ),
+        (
+            lambda: hippocrene.Client.generate("n13", precision="high"),
+            "a precision is a number, not str",
+        ),
         (lambda: server.at_precision("a").__enter__(), "a precision is a number, not str"),
         (lambda: x.with_precision(None), "a precision is a number, not NoneType"),
         (lambda: x.with_bound(np.array("3")), "a bound is a number, not ndarray"),
@@ -516,7 +567,10 @@ def test_what_is_no_text_or_no_sequence_is_named(server):
         (lambda: server.with_scheme(None), "a scheme is text, not NoneType"),
         (lambda: server.gates([None]), "the name of a gate is text, not NoneType"),
         (lambda: server.gates(None), "gates takes names of gates, not NoneType"),
-        (lambda: server.sum_of_products(None), "sum_of_products takes pairs of EncryptedArrays, not NoneType"),
+        (
+            lambda: server.sum_of_products(None),
+            "sum_of_products takes pairs of EncryptedArrays, not NoneType",
+        ),
     ):
         with pytest.raises(TypeError, match=words):
             use()

@@ -18,7 +18,9 @@ from hippocrene import ArgumentError, EncodeError
 from hippocrene.exact import exact, from_parts
 from hippocrene.values import numbers
 
-few = settings(max_examples=10, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+few = settings(
+    max_examples=10, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
+)
 BITS = 100
 SEVENTHS = [Decimal(k) / Decimal(7) for k in range(-3, 4)]
 
@@ -33,7 +35,9 @@ def value_of(number) -> Fraction:
 
 def error(got, want) -> float:
     """Return log2 of the largest error."""
-    pairs = zip(np.asarray(got, dtype=object).flat, np.asarray(want, dtype=object).flat, strict=True)
+    pairs = zip(
+        np.asarray(got, dtype=object).flat, np.asarray(want, dtype=object).flat, strict=True
+    )
     return max(float(abs(mpmath.mpf(g) - mpmath.mpf(w))) for g, w in pairs)
 
 
@@ -94,7 +98,9 @@ def test_a_hundred_bits_and_more_come_back(precise, values):
         assert error([str(x) for x in got.flat], want) < 2.0 ** -(BITS - 3)
     square = client.decrypt(encrypted * encrypted, dtype=mpmath.mpf)
     assert error(square, [x * x for x in want]) < 2.0 ** -(BITS - 3)
-    np.testing.assert_allclose(client.decrypt(encrypted).ravel(), [float(x) for x in SEVENTHS], atol=1e-15)
+    np.testing.assert_allclose(
+        client.decrypt(encrypted).ravel(), [float(x) for x in SEVENTHS], atol=1e-15
+    )
 
 
 FLOATS = [np.float64, np.float32, np.float16, np.longdouble, float]
@@ -110,7 +116,9 @@ def test_decryption_rounds_to_every_float_of_numpy(precise, kind):
         got = client.decrypt(encrypted, dtype=named)
         assert got.dtype == np.dtype(named)
         assert got.shape == values.shape
-        np.testing.assert_allclose(got, values.astype(kind), rtol=float(np.finfo(got.dtype).eps), atol=1e-14)
+        np.testing.assert_allclose(
+            got, values.astype(kind), rtol=float(np.finfo(got.dtype).eps), atol=1e-14
+        )
     turned = client.encrypt(values * 1j, precision=20)
     if kind in COMPLEX:
         got = client.decrypt(turned, dtype=kind)
@@ -124,8 +132,34 @@ def test_decryption_rounds_to_every_float_of_numpy(precise, kind):
 @pytest.mark.parametrize(
     "kind",
     [
-        *(int, bool, str, bytes, list, tuple, dict, object, np.int64, np.bool_, np.str_, np.dtype(np.uint8)),
-        *("int64", "S4", "nonsense", "(2,", "i4,,", 7, max, np.array, np.ldexp, np.ndarray, np.clongdouble, np.ones(2)),
+        *(
+            int,
+            bool,
+            str,
+            bytes,
+            list,
+            tuple,
+            dict,
+            object,
+            np.int64,
+            np.bool_,
+            np.str_,
+            np.dtype(np.uint8),
+        ),
+        *(
+            "int64",
+            "S4",
+            "nonsense",
+            "(2,",
+            "i4,,",
+            7,
+            max,
+            np.array,
+            np.ldexp,
+            np.ndarray,
+            np.clongdouble,
+            np.ones(2),
+        ),
         Fraction,
     ],
 )
@@ -163,16 +197,24 @@ def test_long_doubles_are_encrypted_with_all_their_bits(precise):
 @pytest.mark.parametrize("operation", [operator.add, operator.sub, operator.mul])
 def test_arithmetic_is_as_precise_with_plain_and_encrypted_numbers(precise, operation, left, right):
     client, server = precise
-    want = [operation(mpmath.mpf(str(x)), mpmath.mpf(str(y))) for x, y in zip(left, right, strict=True)]
+    want = [
+        operation(mpmath.mpf(str(x)), mpmath.mpf(str(y))) for x, y in zip(left, right, strict=True)
+    ]
     a, b = (server.load(client.encrypt(x)) for x in (left, right))
-    for result in (operation(a, b), operation(a, right), operation(a, np.array([mpmath.mpf(str(y)) for y in right]))):
+    for result in (
+        operation(a, b),
+        operation(a, right),
+        operation(a, np.array([mpmath.mpf(str(y)) for y in right])),
+    ):
         assert error(client.decrypt(result, dtype=mpmath.mpf), want) < 2.0 ** -(BITS - 8)
     third = Decimal(1) / 3
     scaled = [mpmath.mpf(str(x)) * mpmath.mpf(str(third)) for x in left]
     assert error(client.decrypt(a * third, dtype=mpmath.mpf), scaled) < 2.0**-85
 
 
-@pytest.mark.parametrize("bad", ["a", "1e", "", "NaN", "1/3", Decimal("NaN"), Decimal("Infinity"), "9" * 30_000])
+@pytest.mark.parametrize(
+    "bad", ["a", "1e", "", "NaN", "1/3", Decimal("NaN"), Decimal("Infinity"), "9" * 30_000]
+)
 def test_text_that_is_no_number_is_refused(precise, bad):
     with pytest.raises(ArgumentError, match="read a number"):
         precise[0].encrypt([bad])
@@ -180,11 +222,16 @@ def test_text_that_is_no_number_is_refused(precise, bad):
 
 def test_errors_name_the_element_that_is_no_number(client):
     table = np.array([[Decimal(1), Decimal(2)], [Decimal(3), "a"]], dtype=object)
-    with pytest.raises(ArgumentError, match=r'"a" is not a decimal number .* \(row 1, column 1\)\. Encode categories'):
+    with pytest.raises(
+        ArgumentError,
+        match=r'"a" is not a decimal number .* \(row 1, column 1\)\. Encode categories',
+    ):
         client.encrypt(table)
     with pytest.raises(ArgumentError, match=r'"x" is not .* \(position 2\)\. Encode categories'):
         client.encrypt(["1", "2", "x"])
-    with pytest.raises(ArgumentError, match=r'"x" is not .* \(position \(0, 1, 0\)\)\. Encode categories'):
+    with pytest.raises(
+        ArgumentError, match=r'"x" is not .* \(position \(0, 1, 0\)\)\. Encode categories'
+    ):
         client.encrypt([[["1"], ["x"]]])
     with pytest.raises(TypeError, match=r"NoneType \(position 1\)\. A value is missing"):
         client.encrypt([Decimal(1), None])
@@ -194,7 +241,9 @@ def test_errors_name_the_element_that_is_no_number(client):
         client.encrypt(np.array("a"))
 
 
-@pytest.mark.parametrize("bad", [np.longdouble("nan"), np.longdouble("inf"), mpmath.inf, mpmath.nan])
+@pytest.mark.parametrize(
+    "bad", [np.longdouble("nan"), np.longdouble("inf"), mpmath.inf, mpmath.nan]
+)
 def test_what_is_not_finite_is_refused(precise, bad):
     with pytest.raises(EncodeError, match="finite"):
         precise[0].encrypt([bad, Decimal(1)])
@@ -220,7 +269,9 @@ LARGE = 2**70 + 1
 WIDE = np.array([2**60 + 1, -(2**62) + 3, 5])
 UNSIGNED = np.array([2**63 + 1, 2**64 - 1, 5], dtype=np.uint64)
 numbers_of_lists = st.one_of(
-    st.integers(-(2**66), 2**66), st.floats(-(2.0**70), 2.0**70), st.integers(0, 2**64 - 1).map(np.uint64)
+    st.integers(-(2**66), 2**66),
+    st.floats(-(2.0**70), 2.0**70),
+    st.integers(0, 2**64 - 1).map(np.uint64),
 )
 
 
@@ -261,13 +312,22 @@ def test_lists_are_taken_as_they_are(values):
 PLACES = [2**63 + 1, 2**63 + 3, 2**63 + 6]
 
 
-@pytest.mark.parametrize("places", [PLACES, np.array(PLACES, dtype=np.uint64), [*PLACES[:2], float(2**63 + 2**12)]])
+@pytest.mark.parametrize(
+    "places", [PLACES, np.array(PLACES, dtype=np.uint64), [*PLACES[:2], float(2**63 + 2**12)]]
+)
 def test_integers_are_places_as_they_are(client, secret, places):
-    values, steps = [1.0, 2.0, 4.0], np.array([int(p) - PLACES[0] for p in places], dtype=np.float64)
-    trapezoid = getattr(np, "trapezoid" if hasattr(np, "trapezoid") else "trapz")  # numpy before version 2
+    values, steps = (
+        [1.0, 2.0, 4.0],
+        np.array([int(p) - PLACES[0] for p in places], dtype=np.float64),
+    )
+    trapezoid = getattr(
+        np, "trapezoid" if hasattr(np, "trapezoid") else "trapz"
+    )  # numpy before version 2
     for function in (trapezoid, np.gradient):
         want = function(values, steps)
-        np.testing.assert_allclose(client.decrypt(function(secret(values), places)), want, rtol=1e-5)
+        np.testing.assert_allclose(
+            client.decrypt(function(secret(values), places)), want, rtol=1e-5
+        )
 
 
 @pytest.mark.parametrize("window", [(-3, 3), (3, -3), (-1.3, 1.1)])
@@ -281,9 +341,10 @@ def test_the_interval_of_a_series_is_as_precise_as_it_says(precise, window):
         values.append(Fraction(0.5) + 2 * place - Fraction(0.25) * (2 * place**2 - 1))
     got = server.load(client.encrypt(x, interval=(-0.2, 0.25), precision=60)).polynomial(series)
     assert 45 < got.precision_bits < 60
-    assert error(client.decrypt(got, dtype=mpmath.mpf), [mpmath.mpf(v.numerator) / v.denominator for v in values]) <= (
-        2.0 ** (4 - got.precision_bits)
-    )
+    assert error(
+        client.decrypt(got, dtype=mpmath.mpf),
+        [mpmath.mpf(v.numerator) / v.denominator for v in values],
+    ) <= (2.0 ** (4 - got.precision_bits))
 
 
 def test_what_is_rounded_to_doubles_says_so(precise):
@@ -298,18 +359,26 @@ def test_what_is_rounded_to_doubles_says_so(precise):
             (np.correlate(p, x), p[:-1].astype(object) + 2 * p[1:].astype(object))
             for p in (WIDE, WIDE.astype(object), UNSIGNED)
         ),
-        (np.convolve(UNSIGNED, x, "valid"), UNSIGNED[1:].astype(object) + 2 * UNSIGNED[:-1].astype(object)),
+        (
+            np.convolve(UNSIGNED, x, "valid"),
+            UNSIGNED[1:].astype(object) + 2 * UNSIGNED[:-1].astype(object),
+        ),
         *(
             (x.polynomial(c), [int(c[0]) + int(c[1]) * k for k in (1, 2)])
             for c in ([LARGE, 3], WIDE[:2], [2**63 + 1, -1])
         ),
         (x.polynomial(np.poly1d(WIDE[:2])), [int(WIDE[0]) * k + int(WIDE[1]) for k in (1, 2)]),
         (np.gradient(x, 0.1), [1 / Fraction(0.1)] * 2),
-        (np.fft.fft(server.load(client.encrypt([0, 1, 0]))).real, [Fraction(1), Fraction(-1, 2), Fraction(-1, 2)]),
+        (
+            np.fft.fft(server.load(client.encrypt([0, 1, 0]))).real,
+            [Fraction(1), Fraction(-1, 2), Fraction(-1, 2)],
+        ),
     ):
         assert got.precision_bits < 60
         fractions = [mpmath.mpf(Fraction(w).numerator) / Fraction(w).denominator for w in want]
-        assert error(client.decrypt(got, dtype=mpmath.mpf), fractions) <= 2.0 ** (4 - got.precision_bits)
+        assert error(client.decrypt(got, dtype=mpmath.mpf), fractions) <= 2.0 ** (
+            4 - got.precision_bits
+        )
 
 
 def test_quotients_and_means_have_all_bits():
@@ -320,7 +389,9 @@ def test_quotients_and_means_have_all_bits():
     x, n = server.load(client.encrypt(SEVENTHS)), len(values)
     mean = sum(values) / n
     weights = [0.1, 0.2, 0.7, 1.0, 3.0, 0.3, 0.9]
-    weighted = sum(Fraction(w) * v for w, v in zip(weights, values, strict=True)) / sum(map(Fraction, weights))
+    weighted = sum(Fraction(w) * v for w, v in zip(weights, values, strict=True)) / sum(
+        map(Fraction, weights)
+    )
     squares = sum((v - mean) ** 2 for v in values)
     divisors = [1.5, -3.0, 0.1, 7.0, 2.0**60, 1e-3, 11.0]
     third = np.polynomial.Chebyshev([0.5, 1.0], domain=[-3, 3])
@@ -334,7 +405,10 @@ def test_quotients_and_means_have_all_bits():
         (x / Fraction(2, 7), [v * 7 / 2 for v in values]),
         (x / LARGE, [v / LARGE for v in values]),
         (x / divisors, [v / Fraction(d) for v, d in zip(values, divisors, strict=True)]),
-        (x / [int(w) for w in (*WIDE, *WIDE, 3)], [v / int(w) for v, w in zip(values, (*WIDE, *WIDE, 3), strict=True)]),
+        (
+            x / [int(w) for w in (*WIDE, *WIDE, 3)],
+            [v / int(w) for v, w in zip(values, (*WIDE, *WIDE, 3), strict=True)],
+        ),
         (x / np.array([Decimal(3)] * n), [v / 3 for v in values]),
         (x.mean(), [mean]),
         (np.average(x, weights=weights), [weighted]),
@@ -345,11 +419,18 @@ def test_quotients_and_means_have_all_bits():
     ):
         numbers = [mpmath.mpf(w.numerator) / w.denominator for w in want]
         assert got.precision_bits > bits - 12
-        assert error(client.decrypt(got, dtype=mpmath.mpf), numbers) <= 2.0 ** (4 - got.precision_bits)
+        assert error(client.decrypt(got, dtype=mpmath.mpf), numbers) <= 2.0 ** (
+            4 - got.precision_bits
+        )
     for divisor in (0, 0.0, Decimal(0), Fraction(0), [1, 0] * 3 + [1], np.longdouble(0)):
         with pytest.raises(ZeroDivisionError):
             x / divisor
-    for divisor in (Decimal("Infinity"), Decimal("1e-999999999"), mpmath.mpf("1e99999999"), float("nan")):
+    for divisor in (
+        Decimal("Infinity"),
+        Decimal("1e-999999999"),
+        mpmath.mpf("1e99999999"),
+        float("nan"),
+    ):
         with pytest.raises((EncodeError, ArgumentError)):
             x / divisor
     assert abs(client.decrypt(x / 1e300)).max() < 1e-25
@@ -363,7 +444,8 @@ def test_products_are_as_precise_as_their_scales(precise):
     x = server.load(client.encrypt(np.array(numbers, dtype=object)))
     y = x * x
     assert error(
-        client.decrypt(y, dtype=mpmath.mpf), [mpmath.mpf((a * a).numerator) / (a * a).denominator for a in numbers]
+        client.decrypt(y, dtype=mpmath.mpf),
+        [mpmath.mpf((a * a).numerator) / (a * a).denominator for a in numbers],
     ) < (2.0 ** (3 - y.precision_bits))
     # Small numbers are as precise as ever.
     small = server.load(client.encrypt(SEVENTHS))

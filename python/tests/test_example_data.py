@@ -38,12 +38,23 @@ def test_rows_of_a_users_own(tmp_path, monkeypatch, data):  # noqa: ARG001
     assert np.load(folder / "client" / "rows.npy").shape == (8, 3)
 
     (tmp_path / "points.csv").write_text("\n".join(",".join(map(str, row)) for row in rows))
-    folder, asked = tmp_path / "points", ["--csv", tmp_path / "points.csv", "--clusters", "4", "--points", "30"]
+    folder, asked = (
+        tmp_path / "points",
+        ["--csv", tmp_path / "points.csv", "--clusters", "4", "--points", "30"],
+    )
     run(monkeypatch, "clustering/points.py", folder, *asked)
     with np.load(folder / "client" / "points.npz") as written:
         assert (written["points"].shape, int(written["clusters"])) == ((30, 3), 4)
     with pytest.raises(SystemExit, match="50 clusters of 40 points"):
-        run(monkeypatch, "clustering/points.py", folder, "--csv", tmp_path / "points.csv", "--clusters", "50")
+        run(
+            monkeypatch,
+            "clustering/points.py",
+            folder,
+            "--csv",
+            tmp_path / "points.csv",
+            "--clusters",
+            "50",
+        )
 
 
 def test_sets_by_name(data):

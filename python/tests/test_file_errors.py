@@ -20,7 +20,9 @@ from hippocrene.trees import TreeInterface
 
 
 def test_errors_of_files_are_pythons_and_this_packages(client, tmp_path):
-    interface = TreeInterface(tables="lut12", knots=((0.0, 1.0),), outputs="values", row_type="float32", classes=None)
+    interface = TreeInterface(
+        tables="lut12", knots=((0.0, 1.0),), outputs="values", row_type="float32", classes=None
+    )
     clusters = EncryptedClusters.__new__(EncryptedClusters)
     clusters._data = b"data"
     missing = tmp_path / "missing"
@@ -66,7 +68,9 @@ def test_other_errors_of_files(client, tmp_path):
 def test_interfaces_of_trees_that_are_no_text(tmp_path):
     path = tmp_path / "interface.json"
     path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(hippocrene.FormatError, match=r"interface\.json: this is no interface of decision trees"):
+    with pytest.raises(
+        hippocrene.FormatError, match=r"interface\.json: this is no interface of decision trees"
+    ):
         TreeInterface.load(path)
 
 
@@ -77,7 +81,9 @@ def test_what_is_no_file_of_this_package_is_not_read(tmp_path, load):
         file.truncate(1 << 28)
     tracemalloc.start()
     try:
-        with pytest.raises(hippocrene.FormatError, match=r"zeros: this is (not a Hippocrene file|no interface)"):
+        with pytest.raises(
+            hippocrene.FormatError, match=r"zeros: this is (not a Hippocrene file|no interface)"
+        ):
             load(path)
         assert tracemalloc.get_traced_memory()[1] < 1 << 20
     finally:
@@ -143,7 +149,9 @@ def test_a_bad_tuning_profile_says_what_it_is(tmp_path, monkeypatch, text):
 
 def test_a_missing_tuning_profile_says_what_it_is(tmp_path, monkeypatch):
     monkeypatch.setenv("HIPPOCRENE_PROFILE", str(tmp_path / "none.json"))
-    with pytest.raises(FileNotFoundError, match=r"the tuning profile cannot be read: .*`hippocrene tune`") as caught:
+    with pytest.raises(
+        FileNotFoundError, match=r"the tuning profile cannot be read: .*`hippocrene tune`"
+    ) as caught:
         hippocrene.Client.generate("n13")
     assert caught.value.filename == str(tmp_path / "none.json")
 
@@ -151,7 +159,14 @@ def test_a_missing_tuning_profile_says_what_it_is(tmp_path, monkeypatch):
 def test_what_a_file_holds_is_in_no_error_as_text_either(client):
     data = client.to_bytes()
     base64_text = base64.b64encode(data).decode()
-    for text in (data.decode("latin1"), os.fsdecode(data), data.hex(), data.hex().upper(), base64_text, str(data)):
+    for text in (
+        data.decode("latin1"),
+        os.fsdecode(data),
+        data.hex(),
+        data.hex().upper(),
+        base64_text,
+        str(data),
+    ):
         for read in (hippocrene.Client.load, hippocrene.inspect, hippocrene.EncryptedArray.load):
             with pytest.raises(TypeError, match="from_bytes") as caught:
                 read(text)

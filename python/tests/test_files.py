@@ -94,7 +94,10 @@ def test_public_keys_encrypt(client, tmp_path):
 
 def test_evaluation_keys_travel(client, keys, tmp_path):
     keys.save(tmp_path / "evaluation.keys")
-    for copy in (EvaluationKeys.load(tmp_path / "evaluation.keys"), pickle.loads(pickle.dumps(keys))):
+    for copy in (
+        EvaluationKeys.load(tmp_path / "evaluation.keys"),
+        pickle.loads(pickle.dumps(keys)),
+    ):
         assert copy.fingerprint == client.fingerprint
         total = Server(copy).load(client.encrypt(ARRAY)).sum(axis=0)
         np.testing.assert_allclose(client.decrypt(total), ARRAY.sum(axis=0), atol=1e-4)
@@ -163,7 +166,9 @@ def test_errors_of_files_name_them(client, server, tmp_path):
         for load in (*(kind.load for kind in kinds), inspect, server.load):
             with pytest.raises(FormatError, match=r"of-whom\.enc: "):
                 load(path)
-        with pytest.raises(FormatError, match="the data ends" if not data else "not a Hippocrene file"):
+        with pytest.raises(
+            FormatError, match="the data ends" if not data else "not a Hippocrene file"
+        ):
             inspect(path)
     path.write_bytes(client.encrypt(ARRAY).to_bytes())
     with pytest.raises(FormatError, match=r"of-whom\.enc: the file holds an encrypted array"):
@@ -171,7 +176,9 @@ def test_errors_of_files_name_them(client, server, tmp_path):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(data=st.data())
 def test_altered_files_are_refused(files, kind, data):
     altered = bytearray(files[kind])
@@ -183,7 +190,9 @@ def test_altered_files_are_refused(files, kind, data):
 
 def test_names_of_files_are_whatever_python_takes(client, keys, tmp_path):
     encrypted = client.encrypt(ARRAY)
-    for number, save in enumerate((encrypted.save, keys.save, client.public_key().save, client.save)):
+    for number, save in enumerate(
+        (encrypted.save, keys.save, client.public_key().save, client.save)
+    ):
         save(os.fsencode(tmp_path / f"{number}"))
         assert (tmp_path / f"{number}").exists()
     assert Client.load(os.fsencode(tmp_path / "3")).fingerprint == client.fingerprint
@@ -197,7 +206,10 @@ def test_links_that_lead_nowhere_yet_are_followed(client, tmp_path):
     clusters = EncryptedClusters.__new__(EncryptedClusters)
     clusters._data = b"data"
     for file in (client.encrypt(ARRAY), clusters):
-        target, link = tmp_path / f"{type(file).__name__}.new", tmp_path / f"{type(file).__name__}.link"
+        target, link = (
+            tmp_path / f"{type(file).__name__}.new",
+            tmp_path / f"{type(file).__name__}.link",
+        )
         link.symlink_to(target)
         file.save(link)
         assert link.is_symlink()
@@ -212,7 +224,12 @@ def test_nothing_is_saved_over_a_secret_key(client, tmp_path):
     encrypted = client.encrypt(ARRAY)
     clusters = EncryptedClusters.__new__(EncryptedClusters)
     clusters._data = b"data"
-    for other in (client.public_key(), encrypted, EncryptedArray.from_bytes(encrypted.to_bytes()), clusters):
+    for other in (
+        client.public_key(),
+        encrypted,
+        EncryptedArray.from_bytes(encrypted.to_bytes()),
+        clusters,
+    ):
         with pytest.raises(FileError, match="secret key"):
             other.save(path)
     assert path.read_bytes() == before
@@ -237,14 +254,33 @@ def test_servers_are_neither_pickled_nor_copied(server):
             way(server)
 
 
-@pytest.mark.parametrize(("name", "number"), [("a" * 300, errno.ENAMETOOLONG), ("a\0b", errno.EINVAL)])
+@pytest.mark.parametrize(
+    ("name", "number"), [("a" * 300, errno.ENAMETOOLONG), ("a\0b", errno.EINVAL)]
+)
 def test_names_that_no_file_has(client, server, tmp_path, name, number):
-    interface = TreeInterface(tables="lut12", knots=((0.0, 1.0),), outputs="values", row_type="float32", classes=None)
+    interface = TreeInterface(
+        tables="lut12", knots=((0.0, 1.0),), outputs="values", row_type="float32", classes=None
+    )
     clusters = EncryptedClusters.__new__(EncryptedClusters)
     clusters._data = b"data"
     path = tmp_path / name
-    savers = (client, client.encrypt(ARRAY), client.public_key(), TreeClient.generate("lut11"), interface, clusters)
-    loaders = (Client, EncryptedArray, PublicKey, EvaluationKeys, TreeClient, TreeInterface, EncryptedClusters)
+    savers = (
+        client,
+        client.encrypt(ARRAY),
+        client.public_key(),
+        TreeClient.generate("lut11"),
+        interface,
+        clusters,
+    )
+    loaders = (
+        Client,
+        EncryptedArray,
+        PublicKey,
+        EvaluationKeys,
+        TreeClient,
+        TreeInterface,
+        EncryptedClusters,
+    )
     uses = [*(one.save for one in savers), *(one.load for one in loaders), inspect, server.load]
     for use in uses:
         with pytest.raises(FileError) as caught:
@@ -274,9 +310,13 @@ def test_secret_keys_that_others_can_read_are_warned_of(client, tmp_path, mode):
         path = tmp_path / type(secret).__name__
         secret.save(path)
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
-        assert load(path).fingerprint == secret.fingerprint, "and no warning, which would be an error"
+        assert load(path).fingerprint == secret.fingerprint, (
+            "and no warning, which would be an error"
+        )
         path.chmod(mode)
-        with pytest.warns(SecretKeyWarning, match=rf"{path}: .*\(mode {mode:o}\)\. Run: chmod 600 {path}$") as told:
+        with pytest.warns(
+            SecretKeyWarning, match=rf"{path}: .*\(mode {mode:o}\)\. Run: chmod 600 {path}$"
+        ) as told:
             assert load(path).fingerprint == secret.fingerprint
         assert told[0].filename == __file__
     client.public_key().save(tmp_path / "public.key")
@@ -316,7 +356,9 @@ def test_a_killed_save_leaves_nothing_behind(keys, tmp_path):
     for _ in range(10):
         path.write_bytes(before)
         command = [sys.executable, "-c", SAVE, str(source)]
-        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+        with subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as child:
             assert child.stdout.readline() == "ready\n"
             child.stdin.write(f"{path}\n")
             child.stdin.flush()

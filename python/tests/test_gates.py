@@ -100,7 +100,9 @@ def test_several_gates_and_multiplexers(client, server, both):
         (lambda a, _b: np.logical_xor.reduce(a, axis=1), 4),
     ],
 )
-def test_picks_cost_nothing_and_gates_no_more_than_they_have_to(client, server, both, compute, rotations):
+def test_picks_cost_nothing_and_gates_no_more_than_they_have_to(
+    client, server, both, compute, rotations
+):
     before = server.rotations
     result = client.decrypt(compute(*both))
     assert server.rotations - before == rotations
@@ -121,7 +123,9 @@ def test_fresh_bits_are_laid_out_where_they_are_needed(client, server):
     values = np.arange(10**6) % 7 == 0
     array = server.load(client.encrypt(values).to_bytes())
     part = array[5000:5010]
-    np.testing.assert_array_equal(client.decrypt(part ^ array[::100000]), values[5000:5010] ^ values[::100000])
+    np.testing.assert_array_equal(
+        client.decrypt(part ^ array[::100000]), values[5000:5010] ^ values[::100000]
+    )
     assert len(array.to_bytes()) < 4e6
 
 
@@ -144,9 +148,14 @@ def test_files(client, both, tmp_path):
     result = again.load(tmp_path / "x") ^ again.load(both[1].to_bytes())
     result.save(tmp_path / "y")
     reader = GateClient.load(tmp_path / "secret")
-    np.testing.assert_array_equal(reader.decrypt(hippocrene.EncryptedArray.load(tmp_path / "y")), X ^ Y)
+    np.testing.assert_array_equal(
+        reader.decrypt(hippocrene.EncryptedArray.load(tmp_path / "y")), X ^ Y
+    )
     np.testing.assert_array_equal(reader.decrypt(pickle.loads(pickle.dumps(result))), X ^ Y)
-    assert pickle.loads(pickle.dumps(GateKeys.load(tmp_path / "keys"))).fingerprint == client.fingerprint
+    assert (
+        pickle.loads(pickle.dumps(GateKeys.load(tmp_path / "keys"))).fingerprint
+        == client.fingerprint
+    )
     told = hippocrene.inspect(tmp_path / "y")
     assert told["gates"] == {
         "parameters": "gates10",
@@ -183,22 +192,50 @@ def test_mistakes_are_named(client, server, both):
         (TypeError, "several names", lambda: server.gates("and", a, b)),
         (TypeError, "EncryptedArrays of bits, one at least", lambda: server.gates(["and"], X, X)),
         (TypeError, "gates of encrypted bits takes booleans", lambda: server.gates(["and"], a, 3)),
-        (hippocrene.ShapeError, "gates: .* do not broadcast", lambda: server.gates(["and"], a, a.T)),
+        (
+            hippocrene.ShapeError,
+            "gates: .* do not broadcast",
+            lambda: server.gates(["and"], a, a.T),
+        ),
         (hippocrene.ShapeError, "where: .* do not broadcast", lambda: np.where(a, b, a.T)),
         (hippocrene.ShapeError, r"shape \(0,\) has no elements", lambda: client.encrypt([])),
         (hippocrene.ArgumentError, "a bit chooses one of two", lambda: np.choose(b, [a, a, a])),
         (TypeError, "where of encrypted bits takes booleans", lambda: np.where(Y, a, 0.5)),
         (hippocrene.ArgumentError, "there is no gate", lambda: server.gates(["foo"], a, a)),
-        (hippocrene.ArgumentError, "majority is of three", lambda: server.gates(["majority"], a, a)),
+        (
+            hippocrene.ArgumentError,
+            "majority is of three",
+            lambda: server.gates(["majority"], a, a),
+        ),
         (hippocrene.ShapeError, "do not broadcast", lambda: a & a.T),
         (hippocrene.ShapeError, "no elements", lambda: a[:0]),
-        (hippocrene.ArgumentError, "encrypted numbers, where one of single", lambda: server.load(other.encrypt([1.0]))),
-        (hippocrene.KeyMismatchError, "load: encr", lambda: server.load(GateClient.generate().encrypt(X))),
+        (
+            hippocrene.ArgumentError,
+            "encrypted numbers, where one of single",
+            lambda: server.load(other.encrypt([1.0])),
+        ),
+        (
+            hippocrene.KeyMismatchError,
+            "load: encr",
+            lambda: server.load(GateClient.generate().encrypt(X)),
+        ),
         (hippocrene.KeyMismatchError, "decrypt", lambda: GateClient.generate().decrypt(a)),
-        (hippocrene.ArgumentError, "one of single bits is needed", lambda: client.decrypt(other.encrypt([1.0]))),
-        (hippocrene.ArgumentError, "decrypt: .* single bits, which the GateClient", lambda: other.decrypt(a)),
+        (
+            hippocrene.ArgumentError,
+            "one of single bits is needed",
+            lambda: client.decrypt(other.encrypt([1.0])),
+        ),
+        (
+            hippocrene.ArgumentError,
+            "decrypt: .* single bits, which the GateClient",
+            lambda: other.decrypt(a),
+        ),
         (hippocrene.ArgumentError, "load: .* a GateServer computes", lambda: numbers.load(a)),
-        (hippocrene.MissingServerError, "server.load", lambda: client.encrypt(X) & b[0] & client.encrypt(X)[0]),
+        (
+            hippocrene.MissingServerError,
+            "server.load",
+            lambda: client.encrypt(X) & b[0] & client.encrypt(X)[0],
+        ),
         (TypeError, "GateKeys", lambda: GateServer(5)),
         (TypeError, "GateClient.generate", lambda: GateClient(5)),
         (TypeError, "GateClient.evaluation_keys", lambda: GateKeys(5)),

@@ -75,7 +75,11 @@ def equal(client):
 def test_what_was_encrypted_is_decrypted(client, equal, array):
     encrypted = client.encrypt(array, wrap=True)
     equal(encrypted, array)
-    assert (encrypted.shape, encrypted.ndim, encrypted.size) == (array.shape, array.ndim, array.size)
+    assert (encrypted.shape, encrypted.ndim, encrypted.size) == (
+        array.shape,
+        array.ndim,
+        array.size,
+    )
     signed = client.decrypt(encrypted, signed=True)
     assert np.all(2 * np.abs(signed) < T)
     np.testing.assert_array_equal(modulo(signed), modulo(array))
@@ -145,7 +149,9 @@ def test_matrices_that_make_rows_longer(secret, equal, shape):
     equal((a @ w) * 3 - x @ w, 2 * (x @ w))
 
 
-@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.int32, np.uint64, np.int64, bool, object])
+@pytest.mark.parametrize(
+    "dtype", [np.int8, np.uint8, np.int16, np.int32, np.uint64, np.int64, bool, object]
+)
 def test_every_type_of_integers_is_taken(client, secret, equal, dtype):
     x = np.array([0, 1, 100], dtype=dtype)
     equal(client.encrypt(x), x.astype(object))
@@ -251,7 +257,9 @@ def test_what_is_not_integers_is_refused_in_words(client, secret):
         ("with_precision_bits", lambda: encrypted.with_precision_bits(8)),
         ("bootstrap", lambda: encrypted.server.bootstrap(encrypted)),
     ):
-        with pytest.raises(hippocrene.ArgumentError, match=f"^{name}: .* integers, where one of numbers is needed"):
+        with pytest.raises(
+            hippocrene.ArgumentError, match=f"^{name}: .* integers, where one of numbers is needed"
+        ):
             of_numbers()
     with pytest.raises(TypeError, match="have no precision"):
         client.encrypt([1], precision=2.0)
@@ -271,12 +279,18 @@ def test_what_takes_an_order_is_refused_by_name(secret):
         "is_close": lambda: x.is_close(x, tolerance=1),
     }
     for name, operation in operations.items():
-        with pytest.raises(TypeError, match=f"^{name} is for encrypted numbers: integers modulo 65537 have no order"):
+        with pytest.raises(
+            TypeError,
+            match=f"^{name} is for encrypted numbers: integers modulo 65537 have no order",
+        ):
             operation()
 
 
 def test_places_among_edges_are_not_found(secret):
-    for found in (lambda: np.searchsorted([1, 2], secret([1, 2, 3])), lambda: np.digitize(secret([1, 2, 3]), [1, 2])):
+    for found in (
+        lambda: np.searchsorted([1, 2], secret([1, 2, 3])),
+        lambda: np.digitize(secret([1, 2, 3]), [1, 2]),
+    ):
         with pytest.raises(TypeError, match="integers modulo a number have no order: their places"):
             found()
 
@@ -365,7 +379,12 @@ def test_files_and_bytes(client, server, equal, tmp_path):
     read = EncryptedArray.load(tmp_path / "x.enc")
     assert (read.shape, read.plain_modulus, read.server) == ((2, 2), T, None)
     assert read.budget_bits == pytest.approx(x.budget_bits)
-    for again in (read, pickle.loads(pickle.dumps(x)), server.load(x.to_bytes()), server.load(tmp_path / "x.enc")):
+    for again in (
+        read,
+        pickle.loads(pickle.dumps(x)),
+        server.load(x.to_bytes()),
+        server.load(tmp_path / "x.enc"),
+    ):
         equal(again, [[1, 2], [3, 4]])
     read.save(tmp_path / "again.enc")
     assert (tmp_path / "again.enc").read_bytes() == x.to_bytes()
@@ -389,7 +408,9 @@ def test_numbers_and_integers_do_not_mix(client, secret):
         numbers.noise_budget(x)
     with pytest.raises(TypeError, match="are for decrypt"):
         client.decrypt_for_sharing(client.encrypt([1, 2]))
-    with pytest.raises(hippocrene.ArgumentError, match=r"^add: .* numbers, where one of integers is needed"):
+    with pytest.raises(
+        hippocrene.ArgumentError, match=r"^add: .* numbers, where one of integers is needed"
+    ):
         secret([1, 2]) + x
     with pytest.raises(hippocrene.KeyMismatchError):
         server.load(client.encrypt([1, 2]))
@@ -411,11 +432,14 @@ def test_equality_and_functions():
         client.decrypt(secret == server.load(client.encrypt([0, -1, 0, 0, 3]))), [0, 1, 0, 1, 1]
     )
     np.testing.assert_array_equal(
-        client.decrypt(secret.polynomial([1, -2, 0, 5])), modulo(1 - 2 * whole(x) + 5 * whole(x) ** 3)
+        client.decrypt(secret.polynomial([1, -2, 0, 5])),
+        modulo(1 - 2 * whole(x) + 5 * whole(x) ** 3),
     )
     cubic = np.poly1d([5, 0, -2, 1])
     np.testing.assert_array_equal(client.decrypt(secret.polynomial(cubic)), modulo(cubic(whole(x))))
-    np.testing.assert_array_equal(client.decrypt(secret.apply(lambda v: v * v + 1)), modulo(whole(x) ** 2 + 1))
+    np.testing.assert_array_equal(
+        client.decrypt(secret.apply(lambda v: v * v + 1)), modulo(whole(x) ** 2 + 1)
+    )
     squares = np.arange(T) ** 2
     np.testing.assert_array_equal(client.decrypt(secret.apply(squares)), modulo(whole(x) ** 2))
     for wrong in (lambda v: v[:3], [1, 2, 3]):
@@ -424,14 +448,24 @@ def test_equality_and_functions():
     assert (client.decrypt(secret.apply(lambda v: 1 if v >= 0 else 0)) == 1).all()
     assert (client.decrypt(secret.apply(lambda _: 7)) == 7).all()
     # Arrays of 64 bits would overflow, or be taken as a whole.
-    for function in (lambda v: v**7, lambda v: v * 2**70, lambda v: v.bit_length() * 0 + v, lambda v: int(str(v)) + 1):
-        np.testing.assert_array_equal(client.decrypt(secret.apply(function)), [function(int(v)) % T for v in x % T])
+    for function in (
+        lambda v: v**7,
+        lambda v: v * 2**70,
+        lambda v: v.bit_length() * 0 + v,
+        lambda v: int(str(v)) + 1,
+    ):
+        np.testing.assert_array_equal(
+            client.decrypt(secret.apply(function)), [function(int(v)) % T for v in x % T]
+        )
     assert (client.decrypt(secret.apply(lambda v: int(type(v) is int))) == 1).all()
     with pytest.raises(TypeError, match="integers"):
         secret.apply(np.sqrt)
     with pytest.raises(TypeError, match="integers"):
         secret.polynomial([0.5])
-    assert (client.decrypt(secret.polynomial(np.polynomial.Polynomial([1, 2]))) == client.decrypt(2 * secret + 1)).all()
+    assert (
+        client.decrypt(secret.polynomial(np.polynomial.Polynomial([1, 2])))
+        == client.decrypt(2 * secret + 1)
+    ).all()
     with pytest.raises(TypeError, match="a Polynomial has doubles"):
         secret.polynomial(np.polynomial.Polynomial([0.5, 2]))
 
@@ -492,7 +526,11 @@ def test_sums_of_products(server, secret, equal):
         server.sum_of_products([])
     with pytest.raises(TypeError, match="pairs of EncryptedArrays"):
         server.sum_of_products([(a, x)])
-    for pair, message in (((a,), r"not \['EncryptedArray'\]"), (a, "not EncryptedArray"), (None, "not NoneType")):
+    for pair, message in (
+        ((a,), r"not \['EncryptedArray'\]"),
+        (a, "not EncryptedArray"),
+        (None, "not NoneType"),
+    ):
         with pytest.raises(TypeError, match=message):
             server.sum_of_products([pair])
 
@@ -515,7 +553,9 @@ def test_inner_products_of_long_vectors(client, secret, equal):
     equal(secret(x) @ secret(y), (x * y).sum())
 
 
-@pytest.mark.parametrize("other", [1.0, np.array([1.5, 2.0]), np.array(["a", "b"]), [1j, 2]], ids=repr)
+@pytest.mark.parametrize(
+    "other", [1.0, np.array([1.5, 2.0]), np.array(["a", "b"]), [1j, 2]], ids=repr
+)
 def test_comparisons_with_what_is_no_integer_name_themselves(secret, other):
     x = secret([1, 2])
     for name, compute in (("==", operator.eq), ("!=", operator.ne)):
@@ -559,13 +599,18 @@ def test_plain_moduli_of_any_size():
     unit = 35_184_371_138_561
     fitting = hippocrene.plain_modulus("n14", least=unit)
     assert fitting > unit
-    with pytest.raises(hippocrene.ParameterError, match=rf"one of the moduli of ciphertexts.* possible is {fitting}$"):
+    with pytest.raises(
+        hippocrene.ParameterError,
+        match=rf"one of the moduli of ciphertexts.* possible is {fitting}$",
+    ):
         hippocrene.Client.generate("n14", scheme="bfv", plain_modulus=unit)
     with pytest.raises(hippocrene.ArgumentError, match=r"from -1 on: 0 to 2\*\*61 - 1"):
         hippocrene.plain_modulus("n14", least=-1)
     with pytest.raises(hippocrene.ParameterError, match='no preset "n9"'):
         hippocrene.plain_modulus("n9", least=1)
-    with pytest.raises(hippocrene.ParameterError, match="no scheme 'CKKS': ckks is for numbers, bgv and bfv"):
+    with pytest.raises(
+        hippocrene.ParameterError, match="no scheme 'CKKS': ckks is for numbers, bgv and bfv"
+    ):
         hippocrene.Client.generate("n13", scheme="CKKS")
 
 
@@ -579,21 +624,28 @@ def test_missing_integers_are_named_where_they_stand():
         (floats.astype(object), "NaN, row 1, column 2"),
         (float("nan"), "NaN"),
     ):
-        with pytest.raises(TypeError, match=rf"a value is missing \({at}\): encrypt another, such as 0, and a mask"):
+        with pytest.raises(
+            TypeError, match=rf"a value is missing \({at}\): encrypt another, such as 0, and a mask"
+        ):
             client.encrypt(values)
     with pytest.raises(TypeError, match="not values of type float64"):
         client.encrypt(floats[0])
 
 
 def test_integers_have_no_precision(server):
-    with pytest.raises(hippocrene.ArgumentError, match="those of integers, which are exact"), server.at_precision(8):
+    with (
+        pytest.raises(hippocrene.ArgumentError, match="those of integers, which are exact"),
+        server.at_precision(8),
+    ):
         raise AssertionError
 
 
 def test_rows_are_exchanged_by_a_key_that_is_named(client):
     server = hippocrene.Server(client.evaluation_keys(rotations=[1]))
     x = server.load(client.encrypt(np.arange(server.ring_degree)))
-    with pytest.raises(hippocrene.MissingKeyError, match=r"conjugation=True\)\); it also exchanges the two rows"):
+    with pytest.raises(
+        hippocrene.MissingKeyError, match=r"conjugation=True\)\); it also exchanges the two rows"
+    ):
         np.roll(x, -server.ring_degree // 2)
     exchanging = hippocrene.Server(client.evaluation_keys(rotations=[], conjugation=True))
     rolled = np.roll(exchanging.load(x.to_bytes()), server.ring_degree // 2)

@@ -44,13 +44,19 @@ OPERATIONS = {
     "dot": (lambda x, _: x @ KERNEL, (2 - 10 + 1, 5 - 4 + 2.5)),
     "encrypted_product": (lambda x, y: x @ y.T, (-15, 15)),
     "convolve": (lambda x, _: np.convolve(x[0], KERNEL), (-10, 7.5)),
-    "polynomial": (lambda x, _: x.polynomial([1.0, 0.0, 1.0]) if isinstance(x, EncryptedArray) else x**2 + 1, (5, 26)),
+    "polynomial": (
+        lambda x, _: x.polynomial([1.0, 0.0, 1.0]) if isinstance(x, EncryptedArray) else x**2 + 1,
+        (5, 26),
+    ),
 }
 
 
 @pytest.fixture(scope="module")
 def arrays(client, server):
-    loaded = (server.load(client.encrypt(X, interval=(2, 5))), server.load(client.encrypt(Y, interval=(-1, 1))))
+    loaded = (
+        server.load(client.encrypt(X, interval=(2, 5))),
+        server.load(client.encrypt(Y, interval=(-1, 1))),
+    )
     assert [array.interval for array in loaded] == [(2, 5), (-1, 1)]
     return loaded
 
@@ -62,7 +68,8 @@ def test_operations_propagate_intervals(client, arrays, name):
     decrypted = client.decrypt(result)
     np.testing.assert_allclose(decrypted, truth, atol=1e-3)
     have = result.interval
-    # Every value lies in it, and it is no wider than the operation makes it (a matrix product may be).
+    # Every value lies in it, and it is no wider than the operation makes it (a matrix product may
+    # be).
     assert have[0] - 1e-6 <= truth.min()
     assert truth.max() <= have[1] + 1e-6
     slack = {"polynomial": 0.3, "matrix_product": 5.0}.get(name, 1e-6)
@@ -97,7 +104,9 @@ def test_declarations(client, server):
     }.items():
         with pytest.raises(ArgumentError, match=words):
             x.with_interval(wrong)
-    with pytest.raises(ArgumentError, match=r"encrypt: a value lies outside the declared interval from 0 to 2$"):
+    with pytest.raises(
+        ArgumentError, match=r"encrypt: a value lies outside the declared interval from 0 to 2$"
+    ):
         client.encrypt([0.5, 3.0], interval=(0, 2))
     with pytest.raises(TypeError, match="pass one of them"):
         client.encrypt([0.5], interval=(0, 1), bound=1)
@@ -126,7 +135,9 @@ def test_integers_do_not_wrap_around_unasked():
     server = Server(client.evaluation_keys(rotations=[]))
     assert client.decrypt(client.encrypt([65536, -32768])).tolist() == [65536, 32769]
     for value in (65537, -32769, 70000, 2**63, -(2**70)):
-        with pytest.raises(ArgumentError, match=r"outside \[-32768, 65536\] and would wrap around modulo 65537"):
+        with pytest.raises(
+            ArgumentError, match=r"outside \[-32768, 65536\] and would wrap around modulo 65537"
+        ):
             client.encrypt([1, value])
         assert client.decrypt(client.encrypt([1, value], wrap=True)).tolist() == [1, value % 65537]
     with pytest.raises(TypeError, match="wrap is for integers"):

@@ -42,7 +42,9 @@ def test_a_crafted_layout_is_refused_before_it_makes_work(client, server, crafte
     path.write_bytes(crafted)
     start = time.perf_counter()
     for source in (crafted, path, type(client.encrypt(0.0)).from_bytes(crafted)):
-        with pytest.raises(FormatError, match="takes 360 products to move its elements, and the limits allow 64"):
+        with pytest.raises(
+            FormatError, match="takes 360 products to move its elements, and the limits allow 64"
+        ):
             server.load(source, limits=Limits(max_work=64))
     assert time.perf_counter() - start < 1
     # What it holds is right, and takes the time that it takes, where that is allowed.
@@ -58,7 +60,9 @@ def test_fresh_arrays_and_results_are_within_every_limit_of_work(client, server,
     told = inspect(total.to_bytes())["array"]
     assert 0 < told["work"] <= 64
     again = server.load(total.to_bytes())
-    np.testing.assert_allclose(client.decrypt(again), (np.arange(8192) / 8192).reshape(64, 128).sum(axis=1), atol=1e-3)
+    np.testing.assert_allclose(
+        client.decrypt(again), (np.arange(8192) / 8192).reshape(64, 128).sum(axis=1), atol=1e-3
+    )
 
 
 def test_work_is_limited_by_the_size_of_the_file(server, fresh):
@@ -80,9 +84,15 @@ def test_files_are_refused_by_their_header(client, server, fresh, tmp_path):
     keys = client.evaluation_keys(rotations=[]).to_bytes()
     for limits, words in (
         (Limits(max_bytes=1000), f"the file takes {len(keys)} bytes, and the limits allow 1000"),
-        (Limits(presets=["n13", "n15"]), "the file is of the preset n14, and the limits allow n13, n15"),
+        (
+            Limits(presets=["n13", "n15"]),
+            "the file is of the preset n14, and the limits allow n13, n15",
+        ),
         (Limits(presets=[]), "and the limits allow none"),
-        (Limits(kinds="array"), "the file is of the kind evaluation_keys, and the limits allow array"),
+        (
+            Limits(kinds="array"),
+            "the file is of the kind evaluation_keys, and the limits allow array",
+        ),
     ):
         # All but the header is missing: that nothing else was read shows in the error.
         path = tmp_path / "cut"
@@ -94,7 +104,10 @@ def test_files_are_refused_by_their_header(client, server, fresh, tmp_path):
     with pytest.raises(FormatError, match="of the preset n14, and the limits allow n13"):
         server.load(fresh, limits=Limits(presets=["n13"]))
     path.write_bytes(fresh[:56])
-    with pytest.raises(FormatError, match=r"cut: load: the file is of the kind array, and the limits allow bit_array"):
+    with pytest.raises(
+        FormatError,
+        match=r"cut: load: the file is of the kind array, and the limits allow bit_array",
+    ):
         server.load(path, limits=Limits(kinds=["bit_array"]))
 
 
@@ -107,7 +120,9 @@ def test_memory_is_limited_before_it_is_taken(client, server, fresh):
         peak = inspect(data)["peak_memory"]
         assert peak > len(data)
         load(Limits(max_memory=peak))
-        with pytest.raises(FormatError, match=f"takes {peak} bytes of memory, and the limits allow {peak - 1}"):
+        with pytest.raises(
+            FormatError, match=f"takes {peak} bytes of memory, and the limits allow {peak - 1}"
+        ):
             load(Limits(max_memory=peak - 1))
 
 
@@ -115,9 +130,13 @@ def test_what_is_within_limits_is_loaded(client, server, fresh):
     accept = Limits(max_bytes=2**30, max_memory=2**31, kinds=["evaluation_keys"], presets=["n14"])
     keys = EvaluationKeys.from_bytes(client.evaluation_keys(rotations=[]).to_bytes(), accept=accept)
     assert keys.fingerprint == client.fingerprint
-    limits = Limits(max_bytes=2**30, max_work=0, kinds=["array", "integer_array"], presets=("n13", "n14"))
+    limits = Limits(
+        max_bytes=2**30, max_work=0, kinds=["array", "integer_array"], presets=("n13", "n14")
+    )
     assert (limits.kinds, limits.presets) == (("array", "integer_array"), ("n13", "n14"))
-    np.testing.assert_allclose(client.decrypt(server.load(fresh, limits=limits))[:3], np.arange(3) / 8192, atol=1e-4)
+    np.testing.assert_allclose(
+        client.decrypt(server.load(fresh, limits=limits))[:3], np.arange(3) / 8192, atol=1e-4
+    )
 
 
 def test_limits_that_make_no_sense_are_refused(server, fresh):

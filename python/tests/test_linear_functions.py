@@ -94,7 +94,11 @@ def test_they_are_numpys(secret, near, compute):
         lambda x: np.fft.fftn(x, s=(2,), axes=(1,)),
         lambda x: np.fft.fftn(x, norm="ortho"),
         lambda x: np.fft.ifftn(x, axes=(0,)),
-        lambda x: np.bincount([0, 1, 0, 1], weights=x[2]) if isinstance(x, hippocrene.EncryptedArray) else groups(x[2]),
+        lambda x: (
+            np.bincount([0, 1, 0, 1], weights=x[2])
+            if isinstance(x, hippocrene.EncryptedArray)
+            else groups(x[2])
+        ),
         lambda x: np.linalg.solve(SQUARE * (1 + 0.5j), x),
     ],
 )
@@ -114,7 +118,10 @@ def test_sums_of_groups(secret, near, data):
     v = np.linspace(-1, 1, count)
     labels = data.draw(st.lists(st.integers(0, 12), min_size=count, max_size=count))
     least = data.draw(st.integers(0, 15))
-    near(np.bincount(labels, weights=secret(v), minlength=least), np.bincount(labels, weights=v, minlength=least))
+    near(
+        np.bincount(labels, weights=secret(v), minlength=least),
+        np.bincount(labels, weights=v, minlength=least),
+    )
     starts = data.draw(st.lists(st.integers(0, count - 1), min_size=1, max_size=12))
     near(np.add.reduceat(secret(v), starts), np.add.reduceat(v, starts))
 
@@ -127,11 +134,18 @@ def test_values_between(secret, near, data):
     values = np.cos(np.arange(len(places)))
     at = data.draw(st.lists(numbers, min_size=1, max_size=20))
     keywords = data.draw(
-        st.fixed_dictionaries({}, optional={"left": numbers, "right": numbers, "period": st.sampled_from([20.0, -7.5])})
+        st.fixed_dictionaries(
+            {},
+            optional={"left": numbers, "right": numbers, "period": st.sampled_from([20.0, -7.5])},
+        )
     )
-    if "period" in keywords and len({place % abs(keywords["period"]) for place in places}) < len(places):
+    if "period" in keywords and len({place % abs(keywords["period"]) for place in places}) < len(
+        places
+    ):
         return
-    near(np.interp(at, places, secret(values), **keywords), np.interp(at, places, values, **keywords))
+    near(
+        np.interp(at, places, secret(values), **keywords), np.interp(at, places, values, **keywords)
+    )
 
 
 def test_of_integers():
@@ -177,21 +191,41 @@ def test_one_multiplication_does(secret):
 @pytest.mark.parametrize(
     ("compute", "error", "words"),
     [
-        (lambda v: np.bincount([0, 1], weights=v), ShapeError, r"2 labels for weights of shape \(6,\)"),
+        (
+            lambda v: np.bincount([0, 1], weights=v),
+            ShapeError,
+            r"2 labels for weights of shape \(6,\)",
+        ),
         (lambda v: np.bincount([0, -1], weights=v), ShapeError, "negative"),
-        (lambda v: np.histogram([1, 2], weights=v), ShapeError, r"values of shape \(2,\) for weights of shape \(6,\)"),
+        (
+            lambda v: np.histogram([1, 2], weights=v),
+            ShapeError,
+            r"values of shape \(2,\) for weights of shape \(6,\)",
+        ),
         (lambda v: np.bincount([0.5], weights=v), TypeError, "bincount"),
         (lambda v: np.bincount(v), ArgumentError, "say minlength="),
         (lambda v: np.add.reduceat(v, [6]), IndexError, "out-of-bounds"),
         (lambda v: np.add.reduceat(v, []), ShapeError, "one axis of one or more"),
-        (lambda v: np.add.reduceat(v, [0], axis=1), ShapeError, r"add\.reduceat: axis 1 is out of range"),
+        (
+            lambda v: np.add.reduceat(v, [0], axis=1),
+            ShapeError,
+            r"add\.reduceat: axis 1 is out of range",
+        ),
         (lambda v: np.multiply.reduceat(v, [0]), TypeError, r"numpy\.multiply\.reduceat takes no"),
         (lambda v: np.polyfit(v, V, 1), TypeError, "plain places"),
         (lambda v: np.polyfit(V, v, 1, full=True), TypeError, "no full= and no cov="),
         (lambda v: np.polyfit(V[:2], v, 1), TypeError, "same length"),
         (lambda v: np.linalg.solve(np.ones((6, 6)), v), ArgumentError, r"linalg\.solve: Singular"),
-        (lambda v: np.linalg.solve(np.ones((5, 6)), v), ShapeError, r"linalg\.solve: shapes \(5, 6\) and \(6,\)"),
-        (lambda v: np.linalg.solve(np.eye(4), v), ShapeError, r"linalg\.solve: shapes \(4, 4\) and \(6,\)"),
+        (
+            lambda v: np.linalg.solve(np.ones((5, 6)), v),
+            ShapeError,
+            r"linalg\.solve: shapes \(5, 6\) and \(6,\)",
+        ),
+        (
+            lambda v: np.linalg.solve(np.eye(4), v),
+            ShapeError,
+            r"linalg\.solve: shapes \(4, 4\) and \(6,\)",
+        ),
         (lambda v: np.linalg.solve(v.reshape(2, 3), V[:2]), TypeError, "iterations"),
         (lambda v: np.interp([0.5], V[:2], v), ShapeError, r"interp: places of shape \(2,\)"),
         (lambda v: np.interp(v, PLACES, v), TypeError, "not both"),
@@ -199,15 +233,27 @@ def test_one_multiplication_does(secret):
         (lambda v: np.interp([np.nan], PLACES, v), ArgumentError, "places are numbers"),
         (lambda v: np.interp([0.5], V, v), ArgumentError, "do not increase"),
         (lambda v: np.polyfit(V, v, -1), ShapeError, "expected deg"),
-        (lambda v: np.fft.fft2(v.reshape(2, 3), s=(2, 0)), ShapeError, "Invalid number of FFT data points"),
+        (
+            lambda v: np.fft.fft2(v.reshape(2, 3), s=(2, 0)),
+            ShapeError,
+            "Invalid number of FFT data points",
+        ),
         (lambda v: np.select([V > 0], [v, v]), ShapeError, "1 conditions and 2 choices"),
         (lambda v: np.select([V], [v]), TypeError, "booleans"),
         (lambda v: np.select([[True, False]], [v]), ShapeError, "select"),
-        (lambda v: np.choose([0, 1, 2, 0, 0, 0], [v, v]), ShapeError, "invalid entry in choice array"),
+        (
+            lambda v: np.choose([0, 1, 2, 0, 0, 0], [v, v]),
+            ShapeError,
+            "invalid entry in choice array",
+        ),
         (lambda v: np.choose(V, [v, v]), TypeError, "integers"),
         (lambda v: np.extract(v, V), TypeError, "encrypted condition"),
         (lambda v: np.sum(v, where=V), TypeError, "sum: where= takes booleans"),
-        (lambda v: v.sum(where=[True, False]), ShapeError, r"sum: a mask of shape \(2,\) does not broadcast to \(6,\)"),
+        (
+            lambda v: v.sum(where=[True, False]),
+            ShapeError,
+            r"sum: a mask of shape \(2,\) does not broadcast to \(6,\)",
+        ),
         (lambda v: v.mean(where=v), TypeError, "the mask is plain"),
         (lambda v: v.mean(where=[False] * 6), ArgumentError, "means of no values"),
         (lambda v: np.mean(v, initial=1), TypeError, "initial"),

@@ -61,7 +61,8 @@ def test_functions_of_values(capsys, tmp_path):
 
     values = np.array([[-7.5, -2.0, 0.5], [1.25, 3.0, 7.0]])
     x = server.load(client.encrypt(values, bound=8.0))
-    # Of 25 runs the deviations of single values are 0.003 and 0.018 at most: more than 15 of them are allowed.
+    # Of 25 runs the deviations of single values are 0.003 and 0.018 at most: more than 15 of them
+    # are allowed.
     for y, expected, error in (
         (x.sigmoid(), 1 / (1 + np.exp(-values)), 0.1),
         (x.apply(lambda v: max(v, 0.0) + 1), np.maximum(values, 0) + 1, 0.3),
@@ -74,11 +75,16 @@ def test_functions_of_values(capsys, tmp_path):
     # Small slopes and values, of which nothing is left but what repacking is off by.
     for small in (lambda v: 1e-8 * max(v, 0.0), lambda v: 1e-8 * np.exp(v / 8)):
         y = x.apply(small, precise=True)
-        assert np.max(abs(client.decrypt(y) - [[small(v) for v in row] for row in values])) < 16 * 2**-y.precision_bits
+        assert (
+            np.max(abs(client.decrypt(y) - [[small(v) for v in row] for row in values]))
+            < 16 * 2**-y.precision_bits
+        )
 
     # In a process of its own, bit for bit the same.
     with (
-        LocalCluster(n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None) as workers,
+        LocalCluster(
+            n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as workers,
         DaskClient(workers) as dask_client,
         Cluster(dask_client, functools.partial(served, tmp_path / "keys")) as cluster,
     ):
@@ -118,7 +124,8 @@ def test_functions_of_values(capsys, tmp_path):
         np.testing.assert_array_equal(zeros, f(values[: one.shape[0], : one.shape[1]], **options))
     assert client.decrypt(np.argsort(x[0, 0], axis=None)).tolist() == [0]
 
-    # Equal values are in any order, each place once; and no quantile but those in the data is asked for.
+    # Equal values are in any order, each place once; and no quantile but those in the data is asked
+    # for.
     equal = np.array([2.0, -3.0, 2.0, 2.0])
     y = server.load(client.encrypt(equal, bound=8.0))
     places = client.decrypt(y.argsort())
@@ -139,9 +146,13 @@ def test_functions_of_values(capsys, tmp_path):
             wrong()
 
     line = server.load(client.encrypt([2.0, -7.5, 5.0, 0.5], bound=8.0))
-    # Half of the index on the circle of differences: deviations of 0.03 and 0.02; of the median, 0.2.
+    # Half of the index on the circle of differences: deviations of 0.03 and 0.02; of the median,
+    # 0.2.
     for y, expected in (
-        (line.maximum(server.load(client.encrypt([-1.0, 3.0, 5.0, 4.0], bound=8.0))), [2.0, 3.0, 5.0, 4.0]),
+        (
+            line.maximum(server.load(client.encrypt([-1.0, 3.0, 5.0, 4.0], bound=8.0))),
+            [2.0, 3.0, 5.0, 4.0],
+        ),
         (line.minimum(1.0), [1.0, -7.5, 1.0, 0.5]),
         (line.median(), 1.25),
     ):
@@ -158,7 +169,10 @@ def test_functions_of_values(capsys, tmp_path):
         assert shown[-1].startswith(f"tables: {count} of {count} look-ups, ")
         assert len(shown) > 1
         assert y.shape == np.shape(expected)
-        assert (simulation.precision_bits, simulation.capacity_bits) == (y.precision_bits, y.capacity_bits)
+        assert (simulation.precision_bits, simulation.capacity_bits) == (
+            y.precision_bits,
+            y.capacity_bits,
+        )
         assert 0.99 < simulation.key_bytes / stored < 1.01
         np.testing.assert_allclose(simulation.result, expected, atol=0.05)
         np.testing.assert_allclose(client.decrypt(y), expected, atol=error)
@@ -220,13 +234,19 @@ def test_functions_of_values(capsys, tmp_path):
 
 def test_entries_of_tables():
     table, values = np.array([3.0, -1.0, 0.5, 2.0, 0.0]), np.array([-1.9, -1.2, 0.1, 0.8, 2.0])
-    simulation = simulate(lambda x: x.apply(table, domain=(-2, 2)), values, bound=2.0, preset="n15", tables=True)
+    simulation = simulate(
+        lambda x: x.apply(table, domain=(-2, 2)), values, bound=2.0, preset="n15", tables=True
+    )
     np.testing.assert_allclose(simulation.result, [3.0, -1.0, 0.5, 2.0, 0.0], atol=0.2)
 
 
 def test_values_at_the_places_of_entries_are_exact():
     """Whatever the number of entries is, and wherever they lie."""
-    for table, domain in (([1, 5, 2], (-1, 1)), ([1, 5, 2, 7, 3], (-2, 2)), (list(range(11, 0, -1)), (-5, 5))):
+    for table, domain in (
+        ([1, 5, 2], (-1, 1)),
+        ([1, 5, 2, 7, 3], (-2, 2)),
+        (list(range(11, 0, -1)), (-5, 5)),
+    ):
         places = np.linspace(*domain, len(table))
 
         def entries(x, table=table, domain=domain):
@@ -259,7 +279,9 @@ def test_answers_that_follow_from_intervals_take_no_look_ups():
             zeros >= 0,
         ]
 
-    simulation = simulate(program, [[0.5, -0.5], [1.0, 0.25]], preset="n15", bound=1.0, tables="lut11")
+    simulation = simulate(
+        program, [[0.5, -0.5], [1.0, 0.25]], preset="n15", bound=1.0, tables="lut11"
+    )
     assert "look up" not in simulation.operations
     for result, truth in zip(simulation.result, (0, 0.5, 0, 1, 0, 1), strict=True):
         np.testing.assert_allclose(result, np.full(np.shape(result), truth), atol=1e-6)
@@ -280,7 +302,9 @@ def test_answers_that_follow_from_intervals_take_no_look_ups():
     ],
 )
 def test_constants_are_in_order_without_look_ups(order):
-    constant = simulate(lambda x: order(x * 0 + 0.5), np.ones((3, 4)), preset="n15", bound=1.0, tables="lut11")
+    constant = simulate(
+        lambda x: order(x * 0 + 0.5), np.ones((3, 4)), preset="n15", bound=1.0, tables="lut11"
+    )
     assert "look up" not in constant.operations
     truth = order(np.full((3, 4), 0.5))
     assert np.shape(constant.result) == np.shape(truth)
@@ -308,7 +332,9 @@ def test_as_many_places_are_sorted_as_is_documented(tables, most):
         return x.argsort()
 
     for count in (most + 1, 300):
-        with pytest.raises(ArgumentError, match=f"^argsort: among {count} numbers: .* the ranks of {most} are told"):
+        with pytest.raises(
+            ArgumentError, match=f"^argsort: among {count} numbers: .* the ranks of {most} are told"
+        ):
             simulate(places, np.zeros(count), preset="n15", bound=1, tables=tables)
     simulation = simulate(places, np.linspace(1, -1, most), preset="n15", bound=1, tables=tables)
     assert simulation.operations["look up"][0] == most * (most + 1) // 2
@@ -322,14 +348,19 @@ def test_a_domain_has_to_hold_the_interval_of_the_values():
         lambda x: x.apply([1, 2, 3], domain=(0, 16)),
         lambda x: x.sigmoid(domain=(-8, 8)),
     ):
-        with pytest.raises(ArgumentError, match=r"the values are from -16 to 16, but the domain is from .*with_bound"):
+        with pytest.raises(
+            ArgumentError,
+            match=r"the values are from -16 to 16, but the domain is from .*with_bound",
+        ):
             simulate(compute, values, bound=16, preset="n15", tables=True)
 
     def declared(x):
         return x.with_bound(8).apply(lambda v: v * v, domain=(-8, 8))
 
     # A simulation knows that this is wrong.
-    with pytest.raises(ArgumentError, match=r"does not lie from -8 to 8|outside the declared interval from -8 to 8"):
+    with pytest.raises(
+        ArgumentError, match=r"does not lie from -8 to 8|outside the declared interval from -8 to 8"
+    ):
         simulate(declared, values, bound=16, preset="n15", tables=True)
     simulation = simulate(declared, values / 2, bound=16, preset="n15", tables=True)
     np.testing.assert_allclose(simulation.result, values**2 / 4, atol=0.5)
@@ -344,7 +375,10 @@ def test_functions_of_one_value_are_exact_and_free():
         simulation = simulate(compute, [1.0, -2.0], preset="n15", tables=True)
         np.testing.assert_allclose(simulation.result, expected, atol=1e-9)
         assert simulation.tables is None
-        assert simulation.capacity_bits > simulate(lambda x: x, [1.0, -2.0], preset="n15").capacity_bits - 4
+        assert (
+            simulation.capacity_bits
+            > simulate(lambda x: x, [1.0, -2.0], preset="n15").capacity_bits - 4
+        )
 
 
 def test_the_stated_error_of_a_table_is_that_of_its_steepest_place():
@@ -383,7 +417,9 @@ def test_how_likely_look_ups_fail_is_told(client, server):
     assert (said.tables, said.slots, said.capacity) == ("lut11", 2**14, 30)
     # 2^-40 for 2^15 numbers.
     assert -60 < said.log2_failure_probability <= -41
-    assert repr(said).startswith("TablesDescription(tables='lut11', capacity=30.0, slots=16384, log2_failure_prob")
+    assert repr(said).startswith(
+        "TablesDescription(tables='lut11', capacity=30.0, slots=16384, log2_failure_prob"
+    )
     assert Client.generate("n15").describe_tables(LookUps(capacity=25)).capacity == 25
     with pytest.raises(ArgumentError, match="no tables"):
         client.describe_tables(False)
@@ -395,7 +431,10 @@ def test_how_likely_look_ups_fail_is_told(client, server):
     def program(x):
         told = x._server
         assert told.log2_failure_probability == said.log2_failure_probability
-        assert f"tables='lut11', log2_failure_probability={told.log2_failure_probability:.1f})" in repr(told)
+        assert (
+            f"tables='lut11', log2_failure_probability={told.log2_failure_probability:.1f})"
+            in repr(told)
+        )
         return x
 
     simulate(program, [1.0], preset="n15", tables="lut11")
@@ -403,7 +442,17 @@ def test_how_likely_look_ups_fail_is_told(client, server):
 
 def test_what_is_not_possible_is_refused(client, server):
     x = server.load(client.encrypt([1.0, 2.0]))
-    for refused in (x.sigmoid, x.sort, x.argsort, x.argmin, x.argmax, x.max, x.min, x.median, lambda: x.apply(abs)):
+    for refused in (
+        x.sigmoid,
+        x.sort,
+        x.argsort,
+        x.argmin,
+        x.argmax,
+        x.max,
+        x.min,
+        x.median,
+        lambda: x.apply(abs),
+    ):
         with pytest.raises(MissingKeyError, match="no keys of look-up tables"):
             refused()
     with pytest.raises(MissingKeyError, match="no keys of look-up tables"):
@@ -411,7 +460,9 @@ def test_what_is_not_possible_is_refused(client, server):
     for function in (np.partition, np.argpartition):
         with pytest.raises(MissingKeyError, match=f"^{function.__name__}: "):
             function(x, 1)
-    with pytest.raises(AttributeError, match=r"no partition: x\.sort\(\), where the keys have tables"):
+    with pytest.raises(
+        AttributeError, match=r"no partition: x\.sort\(\), where the keys have tables"
+    ):
         x.partition(1)
     with pytest.raises(ArgumentError, match="repacking needs a modulus of"):
         client.evaluation_keys(tables=True)
@@ -466,7 +517,9 @@ def test_what_lacks_capacity_is_named():
             np.percentile(x, [[10, 20, 50], [75, 99, 0]], axis=0)
         return y
 
-    simulate(program, np.linspace(-1, 1, 42).reshape(6, 7)[:2, :4], bound=1, preset="n15", tables="lut11")
+    simulate(
+        program, np.linspace(-1, 1, 42).reshape(6, 7)[:2, :4], bound=1, preset="n15", tables="lut11"
+    )
 
 
 def test_functions_are_no_more_precise_than_what_they_are_of():
@@ -474,7 +527,9 @@ def test_functions_are_no_more_precise_than_what_they_are_of():
     precision = {
         function.__name__: [
             simulate(
-                lambda x, bits=bits, function=function: x.with_precision_bits(bits).apply(function, look_ups=1),
+                lambda x, bits=bits, function=function: x.with_precision_bits(bits).apply(
+                    function, look_ups=1
+                ),
                 values,
                 bound=1.0,
                 preset="n15",
@@ -508,18 +563,30 @@ def test_what_tables_made_goes_through_tables_again():
     }
     tables = LookUps(capacity=73)
     for name, compute in program.items():
-        simulation = simulate(compute, values, bound=0.125, preset="n15", tables=tables, bootstrapping=True)
+        simulation = simulate(
+            compute, values, bound=0.125, preset="n15", tables=tables, bootstrapping=True
+        )
         near = 0.25 if name in ("argsort", "sign", "close") else 0.01
         assert np.abs(simulation.result - expected[name]).max() < near, name
     # Of values that are not off by much, a narrow gap is one for polynomials.
-    with pytest.raises(ArgumentError, match="which is enough for no gap below their bound: ask for more precision"):
-        simulate(lambda x: x.with_precision_bits(4).sign(gap=1e-4), values, bound=0.125, preset="n15", tables=True)
+    with pytest.raises(
+        ArgumentError, match="which is enough for no gap below their bound: ask for more precision"
+    ):
+        simulate(
+            lambda x: x.with_precision_bits(4).sign(gap=1e-4),
+            values,
+            bound=0.125,
+            preset="n15",
+            tables=True,
+        )
 
 
 def test_comparisons_that_bootstraps_do_not_help_go_by_tables_or_are_the_last():
     values = np.array([0.05, -0.1, 0.03, 0.7, -0.5, 0.25])
     tables = LookUps(capacity=73)
-    programs: dict[str, tuple[Callable[[EncryptedArray], EncryptedArray], npt.NDArray[np.float64]]] = {
+    programs: dict[
+        str, tuple[Callable[[EncryptedArray], EncryptedArray], npt.NDArray[np.float64]]
+    ] = {
         "twice": (lambda x: (x > 0.15) > 0.5, values > 0.15),
         "clip": (lambda x: np.clip(x > 0.15, 0.1, 0.8), np.clip(values > 0.15, 0.1, 0.8)),
         "less precise": (
@@ -528,11 +595,15 @@ def test_comparisons_that_bootstraps_do_not_help_go_by_tables_or_are_the_last():
         ),
     }
     for name, (compute, expected) in programs.items():
-        simulation = simulate(compute, values, bound=1, preset="n15", tables=tables, bootstrapping=True)
+        simulation = simulate(
+            compute, values, bound=1, preset="n15", tables=tables, bootstrapping=True
+        )
         assert simulation.tables is not None
         assert np.abs(simulation.result - expected).max() < 0.03, name
     # There is capacity for it, and nothing is left to be bootstrapped.
-    simulation = simulate(lambda x: x**16 > 0.1, values + 0.3, bound=1, preset="n15", bootstrapping=True)
+    simulation = simulate(
+        lambda x: x**16 > 0.1, values + 0.3, bound=1, preset="n15", bootstrapping=True
+    )
     assert simulation.bootstraps == 0
     np.testing.assert_allclose(simulation.result, (values + 0.3) ** 16 > 0.1, atol=0.01)
     # By tables too, what numbers are off by counts.
@@ -547,7 +618,8 @@ def test_comparisons_that_bootstraps_do_not_help_go_by_tables_or_are_the_last():
 @pytest.mark.parametrize("preset", ["n13", "n15s", "bits16"])
 def test_presets_without_room_for_tables_name_one_that_has(preset):
     with pytest.raises(
-        ArgumentError, match=r"repacking needs a modulus of 617\.0 bits .*; take a larger preset, such as n15$"
+        ArgumentError,
+        match=r"repacking needs a modulus of 617\.0 bits .*; take a larger preset, such as n15$",
     ):
         simulate(lambda x: x.sort(), [1.0, 2.0], preset=preset, tables=True)
 
@@ -555,8 +627,14 @@ def test_presets_without_room_for_tables_name_one_that_has(preset):
 @pytest.mark.parametrize(
     ("order", "words"),
     [
-        (lambda x: x.sort(), r"values up to 2 of 0\.5 bits of precision: .* more precise, or have a wider bound"),
-        (lambda x: x.argmax(), r"among 8 numbers: .* numbers that are more precise beside their bound"),
+        (
+            lambda x: x.sort(),
+            r"values up to 2 of 0\.5 bits of precision: .* more precise, or have a wider bound",
+        ),
+        (
+            lambda x: x.argmax(),
+            r"among 8 numbers: .* numbers that are more precise beside their bound",
+        ),
     ],
 )
 def test_values_that_are_off_by_as_much_as_a_table_are_refused(order, words):

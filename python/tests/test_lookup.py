@@ -11,7 +11,12 @@ def test_the_record_that_was_asked_for_is_found(tmp_path):
     folder = tmp_path / "run"
     result = subprocess.run([sys.executable, LOOKUP, folder], capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
-    lines = ("records in the table    30000", "records of the code     1", "price in cents", "peak memory")
+    lines = (
+        "records in the table    30000",
+        "records of the code     1",
+        "price in cents",
+        "peak memory",
+    )
     assert all(line in result.stdout for line in lines)
     secret = (folder / "client/client.key").read_bytes()
     answers = {f"answer-{i}.enc" for i in range(4)}

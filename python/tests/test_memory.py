@@ -41,7 +41,9 @@ for _ in range(2):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="resident memory is read from /proc")
 def test_memory_of_servers_that_are_gone_is_given_back():
-    ran = subprocess.run([sys.executable, "-c", SERVERS_THAT_GO], capture_output=True, text=True, check=True)
+    ran = subprocess.run(
+        [sys.executable, "-c", SERVERS_THAT_GO], capture_output=True, text=True, check=True
+    )
     for line in ran.stdout.splitlines():
         there, left = (float(mebibytes) for mebibytes in line.split())
         assert there > 150

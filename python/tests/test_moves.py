@@ -47,9 +47,19 @@ def test_slices_are_numpys(secret, near, data, shape):
 @given(st.data(), shapes)
 def test_places_at_slices_are_numpys(data, shape):
     key = data.draw(hnp.basic_indices(shape, allow_newaxis=True, allow_ellipsis=True))
-    np.testing.assert_array_equal(places_at(shape, key), np.arange(np.prod(shape)).reshape(shape)[key])
+    np.testing.assert_array_equal(
+        places_at(shape, key), np.arange(np.prod(shape)).reshape(shape)[key]
+    )
     # What numpy takes in another way, or has an error for.
-    for other in ([0], True, np.ones(shape, dtype=bool), (..., ...), shape[0], slice(None, None, 0), "0"):
+    for other in (
+        [0],
+        True,
+        np.ones(shape, dtype=bool),
+        (..., ...),
+        shape[0],
+        slice(None, None, 0),
+        "0",
+    ):
         assert places_at(shape, other) is None
 
 
@@ -57,7 +67,9 @@ def test_places_at_slices_are_numpys(data, shape):
 @given(st.data(), shapes)
 def test_picks_are_numpys(secret, near, data, shape):
     array = plain(shape)
-    key = data.draw(hnp.integer_array_indices(shape, result_shape=hnp.array_shapes(max_dims=2, max_side=4)))
+    key = data.draw(
+        hnp.integer_array_indices(shape, result_shape=hnp.array_shapes(max_dims=2, max_side=4))
+    )
     near(secret(array)[key], array[key])
     mask = data.draw(hnp.arrays(bool, shape))
     mask.flat[0] = True
@@ -88,7 +100,10 @@ def test_axes_in_any_order_are_moved(secret, near):
     for axes in ((0, 1, 2), (2, 0, 1), (1, 2, 0), (2, 1, 0)):
         x, want = secret(array).transpose(axes), array.transpose(axes)
         near(np.flip(x), np.flip(want))
-        near(np.pad(x, 1, constant_values=0.5) + np.pad(x, 1), np.pad(want, 1, constant_values=0.5) + np.pad(want, 1))
+        near(
+            np.pad(x, 1, constant_values=0.5) + np.pad(x, 1),
+            np.pad(want, 1, constant_values=0.5) + np.pad(want, 1),
+        )
         near(np.flip(x, 0) * want, np.flip(want, 0) * want)
 
 
@@ -107,7 +122,9 @@ def test_long_arrays_are_repeated_as_they_stand():
     product = a * factors
     sums = a.sum(1, keepdims=True) * factors
     for got, want in zip(
-        simulation.result, [product, product.sum(2), product[5], sums, np.flip(product, 2) + factors], strict=True
+        simulation.result,
+        [product, product.sum(2), product[5], sums, np.flip(product, 2) + factors],
+        strict=True,
     ):
         np.testing.assert_allclose(got, want, atol=1e-5)
 
@@ -125,13 +142,22 @@ def test_moves_among_ciphertexts_leave_bounds():
     bounds = []
 
     def program(x):
-        moved = [np.roll(x, 5), np.flip(x), np.pad(x, 3), x[::3], np.concatenate([x, x]), x.reshape(4, -1)]
+        moved = [
+            np.roll(x, 5),
+            np.flip(x),
+            np.pad(x, 3),
+            x[::3],
+            np.concatenate([x, x]),
+            x.reshape(4, -1),
+        ]
         bounds.extend(y.bound for y in moved)
         return moved
 
     simulation = hippocrene.simulate(program, np.linspace(-1, 1, 20000), preset="n14")
     assert bounds == [1.0] * 6
-    np.testing.assert_allclose(simulation.result[0], np.roll(np.linspace(-1, 1, 20000), 5), atol=1e-6)
+    np.testing.assert_allclose(
+        simulation.result[0], np.roll(np.linspace(-1, 1, 20000), 5), atol=1e-6
+    )
 
 
 def test_what_was_picked_is_computed_with(secret, near):
@@ -209,7 +235,12 @@ def test_integers_move_as_they_are():
     server = hippocrene.Server(client.evaluation_keys())
     array = np.arange(60).reshape(5, 12)
     x = server.load(client.encrypt(array))
-    for move in (lambda x: x[:, 3], lambda x: x[1::2, ::-1], lambda x: np.concatenate([x, x]), lambda x: x.T @ x):
+    for move in (
+        lambda x: x[:, 3],
+        lambda x: x[1::2, ::-1],
+        lambda x: np.concatenate([x, x]),
+        lambda x: x.T @ x,
+    ):
         assert np.array_equal(client.decrypt(move(x)), move(array))
 
 
@@ -223,7 +254,10 @@ def test_what_cannot_be_moved_says_so(client, secret):
         x.reshape(4)
     with pytest.raises(TypeError, match="takes no encrypted arrays"):
         np.cumprod(x)
-    for arguments, keywords in [((x, [0], 0, np.zeros((1, 3))), {}), ((x, [0]), {"axis": 0, "out": np.zeros((1, 3))})]:
+    for arguments, keywords in [
+        ((x, [0], 0, np.zeros((1, 3))), {}),
+        ((x, [0]), {"axis": 0, "out": np.zeros((1, 3))}),
+    ]:
         with pytest.raises(TypeError, match=r"numpy.take takes no"):
             np.take(*arguments, **keywords)
     with pytest.raises(TypeError, match="cannot become a plain one"):
@@ -251,7 +285,9 @@ def test_orders_of_memory_are_refused_by_the_name_of_what_was_called(secret, nea
         (r"numpy\.ravel", lambda x, order: np.ravel(x.T, order)),
         (r"numpy\.reshape", lambda x, order: np.reshape(x.T, -1, order=order)),
     ):
-        with pytest.raises(ArgumentError, match=rf"^{name}: order is '{order}': .* orders 'C' and 'F'$"):
+        with pytest.raises(
+            ArgumentError, match=rf"^{name}: order is '{order}': .* orders 'C' and 'F'$"
+        ):
             move(x, order)
     near(np.ravel(x.T, order="F"), np.ravel(array.T, order="F"))
 
@@ -262,7 +298,9 @@ def test_images_are_padded_in_place_where_there_is_room(client, server):
         x = server.load(client.encrypt(values))
         for margins in (1, [(0, 0)] * (len(shape) - 2) + [(2, 1), (0, 2)]):
             y = np.pad(x, margins if margins != 1 else [(0, 0)] * (len(shape) - 2) + [(1, 1)] * 2)
-            expected = np.pad(values, margins if margins != 1 else [(0, 0)] * (len(shape) - 2) + [(1, 1)] * 2)
+            expected = np.pad(
+                values, margins if margins != 1 else [(0, 0)] * (len(shape) - 2) + [(1, 1)] * 2
+            )
             np.testing.assert_allclose(client.decrypt(y), expected, atol=1e-6)
             # No product, with anything.
             assert y.capacity_bits == x.capacity_bits
@@ -303,7 +341,9 @@ def test_more_elements_than_an_array_can_have_are_refused(secret, name, compute)
 
 
 def test_more_windows_than_an_array_can_have_are_refused(secret):
-    with pytest.raises(ShapeError, match=r"sliding_window_view: 4295032832 elements, an array has up to 2\^32"):
+    with pytest.raises(
+        ShapeError, match=r"sliding_window_view: 4295032832 elements, an array has up to 2\^32"
+    ):
         np.lib.stride_tricks.sliding_window_view(secret(np.zeros(2**17)), 2**16)
 
 
@@ -338,4 +378,6 @@ def test_what_stands_far_apart_is_packed(scheme):
     np.testing.assert_allclose(client.decrypt(packed), client.decrypt(sums), atol=1e-2)
     assert 3 * len(packed.to_bytes()) < len(sums.to_bytes())
     np.testing.assert_allclose(client.decrypt(packed.packed()), client.decrypt(packed), atol=1e-9)
-    np.testing.assert_array_equal(np.rint(client.decrypt(x.take([3, 99], axis=1, mode="clip")))[0], [3, 63 % 7])
+    np.testing.assert_array_equal(
+        np.rint(client.decrypt(x.take([3, 99], axis=1, mode="clip")))[0], [3, 63 % 7]
+    )

@@ -128,8 +128,24 @@ def test_complex_matrices(client, secret, compute):
 def test_comparisons_are_the_methods(monkeypatch, secret):
     x, y = secret([1.0]), np.array([2.0])
     called = []
-    for name in ("greater", "less", "maximum", "minimum", "sign", "abs", "sort", "max", "min", "median", "argmax"):
-        monkeypatch.setattr(EncryptedArray, name, lambda *args, name=name, **_: called.append((name, *args[1:])) or x)
+    for name in (
+        "greater",
+        "less",
+        "maximum",
+        "minimum",
+        "sign",
+        "abs",
+        "sort",
+        "max",
+        "min",
+        "median",
+        "argmax",
+    ):
+        monkeypatch.setattr(
+            EncryptedArray,
+            name,
+            lambda *args, name=name, **_: called.append((name, *args[1:])) or x,
+        )
     for compute, name in (
         (lambda: x >= 1, "greater"),
         (lambda: x <= 1, "less"),
@@ -189,8 +205,23 @@ def test_options_that_say_nothing_are_taken(secret, near, function):
 
 def test_options_that_say_something_are_refused_by_methods_too(secret):
     x, total = secret(M), np.zeros(())
-    for name in ("sum", "mean", "var", "std", "prod", "cumsum", "trace", "max", "min", "argmax", "argmin", "clip"):
-        with pytest.raises(TypeError, match=rf"numpy\.{name} takes no out= for encrypted arrays: results are"):
+    for name in (
+        "sum",
+        "mean",
+        "var",
+        "std",
+        "prod",
+        "cumsum",
+        "trace",
+        "max",
+        "min",
+        "argmax",
+        "argmin",
+        "clip",
+    ):
+        with pytest.raises(
+            TypeError, match=rf"numpy\.{name} takes no out= for encrypted arrays: results are"
+        ):
             getattr(x, name)(out=total)
     with pytest.raises(TypeError, match=r"numpy\.mean takes no dtype="):
         x.mean(dtype=np.float32)
@@ -345,7 +376,12 @@ def test_gradients_along_several_axes(secret, near):
 
 
 def test_sums_of_weights_beside_averages(secret, near):
-    for arguments in ({}, {"axis": 1}, {"axis": (0, 2), "weights": T + 1}, {"axis": 1, "weights": [1, 2, 3]}):
+    for arguments in (
+        {},
+        {"axis": 1},
+        {"axis": (0, 2), "weights": T + 1},
+        {"axis": 1, "weights": [1, 2, 3]},
+    ):
         for keepdims in (False, True):
             got, total = np.average(secret(T), returned=True, keepdims=keepdims, **arguments)
             want = np.average(T, returned=True, keepdims=keepdims, **arguments)
@@ -369,7 +405,10 @@ def test_the_last_two_axes_are_exchanged(secret, near):
 
 
 @few
-@given(data=st.data(), array=hnp.arrays(np.float64, hnp.array_shapes(max_dims=3, max_side=5), elements=values))
+@given(
+    data=st.data(),
+    array=hnp.arrays(np.float64, hnp.array_shapes(max_dims=3, max_side=5), elements=values),
+)
 def test_functions_along_axes(secret, near, data, array):
     axis = data.draw(st.integers(-array.ndim, array.ndim - 1))
     x = secret(array)
@@ -448,9 +487,14 @@ def test_a_condition_of_zeros_and_ones_picks(secret, near):
     near(np.where(c, x, y), np.where(condition, V, V + 0.5))
     near(np.where(c, x, 2), np.where(condition, V, 2))
     near(np.where(c, [1, 2, 3], y), np.where(condition, [1, 2, 3], V + 0.5))
-    near(np.where(c, np.uint8(1), np.array([[2], [3]], dtype=np.uint8)), np.where(condition, 1, [[2], [3]]))
+    near(
+        np.where(c, np.uint8(1), np.array([[2], [3]], dtype=np.uint8)),
+        np.where(condition, 1, [[2], [3]]),
+    )
     # One product, however many arrays.
-    assert np.where(c, x, y).capacity_bits > c.capacity_bits - 1.5 * (c.capacity_bits - (c * x).capacity_bits)
+    assert np.where(c, x, y).capacity_bits > c.capacity_bits - 1.5 * (
+        c.capacity_bits - (c * x).capacity_bits
+    )
 
 
 @pytest.mark.parametrize("mode", ["full", "same", "valid"])
@@ -467,9 +511,13 @@ def test_vectors_of_any_lengths_are_convolved_and_correlated(client, secret, fun
     ):
         want = function(a, v, mode)
         np.testing.assert_allclose(client.decrypt(function(secret(a), v, mode)), want, atol=2e-4)
-        np.testing.assert_allclose(client.decrypt(function(secret(a), secret(v), mode)), want, atol=2e-4)
+        np.testing.assert_allclose(
+            client.decrypt(function(secret(a), secret(v), mode)), want, atol=2e-4
+        )
         if not np.iscomplexobj(a):
-            np.testing.assert_allclose(client.decrypt(function(a, secret(v), mode)), want, atol=2e-4)
+            np.testing.assert_allclose(
+                client.decrypt(function(a, secret(v), mode)), want, atol=2e-4
+            )
 
 
 @pytest.mark.parametrize(

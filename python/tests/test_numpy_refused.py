@@ -31,9 +31,18 @@ T = np.arange(24.0).reshape(2, 3, 4) / 16 - 0.5
         (lambda x: x.var(where=M > 0), "multiply by a mask"),
         (lambda x: np.empty_like(x), r"numpy\.zeros\(x\.shape\)"),
         (lambda x: scipy.special.expit(x), r"^expit takes no encrypted arrays: x\.sigmoid\(\)"),
-        (lambda x: scipy.special.gammaln(x), r"^gammaln takes no encrypted arrays: hippocrene\.approximate"),
-        (lambda x: x.polynomial(np.exp), r"polynomial takes coefficients: hippocrene\.approximate\(function"),
-        (lambda x: np.add(x, None), r"numpy\.add computes with .* not with EncryptedArray and NoneType"),
+        (
+            lambda x: scipy.special.gammaln(x),
+            r"^gammaln takes no encrypted arrays: hippocrene\.approximate",
+        ),
+        (
+            lambda x: x.polynomial(np.exp),
+            r"polynomial takes coefficients: hippocrene\.approximate\(function",
+        ),
+        (
+            lambda x: np.add(x, None),
+            r"numpy\.add computes with .* not with EncryptedArray and NoneType",
+        ),
         (lambda x: np.add("a", x), r"not with str and EncryptedArray"),
         (lambda x: np.log(x), r"x\.log\(domain="),
         (lambda x: np.divide(1, x), "divisors are plain"),
@@ -43,7 +52,10 @@ T = np.arange(24.0).reshape(2, 3, 4) / 16 - 0.5
         (lambda x: x**0.5, r"exponents are integers from 0 on, .*x\.sqrt\(domain="),
         (lambda x: np.power(x, [1, 2, 3]), "exponents are integers"),
         (lambda x: np.corrcoef(x), r"numpy\.corrcoef .*numpy\.cov"),
-        (lambda x: np.histogram([1], weights=x[:1], density=True), "no density= of encrypted weights"),
+        (
+            lambda x: np.histogram([1], weights=x[:1], density=True),
+            "no density= of encrypted weights",
+        ),
         (lambda x: np.histogram(x), r"numpy\.histogram .*\(x > edge\)\.sum\(\)"),
         (lambda x: np.digitize(x, [0, 1]), r"numpy\.digitize .*\(x > edge\)"),
         (lambda x: np.diagflat(x), r"numpy\.diag\(x\.ravel\(\)\)"),
@@ -53,7 +65,10 @@ T = np.arange(24.0).reshape(2, 3, 4) / 16 - 0.5
         (lambda x: x.polynomial(np.polynomial.Chebyshev([1j, 2])), "real coefficients"),
         (lambda x: np.insert(x, 0, x[0]), r"numpy\.insert .*numpy\.concatenate"),
         (lambda x: np.sum([x, x]), r"numpy\.stack\(\[x, y\]\) in place of lists"),
-        (lambda x: x @ scipy.sparse.eye(3, format="csr"), r"\.toarray\(\), in place of masked and of sparse"),
+        (
+            lambda x: x @ scipy.sparse.eye(3, format="csr"),
+            r"\.toarray\(\), in place of masked and of sparse",
+        ),
         (lambda x: np.nansum(x), r"numpy\.nansum .*no NaN, so that sum does"),
         (lambda x: np.zeros_like(x), r"numpy\.zeros_like .*numpy\.zeros\(x\.shape\)"),
         (lambda x: np.hypot.outer(x, x), r"numpy\.hypot\.outer takes no encrypted arrays"),
@@ -64,48 +79,90 @@ T = np.arange(24.0).reshape(2, 3, 4) / 16 - 0.5
         (lambda x: np.max(x, initial=2), r"numpy\.max takes no initial="),
         (lambda x: np.var(x, where=V > 0), r"numpy\.var takes no where="),
         (lambda x: np.sum(x, 0, float), r"numpy\.sum takes no dtype="),
-        (lambda x: np.sum(x, 0, None, None, True), r"numpy\.sum of encrypted arrays: too many positional"),
-        (lambda x: np.cov(x, aweights=x), r"numpy\.cov takes no encrypted arrays like these: .*weights plain"),
-        (lambda x: np.cov(V, aweights=x), r"numpy\.cov takes no encrypted arrays like these: .*weights plain"),
+        (
+            lambda x: np.sum(x, 0, None, None, True),
+            r"numpy\.sum of encrypted arrays: too many positional",
+        ),
+        (
+            lambda x: np.cov(x, aweights=x),
+            r"numpy\.cov takes no encrypted arrays like these: .*weights plain",
+        ),
+        (
+            lambda x: np.cov(V, aweights=x),
+            r"numpy\.cov takes no encrypted arrays like these: .*weights plain",
+        ),
         (lambda x: np.cov(x, fweights=[1, 0.5, 1]), "cov: fweights are integers"),
         (lambda x: np.gradient(x, x), r"numpy\.gradient takes no encrypted distances"),
         (lambda x: np.gradient(x, 1, 2), "gradient: 2 distances for 1 axes"),
         (lambda x: np.argmax(x, axis=(0, 1)), "an axis is an integer, not tuple"),
         (lambda x: np.where(x), r"numpy\.where .*where\(c, x, y\)"),
-        (lambda x: np.linalg.norm(x), r"numpy\.linalg\.norm takes no encrypted arrays.*\(x \* x\)\.sum\(\)"),
+        (
+            lambda x: np.linalg.norm(x),
+            r"numpy\.linalg\.norm takes no encrypted arrays.*\(x \* x\)\.sum\(\)",
+        ),
         (lambda x: np.fft.rfft2(x), r"numpy\.fft\.rfft2 takes no encrypted arrays"),
         (lambda x: np.einsum(x, [0], [0]), "takes subscripts as text"),
         (lambda x: np.einsum("i,i", x, x, dtype=float), r"numpy\.einsum takes no dtype="),
-        (lambda x: np.average(V, weights=x), r"numpy\.average .*\(weights \* values\)\.sum\(\) and weights\.sum\(\)"),
+        (
+            lambda x: np.average(V, weights=x),
+            r"numpy\.average .*\(weights \* values\)\.sum\(\) and weights\.sum\(\)",
+        ),
         (lambda x: np.polyval(x, 2.0), "no encrypted coefficients"),
         (lambda x: x.polynomial(x), "cannot become a plain one"),
-        (lambda x: np.convolve(x, [[1, 2]]), r"arrays of one axis, not of shapes \(3,\) and \(1, 2\)"),
+        (
+            lambda x: np.convolve(x, [[1, 2]]),
+            r"arrays of one axis, not of shapes \(3,\) and \(1, 2\)",
+        ),
         (lambda x: np.insert(V, 0, x), r"numpy\.insert takes no encrypted arrays"),
         (lambda x: np.pad(x, 1, mode="mean"), "not mean"),
         (lambda x: np.pad(x, 1, mode="reflect", reflect_type="odd"), "even"),
         (lambda x: np.atleast_1d(x, V), r"numpy\.atleast_1d takes no encrypted arrays"),
         (lambda x: pow(x, 3, 7), "pow takes no modulus"),
         (lambda x: x @ None, "unsupported operand"),
-        (lambda x: x.var(axis=0, mean=0.5), r"numpy\.var takes no mean= .* m a variance is \(\(x - m\)"),
+        (
+            lambda x: x.var(axis=0, mean=0.5),
+            r"numpy\.var takes no mean= .* m a variance is \(\(x - m\)",
+        ),
         (lambda x: np.var(x, axis=0, mean=x.mean()), r"numpy\.var takes no mean= "),
         (lambda x: x.std(correction=1), r"numpy\.std takes no correction= .* ddof="),
         (lambda x: np.var(x, correction=1), r"numpy\.var takes no correction= .* ddof="),
-        (lambda x: x.var(masks=V > 0), r"^EncryptedArray\.var\(\) got an unexpected keyword argument 'masks'"),
-        (lambda x: x.sum(0, None, None, True), r"^EncryptedArray\.sum\(\) takes from 1 to 4 positional arguments"),
+        (
+            lambda x: x.var(masks=V > 0),
+            r"^EncryptedArray\.var\(\) got an unexpected keyword argument 'masks'",
+        ),
+        (
+            lambda x: x.sum(0, None, None, True),
+            r"^EncryptedArray\.sum\(\) takes from 1 to 4 positional arguments",
+        ),
         (lambda x: x.max(initial=2), r"^EncryptedArray\.max\(\) got an unexpected"),
-        (lambda x: operator.setitem(x, 0, 1), r"not written into: numpy\.where\(mask, values, x\).*numpy\.concatenate"),
+        (
+            lambda x: operator.setitem(x, 0, 1),
+            r"not written into: numpy\.where\(mask, values, x\).*numpy\.concatenate",
+        ),
         (lambda x: operator.delitem(x, 0), r"not written into: numpy\.delete"),
         (lambda x: np.diff(V, append=x[:1]), r"numpy\.diff takes no encrypted arrays like these"),
-        (lambda x: np.fft.irfft(x), r"numpy\.fft\.irfft .*numpy\.fft\.ifft takes the whole spectrum"),
+        (
+            lambda x: np.fft.irfft(x),
+            r"numpy\.fft\.irfft .*numpy\.fft\.ifft takes the whole spectrum",
+        ),
         (lambda x: np.full_like(x, 2.0), r"numpy\.full_like .*numpy\.full\(x\.shape, value\)"),
-        (lambda x: np.fill_diagonal(x, 0), r"numpy\.fill_diagonal .*numpy\.concatenate and numpy\.where"),
+        (
+            lambda x: np.fill_diagonal(x, 0),
+            r"numpy\.fill_diagonal .*numpy\.concatenate and numpy\.where",
+        ),
         (lambda x: np.put(x, [0], [1]), r"numpy\.put .*numpy\.concatenate and numpy\.where"),
         (lambda x: np.place(x, V > 0, [1]), r"numpy\.place .*numpy\.concatenate and numpy\.where"),
-        (lambda x: np.putmask(x, V > 0, [1]), r"numpy\.putmask .*numpy\.concatenate and numpy\.where"),
+        (
+            lambda x: np.putmask(x, V > 0, [1]),
+            r"numpy\.putmask .*numpy\.concatenate and numpy\.where",
+        ),
         (lambda x: np.nanvar(x), r"numpy\.nanvar .*no NaN, so that var does"),
         (lambda x: np.nancumsum(x), r"numpy\.nancumsum .*no NaN, so that cumsum does"),
         (lambda x: np.searchsorted(V, x), r"numpy\.searchsorted .*\(value > edge\)"),
-        (lambda x: np.linalg.solve(x, x), r"like these: the matrix is plain; encrypted ones are inverted by"),
+        (
+            lambda x: np.linalg.solve(x, x),
+            r"like these: the matrix is plain; encrypted ones are inverted by",
+        ),
         (lambda x: float(x.sum()), r"cannot become a plain number: only Client\.decrypt"),
         (lambda x: int(x[0]), r"cannot become a plain number: only Client\.decrypt"),
         (lambda x: round(x[0], 2), r"not rounded: Client\.decrypt first"),
@@ -142,7 +199,9 @@ def test_arguments_that_make_no_sense(secret):
         np.tensordot(secret(V), V, 2)
     with pytest.raises(ShapeError, match=r"tensordot: there is no axis -3 in shape \(4, 3\)"):
         np.tensordot(secret(M), V, ([-3], [0]))
-    with pytest.raises(ShapeError, match=r"tensordot: axes \[1, -1\] name one axis of shape \(4, 3\) twice"):
+    with pytest.raises(
+        ShapeError, match=r"tensordot: axes \[1, -1\] name one axis of shape \(4, 3\) twice"
+    ):
         np.tensordot(secret(M), np.ones((3, 3)), ([1, -1], [0, 1]))
     with pytest.raises(ShapeError, match="average"):
         np.average(secret(M), axis=0, weights=[1, 2])
@@ -160,9 +219,13 @@ def test_arguments_that_make_no_sense(secret):
         np.diff(secret(V), 3)
     with pytest.raises(ZeroDivisionError, match="average"):
         np.average(secret(V), weights=[1, -1, 0])
-    with pytest.raises(ShapeError, match=r"sum: initial= is one number, not an array of shape \(2,\)"):
+    with pytest.raises(
+        ShapeError, match=r"sum: initial= is one number, not an array of shape \(2,\)"
+    ):
         secret(V).sum(initial=[1.0, 2.0])
-    with pytest.raises(ShapeError, match=r"prod: initial= is one number, not an array of shape \(1,\)"):
+    with pytest.raises(
+        ShapeError, match=r"prod: initial= is one number, not an array of shape \(1,\)"
+    ):
         np.prod(secret(V), initial=(5.0,))
     if hasattr(np, "vecdot"):
         for one in ([2.0], secret([2.0])):
@@ -179,7 +242,9 @@ def test_what_is_no_axis_and_no_order_is_said_to_be_none(secret):
         lambda: secret(V).sum(axis=True),
         lambda: secret(V).mean(axis=np.bool_(True)),
     ):
-        with pytest.raises(TypeError, match=r"^(sum|mean|cumsum): an axis is an integer, not (ndarray|bool)"):
+        with pytest.raises(
+            TypeError, match=r"^(sum|mean|cumsum): an axis is an integer, not (ndarray|bool)"
+        ):
             compute()
     for compute in (lambda: secret(V).ravel(axes), lambda: secret(M).reshape(2, 6, order=axes)):
         with pytest.raises(ArgumentError, match=r"order is array\(\[0, 1\]\)"):

@@ -29,7 +29,9 @@ class Table:
         return self.values
 
     def compute(self, other):
-        return NotImplemented if getattr(other, "__pandas_priority__", 0) > 4000 else np.asarray(other)
+        return (
+            NotImplemented if getattr(other, "__pandas_priority__", 0) > 4000 else np.asarray(other)
+        )
 
     __add__ = __sub__ = __mul__ = compute
 
@@ -51,7 +53,9 @@ ARRAYS = [
 ]
 
 
-@pytest.mark.parametrize("other", [*ARRAYS, Fraction(1, 3), Fraction(5, 4)], ids=lambda other: type(other).__name__)
+@pytest.mark.parametrize(
+    "other", [*ARRAYS, Fraction(1, 3), Fraction(5, 4)], ids=lambda other: type(other).__name__
+)
 @pytest.mark.parametrize("operation", [operator.add, operator.sub, operator.mul])
 def test_whatever_is_an_array_is_an_operand(secret, near, operation, other):
     plain = np.asarray(float(other) if isinstance(other, Fraction) else other)
@@ -85,8 +89,16 @@ def test_nothing_is_divided_by_zero(secret, near):
             (pair * 2, 2 * V),
             (pair * 0, 0 * V),
             (pair + pair, 2 * V),
-            (np.frompyfunc(lambda v: np.eye(3) @ np.roll(v, 1) + v.sum(), 1, 1)(pair), np.roll(V, 1) + V.sum()),
-            (np.frompyfunc(lambda v: np.zeros((3, 3)) @ v + v * np.zeros(3) + np.zeros(3), 1, 1)(pair), 0 * V),
+            (
+                np.frompyfunc(lambda v: np.eye(3) @ np.roll(v, 1) + v.sum(), 1, 1)(pair),
+                np.roll(V, 1) + V.sum(),
+            ),
+            (
+                np.frompyfunc(lambda v: np.zeros((3, 3)) @ v + v * np.zeros(3) + np.zeros(3), 1, 1)(
+                    pair
+                ),
+                0 * V,
+            ),
         ]:
             near(result[1], expected)
 
@@ -150,11 +162,15 @@ def test_what_is_no_array_is_not_compared_with(secret, other):
         ("minimum", lambda: np.minimum(x, other)),
         ("is_close", lambda: x.is_close(other, tolerance=0.1)),
     ):
-        with pytest.raises(TypeError, match=f"^{name} takes encrypted arrays, plain arrays and numbers, not"):
+        with pytest.raises(
+            TypeError, match=f"^{name} takes encrypted arrays, plain arrays and numbers, not"
+        ):
             compute()
 
 
-@pytest.mark.parametrize("limit", ["a", b"1", ..., {1: 2}, Decimal("NaN"), Decimal("sNaN")], ids=repr)
+@pytest.mark.parametrize(
+    "limit", ["a", b"1", ..., {1: 2}, Decimal("NaN"), Decimal("sNaN")], ids=repr
+)
 def test_limits_that_are_no_numbers_are_refused(secret, limit):
     for limits in ((0, limit), (limit, 1)):
         with pytest.raises((TypeError, hippocrene.EncodeError), match=r"^clip(:| takes)"):
@@ -184,7 +200,9 @@ def test_divisors_whose_inverses_are_no_doubles_are_refused(secret, divisor, wor
 
 def test_bytes_that_are_no_text_are_no_numbers(client, secret):
     for compute in (client.encrypt, secret(V[:2]).__add__):
-        with pytest.raises(hippocrene.ArgumentError, match=r"xff.* is not a decimal number .*position 0"):
+        with pytest.raises(
+            hippocrene.ArgumentError, match=r"xff.* is not a decimal number .*position 0"
+        ):
             compute(np.array([b"\xff", b"1"]))
     with pytest.raises(hippocrene.ArgumentError, match="is not a decimal number"):
         np.pad(secret(V), 1, constant_values="a")
@@ -197,7 +215,9 @@ def test_what_is_left_away_or_read_elsewhere_is_refused(secret):
     for compute in (lambda: np.where(masked, x, 0.0), lambda: np.compress(masked, x)):
         with pytest.raises(TypeError, match="takes no masked arrays"):
             compute()
-    with pytest.raises(TypeError, match=r"average takes numbers, not values of type datetime64\[D\]\. Encode dates"):
+    with pytest.raises(
+        TypeError, match=r"average takes numbers, not values of type datetime64\[D\]\. Encode dates"
+    ):
         np.average(x, weights=np.array(["2020-01-01"] * 3, dtype="datetime64[D]"))
     with pytest.raises(TypeError, match="average takes numbers, not text"):
         np.average(x, weights=["1", "2", "3"])
@@ -226,15 +246,23 @@ UNENCODED = [
     (pandas.Series(["red", "blue"], dtype="category"), "red", "pandas.get_dummies"),
     (np.array(["red", "blue"]), "red", "pandas.get_dummies"),
     (np.array([b"red"]), "red", "pandas.get_dummies"),
-    (pandas.DataFrame({"age": [1, 2], "colour": ["red", "blue"]}), "row 0, column 1", "pandas.get_dummies"),
+    (
+        pandas.DataFrame({"age": [1, 2], "colour": ["red", "blue"]}),
+        "row 0, column 1",
+        "pandas.get_dummies",
+    ),
     (np.array([1, pandas.NA], dtype=object), "NAType", "fillna"),
     (["1", ""], "position 1", "fillna"),
 ]
 
 
-@pytest.mark.parametrize(("values", "told", "advice"), UNENCODED, ids=lambda one: type(one).__name__)
+@pytest.mark.parametrize(
+    ("values", "told", "advice"), UNENCODED, ids=lambda one: type(one).__name__
+)
 def test_errors_say_how_dates_and_categories_are_encoded(client, values, told, advice):
-    with pytest.raises((TypeError, hippocrene.ArgumentError), match=f"{told}.*[.] .*{advice}") as info:
+    with pytest.raises(
+        (TypeError, hippocrene.ArgumentError), match=f"{told}.*[.] .*{advice}"
+    ) as info:
         client.encrypt(values)
     assert str(info.value).endswith(".")
     assert str(info.value).count(advice) == 1
@@ -275,7 +303,9 @@ def test_encoded_dates_and_categories_are_encrypted(client):
 def test_missing_numbers_are_named(secret, compute, place):
     missing = M.copy()
     missing[1, 2] = np.nan
-    with pytest.raises(hippocrene.EncodeError, match=f"^{place}: only finite numbers can be computed with"):
+    with pytest.raises(
+        hippocrene.EncodeError, match=f"^{place}: only finite numbers can be computed with"
+    ):
         compute(secret(M), missing)
 
 
@@ -294,5 +324,7 @@ def test_complex_numbers_come_as_objects(client, server):
     for wide in (want.astype(np.clongdouble), want.astype(np.clongdouble).astype(object)):
         with pytest.raises(TypeError, match=r"encrypt takes numbers, not values of type c"):
             client.encrypt(wide)
-    with pytest.raises(TypeError, match=r"mul .* type complex\d+: .astype\(complex\) rounds them to doubles"):
+    with pytest.raises(
+        TypeError, match=r"mul .* type complex\d+: .astype\(complex\) rounds them to doubles"
+    ):
         x * want.astype(np.clongdouble)

@@ -29,7 +29,12 @@ print(peak() - before)
 
 
 def measured(*paths):
-    done = subprocess.run([sys.executable, "-c", MEASURE, *map(str, paths)], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURE, *map(str, paths)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     return int(done.stdout)
 
 
@@ -44,4 +49,6 @@ def test_the_peak_of_loading_is_as_inspect_says(preset, tmp_path):
     client.public_key().encrypt(np.ones(16 * client.slots)).save(result)
     for name, paths in (("keys", [keys]), ("array", [array, few]), ("result", [result, few])):
         stated, taken = inspect(paths[0])["peak_memory"], measured(*paths)
-        assert taken <= stated <= 1.3 * taken, f"{preset} {name}: {stated} bytes are stated and {taken} taken"
+        assert taken <= stated <= 1.3 * taken, (
+            f"{preset} {name}: {stated} bytes are stated and {taken} taken"
+        )

@@ -99,7 +99,10 @@ def test_picks_of_picks(secret, near, whole, data, shape):
     window = data.draw(st.integers(1, shape[-1]))
     kernel = plain(window, 5)
     client, server = whole
-    seen, exact = windows(secret(x), window, axis=-1), windows(server.load(client.encrypt(integral)), window, axis=-1)
+    seen, exact = (
+        windows(secret(x), window, axis=-1),
+        windows(server.load(client.encrypt(integral)), window, axis=-1),
+    )
     want = [windows(one, window, axis=-1) for one in (x, integral)]
     for _ in range(data.draw(st.integers(0, 2))):
         key = data.draw(hnp.basic_indices(want[0].shape, min_dims=1, allow_ellipsis=False))
@@ -111,8 +114,12 @@ def test_picks_of_picks(secret, near, whole, data, shape):
     near(seen @ kernel, want[0] @ kernel)
     near(seen, want[0])
     coefficients = np.arange(window) - 2
-    np.testing.assert_array_equal(client.decrypt(exact @ coefficients, signed=True), want[1] @ coefficients)
-    np.testing.assert_array_equal(client.decrypt(exact.sum(axis=axis), signed=True), want[1].sum(axis=axis))
+    np.testing.assert_array_equal(
+        client.decrypt(exact @ coefficients, signed=True), want[1] @ coefficients
+    )
+    np.testing.assert_array_equal(
+        client.decrypt(exact.sum(axis=axis), signed=True), want[1].sum(axis=axis)
+    )
     np.testing.assert_array_equal(client.decrypt(exact, signed=True), want[1])
 
 
@@ -152,7 +159,9 @@ def test_integers_of_windows_are_exact(whole):
     client, server = whole
     x = np.arange(40)
     array = server.load(client.encrypt(x))
-    np.testing.assert_array_equal(client.decrypt((windows(array, 5) ** 2).sum(-1)), (windows(x, 5) ** 2).sum(-1))
+    np.testing.assert_array_equal(
+        client.decrypt((windows(array, 5) ** 2).sum(-1)), (windows(x, 5) ** 2).sum(-1)
+    )
     with pytest.raises(TypeError, match="no variance"):
         windows(array, 5).var(-1)
 
@@ -171,7 +180,8 @@ def test_a_sum_of_picked_elements_takes_one_product(secret, near):
     picked = encrypted[rows]
     assert "picked" in repr(picked)
     assert "picked" in repr(picked.copy())
-    # Who asks is told what they have once they are moved, and sums are taken from where they stand all the same.
+    # Who asks is told what they have once they are moved, and sums are taken from where they stand
+    # all the same.
     said = picked.capacity_bits, picked.precision_bits
     assert "picked" in repr(picked)
     (total, again) = (picked.sum(axis=0) for _ in range(2))
@@ -203,7 +213,11 @@ def test_precision_that_was_asked_for_is_that_of_what_was_picked_then(secret, se
 def test_numbers_of_more_than_53_bits_are_as_precise_as_is_asked_for(client, server):
     x = server.load(client.encrypt(["0.1", "0.2", "0.7", "0.4"], precision=90))
     seen = windows(x, 3)
-    for third in (seen.mean(axis=-1), (seen * np.full(3, Fraction(1, 3))).sum(axis=-1), seen.sum(axis=-1) / 3):
+    for third in (
+        seen.mean(axis=-1),
+        (seen * np.full(3, Fraction(1, 3))).sum(axis=-1),
+        seen.sum(axis=-1) / 3,
+    ):
         first = client.decrypt(third, dtype=Decimal)[0]
         assert abs(first * 3 - 1) < Decimal("1e-24")
 
@@ -288,7 +302,9 @@ def test_weights_may_be_overwritten_before_they_are_needed(client, secret):
     products = [secret(x)[0, [3, 1, 2]] * weights, windows(secret(x[0]), 3) * weights]
     weights[:] = 100
     np.testing.assert_allclose(client.decrypt(products[0]), x[0, [3, 1, 2]] * [1, 2, 3], atol=1e-4)
-    np.testing.assert_allclose(client.decrypt(products[1].sum(axis=1)), windows(x[0], 3) @ [1, 2, 3], atol=1e-4)
+    np.testing.assert_allclose(
+        client.decrypt(products[1].sum(axis=1)), windows(x[0], 3) @ [1, 2, 3], atol=1e-4
+    )
 
 
 def test_sums_of_picked_elements_are_bounded_by_what_is_summed(secret):
@@ -322,7 +338,10 @@ def test_sums_of_picked_elements_stand_as_these_do(secret):
 
 def test_errors_of_sums_name_what_was_called(secret):
     x = secret(plain((6, 8)))
-    for product in (lambda: windows(x[0], 3)[0, 0] @ [1.0, 2.0], lambda: np.ones((2, 2)) @ windows(x[0], 3)[0, 0]):
+    for product in (
+        lambda: windows(x[0], 3)[0, 0] @ [1.0, 2.0],
+        lambda: np.ones((2, 2)) @ windows(x[0], 3)[0, 0],
+    ):
         with pytest.raises(hippocrene.ShapeError):
             product()
     with pytest.raises(EncodeError, match=r"^matmul: nan at position 1: only finite"):
@@ -337,7 +356,9 @@ def test_means_are_as_precise_as_what_they_are_taken_from(client, secret):
     picked = secret(x)[kept]
     normalised = picked - picked.mean(axis=0)
     assert normalised.precision_bits > picked.precision_bits - 2
-    np.testing.assert_allclose(client.decrypt(normalised), x[kept] - x[kept].mean(axis=0), atol=1e-4)
+    np.testing.assert_allclose(
+        client.decrypt(normalised), x[kept] - x[kept].mean(axis=0), atol=1e-4
+    )
     # Windows leave nothing between their sums: a mean of them is one product.
     seen = windows(secret(x[:, 0]), 5)
     assert seen.mean(axis=1).capacity_bits > seen.sum(axis=1).capacity_bits - 8
@@ -393,7 +414,9 @@ def test_errors_of_budgets_are_raised_where_elements_are_picked(whole):
 @pytest.mark.parametrize(("scheme", "kind"), [("ckks", CapacityError), ("bfv", BudgetError)])
 def test_windows_that_could_not_be_read_any_more_are_refused_at_once(scheme, kind):
     """What is returned decrypts: the error is that of the operation that leaves no room to move them."""
-    client = hippocrene.Client.generate("n13", scheme=scheme, precision=20 if scheme == "ckks" else None)
+    client = hippocrene.Client.generate(
+        "n13", scheme=scheme, precision=20 if scheme == "ckks" else None
+    )
     server = hippocrene.Server(client.evaluation_keys())
     x = np.arange(20) % 2
     squares = [windows(server.load(client.encrypt(x)), 5)]

@@ -14,7 +14,9 @@ import hippocrene
 from hippocrene import ArgumentError, EncryptedArray, ParameterError
 
 X = np.linspace(-1, 1, 33)
-TRAPEZOID = getattr(np, "trapezoid" if hasattr(np, "trapezoid") else "trapz")  # numpy before version 2
+TRAPEZOID = getattr(
+    np, "trapezoid" if hasattr(np, "trapezoid") else "trapz"
+)  # numpy before version 2
 
 
 def test_the_precision_of_a_client_is_that_of_its_arrays():
@@ -61,7 +63,9 @@ def test_less_precision_takes_less_capacity(client, secret):
     low = encrypted.with_precision(10)
     assert low.precision == 10
     assert encrypted.precision == client.precision
-    used, spared = (array.capacity_bits - (array * array * array).capacity_bits for array in (encrypted, low))
+    used, spared = (
+        array.capacity_bits - (array * array * array).capacity_bits for array in (encrypted, low)
+    )
     assert spared < used - 8
     np.testing.assert_allclose(client.decrypt(low * low), X**2, atol=2.0**-7)
 
@@ -97,7 +101,10 @@ def test_precisions_that_cannot_be_had_are_refused(client, server, secret, bits)
     ):
         with pytest.raises(ParameterError, match=r"a precision of .* bits takes a scale"):
             ask()
-    for ask in (lambda: client.encrypt(X, precision="high"), lambda: secret(X).with_precision(None)):
+    for ask in (
+        lambda: client.encrypt(X, precision="high"),
+        lambda: secret(X).with_precision(None),
+    ):
         with pytest.raises(TypeError):
             ask()
 
@@ -110,14 +117,20 @@ def test_exact_factors_take_only_the_bits_they_have(client, secret, factor):
     places = next(k for k in range(13) if (factor * 2**k) % 1 == 0)
     assert spent <= places + max(0.0, np.log2(abs(factor))) + 0.1
     np.testing.assert_allclose(client.decrypt(product), X * factor, atol=1e-6 * max(1, abs(factor)))
-    np.testing.assert_allclose(client.decrypt(product + encrypted), X * factor + X, atol=1e-6 * max(1, abs(factor)))
-    np.testing.assert_allclose(client.decrypt(product * encrypted), X * factor * X, atol=1e-5 * max(1, abs(factor)))
+    np.testing.assert_allclose(
+        client.decrypt(product + encrypted), X * factor + X, atol=1e-6 * max(1, abs(factor))
+    )
+    np.testing.assert_allclose(
+        client.decrypt(product * encrypted), X * factor * X, atol=1e-5 * max(1, abs(factor))
+    )
 
 
 def test_bounds_that_do_not_fit_are_refused(client, secret):
     x = secret([1.0, 2.0])
     for declare in (x.with_bound, lambda bound: client.encrypt([1.0, 2.0], bound=bound)):
-        with pytest.raises(ArgumentError, match=r"values up to 1e300 take .* bits more than there are: scale"):
+        with pytest.raises(
+            ArgumentError, match=r"values up to 1e300 take .* bits more than there are: scale"
+        ):
             declare(1e300)
         assert declare(1e9).capacity_bits > 0
 
@@ -140,9 +153,17 @@ def test_weights_and_choices_of_precise_numbers_are_no_less_precise(client, serv
     shares = [Fraction(w) for w in weights]
     mean = sum(Fraction(x) * w for x, w in zip(values, shares, strict=True)) / sum(shares)
     results = [
-        (np.average(server.load(client.encrypt(values, precision=60)), weights=weights), [mean], 55),
+        (
+            np.average(server.load(client.encrypt(values, precision=60)), weights=weights),
+            [mean],
+            55,
+        ),
         (np.where(condition, 1e6, 0.1), [Fraction(10**6), Fraction(0.1)], 35),
-        (TRAPEZOID(server.load(client.encrypt(np.ones(5), precision=60)), dx=Fraction(1, 3)), [Fraction(4, 3)], 45),
+        (
+            TRAPEZOID(server.load(client.encrypt(np.ones(5), precision=60)), dx=Fraction(1, 3)),
+            [Fraction(4, 3)],
+            45,
+        ),
     ]
     for got, want, least in results:
         assert got.precision_bits > least
@@ -166,15 +187,24 @@ def test_more_repetitions_than_an_array_has_room_for_are_refused(secret, count):
 
 @pytest.mark.parametrize(
     ("x", "y"),
-    [(np.float32(1e6), np.float32(0.1)), (np.uint8(1), np.uint8(2)), (True, False), (np.int8(100), np.int8(-100))],
+    [
+        (np.float32(1e6), np.float32(0.1)),
+        (np.uint8(1), np.uint8(2)),
+        (True, False),
+        (np.int8(100), np.int8(-100)),
+    ],
 )
 def test_choices_between_narrow_numbers_are_those(client, secret, x, y):
-    np.testing.assert_allclose(client.decrypt(np.where(secret([1.0, 0.0]), x, y)), np.where([1, 0], x, y), atol=1e-2)
+    np.testing.assert_allclose(
+        client.decrypt(np.where(secret([1.0, 0.0]), x, y)), np.where([1, 0], x, y), atol=1e-2
+    )
 
 
 def test_few_elements_may_be_repeated_often(client, secret):
     counts = [0] * 7 + [3000]
-    np.testing.assert_allclose(client.decrypt(secret(np.arange(8) / 8).repeat(counts)), np.full(3000, 0.875), atol=1e-4)
+    np.testing.assert_allclose(
+        client.decrypt(secret(np.arange(8) / 8).repeat(counts)), np.full(3000, 0.875), atol=1e-4
+    )
 
 
 def test_large_values_times_small_numbers_are_as_precise_as_asked(client, server):
@@ -199,7 +229,9 @@ def test_means_of_low_precision_are_as_precise(client, server):
         assert abs(client.decrypt(mean) - 2020.5) < 2.0 ** (1 - precision)
 
 
-@pytest.mark.parametrize("kind", [np.polynomial.Polynomial, np.polynomial.Hermite, np.polynomial.Laguerre])
+@pytest.mark.parametrize(
+    "kind", [np.polynomial.Polynomial, np.polynomial.Hermite, np.polynomial.Laguerre]
+)
 def test_fits_on_domains_far_from_zero(client, server, kind):
     years = np.linspace(1980, 2020, 50)
     fit = kind.fit(years, np.sin((years - 2000) / 10), 7)
@@ -254,7 +286,9 @@ def test_products_with_a_matrix_go_on_and_on():
             x = (rotation @ x).with_bound(2)
         return x
 
-    simulation = hippocrene.simulate(steps, np.full(8, 0.5), preset="n15", precision=14, bootstrapping=True)
+    simulation = hippocrene.simulate(
+        steps, np.full(8, 0.5), preset="n15", precision=14, bootstrapping=True
+    )
     assert simulation.precision_bits > 11
     np.testing.assert_allclose(simulation.result, np.full(8, 0.5 * 0.95**40), atol=1e-9)
 
@@ -304,7 +338,11 @@ def test_what_rotations_add_to_copies_does_not_cancel(client, server):
 def test_sums_of_results_have_what_rotations_add_in_common(client, server, compute):
     rng = np.random.default_rng(6)
     values = [rng.uniform(-1, 1, 100) for _ in range(16)]
-    assert 0.3 < said(client, [(compute(server.load(client.encrypt(v))), compute(v)) for v in values]) < 2.5
+    assert (
+        0.3
+        < said(client, [(compute(server.load(client.encrypt(v))), compute(v)) for v in values])
+        < 2.5
+    )
 
 
 def test_parts_of_complex_numbers_are_as_precise_as_they_say(client):
@@ -350,8 +388,8 @@ def test_variances_are_off_by_as_much_as_they_say(small, count, ddof):
         variance = server.load(client.encrypt(x)).var(ddof=ddof)
         squares += float(client.decrypt(variance) - x.var(ddof=ddof)) ** 2
         stated = 2.0**-variance.precision_bits
-    # Of 40 errors, the measured deviation is 0.5 to 1.6 times theirs but for a probability of about 10^-6.
-    # Theirs is 0.4 to 0.8 times what is stated, which is that of the worst values.
+    # Of 40 errors, the measured deviation is 0.5 to 1.6 times theirs but for a probability of about
+    # 10^-6. Theirs is 0.4 to 0.8 times what is stated, which is that of the worst values.
     assert 0.2 * stated <= math.sqrt(squares / runs) <= 1.3 * stated
 
 

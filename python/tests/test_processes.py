@@ -123,7 +123,9 @@ TERMINATED = -signal.SIGTERM
 
 def terminated(command):
     """Return the exit status and the output of a process that has work of a minute, and gets SIGTERM."""
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
         try:
             assert process.stdout.readline() == "ready\n"
             time.sleep(0.3)

@@ -12,7 +12,9 @@ from hippocrene import ShapeError
 RNG = np.random.default_rng(5)
 STACK, OTHER = RNG.uniform(-1, 1, (2, 3, 4)), RNG.uniform(-1, 1, (2, 4, 5))
 MATRIX, VECTOR = RNG.uniform(-1, 1, (4, 5)), RNG.uniform(-1, 1, 4)
-TRAPEZOID = getattr(np, "trapezoid" if hasattr(np, "trapezoid") else "trapz")  # numpy before version 2
+TRAPEZOID = getattr(
+    np, "trapezoid" if hasattr(np, "trapezoid") else "trapz"
+)  # numpy before version 2
 WAYS = ("left", "right", "both")
 
 
@@ -45,7 +47,14 @@ def test_stacks_of_matrices(client, secret, left, right, way):
 @pytest.mark.parametrize("way", WAYS)
 def test_dot_takes_all_rows_with_all_matrices(client, secret, way):
     check(client, secret, np.dot, STACK, OTHER, way=way)
-    check(client, secret, lambda a, b: a.dot(b) if way != "right" else np.dot(a, b), VECTOR, OTHER, way=way)
+    check(
+        client,
+        secret,
+        lambda a, b: a.dot(b) if way != "right" else np.dot(a, b),
+        VECTOR,
+        OTHER,
+        way=way,
+    )
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -109,9 +118,25 @@ def test_names_of_linear_algebra(client, secret):
     square, vectors = MATRIX[:, :4], RNG.uniform(-1, 1, (2, 4, 3))
     for way in WAYS:
         check(client, secret, np.cross, vectors, vectors[0, 1], way=way)
-        check(client, secret, lambda a, b: np.cross(a.T, b, axisa=0, axisc=0), vectors[0], vectors[1], way=way)
-        check(client, secret, lambda a, b: np.linalg.multi_dot([a, 2 * MATRIX, b]), square, MATRIX.T, way=way)
-    powers = hippocrene.simulate(lambda x: [np.linalg.matrix_power(x, n) for n in (1, 2, 3, 6)], square, preset="n15")
+        check(
+            client,
+            secret,
+            lambda a, b: np.cross(a.T, b, axisa=0, axisc=0),
+            vectors[0],
+            vectors[1],
+            way=way,
+        )
+        check(
+            client,
+            secret,
+            lambda a, b: np.linalg.multi_dot([a, 2 * MATRIX, b]),
+            square,
+            MATRIX.T,
+            way=way,
+        )
+    powers = hippocrene.simulate(
+        lambda x: [np.linalg.matrix_power(x, n) for n in (1, 2, 3, 6)], square, preset="n15"
+    )
     for n, got in zip((1, 2, 3, 6), powers.result, strict=True):
         np.testing.assert_allclose(got, np.linalg.matrix_power(square, n), atol=1e-4)
     # Since versions 2 to 2.2.
@@ -125,7 +150,11 @@ def test_names_of_linear_algebra(client, secret):
     for name in functions.keys() & vars(np.linalg).keys():
         for way in WAYS:
             check(client, secret, getattr(np.linalg, name), *functions[name], way=way)
-    for name in {"matrix_transpose", "diagonal", "trace"} & vars(np.linalg).keys() if hasattr(np, "vecdot") else ():
+    for name in (
+        {"matrix_transpose", "diagonal", "trace"} & vars(np.linalg).keys()
+        if hasattr(np, "vecdot")
+        else ()
+    ):
         check(client, secret, getattr(np.linalg, name), STACK)
     ufuncs = {"vecdot": (STACK, VECTOR), "matvec": (STACK, VECTOR), "vecmat": (VECTOR, OTHER)}
     for name in ufuncs.keys() & vars(np).keys():
@@ -137,12 +166,20 @@ def test_names_of_linear_algebra(client, secret):
         of_complex = hippocrene.Server(client.evaluation_keys(conjugation=True))
         turned = of_complex.load(client.encrypt(VECTOR * 1j))
         np.testing.assert_allclose(
-            client.decrypt(np.vecdot(turned, VECTOR + 1j)), np.vecdot(VECTOR * 1j, VECTOR + 1j), atol=1e-3
+            client.decrypt(np.vecdot(turned, VECTOR + 1j)),
+            np.vecdot(VECTOR * 1j, VECTOR + 1j),
+            atol=1e-3,
         )
 
 
 def test_bounds_of_narrow_products_are_near(client, secret):
-    for columns, rows, most in ((35, 2, 3.0), (300, 3, 3.0), (5, 1, 3.0), (2, 35, 1.0), (2000, 2, 200.0)):
+    for columns, rows, most in (
+        (35, 2, 3.0),
+        (300, 3, 3.0),
+        (5, 1, 3.0),
+        (2, 35, 1.0),
+        (2000, 2, 200.0),
+    ):
         x, w = RNG.uniform(-1, 1, columns), RNG.uniform(-1, 1, (columns, rows)) / columns
         y = secret(x, bound=1.0) @ w
         np.testing.assert_allclose(client.decrypt(y), x @ w, atol=1e-5)
@@ -152,7 +189,9 @@ def test_bounds_of_narrow_products_are_near(client, secret):
     # By keys of few rotations too: of those that there are no keys for, none is made.
     few = hippocrene.Server(client.evaluation_keys(rotations=[2**k for k in range(12)]))
     x = RNG.uniform(-1, 1, 35)
-    np.testing.assert_allclose(client.decrypt(few.load(client.encrypt(x)) @ np.eye(35, 2)), x[:2], atol=1e-4)
+    np.testing.assert_allclose(
+        client.decrypt(few.load(client.encrypt(x)) @ np.eye(35, 2)), x[:2], atol=1e-4
+    )
 
 
 def test_one_row_times_a_long_transpose(client, secret):
@@ -183,7 +222,12 @@ def test_diagonals_and_blocks(client, secret):
     for k in (0, 1, -2):
         check(client, secret, lambda x, k=k: np.diag(x, k), VECTOR)
         check(client, secret, lambda x, k=k: np.diag(x, k), MATRIX)
-    check(client, secret, lambda x: np.block([[x, np.ones((4, 1))], [x[:2], np.zeros((2, 1))]]), MATRIX)
+    check(
+        client,
+        secret,
+        lambda x: np.block([[x, np.ones((4, 1))], [x[:2], np.zeros((2, 1))]]),
+        MATRIX,
+    )
     check(client, secret, lambda x, y: np.block([x, 0.5, y]), VECTOR, VECTOR[:2], way="both")
     check(client, secret, lambda x: np.compress([True, False, True], x, axis=0), MATRIX)
 
@@ -213,7 +257,16 @@ def test_what_does_not_go_together_is_refused(secret):
 
 @pytest.mark.parametrize(
     "shape",
-    [(100, 2, 3), (40, 4, 10), (3000, 2, 7), (5000, 3, 4), (9000, 1, 2), (2, 60, 3, 5), (60, 20, 40), (200, 8, 100)],
+    [
+        (100, 2, 3),
+        (40, 4, 10),
+        (3000, 2, 7),
+        (5000, 3, 4),
+        (9000, 1, 2),
+        (2, 60, 3, 5),
+        (60, 20, 40),
+        (200, 8, 100),
+    ],
 )
 def test_matrices_that_make_rows_longer(client, secret, shape):
     x, w = RNG.uniform(-1, 1, shape[:-1]), RNG.uniform(-1, 1, shape[-2:])
@@ -241,14 +294,21 @@ def test_products_of_matrices_one_after_the_other():
     np.testing.assert_allclose(simulation.result, np.linalg.matrix_power(turn, 21), atol=1e-4)
     assert simulation.bootstraps > 0
     assert simulation.peak_memory < 12 << 30
-    assert hippocrene.simulate(lambda x: np.linalg.matrix_power(x, 64), turn, preset="n16").peak_memory < 8 << 30
+    assert (
+        hippocrene.simulate(lambda x: np.linalg.matrix_power(x, 64), turn, preset="n16").peak_memory
+        < 8 << 30
+    )
 
 
 def test_what_numpy_takes_for_no_product_is_none_here(secret):
     v, m = np.arange(4.0), np.arange(12.0).reshape(3, 4)
     wrong = [lambda x: np.linalg.outer(x(m), v)] if hasattr(np.linalg, "outer") else []
     if hasattr(np, "matvec"):
-        wrong += [lambda x: np.matvec(x(v), m), lambda x: np.vecmat(x(m), v), lambda x: np.vecmat(v, x(v))]
+        wrong += [
+            lambda x: np.matvec(x(v), m),
+            lambda x: np.vecmat(x(m), v),
+            lambda x: np.vecmat(v, x(v)),
+        ]
     for compute in wrong:
         with pytest.raises(ValueError, match=r"ax|dim"):
             compute(np.asarray)
@@ -313,7 +373,10 @@ def test_few_columns_of_long_rows_are_sums_of_groups(shape, columns):
     y = hippocrene.Server(client.evaluation_keys(for_=simulated)).load(client.encrypt(x)) @ w
     error = client.decrypt(y) - x @ w
     assert np.sqrt(np.mean(error**2)) < 2.0**-15
-    assert (y.precision_bits, y.capacity_bits) == (simulated.precision_bits, simulated.capacity_bits)
+    assert (y.precision_bits, y.capacity_bits) == (
+        simulated.precision_bits,
+        simulated.capacity_bits,
+    )
 
 
 @pytest.mark.parametrize("shape", [(20, 500), (6, 300)])

@@ -55,7 +55,10 @@ def test_a_computation_goes_on_where_nothing_can_be_shown(monkeypatch, output):
     ended = []
     monkeypatch.setattr(threading, "excepthook", ended.append)
     monkeypatch.setattr(sys, "stdout", output)
-    with counted(lambda: 0, "tables", "look-ups", None, every=0.01), shown(True, "trees", "rows", 5) as show:
+    with (
+        counted(lambda: 0, "tables", "look-ups", None, every=0.01),
+        shown(True, "trees", "rows", 5) as show,
+    ):
         show(2)
         time.sleep(0.05)
     assert ended == []
@@ -63,7 +66,9 @@ def test_a_computation_goes_on_where_nothing_can_be_shown(monkeypatch, output):
 
 @pytest.mark.parametrize("every", [0, -1.0, float("nan"), float("inf"), 1e30])
 def test_times_that_are_none_are_refused(server, every):
-    with pytest.raises(ArgumentError, match=r"progress: every is .* a positive number of seconds is needed"):
+    with pytest.raises(
+        ArgumentError, match=r"progress: every is .* a positive number of seconds is needed"
+    ):
         server.progress(every=every)
 
 

@@ -26,7 +26,9 @@ PAGES = (
 EXAMPLES = [
     pytest.param(page, example, id=f"{page.stem}-{number}")
     for page in PAGES
-    for number, example in enumerate(re.findall(r"^```python\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE))
+    for number, example in enumerate(
+        re.findall(r"^```python\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
+    )
 ]
 
 

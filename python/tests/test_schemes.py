@@ -55,9 +55,16 @@ def other(server) -> hippocrene.Server:
 
 def test_servers_say_their_scheme(client, server, other):
     assert {server.scheme, other.scheme} == {"bgv", "bfv"}
-    assert (server.scheme, other.with_scheme(server.scheme).scheme) == (client.scheme, client.scheme)
+    assert (server.scheme, other.with_scheme(server.scheme).scheme) == (
+        client.scheme,
+        client.scheme,
+    )
     assert f"scheme={other.scheme!r}" in repr(other)
-    assert (other.fingerprint, other.plain_modulus, other.rotations) == (server.fingerprint, T, server.rotations)
+    assert (other.fingerprint, other.plain_modulus, other.rotations) == (
+        server.fingerprint,
+        T,
+        server.rotations,
+    )
 
 
 def test_products_are_those_of_the_scheme(client, secret, server, other):
@@ -85,7 +92,9 @@ def test_the_budget_stays_where_the_scheme_changes(client, secret, other):
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
-@given(st.lists(st.tuples(st.booleans(), st.sampled_from("*+-s")), min_size=1, max_size=5), st.data())
+@given(
+    st.lists(st.tuples(st.booleans(), st.sampled_from("*+-s")), min_size=1, max_size=5), st.data()
+)
 def test_programs_of_both_schemes_are_exact(client, server, other, steps, data):
     values = st.lists(st.integers(-(2**40), 2**40), min_size=3, max_size=3)
     x, y = (np.array(data.draw(values), dtype=object) for _ in range(2))
@@ -94,7 +103,11 @@ def test_programs_of_both_schemes_are_exact(client, server, other, steps, data):
         on = server if first else other
         left, right = on.load(a), on.load(b)
         try:
-            a = on.sum_of_products([(left, right), (right, right)]) if step == "s" else PLAIN[step](left, right)
+            a = (
+                on.sum_of_products([(left, right), (right, right)])
+                if step == "s"
+                else PLAIN[step](left, right)
+            )
         except hippocrene.BudgetError:
             break
         x = (x * y + y * y if step == "s" else PLAIN[step](x, y)) % T
@@ -121,13 +134,18 @@ def test_programs_are_simulated_with_the_scheme_that_they_choose():
     def both(x):
         return x * x, x.server.with_scheme("bfv").load(x) * x
 
-    bgv, bfv = (hippocrene.simulate(lambda x, i=i: both(x)[i], [1], preset="n13", scheme="bgv") for i in range(2))
+    bgv, bfv = (
+        hippocrene.simulate(lambda x, i=i: both(x)[i], [1], preset="n13", scheme="bgv")
+        for i in range(2)
+    )
     alone = hippocrene.simulate(lambda x: x * x, [1], preset="n13", scheme="bfv")
     assert bfv.budget_bits == alone.budget_bits != bgv.budget_bits
 
 
 def test_there_is_no_other_scheme(server):
-    with pytest.raises(hippocrene.ParameterError, match='no scheme "ckks" for integers; there are bgv and bfv'):
+    with pytest.raises(
+        hippocrene.ParameterError, match='no scheme "ckks" for integers; there are bgv and bfv'
+    ):
         server.with_scheme("ckks")
     numbers = hippocrene.Server(hippocrene.Client.generate("n12").evaluation_keys(rotations=[]))
     with pytest.raises(hippocrene.ArgumentError, match="have no plaintext modulus"):

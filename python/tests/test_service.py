@@ -13,7 +13,16 @@ import numpy as np
 import pytest
 
 import hippocrene
-from hippocrene import Client, EncryptedArray, EvaluationKeys, FileError, FormatError, Server, inspect, simulate
+from hippocrene import (
+    Client,
+    EncryptedArray,
+    EvaluationKeys,
+    FileError,
+    FormatError,
+    Server,
+    inspect,
+    simulate,
+)
 
 COMMAND = Path(sys.executable).with_name("hippocrene")
 
@@ -59,7 +68,11 @@ def test_keys_of_another_tenant_replace_nothing(client, server):
 def test_arrays_of_bits_and_integers_have_fingerprints(integers, preset):
     owner = Client.generate(preset) if preset == "bits14" else integers
     array = owner.encrypt([True, False])
-    assert array.fingerprint == EncryptedArray.from_bytes(array.to_bytes()).fingerprint == owner.fingerprint
+    assert (
+        array.fingerprint
+        == EncryptedArray.from_bytes(array.to_bytes()).fingerprint
+        == owner.fingerprint
+    )
 
 
 def test_inspection_is_the_commands(client, integers, tmp_path):
@@ -76,19 +89,29 @@ def test_inspection_is_the_commands(client, integers, tmp_path):
     for name, thing in things.items():
         path = tmp_path / name
         thing.save(path)
-        out = subprocess.run([COMMAND, "inspect", path, "--json"], capture_output=True, text=True, check=True).stdout
+        out = subprocess.run(
+            [COMMAND, "inspect", path, "--json"], capture_output=True, text=True, check=True
+        ).stdout
         (printed,) = json.loads(out)["files"]
         assert printed.pop("path") == str(path)
         data = thing.to_bytes()
         for source in (path, str(path), data, bytearray(data), memoryview(data)):
             assert inspect(source) == printed
     told = inspect(x.to_bytes())
-    assert (told["kind"], told["secret"], told["preset"], told["ring_degree"]) == ("array", False, "n14", 2**14)
+    assert (told["kind"], told["secret"], told["preset"], told["ring_degree"]) == (
+        "array",
+        False,
+        "n14",
+        2**14,
+    )
     assert told["array"]["shape"] == [2, 3]
     assert told["array"]["precision"] == x.precision
     assert told["array"]["capacity_bits"] == pytest.approx(x.capacity_bits, abs=1)
     assert inspect(things["keys"].to_bytes())["keys"]["rotations"] == [-2, 1]
-    assert inspect(integers.to_bytes())["settings"]["integers"] == {"scheme": "bfv", "plain_modulus": 65537}
+    assert inspect(integers.to_bytes())["settings"]["integers"] == {
+        "scheme": "bfv",
+        "plain_modulus": 65537,
+    }
     assert inspect(integers.to_bytes())["secret"]
 
 
@@ -113,7 +136,11 @@ def test_keys_and_servers_say_what_they_can_do(client, integers):
             assert thing.scheme == owner.scheme
             assert thing.plain_modulus == owner.plain_modulus
             assert thing.preset == owner.preset
-            assert thing.ring_degree == owner.ring_degree == 2 * (client.slots if owner is client else 2**12)
+            assert (
+                thing.ring_degree
+                == owner.ring_degree
+                == 2 * (client.slots if owner is client else 2**12)
+            )
             assert thing.precision == owner.precision
             assert list(thing.rotations) == ([-3, 1, 5] if own is keys else [])
             assert thing.conjugation == (own is keys)
@@ -146,18 +173,29 @@ def test_keys_are_made_for_simulations_of_the_same_parameters(client, integers):
         return (x * x).sum()
 
     for keywords, words in (
-        ({"preset": "n15"}, "preset 'n15' and scheme 'ckks', this client with preset 'n14' and scheme 'ckks'"),
-        ({"scheme": "bgv"}, "scheme 'bgv' modulo 65537, this client with preset 'n14' and scheme 'ckks'"),
+        (
+            {"preset": "n15"},
+            "preset 'n15' and scheme 'ckks', this client with preset 'n14' and scheme 'ckks'",
+        ),
+        (
+            {"scheme": "bgv"},
+            "scheme 'bgv' modulo 65537, this client with preset 'n14' and scheme 'ckks'",
+        ),
     ):
         with pytest.raises(hippocrene.ArgumentError, match=words):
             client.evaluation_keys(for_=simulate(squares, np.arange(4), **keywords))
     for keywords, words in (
-        ({"scheme": "bgv"}, "scheme 'bgv' modulo 65537, this client with preset 'n13' and scheme 'bfv' modulo 65537"),
+        (
+            {"scheme": "bgv"},
+            "scheme 'bgv' modulo 65537, this client with preset 'n13' and scheme 'bfv' modulo 65537",
+        ),
         ({"scheme": "bfv", "plain_modulus": 786433}, "modulo 786433, this client .* modulo 65537"),
     ):
         with pytest.raises(hippocrene.ArgumentError, match=words):
             integers.evaluation_keys(for_=simulate(squares, np.arange(4), preset="n13", **keywords))
-    keys = integers.evaluation_keys(for_=simulate(squares, np.arange(4), preset="n13", scheme="bfv"))
+    keys = integers.evaluation_keys(
+        for_=simulate(squares, np.arange(4), preset="n13", scheme="bfv")
+    )
     assert keys.rotations
     # The second key of a client is for what needs less capacity, with the same rotations.
     simulation = simulate(squares, np.arange(4))

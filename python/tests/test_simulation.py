@@ -45,7 +45,9 @@ def test_a_program_is_simulated_and_its_keys_are_enough(client):
     assert simulation.bootstraps == 0
     assert not simulation.conjugation
     assert simulation.peak_memory > simulation.key_bytes
-    assert sum(seconds for _, seconds in simulation.operations.values()) == pytest.approx(simulation.seconds)
+    assert sum(seconds for _, seconds in simulation.operations.values()) == pytest.approx(
+        simulation.seconds
+    )
 
 
 def test_keys_of_products_are_left_out_where_there_are_none():
@@ -76,9 +78,16 @@ def test_servers_that_a_program_names_are_those_of_the_simulation(client):
     # Its keys compose rotations.
     assert simulation.precision_bits == pytest.approx(result.precision_bits, abs=0.3)
     simulation = simulate(exact, np.arange(4), preset="n13", scheme="bgv")
-    assert simulation.budget_bits == pytest.approx(exact(integers.load(real.encrypt(np.arange(4)))).budget_bits)
-    assert simulation.budget_bits > simulate(lambda x: x * x, np.arange(4), preset="n13", scheme="bgv").budget_bits
-    with pytest.raises(hippocrene.ArgumentError, match="within a simulation arrays are the arguments"):
+    assert simulation.budget_bits == pytest.approx(
+        exact(integers.load(real.encrypt(np.arange(4)))).budget_bits
+    )
+    assert (
+        simulation.budget_bits
+        > simulate(lambda x: x * x, np.arange(4), preset="n13", scheme="bgv").budget_bits
+    )
+    with pytest.raises(
+        hippocrene.ArgumentError, match="within a simulation arrays are the arguments"
+    ):
         simulate(lambda x: x + server.load(client.encrypt(X)), X, preset=client.preset)
     with pytest.raises(hippocrene.ParameterMismatchError, match="computes with are its arguments"):
         simulate(lambda x: x + client.encrypt(X), X, preset=client.preset)
@@ -95,7 +104,9 @@ def test_a_product_that_moves_elements_takes_no_more_memory_than_it_has_to():
     assert simulation.peak_memory < 2e9
 
 
-@pytest.mark.parametrize(("preset", "products"), [("n12", 0), ("n13", 2), ("n14", 6), ("n15", 13), ("n16", 29)])
+@pytest.mark.parametrize(
+    ("preset", "products"), [("n12", 0), ("n13", 2), ("n14", 6), ("n15", 13), ("n16", 29)]
+)
 def test_presets_have_the_products_of_the_table(preset, products):
     """What docs/parameters.md says of presets."""
 
@@ -133,7 +144,10 @@ def test_errors_are_found_before_any_key_is_made():
 
     with pytest.raises(hippocrene.CapacityError):
         simulate(too_deep, X)
-    assert simulate(lambda x: x**4, X, preset="n15").capacity_bits > simulate(lambda x: x**4, X).capacity_bits
+    assert (
+        simulate(lambda x: x**4, X, preset="n15").capacity_bits
+        > simulate(lambda x: x**4, X).capacity_bits
+    )
     with pytest.raises(hippocrene.ArgumentError, match=r"does not lie from -1\.5 to 1\.5"):
         simulate(lambda x: (2 * x).with_bound(1.5), X)
     with pytest.raises(hippocrene.ArgumentError, match="outside the declared interval"):
@@ -201,7 +215,9 @@ def test_comparisons_are_simulated():
         "abs": lambda x, y: abs(x - y),
         "sign": lambda x, y: (x - y).sign(),
     }
-    simulation = simulate(lambda x, y: {name: f(x, y) for name, f in program.items()}, X, y, preset="n15")
+    simulation = simulate(
+        lambda x, y: {name: f(x, y) for name, f in program.items()}, X, y, preset="n15"
+    )
     expected = {
         "greater": np.greater(X, y),
         "maximum": np.maximum(X, y),
@@ -229,7 +245,13 @@ def test_values_are_clipped():
     for f, got in zip(programs, simulation.result, strict=True):
         np.testing.assert_allclose(got, f(x), atol=0.02)
     apart = [-1.0, 0.0, 1.0]
-    both = simulate(lambda x, y: x.clip(-0.5, y, gap=0.4, precision=5), apart, [0.5] * 3, preset="n15", bound=1.0)
+    both = simulate(
+        lambda x, y: x.clip(-0.5, y, gap=0.4, precision=5),
+        apart,
+        [0.5] * 3,
+        preset="n15",
+        bound=1.0,
+    )
     np.testing.assert_allclose(both.result, [-0.5, 0, 0.5], atol=0.1)
 
 
@@ -295,8 +317,8 @@ def test_what_was_looked_up_is_bootstrapped_where_there_is_room():
     ):
         with pytest.raises(hippocrene.CapacityError, match=words):
             simulated(eighth, preset, tables=tables)
-    # With as much as there is room for, results have enough on n15, too. Each of three products of 32 bits is
-    # bootstrapped, so that the result can be as well.
+    # With as much as there is room for, results have enough on n15, too. Each of three products of
+    # 32 bits is bootstrapped, so that the result can be as well.
     simulation = simulated(eighth, "n15", tables=most)
     np.testing.assert_allclose(simulation.result, sigmoid**8, atol=0.02)
     assert (simulation.tables, simulation.bootstraps) == (most, 3)
@@ -306,7 +328,12 @@ def test_what_was_looked_up_is_bootstrapped_where_there_is_room():
 
 def test_look_ups_are_simulated():
     def program(x):
-        return {"exp": x.exp(), "precise": x.sigmoid(precise=True), "sorted": x.sort(), "place": x.argmax()}
+        return {
+            "exp": x.exp(),
+            "precise": x.sigmoid(precise=True),
+            "sorted": x.sort(),
+            "place": x.argmax(),
+        }
 
     x = np.array([0.5, -0.75, 1, -0.25])
     simulation = simulate(program, x, preset="n15", tables=True)
@@ -330,8 +357,14 @@ def test_look_ups_are_simulated():
         simulate(lambda x: x.sort(), x, preset="n15", tables="lut10")
     for beyond, words in (
         (lambda x: x.sqrt(), r"sqrt is defined from 0, but not on all of \[-1, 1\]"),
-        (lambda x: x.exp(domain=(-1, 0)), "the values are from -1 to 1, but the domain is from -1 to 0"),
-        (lambda x: x.tanh(domain=(0, 1), precise=True), r"declare .* \(with_interval\(\(low, high\)\)"),
+        (
+            lambda x: x.exp(domain=(-1, 0)),
+            "the values are from -1 to 1, but the domain is from -1 to 0",
+        ),
+        (
+            lambda x: x.tanh(domain=(0, 1), precise=True),
+            r"declare .* \(with_interval\(\(low, high\)\)",
+        ),
     ):
         with pytest.raises(hippocrene.ArgumentError, match=words):
             simulate(beyond, x, preset="n15", tables=True)
@@ -346,21 +379,40 @@ def test_places_among_many_are_found(preset):
     few = values[:32].copy()
     few[[12, 16]] = -1, 1
     values[[21, 32]] = -1, 1
-    for tables, count in (("lut11", 33), ("lut12", 65), ("lut12", 100), ("lut12", 150), ("lut13", 128)):
-        found = simulate(lambda x: (x.argmin(), x.argmax()), values[:count], preset=preset, bound=1, tables=tables)
-        for place, expected in zip(found.result, (values[:count].argmin(), values[:count].argmax()), strict=True):
+    for tables, count in (
+        ("lut11", 33),
+        ("lut12", 65),
+        ("lut12", 100),
+        ("lut12", 150),
+        ("lut13", 128),
+    ):
+        found = simulate(
+            lambda x: (x.argmin(), x.argmax()),
+            values[:count],
+            preset=preset,
+            bound=1,
+            tables=tables,
+        )
+        for place, expected in zip(
+            found.result, (values[:count].argmin(), values[:count].argmax()), strict=True
+        ):
             assert abs(place - expected) < 0.01
-        # What they are off by goes by the highest bit: four deviations are a half of up to 64 values.
+        # What they are off by goes by the highest bit: four deviations are a half of up to 64
+        # values.
         assert found.precision_bits > 8.9 - (count - 1).bit_length()
     for count in (17, 32):
-        found = simulate(lambda x: (x.argmin(), x.argmax()), few[:count], preset=preset, bound=1, tables="lut12")
+        found = simulate(
+            lambda x: (x.argmin(), x.argmax()), few[:count], preset=preset, bound=1, tables="lut12"
+        )
         np.testing.assert_allclose(found.result, [12, 16], atol=0.01)
         assert found.precision_bits > 3.9
     rows = values.reshape(3, 50).copy()
     rows[[0, 1, 2], [21, 49, 0]] = -1
     found = simulate(lambda x: x.argmin(axis=1), rows, preset=preset, bound=1, tables="lut12")
     np.testing.assert_allclose(found.result, rows.argmin(axis=1), atol=0.01)
-    with pytest.raises(hippocrene.ArgumentError, match=r"argmin: among 257 numbers: .* 256 are the most"):
+    with pytest.raises(
+        hippocrene.ArgumentError, match=r"argmin: among 257 numbers: .* 256 are the most"
+    ):
         simulate(lambda x: x.argmin(), np.zeros(257), preset=preset, bound=1, tables="lut12")
 
 
@@ -369,7 +421,10 @@ def test_integers_have_neither_bootstraps_nor_tables(scheme):
     client = hippocrene.Client.generate("n15", scheme=scheme)
     for asked, words in (
         ({"tables": True}, "tables for numbers"),
-        ({"tables": "lut11", "bootstrapping": hippocrene.Bootstrapping()}, "bootstrapping and tables for numbers"),
+        (
+            {"tables": "lut11", "bootstrapping": hippocrene.Bootstrapping()},
+            "bootstrapping and tables for numbers",
+        ),
         ({"bootstrapping": True}, "bootstrapping for numbers"),
     ):
         with pytest.raises(hippocrene.ArgumentError, match=f"evaluation keys: {words}"):
@@ -464,8 +519,13 @@ def test_simulations_go_through_json_without_their_results(client):
     again = hippocrene.Simulation.from_json(simulation.to_json())
     assert again.result is None
     assert again == dataclasses.replace(simulation, result=None)
-    assert len(client.evaluation_keys(for_=again).to_bytes()) == len(client.evaluation_keys(for_=simulation).to_bytes())
-    asked = {"bootstrapping": hippocrene.Bootstrapping(precision=12), "tables": hippocrene.LookUps(capacity=40)}
+    assert len(client.evaluation_keys(for_=again).to_bytes()) == len(
+        client.evaluation_keys(for_=simulation).to_bytes()
+    )
+    asked = {
+        "bootstrapping": hippocrene.Bootstrapping(precision=12),
+        "tables": hippocrene.LookUps(capacity=40),
+    }
     more = dataclasses.replace(again, **asked)
     assert hippocrene.Simulation.from_json(more.to_json()) == more
     told = json.loads(simulation.to_json())
@@ -536,7 +596,9 @@ def test_comparisons_without_the_key_of_conjugation_go_by_tables():
     x = np.array([0.5, -0.5])
 
     def compared(**keys):
-        return simulate(lambda x: x > 0, x, preset="n15", keys={"rotations": [], "tables": "lut11", **keys})
+        return simulate(
+            lambda x: x > 0, x, preset="n15", keys={"rotations": [], "tables": "lut11", **keys}
+        )
 
     fast, slow = compared(conjugation=True), compared()
     assert "look up" not in fast.operations
@@ -545,7 +607,13 @@ def test_comparisons_without_the_key_of_conjugation_go_by_tables():
 
 
 def test_keys_and_parameters_are_not_both_said(keys):
-    for asked in ({"preset": "n13"}, {"precision": 20}, {"scheme": "bgv"}, {"bootstrapping": True}, {"tables": True}):
+    for asked in (
+        {"preset": "n13"},
+        {"precision": 20},
+        {"scheme": "bgv"},
+        {"bootstrapping": True},
+        {"tables": True},
+    ):
         with pytest.raises(TypeError, match="say keys alone"):
             simulate(model, X, keys=keys, **asked)
     with pytest.raises(TypeError, match="not with 'rotation'"):
@@ -565,16 +633,23 @@ def test_errors_of_capacity_name_what_fits(client, server):
 
     with pytest.raises(hippocrene.CapacityError) as refused:
         squared(12)(server.load(client.encrypt(np.ones(8))))
-    told = re.search(r"has (\d+) products in a row at a precision of 32 bits, (.*)\)", str(refused.value))
+    told = re.search(
+        r"has (\d+) products in a row at a precision of 32 bits, (.*)\)", str(refused.value)
+    )
     assert told is not None
-    offers = [(int(told[1]), 32.0), *((int(n), float(bits)) for n, bits in re.findall(r"(\d+) at (\d+)", told[2]))]
+    offers = [
+        (int(told[1]), 32.0),
+        *((int(n), float(bits)) for n, bits in re.findall(r"(\d+) at (\d+)", told[2])),
+    ]
     assert len(offers) > 2
     for products, precision in offers:
         simulate(squared(products), np.ones(8), precision=precision)
     # A simulation tries.
     with pytest.raises(hippocrene.CapacityError) as refused:
         simulate(squared(8), np.ones(8))
-    fits = re.search(r"fits n14 at a precision of (\d+) bits and the preset n15\.$", str(refused.value))
+    fits = re.search(
+        r"fits n14 at a precision of (\d+) bits and the preset n15\.$", str(refused.value)
+    )
     assert fits is not None
     simulate(squared(8), np.ones(8), precision=float(fits[1]))
     simulate(squared(8), np.ones(8), preset="n15")
@@ -591,8 +666,12 @@ def test_the_preset_is_chosen():
     assert chosen.precision == 32
     np.testing.assert_allclose(chosen.result, X**4, atol=1e-9)
     assert simulate(lambda x: x.sum(), X, preset="auto").preset == "n12"
-    assert simulate(lambda x: x * x, np.arange(5), preset="auto", scheme="bgv").plain_modulus == 65537
-    with pytest.raises(hippocrene.ParameterError, match=r"nearest miss is 'n13', which takes .* GB"):
+    assert (
+        simulate(lambda x: x * x, np.arange(5), preset="auto", scheme="bgv").plain_modulus == 65537
+    )
+    with pytest.raises(
+        hippocrene.ParameterError, match=r"nearest miss is 'n13', which takes .* GB"
+    ):
         simulate(power, X, preset="auto", max_memory=100_000)
     with pytest.raises(hippocrene.ArgumentError, match="does not lie from"):
         simulate(lambda x: x.with_bound(0.5), X, preset="auto")
@@ -621,10 +700,18 @@ def test_figures_of_the_machine_are_kept_and_can_be_switched_off(tmp_path):
     program = "import hippocrene; print(hippocrene.simulate(lambda x: x * x, [1.0]).seconds)"
 
     def predicted(**variables):
-        home = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache"), "XDG_CONFIG_HOME": str(tmp_path)}
+        home = {
+            "HOME": str(tmp_path),
+            "XDG_CACHE_HOME": str(tmp_path / "cache"),
+            "XDG_CONFIG_HOME": str(tmp_path),
+        }
         environment = {**os.environ, **home, **variables}
         done = subprocess.run(
-            [sys.executable, "-c", program], env=environment, capture_output=True, check=True, text=True
+            [sys.executable, "-c", program],
+            env=environment,
+            capture_output=True,
+            check=True,
+            text=True,
         )
         return float(done.stdout)
 

@@ -73,7 +73,9 @@ def test_results_do_not_depend_on_cache_memory(client, keys):
     results = [(server.load(encrypted) @ matrix).to_bytes() for server in (without, plenty, plenty)]
     assert results[0] == results[1] == results[2]
     np.testing.assert_allclose(
-        client.decrypt(hippocrene.EncryptedArray.from_bytes(results[2])), client.decrypt(encrypted) @ matrix, atol=1e-4
+        client.decrypt(hippocrene.EncryptedArray.from_bytes(results[2])),
+        client.decrypt(encrypted) @ matrix,
+        atol=1e-4,
     )
     used, _ = plenty.cache_memory
     assert without.cache_memory == (0, 0)

@@ -81,7 +81,9 @@ def test_integers_are_transferred(scheme):
     encrypted = server.load(client.encrypt(x).to_bytes())
     assert encrypted.budget_bits >= 60
     assert second.noise_budget(encrypted) >= encrypted.budget_bits
-    np.testing.assert_array_equal(second.decrypt(encrypted * encrypted + 1), (x.astype(object) ** 2 + 1) % 65537)
+    np.testing.assert_array_equal(
+        second.decrypt(encrypted * encrypted + 1), (x.astype(object) ** 2 + 1) % 65537
+    )
 
 
 def test_bits_are_not_transferred():
@@ -89,7 +91,9 @@ def test_bits_are_not_transferred():
     second = client.second(60)
     server = Server(second.evaluation_keys([]), transfer=client.transfer_key(second))
     np.testing.assert_allclose(second.decrypt(server.load(client.encrypt(ARRAY))), ARRAY, atol=1e-4)
-    with pytest.raises(hippocrene.ArgumentError, match="load: encrypted bits are not brought to a second key"):
+    with pytest.raises(
+        hippocrene.ArgumentError, match="load: encrypted bits are not brought to a second key"
+    ):
         server.load(client.encrypt([True, False]))
 
 
@@ -100,5 +104,7 @@ def test_keys_of_a_simulation_are_of_its_ring_degree():
         if fits:
             assert second.evaluation_keys(for_=simulation).rotations
             continue
-        with pytest.raises(hippocrene.ArgumentError, match=r"preset 'n14' .* 'of ring degree 8192'"):
+        with pytest.raises(
+            hippocrene.ArgumentError, match=r"preset 'n14' .* 'of ring degree 8192'"
+        ):
             second.evaluation_keys(for_=simulation)

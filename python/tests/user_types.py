@@ -33,7 +33,8 @@ def score(client: Client, values: np.ndarray[tuple[int, ...], np.dtype[np.float6
     ]
     for row in encrypted:
         results.append(row.reshape((-1,))[0])
-    # What numpy's own functions return is an ndarray to type checkers, which know nothing of `__array_function__`.
+    # What numpy's own functions return is an ndarray to type checkers, which know nothing of
+    # `__array_function__`.
     results.append(cast("EncryptedArray", np.concatenate([encrypted, encrypted])))
     bits = encrypted & ~encrypted | (encrypted ^ [True]).nand(np.array([True]))
     results += server.gates(("xor", "and"), bits, encrypted)

@@ -10,7 +10,9 @@ use hippocrene_ckks::{
     circuits::DftLevel,
 };
 use hippocrene_ring::Threads;
-use hippocrene_rlwe::{EvaluationKeys, PreparedEncapsulationKeys, PreparedEvaluationKeys, SecretKey};
+use hippocrene_rlwe::{
+    EvaluationKeys, PreparedEncapsulationKeys, PreparedEvaluationKeys, SecretKey,
+};
 use num_complex::Complex64;
 
 use super::Table;
@@ -61,9 +63,15 @@ pub(super) struct Peers {
 impl Peers {
     /// A row beside the figure of each that has one, and of each that was measured in this run.
     fn beside(&self, session: &Session, what: &str, row: Row) -> Vec<Row> {
-        let targets = self.targets.iter().find(|(name, _)| *name == what).map_or([None; 2], |(_, t)| *t);
-        let first: Vec<String> =
-            session.peers.all(self.group, what).into_iter().take(2).map(|figure| figure.peer).collect();
+        let targets =
+            self.targets.iter().find(|(name, _)| *name == what).map_or([None; 2], |(_, t)| *t);
+        let first: Vec<String> = session
+            .peers
+            .all(self.group, what)
+            .into_iter()
+            .take(2)
+            .map(|figure| figure.peer)
+            .collect();
         let place = |peer: &str| first.iter().position(|name| name == peer);
         let live = |peer: &str| peer.ends_with(", live");
         let target = |peer: &str| match place(peer) {
@@ -78,7 +86,8 @@ impl Peers {
 /// The bits of modulus that Lattigo's bootstrap leaves, and ours.
 const OUTPUT_BITS: f64 = 420.0;
 
-/// Four levels from coefficients to slots and three back; an even cosine with two doublings and an arcsine of degree 3, on values up to 2^-8 of `q0`.
+/// Four levels from coefficients to slots and three back; an even cosine with two doublings and an
+/// arcsine of degree 3, on values up to 2^-8 of `q0`.
 pub(super) fn literal(real: bool) -> Result<BootstrapLiteral> {
     let level = |radix_log2, scale_bits| DftLevel { radix_log2, scale_bits };
     Ok(BootstrapLiteral {
@@ -137,7 +146,10 @@ impl Client {
             _ => None,
         };
         let preparation = start.elapsed().as_secs_f64();
-        Ok((Client { context, secret, keys, encapsulation }, Made { stored, generation, preparation }))
+        Ok((
+            Client { context, secret, keys, encapsulation },
+            Made { stored, generation, preparation },
+        ))
     }
 
     /// In the context of the plan, which has the parameters of the keys.
@@ -148,7 +160,8 @@ impl Client {
 }
 
 fn run(session: &mut Session) -> Result<Vec<Row>> {
-    let context = Arc::new(Context::new(Preset::by_name(PRESET)?.parameters()?, Threads::single())?);
+    let context =
+        Arc::new(Context::new(Preset::by_name(PRESET)?.parameters()?, Threads::single())?);
     let plan = Arc::new(BootstrapPlan::new(Arc::clone(&context), literal(false)?)?);
     let all = BootstrapLiteral { output_bits: None, ..literal(false)? };
     let all = Arc::new(BootstrapPlan::new(Arc::clone(&context), all)?);
@@ -167,7 +180,8 @@ pub(super) fn set_up(session: &Session, peers: &Peers, client: &Client, made: &M
     let megabytes = |bytes: usize| bytes as f64 / 1e6;
     let sparse = client.encapsulation.as_ref().map_or(0, |keys| keys.bytes());
     let held = client.keys.bytes() + sparse + client.context.rlwe().key_memory().0;
-    let gibibytes = machine::peak_memory().map_or(f64::NAN, |bytes| bytes as f64 / f64::from(1 << 30));
+    let gibibytes =
+        machine::peak_memory().map_or(f64::NAN, |bytes| bytes as f64 / f64::from(1 << 30));
     let stored = Row::new("keys, as stored", megabytes(made.stored), "MB");
     let mut rows = peers.beside(session, "keys", stored);
     rows.push(Row::new("keys, in memory", megabytes(held), "MB"));
@@ -184,24 +198,34 @@ pub(super) fn values(count: usize, real: bool) -> Vec<Complex64> {
     let number = |i: usize| match real {
         true => Complex64::from(part(i, 0.754_877_666)),
         false => {
-            Complex64::new(part(i, 0.754_877_666), part(i, 0.569_840_291)) * std::f64::consts::FRAC_1_SQRT_2
+            Complex64::new(part(i, 0.754_877_666), part(i, 0.569_840_291))
+                * std::f64::consts::FRAC_1_SQRT_2
         }
     };
     (0..count).map(number).collect()
 }
 
 /// Values, encrypted modulo the least modulus that a bootstrap asks for.
-pub(super) fn ciphertext(client: &Client, plan: &BootstrapPlan) -> Result<(Ciphertext, Vec<Complex64>)> {
+pub(super) fn ciphertext(
+    client: &Client,
+    plan: &BootstrapPlan,
+) -> Result<(Ciphertext, Vec<Complex64>)> {
     let (context, literal) = (&client.context, plan.literal());
     let z = values(literal.slots, literal.real);
     let bits = f64::from(SCALE) + 2.0 + plan.capacity_needed();
     let low = context.parameters().grafted_modulus(bits);
-    let plaintext = context.encode((&z[..]).into(), literal.slots, Scale::power_of_two(SCALE), low)?;
+    let plaintext =
+        context.encode((&z[..]).into(), literal.slots, Scale::power_of_two(SCALE), low)?;
     Ok((context.encrypt(&client.secret, &plaintext)?.expand(context), z))
 }
 
-/// GRAFT F.2: a bootstrap to a base modulus and a scale of 74 bits, for one product with a matrix, against one to all bits.
-fn lower_output(session: &mut Session, client: &Client, plan: Arc<BootstrapPlan>) -> Result<Vec<Row>> {
+/// GRAFT F.2: a bootstrap to a base modulus and a scale of 74 bits, for one product with a matrix,
+/// against one to all bits.
+fn lower_output(
+    session: &mut Session,
+    client: &Client,
+    plan: Arc<BootstrapPlan>,
+) -> Result<Vec<Row>> {
     let (bits, all) = (plan.literal().base_bits + 74.0, plan.output_bits());
     let (a, _) = ciphertext(client, &plan)?;
     let bootstrapper = client.bootstrapper(plan)?;
@@ -299,8 +323,16 @@ pub(super) fn bootstrap(
     more("mean precision", -mean.log2());
     more("worst precision", -worst.log2());
     more("log Q left", left);
-    rows.push(Row::more(name("estimated precision, standard deviation"), y.precision_bits(), "bits"));
-    rows.push(Row::new(name("capacity that the next bootstrap takes"), plan.capacity_needed(), "bits"));
+    rows.push(Row::more(
+        name("estimated precision, standard deviation"),
+        y.precision_bits(),
+        "bits",
+    ));
+    rows.push(Row::new(
+        name("capacity that the next bootstrap takes"),
+        plan.capacity_needed(),
+        "bits",
+    ));
     let fails = plan.log2_failure_probability();
     rows.push(match fails.is_finite() {
         true => Row::new(name("log2 of the failure probability"), fails, ""),
@@ -316,7 +348,8 @@ mod tests {
     #[test]
     fn the_plan_is_secure_and_fails_less_often_than_2_to_the_minus_128() {
         let context = Arc::new(
-            Context::new(Preset::by_name(PRESET).unwrap().parameters().unwrap(), Threads::single()).unwrap(),
+            Context::new(Preset::by_name(PRESET).unwrap().parameters().unwrap(), Threads::single())
+                .unwrap(),
         );
         let plan = BootstrapPlan::new(context, literal(false).unwrap()).unwrap();
         assert!(plan.log2_failure_probability() < -128.0);

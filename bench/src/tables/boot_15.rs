@@ -37,12 +37,14 @@ pub const TABLE: Table = Table {
 };
 
 const PRESET: &str = "n15";
-const PEERS: Peers = Peers { group: "bootstrap N = 2^15", targets: &[("bootstrap", [Some(8.0), None])] };
+const PEERS: Peers =
+    Peers { group: "bootstrap N = 2^15", targets: &[("bootstrap", [Some(8.0), None])] };
 
 /// The bits of modulus that Lattigo's bootstrap leaves, and ours.
 const OUTPUT_BITS: f64 = 108.0;
 
-/// Four levels from coefficients to slots and three back; a cosine with two doublings on values up to 2^-10 of `q0`.
+/// Four levels from coefficients to slots and three back; a cosine with two doublings on values up
+/// to 2^-10 of `q0`.
 fn literal(real: bool) -> Result<BootstrapLiteral> {
     let level = |radix_log2, scale_bits| DftLevel { radix_log2, scale_bits };
     Ok(BootstrapLiteral {
@@ -64,7 +66,8 @@ fn literal(real: bool) -> Result<BootstrapLiteral> {
 }
 
 fn run(session: &mut Session) -> Result<Vec<Row>> {
-    let context = Arc::new(Context::new(Preset::by_name(PRESET)?.parameters()?, Threads::single())?);
+    let context =
+        Arc::new(Context::new(Preset::by_name(PRESET)?.parameters()?, Threads::single())?);
     let plan = Arc::new(BootstrapPlan::new(Arc::clone(&context), literal(false)?)?);
     let (client, made) = Client::generate(&plan)?;
     let mut rows = session.live.missing();
@@ -81,7 +84,8 @@ const TWO_CORES: f64 = 1.8;
 /// Transforms in a row for each core.
 const TRANSFORMS: usize = 200;
 
-/// The bootstrap on two cores against one, with the same keys; and transforms that share nothing but the processor, which gain what two cores of it can.
+/// The bootstrap on two cores against one, with the same keys; and transforms that share nothing
+/// but the processor, which gain what two cores of it can.
 fn two_cores(session: &mut Session, client: &Client) -> Result<Vec<Row>> {
     let threads = Threads::new(2)?;
     match session.cores.as_ref().filter(|cores| cores.count() > 1) {
@@ -113,7 +117,10 @@ fn two_cores(session: &mut Session, client: &Client) -> Result<Vec<Row>> {
         });
     }
     let log_n = client.context.parameters().log_degree();
-    let rows = [("complex, bootstrap", works, Some(TWO_CORES)), ("independent transforms", transforms, None)];
+    let rows = [
+        ("complex, bootstrap", works, Some(TWO_CORES)),
+        ("independent transforms", transforms, None),
+    ];
     let rows = rows.map(|(name, works, target)| {
         let times = session.time_named(log_n, works)?;
         let row = Row::new(format!("two cores: {name}"), times[1].1, "s");

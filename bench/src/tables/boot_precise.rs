@@ -53,7 +53,9 @@ fn values(count: usize) -> Result<Vec<Complex<BigFloat>>> {
     let spread = |i: usize, step: f64| 1.4 * (0.5 + i as f64 * step).fract() - 0.7;
     let number = |i: usize, step: f64, low: f64| -> Result<BigFloat> {
         let low = BigFloat::try_from(spread(i, low) * (-53f64).exp2())?;
-        Ok(BigFloat::try_from(BigFloat::try_from(spread(i, step))?.into_inner() + low.into_inner())?)
+        Ok(BigFloat::try_from(
+            BigFloat::try_from(spread(i, step))?.into_inner() + low.into_inner(),
+        )?)
     };
     let complex = |i: usize| -> Result<Complex<BigFloat>> {
         Ok(Complex {
@@ -65,7 +67,8 @@ fn values(count: usize) -> Result<Vec<Complex<BigFloat>>> {
 }
 
 fn run(session: &mut Session) -> Result<Vec<Row>> {
-    let context = Arc::new(Context::new(Preset::by_name(PRESET)?.parameters()?, Threads::single())?);
+    let context =
+        Arc::new(Context::new(Preset::by_name(PRESET)?.parameters()?, Threads::single())?);
     let (client, _) = Client::generate(&*plan(&context, WANTED[0].0)?)?;
     let mut rows = Vec::new();
     for (wanted, bits) in WANTED {
@@ -93,7 +96,8 @@ fn precise(session: &mut Session, client: &Client, wanted: f64, bits: i32) -> Re
     let mut errors = Vec::with_capacity(2 * z.len());
     for (g, z) in got.into_iter().zip(&z) {
         for (g, z) in [(g.re, &z.re), (g.im, &z.im)] {
-            errors.push(BigFloat::try_from(g.into_inner() - z.clone().into_inner())?.to_f64().abs());
+            errors
+                .push(BigFloat::try_from(g.into_inner() - z.clone().into_inner())?.to_f64().abs());
         }
     }
     let mean = errors.iter().sum::<f64>() / errors.len() as f64;

@@ -25,7 +25,8 @@ pub const TABLE: Table = Table {
 /// Presets and entries of tables, fresh.
 const FRESH: [(&str, usize); 6] =
     [("n14", 2), ("n14", 4), ("n14", 16), ("n15", 16), ("n15", 64), ("n16", 256)];
-/// Presets and entries of tables of two ciphertexts, bootstrapped, and the bits after the binary point of values up to 1 that bootstraps leave.
+/// Presets and entries of tables of two ciphertexts, bootstrapped, and the bits after the binary
+/// point of values up to 1 that bootstraps leave.
 const BOOTSTRAPPED: [(&str, usize, f64); 2] = [("n15", 2, 14.0), ("n16", 256, 24.0)];
 /// How often each is timed.
 const RUNS: usize = 3;
@@ -59,7 +60,12 @@ struct Setup {
 }
 
 impl Setup {
-    fn new(preset: Preset, entries: usize, ciphertexts: usize, request: &KeyRequest) -> Result<Self> {
+    fn new(
+        preset: Preset,
+        entries: usize,
+        ciphertexts: usize,
+        request: &KeyRequest,
+    ) -> Result<Self> {
         let client = ClientKey::generate(preset)?;
         let server = Server::with_threads(&client.evaluation_keys(request)?, 1)?;
         let table = table(entries);
@@ -67,8 +73,10 @@ impl Setup {
         let places: Vec<usize> = (0..count).map(|i| (i * 7 + i / 5) % entries).collect();
         let expected = places.iter().map(|place| table[*place]).collect();
         let values: Vec<f64> = places.iter().map(|place| *place as f64).collect();
-        let how =
-            Encryption { interval: Interval::new(0.0, (entries - 1) as f64), precision: Some(PRECISION) };
+        let how = Encryption {
+            interval: Interval::new(0.0, (entries - 1) as f64),
+            precision: Some(PRECISION),
+        };
         let array = client.encrypt_with(Values::Real(&values), &[count], &how)?;
         Ok(Setup { client, server, array, expected, table })
     }
@@ -100,7 +108,11 @@ impl Setup {
         Ok([
             Row::new(format!("{name}: time"), seconds, "s"),
             Row::more(format!("{name}: precision"), precision, "bits"),
-            Row::more(format!("{name}: capacity left of {:.0}", capacity(a)), capacity(&found), "bits"),
+            Row::more(
+                format!("{name}: capacity left of {:.0}", capacity(a)),
+                capacity(&found),
+                "bits",
+            ),
             Row::new(format!("{name}: bootstraps"), bootstraps, ""),
         ])
     }
@@ -112,14 +124,22 @@ fn fresh(session: &mut Session, preset: Preset, entries: usize) -> Result<[Row; 
     setup.rows(session, preset, &setup.array, "")
 }
 
-fn bootstrapped(session: &mut Session, preset: Preset, entries: usize, precision: f64) -> Result<Vec<Row>> {
-    let bootstrapping = Some(Bootstrapping { precision: Some(precision), ..Bootstrapping::default() });
+fn bootstrapped(
+    session: &mut Session,
+    preset: Preset,
+    entries: usize,
+    precision: f64,
+) -> Result<Vec<Row>> {
+    let bootstrapping =
+        Some(Bootstrapping { precision: Some(precision), ..Bootstrapping::default() });
     let request = KeyRequest { powers_of_two: false, bootstrapping, ..KeyRequest::default() };
     let setup = Setup::new(preset, entries, 2, &request)?;
     let reserve = setup.server.bootstrap_reserve().ok_or("there are bootstrapping keys")?;
     // A server that cannot bootstrap uses it up.
     let products = Server::with_threads(
-        &setup.client.evaluation_keys(&KeyRequest { powers_of_two: false, ..KeyRequest::default() })?,
+        &setup
+            .client
+            .evaluation_keys(&KeyRequest { powers_of_two: false, ..KeyRequest::default() })?,
         1,
     )?;
     let mut used = setup.array.clone();

@@ -24,7 +24,8 @@ pub const TABLE: Table = Table {
     run,
 };
 
-/// The group of the peers' figures, the fastest way of the peer, and the degree that they were carried over at.
+/// The group of the peers' figures, the fastest way of the peer, and the degree that they were
+/// carried over at.
 const PEERS: &str = "functional bootstrap in FHEW";
 const NAND: &str = "NAND, LMKCDEY";
 const LOG_DEGREE: u32 = 12;
@@ -69,7 +70,11 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
     };
     let mut rows = vec![
         nand(Row::new("NAND", 1e3 * times[0].1, "ms")),
-        nand(Row::new(format!("one NAND of {TOGETHER} together"), 1e3 * times[1].1 / TOGETHER as f64, "ms")),
+        nand(Row::new(
+            format!("one NAND of {TOGETHER} together"),
+            1e3 * times[1].1 / TOGETHER as f64,
+            "ms",
+        )),
         Row::new("full adder: XOR and majority of three", 1e3 * times[2].1, "ms"),
         Row::new("multiplexer", 1e3 * times[3].1, "ms"),
     ];

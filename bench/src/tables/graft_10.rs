@@ -66,7 +66,8 @@ fn times(p: &Polynomial, factor: f64) -> Result<Polynomial> {
     Ok(Polynomial::new(p.basis(), p.coefficients().iter().map(|c| c * factor).collect())?)
 }
 
-/// The cosine in two circuits: its terms of low degrees at the full scale and those of high degrees at a smaller one, each times a number, such that both results have one scale at one modulus.
+/// The cosine in two circuits: its terms of low degrees at the full scale and those of high degrees
+/// at a smaller one, each times a number, such that both results have one scale at one modulus.
 struct Circuits {
     low: Polynomial,
     high: Polynomial,
@@ -84,7 +85,8 @@ struct Trial {
 
 impl Trial {
     fn new() -> Result<Self> {
-        let context = Arc::new(Context::new(Preset::by_name(PRESET)?.parameters()?, Threads::single())?);
+        let context =
+            Arc::new(Context::new(Preset::by_name(PRESET)?.parameters()?, Threads::single())?);
         let rlwe = context.rlwe();
         let secret = SecretKey::generate(rlwe)?;
         let mut keys = EvaluationKeys::empty(rlwe, secret.fingerprint());
@@ -93,7 +95,8 @@ impl Trial {
         Ok(Trial { context, secret, evaluator, cosine: cosine()? })
     }
 
-    /// Integers over the reach, normal but for what is random in `run`, at the scale, in a modulus that leaves 100 bits and a half.
+    /// Integers over the reach, normal but for what is random in `run`, at the scale, in a modulus
+    /// that leaves 100 bits and a half.
     fn argument(&self, run: usize) -> Result<(Ciphertext, Vec<f64>)> {
         let x: Vec<f64> = (0..self.context.max_slots()).map(|i| integer(i, run) / REACH).collect();
         let slots: Vec<Complex64> = x.iter().map(|x| Complex64::from(*x)).collect();
@@ -121,7 +124,8 @@ impl Trial {
             e.polynomial(a, &low, scale(SCALE)?)?,
             e.polynomial(&self.at_scale(a, scale(small)?)?, &high, scale(small)?)?,
         ];
-        // What the first loses of its scale on the way to the modulus of the second, and what that has more.
+        // What the first loses of its scale on the way to the modulus of the second, and what that
+        // has more.
         let end = e.switched_scale(first.scale(), first.modulus(), second.modulus());
         let low = times(&low, second.scale().times(gained).ratio(end))?;
         Ok(Circuits { low, high, small, gained })
@@ -135,7 +139,11 @@ impl Trial {
         let scale_of_both = high.scale().times(circuits.gained);
         let high = high.read_at(scale_of_both);
         let mut low = Ciphertext::empty(&self.context);
-        e.rescale_to_into(&mut low, &e.polynomial(a, &circuits.low, scale(SCALE)?)?, high.modulus())?;
+        e.rescale_to_into(
+            &mut low,
+            &e.polynomial(a, &circuits.low, scale(SCALE)?)?,
+            high.modulus(),
+        )?;
         low.set_bound(1.0);
         Ok(e.add(&low.read_at(scale_of_both), &high)?)
     }
@@ -145,7 +153,8 @@ impl Trial {
         Ok(self.evaluator.rescale(a, scale)?)
     }
 
-    /// The error in the worst slot, as the paper's precision counts: complex slots as they are decrypted.
+    /// The error in the worst slot, as the paper's precision counts: complex slots as they are
+    /// decrypted.
     fn worst(&self, y: &Ciphertext, x: &[f64]) -> Result<f64> {
         let got = self.context.decode_complex(&self.context.decrypt(&self.secret, y)?)?;
         let errors = got.iter().zip(x).map(|(g, x)| (g - self.exact(*x)).norm());
@@ -158,7 +167,8 @@ impl Trial {
     }
 }
 
-/// The scale of five products and of an argument that is brought to it, as log2, where these take so many bits.
+/// The scale of five products and of an argument that is brought to it, as log2, where these take
+/// so many bits.
 fn small(bits: f64) -> f64 {
     (bits - SCALE) / (DEPTH - 1.0)
 }
@@ -173,10 +183,12 @@ fn scale(bits: f64) -> Result<Scale> {
     Ok(Scale::from_f64(bits.exp2()).ok_or("a scale is a positive number")?)
 }
 
-/// Integers that are normal (Box and Muller's method, on a sequence that is evenly spread in the unit square).
+/// Integers that are normal (Box and Muller's method, on a sequence that is evenly spread in the
+/// unit square).
 fn integer(i: usize, run: usize) -> f64 {
     let nth = (i + 32_768 * run + 1) as f64;
-    let [radius, turn] = [0.754_877_666_246_693, 0.569_840_290_998_053].map(|step| (nth * step).fract());
+    let [radius, turn] =
+        [0.754_877_666_246_693, 0.569_840_290_998_053].map(|step| (nth * step).fract());
     let normal = (-2.0 * radius.ln()).sqrt() * (TAU * turn).cos();
     (DEVIATION * normal).round().clamp(1.0 - REACH, REACH - 1.0)
 }
@@ -227,21 +239,34 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
     works.add("two circuits, 237 bits", || trial.two_circuits(&a, &circuits).map(drop));
     let times = session.time_named(trial.context.parameters().log_degree(), works)?;
     let (name, whole) = times[0].clone();
-    rows.push(Row::new(format!("{}: time", times[1].0), 1e3 * times[1].1, "ms").against(name, 1e3 * whole));
+    rows.push(
+        Row::new(format!("{}: time", times[1].0), 1e3 * times[1].1, "ms")
+            .against(name, 1e3 * whole),
+    );
     Ok(rows)
 }
 
 /// One of the statistics.
 type Part = fn(&Errors) -> f64;
 
-fn figures(session: &Session, name: &str, errors: Errors, full: Option<(&str, Errors)>) -> [Row; 3] {
-    let kinds: [(&str, Part); 3] =
-        [("average", |e| e.average), ("standard deviation", |e| e.deviation), ("maximum", |e| e.max)];
+fn figures(
+    session: &Session,
+    name: &str,
+    errors: Errors,
+    full: Option<(&str, Errors)>,
+) -> [Row; 3] {
+    let kinds: [(&str, Part); 3] = [
+        ("average", |e| e.average),
+        ("standard deviation", |e| e.deviation),
+        ("maximum", |e| e.max),
+    ];
     kinds.map(|(what, of)| {
         let name = format!("{name}: error, {what}");
         let row = Row::new(&name, of(&errors), "").paper(session.papers.find("graft-10", &name));
         match full {
-            Some((against, full)) if what != "standard deviation" => row.against(against, of(&full)),
+            Some((against, full)) if what != "standard deviation" => {
+                row.against(against, of(&full))
+            }
             _ => row,
         }
     })

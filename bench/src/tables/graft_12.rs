@@ -82,7 +82,8 @@ const OPERATIONS: [&str; 2] = ["tensor", "key switch"];
 const MEASURED: u32 = 15;
 
 impl Set {
-    /// What the rule gives for the grafted set's `Q` and `PQ`, the sprout being one of the words as in the paper.
+    /// What the rule gives for the grafted set's `Q` and `PQ`, the sprout being one of the words as
+    /// in the paper.
     fn expected(&self) -> Result<Design> {
         Ok(design(&Request {
             log_degree: self.log_n,
@@ -120,7 +121,8 @@ impl Set {
         }
     }
 
-    /// How many times fewer limbs and transforms the grafted set has; its sprout is two limbs, an odd one and a power of two.
+    /// How many times fewer limbs and transforms the grafted set has; its sprout is two limbs, an
+    /// odd one and a power of two.
     fn expected_speed_ups(&self) -> Result<[f64; 2]> {
         let count = |sizes: &[(u32, usize)]| sizes.iter().map(|(_, count)| count).sum::<usize>();
         let (units, specials) = (count(self.units), count(self.specials));
@@ -133,7 +135,9 @@ impl Set {
     }
 
     fn rows(&self, session: &mut Session) -> Result<Vec<Row>> {
-        let paper = |operation: &str| session.papers.find("graft-12", &format!("{}: {operation}", self.name));
+        let paper = |operation: &str| {
+            session.papers.find("graft-12", &format!("{}: {operation}", self.name))
+        };
         let paper = OPERATIONS.map(paper);
         let mut rows = Vec::new();
         for ((operation, speed_up), paper) in
@@ -150,11 +154,23 @@ impl Set {
         for kernel in kernels {
             let original = Side::at_top(Scheme::new(&self.original(), kernel, 0)?)?;
             let grafted = Side::at_top(Scheme::new(&self.grafted()?, kernel, 0)?)?;
-            let times = compare(session, self.log_n, [original, grafted], [Side::tensor, Side::key_switch])?;
-            for ((operation, [original, grafted]), paper) in OPERATIONS.into_iter().zip(times).zip(&paper) {
+            let times = compare(
+                session,
+                self.log_n,
+                [original, grafted],
+                [Side::tensor, Side::key_switch],
+            )?;
+            for ((operation, [original, grafted]), paper) in
+                OPERATIONS.into_iter().zip(times).zip(&paper)
+            {
                 let name = format!("{}: {operation}, grafted, kernel {kernel}", self.name);
-                let target = paper.as_ref().filter(|_| kernel == Kernel::Portable).map(|figure| figure.value);
-                rows.push(Row::new(name, grafted, "ms").against("the original", original).target(target));
+                let target = paper
+                    .as_ref()
+                    .filter(|_| kernel == Kernel::Portable)
+                    .map(|figure| figure.value);
+                rows.push(
+                    Row::new(name, grafted, "ms").against("the original", original).target(target),
+                );
             }
         }
         Ok(rows)
@@ -174,20 +190,28 @@ mod tests {
     use super::*;
     use crate::figures::Papers;
 
-    /// Two rows differ. Lattigo's second set has 22 primes in `Q`, so that its tensor is expected to gain 22/21; the paper says 1.00. OpenFHE's
-    /// set at N = 2^16 needs five specials of 62 bits; the paper takes six of 53.
+    /// Two rows differ. Lattigo's second set has 22 primes in `Q`, so that its tensor is expected
+    /// to gain 22/21; the paper says 1.00. OpenFHE's set at N = 2^16 needs five specials of 62
+    /// bits; the paper takes six of 53.
     #[test]
     fn the_rule_expects_what_the_paper_expects() {
         let papers = Papers::load().unwrap();
         for set in &SETS {
-            for (operation, speed_up) in OPERATIONS.into_iter().zip(set.expected_speed_ups().unwrap()) {
-                let paper = papers.find("graft-12", &format!("{}: {operation}", set.name)).unwrap().value;
+            for (operation, speed_up) in
+                OPERATIONS.into_iter().zip(set.expected_speed_ups().unwrap())
+            {
+                let paper =
+                    papers.find("graft-12", &format!("{}: {operation}", set.name)).unwrap().value;
                 let differs = match (set.name, operation) {
                     ("Lattigo F16 30", "tensor") => 0.048,
                     ("OpenFHE F16", "key switch") => 0.043,
                     _ => 0.0,
                 };
-                assert!((speed_up - paper - differs).abs() < 0.0055, "{}: {operation}: {speed_up}", set.name);
+                assert!(
+                    (speed_up - paper - differs).abs() < 0.0055,
+                    "{}: {operation}: {speed_up}",
+                    set.name
+                );
             }
         }
     }
@@ -195,8 +219,10 @@ mod tests {
     #[test]
     fn what_is_measured_has_the_moduli_of_the_paper() {
         for set in SETS.iter().filter(|set| set.log_n <= MEASURED && set.word <= 62) {
-            let (original, grafted) =
-                (set.original().parameters().unwrap(), set.grafted().unwrap().parameters().unwrap());
+            let (original, grafted) = (
+                set.original().parameters().unwrap(),
+                set.grafted().unwrap().parameters().unwrap(),
+            );
             let bits = [&original, &grafted].map(|p| p.log2(p.top()));
             assert!((bits[0] - bits[1]).abs() < 0.06 * bits[0], "{}: {bits:?}", set.name);
             assert!((bits[1] - f64::from(set.grafted.0)).abs() < 5.0, "{}: {bits:?}", set.name);

@@ -53,13 +53,18 @@ mod tests {
     #[test]
     fn the_papers_sets_have_the_papers_numbers() {
         let papers = Papers::load().unwrap();
-        let table_2: Vec<Preset> = PRESETS.into_iter().filter(|p| p.family == Family::Table2).collect();
+        let table_2: Vec<Preset> =
+            PRESETS.into_iter().filter(|p| p.family == Family::Table2).collect();
         assert_eq!(table_2.len(), 12);
         for preset in table_2 {
             for (what, value, _) in figures(&preset).unwrap() {
                 // Primes of 62 bits are 61 bits here: up to 10 in all.
                 let off = (value - papers.find(preset.name, what).unwrap().value).abs();
-                assert!(off < if what.starts_with("log") { 10.1 } else { 0.1 }, "{}: {what}", preset.name);
+                assert!(
+                    off < if what.starts_with("log") { 10.1 } else { 0.1 },
+                    "{}: {what}",
+                    preset.name
+                );
             }
         }
     }

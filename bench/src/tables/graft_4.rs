@@ -43,8 +43,8 @@ const OPERATIONS: [(&str, &str); 4] = [
 const RATIONAL: f64 = 1.5;
 
 impl Pair {
-    /// The usable bits that the paper times at: those of the simple chain or of the grafted set after a bootstrap, which has 3 bits less or 11
-    /// more.
+    /// The usable bits that the paper times at: those of the simple chain or of the grafted set
+    /// after a bootstrap, which has 3 bits less or 11 more.
     fn usable_bits(&self) -> Result<f64> {
         let simple = self.parameters("sim")?;
         let bits = simple.log2(self.simple_ends().0);
@@ -84,7 +84,8 @@ impl Pair {
             compare(session, self.log_n, sides, operations)?;
         let [of_tensor, of_key_switch, of_multiply] = self.speed_ups;
         let simple = self.paper_name("sim");
-        let how = if kernel == session.kernel { String::new() } else { format!(", kernel {kernel}") };
+        let how =
+            if kernel == session.kernel { String::new() } else { format!(", kernel {kernel}") };
         let mut rows = Vec::new();
         for (((operation, of_paper), [plain, time]), speed_up) in OPERATIONS
             .into_iter()
@@ -99,15 +100,18 @@ impl Pair {
             );
         }
         let mut counted = |what: &str, [theirs, ours]: [f64; 2]| {
-            rows.push(Row::new(format!("{name}: {what}, counted{how}"), ours, "").against(&simple, theirs));
+            rows.push(
+                Row::new(format!("{name}: {what}, counted{how}"), ours, "")
+                    .against(&simple, theirs),
+            );
         };
         counted("limbs of the tensor", limbs);
         for (i, how) in ["", ", digits of the set"].into_iter().enumerate() {
             let counts = [simple_transforms[i], transforms[i]].map(|count| count as f64);
             counted(&format!("transforms of the key switch{how}"), counts);
         }
-        let row =
-            Row::new(format!("{name}: rational rescale{how}"), rescale[1], "ms").target(Some(1.0 / RATIONAL));
+        let row = Row::new(format!("{name}: rational rescale{how}"), rescale[1], "ms")
+            .target(Some(1.0 / RATIONAL));
         rows.push(row.clone().against(format!("{simple}, rescale"), rescale[0]));
         rows.push(row.against("the same, a unit dropped", drop_unit[1]));
         Ok(rows)
@@ -180,7 +184,11 @@ mod tests {
             let (from, to) = pair.our_ends(&ours).unwrap();
             let wanted = pair.usable_bits().unwrap();
             assert!((ours.log2(from) - wanted).abs() <= 1.5 && from.two() == 0, "{}", pair.name);
-            assert!((ours.log2(from) - ours.log2(to) - pair.scale_bits).abs() < 0.6, "{}", pair.name);
+            assert!(
+                (ours.log2(from) - ours.log2(to) - pair.scale_bits).abs() < 0.6,
+                "{}",
+                pair.name
+            );
         }
     }
 

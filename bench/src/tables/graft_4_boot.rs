@@ -55,8 +55,11 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
             };
             let speed_up = Some(steps.speed_up).filter(|_| twin == Twin::Ours);
             let time = Row::new(format!("{name}: bootstrap"), figures.time, "s");
-            rows.push(row(time, |f| f.time, speed_up).paper(session.papers.find(&name, "bootstrap")));
-            let transforms = Row::new(format!("{name}: transforms, counted"), figures.transforms, "");
+            rows.push(
+                row(time, |f| f.time, speed_up).paper(session.papers.find(&name, "bootstrap")),
+            );
+            let transforms =
+                Row::new(format!("{name}: transforms, counted"), figures.transforms, "");
             rows.push(row(transforms, |f| f.transforms, None));
             let bits = |what: &str, value| Row::more(format!("{name}: {what}"), value, "bits");
             rows.push(row(bits("mean precision", figures.mean), |f| f.mean, None));
@@ -65,7 +68,11 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
             rows.push(bits("estimated precision, standard deviation", figures.estimated));
             rows.push(row(bits("log Q left", figures.left), |f| f.left, None));
             rows.push(Row::new(format!("{name}: scale of the result"), figures.scale, "bits"));
-            rows.push(Row::new(format!("{name}: log2 of the failure probability"), figures.fails, ""));
+            rows.push(Row::new(
+                format!("{name}: log2 of the failure probability"),
+                figures.fails,
+                "",
+            ));
             if twin == Twin::Simple {
                 simple = Some(figures);
             }

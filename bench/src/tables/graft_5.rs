@@ -58,8 +58,12 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
     for preset in PRESETS.into_iter().filter(|p| p.family == Family::Grafted) {
         let size = preset.parameters_insecure()?.switching_key_size();
         rows.push(
-            Row::new(format!("{}: {KEY}, packed and seeded", preset.name), size.seeded as f64 / 1e6, "MB")
-                .against("in words of 8 bytes, without a seed", size.words as f64 / 1e6),
+            Row::new(
+                format!("{}: {KEY}, packed and seeded", preset.name),
+                size.seeded as f64 / 1e6,
+                "MB",
+            )
+            .against("in words of 8 bytes, without a seed", size.words as f64 / 1e6),
         );
     }
     Ok(rows)

@@ -84,7 +84,12 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
 }
 
 /// The rows of one set, beside those of the simple chain.
-fn rows_of(session: &Session, set: &Set, figures: &Figures, simple: Option<(&str, &Figures)>) -> Vec<Row> {
+fn rows_of(
+    session: &Session,
+    set: &Set,
+    figures: &Figures,
+    simple: Option<(&str, &Figures)>,
+) -> Vec<Row> {
     let name = set.name;
     let row = |what: &str, unit, of: &dyn Fn(&Figures) -> f64, target: Option<f64>| {
         let row = Row::new(format!("{name}: {what}"), of(figures), unit);
@@ -132,24 +137,33 @@ impl Set {
             _ => preset.parameters()?,
         };
         let context = Arc::new(Context::new(parameters, Threads::single())?);
-        let (rlwe, plan) = (context.rlwe(), Arc::new(BitPlan::new(Arc::clone(&context), preset.bits()?)?));
+        let (rlwe, plan) =
+            (context.rlwe(), Arc::new(BitPlan::new(Arc::clone(&context), preset.bits()?)?));
         let secret = SecretKey::generate(rlwe)?;
         let mut keys = EvaluationKeys::empty(rlwe, secret.fingerprint());
         plan.add_keys(&mut keys, &secret)?;
         let evaluator = Evaluator::new(Arc::clone(&context), Arc::new(keys.into_prepared(rlwe)?));
-        let encapsulation = Arc::new(plan.encapsulation_keys(&secret)?.prepare(rlwe, plan.narrow())?);
-        let bootstrapper = BitBootstrapper::new(Arc::clone(&plan), evaluator.clone(), encapsulation)?;
-        let (packing, scale, modulus) = (plan.literal().packing, plan.bit_scale(), plan.input_modulus());
+        let encapsulation =
+            Arc::new(plan.encapsulation_keys(&secret)?.prepare(rlwe, plan.narrow())?);
+        let bootstrapper =
+            BitBootstrapper::new(Arc::clone(&plan), evaluator.clone(), encapsulation)?;
+        let (packing, scale, modulus) =
+            (plan.literal().packing, plan.bit_scale(), plan.input_modulus());
         let bits = [1u64, 2].map(|seed| bits(plan.capacity(), seed));
         let encrypt = |bits: &[bool]| -> Result<BitCiphertext> {
-            let plaintext = encode_bits(&context, bits, packing, context.max_slots(), scale, modulus)?;
-            Ok(BitCiphertext::declare(context.encrypt(&secret, &plaintext)?.expand(&context), packing)?)
+            let plaintext =
+                encode_bits(&context, bits, packing, context.max_slots(), scale, modulus)?;
+            Ok(BitCiphertext::declare(
+                context.encrypt(&secret, &plaintext)?.expand(&context),
+                packing,
+            )?)
         };
         let operands = [encrypt(&bits[0])?, encrypt(&bits[1])?];
         Ok(Set { name, context, plan, secret, evaluator, bootstrapper, bits, operands })
     }
 
-    /// A nand of its bits. A result whose bound is too large is refused when all is done, so that it has been timed.
+    /// A nand of its bits. A result whose bound is too large is refused when all is done, so that
+    /// it has been timed.
     fn nand(&self) -> Result<Option<BitCiphertext>> {
         match self.bootstrapper.gate(Gate::Nand, &[&self.operands[0], &self.operands[1]]) {
             Ok(result) => Ok(Some(result)),
@@ -180,7 +194,11 @@ impl Set {
     }
 
     /// The figures of this set, and the times of another one measured in turn with it.
-    fn measure(&self, session: &mut Session, beside: Option<&Set>) -> Result<(Figures, Option<Times>)> {
+    fn measure(
+        &self,
+        session: &mut Session,
+        beside: Option<&Set>,
+    ) -> Result<(Figures, Option<Times>)> {
         let rlwe = self.context.rlwe();
         let before = rlwe.transforms();
         let after = self.nand()?;
@@ -212,7 +230,8 @@ impl Set {
     fn quality(&self, after: &BitCiphertext) -> Result<Quality> {
         let (context, packing) = (&self.context, self.plan.literal().packing);
         let plaintext = context.decrypt(&self.secret, after.ciphertext())?;
-        let expected: Vec<bool> = self.bits[0].iter().zip(&self.bits[1]).map(|(x, y)| !(x & y)).collect();
+        let expected: Vec<bool> =
+            self.bits[0].iter().zip(&self.bits[1]).map(|(x, y)| !(x & y)).collect();
         if decode_bits(context, &plaintext, packing)? != expected {
             return Err(format!("a nand with {} was wrong", self.name).into());
         }
@@ -233,7 +252,8 @@ impl Set {
 /// As good as random, and different for each `seed`.
 fn bits(count: usize, seed: u64) -> Vec<bool> {
     let mix = |i: u64| {
-        let x = (i + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ (seed + 1).wrapping_mul(0xD1B5_4A32_D192_ED03);
+        let x = (i + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+            ^ (seed + 1).wrapping_mul(0xD1B5_4A32_D192_ED03);
         (x ^ x >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 63 == 1
     };
     (0..count as u64).map(mix).collect()

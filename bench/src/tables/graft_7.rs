@@ -24,7 +24,8 @@ pub const TABLE: Table = Table {
     run,
 };
 
-/// A comparison of the paper: its name, how often `g_3` is applied (`f_3` twice after that), and log2 of the gap.
+/// A comparison of the paper: its name, how often `g_3` is applied (`f_3` twice after that), and
+/// log2 of the gap.
 const COMPARISONS: [(&str, usize, i32); 2] = [("comp1", 4, -8), ("comp2", 8, -16)];
 
 /// The parameters: the pair, and log2 of the simple chain's scale.
@@ -51,7 +52,8 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
             let stated = |what: &str| {
                 session.papers.find("graft-7", &name(&format!("{what}, modulus"))).map(|f| f.value)
             };
-            let target = stated("simple").zip(stated("grafted")).map(|(simple, grafted)| simple / grafted);
+            let target =
+                stated("simple").zip(stated("grafted")).map(|(simple, grafted)| simple / grafted);
             // As precise as the simple one.
             let literal = SignLiteral { precision, ..literal };
             let plan = closest(&grafted, &composition, literal)?;
@@ -68,7 +70,8 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// As precise as the literal says, or as much less as it takes: where the precision is nearly that of the polynomials themselves, there is no room for noise.
+/// As precise as the literal says, or as much less as it takes: where the precision is nearly that
+/// of the polynomials themselves, there is no room for noise.
 pub(super) fn closest(
     context: &Context,
     composition: &CompositeSign,
@@ -93,8 +96,11 @@ fn figure(
     target: Option<f64>,
 ) -> [Row; 2] {
     let total = |plan: &SignPlan| plan.stages().iter().map(Stage::bits).sum::<f64>();
-    let steps: Vec<String> =
-        plan.stages().iter().map(|s| format!("{}:{:.0}", s.polynomial().degree(), s.bits())).collect();
+    let steps: Vec<String> = plan
+        .stages()
+        .iter()
+        .map(|s| format!("{}:{:.0}", s.polynomial().degree(), s.bits()))
+        .collect();
     let stated = |figure: &str| session.papers.find("graft-7", &format!("{name}, {figure}"));
     let bits = Row::new(
         format!("{name}{}, degree:bits {}", less_precise(plan, against), steps.join(" ")),
@@ -106,12 +112,13 @@ fn figure(
         Some(simple) => bits.against("simple", total(simple)).target(target),
         None => bits,
     };
-    let precision =
-        Row::more(format!("{name}, precision"), -plan.error().log2(), "bits").paper(stated("precision"));
+    let precision = Row::more(format!("{name}, precision"), -plan.error().log2(), "bits")
+        .paper(stated("precision"));
     [bits, precision]
 }
 
-/// By how much a plan is less precise than the simple one that it is compared with, in words; nothing where it is as precise.
+/// By how much a plan is less precise than the simple one that it is compared with, in words;
+/// nothing where it is as precise.
 fn less_precise(plan: &SignPlan, simple: Option<&SignPlan>) -> String {
     let less = simple.map_or(0.0, |simple| (plan.error() / simple.error()).log2());
     if less < 0.05 { String::new() } else { format!(" ({less:.1} bits less precise than simple)") }
@@ -121,7 +128,8 @@ fn less_precise(plan: &SignPlan, simple: Option<&SignPlan>) -> String {
 mod tests {
     use super::*;
 
-    /// `f_3` after `g_3` come no closer with noise at FHE16s than a bit less than the simple chain's, and the row says so; the minimax composition does.
+    /// `f_3` after `g_3` come no closer with noise at FHE16s than a bit less than the simple
+    /// chain's, and the row says so; the minimax composition does.
     #[test]
     fn rows_say_what_precision_they_lack() {
         let context = |name: &str| {

@@ -31,12 +31,14 @@ pub const TABLE: Table = Table {
     run,
 };
 
-/// A comparison of the paper: its name, how often `g_3` is applied (`f_3` twice after that), log2 of the gap, and the speed-up.
+/// A comparison of the paper: its name, how often `g_3` is applied (`f_3` twice after that), log2
+/// of the gap, and the speed-up.
 const COMPARISONS: [(&str, usize, i32, f64); 2] = [("comp1", 4, -8, 1.24), ("comp2", 8, -16, 1.56)];
 const PAIR: &str = "FHE16s";
 /// How often each is timed.
 const RUNS: usize = 3;
-/// The standard deviation, as log2, that bootstraps leave at most, for which comparisons at one scale have room.
+/// The standard deviation, as log2, that bootstraps leave at most, for which comparisons at one
+/// scale have room.
 const REFRESHED: f64 = -20.0;
 
 /// What a comparison took.
@@ -60,7 +62,8 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
         for (i, (name, g, log2_gap, speed_up)) in COMPARISONS.into_iter().enumerate() {
             let gap = 2f64.powi(log2_gap);
             let composition = CompositeSign::iterated(3, g, 2, gap)?;
-            let literal = SignLiteral { slots: client.context.max_slots(), bound: 1.0, gap, precision: 1.0 };
+            let literal =
+                SignLiteral { slots: client.context.max_slots(), bound: 1.0, gap, precision: 1.0 };
             let mut plans = Vec::new();
             match simple.get(i) {
                 None => {
@@ -83,18 +86,29 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
                 }
             }
             for (kind, sign) in plans {
-                let figures =
-                    measure(session, &client, &bootstrapper, &sign, pair.scale_bits, twin == Twin::Simple)?;
+                let figures = measure(
+                    session,
+                    &client,
+                    &bootstrapper,
+                    &sign,
+                    pair.scale_bits,
+                    twin == Twin::Simple,
+                )?;
                 let row = |what: &str, unit, value: f64| {
                     Row::new(format!("{name}, {}{kind}: {what}", twin.name(pair)), value, unit)
                 };
                 let paper = |what: &str| match twin {
-                    Twin::Simple => session.papers.find("graft-8", &format!("{name}, simple: {what}")),
-                    Twin::Grafted => session.papers.find("graft-8", &format!("{name}, grafted: {what}")),
+                    Twin::Simple => {
+                        session.papers.find("graft-8", &format!("{name}, simple: {what}"))
+                    }
+                    Twin::Grafted => {
+                        session.papers.find("graft-8", &format!("{name}, grafted: {what}"))
+                    }
                     Twin::Ours => None,
                 };
                 let time = row("comparison", "s", figures.time).paper(paper("comparison"));
-                let bootstraps = row("bootstraps", "", figures.bootstraps as f64).paper(paper("bootstraps"));
+                let bootstraps =
+                    row("bootstraps", "", figures.bootstraps as f64).paper(paper("bootstraps"));
                 match simple.get(i).copied() {
                     Some((_, theirs)) => {
                         let target = Some(speed_up).filter(|_| twin == Twin::Ours);
@@ -123,7 +137,8 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// A sign of numbers between the gap and 1 and their negatives, from the modulus that a bootstrap leaves; bootstraps are to all of the modulus or no further than the rest needs.
+/// A sign of numbers between the gap and 1 and their negatives, from the modulus that a bootstrap
+/// leaves; bootstraps are to all of the modulus or no further than the rest needs.
 fn measure(
     session: &mut Session,
     client: &Client,
@@ -173,7 +188,8 @@ impl Refresh for Whole<'_> {
         self.0.refresh(a, need, f64::INFINITY, operation)
     }
 
-    /// Without the bit that bounds of values may be off by: the chain has the primes that the bootstrap takes, and no bit beside.
+    /// Without the bit that bounds of values may be off by: the chain has the primes that the
+    /// bootstrap takes, and no bit beside.
     fn reserve(&self) -> f64 {
         self.0.reserve() - 1.0
     }

@@ -46,7 +46,8 @@ fn rows(name: &str, errors: Errors) -> [Row; 3] {
         .map(|(what, value)| Row::new(format!("{name}: error, {what}"), value, ""))
 }
 
-/// The worst slot of all runs is what is judged. It varies by a quarter of a bit from one hundred runs to the next, the average by a few hundredths.
+/// The worst slot of all runs is what is judged. It varies by a quarter of a bit from one hundred
+/// runs to the next, the average by a few hundredths.
 fn compare(pair: &Pair) -> Result<Vec<Row>> {
     let bits = pair.scale_bits as i32;
     let errors = |prefix| Trial::new(pair.parameters(prefix)?)?.multiply(bits, RUNS);
@@ -54,11 +55,19 @@ fn compare(pair: &Pair) -> Result<Vec<Row>> {
     let name = format!("{}, scale 2^{bits}", pair.paper_name("gra"));
     let (twin, bits) = (pair.paper_name("sim"), |error: f64| -error.log2());
     Ok(vec![
-        Row::more(format!("{name}: precision, worst slot of all runs"), grafted.precision(), "bits")
-            .against(&twin, simple.precision())
-            .target(Some(1.0)),
-        Row::more(format!("{name}: precision, worst slot of the average run"), bits(grafted.average), "bits")
-            .against(&twin, bits(simple.average)),
+        Row::more(
+            format!("{name}: precision, worst slot of all runs"),
+            grafted.precision(),
+            "bits",
+        )
+        .against(&twin, simple.precision())
+        .target(Some(1.0)),
+        Row::more(
+            format!("{name}: precision, worst slot of the average run"),
+            bits(grafted.average),
+            "bits",
+        )
+        .against(&twin, bits(simple.average)),
     ])
 }
 
@@ -83,7 +92,9 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
             let errors = transforms.errors(bits, DFT_RUNS)?;
             let name = format!("{name}, scale 2^{bits}");
             let paper = session.papers.find("graft-9-dft", &name);
-            all.push(Row::more(format!("{name}: precision"), errors.precision(), "bits").paper(paper));
+            all.push(
+                Row::more(format!("{name}: precision"), errors.precision(), "bits").paper(paper),
+            );
             all.extend(rows(&name, errors));
         }
     }

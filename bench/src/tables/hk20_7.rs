@@ -73,7 +73,8 @@ const SETS: [Set; 2] = [
 impl Set {
     fn paper(&self) -> Result<Parameters> {
         let [usable, log2_pq] = self.modulus;
-        let sprout = Sprout::for_degree(self.log_degree).ok_or("there is a sprout for this ring degree")?;
+        let sprout =
+            Sprout::for_degree(self.log_degree).ok_or("there is a sprout for this ring degree")?;
         let design = design(&Request {
             log_degree: self.log_degree,
             secret: SecretDistribution::SparseTernary { weight: WEIGHT },
@@ -87,7 +88,8 @@ impl Set {
         Ok(Parameters::new_insecure(design.literal()?)?)
     }
 
-    /// What the hybrid attack on the paper's secrets costs at the modulus that these parameters have, in bits.
+    /// What the hybrid attack on the paper's secrets costs at the modulus that these parameters
+    /// have, in bits.
     fn security(&self, parameters: &Parameters) -> f64 {
         hybrid_attack_bits(self.log_degree, WEIGHT, parameters.log2(parameters.full()))
     }
@@ -125,7 +127,9 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
         let paper = set.paper()?;
         let name = format!("{}: security by our estimate of the hybrid attack", set.name);
         let key = format!("2^{}: security", set.log_degree);
-        rows.push(Row::more(name, set.security(&paper), "bits").paper(session.papers.find(PAPER, &key)));
+        rows.push(
+            Row::more(name, set.security(&paper), "bits").paper(session.papers.find(PAPER, &key)),
+        );
         for (name, parameters) in
             [(set.name, paper), (set.preset, Preset::by_name(set.preset)?.parameters()?)]
         {
@@ -157,10 +161,12 @@ fn bootstrap(session: &mut Session, plan: Arc<BootstrapPlan>, name: &str) -> Res
             Ok(())
         }],
     )?;
-    let row = |what: &str| (format!("{name}, {slots} slots: {what}"), format!("{slots} slots: {what}"));
-    let paper = |(name, key): (String, String), row: fn(String, f64, &'static str) -> Row, value, unit| {
-        row(name, value, unit).paper(session.papers.find(PAPER, &key))
-    };
+    let row =
+        |what: &str| (format!("{name}, {slots} slots: {what}"), format!("{slots} slots: {what}"));
+    let paper =
+        |(name, key): (String, String), row: fn(String, f64, &'static str) -> Row, value, unit| {
+            row(name, value, unit).paper(session.papers.find(PAPER, &key))
+        };
     Ok(vec![
         paper(row("bootstrap"), Row::new, seconds, "s"),
         paper(row("time for a slot"), Row::new, seconds / slots as f64, "s"),
@@ -178,11 +184,15 @@ mod tests {
         for set in &SETS {
             let parameters = set.paper().unwrap();
             assert!(parameters.security().is_none());
-            let [q, pq] = [parameters.top(), parameters.full()].map(|modulus| parameters.log2(modulus));
+            let [q, pq] =
+                [parameters.top(), parameters.full()].map(|modulus| parameters.log2(modulus));
             let [usable, most] = set.modulus.map(f64::from);
             assert!(q >= usable - 1.0 && pq <= most + 0.5, "{q} {pq}");
             let security = set.security(&parameters);
-            assert!((security - hybrid_attack_bits(set.log_degree, WEIGHT, most)).abs() < 0.5, "{security}");
+            assert!(
+                (security - hybrid_attack_bits(set.log_degree, WEIGHT, most)).abs() < 0.5,
+                "{security}"
+            );
             // As the description says.
             assert_eq!(security.round(), [95.0, 111.0][set.log_degree as usize - 15]);
             let context = Arc::new(Context::new(parameters, Threads::single()).unwrap());

@@ -1,4 +1,5 @@
-//! `hk20-3`, `hk20-4`: degrees, depths and products of the polynomials for the sine, as in Tables 3 and 4 of HK20.
+//! `hk20-3`, `hk20-4`: degrees, depths and products of the polynomials for the sine, as in Tables 3
+//! and 4 of HK20.
 
 use hippocrene_ckks::{
     approximation::{Coefficients, Cosine, CosineInterpolation, Smoothness, interpolate_to},
@@ -76,7 +77,11 @@ fn degrees(session: &mut Session) -> Result<Vec<Row>> {
             };
             row("degree", degree);
             row("depth", depth);
-            rows.push(Row::new(format!("{name}: coefficients"), exact.coefficient_sum.log2(), "bits"));
+            rows.push(Row::new(
+                format!("{name}: coefficients"),
+                exact.coefficient_sum.log2(),
+                "bits",
+            ));
             if level < F64 {
                 continue;
             }
@@ -88,7 +93,11 @@ fn degrees(session: &mut Session) -> Result<Vec<Row>> {
                     rows.push(Row::new(format!("{name}: depth"), depth, ""));
                 }
                 Err(reached) => {
-                    rows.push(Row::new(format!("{name}: error bound within reach"), reached.log2(), "bits"));
+                    rows.push(Row::new(
+                        format!("{name}: error bound within reach"),
+                        reached.log2(),
+                        "bits",
+                    ));
                 }
             }
         }
@@ -118,6 +127,10 @@ fn products(session: &mut Session) -> Result<Vec<Row>> {
     let smoothness = Smoothness::Derivative { order: 64, bound: std::f64::consts::TAU.powi(64) };
     let sine = |x: f64| (std::f64::consts::TAU * x).sin();
     let k = f64::from(K);
-    add(&format!("on all of [-{K}, {K}]"), &interpolate_to(sine, -k, k, level, smoothness)?.polynomial, 0);
+    add(
+        &format!("on all of [-{K}, {K}]"),
+        &interpolate_to(sine, -k, k, level, smoothness)?.polynomial,
+        0,
+    );
     Ok(rows)
 }

@@ -6,7 +6,8 @@ use hippocrene::Preset;
 use hippocrene_bgv::{Ciphertext, Context, Evaluator, Matrix, Polynomial, Scheme};
 use hippocrene_ring::{Threads, automorphism::galois_element_of_conjugation};
 use hippocrene_rlwe::{
-    self as rlwe, EvaluationKeys, Modulus, Parameters, PublicKey, SecretDistribution, SecretKey, Sprout,
+    self as rlwe, EvaluationKeys, Modulus, Parameters, PublicKey, SecretDistribution, SecretKey,
+    Sprout,
 };
 
 use super::Table;
@@ -89,15 +90,22 @@ impl Shape {
         let live = |peer: &str| peer.ends_with(", live") && peers == OTHERS;
         // The wheel is without HEXL.
         let target = |peer: &str| target(operation).filter(|_| !peer.contains("wheel"));
-        let rows =
-            session.beside((group, operation), &row, |peer| peers.contains(&peer) || live(peer), target);
+        let rows = session.beside(
+            (group, operation),
+            &row,
+            |peer| peers.contains(&peer) || live(peer),
+            target,
+        );
         if rows.is_empty() { vec![row] } else { rows }
     }
 
     fn measure(&self, session: &mut Session) -> Result<Vec<Row>> {
         let log_n = self.log_n;
-        let rlwe =
-            Arc::new(rlwe::Context::with_kernel(self.parameters.clone(), Threads::single(), session.kernel)?);
+        let rlwe = Arc::new(rlwe::Context::with_kernel(
+            self.parameters.clone(),
+            Threads::single(),
+            session.kernel,
+        )?);
         let context = Arc::new(Context::new(Arc::clone(&rlwe), T)?);
         let row = |i: i64| (0..SUMMED as i64).map(|j| i * j - 50).collect();
         let matrix = Matrix::new(&context, &(0..SUMMED as i64).map(row).collect::<Vec<_>>())?;
@@ -117,13 +125,15 @@ impl Shape {
         let steps: Vec<i64> = (1..SUMMED as i64).collect();
         let values: Vec<i64> = (0..1i64 << log_n).map(|i| i * i % 65521).collect();
         let plaintext = context.encoder().encode(&values)?;
-        let (a, b) =
-            (context.encrypt_public(&public, &plaintext)?, context.encrypt_public(&public, &plaintext)?);
+        let (a, b) = (
+            context.encrypt_public(&public, &plaintext)?,
+            context.encrypt_public(&public, &plaintext)?,
+        );
         let mut out = [(); 4].map(|()| Ciphertext::empty(&context));
         let [o0, o1, o2, o3] = &mut out;
         let lower = context.fresh().without(Modulus::of_factor(0));
-        let [encode, encrypt, decrypt, add, sub, negate, add_plain, mul_plain, mul_integer, switch] = session
-            .time(
+        let [encode, encrypt, decrypt, add, sub, negate, add_plain, mul_plain, mul_integer, switch] =
+            session.time(
                 log_n,
                 [
                     &mut || Ok(context.encoder().encode(&values).map(drop)?),
@@ -143,19 +153,27 @@ impl Shape {
             )?;
         // What uses keys runs alone, as peers were timed.
         let [bgv] = session.time(log_n, [&mut || Ok(evaluator.mul_bgv_into(o0, &a, &b)?)])?;
-        let [bgv_square] = session.time(log_n, [&mut || Ok(evaluator.mul_bgv_into(o0, &a, &a)?)])?;
+        let [bgv_square] =
+            session.time(log_n, [&mut || Ok(evaluator.mul_bgv_into(o0, &a, &a)?)])?;
         let [bfv] = session.time(log_n, [&mut || Ok(evaluator.mul_bfv_into(o3, &a, &b)?)])?;
-        let [bfv_square] = session.time(log_n, [&mut || Ok(evaluator.mul_bfv_into(o3, &a, &a)?)])?;
+        let [bfv_square] =
+            session.time(log_n, [&mut || Ok(evaluator.mul_bfv_into(o3, &a, &a)?)])?;
         let [rotate] = session.time(log_n, [&mut || Ok(evaluator.rotate_rows_into(o1, &a, 1)?)])?;
         let [one_by_one, together] = session.time(
             log_n,
             [
-                &mut || Ok(steps.iter().try_for_each(|steps| powers.rotate_rows_into(o1, &a, *steps))?),
+                &mut || {
+                    Ok(steps
+                        .iter()
+                        .try_for_each(|steps| powers.rotate_rows_into(o1, &a, *steps))?)
+                },
                 &mut || Ok(powers.rotate_many(&a, &steps).map(drop)?),
             ],
         )?;
-        let [exchange] = session.time(log_n, [&mut || Ok(evaluator.exchange_rows_into(o2, &a)?)])?;
-        let [inner_sum] = session.time(log_n, [&mut || Ok(evaluator.inner_sum(&a, 1, SUMMED).map(drop)?)])?;
+        let [exchange] =
+            session.time(log_n, [&mut || Ok(evaluator.exchange_rows_into(o2, &a)?)])?;
+        let [inner_sum] =
+            session.time(log_n, [&mut || Ok(evaluator.inner_sum(&a, 1, SUMMED).map(drop)?)])?;
         let [matrix_product] =
             session.time(log_n, [&mut || Ok(evaluator.matrix_product(&matrix, &a).map(drop)?)])?;
         let pairs = [(&a, &b); PRODUCTS];
@@ -165,8 +183,8 @@ impl Shape {
             let [products] =
                 session.time(log_n, [&mut || Ok(evaluator.sum_of_products(&pairs).map(drop)?)])?;
             let [power] = session.time(log_n, [&mut || Ok(evaluator.power(&a, 4).map(drop)?)])?;
-            let [of_polynomial] =
-                session.time(log_n, [&mut || Ok(evaluator.polynomial(&a, &polynomial).map(drop)?)])?;
+            let [of_polynomial] = session
+                .time(log_n, [&mut || Ok(evaluator.polynomial(&a, &polynomial).map(drop)?)])?;
             let name = scheme.name().to_uppercase();
             circuits.push((format!("{name} sum of {PRODUCTS} products"), products));
             circuits.push((format!("{name} power 4"), power));

@@ -1,4 +1,5 @@
-//! Key switches with 48-bit primes, against the prototypes of their data flow; a part of the table `ops`.
+//! Key switches with 48-bit primes, against the prototypes of their data flow; a part of the table
+//! `ops`.
 
 use hippocrene_ring::{Domain, Poly};
 use hippocrene_rlwe::{Destination, SecretDistribution, Sprout};
@@ -10,7 +11,8 @@ use crate::{
     session::Session,
 };
 
-/// Ring degree, units, special primes and gadget rank of the key switches, and whether a goal was set for them.
+/// Ring degree, units, special primes and gadget rank of the key switches, and whether a goal was
+/// set for them.
 const KEY_SWITCHES: [(u32, usize, usize, usize, bool); 5] = [
     (14, 6, 3, 3, true),
     (15, 12, 4, 3, true),
@@ -75,7 +77,8 @@ fn key_switch(
         ("key", key.bytes() as f64 / 1e6, "MB", None),
     ] {
         for mut figure in peers(operation) {
-            let row = if operation == "key" { format!("{name}: key in memory") } else { name.clone() };
+            let row =
+                if operation == "key" { format!("{name}: key in memory") } else { name.clone() };
             if !["key switch", "key"].contains(&operation) {
                 figure.peer = format!("{}, {operation}", figure.peer);
             }

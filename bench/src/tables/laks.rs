@@ -1,4 +1,5 @@
-//! The parameter sets of LAKS' tables: `N = 2^16` and 40 primes of 44 bits, special ones included (LAKS 5.1).
+//! The parameter sets of LAKS' tables: `N = 2^16` and 40 primes of 44 bits, special ones included
+//! (LAKS 5.1).
 
 use hippocrene_rlwe::{Modulus, Parameters, SecretDistribution, Sprout};
 
@@ -18,8 +19,9 @@ pub fn finest() -> Sizes {
     fixed(1)
 }
 
-/// The gadget of digits of `r` primes, with as many special ones. At most `40 - r` units count as levels; where that is no multiple of `r` there are some more, that
-/// no level has, so that all digits are of `r` primes.
+/// The gadget of digits of `r` primes, with as many special ones. At most `40 - r` units count as
+/// levels; where that is no multiple of `r` there are some more, that no level has, so that all
+/// digits are of `r` primes.
 pub fn fixed(r: usize) -> Sizes {
     let units = (PRIMES - r).next_multiple_of(r);
     Sizes {
@@ -42,8 +44,8 @@ const GRAFTED_SPECIALS: u32 = 33;
 /// Bits of our words.
 const WORD: u32 = 48;
 
-/// Our chain with the same `log PQ`: words of 48 bits, the sprout for them, and a special modulus as large as the sprout, the largest digit of the
-/// finest gadget.
+/// Our chain with the same `log PQ`: words of 48 bits, the sprout for them, and a special modulus
+/// as large as the sprout, the largest digit of the finest gadget.
 ///
 /// # Errors
 /// When there is no sprout or not enough primes.
@@ -71,7 +73,8 @@ mod tests {
         for r in LENGTHS {
             let parameters = fixed(r).parameters().unwrap();
             for top in [PRIMES - r, r + 1, r] {
-                let sizes: Vec<usize> = parameters.digits(level(top)).map(|(_, d)| d.limb_count()).collect();
+                let sizes: Vec<usize> =
+                    parameters.digits(level(top)).map(|(_, d)| d.limb_count()).collect();
                 assert_eq!(sizes.len(), top.div_ceil(r));
                 assert!(sizes[..top / r].iter().all(|size| *size == r));
             }
@@ -85,7 +88,8 @@ mod tests {
         let (a, b) = (ours.log2(ours.full()), theirs.log2(theirs.full()));
         assert!(a <= b && a > b - f64::from(WORD), "{a} {b}");
         assert!(
-            ours.digits(ours.top()).all(|(_, digit)| digit.limb_count() == 1 || !digit.sprout().is_one())
+            ours.digits(ours.top())
+                .all(|(_, digit)| digit.limb_count() == 1 || !digit.sprout().is_one())
         );
         // The paper's 1760 bits are a little beyond what is secure with a ternary secret.
         assert!(b > 1747.0 && b < 1761.0);

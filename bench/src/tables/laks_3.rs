@@ -109,7 +109,8 @@ fn measure(
         let mut switch = KeySwitch::new(grafted, gadget, modulus, modulus)?;
         works.add("grafted", move || switch.evaluate());
     }
-    let mut times = session.time_closely(LOG_N, works)?.into_iter().map(|(_, seconds)| 1e3 * seconds);
+    let mut times =
+        session.time_closely(LOG_N, works)?.into_iter().map(|(_, seconds)| 1e3 * seconds);
     Ok(Level {
         level: at,
         previous: lengths.into_iter().zip(times.by_ref()).collect(),
@@ -119,7 +120,8 @@ fn measure(
     })
 }
 
-/// The modulus of as many bits as a level has on the grafted chain, where it has one, and the gadget planned there.
+/// The modulus of as many bits as a level has on the grafted chain, where it has one, and the
+/// gadget planned there.
 fn on_grafted(grafted: &Scheme, level: usize) -> Result<Option<(Modulus, Gadget)>> {
     let parameters = grafted.context.parameters();
     let bits = f64::from(BITS) * level as f64;
@@ -147,7 +149,8 @@ impl Level {
         if let Some((r, best)) = self.previous.iter().min_by(|a, b| a.1.total_cmp(b.1)) {
             rows.push(ours().against(format!("best r = {r}"), *best).target(Some(1.0 / WITHIN)));
         }
-        let target = |judged: bool| (judged && JUDGED.contains(&self.level)).then_some(AGAINST_PEERS);
+        let target =
+            |judged: bool| (judged && JUDGED.contains(&self.level)).then_some(AGAINST_PEERS);
         let limbs = format!("{} limbs", self.level);
         let live = session.live.all(GROUP, &limbs);
         let best = live.iter().map(|figure| figure.milliseconds).fold(f64::INFINITY, f64::min);
@@ -156,9 +159,11 @@ impl Level {
         let faster = there.filter(|_| !live.is_empty()).map(|(lattigo, _)| best / lattigo.value);
         // A fork of Lattigo gains on another machine what Lattigo does.
         let carried = |peer: &str| faster.filter(|_| peer.starts_with("LAKS"));
-        let fastest = live.iter().find(|figure| figure.milliseconds == best).map(|figure| &figure.peer[..]);
+        let fastest =
+            live.iter().find(|figure| figure.milliseconds == best).map(|figure| &figure.peer[..]);
         let judged = |peer: &str| {
-            fastest == Some(peer) || peers.iter().any(|(figure, judged)| *judged && figure.peer == peer)
+            fastest == Some(peer)
+                || peers.iter().any(|(figure, judged)| *judged && figure.peer == peer)
         };
         let ask = |peer: &str| target(judged(peer));
         rows.extend(session.beside((GROUP, &limbs), &ours(), |peer| carried(peer).is_none(), ask));
@@ -169,17 +174,21 @@ impl Level {
             }
         }
         if let Some(grafted) = self.grafted {
-            rows.push(Row::new(format!("{at}, ours, grafted"), grafted, "ms").against("ours", self.ours));
+            rows.push(
+                Row::new(format!("{at}, ours, grafted"), grafted, "ms").against("ours", self.ours),
+            );
         }
         rows
     }
 }
 
-/// Every peer's figure at a level, and whether ours is judged by it: LAKS' own code, and the better of Lattigo's `r = 4` and `r = 8`.
+/// Every peer's figure at a level, and whether ours is judged by it: LAKS' own code, and the better
+/// of Lattigo's `r = 4` and `r = 8`.
 fn peers(session: &Session, limbs: &str) -> Vec<(crate::figures::PeerFigure, bool)> {
     let all = session.peers.all(GROUP, limbs);
     let coarse = |peer: &str| peer.starts_with("Lattigo") && !peer.ends_with("r = 1");
-    let best = all.iter().filter(|f| coarse(&f.peer)).map(|f| f.value).fold(f64::INFINITY, f64::min);
+    let best =
+        all.iter().filter(|f| coarse(&f.peer)).map(|f| f.value).fold(f64::INFINITY, f64::min);
     let judged = |peer: &str, value: f64| peer.starts_with("LAKS") || coarse(peer) && value == best;
     all.into_iter()
         .map(|figure| {
@@ -195,8 +204,10 @@ fn plot(levels: &[Level]) -> Plot {
         let points = levels.iter().rev().filter_map(|level| Some((level.level as f64, ms(level)?)));
         (name, points.collect())
     };
-    let mut curves: Vec<_> =
-        LENGTHS.iter().map(|r| curve(format!("r = {r}"), &|level| level.previous.get(r).copied())).collect();
+    let mut curves: Vec<_> = LENGTHS
+        .iter()
+        .map(|r| curve(format!("r = {r}"), &|level| level.previous.get(r).copied()))
+        .collect();
     curves.push(curve("ours".into(), &|level| Some(level.ours)));
     curves.push(curve("ours, grafted".into(), &|level| level.grafted));
     let title = "LAKS Fig. 1: key switching, N = 2^16, 40 primes of 44 bits".into();
@@ -211,7 +222,8 @@ mod tests {
     fn every_level_has_its_figures() {
         let session = Session::new().unwrap();
         for level in LEVELS {
-            let find = |which: &str| session.papers.find("laks-3", &format!("level {level}, {which}"));
+            let find =
+                |which: &str| session.papers.find("laks-3", &format!("level {level}, {which}"));
             assert!(find("ours").is_some());
             for r in LENGTHS {
                 assert_eq!(
@@ -232,6 +244,9 @@ mod tests {
                 "{names:?}"
             );
         }
-        assert_eq!(peers(&session, "20 limbs").iter().find(|(_, judged)| *judged).unwrap().0.value, 203.0);
+        assert_eq!(
+            peers(&session, "20 limbs").iter().find(|(_, judged)| *judged).unwrap().0.value,
+            203.0
+        );
     }
 }

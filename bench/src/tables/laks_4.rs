@@ -80,7 +80,8 @@ impl<'a> Evaluation<'a> {
         Ok(out)
     }
 
-    /// The product of two powers, the first not below the second, relinearised and rescaled in one modulus switch.
+    /// The product of two powers, the first not below the second, relinearised and rescaled in one
+    /// modulus switch.
     fn multiply(&mut self, i: usize, j: usize, choice: Choice) -> Result<Ciphertext> {
         let Scheme { context, keys, .. } = self.scheme;
         let (a, b) = (&self.powers[i - 1], &self.powers[j - 1]);
@@ -98,7 +99,8 @@ impl<'a> Evaluation<'a> {
         let to = rescaled(from)?;
         let [c0, c1, c2] = [0, 1, 2].map(|k| self.product.part(k));
         let decomposed = context.decompose_with(c2, from, gadget)?;
-        let [mut out0, mut out1]: [Poly; 2] = [(); 2].map(|()| context.zero(to, Domain::Evaluation));
+        let [mut out0, mut out1]: [Poly; 2] =
+            [(); 2].map(|()| context.zero(to, Domain::Evaluation));
         let key = keys.relinearisation("measure")?;
         let destination = Destination::new(to);
         context.switch_keys_into(
@@ -137,13 +139,16 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
             works.add("", move || evaluation.borrow_mut().evaluate(coefficients, choice).map(drop));
         }
         let times = session.time_named(LOG_N, works)?;
-        let paper = |which: &str| session.papers.find("laks-4", &format!("degree {degree}, {which}"));
+        let paper =
+            |which: &str| session.papers.find("laks-4", &format!("degree {degree}, {which}"));
         let [previous, ours] = [times[0].1, times[1].1];
         rows.push(
-            Row::new(format!("degree {degree}, previous (r = 1)"), previous, "s").paper(paper("previous")),
+            Row::new(format!("degree {degree}, previous (r = 1)"), previous, "s")
+                .paper(paper("previous")),
         );
-        let speed_up =
-            paper("previous").zip(paper("ours")).map(|(previous, ours)| previous.value / ours.value);
+        let speed_up = paper("previous")
+            .zip(paper("ours"))
+            .map(|(previous, ours)| previous.value / ours.value);
         rows.push(
             Row::new(format!("degree {degree}, ours"), ours, "s")
                 .against("previous", previous)
@@ -175,7 +180,8 @@ mod tests {
         let mut evaluation = Evaluation::new(&scheme, x_encrypted);
         for degree in [8, 5] {
             let c = coefficients(degree, 4);
-            let expected: f64 = (1..).zip(&c).map(|(i, c)| *c as f64 / unit * f64::powi(x, i)).sum();
+            let expected: f64 =
+                (1..).zip(&c).map(|(i, c)| *c as f64 / unit * f64::powi(x, i)).sum();
             assert!(expected.abs() > 0.01 && expected.abs() < 0.4);
             for choice in [Choice::Base, Choice::Planned] {
                 let result = evaluation.evaluate(&c, choice).unwrap();
@@ -184,7 +190,10 @@ mod tests {
                 let mut decrypted = scheme.secret.decrypt(context, &result).unwrap();
                 context.to_coefficient(&mut decrypted, result.modulus());
                 let value = decrypted.limb(0)[0] as f64 / unit;
-                assert!((value - expected).abs() < 1e-5, "degree {degree}, {choice:?}: {value} {expected}");
+                assert!(
+                    (value - expected).abs() < 1e-5,
+                    "degree {degree}, {choice:?}: {value} {expected}"
+                );
             }
         }
     }
@@ -194,7 +203,10 @@ mod tests {
         let papers = Papers::load().unwrap();
         for degree in DEGREES {
             for which in ["previous", "ours"] {
-                assert_eq!(papers.find("laks-4", &format!("degree {degree}, {which}")).unwrap().unit, "s");
+                assert_eq!(
+                    papers.find("laks-4", &format!("degree {degree}, {which}")).unwrap().unit,
+                    "s"
+                );
             }
         }
     }

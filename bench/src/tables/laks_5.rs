@@ -38,7 +38,8 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
     ];
     for r in &LENGTHS[1..] {
         let modulus = level(LEVEL);
-        let gadget = context.parameters().gadget(modulus, *r).ok_or("no gadget of this digit length")?;
+        let gadget =
+            context.parameters().gadget(modulus, *r).ok_or("no gadget of this digit length")?;
         let switch = || KeySwitch::new(&scheme, gadget, modulus, modulus);
         let (mut first, mut next) = (switch()?, switch()?);
         let mut works = NamedWorks::default();
@@ -53,7 +54,8 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
         let (bytes, _) = context.key_memory();
         let paper = |what: &str| session.papers.find("laks-5", &format!("r = {r}, {what}"));
         rows.push(
-            Row::new(format!("r = {r}, expansion"), 1e3 * seconds, "ms").against_paper(paper("expansion")),
+            Row::new(format!("r = {r}, expansion"), 1e3 * seconds, "ms")
+                .against_paper(paper("expansion")),
         );
         rows.push(
             Row::new(format!("r = {r}, key"), bytes as f64 / 1e6, "MB")

@@ -1,9 +1,11 @@
-//! `linear`: a matrix times an encrypted vector, with the divisions of its rotations taken together and one by one.
+//! `linear`: a matrix times an encrypted vector, with the divisions of its rotations taken together
+//! and one by one.
 
 use std::{cell::RefCell, collections::BTreeMap, sync::Arc};
 
 use hippocrene::{
-    ClientKey, EncryptedArray, Encryption, KeyRequest, Preset, Server, Session as Library, Simulation,
+    ClientKey, EncryptedArray, Encryption, KeyRequest, Preset, Server, Session as Library,
+    Simulation,
 };
 use hippocrene_ckks::{Ciphertext, Evaluator, Plaintext, Scale, Values, circuits::LinearTransform};
 use hippocrene_rlwe::{EvaluationKeys, SecretKey};
@@ -71,7 +73,11 @@ fn servers(session: &mut Session, preset: Preset) -> Result<[Row; 2]> {
     let [again, first, composed] =
         session.time(preset.log_degree, [&mut again, &mut first, &mut composed])?;
     let row = |what: &str, seconds: f64| {
-        Row::new(format!("{}: a matrix of {SIZE} by {SIZE}, {what}", preset.name), 1e3 * seconds, "ms")
+        Row::new(
+            format!("{}: a matrix of {SIZE} by {SIZE}, {what}", preset.name),
+            1e3 * seconds,
+            "ms",
+        )
     };
     Ok([
         row("again", again).against("the first time", 1e3 * first),
@@ -122,7 +128,10 @@ fn convolved_windows(server: &Server, [a, _]: [&EncryptedArray; 2]) -> Result<En
 /// The places of the elements of a third of the rows, and how many rows these are.
 fn selection([rows, columns]: [usize; 2]) -> (Vec<usize>, usize) {
     let picked: Vec<usize> = (0..rows).filter(|row| row * row % 7 == 2).collect();
-    (picked.iter().flat_map(|row| (0..columns).map(move |j| row * columns + j)).collect(), picked.len())
+    (
+        picked.iter().flat_map(|row| (0..columns).map(move |j| row * columns + j)).collect(),
+        picked.len(),
+    )
 }
 
 /// Sums along the columns of some rows, from the rows as they stand.
@@ -152,7 +161,8 @@ fn combined(server: &Server, [a, _]: [&EncryptedArray; 2]) -> Result<EncryptedAr
 fn weighted(server: &Server, [a, _]: [&EncryptedArray; 2]) -> Result<EncryptedArray> {
     let [columns, length] = [a.shape()[0], a.shape()[1]];
     let row = |i: usize| {
-        let weights: Vec<f64> = (0..columns * length).map(|k| weight(i * columns + k / length)).collect();
+        let weights: Vec<f64> =
+            (0..columns * length).map(|k| weight(i * columns + k / length)).collect();
         Ok(server.sum(&server.mul_plain(a, Values::Real(&weights))?, Some(0))?)
     };
     let rows = (0..columns / 2).map(row).collect::<Result<Vec<EncryptedArray>>>()?;
@@ -160,9 +170,15 @@ fn weighted(server: &Server, [a, _]: [&EncryptedArray; 2]) -> Result<EncryptedAr
     Ok(server.gather(&rows.iter().collect::<Vec<_>>(), &[columns / 2, length], &places)?)
 }
 
-/// What is computed of encrypted matrices: what, the shape of both, the library's way and another, and what that is called.
+/// What is computed of encrypted matrices: what, the shape of both, the library's way and another,
+/// and what that is called.
 const PRODUCTS: [(&str, [usize; 2], [Product; 2], &str); 5] = [
-    ("a @ b", [SIZE, SIZE], [|server, [a, b]| Ok(server.dot(a, b)?), repeated], "a sum of repeated ones"),
+    (
+        "a @ b",
+        [SIZE, SIZE],
+        [|server, [a, b]| Ok(server.dot(a, b)?), repeated],
+        "a sum of repeated ones",
+    ),
     (
         "a.T @ a",
         [8 * SIZE, SIZE / 2],
@@ -172,7 +188,12 @@ const PRODUCTS: [(&str, [usize; 2], [Product; 2], &str); 5] = [
         ],
         "a sum of repeated ones",
     ),
-    ("windows of 3 by 3 times a kernel", [SIZE, SIZE], [convolved, convolved_windows], "an array of windows"),
+    (
+        "windows of 3 by 3 times a kernel",
+        [SIZE, SIZE],
+        [convolved, convolved_windows],
+        "an array of windows",
+    ),
     ("sums of some rows", [16 * SIZE, 10], [selected, selected_rows], "an array of these rows"),
     (
         "a plain matrix times rows of whole ciphertexts",
@@ -182,7 +203,8 @@ const PRODUCTS: [(&str, [usize; 2], [Product; 2], &str); 5] = [
     ),
 ];
 
-/// Two encrypted matrices, with keys of their rotations, and with such as rotations are composed of.
+/// Two encrypted matrices, with keys of their rotations, and with such as rotations are composed
+/// of.
 fn encrypted(session: &mut Session, preset: Preset) -> Result<Vec<Row>> {
     let client = ClientKey::generate(preset)?;
     let public = client.public_key()?;
@@ -194,16 +216,19 @@ fn encrypted(session: &mut Session, preset: Preset) -> Result<Vec<Row>> {
         let mut servers = Vec::new();
         for way in ways {
             let simulation = Simulation::new(preset.settings()?)?;
-            let simulated = || simulation.encrypt(Values::Real(&numbers), &shape, &Encryption::default());
+            let simulated =
+                || simulation.encrypt(Values::Real(&numbers), &shape, &Encryption::default());
             way(simulation.server(), [&simulated()?, &simulated()?])?;
             let keys = client.evaluation_keys(&KeyRequest::for_simulation(&simulation.report()))?;
             servers.push(Server::with_threads(&keys, 1)?);
         }
-        for (keys, [one, other]) in
-            [("their rotations", [&servers[0], &servers[1]]), ("powers of two", [&composing, &composing])]
-        {
+        for (keys, [one, other]) in [
+            ("their rotations", [&servers[0], &servers[1]]),
+            ("powers of two", [&composing, &composing]),
+        ] {
             let [ours, by_copies] = ways;
-            let mut works = (|| ours(one, [&a, &b]).map(drop), || by_copies(other, [&a, &b]).map(drop));
+            let mut works =
+                (|| ours(one, [&a, &b]).map(drop), || by_copies(other, [&a, &b]).map(drop));
             let [ours, copied] = session.time(preset.log_degree, [&mut works.0, &mut works.1])?;
             let [m, n] = shape;
             let name = format!("{}: {what}, encrypted, {m} by {n}, keys of {keys}", preset.name);
@@ -256,10 +281,14 @@ fn matrix(session: &mut Session, preset: Preset, count: usize) -> Result<Vec<Row
     let (several, singly) = ("of several ciphertexts, encoded once", "encoded for each");
     let operands = [&a; SEVERAL];
     let mut works = NamedWorks::default();
-    works.add(double, || counted(double, &|| Ok(evaluator.linear_transform(&a, &transform, scale)?)));
+    works.add(double, || {
+        counted(double, &|| Ok(evaluator.linear_transform(&a, &transform, scale)?))
+    });
     works.add(single, || counted(single, &|| grid.single(&evaluator, &a, &rotated, scale)));
     works.add(each, || counted(each, &|| one_by_one(&evaluator, &a, &plain, scale)));
-    works.add(limbs, || evaluator.linear_transform(&a, &by_limb, scale).map(drop).map_err(Into::into));
+    works.add(limbs, || {
+        evaluator.linear_transform(&a, &by_limb, scale).map(drop).map_err(Into::into)
+    });
     works.add(first, || {
         let product = evaluator.linear_transform(&a, &dropped, scale);
         dropped.set_memory(0);
@@ -273,19 +302,23 @@ fn matrix(session: &mut Session, preset: Preset, count: usize) -> Result<Vec<Row
         let each = operands.iter().map(|a| evaluator.linear_transform(a, &by_limb, scale));
         each.collect::<std::result::Result<Vec<_>, _>>().map(drop).map_err(Into::into)
     });
-    let times: BTreeMap<String, f64> = session.time_named(preset.log_degree, works)?.into_iter().collect();
+    let times: BTreeMap<String, f64> =
+        session.time_named(preset.log_degree, works)?.into_iter().collect();
     let counts = transforms.into_inner();
     let name = format!("{}, {count} diagonals", preset.name);
     let mut rows = Vec::new();
     for other in [single, each] {
-        rows.push(Row::new(name.clone(), 1e3 * times[double], "ms").against(other, 1e3 * times[other]));
+        rows.push(
+            Row::new(name.clone(), 1e3 * times[double], "ms").against(other, 1e3 * times[other]),
+        );
         rows.push(
             Row::new(format!("{name}: transforms"), counts[double] as f64, "")
                 .against(other, counts[other] as f64),
         );
     }
     rows.push(
-        Row::new(format!("{name}, {limbs}"), 1e3 * times[limbs], "ms").against(first, 1e3 * times[first]),
+        Row::new(format!("{name}, {limbs}"), 1e3 * times[limbs], "ms")
+            .against(first, 1e3 * times[first]),
     );
     rows.push(
         Row::new(format!("{name}, {several}"), 1e3 * times[several], "ms")
@@ -330,9 +363,16 @@ impl Grid {
 }
 
 /// The map with a rotation for every diagonal.
-fn one_by_one(e: &Evaluator, a: &Ciphertext, diagonals: &[Plaintext], scale: Scale) -> Result<Ciphertext> {
-    let terms =
-        diagonals.iter().enumerate().map(|(r, diagonal)| Ok(e.mul_plain(&e.rotate(a, r as i64)?, diagonal)?));
+fn one_by_one(
+    e: &Evaluator,
+    a: &Ciphertext,
+    diagonals: &[Plaintext],
+    scale: Scale,
+) -> Result<Ciphertext> {
+    let terms = diagonals
+        .iter()
+        .enumerate()
+        .map(|(r, diagonal)| Ok(e.mul_plain(&e.rotate(a, r as i64)?, diagonal)?));
     added(e, terms.collect::<Result<_>>()?, scale)
 }
 

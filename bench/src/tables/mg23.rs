@@ -11,7 +11,8 @@ use crate::{
     switching::{DOMAINS, KeySwitch},
 };
 
-/// The most bits of `qP` that the paper takes at the ring degree `2^log_n` (5.1); 3 to 12 bits beyond our limits for 128-bit security, or below.
+/// The most bits of `qP` that the paper takes at the ring degree `2^log_n` (5.1); 3 to 12 bits
+/// beyond our limits for 128-bit security, or below.
 pub fn bound(log_n: u32) -> u32 {
     match log_n {
         14 => 433,
@@ -30,8 +31,8 @@ fn spread(bits: u32, count: usize) -> Vec<u32> {
     (0..count).map(|i| bits / count + u32::from(i < bits % count)).collect()
 }
 
-/// The sizes of a set whose units have these bits: the smallest `omega` for which `P`, as large as a digit, of primes no larger than the units, fits
-/// beside `q` within the paper's bound.
+/// The sizes of a set whose units have these bits: the smallest `omega` for which `P`, as large as
+/// a digit, of primes no larger than the units, fits beside `q` within the paper's bound.
 ///
 /// # Errors
 /// When none does.
@@ -84,8 +85,8 @@ pub fn even(log_q: u32, word: u32) -> Vec<u32> {
     spread(log_q, log_q.div_ceil(word) as usize)
 }
 
-/// A grafted set whose usable modulus has `log_q` bits, in words of 48 bits and with the sprout for them, by the re-design rule of GRAFT within the
-/// paper's bound; and that modulus.
+/// A grafted set whose usable modulus has `log_q` bits, in words of 48 bits and with the sprout for
+/// them, by the re-design rule of GRAFT within the paper's bound; and that modulus.
 ///
 /// # Errors
 /// When there is none.
@@ -104,7 +105,8 @@ pub fn grafted(log_n: u32, log_q: u32, kernel: Kernel) -> Result<(Scheme, Modulu
     Ok((Scheme::of(parameters, kernel, 0)?, from))
 }
 
-/// Key switches at their base gadgets, each timed as the average of the four combinations of domains: milliseconds.
+/// Key switches at their base gadgets, each timed as the average of the four combinations of
+/// domains: milliseconds.
 ///
 /// # Errors
 /// Those of the key switches.
@@ -131,7 +133,8 @@ pub fn at_top(scheme: &Scheme) -> Result<KeySwitch<'_>> {
     KeySwitch::new(scheme, scheme.context.parameters().base_gadget(), top, top)
 }
 
-/// A row for each peer's figure of `operation` at the ring degree `2^log_n`, beside the same measurement.
+/// A row for each peer's figure of `operation` at the ring degree `2^log_n`, beside the same
+/// measurement.
 pub fn peer_rows(session: &Session, log_n: u32, operation: &str, name: &str, ms: f64) -> Vec<Row> {
     let peers = session.peers.all(&format!("MG23 N = 2^{log_n}"), operation);
     peers.into_iter().map(|peer| Row::new(name, ms, "ms").against_peer(peer)).collect()
@@ -140,7 +143,8 @@ pub fn peer_rows(session: &Session, log_n: u32, operation: &str, name: &str, ms:
 /// The shape of a set in words: `omega 2, 8 + 4 limbs`.
 pub fn shape(scheme: &Scheme, modulus: Modulus) -> String {
     let parameters = scheme.context.parameters();
-    let (digits, specials) = (parameters.digits(modulus).count(), parameters.specials().limb_count());
+    let (digits, specials) =
+        (parameters.digits(modulus).count(), parameters.specials().limb_count());
     format!("omega {digits}, {} + {specials} limbs", modulus.limb_count())
 }
 
@@ -165,7 +169,8 @@ mod tests {
             assert!(parameters.log2(parameters.full()) <= f64::from(bound(log_n)));
             // The primes of a size are those just below a power of two.
             assert!((parameters.log2(top) - f64::from(log_q)).abs() < 0.1);
-            let largest = parameters.digits(top).map(|(_, digit)| parameters.log2(digit)).fold(0.0, f64::max);
+            let largest =
+                parameters.digits(top).map(|(_, digit)| parameters.log2(digit)).fold(0.0, f64::max);
             assert!(parameters.log2(p) > largest - 0.1);
         }
         assert!(sizes(14, &even(432, 48)).is_err());

@@ -1,4 +1,5 @@
-//! `mg23-5` and `mg23-6`: small and large primes, prime switching, and Grafting beside them, as in Tables 5 and 6 of MG23.
+//! `mg23-5` and `mg23-6`: small and large primes, prime switching, and Grafting beside them, as in
+//! Tables 5 and 6 of MG23.
 
 use hippocrene_rlwe::Modulus;
 
@@ -64,14 +65,16 @@ struct Large {
 }
 
 /// Those of the paper, and our word.
-const LARGE: [Large; 2] = [Large { bits: 54, mu: 2, kappa: 3 }, Large { bits: 48, mu: 3, kappa: 4 }];
+const LARGE: [Large; 2] =
+    [Large { bits: 54, mu: 2, kappa: 3 }, Large { bits: 48, mu: 3, kappa: 4 }];
 
 /// What MG23's own code was timed with, at one `log q`.
 fn peer(log_q: u32, primes: &str) -> String {
     format!("{log_q} bits, omega 2, {primes}")
 }
 
-/// The units of a modulus of mostly large primes, the large ones first: as few small ones as make up the bits.
+/// The units of a modulus of mostly large primes, the large ones first: as few small ones as make
+/// up the bits.
 fn mostly_large(log_q: u32, large: Large) -> Vec<u32> {
     let rest = |small: &u32| (log_q - small * SMALL).is_multiple_of(large.bits);
     let small = (LEAST..=log_q / SMALL).find(rest).unwrap_or(log_q / SMALL);
@@ -93,8 +96,10 @@ fn switching(session: &mut Session) -> Result<Vec<Row>> {
             let gadget = scheme.context.parameters().base_gadget();
             let switch = |to| KeySwitch::new(&scheme, gadget, from, to);
             let [fixed_time, time] = time(session, log_n, [&mut switch(from)?, &mut switch(to)?])?;
-            let name =
-                format!("N = 2^{log_n}, log q = {log_q}, primes of {bits} bits ({})", shape(&scheme, from));
+            let name = format!(
+                "N = 2^{log_n}, log q = {log_q}, primes of {bits} bits ({})",
+                shape(&scheme, from)
+            );
             let paper = |which: &str| {
                 session
                     .papers
@@ -103,7 +108,9 @@ fn switching(session: &mut Session) -> Result<Vec<Row>> {
             };
             rows.push(Row::new(&name, fixed_time, "ms").paper(paper("folded")));
             let name = format!("{name}, {mu} out and {kappa} in");
-            rows.push(Row::new(&name, time, "ms").against("without", fixed_time).paper(paper("switch")));
+            rows.push(
+                Row::new(&name, time, "ms").against("without", fixed_time).paper(paper("switch")),
+            );
             rows.extend(peer_rows(session, log_n, &peer(log_q, "switching"), &name, time));
         }
     }
@@ -140,7 +147,8 @@ fn prime_sizes(session: &mut Session) -> Result<Vec<Row>> {
         )?;
         let set = format!("N = 2^{log_n}, log q = {log_q}");
         let paper = |which: &str| session.papers.find("mg23-6", &format!("{set}, {which}"));
-        let name = |kind: &str, scheme: &Scheme, at| format!("{set}, {kind} ({})", shape(scheme, at));
+        let name =
+            |kind: &str, scheme: &Scheme, at| format!("{set}, {kind} ({})", shape(scheme, at));
         let against = format!("36 bits ({})", shape(&small, small.top()));
         let row_name = name("36 bits", &small, small.top());
         rows.push(Row::new(&row_name, small_time, "ms").paper(paper("small")));
@@ -204,7 +212,8 @@ mod tests {
                 let units = mostly_large(log_q, large);
                 assert_eq!(units.iter().sum::<u32>(), log_q);
                 assert!(
-                    count(&units, SMALL) >= LEAST as usize && count(&units, large.bits) >= large.mu.min(2)
+                    count(&units, SMALL) >= LEAST as usize
+                        && count(&units, large.bits) >= large.mu.min(2)
                 );
                 assert_eq!(large.mu as u32 * large.bits, large.kappa as u32 * SMALL);
                 sizes(log_n, &units).unwrap();
@@ -213,9 +222,12 @@ mod tests {
                 sizes_within(log_n, &all, bound).unwrap();
             }
             let set = format!("N = 2^{log_n}, log q = {log_q}");
-            for (table, which) in
-                [("mg23-5", "folded"), ("mg23-5", "switch"), ("mg23-6", "small"), ("mg23-6", "large")]
-            {
+            for (table, which) in [
+                ("mg23-5", "folded"),
+                ("mg23-5", "switch"),
+                ("mg23-6", "small"),
+                ("mg23-6", "large"),
+            ] {
                 assert!(papers.find(table, &format!("{set}, {which}")).is_some(), "{set}");
             }
         }

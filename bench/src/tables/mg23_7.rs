@@ -1,4 +1,5 @@
-//! `mg23-7` and `mg23-8`: one digit or two, and the double ring degree, as in Tables 7 and 8 of MG23.
+//! `mg23-7` and `mg23-8`: one digit or two, and the double ring degree, as in Tables 7 and 8 of
+//! MG23.
 
 use super::{
     Table,
@@ -51,7 +52,8 @@ fn omega(session: &mut Session) -> Result<Vec<Row>> {
             larger = Some(times[0]);
             if log_n == PEERS {
                 for (operation, ms) in ["omega 1, folded", "omega 2"].into_iter().zip(times) {
-                    let name = format!("N = 2^{log_n}, log q = {log_q}, below {word} bits, {operation}");
+                    let name =
+                        format!("N = 2^{log_n}, log q = {log_q}, below {word} bits, {operation}");
                     rows.extend(peer_rows(session, log_n, operation, &name, ms));
                 }
             }
@@ -71,15 +73,23 @@ fn degree(session: &mut Session) -> Result<Vec<Row>> {
             let [first] = time(session, log_n, [&mut at_top(&single)?])?;
             let [second] = time(session, log_n, [&mut at_top(&double)?])?;
             let schemes = [(&single, "N"), (&double, "2N")];
-            rows.extend(pair(session, "mg23-8", (log_n, log_q), schemes, (word, larger), [first, second]));
+            rows.extend(pair(
+                session,
+                "mg23-8",
+                (log_n, log_q),
+                schemes,
+                (word, larger),
+                [first, second],
+            ));
             larger = Some(first);
         }
     }
     Ok(rows)
 }
 
-/// A row for each of two sets, the second against the first; and the first against the paper's, whose primes those of the larger word are, or where that was timed before (`larger`)
-/// against what it took.
+/// A row for each of two sets, the second against the first; and the first against the paper's,
+/// whose primes those of the larger word are, or where that was timed before (`larger`) against
+/// what it took.
 fn pair(
     session: &Session,
     table: &str,
@@ -90,8 +100,9 @@ fn pair(
 ) -> [Row; 2] {
     let set = format!("N = 2^{log_n}, log q = {log_q}");
     let [(one, one_name), (two, two_name)] = schemes;
-    let paper =
-        |which: &str| session.papers.find(table, &format!("{set}, {which}")).filter(|_| larger.is_none());
+    let paper = |which: &str| {
+        session.papers.find(table, &format!("{set}, {which}")).filter(|_| larger.is_none())
+    };
     let row = |scheme: &Scheme, which: &str, ms| {
         let shape = shape(scheme, scheme.top());
         Row::new(format!("{set}, below {word} bits, {which} ({shape})"), ms, "ms")
@@ -119,7 +130,11 @@ mod tests {
         {
             for (log_n, log_q) in sets {
                 for name in names {
-                    assert!(papers.find(table, &format!("N = 2^{log_n}, log q = {log_q}, {name}")).is_some());
+                    assert!(
+                        papers
+                            .find(table, &format!("N = 2^{log_n}, log q = {log_q}, {name}"))
+                            .is_some()
+                    );
                 }
                 for word in WORDS {
                     assert!(even(*log_q, word).iter().all(|bits| *bits <= word));
@@ -127,7 +142,9 @@ mod tests {
             }
         }
         for (log_n, log_q) in LARGE {
-            assert!(WORDS.into_iter().all(|word| sizes(log_n, &even(log_q, word)).unwrap().dnum > 2));
+            assert!(
+                WORDS.into_iter().all(|word| sizes(log_n, &even(log_q, word)).unwrap().dnum > 2)
+            );
         }
     }
 }

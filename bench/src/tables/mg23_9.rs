@@ -1,4 +1,5 @@
-//! `mg23-9`: constants folded or not, as in Table 9 of MG23; and the two key switches for which goals are set.
+//! `mg23-9`: constants folded or not, as in Table 9 of MG23; and the two key switches for which
+//! goals are set.
 
 use hippocrene_ring::{Domain, Poly};
 
@@ -97,7 +98,10 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
             gains.push(naive / folded);
             let set = format!("N = 2^{log_n}, log q = {log_q}");
             let paper = |which: &str| {
-                session.papers.find("mg23-9", &format!("{set}, {which}")).filter(|_| word == WORDS[0])
+                session
+                    .papers
+                    .find("mg23-9", &format!("{set}, {which}"))
+                    .filter(|_| word == WORDS[0])
             };
             let name = format!("{set}, below {word} bits ({})", shape(&scheme, top));
             rows.push(Row::new(format!("{name}, naive"), naive, "ms").paper(paper("naive")));
@@ -113,9 +117,15 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
     }
     let (best, average) =
         (gains.iter().copied().fold(0.0, f64::max), gains.iter().sum::<f64>() / gains.len() as f64);
-    rows.push(Row::more("folding gains, at most", best, "x").against("the paper's", GAIN).target(Some(1.0)));
     rows.push(
-        Row::more("folding gains, on average", average, "x").against("the paper's", 1.048).target(Some(1.0)),
+        Row::more("folding gains, at most", best, "x")
+            .against("the paper's", GAIN)
+            .target(Some(1.0)),
+    );
+    rows.push(
+        Row::more("folding gains, on average", average, "x")
+            .against("the paper's", 1.048)
+            .target(Some(1.0)),
     );
     Ok(rows)
 }
@@ -142,7 +152,8 @@ fn time(
     Ok([(); 2].map(|()| times.next().map_or(f64::NAN, |(_, seconds)| each * seconds)))
 }
 
-/// Both key switches against MG23's own code where that was measured, and there the folded one against its multiplications.
+/// Both key switches against MG23's own code where that was measured, and there the folded one
+/// against its multiplications.
 fn absolute(
     session: &mut Session,
     log_n: u32,
@@ -162,7 +173,9 @@ fn absolute(
         let row = || Row::new(format!("{name}, folded"), folded, "ms");
         rows.push(row().against_peer(floor.counted()).target(Some(AGAINST_FLOOR)));
         let measured = floor.measured(session)?;
-        rows.push(row().against("its parts alone, in the cache", measured).target(Some(AGAINST_FLOOR)));
+        rows.push(
+            row().against("its parts alone, in the cache", measured).target(Some(AGAINST_FLOOR)),
+        );
     }
     Ok(rows)
 }
@@ -186,7 +199,10 @@ mod tests {
         let mut gains = Vec::new();
         for (log_n, log_q, omega) in SETS {
             let figure = |which: &str| {
-                papers.find("mg23-9", &format!("N = 2^{log_n}, log q = {log_q}, {which}")).unwrap().value
+                papers
+                    .find("mg23-9", &format!("N = 2^{log_n}, log q = {log_q}, {which}"))
+                    .unwrap()
+                    .value
             };
             gains.push(figure("naive") / figure("folded"));
             for word in WORDS {
@@ -196,7 +212,8 @@ mod tests {
         // The paper computed its gains from more digits than it prints.
         assert!((gains.iter().copied().fold(0.0, f64::max) - GAIN).abs() < 0.005);
         let peers = Peers::load().unwrap();
-        let peer = |log_n, which| peers.all(&format!("MG23 N = 2^{log_n}"), &peer(log_n, which))[0].value;
+        let peer =
+            |log_n, which| peers.all(&format!("MG23 N = 2^{log_n}"), &peer(log_n, which))[0].value;
         assert_eq!([peer(15, "naive"), peer(15, "folded")], [15.0, 13.9]);
         assert_eq!([peer(16, "naive"), peer(16, "folded")], [64.9, 61.2]);
     }

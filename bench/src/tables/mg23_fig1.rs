@@ -29,7 +29,8 @@ pub const TABLE: Table = Table {
     run,
 };
 
-/// `log2 N`, and `log q` at each share of the modulus; at `N = 2^14` no special prime as large as the others fits into the last 5%.
+/// `log2 N`, and `log q` at each share of the modulus; at `N = 2^14` no special prime as large as
+/// the others fits into the last 5%.
 const SETS: [(u32, &[u32]); 3] = [
     (14, &[216, 280, 324, 342, 366, 388]),
     (15, &[432, 560, 649, 684, 728, 780, 820]),
@@ -62,7 +63,8 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// The sets of one `log q`, by falling size of the digits; the first is that of the single decomposition.
+/// The sets of one `log q`, by falling size of the digits; the first is that of the single
+/// decomposition.
 fn choices(log_n: u32, log_q: u32) -> Result<Vec<Sizes>> {
     let units = even(log_q, WORD);
     let smallest = sizes(log_n, &units)?;
@@ -80,18 +82,22 @@ fn compare(session: &mut Session, log_n: u32, log_q: u32) -> Result<(Vec<Row>, [
     }
     let mut times = all.into_iter();
     let (single_name, single) = times.next().ok_or("no single decomposition")?;
-    let (double_name, double) = times.min_by(|a, b| a.1.total_cmp(&b.1)).ok_or("no double decomposition")?;
+    let (double_name, double) =
+        times.min_by(|a, b| a.1.total_cmp(&b.1)).ok_or("no double decomposition")?;
     let set = format!("N = 2^{log_n}, log q = {log_q}");
     let names = [single_name, double_name].map(|name| format!("{set}, {name}"));
-    let mut rows =
-        vec![Row::new(&names[0], single, "ms"), Row::new(&names[1], double, "ms").against("single", single)];
+    let mut rows = vec![
+        Row::new(&names[0], single, "ms"),
+        Row::new(&names[1], double, "ms").against("single", single),
+    ];
     for ((which, name), ms) in ["single", "double"].into_iter().zip(&names).zip([single, double]) {
         rows.extend(peer_rows(session, log_n, &peer(log_q, which), name, ms));
     }
     Ok((rows, [single, double]))
 }
 
-/// Names and milliseconds of the key switches of one set: with the single decomposition if that is wanted, and with the double ones.
+/// Names and milliseconds of the key switches of one set: with the single decomposition if that is
+/// wanted, and with the double ones.
 fn time(session: &mut Session, scheme: &Scheme, single: bool) -> Result<Vec<(String, f64)>> {
     scheme.context.set_key_memory(KEY_MEMORY);
     let (parameters, top) = (scheme.context.parameters(), scheme.top());

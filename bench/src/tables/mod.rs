@@ -150,7 +150,10 @@ pub fn list(json: bool) -> Result<String> {
     Ok(ALL
         .iter()
         .map(|t| {
-            format!("{:width$}  {}\n{:width$}  memory {}, time {}\n", t.name, t.about, "", t.memory, t.time)
+            format!(
+                "{:width$}  {}\n{:width$}  memory {}, time {}\n",
+                t.name, t.about, "", t.memory, t.time
+            )
         })
         .collect())
 }

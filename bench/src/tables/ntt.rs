@@ -36,10 +36,14 @@ fn limbs(bits: u32, degree: usize, count: usize, kernel: Kernel) -> Result<Vec<L
         .into_iter()
         .map(|q| {
             let mut our_data = avec![0; degree];
-            our_data.iter_mut().zip(1u64..).for_each(|(x, i)| *x = i.wrapping_mul(0x9e37_79b9_7f4a_7c15) % q);
+            our_data
+                .iter_mut()
+                .zip(1u64..)
+                .for_each(|(x, i)| *x = i.wrapping_mul(0x9e37_79b9_7f4a_7c15) % q);
             Ok(Limb {
                 ours: NttPlan::new(q, degree, kernel)?,
-                theirs: Plan::try_new(degree, q).ok_or_else(|| format!("{PEER} has no plan for {q}"))?,
+                theirs: Plan::try_new(degree, q)
+                    .ok_or_else(|| format!("{PEER} has no plan for {q}"))?,
                 their_data: our_data.clone(),
                 our_data,
             })
@@ -47,7 +51,8 @@ fn limbs(bits: u32, degree: usize, count: usize, kernel: Kernel) -> Result<Vec<L
         .collect()
 }
 
-/// Microseconds per transform over `limbs` in turn: ours forward and inverse, theirs forward and inverse.
+/// Microseconds per transform over `limbs` in turn: ours forward and inverse, theirs forward and
+/// inverse.
 fn time(session: &mut Session, log_n: u32, limbs: &mut [Limb]) -> Result<[f64; 4]> {
     let cell = std::cell::RefCell::new(limbs);
     let each = |step: fn(&mut Limb)| {
@@ -95,18 +100,25 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
             for (i, direction) in ["forward", "inverse"].into_iter().enumerate() {
                 let name = format!("{bits} bits, N = 2^{log_n}, {direction}");
                 let turn = format!("{name}, {IN_TURN} primes in turn");
-                rows.push(Row::new(&name, hot[i], "us").against(PEER, hot[i + 2]).target(hot_target(
-                    session.kernel,
-                    bits,
-                    log_n,
-                )));
+                rows.push(
+                    Row::new(&name, hot[i], "us").against(PEER, hot[i + 2]).target(hot_target(
+                        session.kernel,
+                        bits,
+                        log_n,
+                    )),
+                );
                 rows.push(Row::new(&turn, cold[i], "us").against(PEER, cold[i + 2]));
                 if direction == "forward" {
                     let group = format!("ntt N = 2^{log_n}");
-                    for (row, time, which) in [(&name, hot[i], ""), (&turn, cold[i], ", 24 primes in turn")] {
-                        let theirs = session.peers.all(&group, &format!("{}{which}", hexl_modulus(bits)));
+                    for (row, time, which) in
+                        [(&name, hot[i], ""), (&turn, cold[i], ", 24 primes in turn")]
+                    {
+                        let theirs =
+                            session.peers.all(&group, &format!("{}{which}", hexl_modulus(bits)));
                         rows.extend(
-                            theirs.into_iter().map(|hexl| Row::new(row, time, "us").against_peer(hexl)),
+                            theirs
+                                .into_iter()
+                                .map(|hexl| Row::new(row, time, "us").against_peer(hexl)),
                         );
                     }
                 }

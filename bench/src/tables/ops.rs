@@ -81,12 +81,14 @@ impl Bench {
         let secret = SecretKey::generate(rlwe)?;
         let public = PublicKey::generate(rlwe, &secret)?;
         let slots = context.max_slots();
-        let diagonals: BTreeMap<usize, Vec<f64>> =
-            (0..MATRIX).map(|r| (r, (0..slots).map(|i| ((i + r) as f64).sin()).collect())).collect();
+        let diagonals: BTreeMap<usize, Vec<f64>> = (0..MATRIX)
+            .map(|r| (r, (0..slots).map(|i| ((i + r) as f64).sin()).collect()))
+            .collect();
         let matrix = LinearTransform::from_real(slots, diagonals)?;
         let mut keys = EvaluationKeys::empty(rlwe, secret.fingerprint());
         keys.add_relinearisation(rlwe, &secret)?;
-        let stored = hippocrene::EvaluationKeys::new(session.clone(), keys.clone()).to_bytes().len();
+        let stored =
+            hippocrene::EvaluationKeys::new(session.clone(), keys.clone()).to_bytes().len();
         keys.add_conjugation(rlwe, &secret)?;
         keys.add_rotations(rlwe, &secret, 1..=HOISTED as i64)?;
         keys.add_rotations(rlwe, &secret, (0..SUMMED.ilog2()).map(|k| 1 << k))?;
@@ -95,7 +97,8 @@ impl Bench {
         Ok(Bench { session, secret, public, evaluator, stored, matrix })
     }
 
-    /// Megabytes of the relinearisation key with both halves written out, each residue in as many bits as its prime has.
+    /// Megabytes of the relinearisation key with both halves written out, each residue in as many
+    /// bits as its prime has.
     fn unseeded(&self) -> f64 {
         let parameters = self.session.settings().parameters();
         let primes = parameters.limb_moduli(parameters.full());
@@ -119,11 +122,14 @@ impl Fine {
             return Ok(None);
         }
         // Fractions with all the bits that there are.
-        let fraction =
-            |i: usize| BigFloat::try_from(BigFloat::from(i as i64 % 1000 - 500).into_inner() / 1501);
-        let values = (0..context.max_slots()).map(fraction).collect::<std::result::Result<Vec<_>, _>>()?;
+        let fraction = |i: usize| {
+            BigFloat::try_from(BigFloat::from(i as i64 % 1000 - 500).into_inner() / 1501)
+        };
+        let values =
+            (0..context.max_slots()).map(fraction).collect::<std::result::Result<Vec<_>, _>>()?;
         let plain = Self::encode(context, &values, top)?;
-        let decrypted = context.decrypt(&bench.secret, &context.encrypt_public(&bench.public, &plain)?)?;
+        let decrypted =
+            context.decrypt(&bench.secret, &context.encrypt_public(&bench.public, &plain)?)?;
         Ok(Some(Fine { values, decrypted }))
     }
 
@@ -158,12 +164,17 @@ fn operations(session: &mut Session, preset: Preset) -> Result<Vec<Row>> {
         let mut keys = EvaluationKeys::empty(context.rlwe(), secret.fingerprint());
         Ok(keys.add_relinearisation(context.rlwe(), secret)?)
     });
-    works.add("encode", || Ok(context.encode(Values::from(&values[..]), slots, scale, top).map(drop)?));
+    works.add("encode", || {
+        Ok(context.encode(Values::from(&values[..]), slots, scale, top).map(drop)?)
+    });
     works.add("decode", || Ok(context.decode_real(&decrypted).map(drop)?));
     if let Some(fine) = &fine {
-        works.add(format!("encode at 2^{FINE}"), || Fine::encode(context, &fine.values, top).map(drop));
-        works
-            .add(format!("decode at 2^{FINE}"), || Ok(context.decode_big_real(&fine.decrypted).map(drop)?));
+        works.add(format!("encode at 2^{FINE}"), || {
+            Fine::encode(context, &fine.values, top).map(drop)
+        });
+        works.add(format!("decode at 2^{FINE}"), || {
+            Ok(context.decode_big_real(&fine.decrypted).map(drop)?)
+        });
     }
     works.add("encrypt, secret key", || Ok(context.encrypt(secret, &plain).map(drop)?));
     works.add("encrypt, public key", || Ok(context.encrypt_public(public, &plain).map(drop)?));
@@ -179,7 +190,9 @@ fn operations(session: &mut Session, preset: Preset) -> Result<Vec<Row>> {
     works.add("multiply by a plaintext", || Ok(evaluator.mul_plain(&a, &plain).map(drop)?));
     works.add("multiply by a number", || Ok(evaluator.mul_number(&a, 0.7, scale).map(drop)?));
     works.add("multiply", || Ok(evaluator.mul(&a, &b).map(drop)?));
-    works.add("multiply and rescale", || Ok(evaluator.mul_rescale_into(&mut product, &a, &b, scale)?));
+    works.add("multiply and rescale", || {
+        Ok(evaluator.mul_rescale_into(&mut product, &a, &b, scale)?)
+    });
     works.add("square and rescale", || Ok(evaluator.square_rescale(&a, scale).map(drop)?));
     works.add("rescale", || Ok(evaluator.rescale_into(&mut rescaled, &unscaled, scale)?));
     works.add("adjust modulus and scale", || {
@@ -190,7 +203,9 @@ fn operations(session: &mut Session, preset: Preset) -> Result<Vec<Row>> {
         Ok(evaluator.rotate_many_into(&mut hoisted, &a, &steps)?)
     });
     works.add("conjugate", || Ok(evaluator.conjugate(&a).map(drop)?));
-    works.add(format!("sum of {SUMMED} slots"), || Ok(evaluator.inner_sum(&a, 1, SUMMED).map(drop)?));
+    works.add(format!("sum of {SUMMED} slots"), || {
+        Ok(evaluator.inner_sum(&a, 1, SUMMED).map(drop)?)
+    });
     works.add(format!("polynomial of degree {DEGREE}"), || {
         Ok(evaluator.polynomial(&a, &sigmoid, scale).map(drop)?)
     });
@@ -225,7 +240,11 @@ mod tests {
         for preset in presets() {
             let parameters = preset.parameters().unwrap();
             let bits = parameters.log2(preset.fresh(&parameters));
-            assert!(bits > f64::from(SCALE) * (polynomial.depth() + 1) as f64 + 2.0, "{}", preset.name);
+            assert!(
+                bits > f64::from(SCALE) * (polynomial.depth() + 1) as f64 + 2.0,
+                "{}",
+                preset.name
+            );
             assert!(preset.scale_bits.is_none_or(|bits| bits == SCALE as u32));
             assert!(1 << (preset.log_degree - 1) >= SUMMED.max(MATRIX));
         }

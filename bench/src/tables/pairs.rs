@@ -9,19 +9,20 @@ use hippocrene_rlwe::{
 
 use crate::{Result, scheme::near};
 
-/// A parameter set as a simple chain and grafted, and where its operations are timed. Some are a few bits beyond the security limits that
-/// we hold to: they are here to be timed.
+/// A parameter set as a simple chain and grafted, and where its operations are timed. Some are a
+/// few bits beyond the security limits that we hold to: they are here to be timed.
 pub struct Pair {
     /// Its name without `sim` or `gra`.
     pub name: &'static str,
     /// log2 of the ring degree.
     pub log_n: u32,
-    /// How many units the simple chain has at the top of the levels that are for multiplications: all, or those that a bootstrap
-    /// leaves (base, StC, Mult).
+    /// How many units the simple chain has at the top of the levels that are for multiplications:
+    /// all, or those that a bootstrap leaves (base, StC, Mult).
     pub simple_units: usize,
     /// How many units a multiplication uses up.
     pub rescaled: usize,
-    /// log2 of the grafted modulus at the top of the levels for multiplications; `None` for the top modulus.
+    /// log2 of the grafted modulus at the top of the levels for multiplications; `None` for the top
+    /// modulus.
     pub grafted_bits: Option<f64>,
     /// log2 of the scale.
     pub scale_bits: f64,
@@ -58,13 +59,15 @@ impl Pair {
         format!("{prefix}{}", self.name)
     }
 
-    /// The pair at our words: what the re-design rule gives for its modulus within 128-bit security.
+    /// The pair at our words: what the re-design rule gives for its modulus within 128-bit
+    /// security.
     ///
     /// # Errors
     /// When there is none.
     pub fn ours(&self) -> Result<Parameters> {
         let simple = self.parameters("sim")?;
-        let limit = security::limit(self.log_n, simple.secret()).ok_or("no security limit")?.log2_pq;
+        let limit =
+            security::limit(self.log_n, simple.secret()).ok_or("no security limit")?.log2_pq;
         let sprout = Sprout::for_degree(self.log_n).ok_or("no sprout")?;
         // simFHE15s has so small a P that our sprout would not fit in: the grafted set's modulus.
         let usable = if self.grafted_bits.is_some() {
@@ -161,9 +164,12 @@ mod tests {
             let bits = |p: &Parameters, (from, to): Ends| (p.log2(from), p.log2(from) - p.log2(to));
             let (at, down) = bits(&grafted, pair.grafted_ends(&grafted));
             let (simple_at, simple_down) = bits(&simple, pair.simple_ends());
-            // FHE16 has 11 bits more for multiplications when grafted (Table 2); our words end at 61 bits (SHE15s).
+            // FHE16 has 11 bits more for multiplications when grafted (Table 2); our words end at
+            // 61 bits (SHE15s).
             assert!((at - simple_at).abs() < 13.0, "{}: {at}, {simple_at}", pair.name);
-            assert!((down - pair.scale_bits).abs() < 0.6 && (simple_down - pair.scale_bits).abs() < 0.6);
+            assert!(
+                (down - pair.scale_bits).abs() < 0.6 && (simple_down - pair.scale_bits).abs() < 0.6
+            );
         }
     }
 }

@@ -55,9 +55,13 @@ fn whole(session: &Session) -> Result<Vec<Row>> {
         size("LWE key 2^16 -> 1024", stored.extraction.stored_bytes()),
         size("repacking key", stored.repacking.bytes(context)),
         size("keys of rotations and products", rotations),
-        Row::new(format!("{DEFAULT}: all keys"), megabytes(rotations + stored.bytes(context)), "MB")
-            .against("what is allowed", MOST)
-            .target(Some(1.0)),
+        Row::new(
+            format!("{DEFAULT}: all keys"),
+            megabytes(rotations + stored.bytes(context)),
+            "MB",
+        )
+        .against("what is allowed", MOST)
+        .target(Some(1.0)),
     ])
 }
 
@@ -78,7 +82,9 @@ fn single(session: &Session, name: &str) -> Result<Vec<Row>> {
         DEFAULT => row.paper(session.papers.find(PAPER, what)),
         _ => row,
     };
-    let row = |what: &str, value: f64, unit| paper(Row::new(format!("{name}: {what}"), value, unit), what);
+    let row = |what: &str, value: f64, unit| {
+        paper(Row::new(format!("{name}: {what}"), value, unit), what)
+    };
     Ok(vec![
         row("LWE dimension", set.input().dimension() as f64, ""),
         row("LWE modulus", set.input().log2_modulus(), "bits"),

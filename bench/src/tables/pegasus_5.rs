@@ -1,10 +1,11 @@
-//! `pegasus-5`: the parts of PEGASUS, as in its Table V: key switching of LWE ciphertexts and look-ups.
+//! `pegasus-5`: the parts of PEGASUS, as in its Table V: key switching of LWE ciphertexts and
+//! look-ups.
 
 use std::hint::black_box;
 
 use hippocrene_fhew::{
-    BlindRotationKey, LookupTable, LookupTables, LweCiphertext, LweParameters, LweSecretKey, LweSwitchingKey,
-    PreparedBlindRotationKey, Preset,
+    BlindRotationKey, LookupTable, LookupTables, LweCiphertext, LweParameters, LweSecretKey,
+    LweSwitchingKey, PreparedBlindRotationKey, Preset,
 };
 use hippocrene_ring::{Kernel, Sampler, Seed, Threads};
 use hippocrene_rlwe::Noise;
@@ -72,8 +73,11 @@ fn set(session: &mut Session, preset: &Preset) -> Result<Vec<Row>> {
     let log_ring = parameters.ring().dimension().ilog2();
     let mut rows = Vec::new();
 
-    let large = LweParameters::insecure(1 << 16, parameters.ring().modulus(), parameters.ring().secret())?;
-    for (operation, secret) in [(SWITCH_LARGE, &LweSecretKey::generate(large)?), (SWITCH_SMALL, &ring)] {
+    let large =
+        LweParameters::insecure(1 << 16, parameters.ring().modulus(), parameters.ring().secret())?;
+    for (operation, secret) in
+        [(SWITCH_LARGE, &LweSecretKey::generate(large)?), (SWITCH_SMALL, &ring)]
+    {
         // The small one only at the ring degree that it has in the paper.
         if secret.parameters().dimension() == parameters.ring().dimension() && log_ring != 12 {
             continue;
@@ -89,7 +93,8 @@ fn set(session: &mut Session, preset: &Preset) -> Result<Vec<Row>> {
     let (tables, modulus) = (FUNCTIONS.map(|(_, f)| table(f)), parameters.input().modulus());
     let tables = tables.into_iter().collect::<std::result::Result<Vec<_>, _>>()?;
     let inputs = inputs(&input, tables[0].input_scale(modulus))?;
-    let items: Vec<(&LweCiphertext, &LookupTable)> = inputs.iter().map(|(_, ct)| (ct, &tables[0])).collect();
+    let items: Vec<(&LweCiphertext, &LookupTable)> =
+        inputs.iter().map(|(_, ct)| (ct, &tables[0])).collect();
     let several = LookupTables::new(&parameters, &tables)?;
     let mut works = NamedWorks::default();
     works.add("one", || {
@@ -105,8 +110,9 @@ fn set(session: &mut Session, preset: &Preset) -> Result<Vec<Row>> {
         Ok(())
     });
     let times = session.time_named(log_ring, works)?;
-    let peers =
-        |operation: &str| if log_ring == 12 { session.peers.all(PEERS, operation) } else { Vec::new() };
+    let peers = |operation: &str| {
+        if log_ring == 12 { session.peers.all(PEERS, operation) } else { Vec::new() }
+    };
     let paper = |operation: &str| session.papers.find(PAPER, operation).filter(|_| log_ring == 12);
     let against = |row: Row, operation: &str| {
         let row = row.paper(paper(operation));
@@ -130,7 +136,10 @@ fn set(session: &mut Session, preset: &Preset) -> Result<Vec<Row>> {
     ));
     let count = several.count();
     rows.push(Row::new(format!("{name}: {count} tables at one input"), 1e3 * times[2].1, "ms"));
-    rows.push(against(Row::new(format!("{name}: table key, as stored"), stored, "MB"), "table key"));
+    rows.push(against(
+        Row::new(format!("{name}: table key, as stored"), stored, "MB"),
+        "table key",
+    ));
     rows.push(Row::new(format!("{name}: table key in memory"), key.bytes() as f64 / 1e6, "MB"));
 
     for ((function, f), table) in FUNCTIONS.iter().zip(&tables) {
@@ -138,13 +147,17 @@ fn set(session: &mut Session, preset: &Preset) -> Result<Vec<Row>> {
         for (which, error) in [("mean", mean), ("worst", worst)] {
             let operation = format!("{function}, {which} error");
             // The more negative the better: the ratio is one of bits.
-            rows.push(against(Row::more(format!("{name}: {operation}"), error.log2(), "log2"), &operation));
+            rows.push(against(
+                Row::more(format!("{name}: {operation}"), error.log2(), "log2"),
+                &operation,
+            ));
         }
     }
     Ok(rows)
 }
 
-/// The mean and the largest absolute error of a table at these inputs, its entries at the given scale.
+/// The mean and the largest absolute error of a table at these inputs, its entries at the given
+/// scale.
 fn errors(
     key: &PreparedBlindRotationKey,
     ring: &LweSecretKey,
@@ -152,7 +165,8 @@ fn errors(
     (table, scale): (&LookupTable, f64),
     f: Function,
 ) -> Result<[f64; 2]> {
-    let items: Vec<(&LweCiphertext, &LookupTable)> = inputs.iter().map(|(_, ct)| (ct, table)).collect();
+    let items: Vec<(&LweCiphertext, &LookupTable)> =
+        inputs.iter().map(|(_, ct)| (ct, table)).collect();
     let values = key.look_up_all(&items, &Threads::single())?;
     let errors = inputs
         .iter()
@@ -163,7 +177,8 @@ fn errors(
     Ok([mean, errors.iter().copied().fold(0.0, f64::max)])
 }
 
-/// Numbers spread evenly over the domain but for its ends, where noise leads out of it, and their encryptions.
+/// Numbers spread evenly over the domain but for its ends, where noise leads out of it, and their
+/// encryptions.
 fn inputs(secret: &LweSecretKey, scale: f64) -> Result<Vec<(f64, LweCiphertext)>> {
     let q = secret.parameters().modulus() as i64;
     (0..VALUES)
@@ -175,7 +190,8 @@ fn inputs(secret: &LweSecretKey, scale: f64) -> Result<Vec<(f64, LweCiphertext)>
         .collect()
 }
 
-/// Times the switch of one value, with the switch of its modulus, from `secret` to `input`, and prints its error.
+/// Times the switch of one value, with the switch of its modulus, from `secret` to `input`, and
+/// prints its error.
 fn switch(
     session: &mut Session,
     preset: &Preset,
@@ -190,7 +206,8 @@ fn switch(
     let modulus = input.parameters().modulus();
     let mut a = vec![0; secret.parameters().dimension()];
     Sampler::new(&Seed::from_bytes([1; 32]), 0).uniform(secret.parameters().modulus(), &mut a);
-    let ct = LweCiphertext::from_parts(secret.parameters(), 0, a, Noise::NONE, secret.fingerprint())?;
+    let ct =
+        LweCiphertext::from_parts(secret.parameters(), 0, a, Noise::NONE, secret.fingerprint())?;
     let [one] = session.time(
         12,
         [&mut || {
@@ -198,7 +215,8 @@ fn switch(
             Ok(())
         }],
     )?;
-    let target = (operation == SWITCH_LARGE && session.kernel == Kernel::Avx512Ifma).then_some(SWITCH_TARGET);
+    let target = (operation == SWITCH_LARGE && session.kernel == Kernel::Avx512Ifma)
+        .then_some(SWITCH_TARGET);
     let name = preset.name();
     let log_n = secret.parameters().dimension().ilog2();
     let size = format!("LWE key {}", operation.split("switch ").last().unwrap_or_default());
@@ -208,7 +226,10 @@ fn switch(
         peer.map_or(row.clone(), |figure| row.against_peer(figure))
     };
     Ok(vec![
-        against(Row::new(format!("{name}: {operation}"), 1e3 * one, "ms").target(target), operation),
+        against(
+            Row::new(format!("{name}: {operation}"), 1e3 * one, "ms").target(target),
+            operation,
+        ),
         against(Row::new(format!("{name}: {size}, as stored"), stored, "MB"), &size),
         Row::new(
             format!("{name}: error of the switch from 2^{log_n}, of the modulus"),

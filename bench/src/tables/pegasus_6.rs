@@ -1,4 +1,5 @@
-//! `pegasus-6`: functions of encrypted numbers, as in PEGASUS Table VI, and what they are off by from slots to slots.
+//! `pegasus-6`: functions of encrypted numbers, as in PEGASUS Table VI, and what they are off by
+//! from slots to slots.
 
 use std::time::Instant;
 
@@ -35,7 +36,8 @@ const POOLED: [usize; 2] = [2, 4];
 const LEAST: [usize; 3] = [16, 128, 256];
 /// Values that are sorted without going to slots.
 const SORTED_SINGLE: [usize; 2] = [32, 64];
-/// How many values are sorted from slots to slots, in at most so many seconds where the peer's time is this.
+/// How many values are sorted from slots to slots, in at most so many seconds where the peer's time
+/// is this.
 const SORTED: usize = 16;
 const SORT_TARGET: f64 = 39.0 / 5.0;
 /// Look-ups in one call that is timed.
@@ -78,7 +80,9 @@ fn functions(session: &mut Session, tables: &str, look_ups: &[usize]) -> Result<
     rows.extend(sort(session, &setup, tables, &values[..SORTED])?);
     let all: Vec<usize> = (0..SLOTS).collect();
     let expected = |f: Function| values.iter().map(|x| f(*x)).collect::<Vec<f64>>();
-    for ((name, f), most) in FUNCTIONS.into_iter().flat_map(|f| look_ups.iter().map(move |most| (f, *most))) {
+    for ((name, f), most) in
+        FUNCTIONS.into_iter().flat_map(|f| look_ups.iter().map(move |most| (f, *most)))
+    {
         let made = pegasus.make_tables((-BOUND, BOUND), most, f)?;
         if made.look_ups() < most {
             continue;
@@ -88,15 +92,30 @@ fn functions(session: &mut Session, tables: &str, look_ups: &[usize]) -> Result<
         let y = pegasus.apply(&a, &made, &all)?;
         let seconds = start.elapsed().as_secs_f64();
         let errors = error(&setup.decrypt(&y)?, &expected(f));
-        rows.extend(of_function(&format!("{tables}: "), &name, seconds, errors, made.deviation(), &peer));
+        rows.extend(of_function(
+            &format!("{tables}: "),
+            &name,
+            seconds,
+            errors,
+            made.deviation(),
+            &peer,
+        ));
     }
     for (name, f) in FUNCTIONS {
         let made = pegasus.make_tangents((-BOUND, BOUND), f)?;
         let start = Instant::now();
         let y = pegasus.apply_tangents(&a, &made, &all)?;
         let seconds = start.elapsed().as_secs_f64();
-        let (name, errors) = (format!("{name} with slopes"), error(&setup.decrypt(&y)?, &expected(f)));
-        rows.extend(of_function(&format!("{tables}: "), &name, seconds, errors, made.deviation(), &peer));
+        let (name, errors) =
+            (format!("{name} with slopes"), error(&setup.decrypt(&y)?, &expected(f)));
+        rows.extend(of_function(
+            &format!("{tables}: "),
+            &name,
+            seconds,
+            errors,
+            made.deviation(),
+            &peer,
+        ));
     }
     Ok(rows)
 }
@@ -129,8 +148,10 @@ fn single_numbers(session: &Session, setup: &Setup, values: &[f64]) -> Result<Ve
         let start = Instant::now();
         let largest = pegasus.largest(&x, size)?;
         let each = start.elapsed().as_secs_f64() / largest.len() as f64;
-        let expected: Vec<f64> =
-            values[..16].chunks(size).map(|group| group.iter().copied().fold(f64::MIN, f64::max)).collect();
+        let expected: Vec<f64> = values[..16]
+            .chunks(size)
+            .map(|group| group.iter().copied().fold(f64::MIN, f64::max))
+            .collect();
         let name = format!("max-pooling {side} x {side}");
         rows.push(paper(Row::more(format!("lut12: {name}"), 1.0 / each, "/s"), &name));
         let (_, worst) = error(&decrypt(&largest)?, &expected);
@@ -177,14 +198,16 @@ fn sort(session: &Session, setup: &Setup, tables: &str, values: &[f64]) -> Resul
     let mut expected = values.to_vec();
     expected.sort_by(f64::total_cmp);
     let (mean, worst) = error(&setup.decrypt(&y)?, &expected);
-    let time = Row::new(format!("{tables}: sorting {SORTED} values, from slots to slots"), seconds, "s");
+    let time =
+        Row::new(format!("{tables}: sorting {SORTED} values, from slots to slots"), seconds, "s");
     let time = match session.peers.all(PEERS, "bitonic sort of 16 values").into_iter().next() {
         // The target is that of the tables that the peer has.
         Some(figure) if tables == "lut12" => time.against_peer(figure).target(Some(SORT_TARGET)),
         Some(figure) => time.against_peer(figure),
         None => time,
     };
-    let off = |which: &str, figure| Row::new(format!("{tables}: sorting, {which} error"), figure, "log2");
+    let off =
+        |which: &str, figure| Row::new(format!("{tables}: sorting, {which} error"), figure, "log2");
     Ok(vec![time, off("mean", mean), off("worst", worst)])
 }
 
@@ -197,11 +220,16 @@ fn of_function(
     deviation: f64,
     peer: &dyn Fn(Row, &str) -> Row,
 ) -> Vec<Row> {
-    let total = Row::new(format!("{tables}{name} of {SLOTS} values, from slots to slots"), seconds, "s");
+    let total =
+        Row::new(format!("{tables}{name} of {SLOTS} values, from slots to slots"), seconds, "s");
     let error = |(which, figure)| {
         let operation = format!("{name}, {which} error");
         peer(Row::new(format!("{tables}{operation}"), figure, "log2"), &operation)
     };
     let stated = Row::new(format!("{tables}{name}, stated deviation"), deviation.log2(), "log2");
-    [total].into_iter().chain([("mean", mean), ("worst", worst)].map(error)).chain([stated]).collect()
+    [total]
+        .into_iter()
+        .chain([("mean", mean), ("worst", worst)].map(error))
+        .chain([stated])
+        .collect()
 }

@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use hippocrene::{
-    DecisionTree, FeatureRanges, TreeClient, TreeInterface, TreeModel, TreeNode, TreeQuery, TreeReply,
-    TreeServer, TreeTables,
+    DecisionTree, FeatureRanges, TreeClient, TreeInterface, TreeModel, TreeNode, TreeQuery,
+    TreeReply, TreeServer, TreeTables,
 };
 use hippocrene_ring::{Sampler, Seed};
 
@@ -29,7 +29,8 @@ pub const TABLE: Table = Table {
 
 const PAPER: &str = "pegasus-7";
 
-/// Name, features, splits and classes of those of the paper's trees whose points are generated here.
+/// Name, features, splits and classes of those of the paper's trees whose points are generated
+/// here.
 const SHAPES: [(&str, usize, usize, usize); 2] = [("Housing", 13, 100, 2), ("Spambase", 57, 60, 2)];
 /// How many of these points are evaluated in private.
 const EVALUATED: usize = 20;
@@ -45,7 +46,8 @@ struct Task {
     sample: Vec<Labelled>,
     /// Those that are evaluated in private.
     rows: Vec<Labelled>,
-    /// Those that are evaluated in the clear, to say more closely than the encrypted ones how many agree.
+    /// Those that are evaluated in the clear, to say more closely than the encrypted ones how many
+    /// agree.
     many: Vec<Labelled>,
 }
 
@@ -65,7 +67,8 @@ impl Task {
 
     fn generated((name, features, splits, classes): (&'static str, usize, usize, usize)) -> Self {
         let mut points = Points::new(features, classes);
-        let (sample, rows, many) = (points.draw(1500), points.draw(EVALUATED), points.draw(EXPECTED));
+        let (sample, rows, many) =
+            (points.draw(1500), points.draw(EVALUATED), points.draw(EXPECTED));
         Task { name, generated: true, splits, sample, rows, many }
     }
 
@@ -98,7 +101,12 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-fn tree(session: &Session, client: &TreeClient, server: &TreeServer, task: &Task) -> Result<Vec<Row>> {
+fn tree(
+    session: &Session,
+    client: &TreeClient,
+    server: &TreeServer,
+    task: &Task,
+) -> Result<Vec<Row>> {
     let (name, features, count) = (task.name, task.features(), task.rows.len());
     let tree = fit(&task.sample, task.splits)?;
     let linear = TreeModel::new(linear(features)?, vec![tree.clone()], TreeModel::CLASSES)?;
@@ -126,12 +134,15 @@ fn tree(session: &Session, client: &TreeClient, server: &TreeServer, task: &Task
             *right += usize::from(class == *label as f64);
         }
     }
-    let points = if task.generated { format!("{name} (generated points)") } else { name.to_string() };
+    let points =
+        if task.generated { format!("{name} (generated points)") } else { name.to_string() };
     let label = |what: &str| format!("{}: {points}, {what}", client.tables().name());
-    let paper = |row: Row, what: &str| row.paper(session.papers.find(PAPER, &format!("{name}, {what}")));
+    let paper =
+        |row: Row, what: &str| row.paper(session.papers.find(PAPER, &format!("{name}, {what}")));
     let look_ups = (plan.compared() + plan.look_ups()) as f64;
     let off = plan.parameters().comparison_deviation();
-    let [agree, agree_linear] = [agreement(&model, &task.many, off)?, agreement(&linear, &task.many, off)?];
+    let [agree, agree_linear] =
+        [agreement(&model, &task.many, off)?, agreement(&linear, &task.many, off)?];
     let of = if task.generated { "rows" } else { "draws of these rows" };
     let expected = format!("of {EXPECTED} {of} as in the clear, as comparisons are off");
     let communication = bytes.iter().sum::<usize>() as f64 / 1e3;
@@ -152,13 +163,18 @@ fn tree(session: &Session, client: &TreeClient, server: &TreeServer, task: &Task
             100.0 * equal as f64 / count as f64,
             "%",
         ),
-        Row::more(label(&expected), 100.0 * agree, "%").against("what is asked for", 97.0).target(Some(1.0)),
+        Row::more(label(&expected), 100.0 * agree, "%")
+            .against("what is asked for", 97.0)
+            .target(Some(1.0)),
         Row::more(label(&format!("{expected}, by linear maps")), 100.0 * agree_linear, "%"),
     ];
     if !task.generated {
         for (what, right) in ["right in the clear", "right in private"].into_iter().zip(right) {
             let share = 100.0 * right as f64 / count as f64;
-            rows.push(paper(Row::more(label(&format!("of {count} rows {what}")), share, "%"), what));
+            rows.push(paper(
+                Row::more(label(&format!("of {count} rows {what}")), share, "%"),
+                what,
+            ));
         }
     }
     Ok(rows)
@@ -185,7 +201,8 @@ fn value_at(knots: &[f64], share: f64) -> f64 {
     knots[part] + (place - part as f64) * (knots[part + 1] - knots[part])
 }
 
-/// The share of points that come to the same class when every feature is off by this share of its range. That is what comparisons are: a feature is at one index for all thresholds.
+/// The share of points that come to the same class when every feature is off by this share of its
+/// range. That is what comparisons are: a feature is at one index for all thresholds.
 fn agreement(model: &TreeModel, points: &[(Vec<f64>, usize)], deviation: f64) -> Result<f64> {
     let mut sampler = Sampler::new(&Seed::from_bytes([8; 32]), 0);
     // The sum of twelve uniform numbers has the variance 1.
@@ -212,8 +229,9 @@ fn median(times: &mut [f64]) -> f64 {
     times[times.len() / 2]
 }
 
-/// Labelled points: features of which the first ones tell classes apart, as a sum of theirs and of a product, with some noise. Those after the 13th are near 0 for most points, as
-/// frequencies of words are.
+/// Labelled points: features of which the first ones tell classes apart, as a sum of theirs and of
+/// a product, with some noise. Those after the 13th are near 0 for most points, as frequencies of
+/// words are.
 struct Points {
     features: usize,
     classes: usize,
@@ -222,7 +240,11 @@ struct Points {
 
 impl Points {
     fn new(features: usize, classes: usize) -> Self {
-        Points { features, classes, sampler: Sampler::new(&Seed::from_bytes([7; 32]), features as u64) }
+        Points {
+            features,
+            classes,
+            sampler: Sampler::new(&Seed::from_bytes([7; 32]), features as u64),
+        }
     }
 
     fn draw(&mut self, count: usize) -> Vec<(Vec<f64>, usize)> {
@@ -241,14 +263,16 @@ impl Points {
     }
 }
 
-/// A decision tree of so many splits, if there are as many to be made: each time the split, of any leaf at any feature, that lowers the Gini impurity of the points the most (CART).
+/// A decision tree of so many splits, if there are as many to be made: each time the split, of any
+/// leaf at any feature, that lowers the Gini impurity of the points the most (CART).
 fn fit(points: &[(Vec<f64>, usize)], splits: usize) -> Result<DecisionTree> {
     let all: Vec<usize> = (0..points.len()).collect();
     let mut nodes = vec![TreeNode::Leaf { values: vec![most_frequent(points, &all)] }];
     let mut leaves = vec![(0, best_split(points, &all), all)];
     for _ in 0..splits {
-        let gain =
-            |leaf: &(usize, Option<Split>, Vec<usize>)| leaf.1.as_ref().map_or(0.0, |split| split.gain);
+        let gain = |leaf: &(usize, Option<Split>, Vec<usize>)| {
+            leaf.1.as_ref().map_or(0.0, |split| split.gain)
+        };
         let best = (0..leaves.len()).max_by(|i, j| gain(&leaves[*i]).total_cmp(&gain(&leaves[*j])));
         let Some((node, Some(split), of)) = best.map(|i| leaves.swap_remove(i)) else { break };
         let Split { feature, threshold, .. } = split;
@@ -319,7 +343,8 @@ mod tests {
         assert_eq!((task.sample.len(), task.rows.len(), task.features()), (120, 30, 4));
         let tree = fit(&task.sample, task.splits).unwrap();
         assert!((5..=IRIS_SPLITS).contains(&tree.splits()), "{}", tree.splits());
-        let model = TreeModel::new(by_ranks(&task.sample).unwrap(), vec![tree], TreeModel::CLASSES).unwrap();
+        let model = TreeModel::new(by_ranks(&task.sample).unwrap(), vec![tree], TreeModel::CLASSES)
+            .unwrap();
         let right = |(x, class): &&Labelled| model.evaluate(x).unwrap()[0] == *class as f64;
         assert!(task.rows.iter().filter(right).count() >= 27);
     }
@@ -331,10 +356,13 @@ mod tests {
             let tree = fit(&points.draw(1500), splits).unwrap();
             assert_eq!(tree.splits(), splits);
             let sample = by_ranks(&points.draw(1500)).unwrap();
-            let new = |ranges| TreeModel::new(ranges, vec![tree.clone()], TreeModel::CLASSES).unwrap();
+            let new =
+                |ranges| TreeModel::new(ranges, vec![tree.clone()], TreeModel::CLASSES).unwrap();
             let (model, linear) = (new(sample), new(linear(features).unwrap()));
-            let (off, rows) =
-                (TreeTables::by_name("lut12").unwrap().parameters().comparison_deviation(), points.draw(500));
+            let (off, rows) = (
+                TreeTables::by_name("lut12").unwrap().parameters().comparison_deviation(),
+                points.draw(500),
+            );
             let shares = [&model, &linear].map(|model| agreement(model, &rows, off).unwrap());
             assert!(shares[0] > 0.97 && shares[0] >= shares[1], "{features} features: {shares:?}");
             let right = points

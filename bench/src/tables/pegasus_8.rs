@@ -65,7 +65,8 @@ impl Setup {
 
     fn encrypt(&self, slots: &[f64], bits: f64) -> Result<Ciphertext> {
         let modulus = self.context.parameters().grafted_modulus(bits);
-        let scale = Scale::from_f64(self.k_means.plan().slot_scale_bits().exp2()).ok_or("a scale")?;
+        let scale =
+            Scale::from_f64(self.k_means.plan().slot_scale_bits().exp2()).ok_or("a scale")?;
         let plaintext = self.context.encode(slots.into(), slots.len(), scale, modulus)?;
         let mut a = self.context.encrypt(&self.secret, &plaintext)?.expand(&self.context);
         a.set_bound(1.0);
@@ -91,7 +92,8 @@ impl Setup {
 
     fn labels(&self, state: &KMeansState) -> Result<Vec<usize>> {
         let plan = self.k_means.plan();
-        let slots = state.assigned.iter().map(|bits| self.decrypt(bits)).collect::<Result<Vec<_>>>()?;
+        let slots =
+            state.assigned.iter().map(|bits| self.decrypt(bits)).collect::<Result<Vec<_>>>()?;
         Ok(plan.shape().labels_of_slots(&slots, plan.together()))
     }
 
@@ -101,7 +103,8 @@ impl Setup {
 }
 
 fn run(session: &mut Session) -> Result<Vec<Row>> {
-    let context = Arc::new(Context::new(Preset::by_name(PRESET)?.parameters()?, Threads::single())?);
+    let context =
+        Arc::new(Context::new(Preset::by_name(PRESET)?.parameters()?, Threads::single())?);
     let lut12 = literal("lut12")?;
     let mut rows = Vec::new();
     rows.extend(full(session, &context, &lut12, "lut12", 2, 2)?);
@@ -156,7 +159,8 @@ fn full(
     Ok(rows)
 }
 
-/// One ciphertext of points, of which only some are looked up; and new centroids, as if no others had been assigned, which takes as long.
+/// One ciphertext of points, of which only some are looked up; and new centroids, as if no others
+/// had been assigned, which takes as long.
 fn extrapolated(
     session: &Session,
     context: &Arc<Context>,
@@ -175,8 +179,9 @@ fn extrapolated(
     // All distances of one ciphertext.
     let start = Instant::now();
     let numbers = pegasus.to_coefficients(&encrypted[0])?;
-    let slots: Vec<usize> =
-        (0..together).flat_map(|i| (0..k).map(move |j| i * shape.width() + j * shape.stride())).collect();
+    let slots: Vec<usize> = (0..together)
+        .flat_map(|i| (0..k).map(move |j| i * shape.width() + j * shape.stride()))
+        .collect();
     pegasus.extract(&numbers, &slots)?;
     let extraction = start.elapsed();
     let times = |time: Duration, factor: usize| time * factor as u32;
@@ -233,10 +238,13 @@ fn points(count: usize) -> Vec<f64> {
 
 /// The closest centroid of every point.
 fn nearest(points: &[f64], centroids: &[f64]) -> Vec<usize> {
-    let distance = |x: &[f64], c: &[f64]| x.iter().zip(c).map(|(x, c)| (x - c).powi(2)).sum::<f64>();
+    let distance =
+        |x: &[f64], c: &[f64]| x.iter().zip(c).map(|(x, c)| (x - c).powi(2)).sum::<f64>();
     let of = |x: &[f64]| {
-        let distances: Vec<f64> = centroids.chunks_exact(DIMENSION).map(|c| distance(x, c)).collect();
-        (0..distances.len()).fold(0, |best, j| if distances[j] < distances[best] { j } else { best })
+        let distances: Vec<f64> =
+            centroids.chunks_exact(DIMENSION).map(|c| distance(x, c)).collect();
+        (0..distances.len())
+            .fold(0, |best, j| if distances[j] < distances[best] { j } else { best })
     };
     points.chunks_exact(DIMENSION).map(of).collect()
 }
@@ -255,7 +263,11 @@ mod tests {
         let literals = ["lut12", "lut13"].map(|tables| (tables, literal(tables).unwrap()));
         for (tables, n, k) in shapes {
             let literal = literals.iter().find(|(name, _)| *name == tables).unwrap().1.clone();
-            let plan = KMeansPlan::new(Arc::clone(&context), Shape::new(n, DIMENSION, k).unwrap(), literal);
+            let plan = KMeansPlan::new(
+                Arc::clone(&context),
+                Shape::new(n, DIMENSION, k).unwrap(),
+                literal,
+            );
             assert!(plan.is_ok(), "{tables}, {n} points, K = {k}: {}", plan.unwrap_err());
         }
     }

@@ -1,4 +1,5 @@
-//! `pegasus-fig7`: what functions are off by and what a look-up takes, by ring degree, as in PEGASUS Fig. 7.
+//! `pegasus-fig7`: what functions are off by and what a look-up takes, by ring degree, as in
+//! PEGASUS Fig. 7.
 
 use super::{
     Table,
@@ -70,12 +71,14 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
                 if how.is_empty() {
                     points.push((degree, -mean));
                 }
-                let row =
-                    Row::more(format!("{name}: {function}{how}, -log2 of the mean error"), -mean, "bits");
-                rows.push(
-                    least
-                        .map_or(row.clone(), |bits| row.against("the paper's range", bits).target(Some(1.0))),
+                let row = Row::more(
+                    format!("{name}: {function}{how}, -log2 of the mean error"),
+                    -mean,
+                    "bits",
                 );
+                rows.push(least.map_or(row.clone(), |bits| {
+                    row.against("the paper's range", bits).target(Some(1.0))
+                }));
             }
             let name = format!("{name}: {function}, worst error from slots to slots");
             let target = (degree >= LEAST.0).then_some(1.0);

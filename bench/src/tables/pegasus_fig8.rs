@@ -91,7 +91,8 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
 pub(super) fn read(text: &str) -> Result<Vec<Labelled>> {
     let mut points = Vec::new();
     for line in text.lines() {
-        let mut numbers = line.split(',').map(str::parse).collect::<std::result::Result<Vec<f64>, _>>()?;
+        let mut numbers =
+            line.split(',').map(str::parse).collect::<std::result::Result<Vec<f64>, _>>()?;
         let class = numbers.pop().ok_or("a line has a class")? as usize;
         points.push((numbers, class));
     }
@@ -115,9 +116,14 @@ fn accuracy(points: &[Labelled], ratio: f64) -> f64 {
         for fold in 0..FOLDS {
             let is_test = |i: &usize| i % FOLDS == fold;
             let of = |test: bool| {
-                order.iter().enumerate().filter(move |(i, _)| is_test(i) == test).map(|(_, k)| &points[*k])
+                order
+                    .iter()
+                    .enumerate()
+                    .filter(move |(i, _)| is_test(i) == test)
+                    .map(|(_, k)| &points[*k])
             };
-            let (train, test): (Vec<&Labelled>, Vec<&Labelled>) = (of(false).collect(), of(true).collect());
+            let (train, test): (Vec<&Labelled>, Vec<&Labelled>) =
+                (of(false).collect(), of(true).collect());
             sum += tested(&train, &test, ratio, &mut random);
         }
     }
@@ -188,7 +194,8 @@ fn distance(x: &[f64], c: &[f64]) -> f64 {
 mod tests {
     use super::*;
 
-    /// Rows, features and classes as scikit-learn describes its sets, and features that are numbers from 0 to 1.
+    /// Rows, features and classes as scikit-learn describes its sets, and features that are numbers
+    /// from 0 to 1.
     #[test]
     fn the_sets_are_whole() {
         let shapes = [(150, 4, 3), (178, 13, 3), (569, 30, 2), (1797, 64, 10)];

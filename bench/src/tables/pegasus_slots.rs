@@ -1,14 +1,18 @@
-//! The rows of `pegasus-5` about slots: slots to coefficients, extraction, repacking and the modulo that ends it.
+//! The rows of `pegasus-5` about slots: slots to coefficients, extraction, repacking and the modulo
+//! that ends it.
 
 use std::{cell::RefCell, sync::Arc};
 
 use hippocrene_ckks::{Ciphertext, Context, Evaluator, Scale};
 use hippocrene_fhew::{LweSecretKey, Preset};
 use hippocrene_pegasus::{
-    Coefficients, Layout, Numbers, Pegasus, PegasusKeys, PegasusLiteral, PegasusPlan, PegasusSecrets,
+    Coefficients, Layout, Numbers, Pegasus, PegasusKeys, PegasusLiteral, PegasusPlan,
+    PegasusSecrets,
 };
 use hippocrene_ring::Threads;
-use hippocrene_rlwe::{EvaluationKeys, Parameters, SecretDistribution, SecretKey, Sprout, design::Design};
+use hippocrene_rlwe::{
+    EvaluationKeys, Parameters, SecretDistribution, SecretKey, Sprout, design::Design,
+};
 
 use super::Table;
 use crate::{
@@ -36,7 +40,8 @@ const SLOTS: [usize; 3] = [256, 1024, 4096];
 /// Numbers lie in `[-BOUND, BOUND]`.
 pub(super) const BOUND: f64 = 8.0;
 
-/// 14 units of 48 bits and the sprout; two digits to switch keys with, which take less memory than three.
+/// 14 units of 48 bits and the sprout; two digits to switch keys with, which take less memory than
+/// three.
 fn parameters() -> Result<Parameters> {
     let design = Design {
         log_degree: 16,
@@ -81,7 +86,8 @@ impl Setup {
     /// Fresh numbers in slots, with capacity for the transform and not much more.
     pub fn encrypt(&self, values: &[f64]) -> Result<Ciphertext> {
         let modulus = self.context.parameters().grafted_modulus(240.0);
-        let plaintext = self.context.encode(values.into(), values.len(), Scale::power_of_two(40), modulus)?;
+        let plaintext =
+            self.context.encode(values.into(), values.len(), Scale::power_of_two(40), modulus)?;
         let mut a = self.context.encrypt(&self.secret, &plaintext)?.expand(&self.context);
         a.set_bound(BOUND);
         Ok(a)
@@ -126,7 +132,9 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
         });
         works.add("modulo", || {
             let partial = partial.borrow();
-            result.replace(Some(pegasus.reduce(&packable, partial.as_ref().ok_or("there is a sum")?)?));
+            result.replace(Some(
+                pegasus.reduce(&packable, partial.as_ref().ok_or("there is a sum")?)?,
+            ));
             Ok(())
         });
         let times = session.time_named(16, works)?;
@@ -141,14 +149,16 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
         };
         for (name, seconds) in &times {
             if name == "extraction" {
-                let (operation, each) = ("extract + LWE switch 2^16 -> 1024", seconds / slots as f64);
+                let (operation, each) =
+                    ("extract + LWE switch 2^16 -> 1024", seconds / slots as f64);
                 rows.push(peer(
                     Row::new(format!("{operation}, each of {slots}"), 1e3 * each, "ms"),
                     operation,
                 ));
                 continue;
             }
-            let operation = if name == "modulo" { format!("modulo, {slots} values") } else { name.clone() };
+            let operation =
+                if name == "modulo" { format!("modulo, {slots} values") } else { name.clone() };
             rows.push(peer(Row::new(operation, *seconds, "s"), name).target(target(name)));
         }
         let numbers = numbers.into_inner().ok_or("numbers were extracted")?;
@@ -167,14 +177,26 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
         let y = result.into_inner().ok_or("numbers were repacked")?;
         let got = setup.decrypt(&y)?;
         let (mean, worst) = error(&got, &values);
-        rows.push(Row::new(format!("repacking, mean error on [-8, 8], {slots} values"), mean, "log2"));
-        rows.push(Row::new(format!("repacking, worst error on [-8, 8], {slots} values"), worst, "log2"));
+        rows.push(Row::new(
+            format!("repacking, mean error on [-8, 8], {slots} values"),
+            mean,
+            "log2",
+        ));
+        rows.push(Row::new(
+            format!("repacking, worst error on [-8, 8], {slots} values"),
+            worst,
+            "log2",
+        ));
         rows.push(Row::new(
             format!("repacking, estimated deviation, {slots} values"),
             -y.precision_bits(),
             "log2",
         ));
-        rows.push(Row::more(format!("capacity left, {slots} values"), y.capacity_bits(context), "bits"));
+        rows.push(Row::more(
+            format!("capacity left, {slots} values"),
+            y.capacity_bits(context),
+            "bits",
+        ));
     }
     let megabytes = |bytes: usize| bytes as f64 / 1e6;
     let log2 = |modulus| context.parameters().log2(modulus);
@@ -184,8 +206,16 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
         plan.log2_failure_probability(4096),
         "",
     ));
-    rows.push(Row::new("repacking key, as stored", megabytes(stored.repacking.bytes(context)), "MB"));
-    rows.push(Row::new("LWE key 2^16 -> 1024, as stored", megabytes(stored.extraction.stored_bytes()), "MB"));
+    rows.push(Row::new(
+        "repacking key, as stored",
+        megabytes(stored.repacking.bytes(context)),
+        "MB",
+    ));
+    rows.push(Row::new(
+        "LWE key 2^16 -> 1024, as stored",
+        megabytes(stored.extraction.stored_bytes()),
+        "MB",
+    ));
     let rotations = setup.count * context.parameters().switching_key_size().seeded;
     rows.push(Row::new(
         format!("{} keys of rotations and products, as stored", setup.count),
@@ -195,9 +225,9 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
     rows.push(Row::new("all keys, as stored", megabytes(rotations + stored.bytes(context)), "MB"));
     let peak = machine::peak_memory().map_or(f64::NAN, |bytes| bytes as f64 / 1e9);
     let memory = session.peers.all(PEERS, "peak memory").into_iter().next();
-    rows.push(
-        memory.map_or(Row::missing("peak memory"), |m| Row::new("peak memory", peak, "GB").against_peer(m)),
-    );
+    rows.push(memory.map_or(Row::missing("peak memory"), |m| {
+        Row::new("peak memory", peak, "GB").against_peer(m)
+    }));
     Ok(rows)
 }
 
@@ -213,11 +243,13 @@ pub(super) fn values(count: usize) -> Vec<f64> {
     (0..count).map(|i| BOUND * (2.0 * (0.5 + i as f64 * 0.754_877_666).fract() - 1.0)).collect()
 }
 
-/// Fresh encryptions of `values`, such that the largest are as much of the modulus as the reduction allows.
+/// Fresh encryptions of `values`, such that the largest are as much of the modulus as the reduction
+/// allows.
 fn packable(lwe: &LweSecretKey, plan: &PegasusPlan, values: &[f64]) -> Result<Numbers> {
     let q = lwe.parameters().modulus();
     let scale = plan.literal().reduction.epsilon() * q as f64 / BOUND;
-    let encrypt = |x: &f64| Ok(lwe.encrypt(((x * scale).round() as i64).rem_euclid(q as i64) as u64)?);
+    let encrypt =
+        |x: &f64| Ok(lwe.encrypt(((x * scale).round() as i64).rem_euclid(q as i64) as u64)?);
     let ciphertexts = values.iter().map(encrypt).collect::<Result<_>>()?;
     Ok(Numbers::new(ciphertexts, Scale::from_f64(scale).ok_or("a scale")?, BOUND)?)
 }

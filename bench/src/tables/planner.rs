@@ -47,21 +47,25 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// The moduli: products of the first units, and where there is a sprout the same with divisors of it, from the whole sprout to less and less of its power of two and of its
-/// odd primes.
+/// The moduli: products of the first units, and where there is a sprout the same with divisors of
+/// it, from the whole sprout to less and less of its power of two and of its odd primes.
 fn moduli(parameters: &Parameters) -> Vec<Modulus> {
     let (units, sprout) = (parameters.unit_count(), parameters.top().sprout());
     let words = (0..MODULI).map(|i| Modulus::of_range(0..units - i * units / MODULI));
     let primes = sprout.odd().count_ones() as usize;
     let grafted = |(i, words): (usize, Modulus)| {
         let two = usize::from(sprout.two());
-        words.lcm(Modulus::of_sprout(sprout.odd() >> (i % (primes + 1)), (two - i * two / MODULI) as u8))
+        words.lcm(Modulus::of_sprout(
+            sprout.odd() >> (i % (primes + 1)),
+            (two - i * two / MODULI) as u8,
+        ))
     };
     let grafted = words.clone().enumerate().map(grafted).filter(|_| !sprout.is_one());
     words.clone().chain(grafted).collect()
 }
 
-/// One chain: a row for each gadget at each modulus, one for the plan at each modulus, one for the worst prediction, and one for how far the speed of the machine changed.
+/// One chain: a row for each gadget at each modulus, one for the plan at each modulus, one for the
+/// worst prediction, and one for how far the speed of the machine changed.
 fn chain(session: &mut Session, name: &str, parameters: Parameters) -> Result<Vec<Row>> {
     let scheme = Scheme::of(parameters, session.kernel, 0)?;
     let scheme = scheme.with_profile(Profile::measure(session.kernel, |_, _| ())?);
@@ -70,7 +74,8 @@ fn chain(session: &mut Session, name: &str, parameters: Parameters) -> Result<Ve
     let mut speed = Speed::new(&scheme, moduli[MODULI / 2])?;
     let mut timed = vec![Vec::new(); moduli.len()];
     for keys in shares(context.parameters(), &moduli) {
-        // Without room for all of them they would be made again and again, as they are used in turn.
+        // Without room for all of them they would be made again and again, as they are used in
+        // turn.
         context.set_key_memory(0);
         context.set_key_memory(usize::MAX);
         for (modulus, timed) in moduli.iter().zip(&mut timed) {
@@ -94,8 +99,10 @@ fn chain(session: &mut Session, name: &str, parameters: Parameters) -> Result<Ve
             rows.push(row.against("predicted", 1e3 * predicted));
         }
         let planned = context.gadget(modulus)?;
-        let of_plan = timed.iter().find(|(gadget, _)| *gadget == planned).ok_or("the plan is a gadget")?;
-        let fastest = timed.iter().min_by(|(_, a), (_, b)| a.total_cmp(b)).ok_or("there are gadgets")?;
+        let of_plan =
+            timed.iter().find(|(gadget, _)| *gadget == planned).ok_or("the plan is a gadget")?;
+        let fastest =
+            timed.iter().min_by(|(_, a), (_, b)| a.total_cmp(b)).ok_or("there are gadgets")?;
         let row = Row::new(format!("{at}, as planned: {}", words(planned)), 1e3 * of_plan.1, "ms");
         let best = format!("fastest: {}", words(fastest.0));
         rows.push(row.against(best, 1e3 * fastest.1).target(Some(1.0 / PLANNED_WITHIN)));
@@ -107,7 +114,8 @@ fn chain(session: &mut Session, name: &str, parameters: Parameters) -> Result<Ve
     Ok(rows)
 }
 
-/// How fast the machine is: the planned key switch at one modulus, which is timed in turn with all others. Virtual machines change their speed by a third from one minute to the next.
+/// How fast the machine is: the planned key switch at one modulus, which is timed in turn with all
+/// others. Virtual machines change their speed by a third from one minute to the next.
 struct Speed<'a> {
     scheme: &'a Scheme,
     modulus: Modulus,
@@ -118,7 +126,12 @@ struct Speed<'a> {
 
 impl<'a> Speed<'a> {
     fn new(scheme: &'a Scheme, modulus: Modulus) -> Result<Self> {
-        Ok(Speed { scheme, modulus, gadget: scheme.context.gadget(modulus)?, taken: Samples::default() })
+        Ok(Speed {
+            scheme,
+            modulus,
+            gadget: scheme.context.gadget(modulus)?,
+            taken: Samples::default(),
+        })
     }
 
     /// What `works` take, in times of this key switch.
@@ -136,7 +149,8 @@ impl<'a> Speed<'a> {
 
 /// The limbs of a modulus in words: those of whole words, and those of the sprout.
 fn limbs(parameters: &Parameters, modulus: Modulus) -> String {
-    let (words, odd) = (modulus.words().limb_count(), parameters.literal().sprout.odd_product(modulus.odd()));
+    let (words, odd) =
+        (modulus.words().limb_count(), parameters.literal().sprout.odd_product(modulus.odd()));
     match (modulus.sprout().is_one(), modulus.two(), odd) {
         (true, ..) => format!("{words} limbs"),
         (false, 0, odd) => format!("{words} limbs and {odd}"),
@@ -157,7 +171,8 @@ fn words(gadget: Gadget) -> String {
 /// Blocks in a component, and how inner products are computed: what keys depend on.
 type Keys = (usize, Method);
 
-/// How many sizes of doubly decomposed keys are held at one time: of the finest gadget they take gigabytes each.
+/// How many sizes of doubly decomposed keys are held at one time: of the finest gadget they take
+/// gigabytes each.
 const DOUBLE_KEYS: usize = 2;
 
 /// The keys of all gadgets at these moduli, in shares that are held one after the other.
@@ -169,7 +184,8 @@ fn shares(parameters: &Parameters, moduli: &[Modulus]) -> Vec<Vec<Keys>> {
             all.push(keys);
         }
     }
-    let (single, double): (Vec<_>, Vec<_>) = all.into_iter().partition(|keys| keys.1 == Method::Single);
+    let (single, double): (Vec<_>, Vec<_>) =
+        all.into_iter().partition(|keys| keys.1 == Method::Single);
     std::iter::once(single).chain(double.chunks(DOUBLE_KEYS).map(<[Keys]>::to_vec)).collect()
 }
 
@@ -178,7 +194,8 @@ fn gadgets(parameters: &Parameters, modulus: Modulus) -> Vec<Gadget> {
     [parameters.gadgets(modulus), parameters.double_gadgets(modulus)].concat()
 }
 
-/// What a key switch modulo `modulus` takes with each gadget that takes some of these keys, in times of the key switch for scale.
+/// What a key switch modulo `modulus` takes with each gadget that takes some of these keys, in
+/// times of the key switch for scale.
 fn time<'a>(
     session: &mut Session,
     scheme: &'a Scheme,
@@ -223,8 +240,13 @@ mod tests {
     #[test]
     fn limbs_in_words() {
         let parameters = Preset::by_name("bits14").unwrap().parameters().unwrap();
-        let of = |odd, two| limbs(&parameters, Modulus::of_range(0..2).lcm(Modulus::of_sprout(odd, two)));
-        assert_eq!([of(0, 0), of(1, 0), of(0, 3)], ["2 limbs", "2 limbs and 65537", "2 limbs and 2^3"]);
+        let of = |odd, two| {
+            limbs(&parameters, Modulus::of_range(0..2).lcm(Modulus::of_sprout(odd, two)))
+        };
+        assert_eq!(
+            [of(0, 0), of(1, 0), of(0, 3)],
+            ["2 limbs", "2 limbs and 65537", "2 limbs and 2^3"]
+        );
         assert_eq!(of(3, 15), "2 limbs and 2^15 10737647617");
     }
 }

@@ -27,10 +27,11 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
     for (name, capacity) in CASES {
         let settings = Preset::by_name(name)?.settings()?;
         let second = settings.second(capacity)?;
-        let [wide, narrow] =
-            [&settings, &second].map(|settings| Scheme::of(settings.parameters().clone(), session.kernel, 1));
+        let [wide, narrow] = [&settings, &second]
+            .map(|settings| Scheme::of(settings.parameters().clone(), session.kernel, 1));
         let (wide, narrow) = (wide?, narrow?);
-        let key = TransferKey::generate(&wide.context, &narrow.context, &wide.secret, &narrow.secret)?;
+        let key =
+            TransferKey::generate(&wide.context, &narrow.context, &wide.secret, &narrow.secret)?;
         let key = key.prepare(&wide.context, &narrow.context)?;
 
         let (to, from) = (second.fresh(), key.modulus(second.fresh()));
@@ -41,27 +42,40 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
         let rotate = |scheme: &Scheme, out: &mut Ciphertext, x: &Ciphertext| {
             Ok(scheme.context.apply_galois_into(out, x, element, &scheme.keys)?)
         };
-        let (mut rotated, mut narrowly, mut transferred) = (wide.empty(), narrow.empty(), narrow.empty());
+        let (mut rotated, mut narrowly, mut transferred) =
+            (wide.empty(), narrow.empty(), narrow.empty());
         let [first, other, transfer] = session.time(
             wide.context.parameters().log_degree(),
             [
                 &mut || rotate(&wide, &mut rotated, &a),
                 &mut || rotate(&narrow, &mut narrowly, &b),
-                &mut || Ok(wide.context.transfer_into(&mut transferred, &a, &key, &narrow.context, to)?),
+                &mut || {
+                    Ok(wide.context.transfer_into(
+                        &mut transferred,
+                        &a,
+                        &key,
+                        &narrow.context,
+                        to,
+                    )?)
+                },
             ],
         )?;
 
         let bits = |modulus| wide.context.parameters().log2(modulus);
         let what = format!("{name}, {:.0} of {:.0} bits", bits(from), bits(settings.fresh()));
         let megabytes = |bytes: usize| bytes as f64 / 1e6;
-        let stored = [&wide, &narrow].map(|s| megabytes(s.context.parameters().switching_key_size().seeded));
+        let stored =
+            [&wide, &narrow].map(|s| megabytes(s.context.parameters().switching_key_size().seeded));
         let held = [&wide, &narrow].map(|scheme| {
             let key = scheme.keys.galois(element)?;
-            Ok::<f64, hippocrene_rlwe::RlweError>(megabytes(key.bytes() + scheme.context.key_memory().0))
+            Ok::<f64, hippocrene_rlwe::RlweError>(megabytes(
+                key.bytes() + scheme.context.key_memory().0,
+            ))
         });
         let [held_first, held_second] = held;
         rows.extend([
-            Row::new(format!("{what}: key, as stored"), stored[1], "MB").against("the preset's", stored[0]),
+            Row::new(format!("{what}: key, as stored"), stored[1], "MB")
+                .against("the preset's", stored[0]),
             Row::new(format!("{what}: rotation key in memory"), held_second?, "MB")
                 .against("the preset's, and what is coalesced of it", held_first?),
             Row::new(format!("{what}: rotation"), 1e3 * other, "ms")

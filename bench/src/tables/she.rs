@@ -1,7 +1,10 @@
-//! `she`: the operations of somewhat homomorphic CKKS on simple chains, as in Table 4 of GRAFT, and against the peers.
+//! `she`: the operations of somewhat homomorphic CKKS on simple chains, as in Table 4 of GRAFT, and
+//! against the peers.
 
 use hippocrene_ckks::encoder::Encoder;
-use hippocrene_ring::{Domain, Kernel, Poly, ResidueRing, automorphism::galois_element_of_rotation};
+use hippocrene_ring::{
+    Domain, Kernel, Poly, ResidueRing, automorphism::galois_element_of_rotation,
+};
 use hippocrene_rlwe::{SecretDistribution, Sprout};
 use num_complex::Complex64;
 
@@ -46,7 +49,8 @@ struct Shape {
     peers: Option<&'static str>,
     /// The group of the paper's figures, where these are the paper's primes.
     paper: Option<&'static str>,
-    /// How many times faster than Lattigo multiplication and rotation have to be, on a CPU with AVX-512 IFMA.
+    /// How many times faster than Lattigo multiplication and rotation have to be, on a CPU with
+    /// AVX-512 IFMA.
     target: Option<f64>,
 }
 
@@ -138,8 +142,9 @@ impl Shape {
         });
         let row = Row::new(format!("{}: {operation}", self.name), value, unit).paper(paper);
         let target = |peer: &str| self.target(session.kernel, operation, peer);
-        let rows =
-            self.peers.map_or(Vec::new(), |group| session.beside((group, operation), &row, |_| true, target));
+        let rows = self
+            .peers
+            .map_or(Vec::new(), |group| session.beside((group, operation), &row, |_| true, target));
         if rows.is_empty() { vec![row] } else { rows }
     }
 
@@ -160,9 +165,10 @@ impl Shape {
         };
         let [encode, decode_plain] = session.time(
             self.sizes.log_n,
-            [&mut || Ok(encoder.encode_complex(&values, slots, scale, &rings, &mut encoded)?), &mut || {
-                Ok(decode(&message)?)
-            }],
+            [
+                &mut || Ok(encoder.encode_complex(&values, slots, scale, &rings, &mut encoded)?),
+                &mut || Ok(decode(&message)?),
+            ],
         )?;
         let (a, b) = (scheme.encrypt(&message, top)?, scheme.encrypt(&message, top)?);
         let mut tensor = scheme.empty();
@@ -181,11 +187,12 @@ impl Shape {
                 &mut || Ok(context.switch_ciphertext_into(o3, &a, lower)?),
             ],
         )?;
-        // What uses keys runs alone, as peers were timed: in turn, each finds its key evicted by those of the others.
+        // What uses keys runs alone, as peers were timed: in turn, each finds its key evicted by
+        // those of the others.
         let [relinearise] =
             session.time(log_n, [&mut || Ok(context.relinearise_into(o1, &tensor, keys, top)?)])?;
-        let [multiply] =
-            session.time(log_n, [&mut || Ok(context.multiply_into(o2, &a, &b, 1, keys, lower)?)])?;
+        let [multiply] = session
+            .time(log_n, [&mut || Ok(context.multiply_into(o2, &a, &b, 1, keys, lower)?)])?;
         let [in_one_pass, in_two] = session.time(
             log_n,
             [&mut || Ok(context.multiply_into(o7, &a, &b, 1, keys, lower)?), &mut || {
@@ -193,13 +200,15 @@ impl Shape {
                 Ok(context.relinearise_into(o8, o0, keys, lower)?)
             }],
         )?;
-        let [rotate] =
-            session.time(log_n, [&mut || Ok(context.apply_galois_into(o4, &a, element(1), keys)?)])?;
+        let [rotate] = session
+            .time(log_n, [&mut || Ok(context.apply_galois_into(o4, &a, element(1), keys)?)])?;
         let [singles, hoisted] = session.time(
             log_n,
             [
                 &mut || {
-                    (1..=HOISTED).try_for_each(|k| Ok(context.apply_galois_into(o6, &a, element(k), keys)?))
+                    (1..=HOISTED).try_for_each(|k| {
+                        Ok(context.apply_galois_into(o6, &a, element(k), keys)?)
+                    })
                 },
                 &mut || {
                     let decomposed = context.hoist(&a)?;
@@ -261,13 +270,16 @@ mod tests {
             let parameters = shape.sizes.parameters().unwrap();
             parameters.log2(parameters.full())
         };
-        for (shape, bits) in shapes().iter().filter(|s| s.paper.is_some()).zip([427.0, 592.0, 675.0]) {
+        for (shape, bits) in
+            shapes().iter().filter(|s| s.paper.is_some()).zip([427.0, 592.0, 675.0])
+        {
             assert!((log_pq(shape) - bits).abs() < 1.5, "{}: {}", shape.name, log_pq(shape));
         }
         for shape in shapes().iter().filter(|s| s.paper.is_none()) {
             let parameters = shape.sizes.parameters().unwrap();
             assert!(parameters.limb_moduli(parameters.full()).iter().all(|q| *q < 1 << 50));
-            let widest = parameters.digits(parameters.top()).map(|(_, digit)| parameters.log2(digit));
+            let widest =
+                parameters.digits(parameters.top()).map(|(_, digit)| parameters.log2(digit));
             assert!(widest.fold(0.0, f64::max) < parameters.log2(parameters.specials()));
         }
     }

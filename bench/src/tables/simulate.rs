@@ -1,4 +1,5 @@
-//! `simulate`: what a simulation without residues says that computations take, beside what they take.
+//! `simulate`: what a simulation without residues says that computations take, beside what they
+//! take.
 
 use std::sync::Arc;
 
@@ -93,7 +94,10 @@ type Operation = fn(&Operands, &mut Ciphertext) -> std::result::Result<(), CkksE
 /// What is timed and predicted.
 const OPERATIONS: [(&str, Operation); 9] = [
     ("encode", |x, _| {
-        x.evaluator.context().encode((&x.values[..]).into(), x.values.len(), x.scale, x.a.modulus()).map(drop)
+        x.evaluator
+            .context()
+            .encode((&x.values[..]).into(), x.values.len(), x.scale, x.a.modulus())
+            .map(drop)
     }),
     ("add", |x, _| x.evaluator.add(&x.a, &x.b).map(drop)),
     ("multiply by a plaintext", |x, _| x.evaluator.mul_plain(&x.a, &x.plain).map(drop)),
@@ -104,7 +108,9 @@ const OPERATIONS: [(&str, Operation); 9] = [
         x.evaluator.rotate_many(&x.a, &(1..=HOISTED).collect::<Vec<_>>()).map(drop)
     }),
     ("polynomial of degree 7", |x, _| x.evaluator.polynomial(&x.a, x.sigmoid, x.scale).map(drop)),
-    ("matrix of 16 diagonals", |x, _| x.evaluator.linear_transform(&x.a, x.matrix, x.scale).map(drop)),
+    ("matrix of 16 diagonals", |x, _| {
+        x.evaluator.linear_transform(&x.a, x.matrix, x.scale).map(drop)
+    }),
 ];
 
 fn works<'a>(
@@ -118,8 +124,16 @@ fn works<'a>(
     let bits = context.parameters().log2(context.parameters().top());
     let (a, b) = (side.encrypt(&values, scale, bits)?, side.encrypt(&values, scale, bits)?);
     let plain = context.encode((&values[..]).into(), slots, scale, a.modulus())?;
-    let operands =
-        Arc::new(Operands { evaluator: side.evaluator(), scale, values, a, b, plain, matrix, sigmoid });
+    let operands = Arc::new(Operands {
+        evaluator: side.evaluator(),
+        scale,
+        values,
+        a,
+        b,
+        plain,
+        matrix,
+        sigmoid,
+    });
     let mut works = NamedWorks::default();
     for (name, operation) in OPERATIONS {
         let (operands, mut out) = (Arc::clone(&operands), Ciphertext::empty(context));
@@ -146,7 +160,8 @@ fn operations(session: &mut Session, preset: Preset, profile: &Profile) -> Resul
     let (scale, parameters) = (settings.scale(), settings.parameters().clone());
     let context = Side::real(parameters.clone(), profile)?;
     let (rlwe, slots) = (context.rlwe(), context.max_slots());
-    let diagonals = (0..MATRIX).map(|r| (r, (0..slots).map(|i| ((i + r) as f64).sin()).collect())).collect();
+    let diagonals =
+        (0..MATRIX).map(|r| (r, (0..slots).map(|i| ((i + r) as f64).sin()).collect())).collect();
     let matrix = LinearTransform::from_real(slots, diagonals)?;
     let sigmoid = Polynomial::approximate(|x| 1.0 / (1.0 + (-x).exp()), -1.0, 1.0, 7)?;
     let secret = SecretKey::generate(rlwe)?;
@@ -158,7 +173,8 @@ fn operations(session: &mut Session, preset: Preset, profile: &Profile) -> Resul
     let real = Side { context, secret, keys };
     let hollow = Side::hollow(parameters, profile)?;
     let predicted = predicted(&hollow, works(&hollow, scale, &matrix, &sigmoid)?)?;
-    let measured = session.time_named(preset.log_degree, works(&real, scale, &matrix, &sigmoid)?)?;
+    let measured =
+        session.time_named(preset.log_degree, works(&real, scale, &matrix, &sigmoid)?)?;
     let row = |(predicted, (name, measured)): (f64, (String, f64))| {
         beside(&format!("{}: {name}", preset.name), predicted, measured)
     };

@@ -5,7 +5,8 @@ use crate::{Result, machine::Cores, report::Row, session::Session};
 use std::time::{Duration, Instant};
 
 use hippocrene::{
-    Bootstrapping, ClientKey, EncryptedArray, Error, EvaluationKeys, KeyRequest, LookUps, Preset, Server,
+    Bootstrapping, ClientKey, EncryptedArray, Error, EvaluationKeys, KeyRequest, LookUps, Preset,
+    Server,
 };
 
 /// The table.
@@ -98,26 +99,40 @@ impl Work {
 
     fn rows(&self, session: &mut Session, one: &Side, several: &Side) -> Result<Vec<Row>> {
         let (slots, public) = (self.client.session().slots(), self.client.public_key()?);
-        let encrypted = |count: usize, shape: &[usize]| public.encrypt(&self.values[..count], shape);
+        let encrypted =
+            |count: usize, shape: &[usize]| public.encrypt(&self.values[..count], shape);
         let (single, row) = (encrypted(slots, &[slots])?, encrypted(SIZE, &[SIZE])?);
         let some = encrypted(BOOTSTRAPPED * slots, &[BOOTSTRAPPED, slots])?;
         let looked_up = encrypted(VALUES, &[VALUES])?;
         let (many, shape) = (&self.many, [MANY, slots]);
         let mut pieces: Vec<Piece> = vec![
-            ("a product of a ciphertext".into(), Box::new(|on| on.server.square(&single).map(drop))),
-            (format!("products of {MANY} ciphertexts"), Box::new(|on| on.server.square(many).map(drop))),
+            (
+                "a product of a ciphertext".into(),
+                Box::new(|on| on.server.square(&single).map(drop)),
+            ),
+            (
+                format!("products of {MANY} ciphertexts"),
+                Box::new(|on| on.server.square(many).map(drop)),
+            ),
             (
                 format!("a matrix of {SIZE} by {SIZE}"),
-                Box::new(|on| on.server.rmatmul_plain(&self.values[..SIZE * SIZE], SIZE, &row).map(drop)),
+                Box::new(|on| {
+                    on.server.rmatmul_plain(&self.values[..SIZE * SIZE], SIZE, &row).map(drop)
+                }),
             ),
             (
                 format!("encrypt {MANY} ciphertexts"),
                 Box::new(|on| on.client.encrypt(&self.values, &shape).map(drop)),
             ),
-            (format!("decrypt {MANY} ciphertexts"), Box::new(|on| on.client.decrypt(many).map(drop))),
+            (
+                format!("decrypt {MANY} ciphertexts"),
+                Box::new(|on| on.client.decrypt(many).map(drop)),
+            ),
             (
                 format!("read {MANY} ciphertexts"),
-                Box::new(|on| EncryptedArray::from_bytes(&self.written, on.server.session()).map(drop)),
+                Box::new(|on| {
+                    EncryptedArray::from_bytes(&self.written, on.server.session()).map(drop)
+                }),
             ),
             (
                 "evaluation keys".into(),
@@ -125,17 +140,22 @@ impl Work {
             ),
         ];
         if has_bootstraps(self.preset) {
-            pieces.push(("a bootstrap".into(), Box::new(|on| on.server.bootstrap(&single).map(drop))));
+            pieces.push((
+                "a bootstrap".into(),
+                Box::new(|on| on.server.bootstrap(&single).map(drop)),
+            ));
             pieces.push((
                 format!("bootstraps of {BOOTSTRAPPED} ciphertexts"),
                 Box::new(|on| on.server.bootstrap(&some).map(drop)),
             ));
-            let look_up =
-                |on: &Side| on.server.apply(&looked_up, f64::exp, Some((-1.0, 1.0)), None).map(drop);
+            let look_up = |on: &Side| {
+                on.server.apply(&looked_up, f64::exp, Some((-1.0, 1.0)), None).map(drop)
+            };
             pieces.push((format!("look-ups of {VALUES} values"), Box::new(look_up)));
         }
         pieces.push(("independent transforms".into(), Box::new(transforms)));
-        let named = |name: &str| format!("{}, {} threads: {name}", self.preset.name, several.threads);
+        let named =
+            |name: &str| format!("{}, {} threads: {name}", self.preset.name, several.threads);
         let mut rows = Vec::new();
         for (name, piece) in pieces {
             let log_n = self.preset.log_degree;
@@ -144,7 +164,9 @@ impl Work {
             let start = Instant::now();
             piece(one)?;
             let [one, several] = match start.elapsed() < SLOW {
-                true => session.time(log_n, [&mut || Ok(piece(one)?), &mut || Ok(piece(several)?)])?,
+                true => {
+                    session.time(log_n, [&mut || Ok(piece(one)?), &mut || Ok(piece(several)?)])?
+                }
                 false => {
                     let mut slowly = |side| session.time_slow(log_n, 1, &mut || Ok(piece(side)?));
                     [slowly(one)?, slowly(several)?]

@@ -30,7 +30,8 @@ pub const TABLE: Table = Table {
 const PRESET: &str = "n15";
 const SCALES: [i32; 2] = [57, 90];
 const LENGTHS: [usize; 2] = [2, 3];
-/// After how many squarings the precision is measured again, and the bits that tuples hold in reserve for so many.
+/// After how many squarings the precision is measured again, and the bits that tuples hold in
+/// reserve for so many.
 const DEEP: usize = 4;
 const RESERVE: f64 = 2.0;
 
@@ -78,7 +79,8 @@ impl Bench {
     }
 
     fn encrypt(&self, x: &[f64], scale: Scale) -> Result<Ciphertext> {
-        let big: Vec<BigFloat> = x.iter().map(|x| Ok(BigFloat::try_from(*x)?)).collect::<Result<_>>()?;
+        let big: Vec<BigFloat> =
+            x.iter().map(|x| Ok(BigFloat::try_from(*x)?)).collect::<Result<_>>()?;
         let plaintext = self.context.encode(Values::Big(&big), x.len(), scale, self.fresh)?;
         Ok(self.context.encrypt(&self.secret, &plaintext)?.expand(&self.context))
     }
@@ -108,20 +110,28 @@ impl Bench {
         }
     }
 
-    /// `-log2` of the largest error in a slot, all of which should hold 1: what is left when 1 is subtracted.
+    /// `-log2` of the largest error in a slot, all of which should hold 1: what is left when 1 is
+    /// subtracted.
     fn precision(&self, a: &Operand) -> Result<f64> {
         let whole = match a {
             Operand::Plain(a) => a.clone(),
             Operand::Tuple(a) => self.evaluator.rcb(a)?,
         };
         let ones = vec![BigFloat::from(-1); whole.slots()];
-        let ones = self.context.encode(Values::Big(&ones), whole.slots(), whole.scale(), whole.modulus())?;
-        let error = self.context.decrypt(&self.secret, &self.evaluator.add_plain(&whole, &ones)?)?;
+        let ones = self.context.encode(
+            Values::Big(&ones),
+            whole.slots(),
+            whole.scale(),
+            whole.modulus(),
+        )?;
+        let error =
+            self.context.decrypt(&self.secret, &self.evaluator.add_plain(&whole, &ones)?)?;
         Ok(-self.context.decode_real(&error)?.iter().fold(0.0f64, |max, x| max.max(x.abs())).log2())
     }
 
     fn figures(&self, name: String, fresh: Operand, scale: Scale) -> Result<Figures> {
-        let mut figures = Figures { name, takes: 0.0, squarings: 0, precision: 0.0, precision_deep: 0.0 };
+        let mut figures =
+            Figures { name, takes: 0.0, squarings: 0, precision: 0.0, precision_deep: 0.0 };
         let mut at = fresh;
         // The last fails for want of capacity.
         while let Ok(next) = self.square(&at, scale) {
@@ -143,7 +153,8 @@ impl Bench {
         let scale = Scale::power_of_two(bits);
         let (context, e) = (&self.context, &self.evaluator);
         // 1 and -1, whose squares are 1.
-        let x: Vec<f64> = (0..context.max_slots()).map(|i| if i * i % 7 < 3 { 1.0 } else { -1.0 }).collect();
+        let x: Vec<f64> =
+            (0..context.max_slots()).map(|i| if i * i % 7 < 3 { 1.0 } else { -1.0 }).collect();
         let plain = self.encrypt(&x, scale)?;
         let tuples = LENGTHS.map(|length| self.tuple(&x, scale, length));
         let tuples = tuples.into_iter().collect::<Result<Vec<_>>>()?;
@@ -158,8 +169,11 @@ impl Bench {
         }
         let times = session.time_named(context.parameters().log_degree(), works)?;
 
-        let plain =
-            self.figures(format!("{PRESET}, 2^{bits}, plain"), Operand::Plain(plain.clone()), scale)?;
+        let plain = self.figures(
+            format!("{PRESET}, 2^{bits}, plain"),
+            Operand::Plain(plain.clone()),
+            scale,
+        )?;
         let mut rows = Vec::new();
         for (tuple, (_, time)) in tuples.into_iter().zip(&times[1..]) {
             let (length, divisor) = (tuple.length(), tuple.divisor().ilog2());

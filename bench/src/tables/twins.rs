@@ -14,16 +14,21 @@ use hippocrene_rlwe::{Modulus, Parameters};
 use super::pairs::Pair;
 use crate::Result;
 
-/// A bootstrap of all slots at the levels that a simple chain of Table 2 has for it, slots to coefficients first (2.3), under the secret itself. Numbers of bits are those of the chain's primes, back half a bit less, which primes are below a power of two.
+/// A bootstrap of all slots at the levels that a simple chain of Table 2 has for it, slots to
+/// coefficients first (2.3), under the secret itself. Numbers of bits are those of the chain's
+/// primes, back half a bit less, which primes are below a power of two.
 #[derive(Debug, Clone, Copy)]
 pub struct Steps {
     /// The base modulus.
     base: f64,
-    /// log2 of the base modulus over the largest value: a little less than the difference of scales, for primes are a little smaller than powers of two.
+    /// log2 of the base modulus over the largest value: a little less than the difference of
+    /// scales, for primes are a little smaller than powers of two.
     ratio: f64,
     /// The integers that may be taken away are smaller than this.
     reach: u32,
-    /// log2 of the error of the reduction that is searched for, or `None` for the cosine on all of the interval, of the degree that the depth has room for: the search takes minutes where many integers may be taken away.
+    /// log2 of the error of the reduction that is searched for, or `None` for the cosine on all of
+    /// the interval, of the degree that the depth has room for: the search takes minutes where many
+    /// integers may be taken away.
     error: Option<f64>,
     doublings: u32,
     /// How many bits each level of the cosine takes, the doublings among them.
@@ -34,7 +39,8 @@ pub struct Steps {
     to_coefficients: &'static [(u32, f64)],
     /// How many products deep the reduction may be: the primes in the chain's column.
     depth: u32,
-    /// How many bits levels of the cosine and of coefficients to slots take on grafted moduli: fewer, where there are fewer than the simple chain has.
+    /// How many bits levels of the cosine and of coefficients to slots take on grafted moduli:
+    /// fewer, where there are fewer than the simple chain has.
     grafted: (f64, f64),
     /// The paper's speed-up by grafting (Table 4).
     pub speed_up: f64,
@@ -83,8 +89,10 @@ impl Twin {
     pub fn plan(self, pair: &Pair, steps: Steps) -> Result<Arc<BootstrapPlan>> {
         let context = Arc::new(Context::new(self.parameters(pair)?, Threads::single())?);
         let levels = |levels: &[(u32, f64)], most: f64| {
-            let level =
-                |&(radix_log2, bits): &(u32, f64)| DftLevel { radix_log2, scale_bits: bits.min(most) };
+            let level = |&(radix_log2, bits): &(u32, f64)| DftLevel {
+                radix_log2,
+                scale_bits: bits.min(most),
+            };
             levels.iter().map(level).collect()
         };
         let (cosine, to_slots) = match self {
@@ -93,9 +101,12 @@ impl Twin {
         };
         let reduction = steps.reduction()?;
         if reduction.depth() > steps.depth {
-            return Err(
-                format!("the reduction is {} products deep, not {}", reduction.depth(), steps.depth).into()
-            );
+            return Err(format!(
+                "the reduction is {} products deep, not {}",
+                reduction.depth(),
+                steps.depth
+            )
+            .into());
         }
         let literal = BootstrapLiteral {
             slots: context.max_slots(),
@@ -219,7 +230,10 @@ mod tests {
                 assert!(plan.bits() < units, "{name}");
                 let left = pair.grafted_bits.unwrap();
                 let bits = plan.output_bits();
-                assert!(twin == Twin::Simple || (left - 2.0..left + 12.0).contains(&bits), "{name}: {bits}");
+                assert!(
+                    twin == Twin::Simple || (left - 2.0..left + 12.0).contains(&bits),
+                    "{name}: {bits}"
+                );
             }
         }
     }

@@ -34,7 +34,8 @@ const SHAPES: [(u32, u32); 2] = [(14, 287), (15, 575)];
 const SCALE_BITS: f64 = 40.0;
 
 fn parameters(log_n: u32, usable: u32, word: u32) -> Result<Parameters> {
-    let sprout = if word == 48 { Sprout::for_degree(log_n) } else { Sprout::named("sprout-15-16-30") };
+    let sprout =
+        if word == 48 { Sprout::for_degree(log_n) } else { Sprout::named("sprout-15-16-30") };
     let design = design(&Request {
         log_degree: log_n,
         secret: SecretDistribution::Ternary,
@@ -95,7 +96,9 @@ mod tests {
         for (log_n, usable) in SHAPES {
             for word in [48, 61] {
                 let p = parameters(log_n, usable, word).unwrap();
-                assert!(p.security().is_some() && p.limb_moduli(p.top()).iter().all(|q| *q < 1 << word));
+                assert!(
+                    p.security().is_some() && p.limb_moduli(p.top()).iter().all(|q| *q < 1 << word)
+                );
                 // The sizes of units are those of the word: fewer bits run on other kernels.
                 assert!(p.factor(0) > 1 << (word - 4));
                 let from = near(&p, f64::from(usable), 1.0);

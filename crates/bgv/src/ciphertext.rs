@@ -43,12 +43,14 @@ impl Drop for Plaintext {
     }
 }
 
-/// [`Ciphertext::budget_bits`] of a ciphertext whose modulus has `bits` bits, with the plaintext modulus `t`. Without an error it is what the message leaves.
+/// [`Ciphertext::budget_bits`] of a ciphertext whose modulus has `bits` bits, with the plaintext
+/// modulus `t`. Without an error it is what the message leaves.
 pub fn budget_bits(bits: f64, t: u64, error: Noise) -> f64 {
     bits - (t as f64).log2() - (1.0 + error.log2_std() + TAIL).max(0.0)
 }
 
-/// An encrypted polynomial modulo `t`: an RLWE ciphertext and the factor `g` of its message (see the crate's page).
+/// An encrypted polynomial modulo `t`: an RLWE ciphertext and the factor `g` of its message (see
+/// the crate's page).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ciphertext {
     inner: rlwe::Ciphertext,
@@ -60,8 +62,8 @@ impl Ciphertext {
     /// Puts a ciphertext together.
     ///
     /// # Errors
-    /// When it was made with other parameters or for another plaintext modulus, its modulus shares a factor with `t`, or `factor` is not a unit modulo `t` in
-    /// `[1, t)`.
+    /// When it was made with other parameters or for another plaintext modulus, its modulus shares
+    /// a factor with `t`, or `factor` is not a unit modulo `t` in `[1, t)`.
     pub fn from_parts(
         context: &Context,
         inner: rlwe::Ciphertext,
@@ -116,9 +118,11 @@ impl Ciphertext {
         self.inner.modulus()
     }
 
-    /// The noise budget in bits, estimated without the secret key: `log2(Q/2t)` less the logarithm of an error that is 11 times the estimated standard deviation.
-    /// Decryption is right while it is positive: errors of Gaussian shape are as large in one of `2^17` coefficients with probability below `2^-69`. `docs/integers.md` has the proof, and what holds
-    /// of products. It is not a number in a context of other parameters.
+    /// The noise budget in bits, estimated without the secret key: `log2(Q/2t)` less the logarithm
+    /// of an error that is 11 times the estimated standard deviation. Decryption is right while it
+    /// is positive: errors of Gaussian shape are as large in one of `2^17` coefficients with
+    /// probability below `2^-69`. `docs/integers.md` has the proof, and what holds of products. It
+    /// is not a number in a context of other parameters.
     pub fn budget_bits(&self, context: &Context) -> f64 {
         if self.inner.parameters() != context.rlwe().parameters().digest() {
             return f64::NAN;
@@ -139,7 +143,11 @@ impl SeededCiphertext {
     ///
     /// # Errors
     /// As [`Ciphertext::from_parts`].
-    pub fn from_parts(context: &Context, inner: rlwe::SeededCiphertext, t: u64) -> Result<Self, BgvError> {
+    pub fn from_parts(
+        context: &Context,
+        inner: rlwe::SeededCiphertext,
+        t: u64,
+    ) -> Result<Self, BgvError> {
         const OPERATION: &str = "put a ciphertext together";
         context.rlwe().check_digest(inner.parameters(), OPERATION)?;
         context.check_plain_modulus(t, OPERATION)?;

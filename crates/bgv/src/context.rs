@@ -8,7 +8,8 @@ use hippocrene_ring::{
     convert::BaseConverter,
 };
 use hippocrene_rlwe::{
-    self as rlwe, Modulus, Noise, Parameters, PublicKey, SIGMA, SecretKey, noise::secret_key_encryption,
+    self as rlwe, Modulus, Noise, Parameters, PublicKey, SIGMA, SecretKey,
+    noise::secret_key_encryption,
 };
 use zeroize::Zeroize;
 
@@ -18,7 +19,8 @@ use crate::{
     spare::Spares,
 };
 
-/// What encoding takes before the integers are reduced modulo those of ciphertexts, in transforms of a limb of 61 bits, as it was measured.
+/// What encoding takes before the integers are reduced modulo those of ciphertexts, in transforms
+/// of a limb of 61 bits, as it was measured.
 const ENCODING: u64 = 2;
 
 /// The operation that errors of encryption name.
@@ -28,7 +30,8 @@ const ENCRYPT: &str = "encrypt";
 fn moduli_of(parameters: &Parameters, t: u64) -> Result<(Moduli, Modulus), BgvError> {
     Encoder::check_plain_modulus(t)?;
     if let Some(unit) = shared_unit(parameters, t) {
-        let what = format!("it has to be coprime to the units of the modulus, of which {unit} is one");
+        let what =
+            format!("it has to be coprime to the units of the modulus, of which {unit} is one");
         return Err(BgvError::PlainModulus { t, what });
     }
     let moduli = Moduli::new(parameters, t);
@@ -66,7 +69,8 @@ impl Context {
     /// Prepares the plaintext modulus `t`.
     ///
     /// # Errors
-    /// [`BgvError::PlainModulus`] when `t` is not in `[2, 2^61)` or shares a factor with a unit, or no modulus of these parameters is coprime to it and larger than `4 t`.
+    /// [`BgvError::PlainModulus`] when `t` is not in `[2, 2^61)` or shares a factor with a unit, or
+    /// no modulus of these parameters is coprime to it and larger than `4 t`.
     pub fn new(rlwe: Arc<rlwe::Context>, t: u64) -> Result<Self, BgvError> {
         let (moduli, fresh) = moduli_of(rlwe.parameters(), t)?;
         let encoder = Encoder::new(t, rlwe.degree(), rlwe.kernel())?;
@@ -105,23 +109,32 @@ impl Context {
         self.encoder.plain_modulus()
     }
 
-    /// The modulus of fresh ciphertexts: all units, and of the sprout what is coprime to `t`, without its power of two unless that is much.
+    /// The modulus of fresh ciphertexts: all units, and of the sprout what is coprime to `t`,
+    /// without its power of two unless that is much.
     pub fn fresh(&self) -> Modulus {
         self.fresh
     }
 
-    /// The modulus that is nearest to `bits` bits among those of at most `most` bits that are coprime to `t`; the smallest there is where `most` is below all.
+    /// The modulus that is nearest to `bits` bits among those of at most `most` bits that are
+    /// coprime to `t`; the smallest there is where `most` is below all.
     pub(crate) fn modulus_near(&self, bits: f64, most: f64) -> Modulus {
         self.moduli.near(bits, most).unwrap_or(self.fresh)
     }
 
     /// [`Moduli::landing`].
-    pub(crate) fn modulus_for_landing(&self, bits: f64, most: f64, margin: f64, clear: f64) -> Modulus {
+    pub(crate) fn modulus_for_landing(
+        &self,
+        bits: f64,
+        most: f64,
+        margin: f64,
+        clear: f64,
+    ) -> Modulus {
         let landing = self.moduli.landing(bits, most, margin, clear);
         landing.unwrap_or_else(|| self.modulus_near(bits - margin, most))
     }
 
-    /// The modulus of at least `bits` bits that costs least, among those of at most `most` bits that are coprime to `t`; the largest there is where `bits` is above all.
+    /// The modulus of at least `bits` bits that costs least, among those of at most `most` bits
+    /// that are coprime to `t`; the largest there is where `bits` is above all.
     pub(crate) fn modulus_above(&self, bits: f64, most: f64) -> Modulus {
         self.moduli.above(bits, most).unwrap_or_else(|| self.modulus_near(bits, most))
     }
@@ -142,24 +155,31 @@ impl Context {
         moduli.into_iter().fold(1 % t, |product, q| mul_mod(product, q % t, t))
     }
 
-    /// The factor of a ciphertext of the factor `g` modulo `from` whose limbs are reduced to the divisor `to`: `g from/to`.
+    /// The factor of a ciphertext of the factor `g` modulo `from` whose limbs are reduced to the
+    /// divisor `to`: `g from/to`.
     pub(crate) fn dropped_factor(&self, g: u64, from: Modulus, to: Modulus) -> u64 {
         mul_mod(g, self.residue(from.without(to)), self.plain_modulus())
     }
 
-    /// The factor of a product in the manner of BGV modulo `modulus = Q` of ciphertexts whose factors have the product `g`: `-Q g`.
+    /// The factor of a product in the manner of BGV modulo `modulus = Q` of ciphertexts whose
+    /// factors have the product `g`: `-Q g`.
     pub(crate) fn product_factor(&self, modulus: Modulus, g: u64) -> u64 {
         let t = self.plain_modulus();
         mul_mod(neg_mod(self.residue(modulus), t), g, t)
     }
 
-    /// The divisor of `modulus` of at least `bits` bits that has the fewest limbs, and of those the smallest, among those that are coprime to `t`; `modulus` itself where there is none.
+    /// The divisor of `modulus` of at least `bits` bits that has the fewest limbs, and of those the
+    /// smallest, among those that are coprime to `t`; `modulus` itself where there is none.
     pub(crate) fn divisor_at_least(&self, modulus: Modulus, bits: f64) -> Modulus {
         self.moduli.divisor_at_least(modulus, bits).unwrap_or(modulus)
     }
 
     /// Checks that a modulus is one of ciphertexts and coprime to `t`.
-    pub(crate) fn check_modulus(&self, modulus: Modulus, operation: &'static str) -> Result<(), BgvError> {
+    pub(crate) fn check_modulus(
+        &self,
+        modulus: Modulus,
+        operation: &'static str,
+    ) -> Result<(), BgvError> {
         self.rlwe.check_modulus(modulus, operation)?;
         let t = self.plain_modulus();
         if inv_mod(self.residue(modulus), t).is_none() {
@@ -170,15 +190,20 @@ impl Context {
     }
 
     /// Checks that something is for this plaintext modulus.
-    pub(crate) fn check_plain_modulus(&self, t: u64, operation: &'static str) -> Result<(), BgvError> {
+    pub(crate) fn check_plain_modulus(
+        &self,
+        t: u64,
+        operation: &'static str,
+    ) -> Result<(), BgvError> {
         if t == self.plain_modulus() {
             return Ok(());
         }
         Err(BgvError::PlainModulusMismatch { operation, left: self.plain_modulus(), right: t })
     }
 
-    /// The polynomial `t^{-1} [-Q g m]_t` modulo `Q`, in the evaluation domain: what a ciphertext of factor `g` has for the message `m`, exactly. It is `Q g m/t` rounded
-    /// (Kim, Polyakov, Zucca, ePrint 2021/204, section 3.1), without a division.
+    /// The polynomial `t^{-1} [-Q g m]_t` modulo `Q`, in the evaluation domain: what a ciphertext
+    /// of factor `g` has for the message `m`, exactly. It is `Q g m/t` rounded (Kim, Polyakov,
+    /// Zucca, ePrint 2021/204, section 3.1), without a division.
     pub(crate) fn embed(
         &self,
         plaintext: &Plaintext,
@@ -205,8 +230,13 @@ impl Context {
     /// Encrypts under the secret key; half of the ciphertext is a seed.
     ///
     /// # Errors
-    /// When key and plaintext do not fit, or [`BgvError::Budget`] when the error of a fresh ciphertext leaves no noise budget.
-    pub fn encrypt(&self, key: &SecretKey, plaintext: &Plaintext) -> Result<SeededCiphertext, BgvError> {
+    /// When key and plaintext do not fit, or [`BgvError::Budget`] when the error of a fresh
+    /// ciphertext leaves no noise budget.
+    pub fn encrypt(
+        &self,
+        key: &SecretKey,
+        plaintext: &Plaintext,
+    ) -> Result<SeededCiphertext, BgvError> {
         let mut message = self.embed(plaintext, 1, self.fresh, ENCRYPT)?;
         let inner = key.encrypt(&self.rlwe, &message, self.fresh);
         message.wipe();
@@ -217,8 +247,13 @@ impl Context {
     /// Encrypts under a public key.
     ///
     /// # Errors
-    /// When key and plaintext do not fit, or [`BgvError::Budget`] when the error of a fresh ciphertext, here larger than under a secret key, leaves no noise budget.
-    pub fn encrypt_public(&self, key: &PublicKey, plaintext: &Plaintext) -> Result<Ciphertext, BgvError> {
+    /// When key and plaintext do not fit, or [`BgvError::Budget`] when the error of a fresh
+    /// ciphertext, here larger than under a secret key, leaves no noise budget.
+    pub fn encrypt_public(
+        &self,
+        key: &PublicKey,
+        plaintext: &Plaintext,
+    ) -> Result<Ciphertext, BgvError> {
         let mut message = self.embed(plaintext, 1, self.fresh, ENCRYPT)?;
         let inner = key.encrypt(&self.rlwe, &message, self.fresh);
         message.wipe();
@@ -227,10 +262,11 @@ impl Context {
         Ok(Ciphertext::new(inner, self.plain_modulus(), 1))
     }
 
-    /// Refuses a fresh ciphertext with an error that leaves no noise budget, of what the message leaves.
+    /// Refuses a fresh ciphertext with an error that leaves no noise budget, of what the message
+    /// leaves.
     fn check_fresh(&self, error: Noise) -> Result<(), BgvError> {
-        let [have, left] =
-            [Noise::NONE, error].map(|error| budget_bits(self.log2(self.fresh), self.plain_modulus(), error));
+        let [have, left] = [Noise::NONE, error]
+            .map(|error| budget_bits(self.log2(self.fresh), self.plain_modulus(), error));
         if left > 0.0 {
             return Ok(());
         }
@@ -240,7 +276,8 @@ impl Context {
     /// Decrypts. The result is exact as long as there is noise budget left.
     ///
     /// # Errors
-    /// When the ciphertext belongs to another key or other parameters, or [`BgvError::Budget`] when its estimated budget is used up, so that the result would be wrong.
+    /// When the ciphertext belongs to another key or other parameters, or [`BgvError::Budget`] when
+    /// its estimated budget is used up, so that the result would be wrong.
     pub fn decrypt(&self, key: &SecretKey, ciphertext: &Ciphertext) -> Result<Plaintext, BgvError> {
         const OPERATION: &str = "decrypt";
         self.rlwe.check_operand(ciphertext.inner(), OPERATION)?;
@@ -269,8 +306,9 @@ impl Context {
         Ok(Plaintext::from_residues(residues, t))
     }
 
-    /// The noise budget in bits as it is: `log2(Q/2)` less the logarithm of the largest coefficient of `[t (c0 + c1 s)]_Q`. Decryption is right while it is
-    /// positive. It tells how large the error is, and so is for the owner of the key.
+    /// The noise budget in bits as it is: `log2(Q/2)` less the logarithm of the largest coefficient
+    /// of `[t (c0 + c1 s)]_Q`. Decryption is right while it is positive. It tells how large the
+    /// error is, and so is for the owner of the key.
     ///
     /// # Errors
     /// When the ciphertext belongs to another key or other parameters.

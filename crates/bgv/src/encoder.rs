@@ -12,9 +12,12 @@ const LARGEST: u64 = 1 << 61;
 
 /// The encoder of one plaintext modulus `t` and one ring degree `N`.
 ///
-/// Where `t` is a prime with `t = 1 mod 2N`, a plaintext has `N` *slots* that are added and multiplied one by one: the values of the polynomial at the odd powers of a `2N`-th root of unity
-/// `psi` modulo `t` (Smart and Vercauteren, ePrint 2011/133). They stand in two rows of `N/2`: slot `i` of the first row is the value at `psi^(5^i)`, slot `i` of the second that at
-/// `psi^(-5^i)`. The automorphism `X -> X^(5^k)` rotates both rows by `k` to the left, `X -> X^-1` exchanges them.
+/// Where `t` is a prime with `t = 1 mod 2N`, a plaintext has `N` *slots* that are added and
+/// multiplied one by one: the values of the polynomial at the odd powers of a `2N`-th root of unity
+/// `psi` modulo `t` (Smart and Vercauteren, ePrint 2011/133). They stand in two rows of `N/2`: slot
+/// `i` of the first row is the value at `psi^(5^i)`, slot `i` of the second that at `psi^(-5^i)`.
+/// The automorphism `X -> X^(5^k)` rotates both rows by `k` to the left, `X -> X^-1` exchanges
+/// them.
 ///
 /// Any `t` from 2 serves for polynomials with coefficients modulo `t`.
 pub struct Encoder {
@@ -44,18 +47,21 @@ impl Encoder {
     /// The encoder for `t` in `[2, 2^61)`.
     ///
     /// # Errors
-    /// [`BgvError::PlainModulus`] when `t` is out of range, [`RingError::RingDegree`] when the degree is not supported.
+    /// [`BgvError::PlainModulus`] when `t` is out of range, [`RingError::RingDegree`] when the
+    /// degree is not supported.
     pub fn new(t: u64, degree: usize, kernel: Kernel) -> Result<Self, BgvError> {
         Self::check_plain_modulus(t)?;
         if !degree.is_power_of_two() || !(16..=1 << 17).contains(&degree) {
             return Err(RingError::RingDegree { degree }.into());
         }
-        let slots = if Self::gives_slots(t, degree) { Some(Slots::new(t, degree, kernel)?) } else { None };
+        let slots =
+            if Self::gives_slots(t, degree) { Some(Slots::new(t, degree, kernel)?) } else { None };
         let elementwise = (t % 2 == 1).then(|| Elementwise::new(t, kernel));
         Ok(Encoder { t, degree, slots, elementwise })
     }
 
-    /// Whether plaintexts modulo `t` have slots at this ring degree `N`: whether `t` is a prime that is 1 modulo `2N`.
+    /// Whether plaintexts modulo `t` have slots at this ring degree `N`: whether `t` is a prime
+    /// that is 1 modulo `2N`.
     pub fn gives_slots(t: u64, degree: usize) -> bool {
         let order = 2 * degree as u128;
         order > 0 && u128::from(t) % order == 1 && primes::is_prime(t)
@@ -79,10 +85,12 @@ impl Encoder {
         self.slots.is_some()
     }
 
-    /// Integers modulo `t` in the slots: the first row, then the second. Those that are not given are 0.
+    /// Integers modulo `t` in the slots: the first row, then the second. Those that are not given
+    /// are 0.
     ///
     /// # Errors
-    /// [`BgvError::PlainModulus`] when `t` gives no slots, [`BgvError::Argument`] when there are more than `N` integers.
+    /// [`BgvError::PlainModulus`] when `t` gives no slots, [`BgvError::Argument`] when there are
+    /// more than `N` integers.
     pub fn encode(&self, values: &[i64]) -> Result<Plaintext, BgvError> {
         const OPERATION: &str = "encode";
         let slots = self.slots(OPERATION)?;
@@ -98,7 +106,8 @@ impl Encoder {
     /// The integers in the slots, in `[0, t)`.
     ///
     /// # Errors
-    /// [`BgvError::PlainModulus`] when `t` gives no slots, or the plaintext has another plaintext modulus.
+    /// [`BgvError::PlainModulus`] when `t` gives no slots, or the plaintext has another plaintext
+    /// modulus.
     pub fn decode(&self, plaintext: &Plaintext) -> Result<Vec<u64>, BgvError> {
         const OPERATION: &str = "decode";
         let slots = self.slots(OPERATION)?;
@@ -110,7 +119,8 @@ impl Encoder {
         Ok(values)
     }
 
-    /// The polynomial with these coefficients modulo `t`, lowest degree first; those that are not given are 0.
+    /// The polynomial with these coefficients modulo `t`, lowest degree first; those that are not
+    /// given are 0.
     ///
     /// # Errors
     /// [`BgvError::Argument`] when there are more than `N`.
@@ -148,7 +158,11 @@ impl Encoder {
     }
 
     /// Checks that a plaintext is of this `t` and `N`.
-    pub(crate) fn check(&self, plaintext: &Plaintext, operation: &'static str) -> Result<(), BgvError> {
+    pub(crate) fn check(
+        &self,
+        plaintext: &Plaintext,
+        operation: &'static str,
+    ) -> Result<(), BgvError> {
         if plaintext.plain_modulus() != self.t {
             let (left, right) = (self.t, plaintext.plain_modulus());
             return Err(BgvError::PlainModulusMismatch { operation, left, right });
@@ -192,14 +206,16 @@ impl Slots {
             position[exponent(degree, p) / 2] = p as u32;
         }
         let mask = 2 * degree - 1;
-        let powers = || std::iter::successors(Some(1usize), |e| Some((5 * e) & mask)).take(degree / 2);
+        let powers =
+            || std::iter::successors(Some(1usize), |e| Some((5 * e) & mask)).take(degree / 2);
         let exponents = powers().chain(powers().map(|e| 2 * degree - e));
         let positions = exponents.map(|e| position[e / 2]).collect();
         Ok(Slots { ring, positions })
     }
 }
 
-/// Residues of any size times `f` in `[0, t)`, to `[0, t)`, modulo any `t < 2^61`, by Shoup's quotient, which is one too small at most: no division by `t`, as residues are secret.
+/// Residues of any size times `f` in `[0, t)`, to `[0, t)`, modulo any `t < 2^61`, by Shoup's
+/// quotient, which is one too small at most: no division by `t`, as residues are secret.
 fn multiply_even(residues: &mut [u64], f: u64, t: u64) {
     let quotient = ((u128::from(f) << 64) / u128::from(t)) as u64;
     for x in residues {
@@ -223,7 +239,8 @@ impl Plaintext {
         Plaintext::new(coefficients, t)
     }
 
-    /// The coefficients, which are centred, in `[0, t)`: without a division, whose time depends on the number on some CPUs.
+    /// The coefficients, which are centred, in `[0, t)`: without a division, whose time depends on
+    /// the number on some CPUs.
     pub(crate) fn residues(&self) -> Vec<u64> {
         let t = self.plain_modulus() as i64;
         self.coefficients().iter().map(|c| (c + (t & (c >> 63))) as u64).collect()
@@ -288,11 +305,23 @@ mod tests {
     /// By whichever kernel, of odd and even moduli, of residues that may exceed them.
     #[test]
     fn residues_are_multiplied() {
-        for t in [2u64, 3, 6, 257, 65536, 65537, 786_433, 1_000_000, (1 << 40) + 15, LARGEST - 2, LARGEST - 1]
-        {
+        for t in [
+            2u64,
+            3,
+            6,
+            257,
+            65536,
+            65537,
+            786_433,
+            1_000_000,
+            (1 << 40) + 15,
+            LARGEST - 2,
+            LARGEST - 1,
+        ] {
             let encoder = Encoder::new(t, DEGREE, Kernel::detect().unwrap()).unwrap();
-            let mut residues: Vec<u64> =
-                (0..DEGREE as u64).map(|i| (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) % (2 * t)).collect();
+            let mut residues: Vec<u64> = (0..DEGREE as u64)
+                .map(|i| (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) % (2 * t))
+                .collect();
             let f = t - 1;
             let expected: Vec<u64> = residues.iter().map(|x| mul_mod(*x % t, f, t)).collect();
             encoder.multiply(&mut residues, f);
@@ -317,7 +346,11 @@ mod tests {
         let plaintext = without.encode_coefficients(&[-1, 255, 128, 300]).unwrap();
         assert_eq!(plaintext.coefficients()[..5], [-1, -1, 128, 44, 0]);
         assert!(
-            without.encode_coefficients(&[0; DEGREE + 1]).unwrap_err().to_string().contains("65 integers")
+            without
+                .encode_coefficients(&[0; DEGREE + 1])
+                .unwrap_err()
+                .to_string()
+                .contains("65 integers")
         );
         let error = encoder(257).decode(&plaintext).unwrap_err().to_string();
         assert!(error.contains("257 and 256"), "{error}");

@@ -4,7 +4,8 @@ use hippocrene_ring::RingError;
 use hippocrene_rlwe::{RlweError, need_and_have};
 use thiserror::Error;
 
-/// Everything that can go wrong with encrypted integers. Each message names the operation, what it had and what it needed.
+/// Everything that can go wrong with encrypted integers. Each message names the operation, what it
+/// had and what it needed.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum BgvError {

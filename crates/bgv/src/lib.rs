@@ -1,20 +1,27 @@
-//! BGV (Brakerski, Gentry, Vaikuntanathan) and BFV (Brakerski; Fan, Vercauteren): exact arithmetic on encrypted integers modulo a plaintext modulus `t`, on
-//! the moduli, keys and key switching of [`hippocrene_rlwe`].
+//! BGV (Brakerski, Gentry, Vaikuntanathan) and BFV (Brakerski; Fan, Vercauteren): exact arithmetic
+//! on encrypted integers modulo a plaintext modulus `t`, on the moduli, keys and key switching of
+//! [`hippocrene_rlwe`].
 //!
 //! # One form for both
 //! A ciphertext `(c0, c1)` modulo `Q`, coprime to `t`, holds a message `m` as
 //!
-//! `t (c0 + c1 s) = [-Q g m]_t + t e  mod Q`,  or, which is the same,  `c0 + c1 s = (Q/t) g m + e'  mod (Q, Q)`,
+//! `t (c0 + c1 s) = [-Q g m]_t + t e  mod Q`,  or, which is the same,  `c0 + c1 s = (Q/t) g m + e'
+//! mod (Q, Q)`,
 //!
-//! with a small error `e` (`e'` differs from it by less than 1/2), centred `[.]_t`, and a known unit `g` modulo `t`, its *factor*. The second line is a BFV ciphertext with the exact
-//! scaling of Kim, Polyakov and Zucca (ePrint 2021/204); the first says that `t` times it is a BGV ciphertext, so that the two differ by a scalar
-//! (Alperin-Sheriff and Peikert, ePrint 2013/372), and all that is left of the choice between the schemes is how products are computed ([`Scheme`]). What
+//! with a small error `e` (`e'` differs from it by less than 1/2), centred `[.]_t`, and a known
+//! unit `g` modulo `t`, its *factor*. The second line is a BFV ciphertext with the exact scaling of
+//! Kim, Polyakov and Zucca (ePrint 2021/204); the first says that `t` times it is a BGV ciphertext,
+//! so that the two differ by a scalar (Alperin-Sheriff and Peikert, ePrint 2013/372), and all that
+//! is left of the choice between the schemes is how products are computed ([`Scheme`]). What
 //! follows from keeping BGV ciphertexts divided by `t`:
 //!
-//! - The plaintext modulus does not occur in encryption, keys, key switching and modulus switching: those of CKKS serve, with `t = 1` (MG23 2.2 calls `t` the error
-//!   scale). One set of keys serves all three schemes and every `t`.
-//! - Modulus switching leaves the factor as it is, and rounding adds `(1 + |s|^2)/12` to the variance of the error whatever `t` is.
-//! - A product in the manner of BGV is `t` times the tensor product, and has the factor `-Q g g'`; one in the manner of BFV has `g g'`.
+//! - The plaintext modulus does not occur in encryption, keys, key switching and modulus switching:
+//!   those of CKKS serve, with `t = 1` (MG23 2.2 calls `t` the error scale). One set of keys serves
+//!   all three schemes and every `t`.
+//! - Modulus switching leaves the factor as it is, and rounding adds `(1 + |s|^2)/12` to the
+//!   variance of the error whatever `t` is.
+//! - A product in the manner of BGV is `t` times the tensor product, and has the factor `-Q g g'`;
+//!   one in the manner of BFV has `g g'`.
 
 mod ciphertext;
 mod circuits;
@@ -35,17 +42,22 @@ pub use error::BgvError;
 pub use evaluator::Evaluator;
 pub use modulus::shared_unit;
 
-/// How products of ciphertexts are computed. Ciphertexts are the same in both schemes, keys too, and products of both kinds may stand in one circuit.
+/// How products of ciphertexts are computed. Ciphertexts are the same in both schemes, keys too,
+/// and products of both kinds may stand in one circuit.
 ///
-/// **Which costs less.** A product of BGV takes less than half the time of one of BFV, and on a grafted chain, where the modulus can be brought down by just the bits that the noise has grown by, about as
-/// many bits: there BGV is the choice. It needs its factors brought down to the noise of rounding: on a simple chain, whose primes rarely have the size of that growth, it wastes what is between, and BFV
-/// does not, so that more products fit a modulus. Factors stay what they are in
+/// **Which costs less.** A product of BGV takes less than half the time of one of BFV, and on a
+/// grafted chain, where the modulus can be brought down by just the bits that the noise has grown
+/// by, about as many bits: there BGV is the choice. It needs its factors brought down to the noise
+/// of rounding: on a simple chain, whose primes rarely have the size of that growth, it wastes what
+/// is between, and BFV does not, so that more products fit a modulus. Factors stay what they are in
 /// products of BFV, so that sums of products of different depth cost no multiples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scheme {
-    /// BGV: the tensor product modulo `Q`, of operands whose noise was brought down by modulus switching before.
+    /// BGV: the tensor product modulo `Q`, of operands whose noise was brought down by modulus
+    /// switching before.
     Bgv,
-    /// BFV: the tensor product over the integers, scaled by `t/Q` (full RNS, Halevi, Polyakov and Shoup, ePrint 2018/117; Kim, Polyakov and Zucca, ePrint 2021/204).
+    /// BFV: the tensor product over the integers, scaled by `t/Q` (full RNS, Halevi, Polyakov and
+    /// Shoup, ePrint 2018/117; Kim, Polyakov and Zucca, ePrint 2021/204).
     Bfv,
 }
 

@@ -1,4 +1,5 @@
-//! Products allocate no polynomials once they have run. One test only: the allocator counts for the whole process.
+//! Products allocate no polynomials once they have run. One test only: the allocator counts for the
+//! whole process.
 
 mod common;
 

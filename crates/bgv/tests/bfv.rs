@@ -1,4 +1,5 @@
-//! Products in the manner of BFV against plain arithmetic, on grafted and simple chains, alone and among products in the manner of BGV; and their noise.
+//! Products in the manner of BFV against plain arithmetic, on grafted and simple chains, alone and
+//! among products in the manner of BGV; and their noise.
 
 use crate::common::{Setup, insecure, setup};
 use hippocrene_bgv::{BgvError, Ciphertext, Evaluator, Polynomial, Scheme};
@@ -39,7 +40,8 @@ fn products_are_exact() {
         let square = e.square(&a).unwrap();
         assert_eq!(s.decrypt(&square), s.zip(&x, &x, |x, y| x * y));
         assert_eq!(s.decrypt(&e.add(&product, &a).unwrap()), s.zip(&xy, &x, |p, x| p + x));
-        // Factors and moduli of all kinds, both ways round; and what the other scheme has multiplied.
+        // Factors and moduli of all kinds, both ways round; and what the other scheme has
+        // multiplied.
         let other = s.evaluator.mul(&b, &product).unwrap();
         let expected = s.zip(&xy, &y, |p, y| p * y);
         assert_eq!(s.decrypt(&other), expected);
@@ -68,13 +70,15 @@ fn a_sum_of_one_product_is_that_product() {
     }
 }
 
-/// On a simple chain, where products of BGV waste what primes have too many bits, polynomials of BFV leave more of the budget.
+/// On a simple chain, where products of BGV waste what primes have too many bits, polynomials of
+/// BFV leave more of the budget.
 #[test]
 fn polynomials_on_simple_chains() {
     let s = insecure(LOG_DEGREE, 48, 8, "none", 65537, &[]);
     let x = s.values(5);
     let p = Polynomial::new(65537, &(1..=15).collect::<Vec<_>>()).unwrap();
-    let [bgv, bfv] = SCHEMES.map(|scheme| of_scheme(&s, scheme).polynomial(&s.encrypt(&x), &p).unwrap());
+    let [bgv, bfv] =
+        SCHEMES.map(|scheme| of_scheme(&s, scheme).polynomial(&s.encrypt(&x), &p).unwrap());
     for result in [&bgv, &bfv] {
         assert_eq!(s.decrypt(result), x.iter().map(|x| p.evaluate(*x)).collect::<Vec<_>>());
     }
@@ -82,8 +86,10 @@ fn polynomials_on_simple_chains() {
     assert!(bfv > bgv + 10.0, "{bfv} bits, {bgv} in the manner of BGV");
 }
 
-/// Products until the budget is used up, by one factor and of each by itself: all are right, and the next is refused. The estimate never promises more than there is, though
-/// errors have the same factors again and again, and not much less: where a simple chain lets them stay, 1.5 bits for every product at most.
+/// Products until the budget is used up, by one factor and of each by itself: all are right, and
+/// the next is refused. The estimate never promises more than there is, though errors have the same
+/// factors again and again, and not much less: where a simple chain lets them stay, 1.5 bits for
+/// every product at most.
 #[test]
 fn exact_to_the_last_bit_of_the_budget() {
     for s in chains() {
@@ -101,7 +107,10 @@ fn exact_to_the_last_bit_of_the_budget() {
                 match if square { e.square(&a) } else { e.mul(&a, &b) } {
                     Ok(product) => a = product,
                     Err(error) => {
-                        assert!(matches!(error, BgvError::Budget { operation: "multiply", .. }), "{error}");
+                        assert!(
+                            matches!(error, BgvError::Budget { operation: "multiply", .. }),
+                            "{error}"
+                        );
                         break;
                     }
                 }
@@ -114,24 +123,31 @@ fn exact_to_the_last_bit_of_the_budget() {
     }
 }
 
-/// log2 of the standard deviation of the error: of what remains of the phase when the message has been subtracted.
+/// log2 of the standard deviation of the error: of what remains of the phase when the message has
+/// been subtracted.
 fn error(s: &Setup, c: &Ciphertext) -> f64 {
-    let message =
-        s.context.encoder().encode(&s.decrypt(c).iter().map(|x| *x as i64).collect::<Vec<_>>()).unwrap();
+    let message = s
+        .context
+        .encoder()
+        .encode(&s.decrypt(c).iter().map(|x| *x as i64).collect::<Vec<_>>())
+        .unwrap();
     let nothing = s.evaluator.sub_plain(c, &message).unwrap();
     let rlwe = s.context.rlwe();
     let phase = s.secret.decrypt(rlwe, nothing.inner()).unwrap();
-    let basis = hippocrene_ring::RnsBasis::new(&rlwe.parameters().limb_moduli(c.modulus())).unwrap();
+    let basis =
+        hippocrene_ring::RnsBasis::new(&rlwe.parameters().limb_moduli(c.modulus())).unwrap();
     let values = basis.compose_limbs(&phase.limbs().collect::<Vec<_>>());
     let squares: f64 = values.iter().map(|v| v.to_string().parse::<f64>().unwrap().powi(2)).sum();
     0.5 * (squares / values.len() as f64).log2()
 }
 
-/// Errors of products of BFV are what the formula says: of squares within a factor of 1.5; of independent factors, whose errors are added as if they were dependent (`sqrt(2)`), within one
-/// of 2.2. They are measured before the modulus is switched down, where nothing else counts.
+/// Errors of products of BFV are what the formula says: of squares within a factor of 1.5; of
+/// independent factors, whose errors are added as if they were dependent (`sqrt(2)`), within one of
+/// 2.2. They are measured before the modulus is switched down, where nothing else counts.
 ///
-/// At each of the 512 pairs of roots of `X^N + 1` the square of an error is a product of four exponentially distributed numbers or more, two of them the same, `|s|^2`: means over as few vary by a quarter.
-/// So the mean is taken over [`SECRETS`] secrets.
+/// At each of the 512 pairs of roots of `X^N + 1` the square of an error is a product of four
+/// exponentially distributed numbers or more, two of them the same, `|s|^2`: means over as few vary
+/// by a quarter. So the mean is taken over [`SECRETS`] secrets.
 #[test]
 fn noise_is_as_estimated() {
     const SECRETS: usize = 24;
@@ -142,7 +158,8 @@ fn noise_is_as_estimated() {
         || noise_chain(55, "none", 12289),
     ];
     for kind in kinds {
-        // At moduli of the size of the auxiliary one, and far below it; of squares, and of products of two.
+        // At moduli of the size of the auxiliary one, and far below it; of squares, and of products
+        // of two.
         let mut ratios = [[0.0; 2]; 3];
         for secret in 0..SECRETS as u64 {
             let s = kind();
@@ -152,7 +169,11 @@ fn noise_is_as_estimated() {
             let moduli = [top, Modulus::of_range(0..3), Modulus::of_range(0..2).lcm(top.sprout())];
             for (modulus, ratios) in moduli.into_iter().zip(&mut ratios) {
                 let at = |c: &Ciphertext| {
-                    if c.modulus() == modulus { c.clone() } else { e.switch_modulus(c, modulus).unwrap() }
+                    if c.modulus() == modulus {
+                        c.clone()
+                    } else {
+                        e.switch_modulus(c, modulus).unwrap()
+                    }
                 };
                 let [a, b] = [at(&fresh[0]), at(&fresh[1])];
                 for (right, ratio) in [&a, &b].into_iter().zip(ratios) {
@@ -176,9 +197,12 @@ fn noise_chain(bits: u32, sprout: &str, t: u64) -> Setup {
 /// Polynomials modulo plaintext moduli without slots: 2, a power of two, one of 40 bits.
 #[test]
 fn polynomials_modulo_any_number() {
-    for (t, sprout) in
-        [(2u64, "none"), (1 << 16, "none"), (1 << 16, "sprout-15-16-32"), ((1 << 40) + 15, "sprout-15-16-32")]
-    {
+    for (t, sprout) in [
+        (2u64, "none"),
+        (1 << 16, "none"),
+        (1 << 16, "sprout-15-16-32"),
+        ((1 << 40) + 15, "sprout-15-16-32"),
+    ] {
         let s = insecure(LOG_DEGREE, 48, 6, sprout, t, &[]);
         let (encoder, n) = (s.context.encoder(), s.degree());
         let encrypt = |values: &[u64]| {
@@ -203,7 +227,8 @@ fn polynomials_modulo_any_number() {
                     ((3 * big(x[i]) + (m - before % m) + after) % m) as u64
                 })
                 .collect();
-            let got = encoder.decode_coefficients(&s.context.decrypt(&s.secret, &a).unwrap()).unwrap();
+            let got =
+                encoder.decode_coefficients(&s.context.decrypt(&s.secret, &a).unwrap()).unwrap();
             assert_eq!(got, x, "{t}");
         }
     }
@@ -268,7 +293,8 @@ fn encrypted(
 proptest! {
     #![proptest_config(ProptestConfig { cases: 6, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Random circuits of both schemes until the budget refuses a step: every result is right, and what it refuses it refuses by name.
+    /// Random circuits of both schemes until the budget refuses a step: every result is right, and
+    /// what it refuses it refuses by name.
     #[test]
     fn random_circuits_are_exact(steps in prop::collection::vec(step(), 12), seed: u64) {
         for s in chains() {

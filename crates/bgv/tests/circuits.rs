@@ -1,9 +1,12 @@
-//! Sums over slots, linear transforms, powers, polynomials and whole circuits against plain arithmetic modulo `t`, and the noise that is estimated against the noise there is.
+//! Sums over slots, linear transforms, powers, polynomials and whole circuits against plain
+//! arithmetic modulo `t`, and the noise that is estimated against the noise there is.
 
 use std::collections::BTreeMap;
 
 use crate::common::{Setup, insecure};
-use hippocrene_bgv::{BgvError, Ciphertext, LinearTransform, Matrix, Permutation, Polynomial, Scheme};
+use hippocrene_bgv::{
+    BgvError, Ciphertext, LinearTransform, Matrix, Permutation, Polynomial, Scheme,
+};
 use hippocrene_rlwe::{
     Parameters, SecretDistribution, Sprout,
     design::{Request, design},
@@ -32,22 +35,37 @@ fn sums_over_slots() {
         let (half, t) = (s.degree() / 2, s.t());
         let x = s.values(1);
         let a = s.encrypt(&x);
-        for (step, count) in
-            [(1i64, 1), (1, 2), (2, 3), (1, 5), (4, 7), (-1, 8), (3, 4), (1, half), (half as i64, 2)]
-        {
+        for (step, count) in [
+            (1i64, 1),
+            (1, 2),
+            (2, 3),
+            (1, 5),
+            (4, 7),
+            (-1, 8),
+            (3, 4),
+            (1, half),
+            (half as i64, 2),
+        ] {
             let sum = s.evaluator.inner_sum(&a, step, count).unwrap();
             let slot = |i: usize| {
                 let (row, i) = (i / half * half, i % half);
                 let at = |k: usize| (i as i64 + k as i64 * step).rem_euclid(half as i64) as usize;
                 (0..count).map(|k| x[row + at(k)]).sum::<u64>() % t
             };
-            assert_eq!(s.decrypt(&sum), (0..s.degree()).map(slot).collect::<Vec<_>>(), "{step} {count}");
+            assert_eq!(
+                s.decrypt(&sum),
+                (0..s.degree()).map(slot).collect::<Vec<_>>(),
+                "{step} {count}"
+            );
         }
         let sum = s.evaluator.total_sum(&a).unwrap();
         assert_eq!(s.decrypt(&sum), vec![x.iter().sum::<u64>() % t; s.degree()]);
         // The error is that of the constant coefficient, all automorphisms of which are itself.
         let (have, there) = (sum.budget_bits(&s.context), s.budget(&sum));
-        assert!(have <= there && there < have + 8.0, "{have} bits are estimated, {there} are there");
+        assert!(
+            have <= there && there < have + 8.0,
+            "{have} bits are estimated, {there} are there"
+        );
         assert!(s.evaluator.inner_sum(&a, 1, 0).unwrap_err().to_string().contains("0 rotations"));
     }
 }
@@ -95,7 +113,10 @@ fn linear_transforms() {
                 // Taken as large as it has to be for products.
                 true => {
                     let above = b.inner().noise().log2_std() - s.error(&b);
-                    assert!((-1.0..7.0).contains(&above), "{permutations:?}: {above} bits too many");
+                    assert!(
+                        (-1.0..7.0).contains(&above),
+                        "{permutations:?}: {above} bits too many"
+                    );
                 }
                 false => s.check_noise(&b, "a linear transform"),
             }
@@ -108,7 +129,8 @@ fn linear_transforms() {
     }
 }
 
-/// Diagonals of which few integers are given map as those with all of their zeros do; and where the noise would be too large, that is found before anything is computed.
+/// Diagonals of which few integers are given map as those with all of their zeros do; and where the
+/// noise would be too large, that is found before anything is computed.
 #[test]
 fn linear_transforms_of_few_entries() {
     let s = small(2, SPROUT);
@@ -139,7 +161,10 @@ fn linear_transforms_of_few_entries() {
     }
     let before = s.context.rlwe().transforms();
     let error = s.evaluator.linear_transform(&spent, &transform).unwrap_err();
-    assert!(matches!(error, BgvError::Budget { need, have, .. } if need >= have && have > 0.0), "{error}");
+    assert!(
+        matches!(error, BgvError::Budget { need, have, .. } if need >= have && have > 0.0),
+        "{error}"
+    );
     assert_eq!(s.context.rlwe().transforms() - before, 0);
 }
 
@@ -169,13 +194,15 @@ fn linear_transforms_with_the_keys_they_want() {
     assert_eq!(transform.memory(), (0, 0));
 }
 
-/// Diagonals of ones make the sum of a row: the error adds up in the constant coefficient, and so does the estimate.
+/// Diagonals of ones make the sum of a row: the error adds up in the constant coefficient, and so
+/// does the estimate.
 #[test]
 fn dependent_diagonals_are_not_underestimated() {
     let s = insecure(10, 48, 3, SPROUT, 65537, &powers_of_two(10));
     let half = s.degree() / 2;
     let x = s.values(9);
-    let ones: BTreeMap<_, _> = (0..half).map(|r| (Permutation::rotated(r), vec![1; s.degree()])).collect();
+    let ones: BTreeMap<_, _> =
+        (0..half).map(|r| (Permutation::rotated(r), vec![1; s.degree()])).collect();
     let transform = LinearTransform::new(&s.context, &ones).unwrap();
     let sum = s.evaluator.linear_transform(&s.encrypt(&x), &transform).unwrap();
     let of = |row: &[u64]| vec![row.iter().sum::<u64>() % s.t(); half];
@@ -190,18 +217,31 @@ fn matrices() {
         let half = s.degree() / 2;
         let x = s.values(10);
         let a = s.encrypt(&x);
-        for (rows, columns) in
-            [(1, 1), (3, 5), (5, 3), (1, half), (half, 1), (4, 33), (6, 40), (3, half), (half, half)]
-        {
-            let entry = |i: usize| (s.values(i as u64)[..columns]).iter().map(|v| *v as i64 - 100).collect();
+        for (rows, columns) in [
+            (1, 1),
+            (3, 5),
+            (5, 3),
+            (1, half),
+            (half, 1),
+            (4, 33),
+            (6, 40),
+            (3, half),
+            (half, half),
+        ] {
+            let entry = |i: usize| {
+                (s.values(i as u64)[..columns]).iter().map(|v| *v as i64 - 100).collect()
+            };
             let matrix: Vec<Vec<i64>> = (0..rows).map(entry).collect();
             let prepared = Matrix::new(&s.context, &matrix).unwrap();
             assert_eq!(prepared.shape(), (rows, columns));
             let product = s.decrypt(&s.evaluator.matrix_product(&prepared, &a).unwrap());
             for start in [0, half] {
                 let value = |row: &Vec<i64>| {
-                    row.iter().zip(&x[start..]).map(|(m, x)| m * *x as i64).sum::<i64>().rem_euclid(257)
-                        as u64
+                    row.iter()
+                        .zip(&x[start..])
+                        .map(|(m, x)| m * *x as i64)
+                        .sum::<i64>()
+                        .rem_euclid(257) as u64
                 };
                 let expected: Vec<u64> = matrix.iter().map(value).collect();
                 assert_eq!(product[start..start + rows], expected, "{rows} x {columns}");
@@ -227,7 +267,11 @@ fn powers_and_tests_for_zero() {
         let a = s.encrypt(&x);
         for n in [0u64, 1, 2, 3, 6, 7, 31] {
             let b = s.evaluator.power(&a, n).unwrap();
-            assert_eq!(s.decrypt(&b), x.iter().map(|x| power(*x, n, 257)).collect::<Vec<_>>(), "{n}");
+            assert_eq!(
+                s.decrypt(&b),
+                x.iter().map(|x| power(*x, n, 257)).collect::<Vec<_>>(),
+                "{n}"
+            );
             if n > 1 {
                 s.check_noise(&b, "a power");
             }
@@ -247,7 +291,8 @@ fn powers_and_tests_for_zero() {
     assert!(without.evaluator.is_zero(&zero).unwrap_err().to_string().contains("slots"));
 }
 
-/// 16 squarings with the parameters that 128-bit security allows at ring degree `2^15`, in the manner of both schemes, with room for a product with a table and a sum over all slots.
+/// 16 squarings with the parameters that 128-bit security allows at ring degree `2^15`, in the
+/// manner of both schemes, with room for a product with a table and a sum over all slots.
 #[test]
 fn equality_of_16_bits_at_real_size() {
     let design = design(&Request {
@@ -270,11 +315,21 @@ fn equality_of_16_bits_at_real_size() {
         assert_eq!(s.decrypt(&equal), expected);
         let left = equal.budget_bits(&s.context);
         assert!(left > 40.0, "{scheme:?}: {left}");
-        assert!(s.budget(&equal) >= left, "{scheme:?}: {left} are estimated, {} are there", s.budget(&equal));
+        assert!(
+            s.budget(&equal) >= left,
+            "{scheme:?}: {left} are estimated, {} are there",
+            s.budget(&equal)
+        );
     }
 }
 
-fn check_polynomial(s: &Setup, p: &Polynomial, x: &[u64], a: &Ciphertext, what: &str) -> Ciphertext {
+fn check_polynomial(
+    s: &Setup,
+    p: &Polynomial,
+    x: &[u64],
+    a: &Ciphertext,
+    what: &str,
+) -> Ciphertext {
     let expected: Vec<u64> = x.iter().map(|x| p.evaluate(*x)).collect();
     let bfv = s.evaluator.clone().with_scheme(Scheme::Bfv).polynomial(a, p).unwrap();
     assert_eq!(s.decrypt(&bfv), expected, "{what}, BFV");
@@ -299,7 +354,10 @@ fn polynomials_of_every_small_degree() {
             let b = check_polynomial(&s, &p, &x, &a, &format!("degree {n}"));
             if n > 1 {
                 let more = others.iter().map(|a| s.evaluator.polynomial(a, &p).unwrap());
-                s.check_noises(&[b].into_iter().chain(more).collect::<Vec<_>>(), &format!("degree {n}"));
+                s.check_noises(
+                    &[b].into_iter().chain(more).collect::<Vec<_>>(),
+                    &format!("degree {n}"),
+                );
             }
             check_polynomial(&s, &p, &squared, &square, &format!("degree {n} of a square"));
         }
@@ -328,7 +386,8 @@ fn tables_of_functions() {
     for s in [small(6, SPROUT), small(10, "none")] {
         let x = s.values(17);
         let a = s.encrypt(&x);
-        let table: Vec<i64> = (0..257i64).map(|x| (x * 7919) % 251 + i64::from(x > 128) * 3).collect();
+        let table: Vec<i64> =
+            (0..257i64).map(|x| (x * 7919) % 251 + i64::from(x > 128) * 3).collect();
         let p = Polynomial::of_table(257, &table).unwrap();
         assert_eq!(p.degree(), 256);
         let b = check_polynomial(&s, &p, &x, &a, "a table");
@@ -339,18 +398,21 @@ fn tables_of_functions() {
     }
 }
 
-/// Without slots polynomials are those of the ring, for moduli that are no primes too: of integers as constant coefficients.
+/// Without slots polynomials are those of the ring, for moduli that are no primes too: of integers
+/// as constant coefficients.
 #[test]
 fn polynomials_modulo_any_number() {
     for t in [1000u64, 1 << 16, 15] {
         let s = insecure(8, 48, 7, if t % 2 == 1 { SPROUT } else { "none" }, t, &[]);
         let encoder = s.context.encoder();
         for (x, n) in [(3i64, 4usize), (7, 8), (12, 11), (5, 16)] {
-            let p = Polynomial::new(t, &(0..=n as i64).map(|i| i * i + 2).collect::<Vec<_>>()).unwrap();
+            let p =
+                Polynomial::new(t, &(0..=n as i64).map(|i| i * i + 2).collect::<Vec<_>>()).unwrap();
             let plaintext = encoder.encode_coefficients(&[x]).unwrap();
             let a = s.context.encrypt(&s.secret, &plaintext).unwrap().expand(&s.context);
             let b = s.evaluator.polynomial(&a, &p).unwrap();
-            let got = encoder.decode_coefficients(&s.context.decrypt(&s.secret, &b).unwrap()).unwrap();
+            let got =
+                encoder.decode_coefficients(&s.context.decrypt(&s.secret, &b).unwrap()).unwrap();
             assert_eq!(got[0], p.evaluate(x as u64), "{t} {n}");
             assert!(got[1..].iter().all(|c| *c == 0));
         }
@@ -363,23 +425,39 @@ fn what_is_too_deep_is_refused() {
     let a = s.encrypt(&s.values(18));
     let table = Polynomial::of_table(257, &(0..257).rev().collect::<Vec<_>>()).unwrap();
     let error = s.evaluator.polynomial(&a, &Polynomial::new(257, &[1; 200]).unwrap()).unwrap_err();
-    assert!(matches!(error, BgvError::Budget { operation: "evaluate a polynomial", .. }), "{error}");
+    assert!(
+        matches!(error, BgvError::Budget { operation: "evaluate a polynomial", .. }),
+        "{error}"
+    );
     // The function x -> 256 - x is of degree 1.
     assert_eq!(table.degree(), 1);
     s.evaluator.polynomial(&a, &table).unwrap();
-    assert!(matches!(s.evaluator.is_zero(&a).unwrap_err(), BgvError::Budget { operation: "multiply", .. }));
-    // What 16 products take, of what there was before the first. The first one takes the least, since the noise of fresh ciphertexts is small.
+    assert!(matches!(
+        s.evaluator.is_zero(&a).unwrap_err(),
+        BgvError::Budget { operation: "multiply", .. }
+    ));
+    // What 16 products take, of what there was before the first. The first one takes the least,
+    // since the noise of fresh ciphertexts is small.
     let square = s.evaluator.square(&a).unwrap();
     let one = a.budget_bits(&s.context) - square.budget_bits(&s.context);
     assert!(matches!(s.evaluator.power(&a, u64::MAX), Err(BgvError::Budget { .. })));
-    let BgvError::Budget { need, have, .. } = s.evaluator.power(&a, 1 << 16).unwrap_err() else { panic!() };
+    let BgvError::Budget { need, have, .. } = s.evaluator.power(&a, 1 << 16).unwrap_err() else {
+        panic!()
+    };
     assert_eq!(have, a.budget_bits(&s.context));
-    assert!(need > 16.0 * one && need < 40.0 * one, "{need} bits are needed, {one} for the first product");
+    assert!(
+        need > 16.0 * one && need < 40.0 * one,
+        "{need} bits are needed, {one} for the first product"
+    );
     assert!(LinearTransform::new(&s.context, &BTreeMap::new()).is_err());
     let short = BTreeMap::from([(Permutation::rotated(0), vec![1; 5])]);
-    assert!(LinearTransform::new(&s.context, &short).unwrap_err().to_string().contains("5 integers"));
+    assert!(
+        LinearTransform::new(&s.context, &short).unwrap_err().to_string().contains("5 integers")
+    );
     let far = BTreeMap::from([(Permutation::exchanged(64), vec![1; 128])]);
-    assert!(LinearTransform::new(&s.context, &far).unwrap_err().to_string().contains("rotation 64"));
+    assert!(
+        LinearTransform::new(&s.context, &far).unwrap_err().to_string().contains("rotation 64")
+    );
 }
 
 /// A step of a circuit over a stack of ciphertexts: the operands' numbers, from the top.
@@ -423,7 +501,8 @@ fn rotated(x: &[u64], by: i64) -> Vec<u64> {
     [&x[k..half], &x[..k], &x[half + k..], &x[half..half + k]].concat()
 }
 
-/// Whatever circuit it is: as long as no operation is refused for want of noise budget, the result is right, and there is as much budget as was promised.
+/// Whatever circuit it is: as long as no operation is refused for want of noise budget, the result
+/// is right, and there is as much budget as was promised.
 fn check_circuit(s: &Setup, scheme: Scheme, steps: &[Step]) {
     let e = &s.evaluator.clone().with_scheme(scheme);
     let mut stack: Vec<(Vec<u64>, Ciphertext)> =
@@ -432,7 +511,9 @@ fn check_circuit(s: &Setup, scheme: Scheme, steps: &[Step]) {
         let at = |i: &usize| &stack[stack.len() - 1 - i];
         let result = match step {
             Step::Add(i, j) => (s.zip(&at(i).0, &at(j).0, |x, y| x + y), e.add(&at(i).1, &at(j).1)),
-            Step::Sub(i, j) => (s.zip(&at(i).0, &at(j).0, |x, y| x + 257 - y), e.sub(&at(i).1, &at(j).1)),
+            Step::Sub(i, j) => {
+                (s.zip(&at(i).0, &at(j).0, |x, y| x + 257 - y), e.sub(&at(i).1, &at(j).1))
+            }
             Step::Mul(i, j) => (s.zip(&at(i).0, &at(j).0, |x, y| x * y), e.mul(&at(i).1, &at(j).1)),
             Step::MulInteger(i, c) => {
                 let residue = c.rem_euclid(257) as u128;
@@ -453,7 +534,8 @@ fn check_circuit(s: &Setup, scheme: Scheme, steps: &[Step]) {
             }
             Step::Products(i, j, k) => {
                 let [x, y, z] = [&at(i).0, &at(j).0, &at(k).0];
-                let sum = s.zip(&s.zip(x, y, |x, y| x * y), &s.zip(z, z, |x, y| x * y), |a, b| a + b);
+                let sum =
+                    s.zip(&s.zip(x, y, |x, y| x * y), &s.zip(z, z, |x, y| x * y), |a, b| a + b);
                 (sum, e.sum_of_products(&[(&at(i).1, &at(j).1), (&at(k).1, &at(k).1)]))
             }
             Step::Polynomial(i, c) => {
@@ -461,7 +543,8 @@ fn check_circuit(s: &Setup, scheme: Scheme, steps: &[Step]) {
                 (at(i).0.iter().map(|x| p.evaluate(*x)).collect(), e.polynomial(&at(i).1, &p))
             }
             Step::Transform(i, n) => {
-                let permutations: Vec<(usize, bool)> = (0..*n).map(|r| (11 * r % 64, r % 2 == 1)).collect();
+                let permutations: Vec<(usize, bool)> =
+                    (0..*n).map(|r| (11 * r % 64, r % 2 == 1)).collect();
                 let diagonals = diagonals(s, &permutations);
                 let transform = LinearTransform::new(&s.context, &diagonals).unwrap();
                 (mapped(s, &diagonals, &at(i).0), e.linear_transform(&at(i).1, &transform))
@@ -471,7 +554,10 @@ fn check_circuit(s: &Setup, scheme: Scheme, steps: &[Step]) {
             (values, Ok(c)) => {
                 assert_eq!(s.decrypt(&c), values, "{step:?} of {steps:?}");
                 let (have, there) = (c.budget_bits(&s.context), s.budget(&c));
-                assert!(have <= there, "{have} bits are estimated, {there} are there: {step:?} of {steps:?}");
+                assert!(
+                    have <= there,
+                    "{have} bits are estimated, {there} are there: {step:?} of {steps:?}"
+                );
                 stack.push((values, c));
             }
             (_, Err(error)) => {
@@ -485,10 +571,15 @@ fn check_circuit(s: &Setup, scheme: Scheme, steps: &[Step]) {
 #[test]
 fn random_circuits_are_exact() {
     let (grafted, simple) = (small(6, SPROUT), small(7, "none"));
-    let circuits =
-        [(&grafted, Scheme::Bgv), (&simple, Scheme::Bgv), (&grafted, Scheme::Bfv), (&simple, Scheme::Bfv)];
+    let circuits = [
+        (&grafted, Scheme::Bgv),
+        (&simple, Scheme::Bgv),
+        (&grafted, Scheme::Bfv),
+        (&simple, Scheme::Bfv),
+    ];
     for (s, scheme) in circuits {
-        let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(100) };
+        let config =
+            ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(100) };
         let mut runner = proptest::test_runner::TestRunner::new(config);
         runner
             .run(&steps(), |steps| {
@@ -499,7 +590,8 @@ fn random_circuits_are_exact() {
     }
 }
 
-/// Of many diagonals that no memory is given to, a few are encoded at a time: the result is the same to the bit.
+/// Of many diagonals that no memory is given to, a few are encoded at a time: the result is the
+/// same to the bit.
 #[test]
 fn many_diagonals_are_encoded_in_parts() {
     let s = insecure(9, 48, 3, SPROUT, 12289, &(0..256).collect::<Vec<_>>());

@@ -1,4 +1,5 @@
-//! Sums, products, rotations and modulus switches against plain arithmetic, on grafted and simple chains; and the noise that is estimated against the noise there is.
+//! Sums, products, rotations and modulus switches against plain arithmetic, on grafted and simple
+//! chains; and the noise that is estimated against the noise there is.
 
 use crate::common::{Setup, insecure, setup};
 use hippocrene_bgv::{BgvError, Ciphertext, Context, Polynomial};
@@ -26,27 +27,43 @@ fn every_operation_is_exact() {
         let (x, y) = (s.values(1), s.values(2));
         let (a, b) = (s.encrypt(&x), s.encrypt(&y));
         let t = u128::from(s.t());
-        let plaintext =
-            |v: &[u64]| s.context.encoder().encode(&v.iter().map(|v| *v as i64).collect::<Vec<_>>()).unwrap();
+        let plaintext = |v: &[u64]| {
+            s.context.encoder().encode(&v.iter().map(|v| *v as i64).collect::<Vec<_>>()).unwrap()
+        };
         assert_eq!(s.decrypt(&a), x);
         assert_eq!(s.decrypt(&e.add(&a, &b).unwrap()), s.zip(&x, &y, |x, y| x + y));
         assert_eq!(s.decrypt(&e.sub(&a, &b).unwrap()), s.zip(&x, &y, |x, y| x + t - y));
         assert_eq!(s.decrypt(&e.negate(&a).unwrap()), s.zip(&x, &y, |x, _| t - x));
-        assert_eq!(s.decrypt(&e.add_plain(&a, &plaintext(&y)).unwrap()), s.zip(&x, &y, |x, y| x + y));
-        assert_eq!(s.decrypt(&e.sub_plain(&a, &plaintext(&y)).unwrap()), s.zip(&x, &y, |x, y| x + t - y));
-        assert_eq!(s.decrypt(&e.mul_plain(&a, &plaintext(&y)).unwrap()), s.zip(&x, &y, |x, y| x * y));
+        assert_eq!(
+            s.decrypt(&e.add_plain(&a, &plaintext(&y)).unwrap()),
+            s.zip(&x, &y, |x, y| x + y)
+        );
+        assert_eq!(
+            s.decrypt(&e.sub_plain(&a, &plaintext(&y)).unwrap()),
+            s.zip(&x, &y, |x, y| x + t - y)
+        );
+        assert_eq!(
+            s.decrypt(&e.mul_plain(&a, &plaintext(&y)).unwrap()),
+            s.zip(&x, &y, |x, y| x * y)
+        );
         assert_eq!(s.decrypt(&e.add_integer(&a, -7).unwrap()), s.zip(&x, &y, |x, _| x + t - 7));
         for c in [0i64, 1, -1, 5, 40_000] {
             let residue = c.rem_euclid(t as i64) as u128;
-            assert_eq!(s.decrypt(&e.mul_integer(&a, c).unwrap()), s.zip(&x, &y, |x, _| x * residue), "{c}");
+            assert_eq!(
+                s.decrypt(&e.mul_integer(&a, c).unwrap()),
+                s.zip(&x, &y, |x, _| x * residue),
+                "{c}"
+            );
         }
-        let rotated =
-            |v: &[u64], k: usize| [&v[k..half], &v[..k], &v[half + k..], &v[half..half + k]].concat();
+        let rotated = |v: &[u64], k: usize| {
+            [&v[k..half], &v[..k], &v[half + k..], &v[half..half + k]].concat()
+        };
         for (steps, k) in [(1, 1), (2, 2), (-4, half - 4), (3, 3), (0, 0)] {
             assert_eq!(s.decrypt(&e.rotate_rows(&a, steps).unwrap()), rotated(&x, k), "{steps}");
         }
         assert_eq!(s.decrypt(&e.exchange_rows(&a).unwrap()), [&x[half..], &x[..half]].concat());
-        // A sum of a product and of what was not multiplied, whose factors and moduli differ, both ways round.
+        // A sum of a product and of what was not multiplied, whose factors and moduli differ, both
+        // ways round.
         let product = e.mul_bgv(&a, &b).unwrap();
         let (xy, square) = (s.zip(&x, &y, |x, y| x * y), e.mul_bgv(&a, &a).unwrap());
         assert_eq!(s.decrypt(&product), xy);
@@ -66,7 +83,8 @@ fn every_operation_is_exact() {
     }
 }
 
-/// Products until the budget is used up: all are right, and the next is refused. The estimate never promises more than there is, and not much less.
+/// Products until the budget is used up: all are right, and the next is refused. The estimate never
+/// promises more than there is, and not much less.
 #[test]
 fn exact_to_the_last_bit_of_the_budget() {
     for s in chains() {
@@ -75,11 +93,17 @@ fn exact_to_the_last_bit_of_the_budget() {
         let mut products = 0;
         loop {
             let (have, there) = (a.budget_bits(&s.context), s.budget(&a));
-            assert!(have <= there && there < have + 8.0, "{have} bits are estimated, {there} are there");
+            assert!(
+                have <= there && there < have + 8.0,
+                "{have} bits are estimated, {there} are there"
+            );
             match s.evaluator.mul_bgv(&a, &b) {
                 Ok(product) => a = product,
                 Err(error) => {
-                    assert!(matches!(error, BgvError::Budget { operation: "multiply", .. }), "{error}");
+                    assert!(
+                        matches!(error, BgvError::Budget { operation: "multiply", .. }),
+                        "{error}"
+                    );
                     assert!(error.to_string().contains("noise budget"), "{error}");
                     break;
                 }
@@ -92,7 +116,8 @@ fn exact_to_the_last_bit_of_the_budget() {
     }
 }
 
-/// Squares of squares, where the errors are dependent: they neither grow at single roots of unity from one to the next, nor are they underestimated.
+/// Squares of squares, where the errors are dependent: they neither grow at single roots of unity
+/// from one to the next, nor are they underestimated.
 #[test]
 fn squares_of_squares_stay_as_small_as_they_are_estimated() {
     for t in [65537, 786_433] {
@@ -101,7 +126,9 @@ fn squares_of_squares_stay_as_small_as_they_are_estimated() {
         // A square's error is made of few large parts: the mean over several.
         let mut all: Vec<_> = (0..4).map(|_| s.encrypt(&x)).collect();
         let mut squares = 0;
-        while let Ok(next) = all.iter().map(|a| s.evaluator.mul_bgv(a, a)).collect::<Result<Vec<_>, _>>() {
+        while let Ok(next) =
+            all.iter().map(|a| s.evaluator.mul_bgv(a, a)).collect::<Result<Vec<_>, _>>()
+        {
             all = next;
             x = s.zip(&x, &x, |x, y| x * y);
             assert!(all.iter().all(|a| s.decrypt(a) == x));
@@ -112,7 +139,8 @@ fn squares_of_squares_stay_as_small_as_they_are_estimated() {
     }
 }
 
-/// `t` times a ciphertext is one of textbook BGV, and `t` times a switched one is that one switched as BGV does, with a remainder divisible by `t`.
+/// `t` times a ciphertext is one of textbook BGV, and `t` times a switched one is that one switched
+/// as BGV does, with a remainder divisible by `t`.
 #[test]
 fn bgv_as_it_is_in_the_textbook() {
     for s in chains() {
@@ -143,7 +171,8 @@ fn bgv_as_it_is_in_the_textbook() {
 #[test]
 fn polynomials_modulo_any_number() {
     for t in [2u64, 1 << 16, 1000, (1 << 40) + 15] {
-        let s = insecure(LOG_DEGREE, 48, 6, if t == 1000 { "sprout-15-16-32" } else { "none" }, t, &[]);
+        let s =
+            insecure(LOG_DEGREE, 48, 6, if t == 1000 { "sprout-15-16-32" } else { "none" }, t, &[]);
         let encoder = s.context.encoder();
         let n = s.degree();
         let sparse = |terms: &[(usize, i64)]| {
@@ -155,13 +184,20 @@ fn polynomials_modulo_any_number() {
             let plaintext = encoder.encode_coefficients(&sparse(terms)).unwrap();
             s.context.encrypt(&s.secret, &plaintext).unwrap().expand(&s.context)
         };
-        let product =
-            s.evaluator.mul_bgv(&encrypt(&[(0, 3), (n - 1, 5)]), &encrypt(&[(1, 1), (2, -1)])).unwrap();
+        let product = s
+            .evaluator
+            .mul_bgv(&encrypt(&[(0, 3), (n - 1, 5)]), &encrypt(&[(1, 1), (2, -1)]))
+            .unwrap();
         let product = s.evaluator.add(&product, &encrypt(&[(7, 1)])).unwrap();
-        let got = encoder.decode_coefficients(&s.context.decrypt(&s.secret, &product).unwrap()).unwrap();
+        let got =
+            encoder.decode_coefficients(&s.context.decrypt(&s.secret, &product).unwrap()).unwrap();
         // (3 + 5 X^(n-1))(X - X^2) = 3X - 3X^2 + 5 X^n - 5 X^(n+1) = -5 + 8 X - 3 X^2.
         let expected = sparse(&[(0, -5), (1, 8), (2, -3), (7, 1)]);
-        assert_eq!(got, expected.iter().map(|c| c.rem_euclid(t as i64) as u64).collect::<Vec<_>>(), "{t}");
+        assert_eq!(
+            got,
+            expected.iter().map(|c| c.rem_euclid(t as i64) as u64).collect::<Vec<_>>(),
+            "{t}"
+        );
     }
 }
 
@@ -177,28 +213,38 @@ fn what_does_not_fit_is_refused() {
     assert!(error.contains("coprime"), "{error}");
     let other = Context::new(rlwe.clone(), 12289).unwrap();
     let plaintext = other.encoder().encode(&[1, 2]).unwrap();
-    assert!(matches!(s.evaluator.add_plain(&a, &plaintext), Err(BgvError::PlainModulusMismatch { .. })));
+    assert!(matches!(
+        s.evaluator.add_plain(&a, &plaintext),
+        Err(BgvError::PlainModulusMismatch { .. })
+    ));
     assert!(other.decrypt(&s.secret, &a).unwrap_err().to_string().contains("12289 and 65537"));
     let inner = a.inner().clone();
     assert!(Ciphertext::from_parts(&s.context, inner.clone(), 65537, 0).is_err());
     assert!(Ciphertext::from_parts(&s.context, inner.clone(), 65537, 65537).is_err());
     assert!(Ciphertext::from_parts(&s.context, inner, 12289, 1).is_err());
     assert!(s.evaluator.switch_modulus(&a, Modulus::ONE).is_err());
-    let error = s.evaluator.mul_bgv(&a, &setup(insecure_parameters(), 65537, &[]).encrypt(&[1])).unwrap_err();
+    let error = s
+        .evaluator
+        .mul_bgv(&a, &setup(insecure_parameters(), 65537, &[]).encrypt(&[1]))
+        .unwrap_err();
     assert!(error.to_string().contains("other parameters"), "{error}");
 }
 
-/// A plaintext modulus so large that the error of a fresh ciphertext does not fit beside the message, which under a public key it does earlier.
+/// A plaintext modulus so large that the error of a fresh ciphertext does not fit beside the
+/// message, which under a public key it does earlier.
 #[test]
 fn what_has_no_budget_from_the_start_is_refused() {
     for (t, secret, public) in
         [((1 << 40) + 1, true, true), ((1 << 42) + 1, true, false), ((1 << 46) + 1, false, false)]
     {
         let s = insecure(6, 25, 2, "none", t, &[]);
-        let (context, message) = (&s.context, s.context.encoder().encode_coefficients(&[1]).unwrap());
+        let (context, message) =
+            (&s.context, s.context.encoder().encode_coefficients(&[1]).unwrap());
         let key = PublicKey::generate(context.rlwe(), &s.secret).unwrap();
         let refused = |error: BgvError| {
-            let BgvError::Budget { operation: "encrypt", need, have } = error else { panic!("{error}") };
+            let BgvError::Budget { operation: "encrypt", need, have } = error else {
+                panic!("{error}")
+            };
             assert!(need >= have, "{need} of {have}");
         };
         match context.encrypt(&s.secret, &message) {
@@ -216,7 +262,8 @@ fn insecure_parameters() -> Parameters {
     insecure(LOG_DEGREE, 47, 3, "none", 65537, &[]).context.rlwe().parameters().clone()
 }
 
-/// Products with one and the same vector, with two in turn, with sums between, until the budget is used up: the largest values of a polynomial at the roots of unity dominate its powers.
+/// Products with one and the same vector, with two in turn, with sums between, until the budget is
+/// used up: the largest values of a polynomial at the roots of unity dominate its powers.
 #[test]
 fn powers_of_plain_factors_are_exact_to_the_last_bit_of_the_budget() {
     for s in chains() {
@@ -226,9 +273,14 @@ fn powers_of_plain_factors_are_exact_to_the_last_bit_of_the_budget() {
         mask[..8].copy_from_slice(&[0, 1, 0, 1, 1, 1, 0, 1]);
         let nines = vec![9; s.degree()];
         let vectors = [s.values(5), s.values(6), mask, nines];
-        for (turns, plus) in
-            [(&[0][..], false), (&[2], false), (&[3], false), (&[0, 1], false), (&[0, 2], true), (&[2], true)]
-        {
+        for (turns, plus) in [
+            (&[0][..], false),
+            (&[2], false),
+            (&[3], false),
+            (&[0, 1], false),
+            (&[0, 2], true),
+            (&[2], true),
+        ] {
             let x = s.values(7);
             let (mut a, mut y) = (s.encrypt(&x), x.clone());
             let (first, mut count) = (a.clone(), 0);
@@ -263,7 +315,8 @@ fn powers_of_plain_factors_are_exact_to_the_last_bit_of_the_budget() {
     }
 }
 
-/// Ciphertexts of other parameters are refused, and what is left of their noise budget is not known.
+/// Ciphertexts of other parameters are refused, and what is left of their noise budget is not
+/// known.
 #[test]
 fn what_is_of_other_parameters_is_refused() {
     let of_units = |units| insecure(LOG_DEGREE, 48, units, "none", 65537, &[]);

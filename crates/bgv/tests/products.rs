@@ -1,4 +1,5 @@
-//! Sums of products, relinearised once, against plain arithmetic modulo `t`, and the noise that is estimated against the noise there is.
+//! Sums of products, relinearised once, against plain arithmetic modulo `t`, and the noise that is
+//! estimated against the noise there is.
 
 use crate::common::{Setup, insecure};
 use hippocrene_bgv::{Ciphertext, LinearTransform, Permutation, Scheme};
@@ -20,22 +21,27 @@ fn products_are_added_up_before_they_are_relinearised() {
         let transforms = s.context.rlwe().transforms() - before;
         let pairs: Vec<(&Ciphertext, &Ciphertext)> = fresh.iter().zip(fresh.iter().rev()).collect();
         let (before, sum) = (s.context.rlwe().transforms(), e.sum_of_products(&pairs).unwrap());
-        // Each product of BFV but the first takes 6 l + 4 r transforms, of 7 (l + r) and those of the key switch.
+        // Each product of BFV but the first takes 6 l + 4 r transforms, of 7 (l + r) and those of
+        // the key switch.
         let most = if scheme == Scheme::Bgv { 2 * transforms } else { 5 * transforms };
         assert!(s.context.rlwe().transforms() - before < most);
         let pairs = values.iter().zip(values.iter().rev());
-        let expected = pairs
-            .fold(vec![0; s.degree()], |sum, (x, y)| s.zip(&sum, &s.zip(x, y, |x, y| x * y), |a, b| a + b));
+        let expected = pairs.fold(vec![0; s.degree()], |sum, (x, y)| {
+            s.zip(&sum, &s.zip(x, y, |x, y| x * y), |a, b| a + b)
+        });
         assert_eq!(s.decrypt(&sum), expected);
         match scheme {
             Scheme::Bgv => s.check_noise(&sum, "a sum of products"),
             // Errors of factors, and of products, are added up as if they were dependent.
-            Scheme::Bfv => assert!((-0.585..3.1).contains(&(sum.inner().noise().log2_std() - s.error(&sum)))),
+            Scheme::Bfv => {
+                assert!((-0.585..3.1).contains(&(sum.inner().noise().log2_std() - s.error(&sum))))
+            }
         }
         // A bit for each doubling of the number of products at most.
         assert!(sum.budget_bits(&s.context) > one.budget_bits(&s.context) - 3.0);
 
-        // Operands of different factors and moduli, a square among them: no budget is lost to the factors.
+        // Operands of different factors and moduli, a square among them: no budget is lost to the
+        // factors.
         let square = e.mul(&one, &one).unwrap();
         let mixed = [(&fresh[0], &fresh[2]), (&square, &fresh[1]), (&one, &one), (&fresh[3], &one)];
         let sum = e.sum_of_products(&mixed).unwrap();
@@ -47,7 +53,8 @@ fn products_are_added_up_before_they_are_relinearised() {
             squared,
             s.zip(&values[3], &product, |x, y| x * y),
         ];
-        let expected = terms.iter().fold(vec![0; s.degree()], |sum, term| s.zip(&sum, term, |a, b| a + b));
+        let expected =
+            terms.iter().fold(vec![0; s.degree()], |sum, term| s.zip(&sum, term, |a, b| a + b));
         assert_eq!(s.decrypt(&sum), expected);
         let alone = e.mul(&square, &fresh[1]).unwrap();
         let (have, all) = (sum.budget_bits(&s.context), alone.budget_bits(&s.context));
@@ -56,14 +63,16 @@ fn products_are_added_up_before_they_are_relinearised() {
 
         // Factors that constants have changed, of operands with room and of such without.
         let thrice = e.mul_integer(&fresh[2], 3).unwrap();
-        let sum =
-            e.sum_of_products(&[(&fresh[0], &fresh[1]), (&thrice, &fresh[3]), (&thrice, &thrice)]).unwrap();
+        let sum = e
+            .sum_of_products(&[(&fresh[0], &fresh[1]), (&thrice, &fresh[3]), (&thrice, &thrice)])
+            .unwrap();
         let terms = [
             s.zip(&values[0], &values[1], |x, y| x * y),
             s.zip(&values[2], &values[3], |x, y| 3 * x * y),
             s.zip(&values[2], &values[2], |x, y| 9 * x * y),
         ];
-        let expected = terms.iter().fold(vec![0; s.degree()], |sum, term| s.zip(&sum, term, |a, b| a + b));
+        let expected =
+            terms.iter().fold(vec![0; s.degree()], |sum, term| s.zip(&sum, term, |a, b| a + b));
         assert_eq!(s.decrypt(&sum), expected);
         assert!(sum.budget_bits(&s.context) <= s.budget(&sum));
     }
@@ -71,10 +80,16 @@ fn products_are_added_up_before_they_are_relinearised() {
 
 /// Sprouts and units, for products of both schemes.
 fn chains_of_products() -> [(&'static str, usize, Scheme); 4] {
-    [(SPROUT, 4, Scheme::Bgv), ("none", 5, Scheme::Bgv), (SPROUT, 4, Scheme::Bfv), ("none", 5, Scheme::Bfv)]
+    [
+        (SPROUT, 4, Scheme::Bgv),
+        ("none", 5, Scheme::Bgv),
+        (SPROUT, 4, Scheme::Bfv),
+        ("none", 5, Scheme::Bfv),
+    ]
 }
 
-/// Errors of one product that is added again and again add up, and are not taken for independent ones.
+/// Errors of one product that is added again and again add up, and are not taken for independent
+/// ones.
 #[test]
 fn the_same_product_again_and_again() {
     const TIMES: usize = 256;
@@ -96,11 +111,15 @@ fn the_same_product_again_and_again() {
         let half = TIMES as u128 / 2;
         assert_eq!(s.decrypt(&sum), s.zip(&x, &y, |x, y| half * (x * y + (x + 1) * y)));
         let (estimated, there) = (sum.inner().noise().log2_std(), s.error(&sum));
-        assert!(estimated > there - 0.585 && estimated < there + 3.0, "{estimated} bits for {there}");
+        assert!(
+            estimated > there - 0.585 && estimated < there + 3.0,
+            "{estimated} bits for {there}"
+        );
     }
 }
 
-/// Operands that are sums share an error, though no two of them are alike: their products are no more independent than they are.
+/// Operands that are sums share an error, though no two of them are alike: their products are no
+/// more independent than they are.
 #[test]
 fn products_of_operands_that_share_an_error() {
     const TIMES: u128 = 256;
@@ -113,7 +132,8 @@ fn products_of_operands_that_share_an_error() {
             std::iter::successors(Some(a.clone()), |sum| Some(e.add(sum, &a).unwrap()))
                 .take(TIMES as usize)
                 .collect();
-        let pairs: Vec<(&Ciphertext, &Ciphertext)> = multiples.iter().map(|sum| (sum, &b)).collect();
+        let pairs: Vec<(&Ciphertext, &Ciphertext)> =
+            multiples.iter().map(|sum| (sum, &b)).collect();
         let sum = e.sum_of_products(&pairs).unwrap();
         let all = TIMES * (TIMES + 1) / 2;
         assert_eq!(s.decrypt(&sum), s.zip(&x, &y, |x, y| all * x * y));
@@ -150,8 +170,8 @@ fn products_with_exchanged_rows() {
         for end in [0, half] {
             (diagonals[0].1[end], diagonals[1].1[end]) = (0, 1);
         }
-        let diagonals =
-            diagonals.map(|(exchanged, diagonal)| (Permutation { exchanged, rotation: 1 }, diagonal));
+        let diagonals = diagonals
+            .map(|(exchanged, diagonal)| (Permutation { exchanged, rotation: 1 }, diagonal));
         let transform = LinearTransform::new(&s.context, &diagonals.into()).unwrap();
         let moved = s.evaluator.linear_transform(&f, &transform).unwrap();
         for (a, b, what) in [

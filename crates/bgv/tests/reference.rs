@@ -1,6 +1,9 @@
-//! Products against those of the textbooks, in big integers: BFV (Fan and Vercauteren, ePrint 2012/144, section 4) and BGV (Brakerski, Gentry and Vaikuntanathan, ePrint 2011/277).
+//! Products against those of the textbooks, in big integers: BFV (Fan and Vercauteren, ePrint
+//! 2012/144, section 4) and BGV (Brakerski, Gentry and Vaikuntanathan, ePrint 2011/277).
 //!
-//! The textbook is slow and obvious: polynomials of big integers, multiplied term by term, no residues, no key switch and no auxiliary modulus. What is fast has to say the same, and with no larger an error.
+//! The textbook is slow and obvious: polynomials of big integers, multiplied term by term, no
+//! residues, no key switch and no auxiliary modulus. What is fast has to say the same, and with no
+//! larger an error.
 
 use crate::common::{Setup, insecure};
 use hippocrene_bgv::{Ciphertext, Scheme};
@@ -57,8 +60,10 @@ fn tensor(a: &[Polynomial; 2], b: &[Polynomial; 2]) -> [Polynomial; 3] {
 
 /// `d0 + d1 s + d2 s^2 + ..` modulo `q`, around zero.
 fn phase(parts: &[Polynomial], s: &[BigInt], q: &BigInt) -> Polynomial {
-    let value =
-        parts.iter().rev().fold(vec![BigInt::ZERO; s.len()], |value, part| sum(&product(&value, s), part));
+    let value = parts
+        .iter()
+        .rev()
+        .fold(vec![BigInt::ZERO; s.len()], |value, part| sum(&product(&value, s), part));
     centred(&value, q)
 }
 
@@ -95,14 +100,17 @@ impl Textbook {
         phase(&self.parts, &self.secret, &self.modulus)
     }
 
-    /// The phase of the product of BFV: the tensor product of the integers, times `t/Q`, each coefficient rounded.
+    /// The phase of the product of BFV: the tensor product of the integers, times `t/Q`, each
+    /// coefficient rounded.
     fn bfv(&self, other: &Textbook) -> Polynomial {
-        let scaled = tensor(&self.parts, &other.parts)
-            .map(|part| part.iter().map(|x| rounded(&(x * &self.t), &self.modulus)).collect::<Polynomial>());
+        let scaled = tensor(&self.parts, &other.parts).map(|part| {
+            part.iter().map(|x| rounded(&(x * &self.t), &self.modulus)).collect::<Polynomial>()
+        });
         phase(&scaled, &self.secret, &self.modulus)
     }
 
-    /// The phase of the product of BGV: the tensor product of what is a ciphertext of BGV, which is `t` times one of ours.
+    /// The phase of the product of BGV: the tensor product of what is a ciphertext of BGV, which is
+    /// `t` times one of ours.
     fn bgv(&self, other: &Textbook) -> Polynomial {
         let [a, b] = [self, other].map(|c| c.parts.each_ref().map(|part| times(part, &c.t)));
         phase(&tensor(&a, &b), &self.secret, &self.modulus)
@@ -111,8 +119,10 @@ impl Textbook {
     /// The message of a phase of BFV, `(Q/t) m + e`, and the largest of its error.
     fn read_bfv(&self, phase: &[BigInt]) -> (Vec<u64>, BigUint) {
         let messages = phase.iter().map(|x| rounded(&(x * &self.t), &self.modulus));
-        let off =
-            phase.iter().zip(messages.clone()).map(|(x, m)| (x * &self.t - m * &self.modulus) / &self.t);
+        let off = phase
+            .iter()
+            .zip(messages.clone())
+            .map(|(x, m)| (x * &self.t - m * &self.modulus) / &self.t);
         let largest = off.map(|e| e.magnitude().clone()).max();
         (messages.map(|m| self.residue(&m)).collect(), largest.unwrap_or_default())
     }
@@ -147,7 +157,8 @@ fn log2(x: &BigUint) -> f64 {
     hippocrene_ring::basis::log2(x).max(0.0)
 }
 
-/// Setups of ring degree 32: chains, and plaintext moduli with slots and without, one as large as there is room for.
+/// Setups of ring degree 32: chains, and plaintext moduli with slots and without, one as large as
+/// there is room for.
 fn chains() -> impl Strategy<Value = (&'static str, u64)> {
     (
         prop::sample::select(vec!["none", "sprout-15-16-32"]),
@@ -179,7 +190,8 @@ fn values() -> impl Strategy<Value = Vec<u64>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Products of HPS say what those of the textbook do, and their error is within what is estimated, as that of the textbook is.
+    /// Products of HPS say what those of the textbook do, and their error is within what is
+    /// estimated, as that of the textbook is.
     #[test]
     fn products_of_bfv_are_those_of_the_textbook((sprout, t) in chains(), x in values(), y in values()) {
         let s = insecure(5, 48, 5, sprout, t, &[]);

@@ -4,7 +4,8 @@ use crate::common::{Setup, insecure};
 use hippocrene_bgv::{BgvError, Ciphertext, LinearTransform, Permutation};
 use proptest::prelude::*;
 
-/// Grafted and simple chains, with keys of the powers of two to the left, and of some to the right; and with a few odd ones.
+/// Grafted and simple chains, with keys of the powers of two to the left, and of some to the right;
+/// and with a few odd ones.
 fn chains() -> Vec<Setup> {
     let chain = |sprout, rotations: &[i64]| insecure(8, 48, 4, sprout, 65537, rotations);
     let powers: Vec<i64> = (0..7).map(|k| 1 << k).collect();
@@ -73,7 +74,8 @@ fn what_is_composed_shares_what_it_has_in_common() {
     }
 }
 
-/// A plaintext matrix with keys of the powers of two alone: its baby steps are no more than as many rotations.
+/// A plaintext matrix with keys of the powers of two alone: its baby steps are no more than as many
+/// rotations.
 #[test]
 fn matrices_share_the_rotations_that_they_compose() {
     let s = &chains()[1];
@@ -90,10 +92,14 @@ fn matrices_share_the_rotations_that_they_compose() {
     let steps: Vec<i64> =
         map.rotations().into_iter().filter(|step| !(*step as u64).is_power_of_two()).collect();
     assert!(steps.len() > 3, "{steps:?}");
-    let each =
-        || steps.iter().map(|steps| s.evaluator.rotate_rows(&a, *steps)).collect::<Result<Vec<_>, _>>();
+    let each = || {
+        steps.iter().map(|steps| s.evaluator.rotate_rows(&a, *steps)).collect::<Result<Vec<_>, _>>()
+    };
     let (_, one_by_one) = transforms(s, each);
-    assert!(together < one_by_one, "{together} transforms, {one_by_one} for the composed rotations alone");
+    assert!(
+        together < one_by_one,
+        "{together} transforms, {one_by_one} for the composed rotations alone"
+    );
 }
 
 #[test]

@@ -14,16 +14,18 @@ use crate::Scale;
 /// The number type of the library that [`BigFloat`] stands on: for arithmetic.
 pub type Inner = FBig<HalfEven, 2>;
 
-/// No number has so many significant digits: those of the least have `log10(5)` for every bit behind the point, about 46,000.
+/// No number has so many significant digits: those of the least have `log10(5)` for every bit
+/// behind the point, about 46,000.
 const MOST_DIGITS: usize = 1 << 16;
 
-/// A finite real number `mantissa 2^exponent` with up to [`BigFloat::PRECISION`] bits of mantissa: what goes into slots and comes out of
-/// them where the 53 bits of `f64` are too few.
+/// A finite real number `mantissa 2^exponent` with up to [`BigFloat::PRECISION`] bits of mantissa:
+/// what goes into slots and comes out of them where the 53 bits of `f64` are too few.
 ///
-/// Numbers below `2^65536` are possible, and those below `2^-65536` are zero. There is no NaN and no infinity. The arithmetic is that of the
-/// library `dashu-float`: [`BigFloat::into_inner`] gives a number that computes with [`BigFloat::PRECISION`] bits, rounded to nearest. Decimal
-/// notation goes through integers here, since the library's conversion between bases (0.6) can be wrong by more than the last digit. Numbers
-/// are wiped when they are dropped.
+/// Numbers below `2^65536` are possible, and those below `2^-65536` are zero. There is no NaN and
+/// no infinity. The arithmetic is that of the library `dashu-float`: [`BigFloat::into_inner`] gives
+/// a number that computes with [`BigFloat::PRECISION`] bits, rounded to nearest. Decimal notation
+/// goes through integers here, since the library's conversion between bases (0.6) can be wrong by
+/// more than the last digit. Numbers are wiped when they are dropped.
 ///
 /// ```
 /// use hippocrene_ckks::BigFloat;
@@ -51,7 +53,10 @@ pub enum BigFloatError {
         value: f64,
     },
     /// A number that is too large.
-    #[error("a number of about 2^{bits} is too large: numbers below 2^{} are possible", BigFloat::MAX_BITS)]
+    #[error(
+        "a number of about 2^{bits} is too large: numbers below 2^{} are possible",
+        BigFloat::MAX_BITS
+    )]
     TooLarge {
         /// Its logarithm, rounded up.
         bits: i64,
@@ -76,7 +81,8 @@ impl BigFloat {
         BigFloat(Inner::ZERO)
     }
 
-    /// `mantissa 2^exponent`, rounded to nearest, ties to even, if the mantissa has more than [`BigFloat::PRECISION`] bits.
+    /// `mantissa 2^exponent`, rounded to nearest, ties to even, if the mantissa has more than
+    /// [`BigFloat::PRECISION`] bits.
     ///
     /// # Errors
     /// [`BigFloatError::TooLarge`].
@@ -101,7 +107,8 @@ impl BigFloat {
         (BigInt::from_signed_bytes_le(&repr.significand().to_le_bytes()), repr.exponent() as i64)
     }
 
-    /// The sign, the words of an unsigned integer, lowest first, and the exponent of two that it is multiplied by.
+    /// The sign, the words of an unsigned integer, lowest first, and the exponent of two that it is
+    /// multiplied by.
     pub(crate) fn to_words(&self) -> (bool, ArrayVec<u64, 8>, i64) {
         const PER_WORD: usize = (64 / Word::BITS) as usize;
         let (sign, words) = self.0.repr().significand().as_sign_words();
@@ -118,12 +125,14 @@ impl BigFloat {
         magnitude: &[u64],
         exponent: i64,
     ) -> Result<Self, BigFloatError> {
-        let bytes: ArrayVec<u8, 128> = magnitude.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let bytes: ArrayVec<u8, 128> =
+            magnitude.iter().flat_map(|word| word.to_le_bytes()).collect();
         let sign = if negative { Sign::Minus } else { Sign::Plus };
         Self::from_parts(&BigInt::from_bytes_le(sign, &bytes), exponent)
     }
 
-    /// The number as one of the library `dashu-float`, with a precision of [`BigFloat::PRECISION`] bits.
+    /// The number as one of the library `dashu-float`, with a precision of [`BigFloat::PRECISION`]
+    /// bits.
     pub fn into_inner(mut self) -> Inner {
         std::mem::replace(&mut self.0, Inner::ZERO)
     }
@@ -138,7 +147,8 @@ impl BigFloat {
         self.0.repr().significand().is_zero()
     }
 
-    /// `1/x`, rounded to nearest; `None` of zero, and of numbers so small that it would be too large.
+    /// `1/x`, rounded to nearest; `None` of zero, and of numbers so small that it would be too
+    /// large.
     pub fn reciprocal(&self) -> Option<Self> {
         (!self.is_zero())
             .then(|| Self::try_from(Self::from(1).into_inner() / self.clone().into_inner()).ok())?
@@ -185,16 +195,19 @@ impl BigFloat {
         Ok((integer, fraction.min(1.0 - fraction)))
     }
 
-    /// In decimal, rounded to nearest to `digits` significant digits (at least 1), ties to even: `-1.25e-3`, without zeros at the end.
-    /// Python's `Decimal` and `float`, `mpmath` and this type read it.
+    /// In decimal, rounded to nearest to `digits` significant digits (at least 1), ties to even:
+    /// `-1.25e-3`, without zeros at the end. Python's `Decimal` and `float`, `mpmath` and this type
+    /// read it.
     pub fn to_decimal(&self, digits: usize) -> String {
         let Some(top) = self.log2_ceil() else { return "0".into() };
         let (mantissa, exponent) = self.to_parts();
         let digits = digits.clamp(1, MOST_DIGITS) as i64;
-        // The place of the first digit, or of the second: then there is one digit too many, and it is done again.
+        // The place of the first digit, or of the second: then there is one digit too many, and it
+        // is done again.
         let mut place = ((top - 1) as f64 * std::f64::consts::LOG10_2).floor() as i64;
         let text = loop {
-            let text = nearest(rational(mantissa.magnitude(), exponent, digits - 1 - place)).to_string();
+            let text =
+                nearest(rational(mantissa.magnitude(), exponent, digits - 1 - place)).to_string();
             if text.len() as i64 <= digits {
                 break text;
             }
@@ -208,7 +221,8 @@ impl BigFloat {
     }
 }
 
-/// It may be what a client encrypts or has decrypted. (What the library computes with on the way is not wiped.)
+/// It may be what a client encrypts or has decrypted. (What the library computes with on the way is
+/// not wiped.)
 impl Drop for BigFloat {
     fn drop(&mut self) {
         self.0.zeroize();
@@ -221,7 +235,8 @@ impl Default for BigFloat {
     }
 }
 
-/// With enough digits that reading them gives the number again, up to an error of a quarter of its last bit.
+/// With enough digits that reading them gives the number again, up to an error of a quarter of its
+/// last bit.
 impl fmt::Display for BigFloat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bits = self.0.repr().digits();
@@ -279,7 +294,8 @@ impl FromStr for BigFloat {
 
     fn from_str(text: &str) -> Result<Self, BigFloatError> {
         let wrong = || BigFloatError::Decimal { text: text.chars().take(64).collect() };
-        // The library takes more than is said here: other marks of the exponent, and marks between digits.
+        // The library takes more than is said here: other marks of the exponent, and marks between
+        // digits.
         if !text.bytes().all(|c| matches!(c, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E')) {
             return Err(wrong());
         }
@@ -299,7 +315,8 @@ impl FromStr for BigFloat {
         let tens = decimal.repr().exponent() as i64;
         let mantissa = BigInt::from_signed_bytes_le(&decimal.repr().significand().to_le_bytes());
         let (sign, magnitude) = mantissa.into_parts();
-        // The quotient has a few bits more than are kept, and below them one that says whether there is a remainder.
+        // The quotient has a few bits more than are kept, and below them one that says whether
+        // there is a remainder.
         let twos = Self::PRECISION as i64 + 8 - bits;
         let (numerator, denominator) = rational(&magnitude, twos, tens);
         let mut quotient: BigUint = (&numerator / &denominator) << 1;
@@ -308,7 +325,8 @@ impl FromStr for BigFloat {
     }
 }
 
-/// The same number, but that one far outside the range, of which the library would compute an exponent that does not fit its word, is another one far outside.
+/// The same number, but that one far outside the range, of which the library would compute an
+/// exponent that does not fit its word, is another one far outside.
 fn within_reach(text: &str) -> Cow<'_, str> {
     const FAR: i64 = 1 << 40;
     let Some((digits, exponent)) = text.split_once(['e', 'E']) else { return Cow::Borrowed(text) };
@@ -350,7 +368,8 @@ mod tests {
 
     use super::*;
 
-    /// `numerator / denominator` rounded to nearest, ties to even, to `bits` bits, as `(mantissa, exponent)`.
+    /// `numerator / denominator` rounded to nearest, ties to even, to `bits` bits, as `(mantissa,
+    /// exponent)`.
     fn rounded(numerator: &BigUint, denominator: &BigUint, bits: u64) -> (BigUint, i64) {
         let mut exponent = numerator.bits() as i64 - denominator.bits() as i64 - bits as i64;
         loop {
@@ -444,7 +463,8 @@ mod tests {
                 Ok(big) => prop_assert_eq!(big.to_f64(), y),
                 Err(error) => prop_assert!(!y.is_finite(), "{}", error),
             }
-            // The library's f64 nearest to the number, against the standard library's reading of many digits of it.
+            // The library's f64 nearest to the number, against the standard library's reading of
+            // many digits of it.
             prop_assert_eq!(x.to_f64(), x.to_decimal(400).parse::<f64>().unwrap());
         }
 
@@ -495,8 +515,14 @@ mod tests {
     #[test]
     fn the_range_ends_at_a_power_of_two() {
         let one = BigInt::from(1u8);
-        assert!(matches!(BigFloat::from_parts(&one, 65536), Err(BigFloatError::TooLarge { bits: 65537 })));
-        assert!(matches!(BigFloat::from_parts(&one, i64::MAX), Err(BigFloatError::TooLarge { .. })));
+        assert!(matches!(
+            BigFloat::from_parts(&one, 65536),
+            Err(BigFloatError::TooLarge { bits: 65537 })
+        ));
+        assert!(matches!(
+            BigFloat::from_parts(&one, i64::MAX),
+            Err(BigFloatError::TooLarge { .. })
+        ));
         assert_eq!(BigFloat::from_parts(&one, 65535).unwrap().log2_ceil(), Some(65536));
         assert_eq!(BigFloat::from_parts(&one, -65536).unwrap().log2_ceil(), Some(-65535));
         // 2^-221 = 2.967..e-67, of which the library makes 7e-66.
@@ -513,8 +539,13 @@ mod tests {
         ));
         assert_eq!(BigFloat::zero().log2_ceil(), None);
 
-        for text in ["1e19729", "1e9223372036854775807", "123e1000000000000", "12345e9223372036854775807"] {
-            assert!(matches!(text.parse::<BigFloat>(), Err(BigFloatError::TooLarge { .. })), "{text}");
+        for text in
+            ["1e19729", "1e9223372036854775807", "123e1000000000000", "12345e9223372036854775807"]
+        {
+            assert!(
+                matches!(text.parse::<BigFloat>(), Err(BigFloatError::TooLarge { .. })),
+                "{text}"
+            );
         }
         for text in [
             "1e-20000",
@@ -536,7 +567,11 @@ mod tests {
     fn more_digits_than_there_are_change_nothing() {
         let least = BigFloat::from_parts(&BigInt::from(1u8), -65536).unwrap();
         let all = least.to_decimal(1 << 16);
-        assert!(all.starts_with("4.99") && all.ends_with("25e-19729") && all.len() > 45_000, "{}", all.len());
+        assert!(
+            all.starts_with("4.99") && all.ends_with("25e-19729") && all.len() > 45_000,
+            "{}",
+            all.len()
+        );
         for digits in [1 << 32, usize::MAX] {
             assert_eq!(least.to_decimal(digits), all);
             assert_eq!(BigFloat::from(-1250).to_decimal(digits), "-1.25e3");
@@ -545,8 +580,9 @@ mod tests {
 
     #[test]
     fn halves_are_rounded_away_from_zero() {
-        let at =
-            |c: f64, bits: i32| BigFloat::try_from(c).unwrap().scaled(Scale::power_of_two(bits)).unwrap();
+        let at = |c: f64, bits: i32| {
+            BigFloat::try_from(c).unwrap().scaled(Scale::power_of_two(bits)).unwrap()
+        };
         assert_eq!([at(1.5, 0), at(-1.25, 3), at(0.5, 0)], [2, -10, 1].map(BigInt::from));
         assert_eq!([at(-0.5, 0), at(0.49, 0), at(0.0, 40)], [-1, 0, 0].map(BigInt::from));
         assert_eq!(at(3.0, 200), BigInt::from(3) << 200);

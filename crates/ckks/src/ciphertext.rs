@@ -9,7 +9,8 @@ use num_complex::Complex64;
 
 use crate::{CkksError, Context, Scale, Short, Values, context::encoding_noise, known::Known};
 
-/// An encoded vector: a polynomial whose slots are `scale` times the values, up to rounding. It is wiped when dropped.
+/// An encoded vector: a polynomial whose slots are `scale` times the values, up to rounding. It is
+/// wiped when dropped.
 #[derive(Clone)]
 pub struct Plaintext {
     poly: Poly,
@@ -103,7 +104,8 @@ impl Drop for Plaintext {
     }
 }
 
-/// An encrypted vector: an RLWE ciphertext with the scale of its message, its number of slots, and a bound on the values.
+/// An encrypted vector: an RLWE ciphertext with the scale of its message, its number of slots, and
+/// a bound on the values.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ciphertext {
     inner: rlwe::Ciphertext,
@@ -144,7 +146,8 @@ impl Ciphertext {
         }
     }
 
-    /// The values in the slots of a ciphertext without residues, as far as they are known: what would be decrypted, but for noise. Nothing for any other.
+    /// The values in the slots of a ciphertext without residues, as far as they are known: what
+    /// would be decrypted, but for noise. Nothing for any other.
     pub fn known_values(&self) -> Option<&[Complex64]> {
         self.known.values()
     }
@@ -181,7 +184,8 @@ impl Ciphertext {
         self.slots
     }
 
-    /// A bound on the absolute values in the slots: declared when encrypted, and followed by every operation.
+    /// A bound on the absolute values in the slots: declared when encrypted, and followed by every
+    /// operation.
     pub fn bound(&self) -> f64 {
         self.bound
     }
@@ -202,7 +206,8 @@ impl Ciphertext {
         self
     }
 
-    /// The same ciphertext, taken as one of so many slots, over which what is in its own ones is repeated; or of fewer, where they are repeated.
+    /// The same ciphertext, taken as one of so many slots, over which what is in its own ones is
+    /// repeated; or of fewer, where they are repeated.
     ///
     /// # Errors
     /// As [`Ciphertext::from_parts`].
@@ -211,20 +216,23 @@ impl Ciphertext {
         Ok(Ciphertext { known: self.known.in_slots(slots), slots, ..self })
     }
 
-    /// Declares the values in the slots of a ciphertext without residues ([`Ciphertext::known_values`]), where they have been out of sight. Any other has none.
+    /// Declares the values in the slots of a ciphertext without residues
+    /// ([`Ciphertext::known_values`]), where they have been out of sight. Any other has none.
     pub fn set_known_values(&mut self, values: Values<'_>) {
         if self.inner.parts().iter().all(Poly::is_hollow) {
             self.known = Known::of(values, self.slots);
         }
     }
 
-    /// The same ciphertext with the values, and their bound, counted in the unit `2^log2`: the scale is as many times as large, and nothing is computed.
+    /// The same ciphertext with the values, and their bound, counted in the unit `2^log2`: the
+    /// scale is as many times as large, and nothing is computed.
     pub fn in_unit(self, log2: i32) -> Self {
         let scale = self.scale.times(Scale::power_of_two(log2));
         self.read_at(scale)
     }
 
-    /// The same ciphertext read at another scale: the values, and their bound, are as many times larger as the scale is smaller, and nothing is computed.
+    /// The same ciphertext read at another scale: the values, and their bound, are as many times
+    /// larger as the scale is smaller, and nothing is computed.
     pub fn read_at(mut self, scale: Scale) -> Self {
         let factor = self.scale.ratio(scale);
         self.bound *= factor;
@@ -237,15 +245,19 @@ impl Ciphertext {
         (self.scale, self.slots, self.bound) = (scale, slots, known(bound));
     }
 
-    /// How precise the values are: `-log2` of the estimated standard deviation of the error in the real part of a slot. With `n` slots, an error of
-    /// standard deviation `e` in the coefficients is one of `e sqrt(n)/scale` in each slot's real and imaginary part: only the `2n` coefficients of
-    /// powers of `X^(N/2n)` count.
+    /// How precise the values are: `-log2` of the estimated standard deviation of the error in the
+    /// real part of a slot. With `n` slots, an error of standard deviation `e` in the coefficients
+    /// is one of `e sqrt(n)/scale` in each slot's real and imaginary part: only the `2n`
+    /// coefficients of powers of `X^(N/2n)` count.
     pub fn precision_bits(&self) -> f64 {
         self.scale.log2() - self.inner.noise().log2_std() - 0.5 * (self.slots as f64).log2()
     }
 
-    /// Declares an error that is known to be smaller, or larger, than the estimate: [`Ciphertext::precision_bits`] is `bits` then, but for what rounding to integers at the scale takes from it. Of slots that
-    /// hold zero it says nothing: their estimate stays ([`Noise::in_zeros`]). Errors of slots have as much of it in common as before ([`Noise::common_share`]).
+    /// Declares an error that is known to be smaller, or larger, than the estimate:
+    /// [`Ciphertext::precision_bits`] is `bits` then, but for what rounding to integers at the
+    /// scale takes from it. Of slots that hold zero it says nothing: their estimate stays
+    /// ([`Noise::in_zeros`]). Errors of slots have as much of it in common as before
+    /// ([`Noise::common_share`]).
     pub fn set_precision_bits(&mut self, bits: f64) {
         let noise = self.scale.log2() - bits - 0.5 * (self.slots as f64).log2();
         let noise = Noise::from_log2_std(noise).plus(crate::context::encoding_noise());
@@ -254,13 +266,17 @@ impl Ciphertext {
         self.inner.set_noise(noise.with_common(noise.scaled(log2(before.common_share()))));
     }
 
-    /// How many bits of the modulus are left to be divided away before the values no longer fit: `log2(Q / (2 scale bound))`, with a
-    /// bound below 1 taken as 1. It is not a number in a context of other parameters.
+    /// How many bits of the modulus are left to be divided away before the values no longer fit:
+    /// `log2(Q / (2 scale bound))`, with a bound below 1 taken as 1. It is not a number in a
+    /// context of other parameters.
     pub fn capacity_bits(&self, context: &Context) -> f64 {
         if self.inner.parameters() != context.parameters().digest() {
             return f64::NAN;
         }
-        context.parameters().log2(self.modulus()) - self.scale.log2() - self.bound.max(1.0).log2() - 1.0
+        context.parameters().log2(self.modulus())
+            - self.scale.log2()
+            - self.bound.max(1.0).log2()
+            - 1.0
     }
 }
 

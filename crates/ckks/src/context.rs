@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use hippocrene_ring::{Domain, Poly, ResidueRing, Threads, sample::Seed};
-use hippocrene_rlwe::{self as rlwe, Modulus, Noise, Parameters, PublicKey, SIGMA, SecretKey, noise};
+use hippocrene_rlwe::{
+    self as rlwe, Modulus, Noise, Parameters, PublicKey, SIGMA, SecretKey, noise,
+};
 use num_complex::{Complex, Complex64, ComplexFloat};
 use zeroize::Zeroize;
 
@@ -15,12 +17,15 @@ use crate::{
     known::Known,
 };
 
-/// What encoding takes before the integers are reduced, in transforms of a limb of 61 bits, as it was measured; and that of numbers of many bits.
+/// What encoding takes before the integers are reduced, in transforms of a limb of 61 bits, as it
+/// was measured; and that of numbers of many bits.
 const ENCODING: u64 = 4;
 const BIG_ENCODING: u64 = 60;
 
-/// log2 of the largest scaled values that the transforms of `f64` encode and decode. They are off by about 2^-54 of these, in the slots, which is less than the error of a fresh ciphertext is
-/// there (`2^2.7` with four slots, more with more), and that is what ciphertexts state. Larger ones would add to it, and lose bits that ciphertexts keep.
+/// log2 of the largest scaled values that the transforms of `f64` encode and decode. They are off
+/// by about 2^-54 of these, in the slots, which is less than the error of a fresh ciphertext is
+/// there (`2^2.7` with four slots, more with more), and that is what ciphertexts state. Larger ones
+/// would add to it, and lose bits that ciphertexts keep.
 const DOUBLE_BITS: f64 = 55.0;
 
 /// What errors of encryption and of decoding name.
@@ -49,7 +54,8 @@ pub enum Values<'a> {
     Real(&'a [f64]),
     /// Complex numbers.
     Complex(&'a [Complex64]),
-    /// Real numbers of more than 53 bits. They take several times as long to encode: [`crate::encoder`] has the accuracy.
+    /// Real numbers of more than 53 bits. They take several times as long to encode:
+    /// [`crate::encoder`] has the accuracy.
     Big(&'a [BigFloat]),
     /// Complex numbers of more than 53 bits.
     BigComplex(&'a [Complex<BigFloat>]),
@@ -71,15 +77,17 @@ impl Values<'_> {
         self.len() == 0
     }
 
-    /// The largest absolute value, as the nearest `f64` (or one of its neighbours); 0 when there is none.
+    /// The largest absolute value, as the nearest `f64` (or one of its neighbours); 0 when there is
+    /// none.
     pub fn bound(&self) -> f64 {
         match self {
             Values::Real(v) => v.iter().fold(0.0, |b, x| b.max(x.abs())),
             Values::Complex(v) => v.iter().map(|x| x.norm()).fold(0.0, f64::max),
             Values::Big(v) => v.iter().map(BigFloat::to_f64).fold(0.0, |b, x| b.max(x.abs())),
-            Values::BigComplex(v) => {
-                v.iter().map(|z| Complex64::new(z.re.to_f64(), z.im.to_f64()).norm()).fold(0.0, f64::max)
-            }
+            Values::BigComplex(v) => v
+                .iter()
+                .map(|z| Complex64::new(z.re.to_f64(), z.im.to_f64()).norm())
+                .fold(0.0, f64::max),
         }
     }
 
@@ -94,19 +102,22 @@ fn exceeds_doubles(scale: Scale, bound: f64) -> bool {
     scale.log2() + noise::log2(bound) > DOUBLE_BITS
 }
 
-/// The values, if all are finite: where one is not, the transforms of `f64` say so in their own way.
+/// The values, if all are finite: where one is not, the transforms of `f64` say so in their own
+/// way.
 fn finite<T: ComplexFloat>(values: impl Iterator<Item = T>) -> Option<Vec<T>> {
     values.map(|x| x.is_finite().then_some(x)).collect()
 }
 
-/// Doubles as numbers of more bits, for scales at which the transforms of `f64` would be less accurate than ciphertexts are. They wipe themselves.
+/// Doubles as numbers of more bits, for scales at which the transforms of `f64` would be less
+/// accurate than ciphertexts are. They wipe themselves.
 enum Widened {
     Real(Vec<BigFloat>),
     Complex(Vec<Complex<BigFloat>>),
 }
 
 impl Widened {
-    /// None where the values fit the transforms of `f64`, have more bits already, or are not finite, which encoding says.
+    /// None where the values fit the transforms of `f64`, have more bits already, or are not
+    /// finite, which encoding says.
     fn new(values: Values<'_>, scale: Scale) -> Option<Self> {
         if !exceeds_doubles(scale, values.bound()) {
             return None;
@@ -183,7 +194,8 @@ impl Context {
         Self::of(Arc::new(rlwe::Context::new(parameters, threads)?))
     }
 
-    /// A context that computes without residues and notes what operations take ([`hippocrene_rlwe::Context::hollow`]).
+    /// A context that computes without residues and notes what operations take
+    /// ([`hippocrene_rlwe::Context::hollow`]).
     ///
     /// # Errors
     /// As [`Context::new`].
@@ -201,7 +213,8 @@ impl Context {
         Ok(Context { rlwe, encoder, small: small.transpose()? })
     }
 
-    /// Wipes the memory that operations have worked in and keep for the next, which may hold what was encrypted or decrypted.
+    /// Wipes the memory that operations have worked in and keep for the next, which may hold what
+    /// was encrypted or decrypted.
     pub fn forget(&self) {
         self.rlwe.forget();
         self.encoder.forget();
@@ -228,10 +241,12 @@ impl Context {
         self.rlwe.degree() / 2
     }
 
-    /// Encodes `values` into the first of `slots` slots (the others are 0) at `scale`, modulo `modulus`.
+    /// Encodes `values` into the first of `slots` slots (the others are 0) at `scale`, modulo
+    /// `modulus`.
     ///
     /// # Errors
-    /// [`CkksError::Encode`] when a value is not finite or too large, or there are too many of them.
+    /// [`CkksError::Encode`] when a value is not finite or too large, or there are too many of
+    /// them.
     pub fn encode(
         &self,
         values: Values<'_>,
@@ -243,8 +258,8 @@ impl Context {
         self.encode_extended(values, slots, scale, Rounding::Dithered, modulus, modulus)
     }
 
-    /// [`Context::encode`], rounded as it says, of values that fit `modulus` to a plaintext modulo `extended`, a divisor of `PQ_max`: what ciphertexts
-    /// modulo `P'Q` are multiplied by.
+    /// [`Context::encode`], rounded as it says, of values that fit `modulus` to a plaintext modulo
+    /// `extended`, a divisor of `PQ_max`: what ciphertexts modulo `P'Q` are multiplied by.
     pub(crate) fn encode_extended(
         &self,
         values: Values<'_>,
@@ -258,7 +273,9 @@ impl Context {
         let mut poly = self.rlwe.zero(extended, Domain::Evaluation);
         poly.for_each_limb(self.rlwe.threads(), |k, limb| {
             let ring = self.rlwe.limb_ring(extended, k);
-            self.encoder.reduce(&integers, ring, limb).expect("everything here is of one ring degree");
+            self.encoder
+                .reduce(&integers, ring, limb)
+                .expect("everything here is of one ring degree");
         });
         let plaintext = self.plaintext(poly, extended, scale, slots, values.bound());
         Ok(match self.rlwe.is_hollow() {
@@ -268,16 +285,28 @@ impl Context {
     }
 
     /// A plaintext of these parameters.
-    fn plaintext(&self, poly: Poly, modulus: Modulus, scale: Scale, slots: usize, bound: f64) -> Plaintext {
+    fn plaintext(
+        &self,
+        poly: Poly,
+        modulus: Modulus,
+        scale: Scale,
+        slots: usize,
+        bound: f64,
+    ) -> Plaintext {
         Plaintext::new(poly, self.parameters().digest(), modulus, scale, slots, bound)
     }
 
     /// Checks that a plaintext was made with these parameters.
-    fn check_plaintext(&self, plaintext: &Plaintext, operation: &'static str) -> Result<(), CkksError> {
+    fn check_plaintext(
+        &self,
+        plaintext: &Plaintext,
+        operation: &'static str,
+    ) -> Result<(), CkksError> {
         Ok(self.rlwe.check_digest(plaintext.parameters(), operation)?)
     }
 
-    /// What [`Context::encode_extended`] reduces modulo each limb: values that fit the first modulus, to be had modulo the second.
+    /// What [`Context::encode_extended`] reduces modulo each limb: values that fit the first
+    /// modulus, to be had modulo the second.
     pub(crate) fn quantise(
         &self,
         values: Values<'_>,
@@ -299,7 +328,9 @@ impl Context {
             Values::Complex(v) => {
                 encoder.quantise_complex(v, slots, scale.to_f64(), rounding, bits, &mut integers)?
             }
-            Values::Big(v) => encoder.quantise_big_real(v, slots, scale, rounding, bits, &mut integers)?,
+            Values::Big(v) => {
+                encoder.quantise_big_real(v, slots, scale, rounding, bits, &mut integers)?
+            }
             Values::BigComplex(v) => {
                 encoder.quantise_big_complex(v, slots, scale, rounding, bits, &mut integers)?
             }
@@ -312,7 +343,8 @@ impl Context {
         self.rlwe.note_encoding(extended, if big { BIG_ENCODING } else { ENCODING }, 1);
     }
 
-    /// What [`Context::encode_extended`] makes of values of many bits, in a hollow context, without looking at them.
+    /// What [`Context::encode_extended`] makes of values of many bits, in a hollow context, without
+    /// looking at them.
     pub(crate) fn encode_hollow(
         &self,
         slots: usize,
@@ -321,12 +353,20 @@ impl Context {
         big: bool,
     ) -> Plaintext {
         self.note_encoding(extended, big);
-        self.plaintext(self.rlwe.zero(extended, Domain::Evaluation), extended, scale, slots, f64::INFINITY)
+        self.plaintext(
+            self.rlwe.zero(extended, Domain::Evaluation),
+            extended,
+            scale,
+            slots,
+            f64::INFINITY,
+        )
     }
 
-    /// `values`, which repeat over the slots and fit `modulus`, encoded at `scale` to a factor of [`rlwe::Context::rotation_sums`] without what repeats in it
-    /// ([`rlwe::RotationFactor::repeated`]), in the ring of degree `N/8`: at an eighth of the cost of [`Context::encode_extended`]. Nothing where there are more
-    /// values than `N/16` or `extended` has a power of two. Rounded to nearest.
+    /// `values`, which repeat over the slots and fit `modulus`, encoded at `scale` to a factor of
+    /// [`rlwe::Context::rotation_sums`] without what repeats in it
+    /// ([`rlwe::RotationFactor::repeated`]), in the ring of degree `N/8`: at an eighth of the cost
+    /// of [`Context::encode_extended`]. Nothing where there are more values than `N/16` or
+    /// `extended` has a power of two. Rounded to nearest.
     pub(crate) fn encode_repeated(
         &self,
         values: &[f64],
@@ -334,18 +374,29 @@ impl Context {
         modulus: Modulus,
         extended: Modulus,
     ) -> Result<Option<Poly>, CkksError> {
-        let (Some(encoder), true) = (&self.small, self.rlwe.has_repeats(extended)) else { return Ok(None) };
+        let (Some(encoder), true) = (&self.small, self.rlwe.has_repeats(extended)) else {
+            return Ok(None);
+        };
         if values.len() > encoder.max_slots() {
             return Ok(None);
         }
         let mut integers = IntegerPolynomial::zero(encoder.degree());
         let bits = self.parameters().log2(modulus);
         let rounding = Rounding::Nearest;
-        encoder.quantise_real(values, values.len(), scale.to_f64(), rounding, bits, &mut integers)?;
+        encoder.quantise_real(
+            values,
+            values.len(),
+            scale.to_f64(),
+            rounding,
+            bits,
+            &mut integers,
+        )?;
         self.rlwe.note_encoding(extended, ENCODING, self.rlwe.degree() / encoder.degree());
         // Hollow where the context is.
-        let mut poly =
-            self.rlwe.scratch_limbs(0, Domain::Evaluation).alike(encoder.degree(), extended.limb_count());
+        let mut poly = self
+            .rlwe
+            .scratch_limbs(0, Domain::Evaluation)
+            .alike(encoder.degree(), extended.limb_count());
         for (position, limb) in extended.factors().zip(poly.limbs_mut()) {
             let ring = self.rlwe.ring_of_repeats(extended, position)?;
             encoder.reduce(&integers, &ring, limb)?;
@@ -357,24 +408,33 @@ impl Context {
     /// The real parts of the slots of a plaintext.
     ///
     /// # Errors
-    /// [`CkksError::Encode`] when they lie outside of what `f64` can hold; when it was made with other parameters.
+    /// [`CkksError::Encode`] when they lie outside of what `f64` can hold; when it was made with
+    /// other parameters.
     pub fn decode_real(&self, plaintext: &Plaintext) -> Result<Vec<f64>, CkksError> {
         self.check_plaintext(plaintext, DECODE)?;
         if exceeds_doubles(plaintext.scale(), plaintext.bound())
-            && let Some(values) = finite(self.decode_big_real(plaintext)?.iter().map(BigFloat::to_f64))
+            && let Some(values) =
+                finite(self.decode_big_real(plaintext)?.iter().map(BigFloat::to_f64))
         {
             return Ok(values);
         }
         let rings: Vec<&ResidueRing> = self.rlwe.rings(plaintext.modulus()).collect();
         let mut out = vec![0.0; plaintext.slots()];
-        self.encoder.decode_real(plaintext.poly(), &rings, plaintext.scale().to_f64(), None, &mut out)?;
+        self.encoder.decode_real(
+            plaintext.poly(),
+            &rings,
+            plaintext.scale().to_f64(),
+            None,
+            &mut out,
+        )?;
         Ok(out)
     }
 
     /// The slots of a plaintext.
     ///
     /// # Errors
-    /// [`CkksError::Encode`] when they lie outside of what `f64` can hold; when it was made with other parameters.
+    /// [`CkksError::Encode`] when they lie outside of what `f64` can hold; when it was made with
+    /// other parameters.
     pub fn decode_complex(&self, plaintext: &Plaintext) -> Result<Vec<Complex64>, CkksError> {
         self.check_plaintext(plaintext, DECODE)?;
         let rounded = |z: &Complex<BigFloat>| Complex64::new(z.re.to_f64(), z.im.to_f64());
@@ -385,15 +445,23 @@ impl Context {
         }
         let rings: Vec<&ResidueRing> = self.rlwe.rings(plaintext.modulus()).collect();
         let mut out = vec![Complex64::ZERO; plaintext.slots()];
-        self.encoder.decode_complex(plaintext.poly(), &rings, plaintext.scale().to_f64(), None, &mut out)?;
+        self.encoder.decode_complex(
+            plaintext.poly(),
+            &rings,
+            plaintext.scale().to_f64(),
+            None,
+            &mut out,
+        )?;
         Ok(out)
     }
 
-    /// The real parts of the slots of a plaintext, with all the bits that it has: see [`Encoder::decode_big_real`]. They are relative to
-    /// [`Plaintext::scale`], which is exact itself to `2^-127` for each operation that it went through.
+    /// The real parts of the slots of a plaintext, with all the bits that it has: see
+    /// [`Encoder::decode_big_real`]. They are relative to [`Plaintext::scale`], which is exact
+    /// itself to `2^-127` for each operation that it went through.
     ///
     /// # Errors
-    /// [`CkksError::Encode`] when they lie outside of what [`BigFloat`] can hold; when it was made with other parameters.
+    /// [`CkksError::Encode`] when they lie outside of what [`BigFloat`] can hold; when it was made
+    /// with other parameters.
     pub fn decode_big_real(&self, plaintext: &Plaintext) -> Result<Vec<BigFloat>, CkksError> {
         self.check_plaintext(plaintext, DECODE)?;
         let rings: Vec<&ResidueRing> = self.rlwe.rings(plaintext.modulus()).collect();
@@ -404,8 +472,12 @@ impl Context {
     /// The slots of a plaintext, with all the bits that it has: see [`Context::decode_big_real`].
     ///
     /// # Errors
-    /// [`CkksError::Encode`] when they lie outside of what [`BigFloat`] can hold; when it was made with other parameters.
-    pub fn decode_big_complex(&self, plaintext: &Plaintext) -> Result<Vec<Complex<BigFloat>>, CkksError> {
+    /// [`CkksError::Encode`] when they lie outside of what [`BigFloat`] can hold; when it was made
+    /// with other parameters.
+    pub fn decode_big_complex(
+        &self,
+        plaintext: &Plaintext,
+    ) -> Result<Vec<Complex<BigFloat>>, CkksError> {
         self.check_plaintext(plaintext, DECODE)?;
         let rings: Vec<&ResidueRing> = self.rlwe.rings(plaintext.modulus()).collect();
         let (poly, scale, slots) = (plaintext.poly(), plaintext.scale(), plaintext.slots());
@@ -416,7 +488,11 @@ impl Context {
     ///
     /// # Errors
     /// When key and plaintext do not fit.
-    pub fn encrypt(&self, key: &SecretKey, plaintext: &Plaintext) -> Result<SeededCiphertext, CkksError> {
+    pub fn encrypt(
+        &self,
+        key: &SecretKey,
+        plaintext: &Plaintext,
+    ) -> Result<SeededCiphertext, CkksError> {
         self.check_plaintext(plaintext, ENCRYPT)?;
         let inner = key.encrypt(&self.rlwe, plaintext.poly(), plaintext.modulus())?;
         Ok(SeededCiphertext {
@@ -432,50 +508,67 @@ impl Context {
     ///
     /// # Errors
     /// When key and plaintext do not fit.
-    pub fn encrypt_public(&self, key: &PublicKey, plaintext: &Plaintext) -> Result<Ciphertext, CkksError> {
+    pub fn encrypt_public(
+        &self,
+        key: &PublicKey,
+        plaintext: &Plaintext,
+    ) -> Result<Ciphertext, CkksError> {
         self.check_plaintext(plaintext, ENCRYPT)?;
         let mut inner = key.encrypt(&self.rlwe, plaintext.poly(), plaintext.modulus())?;
         inner.set_noise(inner.noise().plus(encoding_noise()));
-        let mut out = Ciphertext::new(inner, plaintext.scale(), plaintext.slots(), plaintext.bound());
+        let mut out =
+            Ciphertext::new(inner, plaintext.scale(), plaintext.slots(), plaintext.bound());
         out.set_known(plaintext.known().clone());
         Ok(out)
     }
 
     /// Decrypts.
     ///
-    /// The result holds the error of the computation, and an exact decryption tells who sees it something about the secret key
-    /// (Li and Micciancio, ePrint 2020/1533): results that others will see go through [`Context::decrypt_for_sharing`].
+    /// The result holds the error of the computation, and an exact decryption tells who sees it
+    /// something about the secret key (Li and Micciancio, ePrint 2020/1533): results that others
+    /// will see go through [`Context::decrypt_for_sharing`].
     ///
     /// # Errors
     /// When the ciphertext belongs to another key.
-    pub fn decrypt(&self, key: &SecretKey, ciphertext: &Ciphertext) -> Result<Plaintext, CkksError> {
+    pub fn decrypt(
+        &self,
+        key: &SecretKey,
+        ciphertext: &Ciphertext,
+    ) -> Result<Plaintext, CkksError> {
         let poly = key.decrypt(&self.rlwe, ciphertext.inner())?;
         let (scale, slots) = (ciphertext.scale(), ciphertext.slots());
         Ok(self.plaintext(poly, ciphertext.modulus(), scale, slots, ciphertext.bound()))
     }
 
-    /// Decrypts for the eyes of others: adds Gaussian noise to every coefficient, of a standard deviation of `2^bits` times (or up to four
-    /// times that) the estimated one of the error, and so hides the error, which depends on the secret key.
+    /// Decrypts for the eyes of others: adds Gaussian noise to every coefficient, of a standard
+    /// deviation of `2^bits` times (or up to four times that) the estimated one of the error, and
+    /// so hides the error, which depends on the secret key.
     ///
     /// # What it gives
-    /// With `e` the error, a polynomial of `N` coefficients of standard deviation `sigma_e`, what is published differs from what could be made
-    /// without the key by a Kullback-Leibler divergence of `|e|^2 / (2 sigma^2) = N 2^(-2 bits) / 2`, and divergences add up over `d`
-    /// decryptions: by Pinsker's inequality whoever sees them all has an advantage of at most `sqrt(d N) 2^(-bits) / 2`. For an advantage
-    /// of `2^-lambda`, `bits = lambda - 1 + log2(d N) / 2`: 30 bits hide 1000 decryptions at `N = 2^14` to an advantage of `2^-19`.
-    /// Li, Micciancio, Schultz and Sorrell (CRYPTO 2022, ePrint 2022/816) make IND-CPA-D security of this argument, for statistical
-    /// security of `s` bits with `sigma = sqrt(12 d) 2^(s/2) t`, `t` a bound on the error, and show that hardly less will do.
+    /// With `e` the error, a polynomial of `N` coefficients of standard deviation `sigma_e`, what
+    /// is published differs from what could be made without the key by a Kullback-Leibler
+    /// divergence of `|e|^2 / (2 sigma^2) = N 2^(-2 bits) / 2`, and divergences add up over `d`
+    /// decryptions: by Pinsker's inequality whoever sees them all has an advantage of at most
+    /// `sqrt(d N) 2^(-bits) / 2`. For an advantage of `2^-lambda`, `bits = lambda - 1 + log2(d N) /
+    /// 2`: 30 bits hide 1000 decryptions at `N = 2^14` to an advantage of `2^-19`. Li, Micciancio,
+    /// Schultz and Sorrell (CRYPTO 2022, ePrint 2022/816) make IND-CPA-D security of this argument,
+    /// for statistical security of `s` bits with `sigma = sqrt(12 d) 2^(s/2) t`, `t` a bound on the
+    /// error, and show that hardly less will do.
     ///
     /// # What it rests on
-    /// Their proof asks for a bound `t` on the error *in the worst case*; the estimate here is one of the average case, which takes errors as
-    /// independent. It is doubled, and never taken below that of a fresh encryption, but a computation whose errors are
-    /// correlated has more: `x + x` has twice the error of `x` where the estimate says `sqrt(2)` times, and after `k` doublings of that
-    /// kind it is short by `k/2` bits. Flooding by too small an estimate is broken in practice (Guo, Nabokov, Suvanto and Johansson, USENIX
-    /// Security 2024). Add what a computation can be short by to `bits`. The estimate also comes with the ciphertext: who does not trust
-    /// the server to compute what was agreed has no protection here, nor in CKKS at all. Decryptions of one
-    /// ciphertext count one by one, for their noise averages out.
+    /// Their proof asks for a bound `t` on the error *in the worst case*; the estimate here is one
+    /// of the average case, which takes errors as independent. It is doubled, and never taken below
+    /// that of a fresh encryption, but a computation whose errors are correlated has more: `x + x`
+    /// has twice the error of `x` where the estimate says `sqrt(2)` times, and after `k` doublings
+    /// of that kind it is short by `k/2` bits. Flooding by too small an estimate is broken in
+    /// practice (Guo, Nabokov, Suvanto and Johansson, USENIX Security 2024). Add what a computation
+    /// can be short by to `bits`. The estimate also comes with the ciphertext: who does not trust
+    /// the server to compute what was agreed has no protection here, nor in CKKS at all.
+    /// Decryptions of one ciphertext count one by one, for their noise averages out.
     ///
     /// # Errors
-    /// When the ciphertext belongs to another key or other parameters, or [`CkksError::Capacity`] when the noise does not fit the modulus.
+    /// When the ciphertext belongs to another key or other parameters, or [`CkksError::Capacity`]
+    /// when the noise does not fit the modulus.
     pub fn decrypt_for_sharing(
         &self,
         key: &SecretKey,
@@ -500,7 +593,8 @@ impl Context {
         Ok(plaintext)
     }
 
-    /// Checks that `a` is of these parameters, and that values up to `bound` at a scale (as log2), computed from it, fit `modulus`; [`Ciphertext::capacity_bits`] of `a` is what there is.
+    /// Checks that `a` is of these parameters, and that values up to `bound` at a scale (as log2),
+    /// computed from it, fit `modulus`; [`Ciphertext::capacity_bits`] of `a` is what there is.
     pub(crate) fn check_capacity(
         &self,
         a: &Ciphertext,
@@ -523,11 +617,13 @@ impl Context {
     pub(crate) fn switched_scale(&self, scale: Scale, from: Modulus, to: Modulus) -> Scale {
         let parameters = self.parameters();
         let (added, dropped) = (to.without(from), from.without(to));
-        let raised = added.factors().fold(scale, |s, i| s.times_integer(parameters.limb_modulus(added, i)));
+        let raised =
+            added.factors().fold(scale, |s, i| s.times_integer(parameters.limb_modulus(added, i)));
         dropped.factors().fold(raised, |s, i| s.divided_by(parameters.limb_modulus(dropped, i)))
     }
 
-    /// log2 of the standard deviation that [`Context::decrypt_for_sharing`] adds to a coefficient, or of half of it.
+    /// log2 of the standard deviation that [`Context::decrypt_for_sharing`] adds to a coefficient,
+    /// or of half of it.
     pub fn flooding_log2_std(&self, ciphertext: &Ciphertext, bits: u32) -> f64 {
         let fresh = noise::secret_key_encryption(SIGMA).log2_std();
         let estimate = ciphertext.inner().noise().log2_std();

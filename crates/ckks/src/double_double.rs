@@ -1,5 +1,6 @@
-//! Numbers of about 106 bits as unevaluated sums of two `f64` (Dekker 1971; Knuth, TAOCP 2, 4.2.2). For tables and
-//! constants: no fused multiply-add and no library function is used, so the results are the same on every CPU.
+//! Numbers of about 106 bits as unevaluated sums of two `f64` (Dekker 1971; Knuth, TAOCP 2, 4.2.2).
+//! For tables and constants: no fused multiply-add and no library function is used, so the results
+//! are the same on every CPU.
 
 use crate::big_float::Inner;
 
@@ -40,7 +41,8 @@ fn two_product(a: f64, b: f64) -> DoubleDouble {
 
 impl DoubleDouble {
     pub(crate) const ONE: Self = DoubleDouble { high: 1.0, low: 0.0 };
-    pub(crate) const PI: Self = DoubleDouble { high: std::f64::consts::PI, low: 1.224_646_799_147_353_2e-16 };
+    pub(crate) const PI: Self =
+        DoubleDouble { high: std::f64::consts::PI, low: 1.224_646_799_147_353_2e-16 };
 
     /// The nearest `f64`.
     pub(crate) fn to_f64(self) -> f64 {

@@ -7,8 +7,8 @@ use thiserror::Error;
 
 use crate::{BigFloatError, encoder::EncodeError};
 
-/// Everything that can go wrong with encrypted approximate numbers. Each message names the operation, what it had and what it
-/// needed.
+/// Everything that can go wrong with encrypted approximate numbers. Each message names the
+/// operation, what it had and what it needed.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum CkksError {
@@ -63,7 +63,8 @@ pub enum CkksError {
     },
 }
 
-/// What there is of capacity and what is needed, which is infinite where no bound holds for a result.
+/// What there is of capacity and what is needed, which is infinite where no bound holds for a
+/// result.
 fn of_capacity(need: f64, have: f64) -> String {
     match need_and_have(need, have) {
         _ if have == f64::NEG_INFINITY => "a finite bound on the values: declare one".into(),
@@ -101,7 +102,8 @@ mod tests {
 
     #[test]
     fn figures_of_capacity_differ() {
-        let says = |need, have| CkksError::Capacity { operation: "multiply", need, have }.to_string();
+        let says =
+            |need, have| CkksError::Capacity { operation: "multiply", need, have }.to_string();
         assert_eq!(says(64.001, 64.0), "multiply needs 64.1 bits of capacity, 64.0 are left");
         let more = "multiply needs more bits of capacity than any modulus has, 2.0 are left";
         assert_eq!(says(f64::INFINITY, 2.0), more);

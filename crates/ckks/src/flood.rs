@@ -6,14 +6,17 @@ use zeroize::{Zeroize, Zeroizing};
 /// The largest log2 of a standard deviation that [`gaussian`] takes: its samples stay below `2^63`.
 pub(crate) const MAX_LOG2_STD: f64 = 57.0;
 
-/// `count` integers from a Gaussian whose standard deviation is `2^log2_std` or up to twice as much.
+/// `count` integers from a Gaussian whose standard deviation is `2^log2_std` or up to twice as
+/// much.
 ///
-/// They are sums `x_0 + 2 x_1 + 4 x_2 + ...` of independent discrete Gaussians `x_i` of parameter [`SIGMA`], of standard deviation
-/// `SIGMA sqrt((4^levels - 1)/3)`. Each step `x + 2 y` is a discrete Gaussian again but for a relative error of about `2^-59` in every
-/// probability (Micciancio and Walter, ePrint 2017/259: the width `(1/SIGMA^2 + 1/(2 sigma_y)^2)^(-1/2) >= 2.9` is above the smoothing
-/// parameter of `2 Z`). So no integer is more or less likely than it should be, down to the lowest bit: floating-point samples
-/// of this size would be multiples of a power of two, and show the low bits of the error that they are to hide. It runs in constant time,
-/// as [`Sampler::gaussian`] does, and wipes what it works with.
+/// They are sums `x_0 + 2 x_1 + 4 x_2 + ...` of independent discrete Gaussians `x_i` of parameter
+/// [`SIGMA`], of standard deviation `SIGMA sqrt((4^levels - 1)/3)`. Each step `x + 2 y` is a
+/// discrete Gaussian again but for a relative error of about `2^-59` in every probability
+/// (Micciancio and Walter, ePrint 2017/259: the width `(1/SIGMA^2 + 1/(2 sigma_y)^2)^(-1/2) >= 2.9`
+/// is above the smoothing parameter of `2 Z`). So no integer is more or less likely than it should
+/// be, down to the lowest bit: floating-point samples of this size would be multiples of a power of
+/// two, and show the low bits of the error that they are to hide. It runs in constant time, as
+/// [`Sampler::gaussian`] does, and wipes what it works with.
 pub(crate) fn gaussian(seed: &Seed, log2_std: f64, count: usize) -> Zeroizing<Vec<i64>> {
     let (mut sampler, mut sums) = (Sampler::new(seed, 0), Zeroizing::new(vec![0i64; count]));
     let mut level = vec![0i64; count];
@@ -45,9 +48,14 @@ mod tests {
         for log2_std in [0.0, 5.5, 20.0, 40.0, 50.3, MAX_LOG2_STD] {
             let samples = gaussian(&Seed::from_bytes([7; 32]), log2_std, 1 << 16);
             let std = log2_std_of(levels(log2_std));
-            assert!(std >= log2_std && std <= log2_std.max(SIGMA.log2()) + 1.0, "{log2_std}: {std}");
+            assert!(
+                std >= log2_std && std <= log2_std.max(SIGMA.log2()) + 1.0,
+                "{log2_std}: {std}"
+            );
             let scaled: Vec<f64> = samples.iter().map(|&x| x as f64 / std.exp2()).collect();
-            let moment = |power: i32| scaled.iter().map(|x| x.powi(power)).sum::<f64>() / scaled.len() as f64;
+            let moment = |power: i32| {
+                scaled.iter().map(|x| x.powi(power)).sum::<f64>() / scaled.len() as f64
+            };
             // Within 5 standard errors: 1/256, sqrt(2)/256, sqrt(96)/256.
             assert!(moment(1).abs() < 0.02, "{log2_std}");
             assert!((moment(2) - 1.0).abs() < 0.028, "{log2_std}");
@@ -55,7 +63,8 @@ mod tests {
         }
     }
 
-    /// Every residue modulo 64 is equally likely, at every width: chi-square with 63 degrees of freedom, mean 63, standard deviation 11.2.
+    /// Every residue modulo 64 is equally likely, at every width: chi-square with 63 degrees of
+    /// freedom, mean 63, standard deviation 11.2.
     #[test]
     fn hides_the_low_bits() {
         for log2_std in [20.0, 45.0, MAX_LOG2_STD] {

@@ -6,8 +6,9 @@ use num_complex::Complex64;
 
 use crate::Values;
 
-/// The values in the slots of a ciphertext without residues ([`crate::Context::hollow`]), as far as they are known: what would be decrypted, but for noise. Every
-/// operation does to them what it does to the slots. Ciphertexts with residues have none.
+/// The values in the slots of a ciphertext without residues ([`crate::Context::hollow`]), as far as
+/// they are known: what would be decrypted, but for noise. Every operation does to them what it
+/// does to the slots. Ciphertexts with residues have none.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Known(Option<Arc<[Complex64]>>);
 
@@ -18,7 +19,9 @@ impl Known {
             Values::Real(v) => v.iter().map(|x| Complex64::from(*x)).collect(),
             Values::Complex(v) => v.to_vec(),
             Values::Big(v) => v.iter().map(|x| Complex64::from(x.to_f64())).collect(),
-            Values::BigComplex(v) => v.iter().map(|z| Complex64::new(z.re.to_f64(), z.im.to_f64())).collect(),
+            Values::BigComplex(v) => {
+                v.iter().map(|z| Complex64::new(z.re.to_f64(), z.im.to_f64())).collect()
+            }
         };
         all.resize(slots, Complex64::ZERO);
         Known(Some(all.into()))
@@ -51,7 +54,11 @@ impl Known {
 
     /// In so many slots, over which they are repeated.
     pub fn in_slots(&self, slots: usize) -> Self {
-        Known(self.0.as_ref().map(|values| (0..slots).map(|i| values[i % values.len().max(1)]).collect()))
+        Known(
+            self.0
+                .as_ref()
+                .map(|values| (0..slots).map(|i| values[i % values.len().max(1)]).collect()),
+        )
     }
 
     /// Rotated by `steps` to the left.

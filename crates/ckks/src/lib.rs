@@ -1,5 +1,5 @@
-//! CKKS: arithmetic on encrypted vectors of real and complex numbers (Cheon, Kim, Kim, Song, ePrint 2016/421), in full RNS form with
-//! hybrid key switching (HK20).
+//! CKKS: arithmetic on encrypted vectors of real and complex numbers (Cheon, Kim, Kim, Song, ePrint
+//! 2016/421), in full RNS form with hybrid key switching (HK20).
 
 pub mod approximation;
 mod big_float;

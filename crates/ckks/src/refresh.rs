@@ -6,14 +6,17 @@ use crate::{Ciphertext, CkksError, Context, bootstrap::Bootstrapper};
 
 /// What gives capacity back to ciphertexts in the middle of a circuit.
 ///
-/// A circuit of several stages asks before each of them for what that stage takes and, unless the rest of the circuit fits into what is there,
-/// for [`Refresh::reserve`] beside: so much has to be left for a later refresh.
+/// A circuit of several stages asks before each of them for what that stage takes and, unless the
+/// rest of the circuit fits into what is there, for [`Refresh::reserve`] beside: so much has to be
+/// left for a later refresh.
 pub trait Refresh: Sync {
-    /// `a` with at least `need` bits of capacity ([`Ciphertext::capacity_bits`]): as it is where it has them, bootstrapped where it has not. `useful` >= `need`
-    /// says how many bits what follows can make use of, so that the modulus is raised no further (GRAFT F.2).
+    /// `a` with at least `need` bits of capacity ([`Ciphertext::capacity_bits`]): as it is where it
+    /// has them, bootstrapped where it has not. `useful` >= `need` says how many bits what follows
+    /// can make use of, so that the modulus is raised no further (GRAFT F.2).
     ///
     /// # Errors
-    /// [`CkksError::Capacity`], in the name of `operation`, when so many bits are not to be had, and as the bootstrap.
+    /// [`CkksError::Capacity`], in the name of `operation`, when so many bits are not to be had,
+    /// and as the bootstrap.
     fn refresh<'a>(
         &self,
         a: Cow<'a, Ciphertext>,
@@ -51,7 +54,8 @@ impl Refresh for NoRefresh<'_> {
         enough(a, self.0, need, operation)
     }
 
-    /// Infinite: no capacity is enough for a refresh, so that a circuit asks for all that it needs before it begins.
+    /// Infinite: no capacity is enough for a refresh, so that a circuit asks for all that it needs
+    /// before it begins.
     fn reserve(&self) -> f64 {
         f64::INFINITY
     }

@@ -2,12 +2,14 @@
 
 use std::{cmp::Ordering, fmt};
 
-/// The factor `Delta > 0` between the numbers in the slots and the integers in the plaintext: `m = round(Delta z)`.
+/// The factor `Delta > 0` between the numbers in the slots and the integers in the plaintext: `m =
+/// round(Delta z)`.
 ///
-/// It is held as `mantissa 2^exponent` with a mantissa of 128 bits (its top bit set). A power of two, an integer below `2^128`
-/// and their products are exact; every other operation has a relative error below `2^-127`, so that scales agree with the moduli
-/// they come from to far more bits than most messages have; where they have as many, the noise of a product says so. Exponents saturate: scales beyond `2^(2^31)` fit no modulus, and none is reached
-/// from those that do.
+/// It is held as `mantissa 2^exponent` with a mantissa of 128 bits (its top bit set). A power of
+/// two, an integer below `2^128` and their products are exact; every other operation has a relative
+/// error below `2^-127`, so that scales agree with the moduli they come from to far more bits than
+/// most messages have; where they have as many, the noise of a product says so. Exponents saturate:
+/// scales beyond `2^(2^31)` fit no modulus, and none is reached from those that do.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Scale {
     mantissa: u128,
@@ -38,7 +40,8 @@ impl Scale {
         Some(Scale::normalised(u128::from(integer), exponent))
     }
 
-    /// Puts a scale together from what [`Scale::to_parts`] gave, or `None` when the mantissa's top bit is not set.
+    /// Puts a scale together from what [`Scale::to_parts`] gave, or `None` when the mantissa's top
+    /// bit is not set.
     pub fn from_parts(mantissa: u128, exponent: i32) -> Option<Self> {
         (mantissa >> 127 == 1).then_some(Scale { mantissa, exponent })
     }
@@ -66,9 +69,11 @@ impl Scale {
         let (a1, a0) = ((self.mantissa >> 64), self.mantissa & u128::from(u64::MAX));
         let (b1, b0) = ((other.mantissa >> 64), other.mantissa & u128::from(u64::MAX));
         let low = a0 * b0;
-        let middle = (low >> 64) + ((a1 * b0) & u128::from(u64::MAX)) + ((a0 * b1) & u128::from(u64::MAX));
+        let middle =
+            (low >> 64) + ((a1 * b0) & u128::from(u64::MAX)) + ((a0 * b1) & u128::from(u64::MAX));
         let high = a1 * b1 + ((a1 * b0) >> 64) + ((a0 * b1) >> 64) + (middle >> 64);
-        // The product has 255 or 256 bits, and `high` its upper 127 or 128: one more bit is in `middle`.
+        // The product has 255 or 256 bits, and `high` its upper 127 or 128: one more bit is in
+        // `middle`.
         let exponent = self.exponent.saturating_add(other.exponent).saturating_add(128);
         if high >> 127 == 1 {
             Scale { mantissa: high, exponent }
@@ -105,7 +110,8 @@ impl Scale {
     /// `self / other` as a scale.
     #[must_use]
     pub fn over(self, other: Scale) -> Scale {
-        // 128 more bits of the quotient of the mantissas, by binary long division; the quotient is in (1/2, 2).
+        // 128 more bits of the quotient of the mantissas, by binary long division; the quotient is
+        // in (1/2, 2).
         let carry = self.mantissa >= other.mantissa;
         let mut remainder = if carry { self.mantissa - other.mantissa } else { self.mantissa };
         let mut quotient = u128::from(carry);
@@ -118,8 +124,11 @@ impl Scale {
                 quotient |= 1;
             }
         }
-        let exponent =
-            self.exponent.saturating_sub(other.exponent).saturating_sub(if carry { 127 } else { 128 });
+        let exponent = self.exponent.saturating_sub(other.exponent).saturating_sub(if carry {
+            127
+        } else {
+            128
+        });
         Scale { mantissa: quotient, exponent }
     }
 
@@ -141,10 +150,12 @@ impl Scale {
 
     /// The integer nearest to `self / other`, when it is below `2^126`.
     pub fn ratio_rounded(self, other: Scale) -> Option<u128> {
-        // A quotient of 128 bits or more by binary long division: 128 steps, on numbers that stay below 2^129.
+        // A quotient of 128 bits or more by binary long division: 128 steps, on numbers that stay
+        // below 2^129.
         let shift = self.exponent.saturating_sub(other.exponent);
         let mut integer = u128::from(self.mantissa >= other.mantissa);
-        let mut remainder = if integer == 1 { self.mantissa - other.mantissa } else { self.mantissa };
+        let mut remainder =
+            if integer == 1 { self.mantissa - other.mantissa } else { self.mantissa };
         if shift >= 126 {
             return None;
         }
@@ -165,7 +176,8 @@ impl Scale {
         }
     }
 
-    /// Whether two scales are equal but for the rounding of a few operations: a relative difference below `2^-100`.
+    /// Whether two scales are equal but for the rounding of a few operations: a relative difference
+    /// below `2^-100`.
     pub fn is_close(self, other: Scale) -> bool {
         let (a, b) = if (self.exponent, self.mantissa) >= (other.exponent, other.mantissa) {
             (self, other)
@@ -224,7 +236,8 @@ mod tests {
     }
 
     fn scale() -> impl Strategy<Value = Scale> {
-        (any::<u128>(), -200i32..200).prop_map(|(m, e)| Scale { mantissa: m | 1 << 127, exponent: e })
+        (any::<u128>(), -200i32..200)
+            .prop_map(|(m, e)| Scale { mantissa: m | 1 << 127, exponent: e })
     }
 
     proptest! {
@@ -262,10 +275,14 @@ mod tests {
             for b in [i32::MIN, 1, i32::MAX].map(|e| Scale { mantissa: 1 << 127, exponent: e }) {
                 let all = [a.times(b), a.over(b), a.divided_by(3), a.times_integer(3)];
                 assert!(
-                    all.iter().all(|s| s.mantissa >> 127 == 1 && !s.to_f64().is_nan() && !s.log2().is_nan())
+                    all.iter().all(|s| s.mantissa >> 127 == 1
+                        && !s.to_f64().is_nan()
+                        && !s.log2().is_nan())
                 );
                 assert!(
-                    !a.is_close(b) && a.ratio(b) >= 0.0 && a.ratio_rounded(b).is_none_or(|r| r >> 126 == 0)
+                    !a.is_close(b)
+                        && a.ratio(b) >= 0.0
+                        && a.ratio_rounded(b).is_none_or(|r| r >> 126 == 0)
                 );
             }
         }
@@ -279,10 +296,14 @@ mod tests {
         assert_eq!(Scale::power_of_two(80).ratio_rounded(Scale::power_of_two(40)), Some(1 << 40));
         assert_eq!(Scale::power_of_two(40).divided_by(1 << 40), Scale::power_of_two(0));
         let below = Scale { mantissa: u128::MAX, exponent: -1 };
-        assert!(below.is_close(Scale::power_of_two(127)) && Scale::power_of_two(127).is_close(below));
+        assert!(
+            below.is_close(Scale::power_of_two(127)) && Scale::power_of_two(127).is_close(below)
+        );
         assert!(!Scale::power_of_two(40).is_close(Scale::power_of_two(41)));
-        let [low, high] = [0, 1]
-            .map(|exponent| Scale { mantissa: u128::MAX - (1 << 126) * (1 - exponent as u128), exponent });
+        let [low, high] = [0, 1].map(|exponent| Scale {
+            mantissa: u128::MAX - (1 << 126) * (1 - exponent as u128),
+            exponent,
+        });
         assert!(!low.is_close(high) && !high.is_close(low));
         for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             assert_eq!(Scale::from_f64(bad), None);

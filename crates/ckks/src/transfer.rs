@@ -8,7 +8,8 @@ use crate::{Ciphertext, CkksError, Context};
 
 const OPERATION: &str = "transfer to the second key";
 
-/// Brings ciphertexts of a first context to a second one ([`hippocrene_rlwe::Parameters::second`]), which goes on with smaller keys. It holds no secret.
+/// Brings ciphertexts of a first context to a second one ([`hippocrene_rlwe::Parameters::second`]),
+/// which goes on with smaller keys. It holds no secret.
 #[derive(Debug, Clone)]
 pub struct Transfer {
     first: Arc<Context>,
@@ -26,7 +27,11 @@ impl Transfer {
     ///
     /// # Errors
     /// When the key was made for other parameters.
-    pub fn new(first: Arc<Context>, second: Arc<Context>, key: &TransferKey) -> Result<Self, CkksError> {
+    pub fn new(
+        first: Arc<Context>,
+        second: Arc<Context>,
+        key: &TransferKey,
+    ) -> Result<Self, CkksError> {
         let key = Arc::new(key.prepare(first.rlwe(), second.rlwe())?);
         Ok(Transfer { first, second, key })
     }
@@ -46,10 +51,12 @@ impl Transfer {
         &self.key
     }
 
-    /// `a` under the second key, message and scale as they are: reduced to what its modulus has in common with the second set, and its keys switched.
+    /// `a` under the second key, message and scale as they are: reduced to what its modulus has in
+    /// common with the second set, and its keys switched.
     ///
     /// # Errors
-    /// When the key is that of another ciphertext, `a` has more than two parts, or the values do not fit the second set.
+    /// When the key is that of another ciphertext, `a` has more than two parts, or the values do
+    /// not fit the second set.
     pub fn transfer(&self, a: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.first.rlwe().check_operand(a.inner(), OPERATION)?;
         let common = self.key.common(a.modulus());
@@ -69,11 +76,14 @@ impl Transfer {
         Ok(out)
     }
 
-    /// `a` under the second key, brought from its modulus `Q` to `to = Q'`, a modulus of the second set, in the one modulus switch of the key switch: message,
-    /// scale and error are multiplied by `Q'/Q`. A fresh ciphertext that is switched down so keeps nothing of the error of its encryption.
+    /// `a` under the second key, brought from its modulus `Q` to `to = Q'`, a modulus of the second
+    /// set, in the one modulus switch of the key switch: message, scale and error are multiplied by
+    /// `Q'/Q`. A fresh ciphertext that is switched down so keeps nothing of the error of its
+    /// encryption.
     ///
     /// # Errors
-    /// When the key is that of another ciphertext, `a` has more than two parts, or `to` is not a modulus of the second set.
+    /// When the key is that of another ciphertext, `a` has more than two parts, or `to` is not a
+    /// modulus of the second set.
     pub fn transfer_to_into(
         &self,
         out: &mut Ciphertext,

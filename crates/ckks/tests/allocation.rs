@@ -1,4 +1,5 @@
-//! Steady-state operations allocate nothing. One test only: the allocator counts for the whole process.
+//! Steady-state operations allocate nothing. One test only: the allocator counts for the whole
+//! process.
 
 mod common;
 
@@ -47,7 +48,8 @@ fn allocations(what: &str, mut operation: impl FnMut() -> Result<(), CkksError>)
 
 #[test]
 fn steady_state_operations_allocate_nothing() {
-    let (simple, grafted) = (insecure(12, 5, &[1, 2, 3]), grafted(12, 4, "sprout-15-16-32", &[1, 2, 3]));
+    let (simple, grafted) =
+        (insecure(12, 5, &[1, 2, 3]), grafted(12, 4, "sprout-15-16-32", &[1, 2, 3]));
     steady(&simple);
     steady(&grafted);
     steady_transfer(&simple, Modulus::of_range(0..3));
@@ -89,10 +91,15 @@ fn steady_double(s: &Setup) {
 
 /// A transfer to a second parameter set and secret.
 fn steady_transfer(first: &Setup, top: Modulus) {
-    let second =
-        setup(first.context.parameters().second_insecure(top).unwrap(), &[], Threads::single(), first.scale);
+    let second = setup(
+        first.context.parameters().second_insecure(top).unwrap(),
+        &[],
+        Threads::single(),
+        first.scale,
+    );
     let (wide, narrow) = (&first.context, &second.context);
-    let key = TransferKey::generate(wide.rlwe(), narrow.rlwe(), &first.secret, &second.secret).unwrap();
+    let key =
+        TransferKey::generate(wide.rlwe(), narrow.rlwe(), &first.secret, &second.secret).unwrap();
     let transfer = Transfer::new(Arc::clone(wide), Arc::clone(narrow), &key).unwrap();
     let a = first.encrypt(&circle(wide.max_slots(), 1.0, 0.0));
     let mut out = Ciphertext::empty(narrow);

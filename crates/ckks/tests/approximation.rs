@@ -1,4 +1,5 @@
-//! Approximations against the functions that they stand for: the stated errors hold, and are not much larger than what is seen.
+//! Approximations against the functions that they stand for: the stated errors hold, and are not
+//! much larger than what is seen.
 
 use std::f64::consts::TAU;
 
@@ -24,7 +25,8 @@ fn stated_errors_hold_and_are_tight() {
         ("exp", f64::exp, -1.0, 2.0, 12, Smoothness::Derivative { order: 16, bound: 7.39 }),
         ("|x|", f64::abs, -1.0, 1.0, 20, Smoothness::Derivative { order: 1, bound: 1.0 }),
         ("relu", |x| x.max(0.0), -2.0, 3.0, 31, Smoothness::Derivative { order: 1, bound: 1.0 }),
-        // Poles at +-i, on the ellipse of parameter 1 + sqrt(2); on that of 2 it is at most 1 / (1 - (3/4)^2).
+        // Poles at +-i, on the ellipse of parameter 1 + sqrt(2); on that of 2 it is at most 1 / (1
+        // - (3/4)^2).
         (
             "1/(1+x^2)",
             |x| 1.0 / (1.0 + x * x),
@@ -44,7 +46,8 @@ fn stated_errors_hold_and_are_tight() {
         let again = interpolate_to(f, low, high, have.error, smoothness).unwrap();
         assert!(again.polynomial.degree() <= degree && again.error <= have.error, "{name}");
         if again.polynomial.degree() > 0 {
-            let lower = interpolate(f, low, high, again.polynomial.degree() - 1, smoothness).unwrap();
+            let lower =
+                interpolate(f, low, high, again.polynomial.degree() - 1, smoothness).unwrap();
             assert!(lower.error > have.error, "{name}");
         }
     }
@@ -55,7 +58,11 @@ fn what_cannot_be_approximated_is_named() {
     let one = Smoothness::Derivative { order: 1, bound: 1.0 };
     let refused = |low| interpolate(f64::ln, low, 1.0, 4, one).unwrap_err().to_string();
     assert_eq!(refused(-1.0), "approximate a function: it is -inf at 0");
-    assert!(refused(-3.0).starts_with("approximate a function: it is NaN at -1"), "{}", refused(-3.0));
+    assert!(
+        refused(-3.0).starts_with("approximate a function: it is NaN at -1"),
+        "{}",
+        refused(-3.0)
+    );
     assert!(interpolate(f64::sin, 1.0, 1.0, 4, one).is_err());
     for bad in [
         Smoothness::Derivative { order: 0, bound: 1.0 },
@@ -64,17 +71,29 @@ fn what_cannot_be_approximated_is_named() {
         Smoothness::Analytic { rho: 2.0, bound: -1.0 },
     ] {
         assert!(
-            interpolate(f64::sin, -1.0, 1.0, 4, bad).unwrap_err().to_string().contains("orders are 1 to 64")
+            interpolate(f64::sin, -1.0, 1.0, 4, bad)
+                .unwrap_err()
+                .to_string()
+                .contains("orders are 1 to 64")
         );
     }
     let error = interpolate_to(f64::abs, -1.0, 1.0, 1e-9, one).unwrap_err().to_string();
     assert!(error.starts_with("interpolate a function: degrees up to 255 come within"), "{error}");
 }
 
-/// The result at many points of every interval, ends included, is within the stated error of `x - round(x)`, and that error is not idle.
-fn check(k: u32, log2_epsilon: f64, log2_error: f64, doublings: u32, arcsine: usize) -> ModularReduction {
-    let what = format!("k {k}, epsilon 2^{log2_epsilon}, error 2^{log2_error}, {doublings}, {arcsine}");
-    let reduction = ModularReduction::new(k, log2_epsilon, log2_error, doublings, arcsine).expect(&what);
+/// The result at many points of every interval, ends included, is within the stated error of `x -
+/// round(x)`, and that error is not idle.
+fn check(
+    k: u32,
+    log2_epsilon: f64,
+    log2_error: f64,
+    doublings: u32,
+    arcsine: usize,
+) -> ModularReduction {
+    let what =
+        format!("k {k}, epsilon 2^{log2_epsilon}, error 2^{log2_error}, {doublings}, {arcsine}");
+    let reduction =
+        ModularReduction::new(k, log2_epsilon, log2_error, doublings, arcsine).expect(&what);
     let epsilon = log2_epsilon.exp2();
     let mut seen = 0f64;
     for i in 1 - i64::from(k)..i64::from(k) {
@@ -94,7 +113,9 @@ fn check(k: u32, log2_epsilon: f64, log2_error: f64, doublings: u32, arcsine: us
     assert_eq!(reduction.doublings(), doublings);
     assert_eq!(reduction.arcsine().map_or(0, |p| p.degree()), arcsine);
     if let Some(p) = reduction.arcsine() {
-        assert!(p.basis() == Basis::Monomial && p.coefficients().iter().step_by(2).all(|c| *c == 0.0));
+        assert!(
+            p.basis() == Basis::Monomial && p.coefficients().iter().step_by(2).all(|c| *c == 0.0)
+        );
         assert!((p.coefficients()[1] - 1.0 / TAU).abs() < 0.05);
     }
     let depth = (reduction.cosine().degree() as f64 + 1.0).log2().ceil() as u32
@@ -121,7 +142,8 @@ fn reductions_modulo_1() {
     }
 }
 
-/// An even polynomial of `x - 1/4` takes the fewest products on a wide interval, and one that is right near the integers only where there are few of these.
+/// An even polynomial of `x - 1/4` takes the fewest products on a wide interval, and one that is
+/// right near the integers only where there are few of these.
 #[test]
 fn approximations_of_even_and_odd_functions_are_so_to_the_bit() {
     let coefficients = |f: fn(f64) -> f64, low, high, degree| {
@@ -137,25 +159,31 @@ fn approximations_of_even_and_odd_functions_are_so_to_the_bit() {
         assert!(neither[0] != 0.0 && neither[1] != 0.0);
     }
     let sine = |degree| Polynomial::approximate(f64::sin, -12.0, 12.0, degree).unwrap();
-    let dense = |degree| Polynomial::approximate(|x| x.sin() + x.cos(), -12.0, 12.0, degree).unwrap();
-    assert!(sine(31).products() < dense(31).products() && sine(101).products() < dense(101).products());
+    let dense =
+        |degree| Polynomial::approximate(|x| x.sin() + x.cos(), -12.0, 12.0, degree).unwrap();
+    assert!(
+        sine(31).products() < dense(31).products() && sine(101).products() < dense(101).products()
+    );
 }
 
 #[test]
 fn cosines_are_even_where_that_saves_products() {
     let wide = check(17, -8.0, -36.0, 2, 3);
     assert!(wide.cosine().is_even() && wide.shift() == 0.25);
-    let all = wide.cosine().coefficients().iter().map(|c| if *c == 0.0 { 1e-30 } else { *c }).collect();
+    let all =
+        wide.cosine().coefficients().iter().map(|c| if *c == 0.0 { 1e-30 } else { *c }).collect();
     let all = Polynomial::new(wide.cosine().basis(), all).unwrap();
     assert!(!all.is_even() && wide.cosine().products() < all.products());
     let narrow = check(4, -10.0, -20.0, 2, 0);
     assert!(!narrow.cosine().is_even() && narrow.shift() == 0.0);
     // The interval of a Chebyshev basis is part of the matter.
-    let shifted = |low| Polynomial::new(Basis::Chebyshev { low, high: 1.0 }, vec![1.0, 0.0, 1.0]).unwrap();
+    let shifted =
+        |low| Polynomial::new(Basis::Chebyshev { low, high: 1.0 }, vec![1.0, 0.0, 1.0]).unwrap();
     assert!(shifted(-1.0).is_even() && !shifted(-0.5).is_even());
 }
 
-/// With an arcsine, and errors near the end of what coefficients of 53 bits allow; the least degree is what it says.
+/// With an arcsine, and errors near the end of what coefficients of 53 bits allow; the least degree
+/// is what it says.
 #[test]
 fn degrees_are_least() {
     let degree = |log2_error: f64| check(12, -10.0, log2_error, 2, 7).cosine().degree();
@@ -166,7 +194,8 @@ fn degrees_are_least() {
 
 #[test]
 fn reductions_that_cannot_be_are_named() {
-    let message = |k, e, error, r, a| ModularReduction::new(k, e, error, r, a).unwrap_err().to_string();
+    let message =
+        |k, e, error, r, a| ModularReduction::new(k, e, error, r, a).unwrap_err().to_string();
     assert!(
         message(12, -10.0, -30.0, 2, 0)
             .contains("an arcsine of degree 0 comes within 2^-27.28, not within 2^-30")
@@ -179,7 +208,8 @@ fn reductions_that_cannot_be_are_named() {
     assert!(message(2, -2.0, -5.0, 2, 3).contains("needs values below 1"));
 }
 
-/// Best approximations that are known: of a monic polynomial, of the square root, of the sign by a line, of functions on two intervals.
+/// Best approximations that are known: of a monic polynomial, of the square root, of the sign by a
+/// line, of functions on two intervals.
 #[test]
 fn best_approximations() {
     let exact = Smoothness::Derivative { order: 40, bound: 0.0 };
@@ -196,24 +226,32 @@ fn best_approximations() {
         assert!((have.polynomial.coefficients()[1] - slope).abs() < 1e-9);
         let both = minimax(f64::signum, &[(-1.0, -a), (a, 1.0)], 2, Parity::Any, constant).unwrap();
         assert!(
-            (both.polynomial.evaluate(1.0) - slope).abs() < 1e-6 && both.error < 1.03 * (1.0 - a) / (1.0 + a)
+            (both.polynomial.evaluate(1.0) - slope).abs() < 1e-6
+                && both.error < 1.03 * (1.0 - a) / (1.0 + a)
         );
     }
-    // x^2 is a sum of even powers, and 0 the best odd polynomial for an even function on both sides.
+    // x^2 is a sum of even powers, and 0 the best odd polynomial for an even function on both
+    // sides.
     let even = minimax(|x| x * x + 1.0, &[(0.2, 2.0)], 2, Parity::Even, exact).unwrap();
     assert!(even.error < 1e-13 && even.polynomial.coefficients()[1] == 0.0);
     let odd = minimax(|x| x.powi(5), &[(0.1, 3.0)], 9, Parity::Odd, exact).unwrap();
     assert!(odd.error < 1e-10 && (odd.polynomial.evaluate(-2.0) + 32.0).abs() <= odd.error);
 }
 
-/// Where the error alternates as often as there are coefficients and once more, no polynomial does better; the stated error is hardly more than the least
-/// of these extrema.
+/// Where the error alternates as often as there are coefficients and once more, no polynomial does
+/// better; the stated error is hardly more than the least of these extrema.
 #[test]
 fn best_errors_alternate() {
     type Case = (fn(f64) -> f64, &'static [(f64, f64)], usize, Parity, Smoothness);
     let analytic = Smoothness::Derivative { order: 20, bound: 1e12 };
     let cases: [Case; 6] = [
-        (f64::exp, &[(-1.0, 1.0)], 6, Parity::Any, Smoothness::Derivative { order: 12, bound: 2.72 }),
+        (
+            f64::exp,
+            &[(-1.0, 1.0)],
+            6,
+            Parity::Any,
+            Smoothness::Derivative { order: 12, bound: 2.72 },
+        ),
         (
             f64::cos,
             &[(-2.0, -1.0), (0.5, 0.6), (1.0, 4.0)],
@@ -221,8 +259,20 @@ fn best_errors_alternate() {
             Parity::Any,
             Smoothness::Derivative { order: 20, bound: 1.0 },
         ),
-        (f64::abs, &[(0.0, 1.0)], 12, Parity::Even, Smoothness::Derivative { order: 1, bound: 1.0 }),
-        (f64::signum, &[(0.01, 1.0)], 15, Parity::Odd, Smoothness::Derivative { order: 1, bound: 0.0 }),
+        (
+            f64::abs,
+            &[(0.0, 1.0)],
+            12,
+            Parity::Even,
+            Smoothness::Derivative { order: 1, bound: 1.0 },
+        ),
+        (
+            f64::signum,
+            &[(0.01, 1.0)],
+            15,
+            Parity::Odd,
+            Smoothness::Derivative { order: 1, bound: 0.0 },
+        ),
         (
             f64::signum,
             &[(-1.0, -0.1), (0.2, 1.0)],
@@ -237,8 +287,9 @@ fn best_errors_alternate() {
         let mut extrema: Vec<f64> = Vec::new();
         for (low, high) in intervals {
             for j in 0..=20_000 {
-                let x =
-                    low + (high - low) * (0.5 - 0.5 * (f64::from(j) * std::f64::consts::PI / 20_000.0).cos());
+                let x = low
+                    + (high - low)
+                        * (0.5 - 0.5 * (f64::from(j) * std::f64::consts::PI / 20_000.0).cos());
                 let e = f(x) - have.polynomial.evaluate(x);
                 match extrema.last_mut() {
                     Some(last) if last.signum() == e.signum() => {
@@ -270,20 +321,28 @@ fn best_approximations_of_nothing_are_refused() {
     let message = |intervals: &[(f64, f64)], degree, parity| {
         minimax(f64::sin, intervals, degree, parity, smooth).unwrap_err().to_string()
     };
-    for intervals in
-        [&[][..], &[(1.0, 1.0)], &[(0.0, 1.0), (0.5, 2.0)], &[(2.0, 3.0), (0.0, 1.0)], &[(0.0, f64::NAN)]]
-    {
+    for intervals in [
+        &[][..],
+        &[(1.0, 1.0)],
+        &[(0.0, 1.0), (0.5, 2.0)],
+        &[(2.0, 3.0), (0.0, 1.0)],
+        &[(0.0, f64::NAN)],
+    ] {
         assert!(message(intervals, 3, Parity::Any).contains("not some intervals in order"));
     }
     assert!(message(&[(-1.0, 1.0)], 3, Parity::Odd).contains("below 0"));
     assert!(message(&[(0.0, 1.0)], 0, Parity::Odd).contains("is 0"));
     assert!(message(&[(0.0, 1.0)], 256, Parity::Any).contains("255 at most"));
     assert!(
-        minimax(f64::ln, &[(-1.0, 1.0)], 3, Parity::Any, smooth).unwrap_err().to_string().contains("NaN")
+        minimax(f64::ln, &[(-1.0, 1.0)], 3, Parity::Any, smooth)
+            .unwrap_err()
+            .to_string()
+            .contains("NaN")
     );
 }
 
-/// Where nothing is said of a function, the error follows from its values, and is no farther from what is seen than where it is known.
+/// Where nothing is said of a function, the error follows from its values, and is no farther from
+/// what is seen than where it is known.
 #[test]
 fn functions_of_whom_nothing_is_known_have_an_error() {
     type Case = (fn(f64) -> f64, (f64, f64), usize, usize);
@@ -320,7 +379,8 @@ fn functions_of_whom_nothing_is_known_have_an_error() {
     assert!(jump.error >= 1.0, "{:e}", jump.error);
 }
 
-/// The extrema of `f - p` between its changes of sign, from a fine scan of an interval and the places of kinks.
+/// The extrema of `f - p` between its changes of sign, from a fine scan of an interval and the
+/// places of kinks.
 fn alternation(f: impl Fn(f64) -> f64, p: &Polynomial, low: f64, high: f64) -> Vec<f64> {
     const STEPS: i32 = 40_000;
     let angle = |j: i32| std::f64::consts::PI * f64::from(j) / f64::from(STEPS);
@@ -332,7 +392,9 @@ fn alternation(f: impl Fn(f64) -> f64, p: &Polynomial, low: f64, high: f64) -> V
     for x in scan {
         let e = f(x) - p.evaluate(x);
         match extrema.last_mut() {
-            Some(last) if last.signum() == e.signum() => *last = if e.abs() > last.abs() { e } else { *last },
+            Some(last) if last.signum() == e.signum() => {
+                *last = if e.abs() > last.abs() { e } else { *last }
+            }
             _ => extrema.push(e),
         }
     }
@@ -343,8 +405,10 @@ fn largest_of(extrema: &[f64]) -> f64 {
     extrema.iter().map(|e| e.abs()).fold(0.0, f64::max)
 }
 
-/// Of even, odd and other functions, smooth ones and such with kinks: no polynomial of the degree is better (the error alternates once more often than there are
-/// coefficients, on the whole interval), none of less degree and no interpolation either, and the stated error holds and is what is seen.
+/// Of even, odd and other functions, smooth ones and such with kinks: no polynomial of the degree
+/// is better (the error alternates once more often than there are coefficients, on the whole
+/// interval), none of less degree and no interpolation either, and the stated error holds and is
+/// what is seen.
 #[test]
 fn best_polynomials_of_all_degrees() {
     type Case = (&'static str, fn(f64) -> f64, (f64, f64));
@@ -411,18 +475,20 @@ fn best_polynomials_of_all_degrees() {
     assert!((constant / 0.2802 - 1.0).abs() < 0.005, "{constant}");
 }
 
-/// Polynomials of one parity are found on one half of what all polynomials are on both: by other equations, with the same error. The sign of all numbers is
-/// 1 away from every polynomial.
+/// Polynomials of one parity are found on one half of what all polynomials are on both: by other
+/// equations, with the same error. The sign of all numbers is 1 away from every polynomial.
 #[test]
 fn best_polynomials_of_one_parity_are_those_of_both_halves() {
     let unsaid = Smoothness::Sampled;
-    for (f, odd) in [(f64::signum as fn(f64) -> f64, true), (|x| x.abs().sqrt(), false), (|x| 1.0 / x, true)]
+    for (f, odd) in
+        [(f64::signum as fn(f64) -> f64, true), (|x| x.abs().sqrt(), false), (|x| 1.0 / x, true)]
     {
         let parity = if odd { Parity::Odd } else { Parity::Even };
         for gap in [0.05, 0.3] {
             for degree in [4, 9, 20, 31, 62] {
                 let half = minimax(f, &[(gap, 1.0)], degree, parity, unsaid).unwrap();
-                let both = minimax(f, &[(-1.0, -gap), (gap, 1.0)], degree, Parity::Any, unsaid).unwrap();
+                let both =
+                    minimax(f, &[(-1.0, -gap), (gap, 1.0)], degree, Parity::Any, unsaid).unwrap();
                 assert!(
                     (half.error - both.error).abs() < 1e-3 * both.error + 1e-12,
                     "{degree} {gap}: {:e} {:e}",
@@ -443,7 +509,8 @@ fn best_polynomials_of_one_parity_are_those_of_both_halves() {
 #[test]
 fn the_least_degree_that_reaches_an_error() {
     let smooth = Smoothness::Derivative { order: 1, bound: 1.0 };
-    for (f, smoothness) in [(f64::tanh as fn(f64) -> f64, Smoothness::Sampled), (f64::sin, smooth)] {
+    for (f, smoothness) in [(f64::tanh as fn(f64) -> f64, Smoothness::Sampled), (f64::sin, smooth)]
+    {
         for error in [0.5, 1e-2, 1e-3] {
             let have = best_to(f, (-2.0, 3.0), error, smoothness).unwrap();
             let degree = have.polynomial.degree();
@@ -465,17 +532,25 @@ fn the_least_degree_that_reaches_an_error() {
         let have = best_to(f, ends, error, Smoothness::Sampled).unwrap();
         let degree = have.polynomial.degree();
         let less = best(f, ends, degree - 1, Smoothness::Sampled).unwrap();
-        assert!(have.error <= error && error < less.error, "{degree}: {:e} {:e}", have.error, less.error);
+        assert!(
+            have.error <= error && error < less.error,
+            "{degree}: {:e} {:e}",
+            have.error,
+            less.error
+        );
     }
     assert_eq!(
         best_to(|_| 2.0, (0.0, 1.0), 1e-9, Smoothness::Sampled).unwrap().polynomial.coefficients(),
         [2.0]
     );
-    let message =
-        |error| best_to(f64::signum, (-1.0, 2.0), error, Smoothness::Sampled).unwrap_err().to_string();
+    let message = |error| {
+        best_to(f64::signum, (-1.0, 2.0), error, Smoothness::Sampled).unwrap_err().to_string()
+    };
     assert!(message(0.1).contains("degrees up to 255 come within"), "{}", message(0.1));
     assert!(message(0.0).contains("above 0") && message(f64::NAN).contains("above 0"));
-    assert!(best(f64::ln, (-1.0, 1.0), 3, Smoothness::Sampled).unwrap_err().to_string().contains("NaN"));
+    assert!(
+        best(f64::ln, (-1.0, 1.0), 3, Smoothness::Sampled).unwrap_err().to_string().contains("NaN")
+    );
 }
 
 /// The stated ranges and error hold everywhere and are tight.
@@ -492,8 +567,17 @@ fn check_sign(sign: &CompositeSign) {
         assert_eq!((y, -y), (sign.apply(x), sign.apply(-x)));
         seen = seen.max((y - 1.0).abs());
     }
-    assert!(seen <= sign.error() && sign.error() < 1.15 * seen + 1e-13, "{seen:e} {:e}", sign.error());
-    assert!(sign.ranges().iter().take(sign.stages().len()).all(|(low, high)| 0.0 < *low && *high <= 1.001));
+    assert!(
+        seen <= sign.error() && sign.error() < 1.15 * seen + 1e-13,
+        "{seen:e} {:e}",
+        sign.error()
+    );
+    assert!(
+        sign.ranges()
+            .iter()
+            .take(sign.stages().len())
+            .all(|(low, high)| 0.0 < *low && *high <= 1.001)
+    );
 }
 
 #[test]
@@ -530,7 +614,14 @@ fn signs() {
         assert!(g.is_err());
     }
     for d in [&[][..], &[4], &[65], &[1]] {
-        assert!(CompositeSign::minimax(d, 0.1).unwrap_err().to_string().contains("odd numbers from 3 to 63"));
+        assert!(
+            CompositeSign::minimax(d, 0.1)
+                .unwrap_err()
+                .to_string()
+                .contains("odd numbers from 3 to 63")
+        );
     }
-    assert!(CompositeSign::minimax(&[7], f64::NAN).is_err() && CompositeSign::least(0.1, 0.0).is_err());
+    assert!(
+        CompositeSign::minimax(&[7], f64::NAN).is_err() && CompositeSign::least(0.1, 0.0).is_err()
+    );
 }

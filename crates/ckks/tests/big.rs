@@ -32,16 +32,21 @@ fn numbers(count: usize, seed: u64) -> Vec<Complex<BigFloat>> {
     let mut words = || {
         (0..11)
             .map(|_| {
-                state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+                state =
+                    state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
                 (state >> 32) as u32
             })
             .collect::<Vec<_>>()
     };
     let mut part = |x: f64| {
-        let low = BigFloat::from_parts(&BigInt::from_slice(num_bigint::Sign::Plus, &words()), -404).unwrap();
+        let low = BigFloat::from_parts(&BigInt::from_slice(num_bigint::Sign::Plus, &words()), -404)
+            .unwrap();
         BigFloat::try_from(BigFloat::try_from(x).unwrap().into_inner() + low.into_inner()).unwrap()
     };
-    circle(count, 1.0, seed as f64).into_iter().map(|z| Complex { re: part(z.re), im: part(z.im) }).collect()
+    circle(count, 1.0, seed as f64)
+        .into_iter()
+        .map(|z| Complex { re: part(z.re), im: part(z.im) })
+        .collect()
 }
 
 fn product(a: &Complex<BigFloat>, b: &Complex<BigFloat>) -> Complex<BigFloat> {
@@ -59,14 +64,20 @@ fn sum(a: &Complex<BigFloat>, b: &Complex<BigFloat>) -> Complex<BigFloat> {
 
 impl Setup {
     fn encrypt_big(&self, values: &[Complex<BigFloat>], scale: Scale) -> Ciphertext {
-        let plaintext = self.context.encode(values.into(), values.len(), scale, self.top()).unwrap();
+        let plaintext =
+            self.context.encode(values.into(), values.len(), scale, self.top()).unwrap();
         self.context.encrypt(&self.secret, &plaintext).unwrap().expand(&self.context)
     }
 
-    /// Checks that the error's standard deviation is within a factor 1.5 of its estimate and the largest one within 16 of them (in a slot it is a product of two nearly
-    /// Gaussian numbers, of which one is the secret), and
-    /// returns how many bits of the worst slot are right.
-    fn check_big(&self, ciphertext: &Ciphertext, expected: &[Complex<BigFloat>], what: &str) -> f64 {
+    /// Checks that the error's standard deviation is within a factor 1.5 of its estimate and the
+    /// largest one within 16 of them (in a slot it is a product of two nearly Gaussian numbers, of
+    /// which one is the secret), and returns how many bits of the worst slot are right.
+    fn check_big(
+        &self,
+        ciphertext: &Ciphertext,
+        expected: &[Complex<BigFloat>],
+        what: &str,
+    ) -> f64 {
         let plaintext = self.context.decrypt(&self.secret, ciphertext).unwrap();
         let got = self.context.decode_big_complex(&plaintext).unwrap();
         let real = self.context.decode_big_real(&plaintext).unwrap();
@@ -74,8 +85,10 @@ impl Setup {
         let difference = |a: &BigFloat, b: &BigFloat| {
             BigFloat::try_from(a.clone().into_inner() - b.clone().into_inner()).unwrap().to_f64()
         };
-        let errors =
-            got.iter().zip(expected).flat_map(|(g, e)| [difference(&g.re, &e.re), difference(&g.im, &e.im)]);
+        let errors = got
+            .iter()
+            .zip(expected)
+            .flat_map(|(g, e)| [difference(&g.re, &e.re), difference(&g.im, &e.im)]);
         let (mut squares, mut worst) = (0.0, 0.0f64);
         for error in errors {
             squares += error * error;
@@ -100,8 +113,10 @@ fn precision_grows_with_the_scale_on_one_insecure_set() {
     let (x, y) = (numbers(n, 1), numbers(n, 2));
     let xy: Vec<_> = x.iter().zip(&y).map(|(x, y)| product(x, y)).collect();
     let third: BigFloat = "0.333333333333333333333333333333333333333333333333".parse().unwrap();
-    let x_third: Vec<_> =
-        x.iter().map(|x| product(x, &Complex { re: third.clone(), im: BigFloat::zero() })).collect();
+    let x_third: Vec<_> = x
+        .iter()
+        .map(|x| product(x, &Complex { re: third.clone(), im: BigFloat::zero() }))
+        .collect();
     let x_plus_third: Vec<_> =
         x.iter().map(|x| sum(x, &Complex { re: third.clone(), im: BigFloat::zero() })).collect();
     println!("scale  fresh  product  plain product   (bits right in the worst of {n} slots)");
@@ -123,7 +138,8 @@ fn precision_grows_with_the_scale_on_one_insecure_set() {
     }
 }
 
-/// Where a number is rounded to a large scale, and the message is so large that it counts; a constant alone is off by its own rounding.
+/// Where a number is rounded to a large scale, and the message is so large that it counts; a
+/// constant alone is off by its own rounding.
 #[test]
 fn roundings_of_numbers_are_counted_on_the_insecure_set() {
     let s = insecure();
@@ -138,14 +154,18 @@ fn roundings_of_numbers_are_counted_on_the_insecure_set() {
     let a = s.encrypt_big(&x, Scale::power_of_two(60));
     for c in [0.3, -0.123456, 0.77] {
         s.check_big(&e.mul_number(&a, c, scale).unwrap(), &times(c), "product with a number");
-        let combined = e.linear_combination(&[(&a, c)], a.modulus(), a.scale().times(scale)).unwrap();
+        let combined =
+            e.linear_combination(&[(&a, c)], a.modulus(), a.scale().times(scale)).unwrap();
         s.check_big(&combined, &times(c), "combination");
     }
     let nothing = e.mul_integer(&s.encrypt_big(&x, Scale::power_of_two(40)), 0).unwrap();
     let third = e.add_number(&nothing, 1.0 / 3.0).unwrap();
     let got = s.context.decode_complex(&s.context.decrypt(&s.secret, &third).unwrap()).unwrap();
     let bits = third.precision_bits();
-    assert!((41.0..43.0).contains(&bits) && got.iter().all(|z| (z.re - 1.0 / 3.0).abs() < 1e-12), "{bits}");
+    assert!(
+        (41.0..43.0).contains(&bits) && got.iter().all(|z| (z.re - 1.0 / 3.0).abs() < 1e-12),
+        "{bits}"
+    );
 }
 
 #[test]
@@ -155,7 +175,8 @@ fn doubles_keep_their_bits_at_every_scale_on_the_insecure_set() {
     let x = circle(n, 1.0, 3.0);
     let big = |x: f64| BigFloat::try_from(x).unwrap();
     let exact: Vec<_> = x.iter().map(|z| Complex { re: big(z.re), im: big(z.im) }).collect();
-    let reals: Vec<_> = exact.iter().map(|z| Complex { re: z.re.clone(), im: BigFloat::zero() }).collect();
+    let reals: Vec<_> =
+        exact.iter().map(|z| Complex { re: z.re.clone(), im: BigFloat::zero() }).collect();
     for bits in [40, 58, 62, 70, 90, 120] {
         let scale = Scale::power_of_two(bits);
         let encrypt = |values: Values<'_>| {
@@ -169,7 +190,8 @@ fn doubles_keep_their_bits_at_every_scale_on_the_insecure_set() {
     // Nor do small values lose any beside a large one, there and back.
     let mut beside = vec![1.0; n];
     beside[0] = 1e15;
-    let plaintext = s.context.encode(beside[..].into(), n, Scale::power_of_two(40), s.top()).unwrap();
+    let plaintext =
+        s.context.encode(beside[..].into(), n, Scale::power_of_two(40), s.top()).unwrap();
     let c = s.context.encrypt(&s.secret, &plaintext).unwrap().expand(&s.context);
     let plaintext = s.context.decrypt(&s.secret, &c).unwrap();
     let real = s.context.decode_real(&plaintext).unwrap();
@@ -179,7 +201,8 @@ fn doubles_keep_their_bits_at_every_scale_on_the_insecure_set() {
     assert!(complex[1..].iter().all(|z| (z - 1.0).norm() < tolerance));
 
     let infinite = [1.0, f64::INFINITY];
-    let error = s.context.encode(infinite[..].into(), n, Scale::power_of_two(90), s.top()).unwrap_err();
+    let error =
+        s.context.encode(infinite[..].into(), n, Scale::power_of_two(90), s.top()).unwrap_err();
     assert!(error.to_string().contains("value 1 is inf"), "{error}");
 }
 
@@ -188,11 +211,16 @@ fn linear_transforms_are_as_precise_on_the_insecure_set() {
     let s = insecure();
     let n = s.context.max_slots();
     let x = numbers(n, 1);
-    let diagonals: BTreeMap<usize, _> = [0, 1, 2, 3, 5].map(|r| (r, numbers(n, 10 + r as u64))).into();
+    let diagonals: BTreeMap<usize, _> =
+        [0, 1, 2, 3, 5].map(|r| (r, numbers(n, 10 + r as u64))).into();
     let t = LinearTransform::from_big(n, diagonals.clone()).unwrap();
     let zero = Complex { re: BigFloat::zero(), im: BigFloat::zero() };
     let want: Vec<_> = (0..n)
-        .map(|i| diagonals.iter().fold(zero.clone(), |y, (r, d)| sum(&y, &product(&d[i], &x[(i + r) % n]))))
+        .map(|i| {
+            diagonals
+                .iter()
+                .fold(zero.clone(), |y, (r, d)| sum(&y, &product(&d[i], &x[(i + r) % n])))
+        })
         .collect();
     for bits in [60, 120] {
         let scale = Scale::power_of_two(bits);
@@ -216,13 +244,15 @@ fn what_does_not_fit_the_insecure_set_is_named() {
         error.starts_with("encode: values at scale ") && error.contains("take a smaller scale"),
         "{error}"
     );
-    let five = encode(100).map(|_| s.context.encode(values[..].into(), 2, Scale::power_of_two(100), s.top()));
+    let five = encode(100)
+        .map(|_| s.context.encode(values[..].into(), 2, Scale::power_of_two(100), s.top()));
     assert_eq!(five.unwrap().unwrap_err().to_string(), "encode: 4 values do not fit 2 slots");
     let c = s.encrypt_big(&values, Scale::power_of_two(100));
     let huge: BigFloat = "1e200".parse().unwrap();
     let error = s.evaluator.add_big_number(&c, &huge).unwrap_err().to_string();
     assert!(error.starts_with("add a number needs "), "{error}");
     let huge = BigFloat::from_parts(&1.into(), BigFloat::MAX_BITS - 1).unwrap();
-    let error = s.evaluator.mul_big_number(&c, &huge, Scale::power_of_two(100)).unwrap_err().to_string();
+    let error =
+        s.evaluator.mul_big_number(&c, &huge, Scale::power_of_two(100)).unwrap_err().to_string();
     assert!(error.starts_with("multiply by a number: a number of about 2^"), "{error}");
 }

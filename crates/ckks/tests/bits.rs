@@ -12,8 +12,8 @@ use hippocrene_ckks::{
 };
 use hippocrene_ring::{Threads, primes};
 use hippocrene_rlwe::{
-    EvaluationKeys, Gate, Modulus, Noise, Parameters, ParametersLiteral, SecretDistribution, SecretKey,
-    Sprout,
+    EvaluationKeys, Gate, Modulus, Noise, Parameters, ParametersLiteral, SecretDistribution,
+    SecretKey, Sprout,
 };
 
 struct Setup {
@@ -47,7 +47,11 @@ fn setup(context: Arc<Context>, literal: BitLiteral) -> Setup {
     let encapsulation = plan.encapsulation_keys(&secret).unwrap();
     let encapsulation = Arc::new(encapsulation.prepare(context.rlwe(), plan.narrow()).unwrap());
     let evaluator = Evaluator::new(Arc::clone(&context), keys);
-    Setup { bootstrapper: BitBootstrapper::new(plan, evaluator, encapsulation).unwrap(), context, secret }
+    Setup {
+        bootstrapper: BitBootstrapper::new(plan, evaluator, encapsulation).unwrap(),
+        context,
+        secret,
+    }
 }
 
 fn wave() -> Wave {
@@ -82,7 +86,8 @@ impl Setup {
 
     fn encrypt(&self, bits: &[bool], modulus: Modulus) -> BitCiphertext {
         let (c, scale) = (&self.context, self.plan().bit_scale());
-        let plaintext = encode_bits(c, bits, self.packing(), c.max_slots(), scale, modulus).unwrap();
+        let plaintext =
+            encode_bits(c, bits, self.packing(), c.max_slots(), scale, modulus).unwrap();
         let a = c.encrypt(&self.secret, &plaintext).unwrap().expand(c);
         BitCiphertext::declare(a, self.packing()).unwrap()
     }
@@ -92,7 +97,8 @@ impl Setup {
     }
 
     fn parts(&self, a: &Ciphertext) -> Vec<f64> {
-        let z = self.context.decode_complex(&self.context.decrypt(&self.secret, a).unwrap()).unwrap();
+        let z =
+            self.context.decode_complex(&self.context.decrypt(&self.secret, a).unwrap()).unwrap();
         let real = z.iter().map(|z| z.re);
         match self.packing() {
             BitPacking::Real => real.collect(),
@@ -115,7 +121,8 @@ impl Setup {
 /// As good as random, and different for each `seed`.
 fn bits(count: usize, seed: u64) -> Vec<bool> {
     let mix = |i: u64| {
-        let x = (i + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ (seed + 1).wrapping_mul(0xD1B5_4A32_D192_ED03);
+        let x = (i + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+            ^ (seed + 1).wrapping_mul(0xD1B5_4A32_D192_ED03);
         (x ^ x >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 63 == 1
     };
     (0..count as u64).map(mix).collect()
@@ -156,7 +163,8 @@ fn gates_are_what_their_tables_say() {
             assert_eq!(y.ciphertext().scale(), s.plan().bit_scale());
             assert!(raised - log2(&y) < s.plan().bits() + 4.0);
         }
-        let adder = s.bootstrapper.gates(&[Gate::Xor, Gate::Majority], &operands(&encrypted)).unwrap();
+        let adder =
+            s.bootstrapper.gates(&[Gate::Xor, Gate::Majority], &operands(&encrypted)).unwrap();
         for (y, gate) in adder.iter().zip([Gate::Xor, Gate::Majority]) {
             s.check(y, &apply(gate, &slices(&inputs)), "full adder");
         }
@@ -185,16 +193,19 @@ fn off(s: &Setup, bits: &[bool], error: f64) -> BitCiphertext {
     let values: Vec<f64> =
         bits.iter().enumerate().map(|(i, b)| f64::from(u8::from(*b)) + signed(i)).collect();
     let (c, scale) = (&s.context, s.plan().bit_scale());
-    let plaintext = c.encode((&values[..]).into(), c.max_slots(), scale, s.plan().input_modulus()).unwrap();
+    let plaintext =
+        c.encode((&values[..]).into(), c.max_slots(), scale, s.plan().input_modulus()).unwrap();
     let a = c.encrypt(&s.secret, &plaintext).unwrap().expand(c);
     let mut inner = a.inner().clone();
-    let log2_std = (1.01 * error / DEVIATIONS).log2() + scale.log2() - 0.5 * (c.max_slots() as f64).log2();
+    let log2_std =
+        (1.01 * error / DEVIATIONS).log2() + scale.log2() - 0.5 * (c.max_slots() as f64).log2();
     inner.set_noise(Noise::from_log2_std(log2_std));
     let a = Ciphertext::from_parts(c, inner, scale, c.max_slots(), 1.0).unwrap();
     BitCiphertext::declare(a, BitPacking::Real).unwrap()
 }
 
-/// The largest error of each gate, for errors of the operands beside which noise is small, is what the formula says.
+/// The largest error of each gate, for errors of the operands beside which noise is small, is what
+/// the formula says.
 #[test]
 fn errors_of_gates_are_those_of_their_formulas() {
     let context = insecure(8, 9);
@@ -204,8 +215,15 @@ fn errors_of_gates_are_those_of_their_formulas() {
     let error = 0.06;
     let encrypted: Vec<BitCiphertext> = inputs.iter().map(|bits| off(&s, bits, error)).collect();
     let close = |largest: f64, formula: f64, y: &BitCiphertext, what: &str| {
-        assert!((largest / formula - 1.0).abs() < 0.1, "{what}: {largest}, by the formula {formula}");
-        assert!((y.error() / formula - 1.0).abs() < 0.2, "{what}: {}, by the formula {formula}", y.error());
+        assert!(
+            (largest / formula - 1.0).abs() < 0.1,
+            "{what}: {largest}, by the formula {formula}"
+        );
+        assert!(
+            (y.error() / formula - 1.0).abs() < 0.2,
+            "{what}: {}, by the formula {formula}",
+            y.error()
+        );
     };
     let y = s.bootstrapper.refresh(&encrypted[0]).unwrap();
     let (largest, _) = s.check(&y, &inputs[0], "refresh");
@@ -218,7 +236,8 @@ fn errors_of_gates_are_those_of_their_formulas() {
         close(largest, formula, &y, &what);
     }
     let e = s.bootstrapper.evaluator();
-    let high: Vec<BitCiphertext> = encrypted.iter().map(|a| s.bootstrapper.refresh(a).unwrap()).collect();
+    let high: Vec<BitCiphertext> =
+        encrypted.iter().map(|a| s.bootstrapper.refresh(a).unwrap()).collect();
     let (x, y, c) = (&high[0], &high[1], &high[2]);
     let of = |a: &BitCiphertext| s.check(a, &inputs[0], "operand").0;
     let cleaned = e.clean_bits(x).unwrap();
@@ -246,8 +265,9 @@ fn select(inputs: &[Vec<bool>]) -> Vec<bool> {
     (0..inputs[0].len()).map(|i| if inputs[2][i] { inputs[0][i] } else { inputs[1][i] }).collect()
 }
 
-/// With a cosine so good, and scales so small, that noise is all there is. The estimate is for the slots with the most: those where cosines are near 1, which the squarings
-/// multiply by `sqrt(2)` each more than others. With one secret it is off by more than with the mean of several.
+/// With a cosine so good, and scales so small, that noise is all there is. The estimate is for the
+/// slots with the most: those where cosines are near 1, which the squarings multiply by `sqrt(2)`
+/// each more than others. With one secret it is off by more than with the mean of several.
 #[test]
 fn noise_is_what_is_estimated() {
     let context = insecure(10, 9);
@@ -263,7 +283,8 @@ fn noise_is_what_is_estimated() {
         let mut seen = [("refresh", 0.0, 0.0), ("nand", 0.0, 0.0), ("xor", 0.0, 0.0)];
         for _ in 0..6 {
             let s = setup(Arc::clone(&context), literal.clone());
-            let inputs: Vec<Vec<bool>> = (0..3).map(|seed| bits(s.plan().capacity(), seed)).collect();
+            let inputs: Vec<Vec<bool>> =
+                (0..3).map(|seed| bits(s.plan().capacity(), seed)).collect();
             let encrypted: Vec<BitCiphertext> = inputs.iter().map(|bits| s.fresh(bits)).collect();
             let mut add = |i: usize, y: &BitCiphertext, expected: &[bool]| {
                 let (_, rms) = s.check(y, expected, seen[i].0);
@@ -342,8 +363,11 @@ fn a_simple_chain() {
     for gate in [Gate::Nand, Gate::Or, Gate::Xor] {
         let y = s.bootstrapper.gate(gate, &operands(&encrypted)).unwrap();
         s.check(&y, &apply(gate, &slices(&inputs)), "simple");
-        let and =
-            if gate == Gate::Xor { y.clone() } else { s.bootstrapper.evaluator().and_bits(&y, &y).unwrap() };
+        let and = if gate == Gate::Xor {
+            y.clone()
+        } else {
+            s.bootstrapper.evaluator().and_bits(&y, &y).unwrap()
+        };
         let again = s.bootstrapper.gate(gate, &[&and, &y]).unwrap();
         let once = apply(gate, &slices(&inputs));
         s.check(&again, &apply(gate, &[&once[..], &once[..]]), "simple again");
@@ -388,11 +412,17 @@ fn what_could_go_wrong_is_refused() {
     s.check(&s.bootstrapper.refresh(&far).unwrap(), &input, "refreshed");
     let e = s.bootstrapper.evaluator();
     assert!(matches!(e.xor_bits(&far, &far), Err(CkksError::Argument { .. })));
-    assert!(matches!(s.bootstrapper.gate(Gate::Majority, &[&a, &a]), Err(CkksError::Argument { .. })));
+    assert!(matches!(
+        s.bootstrapper.gate(Gate::Majority, &[&a, &a]),
+        Err(CkksError::Argument { .. })
+    ));
     assert!(matches!(s.bootstrapper.gate(Gate::Xor, &[]), Err(CkksError::Argument { .. })));
     // Too little is left.
     let low = context.parameters().grafted_modulus(50.0);
-    assert!(matches!(s.bootstrapper.refresh(&s.encrypt(&input, low)), Err(CkksError::Capacity { .. })));
+    assert!(matches!(
+        s.bootstrapper.refresh(&s.encrypt(&input, low)),
+        Err(CkksError::Capacity { .. })
+    ));
     // The other packing, fewer slots, too many bits, numbers that are no bits.
     let complex = BitCiphertext::declare(a.ciphertext().clone(), BitPacking::Complex).unwrap();
     assert!(s.bootstrapper.refresh(&complex).unwrap_err().to_string().contains("Complex slots"));
@@ -436,7 +466,8 @@ fn real_parameters() {
     };
     let s = setup(context, literal);
     assert!(
-        s.plan().log2_failure_probability() < -128.0 && s.plan().narrow().parameters().security().is_some()
+        s.plan().log2_failure_probability() < -128.0
+            && s.plan().narrow().parameters().security().is_some()
     );
     let inputs: Vec<Vec<bool>> = (0..3).map(|seed| bits(s.plan().capacity(), seed)).collect();
     let a: Vec<BitCiphertext> = inputs.iter().map(|bits| s.fresh(bits)).collect();

@@ -1,4 +1,5 @@
-//! Bootstraps at small insecure parameters: both orders, full and sparse slots, real and complex, grafted and simple chains.
+//! Bootstraps at small insecure parameters: both orders, full and sparse slots, real and complex,
+//! grafted and simple chains.
 
 use std::{
     borrow::Cow,
@@ -13,8 +14,8 @@ use hippocrene_ckks::{
 };
 use hippocrene_ring::{Threads, primes};
 use hippocrene_rlwe::{
-    EvaluationKeys, Parameters, ParametersLiteral, PreparedEncapsulationKeys, PreparedEvaluationKeys,
-    RlweError, SecretDistribution, SecretKey, Sprout,
+    EvaluationKeys, Parameters, ParametersLiteral, PreparedEncapsulationKeys,
+    PreparedEvaluationKeys, RlweError, SecretDistribution, SecretKey, Sprout,
 };
 use num_bigint::BigInt;
 use num_complex::{Complex, Complex64};
@@ -27,7 +28,8 @@ struct Setup {
     bootstrapper: Bootstrapper,
 }
 
-/// Units of 48 bits and a sprout, or a simple chain of a base of 48 bits and `units` primes of 45. Insecure.
+/// Units of 48 bits and a sprout, or a simple chain of a base of 48 bits and `units` primes of 45.
+/// Insecure.
 fn context(log_degree: u32, units: usize, grafted: bool) -> Arc<Context> {
     let degree = 1 << log_degree;
     let mut chain = primes::ntt_primes(48, degree, if grafted { units } else { 1 }, &[]).unwrap();
@@ -72,7 +74,8 @@ impl Setup {
         self.bootstrapper.plan().literal().real
     }
 
-    /// Bootstraps `values`, and checks what comes out, and the estimate of its error within a factor of `2^within`.
+    /// Bootstraps `values`, and checks what comes out, and the estimate of its error within a
+    /// factor of `2^within`.
     fn check(&self, values: &[Complex64], a: &Ciphertext, within: f64, what: &str) -> Ciphertext {
         self.check_to(values, a, None, within, what)
     }
@@ -87,11 +90,15 @@ impl Setup {
         what: &str,
     ) -> Ciphertext {
         let y = self.bootstrapper.bootstrap_to(a, output).unwrap();
-        let got = self.context.decode_complex(&self.context.decrypt(&self.secret, &y).unwrap()).unwrap();
+        let got =
+            self.context.decode_complex(&self.context.decrypt(&self.secret, &y).unwrap()).unwrap();
         let sum: f64 = got.iter().zip(values).map(|(g, v)| square_of(g - v, self.is_real())).sum();
         let measured = (sum / values.len() as f64).sqrt().log2();
         let estimated = -y.precision_bits();
-        assert!((measured - estimated).abs() < within, "{what}: 2^{measured:.2}, estimated 2^{estimated:.2}");
+        assert!(
+            (measured - estimated).abs() < within,
+            "{what}: 2^{measured:.2}, estimated 2^{estimated:.2}"
+        );
         assert_eq!(y.bound(), a.bound());
         y
     }
@@ -102,7 +109,8 @@ fn square_of(e: Complex64, real: bool) -> f64 {
     if real { e.re * e.re } else { 0.5 * e.norm_sqr() }
 }
 
-/// Numbers whose real and imaginary parts are spread evenly over `[-r, r]`, with absolute values up to 1.
+/// Numbers whose real and imaginary parts are spread evenly over `[-r, r]`, with absolute values up
+/// to 1.
 fn square(count: usize, real: bool) -> Vec<Complex64> {
     let part = |i: usize, step: f64| 2.0 * (0.5 + i as f64 * step).fract() - 1.0;
     let (x, y) = (0.754_877_666, 0.569_840_291);
@@ -178,7 +186,10 @@ fn any_slots_in_both_orders() {
         let (s, y) = bootstrapped(&c, literal(slots, order, real), within);
         let plan = s.bootstrapper.plan();
         assert_eq!(plan.log2_failure_probability(), f64::NEG_INFINITY);
-        assert_eq!(plan.reductions(), if !real && (order == first || slots == 128) { 2 } else { 1 });
+        assert_eq!(
+            plan.reductions(),
+            if !real && (order == first || slots == 128) { 2 } else { 1 }
+        );
         assert!(y.precision_bits() > 24.0 && (y.scale().log2() - 40.0).abs() < 1.0);
         let used = c.parameters().log2(plan.raised()) - c.parameters().log2(y.modulus());
         assert!((used - plan.bits()).abs() < 4.0, "{used} {}", plan.bits());
@@ -196,7 +207,8 @@ fn bootstraps_are_the_same_with_any_number_of_threads() {
     for count in [2, 3] {
         let threads = Threads::new(count).unwrap();
         let context = Arc::new(Context::new(c.parameters().clone(), threads).unwrap());
-        let plan = Arc::new(BootstrapPlan::new(Arc::clone(&context), plan.literal().clone()).unwrap());
+        let plan =
+            Arc::new(BootstrapPlan::new(Arc::clone(&context), plan.literal().clone()).unwrap());
         let evaluator = Evaluator::new(context, Arc::clone(&s.keys));
         let bootstrapper = Bootstrapper::new(plan, evaluator, s.encapsulation.clone()).unwrap();
         assert!(bootstrapper.bootstrap(&a).unwrap() == expected, "{count} threads");
@@ -221,7 +233,8 @@ fn outputs_are_as_large_as_is_asked_for() {
     }
 }
 
-/// What has the capacity stays as it is, what has not is bootstrapped, and what nothing gives is refused.
+/// What has the capacity stays as it is, what has not is bootstrapped, and what nothing gives is
+/// refused.
 #[test]
 fn refreshed_where_capacity_lacks() {
     let c = context(8, 16, true);
@@ -268,9 +281,13 @@ fn each_call_says_how_much_it_needs() {
         let a = s.encrypt(&values, Scale::power_of_two(38), 40.0 + plan.capacity_needed());
         let outputs = [0.0, 51.0, 64.0, 77.0, 103.0, 129.0, plan.output_bits()];
         for output in outputs.into_iter().filter(|bits| *bits <= plan.output_bits()) {
-            let y = s.check_to(&values, &a, Some(output), 1.0, &format!("{order:?} to {output} bits"));
+            let y =
+                s.check_to(&values, &a, Some(output), 1.0, &format!("{order:?} to {output} bits"));
             let (got, wanted) = (bits(y.modulus()), if output < 60.0 { 50.0 } else { output });
-            assert!((wanted - 5.0..wanted + 5.0).contains(&got), "{order:?} to {output} bits: {got}");
+            assert!(
+                (wanted - 5.0..wanted + 5.0).contains(&got),
+                "{order:?} to {output} bits: {got}"
+            );
             assert!((y.precision_bits() - most.precision_bits()).abs() < 1.0);
         }
         for output in [plan.output_bits() + 1.0, f64::NAN] {
@@ -297,7 +314,8 @@ fn a_simple_chain_without_a_sparse_secret() {
     assert!(c.parameters().log2(y.modulus()) > 100.0);
 }
 
-/// Levels of fewer bits than primes have wait for each other, and keys are made for where they are then.
+/// Levels of fewer bits than primes have wait for each other, and keys are made for where they are
+/// then.
 #[test]
 fn levels_share_primes() {
     let c = context(8, 16, false);
@@ -369,8 +387,10 @@ fn errors_are_bootstrapped_until_the_precision_is_reached() {
     let c = context(8, 22, true);
     let numbers = |real: bool| -> Vec<Complex<BigFloat>> {
         let big = |x: f64, y: f64| {
-            let low = BigFloat::from_parts(&BigInt::from((y * 2f64.powi(52)) as i64), -105).unwrap();
-            BigFloat::try_from(BigFloat::try_from(x).unwrap().into_inner() + low.into_inner()).unwrap()
+            let low =
+                BigFloat::from_parts(&BigInt::from((y * 2f64.powi(52)) as i64), -105).unwrap();
+            BigFloat::try_from(BigFloat::try_from(x).unwrap().into_inner() + low.into_inner())
+                .unwrap()
         };
         let (high, low) = (square(128, real), square(256, false));
         high.iter()
@@ -402,7 +422,10 @@ fn errors_are_bootstrapped_until_the_precision_is_reached() {
         let parts = if real { 128.0 } else { 256.0 };
         let (measured, estimated) = (-0.5 * (sum / parts).log2(), y.precision_bits());
         assert!(measured > wanted && estimated > wanted, "{measured:.1}, estimated {estimated:.1}");
-        assert!((-0.5..1.0).contains(&(measured - estimated)), "{measured:.1}, estimated {estimated:.1}");
+        assert!(
+            (-0.5..1.0).contains(&(measured - estimated)),
+            "{measured:.1}, estimated {estimated:.1}"
+        );
         assert_eq!(y.bound(), a.bound());
         assert!(y.capacity_bits(&c) > s.bootstrapper.plan().capacity_needed());
         // What is promised before is for an iteration that begins at the wanted precision.
@@ -437,29 +460,38 @@ fn the_first_of_all_slots() {
     let most = c.max_slots();
     for (slots, real) in [(512, true), (256, true), (64, true), (64, false), (8, true), (1, true)] {
         let first = Order::SlotsToCoefficientsFirst;
-        let mut l = BootstrapLiteral { slots, first_slots: true, ..literal(slots.max(4), first, real) };
+        let mut l =
+            BootstrapLiteral { slots, first_slots: true, ..literal(slots.max(4), first, real) };
         if slots == 1 {
-            (l.coefficients_to_slots, l.slots_to_coefficients) = (levels(&[0], 50.0), levels(&[0], 35.0));
+            (l.coefficients_to_slots, l.slots_to_coefficients) =
+                (levels(&[0], 50.0), levels(&[0], 35.0));
         }
         let s = setup(Arc::clone(&c), l);
         let values = square(most, real);
         let bits = 40.0 + 2.0 + s.bootstrapper.plan().capacity_needed();
         let a = s.encrypt(&values, Scale::power_of_two(40), bits);
         let repeated: Vec<Complex64> = (0..most).map(|i| values[i % slots]).collect();
-        // The error of few values may be much smaller than what is estimated for one of the full bound.
+        // The error of few values may be much smaller than what is estimated for one of the full
+        // bound.
         let within = if slots > 8 { 1.5 } else { 10.0 };
         let y = s.check(&repeated, &a, within, &format!("{slots} {real}"));
         assert!(y.precision_bits() > 26.5, "{slots} {real}: {}", y.precision_bits());
         assert_eq!(y.slots(), most);
         // Errors are carried through as they are, again and again.
         let first = y.precision_bits();
-        let last = (1..4)
-            .fold(y, |y, k| s.check(&repeated, &y, 2.0 * within, &format!("{slots} {real}, after {k}")));
-        assert!(first - last.precision_bits() < 1.5, "{slots} {real}: {first}, {}", last.precision_bits());
+        let last = (1..4).fold(y, |y, k| {
+            s.check(&repeated, &y, 2.0 * within, &format!("{slots} {real}, after {k}"))
+        });
+        assert!(
+            first - last.precision_bits() < 1.5,
+            "{slots} {real}: {first}, {}",
+            last.precision_bits()
+        );
     }
 }
 
-/// The mean square of the errors of bootstraps under several secrets, and the precision that is stated, both in bits.
+/// The mean square of the errors of bootstraps under several secrets, and the precision that is
+/// stated, both in bits.
 fn measured_and_stated(c: &Arc<Context>, secrets: usize, literal: &BootstrapLiteral) -> (f64, f64) {
     let (slots, real) = (literal.slots, literal.real);
     let (mut square_sum, mut stated) = (0.0, 0.0);
@@ -467,7 +499,8 @@ fn measured_and_stated(c: &Arc<Context>, secrets: usize, literal: &BootstrapLite
         let s = setup(Arc::clone(c), literal.clone());
         let values = square(slots + seed, real).split_off(seed);
         let bits = 40.0 + s.bootstrapper.plan().capacity_needed();
-        let y = s.bootstrapper.bootstrap(&s.encrypt(&values, Scale::power_of_two(38), bits)).unwrap();
+        let y =
+            s.bootstrapper.bootstrap(&s.encrypt(&values, Scale::power_of_two(38), bits)).unwrap();
         let got = c.decode_complex(&c.decrypt(&s.secret, &y).unwrap()).unwrap();
         let sum: f64 = got.iter().zip(&values).map(|(g, v)| square_of(g - v, real)).sum();
         square_sum += sum / (slots * secrets) as f64;
@@ -492,7 +525,8 @@ fn estimates_are_as_large_as_errors() {
         (64, last, true),
         (64, last, false),
     ] {
-        let literal = BootstrapLiteral { reduction: reduction.clone(), ..literal(slots, order, real) };
+        let literal =
+            BootstrapLiteral { reduction: reduction.clone(), ..literal(slots, order, real) };
         let (measured, estimated) = measured_and_stated(&c, 6, &literal);
         let within = if slots >= 256 { 0.2 } else { 1.5f64.log2() };
         assert!(
@@ -502,14 +536,16 @@ fn estimates_are_as_large_as_errors() {
     }
 }
 
-/// Where the reduction's polynomials are coarse, what they are off by is the error, and in real parts alone where slots are real.
+/// Where the reduction's polynomials are coarse, what they are off by is the error, and in real
+/// parts alone where slots are real.
 #[test]
 fn errors_of_coarse_polynomials_are_stated() {
     let c = context(8, 16, true);
     let reduction = ModularReduction::new(17, -8.0, -28.0, 3, 3).unwrap();
     for order in [Order::SlotsToCoefficientsFirst, Order::SlotsToCoefficientsLast] {
         for (slots, real) in [(128, true), (128, false), (64, true), (64, false)] {
-            let literal = BootstrapLiteral { reduction: reduction.clone(), ..literal(slots, order, real) };
+            let literal =
+                BootstrapLiteral { reduction: reduction.clone(), ..literal(slots, order, real) };
             let (measured, stated) = measured_and_stated(&c, 3, &literal);
             assert!(
                 (measured - stated).abs() < 0.25,

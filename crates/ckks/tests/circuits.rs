@@ -40,9 +40,13 @@ fn linear_transforms() {
     let x = circle(n, 1.0, 0.4);
     let a = s.encrypt(&x);
     let scale_at = scales(&s);
-    for rotations in
-        [vec![0], vec![3], (0..17).collect(), vec![0, 1, n - 1, n - 2, n - 3], vec![5, 100, 250, 511]]
-    {
+    for rotations in [
+        vec![0],
+        vec![3],
+        (0..17).collect(),
+        vec![0, 1, n - 1, n - 2, n - 3],
+        vec![5, 100, 250, 511],
+    ] {
         let diagonals: BTreeMap<usize, Vec<Complex64>> =
             rotations.iter().map(|&r| (r, circle(n, 0.3, r as f64))).collect();
         let t = LinearTransform::new(n, diagonals.clone()).unwrap();
@@ -51,8 +55,9 @@ fn linear_transforms() {
             let y = s.evaluator.linear_transform(&a, &t, s.scale).unwrap();
             assert_eq!((y.modulus(), y.scale()), (to, scale_at(to)));
             assert_eq!((y.modulus(), y.scale()), s.evaluator.after_product(&a, s.scale));
-            let expected: Vec<Complex64> =
-                (0..n).map(|i| diagonals.iter().map(|(r, d)| d[i] * x[(i + r) % n]).sum()).collect();
+            let expected: Vec<Complex64> = (0..n)
+                .map(|i| diagonals.iter().map(|(r, d)| d[i] * x[(i + r) % n]).sum())
+                .collect();
             close(&s.decrypt(&y), expected.iter().copied(), 1e-6, "linear transform");
             assert!(expected.iter().all(|e| e.norm() <= y.bound() * (1.0 + 1e-9)));
         }
@@ -68,8 +73,12 @@ fn linear_transforms_of_few_entries() {
     let n = s.context.max_slots();
     let x = circle(n, 1.0, 0.4);
     let a = s.encrypt(&x);
-    let entries: BTreeMap<usize, Vec<(u32, f64)>> =
-        [(0, vec![]), (3, vec![(0, 0.5), (7, -1.0)]), (n - 5, vec![(7, 0.25), (n as u32 - 1, 2.0)])].into();
+    let entries: BTreeMap<usize, Vec<(u32, f64)>> = [
+        (0, vec![]),
+        (3, vec![(0, 0.5), (7, -1.0)]),
+        (n - 5, vec![(7, 0.25), (n as u32 - 1, 2.0)]),
+    ]
+    .into();
     let sparse = LinearTransform::from_entries(n, entries.clone()).unwrap();
     let dense = entries.iter().map(|(r, entries)| {
         let mut diagonal = vec![0.0; n];
@@ -82,7 +91,9 @@ fn linear_transforms_of_few_entries() {
     assert_eq!(s.decrypt(&y), s.decrypt(&z));
     let mut expected = vec![Complex64::ZERO; n];
     for (r, entries) in &entries {
-        entries.iter().for_each(|(slot, c)| expected[*slot as usize] += c * x[(*slot as usize + r) % n]);
+        entries
+            .iter()
+            .for_each(|(slot, c)| expected[*slot as usize] += c * x[(*slot as usize + r) % n]);
     }
     close(&s.decrypt(&y), expected.into_iter(), 1e-6, "few entries");
     for (wrong, say) in [
@@ -97,7 +108,11 @@ fn linear_transforms_of_few_entries() {
 }
 
 /// The map with a rotation for every diagonal, each divided on its own.
-fn one_by_one(s: &Setup, a: &Ciphertext, diagonals: &BTreeMap<usize, Vec<Complex64>>) -> Ciphertext {
+fn one_by_one(
+    s: &Setup,
+    a: &Ciphertext,
+    diagonals: &BTreeMap<usize, Vec<Complex64>>,
+) -> Ciphertext {
     let e = &s.evaluator;
     let term = |(r, d): (&usize, &Vec<Complex64>)| {
         let plain = s.context.encode(d[..].into(), a.slots(), a.scale(), a.modulus()).unwrap();
@@ -107,14 +122,16 @@ fn one_by_one(s: &Setup, a: &Ciphertext, diagonals: &BTreeMap<usize, Vec<Complex
     e.rescale(&sum, s.scale).unwrap()
 }
 
-/// Both ways have the values, with the noise that they state, and the double hoisting no more than the other.
+/// Both ways have the values, with the noise that they state, and the double hoisting no more than
+/// the other.
 fn check_transform(s: &Setup, rotations: impl IntoIterator<Item = usize>, angle: f64) {
     let slots = s.context.max_slots();
     let diagonals: BTreeMap<usize, Vec<Complex64>> =
         rotations.into_iter().map(|r| (r, circle(slots, 0.3, angle + r as f64))).collect();
     let x = circle(slots, 1.0, angle);
-    let expected: Vec<Complex64> =
-        (0..slots).map(|i| diagonals.iter().map(|(r, d)| d[i] * x[(i + r) % slots]).sum()).collect();
+    let expected: Vec<Complex64> = (0..slots)
+        .map(|i| diagonals.iter().map(|(r, d)| d[i] * x[(i + r) % slots]).sum())
+        .collect();
     let a = s.encrypt(&x);
     let t = LinearTransform::new(slots, diagonals.clone()).unwrap();
     let y = s.evaluator.linear_transform(&a, &t, s.scale).unwrap();
@@ -185,12 +202,14 @@ fn maps_to_few_slots_are_as_noisy_as_is_estimated() {
     }
 }
 
-/// Encodings are dropped when there is no room, the least recently used first, and made again to the same bits.
+/// Encodings are dropped when there is no room, the least recently used first, and made again to
+/// the same bits.
 #[test]
 fn encoded_diagonals_keep_to_their_memory() {
     let s = insecure(9, 3, &[1]);
     let n = s.context.max_slots();
-    let t = LinearTransform::new(n, [(0, circle(n, 0.3, 0.0)), (1, circle(n, 0.3, 1.0))].into()).unwrap();
+    let t = LinearTransform::new(n, [(0, circle(n, 0.3, 0.0)), (1, circle(n, 0.3, 1.0))].into())
+        .unwrap();
     let high = s.encrypt(&circle(n, 1.0, 0.4));
     let low = s.evaluator.square_rescale(&high, s.scale).unwrap();
     let apply = |a: &Ciphertext| s.evaluator.linear_transform(a, &t, s.scale).unwrap();
@@ -200,7 +219,11 @@ fn encoded_diagonals_keep_to_their_memory() {
     assert_eq!([apply(&high), apply(&low)], expected);
     assert_eq!(t.memory().0, both, "they are made once");
     let limbs = |a: &Ciphertext| {
-        s.context.rlwe().rotation_modulus(a.modulus(), s.context.parameters().full()).unwrap().limb_count()
+        s.context
+            .rlwe()
+            .rotation_modulus(a.modulus(), s.context.parameters().full())
+            .unwrap()
+            .limb_count()
             * s.context.rlwe().degree()
     };
     assert_eq!(both, 2 * 8 * (limbs(&high) + limbs(&low)));
@@ -215,7 +238,8 @@ fn encoded_diagonals_keep_to_their_memory() {
     assert_eq!(t.memory(), (0, 0));
 }
 
-/// Hundreds of diagonals are encoded some at a time where all take more than the memory there is, to the same bits.
+/// Hundreds of diagonals are encoded some at a time where all take more than the memory there is,
+/// to the same bits.
 #[test]
 fn hundreds_of_diagonals_are_encoded_in_parts() {
     let n = 1 << 9;
@@ -284,12 +308,16 @@ fn sums_are_as_noisy_as_is_estimated() {
         for _ in 0..TRIALS {
             let y = s.evaluator.inner_sum(&s.encrypt(&x), step, count).unwrap();
             let sum = |i: usize| (0..count).map(|k| x[(i + k * step) % n]).sum::<Complex64>();
-            squares += s.decrypt(&y).iter().enumerate().map(|(i, y)| (y - sum(i)).norm_sqr()).sum::<f64>();
+            squares +=
+                s.decrypt(&y).iter().enumerate().map(|(i, y)| (y - sum(i)).norm_sqr()).sum::<f64>();
             estimated = y.precision_bits();
         }
         let measured = (squares / (2 * n * TRIALS) as f64).sqrt();
         let ratio = measured * estimated.exp2();
-        assert!((1.0 / 1.5..1.5).contains(&ratio), "{count} slots {step} apart: {ratio} times the estimate");
+        assert!(
+            (1.0 / 1.5..1.5).contains(&ratio),
+            "{count} slots {step} apart: {ratio} times the estimate"
+        );
     }
 }
 
@@ -298,7 +326,12 @@ fn check_polynomial(s: &Setup, p: &Polynomial, x: &[f64]) {
     let a = s.encrypt(&values);
     let scale_at = scales(s);
     let y = s.evaluator.polynomial(&a, p, s.scale).unwrap();
-    assert_eq!(y.modulus().limb_count(), a.modulus().limb_count() - p.depth(), "degree {}", p.degree());
+    assert_eq!(
+        y.modulus().limb_count(),
+        a.modulus().limb_count() - p.depth(),
+        "degree {}",
+        p.degree()
+    );
     assert!(y.scale().is_close(scale_at(y.modulus())));
     let expected: Vec<f64> = x.iter().map(|x| p.evaluate(*x)).collect();
     let size = p.coefficients().iter().map(|c| c.abs()).sum::<f64>().max(1.0);
@@ -341,21 +374,36 @@ enum Slots {
 }
 
 /// The mean squares of the errors of `p` over the estimate of them, one for every so many slots.
-fn polynomial_errors(s: &Setup, p: &Polynomial, a: &Ciphertext, x: &[Complex64], slots: Slots) -> Vec<f64> {
+fn polynomial_errors(
+    s: &Setup,
+    p: &Polynomial,
+    a: &Ciphertext,
+    x: &[Complex64],
+    slots: Slots,
+) -> Vec<f64> {
     let y = match slots {
         Slots::Real => s.evaluator.polynomial_of_reals(a, p, s.scale).unwrap(),
         Slots::Complex => s.evaluator.polynomial(a, p, s.scale).unwrap(),
     };
     let value = |x: &Complex64| match p.basis() {
-        Basis::Monomial => p.coefficients().iter().rev().fold(Complex64::ZERO, |sum, c| sum * x + c),
+        Basis::Monomial => {
+            p.coefficients().iter().rev().fold(Complex64::ZERO, |sum, c| sum * x + c)
+        }
         Basis::Chebyshev { .. } => p.evaluate(x.re).into(),
     };
     let unit = 0.5 * (2.0 * y.precision_bits()).exp2();
     s.decrypt(&y).iter().zip(x).map(|(y, x)| unit * (y - value(x)).norm_sqr()).collect()
 }
 
-/// Errors have the standard deviation that is stated, to a factor 1.5, where they are largest of some places, with all values there, and no more than 1.5 of it at any other.
-fn check_polynomial_noise(s: &Setup, p: &Polynomial, places: &[Complex64], slots: Slots, name: &str) {
+/// Errors have the standard deviation that is stated, to a factor 1.5, where they are largest of
+/// some places, with all values there, and no more than 1.5 of it at any other.
+fn check_polynomial_noise(
+    s: &Setup,
+    p: &Polynomial,
+    places: &[Complex64],
+    slots: Slots,
+    name: &str,
+) {
     const RUNS: usize = 2;
     let n = s.context.max_slots();
     let bound = places.iter().map(|x| x.norm()).fold(0.0, f64::max);
@@ -375,10 +423,16 @@ fn check_polynomial_noise(s: &Setup, p: &Polynomial, places: &[Complex64], slots
     let mut order: Vec<usize> = (0..places.len()).collect();
     order.sort_by(|i, j| everywhere[*j].total_cmp(&everywhere[*i]));
     let worst = order[0];
-    assert!(everywhere[worst] < 1.5, "{name} at {}: {} times the estimate", places[worst], everywhere[worst]);
+    assert!(
+        everywhere[worst] < 1.5,
+        "{name} at {}: {} times the estimate",
+        places[worst],
+        everywhere[worst]
+    );
     // Of a few places that are almost alike, chance says which one is largest.
     let alone = |place: &usize| (errors(&places[*place..=*place])[0], places[*place]);
-    let (ratio, place) = order.iter().take(3).map(alone).max_by(|x, y| x.0.total_cmp(&y.0)).unwrap();
+    let (ratio, place) =
+        order.iter().take(3).map(alone).max_by(|x, y| x.0.total_cmp(&y.0)).unwrap();
     assert!((1.0 / 1.5..1.5).contains(&ratio), "{name} at {place}: {ratio} times the estimate");
 }
 
@@ -410,7 +464,13 @@ fn series(degree: usize) -> [(&'static str, Vec<f64>); 2] {
 /// A power and a Chebyshev polynomial of this degree at these places, which are real.
 fn check_power_noise(s: &Setup, degree: usize, places: &[Complex64]) {
     for (basis, name) in [(Basis::Monomial, "x^"), (UNIT, "T_")] {
-        check_polynomial_noise(s, &single(basis, degree), places, Slots::Real, &format!("{name}{degree}"));
+        check_polynomial_noise(
+            s,
+            &single(basis, degree),
+            places,
+            Slots::Real,
+            &format!("{name}{degree}"),
+        );
     }
 }
 
@@ -420,13 +480,21 @@ fn powers_and_chebyshev_polynomials_are_as_noisy_as_is_estimated() {
     let reals = interval(-1.0, 1.0);
     for degree in [2, 3, 4, 7, 8, 15, 16, 31] {
         check_power_noise(&s, degree, &reals);
-        let circle: Vec<Complex64> = (0..8).map(|k| Complex64::from_polar(1.2, f64::from(k))).collect();
+        let circle: Vec<Complex64> =
+            (0..8).map(|k| Complex64::from_polar(1.2, f64::from(k))).collect();
         let name = format!("x^{degree}, complex");
-        check_polynomial_noise(&s, &single(Basis::Monomial, degree), &circle, Slots::Complex, &name);
+        check_polynomial_noise(
+            &s,
+            &single(Basis::Monomial, degree),
+            &circle,
+            Slots::Complex,
+            &name,
+        );
     }
 }
 
-/// Errors that come by several ways to the result add up, or cancel: `1 + 2 + .. + d` in place of the root of the sum of squares.
+/// Errors that come by several ways to the result add up, or cancel: `1 + 2 + .. + d` in place of
+/// the root of the sum of squares.
 #[test]
 fn polynomials_are_as_noisy_as_is_estimated() {
     let s = insecure(10, 6, &[]);
@@ -458,7 +526,8 @@ fn polynomials_are_as_noisy_as_is_estimated() {
     }
 }
 
-/// With a sprout, powers stand at moduli that do not divide each other, and are brought from one to the other.
+/// With a sprout, powers stand at moduli that do not divide each other, and are brought from one to
+/// the other.
 #[test]
 fn polynomials_on_grafted_chains_are_as_noisy_as_is_estimated() {
     let s = grafted(10, 6, "sprout-15-16-32", &[]);
@@ -467,7 +536,13 @@ fn polynomials_on_grafted_chains_are_as_noisy_as_is_estimated() {
         check_power_noise(&s, degree, &reals);
         for (basis, name) in [(Basis::Monomial, "x^"), (UNIT, "T_")] {
             let sum = Polynomial::new(basis, vec![1.0; degree + 1]).unwrap();
-            check_polynomial_noise(&s, &sum, &reals, Slots::Real, &format!("sum up to {name}{degree}"));
+            check_polynomial_noise(
+                &s,
+                &sum,
+                &reals,
+                Slots::Real,
+                &format!("sum up to {name}{degree}"),
+            );
         }
     }
 }
@@ -487,9 +562,13 @@ fn powers_are_as_noisy_as_is_estimated() {
             let bits = |a: &Ciphertext| s.context.parameters().log2(a.modulus());
             let taken = bits(&a) - bits(&y);
             assert!((taken - depth * s.scale.log2()).abs() < 2.0, "{taken} bits for {n}");
-            let sum: f64 = s.decrypt(&y).iter().zip(&expected).map(|(y, e)| (y - e).norm_sqr()).sum();
+            let sum: f64 =
+                s.decrypt(&y).iter().zip(&expected).map(|(y, e)| (y - e).norm_sqr()).sum();
             let ratio = (0.5 * sum / x.len() as f64).sqrt() * y.precision_bits().exp2();
-            assert!((1.0 / 1.25..1.25).contains(&ratio), "power {n} of {radius}: {ratio} times the estimate");
+            assert!(
+                (1.0 / 1.25..1.25).contains(&ratio),
+                "power {n} of {radius}: {ratio} times the estimate"
+            );
         }
     }
     let s = insecure(8, 2, &[]);
@@ -551,13 +630,21 @@ fn what_does_not_fit_is_named() {
     }
     for degree in [Polynomial::MOST_APPROXIMATED + 1, 1 << 40, usize::MAX] {
         let refused = Polynomial::approximate(f64::exp, 0.0, 1.0, degree).unwrap_err().to_string();
-        assert_eq!(refused, format!("approximate a function: degree {degree}: it is 1048576 at most"));
+        assert_eq!(
+            refused,
+            format!("approximate a function: degree {degree}: it is 1048576 at most")
+        );
     }
     for slots in [12, 1 << 40, usize::MAX / 2 + 1] {
-        let refused = LinearTransform::from_entries(slots, [(0, vec![])].into()).unwrap_err().to_string();
+        let refused =
+            LinearTransform::from_entries(slots, [(0, vec![])].into()).unwrap_err().to_string();
         assert!(refused.ends_with("a power of two of slots up to 1048576"), "{refused}");
     }
-    let refused = Polynomial::approximate(f64::sin, -f64::MAX, f64::MAX, 3).unwrap_err().to_string();
+    let refused =
+        Polynomial::approximate(f64::sin, -f64::MAX, f64::MAX, 3).unwrap_err().to_string();
     let interval = "[-1.7976931348623157e308, 1.7976931348623157e308]";
-    assert_eq!(refused, format!("approximate a function: the interval {interval} has no finite length"));
+    assert_eq!(
+        refused,
+        format!("approximate a function: the interval {interval} has no finite length")
+    );
 }

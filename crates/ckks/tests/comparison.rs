@@ -1,4 +1,5 @@
-//! Signs, comparisons, absolute values: the right values with the noise that was estimated, within the bounds that are stated.
+//! Signs, comparisons, absolute values: the right values with the noise that was estimated, within
+//! the bounds that are stated.
 
 use std::{
     borrow::Cow,
@@ -26,7 +27,8 @@ fn encrypt(s: &Setup, x: &[f64], bits: i32, bound: f64) -> Ciphertext {
     a
 }
 
-/// Of both signs, with logarithms of absolute values spread evenly over `low` to `high`; as many more are spread evenly over the smaller ones.
+/// Of both signs, with logarithms of absolute values spread evenly over `low` to `high`; as many
+/// more are spread evenly over the smaller ones.
 fn arguments(count: usize, low: f64, high: f64) -> (Vec<f64>, Vec<f64>) {
     let sign = |i: usize| if i.is_multiple_of(2) { 1.0 } else { -1.0 };
     let part = |i: usize| (i as f64 * 0.754_877_666).fract();
@@ -39,7 +41,8 @@ fn reals(s: &Setup, a: &Ciphertext) -> Vec<f64> {
     s.decrypt(a).iter().map(|z| z.re).collect()
 }
 
-/// Checks a ciphertext against numbers: every one within a bound, and the noise as it was estimated where `polynomials` has what comes without it.
+/// Checks a ciphertext against numbers: every one within a bound, and the noise as it was estimated
+/// where `polynomials` has what comes without it.
 fn check(
     s: &Setup,
     a: &Ciphertext,
@@ -50,7 +53,11 @@ fn check(
 ) {
     let got = reals(s, a);
     for (i, (g, e)) in got.iter().zip(expected).enumerate() {
-        assert!((g - e).abs() <= bound(i), "{what}: slot {i} is {g}, not {e} to within {:e}", bound(i));
+        assert!(
+            (g - e).abs() <= bound(i),
+            "{what}: slot {i} is {g}, not {e} to within {:e}",
+            bound(i)
+        );
         assert!(g.abs() <= a.bound() * (1.0 + 1e-6), "{what}: {g} exceeds the bound {}", a.bound());
     }
     if let Some((polynomials, factor)) = polynomials {
@@ -73,7 +80,8 @@ fn check_sign(s: &Setup, plan: &SignPlan, scale: i32, factor: f64, what: &str) {
     let signs: Vec<f64> = outside.iter().map(|x| x.signum()).collect();
     let exact: Vec<f64> = outside.iter().map(|x| plan.apply(*x)).collect();
     check(s, &y, &signs, |_| plan.error(), Some((&exact, factor)), what);
-    // Each product takes as many bits as its factors' scale has, which meets the planned one to half a bit.
+    // Each product takes as many bits as its factors' scale has, which meets the planned one to
+    // half a bit.
     let products: usize = plan.stages().iter().map(|stage| stage.polynomial().depth()).sum();
     let used = a.capacity_bits(&s.context) - y.capacity_bits(&s.context);
     assert!(
@@ -126,7 +134,8 @@ proptest! {
         let literal = SignLiteral { slots: 1 << 9, bound, gap: bound * log_gap.exp2(), precision };
         let plan = SignPlan::new(&s.context, literal).unwrap();
         prop_assert!(plan.error() <= (-precision).exp2() * (1.0 + 1e-9));
-        // Scales meet what is planned to half a bit, and where little precision is asked for errors are not small beside ranges.
+        // Scales meet what is planned to half a bit, and where little precision is asked for errors
+        // are not small beside ranges.
         let factor = if precision < 8.0 { 8.0 } else { 2.0 };
         check_sign(&s, &plan, 45, factor, &format!("{literal:?}"));
     }
@@ -146,11 +155,13 @@ fn what_follows_from_the_sign() {
         .map(|(i, x)| (i == 0, x))
     {
         let a = encrypt(&s, &x, 45, 5.0);
-        // What is stated for a product with the sign: of x, its rounding, and what the argument is off by.
+        // What is stated for a product with the sign: of x, its rounding, and what the argument is
+        // off by.
         let times = |share: f64| {
             let x = x.clone();
             move |i: usize| {
-                share * (x[i].abs() * if outside { off } else { 2.0 + off } + 5.0 * off / 2.0) + 1e-6
+                share * (x[i].abs() * if outside { off } else { 2.0 + off } + 5.0 * off / 2.0)
+                    + 1e-6
             }
         };
         let noiseless: Vec<f64> = x.iter().map(|x| x * plan.apply(*x)).collect();
@@ -161,11 +172,15 @@ fn what_follows_from_the_sign() {
         let z = e.relu(&a, &plan, &none).unwrap();
         check(&s, &z, &relu, times(0.5), None, "relu");
         for (got, part, name) in [(&y, 1.0, "abs"), (&z, 0.5, "relu")] {
-            let noiseless: Vec<f64> =
-                noiseless.iter().zip(&x).map(|(p, x)| if part < 1.0 { 0.5 * (p + x) } else { *p }).collect();
+            let noiseless: Vec<f64> = noiseless
+                .iter()
+                .zip(&x)
+                .map(|(p, x)| if part < 1.0 { 0.5 * (p + x) } else { *p })
+                .collect();
             check(&s, got, &noiseless, |_| 5.0 * off, None, name);
         }
-        let step: Vec<f64> = x.iter().map(|x| if outside { f64::from(*x > 0.0) } else { 0.5 }).collect();
+        let step: Vec<f64> =
+            x.iter().map(|x| if outside { f64::from(*x > 0.0) } else { 0.5 }).collect();
         let within = if outside { 0.5 * off } else { 0.5 + 0.5 * off };
         check(&s, &e.step(&a, &plan, &none).unwrap(), &step, |_| within, None, "step");
 
@@ -174,8 +189,10 @@ fn what_follows_from_the_sign() {
         let sum: Vec<f64> = x.iter().zip(&b).map(|(x, b)| 0.5 * x + b).collect();
         let (a, b_) = (encrypt(&s, &sum, 45, 3.5), encrypt(&s, &b, 45, 1.0));
         let half = |i: usize| times(0.5)(i);
-        let (literal, larger): (_, Vec<f64>) =
-            (SignLiteral { gap: 0.025, ..literal }, sum.iter().zip(&b).map(|(a, b)| a.max(*b)).collect());
+        let (literal, larger): (_, Vec<f64>) = (
+            SignLiteral { gap: 0.025, ..literal },
+            sum.iter().zip(&b).map(|(a, b)| a.max(*b)).collect(),
+        );
         let plan = SignPlan::new(&s.context, literal).unwrap();
         check(&s, &e.maximum(&a, &b_, &plan, &none).unwrap(), &larger, half, None, "maximum");
         let smaller: Vec<f64> = sum.iter().zip(&b).map(|(a, b)| a.min(*b)).collect();
@@ -192,7 +209,8 @@ fn noise_of_products_with_the_sign() {
     let s = grafted(11, 10, "sprout-15-16-32", &[]);
     let n = s.context.max_slots();
     let plan =
-        SignPlan::new(&s.context, SignLiteral { slots: n, bound: 2.0, gap: 0.1, precision: 10.0 }).unwrap();
+        SignPlan::new(&s.context, SignLiteral { slots: n, bound: 2.0, gap: 0.1, precision: 10.0 })
+            .unwrap();
     let x: Vec<f64> = (0..n).map(|i| if i % 3 == 0 { -1.9 } else { 1.95 }).collect();
     let a = encrypt(&s, &x, 45, 2.0);
     let y = s.evaluator.abs(&a, &plan, &NoRefresh(&s.context)).unwrap();
@@ -235,7 +253,8 @@ fn bootstrapper(s: &Setup, literal: BootstrapLiteral) -> Bootstrapper {
     plan.add_keys(&mut keys, &s.secret).unwrap();
     let keys = Arc::new(keys.prepare(s.context.rlwe()).unwrap());
     let encapsulation = plan.encapsulation_keys(&s.secret).unwrap().unwrap();
-    let encapsulation = Arc::new(encapsulation.prepare(s.context.rlwe(), plan.narrow().unwrap()).unwrap());
+    let encapsulation =
+        Arc::new(encapsulation.prepare(s.context.rlwe(), plan.narrow().unwrap()).unwrap());
     let evaluator = Evaluator::new(Arc::clone(&s.context), keys);
     Bootstrapper::new(plan, evaluator, Some(encapsulation)).unwrap()
 }
@@ -244,8 +263,9 @@ fn bootstrapper(s: &Setup, literal: BootstrapLiteral) -> Bootstrapper {
 fn bootstraps_in_between() {
     let s = grafted(8, 19, "sprout-15-16-32", &[]);
     let slots = 128;
-    let levels =
-        |scale_bits| vec![DftLevel { radix_log2: 4, scale_bits }, DftLevel { radix_log2: 3, scale_bits }];
+    let levels = |scale_bits| {
+        vec![DftLevel { radix_log2: 4, scale_bits }, DftLevel { radix_log2: 3, scale_bits }]
+    };
     let bootstrap = BootstrapLiteral {
         slots,
         real: true,
@@ -277,7 +297,10 @@ fn bootstraps_in_between() {
     let y = e.sign(&a, &sign, &refresh).unwrap();
     let asked = refresh.1.lock().unwrap().clone();
     assert!(asked.len() >= 2 && asked.iter().all(|bits| *bits <= most), "{asked:?} {most}");
-    assert!(asked[asked.len() - 1] < most - 16.0, "the last one for what is left: {asked:?} {most}");
+    assert!(
+        asked[asked.len() - 1] < most - 16.0,
+        "the last one for what is left: {asked:?} {most}"
+    );
     let signs: Vec<f64> = x.iter().map(|x| x.signum()).collect();
     let exact: Vec<f64> = x.iter().map(|x| sign.apply(*x)).collect();
     check(&s, &y, &signs, |_| sign.error(), None, "with bootstraps");
@@ -288,16 +311,20 @@ fn bootstraps_in_between() {
         let bootstrapper = self::bootstrapper(&s, bootstrap.clone());
         let a = s.encrypt_at(&z, slots, Scale::power_of_two(40), low);
         let y = bootstrapper.evaluator().sign(&a, &sign, &bootstrapper).unwrap();
-        measured +=
-            reals(&s, &y).iter().zip(&exact).map(|(y, e)| (y - e).powi(2)).sum::<f64>() / slots as f64;
+        measured += reals(&s, &y).iter().zip(&exact).map(|(y, e)| (y - e).powi(2)).sum::<f64>()
+            / slots as f64;
         estimated += (-2.0 * y.precision_bits()).exp2();
     }
     let off = 0.5 * (measured / estimated).log2();
-    assert!(off.abs() < 1.5f64.log2(), "with bootstraps: measured error 2^{off:.2} of the estimated one");
+    assert!(
+        off.abs() < 1.5f64.log2(),
+        "with bootstraps: measured error 2^{off:.2} of the estimated one"
+    );
     let (abs, bits): (Vec<f64>, f64) = (x.iter().map(|x| x.abs()).collect(), (2.0f64).powi(-11));
     check(&s, &e.abs(&a, &sign, &refresh).unwrap(), &abs, |_| bits, None, "abs, with bootstraps");
 
-    // An argument that needs a bootstrap, and a gap that what comes of one is not precise enough for.
+    // An argument that needs a bootstrap, and a gap that what comes of one is not precise enough
+    // for.
     let fine = SignPlan::new(&s.context, SignLiteral { gap: 2f64.powi(-24), ..literal }).unwrap();
     let low = s.context.parameters().grafted_modulus(62.0 + bootstrapper.reserve());
     let a = s.encrypt_at(&z, slots, Scale::power_of_two(60), low);
@@ -338,8 +365,13 @@ fn what_cannot_be_is_refused() {
     assert!(matches!(e.relu(&half, &plan, &none), Err(CkksError::SlotMismatch { .. })));
     let low = s.context.parameters().grafted_modulus(100.0);
     let a = e.reduce_modulus(&encrypt(&s, &x, 45, 1.0), low).unwrap();
-    for result in [e.sign(&a, &plan, &none), e.abs(&a, &plan, &none), e.maximum(&a, &a, &plan, &none)] {
-        assert!(matches!(result, Err(CkksError::Capacity { .. } | CkksError::Argument { .. })), "{result:?}");
+    for result in
+        [e.sign(&a, &plan, &none), e.abs(&a, &plan, &none), e.maximum(&a, &a, &plan, &none)]
+    {
+        assert!(
+            matches!(result, Err(CkksError::Capacity { .. } | CkksError::Argument { .. })),
+            "{result:?}"
+        );
     }
 }
 
@@ -347,14 +379,18 @@ fn what_cannot_be_is_refused() {
 fn more_of_the_modulus_is_asked_for_before_anything_is_done() {
     let s = grafted(10, 4, "sprout-15-16-32", &[]);
     let c: &Context = &s.context;
-    let literal = SignLiteral { slots: c.max_slots(), bound: 1.0, gap: 2f64.powi(-10), precision: 10.0 };
+    let literal =
+        SignLiteral { slots: c.max_slots(), bound: 1.0, gap: 2f64.powi(-10), precision: 10.0 };
     let plan = SignPlan::new(c, literal).unwrap();
     let a = encrypt(&s, &vec![0.5; c.max_slots()], 45, 1.0);
-    let Err(CkksError::Capacity { operation, need, have }) = s.evaluator.sign(&a, &plan, &NoRefresh(c))
+    let Err(CkksError::Capacity { operation, need, have }) =
+        s.evaluator.sign(&a, &plan, &NoRefresh(c))
     else {
         panic!("the modulus is too small for it");
     };
     assert!(
-        operation == "sign" && (need - plan.bits()).abs() < 1e-6 && (have - a.capacity_bits(c)).abs() < 0.01
+        operation == "sign"
+            && (need - plan.bits()).abs() < 1e-6
+            && (have - a.capacity_bits(c)).abs() < 0.01
     );
 }

@@ -11,15 +11,17 @@ use hippocrene_ring::arith::bit_reverse;
 use num_bigint::BigInt;
 use num_complex::{Complex, Complex64};
 
-/// The coefficients `c_k = t_k + i t_(k+n)` of the message with these slots, from the definition, in bit-reversed order.
+/// The coefficients `c_k = t_k + i t_(k+n)` of the message with these slots, from the definition,
+/// in bit-reversed order.
 fn coefficients(z: &[Complex64]) -> Vec<Complex64> {
     let n = z.len();
     let mut c = vec![Complex64::ZERO; n];
     let mut five = 1usize;
     for z in z {
         for (k, c) in c.iter_mut().enumerate() {
-            *c += z * Complex64::from_polar(1.0, -TAU * (five * k % (4 * n)) as f64 / (4 * n) as f64)
-                / n as f64;
+            *c +=
+                z * Complex64::from_polar(1.0, -TAU * (five * k % (4 * n)) as f64 / (4 * n) as f64)
+                    / n as f64;
         }
         five = 5 * five % (4 * n);
     }
@@ -33,7 +35,9 @@ fn embedding(c: &[Complex64]) -> Vec<Complex64> {
     let mut five = 1usize;
     let mut slots = Vec::with_capacity(n);
     for _ in 0..n {
-        let root = |k: usize| Complex64::from_polar(1.0, TAU * (five * k % (4 * n)) as f64 / (4 * n) as f64);
+        let root = |k: usize| {
+            Complex64::from_polar(1.0, TAU * (five * k % (4 * n)) as f64 / (4 * n) as f64)
+        };
         slots.push((0..n).map(|k| c[k] * root(k)).sum());
         five = 5 * five % (4 * n);
     }
@@ -97,7 +101,8 @@ impl Both {
         let context = setup(&[]).context;
         let mirrored: Vec<DftLevel> = levels.iter().rev().copied().collect();
         let make = |direction, levels: &[DftLevel], factor: f64| {
-            HomomorphicDft::with_packing(&context, direction, packing, slots, levels, factor).unwrap()
+            HomomorphicDft::with_packing(&context, direction, packing, slots, levels, factor)
+                .unwrap()
         };
         let there = make(Direction::CoefficientsToSlots, levels, FACTOR);
         let back = make(Direction::SlotsToCoefficients, &mirrored, BACK);
@@ -139,16 +144,28 @@ impl Both {
                 let y = s.evaluator.homomorphic_dft(&a, dft, self.target).unwrap();
                 let expected = expected(&x);
                 assert_eq!((y.scale(), y.slots()), (self.target, expected.len()));
-                let used =
-                    s.context.parameters().log2(a.modulus()) - s.context.parameters().log2(y.modulus());
-                assert!((used - dft.bits() - at.log2() + self.target.log2()).abs() < 1.0, "{used} bits");
-                assert!(expected.iter().all(|z| z.norm() <= y.bound() * (1.0 + 1e-9)), "{}", y.bound());
-                sum.extend(s.decrypt(&y).iter().zip(&expected).map(|(got, z)| (got - z).norm_sqr() / 2.0));
+                let used = s.context.parameters().log2(a.modulus())
+                    - s.context.parameters().log2(y.modulus());
+                assert!(
+                    (used - dft.bits() - at.log2() + self.target.log2()).abs() < 1.0,
+                    "{used} bits"
+                );
+                assert!(
+                    expected.iter().all(|z| z.norm() <= y.bound() * (1.0 + 1e-9)),
+                    "{}",
+                    y.bound()
+                );
+                sum.extend(
+                    s.decrypt(&y).iter().zip(&expected).map(|(got, z)| (got - z).norm_sqr() / 2.0),
+                );
                 estimated = -y.precision_bits();
             }
             let measured = 0.5 * (sum.iter().sum::<f64>() / sum.len() as f64).log2();
-            let what = format!("{:?}, {packing:?}, {n} slots, {at} to {}", dft.direction(), self.target);
-            // The roundings of a few numbers, the same in all runs, may be of any size; of up to 128, in 650 runs of this test, they were smaller by up to 2^0.63, and eight times by more than 2^0.585.
+            let what =
+                format!("{:?}, {packing:?}, {n} slots, {at} to {}", dft.direction(), self.target);
+            // The roundings of a few numbers, the same in all runs, may be of any size; of up to
+            // 128, in 650 runs of this test, they were smaller by up to 2^0.63, and eight times by
+            // more than 2^0.585.
             let (low, high) = match n {
                 0..16 => (-8.0, 2.0),
                 16..256 => (-0.8, 1.5f64.log2()),
@@ -196,14 +213,17 @@ fn every_packing_at_many_numbers_of_slots() {
 
 #[test]
 fn any_radices_and_scales() {
-    for (radices, scale_bits, from, to) in
-        [(&[7][..], 30.0, 40, 40), (&[1, 1, 1, 1, 1, 1, 1], 25.0, 45, 38), (&[0, 4, 3], 41.5, 38, 50)]
-    {
-        Both::new(chain, Packing::Complex, 128, &levels_of(radices, scale_bits), bits(to)).check(bits(from));
+    for (radices, scale_bits, from, to) in [
+        (&[7][..], 30.0, 40, 40),
+        (&[1, 1, 1, 1, 1, 1, 1], 25.0, 45, 38),
+        (&[0, 4, 3], 41.5, 38, 50),
+    ] {
+        Both::new(chain, Packing::Complex, 128, &levels_of(radices, scale_bits), bits(to))
+            .check(bits(from));
     }
     // Levels of one transform at different scales, those of lower degree being had for less.
-    let levels =
-        [(3, 45.0), (2, 40.0), (2, 35.0)].map(|(radix_log2, scale_bits)| DftLevel { radix_log2, scale_bits });
+    let levels = [(3, 45.0), (2, 40.0), (2, 35.0)]
+        .map(|(radix_log2, scale_bits)| DftLevel { radix_log2, scale_bits });
     Both::new(chain, Packing::Complex, 128, &levels, bits(40)).check(bits(40));
     Both::new(simple, Packing::Real, 32, &levels_of(&[3, 2], 40.0), bits(40)).check(bits(40));
 }
@@ -211,11 +231,15 @@ fn any_radices_and_scales() {
 /// What is in the slots, encoded to far more bits than a ciphertext has, over the scale.
 fn exactly_encoded(s: &Setup, slots: &[Complex<BigFloat>]) -> exact::Fixed {
     let scale = bits(160);
-    let plaintext = s.context.encode(Values::BigComplex(slots), slots.len(), scale, s.top()).unwrap();
+    let plaintext =
+        s.context.encode(Values::BigComplex(slots), slots.len(), scale, s.top()).unwrap();
     let mut poly = plaintext.poly().clone();
     s.context.rlwe().to_coefficient(&mut poly, plaintext.modulus());
     let limbs: Vec<Vec<u64>> = poly.limbs().map(<[u64]>::to_vec).collect();
-    exact::recombine(s, plaintext.modulus(), &limbs).into_iter().map(|x| exact::over(x, scale)).collect()
+    exact::recombine(s, plaintext.modulus(), &limbs)
+        .into_iter()
+        .map(|x| exact::over(x, scale))
+        .collect()
 }
 
 /// Coefficients as exact numbers, and the other way round.
@@ -237,7 +261,8 @@ fn check_exactly(both: &Both, at: Scale) {
         let product = (t * fixed(FACTOR)) >> exact::FRACTION;
         BigFloat::from_parts(&product, -(exact::FRACTION as i64)).unwrap()
     };
-    let part = |k: usize| Complex { re: times_factor(&message[k]), im: times_factor(&message[k + n]) };
+    let part =
+        |k: usize| Complex { re: times_factor(&message[k]), im: times_factor(&message[k + n]) };
     let slots: Vec<Complex<BigFloat>> = (0..n).map(|j| part(place(j))).collect();
     exact::check(s, &y, &exactly_encoded(s, &slots), &format!("to slots, {at} to {}", both.target));
 
@@ -258,7 +283,8 @@ fn precision_beyond_doubles() {
         (&[4, 3], 75.0, 66, 81),
         (&[3, 4], 110.0, 105, 105),
     ] {
-        let both = Both::new(chain, Packing::Complex, 128, &levels_of(radices, scale_bits), bits(to));
+        let both =
+            Both::new(chain, Packing::Complex, 128, &levels_of(radices, scale_bits), bits(to));
         check_exactly(&both, bits(from));
     }
 }
@@ -271,9 +297,11 @@ fn fewer_keys() {
     let z = circle(128, 1.0, 0.3);
     let c = coefficients(&z);
     let levels = levels_of(&[4, 3], 40.0);
-    let dft = HomomorphicDft::new(&s.context, Direction::CoefficientsToSlots, 128, &levels, 2.0).unwrap();
+    let dft =
+        HomomorphicDft::new(&s.context, Direction::CoefficientsToSlots, 128, &levels, 2.0).unwrap();
     let y = s.evaluator.homomorphic_dft(&s.encrypt(&z), &dft, s.scale).unwrap();
-    let error = s.decrypt(&y).iter().zip(&times(&c, 2.0)).map(|(g, e)| (g - e).norm()).fold(0.0, f64::max);
+    let error =
+        s.decrypt(&y).iter().zip(&times(&c, 2.0)).map(|(g, e)| (g - e).norm()).fold(0.0, f64::max);
     assert!(error < 1e-7, "{error}");
 }
 
@@ -301,7 +329,10 @@ fn parts_are_taken_apart_and_put_together() {
                 assert_eq!(e.real_part(&a).unwrap(), real);
                 close(&e.complex(&real, &imaginary).unwrap(), &times(&z, 2.0));
                 assert_eq!(e.mul_by_i(&e.mul_by_i(&a).unwrap()).unwrap(), e.negate(&a).unwrap());
-                close(&e.mul_by_i(&a).unwrap(), &z.iter().map(|z| Complex64::I * z).collect::<Vec<_>>());
+                close(
+                    &e.mul_by_i(&a).unwrap(),
+                    &z.iter().map(|z| Complex64::I * z).collect::<Vec<_>>(),
+                );
             }
         }
     }
@@ -331,7 +362,8 @@ fn what_does_not_fit_is_named() {
     let packing = Packing::SideBySide;
     let levels = levels_of(&[7], 40.0);
     let direction = Direction::SlotsToCoefficients;
-    let error = HomomorphicDft::with_packing(&s.context, direction, packing, 128, &levels, 1.0).unwrap_err();
+    let error = HomomorphicDft::with_packing(&s.context, direction, packing, 128, &levels, 1.0)
+        .unwrap_err();
     assert!(error.to_string().contains("256 slots"), "{error}");
 
     let dft = make(128, &good, 1.0).unwrap();
@@ -341,8 +373,12 @@ fn what_does_not_fit_is_named() {
     assert!(matches!(run(&few, s.scale), CkksError::SlotMismatch { left: 8, right: 128, .. }));
     let a = s.encrypt(&circle(128, 1.0, 0.3));
     assert!(run(&a, s.scale).to_string().contains("needs a key"));
-    let low =
-        s.encrypt_at(&circle(128, 1.0, 0.3), 128, s.scale, s.context.parameters().grafted_modulus(90.0));
+    let low = s.encrypt_at(
+        &circle(128, 1.0, 0.3),
+        128,
+        s.scale,
+        s.context.parameters().grafted_modulus(90.0),
+    );
     assert!(matches!(run(&low, s.scale), CkksError::Capacity { .. }));
     assert!(matches!(run(&a, bits(150)), CkksError::Capacity { .. }));
 }

@@ -1,4 +1,5 @@
-//! Entries of tables: the right ones, with the noise that was estimated, whatever stands in other slots.
+//! Entries of tables: the right ones, with the noise that was estimated, whatever stands in other
+//! slots.
 
 use crate::common::{Setup, grafted, insecure};
 use hippocrene_ckks::{
@@ -50,7 +51,8 @@ fn tables_of_every_size() {
         for (error, place) in errors.iter().zip(&places) {
             squares[*place] = (squares[*place].0 + error * error, squares[*place].1 + 1);
         }
-        let most = squares.iter().map(|(square, count)| mean(*square, *count)).fold(f64::MIN, f64::max);
+        let most =
+            squares.iter().map(|(square, count)| mean(*square, *count)).fold(f64::MIN, f64::max);
         let all = mean(errors.iter().map(|e| e * e).sum(), errors.len());
         let stated = -y.precision_bits();
         assert!(all < stated + 0.3, "{p}: 2^{all}, stated 2^{stated}");
@@ -60,11 +62,15 @@ fn tables_of_every_size() {
         let products: usize = plan.stages().iter().map(|stage| stage.polynomial().depth()).sum();
         // The bound of the result is another.
         let bounds = (y.bound() / a.bound()).log2();
-        assert!((used - bounds - plan.bits()).abs() < 2.0 + 0.5 * products as f64, "{p}: {used} bits");
+        assert!(
+            (used - bounds - plan.bits()).abs() < 2.0 + 0.5 * products as f64,
+            "{p}: {used} bits"
+        );
     }
 }
 
-/// Nothing up to the bound does harm: what is below the places comes out as what is above, and others as they were.
+/// Nothing up to the bound does harm: what is below the places comes out as what is above, and
+/// others as they were.
 #[test]
 fn what_is_no_place_does_no_harm() {
     let s = grafted(10, 12, "sprout-15-16-32", &[]);
@@ -74,7 +80,8 @@ fn what_is_no_place_does_no_harm() {
         assert!(plan.is_tame());
         let least = -plan.places().1;
         let x: Vec<f64> = (0..1 << 9).map(|i| least * (1.0 - f64::from(i) / 256.0)).collect();
-        let y = s.evaluator.entries(&encrypt(&s, &x, &plan), &plan, &NoRefresh(&s.context)).unwrap();
+        let y =
+            s.evaluator.entries(&encrypt(&s, &x, &plan), &plan, &NoRefresh(&s.context)).unwrap();
         for (x, got) in x.iter().zip(s.decrypt(&y)) {
             assert!((got.re - plan.apply(*x)).abs() < 0.05, "{x}: {got}, not {}", plan.apply(*x));
             assert!(got.re.abs() <= y.bound(), "{got} is beyond the bound {}", y.bound());
@@ -91,7 +98,10 @@ fn what_is_off_counts_by_its_square() {
         let places = places(&plan);
         for off in [-0.05, 0.02] {
             let x: Vec<f64> = places.iter().map(|place| *place as f64 + off).collect();
-            let y = s.evaluator.entries(&encrypt(&s, &x, &plan), &plan, &NoRefresh(&s.context)).unwrap();
+            let y = s
+                .evaluator
+                .entries(&encrypt(&s, &x, &plan), &plan, &NoRefresh(&s.context))
+                .unwrap();
             for (place, got) in places.iter().zip(s.decrypt(&y)) {
                 let error = (got.re - plan.literal().entries[*place]).abs();
                 // And by its cube, a little.
@@ -117,7 +127,10 @@ fn what_cannot_be_is_refused() {
     says(plan(vec![], 8.0).map(drop), "0 entries");
     says(plan(vec![0.0; 5000], 8.0).map(drop), "5000 entries: it has 1 to 4096");
     says(plan(vec![0.0, f64::INFINITY], 8.0).map(drop), "entry 1 is inf");
-    says(plan(vec![0.0, 4.0], 39.0).map(drop), "a precision of 39 bits: these entries have 38.0 bits");
+    says(
+        plan(vec![0.0, 4.0], 39.0).map(drop),
+        "a precision of 39 bits: these entries have 38.0 bits",
+    );
     says(plan(vec![0.0, 4.0], f64::NAN).map(drop), "NaN");
     says(plan(entries(300), 8.0).map(drop), "bits of capacity");
     let table = plan(vec![1.0, 2.0, 3.0], 8.0).unwrap();
@@ -129,7 +142,8 @@ fn what_cannot_be_is_refused() {
     wide.set_bound(2.5);
     says(entries(&wide), "values up to 2.5 are no places of 3 entries, which are 0 to 2");
     says(entries(&encrypt(&s, &[0.0; 1 << 8], &table)), "slots");
-    let mut rough = s.encrypt_at(&[Complex64::from(1.0); 1 << 9], 1 << 9, Scale::power_of_two(8), s.top());
+    let mut rough =
+        s.encrypt_at(&[Complex64::from(1.0); 1 << 9], 1 << 9, Scale::power_of_two(8), s.top());
     rough.set_bound(2.0);
     says(entries(&rough), "bits of precision");
     let foreign = insecure(10, 3, &[]);

@@ -12,11 +12,16 @@ use hippocrene_ckks::{
 };
 use hippocrene_ring::{Threads, primes};
 use hippocrene_rlwe::{
-    self as rlwe, Modulus, Parameters, ParametersLiteral, PublicKey, RlweError, SecretDistribution, Sprout,
+    self as rlwe, Modulus, Parameters, ParametersLiteral, PublicKey, RlweError, SecretDistribution,
+    Sprout,
 };
 use num_complex::Complex64;
 
-fn zip(a: &[Complex64], b: &[Complex64], f: impl Fn(Complex64, Complex64) -> Complex64) -> Vec<Complex64> {
+fn zip(
+    a: &[Complex64],
+    b: &[Complex64],
+    f: impl Fn(Complex64, Complex64) -> Complex64,
+) -> Vec<Complex64> {
     a.iter().zip(b).map(|(a, b)| f(*a, *b)).collect()
 }
 
@@ -35,7 +40,11 @@ fn every_operation_has_its_value_and_noise() {
     s.check(&e.add_plain(&a, &p).unwrap(), &zip(&x, &y, |x, y| x + y), "add plain");
     let product = e.mul_plain(&a, &p).unwrap();
     s.check(&product, &zip(&x, &y, |x, y| x * y), "mul plain");
-    s.check(&e.rescale(&product, s.scale).unwrap(), &zip(&x, &y, |x, y| x * y), "mul plain, rescale");
+    s.check(
+        &e.rescale(&product, s.scale).unwrap(),
+        &zip(&x, &y, |x, y| x * y),
+        "mul plain, rescale",
+    );
     let mut sum = product.clone();
     e.mul_plain_add_assign(&mut sum, &b, &p).unwrap();
     s.check(&sum, &zip(&x, &y, |x, y| (x + y) * y), "mul plain add");
@@ -59,7 +68,8 @@ fn every_operation_has_its_value_and_noise() {
     s.check(&square, &zip(&x, &x, |x, _| x * x), "square");
 
     for steps in [1i64, 5, -2] {
-        let rotated: Vec<_> = (0..n).map(|i| x[(i as i64 + steps).rem_euclid(n as i64) as usize]).collect();
+        let rotated: Vec<_> =
+            (0..n).map(|i| x[(i as i64 + steps).rem_euclid(n as i64) as usize]).collect();
         s.check(&e.rotate(&a, steps).unwrap(), &rotated, "rotate");
         let many = e.rotate_many(&a, &[0, steps]).unwrap();
         assert_eq!(many[1], e.rotate(&a, steps).unwrap());
@@ -75,7 +85,11 @@ fn every_operation_has_its_value_and_noise() {
         let (left, right) = e.align(&a, &other).unwrap();
         s.check(&e.sub(&left, &right).unwrap(), &zip(&x, &y, |x, y| x - y), "align scales");
         let (right, left) = e.align(&other, &a).unwrap();
-        s.check(&e.sub(&left, &right).unwrap(), &zip(&x, &y, |x, y| x - y), "align scales, swapped");
+        s.check(
+            &e.sub(&left, &right).unwrap(),
+            &zip(&x, &y, |x, y| x - y),
+            "align scales, swapped",
+        );
         assert_eq!(left.modulus().limb_count(), limbs);
     }
 }
@@ -91,7 +105,10 @@ fn fresh_errors_are_as_stated_at_every_scale() {
             for i in 0..repeats {
                 let x = circle(slots, 1.0, 0.3 + i as f64);
                 let a = s.encrypt_at(&x, slots, Scale::power_of_two(bits), s.top());
-                let big = s.context.decode_big_complex(&s.context.decrypt(&s.secret, &a).unwrap()).unwrap();
+                let big = s
+                    .context
+                    .decode_big_complex(&s.context.decrypt(&s.secret, &a).unwrap())
+                    .unwrap();
                 let off = |got: &BigFloat, x: f64| {
                     let x = BigFloat::try_from(x).unwrap().into_inner();
                     BigFloat::try_from(got.clone().into_inner() - x).unwrap().to_f64()
@@ -117,7 +134,8 @@ fn few_slots_repeat() {
     let s = insecure(10, 2, &[1, 2, 3]);
     for slots in [1usize, 2, 8, 128] {
         let (x, y) = (circle(slots, 1.0, 0.2), circle(slots, 2.0, 0.9));
-        let (a, b) = (s.encrypt_at(&x, slots, s.scale, s.top()), s.encrypt_at(&y, slots, s.scale, s.top()));
+        let (a, b) =
+            (s.encrypt_at(&x, slots, s.scale, s.top()), s.encrypt_at(&y, slots, s.scale, s.top()));
         let product = s.decrypt(&s.evaluator.mul_rescale(&a, &b, s.scale).unwrap());
         let rotated = s.decrypt(&s.evaluator.rotate(&a, 3).unwrap());
         for i in 0..slots {
@@ -136,7 +154,9 @@ fn what_does_not_fit_is_named() {
     let error = e.mul_rescale(&low, &low, s.scale).unwrap_err();
     assert!(matches!(error, CkksError::Capacity { .. }), "{error}");
     assert!(error.to_string().contains("bits of capacity"));
-    assert!(e.add(&a, &low).unwrap_err().to_string().contains("bits; bring them to one modulus first"));
+    assert!(
+        e.add(&a, &low).unwrap_err().to_string().contains("bits; bring them to one modulus first")
+    );
     let other_scale = s.encrypt_at(&circle(n, 1.0, 0.0), n, Scale::power_of_two(39), s.top());
     assert!(matches!(e.add(&a, &other_scale), Err(CkksError::ScaleMismatch { .. })));
     let few = s.encrypt_at(&circle(4, 1.0, 0.0), 4, s.scale, s.top());
@@ -151,7 +171,8 @@ fn what_does_not_fit_is_named() {
     assert_eq!(error, "encode: value 0 is inf, only finite numbers can be encoded");
 }
 
-/// Moduli that the parameters have not, or that ciphertexts never have, are refused before anything is computed from them; so are ciphertexts of others.
+/// Moduli that the parameters have not, or that ciphertexts never have, are refused before anything
+/// is computed from them; so are ciphertexts of others.
 #[test]
 fn foreign_moduli_are_refused() {
     let (s, larger) = (insecure(8, 2, &[]), insecure(8, 4, &[]));
@@ -161,7 +182,13 @@ fn foreign_moduli_are_refused() {
     };
     let a = s.encrypt(&circle(s.context.max_slots(), 1.0, 0.0));
     let foreign = larger.encrypt(&circle(s.context.max_slots(), 1.0, 0.0));
-    for to in [Modulus::of_factor(60), Modulus::ONE, parameters.specials(), parameters.full(), larger.top()] {
+    for to in [
+        Modulus::of_factor(60),
+        Modulus::ONE,
+        parameters.specials(),
+        parameters.full(),
+        larger.top(),
+    ] {
         is_modulus(e.reduce_modulus(&a, to));
         is_modulus(e.bring_to(&a, to));
         is_modulus(e.adjust(&a, to, s.scale));
@@ -173,7 +200,8 @@ fn foreign_moduli_are_refused() {
         if e.rescale_to_into(&mut at_specials, &a, to).is_ok() {
             let (own, other) = (a.inner(), at_specials.inner());
             for (a, b) in [(own, other), (other, own)] {
-                let product = s.context.rlwe().multiply_scaled_into(&mut out, a, b, 97, e.keys(), s.top());
+                let product =
+                    s.context.rlwe().multiply_scaled_into(&mut out, a, b, 97, e.keys(), s.top());
                 assert!(matches!(product, Err(RlweError::Modulus { .. })), "{product:?}");
             }
         }
@@ -181,10 +209,15 @@ fn foreign_moduli_are_refused() {
         assert!(matches!(error, CkksError::Rlwe(RlweError::Modulus { .. })), "{error}");
     }
     for to in [s.top(), larger.top(), Modulus::of_factor(0)] {
-        for moved in
-            [e.reduce_modulus(&foreign, to), e.bring_to(&foreign, to), e.adjust(&foreign, to, s.scale)]
-        {
-            assert!(matches!(moved, Err(CkksError::Rlwe(RlweError::ParameterMismatch { .. }))), "{moved:?}");
+        for moved in [
+            e.reduce_modulus(&foreign, to),
+            e.bring_to(&foreign, to),
+            e.adjust(&foreign, to, s.scale),
+        ] {
+            assert!(
+                matches!(moved, Err(CkksError::Rlwe(RlweError::ParameterMismatch { .. }))),
+                "{moved:?}"
+            );
         }
     }
 }
@@ -202,14 +235,17 @@ fn plaintexts_of_other_moduli_are_refused() {
     let mut sum = s.evaluator.mul_number(&a, 1.0, s.scale).unwrap();
     let added = s.evaluator.mul_plain_add_assign(&mut sum, &a, &p).map(|()| sum);
     for result in [s.evaluator.add_plain(&a, &p), s.evaluator.mul_plain(&a, &p), added] {
-        assert!(matches!(result, Err(CkksError::Rlwe(RlweError::ModulusMismatch { .. }))), "{result:?}");
+        assert!(
+            matches!(result, Err(CkksError::Rlwe(RlweError::ModulusMismatch { .. }))),
+            "{result:?}"
+        );
     }
 }
 
 /// A set of the shape of [`insecure`] of ring degree `2^8` and depth 2, with other primes.
 fn of_other_primes() -> Setup {
-    let [base, units, specials] =
-        [(50, 2), (40, 4), (49, 4)].map(|(bits, count)| primes::ntt_primes(bits, 256, count, &[]).unwrap());
+    let [base, units, specials] = [(50, 2), (40, 4), (49, 4)]
+        .map(|(bits, count)| primes::ntt_primes(bits, 256, count, &[]).unwrap());
     let parameters = Parameters::new_insecure(ParametersLiteral {
         log_degree: 8,
         units: vec![base[1], units[2], units[3]],
@@ -238,13 +274,16 @@ fn products_are_added_up_before_they_are_relinearised() {
     let other = s.encrypt_at(x, n, close, s.top());
     assert!(e.sum_of_products(&[(&a, &b), (&other, &b)], s.scale).is_ok());
     let coarse = s.encrypt_at(x, n, Scale::power_of_two(30), s.top());
-    for (pairs, told) in [(&[][..], "no products"), (&[(&a, &b), (&coarse, &b)], "products of scales 2^")] {
+    for (pairs, told) in
+        [(&[][..], "no products"), (&[(&a, &b), (&coarse, &b)], "products of scales 2^")]
+    {
         let error = e.sum_of_products(pairs, s.scale).unwrap_err().to_string();
         assert!(error.contains(told), "{error}");
     }
 }
 
-/// Whatever is of other parameters is refused by every operation, of more units or of other primes of the same size.
+/// Whatever is of other parameters is refused by every operation, of more units or of other primes
+/// of the same size.
 #[test]
 fn what_is_of_other_parameters_is_refused() {
     let s = insecure(8, 2, &[1]);
@@ -330,7 +369,8 @@ fn what_is_empty_is_refused() {
     let (e, scale, x) = (&s.evaluator, s.scale, circle(128, 1.0, 0.0));
     let (own, a) = (s.encrypt(&x), Ciphertext::empty(&s.context));
     let p = s.context.encode(Values::Complex(&x), 128, a.scale(), s.top()).unwrap();
-    let polynomial = Polynomial::new(Basis::Chebyshev { low: -1.0, high: 1.0 }, vec![0.0, 1.0, 1.0]).unwrap();
+    let polynomial =
+        Polynomial::new(Basis::Chebyshev { low: -1.0, high: 1.0 }, vec![0.0, 1.0, 1.0]).unwrap();
     let map = LinearTransform::from_real(128, [(0, vec![1.0; 128])].into()).unwrap();
     let big = BigFloat::try_from(1.5).unwrap();
     let results = [
@@ -380,7 +420,8 @@ fn what_is_empty_is_refused() {
     }
 }
 
-/// A product modulo `PQ_max` has more bits than the largest modulus of ciphertexts, to which it is brought.
+/// A product modulo `PQ_max` has more bits than the largest modulus of ciphertexts, to which it is
+/// brought.
 #[test]
 fn rescaling_ends_at_the_largest_modulus() {
     for s in [insecure(8, 2, &[]), grafted(8, 2, "sprout-15-16-32", &[])] {
@@ -406,8 +447,12 @@ fn impossible_parts_are_refused() {
         assert!(matches!(parts, Err(CkksError::Argument { .. })), "{slots} {bound}");
     }
     let foreign = insecure(9, 2, &[]);
-    assert!(Ciphertext::from_parts(&foreign.context, a.inner().clone(), a.scale(), 128, 1.0).is_err());
-    assert!(foreign.evaluator.negate(&a).is_err() && foreign.evaluator.add_number(&a, 1.0).is_err());
+    assert!(
+        Ciphertext::from_parts(&foreign.context, a.inner().clone(), a.scale(), 128, 1.0).is_err()
+    );
+    assert!(
+        foreign.evaluator.negate(&a).is_err() && foreign.evaluator.add_number(&a, 1.0).is_err()
+    );
     for modulus in [Modulus::ONE, Modulus::of_range(0..9)] {
         assert!(s.context.encode(Values::Real(&[1.0]), 128, s.scale, modulus).is_err());
     }

@@ -10,13 +10,15 @@ use proptest::prelude::*;
 
 /// Numbers in `[-r, r]` that have no pattern.
 fn spread(seed: usize, i: usize, r: f64) -> f64 {
-    let mut z = ((seed as u64) << 32 | i as u64).wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let mut z =
+        ((seed as u64) << 32 | i as u64).wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
     r * ((z ^ z >> 31) as f64 / 2f64.powi(63) - 1.0)
 }
 
-/// Encrypts `operand` numbers, maps them to `slots` by `count` diagonals, and checks what comes out and its noise.
+/// Encrypts `operand` numbers, maps them to `slots` by `count` diagonals, and checks what comes out
+/// and its noise.
 fn check(
     s: &Setup,
     (operand, slots, count, baby): (usize, usize, usize, usize),
@@ -25,8 +27,9 @@ fn check(
     let x: Vec<Complex64> = (0..operand).map(|i| spread(77, i, 1.0).signum().into()).collect();
     let a = s.encrypt_at(&x, operand, s.scale, s.top());
     let (entry, bits) = (0.5, 30);
-    let diagonal =
-        |r: usize, out: &mut [f64]| out.iter_mut().enumerate().for_each(|(i, d)| *d = spread(r, i, entry));
+    let diagonal = |r: usize, out: &mut [f64]| {
+        out.iter_mut().enumerate().for_each(|(i, d)| *d = spread(r, i, entry))
+    };
     let t = FreshTransform {
         slots,
         count,
@@ -82,8 +85,9 @@ fn a_sprout_and_little_memory_change_nothing() {
     let x: Vec<Complex64> = (0..32).map(|i| spread(1, i, 1.0).into()).collect();
     let a = s.encrypt_at(&x, 32, s.scale, s.top());
     let map = |memory| {
-        let diagonal =
-            |r: usize, out: &mut [f64]| out.iter_mut().enumerate().for_each(|(i, d)| *d = spread(r, i, 0.1));
+        let diagonal = |r: usize, out: &mut [f64]| {
+            out.iter_mut().enumerate().for_each(|(i, d)| *d = spread(r, i, 0.1))
+        };
         let scale = Scale::power_of_two(30);
         let (slots, count, baby) = (32, 32, 8);
         let t = FreshTransform {
@@ -144,7 +148,10 @@ fn refusals() {
     };
     for (slots, count) in [(4, 2), (12, 2), (512, 2), (8, 9), (8, 0)] {
         let refused = s.evaluator.fresh_linear_transform(&a, &t(slots, count, 8.0), s.scale);
-        assert!(matches!(refused, Err(CkksError::Argument { .. })), "{slots} slots, {count} diagonals");
+        assert!(
+            matches!(refused, Err(CkksError::Argument { .. })),
+            "{slots} slots, {count} diagonals"
+        );
     }
     let refused = s.evaluator.fresh_linear_transform(&a, &t(8, 2, 1e30), s.scale);
     assert!(matches!(refused, Err(CkksError::Capacity { .. })));

@@ -19,7 +19,8 @@ fn capacity_is_right(s: &Setup, c: &Ciphertext) {
     assert!((c.capacity_bits(&s.context) - expected).abs() < 1e-9);
 }
 
-/// `x^(2^k)` until the capacity is used up, at one scale. Precision is checked as long as there are some bits of it.
+/// `x^(2^k)` until the capacity is used up, at one scale. Precision is checked as long as there are
+/// some bits of it.
 fn squares(s: &Setup, bits: i32, x: &[Complex64]) -> usize {
     let scale = Scale::power_of_two(bits);
     let mut expected = exact::encoded(s, x, scale);
@@ -60,9 +61,13 @@ fn chains_of_products_at_every_scale() {
     let x = circle(s.context.max_slots(), 1.0, 0.3);
     for bits in [15, 20, 30, 40, 60, 80, 100] {
         let depth = squares(&s, bits, &x);
-        // Every squaring takes the bits of the scale, but for the first scale and the bit of the sign.
+        // Every squaring takes the bits of the scale, but for the first scale and the bit of the
+        // sign.
         let expected = (total - 1.0) / f64::from(bits) - 1.0;
-        assert!((depth as f64 - expected).abs() <= 1.0, "2^{bits}: {depth}, {expected:.1} expected");
+        assert!(
+            (depth as f64 - expected).abs() <= 1.0,
+            "2^{bits}: {depth}, {expected:.1} expected"
+        );
     }
 }
 
@@ -82,15 +87,18 @@ fn every_sprout() {
             let square = e.square_rescale(&product, scale).unwrap();
             let off = (square.scale().log2() - f64::from(bits)).abs();
             assert!(off < 1.3, "{name}: 2^{bits} has become {}", square.scale());
-            let mut expected =
-                exact::multiply_fixed(&exact::encoded(&s, &x, scale), &exact::encoded(&s, &y, scale));
+            let mut expected = exact::multiply_fixed(
+                &exact::encoded(&s, &x, scale),
+                &exact::encoded(&s, &y, scale),
+            );
             exact::check(&s, &product, &expected, name);
             expected = exact::multiply_fixed(&expected, &expected);
             exact::check(&s, &square, &expected, name);
             let (left, right) = e.align(&square, &a).unwrap();
             exact::check(&s, &left, &expected, name);
             exact::check(&s, &right, &exact::encoded(&s, &x, scale), name);
-            let rotated: Vec<Complex64> = (0..n).map(|i| (x[(i + 3) % n] * y[(i + 3) % n]).powu(2)).collect();
+            let rotated: Vec<Complex64> =
+                (0..n).map(|i| (x[(i + 3) % n] * y[(i + 3) % n]).powu(2)).collect();
             let error = largest(&s.decrypt(&e.rotate(&square, 3).unwrap()), &rotated);
             assert!(error.log2() < 12.0 - f64::from(bits), "{name}, rotated at 2^{bits}: {error}");
         }
@@ -106,7 +114,8 @@ fn at(s: &Setup, x: &[Complex64], scale: Scale, bits: f64) -> Ciphertext {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// GRAFT C.3: the error of an adjusted ciphertext is that of the ciphertext, scaled, that of the rescale, and `Delta m/2c`.
+    /// GRAFT C.3: the error of an adjusted ciphertext is that of the ciphertext, scaled, that of
+    /// the rescale, and `Delta m/2c`.
     #[test]
     fn adjusting_keeps_to_its_bound(bits in 20.0f64..100.0, to_bits in 20.0f64..100.0, down in 0.0f64..200.0, bound in 0.01f64..8.0) {
         let s = grafted(9, 6, "sprout-15-16-32", &[]);
@@ -122,7 +131,8 @@ proptest! {
             Ok(out) => {
                 prop_assert!((out.modulus(), out.scale()) == (to, wanted));
                 exact::check(&s, &out, &exact::encoded(&s, &x, scale), "adjusted");
-                // Beside the scaled error: (1 + |s|_1)/2, and as much as the rounding of the constant may be.
+                // Beside the scaled error: (1 + |s|_1)/2, and as much as the rounding of the
+                // constant may be.
                 let off = exact::log2_max(&difference(&exact::message(&s, &out), &before))
                     - exact::FRACTION as f64 + wanted.log2();
                 let rescale = 0.5 * (1.0 + x.len() as f64 * 2.0);
@@ -151,20 +161,29 @@ proptest! {
 /// The operand with the larger modulus is the more precise one, so that the other takes its scale.
 #[test]
 fn the_less_precise_of_a_pair_is_off() {
-    check_aligned((63.51210599889109, 46.07381958698064), (261.63116347191175, 241.5521832176767), 0.0)
-        .unwrap();
+    check_aligned(
+        (63.51210599889109, 46.07381958698064),
+        (261.63116347191175, 241.5521832176767),
+        0.0,
+    )
+    .unwrap();
 }
 
 /// The constant is a multiple of the power of two that is divided away: nothing is rounded.
 #[test]
 fn exact_divisions_add_no_noise() {
-    check_aligned((34.27897459778338, 34.28897459778338), (204.88341373360294, 218.97513208320305), 0.0)
-        .unwrap();
+    check_aligned(
+        (34.27897459778338, 34.28897459778338),
+        (204.88341373360294, 218.97513208320305),
+        0.0,
+    )
+    .unwrap();
     // All of the power of two.
     check_aligned((79.71487639095317, 20.0), (231.433445655564, 161.96925604140097), 0.0).unwrap();
 }
 
-/// Large fresh values meet small ones some products deep: neither the divisor that is enough for values up to 1 nor the whole modulus gives a constant.
+/// Large fresh values meet small ones some products deep: neither the divisor that is enough for
+/// values up to 1 nor the whole modulus gives a constant.
 #[test]
 fn large_values_meet_small_ones_of_any_depth() {
     for at in [150.0, 180.0, 210.0, 240.0, 270.0, 300.0] {
@@ -174,7 +193,8 @@ fn large_values_meet_small_ones_of_any_depth() {
     }
 }
 
-/// Aligns ciphertexts of scales of these bits, modulo moduli of these bits, the first one of values up to `2^large`.
+/// Aligns ciphertexts of scales of these bits, modulo moduli of these bits, the first one of values
+/// up to `2^large`.
 fn check_aligned(
     (bits, other_bits): (f64, f64),
     (at_a, at_b): (f64, f64),
@@ -200,7 +220,10 @@ fn check_aligned(
             prop_assert!(s.evaluator.add(&p, &q).is_ok() || p.capacity_bits(&s.context) < 1.0);
         }
         Err(error) => {
-            prop_assert!(left < 0.75 * bits.max(other_bits) + large, "{error}, {left} bits were left")
+            prop_assert!(
+                left < 0.75 * bits.max(other_bits) + large,
+                "{error}, {left} bits were left"
+            )
         }
     }
     Ok(())
@@ -276,7 +299,8 @@ fn difference(a: &[BigInt], b: &[BigInt]) -> Vec<BigInt> {
     a.iter().zip(b).map(|(a, b)| a - b).collect()
 }
 
-/// The mean over `runs` products of log2 of the error in the worst slot, rescaled in one go and on its own.
+/// The mean over `runs` products of log2 of the error in the worst slot, rescaled in one go and on
+/// its own.
 fn worst_slots(s: &Setup, runs: usize) -> [f64; 2] {
     let n = s.context.max_slots();
     let mut sums = [0.0; 2];
@@ -293,8 +317,9 @@ fn worst_slots(s: &Setup, runs: usize) -> [f64; 2] {
     sums
 }
 
-/// GRAFT Theorem 3.2: a rational rescale is as precise as a plain one. The difference of two means of
-/// 100 worst slots has a standard deviation of about 0.05 bits, most of it from the weights of the two secrets.
+/// GRAFT Theorem 3.2: a rational rescale is as precise as a plain one. The difference of two means
+/// of 100 worst slots has a standard deviation of about 0.05 bits, most of it from the weights of
+/// the two secrets.
 #[test]
 fn rational_rescales_are_as_precise_as_those_of_the_simple_twin() {
     let simple = insecure(11, 5, &[]);
@@ -339,7 +364,8 @@ fn secure_parameters() {
         let conjugate: Vec<Complex64> = expected.iter().map(Complex64::conj).collect();
         s.check(&e.conjugate(&product).unwrap(), &conjugate, "conjugate");
         let sum = e.inner_sum(&product, 1, 4).unwrap();
-        let sums: Vec<Complex64> = (0..n).map(|i| (0..4).map(|k| expected[(i + k) % n]).sum()).collect();
+        let sums: Vec<Complex64> =
+            (0..n).map(|i| (0..4).map(|k| expected[(i + k) % n]).sum()).collect();
         let error = largest(&s.decrypt(&sum), &sums).log2();
         assert!(error < 4.0 - sum.precision_bits(), "{error} {}", sum.precision_bits());
     }

@@ -1,5 +1,5 @@
-//! Circuits without residues: moduli, scales, noise and bounds are those of the same program on residues, and the values that are followed are
-//! those that it decrypts to.
+//! Circuits without residues: moduli, scales, noise and bounds are those of the same program on
+//! residues, and the values that are followed are those that it decrypts to.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -56,7 +56,8 @@ impl Side {
         let (slots, parameters) = (self.context.max_slots(), self.context.parameters());
         let bits = parameters.log2(parameters.top());
         let values = [(bits, 0.3), (bits, 0.7), (bits - 55.0, 1.1)];
-        self.values = values.map(|(bits, seed)| self.encrypt(&circle(slots, 0.9, seed), bits)).into();
+        self.values =
+            values.map(|(bits, seed)| self.encrypt(&circle(slots, 0.9, seed), bits)).into();
         self
     }
 
@@ -64,7 +65,12 @@ impl Side {
         let Side { evaluator: e, values, context, .. } = self;
         let (a, b) = (&values[step.left % values.len()], &values[step.right % values.len()]);
         let plain = |seed: f64| {
-            context.encode((&circle(a.slots(), 0.8, seed)[..]).into(), a.slots(), a.scale(), a.modulus())
+            context.encode(
+                (&circle(a.slots(), 0.8, seed)[..]).into(),
+                a.slots(),
+                a.scale(),
+                a.modulus(),
+            )
         };
         let (steps, number) = ((step.number % 4) as i64, step.number as f64 / 7.0 - 3.0);
         Ok(match step.operation {
@@ -83,7 +89,11 @@ impl Side {
             7 => e.mul_number(a, number, scale())?,
             8 => {
                 let common = a.modulus().gcd(b.modulus());
-                e.linear_combination(&[(a, number), (b, -number)], common, a.scale().times(scale()))?
+                e.linear_combination(
+                    &[(a, number), (b, -number)],
+                    common,
+                    a.scale().times(scale()),
+                )?
             }
             9 => e.mul_integer(a, step.number as i64 - 20)?,
             10 => e.mul_rescale(a, b, scale())?,
@@ -109,8 +119,9 @@ impl Side {
                 e.polynomial(&e.real_part(a)?, &p, scale())?
             }
             _ => {
-                let diagonals =
-                    (0..3).map(|r| (r, circle(a.slots(), 0.4, r as f64))).collect::<BTreeMap<_, _>>();
+                let diagonals = (0..3)
+                    .map(|r| (r, circle(a.slots(), 0.4, r as f64)))
+                    .collect::<BTreeMap<_, _>>();
                 e.linear_transform(a, &LinearTransform::new(a.slots(), diagonals)?, scale())?
             }
         })
@@ -127,12 +138,8 @@ struct Step {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    (0..22usize, 0..100usize, 0..100usize, 0..50u64).prop_map(|(operation, left, right, number)| Step {
-        operation,
-        left,
-        right,
-        number,
-    })
+    (0..22usize, 0..100usize, 0..100usize, 0..50u64)
+        .prop_map(|(operation, left, right, number)| Step { operation, left, right, number })
 }
 
 /// All that is known of a ciphertext beside its residues.
@@ -143,13 +150,18 @@ fn facts(c: &Ciphertext) -> impl PartialEq + std::fmt::Debug + use<> {
 /// The values that are known are those that are decrypted, to within many times the noise.
 fn check_values(real: &Side, got: &Ciphertext, hollow: &Ciphertext) {
     assert_eq!(got.known_values(), None);
-    let decrypted = real.context.decode_complex(&real.context.decrypt(&real.secret, got).unwrap()).unwrap();
+    let decrypted =
+        real.context.decode_complex(&real.context.decrypt(&real.secret, got).unwrap()).unwrap();
     let known = hollow.known_values().unwrap();
     assert_eq!(known.len(), got.slots());
     let tolerance = 64.0 * (-got.precision_bits()).exp2() + 1e-9 * got.bound();
     for (i, (d, k)) in decrypted.iter().zip(known).enumerate() {
         assert!((d - k).norm() <= tolerance, "slot {i}: {d}, known as {k}, within {tolerance}");
-        assert!(k.norm() <= hollow.bound() * (1.0 + 1e-9) + 1e-9, "slot {i}: {k}, bound {}", hollow.bound());
+        assert!(
+            k.norm() <= hollow.bound() * (1.0 + 1e-9) + 1e-9,
+            "slot {i}: {k}, bound {}",
+            hollow.bound()
+        );
     }
 }
 
@@ -190,7 +202,8 @@ fn there_is_nothing_to_decode() {
     assert!(error.contains("limbs with residues: 0 given"), "{error}");
     let error = hollow.context.decrypt(&hollow.secret, &hollow.values[0]).unwrap_err();
     assert_eq!(error.to_string(), "decrypt: this is a simulation, which computes without residues");
-    let too_large = hollow.context.encode((&[1e30][..]).into(), 4, scale(), setup.top()).unwrap_err();
+    let too_large =
+        hollow.context.encode((&[1e30][..]).into(), 4, scale(), setup.top()).unwrap_err();
     assert_eq!(
         Err(too_large),
         setup.context.encode((&[1e30][..]).into(), 4, scale(), setup.top()).map(|_| ())
@@ -232,7 +245,9 @@ fn bootstraps_run_hollow() {
     })
     .unwrap();
     let (first, last) = (Order::SlotsToCoefficientsFirst, Order::SlotsToCoefficientsLast);
-    for (slots, order, precision) in [(128, first, None), (32, last, None), (128, first, Some(32.0))] {
+    for (slots, order, precision) in
+        [(128, first, None), (32, last, None), (128, first, Some(32.0))]
+    {
         let plan = |context: &Arc<Context>| {
             let literal = BootstrapLiteral { precision, ..literal(slots, order) };
             BootstrapPlan::new(Arc::clone(context), literal).unwrap()
@@ -242,7 +257,8 @@ fn bootstraps_run_hollow() {
         let mut keys = EvaluationKeys::empty(context.rlwe(), secret.fingerprint());
         plan(&context).add_keys(&mut keys, &secret).unwrap();
         let prepared = keys.prepare(context.rlwe()).unwrap();
-        let real = Side::real(Arc::clone(&context), Evaluator::new(context, Arc::new(prepared)), secret);
+        let real =
+            Side::real(Arc::clone(&context), Evaluator::new(context, Arc::new(prepared)), secret);
         let mut hollow = Side::hollow(&parameters);
         // Keys for the same moduli.
         let mut same = EvaluationKeys::empty(hollow.context.rlwe(), hollow.secret.fingerprint());
@@ -254,7 +270,8 @@ fn bootstraps_run_hollow() {
             let narrow = plan.narrow().unwrap();
             let keys = plan.encapsulation_keys(&side.secret).unwrap().unwrap();
             let keys = Arc::new(keys.prepare(side.context.rlwe(), narrow).unwrap());
-            let bootstrapper = Bootstrapper::new(Arc::new(plan), side.evaluator.clone(), Some(keys)).unwrap();
+            let bootstrapper =
+                Bootstrapper::new(Arc::new(plan), side.evaluator.clone(), Some(keys)).unwrap();
             let a = side.encrypt(&circle(slots, 0.9, 0.5), 180.0);
             side.context.rlwe().reset_tally();
             bootstrapper.bootstrap(&a).unwrap()
@@ -262,7 +279,8 @@ fn bootstraps_run_hollow() {
         assert_eq!(facts(&outputs[0]), facts(&outputs[1]));
         check_values(&real, &outputs[0], &outputs[1]);
         assert!(outputs[1].precision_bits() > precision.unwrap_or(24.0));
-        // The keys that were used are those that the plan asks for, but for what a plan for real slots alone has besides.
+        // The keys that were used are those that the plan asks for, but for what a plan for real
+        // slots alone has besides.
         let tally = hollow.context.rlwe().tally();
         let used: BTreeSet<usize> = tally
             .keys()
@@ -273,7 +291,8 @@ fn bootstraps_run_hollow() {
             })
             .collect();
         let of_real = BootstrapLiteral { real: true, ..literal(slots, order) };
-        let of_real = BootstrapPlan::new(Arc::clone(&hollow.context), of_real).unwrap().key_moduli().unwrap();
+        let of_real =
+            BootstrapPlan::new(Arc::clone(&hollow.context), of_real).unwrap().key_moduli().unwrap();
         let asked: BTreeSet<usize> = keys.galois().keys().copied().collect();
         let others: BTreeSet<usize> = asked.iter().copied().filter(|g| !used.contains(g)).collect();
         assert!(

@@ -1,5 +1,6 @@
-//! A simple chain of mostly large primes with a few small ones, by which scales are kept (MG23 3.7): when the small ones are used up, the key switch of the next
-//! product brings them back for large ones.
+//! A simple chain of mostly large primes with a few small ones, by which scales are kept (MG23
+//! 3.7): when the small ones are used up, the key switch of the next product brings them back for
+//! large ones.
 
 use crate::common::{Setup, circle, setup};
 use hippocrene_ckks::{Ciphertext, Scale};
@@ -42,12 +43,15 @@ struct Product {
 }
 
 impl Product {
-    /// Multiplies by a fresh ciphertext of this modulus, and brings the result to `small` small and `large` large primes in the key switch.
+    /// Multiplies by a fresh ciphertext of this modulus, and brings the result to `small` small and
+    /// `large` large primes in the key switch.
     fn multiply(&mut self, s: &Setup, round: usize, small: usize, large: usize) {
         let y = circle(s.context.max_slots(), 1.0, round as f64);
         let factor = s.encrypt_at(&y, y.len(), s.scale, modulus(self.small, self.large));
         let mut out = Ciphertext::empty(&s.context);
-        s.evaluator.mul_to_into(&mut out, &self.ciphertext, &factor, modulus(small, large)).unwrap();
+        s.evaluator
+            .mul_to_into(&mut out, &self.ciphertext, &factor, modulus(small, large))
+            .unwrap();
         self.expected.iter_mut().zip(&y).for_each(|(x, y)| *x *= y);
         (self.ciphertext, self.small, self.large) = (out, small, large);
     }
@@ -60,9 +64,10 @@ impl Product {
     }
 }
 
-/// Down to the last large primes, one small prime for each product, and every time they are used up a swap: in the division of the product that comes then, or
-/// before its rescale (the paper's steps 5 and 6). The scale stays, so does the precision but for the noise of each level, and rotations work at every modulus on
-/// the way.
+/// Down to the last large primes, one small prime for each product, and every time they are used up
+/// a swap: in the division of the product that comes then, or before its rescale (the paper's steps
+/// 5 and 6). The scale stays, so does the precision but for the noise of each level, and rotations
+/// work at every modulus on the way.
 #[test]
 fn small_primes_keep_the_scale_for_many_levels() {
     let s = chain();

@@ -4,16 +4,21 @@ use crate::common::{Setup, grafted, insecure};
 use hippocrene_ckks::{Scale, approximation::ModularReduction};
 use num_complex::Complex64;
 
-/// Integers up to `k - 1` with a deviation of `k/10`, which for `k = 17` is that of a secret of Hamming weight 32, and what is off them by up to `epsilon`.
+/// Integers up to `k - 1` with a deviation of `k/10`, which for `k = 17` is that of a secret of
+/// Hamming weight 32, and what is off them by up to `epsilon`.
 fn arguments(count: usize, k: u32, epsilon: f64) -> Vec<f64> {
     let most = f64::from(k) - 1.0;
     (0..count)
         .map(|i| {
             let normal: f64 =
                 (0..12).map(|j| ((i * 12 + j) as f64 * 0.754_877_666).fract()).sum::<f64>() - 6.0;
-            let integer =
-                if i < 2 { most * (1.0 - 2.0 * i as f64) } else { (0.1 * f64::from(k) * normal).round() };
-            integer.clamp(-most, most) + epsilon * (1.0 - 2.0 * (i as f64 * 0.618_033_988_7).fract())
+            let integer = if i < 2 {
+                most * (1.0 - 2.0 * i as f64)
+            } else {
+                (0.1 * f64::from(k) * normal).round()
+            };
+            integer.clamp(-most, most)
+                + epsilon * (1.0 - 2.0 * (i as f64 * 0.618_033_988_7).fract())
         })
         .collect()
 }
@@ -28,10 +33,12 @@ fn check(s: &Setup, r: &ModularReduction, scale: Scale, target: Scale, what: &st
     let got = s.decrypt(&y);
     let errors: Vec<f64> = got.iter().zip(&x).map(|(y, x)| y.re - r.apply(*x)).collect();
     let rms = (errors.iter().map(|e| e * e).sum::<f64>() / errors.len() as f64).sqrt().log2();
-    let true_error = got.iter().zip(&x).map(|(y, x)| (y.re - (x - x.round())).abs()).fold(0.0, f64::max);
+    let true_error =
+        got.iter().zip(&x).map(|(y, x)| (y.re - (x - x.round())).abs()).fold(0.0, f64::max);
     assert!(true_error <= r.log2_error().exp2() + 8.0 * rms.exp2(), "{what}");
     assert!(x.iter().all(|x| (x - x.round()).abs() <= y.bound() * (1.0 + 1e-9)));
-    // The arcsine of degree 7 and the simple chain have roundings that meet again in ways which are not followed.
+    // The arcsine of degree 7 and the simple chain have roundings that meet again in ways which are
+    // not followed.
     let (estimated, most) = (-y.precision_bits(), if r.cosine().degree() < 25 { 1.0 } else { 0.9 });
     assert!(
         (-0.6..most).contains(&(estimated - rms)),

@@ -13,7 +13,8 @@ fn pair(first: Setup, top: Modulus) -> (Setup, Setup, Transfer) {
     let second = setup(parameters, &[1], Threads::single(), first.scale);
     let (wide, narrow) = (first.context.rlwe(), second.context.rlwe());
     let key = TransferKey::generate(wide, narrow, &first.secret, &second.secret).unwrap();
-    let transfer = Transfer::new(Arc::clone(&first.context), Arc::clone(&second.context), &key).unwrap();
+    let transfer =
+        Transfer::new(Arc::clone(&first.context), Arc::clone(&second.context), &key).unwrap();
     (first, second, transfer)
 }
 
@@ -65,7 +66,10 @@ fn a_transfer_rescales() {
         let square = first.evaluator.reduce_modulus(&square, from).unwrap();
         let mut out = Ciphertext::empty(&second.context);
         transfer.transfer_to_into(&mut out, &square, to).unwrap();
-        assert!((out.scale().log2() - 80.0 + bits(from) - bits(named)).abs() < 1e-6 && out.modulus() == to);
+        assert!(
+            (out.scale().log2() - 80.0 + bits(from) - bits(named)).abs() < 1e-6
+                && out.modulus() == to
+        );
         second.check(&out, &x.iter().map(|x| x * x).collect::<Vec<_>>(), "square");
     }
 }
@@ -76,8 +80,17 @@ fn what_does_not_fit_the_second_set_is_refused() {
     let x = circle(first.context.max_slots(), 1.0, 0.7);
     let large = first.encrypt_at(&x, x.len(), Scale::power_of_two(175), first.top());
     let error = transfer.transfer(&large).unwrap_err();
-    assert!(matches!(error, CkksError::Capacity { operation: "transfer to the second key", .. }), "{error}");
-    assert!(transfer.transfer(&second.encrypt(&x)).unwrap_err().to_string().contains("other parameters"));
+    assert!(
+        matches!(error, CkksError::Capacity { operation: "transfer to the second key", .. }),
+        "{error}"
+    );
+    assert!(
+        transfer
+            .transfer(&second.encrypt(&x))
+            .unwrap_err()
+            .to_string()
+            .contains("other parameters")
+    );
     let other = insecure(10, 7, &[]);
     let error = transfer.transfer(&other.encrypt(&x)).unwrap_err().to_string();
     assert!(error.contains("encrypted under key"), "{error}");

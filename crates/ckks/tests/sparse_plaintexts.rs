@@ -1,5 +1,6 @@
-//! Plaintexts of which few slots are not zero: their coefficients are few waves, and so would be the errors of rounding these to nearest. What is left of a
-//! number is held to what is stated, however small it is beside the scale.
+//! Plaintexts of which few slots are not zero: their coefficients are few waves, and so would be
+//! the errors of rounding these to nearest. What is left of a number is held to what is stated,
+//! however small it is beside the scale.
 
 use crate::common::insecure;
 use hippocrene_ckks::{BigFloat, Scale, Values, circuits::LinearTransform};
@@ -22,17 +23,20 @@ fn errors_are_as_if_they_were_independent() {
         for places in [&[0][..], &[1234], &[5, 6], &[0, 1000, 4000]] {
             let mut values = vec![0.0; slots];
             places.iter().for_each(|&i| values[i] = amplitude * slots as f64 / scale.to_f64());
-            let big: Vec<BigFloat> = values.iter().map(|&x| BigFloat::try_from(x).unwrap()).collect();
+            let big: Vec<BigFloat> =
+                values.iter().map(|&x| BigFloat::try_from(x).unwrap()).collect();
             for values_given in [Values::Real(&values), Values::Big(&big)] {
                 let plaintext = context.encode(values_given, slots, scale, modulus).unwrap();
-                let error = largest_error(&context.decode_real(&plaintext).unwrap(), &values, scale);
+                let error =
+                    largest_error(&context.decode_real(&plaintext).unwrap(), &values, scale);
                 assert!(error < 6.0, "coefficients of {amplitude}, {places:?}: {error} deviations");
             }
         }
     }
 }
 
-/// The mean of few numbers at a low scale, by a vector and by a matrix: a sum that has other numbers in other slots, times a small number in one of them.
+/// The mean of few numbers at a low scale, by a vector and by a matrix: a sum that has other
+/// numbers in other slots, times a small number in one of them.
 #[test]
 fn small_factors_keep_what_is_stated() {
     let s = insecure(LOG_DEGREE, 1, &[1]);

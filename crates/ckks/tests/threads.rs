@@ -5,7 +5,9 @@ use std::sync::Arc;
 use crate::common::circle;
 use hippocrene_ckks::{Context, Evaluator, Scale, Values, circuits::LinearTransform};
 use hippocrene_ring::{Threads, primes};
-use hippocrene_rlwe::{EvaluationKeys, Parameters, ParametersLiteral, SecretDistribution, SecretKey, Sprout};
+use hippocrene_rlwe::{
+    EvaluationKeys, Parameters, ParametersLiteral, SecretDistribution, SecretKey, Sprout,
+};
 
 #[test]
 fn results_are_the_same_with_any_number_of_threads() {
@@ -29,11 +31,13 @@ fn results_are_the_same_with_any_number_of_threads() {
 
     let x = circle(single.max_slots(), 1.0, 0.5);
     let values = Values::Complex(&x);
-    let plaintext = single.encode(values, x.len(), Scale::power_of_two(45), parameters.top()).unwrap();
+    let plaintext =
+        single.encode(values, x.len(), Scale::power_of_two(45), parameters.top()).unwrap();
     let a = single.encrypt(&secret, &plaintext).unwrap().expand(&single);
 
     let compute = |context: Arc<Context>| {
-        let encoded = context.encode(values, x.len(), Scale::power_of_two(45), parameters.top()).unwrap();
+        let encoded =
+            context.encode(values, x.len(), Scale::power_of_two(45), parameters.top()).unwrap();
         let keys = Arc::new(keys.prepare(context.rlwe()).unwrap());
         let e = Evaluator::new(context, keys);
         let product = e.mul_rescale(&a, &a, Scale::power_of_two(45)).unwrap();

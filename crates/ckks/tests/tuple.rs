@@ -1,4 +1,5 @@
-//! Tuples: values, errors against Theorem D.6 and the estimates, and the capacity that products take.
+//! Tuples: values, errors against Theorem D.6 and the estimates, and the capacity that products
+//! take.
 
 use crate::common::{
     Setup, circle,
@@ -52,10 +53,14 @@ fn check_estimates(s: &Setup, a: &Tuple, expected: &[BigInt], what: &str) {
     let zero = vec![BigInt::ZERO; expected.len()];
     let low = a.parts()[1..].iter().map(|c| log2_rms(&decrypted(s, c), &zero)).fold(0.0, f64::max);
     let estimated = a.low().log2_std();
-    assert!((low - estimated).abs() < 1.0, "{what}: low parts 2^{low:.2}, estimated 2^{estimated:.2}");
+    assert!(
+        (low - estimated).abs() < 1.0,
+        "{what}: low parts 2^{low:.2}, estimated 2^{estimated:.2}"
+    );
 }
 
-/// `DCP` (CCKS23 Def. 3.3): the recombination is what was taken apart, and for pairs with `q_div = Q_0/Q` the remainder is one by `q_div`.
+/// `DCP` (CCKS23 Def. 3.3): the recombination is what was taken apart, and for pairs with `q_div =
+/// Q_0/Q` the remainder is one by `q_div`.
 #[test]
 fn decomposing_and_recombining_change_nothing() {
     let s = setup();
@@ -63,7 +68,8 @@ fn decomposing_and_recombining_change_nothing() {
     let scale = Scale::power_of_two(BITS);
     let a = s.encrypt_at(&x, x.len(), scale, s.top());
     let total = s.context.parameters().log2(s.top());
-    for (length, power, dropped) in [(2, 15, 15.0), (2, 7, 7.0), (2, 20, 60.0), (3, 14, 60.0), (4, 11, 60.0)]
+    for (length, power, dropped) in
+        [(2, 15, 15.0), (2, 7, 7.0), (2, 20, 60.0), (3, 14, 60.0), (4, 11, 60.0)]
     {
         let to = if dropped < 16.0 {
             // 2^15 is in the top modulus: an exact multiple of the divisor.
@@ -91,8 +97,9 @@ fn decomposing_and_recombining_change_nothing() {
     assert!(s.evaluator.dcp(&a, 1, 2, near).is_err() && s.evaluator.dcp(&a, 2, 1, near).is_err());
 }
 
-/// Theorem D.6 for pairs, and for longer tuples with the terms that they leave out: the recombination of a product, by definitions D.1, D.2
-/// and D.4 one after the other and in one go, against the exact product of the recombinations.
+/// Theorem D.6 for pairs, and for longer tuples with the terms that they leave out: the
+/// recombination of a product, by definitions D.1, D.2 and D.4 one after the other and in one go,
+/// against the exact product of the recombinations.
 #[test]
 fn products_keep_to_the_theorem() {
     let s = setup();
@@ -112,33 +119,42 @@ fn products_keep_to_the_theorem() {
         let product = s.evaluator.tuple_mul(&a, &b, scale).unwrap();
         assert_eq!((rescaled.modulus(), rescaled.scale()), (product.modulus(), product.scale()));
 
-        // M_, the largest that the low parts decrypt to, and what the terms left out come to: those with i + j >= t, over q_div^{i+j+1-t}.
-        let low = |t: &Tuple| t.parts()[1..].iter().map(|c| norm(&decrypted(&s, c))).fold(0.0, f64::max);
+        // M_, the largest that the low parts decrypt to, and what the terms left out come to: those
+        // with i + j >= t, over q_div^{i+j+1-t}.
+        let low =
+            |t: &Tuple| t.parts()[1..].iter().map(|c| norm(&decrypted(&s, c))).fold(0.0, f64::max);
         let terms: f64 = (length..2 * length - 1)
-            .map(|sum| (2 * length - 1 - sum) as f64 / (divisor as f64).powi((sum + 1 - length) as i32))
+            .map(|sum| {
+                (2 * length - 1 - sum) as f64 / (divisor as f64).powi((sum + 1 - length) as i32)
+            })
             .sum();
         let left_out = n * low(&a) * low(&b) * terms;
-        // E, the error of relinearisation: what it is here, and six standard deviations where it ends in another modulus.
+        // E, the error of relinearisation: what it is here, and six standard deviations where it
+        // ends in another modulus.
         let before = exact.iter().map(|x| x / &q).collect::<Vec<_>>();
         let error = norm(&difference(&recombined(&s, &relinearised), &before));
-        let switch = s.context.rlwe().key_switch_noise(a.modulus(), a.modulus()).unwrap().log2_std().exp2();
+        let switch =
+            s.context.rlwe().key_switch_noise(a.modulus(), a.modulus()).unwrap().log2_std().exp2();
         assert!(
             error <= left_out + 6.0 * switch + 1.0,
             "relinearised: {error}, {left_out} left out, {switch}"
         );
 
         let parameters = s.context.parameters();
-        let (from, to) = (parameters.limb_moduli(a.modulus()), parameters.limb_moduli(product.modulus()));
+        let (from, to) =
+            (parameters.limb_moduli(a.modulus()), parameters.limb_moduli(product.modulus()));
         let [from, to] = [from, to].map(|m| m.into_iter().map(BigInt::from).product::<BigInt>());
         let down = (exact::log2(&to) - exact::log2(&from)).exp2();
         let bound = (left_out + 6.0 * switch + 1.0) * down + 0.5 * (n + 1.0);
         // (Q'/Q)/q_div^{t-1} of the exact product, in units of 2^-32.
-        let expected: Vec<BigInt> = exact.iter().map(|x| ((x * &to) << 32) / (&from * &q)).collect();
+        let expected: Vec<BigInt> =
+            exact.iter().map(|x| ((x * &to) << 32) / (&from * &q)).collect();
         for (what, result) in [("one by one", &rescaled), ("in one go", &product)] {
             let result: Vec<BigInt> = recombined(&s, result).into_iter().map(|x| x << 32).collect();
             let error = (log2_max(&difference(&result, &expected)) - 32.0).exp2();
             assert!(error <= bound, "tuple of {length}, {what}: {error} > {bound}");
-            // Not by far: half of the secret's coefficients or so is what the worst of N sums comes to.
+            // Not by far: half of the secret's coefficients or so is what the worst of N sums comes
+            // to.
             assert!(error > bound * 1e-3, "tuple of {length}, {what}: {error}, bound {bound}");
         }
     }
@@ -163,7 +179,8 @@ fn rescaling_is_rescaling_the_recombination() {
     }
 }
 
-/// What rounding three parts adds is more than what rounding two does, by the weight of the square of the secret.
+/// What rounding three parts adds is more than what rounding two does, by the weight of the square
+/// of the secret.
 #[test]
 fn tensor_products_are_rescaled_with_the_error_of_three_parts() {
     let s = setup();
@@ -174,7 +191,12 @@ fn tensor_products_are_rescaled_with_the_error_of_three_parts() {
     let rescaled = s.evaluator.tuple_rescale(&tensor, scale).unwrap();
     let relinearised = s.evaluator.tuple_relinearise(&rescaled).unwrap();
     let expected = exact::encoded(&s, &x, scale);
-    check_estimates(&s, &relinearised, &exact::multiply_fixed(&expected, &expected), "rescaled before");
+    check_estimates(
+        &s,
+        &relinearised,
+        &exact::multiply_fixed(&expected, &expected),
+        "rescaled before",
+    );
     assert!(rescaled.noise() >= noise::rounding(s.context.parameters().secret_weight(), 3));
 }
 
@@ -185,7 +207,8 @@ fn precision_goes_by_the_slots() {
     for slots in [1, 8, s.context.max_slots()] {
         let x = circle(slots, 1.0, 0.1);
         let a = s.encrypt_at(&x, slots, Scale::power_of_two(BITS), s.top());
-        let to = s.context.parameters().grafted_modulus(s.context.parameters().log2(s.top()) - 60.0);
+        let to =
+            s.context.parameters().grafted_modulus(s.context.parameters().log2(s.top()) - 60.0);
         let tuple = s.evaluator.dcp(&a, 1 << 18, 2, to).unwrap();
         assert_eq!(
             tuple.precision_bits(),
@@ -195,7 +218,8 @@ fn precision_goes_by_the_slots() {
     }
 }
 
-/// Products in a row: noise and size of the low parts as estimated, and the capacity that they take beside plain products as precise.
+/// Products in a row: noise and size of the low parts as estimated, and the capacity that they take
+/// beside plain products as precise.
 #[test]
 fn products_in_a_row_take_little_capacity() {
     let s = setup();
@@ -203,8 +227,9 @@ fn products_in_a_row_take_little_capacity() {
     let x = random(&s, 0.3);
     let mut expected = exact::encoded(&s, &x, scale);
     let mut plain = s.encrypt_at(&x, x.len(), scale, s.top());
-    let mut tuples: Vec<Tuple> =
-        [2, 3].map(|t| encrypt(&s, &x, scale, t, s.evaluator.tuple_divisor(scale, t, 3.0).unwrap())).into();
+    let mut tuples: Vec<Tuple> = [2, 3]
+        .map(|t| encrypt(&s, &x, scale, t, s.evaluator.tuple_divisor(scale, t, 3.0).unwrap()))
+        .into();
     for depth in 1..4 {
         expected = exact::multiply_fixed(&expected, &expected);
         plain = s.evaluator.square_rescale(&plain, scale).unwrap();
@@ -213,15 +238,30 @@ fn products_in_a_row_take_little_capacity() {
             let digits = (tuple.length() - 1) as f64 * (tuple.divisor() as f64).log2();
             let takes = tuple.scale().log2() - digits;
             *tuple = s.evaluator.tuple_mul(tuple, tuple, scale).unwrap();
-            check_estimates(&s, tuple, &expected, &format!("tuple of {}, square {depth}", tuple.length()));
+            check_estimates(
+                &s,
+                tuple,
+                &expected,
+                &format!("tuple of {}, square {depth}", tuple.length()),
+            );
             let used = before - tuple.capacity_bits(&s.context);
-            assert!((used - takes).abs() < 1e-6 && used < 0.72 * f64::from(BITS), "{used} bits used");
-            assert!(tuple.precision_bits() > plain.precision_bits() - 1.0, "{} bits", tuple.precision_bits());
+            assert!(
+                (used - takes).abs() < 1e-6 && used < 0.72 * f64::from(BITS),
+                "{used} bits used"
+            );
+            assert!(
+                tuple.precision_bits() > plain.precision_bits() - 1.0,
+                "{} bits",
+                tuple.precision_bits()
+            );
         }
     }
     // What a plain product takes, all of the scale, is used up sooner.
     let left = |t: &Tuple| t.capacity_bits(&s.context);
-    assert!(left(&tuples[1]) > left(&tuples[0]) && left(&tuples[0]) > plain.capacity_bits(&s.context) + 50.0);
+    assert!(
+        left(&tuples[1]) > left(&tuples[0])
+            && left(&tuples[0]) > plain.capacity_bits(&s.context) + 50.0
+    );
     let pair = &tuples[0];
     let sum = s.evaluator.tuple_add(pair, pair).unwrap();
     let twice: Vec<BigInt> = recombined(&s, pair).into_iter().map(|x| 2 * x).collect();
@@ -237,12 +277,19 @@ fn what_does_not_fit_is_named() {
     let error = s.evaluator.tuple_mul(&pair, &other, scale).unwrap_err();
     assert!(error.to_string().contains("divisor 1048576 and one of 2 with 524288"), "{error}");
     let tensor = s.evaluator.tuple_tensor(&pair, &pair).unwrap();
-    assert!(s.evaluator.rcb(&tensor).is_err() && s.evaluator.tuple_mul(&tensor, &tensor, scale).is_err());
+    assert!(
+        s.evaluator.rcb(&tensor).is_err()
+            && s.evaluator.tuple_mul(&tensor, &tensor, scale).is_err()
+    );
     let partial = [scale, scale].map(|scale| s.encrypt_at(&x, x.len(), scale, s.top()));
     assert!(matches!(s.evaluator.tuple(&partial, 1 << 20), Err(CkksError::ScaleMismatch { .. })));
-    assert!(s.evaluator.tuple(&partial[..1], 1 << 20).is_err() && s.evaluator.tuple(&partial, 0).is_err());
+    assert!(
+        s.evaluator.tuple(&partial[..1], 1 << 20).is_err()
+            && s.evaluator.tuple(&partial, 0).is_err()
+    );
     assert!(s.evaluator.tuple_divisor(Scale::power_of_two(15), 4, 1.0).is_err());
-    let error = s.evaluator.tuple_divisor(Scale::power_of_two(60), 2, f64::NAN).unwrap_err().to_string();
+    let error =
+        s.evaluator.tuple_divisor(Scale::power_of_two(60), 2, f64::NAN).unwrap_err().to_string();
     assert!(error.ends_with("a reserve of NaN bits"), "{error}");
     let mut deep = pair;
     let error = loop {
@@ -252,7 +299,10 @@ fn what_does_not_fit_is_named() {
         }
     };
     let needed = deep.scale().log2() - 20.0;
-    assert!(matches!(error, CkksError::Capacity { need, .. } if (need - needed).abs() < 1e-6), "{error}");
+    assert!(
+        matches!(error, CkksError::Capacity { need, .. } if (need - needed).abs() < 1e-6),
+        "{error}"
+    );
 }
 
 fn difference(a: &[BigInt], b: &[BigInt]) -> Vec<BigInt> {

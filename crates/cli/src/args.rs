@@ -38,14 +38,16 @@ pub struct Arguments {
 pub enum Command {
     /// Make a client's secret key, and the keys it gives to others.
     ///
-    /// Writes three files: client.key, the secret, readable by its owner only; public.key, with which others encrypt;
-    /// evaluation.keys, with which a server computes. With --from it makes the latter two of a secret key that there is.
+    /// Writes three files: client.key, the secret, readable by its owner only; public.key, with
+    /// which others encrypt; evaluation.keys, with which a server computes. With --from it makes
+    /// the latter two of a secret key that there is.
     Keygen(Box<Keygen>),
-    /// Make a second secret key for a client, whose evaluation keys are smaller, and the key that leads to it.
+    /// Make a second secret key for a client, whose evaluation keys are smaller, and the key that
+    /// leads to it.
     ///
-    /// Writes three files: client.key, the second secret, with which results are decrypted, readable by its owner only;
-    /// evaluation.keys, with which a server computes; transfer.key, with which it brings what was encrypted under the first
-    /// key to the second.
+    /// Writes three files: client.key, the second secret, with which results are decrypted,
+    /// readable by its owner only; evaluation.keys, with which a server computes; transfer.key,
+    /// with which it brings what was encrypted under the first key to the second.
     Second(Second),
     /// Encrypt a file of numbers (.csv or .npy).
     Encrypt(Encrypt),
@@ -54,75 +56,88 @@ pub enum Command {
     /// Comma-separated values have the digits that are right by the precision of the array; .npy
     /// has doubles.
     ///
-    /// The last bits of the numbers are noise that depends on the secret key: give them to others only when decrypted
-    /// with --for-sharing.
+    /// The last bits of the numbers are noise that depends on the secret key: give them to others
+    /// only when decrypted with --for-sharing.
     Decrypt(Decrypt),
     /// Tell what a file is: its kind, parameters, key, shape, capacity, precision and size.
     Inspect(Inspect),
     /// List the presets, the parameter sets that keygen knows.
     Presets,
-    /// Tell how key switches are planned: the digits at each modulus, and the time that is predicted.
+    /// Tell how key switches are planned: the digits at each modulus, and the time that is
+    /// predicted.
     ///
-    /// From one key the fastest decomposition is chosen at each modulus, by what `hippocrene tune` has measured.
+    /// From one key the fastest decomposition is chosen at each modulus, by what `hippocrene tune`
+    /// has measured.
     Plan(PlanArguments),
-    /// Measure what operations cost on this machine, for the planning of key switches; it takes a few seconds.
+    /// Measure what operations cost on this machine, for the planning of key switches; it takes a
+    /// few seconds.
     ///
-    /// The profile is written to the folder of your settings (hippocrene/profile.json in $XDG_CONFIG_HOME or ~/.config), where every
-    /// program finds it that uses the library, or to the file that the environment variable HIPPOCRENE_PROFILE names.
+    /// The profile is written to the folder of your settings (hippocrene/profile.json in
+    /// $XDG_CONFIG_HOME or ~/.config), where every program finds it that uses the library, or to
+    /// the file that the environment variable HIPPOCRENE_PROFILE names.
     Tune(Tune),
 }
 
 /// Arguments of `keygen`.
 #[derive(Debug, Args)]
 pub struct Keygen {
-    /// Make public.key and evaluation.keys of this secret key, a client.key, which is left as it is.
+    /// Make public.key and evaluation.keys of this secret key, a client.key, which is left as it
+    /// is.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["preset", "precision", "scheme", "plain_modulus"])]
     pub from: Option<PathBuf>,
     /// Parameters, by name (see `hippocrene presets`).
     #[arg(long, short, default_value = "n14")]
     pub preset: String,
-    /// How precise results are to be where nothing else is said, in bits after the binary point (by default, 32 for parameters that let
-    /// one choose). Every multiplication takes about as many bits of capacity, and some 15 more.
+    /// How precise results are to be where nothing else is said, in bits after the binary point (by
+    /// default, 32 for parameters that let one choose). Every multiplication takes about as many
+    /// bits of capacity, and some 15 more.
     #[arg(long, value_name = "BITS", allow_negative_numbers = true)]
     pub precision: Option<f64>,
-    /// What is computed on: numbers (ckks), or integers modulo the plain modulus, exactly (bgv, bfv).
+    /// What is computed on: numbers (ckks), or integers modulo the plain modulus, exactly (bgv,
+    /// bfv).
     #[arg(long, value_enum, default_value_t)]
     pub scheme: Scheme,
-    /// What integers are computed modulo: a prime that is 1 modulo twice the ring degree (by default 65537, or 786433 from the ring
-    /// degree 2^16).
+    /// What integers are computed modulo: a prime that is 1 modulo twice the ring degree (by
+    /// default 65537, or 786433 from the ring degree 2^16).
     #[arg(long, value_name = "PRIME")]
     pub plain_modulus: Option<u64>,
     /// Folder for the keys; it is made when it does not exist.
     #[arg(long, short, value_name = "FOLDER")]
     pub output: PathBuf,
-    /// Limit the evaluation keys to rotations by these numbers of places, divided by commas: `--rotations=` to none (by default, any number).
+    /// Limit the evaluation keys to rotations by these numbers of places, divided by commas:
+    /// `--rotations=` to none (by default, any number).
     #[arg(long, value_name = "PLACES", allow_negative_numbers = true)]
     pub rotations: Option<Vec<Rotations>>,
     /// Make the key with which complex numbers are conjugated, too.
     #[arg(long)]
     pub conjugation: bool,
-    /// Make keys with which the server looks up functions of numbers in tables (lut12 where no name is given). For presets of the ring degree
-    /// 2^15 or more; the keys take gigabytes.
+    /// Make keys with which the server looks up functions of numbers in tables (lut12 where no name
+    /// is given). For presets of the ring degree 2^15 or more; the keys take gigabytes.
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = LookUps::NAMES[1], value_name = "TABLES",
         value_parser = PossibleValuesParser::new(LookUps::NAMES))]
     pub tables: Option<String>,
-    /// How much capacity results of tables are to have, in bits (by default, 30: about one product; with --bootstrapping what a bootstrap takes, where there is room).
+    /// How much capacity results of tables are to have, in bits (by default, 30: about one product;
+    /// with --bootstrapping what a bootstrap takes, where there is room).
     #[arg(long, value_name = "BITS", requires = "tables", allow_negative_numbers = true)]
     pub tables_capacity: Option<f64>,
-    /// Make keys with which the server bootstraps arrays: where an operation lacks capacity, it gives it back. For presets of the ring degree 2^15 or more;
-    /// the keys take gigabytes.
+    /// Make keys with which the server bootstraps arrays: where an operation lacks capacity, it
+    /// gives it back. For presets of the ring degree 2^15 or more; the keys take gigabytes.
     #[arg(long, value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "real", value_name = "ARRAYS")]
     pub bootstrapping: Option<Bootstrapped>,
-    /// What no number exceeds that is bootstrapped, in absolute value (by default, 1); larger ones lose precision.
+    /// What no number exceeds that is bootstrapped, in absolute value (by default, 1); larger ones
+    /// lose precision.
     #[arg(long, value_name = "NUMBER", requires = "bootstrapping", allow_negative_numbers = true)]
     pub bootstrapping_bound: Option<f64>,
-    /// How many slots of a ciphertext are bootstrapped, a power of two (by default, all): the fewer, the faster it is, for arrays that fit in.
+    /// How many slots of a ciphertext are bootstrapped, a power of two (by default, all): the
+    /// fewer, the faster it is, for arrays that fit in.
     #[arg(long, value_name = "SLOTS", requires = "bootstrapping")]
     pub bootstrapping_slots: Option<usize>,
-    /// How precise a bootstrap is to be, in bits after the binary point (by default, as the results, or as much as one bootstrap has; more is reached by several).
+    /// How precise a bootstrap is to be, in bits after the binary point (by default, as the
+    /// results, or as much as one bootstrap has; more is reached by several).
     #[arg(long, value_name = "BITS", requires = "bootstrapping", allow_negative_numbers = true)]
     pub bootstrapping_precision: Option<f64>,
-    /// Replace keys that are there. What was encrypted with a secret key that is replaced can no longer be read.
+    /// Replace keys that are there. What was encrypted with a secret key that is replaced can no
+    /// longer be read.
     #[arg(long)]
     pub force: bool,
 }
@@ -130,16 +145,19 @@ pub struct Keygen {
 /// Arguments of `second`.
 #[derive(Debug, Args)]
 pub struct Second {
-    /// The first secret key: client.key. Its arrays of numbers and of integers are taken by the second one; those of bits are not.
+    /// The first secret key: client.key. Its arrays of numbers and of integers are taken by the
+    /// second one; those of bits are not.
     #[arg(long, short, value_name = "FILE")]
     pub key: PathBuf,
-    /// How much capacity the server needs, in bits; where the key is for integers, how many bits of noise budget. The fewer, the smaller the set of moduli, and as a rule the keys.
+    /// How much capacity the server needs, in bits; where the key is for integers, how many bits of
+    /// noise budget. The fewer, the smaller the set of moduli, and as a rule the keys.
     #[arg(long, short, value_name = "BITS", allow_negative_numbers = true)]
     pub capacity: f64,
     /// Folder for the keys; it is made when it does not exist.
     #[arg(long, short, value_name = "FOLDER")]
     pub output: PathBuf,
-    /// Limit the evaluation keys to rotations by these numbers of places, divided by commas: `--rotations=` to none (by default, any number).
+    /// Limit the evaluation keys to rotations by these numbers of places, divided by commas:
+    /// `--rotations=` to none (by default, any number).
     #[arg(long, value_name = "PLACES", allow_negative_numbers = true)]
     pub rotations: Option<Vec<Rotations>>,
     /// Replace keys that are there. What was encrypted with them can then no longer be read.
@@ -147,7 +165,8 @@ pub struct Second {
     pub force: bool,
 }
 
-/// Numbers of places that are rotated by, as they are said: divided by commas, and none where nothing is.
+/// Numbers of places that are rotated by, as they are said: divided by commas, and none where
+/// nothing is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rotations(Vec<i64>);
 
@@ -165,8 +184,9 @@ impl FromStr for Rotations {
         if said.trim().is_empty() {
             return Ok(Self(Vec::new()));
         }
-        let places =
-            |one: &str| one.trim().parse().map_err(|e| format!("{one:?} is no number of places: {e}"));
+        let places = |one: &str| {
+            one.trim().parse().map_err(|e| format!("{one:?} is no number of places: {e}"))
+        };
         said.split(',').map(places).collect::<Result<_, _>>().map(Self)
     }
 }
@@ -214,7 +234,8 @@ pub struct Encrypt {
     /// Reduce integers that do not fit the plain modulus. By default they are an error.
     #[arg(long)]
     pub wrap: bool,
-    /// How precise the numbers and what is computed from them are to be, in bits after the binary point (by default, what keygen was told).
+    /// How precise the numbers and what is computed from them are to be, in bits after the binary
+    /// point (by default, what keygen was told).
     #[arg(long, value_name = "BITS", allow_negative_numbers = true)]
     pub precision: Option<f64>,
     /// Format of the numbers (by default, told by the ending of the name).
@@ -258,8 +279,8 @@ pub struct ColumnArguments {
     /// '\t' for tabs.
     #[arg(long, value_name = "CHARACTER", value_parser = delimiter)]
     pub delimiter: Option<u8>,
-    /// The columns of comma-separated values to use, in this order (by default, all): their names in
-    /// the first line, or their places, from 1. A whole number is a place.
+    /// The columns of comma-separated values to use, in this order (by default, all): their names
+    /// in the first line, or their places, from 1. A whole number is a place.
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub columns: Option<Vec<Column>>,
 }
@@ -279,9 +300,9 @@ impl ColumnArguments {
 
 /// Reads an interval such as `-1,2.5`.
 fn interval(text: &str) -> Result<Interval, String> {
-    let ends = text
-        .split_once(',')
-        .and_then(|(low, high)| Some((low.trim().parse::<f64>().ok()?, high.trim().parse::<f64>().ok()?)));
+    let ends = text.split_once(',').and_then(|(low, high)| {
+        Some((low.trim().parse::<f64>().ok()?, high.trim().parse::<f64>().ok()?))
+    });
     let (low, high) = ends.ok_or("two numbers with a comma between are needed, such as 0,120")?;
     Interval::finite(low, high).map_err(|error| error.to_string())
 }
@@ -290,19 +311,19 @@ fn interval(text: &str) -> Result<Interval, String> {
 fn delimiter(text: &str) -> Result<u8, String> {
     match text {
         "\\t" | "tab" => Ok(b'\t'),
-        _ => {
-            match *text.as_bytes() {
-                [byte]
-                    if byte == b'\t'
-                        || byte == b' '
-                        || byte.is_ascii_punctuation() && !b"\"+-.".contains(&byte) =>
-                {
-                    Ok(byte)
-                }
-                _ => Err("one ASCII character is needed that is in no number, such as ';', or \\t for tabs"
-                    .to_owned()),
+        _ => match *text.as_bytes() {
+            [byte]
+                if byte == b'\t'
+                    || byte == b' '
+                    || byte.is_ascii_punctuation() && !b"\"+-.".contains(&byte) =>
+            {
+                Ok(byte)
             }
-        }
+            _ => Err(
+                "one ASCII character is needed that is in no number, such as ';', or \\t for tabs"
+                    .to_owned(),
+            ),
+        },
     }
 }
 
@@ -314,7 +335,8 @@ pub struct Decrypt {
     pub key: PathBuf,
     /// The encrypted array; - is standard input.
     pub input: PathBuf,
-    /// Where to write the numbers (by default, and where it is -, to standard output as comma-separated values).
+    /// Where to write the numbers (by default, and where it is -, to standard output as
+    /// comma-separated values).
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Format of the numbers (by default, told by the ending of the name).
@@ -331,9 +353,9 @@ pub struct Decrypt {
     /// Write integers around zero, instead of from 0 up to the plain modulus.
     #[arg(long)]
     pub signed: bool,
-    /// Add noise that hides what the error tells about the key, so that the numbers can be published. It is 2^BITS times the
-    /// error, and costs as many bits of precision; when no number is given, it is as much as leaves 8 bits of precision after the
-    /// binary point, 20 to 40 bits.
+    /// Add noise that hides what the error tells about the key, so that the numbers can be
+    /// published. It is 2^BITS times the error, and costs as many bits of precision; when no number
+    /// is given, it is as much as leaves 8 bits of precision after the binary point, 20 to 40 bits.
     #[arg(long, value_name = "BITS", num_args = 0..=1, require_equals = true)]
     pub for_sharing: Option<Option<u32>>,
 }
@@ -374,7 +396,8 @@ mod tests {
     #[test]
     fn rotations_may_be_negative_or_none() {
         let parse = |rotations: &str| {
-            let arguments = Arguments::try_parse_from(["hippocrene", "keygen", "-o", "keys", rotations]);
+            let arguments =
+                Arguments::try_parse_from(["hippocrene", "keygen", "-o", "keys", rotations]);
             match arguments.expect("arguments").command {
                 Command::Keygen(keygen) => Rotations::together(keygen.rotations.as_deref()),
                 other => panic!("{other:?}"),
@@ -392,17 +415,30 @@ mod tests {
     #[test]
     fn columns_and_what_divides_them() {
         let parse = |delimiter: &str| {
-            let encrypt =
-                ["hippocrene", "encrypt", "-k", "key", "in.csv", "-o", "out", "--columns=2, blood pressure"];
-            let arguments = Arguments::try_parse_from(encrypt.into_iter().chain(["--delimiter", delimiter]));
+            let encrypt = [
+                "hippocrene",
+                "encrypt",
+                "-k",
+                "key",
+                "in.csv",
+                "-o",
+                "out",
+                "--columns=2, blood pressure",
+            ];
+            let arguments =
+                Arguments::try_parse_from(encrypt.into_iter().chain(["--delimiter", delimiter]));
             match arguments.map(|arguments| arguments.command) {
-                Ok(Command::Encrypt(encrypt)) => Ok((encrypt.columns.delimiter, encrypt.columns.columns)),
+                Ok(Command::Encrypt(encrypt)) => {
+                    Ok((encrypt.columns.delimiter, encrypt.columns.columns))
+                }
                 Ok(other) => panic!("{other:?}"),
                 Err(error) => Err(error.to_string()),
             }
         };
         let columns = vec![Column::Place(2), Column::Name("blood pressure".to_owned())];
-        for (said, delimiter) in [(";", b';'), ("\\t", b'\t'), ("\t", b'\t'), ("tab", b'\t'), ("|", b'|')] {
+        for (said, delimiter) in
+            [(";", b';'), ("\\t", b'\t'), ("\t", b'\t'), ("tab", b'\t'), ("|", b'|')]
+        {
             assert_eq!(parse(said), Ok((Some(delimiter), Some(columns.clone()))), "{said}");
         }
         for said in ["", ";;", "1", "e", ".", "-", "\"", "\n", "\u{a7}"] {
@@ -414,8 +450,12 @@ mod tests {
     fn headers_and_indices_are_said_one_way() {
         let table = |flags: &[&str]| {
             let encrypt = ["hippocrene", "encrypt", "-k", "key", "in.csv", "-o", "out"];
-            match Arguments::try_parse_from(encrypt.iter().chain(flags)).map(|arguments| arguments.command) {
-                Ok(Command::Encrypt(encrypt)) => Ok((encrypt.table().header, encrypt.table().index)),
+            match Arguments::try_parse_from(encrypt.iter().chain(flags))
+                .map(|arguments| arguments.command)
+            {
+                Ok(Command::Encrypt(encrypt)) => {
+                    Ok((encrypt.table().header, encrypt.table().index))
+                }
                 Ok(other) => panic!("{other:?}"),
                 Err(error) => Err(error.to_string()),
             }
@@ -423,14 +463,18 @@ mod tests {
         assert_eq!(table(&[]), Ok((None, None)));
         assert_eq!(table(&["--header", "--index"]), Ok((Some(true), Some(true))));
         assert_eq!(table(&["--no-header", "--no-index"]), Ok((Some(false), Some(false))));
-        for both in [["--header", "--no-header"], ["--index", "--no-index"], ["--index", "--columns=1"]] {
+        for both in
+            [["--header", "--no-header"], ["--index", "--no-index"], ["--index", "--columns=1"]]
+        {
             assert!(table(&both).unwrap_err().contains("cannot be used with"), "{both:?}");
         }
     }
 
     #[test]
     fn threads_are_1_to_1024() {
-        assert!(Arguments::try_parse_from(["hippocrene", "presets", "--threads", "60000"]).is_err());
+        assert!(
+            Arguments::try_parse_from(["hippocrene", "presets", "--threads", "60000"]).is_err()
+        );
         assert!(Arguments::try_parse_from(["hippocrene", "presets", "--threads", "0"]).is_err());
         assert!(Arguments::try_parse_from(["hippocrene", "presets", "--threads", "2"]).is_ok());
     }

@@ -18,13 +18,19 @@ pub struct Console<'a> {
 }
 
 impl<'a> Console<'a> {
-    /// Results go to `out`, in words or, with `json`, as one JSON object, or to `err` where `out` is taken; progress is shown unless `quiet` or `json`.
+    /// Results go to `out`, in words or, with `json`, as one JSON object, or to `err` where `out`
+    /// is taken; progress is shown unless `quiet` or `json`.
     pub fn new(out: &'a mut dyn Write, err: &'a mut dyn Write, json: bool, quiet: bool) -> Self {
         Self { out, err, taken: false, json, quiet: quiet || json }
     }
 
-    /// Does `work`, showing its name and the time that passes: a spinner on a terminal, one line at the end otherwise.
-    pub fn step<T>(&self, name: &str, work: impl FnOnce() -> Result<T, CliError>) -> Result<T, CliError> {
+    /// Does `work`, showing its name and the time that passes: a spinner on a terminal, one line at
+    /// the end otherwise.
+    pub fn step<T>(
+        &self,
+        name: &str,
+        work: impl FnOnce() -> Result<T, CliError>,
+    ) -> Result<T, CliError> {
         self.shown(name, "{spinner} {msg} {elapsed}", |_| work())
     }
 
@@ -98,7 +104,8 @@ impl<'a> Console<'a> {
     }
 }
 
-/// The text with its control characters written out, but ends of lines and tabs: names in files of others and names of files may hold such as command a terminal.
+/// The text with its control characters written out, but ends of lines and tabs: names in files of
+/// others and names of files may hold such as command a terminal.
 pub fn visible(text: &impl Display) -> String {
     let text = text.to_string();
     let hidden = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
@@ -116,7 +123,11 @@ pub fn size(bytes: u64) -> String {
     let mut value = bytes as f64;
     for unit in ["bytes", "kB", "MB"] {
         if value < 1000.0 {
-            return if unit == "bytes" { format!("{bytes} bytes") } else { format!("{value:.1} {unit}") };
+            return if unit == "bytes" {
+                format!("{bytes} bytes")
+            } else {
+                format!("{value:.1} {unit}")
+            };
         }
         value /= 1000.0;
     }

@@ -89,7 +89,8 @@ impl CliError {
         matches!(self, Self::Output(source) if source.kind() == io::ErrorKind::BrokenPipe)
     }
 
-    /// The name of the kind of error: one of [`hippocrene::Error::KINDS`], or `UsageError` or `DataError`.
+    /// The name of the kind of error: one of [`hippocrene::Error::KINDS`], or `UsageError` or
+    /// `DataError`.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Library(error) | Self::File { error, .. } => error.kind(),
@@ -101,8 +102,8 @@ impl CliError {
         }
     }
 
-    /// The exit status: 1 refused for what the files hold, 2 wrong arguments, 3 a file cannot be read or written, 4 a file holds
-    /// something else than the command needs.
+    /// The exit status: 1 refused for what the files hold, 2 wrong arguments, 3 a file cannot be
+    /// read or written, 4 a file holds something else than the command needs.
     pub fn status(&self) -> u8 {
         match self {
             Self::Library(error) | Self::File { error, .. } => match error {

@@ -1,5 +1,6 @@
-//! The command `hippocrene`: keys, encryption and decryption of files of numbers, and a look into any file that
-//! Hippocrene wrote. The same code runs as the binary that `cargo install` makes and inside the Python package.
+//! The command `hippocrene`: keys, encryption and decryption of files of numbers, and a look into
+//! any file that Hippocrene wrote. The same code runs as the binary that `cargo install` makes and
+//! inside the Python package.
 
 mod args;
 pub mod arrays;
@@ -17,12 +18,15 @@ use serde::Serialize;
 use std::ffi::OsString;
 use std::io::{self, Write};
 
-/// Runs the command with these arguments, the first being its own name, and returns its exit status.
+/// Runs the command with these arguments, the first being its own name, and returns its exit
+/// status.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     run_with(arguments, &mut io::stdout(), &mut io::stderr())
 }
 
-/// [`run`] in a process whose standard output was closed when it began. What is written there is an error then: the standard library would take it for written, or write it into the next file that is opened.
+/// [`run`] in a process whose standard output was closed when it began. What is written there is an
+/// error then: the standard library would take it for written, or write it into the next file that
+/// is opened.
 pub fn run_closed(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     run_with(arguments, &mut streams::Closed, &mut io::stderr())
 }

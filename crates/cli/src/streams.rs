@@ -1,4 +1,5 @@
-//! Standard input and standard output where files are named: `-`, or the names that the system has for them.
+//! Standard input and standard output where files are named: `-`, or the names that the system has
+//! for them.
 
 use crate::console::Console;
 use crate::error::CliError;
@@ -13,7 +14,8 @@ pub(crate) fn is_input(path: &Path) -> bool {
     ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"].iter().any(|name| path == Path::new(name))
 }
 
-/// Whether a file that is written is standard output. It is a stream, wherever it leads: no other file takes its place.
+/// Whether a file that is written is standard output. It is a stream, wherever it leads: no other
+/// file takes its place.
 pub(crate) fn is_output(path: &Path) -> bool {
     ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| path == Path::new(name))
 }
@@ -52,13 +54,17 @@ pub(crate) fn read(
 pub(crate) fn warn_if_readable(path: &Path, console: &mut Console<'_>) {
     if let Some(mode) = wire::readable_by_others(path) {
         let name = path.display();
-        console
-            .warn(format!("{name}: others can read this secret key (mode {mode:o}). Run: chmod 600 {name}"));
+        console.warn(format!(
+            "{name}: others can read this secret key (mode {mode:o}). Run: chmod 600 {name}"
+        ));
     }
 }
 
 /// All of a file that Hippocrene wrote, of one of these kinds (of any where there are none).
-pub(crate) fn read_ours(path: &Path, kinds: &[Kind]) -> Result<impl Deref<Target = Vec<u8>>, CliError> {
+pub(crate) fn read_ours(
+    path: &Path,
+    kinds: &[Kind],
+) -> Result<impl Deref<Target = Vec<u8>>, CliError> {
     let read = match is_input(path) {
         true => wire::read_stream(io::stdin().lock(), None, path, kinds),
         false => wire::read(path, kinds),

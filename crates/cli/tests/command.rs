@@ -7,7 +7,8 @@ use std::path::Path;
 #[test]
 fn numbers_go_in_and_come_out() {
     let folder = Folder::new("round-trip");
-    let made = succeed(&["keygen", "-p", "n13", "--rotations=1", "-o", &folder.path("keys"), "--json"]);
+    let made =
+        succeed(&["keygen", "-p", "n13", "--rotations=1", "-o", &folder.path("keys"), "--json"]);
     let made: serde_json::Value = serde_json::from_str(&made).expect("JSON");
     assert_eq!(made["files"].as_array().map(Vec::len), Some(3));
 
@@ -16,7 +17,8 @@ fn numbers_go_in_and_come_out() {
     for key in [&client, &public] {
         succeed(&["encrypt", "-k", key, &folder.path("in.csv"), "-o", &folder.path("in.enc")]);
         let out = succeed(&["decrypt", "-k", &client, &folder.path("in.enc")]);
-        let numbers: Vec<f64> = out.split([',', '\n']).filter_map(|cell| cell.parse().ok()).collect();
+        let numbers: Vec<f64> =
+            out.split([',', '\n']).filter_map(|cell| cell.parse().ok()).collect();
         assert_eq!(numbers.len(), 4, "{out}");
         assert!(
             numbers.iter().zip([1.5, -2.0, 0.25, 4.0]).all(|(got, want)| (got - want).abs() < 1e-4),
@@ -26,7 +28,10 @@ fn numbers_go_in_and_come_out() {
 
     let inspected = succeed(&["inspect", &folder.path("in.enc"), &client]);
     let key = made["key"].as_str().expect("a fingerprint");
-    assert!(inspected.contains("an encrypted array") && inspected.contains("[2, 2]"), "{inspected}");
+    assert!(
+        inspected.contains("an encrypted array") && inspected.contains("[2, 2]"),
+        "{inspected}"
+    );
     assert!(inspected.contains("SECRET") && inspected.matches(key).count() == 2, "{inspected}");
 }
 
@@ -57,7 +62,10 @@ fn numbers_of_more_digits_than_doubles_have_go_in_and_come_out() {
     assert!(fs::read_to_string(&text).expect("a file").starts_with("0.12345678901234567890123"));
     succeed(&["decrypt", "-k", &client, &enc, "-o", &npy]);
     let bytes = fs::read(&npy).expect("a file");
-    assert!(String::from_utf8_lossy(&bytes).contains("'<f8'") && bytes.ends_with(&(-0.1f64).to_le_bytes()));
+    assert!(
+        String::from_utf8_lossy(&bytes).contains("'<f8'")
+            && bytes.ends_with(&(-0.1f64).to_le_bytes())
+    );
     let told: serde_json::Value =
         serde_json::from_str(&succeed(&["decrypt", "-k", &client, &enc, "--json"])).expect("JSON");
     assert_eq!(told["values"][1].as_f64(), Some(-0.1));
@@ -71,7 +79,10 @@ fn numbers_of_more_digits_than_doubles_have_go_in_and_come_out() {
     // At a precision that doubles have, they are doubles.
     succeed(&["encrypt", "-k", &client, &long, "-o", &enc]);
     let out = succeed(&["decrypt", "-k", &client, &enc]);
-    assert!(out.len() < 18 && (out.trim().parse::<f64>().expect("a number") - 0.1).abs() < 1e-6, "{out}");
+    assert!(
+        out.len() < 18 && (out.trim().parse::<f64>().expect("a number") - 0.1).abs() < 1e-6,
+        "{out}"
+    );
     succeed(&["encrypt", "-k", &client, &csv, "-o", &enc]);
     let out = succeed(&["decrypt", "-k", &client, &enc]);
     assert!(out.starts_with("0.1234567") && out.lines().all(|line| line.len() < 18), "{out}");
@@ -81,7 +92,8 @@ fn numbers_of_more_digits_than_doubles_have_go_in_and_come_out() {
 fn text_has_the_digits_that_are_right() {
     let folder = Folder::new("right-digits");
     succeed(&["keygen", "-p", "n14", "--rotations=1", "-o", &folder.path("keys")]);
-    let (client, csv, enc) = (folder.path("keys/client.key"), folder.path("in.csv"), folder.path("in.enc"));
+    let (client, csv, enc) =
+        (folder.path("keys/client.key"), folder.path("in.csv"), folder.path("in.enc"));
     fs::write(&csv, "0.3333333333333333,1000.123456789,-2\n").expect("a file");
     for precision in ["8", "20", "32"] {
         succeed(&["encrypt", "-k", &client, &csv, "-o", &enc, "--precision", precision]);
@@ -92,9 +104,15 @@ fn text_has_the_digits_that_are_right() {
             let places = (bits * std::f64::consts::LOG10_2).floor() as usize;
             let out = succeed(&[&["decrypt", "-k", &client, &enc], sharing].concat());
             let cells: Vec<&str> = out.trim().split(',').collect();
-            let most =
-                cells.iter().filter_map(|cell| cell.split_once('.')).map(|(_, digits)| digits.len()).max();
-            assert!(most <= Some(places) && most >= Some(places.saturating_sub(1)), "{places}: {out}");
+            let most = cells
+                .iter()
+                .filter_map(|cell| cell.split_once('.'))
+                .map(|(_, digits)| digits.len())
+                .max();
+            assert!(
+                most <= Some(places) && most >= Some(places.saturating_sub(1)),
+                "{places}: {out}"
+            );
             for (cell, want) in cells.iter().zip([1.0 / 3.0, 1000.123456789, -2.0]) {
                 let got: f64 = cell.parse().expect("a number");
                 assert!((got - want).abs() < 20.0 * 2f64.powf(-bits), "{bits}: {out}");
@@ -106,7 +124,16 @@ fn text_has_the_digits_that_are_right() {
 #[test]
 fn integers_go_in_and_come_out() {
     let folder = Folder::new("integers");
-    succeed(&["keygen", "-p", "n12", "--scheme", "bgv", "--rotations=1", "-o", &folder.path("keys")]);
+    succeed(&[
+        "keygen",
+        "-p",
+        "n12",
+        "--scheme",
+        "bgv",
+        "--rotations=1",
+        "-o",
+        &folder.path("keys"),
+    ]);
     let (client, public) = (folder.path("keys/client.key"), folder.path("keys/public.key"));
     let (csv, enc) = (folder.path("in.csv"), folder.path("in.enc"));
     fs::write(&csv, "a,b\n1,-2\n65538,4\n").expect("a file");
@@ -120,7 +147,9 @@ fn integers_go_in_and_come_out() {
     let npy = folder.path("out.npy");
     succeed(&["decrypt", "-k", &client, &enc, "-o", &npy]);
     let bytes = fs::read(&npy).expect("a file");
-    assert!(String::from_utf8_lossy(&bytes).contains("'<i8'") && bytes.ends_with(&4i64.to_le_bytes()));
+    assert!(
+        String::from_utf8_lossy(&bytes).contains("'<i8'") && bytes.ends_with(&4i64.to_le_bytes())
+    );
     let told: serde_json::Value =
         serde_json::from_str(&succeed(&["decrypt", "-k", &client, &enc, "--json"])).expect("JSON");
     assert_eq!((&told["plain_modulus"], &told["values"][1]), (&65_537.into(), &65_535.into()));
@@ -176,7 +205,8 @@ fn bits_go_in_and_come_out() {
     let out = succeed(&["decrypt", "-k", &folder.path("keys/client.key"), &array]);
     assert_eq!(out, "1,0\n0,1\n1,1\n");
     fs::write(folder.path("two.csv"), "1,2\n").unwrap();
-    let (status, _, message) = run(&["encrypt", "-k", &public, &folder.path("two.csv"), "-o", &array]);
+    let (status, _, message) =
+        run(&["encrypt", "-k", &public, &folder.path("two.csv"), "-o", &array]);
     assert!(
         status != 0 && message.contains("line 1, column 2: \"2\" is not 0, 1, True or False"),
         "{message}"
@@ -186,7 +216,8 @@ fn bits_go_in_and_come_out() {
 /// A file of this header and these bytes.
 fn npy(descr: &str, shape: &str, data: &[u8]) -> Vec<u8> {
     let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
-    [b"\x93NUMPY\x01\x00", &(header.len() as u16).to_le_bytes()[..], header.as_bytes(), data].concat()
+    [b"\x93NUMPY\x01\x00", &(header.len() as u16).to_le_bytes()[..], header.as_bytes(), data]
+        .concat()
 }
 
 #[test]
@@ -200,7 +231,9 @@ fn booleans_are_bits() {
     assert_eq!(succeed(&["decrypt", "-k", &client, &enc]), "1,0\n0,1\n1,1\n");
     succeed(&["decrypt", "-k", &client, &enc, "-o", &out]);
     let bytes = fs::read(&out).unwrap();
-    assert!(String::from_utf8_lossy(&bytes).contains("'|b1'") && bytes.ends_with(&[1, 0, 0, 1, 1, 1]));
+    assert!(
+        String::from_utf8_lossy(&bytes).contains("'|b1'") && bytes.ends_with(&[1, 0, 0, 1, 1, 1])
+    );
     succeed(&["encrypt", "-k", &client, &out, "-o", &enc]);
     assert_eq!(succeed(&["decrypt", "-k", &client, &enc]), "1,0\n0,1\n1,1\n");
     let (_, told, _) = run(&["decrypt", "-k", &client, &enc, "--json", "--format", "npy"]);
@@ -210,13 +243,17 @@ fn booleans_are_bits() {
     let two = folder.path("two.npy");
     fs::write(&two, npy("|u1", "(2,)", &[1, 2])).unwrap();
     let (status, _, message) = run(&["encrypt", "-k", &client, &two, "-o", &enc]);
-    assert!(status == 4 && message.contains("number 2 in row-major order, 2, is not 0 or 1"), "{message}");
+    assert!(
+        status == 4 && message.contains("number 2 in row-major order, 2, is not 0 or 1"),
+        "{message}"
+    );
 }
 
 #[test]
 fn integers_of_64_bits_are_exact() {
     let folder = Folder::new("wide-integers");
-    let arguments = ["keygen", "-p", "n13", "--scheme", "bfv", "--plain-modulus", "1152921504606830593"];
+    let arguments =
+        ["keygen", "-p", "n13", "--scheme", "bfv", "--plain-modulus", "1152921504606830593"];
     succeed(&[&arguments[..], &["--rotations=1", "-o", &folder.path("keys")]].concat());
     let (client, enc) = (folder.path("keys/client.key"), folder.path("x.enc"));
     let (csv, out) = (folder.path("in.csv"), folder.path("out.npy"));
@@ -247,13 +284,22 @@ fn integers_of_64_bits_are_exact() {
             );
             succeed(&["encrypt", "--wrap", "-k", &client, &file, "-o", &enc]);
             let residue = value.rem_euclid(1_152_921_504_606_830_593);
-            assert_eq!(succeed(&["decrypt", "-k", &client, &enc]), format!("{residue}\n"), "{file}");
+            assert_eq!(
+                succeed(&["decrypt", "-k", &client, &enc]),
+                format!("{residue}\n"),
+                "{file}"
+            );
         }
     }
 
-    for cell in
-        ["0.99999999999999999999", "1e-3", "18446744073709551616", "-9223372036854775809", "1e30", "x"]
-    {
+    for cell in [
+        "0.99999999999999999999",
+        "1e-3",
+        "18446744073709551616",
+        "-9223372036854775809",
+        "1e30",
+        "x",
+    ] {
         fs::write(&csv, format!("1\n{cell}\n")).unwrap();
         let (status, _, message) = run(&["encrypt", "-k", &client, &csv, "-o", &enc]);
         let words = format!("line 2, column 1: {cell:?} is not an integer of 64 bits");
@@ -269,13 +315,17 @@ fn integers_of_64_bits_are_exact() {
     let array = folder.path("complex.npy");
     fs::write(&array, npy("<c16", "(1,)", &[0; 16])).unwrap();
     let (status, _, message) = run(&["encrypt", "-k", &client, &array, "-o", &enc]);
-    assert!(status == 4 && message.contains("complex numbers, which these keys do not encrypt"), "{message}");
+    assert!(
+        status == 4 && message.contains("complex numbers, which these keys do not encrypt"),
+        "{message}"
+    );
 }
 
 #[test]
 fn failures_leave_no_output_and_have_a_status() {
     let folder = Folder::new("failures");
-    let (key, csv, out) = (folder.path("client.key"), folder.path("in.csv"), folder.path("out.enc"));
+    let (key, csv, out) =
+        (folder.path("client.key"), folder.path("in.csv"), folder.path("out.enc"));
     fs::write(&csv, "1,x\n").expect("a file");
     let encrypt = ["encrypt", "-k", &key, &csv, "-o", &out];
     assert_eq!(run(&encrypt).0, 3, "there is no key");
@@ -294,15 +344,23 @@ fn failures_leave_no_output_and_have_a_status() {
     ]);
     let says = beyond.2.contains("a value lies outside the declared interval from -5 to 5");
     assert_eq!((beyond.0, says), (1, true), "{}", beyond.2);
-    assert_eq!(run(&["encrypt", "-k", &key, &folder.path("in.txt"), "-o", &out]).0, 2, "an unknown format");
+    assert_eq!(
+        run(&["encrypt", "-k", &key, &folder.path("in.txt"), "-o", &out]).0,
+        2,
+        "an unknown format"
+    );
     assert_eq!(run(&["keygen", "-p", "n99", "-o", &folder.path("keys")]).0, 2, "no such preset");
     for option in ["--scheme=bgv", "--precision=20"] {
         let (status, _, err) = run(&["keygen", "-p", "bits14", option, "-o", &folder.path("keys")]);
         assert!(status == 2 && err.contains("keys of the preset bits14 encrypt bits"), "{err}");
     }
     let (status, _, err) = run(&["encrypt", "-k", &key, "in.npy", "-o", &out, "--header"]);
-    assert!(status == 2 && err.contains("--header and --index are for comma-separated values"), "{err}");
-    let negative = ["encrypt", "-k", &folder.path("fine/client.key"), &folder.path("fine.csv"), "-o", &out];
+    assert!(
+        status == 2 && err.contains("--header and --index are for comma-separated values"),
+        "{err}"
+    );
+    let negative =
+        ["encrypt", "-k", &folder.path("fine/client.key"), &folder.path("fine.csv"), "-o", &out];
     let (status, _, err) = run(&[&negative[..], &["--bound=-2"]].concat());
     assert!(status == 2 && err.contains("--bound: -2 is not a finite number from 0"), "{err}");
     let (status, _, err) = run(&["inspect", &csv, "--json"]);
@@ -314,7 +372,8 @@ fn failures_leave_no_output_and_have_a_status() {
 #[test]
 fn nothing_that_is_needed_is_written_over() {
     let folder = Folder::new("output");
-    let (key, csv, enc) = (folder.path("keys/client.key"), folder.path("in.csv"), folder.path("in.enc"));
+    let (key, csv, enc) =
+        (folder.path("keys/client.key"), folder.path("in.csv"), folder.path("in.enc"));
     succeed(&["keygen", "-p", "n13", "--rotations=1", "-o", &folder.path("keys")]);
     fs::write(&csv, "1,2\n").expect("a file");
     succeed(&["encrypt", "-k", &key, &csv, "-o", &enc]);
@@ -334,7 +393,8 @@ fn nothing_that_is_needed_is_written_over() {
     assert_eq!(fs::read_to_string(&csv).expect("numbers"), "1,2\n");
 
     // A result that does not fit the format leaves alone what was there.
-    fs::write(folder.path("cube.npy"), npy("<f8", "(1, 1, 1)", &1f64.to_le_bytes())).expect("a file");
+    fs::write(folder.path("cube.npy"), npy("<f8", "(1, 1, 1)", &1f64.to_le_bytes()))
+        .expect("a file");
     succeed(&["encrypt", "-k", &key, &folder.path("cube.npy"), "-o", &enc]);
     let (status, _, err) = run(&["decrypt", "-k", &key, &enc, "-o", &csv]);
     assert!(status == 2 && err.contains("3 axes"), "{err}");
@@ -349,7 +409,8 @@ fn a_file_without_end_is_not_read_to_its_end() {
         let folder = Folder::new("without-end");
         succeed(&["keygen", "-p", "n12", "-o", &folder.path("keys")]);
         let (key, out) = (folder.path("keys/public.key"), folder.path("out"));
-        let (status, _, err) = run(&["encrypt", "-k", &key, "/dev/zero", "--format", "npy", "-o", &out]);
+        let (status, _, err) =
+            run(&["encrypt", "-k", &key, "/dev/zero", "--format", "npy", "-o", &out]);
         assert!(status == 4 && err.contains("magic string"), "{err}");
     }
 }
@@ -362,19 +423,22 @@ fn presets_are_listed_with_their_sizes() {
         page.contains(&format!("```\n{words}```\n")),
         "docs/parameters.md has another list than:\n{words}"
     );
-    let listed: serde_json::Value = serde_json::from_str(&succeed(&["presets", "--json"])).expect("JSON");
+    let listed: serde_json::Value =
+        serde_json::from_str(&succeed(&["presets", "--json"])).expect("JSON");
     let listed = listed["presets"].as_array().expect("presets");
     assert_eq!(listed.len(), hippocrene::PRESETS.len());
     for preset in listed {
         let name = preset["name"].as_str().expect("a name");
-        let line = words.lines().find(|line| line.starts_with(&format!("{name} "))).expect("a line");
+        let line =
+            words.lines().find(|line| line.starts_with(&format!("{name} "))).expect("a line");
         let bits = preset["log2_pq"].as_f64().expect("bits");
         assert!(line.contains(&format!(" {bits:.1} ")), "{line}");
         match preset["security"]["source"].as_str() {
             Some(source) => {
                 let number = words.lines().find(|line| line.ends_with(source)).expect("the source");
                 let number = number.split(' ').next().expect("a number");
-                let (bits, limit) = (&preset["security"]["bits"], &preset["security"]["log2_pq_limit"]);
+                let (bits, limit) =
+                    (&preset["security"]["bits"], &preset["security"]["log2_pq_limit"]);
                 assert!(line.contains(&format!("{bits} bits up to {limit} {number}")), "{line}");
             }
             None => assert!(line.contains("beyond our limits: refused"), "{line}"),
@@ -384,15 +448,25 @@ fn presets_are_listed_with_their_sizes() {
             let likely = failure["log2_failure_probability"].as_f64();
             let told = likely.map_or("never".to_owned(), |log2| format!("2^{log2:.0}"));
             let told = if failure["of"] == "bits" { format!("bits {told}") } else { told };
-            assert!(line.contains(&format!(" {told} ")) || line.contains(&format!(" {told},")), "{line}");
+            assert!(
+                line.contains(&format!(" {told} ")) || line.contains(&format!(" {told},")),
+                "{line}"
+            );
         }
-        assert_eq!(failures.is_empty(), !line.contains("never") && !line.contains("bits 2^"), "{line}");
+        assert_eq!(
+            failures.is_empty(),
+            !line.contains("never") && !line.contains("bits 2^"),
+            "{line}"
+        );
         let key = &preset["relinearisation_key"];
         let bytes = |which: &str| key[which].as_u64().expect("bytes");
         assert_eq!(bytes("unseeded"), 2 * (bytes("seeded") - 32));
     }
     let grafted = words.lines().find(|line| line.starts_with("graSHE15 ")).expect("a line");
-    assert!(grafted.contains("192 bits up to 597 [1]") && grafted.contains("sprout-15-16-30"), "{grafted}");
+    assert!(
+        grafted.contains("192 bits up to 597 [1]") && grafted.contains("sprout-15-16-30"),
+        "{grafted}"
+    );
     assert!(
         words.lines().any(|line| line.starts_with("n16s ") && line.contains("never, bits 2^-1")),
         "{words}"
@@ -423,7 +497,8 @@ fn a_measured_profile_is_what_is_planned_by() {
     );
     assert_eq!(tuned["profile"]["limbs"].as_array().map(Vec::len), Some(18));
 
-    // Twice the time for everything, and half the speed of memory: twice the time that is predicted.
+    // Twice the time for everything, and half the speed of memory: twice the time that is
+    // predicted.
     let plan = |profile: &str| -> serde_json::Value {
         let (status, out, err) = with_profile(profile, &["plan", "n13", "--json"]);
         assert_eq!((status, err.as_str()), (Some(0), ""));
@@ -455,7 +530,10 @@ fn a_measured_profile_is_what_is_planned_by() {
     fs::write(&path, "{\"version\": 1}").expect("a file");
     for arguments in [&["plan", "n13"][..], &["keygen", "-p", "n13", "-o", &folder.path("keys")]] {
         let (status, _, err) = with_profile(&path, arguments);
-        assert!(status == Some(4) && err.contains(&path) && err.contains("missing field `kernel`"), "{err}");
+        assert!(
+            status == Some(4) && err.contains(&path) && err.contains("missing field `kernel`"),
+            "{err}"
+        );
     }
     assert_eq!(
         with_profile(&folder.path("none.json"), &["plan", "n13"]).0,
@@ -500,8 +578,14 @@ fn presets_say_what_they_bootstrap() {
     let none = plan("n13");
     assert!(none["bootstrapping"].is_null() && none["bits_log2_failure_probability"].is_null());
     let bits = plan("bits14");
-    assert!(bits["bits_log2_failure_probability"].as_f64().expect("a probability") < -128.0, "{bits}");
-    assert!(succeed(&["plan", "bits14"]).contains("bootstraps bits\n  failure     with probability 2^-"));
+    assert!(
+        bits["bits_log2_failure_probability"].as_f64().expect("a probability") < -128.0,
+        "{bits}"
+    );
+    assert!(
+        succeed(&["plan", "bits14"])
+            .contains("bootstraps bits\n  failure     with probability 2^-")
+    );
     let told = &plan("n16s")["bootstrapping"];
     assert_eq!((told["precision"].as_f64(), told["complex"].as_bool()), (Some(32.0), Some(false)));
     assert!(told["log2_failure_probability"].is_null() && told["sparse_log2_pq_limit"] == 121);
@@ -518,13 +602,19 @@ fn presets_say_what_they_bootstrap() {
         "{words}"
     );
     let words = succeed(&["plan", "n16s"]);
-    assert!(words.contains("32.0 bits after the binary point") && words.contains("impossible"), "{words}");
+    assert!(
+        words.contains("32.0 bits after the binary point") && words.contains("impossible"),
+        "{words}"
+    );
 
     let folder = Folder::new("bootstrapping");
     let keys = folder.path("keys");
     let keygen = |more: &[&str]| run(&[&["keygen", "-p", "n13", "-o", &keys], more].concat());
     let (status, _, err) = keygen(&["--bootstrapping"]);
-    assert!(status == 2 && err.contains("no bootstrapping at the ring degree 2^13"), "{status} {err}");
+    assert!(
+        status == 2 && err.contains("no bootstrapping at the ring degree 2^13"),
+        "{status} {err}"
+    );
     assert!(!Path::new(&folder.path("keys/client.key")).exists());
     assert_eq!(keygen(&["--bootstrapping=integer"]).0, 2);
     assert_eq!(keygen(&["--bootstrapping-bound", "2"]).0, 2, "without --bootstrapping");
@@ -543,7 +633,8 @@ fn a_profile_is_not_written_over_a_secret_key() {
     assert_eq!(fs::read(&key).expect("the key"), secret);
 }
 
-/// A second key from the command line: what a server has transferred with it, the second key decrypts, of numbers and of integers.
+/// A second key from the command line: what a server has transferred with it, the second key
+/// decrypts, of numbers and of integers.
 #[test]
 fn a_second_key_takes_over() {
     for (scheme, capacity) in [("ckks", "60"), ("bgv", "40")] {
@@ -561,8 +652,10 @@ fn a_second_key_takes_over() {
         fs::write(folder.path("in.csv"), "3,-2\n").expect("a file");
         let encrypted = folder.path("in.enc");
         succeed(&["encrypt", "-k", &key, &folder.path("in.csv"), "-o", &encrypted]);
-        let keys = hippocrene::EvaluationKeys::load(folder.path("second/evaluation.keys"), 1).unwrap();
-        let transfer = hippocrene::TransferKey::load(folder.path("second/transfer.key"), 1).unwrap();
+        let keys =
+            hippocrene::EvaluationKeys::load(folder.path("second/evaluation.keys"), 1).unwrap();
+        let transfer =
+            hippocrene::TransferKey::load(folder.path("second/transfer.key"), 1).unwrap();
         let server = hippocrene::Server::new(keys).unwrap().with_transfer(&transfer).unwrap();
         let (_, session) = server.transfers().unwrap();
         let squares = folder.path("squares.enc");
@@ -576,13 +669,18 @@ fn a_second_key_takes_over() {
             server.square(&array).unwrap().save(&squares).unwrap();
         }
         let out = succeed(&["decrypt", "-k", &folder.path("second/client.key"), &squares]);
-        let numbers: Vec<f64> = out.split([',', '\n']).filter_map(|cell| cell.parse().ok()).collect();
-        assert!(numbers.iter().zip([9.0, 4.0]).all(|(x, y)| (x - y).abs() < 1e-4), "{scheme}: {out}");
+        let numbers: Vec<f64> =
+            out.split([',', '\n']).filter_map(|cell| cell.parse().ok()).collect();
+        assert!(
+            numbers.iter().zip([9.0, 4.0]).all(|(x, y)| (x - y).abs() < 1e-4),
+            "{scheme}: {out}"
+        );
         assert_eq!(numbers.len(), 2, "{scheme}: {out}");
 
         let (status, _, error) = run(&arguments);
         assert!(status == 2 && error.contains("--force"), "{error}");
-        let (status, _, error) = run(&["second", "-k", &key, "-c", "9999", "-o", &folder.path("third")]);
+        let (status, _, error) =
+            run(&["second", "-k", &key, "-c", "9999", "-o", &folder.path("third")]);
         assert!(status == 2 && error.contains("no unit free"), "{status}: {error}");
         assert!(!Path::new(&folder.path("third")).exists());
     }
@@ -594,7 +692,8 @@ fn negative_numbers_are_values() {
     let folder = Folder::new("negative-numbers");
     succeed(&["keygen", "-p", "n13", "--rotations=1", "-o", &folder.path("keys")]);
     fs::write(folder.path("in.csv"), "1\n").expect("a file");
-    let (key, input, out) = (folder.path("keys/client.key"), folder.path("in.csv"), folder.path("out"));
+    let (key, input, out) =
+        (folder.path("keys/client.key"), folder.path("in.csv"), folder.path("out"));
     for arguments in [
         &["encrypt", "-k", &key, &input, "-o", &out, "--bound", "-1"][..],
         &["second", "-k", &key, "-c", "-1", "-o", &out],

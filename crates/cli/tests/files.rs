@@ -28,7 +28,9 @@ fn streams_stand_for_files() {
         process(&["encrypt", "-k", &public, "-", "--format", "csv", "-o", "-"], b"a,b\n1.5,-2\n");
     assert!(status == Some(0) && told.contains("-: an encrypted array of shape [1, 2]"), "{told}");
     let (status, inspected, _) = process(&["inspect", "-"], &encrypted);
-    assert!(status == Some(0) && String::from_utf8_lossy(&inspected).contains("an encrypted array"));
+    assert!(
+        status == Some(0) && String::from_utf8_lossy(&inspected).contains("an encrypted array")
+    );
     let mut inputs = vec!["-"];
     if Path::new("/dev/stdin").exists() {
         inputs.push("/dev/stdin");
@@ -41,9 +43,13 @@ fn streams_stand_for_files() {
             assert_close(&String::from_utf8(out).expect("text"), &[1.5, -2.0]);
         }
     }
-    let (status, out, told) = process(&["decrypt", "-k", &client, "-", "-o", "-", "--json"], &encrypted);
+    let (status, out, told) =
+        process(&["decrypt", "-k", &client, "-", "-o", "-", "--json"], &encrypted);
     let told_json: serde_json::Value = serde_json::from_slice(&out).expect("JSON");
-    assert_eq!((status, told.as_str(), told_json["values"].as_array().map(Vec::len)), (Some(0), "", Some(2)));
+    assert_eq!(
+        (status, told.as_str(), told_json["values"].as_array().map(Vec::len)),
+        (Some(0), "", Some(2))
+    );
     let (status, _, told) =
         process(&["encrypt", "-k", &public, "-", "--format", "csv", "-o", "-", "--json"], b"1\n");
     let told: serde_json::Value = serde_json::from_str(&told).expect("JSON");
@@ -77,7 +83,8 @@ fn keys_may_be_pipes() {
         fs::remove_file(&enc).expect("a file");
     }
     let evaluation = fs::read(folder.path("keys/evaluation.keys")).expect("a key");
-    let (status, _, told) = process(&["encrypt", "-k", "/dev/stdin", &csv, "-o", &enc], &evaluation);
+    let (status, _, told) =
+        process(&["encrypt", "-k", "/dev/stdin", &csv, "-o", &enc], &evaluation);
     assert!(
         status == Some(4) && told.contains("evaluation keys, not a public key or a secret key"),
         "{told}"
@@ -126,20 +133,30 @@ fn numbers_are_written_whole_or_not_at_all() {
     use std::os::unix::fs::PermissionsExt;
     let folder = Folder::new("numbers-whole");
     let [client, public] = keygen(&folder, "keys", "n13");
-    let (csv, enc, out) = (folder.path("in.csv"), folder.path("in.enc"), folder.path("out/numbers.csv"));
+    let (csv, enc, out) =
+        (folder.path("in.csv"), folder.path("in.enc"), folder.path("out/numbers.csv"));
     fs::write(&csv, "1,2,3,4,5,6,7,8\n".repeat(200)).expect("a file");
     succeed(&["encrypt", "-k", &public, &csv, "-o", &enc]);
     fs::create_dir(folder.path("out")).expect("a folder");
     fs::write(&out, "what was there\n").expect("a file");
     fs::set_permissions(&out, fs::Permissions::from_mode(0o600)).expect("permissions");
     let limited = std::process::Command::new("sh")
-        .args(["-c", "ulimit -f 8; trap '' XFSZ; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_hippocrene")])
+        .args([
+            "-c",
+            "ulimit -f 8; trap '' XFSZ; exec \"$@\"",
+            "sh",
+            env!("CARGO_BIN_EXE_hippocrene"),
+        ])
         .args(["decrypt", "-k", &client, &enc, "-o", &out])
         .output()
         .expect("the command");
     assert_eq!(limited.status.code(), Some(3), "{}", String::from_utf8_lossy(&limited.stderr));
     assert_eq!(fs::read_to_string(&out).expect("a file"), "what was there\n");
-    assert_eq!(fs::read_dir(folder.path("out")).expect("a folder").count(), 1, "a temporary file is left");
+    assert_eq!(
+        fs::read_dir(folder.path("out")).expect("a folder").count(),
+        1,
+        "a temporary file is left"
+    );
     succeed(&["decrypt", "-k", &client, &enc, "-o", &out]);
     assert_eq!(numbers(&fs::read_to_string(&out).expect("a file")).len(), 1600);
     let mode = fs::metadata(&out).expect("a file").permissions().mode();
@@ -157,16 +174,22 @@ fn columns_of_tables_are_encrypted() {
     assert!(status == 4 && error.contains("give --delimiter ';'"), "{error}");
     succeed(&[&encrypt[..], &["--delimiter", ";", "--columns", "weight,2"]].concat());
     assert_close(&succeed(&["decrypt", "-k", &client, &enc]), &[60.5, 30.0, 70.25, 40.0]);
-    let (status, _, error) = run(&[&encrypt[..], &["--delimiter", ";", "--columns", "height"]].concat());
+    let (status, _, error) =
+        run(&[&encrypt[..], &["--delimiter", ";", "--columns", "height"]].concat());
     assert!(status == 4 && error.contains("there is no column \"height\""), "{error}");
 
     // Names of others command no terminal, and accents stand.
     let evil = folder.path("\u{1b}[31min.csv");
     fs::write(&evil, "\u{1b}[2Jhöhe,\u{7}\n1,2\n").expect("a file");
-    let (status, _, error) = run(&["encrypt", "-k", &public, &evil, "-o", &enc, "--columns", "height"]);
+    let (status, _, error) =
+        run(&["encrypt", "-k", &public, &evil, "-o", &enc, "--columns", "height"]);
     assert!(status == 4 && error.contains(r"has \u{1b}[2Jhöhe, \u{7}"), "{error}");
-    assert!(error.contains(r"\u{1b}[31min.csv") && !error.trim_end().contains(char::is_control), "{error}");
-    let told = succeed(&["encrypt", "-k", &public, &evil, "-o", &evil.replace("csv", "enc"), "--header"]);
+    assert!(
+        error.contains(r"\u{1b}[31min.csv") && !error.trim_end().contains(char::is_control),
+        "{error}"
+    );
+    let told =
+        succeed(&["encrypt", "-k", &public, &evil, "-o", &evil.replace("csv", "enc"), "--header"]);
     assert!(told.contains(r"\u{1b}[31min.enc") && !told.contains('\u{1b}'), "{told}");
 
     fs::write(&csv, "x\n1\n\n3\n").expect("a file");
@@ -174,7 +197,10 @@ fn columns_of_tables_are_encrypted() {
     assert!(status == 4 && error.contains("in.csv: line 3 is blank"), "{error}");
     fs::write(&csv, b"n\xe9\n1\n").expect("a file");
     let (status, _, error) = run(&encrypt);
-    assert!(status == 4 && error.contains("in.csv: line 1 holds bytes that are no text in UTF-8"), "{error}");
+    assert!(
+        status == 4 && error.contains("in.csv: line 1 holds bytes that are no text in UTF-8"),
+        "{error}"
+    );
     let (status, _, error) = run(&[&encrypt[..], &["--format", "npy", "--columns", "1"]].concat());
     assert!(status == 2 && error.contains("this is .npy"), "{error}");
 }
@@ -186,7 +212,8 @@ fn complex_numbers_are_those_of_npy() {
     let (npy, enc, out) = (folder.path("in.npy"), folder.path("in.enc"), folder.path("out.npy"));
     let header = "{'descr': '<c16', 'fortran_order': False, 'shape': (2,), }";
     let mut file =
-        [b"\x93NUMPY\x01\x00", &(header.len() as u16).to_le_bytes()[..], header.as_bytes()].concat();
+        [b"\x93NUMPY\x01\x00", &(header.len() as u16).to_le_bytes()[..], header.as_bytes()]
+            .concat();
     let want = [1.5f64, -2.0, 0.25, 4.0];
     file.extend(want.iter().flat_map(|part| part.to_le_bytes()));
     fs::write(&npy, file).expect("a file");
@@ -194,7 +221,10 @@ fn complex_numbers_are_those_of_npy() {
         succeed(&["encrypt", "-k", key, &npy, "-o", &enc]);
         succeed(&["decrypt", "-k", &client, &enc, "-o", &out]);
         let bytes = fs::read(&out).expect("a file");
-        assert!(String::from_utf8_lossy(&bytes).contains("'<c16', 'fortran_order': False, 'shape': (2,)"));
+        assert!(
+            String::from_utf8_lossy(&bytes)
+                .contains("'<c16', 'fortran_order': False, 'shape': (2,)")
+        );
         let parts = bytes[bytes.len() - 32..].chunks_exact(8);
         let parts: Vec<f64> =
             parts.map(|part| f64::from_le_bytes(part.try_into().expect("8 bytes"))).collect();
@@ -212,8 +242,12 @@ fn complex_numbers_are_those_of_npy() {
     }
     let integers = folder.path("integers");
     succeed(&["keygen", "-p", "n12", "--scheme", "bgv", "--rotations=1", "-o", &integers]);
-    let (status, _, error) = run(&["encrypt", "-k", &folder.path("integers/public.key"), &npy, "-o", &enc]);
-    assert!(status == 4 && error.contains("complex numbers, which these keys do not encrypt"), "{error}");
+    let (status, _, error) =
+        run(&["encrypt", "-k", &folder.path("integers/public.key"), &npy, "-o", &enc]);
+    assert!(
+        status == 4 && error.contains("complex numbers, which these keys do not encrypt"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -232,7 +266,8 @@ fn a_wrong_key_is_a_wrong_key() {
         let message = error["error"]["message"].as_str().expect("a message");
         assert!(message.contains("in.enc: it is encrypted for the key"), "{message}");
         assert!(
-            message.contains("(preset n13), and ") && message.contains(&format!("(preset {preset}): ")),
+            message.contains("(preset n13), and ")
+                && message.contains(&format!("(preset {preset}): ")),
             "{message}"
         );
     }
@@ -263,7 +298,10 @@ fn names_of_columns_are_written_back_from_the_file_that_has_them() {
     // What was left out when it was encrypted is left out here too.
     fs::write(&csv, ";age;weight\n0;30;60.5\n1;40;70.25\n").expect("a file");
     let (status, _, error) = run(&[&encrypt[..], &["--delimiter", ";"]].concat());
-    assert!(status == 4 && error.contains("in.csv: the first column looks like a row index"), "{error}");
+    assert!(
+        status == 4 && error.contains("in.csv: the first column looks like a row index"),
+        "{error}"
+    );
     for (flags, want) in [
         (&["--delimiter", ";", "--index"][..], ("age,weight", [30.0, 60.5, 40.0, 70.25])),
         (&["--delimiter", ";", "--columns", "weight,2"], ("weight,age", [60.5, 30.0, 70.25, 40.0])),
@@ -275,9 +313,17 @@ fn names_of_columns_are_written_back_from_the_file_that_has_them() {
         assert_close(rows, &want.1);
     }
     for (flags, status, words) in [
-        (&["--delimiter", ";"][..], 2, "names 3 columns, and the array of shape [2, 2] has 2 columns. Give"),
+        (
+            &["--delimiter", ";"][..],
+            2,
+            "names 3 columns, and the array of shape [2, 2] has 2 columns. Give",
+        ),
         (&["--delimiter", ";", "--columns", "height"], 4, "there is no column \"height\""),
-        (&["--delimiter", ";", "--index", "--json"], 2, "--header-from is for comma-separated values"),
+        (
+            &["--delimiter", ";", "--index", "--json"],
+            2,
+            "--header-from is for comma-separated values",
+        ),
         (
             &["--delimiter", ";", "--index", "--format", "npy"],
             2,
@@ -341,7 +387,11 @@ fn strange_files_are_read_or_refused_with_what_to_do() {
         assert_close(&succeed(&["decrypt", "-k", &client, &enc]), want);
     }
     for (text, flags, words) in [
-        ("ND,<LOD,yes\n1,2,3\n", &[][..], "in.csv: line 1 (ND, <LOD, yes) may be a header or values"),
+        (
+            "ND,<LOD,yes\n1,2,3\n",
+            &[][..],
+            "in.csv: line 1 (ND, <LOD, yes) may be a header or values",
+        ),
         (
             "ND,<LOD\n1,2\n",
             &["--no-header"],
@@ -355,7 +405,11 @@ fn strange_files_are_read_or_refused_with_what_to_do() {
             &["--delimiter", ";"],
             "line 2, column 1: \"1,5\" is not a finite number. Write a decimal point",
         ),
-        ("age,weight\n30,NaN\n", &[], "line 2, column 2: \"NaN\" is not a finite number. A value is missing"),
+        (
+            "age,weight\n30,NaN\n",
+            &[],
+            "line 2, column 2: \"NaN\" is not a finite number. A value is missing",
+        ),
         (
             "day,weight\n2020-01-31,60\n",
             &[],
@@ -373,10 +427,14 @@ fn strange_files_are_read_or_refused_with_what_to_do() {
         assert!(status == 4 && error.contains(words), "{text}: {status}: {error}");
     }
     let (status, _, error) = encrypt("1,2\n", &["--no-header", "--columns", "age"]);
-    assert!(status == 2 && error.contains("\"age\" is the name of a column, and --no-header"), "{error}");
+    assert!(
+        status == 2 && error.contains("\"age\" is the name of a column, and --no-header"),
+        "{error}"
+    );
 }
 
-/// What cannot be read is told of, not repeated; and an array of more axes than files have is refused when it is encrypted.
+/// What cannot be read is told of, not repeated; and an array of more axes than files have is
+/// refused when it is encrypted.
 #[test]
 fn errors_are_short_and_arrays_of_too_many_axes_are_refused() {
     let folder = Folder::new("short");
@@ -390,7 +448,8 @@ fn errors_are_short_and_arrays_of_too_many_axes_are_refused() {
         [b"\x93NUMPY\x01\x00", &length[..], header.as_bytes(), data].concat()
     };
     let long = "1".repeat(20_000) + "x";
-    let shape = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': ({}), }}", "2, ".repeat(9000));
+    let shape =
+        format!("{{'descr': '<f8', 'fortran_order': False, 'shape': ({}), }}", "2, ".repeat(9000));
     for (name, bytes, say) in [
         ("cell.csv", format!("1.5\n{long}\n").into_bytes(), "is not a finite number"),
         ("header.npy", npy(&long, &[]), "cannot be read"),
@@ -418,16 +477,19 @@ fn names_that_are_no_text_are_told() {
     fs::write(folder.path("in.csv"), "1,2\n").expect("a file");
     let name = OsString::from_vec([folder.path("").as_bytes(), b"\xff.enc"].concat());
     let input = folder.path("in.csv");
-    let arguments = ["hippocrene", "--json", "encrypt", "-k", &public, &input, "-o"].map(OsString::from);
+    let arguments =
+        ["hippocrene", "--json", "encrypt", "-k", &public, &input, "-o"].map(OsString::from);
     let (mut out, mut err) = (Vec::new(), Vec::new());
-    let status = hippocrene_cli::run_with(arguments.into_iter().chain([name.clone()]), &mut out, &mut err);
+    let status =
+        hippocrene_cli::run_with(arguments.into_iter().chain([name.clone()]), &mut out, &mut err);
     assert_eq!((status, String::from_utf8_lossy(&err).as_ref()), (0, ""));
     let told: serde_json::Value = serde_json::from_slice(&out).expect("JSON");
     assert!(told["path"].as_str().expect("a name").ends_with("\u{fffd}.enc"), "{told}");
     assert!(Path::new(&name).exists());
 }
 
-/// What the arguments say is wrong by itself has status 2; what they say of a file that does not fit, 1.
+/// What the arguments say is wrong by itself has status 2; what they say of a file that does not
+/// fit, 1.
 #[test]
 fn wrong_arguments_have_one_status() {
     let folder = Folder::new("status");
@@ -481,7 +543,8 @@ fn who_has_read_enough_is_told_nothing() {
     use std::io::ErrorKind;
     for more in [&[][..], &["--json"]] {
         for (kind, right) in [(ErrorKind::BrokenPipe, 0), (ErrorKind::StorageFull, 3)] {
-            let arguments = [&["hippocrene", "presets"], more].concat().into_iter().map(OsString::from);
+            let arguments =
+                [&["hippocrene", "presets"], more].concat().into_iter().map(OsString::from);
             let mut err = Vec::new();
             let status = hippocrene_cli::run_with(arguments, &mut Gone(kind), &mut err);
             let err = String::from_utf8(err).expect("text");

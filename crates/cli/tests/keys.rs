@@ -12,8 +12,11 @@ fn contents(folder: &str) -> BTreeMap<String, Vec<u8>> {
     entries
         .map(|entry| {
             let name = entry.file_name().into_string().expect("text");
-            let bytes =
-                if entry.path().is_dir() { Vec::new() } else { fs::read(entry.path()).expect("a file") };
+            let bytes = if entry.path().is_dir() {
+                Vec::new()
+            } else {
+                fs::read(entry.path()).expect("a file")
+            };
             (name, bytes)
         })
         .collect()
@@ -21,7 +24,8 @@ fn contents(folder: &str) -> BTreeMap<String, Vec<u8>> {
 
 /// The fingerprint that a file of keys names.
 fn owner(path: &str) -> String {
-    let told: serde_json::Value = serde_json::from_str(&succeed(&["inspect", path, "--json"])).expect("JSON");
+    let told: serde_json::Value =
+        serde_json::from_str(&succeed(&["inspect", path, "--json"])).expect("JSON");
     told["files"][0]["key"].as_str().expect("a fingerprint").to_owned()
 }
 
@@ -68,8 +72,9 @@ fn secret_keys_that_others_can_read_are_warned_of() {
     succeed(&["keygen", "-p", "n12", "--rotations=1", "-o", &folder.path("keys")]);
     fs::write(&csv, "1,2\n").expect("a file");
     succeed(&["encrypt", "-k", &key, &csv, "-o", &enc]);
-    let warned =
-        format!("warning: {key}: others can read this secret key (mode 640). Run: chmod 600 {key}\n");
+    let warned = format!(
+        "warning: {key}: others can read this secret key (mode 640). Run: chmod 600 {key}\n"
+    );
     fs::set_permissions(&key, fs::Permissions::from_mode(0o640)).expect("permissions");
     for arguments in [
         &["encrypt", "-k", &key, &csv, "-o", &enc][..],
@@ -106,20 +111,28 @@ fn keys_take_their_places_together() {
     // Longer than it takes to make such keys. Files have no name before they take their places, so
     // that it cannot be seen when they are complete.
     thread::sleep(Duration::from_secs(2));
-    assert!(other.try_wait().expect("the command").is_none(), "keys are replaced in spite of the lock");
+    assert!(
+        other.try_wait().expect("the command").is_none(),
+        "keys are replaced in spite of the lock"
+    );
     let now = contents(&keys);
     assert!(before.iter().all(|(name, bytes)| now[name] == *bytes), "keys have changed");
     drop(lock);
     assert!(other.wait().expect("the command").success());
     let after = contents(&keys);
-    assert!(after.len() == 3 && before.iter().all(|(name, bytes)| after[name] != *bytes), "no new keys");
+    assert!(
+        after.len() == 3 && before.iter().all(|(name, bytes)| after[name] != *bytes),
+        "no new keys"
+    );
 }
 
 #[test]
 fn no_folder_is_left_where_no_keys_come_to_be() {
     let folder = Folder::new("no-folder");
     let deep = folder.path("deeper/keys");
-    for more in [&["--bootstrapping"][..], &["--tables"], &["--rotations=4096"], &["--precision=900"]] {
+    for more in
+        [&["--bootstrapping"][..], &["--tables"], &["--rotations=4096"], &["--precision=900"]]
+    {
         let arguments = [&["keygen", "-p", "n13", "-o", &deep][..], more].concat();
         assert_ne!(run(&arguments).0, 0, "{more:?}");
         assert!(!Path::new(&folder.path("deeper")).exists(), "{more:?}");
@@ -158,13 +171,24 @@ fn other_keys_are_made_of_a_secret_key_that_is_there() {
     succeed(&["keygen", "-p", "n13", "--rotations=1", "-o", &keys]);
     let (key, before) = (folder.path("keys/client.key"), contents(&keys));
 
-    let made =
-        succeed(&["keygen", "--from", &key, "-o", &more, "--rotations=2,-3", "--conjugation", "--json"]);
+    let made = succeed(&[
+        "keygen",
+        "--from",
+        &key,
+        "-o",
+        &more,
+        "--rotations=2,-3",
+        "--conjugation",
+        "--json",
+    ]);
     let made: serde_json::Value = serde_json::from_str(&made).expect("JSON");
     assert_eq!((&made["preset"], made["files"].as_array().map(Vec::len)), (&"n13".into(), Some(2)));
     assert_eq!(contents(&more).len(), 2, "no secret key is made");
     let told = succeed(&["inspect", &folder.path("more/evaluation.keys")]);
-    assert!(told.contains("rotations   -3, 2\n") && told.contains("relinearisation, conjugation"), "{told}");
+    assert!(
+        told.contains("rotations   -3, 2\n") && told.contains("relinearisation, conjugation"),
+        "{told}"
+    );
     fs::write(folder.path("in.csv"), "3,-2\n").expect("a file");
     let (public, encrypted) = (folder.path("more/public.key"), folder.path("in.enc"));
     succeed(&["encrypt", "-k", &public, &folder.path("in.csv"), "-o", &encrypted]);
@@ -184,12 +208,17 @@ fn other_keys_are_made_of_a_secret_key_that_is_there() {
     assert_ne!(after["evaluation.keys"], before["evaluation.keys"]);
     assert_eq!(owner(&folder.path("keys/public.key")), made["key"]);
 
-    let (status, _, error) = run(&["keygen", "--from", &folder.path("in.csv"), "-o", &folder.path("none")]);
+    let (status, _, error) =
+        run(&["keygen", "--from", &folder.path("in.csv"), "-o", &folder.path("none")]);
     assert!(status == 4 && error.contains("in.csv"), "{error}");
     assert!(!Path::new(&folder.path("none")).exists());
     let (status, _, error) = run(&["keygen", "--from", &public, "-o", &folder.path("none")]);
     assert!(status == 4 && error.contains("public.key: the file holds a public key"), "{error}");
-    assert_eq!(run(&["keygen", "--from", &key, "-p", "n13", "-o", &more]).0, 2, "both a key and a preset");
+    assert_eq!(
+        run(&["keygen", "--from", &key, "-p", "n13", "-o", &more]).0,
+        2,
+        "both a key and a preset"
+    );
 }
 
 #[test]
@@ -201,7 +230,11 @@ fn keys_that_would_be_of_no_use_are_refused() {
     let other = folder.path("other");
     let second = ["second", "-k", &client, "-c", "40", "-o", &other];
     for (arguments, status, words) in [
-        (&["keygen", "-p", "n13", "-o", &other, "--rotations=99999999999"][..], 2, "-4095 to 4095 places"),
+        (
+            &["keygen", "-p", "n13", "-o", &other, "--rotations=99999999999"][..],
+            2,
+            "-4095 to 4095 places",
+        ),
         (&["keygen", "-p", "n13", "-o", &other, "--rotations=1,-4096"], 2, "not by -4096"),
         (&["keygen", "--from", &client, "-o", &other, "--rotations=4096"], 2, "not by 4096"),
         (&[&second[..], &["--rotations=4096"]].concat(), 2, "not by 4096"),
@@ -215,7 +248,11 @@ fn keys_that_would_be_of_no_use_are_refused() {
             4,
             "keys/public.key: the file holds a public key",
         ),
-        (&["keygen", "-p", "n13", "-o", &other, "--tables=lut9", "--json"], 2, "lut11, lut12, lut13"),
+        (
+            &["keygen", "-p", "n13", "-o", &other, "--tables=lut9", "--json"],
+            2,
+            "lut11, lut12, lut13",
+        ),
         (&["keygen", "-p", "n13", "-o", &other, "--tables-capacity=20", "--json"], 2, "--tables"),
     ] {
         let (got, _, error) = run(arguments);
@@ -248,7 +285,8 @@ fn a_second_key_does_not_take_the_place_of_the_first() {
     let renamed = folder.path("renamed/public.key");
     fs::create_dir(folder.path("renamed")).expect("a folder");
     fs::copy(&key, &renamed).expect("a key");
-    let (status, _, error) = run(&["keygen", "--force", "--from", &renamed, "-o", &folder.path("renamed")]);
+    let (status, _, error) =
+        run(&["keygen", "--force", "--from", &renamed, "-o", &folder.path("renamed")]);
     assert!(status == 2 && error.contains("public.key, which is read"), "{status}: {error}");
     assert!(fs::read(&renamed).expect("a key") == before["client.key"]);
 }
@@ -298,7 +336,11 @@ fn parts_that_stopped_runs_have_left_are_removed() {
         let path = folder.path(name);
         fs::write(&path, "a part").expect("a file");
         let then = SystemTime::now() - Duration::from_secs(60 * minutes);
-        File::options().write(true).open(&path).and_then(|part| part.set_modified(then)).expect("a time");
+        File::options()
+            .write(true)
+            .open(&path)
+            .and_then(|part| part.set_modified(then))
+            .expect("a time");
         path
     };
     for name in kept.iter().chain(&gone) {

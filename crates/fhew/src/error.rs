@@ -4,12 +4,13 @@ use hippocrene_ring::RingError;
 use hippocrene_rlwe::RlweError;
 use thiserror::Error;
 
-/// Everything that can go wrong with LWE ciphertexts, their keys and tables. Each message names the operation, what it had and what it
-/// needed.
+/// Everything that can go wrong with LWE ciphertexts, their keys and tables. Each message names the
+/// operation, what it had and what it needed.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum FhewError {
-    /// Something below went wrong: parameters beyond the security limit and mismatches of keys are among it.
+    /// Something below went wrong: parameters beyond the security limit and mismatches of keys are
+    /// among it.
     #[error(transparent)]
     Rlwe(#[from] RlweError),
     /// Parameters that make no sense.

@@ -1,7 +1,8 @@
 //! Simulations: keys without samples, and what would be done with them.
 //!
-//! A ciphertext of a simulation is its message, `(m, 0)`. Sums, multiples and switches of the modulus are what they always are; a blind rotation by exponents that are 0 takes no
-//! step, and a key switch of zeros is zero: only the time that they would take has to be added.
+//! A ciphertext of a simulation is its message, `(m, 0)`. Sums, multiples and switches of the
+//! modulus are what they always are; a blind rotation by exponents that are 0 takes no step, and a
+//! key switch of zeros is zero: only the time that they would take has to be added.
 
 use hippocrene_ring::ResidueRing;
 use hippocrene_rlwe::{Context, RlweError, WordSize};
@@ -18,7 +19,8 @@ pub(crate) fn check_hollow(context: &Context) -> Result<(), FhewError> {
     Err(RlweError::Parameters { what: "keys without samples are for what is hollow".into() }.into())
 }
 
-/// Notes a switch with so many samples: each a digit of a polynomial, whose products with both parts of the sample are added up.
+/// Notes a switch with so many samples: each a digit of a polynomial, whose products with both
+/// parts of the sample are added up.
 pub(crate) fn note_switch(context: &Context, ring: &ResidueRing, samples: usize) {
     let elementwise = ring.elementwise();
     let key = (samples * elementwise.key_bytes(ring.degree())) as u64;
@@ -32,8 +34,13 @@ pub(crate) fn note_switch(context: &Context, ring: &ResidueRing, samples: usize)
     context.note("switch LWE keys", 1e-9 * nanoseconds, samples as u64 + 2);
 }
 
-/// Notes a blind rotation: in every step the rows of the accumulator are transformed, multiplied by the key of each bit, turned, and transformed back.
-pub(crate) fn note_look_up(context: &Context, parameters: &RotationParameters, rings: &[ResidueRing]) {
+/// Notes a blind rotation: in every step the rows of the accumulator are transformed, multiplied by
+/// the key of each bit, turned, and transformed back.
+pub(crate) fn note_look_up(
+    context: &Context,
+    parameters: &RotationParameters,
+    rings: &[ResidueRing],
+) {
     let (rows, steps, bits) = (parameters.rows(), parameters.steps(), parameters.bits());
     let nanoseconds: f64 = rings
         .iter()

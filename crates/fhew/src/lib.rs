@@ -1,9 +1,11 @@
-//! FHEW: LWE ciphertexts of single numbers, and what is done to them: sums, key switching between dimensions, look-up tables by blind
-//! rotation (paper PEGASUS, sections II to IV.A and its appendices).
+//! FHEW: LWE ciphertexts of single numbers, and what is done to them: sums, key switching between
+//! dimensions, look-up tables by blind rotation (paper PEGASUS, sections II to IV.A and its
+//! appendices).
 //!
-//! An LWE ciphertext `(b, a)` of a message `m` modulo `q` under the secret `s` satisfies `b + <a, s> = m + e mod q`, as RLWE ciphertexts do
-//! with `c0 + c1 s`; coefficients of those become LWE ciphertexts by [`RlweCoefficients::extract`]. Messages are residues modulo `q`; a real
-//! number `x` at the scale `D` is the message `round(D x)`, and who computes keeps `D`.
+//! An LWE ciphertext `(b, a)` of a message `m` modulo `q` under the secret `s` satisfies `b + <a,
+//! s> = m + e mod q`, as RLWE ciphertexts do with `c0 + c1 s`; coefficients of those become LWE
+//! ciphertexts by [`RlweCoefficients::extract`]. Messages are residues modulo `q`; a real number
+//! `x` at the scale `D` is the message `round(D x)`, and who computes keeps `D`.
 
 mod error;
 mod gates;
@@ -20,6 +22,7 @@ pub use hollow::LOOK_UP;
 pub use lwe::{LweCiphertext, LweParameters, LweSecretKey, RlweCoefficients, SeededCoefficients};
 pub use preset::Preset;
 pub use rotation::{
-    BlindRotationKey, LookupTable, LookupTables, PreparedBlindRotationKey, RotationGadget, RotationParameters,
+    BlindRotationKey, LookupTable, LookupTables, PreparedBlindRotationKey, RotationGadget,
+    RotationParameters,
 };
 pub use switching::{LweSwitchingKey, PreparedLweSwitchingKey};

@@ -5,14 +5,20 @@ use hippocrene_rlwe::SecretDistribution;
 
 use crate::{FhewError, LweParameters, RotationGadget, RotationParameters};
 
-/// A parameter set by name: rotations, and the gadget of the keys that switch to the secret of their inputs.
+/// A parameter set by name: rotations, and the gadget of the keys that switch to the secret of
+/// their inputs.
 ///
-/// Ours have 128 bits of security, every key at its own dimension and modulus ([`hippocrene_rlwe::security::limit_at`]): inputs of dimension 1024 modulo a prime of 25 bits with uniform
-/// binary secrets, and rings of one prime of 48 bits with uniform ternary ones, of two digits of 15 bits. So ciphertexts are switched to 25 bits before they change the dimension; a
-/// switch from dimension `2^16` then adds an error of `2^-11.8` of the modulus, 4.6 entries of the largest table, beside the 4.6 of the index's own rounding.
+/// Ours have 128 bits of security, every key at its own dimension and modulus
+/// ([`hippocrene_rlwe::security::limit_at`]): inputs of dimension 1024 modulo a prime of 25 bits
+/// with uniform binary secrets, and rings of one prime of 48 bits with uniform ternary ones, of two
+/// digits of 15 bits. So ciphertexts are switched to 25 bits before they change the dimension; a
+/// switch from dimension `2^16` then adds an error of `2^-11.8` of the modulus, 4.6 entries of the
+/// largest table, beside the 4.6 of the index's own rounding.
 ///
-/// [`Preset::paper_insecure`] has the dimensions, moduli and digits of PEGASUS Table IV, with secrets of Hamming weight 64; the paper says 119 bits of security at its error widths of
-/// `2^13` and `2^10`. **Insecure** by our limits, and for comparisons only: it has our errors of width 3.19.
+/// [`Preset::paper_insecure`] has the dimensions, moduli and digits of PEGASUS Table IV, with
+/// secrets of Hamming weight 64; the paper says 119 bits of security at its error widths of `2^13`
+/// and `2^10`. **Insecure** by our limits, and for comparisons only: it has our errors of width
+/// 3.19.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Preset {
     name: &'static str,
@@ -41,7 +47,8 @@ impl Preset {
         Ok(Preset { name, rotation, switching: (4, 6) })
     }
 
-    /// The set of the paper, which is **insecure** by our limits, and for comparisons only. Its name is `pegasus-paper-insecure`, by which it is not found.
+    /// The set of the paper, which is **insecure** by our limits, and for comparisons only. Its
+    /// name is `pegasus-paper-insecure`, by which it is not found.
     ///
     /// # Errors
     /// None.
@@ -85,8 +92,9 @@ fn paper() -> Result<RotationParameters, FhewError> {
     // One prime for all dimensions, up to that of CKKS.
     let q = ntt_primes(45, 1 << 16, 1, &[])?[0];
     let p = ntt_primes(60, degree, 1, &[])?[0];
-    let of =
-        |dimension| LweParameters::insecure(dimension, q, SecretDistribution::SparseTernary { weight: 64 });
+    let of = |dimension| {
+        LweParameters::insecure(dimension, q, SecretDistribution::SparseTernary { weight: 64 })
+    };
     RotationParameters::insecure(of(1024)?, of(degree)?, RotationGadget::SpecialPrime { p })
 }
 
@@ -101,7 +109,10 @@ mod tests {
         }
         for other in ["lut", "pegasus-paper", "pegasus-paper-insecure"] {
             assert!(
-                Preset::by_name(other).unwrap_err().to_string().ends_with("there are lut11, lut12, lut13")
+                Preset::by_name(other)
+                    .unwrap_err()
+                    .to_string()
+                    .ends_with("there are lut11, lut12, lut13")
             );
         }
     }

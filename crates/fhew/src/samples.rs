@@ -11,7 +11,8 @@ const DOMAIN_ERRORS: u64 = 1;
 /// The rings `Z_q[X]/(X^n + 1)` of these moduli: primes, or powers of two.
 ///
 /// # Errors
-/// When `n` is no ring degree or a modulus neither a prime that has a transform there nor a power of two.
+/// When `n` is no ring degree or a modulus neither a prime that has a transform there nor a power
+/// of two.
 pub(crate) fn rings(degree: usize, moduli: &[u64]) -> Result<Vec<ResidueRing>, FhewError> {
     let kernel = Kernel::detect()?;
     let ring = |q: &u64| match q.is_power_of_two() {
@@ -21,8 +22,9 @@ pub(crate) fn rings(degree: usize, moduli: &[u64]) -> Result<Vec<ResidueRing>, F
     moduli.iter().map(|q| Ok(ring(q)?)).collect()
 }
 
-/// Makes samples `(b, a)` modulo a product of primes, or a power of two, with `b = -a s + e`, limb after limb in the evaluation domain. Of `k` primes, limb `j` of the `a` of sample
-/// `i` is the uniform polynomial of stream `k i + j` of one seed.
+/// Makes samples `(b, a)` modulo a product of primes, or a power of two, with `b = -a s + e`, limb
+/// after limb in the evaluation domain. Of `k` primes, limb `j` of the `a` of sample `i` is the
+/// uniform polynomial of stream `k i + j` of one seed.
 pub(crate) struct SampleMaker {
     rings: Vec<ResidueRing>,
     seed: Seed,

@@ -2,8 +2,8 @@
 
 use crate::common::assert_noise;
 use hippocrene_fhew::{
-    CERTAIN_DEVIATIONS, FhewError, GateEvaluator, GateKeys, GateParameters, GateSecretKey, LweCiphertext,
-    LweParameters, LweSwitchingKey, RotationGadget, RotationParameters,
+    CERTAIN_DEVIATIONS, FhewError, GateEvaluator, GateKeys, GateParameters, GateSecretKey,
+    LweCiphertext, LweParameters, LweSwitchingKey, RotationGadget, RotationParameters,
 };
 use hippocrene_ring::{Threads, primes::ntt_primes};
 use hippocrene_rlwe::{Gate, RlweError, SecretDistribution};
@@ -28,8 +28,11 @@ fn insecure(secret: SecretDistribution) -> Keys {
         LweParameters::insecure(dimension, q, secret).unwrap()
     };
     let gadget = RotationGadget::Digits { base_log2: 8, count: 3 };
-    let rotation =
-        RotationParameters::insecure(of(40, 16, secret), of(256, 30, SecretDistribution::Ternary), gadget);
+    let rotation = RotationParameters::insecure(
+        of(40, 16, secret),
+        of(256, 30, SecretDistribution::Ternary),
+        gadget,
+    );
     keys(GateParameters::insecure(rotation.unwrap(), (2, 8)).unwrap())
 }
 
@@ -72,7 +75,10 @@ fn every_gate_of_every_operand() {
             let bits = encrypt(&secret, &plain);
             let items = [[&bits[0], &bits[1], &bits[2]]];
             let result = evaluator.select_all(&items, &Threads::single()).unwrap().swap_remove(0);
-            assert_eq!(secret.decrypt(&result).unwrap(), if plain[0] { plain[1] } else { plain[2] });
+            assert_eq!(
+                secret.decrypt(&result).unwrap(),
+                if plain[0] { plain[1] } else { plain[2] }
+            );
             assert_eq!(result.noise(), secret.parameters().select_noise());
         }
     }
@@ -81,7 +87,8 @@ fn every_gate_of_every_operand() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
-    /// Circuits of forty random gates, multiplexers, complements and constants, as their plain twins.
+    /// Circuits of forty random gates, multiplexers, complements and constants, as their plain
+    /// twins.
     #[test]
     fn circuits(steps in proptest::collection::vec((0usize..11, any::<[u8; 3]>()), 40), start in any::<u8>()) {
         let Keys { secret, evaluator } = insecure(SecretDistribution::Binary);
@@ -125,9 +132,11 @@ fn the_standard_set() {
     let operands: Vec<[&LweCiphertext; 3]> =
         (0..96).map(|i| [&bits[i], &bits[(i + 1) % 96], &bits[(i + 5) % 96]]).collect();
     for (gate, count) in gates() {
-        let items: Vec<(Gate, &[&LweCiphertext])> = operands.iter().map(|of| (gate, &of[..count])).collect();
+        let items: Vec<(Gate, &[&LweCiphertext])> =
+            operands.iter().map(|of| (gate, &of[..count])).collect();
         for (i, result) in evaluator.gate_all(&items, &two).unwrap().iter().enumerate() {
-            let ones = [i, (i + 1) % 96, (i + 5) % 96][..count].iter().filter(|i| plain[**i]).count();
+            let ones =
+                [i, (i + 1) % 96, (i + 5) % 96][..count].iter().filter(|i| plain[**i]).count();
             let value = gate.value(ones, count);
             assert_eq!(secret.decrypt(result).unwrap(), value, "{gate:?} {i}");
             errors.push(error(&secret, result, if value { eighth } else { -eighth }, q));
@@ -174,7 +183,9 @@ fn switches_to_any_dimension() {
 fn mistakes_are_named() {
     let Keys { secret, evaluator } = insecure(SecretDistribution::Binary);
     let [a, b, c] = &encrypt(&secret, &[true, false, true])[..] else { panic!() };
-    for (gate, bits) in [(Gate::And, vec![a, b, c]), (Gate::Majority, vec![a, b]), (Gate::Xor, vec![a])] {
+    for (gate, bits) in
+        [(Gate::And, vec![a, b, c]), (Gate::Majority, vec![a, b]), (Gate::Xor, vec![a])]
+    {
         let error = evaluator.gate(gate, &bits).unwrap_err();
         let words = format!("{}: {} operands, but", gate.name(), bits.len());
         assert!(
@@ -184,7 +195,10 @@ fn mistakes_are_named() {
     }
     let other = insecure(SecretDistribution::Binary);
     let error = evaluator.gate(Gate::And, &[a, &encrypt(&other.secret, &[true])[0]]).unwrap_err();
-    assert!(matches!(error, FhewError::Rlwe(RlweError::KeyMismatch { operation: "and", .. })), "{error}");
+    assert!(
+        matches!(error, FhewError::Rlwe(RlweError::KeyMismatch { operation: "and", .. })),
+        "{error}"
+    );
     assert!(secret.decrypt(&encrypt(&other.secret, &[true])[0]).is_err());
 
     // A sum of many results, which no gate gives.

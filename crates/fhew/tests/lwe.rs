@@ -6,14 +6,19 @@ use hippocrene_fhew::{
 };
 use hippocrene_ring::{Domain, Poly, Sampler, Seed, Threads, primes::ntt_primes};
 use hippocrene_rlwe::{
-    Context, Modulus, Noise, Parameters, ParametersLiteral, RlweError, SecretDistribution, SecretKey, Sprout,
+    Context, Modulus, Noise, Parameters, ParametersLiteral, RlweError, SecretDistribution,
+    SecretKey, Sprout,
 };
 use proptest::prelude::*;
 
 const Q: u64 = (1 << 45) - 229;
 
 /// The error of each ciphertext that should hold `expected(i)`.
-fn errors(secret: &LweSecretKey, all: &[LweCiphertext], expected: impl Fn(usize) -> i64) -> Vec<f64> {
+fn errors(
+    secret: &LweSecretKey,
+    all: &[LweCiphertext],
+    expected: impl Fn(usize) -> i64,
+) -> Vec<f64> {
     let error = |(i, ct): (usize, &LweCiphertext)| {
         centred_difference(secret.decrypt(ct).unwrap(), expected(i), ct.parameters().modulus())
     };
@@ -30,8 +35,9 @@ fn noise_of_encryption_and_linear_operations() {
         let parameters = LweParameters::insecure(256, Q, distribution).unwrap();
         let secret = LweSecretKey::generate(parameters).unwrap();
         let message = |i: usize| (i as i64 - 500) << 34;
-        let fresh: Vec<LweCiphertext> =
-            (0..1000).map(|i| secret.encrypt(message(i).rem_euclid(Q as i64) as u64).unwrap()).collect();
+        let fresh: Vec<LweCiphertext> = (0..1000)
+            .map(|i| secret.encrypt(message(i).rem_euclid(Q as i64) as u64).unwrap())
+            .collect();
         assert_noise(&errors(&secret, &fresh, message), fresh[0].noise(), "encryption");
 
         let mut sums = fresh.clone();
@@ -42,14 +48,19 @@ fn noise_of_encryption_and_linear_operations() {
             sum.add_assign(&fresh[(i + 2) % 1000]).unwrap();
             sum.add_constant_assign(-77);
         }
-        let expected = |i: usize| 3 * message(i) + message((i + 1) % 1000) + message((i + 2) % 1000) - 77;
+        let expected =
+            |i: usize| 3 * message(i) + message((i + 1) % 1000) + message((i + 2) % 1000) - 77;
         assert_noise(&errors(&secret, &sums, expected), sums[0].noise(), "linear operations");
 
         for to in [1 << 13, (1 << 26) - 5, (1 << 47) + 5] {
             let switched: Vec<LweCiphertext> =
                 fresh.iter().map(|ct| ct.switch_modulus(to).unwrap()).collect();
             let expected = |i: usize| (message(i) as f64 * to as f64 / Q as f64).round() as i64;
-            assert_noise(&errors(&secret, &switched, expected), switched[0].noise(), "modulus switch");
+            assert_noise(
+                &errors(&secret, &switched, expected),
+                switched[0].noise(),
+                "modulus switch",
+            );
         }
     }
 }
@@ -72,7 +83,8 @@ proptest! {
         prop_assert_eq!(i128::from(secret.decrypt(&a).unwrap()).rem_euclid(q), expected);
     }
 
-    /// Decryption is the formula `b + <a, s>`, here with the secret as its own trivial encryptions show it.
+    /// Decryption is the formula `b + <a, s>`, here with the secret as its own trivial encryptions
+    /// show it.
     #[test]
     fn decryption_is_the_inner_product(a in proptest::collection::vec(0..Q, 24), b in 0..Q, seed: [u8; 32]) {
         let parameters = LweParameters::insecure(24, Q, SecretDistribution::SparseTernary { weight: 5 }).unwrap();
@@ -101,7 +113,8 @@ fn extraction_gives_the_coefficients() {
         gadget_rank: 2,
         secret: SecretDistribution::Ternary,
     };
-    let context = Context::new(Parameters::new_insecure(literal).unwrap(), Threads::single()).unwrap();
+    let context =
+        Context::new(Parameters::new_insecure(literal).unwrap(), Threads::single()).unwrap();
     let secret = SecretKey::generate(&context).unwrap();
     let modulus = Modulus::of_factor(1);
     let q = context.limb_ring(modulus, 0).modulus();
@@ -114,9 +127,14 @@ fn extraction_gives_the_coefficients() {
     let lwe_secret = LweSecretKey::of_rlwe(&context, &secret, q).unwrap();
     let parts = RlweCoefficients::from_ciphertext(&context, &ct).unwrap();
     let all: Vec<LweCiphertext> = (0..degree).map(|i| parts.extract(i).unwrap()).collect();
-    assert!(all.iter().all(|ct| ct.key() == secret.fingerprint() && ct.parameters().modulus() == q));
+    assert!(
+        all.iter().all(|ct| ct.key() == secret.fingerprint() && ct.parameters().modulus() == q)
+    );
     let errors = errors(&lwe_secret, &all, |i| coefficients[i] as i64);
-    assert!(errors.iter().all(|e| e.abs() < 42.0) && errors.iter().any(|e| *e != 0.0), "{errors:?}");
+    assert!(
+        errors.iter().all(|e| e.abs() < 42.0) && errors.iter().any(|e| *e != 0.0),
+        "{errors:?}"
+    );
     assert_eq!(all[0].noise(), ct.noise());
 
     assert!(matches!(parts.extract(degree), Err(FhewError::Range { have: 64, limit: 64, .. })));
@@ -125,11 +143,13 @@ fn extraction_gives_the_coefficients() {
         &context.zero(Modulus::of_range(0..2), Domain::Evaluation),
         Modulus::of_range(0..2),
     );
-    let error = RlweCoefficients::from_ciphertext(&context, &both.unwrap().expand(&context)).unwrap_err();
+    let error =
+        RlweCoefficients::from_ciphertext(&context, &both.unwrap().expand(&context)).unwrap_err();
     assert!(error.to_string().contains("one limb is needed"), "{error}");
 }
 
-/// The secret of a secure set stays within its limit as one of LWE: what it encrypts, and keys that switch to it, would be modulo whatever is asked for.
+/// The secret of a secure set stays within its limit as one of LWE: what it encrypts, and keys that
+/// switch to it, would be modulo whatever is asked for.
 #[test]
 fn secrets_of_secure_sets_keep_to_their_limit() {
     let literal = ParametersLiteral {
@@ -178,8 +198,12 @@ fn check_coefficients(secret: LweSecretKey, q: u64, count: usize) {
     let large = secret.parameters().modulus() + 1;
     let error = secret.encrypt_coefficients(large, &[0]).unwrap_err().to_string();
     assert!(error.contains("the modulus"), "{error}");
-    let beyond =
-        SeededCoefficients::from_parts(sent.parameters(), Seed::from_bytes([1; 32]), vec![q], sent.key());
+    let beyond = SeededCoefficients::from_parts(
+        sent.parameters(),
+        Seed::from_bytes([1; 32]),
+        vec![q],
+        sent.key(),
+    );
     assert!(matches!(beyond, Err(FhewError::Range { .. })));
 }
 
@@ -188,13 +212,19 @@ fn mistakes_are_named() {
     let [small, large] = [ternary(16, Q), ternary(32, Q)];
     let (a, b) = (small.encrypt(1).unwrap(), large.encrypt(1).unwrap());
     assert!(matches!(small.decrypt(&b), Err(FhewError::Rlwe(RlweError::KeyMismatch { .. }))));
-    assert!(matches!(a.clone().add_assign(&b), Err(FhewError::Rlwe(RlweError::KeyMismatch { .. }))));
+    assert!(matches!(
+        a.clone().add_assign(&b),
+        Err(FhewError::Rlwe(RlweError::KeyMismatch { .. }))
+    ));
     let of = |n, q| LweParameters::insecure(n, q, SecretDistribution::Ternary).unwrap();
     let key = small.fingerprint();
     let trivial = |n, q| LweCiphertext::trivial(of(n, q), 0, key).unwrap();
     assert_eq!(
         a.clone().add_assign(&trivial(16, 1 << 20)).unwrap_err().to_string(),
-        format!("add LWE ciphertexts: the modulus is {}, but {Q} is needed; switch it first", 1 << 20)
+        format!(
+            "add LWE ciphertexts: the modulus is {}, but {Q} is needed; switch it first",
+            1 << 20
+        )
     );
     assert_eq!(
         small.decrypt(&trivial(8, Q)).unwrap_err().to_string(),
@@ -206,7 +236,9 @@ fn mistakes_are_named() {
     );
     assert!(LweCiphertext::from_parts(of(2, Q), 0, vec![0, Q], Noise::NONE, key).is_err());
     assert!(LweParameters::insecure(16, 1 << 61, SecretDistribution::Ternary).is_err());
-    assert!(LweParameters::insecure(16, Q, SecretDistribution::SparseTernary { weight: 17 }).is_err());
+    assert!(
+        LweParameters::insecure(16, Q, SecretDistribution::SparseTernary { weight: 17 }).is_err()
+    );
     assert!(!format!("{small:?}").contains("coefficients"));
 }
 
@@ -220,14 +252,20 @@ fn security_is_checked_at_the_own_dimension_and_modulus() {
             Err(FhewError::Rlwe(RlweError::Insecure { .. } | RlweError::NoSecurityLimit { .. }))
         ));
     }
-    assert!(LweParameters::new(1024, 1 << 20, SecretDistribution::SparseTernary { weight: 64 }).is_err());
+    assert!(
+        LweParameters::new(1024, 1 << 20, SecretDistribution::SparseTernary { weight: 64 })
+            .is_err()
+    );
 
     // Moduli up to that which was checked are as secure; larger ones are checked anew.
     let binary = LweParameters::new(1024, 1 << 24, SecretDistribution::Binary).unwrap();
     assert_eq!(binary.with_modulus(1 << 10).unwrap().modulus(), 1 << 10);
     assert_eq!(binary.with_modulus(1 << 25).unwrap().modulus(), 1 << 25);
     for beyond in [1 << 26, 1 << 60] {
-        assert!(matches!(binary.with_modulus(beyond), Err(FhewError::Rlwe(RlweError::Insecure { .. }))));
+        assert!(matches!(
+            binary.with_modulus(beyond),
+            Err(FhewError::Rlwe(RlweError::Insecure { .. }))
+        ));
     }
     // Ciphertexts are switched to any.
     let secret = LweSecretKey::generate(binary).unwrap();

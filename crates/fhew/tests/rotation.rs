@@ -2,8 +2,8 @@
 
 use crate::common::{assert_noise, centred_difference, rms, secret, ternary};
 use hippocrene_fhew::{
-    BlindRotationKey, FhewError, LookupTable, LookupTables, LweCiphertext, LweParameters, LweSecretKey,
-    PreparedBlindRotationKey, RotationGadget, RotationParameters,
+    BlindRotationKey, FhewError, LookupTable, LookupTables, LweCiphertext, LweParameters,
+    LweSecretKey, PreparedBlindRotationKey, RotationGadget, RotationParameters,
 };
 use hippocrene_ring::{Threads, primes::ntt_primes};
 use hippocrene_rlwe::{Noise, RlweError, SecretDistribution};
@@ -30,25 +30,37 @@ fn insecure(n: usize, degree: usize, gadget: RotationGadget) -> Keys {
 }
 
 /// [`insecure`] with a secret of inputs of that distribution.
-fn insecure_of(distribution: SecretDistribution, n: usize, degree: usize, gadget: RotationGadget) -> Keys {
+fn insecure_of(
+    distribution: SecretDistribution,
+    n: usize,
+    degree: usize,
+    gadget: RotationGadget,
+) -> Keys {
     let q = ntt_primes(45, degree, 1, &[]).unwrap()[0];
     let (input, ring) = (secret(n, 1 << 20, distribution), ternary(degree, q));
-    let parameters = RotationParameters::insecure(input.parameters(), ring.parameters(), gadget).unwrap();
+    let parameters =
+        RotationParameters::insecure(input.parameters(), ring.parameters(), gadget).unwrap();
     // What is made on several threads is what one makes.
     let threads = Threads::new(2).unwrap();
-    let key =
-        BlindRotationKey::generate(parameters, &input, &ring, &threads).unwrap().prepare(&threads).unwrap();
+    let key = BlindRotationKey::generate(parameters, &input, &ring, &threads)
+        .unwrap()
+        .prepare(&threads)
+        .unwrap();
     Keys { input, ring, key }
 }
 
-/// Without noise in the input, and with `a = 0`, the rotation is exact: every entry of the table is found, by both gadgets. A slow reference: the function itself.
+/// Without noise in the input, and with `a = 0`, the rotation is exact: every entry of the table is
+/// found, by both gadgets. A slow reference: the function itself.
 #[test]
 fn every_entry_is_found() {
     let (n, degree) = (8, 64);
-    for (gadget, distribution) in SECRETS.into_iter().flat_map(|d| [(DIGITS, d), (special(degree), d)]) {
+    for (gadget, distribution) in
+        SECRETS.into_iter().flat_map(|d| [(DIGITS, d), (special(degree), d)])
+    {
         let keys = insecure_of(distribution, n, degree, gadget);
         let scale = 2f64.powi(30);
-        let table = LookupTable::new(&keys.key.parameters(), 32.0, scale, |x| x * x - 7.0 * x).unwrap();
+        let table =
+            LookupTable::new(&keys.key.parameters(), 32.0, scale, |x| x * x - 7.0 * x).unwrap();
         // One entry is 1 wide, and 2^20 is 4 times the domain.
         let input = keys.input.parameters();
         for x in -32i64..32 {
@@ -75,7 +87,8 @@ fn noise_of_rotations_is_as_estimated() {
             let table = LookupTable::new(&keys.key.parameters(), 1.0, scale, |_| 1.0).unwrap();
             let q = keys.ring.parameters().modulus();
             let mut errors = Vec::new();
-            let inputs: Vec<_> = (0..320).map(|i| keys.input.encrypt((i % 40) << 10).unwrap()).collect();
+            let inputs: Vec<_> =
+                (0..320).map(|i| keys.input.encrypt((i % 40) << 10).unwrap()).collect();
             let items: Vec<_> = inputs.iter().map(|ct| (ct, &table)).collect();
             let before = keys.key.rotations();
             let values = keys.key.look_up_all(&items, &Threads::new(2).unwrap()).unwrap();
@@ -83,13 +96,18 @@ fn noise_of_rotations_is_as_estimated() {
             for value in &values {
                 errors.push(centred_difference(keys.ring.decrypt(value).unwrap(), 1 << 40, q));
             }
-            assert_noise(&errors, values[0].noise(), &format!("{distribution} {degree} {gadget:?}"));
+            assert_noise(
+                &errors,
+                values[0].noise(),
+                &format!("{distribution} {degree} {gadget:?}"),
+            );
             assert_eq!(values[0].noise().log2_std(), keys.key.parameters().noise().log2_std());
         }
     }
 }
 
-/// A linear function shows the error of the index; the bound is formula (3) of Theorem 1's analysis.
+/// A linear function shows the error of the index; the bound is formula (3) of Theorem 1's
+/// analysis.
 #[test]
 fn errors_of_values_keep_to_theorem_1() {
     SECRETS.into_iter().for_each(keeps_to_theorem_1);
@@ -117,7 +135,8 @@ fn keeps_to_theorem_1(distribution: SecretDistribution) {
     let weight = parameters.input().secret_spread();
     let q = 2f64.powi(20);
     let entries = 2.0 * degree as f64;
-    let index = (3.19 / input_scale).powi(2) + (q / (input_scale * entries)).powi(2) * (weight + 2.0) / 12.0;
+    let index = (3.19 / input_scale).powi(2)
+        + (q / (input_scale * entries)).powi(2) * (weight + 2.0) / 12.0;
     let rotation = (parameters.noise().log2_std() - scale.log2()).exp2();
     let bound = 6.0 * (slope * index.sqrt() + rotation);
     assert!(errors.iter().all(|e| e.abs() < bound), "{bound} {errors:?}");
@@ -157,7 +176,10 @@ fn mistakes_are_named() {
 
     let table = LookupTable::new(&parameters, 1.0, 1.0, |x| x).unwrap();
     let other = ternary(8, 1 << 20).encrypt(0).unwrap();
-    assert!(matches!(keys.key.look_up(&other, &table), Err(FhewError::Rlwe(RlweError::KeyMismatch { .. }))));
+    assert!(matches!(
+        keys.key.look_up(&other, &table),
+        Err(FhewError::Rlwe(RlweError::KeyMismatch { .. }))
+    ));
     let ct = keys.input.encrypt(0).unwrap();
     let larger = insecure(8, 128, DIGITS);
     let wrong = LookupTable::new(&larger.key.parameters(), 1.0, 1.0, |x| x).unwrap();
@@ -179,17 +201,23 @@ fn security_is_that_of_the_keys() {
     let primes = |bits| ntt_primes(bits, 4096, 2, &[]).unwrap();
     let of = |n, q| LweParameters::new(n, q, SecretDistribution::Ternary).unwrap();
     let (input, ring) = (of(1024, (1 << 26) - 5), of(4096, primes(48)[0]));
-    assert!(RotationParameters::new(input, ring, RotationGadget::SpecialPrime { p: primes(58)[0] }).is_ok());
-    let beyond = RotationParameters::new(input, ring, RotationGadget::SpecialPrime { p: primes(59)[0] });
+    assert!(
+        RotationParameters::new(input, ring, RotationGadget::SpecialPrime { p: primes(58)[0] })
+            .is_ok()
+    );
+    let beyond =
+        RotationParameters::new(input, ring, RotationGadget::SpecialPrime { p: primes(59)[0] });
     assert!(matches!(beyond, Err(FhewError::Rlwe(RlweError::Insecure { limit: 106, .. }))));
     let insecure = LweParameters::insecure(1024, 1 << 45, SecretDistribution::Ternary).unwrap();
     assert!(RotationParameters::new(insecure, ring, DIGITS).is_err());
     assert!(
-        RotationParameters::new(input, ring, RotationGadget::Digits { base_log2: 16, count: 4 }).is_err()
+        RotationParameters::new(input, ring, RotationGadget::Digits { base_log2: 16, count: 4 })
+            .is_err()
     );
 }
 
-/// Every pair of coefficients of a binary secret turns the accumulator as far as it should: inputs with a mask of one coefficient, or of two.
+/// Every pair of coefficients of a binary secret turns the accumulator as far as it should: inputs
+/// with a mask of one coefficient, or of two.
 #[test]
 fn pairs_of_binary_secrets_turn_by_both() {
     let (n, degree) = (8, 64);
@@ -201,9 +229,11 @@ fn pairs_of_binary_secrets_turn_by_both() {
         for (first, second) in [(0, 5), (7, 0), (9, 4), (11, 127), (64, 64), (127, 1)] {
             let mut a = vec![0; n];
             (a[2 * pair], a[2 * pair + 1]) = (first * step, second * step);
-            let ct = LweCiphertext::from_parts(parameters, 0, a, Noise::NONE, keys.input.fingerprint());
+            let ct =
+                LweCiphertext::from_parts(parameters, 0, a, Noise::NONE, keys.input.fingerprint());
             let ct = ct.unwrap();
-            // In entries, of which there are 128 around the circle: beyond the domain with the other sign.
+            // In entries, of which there are 128 around the circle: beyond the domain with the
+            // other sign.
             let index = keys.input.decrypt(&ct).unwrap() / step as i64;
             let expected = match index {
                 -32..32 => 5 * index,
@@ -211,7 +241,11 @@ fn pairs_of_binary_secrets_turn_by_both() {
                 _ => -5 * (index + 64),
             };
             let value = keys.ring.decrypt(&keys.key.look_up(&ct, &table).unwrap()).unwrap();
-            assert_eq!((value as f64 / scale).round() as i64, expected, "{pair}: {first} and {second}");
+            assert_eq!(
+                (value as f64 / scale).round() as i64,
+                expected,
+                "{pair}: {first} and {second}"
+            );
         }
     }
     let odd = LweParameters::insecure(9, 1 << 20, SecretDistribution::Binary).unwrap();
@@ -226,8 +260,10 @@ fn keys_are_for_secrets_of_their_distributions() {
     let parameters = ternary.key.parameters();
     let sparse = |of: LweParameters| {
         let sparse = SecretDistribution::SparseTernary { weight: 8 };
-        LweSecretKey::generate(LweParameters::insecure(of.dimension(), of.modulus(), sparse).unwrap())
-            .unwrap()
+        LweSecretKey::generate(
+            LweParameters::insecure(of.dimension(), of.modulus(), sparse).unwrap(),
+        )
+        .unwrap()
     };
     let (input, ring) = (sparse(parameters.input()), sparse(parameters.ring()));
     let threads = Threads::single();
@@ -238,7 +274,8 @@ fn keys_are_for_secrets_of_their_distributions() {
             "{error}"
         );
     }
-    let parameters = RotationParameters::insecure(input.parameters(), ring.parameters(), DIGITS).unwrap();
+    let parameters =
+        RotationParameters::insecure(input.parameters(), ring.parameters(), DIGITS).unwrap();
     assert!(BlindRotationKey::generate(parameters, &input, &ring, &threads).is_ok());
 }
 
@@ -250,8 +287,10 @@ fn several_tables_take_one_rotation() {
         let parameters = keys.key.parameters();
         let scale = 2f64.powi(40);
         let functions: [fn(f64) -> f64; 3] = [|x| x * x / 2.0, |_| 3.0, |x| (x - 3.0).abs()];
-        let tables: Vec<LookupTable> =
-            functions.iter().map(|f| LookupTable::new(&parameters, 2.0, scale, f).unwrap()).collect();
+        let tables: Vec<LookupTable> = functions
+            .iter()
+            .map(|f| LookupTable::new(&parameters, 2.0, scale, f).unwrap())
+            .collect();
         let together = LookupTables::new(&parameters, &tables).unwrap();
         assert_eq!((together.count(), together.quantum() % 2), (3, 0));
         let input_scale = tables[0].input_scale(1 << 20);
@@ -268,7 +307,8 @@ fn several_tables_take_one_rotation() {
         }
         // The parabola's slope goes from 0 to its steepest.
         assert!(rms(&errors[0]) < 1.5 * estimates[0].log2_std().exp2());
-        // All inputs of a constant have one rounding: the norm of the one step, at the ends of the table, counts.
+        // All inputs of a constant have one rounding: the norm of the one step, at the ends of the
+        // table, counts.
         assert!(rms(&errors[1]) < 1.5 * estimates[1].log2_std().exp2());
         assert_noise(&errors[2], estimates[2], &format!("linear function {gadget:?}"));
     }
@@ -278,14 +318,15 @@ fn several_tables_take_one_rotation() {
 #[test]
 fn noise_of_several_tables_is_as_estimated() {
     // How the sum over the steps comes out depends on the key.
-    let all: Vec<Keys> =
-        (0..16).map(|_| insecure(64, 512, RotationGadget::Digits { base_log2: 10, count: 3 })).collect();
+    let all: Vec<Keys> = (0..16)
+        .map(|_| insecure(64, 512, RotationGadget::Digits { base_log2: 10, count: 3 }))
+        .collect();
     let parameters = all[0].key.parameters();
     let zigzag = |x: f64| if (x * 256.0).floor() as i64 % 2 == 0 { 8.0 } else { 7.0 };
     let scale = 2f64.powi(40);
     // Beside it a table of zeros, which shows that nothing leaks from one to the other.
-    let tables =
-        [zigzag, |_| 0.0].map(|f: fn(f64) -> f64| LookupTable::new(&parameters, 1.0, scale, f).unwrap());
+    let tables = [zigzag, |_| 0.0]
+        .map(|f: fn(f64) -> f64| LookupTable::new(&parameters, 1.0, scale, f).unwrap());
     let together = LookupTables::new(&parameters, &tables).unwrap();
     let q = all[0].ring.parameters().modulus();
     let mut errors = Vec::new();
@@ -311,7 +352,8 @@ fn noise_of_several_tables_is_as_estimated() {
         tables[0].coefficients().iter().map(|x| centred_difference(*x as i64, 0, q)).collect();
     let before = |j: usize| if j == 0 { -entries[511] } else { entries[j - 1] };
     let square: f64 = (0..512).map(|j| (entries[j] - before(j)).powi(2)).sum();
-    let estimate = parameters.noise().scaled(square.sqrt().log2() - (together.quantum() as f64).log2());
+    let estimate =
+        parameters.noise().scaled(square.sqrt().log2() - (together.quantum() as f64).log2());
     assert_noise(&errors, estimate, "zigzag");
 }
 
@@ -328,7 +370,11 @@ fn moduli_that_do_not_rotate_are_refused() {
         (1 << 45, RotationGadget::SpecialPrime { p: q }, "35184372088832 is a power of two"),
         (q, RotationGadget::SpecialPrime { p: q }, "the special prime and the modulus are both"),
     ] {
-        let refused = RotationParameters::insecure(of(65, 1 << 20), of(64, modulus), gadget).unwrap_err();
-        assert!(matches!(&refused, FhewError::Parameters { what: is } if is.contains(what)), "{refused}");
+        let refused =
+            RotationParameters::insecure(of(65, 1 << 20), of(64, modulus), gadget).unwrap_err();
+        assert!(
+            matches!(&refused, FhewError::Parameters { what: is } if is.contains(what)),
+            "{refused}"
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Key switching: messages exact up to an error as estimated, for single values and for many coefficients at once.
+//! Key switching: messages exact up to an error as estimated, for single values and for many
+//! coefficients at once.
 
 use crate::common::{assert_noise, centred_difference, ternary};
 use hippocrene_fhew::{
@@ -6,7 +7,8 @@ use hippocrene_fhew::{
 };
 use hippocrene_ring::{Domain, Poly, Sampler, Seed, Threads, primes::ntt_primes};
 use hippocrene_rlwe::{
-    Context, Modulus, Parameters, ParametersLiteral, RlweError, SecretDistribution, SecretKey, Sprout,
+    Context, Modulus, Parameters, ParametersLiteral, RlweError, SecretDistribution, SecretKey,
+    Sprout,
 };
 
 fn random(q: u64, length: usize, seed: u8) -> Vec<u64> {
@@ -15,7 +17,8 @@ fn random(q: u64, length: usize, seed: u8) -> Vec<u64> {
     out
 }
 
-/// Digits that cover all bits (the last with fewer of its own) and digits that do not; strides 1, 2, 16.
+/// Digits that cover all bits (the last with fewer of its own) and digits that do not; strides 1,
+/// 2, 16.
 #[test]
 fn switched_values_have_the_estimated_error() {
     for (from, to, bits, base_log2, count) in
@@ -29,11 +32,18 @@ fn switched_values_have_the_estimated_error() {
         let mut errors = Vec::new();
         for &m in &messages {
             let switched = prepared.switch(&source.encrypt(m).unwrap()).unwrap();
-            assert_eq!((switched.key(), switched.parameters()), (target.fingerprint(), target.parameters()));
+            assert_eq!(
+                (switched.key(), switched.parameters()),
+                (target.fingerprint(), target.parameters())
+            );
             errors.push(centred_difference(target.decrypt(&switched).unwrap(), m as i64, q));
         }
         let estimate = prepared.switch(&source.encrypt(0).unwrap()).unwrap().noise();
-        assert_noise(&errors, estimate, &format!("{from} to {to}, {count} digits of {base_log2} bits"));
+        assert_noise(
+            &errors,
+            estimate,
+            &format!("{from} to {to}, {count} digits of {base_log2} bits"),
+        );
     }
 }
 
@@ -49,7 +59,8 @@ fn coefficients_are_switched_together() {
         gadget_rank: 1,
         secret: SecretDistribution::Ternary,
     };
-    let context = Context::new(Parameters::new_insecure(literal).unwrap(), Threads::single()).unwrap();
+    let context =
+        Context::new(Parameters::new_insecure(literal).unwrap(), Threads::single()).unwrap();
     let secret = SecretKey::generate(&context).unwrap();
     let modulus = Modulus::of_factor(0);
     let q = context.limb_ring(modulus, 0).modulus();
@@ -59,9 +70,11 @@ fn coefficients_are_switched_together() {
     context.to_coefficient(&mut message, modulus);
 
     let small = ntt_primes(30, 64, 1, &[]).unwrap()[0];
-    let (source, target) = (LweSecretKey::of_rlwe(&context, &secret, q).unwrap(), ternary(64, small));
+    let (source, target) =
+        (LweSecretKey::of_rlwe(&context, &secret, q).unwrap(), ternary(64, small));
     let prepared = LweSwitchingKey::generate(&source, &target, 4, 6).unwrap().prepare().unwrap();
-    let parts = RlweCoefficients::from_ciphertext(&context, &ct).unwrap().switch_modulus(small).unwrap();
+    let parts =
+        RlweCoefficients::from_ciphertext(&context, &ct).unwrap().switch_modulus(small).unwrap();
     let mut errors = [Vec::new(), Vec::new()];
     for class in 0..prepared.stride() {
         let together = prepared.switch_coefficients(&parts, class).unwrap();
@@ -78,15 +91,20 @@ fn coefficients_are_switched_together() {
     let noise = prepared.switch_coefficients(&parts, 0).unwrap().noise();
     assert_noise(&errors[0], noise, "together");
     assert_noise(&errors[1], noise, "alone");
-    assert!(matches!(prepared.switch_coefficients(&parts, 8), Err(FhewError::Range { limit: 8, .. })));
+    assert!(matches!(
+        prepared.switch_coefficients(&parts, 8),
+        Err(FhewError::Range { limit: 8, .. })
+    ));
 }
 
 /// The switch at its secure default size: 4096 to 1024 at 26 bits.
 #[test]
 fn secure_parameters() {
     let q = ntt_primes(26, 1024, 1, &[]).unwrap()[0];
-    let secret =
-        |n| LweSecretKey::generate(LweParameters::new(n, q, SecretDistribution::Ternary).unwrap()).unwrap();
+    let secret = |n| {
+        LweSecretKey::generate(LweParameters::new(n, q, SecretDistribution::Ternary).unwrap())
+            .unwrap()
+    };
     let (source, target) = (secret(4096), secret(1024));
     let prepared = LweSwitchingKey::generate(&source, &target, 3, 9).unwrap().prepare().unwrap();
     let errors: Vec<f64> = (0..400)

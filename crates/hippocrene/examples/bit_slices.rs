@@ -1,4 +1,5 @@
-//! Integers in bit slices: `2^13` pairs of numbers of 8 bits are added and compared, by gates on encrypted bits. At the end a hundred nands in a row.
+//! Integers in bit slices: `2^13` pairs of numbers of 8 bits are added and compared, by gates on
+//! encrypted bits. At the end a hundred nands in a row.
 //!
 //! `cargo run --release -p hippocrene --example bit_slices`
 
@@ -19,7 +20,9 @@ fn add(server: &BitServer, x: &[BitArray], y: &[BitArray]) -> Result<Vec<BitArra
     for (x, y) in x.iter().zip(y) {
         let (bit, next) = match &carry {
             None => (server.xor(x, y)?, server.and(x, y)?),
-            Some(c) => (server.gate(Gate::Xor, &[x, y, c])?, server.gate(Gate::Majority, &[x, y, c])?),
+            Some(c) => {
+                (server.gate(Gate::Xor, &[x, y, c])?, server.gate(Gate::Majority, &[x, y, c])?)
+            }
         };
         sum.push(bit);
         carry = Some(next);
@@ -62,7 +65,10 @@ fn main() -> Result<()> {
     let start = Instant::now();
     let sum = add(server, &a, &b)?;
     let larger = greater(server, &a, &b)?;
-    println!("{count} sums and comparisons of {BITS} bits in {:.2} s", start.elapsed().as_secs_f64());
+    println!(
+        "{count} sums and comparisons of {BITS} bits in {:.2} s",
+        start.elapsed().as_secs_f64()
+    );
     let before = server.bootstraps();
     let mut bit = a[0].clone();
     for _ in 0..NANDS {
@@ -72,8 +78,10 @@ fn main() -> Result<()> {
     println!("a bootstrap fails once in 2^{:.0} times", -plan.log2_failure_probability());
 
     // The client.
-    let slices =
-        sum.iter().map(|bits| client.decrypt_bits(bits)).collect::<std::result::Result<Vec<_>, _>>()?;
+    let slices = sum
+        .iter()
+        .map(|bits| client.decrypt_bits(bits))
+        .collect::<std::result::Result<Vec<_>, _>>()?;
     let (larger, bit) = (client.decrypt_bits(&larger)?, client.decrypt_bits(&bit)?);
     for i in 0..count {
         let sum: usize = slices.iter().enumerate().map(|(k, bits)| usize::from(bits[i]) << k).sum();

@@ -1,4 +1,5 @@
-//! Writes the corpus of the hostile-file tests anew: to be run after a change of the format's version.
+//! Writes the corpus of the hostile-file tests anew: to be run after a change of the format's
+//! version.
 //!
 //! `cargo run -p hippocrene --example write_corpus`
 
@@ -10,8 +11,8 @@ mod wire_common;
 
 use entry::seal;
 use hippocrene::{
-    Clustering, DecisionTree, EncryptedArray, FeatureRanges, Layout, Shape, TreeClient, TreeInterface,
-    TreeModel, TreeNode, TreeServer, TreeTables,
+    Clustering, DecisionTree, EncryptedArray, FeatureRanges, Layout, Shape, TreeClient,
+    TreeInterface, TreeModel, TreeNode, TreeServer, TreeTables,
 };
 use wire_common::things;
 
@@ -20,7 +21,8 @@ const HEADS: usize = 56 + 32 + 16;
 
 fn main() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus");
-    let write = |name: &str, bytes: &[u8]| std::fs::write(format!("{folder}/{name}.hpc"), bytes).unwrap();
+    let write =
+        |name: &str, bytes: &[u8]| std::fs::write(format!("{folder}/{name}.hpc"), bytes).unwrap();
     let things = things(4);
     let mut files: std::collections::HashMap<_, _> = things.files().into_iter().collect();
     let (trees, mut keys) = trees();
@@ -63,7 +65,8 @@ fn main() {
     bad("clusters", "array", 56 + 56, &[0xff; 8]);
 }
 
-/// Files of decision trees, and the keys of their server: of real parameters, under another key whenever this is run.
+/// Files of decision trees, and the keys of their server: of real parameters, under another key
+/// whenever this is run.
 fn trees() -> ([(&'static str, Vec<u8>); 3], Vec<u8>) {
     let tables = TreeTables::by_name("lut11").unwrap();
     let ranges = FeatureRanges::new(vec![(0.0, 10.0), (-1.0, 1.0)]).unwrap();
@@ -75,16 +78,21 @@ fn trees() -> ([(&'static str, Vec<u8>); 3], Vec<u8>) {
         TreeNode::Leaf { values: vec![0.0] },
         TreeNode::Leaf { values: vec![1.0] },
     ];
-    let model = TreeModel::new(ranges, vec![DecisionTree::new(nodes).unwrap()], TreeModel::CLASSES).unwrap();
+    let model = TreeModel::new(ranges, vec![DecisionTree::new(nodes).unwrap()], TreeModel::CLASSES)
+        .unwrap();
     let keys = client.evaluation_keys().unwrap();
     let server = TreeServer::new(&keys, 1).unwrap();
     let reply = server.evaluate(&interface.plan(&model).unwrap(), &query).unwrap();
-    let files =
-        [("owner", client.to_bytes().to_vec()), ("query", query.to_bytes()), ("reply", reply.to_bytes())];
+    let files = [
+        ("owner", client.to_bytes().to_vec()),
+        ("query", query.to_bytes()),
+        ("reply", reply.to_bytes()),
+    ];
     (files, keys.to_bytes())
 }
 
-/// Two points in two clusters after an iteration, with the points: numbers that can be written, if not computed with.
+/// Two points in two clusters after an iteration, with the points: numbers that can be written, if
+/// not computed with.
 fn clusters(client: &hippocrene::ClientKey) -> Vec<u8> {
     let (shape, slots) = (Shape::new(2, 1, 2).unwrap(), client.session().slots());
     let array = |extents: Vec<usize>, strides: Vec<usize>| {
@@ -96,5 +104,7 @@ fn clusters(client: &hippocrene::ClientKey) -> Vec<u8> {
     let bits = array(vec![2, 2], vec![width, stride]);
     let (frame, centroids) = (array(vec![2], vec![1]), array(vec![2, 1], vec![stride, 1]));
     let points = array(vec![2, 1], vec![width, 1]);
-    Clustering::from_parts(shape, 1, [frame, centroids], Some(bits), Some(points)).unwrap().to_bytes()
+    Clustering::from_parts(shape, 1, [frame, centroids], Some(bits), Some(points))
+        .unwrap()
+        .to_bytes()
 }

@@ -9,19 +9,22 @@ use hippocrene_rlwe::{self as rlwe, Fingerprint};
 
 use crate::{CiphertextBody, Elements, Error, Layout, Session, terms::Terms};
 
-/// An encrypted array: a shape, and ciphertexts that hold the elements in the slots that the layout names. What the elements are is said by `F`.
+/// An encrypted array: a shape, and ciphertexts that hold the elements in the slots that the layout
+/// names. What the elements are is said by `F`.
 #[derive(Debug, Clone)]
 pub struct Array<F: Elements> {
     layout: Layout,
     form: F,
     /// Whether the slots that hold no element are zero.
     clean: bool,
-    /// The slots of every ciphertext repeat after so many, a divisor of their number, if they are known to. It is not written to files.
+    /// The slots of every ciphertext repeat after so many, a divisor of their number, if they are
+    /// known to. It is not written to files.
     period: Option<usize>,
     /// Whether slots of a period that hold no element are zero. It is not written to files.
     zero_within: bool,
     bodies: Vec<CiphertextBody<F>>,
-    /// The same elements bootstrapped, once an operation has needed that: it may not be the only one.
+    /// The same elements bootstrapped, once an operation has needed that: it may not be the only
+    /// one.
     refreshed: Arc<OnceLock<Vec<F::Ciphertext>>>,
     /// The arrays that it is a sum of.
     terms: Terms,
@@ -60,9 +63,15 @@ impl<F: Elements> CiphertextBody<F> {
 }
 
 impl<F: Elements> Array<F> {
-    /// Puts an array together: as many ciphertexts as the layout has, of one key, one parameter set and this form. `None` when they are not. A layout of another number of slots than they
-    /// have is refused where the array is used.
-    pub fn from_parts(layout: Layout, form: F, clean: bool, bodies: Vec<CiphertextBody<F>>) -> Option<Self> {
+    /// Puts an array together: as many ciphertexts as the layout has, of one key, one parameter set
+    /// and this form. `None` when they are not. A layout of another number of slots than they have
+    /// is refused where the array is used.
+    pub fn from_parts(
+        layout: Layout,
+        form: F,
+        clean: bool,
+        bodies: Vec<CiphertextBody<F>>,
+    ) -> Option<Self> {
         let first = bodies.first()?;
         let fits = |b: &CiphertextBody<F>| {
             b.key() == first.key() && b.parameters() == first.parameters() && form.fits(b)
@@ -141,7 +150,8 @@ impl<F: Elements> Array<F> {
         !(self.layout.is_full() || self.period.is_some_and(copies))
     }
 
-    /// Whether a product with one number may leave slots without an element as they are: they hold 0, there are none, or they repeat.
+    /// Whether a product with one number may leave slots without an element as they are: they hold
+    /// 0, there are none, or they repeat.
     pub(crate) fn is_regular(&self) -> bool {
         self.clean || self.layout.is_full() || self.period.is_some()
     }
@@ -191,9 +201,10 @@ impl<F: Elements> Array<F> {
     pub fn check_residues(&self, operation: &'static str) -> Result<(), Error> {
         match self.is_simulated() {
             false => Ok(()),
-            true => {
-                Err(Error::argument(operation, "this is an array of a simulation, which has no residues"))
-            }
+            true => Err(Error::argument(
+                operation,
+                "this is an array of a simulation, which has no residues",
+            )),
         }
     }
 
@@ -208,7 +219,8 @@ impl<F: Elements> Array<F> {
         self
     }
 
-    /// [`Array::with_period`], where the slots of a period that hold no element are zero if that is said.
+    /// [`Array::with_period`], where the slots of a period that hold no element are zero if that is
+    /// said.
     pub(crate) fn with_zeros_within(mut self, period: Option<usize>, zero: bool) -> Self {
         self.zero_within = zero && period.is_some();
         self.with_period(period)
@@ -236,8 +248,8 @@ impl<F: Elements> Array<F> {
         self
     }
 
-    /// The same ciphertexts seen with another layout of the same ciphertext count. Of the interval nothing is known
-    /// then, since other slots may be elements.
+    /// The same ciphertexts seen with another layout of the same ciphertext count. Of the interval
+    /// nothing is known then, since other slots may be elements.
     pub(crate) fn with_layout(mut self, layout: Layout) -> Self {
         debug_assert_eq!(layout.ciphertexts(), self.bodies.len());
         self.layout = layout;
@@ -245,8 +257,8 @@ impl<F: Elements> Array<F> {
         self
     }
 
-    /// The elements that a layout names in the ciphertexts from number `first` on. Of their interval nothing is known,
-    /// since they may be other slots than the elements of this array.
+    /// The elements that a layout names in the ciphertexts from number `first` on. Of their
+    /// interval nothing is known, since they may be other slots than the elements of this array.
     pub(crate) fn part(&self, first: usize, layout: Layout, clean: bool) -> Self {
         let bodies = self.bodies[first..first + layout.ciphertexts()].to_vec();
         let (form, period) = (self.form.clone().without_interval(), self.period);
@@ -285,6 +297,10 @@ impl<F: Elements> Array<F> {
         if self.bodies.iter().all(whole) {
             return self.bodies.iter().map(|b| b.expand(session)).collect();
         }
-        session.context().rlwe().threads().map(self.bodies.len(), |i| self.bodies[i].expand(session))
+        session
+            .context()
+            .rlwe()
+            .threads()
+            .map(self.bodies.len(), |i| self.bodies[i].expand(session))
     }
 }

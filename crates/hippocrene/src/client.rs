@@ -7,9 +7,9 @@ use hippocrene_rlwe::{Fingerprint, Noise, RlweError, SecretKey};
 use num_complex::Complex64;
 
 use crate::{
-    Array, BitKeys, Bootstrapping, BootstrappingKeys, CiphertextBody, Elements, EncryptedArray, Encryption,
-    Error, EvaluationKeys, Fresh, IntegerArray, Interval, KeyRequest, LookUpKeys, Preset, PublicKey, Session,
-    Settings, TransferKey,
+    Array, BitKeys, Bootstrapping, BootstrappingKeys, CiphertextBody, Elements, EncryptedArray,
+    Encryption, Error, EvaluationKeys, Fresh, IntegerArray, Interval, KeyRequest, LookUpKeys,
+    Preset, PublicKey, Session, Settings, TransferKey,
     encryption::{encrypt_elements, wipe},
     integers::{decode_integers, encrypt_integers},
     numbers::precision_bits,
@@ -24,8 +24,8 @@ const LEFT_TO_SHARE: f64 = 8.0;
 
 /// The secret key of a client: it encrypts, decrypts, and makes the keys of others.
 ///
-/// When it is dropped, the key and all memory that held what it encrypted or decrypted are wiped. What [`ClientKey::decrypt`] returned is its
-/// receiver's.
+/// When it is dropped, the key and all memory that held what it encrypted or decrypted are wiped.
+/// What [`ClientKey::decrypt`] returned is its receiver's.
 #[derive(Debug)]
 pub struct ClientKey {
     session: Session,
@@ -76,7 +76,8 @@ impl ClientKey {
         Ok(ClientKey { session, secret })
     }
 
-    /// The key that a stored seed gives. A seed is for one parameter set: with others it gives related secrets ([`SecretKey::from_seed`]).
+    /// The key that a stored seed gives. A seed is for one parameter set: with others it gives
+    /// related secrets ([`SecretKey::from_seed`]).
     ///
     /// # Errors
     /// [`Error::System`] when the machine refuses the threads.
@@ -110,19 +111,23 @@ impl ClientKey {
     /// # Errors
     /// [`Error::System`] when the machine has no entropy.
     pub fn public_key(&self) -> Result<PublicKey, Error> {
-        let key = hippocrene_rlwe::PublicKey::generate(self.session.context().rlwe(), &self.secret)?;
+        let key =
+            hippocrene_rlwe::PublicKey::generate(self.session.context().rlwe(), &self.secret)?;
         Ok(PublicKey::new(self.session.clone(), key))
     }
 
     /// The keys a server needs to compute on this client's arrays.
     ///
     /// # Errors
-    /// [`Error::System`] when the machine has no entropy; with bootstrapping as [`Bootstrapping::plan`](crate::Bootstrapping::plan), with look-up
-    /// tables as [`LookUps::plan`](crate::LookUps::plan), with bits as [`ClientKey::bit_plan`].
+    /// [`Error::System`] when the machine has no entropy; with bootstrapping as
+    /// [`Bootstrapping::plan`](crate::Bootstrapping::plan), with look-up tables as
+    /// [`LookUps::plan`](crate::LookUps::plan), with bits as [`ClientKey::bit_plan`].
     pub fn evaluation_keys(&self, request: &KeyRequest) -> Result<EvaluationKeys, Error> {
         const OPERATION: &str = "make evaluation keys";
         let (rlwe, slots) = (self.session.context().rlwe(), self.session.slots());
-        if let Some(places) = request.rotations.iter().find(|places| places.unsigned_abs() >= slots as u64) {
+        if let Some(places) =
+            request.rotations.iter().find(|places| places.unsigned_abs() >= slots as u64)
+        {
             let last = slots - 1;
             let slots = match self.session.integers() {
                 Some(_) => format!("two rows of {slots} slots"),
@@ -134,7 +139,8 @@ impl ClientKey {
         let mut keys = hippocrene_rlwe::EvaluationKeys::empty(rlwe, self.secret.fingerprint());
         if rlwe.parameters().specials().is_one() {
             // Ciphertexts are added and multiplied by plain numbers without any key.
-            let nothing = KeyRequest { relinearisation: request.relinearisation, ..KeyRequest::only([]) };
+            let nothing =
+                KeyRequest { relinearisation: request.relinearisation, ..KeyRequest::only([]) };
             if *request != KeyRequest::default() && *request != nothing {
                 let what = "the parameter set has no special modulus, which the keys that are asked for take";
                 return Err(Error::argument(OPERATION, what));
@@ -165,7 +171,8 @@ impl ClientKey {
                 let asked = asked.beside(&self.session, reserve)?;
                 let plan = asked.plan(&self.session)?;
                 plan.add_keys(&mut keys, &self.secret)?;
-                // The secrets of single numbers are in no other key, and nothing is ever decrypted with them.
+                // The secrets of single numbers are in no other key, and nothing is ever decrypted
+                // with them.
                 let secrets = PegasusSecrets::generate(plan.pegasus())?;
                 let own = PegasusKeys::generate(plan.pegasus(), &self.secret, &secrets)?;
                 Some(LookUpKeys::new(asked, own))
@@ -207,7 +214,8 @@ impl ClientKey {
         Ok((plan, BootstrappingKeys::new(&self.session, precision, literal, encapsulation)?))
     }
 
-    /// A fresh key of a second parameter set, for what needs no more than `capacity` bits of capacity, of integers of noise budget ([`Settings::second`]): its evaluation keys are
+    /// A fresh key of a second parameter set, for what needs no more than `capacity` bits of
+    /// capacity, of integers of noise budget ([`Settings::second`]): its evaluation keys are
     /// smaller. With the [`TransferKey`] a server brings this client's arrays to it.
     ///
     /// ```
@@ -232,19 +240,22 @@ impl ClientKey {
         ClientKey::generate_with(self.session.settings().second(capacity)?, self.session.threads())
     }
 
-    /// The key by which a server brings arrays of this client to the secret and the parameter set of `second`.
+    /// The key by which a server brings arrays of this client to the secret and the parameter set
+    /// of `second`.
     ///
     /// # Errors
-    /// [`Error::Parameters`] when the moduli of `second` are none of this client's (those of [`ClientKey::second`] are, and so are those of any other client of the same set), or it is this client; [`Error::Security`] when `second` is
-    /// secure and this client's set is not.
+    /// [`Error::Parameters`] when the moduli of `second` are none of this client's (those of
+    /// [`ClientKey::second`] are, and so are those of any other client of the same set), or it is
+    /// this client; [`Error::Security`] when `second` is secure and this client's set is not.
     pub fn transfer_key(&self, second: &ClientKey) -> Result<TransferKey, Error> {
         let (wide, narrow) = (self.session.context().rlwe(), second.session.context().rlwe());
-        let key = hippocrene_rlwe::TransferKey::generate(wide, narrow, &self.secret, &second.secret)?;
+        let key =
+            hippocrene_rlwe::TransferKey::generate(wide, narrow, &self.secret, &second.secret)?;
         Ok(TransferKey::new(self.session.clone(), key))
     }
 
-    /// Encrypts real numbers: the elements of an array of shape `shape` in row-major order, as [`ClientKey::encrypt_with`] does when
-    /// nothing is declared.
+    /// Encrypts real numbers: the elements of an array of shape `shape` in row-major order, as
+    /// [`ClientKey::encrypt_with`] does when nothing is declared.
     ///
     /// # Errors
     /// As [`ClientKey::encrypt_with`].
@@ -256,15 +267,19 @@ impl ClientKey {
     ///
     /// # Errors
     /// As [`ClientKey::encrypt_with`].
-    pub fn encrypt_complex(&self, values: &[Complex64], shape: &[usize]) -> Result<EncryptedArray, Error> {
+    pub fn encrypt_complex(
+        &self,
+        values: &[Complex64],
+        shape: &[usize],
+    ) -> Result<EncryptedArray, Error> {
         self.encrypt_with(Values::Complex(values), shape, &Encryption::default())
     }
 
     /// Encrypts the elements of an array of shape `shape` in row-major order, `how` it is said.
     ///
     /// # Errors
-    /// [`Error::Encode`] when a value is NaN, infinite or too large; [`Error::Shape`] when there are not as many as the shape says;
-    /// [`Error::Argument`] when one exceeds the declared bound.
+    /// [`Error::Encode`] when a value is NaN, infinite or too large; [`Error::Shape`] when there
+    /// are not as many as the shape says; [`Error::Argument`] when one exceeds the declared bound.
     pub fn encrypt_with(
         &self,
         values: Values<'_>,
@@ -277,11 +292,12 @@ impl ClientKey {
         })
     }
 
-    /// Encrypts the elements of an array of shape `shape` in row-major order: integers from `-(t-1)/2` to `t - 1`, where
-    /// `t` is the plaintext modulus of the settings. Results count modulo `t`.
+    /// Encrypts the elements of an array of shape `shape` in row-major order: integers from
+    /// `-(t-1)/2` to `t - 1`, where `t` is the plaintext modulus of the settings. Results count
+    /// modulo `t`.
     ///
-    /// The array says to everybody whether all values lie in `[0, t - 1]` or in `[-(t-1)/2, (t-1)/2]`, and nothing else
-    /// of them.
+    /// The array says to everybody whether all values lie in `[0, t - 1]` or in `[-(t-1)/2,
+    /// (t-1)/2]`, and nothing else of them.
     ///
     /// ```
     /// # fn main() -> Result<(), hippocrene::Error> {
@@ -300,9 +316,9 @@ impl ClientKey {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Argument`] if the settings have no plaintext modulus, or a value lies outside that range and would wrap
-    /// around; [`Error::Parameters`] if the modulus gives no slots; [`Error::Shape`] if there are not as many integers as
-    /// the shape says.
+    /// [`Error::Argument`] if the settings have no plaintext modulus, or a value lies outside that
+    /// range and would wrap around; [`Error::Parameters`] if the modulus gives no slots;
+    /// [`Error::Shape`] if there are not as many integers as the shape says.
     pub fn encrypt_integers(&self, values: &[i64], shape: &[usize]) -> Result<IntegerArray, Error> {
         self.integers_in(values, shape, None)
     }
@@ -310,8 +326,9 @@ impl ClientKey {
     /// [`ClientKey::encrypt_integers`] of values that are declared to lie in `interval`.
     ///
     /// # Errors
-    /// As there, and [`Error::Argument`] if a value lies outside, or the integers of the interval are not determined by
-    /// their residues: it has to lie in `[0, t - 1]` or `[-(t-1)/2, (t-1)/2]`.
+    /// As there, and [`Error::Argument`] if a value lies outside, or the integers of the interval
+    /// are not determined by their residues: it has to lie in `[0, t - 1]` or `[-(t-1)/2,
+    /// (t-1)/2]`.
     pub fn encrypt_integers_within(
         &self,
         values: &[i64],
@@ -335,7 +352,8 @@ impl ClientKey {
     /// Decrypts integers, in row-major order: in `[0, t)`. The result is exact.
     ///
     /// # Errors
-    /// [`Error::KeyMismatch`] when the array belongs to another key, [`Error::Argument`] or [`Error::PlainModulusMismatch`] when these settings do not have its plaintext modulus.
+    /// [`Error::KeyMismatch`] when the array belongs to another key, [`Error::Argument`] or
+    /// [`Error::PlainModulusMismatch`] when these settings do not have its plaintext modulus.
     pub fn decrypt_integers(&self, array: &IntegerArray) -> Result<Vec<i64>, Error> {
         self.integers_of(array, false)
     }
@@ -348,8 +366,10 @@ impl ClientKey {
         self.integers_of(array, true)
     }
 
-    /// The noise budget of an array as it is, in bits: the least of its ciphertexts' ([`hippocrene_bgv::Context::noise_budget`]). The estimate that needs no secret,
-    /// [`IntegerArray::budget_bits`], is below it. It tells how large the error is, and so is for the owner of the key.
+    /// The noise budget of an array as it is, in bits: the least of its ciphertexts'
+    /// ([`hippocrene_bgv::Context::noise_budget`]). The estimate that needs no secret,
+    /// [`IntegerArray::budget_bits`], is below it. It tells how large the error is, and so is for
+    /// the owner of the key.
     ///
     /// # Errors
     /// As [`ClientKey::decrypt_integers`].
@@ -365,16 +385,20 @@ impl ClientKey {
 
     fn integers_of(&self, array: &IntegerArray, signed: bool) -> Result<Vec<i64>, Error> {
         let context = self.session.need_integers("decrypt integers")?;
-        self.decrypt_with(array, |c| decode_integers(context, &context.decrypt(&self.secret, c)?, signed))
+        self.decrypt_with(array, |c| {
+            decode_integers(context, &context.decrypt(&self.secret, c)?, signed)
+        })
     }
 
     /// Decrypts to the real parts of the elements, in row-major order.
     ///
-    /// The result holds the error of the computation, and an exact decryption tells who sees it something about the secret key
-    /// (ePrint 2020/1533): results that others will see go through [`ClientKey::decrypt_for_sharing`].
+    /// The result holds the error of the computation, and an exact decryption tells who sees it
+    /// something about the secret key (ePrint 2020/1533): results that others will see go through
+    /// [`ClientKey::decrypt_for_sharing`].
     ///
     /// # Errors
-    /// [`Error::KeyMismatch`] when the array belongs to another key, [`Error::Argument`] when it is one of a simulation.
+    /// [`Error::KeyMismatch`] when the array belongs to another key, [`Error::Argument`] when it is
+    /// one of a simulation.
     pub fn decrypt(&self, array: &EncryptedArray) -> Result<Vec<f64>, Error> {
         let context = self.session.context();
         self.decrypt_with(array, |c| Ok(context.decode_real(&context.decrypt(&self.secret, c)?)?))
@@ -386,7 +410,10 @@ impl ClientKey {
     /// [`Error::KeyMismatch`] when the array belongs to another key.
     pub fn decrypt_complex(&self, array: &EncryptedArray) -> Result<Vec<Complex64>, Error> {
         let context = self.session.context();
-        self.decrypt_with(array, |c| Ok(context.decode_complex(&context.decrypt(&self.secret, c)?)?))
+        self.decrypt_with(
+            array,
+            |c| Ok(context.decode_complex(&context.decrypt(&self.secret, c)?)?),
+        )
     }
 
     /// [`ClientKey::decrypt`] for arrays of more precision than an `f64` holds.
@@ -395,21 +422,30 @@ impl ClientKey {
     /// As [`ClientKey::decrypt`].
     pub fn decrypt_big(&self, array: &EncryptedArray) -> Result<Vec<BigFloat>, Error> {
         let context = self.session.context();
-        self.decrypt_with(array, |c| Ok(context.decode_big_real(&context.decrypt(&self.secret, c)?)?))
+        self.decrypt_with(array, |c| {
+            Ok(context.decode_big_real(&context.decrypt(&self.secret, c)?)?)
+        })
     }
 
-    /// Decrypts for the eyes of others: adds noise `2^bits` times as large as the estimated error of the computation, or a little more, which
-    /// hides the error (ePrint 2022/816). It costs `bits + 1` to `bits + 2` bits of precision. [`ClientKey::sharing_bits`] says how many
-    /// `bits` an array allows.
+    /// Decrypts for the eyes of others: adds noise `2^bits` times as large as the estimated error
+    /// of the computation, or a little more, which hides the error (ePrint 2022/816). It costs
+    /// `bits + 1` to `bits + 2` bits of precision. [`ClientKey::sharing_bits`] says how many `bits`
+    /// an array allows.
     ///
-    /// Over `d` ciphertexts decrypted so, whoever sees the results has an advantage of at most `sqrt(d N) 2^(-bits) / 2` over who
-    /// sees results without any error, **where the estimate is right**: [`hippocrene_ckks::Context::decrypt_for_sharing`] says what that
-    /// rests on, and what has to be added to `bits` where it is not.
+    /// Over `d` ciphertexts decrypted so, whoever sees the results has an advantage of at most
+    /// `sqrt(d N) 2^(-bits) / 2` over who sees results without any error, **where the estimate is
+    /// right**: [`hippocrene_ckks::Context::decrypt_for_sharing`] says what that rests on, and what
+    /// has to be added to `bits` where it is not.
     ///
     /// # Errors
-    /// [`Error::Argument`] when the elements are complex or nothing of the values would be left, [`Error::Capacity`] when the noise does not fit the modulus that
-    /// is left; and when the array is not of this key and these parameters.
-    pub fn decrypt_for_sharing(&self, array: &EncryptedArray, bits: u32) -> Result<Vec<f64>, Error> {
+    /// [`Error::Argument`] when the elements are complex or nothing of the values would be left,
+    /// [`Error::Capacity`] when the noise does not fit the modulus that is left; and when the array
+    /// is not of this key and these parameters.
+    pub fn decrypt_for_sharing(
+        &self,
+        array: &EncryptedArray,
+        bits: u32,
+    ) -> Result<Vec<f64>, Error> {
         self.check(array, SHARING)?;
         array.check_error_known(SHARING)?;
         let context = self.session.context();
@@ -432,14 +468,16 @@ impl ClientKey {
         })
     }
 
-    /// How many bits of noise [`ClientKey::decrypt_for_sharing`] takes where nobody says: as many as leave 8 bits of precision after the binary point, at
-    /// least 20 and at most 40.
+    /// How many bits of noise [`ClientKey::decrypt_for_sharing`] takes where nobody says: as many
+    /// as leave 8 bits of precision after the binary point, at least 20 and at most 40.
     ///
-    /// At `N = 2^14`, 20 bits hide one ciphertext's decryption to an advantage of `2^-14`, and 40 bits a million of them to `2^-24`. Who
-    /// publishes many results encrypts with more precision, and every bit of that is a bit of hiding.
+    /// At `N = 2^14`, 20 bits hide one ciphertext's decryption to an advantage of `2^-14`, and 40
+    /// bits a million of them to `2^-24`. Who publishes many results encrypts with more precision,
+    /// and every bit of that is a bit of hiding.
     ///
     /// # Errors
-    /// [`Error::Argument`] when 20 bits would leave less than 8 bits of precision, and when the array is not of this key and these parameters.
+    /// [`Error::Argument`] when 20 bits would leave less than 8 bits of precision, and when the
+    /// array is not of this key and these parameters.
     pub fn sharing_bits(&self, array: &EncryptedArray) -> Result<u32, Error> {
         self.check(array, SHARING)?;
         array.check_error_known(SHARING)?;
@@ -457,7 +495,8 @@ impl ClientKey {
         Ok((precision - 2.0 - LEFT_TO_SHARE).min(MOST_HIDDEN.into()) as u32)
     }
 
-    /// The precision that flooding starts from: that of the array, but for that of a fresh encryption at most.
+    /// The precision that flooding starts from: that of the array, but for that of a fresh
+    /// encryption at most.
     fn precision_to_share(&self, array: &EncryptedArray) -> f64 {
         let context = self.session.context();
         let bits = |c: &Ciphertext| {
@@ -468,13 +507,18 @@ impl ClientKey {
     }
 
     /// Checks that an array is of this key and these parameters, and not of a simulation.
-    pub(crate) fn check<F: Elements>(&self, array: &Array<F>, operation: &'static str) -> Result<(), Error> {
+    pub(crate) fn check<F: Elements>(
+        &self,
+        array: &Array<F>,
+        operation: &'static str,
+    ) -> Result<(), Error> {
         array.check_residues(operation)?;
         self.session.context().rlwe().check_digest(array.parameters(), operation)?;
         if array.key() == self.fingerprint() {
             return Ok(());
         }
-        Err(RlweError::KeyMismatch { operation, have: array.key(), need: self.fingerprint() }.into())
+        Err(RlweError::KeyMismatch { operation, have: array.key(), need: self.fingerprint() }
+            .into())
     }
 
     pub(crate) fn decrypt_with<F: Elements, T: Clone + Default + Send>(

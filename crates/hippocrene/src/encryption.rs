@@ -16,17 +16,17 @@ use crate::{CiphertextBody, EncryptedArray, Error, Interval, Layout, Numbers, Se
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Encryption {
-    /// The interval of the elements. By default its bound is the largest absolute value, rounded up to a power of two
-    /// from 1, and it ends at 0 if no value is negative, or none is positive. An interval that does not come from the
-    /// values tells nothing of them.
+    /// The interval of the elements. By default its bound is the largest absolute value, rounded up
+    /// to a power of two from 1, and it ends at 0 if no value is negative, or none is positive. An
+    /// interval that does not come from the values tells nothing of them.
     pub interval: Option<Interval>,
-    /// The precision of the values and of what is computed from them, in bits after the binary point. By default it is
-    /// that of the settings.
+    /// The precision of the values and of what is computed from them, in bits after the binary
+    /// point. By default it is that of the settings.
     pub precision: Option<f64>,
 }
 
-/// The array of shape `shape` with these elements in row-major order: encodes them in its layout and encrypts each plaintext with
-/// `encrypt`.
+/// The array of shape `shape` with these elements in row-major order: encodes them in its layout
+/// and encrypts each plaintext with `encrypt`.
 pub(crate) fn encrypt_elements(
     session: &Session,
     values: Values<'_>,
@@ -50,13 +50,16 @@ pub(crate) fn encrypt_elements(
     let scale = session.settings().scale_of(precision)?;
     let bodies = match values {
         Values::Real(v) => encrypt_slots(session, &layout, v, |v| Values::Real(v), scale, encrypt),
-        Values::Complex(v) => encrypt_slots(session, &layout, v, |v| Values::Complex(v), scale, encrypt),
+        Values::Complex(v) => {
+            encrypt_slots(session, &layout, v, |v| Values::Complex(v), scale, encrypt)
+        }
         Values::Big(v) => encrypt_slots(session, &layout, v, |v| Values::Big(v), scale, encrypt),
         Values::BigComplex(v) => {
             encrypt_slots(session, &layout, v, |v| Values::BigComplex(v), scale, encrypt)
         }
     }?;
-    let form = Numbers { complex: values.is_complex(), precision, interval: None, error_known: true };
+    let form =
+        Numbers { complex: values.is_complex(), precision, interval: None, error_known: true };
     let interval = how.interval.unwrap_or_else(|| public_interval(have));
     let array = EncryptedArray::from_parts(layout, form, true, bodies)
         .expect("one body for each ciphertext of the layout, all of one key");
@@ -75,15 +78,18 @@ fn encrypt_slots<T: Clone + Default + Sync>(
     encrypt: impl Fn(&Plaintext) -> Result<CiphertextBody<Numbers>, Error> + Sync,
 ) -> Result<Vec<CiphertextBody<Numbers>>, Error> {
     let (modulus, mut slots) = (session.settings().fresh(), layout.scatter(values)?);
-    let encode = |i: usize| session.context().encode(wrap(&slots[i]), session.slots(), scale, modulus);
-    let encrypted = |i: usize| encode(i).map_err(Error::from).and_then(|plaintext| encrypt(&plaintext));
-    let bodies = session.try_each(slots.len(), |i| encrypted(i).map_err(|e| e.of_ciphertext(i, layout)));
+    let encode =
+        |i: usize| session.context().encode(wrap(&slots[i]), session.slots(), scale, modulus);
+    let encrypted =
+        |i: usize| encode(i).map_err(Error::from).and_then(|plaintext| encrypt(&plaintext));
+    let bodies =
+        session.try_each(slots.len(), |i| encrypted(i).map_err(|e| e.of_ciphertext(i, layout)));
     wipe(&mut slots);
     bodies
 }
 
-/// Overwrites copies of what a client encrypts or has decrypted, as far as a compiler can be kept from leaving that out. Numbers on the
-/// heap wipe themselves when they are dropped.
+/// Overwrites copies of what a client encrypts or has decrypted, as far as a compiler can be kept
+/// from leaving that out. Numbers on the heap wipe themselves when they are dropped.
 pub(crate) fn wipe<T: Clone + Default>(slots: &mut [Vec<T>]) {
     for slots in slots {
         slots.fill(T::default());
@@ -91,7 +97,8 @@ pub(crate) fn wipe<T: Clone + Default>(slots: &mut [Vec<T>]) {
     }
 }
 
-/// The interval of values: of complex ones that of their absolute values and the negatives of these.
+/// The interval of values: of complex ones that of their absolute values and the negatives of
+/// these.
 fn values_interval(values: &Values<'_>) -> Interval {
     let interval = match values {
         Values::Real(v) => Interval::of(v.iter().copied()),
@@ -101,8 +108,9 @@ fn values_interval(values: &Values<'_>) -> Interval {
     interval.unwrap_or(Interval::symmetric(values.bound()))
 }
 
-/// The interval that goes with an array for all to see. Its bound is the largest absolute value rounded up to a power of
-/// two from 1, so that it tells no more than the magnitude of the whole array and whether all signs are equal.
+/// The interval that goes with an array for all to see. Its bound is the largest absolute value
+/// rounded up to a power of two from 1, so that it tells no more than the magnitude of the whole
+/// array and whether all signs are equal.
 fn public_interval(have: Interval) -> Interval {
     let power = have.bound().max(1.0).log2().ceil().exp2();
     let bound = if power < have.bound() { 2.0 * power } else { power };
@@ -133,7 +141,10 @@ mod tests {
         for exponent in 1..1000 {
             let power = f64::from(exponent).exp2();
             let bound = |largest| public_interval(Interval::symmetric(largest)).bound();
-            assert!(bound(power.next_up()) >= power.next_up() && bound(power.next_down()) <= 2.0 * power);
+            assert!(
+                bound(power.next_up()) >= power.next_up()
+                    && bound(power.next_down()) <= 2.0 * power
+            );
         }
     }
 }

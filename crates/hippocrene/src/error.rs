@@ -1,4 +1,5 @@
-//! The errors of the whole library, as users meet them: one kind each, mirrored one to one by the exceptions of the Python package.
+//! The errors of the whole library, as users meet them: one kind each, mirrored one to one by the
+//! exceptions of the Python package.
 
 use hippocrene_bgv::BgvError;
 use hippocrene_ckks::{BigFloatError, CkksError, Short, encoder::EncodeError};
@@ -48,7 +49,8 @@ pub enum Error {
     /// An evaluation key that was not generated, or for smaller moduli only.
     #[error("{}{}", .0, remedy(.0))]
     MissingKey(RlweError),
-    /// Evaluation keys without those of a whole kind: of look-up tables, bootstraps, k-means or bits.
+    /// Evaluation keys without those of a whole kind: of look-up tables, bootstraps, k-means or
+    /// bits.
     #[error("{operation}: {what}")]
     NoKeys {
         /// The operation.
@@ -104,7 +106,8 @@ impl Error {
         Error::Argument { operation, what: what.into() }
     }
 
-    /// The error of an array in this layout: a value that is not finite is told by its number among the elements, in row-major order, not by its slot in ciphertext `k`.
+    /// The error of an array in this layout: a value that is not finite is told by its number among
+    /// the elements, in row-major order, not by its slot in ciphertext `k`.
     pub(crate) fn of_ciphertext(self, k: usize, layout: &Layout) -> Self {
         match self {
             Error::Encode(EncodeError::NotFinite { index, value }) => {
@@ -227,7 +230,9 @@ impl From<RlweError> for Error {
     fn from(error: RlweError) -> Self {
         match error {
             RlweError::Ring(e) => e.into(),
-            RlweError::Insecure { .. } | RlweError::NoSecurityLimit { .. } => Error::Security(error),
+            RlweError::Insecure { .. } | RlweError::NoSecurityLimit { .. } => {
+                Error::Security(error)
+            }
             RlweError::Parameters { .. } => Error::Parameters(error.to_string()),
             RlweError::KeyMismatch { .. } => Error::KeyMismatch(error),
             RlweError::Stopped { .. } => Error::Stopped(error),

@@ -1,4 +1,5 @@
-//! What the elements of encrypted arrays are, and what the two forms of arrays of numbers compute on single ciphertexts.
+//! What the elements of encrypted arrays are, and what the two forms of arrays of numbers compute
+//! on single ciphertexts.
 
 use std::{borrow::Cow, collections::BTreeMap, fmt::Debug};
 
@@ -7,8 +8,9 @@ use hippocrene_rlwe as rlwe;
 
 use crate::{Array, Error, Fresh, Interval, Layout, Server, Session, server::Maps};
 
-/// What the elements of encrypted arrays are: [`Numbers`](crate::Numbers), [`Residues`](crate::Residues) or [`Bits`](crate::Bits). What arrays are and how they are stored is
-/// written once, for all.
+/// What the elements of encrypted arrays are: [`Numbers`](crate::Numbers),
+/// [`Residues`](crate::Residues) or [`Bits`](crate::Bits). What arrays are and how they are stored
+/// is written once, for all.
 ///
 /// A value of it goes with every array: it is what holds for all elements alike.
 pub trait Elements: Clone + Debug + Send + Sync {
@@ -29,14 +31,17 @@ pub trait Elements: Clone + Debug + Send + Sync {
     /// Whether a ciphertext can be one of an array of such elements.
     fn fits(&self, ciphertext: &CiphertextBody<Self>) -> bool;
 
-    /// The same form without what is known of the interval of the elements, for an array of other elements.
+    /// The same form without what is known of the interval of the elements, for an array of other
+    /// elements.
     fn without_interval(self) -> Self {
         self
     }
 }
 
-/// The two forms of arrays of numbers: [`Numbers`](crate::Numbers), real or complex (CKKS), and [`Residues`](crate::Residues), integers modulo a plaintext modulus
-/// (BGV and BFV). What is computed with them is written once, for both; this is where they differ. There are no other forms.
+/// The two forms of arrays of numbers: [`Numbers`](crate::Numbers), real or complex (CKKS), and
+/// [`Residues`](crate::Residues), integers modulo a plaintext modulus (BGV and BFV). What is
+/// computed with them is written once, for both; this is where they differ. There are no other
+/// forms.
 ///
 /// Operations are methods of the form that their result has.
 pub trait Form: Elements {
@@ -97,7 +102,8 @@ pub trait Form: Elements {
     /// The array, no slot of which holds more than `bound`, where arrays have one.
     fn tightened(array: Array<Self>, bound: f64) -> Array<Self>;
 
-    /// The precision that what is computed is to have, in bits after the binary point, where it is not exact.
+    /// The precision that what is computed is to have, in bits after the binary point, where it is
+    /// not exact.
     fn precision(&self) -> Option<f64>;
 
     /// How many plain numbers there are.
@@ -106,14 +112,20 @@ pub trait Form: Elements {
     /// `x + y`.
     ///
     /// # Errors
-    /// When the ciphertexts do not fit, or the result is too large or has too much noise. So it is for all that follow.
+    /// When the ciphertexts do not fit, or the result is too large or has too much noise. So it is
+    /// for all that follow.
     fn add(&self, server: &Server, x: &Self::Ciphertext, y: &Self::Ciphertext) -> Computed<Self>;
 
     /// `x + y` of parts of one array: what the errors of its elements have in common adds up.
     ///
     /// # Errors
     /// As [`Form::add`].
-    fn add_alike(&self, server: &Server, x: &Self::Ciphertext, y: &Self::Ciphertext) -> Computed<Self>;
+    fn add_alike(
+        &self,
+        server: &Server,
+        x: &Self::Ciphertext,
+        y: &Self::Ciphertext,
+    ) -> Computed<Self>;
 
     /// A ciphertext whose elements are copies of one: they have one error.
     fn of_one_element(&self, x: Self::Ciphertext) -> Self::Ciphertext;
@@ -140,7 +152,9 @@ pub trait Form: Elements {
         inner: usize,
     ) -> Array<Self>;
 
-    /// The product of a matrix and an array `a`, along any axis, with what the errors of its elements have in common. The matrix has so many rows and columns, and these entries with their row and column.
+    /// The product of a matrix and an array `a`, along any axis, with what the errors of its
+    /// elements have in common. The matrix has so many rows and columns, and these entries with
+    /// their row and column.
     fn of_product(
         product: Array<Self>,
         a: &Array<Self>,
@@ -158,13 +172,20 @@ pub trait Form: Elements {
     ///
     /// # Errors
     /// As [`Form::add`].
-    fn overlay(&self, server: &Server, x: &Self::Ciphertext, y: &Self::Ciphertext) -> Computed<Self>;
+    fn overlay(
+        &self,
+        server: &Server,
+        x: &Self::Ciphertext,
+        y: &Self::Ciphertext,
+    ) -> Computed<Self>;
 
-    /// [`Form::overlay`] of what is not added up later where `y` has copies of elements of `x`: each has the noise that it has, not that of all copies.
+    /// [`Form::overlay`] of what is not added up later where `y` has copies of elements of `x`:
+    /// each has the noise that it has, not that of all copies.
     ///
     /// # Errors
     /// As [`Form::add`].
-    fn beside(&self, server: &Server, x: &Self::Ciphertext, y: &Self::Ciphertext) -> Computed<Self>;
+    fn beside(&self, server: &Server, x: &Self::Ciphertext, y: &Self::Ciphertext)
+    -> Computed<Self>;
 
     /// `-x`.
     ///
@@ -189,7 +210,8 @@ pub trait Form: Elements {
         y: &'a Self::Ciphertext,
     ) -> Result<[Cow<'a, Self::Ciphertext>; 2], Error>;
 
-    /// `sum_i x_i y_i` over one pair or more, relinearised once; `None` where products have to be relinearised one by one.
+    /// `sum_i x_i y_i` over one pair or more, relinearised once; `None` where products have to be
+    /// relinearised one by one.
     fn sum_of_products(
         &self,
         server: &Server,
@@ -226,7 +248,8 @@ pub trait Form: Elements {
         plain: Self::Plain<'_>,
     ) -> Result<Vec<Self::Ciphertext>, Error>;
 
-    /// The ciphertexts of an array, multiplied by plain numbers where their layout puts them, and by 0 elsewhere.
+    /// The ciphertexts of an array, multiplied by plain numbers where their layout puts them, and
+    /// by 0 elsewhere.
     ///
     /// # Errors
     /// As [`Form::add_plain`].
@@ -238,7 +261,8 @@ pub trait Form: Elements {
         plain: Self::Plain<'_>,
     ) -> Result<Vec<Self::Ciphertext>, Error>;
 
-    /// `sum_i c_i x_i` over one ciphertext or more, as precise as products with plaintexts are; `None` where there is no way but these.
+    /// `sum_i c_i x_i` over one ciphertext or more, as precise as products with plaintexts are;
+    /// `None` where there is no way but these.
     ///
     /// # Errors
     /// As [`Form::add_plain`].
@@ -251,18 +275,22 @@ pub trait Form: Elements {
     /// Whether a rotation of all slots by `left` is one of ciphertexts.
     fn rotates(slots: usize, left: usize) -> bool;
 
-    /// How many slots turn round together: all, or where rotations are of rows ([`Form::rotates`]) half of them.
+    /// How many slots turn round together: all, or where rotations are of rows ([`Form::rotates`])
+    /// half of them.
     fn row(slots: usize) -> usize {
         if Self::rotates(slots, 1) { slots } else { slots / 2 }
     }
 
-    /// All slots rotated by `left`, negative: to the right. Where [`Form::rotates`] does not hold, the rows of half of the slots rotate each by itself.
+    /// All slots rotated by `left`, negative: to the right. Where [`Form::rotates`] does not hold,
+    /// the rows of half of the slots rotate each by itself.
     ///
     /// # Errors
     /// As [`Form::add`], and when a rotation key is missing.
     fn rotate(&self, server: &Server, x: &Self::Ciphertext, left: i64) -> Computed<Self>;
 
-    /// All slots, or where [`Form::rotates`] does not hold the rows of half of them, rotated by each of `left`, fewer than there are in a row: several rotations of one ciphertext cost less than one by one.
+    /// All slots, or where [`Form::rotates`] does not hold the rows of half of them, rotated by
+    /// each of `left`, fewer than there are in a row: several rotations of one ciphertext cost less
+    /// than one by one.
     ///
     /// # Errors
     /// As [`Form::rotate`].
@@ -276,18 +304,27 @@ pub trait Form: Elements {
     /// How many key switches [`Form::rotate`] takes; `None` when keys are missing.
     fn rotation_count(server: &Server, x: &Self::Ciphertext, left: i64) -> Option<usize>;
 
-    /// To every slot that stands at a multiple of `stride` (a power of two) times the least power of two from `count` on: the sum of the `count` slots from there on whose distance is `stride`, in
-    /// `log2(count)` rotations and one more for each bit of `count` but the first. The other slots hold such sums too, of slots that come again at the end of a ciphertext (or a row of slots).
+    /// To every slot that stands at a multiple of `stride` (a power of two) times the least power
+    /// of two from `count` on: the sum of the `count` slots from there on whose distance is
+    /// `stride`, in `log2(count)` rotations and one more for each bit of `count` but the first. The
+    /// other slots hold such sums too, of slots that come again at the end of a ciphertext (or a
+    /// row of slots).
     ///
     /// # Errors
     /// As [`Form::rotate`].
-    fn inner_sum(&self, server: &Server, x: &Self::Ciphertext, stride: usize, count: usize)
-    -> Computed<Self>;
+    fn inner_sum(
+        &self,
+        server: &Server,
+        x: &Self::Ciphertext,
+        stride: usize,
+        count: usize,
+    ) -> Computed<Self>;
 
     /// The number of the automorphism that brings slot `from` to slot `to`.
     fn diagonal(slots: usize, to: usize, from: usize) -> usize;
 
-    /// The linear map whose slot `to` is the sum of slots `from`, each multiplied by the number that the diagonal that leads from there has for `to`.
+    /// The linear map whose slot `to` is the sum of slots `from`, each multiplied by the number
+    /// that the diagonal that leads from there has for `to`.
     ///
     /// Where nothing is to be `kept`, each limb of a diagonal is encoded where it is used.
     ///
@@ -304,7 +341,8 @@ pub trait Form: Elements {
     /// A number, to the last bit.
     fn bytes(number: Self::Number) -> [u8; 8];
 
-    /// A ciphertext that a linear map of this extent is applied to, brought to where that costs least.
+    /// A ciphertext that a linear map of this extent is applied to, brought to where that costs
+    /// least.
     ///
     /// # Errors
     /// As [`Form::add`].
@@ -315,7 +353,8 @@ pub trait Form: Elements {
         extent: Extent,
     ) -> Result<Cow<'a, Self::Ciphertext>, Error>;
 
-    /// A linear map, which is a part of one of this extent, applied to each of these ciphertexts: diagonals that are not kept are encoded once for many of them.
+    /// A linear map, which is a part of one of this extent, applied to each of these ciphertexts:
+    /// diagonals that are not kept are encoded once for many of them.
     ///
     /// # Errors
     /// As [`Form::rotate`].
@@ -333,10 +372,12 @@ pub trait Form: Elements {
     /// The capacity of an array, in bits; infinite where that is not counted.
     fn capacity_bits(session: &Session, a: &Array<Self>) -> f64;
 
-    /// log2 of the bound of the elements, which takes as many bits of their capacity; 0 where there is none.
+    /// log2 of the bound of the elements, which takes as many bits of their capacity; 0 where there
+    /// is none.
     fn log2_bound(a: &Array<Self>) -> f64;
 
-    /// Whether the array can be multiplied by plain numbers so many times, one after the other, by estimate.
+    /// Whether the array can be multiplied by plain numbers so many times, one after the other, by
+    /// estimate.
     fn has_products(&self, server: &Server, a: &Array<Self>, count: usize) -> bool;
 
     /// Checks that an array can be bootstrapped.
@@ -364,9 +405,15 @@ pub trait Form: Elements {
     ///
     /// # Errors
     /// As [`Form::mul`], and when the polynomial is not one for such ciphertexts.
-    fn polynomial(&self, server: &Server, x: &Self::Ciphertext, p: &Self::Polynomial) -> Computed<Self>;
+    fn polynomial(
+        &self,
+        server: &Server,
+        x: &Self::Ciphertext,
+        p: &Self::Polynomial,
+    ) -> Computed<Self>;
 
-    /// What an array and a polynomial are brought to so that the polynomial is no larger where no element stands than it is at elements, and is computed in a unit in which it loses little.
+    /// What an array and a polynomial are brought to so that the polynomial is no larger where no
+    /// element stands than it is at elements, and is computed in a unit in which it loses little.
     ///
     /// # Errors
     /// When no multiplication is left where one is needed.
@@ -379,7 +426,8 @@ pub trait Form: Elements {
     /// How many multiplications deep a polynomial is.
     fn polynomial_depth(p: &Self::Polynomial) -> usize;
 
-    /// A polynomial that takes more capacity than a bootstrap gives, in parts that are bootstrapped in between; nothing where there are no such.
+    /// A polynomial that takes more capacity than a bootstrap gives, in parts that are bootstrapped
+    /// in between; nothing where there are no such.
     ///
     /// # Errors
     /// As [`Server::polynomial`].
@@ -405,11 +453,17 @@ pub trait Form: Elements {
     ///
     /// # Errors
     /// When it is of a third key, or does not fit the parameter set of this server.
-    fn transferred(&self, server: &Server, transfer: &Transfer, x: &Self::Ciphertext) -> Computed<Self>;
+    fn transferred(
+        &self,
+        server: &Server,
+        transfer: &Transfer,
+        x: &Self::Ciphertext,
+    ) -> Computed<Self>;
 }
 
-/// The diagonals of a linear map between two ciphertexts: by the number of the automorphism ([`Form::diagonal`]), the numbers that are not 0, with the slots that they lead to, in
-/// ascending order.
+/// The diagonals of a linear map between two ciphertexts: by the number of the automorphism
+/// ([`Form::diagonal`]), the numbers that are not 0, with the slots that they lead to, in ascending
+/// order.
 pub type Diagonals<F> = BTreeMap<usize, Vec<(u32, <F as Form>::Number)>>;
 
 /// How large the numbers of a linear map are, and how many of them are added up.
@@ -437,7 +491,8 @@ pub enum After {
 }
 
 impl Extent {
-    /// How many roundings are added up in the end, and by how much the variance of an argument's error counts there.
+    /// How many roundings are added up in the end, and by how much the variance of an argument's
+    /// error counts there.
     pub(crate) fn added(&self) -> (usize, f64) {
         match self.after {
             After::Nothing => (1, self.energy),

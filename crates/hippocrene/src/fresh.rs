@@ -1,4 +1,5 @@
-//! Fresh ciphertexts, half of each a seed, and the whole ciphertexts that they expand to, kept while there is room.
+//! Fresh ciphertexts, half of each a seed, and the whole ciphertexts that they expand to, kept
+//! while there is room.
 
 use std::{
     borrow::Cow,
@@ -11,8 +12,9 @@ use crate::{Elements, Session, room::Place};
 
 /// A fresh ciphertext, half of it a seed, as it comes from a client.
 ///
-/// Operations take whole ciphertexts. To expand the seed takes longer than to add: the whole ciphertext is kept with it for the next operation, and for its
-/// copies, until all of them are dropped, unless there is no room for it ([`crate::Server::set_cache_memory`]).
+/// Operations take whole ciphertexts. To expand the seed takes longer than to add: the whole
+/// ciphertext is kept with it for the next operation, and for its copies, until all of them are
+/// dropped, unless there is no room for it ([`crate::Server::set_cache_memory`]).
 #[derive(Debug, Clone)]
 pub struct Fresh<F: Elements> {
     seeded: F::Seeded,
@@ -60,7 +62,8 @@ impl<F: Elements> Fresh<F> {
 
 /// The memory of its residues, which simulations do not have.
 fn bytes(ciphertext: &rlwe::Ciphertext) -> usize {
-    let limbs: usize = ciphertext.parts().iter().map(|part| part.limb_count() * part.degree()).sum();
+    let limbs: usize =
+        ciphertext.parts().iter().map(|part| part.limb_count() * part.degree()).sum();
     limbs * size_of::<u64>()
 }
 

@@ -10,9 +10,10 @@ use crate::{Array, CiphertextBody, Error, Integers, Interval, Layout, Session, e
 pub struct Residues {
     /// The plaintext modulus `t`.
     pub plain_modulus: u64,
-    /// The interval of the integers that the elements stand for, where it is known. It lies in `[0, t - 1]` or in
-    /// `[-(t-1)/2, (t-1)/2]`, so that an element and its residue determine each other. Operations whose results may
-    /// leave both wrap around modulo `t` and leave `None`: an element may be any residue.
+    /// The interval of the integers that the elements stand for, where it is known. It lies in `[0,
+    /// t - 1]` or in `[-(t-1)/2, (t-1)/2]`, so that an element and its residue determine each
+    /// other. Operations whose results may leave both wrap around modulo `t` and leave `None`: an
+    /// element may be any residue.
     pub interval: Option<Interval>,
 }
 
@@ -40,7 +41,8 @@ impl Residues {
 
 /// An encrypted array of integers modulo a plaintext modulus.
 ///
-/// A ciphertext has `N` slots in two rows of `N/2`, one after the other: position `p` of the layout is slot `p mod N/2` of row `p div N/2 mod 2`.
+/// A ciphertext has `N` slots in two rows of `N/2`, one after the other: position `p` of the layout
+/// is slot `p mod N/2` of row `p div N/2 mod 2`.
 pub type IntegerArray = Array<Residues>;
 
 impl CiphertextBody<Residues> {
@@ -66,7 +68,8 @@ impl IntegerArray {
         self.form().plain_modulus
     }
 
-    /// The interval of the integers that the elements stand for; every number where they may be any residue.
+    /// The interval of the integers that the elements stand for; every number where they may be any
+    /// residue.
     pub fn interval(&self) -> Interval {
         self.form().interval.unwrap_or(Interval::EVERYTHING)
     }
@@ -79,12 +82,12 @@ impl IntegerArray {
     }
 
     /// Declares that the elements lie in `interval`, as
-    /// [`EncryptedArray::with_interval`](crate::EncryptedArray::with_interval). Where the declaration is wrong, results
-    /// may be.
+    /// [`EncryptedArray::with_interval`](crate::EncryptedArray::with_interval). Where the
+    /// declaration is wrong, results may be.
     ///
     /// # Errors
-    /// [`Error::Argument`] if integers of the interval are not determined by their residues, or if no value of the
-    /// known interval lies in it.
+    /// [`Error::Argument`] if integers of the interval are not determined by their residues, or if
+    /// no value of the known interval lies in it.
     pub fn with_interval(mut self, interval: Interval) -> Result<Self, Error> {
         const OPERATION: &str = "declare an interval";
         let Some(declared) = self.form().determined(interval) else {
@@ -99,8 +102,9 @@ impl IntegerArray {
         Ok(self)
     }
 
-    /// The noise budget: the bits by which the noise may still grow, as estimated ([`bgv::Ciphertext::budget_bits`]). Decryption is right while it is positive, and an operation
-    /// that would use it up is an error.
+    /// The noise budget: the bits by which the noise may still grow, as estimated
+    /// ([`bgv::Ciphertext::budget_bits`]). Decryption is right while it is positive, and an
+    /// operation that would use it up is an error.
     pub fn budget_bits(&self, session: &Session) -> f64 {
         let parameters = session.settings().parameters();
         let bits = |body: &CiphertextBody<Residues>| {
@@ -110,11 +114,11 @@ impl IntegerArray {
     }
 }
 
-/// The array of shape `shape` with these elements in row-major order: encodes them in its layout and encrypts each
-/// plaintext with `encrypt`.
+/// The array of shape `shape` with these elements in row-major order: encodes them in its layout
+/// and encrypts each plaintext with `encrypt`.
 ///
-/// The elements lie in `interval`; if none is declared, the array says only whether they lie in `[0, t - 1]` or in
-/// `[-(t-1)/2, (t-1)/2]`.
+/// The elements lie in `interval`; if none is declared, the array says only whether they lie in
+/// `[0, t - 1]` or in `[-(t-1)/2, (t-1)/2]`.
 pub(crate) fn encrypt_integers(
     session: &Session,
     values: &[i64],
@@ -138,8 +142,9 @@ pub(crate) fn encrypt_integers(
         return Err(Error::argument(OPERATION, what));
     }
     let have = Interval::of(values.iter().map(|x| *x as f64));
-    let public =
-        [form.unsigned(), form.signed()].into_iter().find(|all| have.is_none_or(|have| all.covers(have)));
+    let public = [form.unsigned(), form.signed()]
+        .into_iter()
+        .find(|all| have.is_none_or(|have| all.covers(have)));
     let known = match (interval, have) {
         (Some(declared), Some(have)) if !declared.covers(have) => {
             let what = format!("a value lies outside the declared interval {declared}");
@@ -159,7 +164,8 @@ pub(crate) fn encrypt_integers(
     }
 }
 
-/// The integers in the slots of a decrypted ciphertext: in `[0, t)`, or around zero, in `(-t/2, t/2]`.
+/// The integers in the slots of a decrypted ciphertext: in `[0, t)`, or around zero, in `(-t/2,
+/// t/2]`.
 pub(crate) fn decode_integers(
     context: &bgv::Context,
     plaintext: &Plaintext,
@@ -169,7 +175,8 @@ pub(crate) fn decode_integers(
     let mut residues = [context.encoder().decode(plaintext)?];
     // Without a branch: `t` is taken from what is larger than its half, or than `t` itself.
     let (t, limit) = (t as i64, if signed { t / 2 } else { t } as i64);
-    let integers = residues[0].iter().map(|x| *x as i64 - (t & (limit - *x as i64) >> 63)).collect();
+    let integers =
+        residues[0].iter().map(|x| *x as i64 - (t & (limit - *x as i64) >> 63)).collect();
     wipe(&mut residues);
     Ok(integers)
 }

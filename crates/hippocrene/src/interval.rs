@@ -6,11 +6,12 @@ use hippocrene_ckks::Short;
 
 use crate::Error;
 
-/// The values `[low, high]` that the elements of an array may hold. Both ends are finite or infinite, never NaN,
-/// and `low <= high`.
+/// The values `[low, high]` that the elements of an array may hold. Both ends are finite or
+/// infinite, never NaN, and `low <= high`.
 ///
-/// Operations on intervals give an interval that holds every result of the operation on values of the operands
-/// (interval arithmetic). Results are rounded to the nearest `f64`, so an end may be off by one rounding.
+/// Operations on intervals give an interval that holds every result of the operation on values of
+/// the operands (interval arithmetic). Results are rounded to the nearest `f64`, so an end may be
+/// off by one rounding.
 ///
 /// ```
 /// use hippocrene::Interval;
@@ -53,8 +54,9 @@ impl Interval {
         })
     }
 
-    /// The interval of an array that lies in this one, after `other` is declared. A declaration that holds all of this
-    /// interval replaces it, which hides what was known. Any other one is added knowledge: the array lies in both.
+    /// The interval of an array that lies in this one, after `other` is declared. A declaration
+    /// that holds all of this interval replaces it, which hides what was known. Any other one is
+    /// added knowledge: the array lies in both.
     ///
     /// # Errors
     /// [`Error::Argument`] if no value lies in both.
@@ -84,8 +86,9 @@ impl Interval {
     pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut values = values.into_iter();
         let first = values.next()?;
-        let ends = values
-            .try_fold((first, first), |(low, high), x| (!x.is_nan()).then_some((low.min(x), high.max(x))));
+        let ends = values.try_fold((first, first), |(low, high), x| {
+            (!x.is_nan()).then_some((low.min(x), high.max(x)))
+        });
         ends.and_then(|(low, high)| Self::new(low, high))
     }
 
@@ -124,8 +127,9 @@ impl Interval {
         Interval { low: self.low.min(other.low), high: self.high.max(other.high) }
     }
 
-    /// The values that both hold. If there are none, the interval shrinks to the end of `self` that is nearest to
-    /// `other`: two statements about the same values can only contradict each other by rounding.
+    /// The values that both hold. If there are none, the interval shrinks to the end of `self` that
+    /// is nearest to `other`: two statements about the same values can only contradict each other
+    /// by rounding.
     pub fn intersection(self, other: Self) -> Self {
         let low = self.low.max(other.low).min(self.high);
         let high = self.high.min(other.high).max(self.low);
@@ -219,7 +223,8 @@ mod tests {
     use super::*;
 
     fn interval() -> impl Strategy<Value = Interval> {
-        (-100.0..100.0f64, 0.0..100.0f64).prop_map(|(low, width)| Interval::new(low, low + width).unwrap())
+        (-100.0..100.0f64, 0.0..100.0f64)
+            .prop_map(|(low, width)| Interval::new(low, low + width).unwrap())
     }
 
     proptest! {

@@ -53,7 +53,11 @@ impl PublicKey {
     ///
     /// # Errors
     /// As [`PublicKey::encrypt`].
-    pub fn encrypt_complex(&self, values: &[Complex64], shape: &[usize]) -> Result<EncryptedArray, Error> {
+    pub fn encrypt_complex(
+        &self,
+        values: &[Complex64],
+        shape: &[usize],
+    ) -> Result<EncryptedArray, Error> {
         self.encrypt_with(Values::Complex(values), shape, &Encryption::default())
     }
 
@@ -73,7 +77,8 @@ impl PublicKey {
         })
     }
 
-    /// Encrypts integers, as [`ClientKey::encrypt_integers`](crate::ClientKey::encrypt_integers) does.
+    /// Encrypts integers, as [`ClientKey::encrypt_integers`](crate::ClientKey::encrypt_integers)
+    /// does.
     ///
     /// # Errors
     /// As [`ClientKey::encrypt_integers`](crate::ClientKey::encrypt_integers).
@@ -84,8 +89,9 @@ impl PublicKey {
     /// [`PublicKey::encrypt_integers`] of values that are declared to lie in `interval`.
     ///
     /// # Errors
-    /// As there, and [`Error::Argument`] if a value lies outside, or the integers of the interval are not determined by
-    /// their residues: it has to lie in `[0, t - 1]` or `[-(t-1)/2, (t-1)/2]`.
+    /// As there, and [`Error::Argument`] if a value lies outside, or the integers of the interval
+    /// are not determined by their residues: it has to lie in `[0, t - 1]` or `[-(t-1)/2,
+    /// (t-1)/2]`.
     pub fn encrypt_integers_within(
         &self,
         values: &[i64],
@@ -113,20 +119,27 @@ const RIGHT: [i64; 3] = [-1, -16, -256];
 /// Which evaluation keys a client makes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KeyRequest {
-    /// The relinearisation key, which products of encrypted arrays take, and so bootstraps, look-up tables and bits, with which it comes along.
+    /// The relinearisation key, which products of encrypted arrays take, and so bootstraps, look-up
+    /// tables and bits, with which it comes along.
     pub relinearisation: bool,
-    /// Rotations to the left by every power of two of slots, of which any rotation can be composed, and sums along axes need no others; and, where no bootstrap's keys come along, to the right by 1, 16 and 256, without which
-    /// a rotation by few slots to the right would be composed of nearly all of those. For integers the exchange of the rows of slots is one of them.
+    /// Rotations to the left by every power of two of slots, of which any rotation can be composed,
+    /// and sums along axes need no others; and, where no bootstrap's keys come along, to the right
+    /// by 1, 16 and 256, without which a rotation by few slots to the right would be composed of
+    /// nearly all of those. For integers the exchange of the rows of slots is one of them.
     pub powers_of_two: bool,
-    /// Further rotations (in slots, to the left; negative: to the right) that get keys of their own, and so take one step.
+    /// Further rotations (in slots, to the left; negative: to the right) that get keys of their
+    /// own, and so take one step.
     pub rotations: Vec<i64>,
     /// The key of complex conjugation, which exchanges the rows of integers.
     pub conjugation: bool,
-    /// The keys of a bootstrap, if there is to be one: some forty rotations more, each for the moduli at which it is used, that of conjugation, and those of its sparse secret.
+    /// The keys of a bootstrap, if there is to be one: some forty rotations more, each for the
+    /// moduli at which it is used, that of conjugation, and those of its sparse secret.
     pub bootstrapping: Option<Bootstrapping>,
-    /// The keys of look-up tables, if there are to be any: some hundred rotations more, and those between slots and single numbers.
+    /// The keys of look-up tables, if there are to be any: some hundred rotations more, and those
+    /// between slots and single numbers.
     pub look_ups: Option<LookUps>,
-    /// The keys of arrays of bits, if there are to be any: the rotations of their bootstrap, conjugation, and those of its sparse secret.
+    /// The keys of arrays of bits, if there are to be any: the rotations of their bootstrap,
+    /// conjugation, and those of its sparse secret.
     pub bits: Option<BitLiteral>,
 }
 
@@ -159,13 +172,16 @@ impl KeyRequest {
 
     /// The steps to make keys for, with `slots` slots, a power of two.
     pub(crate) fn steps(&self, slots: usize) -> Vec<i64> {
-        let right = RIGHT.into_iter().filter(|s| self.bootstrapping.is_none() && s.abs() < slots as i64 / 2);
+        let right = RIGHT
+            .into_iter()
+            .filter(|s| self.bootstrapping.is_none() && s.abs() < slots as i64 / 2);
         let powers = (0..slots.trailing_zeros()).map(|k| 1i64 << k).chain(right);
         powers.filter(|_| self.powers_of_two).chain(self.rotations.iter().copied()).collect()
     }
 }
 
-/// The keys a server computes with: relinearisation and rotations, and what bootstrapping, look-up tables and bits take. No secret inside.
+/// The keys a server computes with: relinearisation and rotations, and what bootstrapping, look-up
+/// tables and bits take. No secret inside.
 #[derive(Debug, Clone)]
 pub struct EvaluationKeys {
     session: Session,
@@ -191,7 +207,8 @@ impl EvaluationKeys {
         EvaluationKeys { look_ups: Some(keys), ..self }
     }
 
-    /// The same with the keys of arrays of bits. Their rotations and conjugation are among the others.
+    /// The same with the keys of arrays of bits. Their rotations and conjugation are among the
+    /// others.
     pub fn with_bits(self, keys: BitKeys) -> Self {
         EvaluationKeys { bits: Some(keys), ..self }
     }
@@ -226,8 +243,9 @@ impl EvaluationKeys {
         self.inner.key()
     }
 
-    /// The rotations that have keys, in slots to the left (negative: to the right), in ascending order; those of a bootstrap, of tables and of bits are among them, which
-    /// are for the moduli that these take only.
+    /// The rotations that have keys, in slots to the left (negative: to the right), in ascending
+    /// order; those of a bootstrap, of tables and of bits are among them, which are for the moduli
+    /// that these take only.
     pub fn rotations(&self) -> Vec<i64> {
         let degree = self.session.settings().parameters().degree();
         rotations_among(degree, self.inner.galois().keys().copied()).0
@@ -241,9 +259,9 @@ impl EvaluationKeys {
 }
 
 impl EvaluationKeys {
-    /// What there is of `request` that these keys do not have, each kind in words; nothing where they have all of it. A
-    /// rotation that keys compose counts as one that has a key. A bootstrap must be planned for no less, and tables
-    /// must have the same name and no less capacity.
+    /// What there is of `request` that these keys do not have, each kind in words; nothing where
+    /// they have all of it. A rotation that keys compose counts as one that has a key. A bootstrap
+    /// must be planned for no less, and tables must have the same name and no less capacity.
     pub fn lacks(&self, request: &KeyRequest) -> Vec<String> {
         let rlwe = self.session.context().rlwe();
         let conjugation = galois_element_of_conjugation(rlwe.degree());
@@ -253,12 +271,12 @@ impl EvaluationKeys {
         rotations.retain(|steps| !self.inner.rotates(rlwe, *steps));
         rotations.sort_unstable();
         rotations.dedup();
-        let bootstraps = request
-            .bootstrapping
-            .is_none_or(|wanted| self.bootstrapping.as_ref().is_some_and(|own| own.request().does(&wanted)));
-        let looks_up = request
-            .look_ups
-            .is_none_or(|wanted| self.look_ups.as_ref().is_some_and(|own| own.request().does(&wanted)));
+        let bootstraps = request.bootstrapping.is_none_or(|wanted| {
+            self.bootstrapping.as_ref().is_some_and(|own| own.request().does(&wanted))
+        });
+        let looks_up = request.look_ups.is_none_or(|wanted| {
+            self.look_ups.as_ref().is_some_and(|own| own.request().does(&wanted))
+        });
         let has_bits = request
             .bits
             .as_ref()
@@ -274,7 +292,10 @@ impl EvaluationKeys {
         };
         let tables = request.look_ups.map_or("", |wanted| wanted.tables);
         [
-            named(request.relinearisation && self.inner.relinearisation().is_none(), "relinearisation"),
+            named(
+                request.relinearisation && self.inner.relinearisation().is_none(),
+                "relinearisation",
+            ),
             of_rotations,
             named(request.conjugation && !conjugates, "conjugation"),
             named(!bootstraps, "bootstrapping"),
@@ -287,19 +308,22 @@ impl EvaluationKeys {
     }
 }
 
-/// The rotations that are among these Galois elements, in ascending order, and the elements that are none.
+/// The rotations that are among these Galois elements, in ascending order, and the elements that
+/// are none.
 pub(crate) fn rotations_among(
     degree: usize,
     elements: impl IntoIterator<Item = usize>,
 ) -> (Vec<i64>, BTreeSet<usize>) {
     let mut others: BTreeSet<usize> = elements.into_iter().collect();
     let half = (degree / 4) as i64;
-    // The powers of 5 are the elements that are 1 modulo 4; each is a rotation by one number of slots.
+    // The powers of 5 are the elements that are 1 modulo 4; each is a rotation by one number of
+    // slots.
     let held = |step: &i64| others.remove(&galois_element_of_rotation(degree, *step));
     ((1 - half..=half).filter(held).collect(), others)
 }
 
-/// The key that leads from one client key to that of a second parameter set ([`ClientKey::second`](crate::ClientKey::second)). No secret inside.
+/// The key that leads from one client key to that of a second parameter set
+/// ([`ClientKey::second`](crate::ClientKey::second)). No secret inside.
 #[derive(Debug, Clone)]
 pub struct TransferKey {
     session: Session,

@@ -3,7 +3,8 @@
 use crate::Error;
 
 impl Error {
-    /// The name of every kind of error, as the exceptions of the Python package and the command's JSON call them.
+    /// The name of every kind of error, as the exceptions of the Python package and the command's
+    /// JSON call them.
     pub const KINDS: [&str; 16] = [
         "ParameterError",
         "SecurityError",

@@ -4,8 +4,9 @@ use crate::Error;
 
 /// The place of each element of an array in the slots of its ciphertexts.
 ///
-/// Element `(i_0, i_1, ..)` stands at position `sum_a i_a stride_a`; position `p` is slot `p mod slots` of ciphertext
-/// `p / slots`. Strides are powers of two, so that sums along an axis are a few rotations.
+/// Element `(i_0, i_1, ..)` stands at position `sum_a i_a stride_a`; position `p` is slot `p mod
+/// slots` of ciphertext `p / slots`. Strides are powers of two, so that sums along an axis are a
+/// few rotations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
     shape: Vec<usize>,
@@ -24,12 +25,14 @@ impl Layout {
     /// The layout of a fresh array: row-major, every axis but the first padded to a power of two.
     ///
     /// # Errors
-    /// [`Error::Shape`] when an axis is empty, there are more than 64, or the array is larger than 2^32 elements.
+    /// [`Error::Shape`] when an axis is empty, there are more than 64, or the array is larger than
+    /// 2^32 elements.
     pub fn packed(shape: &[usize], slots: usize) -> Result<Self, Error> {
         let mut strides = vec![1usize; shape.len()];
         for a in (1..shape.len()).rev() {
             let padded = shape[a].checked_next_power_of_two();
-            strides[a - 1] = padded.and_then(|padded| strides[a].checked_mul(padded)).unwrap_or(FAR);
+            strides[a - 1] =
+                padded.and_then(|padded| strides[a].checked_mul(padded)).unwrap_or(FAR);
         }
         Self::new(shape.to_vec(), strides, slots)
     }
@@ -42,7 +45,10 @@ impl Layout {
         operation: &'static str,
     ) -> Result<Self, Error> {
         if shape.contains(&0) {
-            return Err(Error::shape(operation, format!("an array of shape {shape:?} has no elements")));
+            return Err(Error::shape(
+                operation,
+                format!("an array of shape {shape:?} has no elements"),
+            ));
         }
         let layout = Self::packed(shape, slots)?;
         if layout.size() == count {
@@ -54,19 +60,29 @@ impl Layout {
     /// A layout with these strides.
     ///
     /// # Errors
-    /// [`Error::Shape`] when shape and strides have different lengths, there are more than 64 axes, an axis is empty, a stride or the number of slots is not a power of two, two
-    /// elements would share a position, or the array is larger than 2^32 elements.
+    /// [`Error::Shape`] when shape and strides have different lengths, there are more than 64 axes,
+    /// an axis is empty, a stride or the number of slots is not a power of two, two elements would
+    /// share a position, or the array is larger than 2^32 elements.
     pub fn new(shape: Vec<usize>, strides: Vec<usize>, slots: usize) -> Result<Self, Error> {
         const OPERATION: &str = "lay out an array";
         if shape.len() != strides.len() {
-            return Err(Error::shape(OPERATION, format!("shape {shape:?} with strides {strides:?}")));
+            return Err(Error::shape(
+                OPERATION,
+                format!("shape {shape:?} with strides {strides:?}"),
+            ));
         }
         if shape.len() > MAX_AXES {
             let have = shape.len();
-            return Err(Error::shape(OPERATION, format!("{have} axes, where {MAX_AXES} are the most")));
+            return Err(Error::shape(
+                OPERATION,
+                format!("{have} axes, where {MAX_AXES} are the most"),
+            ));
         }
         if shape.contains(&0) {
-            return Err(Error::shape(OPERATION, format!("an array of shape {shape:?} has no elements")));
+            return Err(Error::shape(
+                OPERATION,
+                format!("an array of shape {shape:?} has no elements"),
+            ));
         }
         if !slots.is_power_of_two() || strides.iter().any(|s| !s.is_power_of_two()) {
             return Err(Error::shape(
@@ -85,15 +101,23 @@ impl Layout {
                     format!("elements of shape {shape:?} overlap with strides {strides:?}"),
                 ));
             }
-            end = (length - 1).checked_mul(stride).and_then(|x| x.checked_add(end)).unwrap_or(usize::MAX);
+            end = (length - 1)
+                .checked_mul(stride)
+                .and_then(|x| x.checked_add(end))
+                .unwrap_or(usize::MAX);
             if end > MAX_ELEMENTS {
-                return Err(Error::shape(OPERATION, format!("shape {shape:?} is larger than 2^32 slots")));
+                return Err(Error::shape(
+                    OPERATION,
+                    format!("shape {shape:?} is larger than 2^32 slots"),
+                ));
             }
         }
         Ok(Layout { shape, strides, slots })
     }
 
-    /// The layout of elements that stand at the positions `from`, but that the first one is at position 0: if they stand as a layout has them, and a rotation of whole ciphertexts brings them there.
+    /// The layout of elements that stand at the positions `from`, but that the first one is at
+    /// position 0: if they stand as a layout has them, and a rotation of whole ciphertexts brings
+    /// them there.
     pub(crate) fn standing(shape: &[usize], from: &[usize], slots: usize) -> Option<Self> {
         let mut inner = 1;
         let mut strides = vec![1; shape.len()];
@@ -105,7 +129,8 @@ impl Layout {
         }
         let layout = Layout::new(shape.to_vec(), strides, slots).ok()?;
         let (offset, left) = (from[0], from[0] % slots);
-        let alike = layout.positions().zip(from).all(|(p, f)| p + offset == *f && f % slots >= left);
+        let alike =
+            layout.positions().zip(from).all(|(p, f)| p + offset == *f && f % slots >= left);
         alike.then_some(layout)
     }
 
@@ -134,7 +159,8 @@ impl Layout {
         self.size() == self.ciphertexts() * self.slots
     }
 
-    /// Whether elements stand as in [`Layout::packed`], but for axes of length 1, of which the stride does not matter.
+    /// Whether elements stand as in [`Layout::packed`], but for axes of length 1, of which the
+    /// stride does not matter.
     pub fn is_packed(&self) -> bool {
         Layout::packed(&self.shape, self.slots).is_ok_and(|packed| packed.is_like(self))
     }
@@ -153,11 +179,13 @@ impl Layout {
             return 0;
         }
         let [to, from] = [&packed, self].map(|layout| layout.ciphertexts().min(size) as u64);
-        let row = (to.saturating_mul(from).saturating_mul(self.slots as u64) / (2 * (to + from))).isqrt();
+        let row =
+            (to.saturating_mul(from).saturating_mul(self.slots as u64) / (2 * (to + from))).isqrt();
         (4 * row.max(1)).saturating_mul(to + from).min(size as u64)
     }
 
-    /// Whether the shapes are the same and elements stand in the same slots: the stride of axes of length 1 does not matter.
+    /// Whether the shapes are the same and elements stand in the same slots: the stride of axes of
+    /// length 1 does not matter.
     pub fn is_like(&self, other: &Layout) -> bool {
         let strides = |layout: &Layout| -> Vec<usize> {
             let axes = layout.shape.iter().zip(&layout.strides);
@@ -213,13 +241,15 @@ impl Layout {
         })
     }
 
-    /// The slots of each ciphertext for the elements `values` in row-major order; slots that hold no element are `T::default()`.
+    /// The slots of each ciphertext for the elements `values` in row-major order; slots that hold
+    /// no element are `T::default()`.
     ///
     /// # Errors
     /// [`Error::Shape`] when there are not as many values as elements.
     pub fn scatter<T: Clone + Default>(&self, values: &[T]) -> Result<Vec<Vec<T>>, Error> {
         if values.len() != self.size() {
-            let what = format!("{} values for the elements of shape {:?}", values.len(), self.shape);
+            let what =
+                format!("{} values for the elements of shape {:?}", values.len(), self.shape);
             return Err(Error::shape("lay out values", what));
         }
         let mut out = vec![vec![T::default(); self.slots]; self.ciphertexts()];
@@ -232,7 +262,8 @@ impl Layout {
     /// The elements in row-major order, from the slots of each ciphertext.
     ///
     /// # Panics
-    /// When there are fewer ciphertexts than [`Layout::ciphertexts`], or one has fewer slots than an element in it takes.
+    /// When there are fewer ciphertexts than [`Layout::ciphertexts`], or one has fewer slots than
+    /// an element in it takes.
     pub fn gather<T: Clone>(&self, slots: &[Vec<T>]) -> Vec<T> {
         self.positions().map(|p| slots[p / self.slots][p % self.slots].clone()).collect()
     }
@@ -245,8 +276,13 @@ impl Layout {
         out
     }
 
-    /// The same positions seen as another shape, when the elements' order allows it: axes of length 1 come and go.
-    pub(crate) fn with_shape(&self, shape: Vec<usize>, strides: Vec<usize>) -> Result<Layout, Error> {
+    /// The same positions seen as another shape, when the elements' order allows it: axes of length
+    /// 1 come and go.
+    pub(crate) fn with_shape(
+        &self,
+        shape: Vec<usize>,
+        strides: Vec<usize>,
+    ) -> Result<Layout, Error> {
         Layout::new(shape, strides, self.slots)
     }
 }
@@ -300,7 +336,9 @@ mod tests {
             [true, true, true, false, true, true, true]
         );
         assert!(Layout::packed(&[32], 16).unwrap().is_full());
-        for layout in [Layout::packed(&[3, 5, 2], 16), Layout::new(vec![4, 3, 1], vec![1, 8, 2], 16)] {
+        for layout in
+            [Layout::packed(&[3, 5, 2], 16), Layout::new(vec![4, 3, 1], vec![1, 8, 2], 16)]
+        {
             let layout = layout.unwrap();
             let one_by_one = (0..layout.size()).map(|element| layout.position_of(element));
             assert!(layout.positions().eq(one_by_one));

@@ -1,14 +1,18 @@
-//! Computing on encrypted arrays: a client encrypts, a server that holds no secret computes, and only the client reads the result.
+//! Computing on encrypted arrays: a client encrypts, a server that holds no secret computes, and
+//! only the client reads the result.
 //!
-//! [`ClientKey`] encrypts, decrypts and makes the [`EvaluationKeys`] that a [`Server`] computes with; a [`PublicKey`] only encrypts, and a [`TransferKey`]
-//! brings arrays to a second key.
+//! [`ClientKey`] encrypts, decrypts and makes the [`EvaluationKeys`] that a [`Server`] computes
+//! with; a [`PublicKey`] only encrypts, and a [`TransferKey`] brings arrays to a second key.
 //!
-//! Arrays come in two [forms](Form): an [`EncryptedArray`] of real or complex numbers (CKKS), an [`IntegerArray`] of integers modulo a plaintext modulus (BGV and
-//! BFV, see [`Integers`]). One key serves all of them, and the server's operations on both have the same names.
+//! Arrays come in two [forms](Form): an [`EncryptedArray`] of real or complex numbers (CKKS), an
+//! [`IntegerArray`] of integers modulo a plaintext modulus (BGV and BFV, see [`Integers`]). One key
+//! serves all of them, and the server's operations on both have the same names.
 //!
-//! A [`BitArray`] holds bits, and a [`BitServer`], which is part of a server, makes gates of them, without a limit of depth.
+//! A [`BitArray`] holds bits, and a [`BitServer`], which is part of a server, makes gates of them,
+//! without a limit of depth.
 //!
-//! A [`TreeClient`] asks a [`TreeServer`] for what decision trees of the latter's say of numbers that it does not see.
+//! A [`TreeClient`] asks a [`TreeServer`] for what decision trees of the latter's say of numbers
+//! that it does not see.
 
 mod array;
 mod bits;
@@ -78,10 +82,11 @@ pub use simulation::{Purpose, Report, Simulation, TreeSimulation, UsedKey};
 pub use trees::{
     TreeClient, TreeInterface, TreeKeys, TreePlan, TreeQuery, TreeReply, TreeServer, TreeTables,
 };
-/// What is beneath: rings, RLWE, and the schemes, whose types and errors stand in the signatures here.
+/// What is beneath: rings, RLWE, and the schemes, whose types and errors stand in the signatures
+/// here.
 pub use {
-    hippocrene_bgv as bgv, hippocrene_ckks as ckks, hippocrene_pegasus as pegasus, hippocrene_ring as ring,
-    hippocrene_rlwe as rlwe,
+    hippocrene_bgv as bgv, hippocrene_ckks as ckks, hippocrene_pegasus as pegasus,
+    hippocrene_ring as ring, hippocrene_rlwe as rlwe,
 };
 
 /// The programs of the page on Rust, run as tests.

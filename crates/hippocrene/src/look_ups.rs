@@ -10,16 +10,22 @@ use serde::Serialize;
 
 use crate::{Error, Session};
 
-/// What a server is to be able to look up, as a client asks for it ([PEGASUS](hippocrene_pegasus)). Everything else follows by rule.
+/// What a server is to be able to look up, as a client asks for it ([PEGASUS](hippocrene_pegasus)).
+/// Everything else follows by rule.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LookUps {
-    /// The tables by name: `lut11`, `lut12` or `lut13`, with rings of degree `2^11` to `2^13`. Each step up halves the errors, and takes more than twice as long.
+    /// The tables by name: `lut11`, `lut12` or `lut13`, with rings of degree `2^11` to `2^13`. Each
+    /// step up halves the errors, and takes more than twice as long.
     pub tables: &'static str,
-    /// The capacity that results have, in bits, where they are of numbers up to 1; repacking starts at the modulus that it takes. Where none is said: 30, for about one product; where there are keys for bootstraps
-    /// too and the parameters have room for it, what a bootstrap takes ([`Server::bootstrap_reserve`](crate::Server::bootstrap_reserve)) and a product of 28 bits, such as that of
-    /// [`Server::apply_precisely`](crate::Server::apply_precisely), or without that product.
+    /// The capacity that results have, in bits, where they are of numbers up to 1; repacking starts
+    /// at the modulus that it takes. Where none is said: 30, for about one product; where there are
+    /// keys for bootstraps too and the parameters have room for it, what a bootstrap takes
+    /// ([`Server::bootstrap_reserve`](crate::Server::bootstrap_reserve)) and a product of 28 bits,
+    /// such as that of [`Server::apply_precisely`](crate::Server::apply_precisely), or without that
+    /// product.
     pub capacity: Option<f64>,
-    /// The keys are for k-means on points of this shape, and for nothing else. It has a capacity of its own.
+    /// The keys are for k-means on points of this shape, and for nothing else. It has a capacity of
+    /// its own.
     pub clusters: Option<Shape>,
 }
 
@@ -90,23 +96,28 @@ impl LookUps {
         self.capacity.unwrap_or(Self::CAPACITY)
     }
 
-    /// The same with a capacity that is said, for keys with which bootstraps take so many bits of it, where there are any.
+    /// The same with a capacity that is said, for keys with which bootstraps take so many bits of
+    /// it, where there are any.
     ///
     /// # Errors
     /// As [`LookUps::plan`].
     pub(crate) fn beside(self, session: &Session, reserve: Option<f64>) -> Result<LookUps, Error> {
         let said = LookUps { capacity: Some(self.capacity_bits()), ..self };
-        let (None, None, Some(reserve)) = (self.capacity, self.clusters, reserve) else { return Ok(said) };
+        let (None, None, Some(reserve)) = (self.capacity, self.clusters, reserve) else {
+            return Ok(said);
+        };
         let most = said.plan(session)?.pegasus().most_output_bits();
         let fits = |bits: &f64| (Self::CAPACITY..=most).contains(bits);
-        let enough = [reserve + Tangents::OPERAND_BITS, reserve].map(f64::ceil).into_iter().find(fits);
+        let enough =
+            [reserve + Tangents::OPERAND_BITS, reserve].map(f64::ceil).into_iter().find(fits);
         Ok(LookUps { capacity: enough.or(said.capacity), ..self })
     }
 
     /// What is done with these parameters. Where no capacity is said, it is 30 bits.
     ///
     /// # Errors
-    /// [`Error::Parameters`] when there are no such tables; [`Error::Argument`] when the parameters have no sprout or too small a modulus; the message says what it takes.
+    /// [`Error::Parameters`] when there are no such tables; [`Error::Argument`] when the parameters
+    /// have no sprout or too small a modulus; the message says what it takes.
     pub fn plan(&self, session: &Session) -> Result<LookUpPlan, Error> {
         const OPERATION: &str = "plan look-ups";
         if let Some(shape) = self.clusters {
@@ -122,12 +133,14 @@ impl LookUps {
         }
         static LITERALS: Literals = [const { OnceLock::new() }; LookUps::NAMES.len()];
         let made = self.kept(&LITERALS, || Ok(PegasusLiteral::of(&set, Vec::new(), 1.0, 0.0)?))?;
-        let literal = PegasusLiteral { slots: vec![session.slots()], output_bits: capacity, ..made };
+        let literal =
+            PegasusLiteral { slots: vec![session.slots()], output_bits: capacity, ..made };
         let plan = PegasusPlan::new(Arc::clone(session.context()), literal);
         let plan = plan.map_err(|error| match Error::from(error) {
-            Error::Argument { operation, what } if capacity <= Self::CAPACITY => {
-                Error::argument(operation, format!("{what}; take a larger preset, such as {SMALLEST}"))
-            }
+            Error::Argument { operation, what } if capacity <= Self::CAPACITY => Error::argument(
+                operation,
+                format!("{what}; take a larger preset, such as {SMALLEST}"),
+            ),
             other => other,
         })?;
         Ok(LookUpPlan::Functions(plan.into()))
@@ -188,7 +201,8 @@ pub struct LookUpsDescription {
     pub capacity: f64,
     /// How many values go through one ciphertext.
     pub slots: usize,
-    /// log2 of the probability that a look-up of all values of a ciphertext fails: one of the results is wrong by more than its error says.
+    /// log2 of the probability that a look-up of all values of a ciphertext fails: one of the
+    /// results is wrong by more than its error says.
     pub log2_failure_probability: f64,
 }
 

@@ -11,11 +11,11 @@ use crate::{Array, CiphertextBody, Error, Interval, Session, simulation::EXCESS}
 pub struct Numbers {
     /// Whether the elements are complex; else the imaginary parts are only noise.
     pub complex: bool,
-    /// The precision that what is computed from them is to have, in bits after the binary point. It must be possible with their parameters
-    /// ([`Settings::scale_of`](crate::Settings::scale_of)).
+    /// The precision that what is computed from them is to have, in bits after the binary point. It
+    /// must be possible with their parameters ([`Settings::scale_of`](crate::Settings::scale_of)).
     pub precision: f64,
-    /// The interval of the elements, where more is known of it than the bound of the ciphertexts says. Operations that
-    /// say nothing of it leave `None`. It is `None` for complex elements.
+    /// The interval of the elements, where more is known of it than the bound of the ciphertexts
+    /// says. Operations that say nothing of it leave `None`. It is `None` for complex elements.
     pub interval: Option<Interval>,
     /// Whether the estimate of the error says anything. A bootstrap of an array whose estimate
     /// exceeds a sixteenth of its values loses it, and so do operations on such an array.
@@ -49,8 +49,9 @@ impl EncryptedArray {
         self.bodies().iter().map(bound).fold(0.0, f64::max)
     }
 
-    /// The interval that the elements lie in: declared at encryption, and propagated by every operation. For complex
-    /// elements it holds the real and the imaginary parts. It says nothing of slots without an element.
+    /// The interval that the elements lie in: declared at encryption, and propagated by every
+    /// operation. For complex elements it holds the real and the imaginary parts. It says nothing
+    /// of slots without an element.
     pub fn interval(&self) -> Interval {
         self.form().interval_within(self.bound())
     }
@@ -76,16 +77,18 @@ impl EncryptedArray {
 
     /// Declares that the elements lie in `interval`.
     ///
-    /// The interval that operations propagate is that of the worst case, which a sum of many products is far from. If you
-    /// know better, declare it; for example where a polynomial refuses an array whose interval exceeds its domain. A
-    /// declaration that holds all of the known interval replaces it: for a fresh array that hides what encryption took
-    /// from the values. Any other declaration is added knowledge: the elements lie in both intervals. Where the
+    /// The interval that operations propagate is that of the worst case, which a sum of many
+    /// products is far from. If you know better, declare it; for example where a polynomial refuses
+    /// an array whose interval exceeds its domain. A declaration that holds all of the known
+    /// interval replaces it: for a fresh array that hides what encryption took from the values. Any
+    /// other declaration is added knowledge: the elements lie in both intervals. Where the
     /// declaration is wrong, results may be.
     ///
     /// # Errors
-    /// [`Error::Argument`] if an end is infinite or no value of the known interval lies in the declared one, if the array
-    /// is complex and the interval is not symmetric, if the bound becomes tighter and slots between the elements hold
-    /// other values ([`Server::declare_interval`](crate::Server::declare_interval) sets these to zero), and in a
+    /// [`Error::Argument`] if an end is infinite or no value of the known interval lies in the
+    /// declared one, if the array is complex and the interval is not symmetric, if the bound
+    /// becomes tighter and slots between the elements hold other values
+    /// ([`Server::declare_interval`](crate::Server::declare_interval) sets these to zero), and in a
     /// simulation if a value lies outside.
     pub fn with_interval(self, interval: Interval) -> Result<Self, Error> {
         const OPERATION: &str = "declare an interval";
@@ -109,8 +112,8 @@ impl EncryptedArray {
         Ok(self.of_interval(interval))
     }
 
-    /// Declares that no element is larger than `bound` in absolute value: [`EncryptedArray::with_interval`] of
-    /// `[-bound, bound]`.
+    /// Declares that no element is larger than `bound` in absolute value:
+    /// [`EncryptedArray::with_interval`] of `[-bound, bound]`.
     ///
     /// # Errors
     /// As [`EncryptedArray::with_interval`], and [`Error::Argument`] if `bound` is negative.
@@ -118,7 +121,8 @@ impl EncryptedArray {
         self.with_interval(Interval::finite(-bound, bound)?)
     }
 
-    /// Checks, in a simulation, that the elements keep to an interval that is declared, but for [`EXCESS`] of its bound.
+    /// Checks, in a simulation, that the elements keep to an interval that is declared, but for
+    /// [`EXCESS`] of its bound.
     fn check_values(&self, interval: Interval, operation: &'static str) -> Result<(), Error> {
         let slack = EXCESS * interval.bound();
         let beyond = |x: &Complex64| match self.is_complex() {
@@ -145,9 +149,9 @@ impl EncryptedArray {
             CiphertextBody::Seeded(c) => c.seeded().known_values(),
         });
         let values: Vec<Option<&[Complex64]>> = known.collect();
-        self.layout()
-            .positions()
-            .filter_map(move |at| values.get(at / slots)?.and_then(|of| of.get(at % slots)).copied())
+        self.layout().positions().filter_map(move |at| {
+            values.get(at / slots)?.and_then(|of| of.get(at % slots)).copied()
+        })
     }
 
     pub(crate) fn set_bound(&mut self, bound: f64) {
@@ -159,11 +163,12 @@ impl EncryptedArray {
         }
     }
 
-    /// How precise the elements are: `-log2` of the estimated standard deviation of their error, in bits after the binary point.
+    /// How precise the elements are: `-log2` of the estimated standard deviation of their error, in
+    /// bits after the binary point.
     ///
-    /// An array whose error is exactly zero (an array times 0) counts as rounded to integers at its scale, which is all that it can hold. It is not a number for
-    /// a session of other parameters, and where the error is not known
-    /// ([`EncryptedArray::is_error_known`]).
+    /// An array whose error is exactly zero (an array times 0) counts as rounded to integers at its
+    /// scale, which is all that it can hold. It is not a number for a session of other parameters,
+    /// and where the error is not known ([`EncryptedArray::is_error_known`]).
     pub fn precision_bits(&self, session: &Session) -> f64 {
         match self.is_error_known() {
             true => self.least_precision(session, |noise| noise),
@@ -196,7 +201,8 @@ impl EncryptedArray {
         }
     }
 
-    /// How precise slots are that hold no element, as [`EncryptedArray::precision_bits`]: where they do not hold zero they count as elements.
+    /// How precise slots are that hold no element, as [`EncryptedArray::precision_bits`]: where
+    /// they do not hold zero they count as elements.
     pub(crate) fn precision_bits_elsewhere(&self, session: &Session) -> f64 {
         let strays = self.has_strays();
         self.least_precision(session, |noise| if strays { noise } else { noise.in_zeros() })
@@ -215,15 +221,25 @@ impl EncryptedArray {
     pub(crate) fn estimates(&self) -> impl Iterator<Item = (Scale, Noise, usize)> + '_ {
         self.bodies().iter().map(|body| match body {
             CiphertextBody::Full(c) => (c.scale(), c.inner().noise(), c.slots()),
-            CiphertextBody::Seeded(c) => (c.seeded().scale(), c.seeded().noise(), c.seeded().slots()),
+            CiphertextBody::Seeded(c) => {
+                (c.seeded().scale(), c.seeded().noise(), c.seeded().slots())
+            }
         })
     }
 
-    /// [`Server::declare_precision`](crate::Server::declare_precision) of the elements, whatever is in other slots.
-    pub(crate) fn with_precision_bits(mut self, bits: f64, session: &Session) -> Result<Self, Error> {
+    /// [`Server::declare_precision`](crate::Server::declare_precision) of the elements, whatever is
+    /// in other slots.
+    pub(crate) fn with_precision_bits(
+        mut self,
+        bits: f64,
+        session: &Session,
+    ) -> Result<Self, Error> {
         const OPERATION: &str = "declare a precision";
         if !bits.is_finite() {
-            return Err(Error::argument(OPERATION, format!("{bits} bits: a finite number is needed")));
+            return Err(Error::argument(
+                OPERATION,
+                format!("{bits} bits: a finite number is needed"),
+            ));
         }
         session.context().rlwe().check_digest(self.parameters(), OPERATION)?;
         for body in self.bodies_mut() {
@@ -294,8 +310,9 @@ impl EncryptedArray {
         }
     }
 
-    /// How many bits can still be computed away: a multiplication takes about as many as its precision and the overhead of the settings. It is not a number
-    /// for a session of other parameters.
+    /// How many bits can still be computed away: a multiplication takes about as many as its
+    /// precision and the overhead of the settings. It is not a number for a session of other
+    /// parameters.
     pub fn capacity_bits(&self, session: &Session) -> f64 {
         if !self.is_of(session) {
             return f64::NAN;
@@ -315,7 +332,11 @@ impl EncryptedArray {
     ///
     /// # Errors
     /// [`Error::Argument`] when they do not.
-    pub(crate) fn check_room(&self, session: &Session, operation: &'static str) -> Result<(), Error> {
+    pub(crate) fn check_room(
+        &self,
+        session: &Session,
+        operation: &'static str,
+    ) -> Result<(), Error> {
         let capacity = self.capacity_bits(session);
         if capacity >= 0.0 {
             return Ok(());
@@ -328,14 +349,15 @@ impl EncryptedArray {
         Err(Error::argument(operation, what))
     }
 
-    /// The precision that what is computed from it is to have, in bits after the binary point: what was asked for, where
-    /// [`EncryptedArray::precision_bits`] estimates what there is. Operations on arrays of different precision take the smaller.
+    /// The precision that what is computed from it is to have, in bits after the binary point: what
+    /// was asked for, where [`EncryptedArray::precision_bits`] estimates what there is. Operations
+    /// on arrays of different precision take the smaller.
     pub fn precision(&self) -> f64 {
         self.form().precision
     }
 
-    /// Asks for another precision of what is computed from this array. Less precision takes less capacity in every product; more than the array
-    /// has makes nothing more precise.
+    /// Asks for another precision of what is computed from this array. Less precision takes less
+    /// capacity in every product; more than the array has makes nothing more precise.
     ///
     /// # Errors
     /// [`Error::Parameters`] when these parameters do not allow it.
@@ -346,13 +368,16 @@ impl EncryptedArray {
     }
 }
 
-/// As [`Ciphertext::capacity_bits`], of a ciphertext of this modulus, as log2, this scale and this bound.
+/// As [`Ciphertext::capacity_bits`], of a ciphertext of this modulus, as log2, this scale and this
+/// bound.
 pub(crate) fn capacity_bits(log2_modulus: f64, scale: Scale, bound: f64) -> f64 {
     log2_modulus - scale.log2() - bound.max(1.0).log2() - 1.0
 }
 
-/// As [`EncryptedArray::precision_bits`], of a ciphertext of this scale and noise: with `n` slots, an error in the coefficients of standard deviation `e` is
-/// one of `e sqrt(n)/scale` in each slot ([`Ciphertext::precision_bits`]), and none is smaller than that of rounding to integers, `1/sqrt(12)`.
+/// As [`EncryptedArray::precision_bits`], of a ciphertext of this scale and noise: with `n` slots,
+/// an error in the coefficients of standard deviation `e` is one of `e sqrt(n)/scale` in each slot
+/// ([`Ciphertext::precision_bits`]), and none is smaller than that of rounding to integers,
+/// `1/sqrt(12)`.
 pub(crate) fn precision_bits(scale: Scale, noise: Noise, slots: usize) -> f64 {
     let rounding = 12f64.powf(-0.5).log2();
     scale.log2() - noise.log2_std().max(rounding) - 0.5 * (slots as f64).log2()

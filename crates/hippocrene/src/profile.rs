@@ -1,11 +1,14 @@
-//! The profile of this machine: what the operations of key switching cost on it, by which every [`crate::Session`] plans them.
+//! The profile of this machine: what the operations of key switching cost on it, by which every
+//! [`crate::Session`] plans them.
 //!
-//! `hippocrene tune` writes one to the user's folder of settings ([`path`]), and the environment variable `HIPPOCRENE_PROFILE` names another file. Without one
-//! the typical figures of the kernel in use apply, as they do when the profile is of another kernel.
+//! `hippocrene tune` writes one to the user's folder of settings ([`path`]), and the environment
+//! variable `HIPPOCRENE_PROFILE` names another file. Without one the typical figures of the kernel
+//! in use apply, as they do when the profile is of another kernel.
 //!
-//! Simulations predict times by that profile too. Where there is none, the first one of a process measures the machine
-//! for about a second, and keeps the result in the user's folder of caches ([`cache`]). Nothing but predicted times
-//! depends on what was measured so. `HIPPOCRENE_PROFILE=typical` switches it off.
+//! Simulations predict times by that profile too. Where there is none, the first one of a process
+//! measures the machine for about a second, and keeps the result in the user's folder of caches
+//! ([`cache`]). Nothing but predicted times depends on what was measured so.
+//! `HIPPOCRENE_PROFILE=typical` switches it off.
 
 use std::{
     ffi::OsString,
@@ -27,13 +30,15 @@ use crate::{
 /// The environment variable that names the file.
 pub const VARIABLE: &str = "HIPPOCRENE_PROFILE";
 
-/// What the variable says instead of a file where nothing is to be measured and no profile to be read.
+/// What the variable says instead of a file where nothing is to be measured and no profile to be
+/// read.
 pub const TYPICAL: &str = "typical";
 
 /// The most bytes that a file may have: many times what one takes.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// Measures this machine with the kernel in use, with one thread, which takes some seconds. `progress` is told how many steps are done, and of how many.
+/// Measures this machine with the kernel in use, with one thread, which takes some seconds.
+/// `progress` is told how many steps are done, and of how many.
 ///
 /// # Errors
 /// [`Error::System`] when `HIPPOCRENE_KERNEL` names a kernel that cannot be used.
@@ -41,8 +46,9 @@ pub fn measure(progress: impl FnMut(usize, usize)) -> Result<Profile, Error> {
     Ok(Profile::measure(Kernel::detect()?, progress)?)
 }
 
-/// Where the profile lies: where `HIPPOCRENE_PROFILE` says, else `hippocrene/profile.json` in the folder where this system keeps users' settings (`$XDG_CONFIG_HOME`
-/// or `~/.config`; on Windows `%APPDATA%`). `None` when there is no such folder, as the user has no home.
+/// Where the profile lies: where `HIPPOCRENE_PROFILE` says, else `hippocrene/profile.json` in the
+/// folder where this system keeps users' settings (`$XDG_CONFIG_HOME` or `~/.config`; on Windows
+/// `%APPDATA%`). `None` when there is no such folder, as the user has no home.
 pub fn path() -> Option<PathBuf> {
     named().or_else(|| {
         let folders = etcetera::choose_base_strategy().ok()?;
@@ -52,7 +58,8 @@ pub fn path() -> Option<PathBuf> {
 
 /// What the environment variable names.
 fn named() -> Option<PathBuf> {
-    let name = std::env::var_os(VARIABLE).filter(|name| *name != OsString::new() && *name != TYPICAL);
+    let name =
+        std::env::var_os(VARIABLE).filter(|name| *name != OsString::new() && *name != TYPICAL);
     name.map(PathBuf::from)
 }
 
@@ -61,21 +68,28 @@ fn is_switched_off() -> bool {
     std::env::var_os(VARIABLE).is_some_and(|name| name == TYPICAL)
 }
 
-/// Where the result of a short measurement is kept: a file for this kernel and CPU in `hippocrene` in the folder where
-/// this system keeps users' caches (`$XDG_CACHE_HOME` or `~/.cache`; on Windows `%LOCALAPPDATA%`). `None` when there is
-/// no such folder, as the user has no home.
+/// Where the result of a short measurement is kept: a file for this kernel and CPU in `hippocrene`
+/// in the folder where this system keeps users' caches (`$XDG_CACHE_HOME` or `~/.cache`; on Windows
+/// `%LOCALAPPDATA%`). `None` when there is no such folder, as the user has no home.
 pub fn cache() -> Option<PathBuf> {
     let (folders, kernel) = (etcetera::choose_base_strategy().ok()?, Kernel::detect().ok()?);
-    Some(folders.cache_dir().join("hippocrene").join(format!("profile-{kernel}-{}.json", Cpu::detect())))
+    Some(
+        folders
+            .cache_dir()
+            .join("hippocrene")
+            .join(format!("profile-{kernel}-{}.json", Cpu::detect())),
+    )
 }
 
-/// What times are predicted by: the profile at [`path`] where there is one of the kernel in use, else what a short
-/// measurement of this machine gave. That is made once and kept at [`cache`]. Where this cannot be written, each process
-/// measures once. Where `HIPPOCRENE_PROFILE` says [`TYPICAL`], and in builds with debug assertions, which are slower
-/// than what is shipped, nothing is measured and the typical figures of this CPU apply.
+/// What times are predicted by: the profile at [`path`] where there is one of the kernel in use,
+/// else what a short measurement of this machine gave. That is made once and kept at [`cache`].
+/// Where this cannot be written, each process measures once. Where `HIPPOCRENE_PROFILE` says
+/// [`TYPICAL`], and in builds with debug assertions, which are slower than what is shipped, nothing
+/// is measured and the typical figures of this CPU apply.
 ///
 /// # Errors
-/// Those of [`installed`], and [`Error::System`] when `HIPPOCRENE_KERNEL` names a kernel that cannot be used.
+/// Those of [`installed`], and [`Error::System`] when `HIPPOCRENE_KERNEL` names a kernel that
+/// cannot be used.
 pub fn for_predictions() -> Result<Profile, Error> {
     let kernel = Kernel::detect()?;
     if let Some(profile) = installed()?.filter(|profile| profile.kernel() == kernel) {
@@ -104,7 +118,8 @@ fn kept_or_measured(cache: Option<&Path>, kernel: Kernel) -> Profile {
     profile
 }
 
-/// The profile at [`path`], if there is one. Where `HIPPOCRENE_PROFILE` says [`TYPICAL`] there is none.
+/// The profile at [`path`], if there is one. Where `HIPPOCRENE_PROFILE` says [`TYPICAL`] there is
+/// none.
 ///
 /// # Errors
 /// Those of [`load`]. That there is no file is one only where `HIPPOCRENE_PROFILE` names it.
@@ -119,8 +134,9 @@ pub fn installed() -> Result<Option<Profile>, Error> {
 /// Reads a profile.
 ///
 /// # Errors
-/// [`Error::Io`] when there is no such file, [`Error::Format`] when it holds no profile; the message names the file, says that it is to be the tuning profile, and what is wrong with
-/// which field.
+/// [`Error::Io`] when there is no such file, [`Error::Format`] when it holds no profile; the
+/// message names the file, says that it is to be the tuning profile, and what is wrong with which
+/// field.
 pub fn load(path: &Path) -> Result<Profile, Error> {
     let fail = |source: io::Error| {
         let kind = source.kind();
@@ -135,8 +151,10 @@ pub fn load(path: &Path) -> Result<Profile, Error> {
     };
     let mut text = Vec::new();
     File::open(path).and_then(|file| file.take(MOST_BYTES).read_to_end(&mut text)).map_err(fail)?;
-    let malformed =
-        |e: serde_json::Error| FormatError::Profile { path: path.into(), what: in_json(&e.to_string()) };
+    let malformed = |e: serde_json::Error| FormatError::Profile {
+        path: path.into(),
+        what: in_json(&e.to_string()),
+    };
     Ok(serde_json::from_slice(&text).map_err(malformed)?)
 }
 
@@ -174,7 +192,10 @@ mod tests {
 
     impl Place {
         fn new(name: &str) -> Self {
-            Place(std::env::temp_dir().join(format!("hippocrene-profile-{name}-{}", std::process::id())))
+            Place(
+                std::env::temp_dir()
+                    .join(format!("hippocrene-profile-{name}-{}", std::process::id())),
+            )
         }
     }
 
@@ -221,17 +242,29 @@ mod tests {
         type Change = fn(&mut serde_json::Value);
         let changes: [(Change, &str); 12] = [
             (|v| *v = 1.into(), "invalid type: integer `1`, expected a JSON object at line 1"),
-            (|v| v["memory"] = "fast".into(), "invalid type: string \"fast\", expected a JSON object at"),
+            (
+                |v| v["memory"] = "fast".into(),
+                "invalid type: string \"fast\", expected a JSON object at",
+            ),
             (|v| v["version"] = 1.into(), "version is 1; this library reads version 3"),
             (|v| v["kernel"] = "abacus".into(), "kernel is \"abacus\"; there are portable, avx2"),
-            (|v| v["memory"]["cache_bytes"] = 0.into(), "cache_bytes is 0; a finite number above 0"),
+            (
+                |v| v["memory"]["cache_bytes"] = 0.into(),
+                "cache_bytes is 0; a finite number above 0",
+            ),
             (
                 |v| v["limbs"][3]["cached"]["pair"] = (-1.5).into(),
                 "cached.pair of log_degree 13, modulus_bits 48 is -1.5",
             ),
             (|v| v["limbs"][3]["memory"]["sum"] = "fast".into(), "invalid type: string \"fast\""),
-            (|v| v["limbs"][0]["log_degree"] = 11.into(), "limbs[0] (log_degree 11, modulus_bits 48)"),
-            (|v| v["limbs"][1] = v["limbs"][0].clone(), "limbs[1] (log_degree 12, modulus_bits 48) stands"),
+            (
+                |v| v["limbs"][0]["log_degree"] = 11.into(),
+                "limbs[0] (log_degree 11, modulus_bits 48)",
+            ),
+            (
+                |v| v["limbs"][1] = v["limbs"][0].clone(),
+                "limbs[1] (log_degree 12, modulus_bits 48) stands",
+            ),
             (
                 |v| _ = v["limbs"].as_array_mut().unwrap().pop(),
                 "limbs has no entry of log_degree 17, modulus_bits 61",
@@ -249,7 +282,10 @@ mod tests {
             let error = load(&path).unwrap_err();
             let (kind, words) = (error.kind(), error.to_string());
             assert!(words.contains(message) && words.contains(&*path.to_string_lossy()), "{words}");
-            assert!(words.contains("tuning profile") && words.contains("`hippocrene tune`"), "{words}");
+            assert!(
+                words.contains("tuning profile") && words.contains("`hippocrene tune`"),
+                "{words}"
+            );
             assert_eq!(kind, "FormatError");
         }
         fs::write(&path, &good[..good.len() / 2]).unwrap();
@@ -257,9 +293,11 @@ mod tests {
         let missing = load(&place.0.join("none")).unwrap_err();
         assert_eq!(missing.kind(), "FileError");
         let words = missing.to_string();
-        for part in
-            ["none: the tuning profile cannot be read: there is no such file", "`hippocrene tune`", VARIABLE]
-        {
+        for part in [
+            "none: the tuning profile cannot be read: there is no such file",
+            "`hippocrene tune`",
+            VARIABLE,
+        ] {
             assert!(words.contains(part), "{words}");
         }
     }

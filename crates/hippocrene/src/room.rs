@@ -10,7 +10,8 @@ use hippocrene_rlwe::budget::{self, Reserved};
 /// The bytes there are room for where nothing else is said.
 const DEFAULT: usize = 1 << 30;
 
-/// How many bytes what could be made again takes in a session, and how many it may: whole ciphertexts of fresh ones ([`crate::Fresh`]), and encoded matrices.
+/// How many bytes what could be made again takes in a session, and how many it may: whole
+/// ciphertexts of fresh ones ([`crate::Fresh`]), and encoded matrices.
 #[derive(Debug, Clone)]
 pub(crate) struct Room(Arc<Bytes>);
 
@@ -31,13 +32,15 @@ pub(crate) struct Place {
 
 impl Default for Room {
     fn default() -> Self {
-        let (taken, limit, refused) = (AtomicUsize::new(0), AtomicUsize::new(DEFAULT), AtomicU64::new(0));
+        let (taken, limit, refused) =
+            (AtomicUsize::new(0), AtomicUsize::new(DEFAULT), AtomicU64::new(0));
         Room(Arc::new(Bytes { taken, limit, refused }))
     }
 }
 
 impl Room {
-    /// So many bytes, if there are as many, here and in the budget of the process. There, what no cache used since bytes were last refused makes room.
+    /// So many bytes, if there are as many, here and in the budget of the process. There, what no
+    /// cache used since bytes were last refused makes room.
     pub fn take(&self, bytes: usize) -> Option<Place> {
         let place = self.take_since(bytes, self.0.refused.load(Relaxed));
         if place.is_none() {

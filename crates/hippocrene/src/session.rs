@@ -8,8 +8,10 @@ use hippocrene_ring::Threads;
 
 use crate::{Error, Settings, profile, room::Room};
 
-/// The largest ring degree of which several ciphertexts are computed with at once. The ciphertexts and keys of larger ones are read from memory, not from a cache, by as many threads at a time as there are: that is no faster than to
-/// share out the limbs, and takes the scratch memory of each, which for a bootstrap is some hundred megabytes.
+/// The largest ring degree of which several ciphertexts are computed with at once. The ciphertexts
+/// and keys of larger ones are read from memory, not from a cache, by as many threads at a time as
+/// there are: that is no faster than to share out the limbs, and takes the scratch memory of each,
+/// which for a bootstrap is some hundred megabytes.
 const MOST_WHOLE: usize = 1 << 15;
 
 /// Settings and the context made from them; cheap to clone. Nothing in it is secret.
@@ -22,19 +24,22 @@ pub struct Session {
 }
 
 impl Session {
-    /// Prepares `settings` for `threads` threads (0 and 1: only the calling one). Key switches are planned by the profile of this machine, if there is one
-    /// ([`profile::installed`]).
+    /// Prepares `settings` for `threads` threads (0 and 1: only the calling one). Key switches are
+    /// planned by the profile of this machine, if there is one ([`profile::installed`]).
     ///
     /// # Errors
-    /// [`Error::System`] when threads or the kernel named in `HIPPOCRENE_KERNEL` cannot be had; those of [`profile::installed`].
+    /// [`Error::System`] when threads or the kernel named in `HIPPOCRENE_KERNEL` cannot be had;
+    /// those of [`profile::installed`].
     pub fn new(settings: Settings, threads: usize) -> Result<Self, Error> {
-        let rlwe = hippocrene_rlwe::Context::new(settings.parameters().clone(), Threads::new(threads)?)?;
+        let rlwe =
+            hippocrene_rlwe::Context::new(settings.parameters().clone(), Threads::new(threads)?)?;
         Self::of(settings, rlwe)
     }
 
     /// A session that computes without residues ([`crate::Simulation`]).
     pub(crate) fn hollow(settings: Settings) -> Result<Self, Error> {
-        let rlwe = hippocrene_rlwe::Context::hollow(settings.parameters().clone(), Threads::single())?;
+        let rlwe =
+            hippocrene_rlwe::Context::hollow(settings.parameters().clone(), Threads::single())?;
         rlwe.set_prices(profile::for_predictions()?);
         Self::of(settings, rlwe)
     }
@@ -67,15 +72,20 @@ impl Session {
         &self.context
     }
 
-    /// The context of integers, on the RLWE context of the other, where the settings have a plaintext modulus.
+    /// The context of integers, on the RLWE context of the other, where the settings have a
+    /// plaintext modulus.
     pub fn integers(&self) -> Option<&Arc<bgv::Context>> {
         self.integers.as_ref()
     }
 
     /// [`Session::integers`] for an operation that needs it.
-    pub(crate) fn need_integers(&self, operation: &'static str) -> Result<&Arc<bgv::Context>, Error> {
+    pub(crate) fn need_integers(
+        &self,
+        operation: &'static str,
+    ) -> Result<&Arc<bgv::Context>, Error> {
         self.integers.as_ref().ok_or_else(|| {
-            let what = "these keys compute on numbers; integers take settings with a plaintext modulus";
+            let what =
+                "these keys compute on numbers; integers take settings with a plaintext modulus";
             Error::argument(operation, what)
         })
     }
@@ -85,7 +95,8 @@ impl Session {
         self.context.rlwe().threads().count()
     }
 
-    /// What `f` computes for each of `count` ciphertexts, as [`Session::try_each`], or beyond the ring degree [`MOST_WHOLE`] one after the other, of each of which the limbs are shared out.
+    /// What `f` computes for each of `count` ciphertexts, as [`Session::try_each`], or beyond the
+    /// ring degree [`MOST_WHOLE`] one after the other, of each of which the limbs are shared out.
     ///
     /// # Errors
     /// Those of `f`.
@@ -100,7 +111,8 @@ impl Session {
         }
     }
 
-    /// What `f` makes of each of `count` ciphertexts or parts of a file, shared out among the threads ([`hippocrene_rlwe::Context::try_each`]).
+    /// What `f` makes of each of `count` ciphertexts or parts of a file, shared out among the
+    /// threads ([`hippocrene_rlwe::Context::try_each`]).
     ///
     /// # Errors
     /// Those of `f`.
@@ -117,7 +129,8 @@ impl Session {
         &self.room
     }
 
-    /// Slots of one ciphertext of numbers: half of the ring degree. Ciphertexts of integers have twice as many.
+    /// Slots of one ciphertext of numbers: half of the ring degree. Ciphertexts of integers have
+    /// twice as many.
     pub fn slots(&self) -> usize {
         self.context.max_slots()
     }

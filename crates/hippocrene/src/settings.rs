@@ -16,35 +16,40 @@ const LEAST_SCALE: u32 = 10;
 /// The ring degrees that there are.
 pub(crate) const DEGREES: std::ops::RangeInclusive<usize> = 1 << 4..=1 << 17;
 
-/// A parameter set, and the precision that results are to have where nothing else is said: in bits after the binary point, so that `p` bits
-/// stand for an error of standard deviation `2^-p`.
+/// A parameter set, and the precision that results are to have where nothing else is said: in bits
+/// after the binary point, so that `p` bits stand for an error of standard deviation `2^-p`.
 ///
-/// From a precision follows the scale `2^ceil(p + overhead)` that arrays are encrypted at and products are brought back to. The overhead is what a
-/// product of fresh arrays with values up to 1, relinearised, rescaled and rotated once, loses to noise: with `e` the standard deviation of its
-/// error in a coefficient, an error of `e sqrt(N/2)/scale` in a slot. After longer computations, with larger values and under public keys the
-/// error is larger; [`EncryptedArray::precision_bits`](crate::EncryptedArray::precision_bits) says how large.
+/// From a precision follows the scale `2^ceil(p + overhead)` that arrays are encrypted at and
+/// products are brought back to. The overhead is what a product of fresh arrays with values up to
+/// 1, relinearised, rescaled and rotated once, loses to noise: with `e` the standard deviation of
+/// its error in a coefficient, an error of `e sqrt(N/2)/scale` in a slot. After longer
+/// computations, with larger values and under public keys the error is larger;
+/// [`EncryptedArray::precision_bits`](crate::EncryptedArray::precision_bits) says how large.
 ///
-/// The digest names the parameter set, not the precision: settings that differ only in that can work on each other's arrays, whose scales are exact
-/// whatever they are. Key files hold the client's settings, so that a server made from them has the same.
+/// The digest names the parameter set, not the precision: settings that differ only in that can
+/// work on each other's arrays, whose scales are exact whatever they are. Key files hold the
+/// client's settings, so that a server made from them has the same.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     parameters: Parameters,
     precision: f64,
     overhead: f64,
-    /// The modulus of fresh ciphertexts: the largest, but that the power of two may have a smaller exponent.
+    /// The modulus of fresh ciphertexts: the largest, but that the power of two may have a smaller
+    /// exponent.
     fresh: Modulus,
     integers: Option<Integers>,
 }
 
 /// How integers are computed with.
 ///
-/// Keys do not depend on it: one key serves arrays of numbers, BGV, BFV and every plaintext modulus.
+/// Keys do not depend on it: one key serves arrays of numbers, BGV, BFV and every plaintext
+/// modulus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Integers {
     /// How products are computed. Ciphertexts are the same in both schemes.
     pub scheme: Scheme,
-    /// The plaintext modulus `t`: integers are computed with modulo `t`. For arrays it is a prime that is 1 modulo `2N`, as
-    /// [`Integers::default_plain_modulus`] is.
+    /// The plaintext modulus `t`: integers are computed with modulo `t`. For arrays it is a prime
+    /// that is 1 modulo `2N`, as [`Integers::default_plain_modulus`] is.
     pub plain_modulus: u64,
 }
 
@@ -56,16 +61,21 @@ impl Integers {
     pub fn scheme_by_name(name: &str) -> Result<Scheme, Error> {
         let named = [Scheme::Bgv, Scheme::Bfv].into_iter().find(|scheme| scheme.name() == name);
         named.ok_or_else(|| {
-            Error::Parameters(format!("there is no scheme {name:?} for integers; there are bgv and bfv"))
+            Error::Parameters(format!(
+                "there is no scheme {name:?} for integers; there are bgv and bfv"
+            ))
         })
     }
 
-    /// A plaintext modulus that arrays can have: 65537, and 786433 at the ring degrees `2^16` and `2^17`.
+    /// A plaintext modulus that arrays can have: 65537, and 786433 at the ring degrees `2^16` and
+    /// `2^17`.
     pub fn default_plain_modulus(degree: usize) -> u64 {
         if degree <= 1 << 15 { 65_537 } else { 786_433 }
     }
 
-    /// The smallest plaintext modulus from `least` on that arrays can have with these parameters: a prime that is 1 modulo twice the ring degree, and none of the units, to which it has to be coprime.
+    /// The smallest plaintext modulus from `least` on that arrays can have with these parameters: a
+    /// prime that is 1 modulo twice the ring degree, and none of the units, to which it has to be
+    /// coprime.
     ///
     /// # Errors
     /// [`Error::Argument`] when there is none below `2^61`.
@@ -78,15 +88,18 @@ impl Integers {
             })
     }
 
-    /// Checks that arrays can have the plaintext modulus `t` at this ring degree: others are for single ciphertexts ([`crate::Server::integer_evaluator`]).
+    /// Checks that arrays can have the plaintext modulus `t` at this ring degree: others are for
+    /// single ciphertexts ([`crate::Server::integer_evaluator`]).
     ///
     /// # Errors
-    /// [`Error::Parameters`] when it gives no slots; it names one that does, the next larger one. [`Error::Argument`] when there is no ring of this degree.
+    /// [`Error::Parameters`] when it gives no slots; it names one that does, the next larger one.
+    /// [`Error::Argument`] when there is no ring of this degree.
     pub fn check_slots(t: u64, degree: usize) -> Result<(), Error> {
         if !(degree.is_power_of_two() && DEGREES.contains(&degree)) {
             let [least, most] = [DEGREES.start(), DEGREES.end()];
-            let what =
-                format!("a ring degree of {degree}: a power of two from {least} to {most} is possible");
+            let what = format!(
+                "a ring degree of {degree}: a power of two from {least} to {most} is possible"
+            );
             return Err(Error::argument("check a plaintext modulus", what));
         }
         if Encoder::gives_slots(t, degree) {
@@ -117,7 +130,8 @@ impl Settings {
     /// Settings of a parameter set and a precision in bits after the binary point.
     ///
     /// # Errors
-    /// [`Error::Parameters`] when the modulus has no room for the scale, or the scale would be below `2^10`.
+    /// [`Error::Parameters`] when the modulus has no room for the scale, or the scale would be
+    /// below `2^10`.
     pub fn new(parameters: Parameters, precision: f64) -> Result<Self, Error> {
         let (overhead, fresh) = (overhead(&parameters), parameters.top());
         let settings = Settings { parameters, precision, overhead, fresh, integers: None };
@@ -125,7 +139,8 @@ impl Settings {
         Ok(settings)
     }
 
-    /// Settings of the scale `2^bits`, for a simple chain: its units but the first have so many bits. The precision is what the overhead leaves.
+    /// Settings of the scale `2^bits`, for a simple chain: its units but the first have so many
+    /// bits. The precision is what the overhead leaves.
     ///
     /// # Errors
     /// As [`Settings::new`].
@@ -143,11 +158,13 @@ impl Settings {
         Ok(Settings { precision, ..self })
     }
 
-    /// The same with fresh ciphertexts whose modulus has the factor `2^two` of the sprout's power of two. A limb modulo a power of two costs as
-    /// much as several others; moduli further down have it anyhow where they need it.
+    /// The same with fresh ciphertexts whose modulus has the factor `2^two` of the sprout's power
+    /// of two. A limb modulo a power of two costs as much as several others; moduli further down
+    /// have it anyhow where they need it.
     ///
     /// # Errors
-    /// [`Error::Parameters`] when the sprout's power of two is smaller, or the modulus has no room for the scale.
+    /// [`Error::Parameters`] when the sprout's power of two is smaller, or the modulus has no room
+    /// for the scale.
     pub fn with_fresh_two(self, two: u8) -> Result<Self, Error> {
         let top = self.parameters.top();
         if two > top.two() {
@@ -165,7 +182,8 @@ impl Settings {
     /// The same for integers too.
     ///
     /// # Errors
-    /// [`Error::Parameters`] when the plaintext modulus is not in `[2, 2^61)` or one of the units, or no modulus of these parameters is coprime to it and larger than four times it.
+    /// [`Error::Parameters`] when the plaintext modulus is not in `[2, 2^61)` or one of the units,
+    /// or no modulus of these parameters is coprime to it and larger than four times it.
     pub fn with_integers(self, integers: Integers) -> Result<Self, Error> {
         let t = integers.plain_modulus;
         if shared_unit(&self.parameters, t) == Some(t) {
@@ -184,12 +202,15 @@ impl Settings {
         self.integers
     }
 
-    /// Settings of the second parameter set for arrays that come to it with at least `capacity` bits of capacity, at the precision of these settings and values up to
-    /// 1 ([`Parameters::second`]): the first units, as few as hold that, and the sprout. Its keys are smaller than those of these settings. Where integers are computed with, `capacity` is the noise budget of their arrays, in
-    /// bits, when they come to it.
+    /// Settings of the second parameter set for arrays that come to it with at least `capacity`
+    /// bits of capacity, at the precision of these settings and values up to 1
+    /// ([`Parameters::second`]): the first units, as few as hold that, and the sprout. Its keys are
+    /// smaller than those of these settings. Where integers are computed with, `capacity` is the
+    /// noise budget of their arrays, in bits, when they come to it.
     ///
     /// # Errors
-    /// [`Error::Argument`] when the capacity is not positive, or takes all units, so that nothing is freed, and [`Error::Parameters`] where no second set does.
+    /// [`Error::Argument`] when the capacity is not positive, or takes all units, so that nothing
+    /// is freed, and [`Error::Parameters`] where no second set does.
     pub fn second(&self, capacity: f64) -> Result<Self, Error> {
         const OPERATION: &str = "choose a second parameter set";
         if capacity.is_nan() || capacity <= 0.0 {
@@ -202,13 +223,17 @@ impl Settings {
         let top = |units: usize| {
             self.parameters.top().gcd(Modulus::of_range(0..units).lcm(parameters.top().sprout()))
         };
-        let room = |modulus: Modulus| parameters.log2(modulus.gcd(self.fresh)) - self.scale().log2() - 1.0;
-        let capacity_at =
-            |modulus: Modulus| self.integers.map_or(room(modulus), |how| self.budget_at(modulus, how));
-        let holds = |units: &usize| capacity_at(top(*units)) >= capacity && room(top(*units)) >= 0.0;
+        let room =
+            |modulus: Modulus| parameters.log2(modulus.gcd(self.fresh)) - self.scale().log2() - 1.0;
+        let capacity_at = |modulus: Modulus| {
+            self.integers.map_or(room(modulus), |how| self.budget_at(modulus, how))
+        };
+        let holds =
+            |units: &usize| capacity_at(top(*units)) >= capacity && room(top(*units)) >= 0.0;
         let Some(units) = (1..parameters.unit_count()).find(holds) else {
             let have = capacity_at(parameters.top());
-            let rooms = (1..parameters.unit_count()).map(top).filter(|modulus| room(*modulus) >= 0.0);
+            let rooms =
+                (1..parameters.unit_count()).map(top).filter(|modulus| room(*modulus) >= 0.0);
             let most = rooms.map(capacity_at).fold(0.0, f64::max);
             let instead = match (10.0 * most).floor() / 10.0 {
                 most if most > 0.0 => format!(": {most:.1} bits would"),
@@ -231,14 +256,17 @@ impl Settings {
         self.integers.map_or(Ok(second.clone()), |integers| second.with_integers(integers))
     }
 
-    /// The noise budget of integers whose keys were switched to those of this modulus, without what the sprout has in common with the plaintext modulus and without its power of two, which not all of them have.
+    /// The noise budget of integers whose keys were switched to those of this modulus, without what
+    /// the sprout has in common with the plaintext modulus and without its power of two, which not
+    /// all of them have.
     fn budget_at(&self, modulus: Modulus, Integers { plain_modulus: t, .. }: Integers) -> f64 {
         let parameters = &self.parameters;
         let primes = parameters.literal().sprout.primes.iter().enumerate();
         let odd = primes.filter(|(_, prime)| inv_mod(t % **prime, **prime).is_some());
         let odd = odd.fold(0, |all, (j, _)| all | 1 << j) & modulus.odd();
         let modulus = modulus.words().lcm(Modulus::of_sprout(odd, 0));
-        let noise = parameters.largest_switching_noise().plus(rounding(parameters.secret_weight(), 2));
+        let noise =
+            parameters.largest_switching_noise().plus(rounding(parameters.secret_weight(), 2));
         hippocrene_bgv::budget_bits(parameters.log2(modulus), t, noise)
     }
 
@@ -333,7 +361,10 @@ mod tests {
                 assert!(error.contains("2^10"), "{error}");
             }
             let error = settings.scale_of(1e308).unwrap_err().to_string();
-            assert!(error.starts_with("a precision of 1e308 bits takes a scale of 2^1e308;"), "{error}");
+            assert!(
+                error.starts_with("a precision of 1e308 bits takes a scale of 2^1e308;"),
+                "{error}"
+            );
         }
     }
 
@@ -341,11 +372,18 @@ mod tests {
     fn slots_are_of_rings_that_there_are() {
         Integers::check_slots(65_537, 1 << 14).unwrap();
         let refused = Integers::check_slots(65_537, 1 << 16).unwrap_err();
-        assert!(matches!(&refused, Error::Parameters(what) if what.contains("1 modulo 131072")), "{refused}");
+        assert!(
+            matches!(&refused, Error::Parameters(what) if what.contains("1 modulo 131072")),
+            "{refused}"
+        );
         for degree in [0, 1, 3, 1000, 1 << 18, 1 << 63, usize::MAX] {
             let refused = Integers::check_slots(65_537, degree).unwrap_err();
-            let words = format!("a ring degree of {degree}: a power of two from 16 to 131072 is possible");
-            assert!(matches!(&refused, Error::Argument { what, .. } if *what == words), "{refused}");
+            let words =
+                format!("a ring degree of {degree}: a power of two from 16 to 131072 is possible");
+            assert!(
+                matches!(&refused, Error::Argument { what, .. } if *what == words),
+                "{refused}"
+            );
         }
     }
 }

@@ -40,7 +40,8 @@ impl Terms {
     /// The terms of a sum of both.
     #[must_use]
     pub(crate) fn join(&self, other: &Terms) -> Terms {
-        let mut terms: Vec<Arc<()>> = self.terms.iter().chain(other.terms.iter()).cloned().collect();
+        let mut terms: Vec<Arc<()>> =
+            self.terms.iter().chain(other.terms.iter()).cloned().collect();
         terms.sort_unstable_by_key(Arc::as_ptr);
         terms.dedup_by(|a, b| Arc::ptr_eq(a, b));
         let more = self.more || other.more || terms.len() > MOST_TERMS;

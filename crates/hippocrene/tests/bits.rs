@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use crate::common::insecure_bits;
-use hippocrene::{BitArray, BitServer, CiphertextBody, ClientKey, Error, EvaluationKeys, KeyRequest, Server};
+use hippocrene::{
+    BitArray, BitServer, CiphertextBody, ClientKey, Error, EvaluationKeys, KeyRequest, Server,
+};
 use hippocrene_ckks::bits::{BitPacking, BitPlan, Gate};
 use hippocrene_ring::sample::Seed;
 
@@ -46,7 +48,8 @@ impl Setup {
 fn bits(count: usize, seed: u64) -> Vec<bool> {
     let mut state = seed * 2 + 1;
     let mut next = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         state >> 63 == 1
     };
     (0..count).map(|_| next()).collect()
@@ -92,10 +95,14 @@ fn gates_are_those_of_the_bits() {
             assert_eq!(s.decrypt(&result), expected(gate, 2), "{gate:?} of plain bits");
         }
         let before = s.server.bootstraps();
-        for (gate, same) in [(Gate::And, true), (Gate::And, false), (Gate::Xor, true), (Gate::Nor, true)] {
+        for (gate, same) in
+            [(Gate::And, true), (Gate::And, false), (Gate::Xor, true), (Gate::Nor, true)]
+        {
             let result = s.server.gate_plain(gate, x, &vec![same; count]).unwrap();
-            let expected: Vec<bool> =
-                plain[0].iter().map(|bit| gate.value(usize::from(*bit) + usize::from(same), 2)).collect();
+            let expected: Vec<bool> = plain[0]
+                .iter()
+                .map(|bit| gate.value(usize::from(*bit) + usize::from(same), 2))
+                .collect();
             assert_eq!(s.decrypt(&result), expected, "{gate:?} of one plain bit");
         }
         assert_eq!(s.server.bootstraps(), before);
@@ -110,7 +117,8 @@ fn gates_are_those_of_the_bits() {
 fn numbers_in_bit_slices_are_added_and_compared() {
     const BITS: usize = 8;
     let s = setup(BitPacking::Real, true, Some(66.0));
-    let numbers = |factor: u32| (0..s.plan.capacity() as u32).map(move |i| i * factor % 256).collect();
+    let numbers =
+        |factor: u32| (0..s.plan.capacity() as u32).map(move |i| i * factor % 256).collect();
     let (x, y): (Vec<u32>, Vec<u32>) = (numbers(57), numbers(201));
     let (a, b) = (s.slices(&x, BITS), s.slices(&y, BITS));
     let server = &s.server;
@@ -132,7 +140,8 @@ fn numbers_in_bit_slices_are_added_and_compared() {
     }
 }
 
-/// Bits that are not cleaned: each nand multiplies their error by 1.6. Two bootstraps of a nand where a refresh was due.
+/// Bits that are not cleaned: each nand multiplies their error by 1.6. Two bootstraps of a nand
+/// where a refresh was due.
 #[test]
 fn there_is_no_limit_of_depth() {
     let s = setup(BitPacking::Real, false, Some(66.0));
@@ -208,7 +217,8 @@ fn client_and_server_share_only_files() {
         assert_eq!(bits.plan().literal(), &literal);
         let z = bits.nand(&x, &bits.xor(&x, &y).unwrap()).unwrap();
         let z = BitArray::from_bytes(&z.to_bytes(), s.client.session()).unwrap();
-        let expected: Vec<bool> = plain[0].iter().zip(&plain[1]).map(|(x, y)| !(x & (x ^ y))).collect();
+        let expected: Vec<bool> =
+            plain[0].iter().zip(&plain[1]).map(|(x, y)| !(x & (x ^ y))).collect();
         assert_eq!(s.decrypt(&z), expected);
     }
 }
@@ -222,7 +232,10 @@ fn what_does_not_belong_together_is_refused() {
     assert!(matches!(s.server.gate(Gate::Majority, &[&a, &a]), Err(Error::Argument { .. })));
     assert!(matches!(s.server.gate(Gate::And, &[]), Err(Error::Argument { .. })));
     assert!(matches!(s.server.gate_plain(Gate::And, &a, &[true]), Err(Error::Shape { .. })));
-    assert!(matches!(s.server.gate_plain(Gate::Majority, &a, &[true; 3]), Err(Error::Argument { .. })));
+    assert!(matches!(
+        s.server.gate_plain(Gate::Majority, &a, &[true; 3]),
+        Err(Error::Argument { .. })
+    ));
     let none = Server::new(s.client.evaluation_keys(&KeyRequest::only([])).unwrap()).unwrap();
     assert!(none.bits().unwrap_err().to_string().contains("KeyRequest::bits"));
     let other = client(2);
@@ -245,7 +258,8 @@ fn all(sources: impl IntoIterator<Item = usize>) -> Vec<Option<usize>> {
     sources.into_iter().map(Some).collect()
 }
 
-/// Bits of a line picked from the first one on, from the middle, from the imaginary parts, and from the second ciphertext, and gates of what was picked: without a bootstrap.
+/// Bits of a line picked from the first one on, from the middle, from the imaginary parts, and from
+/// the second ciphertext, and gates of what was picked: without a bootstrap.
 #[test]
 fn bits_that_move_alike_are_picked() {
     for packing in [BitPacking::Real, BitPacking::Complex] {
@@ -297,17 +311,22 @@ fn bits_that_move_alike_are_picked() {
             expected = expected.iter().zip(&q).map(|(e, q)| e | q).collect();
         }
         assert_eq!(client.decrypt_bits(&gate).unwrap(), expected);
-        // What is partly in real and partly in imaginary parts stays partly there only from a part of its own on: else there is a bootstrap.
+        // What is partly in real and partly in imaginary parts stays partly there only from a part
+        // of its own on: else there is a bootstrap.
         let before = gates.bootstraps();
         let (across, expected) = pick(middle - 2, 4, 1);
         assert_eq!(client.decrypt_bits(&across.unwrap()).unwrap(), expected);
         assert_eq!(gates.bootstraps() - before, u64::from(packing == BitPacking::Complex));
-        let error = gates.and(&pick(0, 4, 2).0.unwrap(), &pick(0, 4, 1).0.unwrap()).unwrap_err().to_string();
+        let error = gates
+            .and(&pick(0, 4, 2).0.unwrap(), &pick(0, 4, 1).0.unwrap())
+            .unwrap_err()
+            .to_string();
         assert!(error.starts_with("and: ") && error.contains("stand differently"), "{error}");
     }
 }
 
-/// Bits left out, repeated, joined and padded in any way, gates of them, and moves of what gates made.
+/// Bits left out, repeated, joined and padded in any way, gates of them, and moves of what gates
+/// made.
 #[test]
 fn bits_are_brought_anywhere() {
     for (packing, clean, seed) in [
@@ -319,9 +338,15 @@ fn bits_are_brought_anywhere() {
         let (client, plan, server) = moving(packing, clean);
         let gates = server.bits().unwrap();
         let capacity = plan.capacity();
-        let encrypt = |plain: &[bool], shape: &[usize]| client.encrypt_bits(&plan, plain, shape).unwrap();
+        let encrypt =
+            |plain: &[bool], shape: &[usize]| client.encrypt_bits(&plan, plain, shape).unwrap();
         let check = |a: &BitArray, expected: &[bool]| {
-            assert_eq!(client.decrypt_bits(a).unwrap(), expected, "{packing:?} {clean} {:?}", a.shape());
+            assert_eq!(
+                client.decrypt_bits(a).unwrap(),
+                expected,
+                "{packing:?} {clean} {:?}",
+                a.shape()
+            );
             assert!(a.error() < 0.25, "{}", a.error());
         };
         let lengths = [capacity + capacity / 2, 5 * 3, capacity];
@@ -334,7 +359,9 @@ fn bits_are_brought_anywhere() {
         let line = plain.concat();
         let mut state = seed;
         let mut below = |n: usize| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             (state >> 33) as usize % n
         };
         for shape in [vec![7], vec![3, 5], vec![2 * capacity + 3], vec![4, capacity / 2]] {
@@ -352,7 +379,8 @@ fn bits_are_brought_anywhere() {
             check(&gate, &nand);
             let reversed = server.gather_bits(&[&gate], &[size], &all((0..size).rev())).unwrap();
             check(&reversed, &nand.iter().copied().rev().collect::<Vec<_>>());
-            let padded: Vec<Option<usize>> = [None].into_iter().chain((0..size).map(Some)).collect();
+            let padded: Vec<Option<usize>> =
+                [None].into_iter().chain((0..size).map(Some)).collect();
             let padded = server.gather_bits(&[&reversed], &[size + 1], &padded).unwrap();
             check(&padded, &[vec![false], nand.into_iter().rev().collect()].concat());
         }
@@ -391,5 +419,8 @@ fn moves_of_bits_that_make_no_sense_are_refused() {
     let numbers = Server::new(client.evaluation_keys(&KeyRequest::default()).unwrap()).unwrap();
     assert!(matches!(numbers.gather_bits(&[&a], &[2], &all([1, 0])), Err(Error::NoKeys { .. })));
     let theirs = self::client(2).encrypt_bits(&plan, &[true, true], &[2]).unwrap();
-    assert!(matches!(server.gather_bits(&[&a, &theirs], &[2], &all([0, 3])), Err(Error::KeyMismatch(_))));
+    assert!(matches!(
+        server.gather_bits(&[&a, &theirs], &[2], &all([0, 3])),
+        Err(Error::KeyMismatch(_))
+    ));
 }

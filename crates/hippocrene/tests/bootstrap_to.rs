@@ -1,7 +1,9 @@
 //! Bootstraps to a capacity that is said, at small insecure parameters.
 
 use crate::common::insecure_grafted;
-use hippocrene::{Bootstrapping, ClientKey, Encryption, Error, Interval, KeyRequest, Server, Values};
+use hippocrene::{
+    Bootstrapping, ClientKey, Encryption, Error, Interval, KeyRequest, Server, Values,
+};
 use hippocrene_rlwe::SecretDistribution;
 use num_complex::Complex64;
 
@@ -44,10 +46,12 @@ fn to_less_capacity() {
         let reserve = server.bootstrap_reserve().unwrap();
         let middle = 0.5 * (reserve + said.capacity_after);
         for capacity in [40.5, reserve, middle, said.capacity_after - 8.0] {
-            let y =
-                server.bootstrap_to(&a, Some(capacity)).unwrap_or_else(|e| panic!("{how:?} {capacity}: {e}"));
+            let y = server
+                .bootstrap_to(&a, Some(capacity))
+                .unwrap_or_else(|e| panic!("{how:?} {capacity}: {e}"));
             let have = y.capacity_bits(session);
-            // What is iterated has no less than its errors are found with, and a scale that is larger by less than might be.
+            // What is iterated has no less than its errors are found with, and a scale that is
+            // larger by less than might be.
             let errors = reserve + session.settings().scale().log2();
             let least = if said.iterations > 1 { capacity.max(errors) } else { capacity };
             assert!(
@@ -71,7 +75,10 @@ fn to_less_capacity() {
             (f64::NAN, "NaN bits of capacity: a positive number"),
         ] {
             let error = server.bootstrap_to(&a, Some(capacity)).unwrap_err();
-            assert!(matches!(error, Error::Argument { .. }) && error.to_string().contains(words), "{error}");
+            assert!(
+                matches!(error, Error::Argument { .. }) && error.to_string().contains(words),
+                "{error}"
+            );
         }
     }
 }

@@ -1,11 +1,12 @@
-//! Bootstrapping at small insecure parameters: by rule, asked for, and where an operation lacks capacity.
+//! Bootstrapping at small insecure parameters: by rule, asked for, and where an operation lacks
+//! capacity.
 
 use std::borrow::Cow;
 
 use crate::common::{insecure_grafted, numbers};
 use hippocrene::{
-    Basis, Bootstrapping, CiphertextBody, ClientKey, EncryptedArray, Encryption, Error, Interval, KeyRequest,
-    Polynomial, Preset, Server, Session, Values, stoppable,
+    Basis, Bootstrapping, CiphertextBody, ClientKey, EncryptedArray, Encryption, Error, Interval,
+    KeyRequest, Polynomial, Preset, Server, Session, Values, stoppable,
 };
 use hippocrene_ckks::Ciphertext;
 use hippocrene_rlwe::{SecretDistribution, SecretKey};
@@ -30,7 +31,8 @@ fn spread(count: usize, r: f64) -> Vec<f64> {
     (0..count).map(|i| r * (2.0 * (0.5 + i as f64 * 0.754_877_666).fract() - 1.0)).collect()
 }
 
-/// An encryption of `values` with little more capacity than a bootstrap needs: products with 1 have taken the rest.
+/// An encryption of `values` with little more capacity than a bootstrap needs: products with 1 have
+/// taken the rest.
 fn spent(client: &ClientKey, server: &Server, values: &[f64], shape: &[usize]) -> EncryptedArray {
     let session = server.session();
     let bare = Server::new(client.evaluation_keys(&KeyRequest::only([])).unwrap()).unwrap();
@@ -59,9 +61,13 @@ fn log2_std(got: &[f64], expected: &[f64]) -> f64 {
 #[test]
 fn planning_stops_when_it_is_told_to() {
     let client = ClientKey::generate_with(insecure_grafted(10, 20, SPARSE), 1).unwrap();
-    let describe = || (0..1000).find_map(|_| Bootstrapping::default().describe(client.session()).err());
+    let describe =
+        || (0..1000).find_map(|_| Bootstrapping::default().describe(client.session()).err());
     let error = stoppable(|| true, describe).expect("it is told to stop");
-    assert_eq!((error.kind(), error.to_string().as_str()), ("StoppedError", "plan a bootstrap: stopped"));
+    assert_eq!(
+        (error.kind(), error.to_string().as_str()),
+        ("StoppedError", "plan a bootstrap: stopped")
+    );
 }
 
 /// Precision, capacity after and before are what is said before there are keys.
@@ -85,7 +91,10 @@ fn the_rule_keeps_its_word() {
         let a = client.encrypt_with(Values::Real(&x), &[x.len()], &declared).unwrap();
         let y = server.bootstrap(&a).unwrap();
         let (estimated, after) = (y.precision_bits(session), y.capacity_bits(session));
-        assert!((precision - 1.0..precision + 2.0).contains(&estimated), "{precision}: {estimated}");
+        assert!(
+            (precision - 1.0..precision + 2.0).contains(&estimated),
+            "{precision}: {estimated}"
+        );
         let measured = -log2_std(&client.decrypt(&y).unwrap(), &x);
         // Polynomials are estimated as if all terms were as large as their bounds.
         let better = measured - estimated;
@@ -115,7 +124,8 @@ fn precision_beyond_one_bootstrap_is_iterated() {
         let x = spread(session.slots(), bound);
         let declared = Encryption { interval: Some(Interval::symmetric(bound)), precision: None };
         let fresh = client.encrypt_with(Values::Real(&x), &[x.len()], &declared).unwrap();
-        let spent = spent(&client, &server, &x.iter().map(|x| x / bound).collect::<Vec<_>>(), &[x.len()]);
+        let spent =
+            spent(&client, &server, &x.iter().map(|x| x / bound).collect::<Vec<_>>(), &[x.len()]);
         let spent = server.mul_number(&spent, bound).unwrap();
         for a in [fresh, spent] {
             let before = server.bootstraps();
@@ -157,7 +167,10 @@ fn few_slots() {
             assert!(a.is_clean() && !b.is_clean() && b.bound() == 1.0);
             for (a, x) in [(&a, &x), (&b, &sums)] {
                 let y = server.bootstrap(a).unwrap();
-                assert_eq!((y.shape(), y.layout(), y.is_clean()), (a.shape(), a.layout(), a.is_clean()));
+                assert_eq!(
+                    (y.shape(), y.layout(), y.is_clean()),
+                    (a.shape(), a.layout(), a.is_clean())
+                );
                 let limit = if x.len() < 16 { -17.0 } else { -19.0 };
                 let error = log2_std(&client.decrypt(&y).unwrap(), x);
                 assert!(error < limit, "{shape:?}: 2^{error}");
@@ -172,7 +185,10 @@ fn few_slots() {
         for shape in [vec![33], vec![5, 7], vec![300]] {
             let a = client.encrypt(&numbers(shape.iter().product(), 1), &shape).unwrap();
             let error = server.bootstrap(&a).unwrap_err().to_string();
-            assert!(error.contains("slots, and the bootstrapping keys are for the first 32"), "{error}");
+            assert!(
+                error.contains("slots, and the bootstrapping keys are for the first 32"),
+                "{error}"
+            );
         }
     }
     let wrong = |slots| {
@@ -181,7 +197,9 @@ fn few_slots() {
         how.describe(client.session()).unwrap_err().to_string()
     };
     assert!(
-        wrong(0).contains("0 slots") && wrong(12).contains("12 slots") && wrong(256).contains("up to 128")
+        wrong(0).contains("0 slots")
+            && wrong(12).contains("12 slots")
+            && wrong(256).contains("up to 128")
     );
 }
 
@@ -209,7 +227,8 @@ fn few_slots_at_any_depth() {
 fn what_is_iterated_is_no_more_than_the_array_has() {
     for secret in [SPARSE, SecretDistribution::Ternary] {
         let client = ClientKey::generate_with(insecure_grafted(8, 24, secret), 1).unwrap();
-        let request = KeyRequest { bootstrapping: Some(with_precision(60.0)), ..KeyRequest::default() };
+        let request =
+            KeyRequest { bootstrapping: Some(with_precision(60.0)), ..KeyRequest::default() };
         let server = Server::new(client.evaluation_keys(&request).unwrap()).unwrap();
         let session = server.session();
         let x = spread(128, 1.0);
@@ -223,7 +242,10 @@ fn what_is_iterated_is_no_more_than_the_array_has() {
             assert!(estimated > precision - 1.0, "{precision}: {own}, {estimated}");
             assert!(count == if precision < 31.0 { 1 } else { 2 }, "{precision}: {count}");
             let measured = -log2_std(&client.decrypt(&y).unwrap(), &x);
-            assert!((-0.6..1.5).contains(&(measured - estimated)), "{measured}, estimated {estimated}");
+            assert!(
+                (-0.6..1.5).contains(&(measured - estimated)),
+                "{measured}, estimated {estimated}"
+            );
         }
     }
 }
@@ -261,7 +283,10 @@ fn what_is_not_said_is_chosen() {
     let small = ClientKey::generate_with(insecure_grafted(8, 14, SPARSE), 1).unwrap();
     let said = Bootstrapping::default().describe(small.session()).unwrap();
     let product = small.session().settings().scale().log2();
-    assert!(said.precision < 32.0 && said.capacity_after - said.capacity_needed >= product, "{said:?}");
+    assert!(
+        said.precision < 32.0 && said.capacity_after - said.capacity_needed >= product,
+        "{said:?}"
+    );
     let smallest = ClientKey::generate_with(insecure_grafted(8, 6, SPARSE), 1).unwrap();
     let error = Bootstrapping::default().describe(smallest.session()).unwrap_err();
     assert!(matches!(error, Error::Parameters(_) | Error::Argument { .. }), "{error:?}");
@@ -273,7 +298,8 @@ fn what_has_none_is_refused() {
         [("n13", "no bootstrapping at the ring degree 2^13"), ("n14", "needs a base modulus")]
     {
         let settings = Preset::by_name(preset).unwrap().settings().unwrap();
-        let error = Bootstrapping::default().describe(&Session::new(settings, 1).unwrap()).unwrap_err();
+        let error =
+            Bootstrapping::default().describe(&Session::new(settings, 1).unwrap()).unwrap_err();
         let text = error.to_string();
         assert!(text.contains(words), "{preset}: {text}");
         assert!(
@@ -329,7 +355,8 @@ fn operations_bootstrap_what_lacks_capacity() {
     let p = Polynomial::new(Basis::Monomial, vec![0.5, -1.0, 0.25, 0.125]).unwrap();
     type Operation<'a> = Box<dyn Fn(&EncryptedArray) -> Result<EncryptedArray, Error> + 'a>;
     type Plain<'a> = Box<dyn Fn(&[f64]) -> Vec<f64> + 'a>;
-    let each = |f: fn(f64) -> f64| -> Plain { Box::new(move |x| x.iter().map(|x| f(*x)).collect()) };
+    let each =
+        |f: fn(f64) -> f64| -> Plain { Box::new(move |x| x.iter().map(|x| f(*x)).collect()) };
     let both = |f: fn(f64, f64) -> f64| -> Plain {
         let w = &w;
         Box::new(move |x| x.iter().zip(w).map(|(x, w)| f(*x, *w)).collect())
@@ -347,13 +374,18 @@ fn operations_bootstrap_what_lacks_capacity() {
             Box::new(|a| server.polynomial(a, &p)),
             each(|x| 0.5 - x + 0.25 * x * x + 0.125 * x * x * x),
         ),
-        ("mean", Box::new(|a| server.mean(a, None)), Box::new(|x| vec![x.iter().sum::<f64>() / 12.0])),
+        (
+            "mean",
+            Box::new(|a| server.mean(a, None)),
+            Box::new(|x| vec![x.iter().sum::<f64>() / 12.0]),
+        ),
         (
             "matrix product",
             Box::new(|a| server.matmul_plain(a, &w[..8], 2)),
             Box::new(|x| {
                 let rows = x.chunks(4);
-                rows.flat_map(|r| [0, 1].map(|j| (0..4).map(|i| r[i] * w[2 * i + j]).sum())).collect()
+                rows.flat_map(|r| [0, 1].map(|j| (0..4).map(|i| r[i] * w[2 * i + j]).sum()))
+                    .collect()
             }),
         ),
         (
@@ -380,7 +412,8 @@ fn operations_bootstrap_what_lacks_capacity() {
     }
 }
 
-/// One that a bootstrap is enough for, and one with bootstraps between its products, of values whose power is not 0.
+/// One that a bootstrap is enough for, and one with bootstraps between its products, of values
+/// whose power is not 0.
 #[test]
 fn powers_of_any_height() {
     let (client, server) = insecure(7, with_precision(24.0));
@@ -422,9 +455,14 @@ fn circuits_of_any_depth() {
     let error = log2_std(&client.decrypt(&a).unwrap(), &plain);
     assert!(error < -14.0, "2^{error}");
     let said = with_precision(28.0).describe(session).unwrap();
-    let products = ((said.capacity_after - said.capacity_needed) / session.settings().scale().log2()) as u64;
+    let products =
+        ((said.capacity_after - said.capacity_needed) / session.settings().scale().log2()) as u64;
     let most = depth / (products - 1);
-    assert!((1..=most).contains(&server.bootstraps()), "{} bootstraps, {most}", server.bootstraps());
+    assert!(
+        (1..=most).contains(&server.bootstraps()),
+        "{} bootstraps, {most}",
+        server.bootstraps()
+    );
 }
 
 #[test]
@@ -463,7 +501,8 @@ fn larger_values_are_bootstrapped_in_another_unit() {
     assert!(error.contains("declare a bound"), "{error}");
 }
 
-/// What circuits of several stages ask a server for: capacity in the middle, and no more than they can make use of.
+/// What circuits of several stages ask a server for: capacity in the middle, and no more than they
+/// can make use of.
 #[test]
 fn circuits_are_refreshed() {
     let (client, server) = insecure(7, with_precision(20.0));
@@ -488,11 +527,14 @@ fn circuits_are_refreshed() {
     assert!(matches!(same, Cow::Borrowed(_)) && server.bootstraps() == 0);
     let need = capacity(&low) + 10.0;
     let out = refresh.refresh(Cow::Borrowed(&low), need, need + 20.0, "test").unwrap();
-    assert!((need..need + 40.0).contains(&capacity(&out)) && capacity(&out) < refresh.most() - 50.0);
+    assert!(
+        (need..need + 40.0).contains(&capacity(&out)) && capacity(&out) < refresh.most() - 50.0
+    );
     assert_eq!((out.bound(), server.bootstraps()), (3.0, 1));
-    let got = session
-        .context()
-        .decrypt(&SecretKey::from_seed(session.context().rlwe(), client.seed().clone()).unwrap(), &out);
+    let got = session.context().decrypt(
+        &SecretKey::from_seed(session.context().rlwe(), client.seed().clone()).unwrap(),
+        &out,
+    );
     let got = session.context().decode_real(&got.unwrap()).unwrap();
     assert!(log2_std(&got, &x) < -17.0);
     assert!(
@@ -547,7 +589,8 @@ fn errors_say_what_lacks() {
     let y = server.negate(&a).unwrap();
     assert!((client.decrypt(&y).unwrap()[0] + 0.5 / 4096.0).abs() < 1e-5);
     assert_eq!(server.bootstraps(), 0);
-    // A circuit that is deeper than one bootstrap's capacity, of products that leave too little for the next one.
+    // A circuit that is deeper than one bootstrap's capacity, of products that leave too little for
+    // the next one.
     let deep = Polynomial::new(Basis::Monomial, vec![1e-6; 1 << 6]).unwrap();
     let most = server.bootstrap(&client.encrypt(&x, &[2]).unwrap()).unwrap().capacity_bits(session);
     let precise = server.with_precision(most - server.bootstrap_reserve().unwrap()).unwrap();
@@ -558,5 +601,8 @@ fn errors_say_what_lacks() {
     let wide = (0..40)
         .try_fold(client.encrypt(&x, &[2]).unwrap(), |a, _| bare.square(&a.with_bound(1e30)?))
         .unwrap_err();
-    assert!(wide.to_string().contains("declare a tighter one if it is known (with_bound)"), "{wide}");
+    assert!(
+        wide.to_string().contains("declare a tighter one if it is known (with_bound)"),
+        "{wide}"
+    );
 }

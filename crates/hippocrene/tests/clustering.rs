@@ -1,10 +1,11 @@
-//! K-means on encrypted points between a client and a server that share only files, at small insecure parameters.
+//! K-means on encrypted points between a client and a server that share only files, at small
+//! insecure parameters.
 
 #[allow(dead_code)] // the tests of files use the rest of it
 use crate::common::{insecure_grafted, numbers};
 use hippocrene::{
-    ClientKey, Clustering, EncryptedArray, Error, EvaluationKeys, KeyRequest, LookUps, Server, Shape,
-    Simulation, wire,
+    ClientKey, Clustering, EncryptedArray, Error, EvaluationKeys, KeyRequest, LookUps, Server,
+    Shape, Simulation, wire,
 };
 use hippocrene_rlwe::SecretDistribution;
 
@@ -24,7 +25,9 @@ fn clusters_of_points_in_files() {
     let client = ClientKey::generate_with(settings, 2).unwrap();
     let shape = Shape::new(12, 2, 2).unwrap();
     let asked = LookUps { tables: "lut11", capacity: Some(30.0), clusters: Some(shape) };
-    let keys = client.evaluation_keys(&KeyRequest { look_ups: Some(asked), ..KeyRequest::only([]) }).unwrap();
+    let keys = client
+        .evaluation_keys(&KeyRequest { look_ups: Some(asked), ..KeyRequest::only([]) })
+        .unwrap();
     let bytes = keys.to_bytes();
     drop(keys);
     assert_eq!(wire::inspect(&bytes).unwrap().keys.unwrap().tables, Some("lut11"));
@@ -59,7 +62,8 @@ fn clusters_of_points_in_files() {
     assert_eq!(resumed.to_bytes(), checkpoint);
     let second = server.cluster(&sent, &resumed).unwrap().0;
 
-    // From the first iteration itself, in parts that other machines may take, with files between them.
+    // From the first iteration itself, in parts that other machines may take, with files between
+    // them.
     let blocks = sent.blocks().unwrap();
     assert!(blocks.len() == 1 && first.blocks().unwrap().is_empty());
     let block = EncryptedArray::from_bytes(&blocks[0].to_bytes(), session).unwrap();
@@ -70,8 +74,12 @@ fn clusters_of_points_in_files() {
     // From points that the server chooses: 3 is around the second centre.
     let begun = server.start_clusters(&sent, &[1, 3]).unwrap();
     assert!(begun.iteration() == 0 && !begun.has_points());
-    for (x, y) in
-        client.decrypt_clusters(&begun).unwrap().0.iter().zip(&[&values[2..4], &values[6..8]].concat())
+    for (x, y) in client
+        .decrypt_clusters(&begun)
+        .unwrap()
+        .0
+        .iter()
+        .zip(&[&values[2..4], &values[6..8]].concat())
     {
         assert!((x - y).abs() < 1.0, "{x} instead of {y}");
     }
@@ -83,7 +91,8 @@ fn clusters_of_points_in_files() {
     assert_eq!(found.unwrap(), labels);
     assert_eq!(second.iteration(), 2);
     let mean = |j: usize, c: usize| {
-        let members: Vec<f64> = (0..12).filter(|i| labels[*i] == j).map(|i| values[2 * i + c]).collect();
+        let members: Vec<f64> =
+            (0..12).filter(|i| labels[*i] == j).map(|i| values[2 * i + c]).collect();
         members.iter().sum::<f64>() / members.len() as f64
     };
     for (i, x) in centroids.iter().enumerate() {
@@ -105,8 +114,9 @@ fn clusters_of_points_in_files() {
     let assigned_new = Clustering::from_bytes(&assigned_new, session).unwrap();
     let (same, found) = client.decrypt_clusters(&assigned_new).unwrap();
     assert_eq!((found.unwrap(), same), (vec![0, 1, 0, 1, 1], centroids.clone()));
-    let refused_new =
-        |points: &[f64]| client.encrypt_new_points(&asked, &second, points).map(|_| ()).unwrap_err();
+    let refused_new = |points: &[f64]| {
+        client.encrypt_new_points(&asked, &second, points).map(|_| ()).unwrap_err()
+    };
     for (refused, what) in [
         (
             server.assign_new_points(&new_points, &first).map(|_| ()).unwrap_err(),
@@ -115,7 +125,10 @@ fn clusters_of_points_in_files() {
         (server.assign_new_points(&sent, &second).map(|_| ()).unwrap_err(), "has no new points"),
         (server.assign_new_points(&second, &second).map(|_| ()).unwrap_err(), "has no new points"),
         (server.cluster(&new_points, &second).map(|_| ()).unwrap_err(), "the points are new ones"),
-        (server.start_clusters(&new_points, &[0, 1]).map(|_| ()).unwrap_err(), "the points are new ones"),
+        (
+            server.start_clusters(&new_points, &[0, 1]).map(|_| ()).unwrap_err(),
+            "the points are new ones",
+        ),
         (refused_new(&new[..3]), "3 numbers for points of dimension 2"),
         (refused_new(&[0.0; 26]), "1 to 12 points are possible at one time"),
         (refused_new(&[f64::INFINITY, 0.0]), "number 0 of the points is inf"),
@@ -135,7 +148,9 @@ fn clusters_of_points_in_files() {
     let report = simulation.report();
     assert_eq!(KeyRequest::for_simulation(&report), request);
     // One for each point, and one for each cluster's reciprocal.
-    let count = |what: &str| report.operations.iter().find(|(name, _, _)| *name == what).map(|noted| noted.1);
+    let count = |what: &str| {
+        report.operations.iter().find(|(name, _, _)| *name == what).map(|noted| noted.1)
+    };
     assert_eq!(count("look up"), Some(12 + 2));
     assert!((report.key_bytes as f64 / stored_bytes - 1.0).abs() < 0.05 && report.seconds > 0.01);
     let simulated = simulation.server().cluster(&drawn, &simulated).unwrap().0;
@@ -157,7 +172,8 @@ fn clusters_of_points_in_files() {
     let again = client.encrypt_points(&asked, &values, &start).unwrap();
     let refused = server.cluster(&again, &first).unwrap_err().to_string();
     assert!(refused.contains("the clusters were made of other points"), "{refused}");
-    let refused = server.update_clusters(&again, std::slice::from_ref(&assigned), &first).unwrap_err();
+    let refused =
+        server.update_clusters(&again, std::slice::from_ref(&assigned), &first).unwrap_err();
     assert!(refused.to_string().contains("the clusters were made of other points"), "{refused}");
 
     // What is wrong is refused.
@@ -171,7 +187,10 @@ fn clusters_of_points_in_files() {
             "11 points of dimension 2 in 2 clusters, but the keys are for 12",
         ),
         (server.cluster(&first, &first).map(|_| ()), "the first operand has no points"),
-        (client.encrypt_points(&functions, &values, &start).map(|_| ()), "for functions, not for clusters"),
+        (
+            client.encrypt_points(&functions, &values, &start).map(|_| ()),
+            "for functions, not for clusters",
+        ),
         (
             client.encrypt_points(&asked, &values[1..], &start).map(|_| ()),
             "23 numbers for 12 points of dimension 2",
@@ -200,7 +219,8 @@ fn hostile(bytes: &[u8], session: &hippocrene::Session) {
         read(&bytes[..length]);
         assert!(wire::inspect(&bytes[..length]).is_err());
     }
-    // Payload: points, dimension, clusters, flags, iteration, digests of points and start, length of the first array.
+    // Payload: points, dimension, clusters, flags, iteration, digests of points and start, length
+    // of the first array.
     for (offset, field, what) in [
         (0, 1u32, "1 points of dimension 2 in 2 clusters"),
         (4, 3, "the arrays of clusters"),
@@ -239,7 +259,8 @@ fn hostile_rows(bytes: &[u8], session: &hippocrene::Session) {
 
 #[test]
 fn what_has_no_keys_of_clusters_says_so() {
-    let client = ClientKey::generate_with(insecure_grafted(11, 18, SecretDistribution::Ternary), 1).unwrap();
+    let client =
+        ClientKey::generate_with(insecure_grafted(11, 18, SecretDistribution::Ternary), 1).unwrap();
     let server = Server::new(client.evaluation_keys(&KeyRequest::only([])).unwrap()).unwrap();
     let shape = Shape::new(4, 1, 2).unwrap();
     let asked = LookUps { tables: "lut11", clusters: Some(shape), ..LookUps::default() };
@@ -252,16 +273,25 @@ fn what_has_no_keys_of_clusters_says_so() {
         (&all, &all, "4 numbers for 2 centroids of dimension 1: 2 are needed"),
         (&[0.0, f64::NAN, 5.0, 6.0], &one, "number 1 of the points is NaN"),
         (&all, &[0.0, f64::INFINITY], "number 1 of the centroids is inf"),
-        (&[1.7e308, 1.7e308, 1.7e308, -1.7e308], &[0.0, 1e300], "distances are too large for a number"),
+        (
+            &[1.7e308, 1.7e308, 1.7e308, -1.7e308],
+            &[0.0, 1e300],
+            "distances are too large for a number",
+        ),
         (&[0.0, 1e-300, 0.0, 0.0], &[0.0, 1e-300], "count them in a smaller unit"),
     ];
     for (points, start, what) in wrong {
         let refused = client.encrypt_points(&asked, points, start).unwrap_err();
-        assert!(matches!(&refused, Error::Argument { what: is, .. } if is.contains(what)), "{refused}");
+        assert!(
+            matches!(&refused, Error::Argument { what: is, .. } if is.contains(what)),
+            "{refused}"
+        );
     }
-    // Whatever the unit is that points are counted in, the middle and the radius are as precise in it.
+    // Whatever the unit is that points are counted in, the middle and the radius are as precise in
+    // it.
     for unit in [1e9, 1.0, 1e-13, 1e-170] {
-        let [points, start] = [&all[..], &one[..]].map(|x| x.iter().map(|x| x * unit).collect::<Vec<_>>());
+        let [points, start] =
+            [&all[..], &one[..]].map(|x| x.iter().map(|x| x * unit).collect::<Vec<_>>());
         let sent = client.encrypt_points(&asked, &points, &start).unwrap();
         let (centroids, labels) = client.decrypt_clusters(&sent).unwrap();
         assert_eq!(labels, None);
@@ -270,7 +300,9 @@ fn what_has_no_keys_of_clusters_says_so() {
         }
     }
     for dimension in [usize::MAX, 1 << 63, (1 << 62) + 1] {
-        assert!(Shape::new(4, dimension, 3).unwrap_err().to_string().contains("more than 65536 slots"));
+        assert!(
+            Shape::new(4, dimension, 3).unwrap_err().to_string().contains("more than 65536 slots")
+        );
     }
     let wide = LookUps { clusters: Some(Shape::new(4, 600, 2).unwrap()), ..asked };
     let refused = wide.plan(client.session()).unwrap_err().to_string();

@@ -4,12 +4,15 @@ use crate::common::{assert_close, insecure, insecure_settings, left, numbers};
 use hippocrene::{ClientKey, Error, Integers, KeyRequest, Scheme, Server};
 use proptest::prelude::*;
 
-/// Places of the elements of windows of an image that is `columns` wide, window after window, and how many windows there are along each axis.
+/// Places of the elements of windows of an image that is `columns` wide, window after window, and
+/// how many windows there are along each axis.
 fn windows(image: [usize; 2], window: [usize; 2]) -> (Vec<usize>, [usize; 2]) {
     let counts = [image[0] - window[0] + 1, image[1] - window[1] + 1];
     let mut places = Vec::new();
     for (i, j) in (0..counts[0]).flat_map(|i| (0..counts[1]).map(move |j| (i, j))) {
-        places.extend((0..window[0]).flat_map(|k| (0..window[1]).map(move |l| (i + k) * image[1] + j + l)));
+        places.extend(
+            (0..window[0]).flat_map(|k| (0..window[1]).map(move |l| (i + k) * image[1] + j + l)),
+        );
     }
     (places, counts)
 }
@@ -20,7 +23,10 @@ fn combined<N: Copy + std::ops::Mul<Output = N> + std::iter::Sum>(
     terms: usize,
     entries: &[(usize, N)],
 ) -> Vec<N> {
-    entries.chunks(terms).map(|sum| sum.iter().map(|(place, weight)| x[*place] * *weight).sum()).collect()
+    entries
+        .chunks(terms)
+        .map(|sum| sum.iter().map(|(place, weight)| x[*place] * *weight).sum())
+        .collect()
 }
 
 proptest! {
@@ -95,7 +101,8 @@ fn shapes_beyond_any_memory_are_refused() {
     let (client, server) = insecure(9, 2);
     let array = client.encrypt(&[1.0], &[1]).unwrap();
     for shape in [[usize::MAX, 3], [1 << 63, 2], [1 << 40, 1 << 40]] {
-        let error = server.linear_combinations(&array, &shape, 1, [(0, 1.0)].into_iter()).unwrap_err();
+        let error =
+            server.linear_combinations(&array, &shape, 1, [(0, 1.0)].into_iter()).unwrap_err();
         assert!(matches!(error, Error::Shape { .. }), "{error}");
     }
 }
@@ -107,10 +114,19 @@ fn windows_stand_where_their_elements_do() {
     let array = client.encrypt(&x, &[12, 14]).unwrap();
     let (places, counts) = windows([12, 14], [3, 5]);
     let kernel = numbers(15, 2);
-    let entries = || places.iter().zip(kernel.iter().cycle()).map(|(place, weight)| (*place, *weight));
+    let entries =
+        || places.iter().zip(kernel.iter().cycle()).map(|(place, weight)| (*place, *weight));
     // One product for each element of the kernel.
-    assert!(server.linear_combinations_within(&array, &counts, 15, entries(), 15, None).unwrap().is_none());
-    let sums = server.linear_combinations_within(&array, &counts, 15, entries(), 16, None).unwrap().unwrap();
+    assert!(
+        server
+            .linear_combinations_within(&array, &counts, 15, entries(), 15, None)
+            .unwrap()
+            .is_none()
+    );
+    let sums = server
+        .linear_combinations_within(&array, &counts, 15, entries(), 16, None)
+        .unwrap()
+        .unwrap();
     assert_eq!(sums.layout().strides(), [16, 1]);
     assert_eq!(left(&sums, &server), 1);
     assert_close(
@@ -130,20 +146,30 @@ fn sums_of_many_take_few_products() {
         let terms = entries.len() / shape.iter().product::<usize>();
         let within = |most| {
             server
-                .linear_combinations_within(&array, shape, terms, entries.iter().copied(), most, None)
+                .linear_combinations_within(
+                    &array,
+                    shape,
+                    terms,
+                    entries.iter().copied(),
+                    most,
+                    None,
+                )
                 .unwrap()
         };
         let sums = (1..1000).find_map(|most| within(most).map(|sums| (most - 1, sums))).unwrap();
         assert_close(&client.decrypt(&sums.1).unwrap(), &combined(&x, terms, entries), "sums");
         sums.0
     };
-    // Of all elements of some rows, of their columns, and of three columns of all rows: a product for each of the four ciphertexts, and rotations that take as long as four.
+    // Of all elements of some rows, of their columns, and of three columns of all rows: a product
+    // for each of the four ciphertexts, and rotations that take as long as four.
     let all: Vec<_> = rows.iter().flat_map(|row| (0..7).map(move |i| (row * 7 + i, 1.0))).collect();
     assert_eq!(products(&[], &all), 4 + 4 * 8);
-    let columns: Vec<_> = (0..7).flat_map(|i| rows.iter().map(move |row| (row * 7 + i, 0.5))).collect();
+    let columns: Vec<_> =
+        (0..7).flat_map(|i| rows.iter().map(move |row| (row * 7 + i, 0.5))).collect();
     assert_eq!(products(&[7], &columns), 4 + 4 * 5);
-    let weighted: Vec<_> =
-        (0..100).flat_map(|row| [(row * 7 + 3, 0.5), (row * 7 + 1, 2.0), (row * 7 + 5, -1.0)]).collect();
+    let weighted: Vec<_> = (0..100)
+        .flat_map(|row| [(row * 7 + 3, 0.5), (row * 7 + 1, 2.0), (row * 7 + 5, -1.0)])
+        .collect();
     assert_eq!(products(&[100], &weighted), 4 * 3);
 }
 
@@ -153,9 +179,17 @@ fn sums_stand_as_is_wished() {
     let x = numbers(100 * 7, 1);
     let array = client.encrypt(&x, &[100, 7]).unwrap();
     let rows = [17, 3, 80, 41];
-    let entries: Vec<_> = rows.iter().flat_map(|row| (0..7).map(move |i| (row * 7 + i, 1.0))).collect();
+    let entries: Vec<_> =
+        rows.iter().flat_map(|row| (0..7).map(move |i| (row * 7 + i, 1.0))).collect();
     let sums = |strides: Option<&[usize]>| {
-        let sums = server.linear_combinations_within(&array, &[4], 7, entries.iter().copied(), 1000, strides);
+        let sums = server.linear_combinations_within(
+            &array,
+            &[4],
+            7,
+            entries.iter().copied(),
+            1000,
+            strides,
+        );
         let sums = sums.unwrap().unwrap();
         assert_close(&client.decrypt(&sums).unwrap(), &combined(&x, 7, &entries), "sums");
         sums.layout().strides().to_vec()
@@ -176,11 +210,14 @@ fn what_does_not_fit_is_refused() {
     let shape = |error| matches!(error, Error::Shape { .. });
     assert!(shape(combine(&[2], 2, &[(0, 1.0); 3])) && shape(combine(&[2], 1, &[(0, 1.0); 3])));
     assert!(
-        shape(combine(&[2], 0, &[])) && shape(combine(&[0], 1, &[])) && shape(combine(&[1 << 40], 1, &[]))
+        shape(combine(&[2], 0, &[]))
+            && shape(combine(&[0], 1, &[]))
+            && shape(combine(&[1 << 40], 1, &[]))
     );
     assert!(matches!(combine(&[1], 1, &[(6, 1.0)]), Error::Argument { .. }));
     assert!(matches!(combine(&[1], 1, &[(0, f64::NAN)]), Error::Encode(_)));
-    let zeros = server.linear_combinations(&array, &[2], 1, [(0, 0.0), (1, 0.0)].into_iter()).unwrap();
+    let zeros =
+        server.linear_combinations(&array, &[2], 1, [(0, 0.0), (1, 0.0)].into_iter()).unwrap();
     assert_close(&client.decrypt(&zeros).unwrap(), &[0.0, 0.0], "zeros");
 }
 
@@ -188,8 +225,11 @@ fn what_does_not_fit_is_refused() {
 fn it_is_known_what_moves_take() {
     let (client, server) = insecure(7, 2);
     let array = client.encrypt(&numbers(42, 1), &[6, 7]).unwrap();
-    let take = |array: &_, shape: &[usize], sources: &[usize]| server.moving_products(array, shape, sources);
-    // A transpose, a row, and every other column, stand as they are or are rotated; columns in another order are moved.
+    let take = |array: &_, shape: &[usize], sources: &[usize]| {
+        server.moving_products(array, shape, sources)
+    };
+    // A transpose, a row, and every other column, stand as they are or are rotated; columns in
+    // another order are moved.
     let transposed: Vec<usize> = (0..42).map(|i| i % 6 * 7 + i / 6).collect();
     assert_eq!(take(&array, &[7, 6], &transposed).unwrap(), 0);
     assert_eq!(take(&array, &[7], &(14..21).collect::<Vec<_>>()).unwrap(), 0);

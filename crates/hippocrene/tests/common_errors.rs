@@ -1,4 +1,5 @@
-//! Errors that elements have in common: what arrays say of their precision beside what they are off by.
+//! Errors that elements have in common: what arrays say of their precision beside what they are off
+//! by.
 
 use crate::{common::insecure_grafted, entry::seal};
 use hippocrene::{ClientKey, EncryptedArray, Error, KeyRequest, Server};
@@ -22,7 +23,8 @@ fn uniform(count: usize, rng: &mut ChaCha8Rng) -> Vec<f64> {
     (0..count).map(|_| f64::from(rng.next_u32()) / f64::from(1u32 << 31) - 1.0).collect()
 }
 
-/// How many times as large as it says the error is of what `f` makes of an encrypted vector, whose elements are off by so many bits, and of the plain one: the root mean square over some runs.
+/// How many times as large as it says the error is of what `f` makes of an encrypted vector, whose
+/// elements are off by so many bits, and of the plain one: the root mean square over some runs.
 fn ratio<T>(
     count: usize,
     bits: f64,
@@ -80,7 +82,8 @@ fn positive(rows: usize, columns: usize) -> Vec<f64> {
     numbers.into_iter().map(|x| 0.5 + 0.5 * x).collect()
 }
 
-/// Whether a root mean square over so many runs is what is said, give or take what such few runs are off by, for errors that are one in each run.
+/// Whether a root mean square over so many runs is what is said, give or take what such few runs
+/// are off by, for errors that are one in each run.
 fn is_close(ratio: f64) -> bool {
     (0.5..1.6).contains(&ratio)
 }
@@ -95,12 +98,14 @@ fn averages_do_not_make_smaller_what_all_have() {
     }
     for steps in [1, 2, 4] {
         let from_left = ratio(n, COARSE, |server, a, x| {
-            let out = (0..steps).try_fold(a.clone(), |a, _| server.rmatmul_plain(&averages, n, &a))?;
+            let out =
+                (0..steps).try_fold(a.clone(), |a, _| server.rmatmul_plain(&averages, n, &a))?;
             Ok((out, (0..steps).fold(x.to_vec(), |x, _| times(&averages, &x))))
         });
         assert!(is_close(from_left), "{steps} steps: {from_left}");
     }
-    // Differences of neighbours have nothing of it, but that is not relied on: what rotations add to copies of an element is not the same in all of them.
+    // Differences of neighbours have nothing of it, but that is not relied on: what rotations add
+    // to copies of an element is not the same in all of them.
     let differences: Vec<f64> = (0..(n - 1) * n)
         .map(|k| match (k / n).wrapping_sub(k % n) {
             0 => -1.0,
@@ -137,8 +142,9 @@ fn sums_of_what_a_matrix_made_are_off_by_as_much_as_they_say() {
     let right = ratio(k, COARSE, |server, a, x| {
         let product = server.matmul_plain(a, &m, rows)?;
         let product = server.mul_plain(&product, &weights[..])?;
-        let turned: Vec<f64> =
-            (0..rows).map(|i| (0..k).map(|j| m[j * rows + i] * x[j]).sum::<f64>() * weights[i]).collect();
+        let turned: Vec<f64> = (0..rows)
+            .map(|i| (0..k).map(|j| m[j * rows + i] * x[j]).sum::<f64>() * weights[i])
+            .collect();
         Ok((server.sum(&product, None)?, [turned.iter().sum::<f64>()]))
     });
     // Weights up to twice the mean: the largest counts.
@@ -187,7 +193,9 @@ fn sums_over_copies_of_sums_are_off_by_as_much_as_they_say() {
     for (rows, columns) in [(16, 16), (4, 256), (5, 7)] {
         let n = rows * columns;
         let of_columns = |x: &[f64]| -> Vec<f64> {
-            (0..columns).map(|j| x.iter().skip(j).step_by(columns).sum::<f64>() * rows as f64).collect()
+            (0..columns)
+                .map(|j| x.iter().skip(j).step_by(columns).sum::<f64>() * rows as f64)
+                .collect()
         };
         let again = ratio(n, COARSE, |server, a, x| {
             let a = server.gather(&[a], &[rows, columns], &(0..n).collect::<Vec<_>>())?;
@@ -231,7 +239,11 @@ fn repeated_operands_are_off_by_as_much_as_they_say() {
         ("x + x", |server, x| server.add(x, x), |x| 2.0 * x),
         ("x + a clone", |server, x| server.add(x, &x.clone()), |x| 2.0 * x),
         ("x times a clone", |server, x| server.mul(x, &x.clone()), |x| x * x),
-        ("eight times x", |server, x| (1..8).try_fold(x.clone(), |sum, _| server.add(&sum, x)), |x| 8.0 * x),
+        (
+            "eight times x",
+            |server, x| (1..8).try_fold(x.clone(), |sum, _| server.add(&sum, x)),
+            |x| 8.0 * x,
+        ),
         ("2 x + x", |server, x| server.add(&server.mul_number(x, 2.0)?, x), |x| 3.0 * x),
         (
             "x - (1 - x)",
@@ -269,8 +281,8 @@ fn files_keep_what_errors_have_in_common() {
     let [one, all] = said(&read);
     assert!((one - all - 300f64.log2()).abs() < 0.1, "{one} {all}");
 
-    // The noise, that in zeros and what is common of the first of two ciphertexts, whose heads begin after the interval and
-    // the one axis.
+    // The noise, that in zeros and what is common of the first of two ciphertexts, whose heads
+    // begin after the interval and the one axis.
     let noise = 56 + 32 + 16 + 16 + 22;
     let refused = |at: usize, new: &[u8]| {
         let mut bytes = bytes.clone();
@@ -279,9 +291,18 @@ fn files_keep_what_errors_have_in_common() {
         EncryptedArray::from_bytes(&bytes, server.session()).unwrap_err().to_string()
     };
     let words = |error: &str, said: &str| assert!(error.contains(said), "{error}");
-    words(&refused(noise + 8, &5000f64.to_le_bytes()), "the noise in zeros is 5000; it must be -4096 to");
-    words(&refused(noise + 16, &f64::NAN.to_le_bytes()), "the common noise is NaN; it must be -4096 to");
-    words(&refused(noise + 16, &100f64.to_le_bytes()), "the common noise is 100; it must be at most ");
+    words(
+        &refused(noise + 8, &5000f64.to_le_bytes()),
+        "the noise in zeros is 5000; it must be -4096 to",
+    );
+    words(
+        &refused(noise + 16, &f64::NAN.to_le_bytes()),
+        "the common noise is NaN; it must be -4096 to",
+    );
+    words(
+        &refused(noise + 16, &100f64.to_le_bytes()),
+        "the common noise is 100; it must be at most ",
+    );
     // Nothing is left of it in both, and the flag stays.
     let mut even = bytes.clone();
     for start in [noise, noise + 58 + 16] {

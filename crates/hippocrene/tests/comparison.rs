@@ -2,8 +2,8 @@
 
 use crate::common::insecure_grafted;
 use hippocrene::{
-    Bootstrapping, ClientKey, Comparison, EncryptedArray, Encryption, Error, Function, Interval, KeyRequest,
-    Server, Session, Simulation, Ties,
+    Bootstrapping, ClientKey, Comparison, EncryptedArray, Encryption, Error, Function, Interval,
+    KeyRequest, Server, Session, Simulation, Ties,
 };
 use hippocrene_rlwe::SecretDistribution;
 
@@ -42,13 +42,38 @@ fn every_operation() {
     let off = |bound: f64| 1.5 * bound * e + 1e-6;
     close(&read(server.sign(&a, how).unwrap()), signs(&x).into_iter(), e, "sign");
     close(&read(server.abs(&a, how).unwrap()), x.iter().map(|x| x.abs()), off(3.0), "abs");
-    close(&read(server.relu(&a, how).unwrap()), x.iter().map(|x| x.max(0.0)), off(3.0) / 2.0, "relu");
+    close(
+        &read(server.relu(&a, how).unwrap()),
+        x.iter().map(|x| x.max(0.0)),
+        off(3.0) / 2.0,
+        "relu",
+    );
     let pairs = || x.iter().zip(&y);
-    close(&read(server.greater(&a, &b, how).unwrap()), pairs().map(|(x, y)| f64::from(x > y)), e, "greater");
-    close(&read(server.less(&a, &b, how).unwrap()), pairs().map(|(x, y)| f64::from(x < y)), e, "less");
+    close(
+        &read(server.greater(&a, &b, how).unwrap()),
+        pairs().map(|(x, y)| f64::from(x > y)),
+        e,
+        "greater",
+    );
+    close(
+        &read(server.less(&a, &b, how).unwrap()),
+        pairs().map(|(x, y)| f64::from(x < y)),
+        e,
+        "less",
+    );
     let half = off(6.0) / 2.0;
-    close(&read(server.maximum(&a, &b, how).unwrap()), pairs().map(|(x, y)| x.max(*y)), half, "maximum");
-    close(&read(server.minimum(&a, &b, how).unwrap()), pairs().map(|(x, y)| x.min(*y)), half, "minimum");
+    close(
+        &read(server.maximum(&a, &b, how).unwrap()),
+        pairs().map(|(x, y)| x.max(*y)),
+        half,
+        "maximum",
+    );
+    close(
+        &read(server.minimum(&a, &b, how).unwrap()),
+        pairs().map(|(x, y)| x.min(*y)),
+        half,
+        "minimum",
+    );
     // By default, of the bound of the array.
     let sign = server.sign(&a, Comparison::default()).unwrap();
     close(&read(sign), signs(&x).into_iter(), 2f64.powi(-10), "sign, by default");
@@ -76,15 +101,19 @@ fn with_bootstraps() {
 #[test]
 fn equal_values_are_told_as_asked() {
     let simulation = Simulation::new(insecure_grafted(9, 10, SPARSE)).unwrap();
-    let (server, how) =
-        (simulation.server(), Encryption { interval: Some(Interval::symmetric(4.0)), precision: None });
+    let (server, how) = (
+        simulation.server(),
+        Encryption { interval: Some(Interval::symmetric(4.0)), precision: None },
+    );
     let encrypt = |v: &[f64]| simulation.encrypt(v.into(), &[v.len()], &how).unwrap();
     let (x, y) = ([1.0, 2.0, 3.0, -4.0, 4.0], [2.0, 2.0, 2.0, -4.0, -4.0]);
     let [a, b] = [&x, &y].map(|v| encrypt(v));
     for gap in [None, Some(1.0)] {
         for (at_ties, tie) in [(Ties::Zero, 0.0), (Ties::Half, 0.5), (Ties::One, 1.0)] {
             let how = Comparison { gap, precision: Some(10.0), at_ties };
-            let read = |array| simulation.values(&array).unwrap().iter().map(|z| z.re).collect::<Vec<f64>>();
+            let read = |array| {
+                simulation.values(&array).unwrap().iter().map(|z| z.re).collect::<Vec<f64>>()
+            };
             let e = 2f64.powi(-11);
             let step = |d: f64| if d == 0.0 { tie } else { f64::from(d > 0.0) };
             let pairs = || x.iter().zip(&y);
@@ -133,7 +162,8 @@ fn answers_that_follow_from_intervals_are_exact() {
     exact(server.positive(&zero, how).unwrap(), [0.0; 2], "positive 0");
     exact(server.positive(&zero, ties(Ties::One)).unwrap(), [1.0; 2], "0 at least");
     exact(server.positive(&zero, ties(Ties::Half)).unwrap(), [0.5; 2], "0 at half");
-    // The operand that holds the result is repeated to the common shape, as any operation does that.
+    // The operand that holds the result is repeated to the common shape, as any operation does
+    // that.
     let one = encrypt(&high[1..], 1.0, 3.0);
     let largest = with_keys.maximum(&a, &one, how).unwrap();
     close(&client.decrypt(&largest).unwrap(), [2.5; 2].into_iter(), 1e-6, "maximum of one");
@@ -146,7 +176,8 @@ fn values_below_their_noise_are_not_compared() {
     let server = simulation.server();
     let x = simulation.encrypt((&[1.0, -0.5][..]).into(), &[2], &Encryption::default()).unwrap();
     let tiny = server.declare_precision(&server.mul_number(&x, 1e-9).unwrap(), 14.0).unwrap();
-    for refused in [server.sign(&tiny, Comparison::default()), server.positive(&tiny, Comparison::default())]
+    for refused in
+        [server.sign(&tiny, Comparison::default()), server.positive(&tiny, Comparison::default())]
     {
         let refused = refused.unwrap_err().to_string();
         assert!(
@@ -159,7 +190,8 @@ fn values_below_their_noise_are_not_compared() {
     assert!(matches!(server.positive(&tiny, asked), Err(Error::Argument { .. })));
 }
 
-/// Imaginary parts are taken away between stages: where there is one, no key is needed for that, and a simulation asks for none.
+/// Imaginary parts are taken away between stages: where there is one, no key is needed for that,
+/// and a simulation asks for none.
 #[test]
 fn one_stage_takes_no_conjugation() {
     let how = Comparison { gap: Some(0.5), precision: Some(5.0), ..Comparison::default() };
@@ -192,16 +224,21 @@ fn what_cannot_be_compared_is_refused() {
     assert!(matches!(server.sign(&a, fine), Err(Error::Capacity { .. })));
     let bare = Server::new(client.evaluation_keys(&KeyRequest::only([])).unwrap()).unwrap();
     let error = bare.sign(&a, fine).unwrap_err();
-    assert!(matches!(error, Error::MissingKey(_)) && error.to_string().contains("KeyRequest::conjugation"));
+    assert!(
+        matches!(error, Error::MissingKey(_))
+            && error.to_string().contains("KeyRequest::conjugation")
+    );
 }
 
-/// An array of another key, and one of another shape, are refused as they are by any operation, whatever keys there are.
+/// An array of another key, and one of another shape, are refused as they are by any operation,
+/// whatever keys there are.
 #[test]
 fn operands_are_checked_before_keys() {
     let (client, _) = insecure(4, None);
     let (other, _) = insecure(4, None);
     let server = Server::new(client.evaluation_keys(&KeyRequest::only([])).unwrap()).unwrap();
-    let [a, theirs] = [&client, &other].map(|client| client.encrypt(&[0.5, -0.25][..], &[2]).unwrap());
+    let [a, theirs] =
+        [&client, &other].map(|client| client.encrypt(&[0.5, -0.25][..], &[2]).unwrap());
     let long = client.encrypt(&[0.5, -0.25, 1.0][..], &[3]).unwrap();
     let how = Comparison::default();
     for one in [Server::sign, Server::relu, Server::abs] {
@@ -215,7 +252,10 @@ fn operands_are_checked_before_keys() {
     ] {
         for (x, y) in [(&a, &theirs), (&theirs, &a), (&theirs, &theirs)] {
             let error = two(&server, x, y, how).unwrap_err();
-            assert!(matches!(error, Error::KeyMismatch(_)) && error.to_string().starts_with(name), "{error}");
+            assert!(
+                matches!(error, Error::KeyMismatch(_)) && error.to_string().starts_with(name),
+                "{error}"
+            );
         }
         let error = two(&server, &a, &long, how).unwrap_err();
         let words = "shapes [2] and [3] do not broadcast together";
@@ -251,6 +291,9 @@ fn advice_on_comparisons_is_about_their_gap() {
         server.minimum(&a, &a, fine),
     ] {
         let error = compared.unwrap_err().to_string();
-        assert!(error.contains("a wider gap and less precision of the comparison take less"), "{error}");
+        assert!(
+            error.contains("a wider gap and less precision of the comparison take less"),
+            "{error}"
+        );
     }
 }

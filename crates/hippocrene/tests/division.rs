@@ -14,7 +14,8 @@ fn quotients_and_means_have_the_bits_asked_for() {
     let settings = insecure_grafted(10, 6, SecretDistribution::Ternary);
     for precision in [25.0, 48.0, 90.0] {
         let client =
-            ClientKey::generate_with(settings.clone().with_precision(precision).unwrap(), 1).unwrap();
+            ClientKey::generate_with(settings.clone().with_precision(precision).unwrap(), 1)
+                .unwrap();
         let server = Server::new(client.evaluation_keys(&KeyRequest::default()).unwrap()).unwrap();
         let x: Vec<f64> = (1..=7).map(f64::from).collect();
         let a = client.encrypt(&x, &[7]).unwrap();
@@ -22,8 +23,12 @@ fn quotients_and_means_have_the_bits_asked_for() {
             let bits = got.precision_bits(server.session());
             assert!(bits > precision - 12.0, "{bits}");
             for (got, expected) in client.decrypt_big(got).unwrap().into_iter().zip(expected) {
-                let error = BigFloat::try_from(got.into_inner() - expected.into_inner()).unwrap().to_f64();
-                assert!(error.abs() < (4.0 - bits).exp2(), "{error}, where {bits} bits are claimed");
+                let error =
+                    BigFloat::try_from(got.into_inner() - expected.into_inner()).unwrap().to_f64();
+                assert!(
+                    error.abs() < (4.0 - bits).exp2(),
+                    "{error}, where {bits} bits are claimed"
+                );
             }
         };
         for divisor in [3.0, -0.1, 8.0, 1e10, 1e-3] {
@@ -35,15 +40,20 @@ fn quotients_and_means_have_the_bits_asked_for() {
         check(&server.mean(&pairs, Some(1)).unwrap(), vec![over(1, 3.0), over(2, 3.0)]);
         for divisor in [0.0, f64::NAN, f64::INFINITY] {
             let error = server.div_number(&a, divisor).unwrap_err().to_string();
-            assert!(error.contains("divide by a number") && error.contains("the divisor is"), "{error}");
+            assert!(
+                error.contains("divide by a number") && error.contains("the divisor is"),
+                "{error}"
+            );
         }
     }
 }
 
-/// Numbers of more precision than doubles have are rounded no more coarsely than doubles are, whose factors are finer for large values.
+/// Numbers of more precision than doubles have are rounded no more coarsely than doubles are, whose
+/// factors are finer for large values.
 #[test]
 fn factors_of_large_values_are_as_fine_as_doubles() {
-    let settings = insecure_grafted(10, 6, SecretDistribution::Ternary).with_precision(32.0).unwrap();
+    let settings =
+        insecure_grafted(10, 6, SecretDistribution::Ternary).with_precision(32.0).unwrap();
     let client = ClientKey::generate_with(settings, 1).unwrap();
     let server = Server::new(client.evaluation_keys(&KeyRequest::default()).unwrap()).unwrap();
     let x: Vec<f64> = (0..100).map(|i| (f64::from(i) - 50.0) * 1.7e7).collect();
@@ -60,7 +70,8 @@ fn factors_of_large_values_are_as_fine_as_doubles() {
             &server.mul_plain(&a, &[0.001; 100][..]).unwrap(),
         ),
     ] {
-        let [bits, expected] = [&quotient, like].map(|array| array.precision_bits(server.session()));
+        let [bits, expected] =
+            [&quotient, like].map(|array| array.precision_bits(server.session()));
         assert!((bits - expected).abs() < 0.5, "{name}: {bits} bits, by doubles {expected}");
         let got = client.decrypt(&quotient).unwrap();
         let off = got.iter().zip(&x).map(|(y, x)| (y - x / 1000.0).powi(2));

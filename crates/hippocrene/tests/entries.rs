@@ -2,7 +2,8 @@
 
 use crate::common::insecure_grafted;
 use hippocrene::{
-    Bootstrapping, ClientKey, EncryptedArray, Encryption, Error, Interval, KeyRequest, Server, Simulation,
+    Bootstrapping, ClientKey, EncryptedArray, Encryption, Error, Interval, KeyRequest, Server,
+    Simulation,
 };
 use hippocrene_rlwe::SecretDistribution;
 use proptest::prelude::*;
@@ -37,7 +38,8 @@ fn check(
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
-    /// Elements of any layout, with anything between them or not; and their sums, which leave out what is between them.
+    /// Elements of any layout, with anything between them or not; and their sums, which leave out
+    /// what is between them.
     #[test]
     fn every_element_is_looked_up(
         count in prop_oneof![1usize..6, Just(9), Just(16), Just(40)],
@@ -123,7 +125,8 @@ fn simulated_places() {
     let settings = insecure_grafted(8, 8, SecretDistribution::Ternary);
     let simulation = Simulation::new(settings).unwrap();
     let server = simulation.server();
-    let encrypted = |x: &[f64]| simulation.encrypt(x.into(), &[x.len()], &Encryption::default()).unwrap();
+    let encrypted =
+        |x: &[f64]| simulation.encrypt(x.into(), &[x.len()], &Encryption::default()).unwrap();
     assert!(server.entries(&encrypted(&[4.0, 0.0, 3.5]), &[1.0; 5], None).is_ok());
     let error = server.entries(&encrypted(&[1.0, -1.0]), &[1.0; 5], None).unwrap_err().to_string();
     assert!(

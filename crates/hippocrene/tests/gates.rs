@@ -4,7 +4,8 @@ use std::sync::LazyLock;
 
 use crate::entry::{read_everything, seal};
 use crate::stranger::{
-    Set, bit_length, centred, chacha20_from, fingerprint, multiply_add, number, open, prime, ring, take,
+    Set, bit_length, centred, chacha20_from, fingerprint, multiply_add, number, open, prime, ring,
+    take,
 };
 use hippocrene::{
     Error, Gate, GateArray, GateClient, GateKeys, GateServer,
@@ -63,7 +64,8 @@ fn client_and_server_share_files_only() {
     assert!(matches!(y.save(path("secret")), Err(Error::Io { .. })));
     std::fs::remove_dir_all(folder).unwrap();
 
-    // Header, head, two lengths, seed and 26 bits for each bit; of a result 1025 numbers of 26 bits for each.
+    // Header, head, two lengths, seed and 26 bits for each bit; of a result 1025 numbers of 26 bits
+    // for each.
     assert_eq!(FILES.fresh.len(), 56 + 16 + 16 + 32 + 20);
     assert_eq!(FILES.result.len(), 56 + 16 + 8 + 3 * (1025usize * 26).div_ceil(8));
 }
@@ -78,10 +80,12 @@ fn gates_of_arrays() {
     let bits = plain.clone().map(|bits| client.encrypt(&bits, &[2, 4]).unwrap());
     let operands: Vec<&GateArray> = bits.iter().collect();
     for count in [2, 3] {
-        let gates: Vec<Gate> = Gate::ALL.into_iter().filter(|g| (*g, count) != (Gate::Majority, 2)).collect();
+        let gates: Vec<Gate> =
+            Gate::ALL.into_iter().filter(|g| (*g, count) != (Gate::Majority, 2)).collect();
         let before = server.rotations();
         let results = server.gates(&gates, &operands[..count]).unwrap();
-        // Of three bits conjunctions and disjunctions begin with those of two, which two gates each share.
+        // Of three bits conjunctions and disjunctions begin with those of two, which two gates each
+        // share.
         assert_eq!(server.rotations() - before, 8 * if count == 2 { 6 } else { 7 + 2 });
         for (gate, result) in gates.iter().zip(&results) {
             let ones = |i: usize| plain[..count].iter().filter(|bits| bits[i]).count();
@@ -91,15 +95,17 @@ fn gates_of_arrays() {
         }
     }
     let selected = server.select(&bits[0], &bits[1], &bits[2]).unwrap();
-    let expected: Vec<bool> = (0..8).map(|i| if plain[0][i] { plain[1][i] } else { plain[2][i] }).collect();
+    let expected: Vec<bool> =
+        (0..8).map(|i| if plain[0][i] { plain[1][i] } else { plain[2][i] }).collect();
     assert_eq!(client.decrypt(&selected).unwrap(), expected);
 
     // With plain bits there is nothing to rotate.
     let before = server.rotations();
     for gate in Gate::ALL.into_iter().filter(|gate| *gate != Gate::Majority) {
         let result = server.gate_plain(gate, &bits[0], &plain[1]).unwrap();
-        let expected: Vec<bool> =
-            (0..8).map(|i| gate.value(usize::from(plain[0][i]) + usize::from(plain[1][i]), 2)).collect();
+        let expected: Vec<bool> = (0..8)
+            .map(|i| gate.value(usize::from(plain[0][i]) + usize::from(plain[1][i]), 2))
+            .collect();
         assert_eq!(client.decrypt(&result).unwrap(), expected, "{gate:?}");
     }
     assert_eq!(server.rotations(), before);
@@ -152,11 +158,17 @@ fn files_say_what_they_are() {
     ] {
         let told = inspect(bytes).unwrap();
         let gates = told.gates.unwrap();
-        assert_eq!((told.kind, told.secret, told.ring_degree), (kind, kind == Kind::GateSecretKey, 1024));
+        assert_eq!(
+            (told.kind, told.secret, told.ring_degree),
+            (kind, kind == Kind::GateSecretKey, 1024)
+        );
         assert_eq!((gates.parameters, gates.shape, gates.fresh), ("gates10", shape, fresh));
         read_everything(bytes);
     }
-    assert!(matches!(GateArray::from_bytes(&FILES.secret), Err(Error::Format(FormatError::Kind { .. }))));
+    assert!(matches!(
+        GateArray::from_bytes(&FILES.secret),
+        Err(Error::Format(FormatError::Kind { .. }))
+    ));
     assert_eq!(
         client().decrypt(&GateArray::from_bytes(&FILES.result).unwrap()).unwrap(),
         [true, false, false]
@@ -166,12 +178,19 @@ fn files_say_what_they_are() {
 #[test]
 fn truncation_anywhere_is_an_error() {
     for bytes in [&FILES.secret, &FILES.fresh, &FILES.result, &FILES.keys] {
-        for end in (0..bytes.len()).filter(|end| *end < 400 || end % 100_003 == 0 || *end + 1 == bytes.len())
+        for end in (0..bytes.len())
+            .filter(|end| *end < 400 || end % 100_003 == 0 || *end + 1 == bytes.len())
         {
             let mut cut = bytes[..end].to_vec();
-            assert!(matches!(load(&cut), Err(Error::Format(FormatError::Truncated { .. }))), "{end}");
+            assert!(
+                matches!(load(&cut), Err(Error::Format(FormatError::Truncated { .. }))),
+                "{end}"
+            );
             seal(&mut cut);
-            assert!(matches!(load(&cut), Err(Error::Format(FormatError::Truncated { .. }))), "{end}");
+            assert!(
+                matches!(load(&cut), Err(Error::Format(FormatError::Truncated { .. }))),
+                "{end}"
+            );
             assert!(inspect(&cut).is_err());
         }
         let mut long = bytes.clone();
@@ -240,7 +259,10 @@ fn mistakes_are_named() {
         error.to_string(),
         "majority: 2 operands, but a majority is of three bits, a parity of two or three, and the other gates of two"
     );
-    assert!(matches!(server.gate_plain(Gate::Majority, &x, &[true, true]), Err(Error::Argument { .. })));
+    assert!(matches!(
+        server.gate_plain(Gate::Majority, &x, &[true, true]),
+        Err(Error::Argument { .. })
+    ));
     assert!(matches!(server.gate_plain(Gate::And, &x, &[true]), Err(Error::Shape { .. })));
     assert!(matches!(server.gather(&[&x], &[1], &[Some(2)]), Err(Error::Argument { .. })));
     assert!(matches!(server.gather(&[], &[1], &[None]), Err(Error::Argument { .. })));
@@ -268,7 +290,8 @@ fn a_stranger_decrypts_single_bits() {
     let (kind, digest, key, seed) = open(&FILES.secret);
     assert_eq!(kind, 17);
     assert_eq!(digest, fingerprint("hippocrene 2026-11 gates of single bits", b"gates10"));
-    let derived: Vec<u8> = chacha20_from(seed, 1, 1 << 63).take(4).flat_map(u64::to_le_bytes).collect();
+    let derived: Vec<u8> =
+        chacha20_from(seed, 1, 1 << 63).take(4).flat_map(u64::to_le_bytes).collect();
     assert_eq!(key, fingerprint("hippocrene 2026-11 LWE secret key fingerprint", &derived));
     let s = ring.secret(&derived);
 
@@ -285,7 +308,10 @@ fn a_stranger_decrypts_single_bits() {
     };
     let (kind, same, of, mut payload) = open(&FILES.fresh);
     assert_eq!((kind, same, of), (19, digest, key));
-    assert_eq!((number(&mut payload, 4), number(&mut payload, 4), number(&mut payload, 8)), (1, 2, 0));
+    assert_eq!(
+        (number(&mut payload, 4), number(&mut payload, 4), number(&mut payload, 8)),
+        (1, 2, 0)
+    );
     assert_eq!((number(&mut payload, 8), number(&mut payload, 8)), (2, 3));
     let c1 = ring.expand_nonce(take(&mut payload, 32), 0, q);
     let product = ring.coefficients(&multiply_add(&[0; 1024], &c1, &ring.values(&s, q), q), q);
@@ -306,7 +332,8 @@ fn a_stranger_decrypts_single_bits() {
     assert!(payload.is_empty());
 }
 
-/// From docs/wire-format.md alone: ciphertext `i` of fresh bits has the `c1` of stream `i`, values modulo `q`.
+/// From docs/wire-format.md alone: ciphertext `i` of fresh bits has the `c1` of stream `i`, values
+/// modulo `q`.
 #[test]
 fn a_stranger_decrypts_fresh_bits_of_several_ciphertexts() {
     let (q, bits) = (prime(26, 1024), (0..1030).map(|i| i % 7 < 3).collect::<Vec<bool>>());
@@ -345,7 +372,8 @@ fn secrets() -> [Vec<i64>; 2] {
     [ring.secret(&y), bits]
 }
 
-/// From docs/wire-format.md alone: what each sample of the keys of a server encrypts, and under which secret.
+/// From docs/wire-format.md alone: what each sample of the keys of a server encrypts, and under
+/// which secret.
 #[test]
 fn a_stranger_follows_the_keys_of_gates() {
     let [y, z] = secrets();
@@ -371,7 +399,8 @@ fn a_stranger_follows_the_keys_of_gates() {
 
     assert_eq!(whole.len() - payload.len(), 17_456);
     let seed = take(&mut payload, 32);
-    let (values, one) = (large.values(&y, q), (0..1024).map(|j| i64::from(j == 0)).collect::<Vec<_>>());
+    let (values, one) =
+        (large.values(&y, q), (0..1024).map(|j| i64::from(j == 0)).collect::<Vec<_>>());
     let mut found = [false; 3];
     for (i, pair) in z[..720].chunks_exact(2).enumerate() {
         if i >= 8 && i != 359 {

@@ -2,7 +2,8 @@
 
 use crate::common::insecure_settings;
 use hippocrene::{
-    ClientKey, Error, IntegerArray, IntegerPolynomial, Integers, KeyRequest, Preset, Scheme, Server, Settings,
+    ClientKey, Error, IntegerArray, IntegerPolynomial, Integers, KeyRequest, Preset, Scheme,
+    Server, Settings,
 };
 use hippocrene_ring::primes;
 use proptest::prelude::*;
@@ -42,7 +43,9 @@ fn element_by_element() {
             let (x, y) = (integers(size, 1), integers(size, 2));
             let encrypt = |v: &[i64]| encrypt_residues(&client, v, &shape);
             let (a, b) = (encrypt(&x), encrypt(&y));
-            let check = |array: Result<IntegerArray, Error>, f: &dyn Fn(i128, i128) -> i128, what: &str| {
+            let check = |array: Result<IntegerArray, Error>,
+                         f: &dyn Fn(i128, i128) -> i128,
+                         what: &str| {
                 let array = array.unwrap();
                 let expected = x.iter().zip(&y).map(|(x, y)| f(i128::from(*x), i128::from(*y)));
                 let decrypted = client.decrypt_integers(&array).unwrap();
@@ -65,7 +68,11 @@ fn element_by_element() {
             let product = server.mul(&a, &b).unwrap();
             check(server.add(&product, &a), &|x, y| x * y + x, "different moduli and factors");
             check(server.sub(&a, &product), &|x, y| x - x * y, "different moduli and factors");
-            check(server.mul(&product, &a), &|x, y| x * y % t as i128 * x, "product with a product");
+            check(
+                server.mul(&product, &a),
+                &|x, y| x * y % t as i128 * x,
+                "product with a product",
+            );
             for n in [1, 2, 3, 5, 8] {
                 let power = |x: i128| (0..n).fold(1, |p, _| p * x % t as i128);
                 check(server.pow(&a, n), &|x, _| power(x), "power");
@@ -77,7 +84,8 @@ fn element_by_element() {
 #[test]
 fn signs_and_public_keys() {
     let (client, _) = insecure(6, 2, Scheme::Bgv, 257);
-    let array = client.public_key().unwrap().encrypt_integers(&[0, 1, 128, 129, 256, -1], &[6]).unwrap();
+    let array =
+        client.public_key().unwrap().encrypt_integers(&[0, 1, 128, 129, 256, -1], &[6]).unwrap();
     assert_eq!(client.decrypt_integers(&array).unwrap(), [0, 1, 128, 129, 256, 256]);
     assert_eq!(client.decrypt_signed_integers(&array).unwrap(), [0, 1, 128, -128, -1, -1]);
     // An even modulus has a half, which counts as positive, but no slots.
@@ -102,7 +110,9 @@ fn plaintext_moduli_of_any_size_are_found() {
             assert!(t >= least && t % step == 1);
             let smaller = (least.max(2)..t).filter(|t| t % step == 1 && primes::is_prime(*t));
             assert!(
-                smaller.into_iter().all(|t| (0..parameters.unit_count()).any(|i| parameters.factor(i) == t))
+                smaller
+                    .into_iter()
+                    .all(|t| (0..parameters.unit_count()).any(|i| parameters.factor(i) == t))
             );
         }
         assert!(Integers::plain_modulus_from(&parameters, 1 << 61).is_err());
@@ -133,7 +143,8 @@ fn equality_and_polynomials() {
             let encrypt = |v: &[i64]| encrypt_residues(&client, v, &shape);
             let x: Vec<i64> = (0..size as i64).map(|i| i * i % 7).collect();
             let y: Vec<i64> = (0..size as i64).map(|i| i % 7 + t as i64 * (i % 2)).collect();
-            let same: Vec<i64> = x.iter().zip(&y).map(|(x, y)| i64::from(*x == y % t as i64)).collect();
+            let same: Vec<i64> =
+                x.iter().zip(&y).map(|(x, y)| i64::from(*x == y % t as i64)).collect();
             let equal = server.equals(&encrypt(&x), &encrypt(&y)).unwrap();
             assert_eq!(client.decrypt_integers(&equal).unwrap(), same, "{scheme:?}, {shape:?}");
             // Slots that hold no element count for nothing.
@@ -145,16 +156,24 @@ fn equality_and_polynomials() {
             for p in [cubic, IntegerPolynomial::of_table(t, &table).unwrap()] {
                 let values = server.polynomial(&encrypt(&x), &p).unwrap();
                 let expected: Vec<i64> = x.iter().map(|x| p.evaluate(*x as u64) as i64).collect();
-                assert_eq!(client.decrypt_integers(&values).unwrap(), expected, "{scheme:?}, {shape:?}");
+                assert_eq!(
+                    client.decrypt_integers(&values).unwrap(),
+                    expected,
+                    "{scheme:?}, {shape:?}"
+                );
                 let sum = server.sum(&values, None).unwrap();
                 assert_eq!(
                     client.decrypt_integers(&sum).unwrap(),
-                    residues(expected.iter().map(|x| i128::from(*x)).take(size).reduce(|a, b| a + b), t)
+                    residues(
+                        expected.iter().map(|x| i128::from(*x)).take(size).reduce(|a, b| a + b),
+                        t
+                    )
                 );
             }
         }
         let a = client.encrypt_integers(&[1], &[1]).unwrap();
-        let error = server.polynomial(&a, &IntegerPolynomial::new(17, &[1, 1]).unwrap()).unwrap_err();
+        let error =
+            server.polynomial(&a, &IntegerPolynomial::new(17, &[1, 1]).unwrap()).unwrap_err();
         assert!(error.to_string().contains("the plaintext moduli are 257 and 17"), "{error}");
         let mut a = a;
         let short = loop {
@@ -167,7 +186,8 @@ fn equality_and_polynomials() {
     }
 }
 
-/// Copies that reach into the second row of slots are brought there by an exchange of the rows, which no rotation does.
+/// Copies that reach into the second row of slots are brought there by an exchange of the rows,
+/// which no rotation does.
 #[test]
 fn copies_reach_into_both_rows() {
     let t = 257;
@@ -178,7 +198,11 @@ fn copies_reach_into_both_rows() {
         for rows in 1..=64 / columns {
             let wide = server.broadcast_to(&row, &[rows, columns]).unwrap();
             let repeated = x.iter().cycle().take(rows * columns).map(|x| i128::from(*x));
-            assert_eq!(client.decrypt_integers(&wide).unwrap(), residues(repeated, t), "{rows} by {columns}");
+            assert_eq!(
+                client.decrypt_integers(&wide).unwrap(),
+                residues(repeated, t),
+                "{rows} by {columns}"
+            );
         }
     }
 }
@@ -276,7 +300,8 @@ proptest! {
     }
 }
 
-/// Of every operation the budget says that the result is right, and it is an error where it would not be.
+/// Of every operation the budget says that the result is right, and it is an error where it would
+/// not be.
 #[test]
 fn the_budget_ends_with_an_error_that_names_the_operation() {
     let (client, server) = insecure(7, 2, Scheme::Bgv, 65_537);
@@ -294,7 +319,10 @@ fn the_budget_ends_with_an_error_that_names_the_operation() {
         let left = array.budget_bits(server.session());
         assert!(left > 0.0 && left < before);
         let there = client.noise_budget(&array).unwrap();
-        assert!(left <= there && there < left + 20.0, "{left} bits are estimated, {there} are there");
+        assert!(
+            left <= there && there < left + 20.0,
+            "{left} bits are estimated, {there} are there"
+        );
         (before, products) = (left, products + 1);
     };
     assert!((2..6).contains(&products), "{products}");
@@ -325,7 +353,8 @@ fn the_budget_ends_with_an_error_that_names_the_operation() {
 fn errors_say_what_does_not_fit() {
     let (client, server) = insecure(6, 2, Scheme::Bgv, 65_537);
     let a = client.encrypt_integers(&[1, 2, 3], &[3]).unwrap();
-    let other = ClientKey::from_seed(settings(6, 2, Scheme::Bgv, 257), client.seed().clone(), 1).unwrap();
+    let other =
+        ClientKey::from_seed(settings(6, 2, Scheme::Bgv, 257), client.seed().clone(), 1).unwrap();
     let b = other.encrypt_integers(&[1, 2, 3], &[3]).unwrap();
     assert_eq!(b.key(), a.key());
     let numbers = ClientKey::from_seed(insecure_settings(6, 2), client.seed().clone(), 1).unwrap();
@@ -340,9 +369,17 @@ fn errors_say_what_does_not_fit() {
         (client.decrypt_integers(&b).map(drop), "ParameterMismatchError", "are 65537 and 257"),
         (plain.add(&a, &a).map(drop), "ArgumentError", "add: these keys compute on numbers"),
         (numbers.decrypt_integers(&a).map(drop), "ArgumentError", "these keys compute on numbers"),
-        (numbers.encrypt_integers(&[1], &[1]).map(drop), "ArgumentError", "these keys compute on numbers"),
+        (
+            numbers.encrypt_integers(&[1], &[1]).map(drop),
+            "ArgumentError",
+            "these keys compute on numbers",
+        ),
         (stranger.decrypt_integers(&a).map(drop), "KeyMismatchError", "decrypt"),
-        (client.encrypt_integers(&[1, 2], &[3]).map(drop), "ShapeError", "2 values do not fill shape [3]"),
+        (
+            client.encrypt_integers(&[1, 2], &[3]).map(drop),
+            "ShapeError",
+            "2 values do not fill shape [3]",
+        ),
         (server.add_plain(&a, &[1, 2][..]).map(drop), "ShapeError", "2 numbers for shape [3]"),
         (server.pow(&a, 0).map(drop), "ArgumentError", "the exponent is 0"),
         (server.sum(&a, Some(1)).map(drop), "ShapeError", "no axis 1"),
@@ -381,7 +418,8 @@ fn real_parameters() {
     }
 }
 
-/// Sums of products are those of the products, of one layout and of several, squares among them; and those of one layout take one key switch.
+/// Sums of products are those of the products, of one layout and of several, squares among them;
+/// and those of one layout take one key switch.
 #[test]
 fn sums_of_products() {
     for (scheme, t) in [(Scheme::Bgv, 257), (Scheme::Bfv, 257)] {
@@ -396,10 +434,15 @@ fn sums_of_products() {
                 let [x, y, z, w] = values.each_ref().map(|v| i128::from(v[i]));
                 x * y + z * z + x * y * w
             });
-            assert_eq!(client.decrypt_integers(&sum).unwrap(), residues(expected, t), "{scheme:?}, {count}");
+            assert_eq!(
+                client.decrypt_integers(&sum).unwrap(),
+                residues(expected, t),
+                "{scheme:?}, {count}"
+            );
             let dot = server.dot(a, &ab).unwrap();
-            let expected =
-                (0..count).map(|i| i128::from(values[0][i]).pow(2) * i128::from(values[1][i])).sum();
+            let expected = (0..count)
+                .map(|i| i128::from(values[0][i]).pow(2) * i128::from(values[1][i]))
+                .sum();
             assert_eq!(
                 client.decrypt_integers(&dot).unwrap(),
                 residues([expected], t),
@@ -413,7 +456,10 @@ fn sums_of_products() {
         let expected = (0..12).map(|i| 2 * i128::from(x[i]) * i128::from(y[i % 4]));
         assert_eq!(client.decrypt_integers(&sum).unwrap(), residues(expected, t), "{scheme:?}");
         assert!(matches!(server.sum_of_products(&[(&a, &b), (&b, &b)]), Err(Error::Shape { .. })));
-        assert!(matches!(server.sum_of_products::<hippocrene::Residues>(&[]), Err(Error::Argument { .. })));
+        assert!(matches!(
+            server.sum_of_products::<hippocrene::Residues>(&[]),
+            Err(Error::Argument { .. })
+        ));
     }
     // One key switch instead of three.
     let (client, server) = insecure(7, 5, Scheme::Bgv, 257);
@@ -430,7 +476,8 @@ fn sums_of_products() {
     assert!(once < 2 * single, "{once} transforms, {single} for one product");
 }
 
-/// Integers of one key are computed with under a second one, whose keys are smaller: fresh ones and results, in the manner of both schemes.
+/// Integers of one key are computed with under a second one, whose keys are smaller: fresh ones and
+/// results, in the manner of both schemes.
 #[test]
 fn integers_are_transferred_to_a_second_key() {
     for scheme in [Scheme::Bgv, Scheme::Bfv] {
@@ -450,7 +497,8 @@ fn integers_are_transferred_to_a_second_key() {
         let (arrived, product) = (narrow.transfer(&a).unwrap(), narrow.transfer(&ab).unwrap());
         assert_eq!((arrived.key(), arrived.shape()), (second.fingerprint(), a.shape()));
         for array in [&arrived, &product] {
-            let (have, there) = (array.budget_bits(narrow.session()), second.noise_budget(array).unwrap());
+            let (have, there) =
+                (array.budget_bits(narrow.session()), second.noise_budget(array).unwrap());
             assert!(
                 have >= 60.0 && have <= there,
                 "{scheme:?}: {have} bits are estimated, {there} are there"
@@ -472,7 +520,8 @@ fn integers_are_transferred_to_a_second_key() {
     }
 }
 
-/// Results come with the noise budget that was asked for, or with what they have, whatever part of the sprout their modulus has.
+/// Results come with the noise budget that was asked for, or with what they have, whatever part of
+/// the sprout their modulus has.
 #[test]
 fn results_of_any_depth_are_transferred() {
     const ASKED: f64 = 40.0;
@@ -486,13 +535,16 @@ fn results_of_any_depth_are_transferred() {
         let server = Server::new(client.evaluation_keys(&KeyRequest::only([])).unwrap()).unwrap();
         let second = client.second(ASKED).unwrap();
         let keys = second.evaluation_keys(&KeyRequest::only([])).unwrap();
-        let narrow =
-            Server::new(keys).unwrap().with_transfer(&client.transfer_key(&second).unwrap()).unwrap();
+        let narrow = Server::new(keys)
+            .unwrap()
+            .with_transfer(&client.transfer_key(&second).unwrap())
+            .unwrap();
         let mut array = client.encrypt_integers(&[3, -5], &[2]).unwrap();
         while let Ok(square) = server.square(&array) {
             array = square;
             let arrived = narrow.transfer(&array).unwrap();
-            let (had, have) = (array.budget_bits(server.session()), arrived.budget_bits(narrow.session()));
+            let (had, have) =
+                (array.budget_bits(server.session()), arrived.budget_bits(narrow.session()));
             assert!(have >= ASKED.min(had - 2.0), "{scheme:?}: {have} bits come of {had}");
             assert!(have <= second.noise_budget(&arrived).unwrap());
             let plain = client.decrypt_integers(&array).unwrap();

@@ -45,11 +45,16 @@ fn iterations_correct_themselves() {
     let error = log2_std(&client.decrypt(&y).unwrap(), &expected);
     assert!(error < -18.0, "2^{error}");
     // What relies on the error refuses the array, and files say that it is not known.
-    for refused in [client.decrypt_for_sharing(&y, 4).map(drop), client.sharing_bits(&y).map(drop)] {
+    for refused in [client.decrypt_for_sharing(&y, 4).map(drop), client.sharing_bits(&y).map(drop)]
+    {
         let refused = refused.unwrap_err().to_string();
-        assert!(refused.contains("is not known") && refused.contains("with_precision_bits"), "{refused}");
+        assert!(
+            refused.contains("is not known") && refused.contains("with_precision_bits"),
+            "{refused}"
+        );
     }
-    let refused = server.greater(&y, &server.negate(&y).unwrap(), Comparison::default()).unwrap_err();
+    let refused =
+        server.greater(&y, &server.negate(&y).unwrap(), Comparison::default()).unwrap_err();
     assert!(refused.to_string().contains("is not known"), "{refused}");
     let read = EncryptedArray::from_bytes(&y.to_bytes(), session).unwrap();
     assert!(!read.is_error_known() && read.to_bytes() == y.to_bytes());
@@ -65,7 +70,8 @@ fn iterations_correct_themselves() {
     assert!((fresh.precision_bits(session) - 12.0).abs() < 1e-6);
 }
 
-/// `y + (y - y^2)/2` goes to 1, and an error of a slot that holds 0 grows by half in every step: they are set to zero again.
+/// `y + (y - y^2)/2` goes to 1, and an error of a slot that holds 0 grows by half in every step:
+/// they are set to zero again.
 #[test]
 fn slots_without_an_element_are_not_corrected() {
     let (client, server) = insecure();
@@ -81,7 +87,8 @@ fn slots_without_an_element_are_not_corrected() {
     assert!((client.decrypt(&sum).unwrap()[0] - 5.0).abs() < 2f64.powi(-12));
 }
 
-/// Parts of sums are no elements: they are set to zero where less is known of them than is declared, and stay where more is.
+/// Parts of sums are no elements: they are set to zero where less is known of them than is
+/// declared, and stay where more is.
 #[test]
 fn what_a_sum_leaves_is_not_declared() {
     let (client, server) = insecure();
@@ -93,6 +100,8 @@ fn what_a_sum_leaves_is_not_declared() {
     let more = server.declare_precision(&sums, said + 2.0).unwrap();
     assert!(more.capacity_bits(session) < capacity - 8.0);
     for declared in [less, more] {
-        assert!(log2_std(&client.decrypt(&declared).unwrap(), &client.decrypt(&sums).unwrap()) < -15.0);
+        assert!(
+            log2_std(&client.decrypt(&declared).unwrap(), &client.decrypt(&sums).unwrap()) < -15.0
+        );
     }
 }

@@ -1,18 +1,24 @@
-//! Look-up tables on arrays, at small insecure parameters: in one process, and with keys that were stored.
+//! Look-up tables on arrays, at small insecure parameters: in one process, and with keys that were
+//! stored.
 
 use crate::{
     common::{insecure_grafted, numbers},
     entry::seal,
 };
 use hippocrene::{
-    Bootstrapping, ClientKey, Comparison, Encryption, Error, EvaluationKeys, Function, Interval, KeyRequest,
-    LookUps, Preset, Server, Session, Simulation, Ties, Values,
+    Bootstrapping, ClientKey, Comparison, Encryption, Error, EvaluationKeys, Function, Interval,
+    KeyRequest, LookUps, Preset, Server, Session, Simulation, Ties, Values,
 };
 use hippocrene_pegasus::Pegasus;
 use hippocrene_rlwe::SecretDistribution;
 
 /// An encrypted array of values up to `bound`.
-fn encrypt(client: &ClientKey, values: &[f64], shape: &[usize], bound: f64) -> hippocrene::EncryptedArray {
+fn encrypt(
+    client: &ClientKey,
+    values: &[f64],
+    shape: &[usize],
+    bound: f64,
+) -> hippocrene::EncryptedArray {
     let declared = Encryption { interval: Some(Interval::symmetric(bound)), precision: None };
     client.encrypt_with(Values::Real(values), shape, &declared).unwrap()
 }
@@ -24,7 +30,8 @@ fn near(got: &[f64], expected: &[f64], error: f64, what: &str) {
     }
 }
 
-/// One key for all, for it is made in seconds. With `lut11` an index is off by 8 entries or so, 2048 of which are a domain.
+/// One key for all, for it is made in seconds. With `lut11` an index is off by 8 entries or so,
+/// 2048 of which are a domain.
 #[test]
 fn functions_of_arrays_with_keys_that_were_stored() {
     let settings = insecure_grafted(11, 18, SecretDistribution::Ternary);
@@ -37,7 +44,10 @@ fn functions_of_arrays_with_keys_that_were_stored() {
     let inspection = hippocrene::wire::inspect(&bytes).unwrap();
     assert_eq!(inspection.keys.unwrap().tables, Some("lut11"));
     for wrong in [bytes.len() - 1, bytes.len() / 2] {
-        assert!(matches!(EvaluationKeys::from_bytes_insecure(&bytes[..wrong], 1), Err(Error::Format(_))));
+        assert!(matches!(
+            EvaluationKeys::from_bytes_insecure(&bytes[..wrong], 1),
+            Err(Error::Format(_))
+        ));
     }
     let mut greedy = bytes.clone();
     let capacity = greedy.windows(8).position(|field| field == 40f64.to_le_bytes()).unwrap();
@@ -71,7 +81,12 @@ fn functions_of_arrays_with_keys_that_were_stored() {
     let tables = server.tables(|x| (x + 5.0).sqrt(), (-4.0, 4.0), Some(2)).unwrap();
     assert!(tables.deviation() < error(8.0) / 7.0);
     let y = server.apply_tables(&x, &tables).unwrap();
-    near(&client.decrypt(&y).unwrap(), &expected(|x| (x + 5.0).sqrt()), 0.5 * error(8.0), "square root");
+    near(
+        &client.decrypt(&y).unwrap(),
+        &expected(|x| (x + 5.0).sqrt()),
+        0.5 * error(8.0),
+        "square root",
+    );
     // What arrays say of their errors is what tables say.
     let (bits, stated) = (y.precision_bits(server.session()), -tables.deviation().log2());
     assert!((bits - stated).abs() < 0.5, "{bits} bits, {stated} stated");
@@ -80,7 +95,12 @@ fn functions_of_arrays_with_keys_that_were_stored() {
     let y_1 = server.apply_precisely(&x, f, None).unwrap();
     let alone = server.tables(f, (-4.0, 4.0), None).unwrap().deviation();
     assert!(tangents.deviation() < alone / 4.0, "{} and {alone}", tangents.deviation());
-    near(&client.decrypt(&y_1).unwrap(), &expected(f), 8.0 * tangents.deviation(), "sigmoid with slopes");
+    near(
+        &client.decrypt(&y_1).unwrap(),
+        &expected(f),
+        8.0 * tangents.deviation(),
+        "sigmoid with slopes",
+    );
     assert!(y_1.capacity_bits(server.session()) > 8.0);
     // Sums take no product, whatever is in other slots, and products follow.
     let total = server.sum(&y, None).unwrap();
@@ -125,15 +145,22 @@ fn functions_of_arrays_with_keys_that_were_stored() {
         (server.median(&x, Some(0)), &[0.25], 3.0, "median"),
         (server.median(&even, None), &[-0.625], 3.0, "median of an even number"),
         (server.quantile(&x, &[0.8], None), &[1.8], 3.0, "quantile"),
-        (server.quantile(&x, &[1.0, 0.25, 0.0], None), &[3.0, -1.5, -3.0], 3.0, "quantiles at elements"),
+        (
+            server.quantile(&x, &[1.0, 0.25, 0.0], None),
+            &[3.0, -1.5, -3.0],
+            3.0,
+            "quantiles at elements",
+        ),
         (server.top_k(&x, 2, None), &[1.5, 3.0], 3.0, "the two largest"),
     ] {
         near(&client.decrypt(&y.unwrap()).unwrap(), expected, rounds * error(16.0), what);
     }
-    // A round is off by an index of 4.6 entries, half of the domain being somewhat more than the largest difference.
+    // A round is off by an index of 4.6 entries, half of the domain being somewhat more than the
+    // largest difference.
     let pooled = server.max_pool(&x, 5).unwrap();
     assert_eq!(pooled.shape(), &[1]);
-    for (y, rounds) in [(largest, 3.0f64), (pooled, 3.0), (sorted, Pegasus::sort_rounds(5) as f64)] {
+    for (y, rounds) in [(largest, 3.0f64), (pooled, 3.0), (sorted, Pegasus::sort_rounds(5) as f64)]
+    {
         let (bits, stated) =
             (y.precision_bits(server.session()), -(4.6 * 16.0 / 2048.0 * rounds.sqrt()).log2());
         assert!((stated - 0.7..stated).contains(&bits), "{bits} bits, {stated} stated");
@@ -173,14 +200,34 @@ fn functions_of_arrays_with_keys_that_were_stored() {
     let apart = server.gather(&[&wide], &[2, 3], &[0, 1, 2, 1024, 1025, 1026]).unwrap();
     assert_eq!(apart.layout().ciphertexts(), 2);
     for (y, shape, expected, what) in [
-        (server.sort(&x_2, Some(1)), &[2, 3][..], &[-1.5, 0.25, 3.0, -3.0, 1.5, 2.0][..], "rows sorted"),
-        (server.sort(&apart, Some(0)), &[2, 3], &[-3.0, -1.5, 0.25, 3.0, 1.5, 2.0], "columns sorted"),
-        (server.top_k(&x_2, 2, Some(1)), &[2, 2], &[0.25, 3.0, 1.5, 2.0], "the two largest of rows"),
+        (
+            server.sort(&x_2, Some(1)),
+            &[2, 3][..],
+            &[-1.5, 0.25, 3.0, -3.0, 1.5, 2.0][..],
+            "rows sorted",
+        ),
+        (
+            server.sort(&apart, Some(0)),
+            &[2, 3],
+            &[-3.0, -1.5, 0.25, 3.0, 1.5, 2.0],
+            "columns sorted",
+        ),
+        (
+            server.top_k(&x_2, 2, Some(1)),
+            &[2, 2],
+            &[0.25, 3.0, 1.5, 2.0],
+            "the two largest of rows",
+        ),
         (server.top_k(&x_2, 1, Some(0)), &[1, 3], &[3.0, 1.5, 2.0], "the largest of columns"),
         (server.largest(&apart, Some(1)), &[2], &[3.0, 2.0], "largest of rows"),
         (server.smallest(&x_2, None), &[], &[-3.0], "smallest of all"),
         (server.median(&x_2, Some(0)), &[3], &[0.0, 0.0, 1.125], "medians of columns"),
-        (server.quantile(&x_2, &[0.25], Some(0)), &[1, 3], &[-1.5, -0.75, 0.6875], "quantiles of columns"),
+        (
+            server.quantile(&x_2, &[0.25], Some(0)),
+            &[1, 3],
+            &[-1.5, -0.75, 0.6875],
+            "quantiles of columns",
+        ),
         (
             server.quantile(&apart, &[0.0, 0.75], Some(1)),
             &[2, 2],
@@ -205,14 +252,22 @@ fn functions_of_arrays_with_keys_that_were_stored() {
     near(&client.decrypt(&server.argmax(&x, None).unwrap()).unwrap(), &[0.0], 0.1, "argmax");
 
     // Without the key of the conjugation signs are had by tables.
-    let (left, right) = (encrypt(&client, &values, &[5], 4.0), encrypt(&client, &values[1..2], &[1], 4.0));
+    let (left, right) =
+        (encrypt(&client, &values, &[5], 4.0), encrypt(&client, &values[1..2], &[1], 4.0));
     let gap = server.table_gap(8.0).unwrap();
     assert!((0.1..0.2).contains(&gap), "{gap}");
-    let (how, asked) =
-        (Comparison::default(), |gap, precision| Comparison { gap, precision, ..Comparison::default() });
+    let (how, asked) = (Comparison::default(), |gap, precision| Comparison {
+        gap,
+        precision,
+        ..Comparison::default()
+    });
     for (y, expected, what) in [
         (server.sign(&left, how), [1.0, -1.0, 1.0, 1.0, -1.0], "sign"),
-        (server.greater(&left, &right, asked(Some(0.5), Some(5.0))), [1.0, 0.0, 1.0, 1.0, 0.0], "greater"),
+        (
+            server.greater(&left, &right, asked(Some(0.5), Some(5.0))),
+            [1.0, 0.0, 1.0, 1.0, 0.0],
+            "greater",
+        ),
         (server.less(&left, &right, how), [0.0, 0.0, 0.0, 0.0, 1.0], "less"),
         (
             server.less(&left, &right, Comparison { at_ties: Ties::One, ..how }),
@@ -226,8 +281,12 @@ fn functions_of_arrays_with_keys_that_were_stored() {
         assert!(off < 0.05 && y.capacity_bits(server.session()) > 35.0);
         near(&client.decrypt(&y).unwrap(), &expected, off, what);
     }
-    // And so are the larger and the smaller of two, at every difference, with capacity that the operands need not have: half of what an index on the whole circle is off by.
-    let mean = |expected: [f64; 5], width: f64, y: Result<hippocrene::EncryptedArray, Error>, what: &str| {
+    // And so are the larger and the smaller of two, at every difference, with capacity that the
+    // operands need not have: half of what an index on the whole circle is off by.
+    let mean = |expected: [f64; 5],
+                width: f64,
+                y: Result<hippocrene::EncryptedArray, Error>,
+                what: &str| {
         let y = y.unwrap();
         assert!(y.capacity_bits(server.session()) > 35.0, "{what}");
         let (bits, stated) = (y.precision_bits(server.session()), -(4.6 * width / 4096.0).log2());
@@ -240,9 +299,15 @@ fn functions_of_arrays_with_keys_that_were_stored() {
     mean([3.0, 1.5, 0.25, 1.5, 3.0], 8.0, server.abs(&left, how), "magnitude");
     for (refused, what) in [
         (server.sign(&left, asked(Some(0.01), None)), "tables have a gap of"),
-        (server.maximum(&left, &right, asked(None, Some(9.0))), "bits; more takes bootstrapping keys"),
+        (
+            server.maximum(&left, &right, asked(None, Some(9.0))),
+            "bits; more takes bootstrapping keys",
+        ),
         (server.abs(&left, asked(None, Some(9.0))), "absolute value: tables have"),
-        (server.greater(&left, &right, asked(None, Some(20.0))), "bits; more takes bootstrapping keys"),
+        (
+            server.greater(&left, &right, asked(None, Some(20.0))),
+            "bits; more takes bootstrapping keys",
+        ),
         (server.is_close(&left, &right, 0.1), "is close: a tolerance of 0.1"),
     ] {
         let refused = refused.unwrap_err().to_string();
@@ -254,12 +319,21 @@ fn functions_of_arrays_with_keys_that_were_stored() {
             server.apply_function(&x, Function::Log, None, None),
             "log is defined above 0, but not on all of [-4, 4]",
         ),
-        (server.apply(&x, |x| 1.0 / x, Some((0.0, 1.0)), None), "the function is inf at 0, not finite"),
+        (
+            server.apply(&x, |x| 1.0 / x, Some((0.0, 1.0)), None),
+            "the function is inf at 0, not finite",
+        ),
         (server.apply(&x, |x| x, Some((1.0, 0.0)), None), "a domain from 1 to 0"),
         (server.apply(&x, |x| x, None, Some(9)), "9 look-ups for a number: 1 to 4 are possible"),
-        (server.sort(&encrypt(&client, &values[..4], &[2, 2], 4.0), Some(2)), "no axis 2 in shape [2, 2]"),
         (
-            server.sort(&client.encrypt_complex(&[num_complex::Complex64::I; 2], &[2]).unwrap(), None),
+            server.sort(&encrypt(&client, &values[..4], &[2, 2], 4.0), Some(2)),
+            "no axis 2 in shape [2, 2]",
+        ),
+        (
+            server.sort(
+                &client.encrypt_complex(&[num_complex::Complex64::I; 2], &[2]).unwrap(),
+                None,
+            ),
             "the array is complex",
         ),
     ] {
@@ -274,15 +348,17 @@ fn results_are_bootstrapped_where_there_is_room() {
     let bootstrapping = Some(Bootstrapping { precision: Some(16.0), ..Bootstrapping::default() });
     let look_ups = LookUps::by_name("lut11").unwrap();
     let request = KeyRequest { bootstrapping, look_ups: Some(look_ups), ..KeyRequest::only([]) };
-    let client = ClientKey::generate_with(insecure_grafted(11, 20, SecretDistribution::Ternary), 2).unwrap();
+    let client =
+        ClientKey::generate_with(insecure_grafted(11, 20, SecretDistribution::Ternary), 2).unwrap();
     let keys = client.evaluation_keys(&request).unwrap();
     let chosen = keys.look_ups().unwrap().request().capacity.unwrap();
     let server = Server::new(keys).unwrap();
     let reserve = server.bootstrap_reserve().unwrap();
     assert!((reserve + 28.0..reserve + 29.0).contains(&chosen), "{chosen}, {reserve}");
     let values = [0.5, -1.0, 1.5];
-    let y =
-        server.apply_function(&encrypt(&client, &values, &[3], 2.0), Function::Sigmoid, None, None).unwrap();
+    let y = server
+        .apply_function(&encrypt(&client, &values, &[3], 2.0), Function::Sigmoid, None, None)
+        .unwrap();
     assert!(y.capacity_bits(server.session()) >= reserve + 20.0 && server.bootstraps() == 0);
     let y = server.bootstrap(&y).unwrap();
     let expected = values.map(|x| Function::Sigmoid.value(x));
@@ -306,26 +382,36 @@ fn results_are_bootstrapped_where_there_is_room() {
         (12, None, "take a preset with a larger modulus"),
     ] {
         let (chosen, error) = simulated(units, capacity);
-        let error =
-            error.unwrap_or_else(|| panic!("{units} units, {chosen:?} bits: a bootstrap takes {reserve}"));
+        let error = error.unwrap_or_else(|| {
+            panic!("{units} units, {chosen:?} bits: a bootstrap takes {reserve}")
+        });
         assert_eq!(chosen, capacity.or(Some(30.0)));
-        assert!(error.contains("where a bootstrap of them takes") && error.contains(words), "{error}");
+        assert!(
+            error.contains("where a bootstrap of them takes") && error.contains(words),
+            "{error}"
+        );
     }
 }
 
 #[test]
 fn what_has_no_tables_says_so() {
-    let client = ClientKey::generate_with(insecure_grafted(8, 4, SecretDistribution::Ternary), 1).unwrap();
+    let client =
+        ClientKey::generate_with(insecure_grafted(8, 4, SecretDistribution::Ternary), 1).unwrap();
     let server = Server::new(client.evaluation_keys(&KeyRequest::only([])).unwrap()).unwrap();
     let x = client.encrypt(&[1.0, 2.0], &[2]).unwrap();
-    for refused in [server.apply(&x, f64::exp, None, None), server.sort(&x, None), server.argmin(&x, None)] {
+    for refused in
+        [server.apply(&x, f64::exp, None, None), server.sort(&x, None), server.argmin(&x, None)]
+    {
         let refused = refused.unwrap_err();
         assert_eq!(refused.kind(), "MissingKeyError");
         assert!(refused.to_string().contains("no keys of look-up tables"), "{refused}");
     }
     let session = client.session();
     let plan = |tables, capacity| {
-        LookUps { tables, capacity: Some(capacity), clusters: None }.plan(session).unwrap_err().to_string()
+        LookUps { tables, capacity: Some(capacity), clusters: None }
+            .plan(session)
+            .unwrap_err()
+            .to_string()
     };
     assert!(plan("lut14", 30.0).contains("there are lut11, lut12, lut13"));
     assert!(plan("lut12", f64::NAN).contains("not NaN"));

@@ -91,7 +91,8 @@ fn narrow_matrices_of_integers() {
     }
 }
 
-/// A square matrix has nearly twice as many diagonals as rows, and is multiplied by as many plaintexts as it has rows.
+/// A square matrix has nearly twice as many diagonals as rows, and is multiplied by as many
+/// plaintexts as it has rows.
 #[test]
 fn square_matrices_take_as_many_products_as_rows() {
     let (client, server) = insecure(8, 3);
@@ -114,20 +115,27 @@ fn as_many_columns_as_numbers_cannot_have_are_refused() {
     let array = client.encrypt(&numbers(4, 1), &[4]).unwrap();
     for (count, columns) in [(0, 1 << 62), (4, (1 << 62) + 1), (4, usize::MAX), (0, 0)] {
         let w = numbers(count, 2);
-        for error in [server.matmul_plain(&array, &w, columns), server.rmatmul_plain(&w, columns, &array)] {
-            assert!(matches!(error, Err(Error::Shape { .. })), "{count} numbers, {columns} columns");
+        for error in
+            [server.matmul_plain(&array, &w, columns), server.rmatmul_plain(&w, columns, &array)]
+        {
+            assert!(
+                matches!(error, Err(Error::Shape { .. })),
+                "{count} numbers, {columns} columns"
+            );
         }
     }
 }
 
-/// What comes again is kept; of one matrix it is neither another one's nor another modulus's, and takes the room that there is.
+/// What comes again is kept; of one matrix it is neither another one's nor another modulus's, and
+/// takes the room that there is.
 #[test]
 fn matrices_are_kept() {
     let integers = Integers { plain_modulus: 257, scheme: Scheme::Bgv };
     let settings = insecure_settings(7, 5).with_integers(integers).unwrap();
     let client = ClientKey::generate_with(settings, 1).unwrap();
     let keys = client.evaluation_keys(&KeyRequest::default()).unwrap();
-    let (keeping, forgetful) = (Server::new(&keys).unwrap(), Server::with_threads(&keys, 1).unwrap());
+    let (keeping, forgetful) =
+        (Server::new(&keys).unwrap(), Server::with_threads(&keys, 1).unwrap());
     forgetful.set_cache_memory(0);
     let array = client.encrypt(&numbers(12, 1), &[12]).unwrap();
     let whole = client.encrypt_integers(&(0..12).collect::<Vec<_>>(), &[12]).unwrap();
@@ -266,7 +274,11 @@ fn small_numbers_times_large_sums_keep_their_bits_beside_strays() {
     let sum = server.sum(&rows, Some(0)).unwrap();
     let mean = server.mul_number(&sum, 1.0 / 976.0).unwrap();
     assert!((client.decrypt(&mean).unwrap()[0] - 1.0).abs() < 1e-8);
-    assert!(mean.precision_bits(server.session()) > 29.0, "{}", mean.precision_bits(server.session()));
+    assert!(
+        mean.precision_bits(server.session()) > 29.0,
+        "{}",
+        mean.precision_bits(server.session())
+    );
     // The slots beside it are zero, so that it is repeated without a product.
     let repeated = server.broadcast_to(&mean, &[40]).unwrap();
     assert_eq!(left(&repeated, &server), left(&mean, &server));
@@ -278,13 +290,15 @@ fn errors_of_products_with_one_matrix_after_another_are_as_estimated() {
     let (n, steps) = (64, 10);
     let (client, server) = insecure(11, steps);
     let mut x: Vec<f64> = numbers(n, 3).iter().map(|x| x / 16.0).collect();
-    let shift: Vec<f64> = (0..n * n).map(|k| f64::from(u8::from(k % n == (k / n + 1) % n))).collect();
+    let shift: Vec<f64> =
+        (0..n * n).map(|k| f64::from(u8::from(k % n == (k / n + 1) % n))).collect();
     let mut array = client.encrypt(&x, &[n]).unwrap();
     for step in 0..steps {
         array = server.rmatmul_plain(&shift, n, &array).unwrap();
         array = server.declare_bound(&array, 1.0).unwrap();
         x.rotate_left(1);
-        let sum: f64 = client.decrypt(&array).unwrap().iter().zip(&x).map(|(got, x)| (got - x).powi(2)).sum();
+        let sum: f64 =
+            client.decrypt(&array).unwrap().iter().zip(&x).map(|(got, x)| (got - x).powi(2)).sum();
         let estimated = (-array.precision_bits(server.session())).exp2();
         let ratio = (sum / n as f64).sqrt() / estimated;
         assert!((0.5..2.0).contains(&ratio), "step {step}: {ratio}");

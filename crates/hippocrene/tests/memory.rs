@@ -12,7 +12,9 @@ use std::{
 };
 
 use common::{assert_close, insecure, insecure_settings, numbers};
-use hippocrene::{ClientKey, Error, KeyRequest, Preset, Server, cache_budget, set_cache_budget, stoppable};
+use hippocrene::{
+    ClientKey, Error, KeyRequest, Preset, Server, cache_budget, set_cache_budget, stoppable,
+};
 use hippocrene_ring::mapped_so_far;
 
 struct Counting;
@@ -52,7 +54,8 @@ fn with_most<T>(f: impl FnOnce() -> T) -> (T, usize) {
     (f(), MOST.load(Ordering::Relaxed) - before + mapped_so_far() - mapped)
 }
 
-/// Keys go to a file piece by piece, the same bytes as in memory, and what is written to as it is takes them too.
+/// Keys go to a file piece by piece, the same bytes as in memory, and what is written to as it is
+/// takes them too.
 #[test]
 fn keys_are_written_in_pieces() {
     let _alone = alone();
@@ -71,7 +74,8 @@ fn keys_are_written_in_pieces() {
     keys.save("/dev/null").unwrap();
 }
 
-/// An array whose axes of length 2 stand in reverse order takes a diagonal for each of some thousand distances. Whoever sends it may choose that.
+/// An array whose axes of length 2 stand in reverse order takes a diagonal for each of some
+/// thousand distances. Whoever sends it may choose that.
 #[test]
 fn moves_take_the_memory_of_what_they_move() {
     let _alone = alone();
@@ -103,7 +107,8 @@ fn moves_take_the_memory_of_what_they_move() {
     assert!(matches!(error, Error::Stopped(_)), "{error}");
 }
 
-/// The caches of all servers take no more than the budget of the process, whatever their threads do at a time.
+/// The caches of all servers take no more than the budget of the process, whatever their threads do
+/// at a time.
 #[test]
 fn servers_share_one_budget() {
     let _alone = alone();
@@ -112,7 +117,8 @@ fn servers_share_one_budget() {
     let (x, m) = (client.encrypt(&numbers(12, 1), &[12]).unwrap(), numbers(60, 2));
     let product = |server: &Server| server.rmatmul_plain(&m, 5, &x).unwrap().to_bytes();
     let servers: Vec<Server> = (0..4).map(|_| Server::with_threads(&keys, 1).unwrap()).collect();
-    let cached = || servers.iter().map(|s| s.memory().derived_keys + s.memory().caches).sum::<usize>();
+    let cached =
+        || servers.iter().map(|s| s.memory().derived_keys + s.memory().caches).sum::<usize>();
 
     let default = cache_budget();
     assert_eq!(default, (0, 2 << 30));

@@ -79,7 +79,8 @@ fn what_can_stay_is_not_multiplied() {
     let (client, server) = insecure(7, 2);
     let picked = |array: &EncryptedArray, shape: &[usize], at: &dyn Fn(usize, usize) -> usize| {
         let (rows, columns) = (shape[0], shape.get(1).copied().unwrap_or(1));
-        let sources: Vec<usize> = (0..rows).flat_map(|i| (0..columns).map(move |j| at(i, j))).collect();
+        let sources: Vec<usize> =
+            (0..rows).flat_map(|i| (0..columns).map(move |j| at(i, j))).collect();
         let out = server.gather(&[array], shape, &sources).unwrap();
         let x = client.decrypt(array).unwrap();
         let expected: Vec<f64> = sources.iter().map(|source| x[*source]).collect();
@@ -90,10 +91,18 @@ fn what_can_stay_is_not_multiplied() {
         let array = client.encrypt(&numbers(rows * 7, 1), &[rows, 7]).unwrap();
         assert_eq!(picked(&array, &[7, rows], &|i, j| 7 * j + i), 0, "the transpose");
         assert_eq!(picked(&array, &[4, 7], &|i, j| 7 * i + j), 0, "the first rows");
-        assert_eq!(picked(&array, &[rows / 2, 4], &|i, j| 14 * i + 2 * j), 0, "every other row and column");
+        assert_eq!(
+            picked(&array, &[rows / 2, 4], &|i, j| 14 * i + 2 * j),
+            0,
+            "every other row and column"
+        );
         assert_eq!(picked(&array, &[rows], &|i, _| 7 * i + 3), 0, "a column");
         assert_eq!(picked(&array, &[7], &|j, _| 7 * (rows - 1) + j), 0, "the last row");
-        assert_eq!(picked(&array, &[rows, 7], &|i, j| 7 * i + 6 - j), 1, "columns in reverse order");
+        assert_eq!(
+            picked(&array, &[rows, 7], &|i, j| 7 * i + 6 - j),
+            1,
+            "columns in reverse order"
+        );
         assert_eq!(picked(&array, &[rows / 3], &|i, _| 21 * i), 1, "every third row");
     }
     // Rows that begin with the third ciphertext, and some before.
@@ -111,7 +120,8 @@ fn what_can_stay_is_not_multiplied() {
     );
 }
 
-/// Hundreds of elements that all move by another distance: in two steps, if a third product is left.
+/// Hundreds of elements that all move by another distance: in two steps, if a third product is
+/// left.
 #[test]
 fn many_moves_take_two_steps_where_there_is_room() {
     let x = numbers(500, 3);
@@ -119,7 +129,8 @@ fn many_moves_take_two_steps_where_there_is_room() {
         let (client, server) = insecure(11, units);
         let array = client.encrypt(&x, &[500]).unwrap();
         let before = left(&array, &server);
-        let reversed = server.gather(&[&array], &[500], &(0..500).rev().collect::<Vec<_>>()).unwrap();
+        let reversed =
+            server.gather(&[&array], &[500], &(0..500).rev().collect::<Vec<_>>()).unwrap();
         assert_eq!(before - left(&reversed, &server), taken);
         let expected: Vec<f64> = x.iter().rev().copied().collect();
         assert_close(&client.decrypt(&reversed).unwrap(), &expected, "reversed");
@@ -160,8 +171,9 @@ fn shuffles_take_three_steps_where_there_is_room() {
     }
 }
 
-/// Elements that stand in as many ciphertexts as there are pairs of columns, as sums leave them, and between which zeros come: each would go by a distance of its own, for which there is one product only, or they go
-/// in two steps.
+/// Elements that stand in as many ciphertexts as there are pairs of columns, as sums leave them,
+/// and between which zeros come: each would go by a distance of its own, for which there is one
+/// product only, or they go in two steps.
 #[test]
 fn margins_are_put_around_what_stands_far_apart() {
     let (n, padded) = (30, [32, 32, 3]);
@@ -185,11 +197,16 @@ fn margins_are_put_around_what_stands_far_apart() {
             sources.iter().map(|source| source.map_or(0.0, |source| plain[source])).collect();
         assert_close(&client.decrypt(&around).unwrap(), &expected, "padded");
         let total = server.sum(&around, None).unwrap();
-        assert_close(&client.decrypt(&total).unwrap(), &[plain.iter().sum()], "the sum of what was padded");
+        assert_close(
+            &client.decrypt(&total).unwrap(),
+            &[plain.iter().sum()],
+            "the sum of what was padded",
+        );
     }
 }
 
-/// Elements that stand apart in as many ciphertexts as sums along an axis leave them in, and come to stand next to one another: those of several ciphertexts go into the gaps of one first.
+/// Elements that stand apart in as many ciphertexts as sums along an axis leave them in, and come
+/// to stand next to one another: those of several ciphertexts go into the gaps of one first.
 #[test]
 fn gaps_are_filled_where_elements_stand_far_apart() {
     let [n, m] = [64, 60];
@@ -219,23 +236,27 @@ fn gaps_are_filled_where_elements_stand_far_apart() {
     }
 }
 
-/// A column of many rows, which stands in as many ciphertexts as the rows, is moved together before it is repeated to rows.
+/// A column of many rows, which stands in as many ciphertexts as the rows, is moved together before
+/// it is repeated to rows.
 #[test]
 fn columns_of_many_rows_repeat_in_few_ciphertexts() {
     let (client, server) = insecure(8, 4);
     let (rows, columns, wide) = (200, 8, 60);
     let (x, y) = (numbers(rows * columns, 3), numbers(wide, 4));
     let places: Vec<usize> = (0..rows).map(|i| i * columns + 1).collect();
-    let column =
-        server.gather(&[&client.encrypt(&x, &[rows, columns]).unwrap()], &[rows, 1], &places).unwrap();
+    let column = server
+        .gather(&[&client.encrypt(&x, &[rows, columns]).unwrap()], &[rows, 1], &places)
+        .unwrap();
     let product = server.mul(&column, &client.encrypt(&y, &[wide]).unwrap()).unwrap();
     let packed = Layout::packed(&[rows, wide], product.layout().slots()).unwrap();
     assert_eq!(product.layout().ciphertexts(), packed.ciphertexts());
-    let expected: Vec<f64> = places.iter().flat_map(|place| y.iter().map(|y| x[*place] * y)).collect();
+    let expected: Vec<f64> =
+        places.iter().flat_map(|place| y.iter().map(|y| x[*place] * y)).collect();
     assert_close(&client.decrypt(&product).unwrap(), &expected, "an outer product");
 }
 
-/// Copies of an axis that is no power of two leave other slots at zero; and a mean can be repeated as it is.
+/// Copies of an axis that is no power of two leave other slots at zero; and a mean can be repeated
+/// as it is.
 #[test]
 fn what_is_repeated_can_be_summed_and_what_is_centred_takes_one_product() {
     for (rows, columns) in [(5, 7), (6, 3), (40, 11)] {
@@ -249,7 +270,8 @@ fn what_is_repeated_can_be_summed_and_what_is_centred_takes_one_product() {
             let centred = server.sub(&array, &repeated).unwrap();
             let length = [rows, columns][axis];
             let expected = |i: usize, j: usize| {
-                let along = |k: usize| if axis == 0 { x[k * columns + j] } else { x[i * columns + k] };
+                let along =
+                    |k: usize| if axis == 0 { x[k * columns + j] } else { x[i * columns + k] };
                 x[i * columns + j] - (0..length).map(along).sum::<f64>() / length as f64
             };
             let places = (0..rows).flat_map(|i| (0..columns).map(move |j| (i, j)));
@@ -259,7 +281,11 @@ fn what_is_repeated_can_be_summed_and_what_is_centred_takes_one_product() {
             let total = expected.iter().map(|x| x * x).sum();
             assert_close(&client.decrypt(&squares).unwrap(), &[total], "the sum of squares");
             if !length.is_power_of_two() {
-                assert_eq!(left(&array, &server) - left(&centred, &server), 1, "{rows} x {columns}, {axis}");
+                assert_eq!(
+                    left(&array, &server) - left(&centred, &server),
+                    1,
+                    "{rows} x {columns}, {axis}"
+                );
             }
         }
     }
@@ -293,7 +319,8 @@ fn integers_are_moved_exactly() {
     assert_eq!(client.decrypt_integers(&twice).unwrap(), [&x[..], &x[..]].concat());
 }
 
-/// Rows of half of the slots rotate each by itself: what stands in one row and stays there is moved as numbers are, and takes no product.
+/// Rows of half of the slots rotate each by itself: what stands in one row and stays there is moved
+/// as numbers are, and takes no product.
 #[test]
 fn integers_that_stay_in_their_row_are_not_multiplied() {
     let (client, server) = insecure_integers();
@@ -315,7 +342,10 @@ fn integers_that_stay_in_their_row_are_not_multiplied() {
         let behind: Vec<usize> = (0..16 * taken).collect();
         let fresh = client.encrypt_integers(&expected, &[taken, 8]).unwrap();
         let twice = server.gather(&[&fresh, &fresh], &[2 * taken, 8], &behind).unwrap();
-        assert_eq!(client.decrypt_integers(&twice).unwrap(), [&expected[..], &expected[..]].concat());
+        assert_eq!(
+            client.decrypt_integers(&twice).unwrap(),
+            [&expected[..], &expected[..]].concat()
+        );
         // Within the first row, or by as much as a row has.
         assert_eq!(budget(&fresh) - budget(&twice) < 4.0, [4, 8].contains(&taken), "{taken}");
     }
@@ -340,7 +370,8 @@ fn what_is_not_there_is_not_picked() {
 #[test]
 fn layouts_of_other_slots_are_refused() {
     let (client, server) = insecure(7, 2);
-    let (array, slots) = (client.encrypt(&[1.0, 2.0, 3.0], &[3]).unwrap(), server.session().slots());
+    let (array, slots) =
+        (client.encrypt(&[1.0, 2.0, 3.0], &[3]).unwrap(), server.session().slots());
     for other in [1, 2, slots / 2, 2 * slots, 1 << 20, 1 << 63] {
         for stride in [1, 2] {
             let layout = Layout::new(vec![3], vec![stride], other).unwrap();
@@ -386,14 +417,18 @@ fn encrypted_matrices_are_multiplied() {
     assert!(error.contains("4097 times 8192 slots"), "{error}");
 }
 
-/// Copies come from the first one by rotations to the right, or from the last one by rotations to the left, whichever the keys are there for.
+/// Copies come from the first one by rotations to the right, or from the last one by rotations to
+/// the left, whichever the keys are there for.
 #[test]
 fn copies_take_the_keys_that_there_are() {
     let client = ClientKey::generate_with(insecure_settings(8, 2), 1).unwrap();
     let x = numbers(5, 3);
     let with_keys = |rotations: &[i64]| {
-        let request =
-            KeyRequest { powers_of_two: false, rotations: rotations.to_vec(), ..KeyRequest::default() };
+        let request = KeyRequest {
+            powers_of_two: false,
+            rotations: rotations.to_vec(),
+            ..KeyRequest::default()
+        };
         Server::new(client.evaluation_keys(&request).unwrap()).unwrap()
     };
     // 128 slots: rows of 8.

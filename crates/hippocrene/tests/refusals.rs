@@ -1,7 +1,10 @@
-//! What is refused is refused by the name of the operation that was called, in words that say what it takes.
+//! What is refused is refused by the name of the operation that was called, in words that say what
+//! it takes.
 
 use crate::common::{insecure, insecure_grafted, numbers};
-use hippocrene::{Bootstrapping, ClientKey, EncryptedArray, Error, KeyRequest, Layout, Preset, Session};
+use hippocrene::{
+    Bootstrapping, ClientKey, EncryptedArray, Error, KeyRequest, Layout, Preset, Session,
+};
 use hippocrene_rlwe::SecretDistribution;
 
 /// Of other parameters, whose first unit is no base of theirs.
@@ -19,7 +22,8 @@ fn literals_of_bits_for_other_parameters_are_refused() {
                 let refused = refused.unwrap_err();
                 let words = refused.to_string();
                 let base = words.split_once("with a base modulus of ").and_then(|(_, rest)| {
-                    let (base, _) = rest.split_once(" bits, which has no unit: one with a unit is needed")?;
+                    let (base, _) =
+                        rest.split_once(" bits, which has no unit: one with a unit is needed")?;
                     base.parse::<f64>().ok()
                 });
                 assert!(matches!(refused, Error::Parameters(_)), "{preset}: {refused}");
@@ -74,7 +78,8 @@ fn arrays_beyond_the_largest_are_refused_as_that() {
 #[test]
 fn parts_of_an_operation_are_told_by_its_name() {
     let (client, server) = insecure(7, 1);
-    let encrypt = |shape: &[usize]| client.encrypt(&numbers(shape.iter().product(), 1), shape).unwrap();
+    let encrypt =
+        |shape: &[usize]| client.encrypt(&numbers(shape.iter().product(), 1), shape).unwrap();
     let (a, b, c) = (encrypt(&[2, 3]), encrypt(&[4]), encrypt(&[2, 3]));
     let used = server.square(&a).unwrap();
     let other = insecure(7, 1).0.encrypt(&[1.0], &[1]).unwrap();
@@ -129,8 +134,12 @@ fn bounds_beyond_every_reduction_are_told() {
     for (bound, precision) in [(1e10, None), (1e10, Some(20.0)), (1e30, None)] {
         let how = Bootstrapping { bound, precision, ..Bootstrapping::default() };
         let refused = how.describe(&session).unwrap_err();
-        let says = [format!("for values up to {}", hippocrene_ckks::Short(bound)), "a smaller bound".into()];
-        let told = matches!(&refused, Error::Parameters(what) if says.iter().all(|s| what.contains(s)));
+        let says = [
+            format!("for values up to {}", hippocrene_ckks::Short(bound)),
+            "a smaller bound".into(),
+        ];
+        let told =
+            matches!(&refused, Error::Parameters(what) if says.iter().all(|s| what.contains(s)));
         assert!(told, "{refused}");
     }
 }
@@ -161,7 +170,8 @@ fn every_element_has_a_value() {
     assert_eq!(error, "lay out values: 5 values for the elements of shape [2, 3]");
 }
 
-/// Plain numbers that the modulus has no room for any more lack capacity, and not precision: bootstraps give it back.
+/// Plain numbers that the modulus has no room for any more lack capacity, and not precision:
+/// bootstraps give it back.
 #[test]
 fn plain_summands_take_capacity() {
     let (client, server) = insecure(8, 3);
@@ -182,7 +192,8 @@ fn capacity_that_lacks_in_the_middle_is_told_with_that_of_the_operands() {
     let x = client.encrypt(&numbers(12, 1), &[4, 3]).unwrap();
     let mut y = client.encrypt(&numbers(4, 2), &[4]).unwrap();
     y = server.mul(&y, &y).unwrap();
-    // Its rows stand in another order than fresh ones: they are moved, and then there is nothing left.
+    // Its rows stand in another order than fresh ones: they are moved, and then there is nothing
+    // left.
     let error = server.dot(&server.transpose(&x).unwrap(), &y).unwrap_err().to_string();
     let have = y.capacity_bits(server.session());
     assert!(error.contains(&format!("of {have:.1} that the operands have")), "{error}");

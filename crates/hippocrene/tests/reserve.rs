@@ -8,7 +8,8 @@ use proptest::prelude::*;
 
 const SLOTS: usize = 128;
 
-/// A client and its server, to which a bootstrap leaves two products beside what the next one takes. Insecure.
+/// A client and its server, to which a bootstrap leaves two products beside what the next one
+/// takes. Insecure.
 fn insecure() -> (ClientKey, Server) {
     insecure_of_units(14)
 }
@@ -41,10 +42,15 @@ fn check(client: &ClientKey, server: &Server, array: &EncryptedArray, expected: 
 #[test]
 fn what_is_scaled_down_can_be_bootstrapped() {
     let (client, server) = insecure();
-    let (mut x, mut plain) = (client.encrypt(&plain(), &[SLOTS]).unwrap().with_bound(1.0).unwrap(), plain());
+    let (mut x, mut plain) =
+        (client.encrypt(&plain(), &[SLOTS]).unwrap().with_bound(1.0).unwrap(), plain());
     for _ in 0..24 {
         let half = server.mul_number(&x, 0.5).unwrap();
-        x = server.add_number(&server.mul(&half, &x).unwrap(), -0.5).unwrap().with_bound(1.0).unwrap();
+        x = server
+            .add_number(&server.mul(&half, &x).unwrap(), -0.5)
+            .unwrap()
+            .with_bound(1.0)
+            .unwrap();
         plain.iter_mut().for_each(|x| *x = 0.5 * *x * *x - 0.5);
         let large = server.sum(&server.mul_number(&x, 1000.0).unwrap(), None).unwrap();
         assert!(server.bootstrap(&large).is_err());
@@ -54,7 +60,8 @@ fn what_is_scaled_down_can_be_bootstrapped() {
     assert!(server.bootstraps() > 0);
 }
 
-/// Copies that take a product, times something: two products, where a bootstrap leaves one beside what the next one takes.
+/// Copies that take a product, times something: two products, where a bootstrap leaves one beside
+/// what the next one takes.
 #[test]
 fn copies_are_bootstrapped_before_they_are_multiplied() {
     let (client, server) = insecure_of_units(13);
@@ -64,13 +71,19 @@ fn copies_are_bootstrapped_before_they_are_multiplied() {
     let mut values = plain();
     for _ in 0..16 {
         let half = server.mul_number(&x, 0.5).unwrap();
-        x = server.add_number(&server.mul(&half, &x).unwrap(), -0.5).unwrap().with_bound(1.0).unwrap();
+        x = server
+            .add_number(&server.mul(&half, &x).unwrap(), -0.5)
+            .unwrap()
+            .with_bound(1.0)
+            .unwrap();
         values.iter_mut().for_each(|x| *x = 0.5 * *x * *x - 0.5);
-        let sums = server.mul_number(&server.sum(&x, Some(1)).unwrap(), 1.0 / columns as f64).unwrap();
+        let sums =
+            server.mul_number(&server.sum(&x, Some(1)).unwrap(), 1.0 / columns as f64).unwrap();
         let scaled = server.mul(&weights, &sums.with_bound(1.0).unwrap()).unwrap();
         let means: Vec<f64> =
             values.chunks(columns).map(|row| row.iter().sum::<f64>() / columns as f64).collect();
-        let expected: Vec<f64> = plain().iter().zip(means.iter().cycle()).map(|(w, m)| w * m).collect();
+        let expected: Vec<f64> =
+            plain().iter().zip(means.iter().cycle()).map(|(w, m)| w * m).collect();
         check(&client, &server, &scaled, &expected);
     }
     assert!(server.bootstraps() > 0);
@@ -106,7 +119,9 @@ fn deep_polynomials_are_bootstrapped_in_between() {
 #[test]
 fn polynomials_of_large_values_are_bootstrapped_in_a_unit() {
     let (client, server) = insecure();
-    let x = server.bootstrap(&client.encrypt(&plain(), &[SLOTS]).unwrap().with_bound(1.0).unwrap()).unwrap();
+    let x = server
+        .bootstrap(&client.encrypt(&plain(), &[SLOTS]).unwrap().with_bound(1.0).unwrap())
+        .unwrap();
     let terms: Vec<f64> = (0..24).map(|i| 2e4 * (0.7 * f64::from(i)).cos()).collect();
     for basis in [Basis::Chebyshev { low: -1.0, high: 1.0 }, Basis::Monomial] {
         let p = Polynomial::new(basis, terms.clone()).unwrap();
@@ -123,7 +138,8 @@ fn polynomials_of_large_values_are_bootstrapped_in_a_unit() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
-    /// Values are right whatever is left between bootstraps, and of these there are about as many as the square root of the degree, not as the degree.
+    /// Values are right whatever is left between bootstraps, and of these there are about as many
+    /// as the square root of the degree, not as the degree.
     #[test]
     fn parts_of_polynomials_are_few(
         units in 13usize..=16,

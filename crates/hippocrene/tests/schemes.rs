@@ -1,14 +1,18 @@
-//! Arrays of integers that servers of both schemes, BGV and BFV, compute on in turn, through files only.
+//! Arrays of integers that servers of both schemes, BGV and BFV, compute on in turn, through files
+//! only.
 
 use crate::common::insecure_settings;
-use hippocrene::{ClientKey, Error, EvaluationKeys, IntegerArray, Integers, KeyRequest, Scheme, Server};
+use hippocrene::{
+    ClientKey, Error, EvaluationKeys, IntegerArray, Integers, KeyRequest, Scheme, Server,
+};
 use proptest::prelude::*;
 
 const T: u64 = 65_537;
 
 const SCHEMES: [Scheme; 2] = [Scheme::Bgv, Scheme::Bfv];
 
-/// A client of this scheme, and servers of both, each of which was loaded from bytes by itself. Insecure.
+/// A client of this scheme, and servers of both, each of which was loaded from bytes by itself.
+/// Insecure.
 fn client_and_servers(scheme: Scheme) -> (ClientKey, [Server; 2]) {
     let integers = Integers { scheme, plain_modulus: T };
     let settings = insecure_settings(7, 5).with_integers(integers).unwrap();
@@ -52,7 +56,8 @@ fn sent(client: &ClientKey, a: &IntegerArray, to: &Server) -> IntegerArray {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Both servers take turns until the budget refuses a step: all results are right, and there is as much budget as is said.
+    /// Both servers take turns until the budget refuses a step: all results are right, and there is
+    /// as much budget as is said.
     #[test]
     fn circuits_through_both_are_exact(
         of in prop::sample::select(&SCHEMES[..]),

@@ -2,8 +2,8 @@
 
 use crate::common::{assert_close, insecure, left, numbers};
 use hippocrene::{
-    Basis, ClientKey, EncryptedArray, Encryption, Error, Interval, KeyRequest, Polynomial, Preset, Server,
-    Values, wire::ElementsInspection,
+    Basis, ClientKey, EncryptedArray, Encryption, Error, Interval, KeyRequest, Polynomial, Preset,
+    Server, Values, wire::ElementsInspection,
 };
 use num_complex::Complex64;
 use proptest::prelude::*;
@@ -13,14 +13,18 @@ fn sum_axis(x: &[f64], shape: &[usize], axis: usize) -> Vec<f64> {
     let inner: usize = shape[axis + 1..].iter().product();
     let outer: usize = shape[..axis].iter().product();
     (0..outer * inner)
-        .map(|e| (0..shape[axis]).map(|k| x[(e / inner * shape[axis] + k) * inner + e % inner]).sum())
+        .map(|e| {
+            (0..shape[axis]).map(|k| x[(e / inner * shape[axis] + k) * inner + e % inner]).sum()
+        })
         .collect()
 }
 
 fn matmul(x: &[f64], w: &[f64], k: usize) -> Vec<f64> {
     let columns = w.len() / k;
     x.chunks(k)
-        .flat_map(|row| (0..columns).map(move |j| (0..k).map(|i| row[i] * w[i * columns + j]).sum()))
+        .flat_map(|row| {
+            (0..columns).map(move |j| (0..k).map(|i| row[i] * w[i * columns + j]).sum())
+        })
         .collect()
 }
 
@@ -34,7 +38,11 @@ fn element_by_element() {
         let check = |array: Result<_, Error>, f: &dyn Fn(f64, f64) -> f64, what: &str| {
             let array = array.unwrap();
             let expected: Vec<f64> = x.iter().zip(&y).map(|(x, y)| f(*x, *y)).collect();
-            assert_close(&client.decrypt(&array).unwrap(), &expected, &format!("{what}, shape {shape:?}"));
+            assert_close(
+                &client.decrypt(&array).unwrap(),
+                &expected,
+                &format!("{what}, shape {shape:?}"),
+            );
             let most = expected.iter().fold(0.0f64, |m, e| m.max(e.abs()));
             assert!(array.bound() >= most - 1e-9, "{what}: bound {} below {most}", array.bound());
             assert_eq!(array.shape(), shape);
@@ -71,7 +79,10 @@ fn element_by_element() {
 fn values_are_in_no_error_of_their_encryption() {
     let (client, _) = insecure(8, 4);
     let how = Encryption { interval: Some(Interval::symmetric(0.1)), ..Encryption::default() };
-    let error = client.encrypt_with(Values::Real(&[0.05, 0.123456789]), &[2], &how).unwrap_err().to_string();
+    let error = client
+        .encrypt_with(Values::Real(&[0.05, 0.123456789]), &[2], &how)
+        .unwrap_err()
+        .to_string();
     assert_eq!(error, "encrypt: a value lies outside the declared interval from -0.1 to 0.1");
     let error = client.encrypt(&[1.2345e300], &[1]).unwrap_err().to_string();
     assert!(error.contains("need a modulus of") && !error.contains("2345"), "{error}");
@@ -99,7 +110,8 @@ fn powers_are_as_precise_as_is_stated() {
     let (client, server) = insecure(10, 4);
     let x: Vec<Complex64> = (0..512).map(|i| Complex64::from_polar(1.0, f64::from(i))).collect();
     let signs: Vec<f64> = x.iter().map(|x| x.re.signum()).collect();
-    let (a, b) = (client.encrypt(&signs, &[512]).unwrap(), client.encrypt_complex(&x, &[512]).unwrap());
+    let (a, b) =
+        (client.encrypt(&signs, &[512]).unwrap(), client.encrypt_complex(&x, &[512]).unwrap());
     for n in 1..=16 {
         let real = server.pow(&a, n).unwrap();
         let got = client.decrypt(&real).unwrap();
@@ -109,7 +121,10 @@ fn powers_are_as_precise_as_is_stated() {
         let both: f64 = got.iter().zip(&x).map(|(y, x)| 0.5 * (y - x.powu(n)).norm_sqr()).sum();
         for (y, sum, what) in [(real, sum, "real"), (complex, both, "complex")] {
             let ratio = (sum / 512.0).sqrt() * y.precision_bits(server.session()).exp2();
-            assert!((1.0 / 1.5..1.5).contains(&ratio), "{what}, power {n}: {ratio} times what is stated");
+            assert!(
+                (1.0 / 1.5..1.5).contains(&ratio),
+                "{what}, power {n}: {ratio} times what is stated"
+            );
         }
     }
 }
@@ -121,7 +136,8 @@ fn complex_numbers() {
     let a = client.encrypt_complex(&x, &[10]).unwrap();
     assert!(a.is_complex());
     let square = client.decrypt_complex(&server.square(&a).unwrap()).unwrap();
-    let norm = client.decrypt_complex(&server.mul(&a, &server.conjugate(&a).unwrap()).unwrap()).unwrap();
+    let norm =
+        client.decrypt_complex(&server.mul(&a, &server.conjugate(&a).unwrap()).unwrap()).unwrap();
     let turned = client.decrypt_complex(&server.mul_plain(&a, &x[..]).unwrap()).unwrap();
     for i in 0..10 {
         assert!((square[i] - x[i] * x[i]).norm() < 1e-6 && (norm[i] - 1.0).norm() < 1e-6);
@@ -141,13 +157,21 @@ fn complex_numbers() {
     let b = client.encrypt(&parts[0], &[10]).unwrap();
     let turned = server.times_i(&b).unwrap();
     assert_eq!(turned.capacity_bits(client.session()), b.capacity_bits(client.session()));
-    assert_close(&client.decrypt(&server.imaginary(&turned).unwrap()).unwrap(), &parts[0], "times i");
+    assert_close(
+        &client.decrypt(&server.imaginary(&turned).unwrap()).unwrap(),
+        &parts[0],
+        "times i",
+    );
     assert_close(
         &client.decrypt(&server.real(&b).unwrap()).unwrap(),
         &parts[0],
         "real parts of real numbers",
     );
-    assert_close(&client.decrypt(&server.imaginary(&b).unwrap()).unwrap(), &[0.0; 10], "they have no others");
+    assert_close(
+        &client.decrypt(&server.imaginary(&b).unwrap()).unwrap(),
+        &[0.0; 10],
+        "they have no others",
+    );
 }
 
 proptest! {
@@ -228,19 +252,28 @@ fn dot_products_and_moves() {
     let (a, b) = (client.encrypt(&x, &[200]).unwrap(), client.encrypt(&y, &[200]).unwrap());
     let dot: f64 = x.iter().zip(&y).map(|(x, y)| x * y).sum();
     assert_close(&client.decrypt(&server.dot(&a, &b).unwrap()).unwrap(), &[dot], "dot");
-    // A sum along an axis leaves its elements far apart; a product with a packed array brings them together.
+    // A sum along an axis leaves its elements far apart; a product with a packed array brings them
+    // together.
     let m = client.encrypt(&numbers(60, 3), &[10, 6]).unwrap();
     let sums = server.sum(&m, Some(1)).unwrap();
     let packed = client.encrypt(&x[..10], &[10]).unwrap();
     assert_ne!(sums.layout(), packed.layout());
     let expected: Vec<f64> =
         numbers(60, 3).chunks(6).zip(&x).map(|(r, x)| r.iter().sum::<f64>() * x).collect();
-    assert_close(&client.decrypt(&server.mul(&packed, &sums).unwrap()).unwrap(), &expected, "moved");
+    assert_close(
+        &client.decrypt(&server.mul(&packed, &sums).unwrap()).unwrap(),
+        &expected,
+        "moved",
+    );
     // A full vector rolls without using up capacity.
     let full = client.encrypt(&numbers(128, 1), &[128]).unwrap();
     assert_eq!(left(&server.roll(&full, 5, None).unwrap(), &server), left(&full, &server));
     let around = server.roll(&full, i64::MIN, None).unwrap();
-    assert_close(&client.decrypt(&around).unwrap(), &numbers(128, 1), "rolled by a multiple of the length");
+    assert_close(
+        &client.decrypt(&around).unwrap(),
+        &numbers(128, 1),
+        "rolled by a multiple of the length",
+    );
     // Axes of length 1 come in for nothing.
     let column = server.insert_axis(&sums, 1).unwrap();
     assert_eq!((column.shape(), left(&column, &server)), (&[10, 1][..], left(&sums, &server)));
@@ -264,7 +297,11 @@ fn broadcasts_where_slots_allow_it_are_free() {
                      what: &str| {
             let expected: Vec<f64> =
                 (0..rows * columns).map(|e| expected(e / columns, e % columns)).collect();
-            assert_close(&client.decrypt(got).unwrap(), &expected, &format!("{what} of {rows} x {columns}"));
+            assert_close(
+                &client.decrypt(got).unwrap(),
+                &expected,
+                &format!("{what} of {rows} x {columns}"),
+            );
             assert!(3 - left(got, &server) <= multiplications, "{what} of {rows} x {columns}");
             // Sums meet what stands in the other slots.
             let sum = client.decrypt(&server.sum(got, None).unwrap()).unwrap();
@@ -274,15 +311,30 @@ fn broadcasts_where_slots_allow_it_are_free() {
             );
         };
         let at = |i: usize, j: usize| x[i * columns + j];
-        check(&server.broadcast_to(&row, &[rows, columns]).unwrap(), &|_, j| x[j], 0, "a fresh row");
-        check(&server.broadcast_to(&one, &[rows, columns]).unwrap(), &|_, _| x[0], 0, "a fresh number");
+        check(
+            &server.broadcast_to(&row, &[rows, columns]).unwrap(),
+            &|_, j| x[j],
+            0,
+            "a fresh row",
+        );
+        check(
+            &server.broadcast_to(&one, &[rows, columns]).unwrap(),
+            &|_, _| x[0],
+            0,
+            "a fresh number",
+        );
         check(&server.add(&a, &row).unwrap(), &|i, j| at(i, j) + x[j], 0, "a row on an array");
         check(&server.sub(&row, &a).unwrap(), &|i, j| x[j] - at(i, j), 0, "an array from a row");
         // Sums over all of the slots leave the sum everywhere.
         let wraps = rows.next_power_of_two() * columns.next_power_of_two() >= 64;
         let total: f64 = x.iter().sum();
         let sum = server.sum(&a, None).unwrap();
-        check(&server.add(&a, &sum).unwrap(), &|i, j| at(i, j) + total, usize::from(!wraps), "the sum");
+        check(
+            &server.add(&a, &sum).unwrap(),
+            &|i, j| at(i, j) + total,
+            usize::from(!wraps),
+            "the sum",
+        );
         let sums = server.insert_axis(&server.sum(&a, Some(0)).unwrap(), 0).unwrap();
         let below = |j: usize| (0..rows).map(|i| at(i, j)).sum::<f64>();
         check(
@@ -293,8 +345,10 @@ fn broadcasts_where_slots_allow_it_are_free() {
         );
         let sums = server.insert_axis(&server.sum(&a, Some(1)).unwrap(), 1).unwrap();
         let across = |i: usize| (0..columns).map(|j| at(i, j)).sum::<f64>();
-        let column =
-            server.broadcast_to(&server.mul_plain(&sums, &vec![1.0; rows][..]).unwrap(), &[rows, columns]);
+        let column = server.broadcast_to(
+            &server.mul_plain(&sums, &vec![1.0; rows][..]).unwrap(),
+            &[rows, columns],
+        );
         check(&column.unwrap(), &|i, _| across(i), 1, "sums of rows that were masked");
         check(&server.mul(&sums, &a).unwrap(), &|i, j| across(i) * at(i, j), 2, "sums of rows");
     }
@@ -336,11 +390,15 @@ fn precision_and_capacity_are_told() {
         let sum: f64 = got.iter().zip(&expected).map(|(g, e)| (g - e).powi(2)).sum();
         let measured = -(sum / 512.0).sqrt().log2();
         // The estimate takes every value to be as large as the bound.
-        assert!(measured >= a.precision_bits(session) - 0.5 && measured < a.precision_bits(session) + 4.0);
+        assert!(
+            measured >= a.precision_bits(session) - 0.5
+                && measured < a.precision_bits(session) + 4.0
+        );
     }
 }
 
-/// Zeros are exact, and still no more precise than their scale lets them be, before and after they are written.
+/// Zeros are exact, and still no more precise than their scale lets them be, before and after they
+/// are written.
 #[test]
 fn precision_is_finite() {
     let (client, server) = insecure(8, 1);
@@ -420,11 +478,13 @@ fn what_does_not_fit_is_named() {
     assert!(matches!(bare.sum(&a, None), Err(Error::MissingKey(_))));
     assert!(matches!(server.mul_number(&a, f64::NAN), Err(Error::Argument { .. })));
     let same: ClientKey =
-        ClientKey::from_seed(client.session().settings().clone(), client.seed().clone(), 2).unwrap();
+        ClientKey::from_seed(client.session().settings().clone(), client.seed().clone(), 2)
+            .unwrap();
     assert_close(&same.decrypt(&a).unwrap(), &x, "the key of the same seed");
 }
 
-/// Numbers that are not finite are refused by the name of the operation, or as what cannot be encoded, whether they fill the slots or not.
+/// Numbers that are not finite are refused by the name of the operation, or as what cannot be
+/// encoded, whether they fill the slots or not.
 #[test]
 fn numbers_that_are_not_finite_are_refused() {
     let (client, server) = insecure(7, 2);
@@ -452,7 +512,8 @@ fn numbers_that_are_not_finite_are_refused() {
     }
 }
 
-/// The real parameters of a preset: measured errors within a factor 1.5 of the estimates, for values that are as large as their bound says.
+/// The real parameters of a preset: measured errors within a factor 1.5 of the estimates, for
+/// values that are as large as their bound says.
 #[test]
 fn noise_at_a_preset_is_as_estimated() {
     let client = ClientKey::generate(Preset::by_name("n13").unwrap()).unwrap();
@@ -481,7 +542,8 @@ fn noise_at_a_preset_is_as_estimated() {
     }
 }
 
-/// A server with smaller keys takes arrays of another key: whole ones and seeded ones, fresh and computed.
+/// A server with smaller keys takes arrays of another key: whole ones and seeded ones, fresh and
+/// computed.
 #[test]
 fn arrays_are_transferred_to_a_second_key() {
     let (client, server) = insecure(8, 6);
@@ -498,7 +560,9 @@ fn arrays_are_transferred_to_a_second_key() {
     let (a, b) = (client.encrypt(&x, &[300]).unwrap(), client.encrypt(&y, &[300]).unwrap());
     let ab = server.mul(&a, &b).unwrap();
     let (arrived, product) = (narrow.transfer(&a).unwrap(), narrow.transfer(&ab).unwrap());
-    assert!(arrived.capacity_bits(narrow.session()) >= 90.0 && arrived.key() == second.fingerprint());
+    assert!(
+        arrived.capacity_bits(narrow.session()) >= 90.0 && arrived.key() == second.fingerprint()
+    );
     assert_eq!(
         (arrived.shape(), arrived.precision(), arrived.bound()),
         (a.shape(), a.precision(), a.bound())
@@ -529,7 +593,10 @@ fn arrays_are_transferred_to_a_second_key() {
         (-1.0, "-1 bits of capacity: a positive number"),
     ] {
         let refused = client.second(capacity).unwrap_err();
-        assert!(matches!(&refused, Error::Argument { what: is, .. } if is.contains(what)), "{refused}");
+        assert!(
+            matches!(&refused, Error::Argument { what: is, .. } if is.contains(what)),
+            "{refused}"
+        );
     }
 }
 
@@ -550,17 +617,19 @@ fn second_sets_of_presets_are_secure() {
     }
 }
 
-/// Keys that are made can be written and read: without specials there are none, and sums and products with plain numbers take none.
+/// Keys that are made can be written and read: without specials there are none, and sums and
+/// products with plain numbers take none.
 #[test]
 fn parameters_without_specials_have_no_keys() {
-    let parameters = hippocrene_rlwe::Parameters::new_insecure(hippocrene_rlwe::ParametersLiteral {
-        log_degree: 5,
-        units: hippocrene_ring::primes::ntt_primes(40, 32, 4, &[]).unwrap(),
-        specials: Vec::new(),
-        sprout: hippocrene_rlwe::Sprout::default(),
-        gadget_rank: 0,
-        secret: hippocrene_rlwe::SecretDistribution::Ternary,
-    });
+    let parameters =
+        hippocrene_rlwe::Parameters::new_insecure(hippocrene_rlwe::ParametersLiteral {
+            log_degree: 5,
+            units: hippocrene_ring::primes::ntt_primes(40, 32, 4, &[]).unwrap(),
+            specials: Vec::new(),
+            sprout: hippocrene_rlwe::Sprout::default(),
+            gadget_rank: 0,
+            secret: hippocrene_rlwe::SecretDistribution::Ternary,
+        });
     let settings = hippocrene::Settings::at_scale(parameters.unwrap(), 40).unwrap();
     let client = ClientKey::generate_with(settings, 1).unwrap();
     let keys = client.evaluation_keys(&KeyRequest::default()).unwrap();
@@ -577,7 +646,9 @@ fn parameters_without_specials_have_no_keys() {
 #[test]
 fn rotations_that_there_are_not_have_no_keys() {
     let (client, _) = insecure(5, 1);
-    for (places, right) in [(15, true), (-15, true), (16, false), (1_000_000, false), (i64::MIN, false)] {
+    for (places, right) in
+        [(15, true), (-15, true), (16, false), (1_000_000, false), (i64::MIN, false)]
+    {
         let keys = client.evaluation_keys(&KeyRequest::only([places]));
         assert_eq!(keys.is_ok(), right, "{places}");
         if let Err(error) = keys {

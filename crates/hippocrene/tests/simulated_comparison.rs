@@ -1,16 +1,18 @@
-//! Simulated comparisons and gates end where real ones do, with the keys that they ask for. Small parameters, insecure.
+//! Simulated comparisons and gates end where real ones do, with the keys that they ask for. Small
+//! parameters, insecure.
 
 use crate::common::{insecure_bits, insecure_grafted};
 use hippocrene::{
-    BitArray, BitServer, Bootstrapping, ClientKey, Comparison, EncryptedArray, Encryption, Error, Interval,
-    KeyRequest, Purpose, Report, Server, Settings, Simulation,
+    BitArray, BitServer, Bootstrapping, ClientKey, Comparison, EncryptedArray, Encryption, Error,
+    Interval, KeyRequest, Purpose, Report, Server, Settings, Simulation,
 };
 use hippocrene_ckks::bits::BitPacking;
 use hippocrene_rlwe::SecretDistribution;
 
 const SPARSE: SecretDistribution = SecretDistribution::SparseTernary { weight: 64 };
 
-type Program<'a> = &'a dyn Fn(&Server, &EncryptedArray, &EncryptedArray) -> Result<EncryptedArray, Error>;
+type Program<'a> =
+    &'a dyn Fn(&Server, &EncryptedArray, &EncryptedArray) -> Result<EncryptedArray, Error>;
 
 /// 40 numbers up to 3 that are not within 1/16 of each other's or of 0.
 fn operands() -> [Vec<f64>; 2] {
@@ -20,8 +22,10 @@ fn operands() -> [Vec<f64>; 2] {
     [x, y]
 }
 
-/// Runs `program` in the simulation, and then with the keys that this asks for; checks that all that is said of the result is the same, and the values are near the real ones: no
-/// farther than by noise, and by `off`, what comparisons may be off by. (Their slopes, and with these what they make of noise, are larger for some values than as a root mean square.)
+/// Runs `program` in the simulation, and then with the keys that this asks for; checks that all
+/// that is said of the result is the same, and the values are near the real ones: no farther than
+/// by noise, and by `off`, what comparisons may be off by. (Their slopes, and with these what they
+/// make of noise, are larger for some values than as a root mean square.)
 fn both_ways(
     simulation: &Simulation,
     settings: &Settings,
@@ -38,7 +42,11 @@ fn both_ways(
     let client = ClientKey::generate_with(settings.clone(), 1).unwrap();
     let keys = client.evaluation_keys(&KeyRequest::for_simulation(&report)).unwrap();
     let stored = keys.to_bytes().len() as f64;
-    assert!((report.key_bytes as f64 / stored - 1.0).abs() < 0.05, "{stored}, reckoned {}", report.key_bytes);
+    assert!(
+        (report.key_bytes as f64 / stored - 1.0).abs() < 0.05,
+        "{stored}, reckoned {}",
+        report.key_bytes
+    );
     let server = Server::new(keys).unwrap();
     let [a, b] = [&x, &y].map(|v| client.encrypt_with((&v[..]).into(), &[40], &how).unwrap());
     let real = program(&server, &a, &b).unwrap();
@@ -86,8 +94,9 @@ fn comparisons_are_simulated() {
         assert!(report.conjugates() && report.bootstrapping.is_none() && report.bits.is_none());
     }
     let a = simulation.encrypt((&x[..]).into(), &[40], &Encryption::default()).unwrap();
-    let refused =
-        simulation.server().sign(&a, Comparison { gap: Some(0.0), precision: None, ..Comparison::default() });
+    let refused = simulation
+        .server()
+        .sign(&a, Comparison { gap: Some(0.0), precision: None, ..Comparison::default() });
     assert!(matches!(refused, Err(Error::Argument { .. })));
 }
 
@@ -109,7 +118,8 @@ fn comparisons_that_bootstrap_are_simulated() {
     assert!(report.bootstraps > 0 && report.rotations().is_empty() && !report.conjugates());
     assert!(values.iter().zip(&operands()[0]).all(|(sign, x)| (sign - x.signum()).abs() < 1e-4));
     // A program that needs no bootstrap asks for no keys of one.
-    let (report, _) = both_ways(&simulation, &settings, &|s, a, b| s.roll(&s.mul(a, b)?, 3, None), 0.0);
+    let (report, _) =
+        both_ways(&simulation, &settings, &|s, a, b| s.roll(&s.mul(a, b)?, 3, None), 0.0);
     assert_eq!((report.bootstraps, report.bootstrapping), (0, None));
     assert!(!report.rotations().is_empty());
 }
@@ -165,8 +175,10 @@ fn gates(packing: BitPacking, clean: bool, output_bits: Option<f64>) {
     let keys = client.evaluation_keys(&KeyRequest::for_simulation(&report)).unwrap();
     let server = Server::new(keys).unwrap();
     let server = server.bits().unwrap();
-    let encrypted: Vec<BitArray> =
-        slices.iter().map(|bits| client.encrypt_bits(server.plan(), bits, &[64]).unwrap()).collect();
+    let encrypted: Vec<BitArray> = slices
+        .iter()
+        .map(|bits| client.encrypt_bits(server.plan(), bits, &[64]).unwrap())
+        .collect();
     let real = adder(server, &encrypted[..BITS], &encrypted[BITS..]).unwrap();
     assert_eq!(server.bootstraps(), report.bootstraps);
     for (real, simulated) in real.iter().zip(&simulated) {

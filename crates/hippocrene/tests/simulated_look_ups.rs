@@ -1,9 +1,10 @@
-//! Simulated look-ups end where real ones do, with the keys that they ask for. Small parameters, insecure.
+//! Simulated look-ups end where real ones do, with the keys that they ask for. Small parameters,
+//! insecure.
 
 use crate::common::{insecure_grafted, numbers};
 use hippocrene::{
-    ClientKey, Comparison, EncryptedArray, Encryption, Error, Function, Interval, KeyRequest, LookUps,
-    Server, Simulation,
+    ClientKey, Comparison, EncryptedArray, Encryption, Error, Function, Interval, KeyRequest,
+    LookUps, Server, Simulation,
 };
 use hippocrene_rlwe::SecretDistribution;
 
@@ -32,7 +33,8 @@ fn look_ups_are_simulated() {
     let server = Server::new(&keys).unwrap();
     drop(keys);
 
-    // How often a table is looked up, and how far values that have no noise are from what is computed, in entries of a table on [-8, 8].
+    // How often a table is looked up, and how far values that have no noise are from what is
+    // computed, in entries of a table on [-8, 8].
     let programs: [(&str, Program, Expected, u64, f64); 10] = [
         (
             "sigmoid",
@@ -103,10 +105,20 @@ fn look_ups_are_simulated() {
         let simulated = program(simulation.server(), &a).unwrap();
         let report = simulation.report();
         assert_eq!(KeyRequest::for_simulation(&report), request, "{what}");
-        let count =
-            report.operations.iter().find(|(name, _, _)| *name == "look up").map_or(0, |noted| noted.1);
-        assert!(if look_ups == 0 { count >= 5 } else { count == look_ups }, "{what}: {count} look-ups");
-        assert!((report.key_bytes as f64 / stored - 1.0).abs() < 0.05, "{stored}, {}", report.key_bytes);
+        let count = report
+            .operations
+            .iter()
+            .find(|(name, _, _)| *name == "look up")
+            .map_or(0, |noted| noted.1);
+        assert!(
+            if look_ups == 0 { count >= 5 } else { count == look_ups },
+            "{what}: {count} look-ups"
+        );
+        assert!(
+            (report.key_bytes as f64 / stored - 1.0).abs() < 0.05,
+            "{stored}, {}",
+            report.key_bytes
+        );
         assert!(report.peak_memory > report.key_bytes && report.bootstraps == 0);
 
         let known: Vec<f64> = simulation.values(&simulated).unwrap().iter().map(|z| z.re).collect();
@@ -119,7 +131,11 @@ fn look_ups_are_simulated() {
         let real = program(&server, &x).unwrap();
         assert_eq!(real.capacity_bits(session), simulated.capacity_bits(hollow), "{what}");
         assert_eq!(real.precision_bits(session), simulated.precision_bits(hollow), "{what}");
-        assert_eq!((real.bound(), real.layout()), (simulated.bound(), simulated.layout()), "{what}");
+        assert_eq!(
+            (real.bound(), real.layout()),
+            (simulated.bound(), simulated.layout()),
+            "{what}"
+        );
         let deviation = (-real.precision_bits(session)).exp2();
         for (real, known) in client.decrypt(&real).unwrap().iter().zip(&known) {
             let error = (real - known).abs();
@@ -171,7 +187,10 @@ fn look_ups_are_simulated() {
         assert!(z.precision_bits(s.session()) > 20.0);
     }
     let outside = s.apply(&zeros, f64::cos, Some((-2.0, -1.0)), None).unwrap_err().to_string();
-    assert!(outside.contains("the values are from 0 to 0, but the domain is from -2 to -1"), "{outside}");
+    assert!(
+        outside.contains("the values are from 0 to 0, but the domain is from -2 to -1"),
+        "{outside}"
+    );
     let log = s.apply(&zeros, f64::ln, None, None).unwrap_err().to_string();
     assert!(log.contains("the function is -inf at 0, not finite"), "{log}");
     assert_eq!(simulation.report().look_ups, None);

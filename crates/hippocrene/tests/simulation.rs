@@ -1,9 +1,10 @@
-//! Simulated programs end where real ones do, and the keys that they ask for are those that the real ones need.
+//! Simulated programs end where real ones do, and the keys that they ask for are those that the
+//! real ones need.
 
 use crate::common::insecure_grafted;
 use hippocrene::{
-    Bootstrapping, ClientKey, EncryptedArray, Encryption, Error, Integers, Interval, KeyRequest, Preset,
-    Purpose, Scheme, Server, Settings, Simulation,
+    Bootstrapping, ClientKey, EncryptedArray, Encryption, Error, Integers, Interval, KeyRequest,
+    Preset, Purpose, Scheme, Server, Settings, Simulation,
 };
 use hippocrene_rlwe::SecretDistribution;
 
@@ -16,7 +17,11 @@ fn vector() -> Vec<f64> {
 }
 
 /// Some of everything.
-fn program(server: &Server, a: &EncryptedArray, b: &EncryptedArray) -> Result<EncryptedArray, Error> {
+fn program(
+    server: &Server,
+    a: &EncryptedArray,
+    b: &EncryptedArray,
+) -> Result<EncryptedArray, Error> {
     let product = server.mul(a, b)?;
     let shifted = server.add_number(&server.roll(&product, 3, None)?, 0.25)?;
     server.sum(&shifted, None)
@@ -39,7 +44,10 @@ fn a_simulated_program_ends_where_a_real_one_does() {
     let real = program(&server, &a, &b).unwrap();
     let session = server.session();
     assert_eq!(real.capacity_bits(session), simulated.capacity_bits(simulation.server().session()));
-    assert_eq!(real.precision_bits(session), simulated.precision_bits(simulation.server().session()));
+    assert_eq!(
+        real.precision_bits(session),
+        simulated.precision_bits(simulation.server().session())
+    );
     assert_eq!((real.bound(), real.layout()), (simulated.bound(), simulated.layout()));
     let values = simulation.values(&simulated).unwrap();
     for (real, known) in client.decrypt(&real).unwrap().iter().zip(&values) {
@@ -63,8 +71,14 @@ fn a_simulated_program_ends_where_a_real_one_does() {
         ));
     }
     let size = keys.to_bytes().len() as f64;
-    assert!((report.key_bytes as f64 / size - 1.0).abs() < 0.05, "{size}, reckoned {}", report.key_bytes);
-    assert!(report.seconds > 0.0 && report.bootstraps == 0 && report.peak_memory > report.key_bytes);
+    assert!(
+        (report.key_bytes as f64 / size - 1.0).abs() < 0.05,
+        "{size}, reckoned {}",
+        report.key_bytes
+    );
+    assert!(
+        report.seconds > 0.0 && report.bootstraps == 0 && report.peak_memory > report.key_bytes
+    );
     assert!(report.operations.windows(2).all(|pair| pair[0].2 >= pair[1].2));
     assert!(report.operations.iter().any(|(name, count, _)| *name == "switch keys" && *count > 0));
     simulation.restart();
@@ -75,7 +89,8 @@ fn a_simulated_program_ends_where_a_real_one_does() {
 #[test]
 fn keys_of_products_are_left_out_where_there_are_none() {
     let simulation = Simulation::new(settings()).unwrap();
-    let simulated = simulation.encrypt((&vector()[..]).into(), &[48], &Encryption::default()).unwrap();
+    let simulated =
+        simulation.encrypt((&vector()[..]).into(), &[48], &Encryption::default()).unwrap();
     let program = |server: &Server, a: &EncryptedArray| server.add(&server.roll(a, 1, None)?, a);
     simulation.restart();
     program(simulation.server(), &simulated).unwrap();
@@ -84,7 +99,11 @@ fn keys_of_products_are_left_out_where_there_are_none() {
     let keys = client.evaluation_keys(&KeyRequest::for_simulation(&report)).unwrap();
     assert!(!report.relinearises() && keys.inner().relinearisation().is_none());
     let size = keys.to_bytes().len() as f64;
-    assert!((report.key_bytes as f64 / size - 1.0).abs() < 0.01, "{size}, reckoned {}", report.key_bytes);
+    assert!(
+        (report.key_bytes as f64 / size - 1.0).abs() < 0.01,
+        "{size}, reckoned {}",
+        report.key_bytes
+    );
     let (server, a) = (Server::new(&keys).unwrap(), client.encrypt(&vector(), &[48]).unwrap());
     program(&server, &a).unwrap();
     let error = server.mul(&a, &a).unwrap_err();
@@ -139,7 +158,8 @@ fn errors_are_those_of_the_real_run() {
     assert!(error.contains("simulation") && !path.exists(), "{error}");
 }
 
-/// Products until there are bootstraps, by themselves, as many as in a real run and at the same places.
+/// Products until there are bootstraps, by themselves, as many as in a real run and at the same
+/// places.
 #[test]
 fn bootstraps_are_simulated() {
     simulated_and_real(20.0, None);
@@ -155,7 +175,8 @@ fn bootstraps_of_few_slots_are_simulated() {
     simulated_and_real(20.0, Some(16));
 }
 
-/// What was bootstrapped in any units is of one modulus, also where other slots are set to zero again: products lose nothing to it.
+/// What was bootstrapped in any units is of one modulus, also where other slots are set to zero
+/// again: products lose nothing to it.
 #[test]
 fn factors_that_were_bootstrapped_in_other_units() {
     let settings = insecure_grafted(9, 20, SecretDistribution::SparseTernary { weight: 64 });
@@ -192,7 +213,8 @@ fn arrays_of_other_parameters() {
 /// As often as one likes, however many iterations it takes.
 #[test]
 fn bootstrapped_again_at_once() {
-    let settings = Preset::by_name("n15").unwrap().settings().unwrap().with_precision(50.0).unwrap();
+    let settings =
+        Preset::by_name("n15").unwrap().settings().unwrap().with_precision(50.0).unwrap();
     let how = Bootstrapping { precision: Some(50.0), ..Bootstrapping::default() };
     let simulation = Simulation::with_bootstrapping(settings, how).unwrap();
     let server = simulation.server();
@@ -222,13 +244,20 @@ fn simulated_and_real(precision: f64, slots: Option<usize>) {
     let simulated = chain(simulation.server(), a);
     let report = simulation.report();
     assert!(report.bootstraps >= 2, "{}", report.bootstraps);
-    assert_eq!((report.bootstraps, report.bootstrapping), (simulation.server().bootstraps(), Some(how)));
+    assert_eq!(
+        (report.bootstraps, report.bootstrapping),
+        (simulation.server().bootstraps(), Some(how))
+    );
 
     let client = ClientKey::generate_with(settings, 1).unwrap();
-    let server = Server::new(client.evaluation_keys(&KeyRequest::for_simulation(&report)).unwrap()).unwrap();
+    let server =
+        Server::new(client.evaluation_keys(&KeyRequest::for_simulation(&report)).unwrap()).unwrap();
     let real = chain(&server, client.encrypt(&x, &[x.len()]).unwrap());
     assert_eq!(server.bootstraps(), report.bootstraps);
-    assert_eq!(real.capacity_bits(server.session()), simulated.capacity_bits(simulation.server().session()));
+    assert_eq!(
+        real.capacity_bits(server.session()),
+        simulated.capacity_bits(simulation.server().session())
+    );
     assert_eq!(
         real.precision_bits(server.session()),
         simulated.precision_bits(simulation.server().session())
@@ -249,10 +278,14 @@ fn integers_are_simulated_too() {
     simulation.restart();
     let simulated = simulation.server().mul(&simulated, &simulated).unwrap();
     let report = simulation.report();
-    let server = Server::new(client.evaluation_keys(&KeyRequest::for_simulation(&report)).unwrap()).unwrap();
+    let server =
+        Server::new(client.evaluation_keys(&KeyRequest::for_simulation(&report)).unwrap()).unwrap();
     let real = client.encrypt_integers(&[1, -2, 3], &[3]).unwrap();
     let real = server.mul(&real, &real).unwrap();
-    assert_eq!(real.budget_bits(server.session()), simulated.budget_bits(simulation.server().session()));
+    assert_eq!(
+        real.budget_bits(server.session()),
+        simulated.budget_bits(simulation.server().session())
+    );
     assert!(report.rotations().is_empty());
     assert!(report.seconds > 0.0);
 }
@@ -281,7 +314,8 @@ fn programs_without_precision_do_not_know_their_error() {
     assert!(a.precision_bits(server.session()).is_nan());
 }
 
-/// The columns of the second matrix come to stand far apart: elements go by 4096 distances, in some dozens of rotations. The product of two is right where the program is run.
+/// The columns of the second matrix come to stand far apart: elements go by 4096 distances, in some
+/// dozens of rotations. The product of two is right where the program is run.
 #[test]
 fn products_of_large_matrices_need_dozens_of_keys() {
     let product = |n: usize, settings: Settings| {
@@ -300,7 +334,8 @@ fn products_of_large_matrices_need_dozens_of_keys() {
     let settings = insecure_grafted(13, 5, SecretDistribution::Ternary);
     let (x, report) = product(n, settings.clone());
     let client = ClientKey::generate_with(settings, 1).unwrap();
-    let server = Server::new(client.evaluation_keys(&KeyRequest::for_simulation(&report)).unwrap()).unwrap();
+    let server =
+        Server::new(client.evaluation_keys(&KeyRequest::for_simulation(&report)).unwrap()).unwrap();
     let array = client.encrypt(&x, &[n, n]).unwrap();
     let result = client.decrypt(&server.dot(&array, &array).unwrap()).unwrap();
     for (e, result) in result.iter().enumerate() {
@@ -309,7 +344,8 @@ fn products_of_large_matrices_need_dozens_of_keys() {
     }
 }
 
-/// With keys of powers of two a rotation by 3 is composed of two, in a simulation as in the real run.
+/// With keys of powers of two a rotation by 3 is composed of two, in a simulation as in the real
+/// run.
 #[test]
 fn simulations_go_the_way_of_the_keys_that_there_are() {
     let client = ClientKey::generate_with(settings(), 1).unwrap();
@@ -334,14 +370,19 @@ fn simulations_go_the_way_of_the_keys_that_there_are() {
         assert_eq!(*capacity, real.capacity_bits(session));
         assert!(!report.rotations().contains(&-3), "{:?}", report.rotations());
         let size = keys.to_bytes().len() as f64;
-        assert!((report.key_bytes as f64 / size - 1.0).abs() < 0.05, "{size} and {}", report.key_bytes);
+        assert!(
+            (report.key_bytes as f64 / size - 1.0).abs() < 0.05,
+            "{size} and {}",
+            report.key_bytes
+        );
     }
     let (precision, _, free) = run(Simulation::new(settings()).unwrap());
     assert!(precision > by_keys.0 && by_keys.2.seconds > free.seconds);
     assert_eq!(by_keys.2.key_bytes, by_request.2.key_bytes);
 }
 
-/// The keys of a simulation have the moduli of those that it is limited to, and lack what these lack.
+/// The keys of a simulation have the moduli of those that it is limited to, and lack what these
+/// lack.
 #[test]
 fn simulated_keys_are_like_those_that_there_are() {
     let settings = insecure_grafted(9, 20, SecretDistribution::SparseTernary { weight: 64 });
@@ -366,7 +407,10 @@ fn simulated_keys_are_like_those_that_there_are() {
             look_ups: Some(hippocrene::LookUps::default()),
             ..KeyRequest::only([5, 3, -7])
         };
-        assert_eq!(keys.lacks(&more), ["the rotations by -7 and 5", "bootstrapping", "the tables lut12"]);
+        assert_eq!(
+            keys.lacks(&more),
+            ["the rotations by -7 and 5", "bootstrapping", "the tables lut12"]
+        );
     }
     let none = KeyRequest { relinearisation: false, ..KeyRequest::only([]) };
     let keys = client.evaluation_keys(&none).unwrap();
@@ -386,7 +430,8 @@ fn reference_prices_change_nothing_but_times() {
             simulation.use_reference_prices();
         }
         let how = Encryption::default();
-        let [a, b] = [0, 1].map(|_| simulation.encrypt((&vector()[..]).into(), &[48], &how).unwrap());
+        let [a, b] =
+            [0, 1].map(|_| simulation.encrypt((&vector()[..]).into(), &[48], &how).unwrap());
         simulation.restart();
         let result = program(simulation.server(), &a, &b).unwrap();
         let session = simulation.server().session();

@@ -23,7 +23,8 @@ fn computations_stop_when_they_are_told_to() {
     assert!(server.square(&x).is_ok());
 }
 
-/// So does what reads, writes and prepares keys and arrays, and nothing is left of what is not written to its end.
+/// So does what reads, writes and prepares keys and arrays, and nothing is left of what is not
+/// written to its end.
 #[test]
 fn files_and_servers_stop_when_they_are_told_to() {
     let (client, _) = insecure(10, 4);

@@ -1,4 +1,5 @@
-//! What stands in slots between the elements of an array: sums leave it out, and declared bounds do not hold for it.
+//! What stands in slots between the elements of an array: sums leave it out, and declared bounds do
+//! not hold for it.
 
 use crate::common::{assert_close, insecure, numbers};
 use hippocrene::{ClientKey, EncryptedArray, Error, Interval, Layout, Server};
@@ -14,22 +15,36 @@ fn modulus_bits(array: &EncryptedArray, server: &Server) -> f64 {
 fn slots_of(client: &ClientKey, array: &EncryptedArray) -> Vec<f64> {
     let slots = array.layout().slots();
     let layout = Layout::packed(&[array.bodies().len() * slots], slots).unwrap();
-    let all = EncryptedArray::from_parts(layout, *array.form(), true, array.bodies().to_vec()).unwrap();
+    let all =
+        EncryptedArray::from_parts(layout, *array.form(), true, array.bodies().to_vec()).unwrap();
     client.decrypt(&all).unwrap()
 }
 
 /// Checks what an array says of its slots, and that it takes no bound that does not hold for them.
-fn check_slots(client: &ClientKey, server: &Server, array: &EncryptedArray) -> Result<(), TestCaseError> {
+fn check_slots(
+    client: &ClientKey,
+    server: &Server,
+    array: &EncryptedArray,
+) -> Result<(), TestCaseError> {
     let mut slots = slots_of(client, array);
-    let largest = client.decrypt(array).unwrap().iter().fold(0.0f64, |most, x| most.max(x.abs())) + 1e-3;
+    let largest =
+        client.decrypt(array).unwrap().iter().fold(0.0f64, |most, x| most.max(x.abs())) + 1e-3;
     let declared = server.declare_bound(array, largest).unwrap();
     for slot in slots_of(client, &declared) {
-        prop_assert!(slot.abs() < largest + 1e-3, "{slot} beyond {largest}, of layout {:?}", array.layout());
+        prop_assert!(
+            slot.abs() < largest + 1e-3,
+            "{slot} beyond {largest}, of layout {:?}",
+            array.layout()
+        );
     }
     for position in array.layout().positions() {
         slots[position] = 0.0;
     }
-    prop_assert!(!array.is_clean() || slots.iter().all(|slot| slot.abs() < 1e-3), "{:?}", array.layout());
+    prop_assert!(
+        !array.is_clean() || slots.iter().all(|slot| slot.abs() < 1e-3),
+        "{:?}",
+        array.layout()
+    );
     Ok(())
 }
 
@@ -135,7 +150,8 @@ proptest! {
             let expected: Vec<f64> = (0..values.len() / picked[axis]).map(along).collect();
             assert_close(&client.decrypt(&sum).unwrap(), &expected, "a sum along an axis of a slice");
             prop_assert!(modulus_bits(&sum, &server) > left - 1e-6);
-            // What is known of the slots of a sum is true: it is broadcast against the slice, and summed again.
+            // What is known of the slots of a sum is true: it is broadcast against the slice, and
+            // summed again.
             let mut kept = picked.clone();
             kept[axis] = 1;
             let sum = server.gather(&[&sum], &kept, &(0..sum.size()).collect::<Vec<_>>()).unwrap();
@@ -155,7 +171,8 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Chebyshev polynomials for an interval without zero, or from zero on, explode at zeros and other values between the elements.
+    /// Chebyshev polynomials for an interval without zero, or from zero on, explode at zeros and
+    /// other values between the elements.
     #[test]
     fn polynomials_are_within_their_interval(
         rows in 1usize..5,
@@ -211,7 +228,8 @@ fn bounds_hold_for_all_slots() {
     coefficients[15] = 1.0;
     let p = Polynomial::new(Basis::Chebyshev { low: -1.0, high: 1.0 }, coefficients).unwrap();
     let y = client.decrypt(&server.polynomial(&declared, &p).unwrap()).unwrap();
-    let expected: Vec<f64> = [0.5f64, -0.3, 0.2, 0.9].iter().map(|x| (15.0 * x.acos()).cos()).collect();
+    let expected: Vec<f64> =
+        [0.5f64, -0.3, 0.2, 0.9].iter().map(|x| (15.0 * x.acos()).cos()).collect();
     for (y, e) in y.iter().zip(&expected) {
         assert!((y - e).abs() < 1e-3, "{y}, not {e}");
     }

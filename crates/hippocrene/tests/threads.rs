@@ -4,7 +4,8 @@ use std::thread;
 
 use crate::common::{insecure_settings, numbers};
 use hippocrene::{
-    ClientKey, EncryptedArray, Error, EvaluationKeys, IntegerArray, Integers, KeyRequest, Scheme, Server,
+    ClientKey, EncryptedArray, Error, EvaluationKeys, IntegerArray, Integers, KeyRequest, Scheme,
+    Server,
 };
 
 const SLOTS: usize = 1 << 7;
@@ -77,11 +78,15 @@ fn bytes_are_those_of_one_thread() {
         let read = EncryptedArray::from_bytes(&written, server.session()).unwrap();
         assert_eq!(read.to_bytes(), written);
         let client = ClientKey::from_bytes_insecure(&setup.client.to_bytes(), threads).unwrap();
-        assert_eq!(client.decrypt(&read).unwrap(), setup.client.decrypt(&setup.numbers[0]).unwrap());
+        assert_eq!(
+            client.decrypt(&read).unwrap(),
+            setup.client.decrypt(&setup.numbers[0]).unwrap()
+        );
     }
 }
 
-/// What one of them makes for all others wait for, where that can be; none waits for what waits for it.
+/// What one of them makes for all others wait for, where that can be; none waits for what waits for
+/// it.
 #[test]
 fn callers_at_the_same_time_have_the_results_of_one() {
     let setup = setup();
@@ -128,7 +133,10 @@ fn errors_are_those_of_one_thread() {
         let server = setup.server(threads);
         let plain = server.mul_plain(&setup.numbers[0], &values[..]).unwrap_err();
         let told = format!("encode: value {} is NaN", SLOTS + 2);
-        assert!(matches!(plain, Error::Encode(_)) && plain.to_string().starts_with(&told), "{plain}");
+        assert!(
+            matches!(plain, Error::Encode(_)) && plain.to_string().starts_with(&told),
+            "{plain}"
+        );
         [plain, client.encrypt(&values, &SHAPE).unwrap_err()].map(|error| error.to_string())
     });
     assert_eq!(one, three);

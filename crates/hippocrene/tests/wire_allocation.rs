@@ -8,8 +8,8 @@ use std::{
 mod wire_common;
 
 use hippocrene::{
-    BitArray, ClientKey, EncryptedArray, EvaluationKeys, IntegerArray, PublicKey, Settings, TransferKey,
-    wire::inspect,
+    BitArray, ClientKey, EncryptedArray, EvaluationKeys, IntegerArray, PublicKey, Settings,
+    TransferKey, wire::inspect,
 };
 use hippocrene_ring::mapped_so_far;
 use wire_common::things;
@@ -58,7 +58,8 @@ fn absurd_lengths_allocate_little() {
     let counted = asked_for(|| drop(vec![0u8; 1 << 21]));
     assert!(counted >= 1 << 21, "the allocator counts: {counted}");
     for (name, bytes) in things.files() {
-        // Every number of the header and of the fields before the residues, at every offset that one can have.
+        // Every number of the header and of the fields before the residues, at every offset that
+        // one can have.
         for at in (48..bytes.len().min(320)).step_by(4) {
             for value in [u64::MAX, 1 << 62, 1 << 40, u64::from(u32::MAX), 1 << 17] {
                 for sealed in [false, true] {
@@ -77,14 +78,17 @@ fn absurd_lengths_allocate_little() {
                                 EvaluationKeys::from_bytes_insecure(&bytes, 1).is_ok()
                             }
                             "transfer" => TransferKey::from_bytes_insecure(&bytes, 1).is_ok(),
-                            "integers" | "squares" => IntegerArray::from_bytes(&bytes, session).is_ok(),
+                            "integers" | "squares" => {
+                                IntegerArray::from_bytes(&bytes, session).is_ok()
+                            }
                             "bits" | "nots" => BitArray::from_bytes(&bytes, session).is_ok(),
                             _ => EncryptedArray::from_bytes(&bytes, session).is_ok(),
                         };
                         let told = inspect(&bytes).is_ok();
                         assert!(told || !loaded, "{name} at {at}");
                     });
-                    // The presets of the largest ring degree, among which `inspect` looks, take 2 MiB.
+                    // The presets of the largest ring degree, among which `inspect` looks, take 2
+                    // MiB.
                     assert!(asked < 3 << 20, "{name}: {value:#x} at {at} asks for {asked} bytes");
                 }
             }

@@ -1,10 +1,11 @@
-//! Bytes that are not what they should be: every failure is an error with numbers in it, and never a panic.
+//! Bytes that are not what they should be: every failure is an error with numbers in it, and never
+//! a panic.
 
 use crate::entry::{read_everything, seal};
 use crate::wire_common::{settings, things};
 use hippocrene::{
-    BitArray, ClientKey, Clustering, EncryptedArray, Error, EvaluationKeys, IntegerArray, PublicKey, Server,
-    Session, Settings, TransferKey, TreeClient, TreeQuery, TreeReply,
+    BitArray, ClientKey, Clustering, EncryptedArray, Error, EvaluationKeys, IntegerArray,
+    PublicKey, Server, Session, Settings, TransferKey, TreeClient, TreeQuery, TreeReply,
     wire::{FormatError, Kind, Limits, inspect},
 };
 use hippocrene_ring::sample::Seed;
@@ -16,7 +17,9 @@ fn load(name: &str, bytes: &[u8], session: &Session) -> Result<(), Error> {
         "settings" => Settings::from_bytes_insecure(bytes).map(drop),
         "secret" => ClientKey::from_bytes_insecure(bytes, 1).map(drop),
         "public" => PublicKey::from_bytes_insecure(bytes, 1).map(drop),
-        "evaluation" | "bootstrapping" | "gates" => EvaluationKeys::from_bytes_insecure(bytes, 1).map(drop),
+        "evaluation" | "bootstrapping" | "gates" => {
+            EvaluationKeys::from_bytes_insecure(bytes, 1).map(drop)
+        }
         "transfer" => TransferKey::from_bytes_insecure(bytes, 1).map(drop),
         "integers" | "squares" => IntegerArray::from_bytes(bytes, session).map(drop),
         "bits" | "nots" => BitArray::from_bytes(bytes, session).map(drop),
@@ -96,7 +99,8 @@ fn bits_flipped_under_a_right_checksum_never_panic() {
             accepted += usize::from(load(name, &bytes, session).is_ok());
             inspect(&bytes).ok();
         }
-        // Flipped bits of the length and the checksum are put right again; the key's name, bounds, seeds and residues may be anything.
+        // Flipped bits of the length and the checksum are put right again; the key's name, bounds,
+        // seeds and residues may be anything.
         assert!(accepted >= 12 * 8 && accepted < 8 * end, "{name}: {accepted}");
     }
 }
@@ -128,8 +132,10 @@ fn what_starts_otherwise_is_no_file_however_short() {
     for bytes in [&b"1"[..], b"1,2\n", b"\x89HPCR\r\n", b"\x89PNG\r\n\x1a\n"] {
         let error = format_error(load("fresh", bytes, things.client.session()));
         let cut = b"\x89HPCR\r\n\x1a".starts_with(bytes);
-        let (magic, short) =
-            (matches!(error, FormatError::Magic { .. }), matches!(error, FormatError::Truncated { .. }));
+        let (magic, short) = (
+            matches!(error, FormatError::Magic { .. }),
+            matches!(error, FormatError::Truncated { .. }),
+        );
         assert_eq!((magic, short), (!cut, cut), "{bytes:?}: {error}");
     }
 }
@@ -169,7 +175,12 @@ fn errors_name_what_is_wrong() {
         ("settings", 60, &[126, 0, 0, 0], "at most 126"),
         ("settings", 68, &[4, 0, 0, 0], "gadget rank 4"),
         ("settings", 72, &[17, 0, 0, 0], "Hamming weight 17"),
-        ("settings", 84, &[1, 0, 0, 0], "fresh ciphertexts modulo 2^1; the sprout's power of two is 2^0"),
+        (
+            "settings",
+            84,
+            &[1, 0, 0, 0],
+            "fresh ciphertexts modulo 2^1; the sprout's power of two is 2^0",
+        ),
         ("settings", 88, &1000f64.to_le_bytes(), "a precision of 1000 bits takes a scale of 2^10"),
         ("settings", 88, &f64::NAN.to_le_bytes(), "a precision of NaN bits"),
         ("settings", 108, &97u64.to_le_bytes(), "needed"), // a prime, but not the one of the digest
@@ -178,7 +189,12 @@ fn errors_name_what_is_wrong() {
         ("evaluation", 140, &[9], "evaluation keys: the data ends"),
         ("gates", 140, &[0], "evaluation keys: "),
         ("bootstrapping", 140, &[0], "evaluation keys: "),
-        ("evaluation", 144, &absurd[..4], "number of Galois keys is 4294967295; it must be at most 15"),
+        (
+            "evaluation",
+            144,
+            &absurd[..4],
+            "number of Galois keys is 4294967295; it must be at most 15",
+        ),
         ("evaluation", 144, &[2], "the modulus of a key is 0xf0000001f with"),
         ("evaluation", 148, &[4], "a Galois element is 4; it must be an odd number from 3 to 31"),
         ("evaluation", 152, &[3], "a Galois element is 3; it must be an odd number from "),
@@ -197,8 +213,18 @@ fn errors_name_what_is_wrong() {
         ),
         ("fresh", 56, &[32], "flags of an array is 32; it must be a sum of flags of 31"),
         ("nots", 56, &[8], "flags of an array is 8"),
-        ("product", 88, &f64::NAN.to_le_bytes(), "the interval of an array is NaN to 16; it must be finite"),
-        ("product", 88, &17f64.to_le_bytes(), "the interval of an array is 17 to 16; it must be finite"),
+        (
+            "product",
+            88,
+            &f64::NAN.to_le_bytes(),
+            "the interval of an array is NaN to 16; it must be finite",
+        ),
+        (
+            "product",
+            88,
+            &17f64.to_le_bytes(),
+            "the interval of an array is 17 to 16; it must be finite",
+        ),
         (
             "product",
             96,
@@ -211,7 +237,12 @@ fn errors_name_what_is_wrong() {
         ("product", 64, &[16], "the number of slots is 16; it must be 8"),
         ("fresh", 64, &[9], "the number of slots is 9"),
         ("fresh", 64, &absurd, "the number of slots is 18446744073709551615"),
-        ("fresh", 72, &absurd, "number of ciphertexts is 18446744073709551615; it must be 2 for shape [11]"),
+        (
+            "fresh",
+            72,
+            &absurd,
+            "number of ciphertexts is 18446744073709551615; it must be 2 for shape [11]",
+        ),
         ("fresh", 88, &absurd, "larger than 2^32"),
         ("fresh", 88, &[0], "the layout: "),
         ("fresh", 96, &[3], "not all powers of two"),
@@ -273,7 +304,12 @@ fn errors_name_what_is_wrong() {
         ("fresh", HEADS + 50, &f64::NAN.to_le_bytes(), "bound of a ciphertext is NaN"),
         ("fresh", HEADS + 50, &(-1f64).to_le_bytes(), "bound of a ciphertext is -1"),
         ("fresh", HEADS + 50, &(-1e300f64).to_le_bytes(), "bound of a ciphertext is -1e300; it"),
-        ("fresh", HEADS + 22, &5e-324f64.to_le_bytes(), "noise of a seeded ciphertext is 5e-324; it"),
+        (
+            "fresh",
+            HEADS + 22,
+            &5e-324f64.to_le_bytes(),
+            "noise of a seeded ciphertext is 5e-324; it",
+        ),
         (
             "fresh",
             80,
@@ -298,16 +334,46 @@ fn errors_name_what_is_wrong() {
         ("integers", 56, &[1], "flags of an array is 1; it must be a sum of flags of 14"),
         ("integers", 64, &[32], "number of ciphertexts is 2; it must be 1"),
         ("squares", 64, &[32], "the number of slots is 32; it must be 16"),
-        ("integers", 64, &[8], "the number of slots is 8; it must be a power of two from 16 to 131072"),
+        (
+            "integers",
+            64,
+            &[8],
+            "the number of slots is 8; it must be a power of two from 16 to 131072",
+        ),
         ("integers", 80, &[1, 0, 0], "plaintext modulus of an array is 1; it must be 2 to"),
-        ("integers", 80, &absurd, "plaintext modulus of an array is 18446744073709551615; it must be 2 to"),
-        ("integers", 80, &[3], "plaintext modulus of an array is 65539; it must be 65537, that of the keys"),
+        (
+            "integers",
+            80,
+            &absurd,
+            "plaintext modulus of an array is 18446744073709551615; it must be 2 to",
+        ),
+        (
+            "integers",
+            80,
+            &[3],
+            "plaintext modulus of an array is 65539; it must be 65537, that of the keys",
+        ),
         ("integers", HEADS + 16 + 18, &[4], "parts of a ciphertext is 4"),
         ("integers", HEADS + 16 + 30, &[2], "factor of a seeded ciphertext is 2; it must be 1"),
-        ("squares", HEADS + 16 + 30, &[0; 8], "factor of a ciphertext is 0; it must be a unit modulo 65537"),
-        ("squares", HEADS + 16 + 30, &absurd, "factor of a ciphertext is 18446744073709551615; it must be a"),
+        (
+            "squares",
+            HEADS + 16 + 30,
+            &[0; 8],
+            "factor of a ciphertext is 0; it must be a unit modulo 65537",
+        ),
+        (
+            "squares",
+            HEADS + 16 + 30,
+            &absurd,
+            "factor of a ciphertext is 18446744073709551615; it must be a",
+        ),
         ("squares", HEADS + 16 + 22, &f64::INFINITY.to_le_bytes(), "noise of a ciphertext is inf"),
-        ("bits", 10, &[7], "the file holds an encrypted array of integers, not an encrypted array of bits"),
+        (
+            "bits",
+            10,
+            &[7],
+            "the file holds an encrypted array of integers, not an encrypted array of bits",
+        ),
         ("bits", 56, &[8], "flags of an array is 8; it must be a sum of flags of 7"),
         ("bits", 56, &[2], "the number of slots is 16; it must be 8"),
         ("nots", 56, &[3], "the number of slots is 8; it must be a power of two from 16 to 131072"),
@@ -373,7 +439,11 @@ fn fields_of_a_bootstrap_are_checked() {
         (90, &[0xff; 4], "number of levels is 4294967295"),
         (94, &[0], "the reduction of a bootstrap: k = 0 and 2 doublings"),
         (98, &[13], "k = 17 and 13 doublings"),
-        (102, &[0xff; 4], "number of coefficients of a cosine is 4294967295; it must be at most 4096"),
+        (
+            102,
+            &[0xff; 4],
+            "number of coefficients of a cosine is 4294967295; it must be at most 4096",
+        ),
         (106, &[0, 16], "bootstrapping keys: the data ends"),
         (110, &[0; 8], "epsilon = 0"),
         (118, &nan, "an error of NaN"),
@@ -409,7 +479,8 @@ fn fields_of_a_bootstrap_are_checked() {
     let precision = 20.125f64.to_le_bytes();
     let at = both.windows(8).position(|field| *field == precision).unwrap();
     both[at - 6..at].fill(0xff);
-    for (precision, message) in [(precision, "residue 15 of limb"), (nan, "precision of a bootstrap is NaN")]
+    for (precision, message) in
+        [(precision, "residue 15 of limb"), (nan, "precision of a bootstrap is NaN")]
     {
         let error = refused("bootstrapping", &both, at, &precision, session);
         assert!(error.contains(message), "{error}");
@@ -445,7 +516,11 @@ fn fields_of_gates_are_checked() {
         (74, &[0xff; 4], "number of levels is 4294967295"),
         (78, &[0], "k = 0 and 3 doublings"),
         (82, &[13], "k = 17 and 13 doublings"),
-        (86, &[0xff; 4], "number of coefficients of a cosine is 4294967295; it must be at most 4096"),
+        (
+            86,
+            &[0xff; 4],
+            "number of coefficients of a cosine is 4294967295; it must be at most 4096",
+        ),
         (86, &[0, 16], "keys of bits: the data ends"),
         (90, &nan, "an error of NaN"),
         (
@@ -483,8 +558,10 @@ fn residues_out_of_range_are_named() {
     let q = parameters.factor(1);
     for value in [q, (1 << 40) - 1] {
         let at = limb + 5 * 5;
-        let error = refused("public", &things.public.to_bytes(), at, &value.to_le_bytes()[..5], session);
-        let expected = format!("public key: residue 5 of limb 1 is {value}, not below its modulus {q}");
+        let error =
+            refused("public", &things.public.to_bytes(), at, &value.to_le_bytes()[..5], session);
+        let expected =
+            format!("public key: residue 5 of limb 1 is {value}, not below its modulus {q}");
         assert_eq!(error, expected);
     }
     // The largest residue that is in range.
@@ -495,11 +572,17 @@ fn residues_out_of_range_are_named() {
     assert_eq!(loaded.inner().b().limb(1)[0], q - 1);
     let bytes = things.transfer.to_bytes();
     let error = refused("transfer", &bytes, bytes.len() - 6, &[0xff; 6], session);
-    assert!(error.starts_with("transfer key: residue 15 of limb 3 is 281474976710655, not"), "{error}");
+    assert!(
+        error.starts_with("transfer key: residue 15 of limb 3 is 281474976710655, not"),
+        "{error}"
+    );
     // A Galois key and a ciphertext: the last residue, in 48 and 40 bits.
     let bytes = things.keys.to_bytes();
     let error = refused("evaluation", &bytes, bytes.len() - 6, &[0xff; 6], session);
-    assert!(error.starts_with("Galois key: residue 15 of limb 3 is 281474976710655, not"), "{error}");
+    assert!(
+        error.starts_with("Galois key: residue 15 of limb 3 is 281474976710655, not"),
+        "{error}"
+    );
 }
 
 fn corpus() -> Vec<(String, Vec<u8>)> {
@@ -533,12 +616,14 @@ fn the_corpus_is_replayed() {
             None => load(&name, &bytes, &session).unwrap(),
         }
         if name == "squares" {
-            let squares =
-                client.decrypt_integers(&IntegerArray::from_bytes(&bytes, &session).unwrap()).unwrap();
+            let squares = client
+                .decrypt_integers(&IntegerArray::from_bytes(&bytes, &session).unwrap())
+                .unwrap();
             assert_eq!(squares, [25, 1, 4, 24_463, 45_219, 65_536]);
         }
         if name == "nots" {
-            let bits = client.decrypt_bits(&BitArray::from_bytes(&bytes, &session).unwrap()).unwrap();
+            let bits =
+                client.decrypt_bits(&BitArray::from_bytes(&bytes, &session).unwrap()).unwrap();
             assert_eq!(bits, [false, true, true, false, true, false]);
         }
         if name == "product" {
@@ -554,7 +639,8 @@ fn the_corpus_is_replayed() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Bytes changed, cut out, doubled and spliced between files of the corpus, under right checksums.
+    /// Bytes changed, cut out, doubled and spliced between files of the corpus, under right
+    /// checksums.
     #[test]
     fn mutations_never_panic(
         (first, second) in (any::<prop::sample::Index>(), any::<prop::sample::Index>()),
@@ -597,7 +683,8 @@ fn files_beyond_limits_are_refused() {
     let bytes = &files["fresh"];
     let told = inspect(bytes).unwrap();
     let refused = |limits: &Limits| {
-        let error = format_error(EncryptedArray::from_bytes_within(bytes, session, limits).map(drop));
+        let error =
+            format_error(EncryptedArray::from_bytes_within(bytes, session, limits).map(drop));
         assert_eq!(limits.check(&told).unwrap_err(), error);
         assert!(matches!(error, FormatError::Limit { .. }), "{error}");
         error.to_string()
@@ -610,10 +697,19 @@ fn files_beyond_limits_are_refused() {
     );
     let words = refused(&Limits { max_memory: Some(peak - 1), ..any.clone() });
     assert!(words.contains(&format!("takes {peak} bytes of memory, and")), "{words}");
-    let words = refused(&Limits { kinds: Some(vec![Kind::BitArray, Kind::TreeQuery]), ..any.clone() });
-    assert!(words.contains("of the kind array, and the limits allow bit_array, tree_query."), "{words}");
+    let words =
+        refused(&Limits { kinds: Some(vec![Kind::BitArray, Kind::TreeQuery]), ..any.clone() });
+    assert!(
+        words.contains("of the kind array, and the limits allow bit_array, tree_query."),
+        "{words}"
+    );
     let words = refused(&any.clone().with_presets(&["n12"]).unwrap());
-    assert!(words.contains(&format!("has the parameters {}, and the limits allow n12.", told.parameters)));
+    assert!(
+        words.contains(&format!(
+            "has the parameters {}, and the limits allow n12.",
+            told.parameters
+        ))
+    );
     let all = Limits {
         max_bytes: Some(length),
         max_memory: Some(peak),

@@ -2,8 +2,8 @@
 
 use crate::wire_common::{client, things};
 use hippocrene::{
-    BitArray, ClientKey, EncryptedArray, Error, EvaluationKeys, IntegerArray, Integers, KeyRequest, Preset,
-    PublicKey, Scheme, Server, Settings, TransferKey,
+    BitArray, ClientKey, EncryptedArray, Error, EvaluationKeys, IntegerArray, Integers, KeyRequest,
+    Preset, PublicKey, Scheme, Server, Settings, TransferKey,
     wire::{ElementsInspection, FormatError, Kind, inspect},
 };
 
@@ -32,7 +32,8 @@ fn every_kind_survives_the_round_trip() {
         let bytes = things.bootstrapping.to_bytes();
         let keys = EvaluationKeys::from_bytes_insecure(&bytes, 1).unwrap();
         assert_eq!(keys.to_bytes(), bytes);
-        let (read, written) = (keys.bootstrapping().unwrap(), things.bootstrapping.bootstrapping().unwrap());
+        let (read, written) =
+            (keys.bootstrapping().unwrap(), things.bootstrapping.bootstrapping().unwrap());
         assert_eq!((read.literal(), read.precision()), (written.literal(), 20.125));
 
         let transfer = TransferKey::from_bytes_insecure(&things.transfer.to_bytes(), 1).unwrap();
@@ -68,7 +69,10 @@ fn every_kind_survives_the_round_trip() {
             assert_eq!(loaded.to_bytes(), array.to_bytes());
             assert_eq!((loaded.layout(), loaded.form()), (array.layout(), array.form()));
             assert_eq!((loaded.is_clean(), loaded.error()), (array.is_clean(), array.error()));
-            assert_eq!(client.decrypt_bits(&loaded).unwrap(), things.client.decrypt_bits(array).unwrap());
+            assert_eq!(
+                client.decrypt_bits(&loaded).unwrap(),
+                things.client.decrypt_bits(array).unwrap()
+            );
         }
         let bytes = things.gates.to_bytes();
         let keys = EvaluationKeys::from_bytes_insecure(&bytes, 1).unwrap();
@@ -80,7 +84,8 @@ fn every_kind_survives_the_round_trip() {
         assert!(keys.bootstrapping().is_some() && keys.to_bytes() == both);
         let told = inspect(&both).unwrap().keys.unwrap();
         assert!(told.bootstrapping.is_some() && told.bits.is_some());
-        let squares = IntegerArray::from_bytes(&things.squares.to_bytes(), server.session()).unwrap();
+        let squares =
+            IntegerArray::from_bytes(&things.squares.to_bytes(), server.session()).unwrap();
         let fourth = client.decrypt_integers(&server.mul(&squares, &squares).unwrap()).unwrap();
         assert_eq!(fourth, [625, 1, 16, 20_022, 3_561, 1]);
         let fresh = EncryptedArray::from_bytes(&things.fresh.to_bytes(), server.session()).unwrap();
@@ -121,19 +126,28 @@ fn inspect_agrees_with_the_objects() {
         match (told.kind, array.elements) {
             (
                 Kind::Array,
-                ElementsInspection::Numbers { capacity_bits, precision, precision_bits, bound, .. },
+                ElementsInspection::Numbers {
+                    capacity_bits, precision, precision_bits, bound, ..
+                },
             ) => {
                 let object = if fresh { &things.fresh } else { &things.product };
                 assert_eq!(array.shape, object.shape());
-                assert_eq!((array.limbs, precision), (if fresh { 3 } else { 2 }, object.precision()));
+                assert_eq!(
+                    (array.limbs, precision),
+                    (if fresh { 3 } else { 2 }, object.precision())
+                );
                 assert_eq!((bound, capacity_bits), (object.bound(), None));
                 assert!((precision_bits - object.precision_bits(session)).abs() < 1e-9);
             }
-            (Kind::IntegerArray, ElementsInspection::Integers { plain_modulus, budget_bits, interval }) => {
+            (
+                Kind::IntegerArray,
+                ElementsInspection::Integers { plain_modulus, budget_bits, interval },
+            ) => {
                 let object = if fresh { &things.integers } else { &things.squares };
                 assert_eq!((&array.shape[..], array.clean), (object.shape(), object.is_clean()));
                 assert_eq!((plain_modulus, budget_bits, array.slots), (65_537, None, 64));
-                let known = object.form().interval.map(|interval| [interval.low(), interval.high()]);
+                let known =
+                    object.form().interval.map(|interval| [interval.low(), interval.high()]);
                 assert_eq!(interval, known);
             }
             (Kind::BitArray, ElementsInspection::Bits { bit_error }) => {
@@ -146,7 +160,10 @@ fn inspect_agrees_with_the_objects() {
     }
     let second = inspect(&things.transfer.to_bytes()).unwrap().transfer.unwrap();
     assert_eq!(second.key, things.second.fingerprint().to_string());
-    assert_eq!(second.parameters, things.second.session().settings().parameters().digest().to_string());
+    assert_eq!(
+        second.parameters,
+        things.second.session().settings().parameters().digest().to_string()
+    );
     let keys = inspect(&things.keys.to_bytes()).unwrap().keys.unwrap();
     assert!(keys.relinearisation && keys.conjugation && keys.other_elements.is_empty());
     assert_eq!((keys.rotations, keys.bootstrapping), (vec![-2, 1], None));
@@ -177,7 +194,9 @@ fn presets_are_recognised_and_secure_files_load() {
     let array = client.encrypt(&[0.5; 5000], &[5000]).unwrap();
     let told = inspect(&array.to_bytes()).unwrap().array.unwrap();
     let capacity = array.capacity_bits(client.session());
-    let ElementsInspection::Numbers { capacity_bits, .. } = told.elements else { panic!("{told:?}") };
+    let ElementsInspection::Numbers { capacity_bits, .. } = told.elements else {
+        panic!("{told:?}")
+    };
     assert!((capacity_bits.unwrap() - capacity).abs() < 1e-9);
     assert!(told.modulus_bits.unwrap() > 160.0);
 
@@ -195,10 +214,12 @@ fn presets_are_recognised_and_secure_files_load() {
     let told = inspect(&count.to_bytes()).unwrap().array.unwrap().elements;
     let ElementsInspection::Integers { budget_bits, .. } = told else { panic!("{told:?}") };
     assert!((budget_bits.unwrap() - count.budget_bits(exact.session())).abs() < 1e-9);
-    let refused = IntegerArray::from_bytes(&count.to_bytes(), client.session()).unwrap_err().to_string();
+    let refused =
+        IntegerArray::from_bytes(&count.to_bytes(), client.session()).unwrap_err().to_string();
     assert!(refused.contains("which are for numbers and have none"), "{refused}");
 
-    // Half of an evaluation key is a seed: one key of 4 digits modulo 3 primes of 40 or 41 bits, one of 46 and one of 47.
+    // Half of an evaluation key is a seed: one key of 4 digits modulo 3 primes of 40 or 41 bits,
+    // one of 46 and one of 47.
     let keys = client.evaluation_keys(&KeyRequest::only([])).unwrap().to_bytes();
     let unseeded = 2 * 4 * 8192 * (46 + 3 * 41 + 47) / 8;
     assert!(keys.len() < unseeded / 2 + 1000, "{} of {unseeded}", keys.len());
@@ -234,7 +255,8 @@ fn no_file_is_written_over_a_secret_key() {
     let other = ClientKey::generate(Preset::by_name("n13").unwrap()).unwrap();
     assert!(other.save(&path).unwrap_err().to_string().contains("exists already"));
     assert_eq!(ClientKey::load(&path, 1).unwrap().fingerprint(), client.fingerprint());
-    // A key of another version, an unknown kind that says it is secret, and one whose flag was lost, are none that is known, and are kept.
+    // A key of another version, an unknown kind that says it is secret, and one whose flag was
+    // lost, are none that is known, and are kept.
     for (at, value) in [(8, 3), (8, 5), (10, 77), (11, 0), (11, 3), (13, 99)] {
         let mut strange = client.to_bytes().to_vec();
         strange[at] ^= value;
@@ -271,7 +293,9 @@ fn no_file_is_written_over_a_secret_key() {
         assert!(std::fs::symlink_metadata(folder.join("circle")).unwrap().is_symlink());
         // But for a secret.
         std::os::unix::fs::symlink("elsewhere", folder.join("trap")).unwrap();
-        assert!(client.save(folder.join("trap")).unwrap_err().to_string().contains("exists already"));
+        assert!(
+            client.save(folder.join("trap")).unwrap_err().to_string().contains("exists already")
+        );
         assert!(!folder.join("elsewhere").exists());
         // Names may have 255 bytes.
         let long = folder.join("n".repeat(255));
@@ -297,7 +321,8 @@ fn no_file_is_written_over_a_secret_key() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// Of several secrets that are saved to one file at once, one is there afterwards, and only who saved it was told so.
+/// Of several secrets that are saved to one file at once, one is there afterwards, and only who
+/// saved it was told so.
 #[test]
 fn one_secret_key_has_a_file() {
     let folder = std::env::temp_dir().join(format!("hippocrene-race-{}", std::process::id()));
@@ -356,7 +381,8 @@ fn files_are_replaced_whole_and_secrets_are_private() {
     array.save(path("array")).unwrap();
     assert_eq!(EncryptedArray::load(path("array"), session).unwrap().to_bytes(), array.to_bytes());
 
-    let names: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|e| e.unwrap().file_name()).collect();
+    let names: Vec<_> =
+        std::fs::read_dir(&folder).unwrap().map(|e| e.unwrap().file_name()).collect();
     assert_eq!(names.len(), 5, "no temporary file is left: {names:?}");
 
     let wrong = EvaluationKeys::load(path("secret"), 1);
@@ -381,7 +407,8 @@ fn arrays_of_other_parameters_are_refused() {
     let (small, large) = (client(4), client(5));
     let bytes = small.encrypt(&[1.0], &[1]).unwrap().to_bytes();
     let error = EncryptedArray::from_bytes(&bytes, large.session()).unwrap_err();
-    let (have, need) = [&small, &large].map(|c| c.session().settings().parameters().digest()).into();
+    let (have, need) =
+        [&small, &large].map(|c| c.session().settings().parameters().digest()).into();
     assert!(
         matches!(error, Error::Format(FormatError::Parameters { have: h, need: n }) if h == have && n == need)
     );

@@ -229,12 +229,16 @@ fn a_stranger_finds_that_a_transfer_key_leads_to_the_second_secret() {
         let b = set.polynomial(&mut payload, set.factors.len());
         for (i, b) in b.iter().enumerate() {
             let q = set.factors[i];
-            let mut sample = multiply_add(b, &set.expand(seed, d as u64, i, q), &set.values(&second, q), q);
+            let mut sample =
+                multiply_add(b, &set.expand(seed, d as u64, i, q), &set.values(&second, q), q);
             if i < set.units && i / group == d {
                 let p = set.factors[set.units..].iter().fold(1, |p, f| mul(p, f % q, q));
                 sample = multiply_add(&sample, &set.values(&s, q), &vec![q - p; s.len()], q);
             }
-            assert!(set.coefficients(&sample, q).iter().all(|e| e.abs() < 40), "group {d}, limb {i}");
+            assert!(
+                set.coefficients(&sample, q).iter().all(|e| e.abs() < 40),
+                "group {d}, limb {i}"
+            );
         }
     }
     assert!(payload.is_empty());
@@ -247,7 +251,8 @@ fn sample(payload: &mut &[u8], ring: &Set, (seed, stream): (&[u8], u64), z: &[u6
     ring.coefficients(&multiply_add(&b, &ring.expand_nonce(seed, stream, q), z, q), q)
 }
 
-/// Checks a switching key to `z` of the coefficients of a secret, which are what it says where they are not known.
+/// Checks a switching key to `z` of the coefficients of a secret, which are what it says where they
+/// are not known.
 fn switching_key(
     payload: &mut &[u8],
     ring: &Set,
@@ -263,19 +268,24 @@ fn switching_key(
             (0..12).map(|k| sample(payload, ring, (seed, (12 * v + k) as u64), z)).collect();
         for l in 0..ring.degree as usize {
             let weight = |k: usize| 1i64 << (25 - 24 + 2 * k);
-            let s = secret
-                .map_or((digits[11][l] as f64 / weight(11) as f64).round() as i64, |s| s[v + strides * l]);
+            let s = secret.map_or((digits[11][l] as f64 / weight(11) as f64).round() as i64, |s| {
+                s[v + strides * l]
+            });
             assert!(s.abs() <= 1);
             found[v + strides * l] = s;
             for (k, digit) in digits.iter().enumerate() {
-                assert!((digit[l] - weight(k) * s).abs() < 40, "sample {v}, digit {k}, coefficient {l}");
+                assert!(
+                    (digit[l] - weight(k) * s).abs() < 40,
+                    "sample {v}, digit {k}, coefficient {l}"
+                );
             }
         }
     }
     found
 }
 
-/// The secrets of look-ups are in no file. But the repacking key is an encryption of one of them, and that leads to the other.
+/// The secrets of look-ups are in no file. But the repacking key is an encryption of one of them,
+/// and that leads to the other.
 #[test]
 fn a_stranger_follows_the_keys_of_look_up_tables() {
     let client = ClientKey::generate_with(for_tables(), 2).unwrap();
@@ -294,7 +304,8 @@ fn a_stranger_follows_the_keys_of_look_up_tables() {
     assert_eq!((number(&mut payload, 4), float(&mut payload)), (4, 20.5));
     take(&mut payload, 32);
     let repacking = modulus(&mut payload);
-    // What stands last is needed first: c0 at the first position, the first unit, and behind it those at the others.
+    // What stands last is needed first: c0 at the first position, the first unit, and behind it
+    // those at the others.
     let whole = set.poly_bytes(repacking);
     let mut last = &payload[payload.len() - 32 - whole..];
     let seed = take(&mut last, 32);
@@ -307,7 +318,8 @@ fn a_stranger_follows_the_keys_of_look_up_tables() {
         sprout: (0, 0),
         own: Vec::new(),
     };
-    let z: Vec<i64> = m.values(set.degree).iter().map(|x| (x.re / 2f64.powi(38)).round() as i64).collect();
+    let z: Vec<i64> =
+        m.values(set.degree).iter().map(|x| (x.re / 2f64.powi(38)).round() as i64).collect();
     assert!(z.len() == 1024 && z.iter().all(|z| (0..=1).contains(z)));
 
     let (p, q) = (prime(25, 1024), prime(48, 2048));
@@ -320,7 +332,8 @@ fn a_stranger_follows_the_keys_of_look_up_tables() {
     assert_eq!(payload.len(), 32 + whole);
 
     let seed = take(&mut tables, 32);
-    let (values, one) = (large.values(&y, q), (0..2048).map(|j| i64::from(j == 0)).collect::<Vec<_>>());
+    let (values, one) =
+        (large.values(&y, q), (0..2048).map(|j| i64::from(j == 0)).collect::<Vec<_>>());
     for (i, pair) in z.chunks_exact(2).enumerate() {
         if ![0, 1, 2, 3, 255, 511].contains(&i) {
             take(&mut tables, 12 * 2048 * 48 / 8);
@@ -338,7 +351,8 @@ fn a_stranger_follows_the_keys_of_look_up_tables() {
     }
 }
 
-/// The files of the corpus: two rows of two features, from 0 to 10 and from -1 to 1, and whether the second is above 1/2.
+/// The files of the corpus: two rows of two features, from 0 to 10 and from -1 to 1, and whether
+/// the second is above 1/2.
 #[test]
 fn a_stranger_asks_decision_trees_and_understands_the_answer() {
     let file = |name: &str| {
@@ -350,7 +364,8 @@ fn a_stranger_asks_decision_trees_and_understands_the_answer() {
     let (kind, digest, key, seed) = open(&owner);
     assert_eq!(kind, 9);
     assert_eq!(digest, fingerprint("hippocrene 2026-11-24 tables of decision trees", b"lut11"));
-    let derived: Vec<u8> = chacha20_from(seed, 0, 1 << 63).take(4).flat_map(u64::to_le_bytes).collect();
+    let derived: Vec<u8> =
+        chacha20_from(seed, 0, 1 << 63).take(4).flat_map(u64::to_le_bytes).collect();
     assert_eq!(key, fingerprint("hippocrene 2026-11 LWE secret key fingerprint", &derived));
     let z = ring.bits(&derived);
 
@@ -377,7 +392,9 @@ fn a_stranger_asks_decision_trees_and_understands_the_answer() {
     let c1 = ring.expand_nonce(seed, 0, two_r);
     let product = multiply_add_two(&vec![0; 1024], &c1, &z);
     for (i, (feature, low, high)) in
-        [(2.5, 0.0, 10.0), (0.25, -1.0, 1.0), (7.5, 0.0, 10.0), (0.75, -1.0, 1.0)].into_iter().enumerate()
+        [(2.5, 0.0, 10.0), (0.25, -1.0, 1.0), (7.5, 0.0, 10.0), (0.75, -1.0, 1.0)]
+            .into_iter()
+            .enumerate()
     {
         let m = (c0[i].wrapping_add(product[i]) % two_r) as f64;
         let expected = two_r as f64 * (1.0 / 64.0 + 15.0 / 32.0 * (feature - low) / (high - low));
@@ -388,7 +405,8 @@ fn a_stranger_asks_decision_trees_and_understands_the_answer() {
     assert_eq!((kind, same, of), (15, digest, key));
     assert_eq!((number(&mut payload, 4), number(&mut payload, 4)), (1, 2));
     assert_eq!(take(&mut payload, 16), interface);
-    let (span, modulus, middle) = (float(&mut payload), number(&mut payload, 8) as u64, float(&mut payload));
+    let (span, modulus, middle) =
+        (float(&mut payload), number(&mut payload, 8) as u64, float(&mut payload));
     let bits = bit_length(modulus);
     for expected in [0.0, 1.0] {
         let lwe = residues(take(&mut payload, (1025 * bits).div_ceil(8)), 1025, bits);

@@ -9,7 +9,8 @@ use crate::{Pegasus, PegasusError, plan::power};
 
 const OPERATION: &str = "slots to coefficients";
 
-/// Encrypted numbers as coefficients of one polynomial modulo `q0`: that of slot `j` is coefficient `k N/2n` with `k` the `log2(n)` bits of `j` reversed.
+/// Encrypted numbers as coefficients of one polynomial modulo `q0`: that of slot `j` is coefficient
+/// `k N/2n` with `k` the `log2(n)` bits of `j` reversed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Coefficients {
     inner: RlweCoefficients,
@@ -47,19 +48,22 @@ impl Coefficients {
 }
 
 impl Pegasus {
-    /// The (real parts of the) numbers in the slots of `a` as coefficients modulo `q0`, at the scale at which `(1 + margin) bound` is `q0/4`, `bound` being that of
-    /// `a` ([`Ciphertext::bound`]). The transform is had at the smallest modulus that does, where it is fast.
+    /// The (real parts of the) numbers in the slots of `a` as coefficients modulo `q0`, at the
+    /// scale at which `(1 + margin) bound` is `q0/4`, `bound` being that of `a`
+    /// ([`Ciphertext::bound`]). The transform is had at the smallest modulus that does, where it is
+    /// fast.
     ///
     /// # Errors
-    /// [`CkksError::Capacity`] when the modulus of `a` is too small, [`PegasusError::Domain`] when nothing is known of how large its numbers are, and
-    /// [`PegasusError::Argument`] when it has a number of slots that was not planned.
+    /// [`CkksError::Capacity`] when the modulus of `a` is too small, [`PegasusError::Domain`] when
+    /// nothing is known of how large its numbers are, and [`PegasusError::Argument`] when it has a
+    /// number of slots that was not planned.
     pub fn to_coefficients(&self, a: &Ciphertext) -> Result<Coefficients, PegasusError> {
         let (plan, e) = (self.plan(), self.evaluator());
         let (literal, parameters) = (plan.literal(), plan.context().parameters());
         let transform = plan.transform(a.slots())?;
         let bound = a.bound();
-        // The transform leaves its precision and no more, so that the integer that takes this scale to the other one has few bits. All of it is about numbers
-        // over their bound.
+        // The transform leaves its precision and no more, so that the integer that takes this scale
+        // to the other one has few bits. All of it is about numbers over their bound.
         let unit = (1.0 + literal.margin).log2() + 2.0;
         let share = Scale::from_f64(bound).ok_or_else(|| no_bound(bound))?;
         let (from, to) = (a.scale().times(share), power(parameters.log2(plan.base()) - unit)?);
@@ -100,8 +104,9 @@ impl Pegasus {
         Ok(Coefficients { inner, slots, scale, bound })
     }
 
-    /// Coefficients up to 1 brought to the base modulus and to `scale`: reduced to a modulus of so many bits, times an integer, and rescaled. What rounding the
-    /// integer takes away counts in full, for coefficients are as large as the numbers themselves.
+    /// Coefficients up to 1 brought to the base modulus and to `scale`: reduced to a modulus of so
+    /// many bits, times an integer, and rescaled. What rounding the integer takes away counts in
+    /// full, for coefficients are as large as the numbers themselves.
     fn lower(&self, a: &Ciphertext, scale: Scale, bits: f64) -> Result<Ciphertext, PegasusError> {
         let (e, base) = (self.evaluator(), self.plan().base());
         let middle = e.divisor_at_least(a.modulus(), bits);

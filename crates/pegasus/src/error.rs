@@ -5,7 +5,8 @@ use hippocrene_fhew::FhewError;
 use hippocrene_rlwe::RlweError;
 use thiserror::Error;
 
-/// Everything that can go wrong between slots and single numbers. Each message names the operation, what it had and what it needed.
+/// Everything that can go wrong between slots and single numbers. Each message names the operation,
+/// what it had and what it needed.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum PegasusError {

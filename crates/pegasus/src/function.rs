@@ -4,7 +4,8 @@ use hippocrene_ckks::Short;
 
 use crate::{PegasusError, error::argument};
 
-/// A function that tables are often made of. Any other is as good ([`crate::Pegasus::make_tables`]).
+/// A function that tables are often made of. Any other is as good
+/// ([`crate::Pegasus::make_tables`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Function {
     /// `1/(1 + exp(-x))`.
@@ -23,7 +24,8 @@ pub enum Function {
     Log,
     /// `exp(x)`.
     Exp,
-    /// `-1` below 0, `0` at 0, and `1` above. What is no farther from 0 than the index of the table is off by may come out as anything in between.
+    /// `-1` below 0, `0` at 0, and `1` above. What is no farther from 0 than the index of the table
+    /// is off by may come out as anything in between.
     Sign,
 }
 
@@ -50,7 +52,10 @@ impl Function {
             Some(function) => Ok(function),
             None => {
                 let names: Vec<&str> = Function::ALL.iter().map(|f| f.name()).collect();
-                argument("apply a function", format!("there is no {name:?}; there are {}", names.join(", ")))
+                argument(
+                    "apply a function",
+                    format!("there is no {name:?}; there are {}", names.join(", ")),
+                )
             }
         }
     }
@@ -128,7 +133,10 @@ mod tests {
             assert_eq!(f.check((-1.0, 1.0)).is_err(), partial, "{}", f.name());
         }
         assert!(Function::by_name("sine").unwrap_err().to_string().contains("sigmoid, tanh, relu"));
-        assert!(Function::Log.check((0.0, 1.0)).is_err() && Function::Reciprocal.check((-2.0, -1.0)).is_ok());
+        assert!(
+            Function::Log.check((0.0, 1.0)).is_err()
+                && Function::Reciprocal.check((-2.0, -1.0)).is_ok()
+        );
         assert_eq!([-2.0, 0.0, 2.0].map(|x| Function::Sign.value(x)), [-1.0, 0.0, 1.0]);
     }
 }

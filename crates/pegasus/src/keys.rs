@@ -7,7 +7,8 @@ use zeroize::Zeroizing;
 
 use crate::{PegasusError, PegasusPlan, SwitchingDigits, error::argument};
 
-/// The secrets of single numbers: of the LWE ciphertexts, and of the ring of tables. With that of CKKS they make the keys of the server.
+/// The secrets of single numbers: of the LWE ciphertexts, and of the ring of tables. With that of
+/// CKKS they make the keys of the server.
 #[derive(Debug)]
 pub struct PegasusSecrets {
     /// That of [`crate::Numbers`].
@@ -44,7 +45,8 @@ pub struct PegasusKeys {
 }
 
 impl PegasusKeys {
-    /// Makes the keys between `secret` and those of single numbers, as `plan` has them; in a simulation, keys without samples.
+    /// Makes the keys between `secret` and those of single numbers, as `plan` has them; in a
+    /// simulation, keys without samples.
     ///
     /// # Errors
     /// When a key does not fit the plan or the operating system has no entropy.
@@ -56,7 +58,8 @@ impl PegasusKeys {
         let (literal, modulus) = (plan.literal(), lwe.parameters().modulus());
         let rlwe = plan.context().rlwe();
         if rlwe.is_hollow() {
-            let of_rlwe = LweParameters::insecure(rlwe.degree(), modulus, rlwe.parameters().secret())?;
+            let of_rlwe =
+                LweParameters::insecure(rlwe.degree(), modulus, rlwe.parameters().secret())?;
             let switch = |(from, key): (LweParameters, Fingerprint), digits: SwitchingDigits| {
                 let (both, keys) = ([from, lwe.parameters()], [key, lwe.fingerprint()]);
                 LweSwitchingKey::hollow(rlwe, both, keys, (digits.base_log2, digits.count))
@@ -83,12 +86,14 @@ impl PegasusKeys {
 
     /// Bytes as stored.
     pub fn bytes(&self, context: &Context) -> usize {
-        let single = self.extraction.stored_bytes() + self.tables.stored_bytes() + self.back.stored_bytes();
+        let single =
+            self.extraction.stored_bytes() + self.tables.stored_bytes() + self.back.stored_bytes();
         single + self.repacking.bytes(context)
     }
 }
 
-/// The secret of LWE ciphertexts in the slots of one CKKS ciphertext (PEGASUS III.C: 12 MB where CHIMERA has 80 GB). Half of it is a seed.
+/// The secret of LWE ciphertexts in the slots of one CKKS ciphertext (PEGASUS III.C: 12 MB where
+/// CHIMERA has 80 GB). Half of it is a seed.
 #[derive(Debug, Clone)]
 pub struct RepackingKey {
     inner: SeededCiphertext,
@@ -114,14 +119,16 @@ impl RepackingKey {
         let context = plan.context();
         let values: Zeroizing<Vec<f64>> =
             Zeroizing::new(lwe.coefficients().iter().map(|s| *s as f64).collect());
-        let plaintext = context.encode(Values::Real(&values), need, plan.key_scale()?, plan.repacking())?;
+        let plaintext =
+            context.encode(Values::Real(&values), need, plan.key_scale()?, plan.repacking())?;
         let mut inner = context.encrypt(secret, &plaintext)?;
         // That of all secrets.
         inner.set_bound(1.0);
         Ok(RepackingKey { inner, lwe: lwe.fingerprint() })
     }
 
-    /// Puts a key together from its stored parts; `lwe` is the fingerprint of the LWE secret that is in it.
+    /// Puts a key together from its stored parts; `lwe` is the fingerprint of the LWE secret that
+    /// is in it.
     ///
     /// # Errors
     /// When it is not as `plan` needs it.

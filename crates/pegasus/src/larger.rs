@@ -1,4 +1,5 @@
-//! The larger and the smaller of two numbers from slots to slots: `x + y + |x - y|` and `x + y - |x - y|` are twice these, and the magnitude is antiperiodic but for a constant, so that differences
+//! The larger and the smaller of two numbers from slots to slots: `x + y + |x - y|` and `x + y - |x
+//! - y|` are twice these, and the magnitude is antiperiodic but for a constant, so that differences
 //! take all of the circle, at twice the resolution of other tables.
 
 use hippocrene_ckks::Ciphertext;
@@ -17,10 +18,12 @@ pub enum Which {
 }
 
 impl Pegasus {
-    /// Which of the numbers in these slots of `a` and `b` is the larger (or the smaller) one, by one look-up; of `a` and 0 where there is no `b`. The result has the capacity that repacking leaves, whatever that of the
-    /// operands is.
+    /// Which of the numbers in these slots of `a` and `b` is the larger (or the smaller) one, by
+    /// one look-up; of `a` and 0 where there is no `b`. The result has the capacity that repacking
+    /// leaves, whatever that of the operands is.
     ///
-    /// **Error:** half of that of the rounded index of a table whose circle the differences take, and that of rotation and repacking, beside what the one that it is is off by.
+    /// **Error:** half of that of the rounded index of a table whose circle the differences take,
+    /// and that of rotation and repacking, beside what the one that it is is off by.
     ///
     /// # Errors
     /// As [`Pegasus::to_coefficients`], [`Pegasus::extract`] and [`Pegasus::repack`].
@@ -38,9 +41,11 @@ impl Pegasus {
             Which::Larger => (left - right).abs(),
             Which::Smaller => -(left - right).abs(),
         };
-        // What is repacked takes a small part of the circle; so many times the difference takes all of it.
+        // What is repacked takes a small part of the circle; so many times the difference takes all
+        // of it.
         let times = (0.5 / self.plan().literal().reduction.epsilon()).ceil();
-        let beyond: f64 = [Some(a), b].into_iter().flatten().map(|c| reach_of(c.precision_bits())).sum();
+        let beyond: f64 =
+            [Some(a), b].into_iter().flatten().map(|c| reach_of(c.precision_bits())).sum();
         let single = |c: &Ciphertext| {
             let mut wide = c.clone();
             wide.set_bound(0.5 * times * (all + beyond));
@@ -56,7 +61,9 @@ impl Pegasus {
         };
         let (magnitude, least) = self.magnitudes(&difference, times as i64)?;
         // Both errors of the one that it is, and none of the other's.
-        let off = |i: usize| x.ciphertexts()[i].noise().scaled(1.0).plus(magnitude.ciphertexts()[i].noise());
+        let off = |i: usize| {
+            x.ciphertexts()[i].noise().scaled(1.0).plus(magnitude.ciphertexts()[i].noise())
+        };
         let (sum, magnitude) = (sum.with_bound(0.0)?, magnitude.clone().with_bound(0.0)?);
         let twice = match which {
             Which::Larger => sum.add(&magnitude)?.plus(least - centre)?,
@@ -68,10 +75,16 @@ impl Pegasus {
         Ok(packed)
     }
 
-    /// `|x| - m` at the scale of `x` and the `m` of it, by tables at `times x`, which may take nearly all of the circle. The estimate of noise has of the error of the index that of rounding.
+    /// `|x| - m` at the scale of `x` and the `m` of it, by tables at `times x`, which may take
+    /// nearly all of the circle. The estimate of noise has of the error of the index that of
+    /// rounding.
     fn magnitudes(&self, x: &Numbers, times: i64) -> Result<(Numbers, f64), PegasusError> {
         let parameters = self.tables().parameters();
-        let wide = x.clone().with_bound(0.0)?.times_integer(times)?.with_bound(x.bound() * times as f64)?;
+        let wide = x
+            .clone()
+            .with_bound(0.0)?
+            .times_integer(times)?
+            .with_bound(x.bound() * times as f64)?;
         let domain = self.circle(&wide)?;
         let middle = domain / times as f64;
         let value = |x: f64| (x.abs() - domain) / times as f64;

@@ -14,7 +14,8 @@ impl Layout {
     /// Number `i` goes to slot `places[i]` of `slots`, a power of two.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when the slots are no power of two, a place is not among them, or two numbers go to one.
+    /// [`PegasusError::Argument`] when the slots are no power of two, a place is not among them, or
+    /// two numbers go to one.
     pub fn new(slots: usize, places: Vec<usize>) -> Result<Self, PegasusError> {
         const OPERATION: &str = "lay out numbers";
         if !slots.is_power_of_two() {

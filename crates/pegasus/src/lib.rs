@@ -1,13 +1,17 @@
-//! PEGASUS: encrypted numbers between the slots of a CKKS ciphertext, where they are added and multiplied all at once, and LWE ciphertexts of one number each, where
-//! tables of any function are looked up (Lu, Huang, Hong, Ma and Qu, ePrint 2020/1606; Fig. 6).
+//! PEGASUS: encrypted numbers between the slots of a CKKS ciphertext, where they are added and
+//! multiplied all at once, and LWE ciphertexts of one number each, where tables of any function are
+//! looked up (Lu, Huang, Hong, Ma and Qu, ePrint 2020/1606; Fig. 6).
 //!
 //! ```text
 //! slots --to_coefficients--> Coefficients --extract--> Numbers --look_up--> Numbers --repack--> slots
 //! ```
 //!
-//! [`PegasusPlan`] is everything that can be said without a key: transforms, moduli, scales, the rotations whose keys are needed, the failure
-//! probability. [`Pegasus`] is the plan with the keys of a client: it takes the steps one by one, or all of them ([`Pegasus::lut`]). Between extraction and
-//! repacking, [`Numbers`] are added, subtracted, multiplied by integers and looked up as often as one likes (IV.C.1), and [`Layout`] says which of them goes to which slot (IV.C.2).
+//! [`PegasusPlan`] is everything that can be said without a key: transforms, moduli, scales, the
+//! rotations whose keys are needed, the failure probability. [`Pegasus`] is the plan with the keys
+//! of a client: it takes the steps one by one, or all of them ([`Pegasus::lut`]). Between
+//! extraction and repacking, [`Numbers`] are added, subtracted, multiplied by integers and looked
+//! up as often as one likes (IV.C.1), and [`Layout`] says which of them goes to which slot
+//! (IV.C.2).
 
 mod coefficients;
 mod error;
@@ -44,6 +48,6 @@ pub use plan::{PegasusLiteral, PegasusPlan, SwitchingDigits};
 pub use tables::Tables;
 pub use tangents::Tangents;
 pub use tree::{
-    DecisionTree, FeatureRanges, PreparedTreeKeys, TreeKeys, TreeModel, TreeNode, TreeParameters, TreePlan,
-    TreeQuery, TreeReply, TreeSecrets,
+    DecisionTree, FeatureRanges, PreparedTreeKeys, TreeKeys, TreeModel, TreeNode, TreeParameters,
+    TreePlan, TreeQuery, TreeReply, TreeSecrets,
 };

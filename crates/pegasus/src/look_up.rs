@@ -17,7 +17,8 @@ const SLOPE_BITS: f64 = 22.0;
 /// What a line and tables are off by is taken to be no less, over the bound of the function.
 const LEAST_ERROR: f64 = 1.0 / 1048576.0;
 
-/// Numbers stay so many deviations of the index away from the ends of the domain, beyond which a table goes on with the other sign.
+/// Numbers stay so many deviations of the index away from the ends of the domain, beyond which a
+/// table goes on with the other sign.
 pub(crate) const DEVIATIONS: f64 = 6.0;
 
 /// The largest integer that numbers are multiplied by, so that they take more of the domain.
@@ -28,23 +29,29 @@ pub(crate) const MOST_TIMES: i64 = 64;
 pub(crate) enum Off {
     /// All of it.
     All,
-    /// That of rounding to the entries of the table: what the number is off by is reckoned elsewhere.
+    /// That of rounding to the entries of the table: what the number is off by is reckoned
+    /// elsewhere.
     Rounding,
     /// Nothing.
     Nothing,
 }
 
 impl Pegasus {
-    /// `f` of every number, at `scale`, which is for the modulus of the LWE ciphertexts ([`crate::PegasusPlan::table_scale`] for numbers that are looked up again,
-    /// [`crate::PegasusPlan::repacking_scale`] for those that are repacked). The bound of the result is that of the entries of the table.
+    /// `f` of every number, at `scale`, which is for the modulus of the LWE ciphertexts
+    /// ([`crate::PegasusPlan::table_scale`] for numbers that are looked up again,
+    /// [`crate::PegasusPlan::repacking_scale`] for those that are repacked). The bound of the
+    /// result is that of the entries of the table.
     ///
-    /// The domain of the table is `[-D, D)` for numbers at the scale `q/4D`; where their bound is much below that, the numbers are multiplied by the largest integer such that it still holds
-    /// them, which makes entries as much narrower. **Error** (PEGASUS, formula 3): that of the index times the steepest slope of the table,
-    /// and that of the rotation and of the switch back ([`Numbers::noise`]).
+    /// The domain of the table is `[-D, D)` for numbers at the scale `q/4D`; where their bound is
+    /// much below that, the numbers are multiplied by the largest integer such that it still holds
+    /// them, which makes entries as much narrower. **Error** (PEGASUS, formula 3): that of the
+    /// index times the steepest slope of the table, and that of the rotation and of the switch back
+    /// ([`Numbers::noise`]).
     ///
     /// # Errors
-    /// [`PegasusError::Domain`] when numbers may be so near the ends of the domain that errors lead out of it; when `f` has values that are not finite or do
-    /// not fit the modulus, or numbers are of another key.
+    /// [`PegasusError::Domain`] when numbers may be so near the ends of the domain that errors lead
+    /// out of it; when `f` has values that are not finite or do not fit the modulus, or numbers are
+    /// of another key.
     pub fn look_up(
         &self,
         x: &Numbers,
@@ -54,7 +61,8 @@ impl Pegasus {
         self.look_up_counting(x, scale, f, Off::All)
     }
 
-    /// [`Pegasus::look_up`] of a function that is constant where the numbers are, or for which the error of the index does not count.
+    /// [`Pegasus::look_up`] of a function that is constant where the numbers are, or for which the
+    /// error of the index does not count.
     pub(crate) fn look_up_steps(
         &self,
         x: &Numbers,
@@ -77,7 +85,8 @@ impl Pegasus {
         let (inputs, domain) = self.filling(x)?;
         let table = LookupTable::new(&parameters, domain, self.output(scale).to_f64(), &f)?;
         let bound = self.largest_entry(domain, &f);
-        let items: Vec<(&LweCiphertext, &LookupTable)> = inputs.iter().map(|c| (c, &table)).collect();
+        let items: Vec<(&LweCiphertext, &LookupTable)> =
+            inputs.iter().map(|c| (c, &table)).collect();
         let noise = match off {
             Off::All => None,
             Off::Rounding => {
@@ -88,8 +97,10 @@ impl Pegasus {
         Numbers::new(self.values(&items, 1, noise)?, scale, bound)
     }
 
-    /// `f(k, x)` for every `k` below `count` of every number, those of one `k` together, at `scale`, by one rotation for each number: functions that are constant where the numbers are. **Error:** that of a rotation times the steps of the
-    /// functions ([`LookupTables`]), and that of the switch.
+    /// `f(k, x)` for every `k` below `count` of every number, those of one `k` together, at
+    /// `scale`, by one rotation for each number: functions that are constant where the numbers are.
+    /// **Error:** that of a rotation times the steps of the functions ([`LookupTables`]), and that
+    /// of the switch.
     pub(crate) fn look_up_several_steps(
         &self,
         x: &Numbers,
@@ -103,8 +114,11 @@ impl Pegasus {
         let tables = (0..count).map(|k| LookupTable::new(&parameters, domain, output, |x| f(k, x)));
         let tables = LookupTables::new(&parameters, &tables.collect::<Result<Vec<_>, _>>()?)?;
         let threads = self.plan().context().rlwe().threads();
-        let values =
-            self.tables().look_up_several_all(&inputs.iter().collect::<Vec<_>>(), &tables, threads)?;
+        let values = self.tables().look_up_several_all(
+            &inputs.iter().collect::<Vec<_>>(),
+            &tables,
+            threads,
+        )?;
         let noises = tables.noises(&parameters);
         let mut all = Vec::with_capacity(count * x.len());
         for (k, noise) in noises.into_iter().enumerate() {
@@ -118,7 +132,8 @@ impl Pegasus {
         Numbers::new(self.back_to_lwe(all)?, scale, bound)
     }
 
-    /// The numbers times the largest integer with which a table's domain still holds them, and that domain.
+    /// The numbers times the largest integer with which a table's domain still holds them, and that
+    /// domain.
     fn filling(&self, x: &Numbers) -> Result<(Vec<LweCiphertext>, f64), PegasusError> {
         let parameters = self.tables().parameters();
         let (degree, q) = (parameters.ring().dimension(), x.parameters().modulus());
@@ -144,7 +159,8 @@ impl Pegasus {
         Ok((x.ciphertexts().iter().map(times).collect(), widest / factor as f64))
     }
 
-    /// Why numbers up to the bound of `x` are not within `limit`: they are too large for a table up to `widest`, or what they are off by takes the rest of it.
+    /// Why numbers up to the bound of `x` are not within `limit`: they are too large for a table up
+    /// to `widest`, or what they are off by takes the rest of it.
     fn no_room(&self, x: &Numbers, widest: f64, limit: f64) -> PegasusError {
         let have = x.bound();
         if have > widest {
@@ -164,10 +180,13 @@ impl Pegasus {
         (-half..half).map(|k| f(k as f64 * domain / half as f64).abs()).fold(0.0, f64::max)
     }
 
-    /// 1 above 0 and at 0, 0 below, at `scale`, of numbers that may take nearly all of the circle, half of which is a domain of other tables: a sign is antiperiodic. **Error:** that of rotation and switch, where a number is farther from 0 than the index is off by.
+    /// 1 above 0 and at 0, 0 below, at `scale`, of numbers that may take nearly all of the circle,
+    /// half of which is a domain of other tables: a sign is antiperiodic. **Error:** that of
+    /// rotation and switch, where a number is farther from 0 than the index is off by.
     pub(crate) fn look_up_sign(&self, x: &Numbers, scale: Scale) -> Result<Numbers, PegasusError> {
         let parameters = self.tables().parameters();
-        let table = LookupTable::new(&parameters, self.circle(x)?, self.output(scale).to_f64(), half_sign)?;
+        let table =
+            LookupTable::new(&parameters, self.circle(x)?, self.output(scale).to_f64(), half_sign)?;
         let items: Vec<(&LweCiphertext, &LookupTable)> =
             x.ciphertexts().iter().map(|c| (c, &table)).collect();
         Numbers::new(self.values(&items, 1, Some(parameters.noise()))?, scale, 0.5)?.plus(0.5)
@@ -199,7 +218,8 @@ impl Pegasus {
         Ok((sign, least.with_bound(0.0)?.plus(most)?))
     }
 
-    /// The tables of [`Pegasus::look_up_sign_and_magnitude`], of which the second one is that of `(|x| - domain)/times`.
+    /// The tables of [`Pegasus::look_up_sign_and_magnitude`], of which the second one is that of
+    /// `(|x| - domain)/times`.
     pub(crate) fn sign_and_magnitude(
         &self,
         domain: f64,
@@ -214,7 +234,8 @@ impl Pegasus {
         Ok(LookupTables::new(&parameters, &[sign, other])?)
     }
 
-    /// The domain of the table of an antiperiodic function of such numbers, of which they may take twice as much.
+    /// The domain of the table of an antiperiodic function of such numbers, of which they may take
+    /// twice as much.
     pub(crate) fn circle(&self, x: &Numbers) -> Result<f64, PegasusError> {
         let parameters = self.tables().parameters();
         let widest = x.largest_bound();
@@ -228,11 +249,13 @@ impl Pegasus {
 
     /// The scale of entries of a table, for values at `scale`.
     pub(crate) fn output(&self, scale: Scale) -> Scale {
-        let (from, to) = (self.tables().parameters().ring().modulus(), self.back().parameters()[1].modulus());
+        let (from, to) =
+            (self.tables().parameters().ring().modulus(), self.back().parameters()[1].modulus());
         scale.times_integer(from).divided_by(to)
     }
 
-    /// The values of these tables at these ciphertexts, `together` of them added up, under the LWE secret, with this noise before the switch to it where that is known better.
+    /// The values of these tables at these ciphertexts, `together` of them added up, under the LWE
+    /// secret, with this noise before the switch to it where that is known better.
     pub(crate) fn values(
         &self,
         items: &[(&LweCiphertext, &LookupTable)],
@@ -258,7 +281,8 @@ impl Pegasus {
     fn back_to_lwe(&self, values: Vec<LweCiphertext>) -> Result<Vec<LweCiphertext>, PegasusError> {
         let (back, threads) = (self.back(), self.plan().context().rlwe().threads());
         let lwe = back.parameters()[1].modulus();
-        let mut values: Vec<Result<LweCiphertext, FhewError>> = values.into_iter().map(Ok).collect();
+        let mut values: Vec<Result<LweCiphertext, FhewError>> =
+            values.into_iter().map(Ok).collect();
         threads.for_each_mut(&mut values, |_, value| {
             if let Ok(ciphertext) = &*value {
                 *value = ciphertext.switch_modulus(lwe).and_then(|c| back.switch(&c));
@@ -267,7 +291,8 @@ impl Pegasus {
         Ok(values.into_iter().collect::<Result<_, _>>()?)
     }
 
-    /// `f` on `domain` as tables, at most `most` for a number (1 to 4), for [`Pegasus::apply`]: as many as pay. The more there are, the longer it takes, and the smaller the error, which is
+    /// `f` on `domain` as tables, at most `most` for a number (1 to 4), for [`Pegasus::apply`]: as
+    /// many as pay. The more there are, the longer it takes, and the smaller the error, which is
     /// stated before anything is computed ([`Tables::deviation`]).
     ///
     /// # Errors
@@ -283,9 +308,12 @@ impl Pegasus {
         Tables::new(&parameters, self.index_deviation(), margin, domain, most, f)
     }
 
-    /// The function of `tables` of the numbers in these slots of `a`, which are in the domain, whatever is in other slots. Slots up to the least power of two that reaches these hold 0 then where they are none of them, and are repeated
-    /// in the others, but for a part of them. By [`Pegasus::to_coefficients`], [`Pegasus::extract`], look-ups and [`Pegasus::repack`]; the line of the function
-    /// ([`Tables`]) is had from `a` itself. **Error:** [`Tables::deviation`], and what the error of `a` makes of the function ([`Tables::deviation_of`]).
+    /// The function of `tables` of the numbers in these slots of `a`, which are in the domain,
+    /// whatever is in other slots. Slots up to the least power of two that reaches these hold 0
+    /// then where they are none of them, and are repeated in the others, but for a part of them. By
+    /// [`Pegasus::to_coefficients`], [`Pegasus::extract`], look-ups and [`Pegasus::repack`]; the
+    /// line of the function ([`Tables`]) is had from `a` itself. **Error:** [`Tables::deviation`],
+    /// and what the error of `a` makes of the function ([`Tables::deviation_of`]).
     ///
     /// # Errors
     /// As these.
@@ -299,7 +327,11 @@ impl Pegasus {
         let (slope, middle) = tables.line();
         let unit = match slope == 0.0 {
             true => 0,
-            false => unit_of((low, high), SLOPE_BITS, tables.deviation().max(LEAST_ERROR * tables.bound())),
+            false => unit_of(
+                (low, high),
+                SLOPE_BITS,
+                tables.deviation().max(LEAST_ERROR * tables.bound()),
+            ),
         };
         let one = f64::from(unit).exp2();
         let (centre, half) = (low.midpoint(high) / one, (high - low) / 2.0 / one);
@@ -324,16 +356,19 @@ impl Pegasus {
             inputs.iter().map(|(c, table)| (c, *table)).collect();
         let rotations = parameters.noise().scaled(0.5 * (made.len() as f64).log2());
         // What the numbers were off by before they were extracted.
-        let off = x.noise().less(self.extraction().noise()).scaled(-x.scale().log2()).log2_std().exp2();
+        let off =
+            x.noise().less(self.extraction().noise()).scaled(-x.scale().log2()).log2_std().exp2();
         let deviations = [tables.deviation(), tables.deviation_of(off * one)];
-        let noise = deviations.into_iter().fold(rotations, |sum, d| sum.plus(Noise::from_std(d * output)));
+        let noise =
+            deviations.into_iter().fold(rotations, |sum, d| sum.plus(Noise::from_std(d * output)));
         let values = self.values(&items, made.len(), Some(noise))?;
         let y = Numbers::new(values, scale, tables.range())?;
         // Short ones are repeated, without the line and the middle.
         let mut result = self.add_at(&self.packed(&y, &a, slots)?, middle, slots)?;
         if slope != 0.0 {
             a.set_bound(half);
-            let line = self.mul_at(&a, slope * one, power(plan.literal().output_scale_bits)?, slots)?;
+            let line =
+                self.mul_at(&a, slope * one, power(plan.literal().output_scale_bits)?, slots)?;
             let line = e.rescale(&line, result.scale())?;
             let (left, right) = e.align(&result, &line)?;
             result = e.add(&left, &right)?;
@@ -342,7 +377,8 @@ impl Pegasus {
         Ok(result)
     }
 
-    /// `f` of the number in every slot of `a`, which is in `[-B, B]` for the bound `B` of `a`: [`Pegasus::apply`] with one table.
+    /// `f` of the number in every slot of `a`, which is in `[-B, B]` for the bound `B` of `a`:
+    /// [`Pegasus::apply`] with one table.
     ///
     /// # Errors
     /// As [`Pegasus::make_tables`] and [`Pegasus::apply`].

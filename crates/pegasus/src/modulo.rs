@@ -6,10 +6,12 @@ use hippocrene_rlwe::Noise;
 use crate::{Numbers, Pegasus, PegasusError, plan::power};
 
 impl Pegasus {
-    /// From `(I + x/q)/k` in the slots to the numbers: `I` is taken away by [`hippocrene_ckks::Evaluator::reduce_modulo_one`], and what is left is read at its scale.
+    /// From `(I + x/q)/k` in the slots to the numbers: `I` is taken away by
+    /// [`hippocrene_ckks::Evaluator::reduce_modulo_one`], and what is left is read at its scale.
     /// `x` is what [`Pegasus::partial_decryption`] was given.
     ///
-    /// **Noise** is that of the computation, of the numbers, and the bound of the reduction's polynomials' error.
+    /// **Noise** is that of the computation, of the numbers, and the bound of the reduction's
+    /// polynomials' error.
     ///
     /// # Errors
     /// When the modulus is too small or a key is missing.
@@ -17,7 +19,8 @@ impl Pegasus {
         self.reduce_repeated(x, decrypted, decrypted.slots())
     }
 
-    /// [`Pegasus::reduce`] as a ciphertext of so many slots, at least as many as there are, in which numbers are repeated.
+    /// [`Pegasus::reduce`] as a ciphertext of so many slots, at least as many as there are, in
+    /// which numbers are repeated.
     pub(crate) fn reduce_repeated(
         &self,
         x: &Numbers,
@@ -34,8 +37,9 @@ impl Pegasus {
         let rlwe = plan.context().rlwe();
         rlwe.note_failure(|| plan.log2_failure_probability(decrypted.slots()));
         let y = e.reduce_modulo_one(decrypted, &literal.reduction, scale, target)?;
-        // An error of standard deviation e in n real slots is one of e/sqrt(n) in coefficients, as precision is reckoned, and that of a number is repeated with it. What the computation adds
-        // is in all coefficients, and so in the slots as many as these are.
+        // An error of standard deviation e in n real slots is one of e/sqrt(n) in coefficients, as
+        // precision is reckoned, and that of a number is repeated with it. What the computation
+        // adds is in all coefficients, and so in the slots as many as these are.
         let slotwise =
             |log2: f64| Noise::from_log2_std(log2 + y.scale().log2() - 0.5 * (slots as f64).log2());
         let noise = [

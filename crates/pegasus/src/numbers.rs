@@ -6,9 +6,11 @@ use hippocrene_rlwe::{Fingerprint, Noise};
 
 use crate::{PegasusError, error::argument};
 
-/// Encrypted numbers, each of them an LWE ciphertext: `b + <a, s> = D x + e mod q` with one scale `D` for all, and one bound on all `x`.
+/// Encrypted numbers, each of them an LWE ciphertext: `b + <a, s> = D x + e mod q` with one scale
+/// `D` for all, and one bound on all `x`.
 ///
-/// Sums are those of numbers of one scale. Multiples and sums have bounds as large as their values may be; beyond `q/2D` they are refused.
+/// Sums are those of numbers of one scale. Multiples and sums have bounds as large as their values
+/// may be; beyond `q/2D` they are refused.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Numbers {
     ciphertexts: Vec<LweCiphertext>,
@@ -20,14 +22,20 @@ impl Numbers {
     /// Numbers up to `bound` in absolute value, at `scale`.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when there is none, they are of several keys, dimensions or moduli, or the bound is not a number, and
-    /// [`PegasusError::Domain`] when such numbers do not fit the modulus.
-    pub fn new(ciphertexts: Vec<LweCiphertext>, scale: Scale, bound: f64) -> Result<Self, PegasusError> {
+    /// [`PegasusError::Argument`] when there is none, they are of several keys, dimensions or
+    /// moduli, or the bound is not a number, and [`PegasusError::Domain`] when such numbers do not
+    /// fit the modulus.
+    pub fn new(
+        ciphertexts: Vec<LweCiphertext>,
+        scale: Scale,
+        bound: f64,
+    ) -> Result<Self, PegasusError> {
         const OPERATION: &str = "put numbers together";
         let Some(first) = ciphertexts.first() else {
             return argument(OPERATION, "there is no number".into());
         };
-        let same = |c: &LweCiphertext| (c.parameters(), c.key()) == (first.parameters(), first.key());
+        let same =
+            |c: &LweCiphertext| (c.parameters(), c.key()) == (first.parameters(), first.key());
         if !ciphertexts.iter().all(same) {
             return argument(OPERATION, "they are of several keys, dimensions or moduli".into());
         }
@@ -67,7 +75,8 @@ impl Numbers {
 
     /// The largest of the estimates of the errors, in units of the residues.
     pub fn noise(&self) -> Noise {
-        let largest = self.ciphertexts.iter().map(|c| c.noise().log2_std()).fold(f64::NEG_INFINITY, f64::max);
+        let largest =
+            self.ciphertexts.iter().map(|c| c.noise().log2_std()).fold(f64::NEG_INFINITY, f64::max);
         Noise::from_log2_std(largest)
     }
 
@@ -110,7 +119,8 @@ impl Numbers {
     /// `x_i + y_i`.
     ///
     /// # Errors
-    /// When there are not as many, they are of other scales, keys, dimensions or moduli, or sums may be too large for the modulus.
+    /// When there are not as many, they are of other scales, keys, dimensions or moduli, or sums
+    /// may be too large for the modulus.
     pub fn add(&self, other: &Numbers) -> Result<Self, PegasusError> {
         const OPERATION: &str = "add numbers";
         self.check_pair(other, OPERATION)?;

@@ -22,7 +22,8 @@ pub struct Pegasus {
 }
 
 impl Pegasus {
-    /// PEGASUS by `plan`, with the keys of `evaluator` ([`PegasusPlan::add_keys`]) and those between slots and single numbers.
+    /// PEGASUS by `plan`, with the keys of `evaluator` ([`PegasusPlan::add_keys`]) and those
+    /// between slots and single numbers.
     ///
     /// # Errors
     /// When keys or parameters do not belong together or one is missing.
@@ -54,7 +55,8 @@ impl Pegasus {
         Ok(Pegasus { plan, evaluator, extraction, tables, back, repacking, lwe_key: lwe })
     }
 
-    /// Bytes of memory that the keys between slots and single numbers take, without the one that repacks.
+    /// Bytes of memory that the keys between slots and single numbers take, without the one that
+    /// repacks.
     pub fn key_bytes(&self) -> usize {
         self.extraction.bytes() + self.tables.bytes() + self.back.bytes()
     }
@@ -79,7 +81,8 @@ impl Pegasus {
         &self.tables
     }
 
-    /// How many look-ups were done so far: another thread can see how far something is that takes long.
+    /// How many look-ups were done so far: another thread can see how far something is that takes
+    /// long.
     pub fn look_ups_done(&self) -> u64 {
         self.tables.rotations()
     }

@@ -1,4 +1,5 @@
-//! What is done to the numbers in some slots, and not to what stands in others: they may be larger than any bound says.
+//! What is done to the numbers in some slots, and not to what stands in others: they may be larger
+//! than any bound says.
 
 use hippocrene_ckks::{Ciphertext, Plaintext, Scale, Values};
 use hippocrene_rlwe::Modulus;
@@ -9,7 +10,9 @@ use crate::{Layout, Numbers, Pegasus, PegasusError};
 const MOST_UNIT: f64 = 64.0;
 
 impl Pegasus {
-    /// The numbers in these slots of a ciphertext of as many as `a` has. The slots up to the least power of two that reaches all of them are repeated in the others; those among them that none of the numbers goes to hold 0.
+    /// The numbers in these slots of a ciphertext of as many as `a` has. The slots up to the least
+    /// power of two that reaches all of them are repeated in the others; those among them that none
+    /// of the numbers goes to hold 0.
     pub(crate) fn packed(
         &self,
         x: &Numbers,
@@ -61,7 +64,9 @@ impl Pegasus {
     }
 }
 
-/// The bound of what has been [packed](Pegasus::packed) to these places, and then had a line or a middle added [there](Pegasus::add_at): that of the result `at` them, and where there are repetitions, which are without, what is `beside` them.
+/// The bound of what has been [packed](Pegasus::packed) to these places, and then had a line or a
+/// middle added [there](Pegasus::add_at): that of the result `at` them, and where there are
+/// repetitions, which are without, what is `beside` them.
 pub(crate) fn bound_of(at: f64, beside: f64, places: &[usize], slots: usize) -> f64 {
     if reach(places) < slots { at.max(beside) } else { at }
 }
@@ -71,8 +76,10 @@ fn reach(places: &[usize]) -> usize {
     places.iter().max().map_or(1, |last| (last + 1).next_power_of_two())
 }
 
-/// The unit, as a power of two, in which the numbers of a domain and slopes of a function on it are counted: such that what slopes are off by, about `2^-bits`, makes of numbers an eighth of `error` at most, or numbers are
-/// at most 1. It is 1 but for functions of large numbers, whose slopes are small; as many bits of the numbers' modulus are taken by it.
+/// The unit, as a power of two, in which the numbers of a domain and slopes of a function on it are
+/// counted: such that what slopes are off by, about `2^-bits`, makes of numbers an eighth of
+/// `error` at most, or numbers are at most 1. It is 1 but for functions of large numbers, whose
+/// slopes are small; as many bits of the numbers' modulus are taken by it.
 pub(crate) fn unit_of((low, high): (f64, f64), bits: f64, error: f64) -> i32 {
     let half = (high - low) / 2.0;
     let finer = (3.0 - bits - error.log2()).min(0.0);

@@ -15,51 +15,62 @@ use crate::{PegasusError, error::argument};
 
 const OPERATION: &str = "plan PEGASUS";
 
-/// The largest radix of a level of the transform to coefficients, as log2: such levels take the fewest key switches at small moduli.
+/// The largest radix of a level of the transform to coefficients, as log2: such levels take the
+/// fewest key switches at small moduli.
 const RADIX_LOG2: u32 = 5;
 
-/// How many deviations from its mean the Hamming weight of a secret without a fixed one is reckoned with: more happens to one key in `2^50`.
+/// How many deviations from its mean the Hamming weight of a secret without a fixed one is reckoned
+/// with: more happens to one key in `2^50`.
 const WEIGHT_DEVIATIONS: f64 = 8.0;
 
 /// What PEGASUS is to do, as it is written down.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PegasusLiteral {
-    /// How many slots the ciphertexts have whose numbers are extracted: powers of two up to `N/2`, each of which has a transform of its own.
+    /// How many slots the ciphertexts have whose numbers are extracted: powers of two up to `N/2`,
+    /// each of which has a transform of its own.
     pub slots: Vec<usize>,
-    /// The bits of the scale of each matrix of that transform: it takes that many bits of the modulus for each of its levels, and as many once more.
+    /// The bits of the scale of each matrix of that transform: it takes that many bits of the
+    /// modulus for each of its levels, and as many once more.
     pub transform_bits: f64,
-    /// By what share of its bound a number may leave it, because of errors, before it leaves the domain of tables: extracted numbers are at a scale at which
-    /// `(1 + margin) bound` is a quarter of the modulus.
+    /// By what share of its bound a number may leave it, because of errors, before it leaves the
+    /// domain of tables: extracted numbers are at a scale at which `(1 + margin) bound` is a
+    /// quarter of the modulus.
     pub margin: f64,
-    /// Tables: the LWE ciphertexts that numbers are extracted to, looked up as and repacked from ([`RotationParameters::input`]: dimension, a power of two,
-    /// secret, and the modulus that keys switch at), and the ring of the accumulators.
+    /// Tables: the LWE ciphertexts that numbers are extracted to, looked up as and repacked from
+    /// ([`RotationParameters::input`]: dimension, a power of two, secret, and the modulus that keys
+    /// switch at), and the ring of the accumulators.
     pub tables: RotationParameters,
     /// The digits of the key that numbers are extracted with.
     pub extraction: SwitchingDigits,
     /// The digits of the key that leads from the ring of the tables back to those ciphertexts.
     pub back: SwitchingDigits,
-    /// The reduction modulo 1 that ends repacking. Its `epsilon` is how far numbers, over the modulus, may be from 0.
+    /// The reduction modulo 1 that ends repacking. Its `epsilon` is how far numbers, over the
+    /// modulus, may be from 0.
     pub reduction: ModularReduction,
     /// The bits of the scale of the repacking key.
     pub key_bits: f64,
-    /// The bits of the scale at which the LWE ciphertexts' residues, over modulus and reach, are encoded.
+    /// The bits of the scale at which the LWE ciphertexts' residues, over modulus and reach, are
+    /// encoded.
     pub matrix_bits: f64,
     /// The bits of the scale at which the reduction's cosine is evaluated.
     pub scale_bits: f64,
     /// The bits of the scale of the result, give or take a bit.
     pub output_scale_bits: f64,
-    /// The bits of capacity ([`hippocrene_ckks::Ciphertext::capacity_bits`]) of the result, give or take a few: repacking starts at the modulus that they
-    /// need (IV.C.3).
+    /// The bits of capacity ([`hippocrene_ckks::Ciphertext::capacity_bits`]) of the result, give or
+    /// take a few: repacking starts at the modulus that they need (IV.C.3).
     pub output_bits: f64,
-    /// The numbers that this is reckoned for: of absolute values up to this, with `epsilon` of the modulus.
+    /// The numbers that this is reckoned for: of absolute values up to this, with `epsilon` of the
+    /// modulus.
     pub bound: f64,
-    /// The baby steps of repacking, a power of two up to the dimension: their rotations are hoisted.
+    /// The baby steps of repacking, a power of two up to the dimension: their rotations are
+    /// hoisted.
     pub baby: usize,
     /// How many bytes of encoded residues there may be at a time.
     pub memory: usize,
 }
 
-/// The gadget of an LWE switching key: `count` digits of `base_log2` bits, the highest ones of the modulus.
+/// The gadget of an LWE switching key: `count` digits of `base_log2` bits, the highest ones of the
+/// modulus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SwitchingDigits {
     /// log2 of the base.
@@ -68,14 +79,17 @@ pub struct SwitchingDigits {
     pub count: usize,
 }
 
-/// Repacking a ciphertext of `2^15` numbers by a plan of [`PegasusLiteral::of`] fails with at most this probability, as log2.
+/// Repacking a ciphertext of `2^15` numbers by a plan of [`PegasusLiteral::of`] fails with at most
+/// this probability, as log2.
 const FAILURE: f64 = -40.0;
 
 impl PegasusLiteral {
-    /// What goes with the tables of `preset`: numbers up to `bound` from ciphertexts of so many `slots`, repacked at a scale of `2^32` with a capacity of `output_bits`.
+    /// What goes with the tables of `preset`: numbers up to `bound` from ciphertexts of so many
+    /// `slots`, repacked at a scale of `2^32` with a capacity of `output_bits`.
     ///
-    /// The reach of the reduction is the least for a probability of failure of `2^-40`; its `epsilon` is 1/16, with an arcsine of degree 7. Keys have digits
-    /// half as wide and twice as many as the preset's: switches are a small part of the time.
+    /// The reach of the reduction is the least for a probability of failure of `2^-40`; its
+    /// `epsilon` is 1/16, with an arcsine of degree 7. Keys have digits half as wide and twice as
+    /// many as the preset's: switches are a small part of the time.
     ///
     /// # Errors
     /// As [`ModularReduction::new`], for secrets of Hamming weights beyond any preset's.
@@ -134,20 +148,26 @@ impl PegasusPlan {
     /// Makes the transforms and chooses moduli.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when a number makes no sense or the modulus is too small for the output that is wanted.
+    /// [`PegasusError::Argument`] when a number makes no sense or the modulus is too small for the
+    /// output that is wanted.
     pub fn new(context: Arc<Context>, literal: PegasusLiteral) -> Result<Self, PegasusError> {
         let PegasusLiteral { ref slots, transform_bits, margin, bound, baby, .. } = literal;
         let (most, dimension) = (context.max_slots(), literal.lwe().dimension());
         if let Some(slots) = slots.iter().find(|slots| !slots.is_power_of_two() || **slots > most) {
-            return argument(OPERATION, format!("{slots} slots: a power of two up to {most} is possible"));
+            return argument(
+                OPERATION,
+                format!("{slots} slots: a power of two up to {most} is possible"),
+            );
         }
         if !dimension.is_power_of_two() || dimension > most {
-            let what = format!("an LWE dimension of {dimension}: a power of two up to {most} is possible");
+            let what =
+                format!("an LWE dimension of {dimension}: a power of two up to {most} is possible");
             return argument(OPERATION, what);
         }
         if !baby.is_power_of_two() || baby > dimension {
-            let what =
-                format!("{baby} baby steps: a power of two up to the dimension {dimension} is possible");
+            let what = format!(
+                "{baby} baby steps: a power of two up to the dimension {dimension} is possible"
+            );
             return argument(OPERATION, what);
         }
         if !(margin.is_finite() && margin >= 0.0 && bound.is_finite() && bound > 0.0) {
@@ -160,13 +180,20 @@ impl PegasusPlan {
         if !(left.is_finite() && left >= 0.0) {
             return argument(OPERATION, format!("results with a capacity of {} bits", Short(left)));
         }
-        let bits = [literal.key_bits, literal.matrix_bits, literal.scale_bits, literal.output_scale_bits];
+        let bits =
+            [literal.key_bits, literal.matrix_bits, literal.scale_bits, literal.output_scale_bits];
         if let Some(bits) = bits.iter().find(|bits| !(1.0..=120.0).contains(*bits)) {
             return argument(OPERATION, format!("a scale of 2^{}", Short(*bits)));
         }
         let transforms = slots.iter().map(|slots| {
             let levels = DftLevel::even(*slots, transform_levels(*slots), transform_bits);
-            let dft = HomomorphicDft::new(&context, Direction::SlotsToCoefficients, *slots, &levels, 1.0)?;
+            let dft = HomomorphicDft::new(
+                &context,
+                Direction::SlotsToCoefficients,
+                *slots,
+                &levels,
+                1.0,
+            )?;
             Ok((*slots, dft))
         });
         let transforms = transforms.collect::<Result<_, CkksError>>()?;
@@ -176,7 +203,8 @@ impl PegasusPlan {
         Ok(plan)
     }
 
-    /// How many bits lie between the modulus of the repacking key and that of the result, give or take a few.
+    /// How many bits lie between the modulus of the repacking key and that of the result, give or
+    /// take a few.
     fn bits(&self) -> f64 {
         let l = &self.literal;
         let transform = l.key_bits + l.matrix_bits - l.scale_bits;
@@ -191,18 +219,22 @@ impl PegasusPlan {
     /// The largest modulus that a repacking key can have: it has no power of two.
     fn highest(&self) -> Modulus {
         let parameters = self.context.parameters();
-        Modulus::of_range(0..parameters.unit_count()).lcm(Modulus::of_sprout(parameters.top().odd(), 0))
+        Modulus::of_range(0..parameters.unit_count())
+            .lcm(Modulus::of_sprout(parameters.top().odd(), 0))
     }
 
-    /// The bits of capacity ([`PegasusLiteral::output_bits`]) that these parameters have room for; negative where they have none.
+    /// The bits of capacity ([`PegasusLiteral::output_bits`]) that these parameters have room for;
+    /// negative where they have none.
     pub fn most_output_bits(&self) -> f64 {
         self.context.parameters().log2(self.highest()) - self.bits() - self.beside_capacity()
     }
 
-    /// The smallest modulus without a power of two from which the output has the bits that are asked for.
+    /// The smallest modulus without a power of two from which the output has the bits that are
+    /// asked for.
     fn choose_repacking(&self) -> Result<Modulus, PegasusError> {
         let (parameters, l) = (self.context.parameters(), &self.literal);
-        let left = (self.reduced_bits(f64::INFINITY) + 1.0).max(self.beside_capacity() + l.output_bits);
+        let left =
+            (self.reduced_bits(f64::INFINITY) + 1.0).max(self.beside_capacity() + l.output_bits);
         let wanted = self.bits() + left;
         let enough = |modulus: &Modulus| modulus.two() == 0 && parameters.log2(*modulus) >= wanted;
         let candidates = (0..100).map(|more| parameters.grafted_modulus(wanted + f64::from(more)));
@@ -212,8 +244,11 @@ impl PegasusPlan {
             None => {
                 let have = parameters.log2(highest);
                 let fits = self.most_output_bits().floor();
-                let fits =
-                    if fits >= 1.0 { format!(", which is enough for {fits:.0}") } else { String::new() };
+                let fits = if fits >= 1.0 {
+                    format!(", which is enough for {fits:.0}")
+                } else {
+                    String::new()
+                };
                 argument(
                     OPERATION,
                     format!(
@@ -225,8 +260,9 @@ impl PegasusPlan {
         }
     }
 
-    /// The bits of the scale of `m/q`, as the reduction gives it, where the modulus is `2^unit` times the scale of the numbers. Numbers that may be larger than what is planned for have no larger one: their scale is
-    /// as much smaller, and they take no more of the modulus.
+    /// The bits of the scale of `m/q`, as the reduction gives it, where the modulus is `2^unit`
+    /// times the scale of the numbers. Numbers that may be larger than what is planned for have no
+    /// larger one: their scale is as much smaller, and they take no more of the modulus.
     pub(crate) fn reduced_bits(&self, unit: f64) -> f64 {
         let planned = (self.literal.bound / self.literal.reduction.epsilon()).log2();
         self.literal.output_scale_bits + unit.min(planned)
@@ -260,7 +296,8 @@ impl PegasusPlan {
         power(self.literal.key_bits)
     }
 
-    /// The scale for numbers up to `bound` that are looked up: `(1 + margin) bound` is a quarter of the modulus of LWE ciphertexts.
+    /// The scale for numbers up to `bound` that are looked up: `(1 + margin) bound` is a quarter of
+    /// the modulus of LWE ciphertexts.
     ///
     /// # Errors
     /// [`PegasusError::Argument`] when the bound is not positive and finite.
@@ -268,7 +305,8 @@ impl PegasusPlan {
         self.lwe_scale(0.25 / (1.0 + self.literal.margin), bound)
     }
 
-    /// The scale for numbers up to `bound` that are repacked: `bound` is `epsilon` of the modulus of LWE ciphertexts.
+    /// The scale for numbers up to `bound` that are repacked: `bound` is `epsilon` of the modulus
+    /// of LWE ciphertexts.
     ///
     /// # Errors
     /// [`PegasusError::Argument`] when the bound is not positive and finite.
@@ -288,7 +326,8 @@ impl PegasusPlan {
     /// # Errors
     /// [`PegasusError::Argument`] when none was planned.
     pub fn transform(&self, slots: usize) -> Result<&HomomorphicDft, PegasusError> {
-        let planned = || self.transforms.keys().map(usize::to_string).collect::<Vec<_>>().join(", ");
+        let planned =
+            || self.transforms.keys().map(usize::to_string).collect::<Vec<_>>().join(", ");
         self.transforms.get(&slots).ok_or_else(|| PegasusError::Argument {
             operation: "slots to coefficients",
             what: format!("there are {slots} slots: {} were planned", planned()),
@@ -297,13 +336,15 @@ impl PegasusPlan {
 
     /// The rotations whose keys the transforms to coefficients need.
     pub fn transform_rotations(&self) -> Vec<i64> {
-        let mut all: Vec<i64> = self.transforms.values().flat_map(HomomorphicDft::rotations).collect();
+        let mut all: Vec<i64> =
+            self.transforms.values().flat_map(HomomorphicDft::rotations).collect();
         all.sort_unstable();
         all.dedup();
         all
     }
 
-    /// The rotations whose keys repacking needs: baby steps and giant steps, among which are the powers of two that columns are added up by.
+    /// The rotations whose keys repacking needs: baby steps and giant steps, among which are the
+    /// powers of two that columns are added up by.
     pub fn repacking_rotations(&self) -> Vec<i64> {
         let (dimension, baby) = (self.literal.lwe().dimension(), self.literal.baby);
         (1..baby).chain((baby..dimension).step_by(baby)).map(|r| r as i64).collect()
@@ -313,7 +354,11 @@ impl PegasusPlan {
     ///
     /// # Errors
     /// When a key does not fit.
-    pub fn add_keys(&self, keys: &mut EvaluationKeys, secret: &SecretKey) -> Result<(), PegasusError> {
+    pub fn add_keys(
+        &self,
+        keys: &mut EvaluationKeys,
+        secret: &SecretKey,
+    ) -> Result<(), PegasusError> {
         let rlwe = self.context.rlwe();
         if keys.relinearisation().is_none() {
             keys.add_relinearisation(rlwe, secret)?;
@@ -322,10 +367,15 @@ impl PegasusPlan {
         Ok(keys.add_rotations(rlwe, secret, self.repacking_rotations())?)
     }
 
-    /// log2 of the probability that repacking `count` numbers fails, in that `I` of `(b + <a, s>)/q = I + x/q` leaves the range of the reduction for one of
-    /// them ([`log2_failure_probability`]); the secret is taken to have no larger weight than one in `2^50` has.
+    /// log2 of the probability that repacking `count` numbers fails, in that `I` of `(b + <a, s>)/q
+    /// = I + x/q` leaves the range of the reduction for one of them ([`log2_failure_probability`]);
+    /// the secret is taken to have no larger weight than one in `2^50` has.
     pub fn log2_failure_probability(&self, count: usize) -> f64 {
-        log2_failure_probability(heaviest(&self.literal.lwe()), self.literal.reduction.reach() as u32, count)
+        log2_failure_probability(
+            heaviest(&self.literal.lwe()),
+            self.literal.reduction.reach() as u32,
+            count,
+        )
     }
 }
 

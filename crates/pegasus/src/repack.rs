@@ -7,7 +7,8 @@ use crate::{Layout, Numbers, Pegasus, PegasusError, error::argument, plan::power
 const OPERATION: &str = "repack numbers";
 
 impl Pegasus {
-    /// The numbers in the slots that `layout` says: [`Pegasus::partial_decryption`], and then [`Pegasus::reduce`].
+    /// The numbers in the slots that `layout` says: [`Pegasus::partial_decryption`], and then
+    /// [`Pegasus::reduce`].
     ///
     /// # Errors
     /// As these.
@@ -15,10 +16,12 @@ impl Pegasus {
         self.repack_repeated(x, layout, layout.slots())
     }
 
-    /// [`Pegasus::repack`] as a ciphertext of so many slots, the layout's at least, in which its slots are repeated.
+    /// [`Pegasus::repack`] as a ciphertext of so many slots, the layout's at least, in which its
+    /// slots are repeated.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when there are fewer slots than the layout has, and as [`Pegasus::repack`].
+    /// [`PegasusError::Argument`] when there are fewer slots than the layout has, and as
+    /// [`Pegasus::repack`].
     pub fn repack_repeated(
         &self,
         x: &Numbers,
@@ -33,17 +36,25 @@ impl Pegasus {
         self.reduce_repeated(x, &decrypted, slots)
     }
 
-    /// `(A s + b)/(q k)` in the slots, `k` the reach of the reduction: `A` has the LWE ciphertexts' `a` in the rows that are their slots (rows of zeros for
-    /// slots that no number goes to), and `s` comes encrypted in the repacking key.
+    /// `(A s + b)/(q k)` in the slots, `k` the reach of the reduction: `A` has the LWE ciphertexts'
+    /// `a` in the rows that are their slots (rows of zeros for slots that no number goes to), and
+    /// `s` comes encrypted in the repacking key.
     ///
-    /// With `l` slots and dimension `n`, `A` is tiled to `max(l, n)` rows and has `min(l, n)` diagonals; where it is short, `n/l` sums of columns are added up
-    /// in the end. Residues are taken as numbers in `[-1/2, 1/2]`; over `k` they are encoded at scale `D = 2^matrix_bits`, of which the rounding
-    /// adds an error of standard deviation `k sqrt(h max(l, n)/12)/D` to what is `I + x/q` in a slot, for a secret of weight `h`.
+    /// With `l` slots and dimension `n`, `A` is tiled to `max(l, n)` rows and has `min(l, n)`
+    /// diagonals; where it is short, `n/l` sums of columns are added up in the end. Residues are
+    /// taken as numbers in `[-1/2, 1/2]`; over `k` they are encoded at scale `D = 2^matrix_bits`,
+    /// of which the rounding adds an error of standard deviation `k sqrt(h max(l, n)/12)/D` to what
+    /// is `I + x/q` in a slot, for a secret of weight `h`.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when the layout is of another number of numbers or of more slots than `N/2`, or the numbers are of another key or dimension than the
-    /// repacking key; [`PegasusError::Domain`] when they may be larger than the reduction allows.
-    pub fn partial_decryption(&self, x: &Numbers, layout: &Layout) -> Result<Ciphertext, PegasusError> {
+    /// [`PegasusError::Argument`] when the layout is of another number of numbers or of more slots
+    /// than `N/2`, or the numbers are of another key or dimension than the repacking key;
+    /// [`PegasusError::Domain`] when they may be larger than the reduction allows.
+    pub fn partial_decryption(
+        &self,
+        x: &Numbers,
+        layout: &Layout,
+    ) -> Result<Ciphertext, PegasusError> {
         self.check(x, layout)?;
         let (plan, e) = (self.plan(), self.evaluator());
         let literal = plan.literal();
@@ -70,7 +81,8 @@ impl Pegasus {
             scale: power(literal.matrix_bits)?,
             memory: literal.memory,
         };
-        let mut sum = e.fresh_linear_transform(self.repacking(), &transform, power(literal.scale_bits)?)?;
+        let mut sum =
+            e.fresh_linear_transform(self.repacking(), &transform, power(literal.scale_bits)?)?;
         let mut step = slots;
         while step < n {
             sum = self.sum_of_columns(&sum, step)?;
@@ -79,10 +91,13 @@ impl Pegasus {
         let context = plan.context();
         let mut sum = sum.with_slots(context, slots)?;
         sum.set_bound(1.0);
-        // In a simulation numbers are all in their `b` ([`hippocrene_fhew::RlweCoefficients::hollow`]).
+        // In a simulation numbers are all in their `b`
+        // ([`hippocrene_fhew::RlweCoefficients::hollow`]).
         sum.set_known_values(Values::Real(&[]));
-        let b: Vec<f64> =
-            numbers.iter().map(|k| k.map_or(0.0, |k| centred(x.ciphertexts()[k].b(), q) * unit)).collect();
+        let b: Vec<f64> = numbers
+            .iter()
+            .map(|k| k.map_or(0.0, |k| centred(x.ciphertexts()[k].b(), q) * unit))
+            .collect();
         let b = context.encode(Values::Real(&b), slots, sum.scale(), sum.modulus())?;
         let mut out = e.add_plain(&sum, &b)?;
         out.set_bound(1.0);
@@ -95,7 +110,8 @@ impl Pegasus {
         let rotated = e.rotate(a, step as i64)?;
         let mut inner = a.inner().clone();
         e.context().rlwe().add_assign(&mut inner, rotated.inner())?;
-        // Every other coefficient is doubled, and what is between them is of no account; the rotation adds some noise of its own.
+        // Every other coefficient is doubled, and what is between them is of no account; the
+        // rotation adds some noise of its own.
         inner.set_noise(a.inner().noise().scaled(0.5 * 3f64.log2()).plus(rotated.inner().noise()));
         Ok(Ciphertext::from_parts(e.context(), inner, a.scale(), a.slots(), a.bound())?)
     }
@@ -105,13 +121,21 @@ impl Pegasus {
         let (have, need) = (x.parameters().dimension(), literal.lwe().dimension());
         let most = self.plan().context().max_slots();
         let what = if layout.places().len() != x.len() {
-            format!("the layout has places for {} numbers, there are {}", layout.places().len(), x.len())
+            format!(
+                "the layout has places for {} numbers, there are {}",
+                layout.places().len(),
+                x.len()
+            )
         } else if layout.slots() > most {
             format!("{} slots are laid out, there are {most}", layout.slots())
         } else if have != need {
             format!("LWE ciphertexts of dimension {have}, {need} was planned")
         } else if x.key() != self.lwe_key() {
-            format!("the numbers are under the key {}, the repacking key has {}", x.key(), self.lwe_key())
+            format!(
+                "the numbers are under the key {}, the repacking key has {}",
+                x.key(),
+                self.lwe_key()
+            )
         } else {
             let limit = 2.0 * literal.reduction.epsilon() * x.largest_bound();
             if x.bound() > limit * (1.0 + 1e-9) {

@@ -1,4 +1,5 @@
-//! Signs and equality from slots to slots: numbers take all of the circle, half of which is a domain of other tables, so that the index is half as far off.
+//! Signs and equality from slots to slots: numbers take all of the circle, half of which is a
+//! domain of other tables, so that the index is half as far off.
 
 use hippocrene_ckks::{Ciphertext, Short};
 use hippocrene_fhew::{LookupTable, LweCiphertext};
@@ -10,14 +11,16 @@ use crate::{Numbers, Pegasus, PegasusError, error::argument, look_up::DEVIATIONS
 pub(crate) const CERTAIN: f64 = 7.0;
 
 impl Pegasus {
-    /// How near to a step of [`Pegasus::apply_step`] or [`Pegasus::apply_near`] numbers up to `bound` may come: seven deviations of the index. Nearer, the result may be either.
+    /// How near to a step of [`Pegasus::apply_step`] or [`Pegasus::apply_near`] numbers up to
+    /// `bound` may come: seven deviations of the index. Nearer, the result may be either.
     pub fn step_gap(&self, bound: f64) -> f64 {
         let parameters = self.tables().parameters();
         let margin = 1.0 + self.plan().literal().margin;
         CERTAIN * self.index_deviation() * bound * margin / parameters.ring().dimension() as f64
     }
 
-    /// The standard deviation of the error of a number that is repacked, over the bound that it is repacked with.
+    /// The standard deviation of the error of a number that is repacked, over the bound that it is
+    /// repacked with.
     pub fn repacking_deviation(&self) -> f64 {
         let lwe = self.back().parameters()[1].log2_modulus();
         (self.number_noise().log2_std() - lwe).exp2() / self.plan().literal().reduction.epsilon()
@@ -37,8 +40,9 @@ impl Pegasus {
         self.tables().parameters().index_noise(extraction.noise(), modulus).log2_std().exp2()
     }
 
-    /// 1 where the number in one of these slots of `a` is above 0 and 0 where it is below, by one look-up. **Error:** half of [`Pegasus::repacking_deviation`], where it is farther from 0 than [`Pegasus::step_gap`]; nearer, the
-    /// result may be either, give or take that.
+    /// 1 where the number in one of these slots of `a` is above 0 and 0 where it is below, by one
+    /// look-up. **Error:** half of [`Pegasus::repacking_deviation`], where it is farther from 0
+    /// than [`Pegasus::step_gap`]; nearer, the result may be either, give or take that.
     ///
     /// # Errors
     /// As [`Pegasus::to_coefficients`], [`Pegasus::extract`] and [`Pegasus::repack`].
@@ -46,7 +50,8 @@ impl Pegasus {
         self.add_at(&self.half_signs(a, slots)?, 0.5, slots)
     }
 
-    /// 1 where the number in one of these slots of `a` is above 0 and -1 where it is below: twice [`Pegasus::apply_step`], less 1.
+    /// 1 where the number in one of these slots of `a` is above 0 and -1 where it is below: twice
+    /// [`Pegasus::apply_step`], less 1.
     ///
     /// # Errors
     /// As [`Pegasus::apply_step`].
@@ -61,11 +66,15 @@ impl Pegasus {
         self.packed(&step.plus(-0.5)?.with_bound(0.5)?, a, slots)
     }
 
-    /// 1 where the number in one of these slots of `a` is nearer to 0 than `tolerance`, and 0 where it is farther, by one look-up. **Error:** [`Pegasus::repacking_deviation`], where it is farther from `tolerance` and
-    /// `-tolerance` than [`Pegasus::step_gap`] of the bound of `a` and the tolerance together, with seven deviations of what `a` is off by; nearer, the result may be either, give or take that.
+    /// 1 where the number in one of these slots of `a` is nearer to 0 than `tolerance`, and 0 where
+    /// it is farther, by one look-up. **Error:** [`Pegasus::repacking_deviation`], where it is
+    /// farther from `tolerance` and `-tolerance` than [`Pegasus::step_gap`] of the bound of `a` and
+    /// the tolerance together, with seven deviations of what `a` is off by; nearer, the result may
+    /// be either, give or take that.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when the tolerance is not positive, no more than that gap, or more than the bound, and as [`Pegasus::apply_step`].
+    /// [`PegasusError::Argument`] when the tolerance is not positive, no more than that gap, or
+    /// more than the bound, and as [`Pegasus::apply_step`].
     pub fn apply_near(
         &self,
         a: &Ciphertext,
@@ -74,7 +83,10 @@ impl Pegasus {
     ) -> Result<Ciphertext, PegasusError> {
         const OPERATION: &str = "compare with 0";
         if tolerance.is_nan() || tolerance <= 0.0 {
-            return argument(OPERATION, format!("a tolerance of {tolerance:?}: a positive one is needed"));
+            return argument(
+                OPERATION,
+                format!("a tolerance of {tolerance:?}: a positive one is needed"),
+            );
         }
         let all = a.bound() + tolerance;
         let gap = self.step_gap(all).hypot(CERTAIN * (-a.precision_bits()).exp2());
@@ -85,19 +97,27 @@ impl Pegasus {
             );
             return argument(OPERATION, what);
         }
-        // The table goes on beyond half of the circle with the other sign: that is 0, and -1 only where no number comes, whose bound is less than half of the circle by the tolerance.
+        // The table goes on beyond half of the circle with the other sign: that is 0, and -1 only
+        // where no number comes, whose bound is less than half of the circle by the tolerance.
         let x = self.on_the_circle(a, all, slots)?;
         let (parameters, scale) = (self.tables().parameters(), self.plan().repacking_scale(1.0)?);
         let near = |x: f64| f64::from(x.abs() < tolerance);
-        let table = LookupTable::new(&parameters, self.circle(&x)?, self.output(scale).to_f64(), near)?;
+        let table =
+            LookupTable::new(&parameters, self.circle(&x)?, self.output(scale).to_f64(), near)?;
         let items: Vec<(&LweCiphertext, &LookupTable)> =
             x.ciphertexts().iter().map(|c| (c, &table)).collect();
         let near = Numbers::new(self.values(&items, 1, Some(parameters.noise()))?, scale, 1.0)?;
         self.packed(&near, a, slots)
     }
 
-    /// The numbers in these slots, such that `bound`, and what they are off by beyond it, is half of the circle with the margin.
-    fn on_the_circle(&self, a: &Ciphertext, bound: f64, slots: &[usize]) -> Result<Numbers, PegasusError> {
+    /// The numbers in these slots, such that `bound`, and what they are off by beyond it, is half
+    /// of the circle with the margin.
+    fn on_the_circle(
+        &self,
+        a: &Ciphertext,
+        bound: f64,
+        slots: &[usize],
+    ) -> Result<Numbers, PegasusError> {
         let mut a = a.clone();
         a.set_bound((bound + reach_of(a.precision_bits())) / 2.0);
         self.extract(&self.to_coefficients(&a)?, slots)?.with_bound(bound)

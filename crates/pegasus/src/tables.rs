@@ -1,13 +1,18 @@
 //! A function as a straight line and several tables, which are more precise than one.
 //!
-//! A table is antiperiodic, `T(u + 1/2) = -T(u)` for `u` on the circle `[-1/2, 1/2)` of all residues over the modulus, for `X^N = -1`. One table of any function so takes only half of
-//! the circle. A number that takes all of it has twice the resolution, and any function `T` of it is a sum: with `P_0 = T` and
+//! A table is antiperiodic, `T(u + 1/2) = -T(u)` for `u` on the circle `[-1/2, 1/2)` of all
+//! residues over the modulus, for `X^N = -1`. One table of any function so takes only half of the
+//! circle. A number that takes all of it has twice the resolution, and any function `T` of it is a
+//! sum: with `P_0 = T` and
 //!
 //! `A_k(u) = (P_k(u) - P_k(u + 2^-(k+1)))/2`, `P_(k+1)(u) = (P_k(u) + P_k(u + 2^-(k+1)))/2`,
 //!
-//! `T = A_0 + .. + A_(K-1) + P_K`, and `A_k` is an antiperiodic function of `2^k u`, so one table at the ciphertext times `2^k`, where the rounding of the index counts `2^-k` times as much. What is left,
-//! `P_K`, is about constant, or is one more table, at half the resolution, with slopes that are `2^-K` of those of `T` where these are steep. It takes a `T` with one value at both ends of the domain: so the chord
-//! of the function is taken away first, and added as it is, in slots.
+//! `T = A_0 + .. + A_(K-1) + P_K`, and `A_k` is an antiperiodic function of `2^k u`, so one table
+//! at the ciphertext times `2^k`, where the rounding of the index counts `2^-k` times as much. What
+//! is left, `P_K`, is about constant, or is one more table, at half the resolution, with slopes
+//! that are `2^-K` of those of `T` where these are steep. It takes a `T` with one value at both
+//! ends of the domain: so the chord of the function is taken away first, and added as it is, in
+//! slots.
 //!
 //! `|x|` is `A_0` and a constant, and `relu(x) = x/2 + |x|/2`. How many tables pay is found by
 //! trial: the error of each choice is computed, for an index that is off by its deviation.
@@ -33,8 +38,10 @@ const STRIDE: usize = 4;
 const NODES: [f64; 8] = [-1.6629, -0.9615, -0.5301, -0.1702, 0.1702, 0.5301, 0.9615, 1.6629];
 /// Another look-up has to lower the error by this factor at least.
 const WORTH: f64 = 0.8;
-/// Tables have this range at least. What they have is repacked at a scale that grows as the range shrinks, and leaves no room for the line and the middle beside it: of a function that is hardly
-/// anything but a line, or hardly anything at all. The error of repacked numbers is a small share of the range, and so no more than some 2^-20 here.
+/// Tables have this range at least. What they have is repacked at a scale that grows as the range
+/// shrinks, and leaves no room for the line and the middle beside it: of a function that is hardly
+/// anything but a line, or hardly anything at all. The error of repacked numbers is a small share
+/// of the range, and so no more than some 2^-20 here.
 pub(crate) const LEAST_RANGE: f64 = 1.0 / 4096.0;
 /// The most tables there can be.
 const MOST: usize = 4;
@@ -108,8 +115,11 @@ impl Circle<'_> {
     /// The least and the largest value of `T` on the domain.
     fn extremes(&self) -> (f64, f64) {
         let last = (self.samples.len() - 1) as f64;
-        let values =
-            self.samples.iter().enumerate().map(|(i, y)| y - self.slope * (2.0 * i as f64 / last - 1.0));
+        let values = self
+            .samples
+            .iter()
+            .enumerate()
+            .map(|(i, y)| y - self.slope * (2.0 * i as f64 / last - 1.0));
         values.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), y| (l.min(y), h.max(y)))
     }
 
@@ -124,7 +134,8 @@ impl Circle<'_> {
 /// `A_k` and `P_(k+1)` of `P_k`, at the places of the grid.
 fn halves(periodic: &[f64], k: u32) -> (Vec<f64>, Vec<f64>) {
     let shifted = |i: usize| periodic[(i + (GRID >> (k + 1))) & (GRID - 1)];
-    let halves = periodic.iter().enumerate().map(|(i, y)| ((y - shifted(i)) / 2.0, (y + shifted(i)) / 2.0));
+    let halves =
+        periodic.iter().enumerate().map(|(i, y)| ((y - shifted(i)) / 2.0, (y + shifted(i)) / 2.0));
     halves.unzip()
 }
 
@@ -156,7 +167,9 @@ fn largest(values: impl Iterator<Item = f64>) -> f64 {
 
 /// The least and the largest of these values at these places.
 fn extent(values: &[f64], places: &[usize]) -> (f64, f64) {
-    places.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), i| (l.min(values[*i]), h.max(values[*i])))
+    places.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), i| {
+        (l.min(values[*i]), h.max(values[*i]))
+    })
 }
 
 /// One way to do it.
@@ -178,10 +191,13 @@ impl Choice {
 }
 
 impl Tables {
-    /// The tables of `f` on a domain, at most `most` of them; `deviation` is that of the index, in entries of a table of `parameters`, and `margin` the share of the domain by which numbers may leave it.
+    /// The tables of `f` on a domain, at most `most` of them; `deviation` is that of the index, in
+    /// entries of a table of `parameters`, and `margin` the share of the domain by which numbers
+    /// may leave it.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when the domain is no interval of finite length, `f` is not finite on it or beyond `10^100`, it is too steep, or there is to be no table.
+    /// [`PegasusError::Argument`] when the domain is no interval of finite length, `f` is not
+    /// finite on it or beyond `10^100`, it is too steep, or there is to be no table.
     pub(crate) fn new(
         parameters: &RotationParameters,
         deviation: f64,
@@ -191,7 +207,10 @@ impl Tables {
         f: impl Fn(f64) -> f64,
     ) -> Result<Self, PegasusError> {
         if !(1..=MOST).contains(&most) {
-            return argument(OPERATION, format!("{most} look-ups for a number: 1 to {MOST} are possible"));
+            return argument(
+                OPERATION,
+                format!("{most} look-ups for a number: 1 to {MOST} are possible"),
+            );
         }
         let ((low, high), samples) = (domain, sampled(domain, f)?);
         let degree = parameters.ring().dimension();
@@ -208,13 +227,19 @@ impl Tables {
         let (least, largest) = circle.extremes();
         let range = (middle - least).max(largest - middle).max(LEAST_RANGE);
         let entries = |f: &dyn Fn(f64) -> f64| {
-            Function((0..degree).map(|j| f((j as f64 - degree as f64 / 2.0) / (2 * degree) as f64)).collect())
+            Function(
+                (0..degree)
+                    .map(|j| f((j as f64 - degree as f64 / 2.0) / (2 * degree) as f64))
+                    .collect(),
+            )
         };
         let on_grid = |u: f64| (u + 0.5) * GRID as f64;
-        let whole =
-            |(k, f): (usize, &Vec<f64>)| entries(&|v: f64| between(f, on_grid(v / f64::from(1 << k))));
+        let whole = |(k, f): (usize, &Vec<f64>)| {
+            entries(&|v: f64| between(f, on_grid(v / f64::from(1 << k))))
+        };
         // Half of the circle holds all of the domain.
-        let rest = choice.rest.then(|| entries(&|v: f64| between(&periodic, on_grid(2.0 * v)) - middle));
+        let rest =
+            choice.rest.then(|| entries(&|v: f64| between(&periodic, on_grid(2.0 * v)) - middle));
         let bound = samples.iter().fold(0.0f64, |b, y| b.max(y.abs()));
         let slope = choice.slope / ((high - low) / 2.0);
         check_slopes(domain, slope)?;
@@ -284,7 +309,8 @@ impl Tables {
         self.margin
     }
 
-    /// The tables with values at `scale`, each with the integer that numbers that take half of the circle are multiplied by.
+    /// The tables with values at `scale`, each with the integer that numbers that take half of the
+    /// circle are multiplied by.
     pub(crate) fn tables(
         &self,
         parameters: &RotationParameters,
@@ -303,16 +329,24 @@ impl Tables {
 }
 
 /// The function at `SAMPLES + 1` numbers from end to end of a domain.
-pub(crate) fn sampled((low, high): (f64, f64), f: impl Fn(f64) -> f64) -> Result<Vec<f64>, PegasusError> {
+pub(crate) fn sampled(
+    (low, high): (f64, f64),
+    f: impl Fn(f64) -> f64,
+) -> Result<Vec<f64>, PegasusError> {
     if !(low.is_finite() && high.is_finite() && low < high) {
         return argument(OPERATION, format!("a domain from {} to {}", Short(low), Short(high)));
     }
     if !(high - low).is_finite() {
-        return argument(OPERATION, format!("a domain from {low:e} to {high:e}, whose length is no number"));
+        return argument(
+            OPERATION,
+            format!("a domain from {low:e} to {high:e}, whose length is no number"),
+        );
     }
     let point = |i: usize| low + (high - low) * (i as f64 / SAMPLES as f64);
     let samples: Vec<f64> = (0..=SAMPLES).map(|i| f(point(i).min(high))).collect();
-    let Some(i) = samples.iter().position(|y| y.is_nan() || y.abs() > LARGEST) else { return Ok(samples) };
+    let Some(i) = samples.iter().position(|y| y.is_nan() || y.abs() > LARGEST) else {
+        return Ok(samples);
+    };
     let (x, y) = (point(i), samples[i]);
     match y.is_finite() {
         false => argument(OPERATION, format!("the function is {y} at {}, not finite", Short(x))),
@@ -359,7 +393,12 @@ fn choose(samples: &[f64], deviation: f64, margin: f64, most: usize) -> Choice {
             for whole in 0..=(most - usize::from(rest)) as u32 {
                 if whole > 0 {
                     let (antiperiodic, next) = halves(&periodic, whole - 1);
-                    let off = squares(&antiperiodic, &places, deviation / f64::from(1 << (whole - 1)), 0.0);
+                    let off = squares(
+                        &antiperiodic,
+                        &places,
+                        deviation / f64::from(1 << (whole - 1)),
+                        0.0,
+                    );
                     sums.iter_mut().zip(off).for_each(|(sum, square)| *sum += square);
                     periodic = next;
                 }
@@ -370,7 +409,8 @@ fn choose(samples: &[f64], deviation: f64, margin: f64, most: usize) -> Choice {
                         places.iter().map(|i| (periodic[*i] - (low + high) / 2.0).powi(2)).collect()
                     }
                 };
-                let all: Vec<f64> = sums.iter().zip(last).map(|(sum, square)| sum + square).collect();
+                let all: Vec<f64> =
+                    sums.iter().zip(last).map(|(sum, square)| sum + square).collect();
                 let error = all.iter().sum::<f64>() / all.len() as f64;
                 let worst = largest(all.into_iter());
                 choices.push(Choice { slope, whole, rest, error, worst });
@@ -378,10 +418,13 @@ fn choose(samples: &[f64], deviation: f64, margin: f64, most: usize) -> Choice {
         }
     }
     choices.retain(|choice| choice.look_ups() > 0);
-    // The best of each number of look-ups, the fewest first; a line has to pay as another look-up has, for it makes a constant function one that is off everywhere.
-    let rank = |c: &Choice| (c.look_ups(), if c.slope == 0.0 { WORTH * WORTH * c.error } else { c.error });
+    // The best of each number of look-ups, the fewest first; a line has to pay as another look-up
+    // has, for it makes a constant function one that is off everywhere.
+    let rank =
+        |c: &Choice| (c.look_ups(), if c.slope == 0.0 { WORTH * WORTH * c.error } else { c.error });
     choices.sort_by(|a, b| rank(a).partial_cmp(&rank(b)).unwrap_or(Ordering::Equal));
-    let worth =
-        |best: Choice, next: Choice| if next.error < WORTH * WORTH * best.error { next } else { best };
+    let worth = |best: Choice, next: Choice| {
+        if next.error < WORTH * WORTH * best.error { next } else { best }
+    };
     choices.into_iter().reduce(worth).expect("one table, of half of the circle, is a choice")
 }

@@ -1,8 +1,11 @@
-//! A function as a value and a slope for every index: what a number is off by at its index counts by its square.
+//! A function as a value and a slope for every index: what a number is off by at its index counts
+//! by its square.
 //!
-//! The index that a look-up of `x` finds is that of some `x + e`, and two look-ups of one ciphertext find the same. So of two tables, one has `A` and one `B` of the straight line `A + B t` that is nearest to the function
-//! among the `t` whose index this may be, and with `x` itself in slots, `A + B x` is off by about `f''(x) e^2/2` where one table is by `f'(x) e`.
-//! It takes two look-ups of a number, two repackings, and a product of ciphertexts.
+//! The index that a look-up of `x` finds is that of some `x + e`, and two look-ups of one
+//! ciphertext find the same. So of two tables, one has `A` and one `B` of the straight line `A + B
+//! t` that is nearest to the function among the `t` whose index this may be, and with `x` itself in
+//! slots, `A + B x` is off by about `f''(x) e^2/2` where one table is by `f'(x) e`. It takes two
+//! look-ups of a number, two repackings, and a product of ciphertexts.
 
 use std::ops::RangeInclusive;
 
@@ -21,8 +24,8 @@ use crate::{
 const REACH: f64 = 4.0;
 const NODES: i64 = 16;
 
-/// Errors of the index, in deviations, and how likely each is: Gauss-Hermite quadrature with 8 nodes,
-/// which has the fourth moment of the normal distribution, that counts for slopes.
+/// Errors of the index, in deviations, and how likely each is: Gauss-Hermite quadrature with 8
+/// nodes, which has the fourth moment of the normal distribution, that counts for slopes.
 const ERRORS: [(f64, f64); 8] = [
     (-4.144547186, 0.000112614538),
     (-2.802485861, 0.009635220121),
@@ -47,7 +50,8 @@ const SLOPE_BITS: f64 = 18.0;
 /// Tables have a range of this at least, over the bound of the function.
 const LEAST_SHARE: f64 = 1e-6;
 
-/// Slopes are cut off where that makes the error smaller, for they are repacked with an error that goes with the largest: halves of a bit of it are tried.
+/// Slopes are cut off where that makes the error smaller, for they are repacked with an error that
+/// goes with the largest: halves of a bit of it are tried.
 const CUTS: RangeInclusive<i32> = 0..=12;
 
 /// A function on a domain, as two tables and a product: [`Pegasus::make_tangents`].
@@ -103,11 +107,13 @@ impl Index {
 }
 
 impl Tangents {
-    /// The bits of the scale that numbers, over half of the domain, are multiplied by slopes at: so many bits of capacity that repacking leaves the product takes.
+    /// The bits of the scale that numbers, over half of the domain, are multiplied by slopes at: so
+    /// many bits of capacity that repacking leaves the product takes.
     pub const OPERAND_BITS: f64 = 28.0;
 
-    /// The tables of `f` on a domain; `deviation` is that of the index, in entries of a table of `parameters`, `margin` the share of the domain by which numbers may leave it, and `off` what repacked numbers are off by
-    /// over their bound.
+    /// The tables of `f` on a domain; `deviation` is that of the index, in entries of a table of
+    /// `parameters`, `margin` the share of the domain by which numbers may leave it, and `off` what
+    /// repacked numbers are off by over their bound.
     pub(crate) fn new(
         parameters: &RotationParameters,
         deviation: f64,
@@ -136,7 +142,8 @@ impl Tangents {
             (lines, [widest, (largest - least) / 2.0], least.midpoint(largest), error)
         });
         let best = tried.reduce(|best, next| if next.3 < best.3 { next } else { best });
-        let (lines, ranges, value, error) = best.expect("the range of cuts is a constant, and not empty");
+        let (lines, ranges, value, error) =
+            best.expect("the range of cuts is a constant, and not empty");
         let bound = samples.iter().fold(0.0f64, |b, y| b.max(y.abs()));
         let unit = unit_of(domain, SLOPE_BITS, error.sqrt());
         let least = LEAST_RANGE.max(LEAST_SHARE * bound);
@@ -172,13 +179,15 @@ impl Tangents {
     }
 }
 
-/// Of the function of `samples` on `[-1, 1]`, about every index of a table of so many entries. No line is fitted to what is beyond the domain.
+/// Of the function of `samples` on `[-1, 1]`, about every index of a table of so many entries. No
+/// line is fitted to what is beyond the domain.
 fn moments(samples: &[f64], index: Index) -> Vec<Moments> {
     let step = 2.0 / SAMPLES as f64;
     let spread = index.deviation * 2.0 * (1.0 + index.margin) / index.degree as f64;
     let stride = ((REACH * spread / step) as i64 / NODES).max(1);
-    let weights: Vec<f64> =
-        (-NODES..=NODES).map(|t| (-0.5 * ((t * stride) as f64 * step / spread).powi(2)).exp()).collect();
+    let weights: Vec<f64> = (-NODES..=NODES)
+        .map(|t| (-0.5 * ((t * stride) as f64 * step / spread).powi(2)).exp())
+        .collect();
     let about = |k: usize| {
         let x = index.number(k as f64);
         let middle = ((x.clamp(-1.0, 1.0) + 1.0) / step).round() as i64;
@@ -200,9 +209,15 @@ fn moments(samples: &[f64], index: Index) -> Vec<Moments> {
 }
 
 /// The nearest lines with slopes in an interval.
-fn lines(samples: &[f64], index: Index, moments: &[Moments], (least, largest): (f64, f64)) -> Lines {
+fn lines(
+    samples: &[f64],
+    index: Index,
+    moments: &[Moments],
+    (least, largest): (f64, f64),
+) -> Lines {
     let slopes: Vec<f64> = moments.iter().map(|m| m.slope.clamp(least, largest)).collect();
-    let values: Vec<f64> = moments.iter().zip(&slopes).map(|(m, slope)| m.value - slope * m.number).collect();
+    let values: Vec<f64> =
+        moments.iter().zip(&slopes).map(|(m, slope)| m.value - slope * m.number).collect();
     let last = index.degree - 1;
     let square = |x: f64| -> f64 {
         let sample = ((x + 1.0) / 2.0 * SAMPLES as f64).round() as usize;
@@ -224,7 +239,8 @@ fn extent(values: impl Iterator<Item = f64>) -> (f64, f64) {
 }
 
 impl Pegasus {
-    /// `f` on `domain` as tables of values and of slopes, for [`Pegasus::apply_tangents`]. The error is stated before anything is computed ([`Tangents::deviation`]).
+    /// `f` on `domain` as tables of values and of slopes, for [`Pegasus::apply_tangents`]. The
+    /// error is stated before anything is computed ([`Tangents::deviation`]).
     ///
     /// # Errors
     /// As [`Pegasus::make_tables`].
@@ -234,13 +250,23 @@ impl Pegasus {
         f: impl Fn(f64) -> f64,
     ) -> Result<Tangents, PegasusError> {
         let (parameters, margin) = (self.tables().parameters(), self.plan().literal().margin);
-        Tangents::new(&parameters, self.index_deviation(), margin, self.repacking_deviation(), domain, f)
+        Tangents::new(
+            &parameters,
+            self.index_deviation(),
+            margin,
+            self.repacking_deviation(),
+            domain,
+            f,
+        )
     }
 
-    /// The function of `tangents` of the numbers in these slots of `a`, as [`Pegasus::apply`], where the others hold 0. It is a product, which takes 28 bits of the capacity that repacking leaves, and `a` itself is an operand.
+    /// The function of `tangents` of the numbers in these slots of `a`, as [`Pegasus::apply`],
+    /// where the others hold 0. It is a product, which takes 28 bits of the capacity that repacking
+    /// leaves, and `a` itself is an operand.
     ///
     /// # Errors
-    /// As [`Pegasus::apply`], and [`hippocrene_ckks::CkksError::Capacity`] when repacking leaves too little for a product.
+    /// As [`Pegasus::apply`], and [`hippocrene_ckks::CkksError::Capacity`] when repacking leaves
+    /// too little for a product.
     pub fn apply_tangents(
         &self,
         a: &Ciphertext,
@@ -255,8 +281,10 @@ impl Pegasus {
         a.set_bound(half);
         let x = self.extract(&self.to_coefficients(&a)?, slots)?;
         let slopes: Vec<f64> = tangents.slopes.iter().map(|slope| slope * one).collect();
-        let tables =
-            [(&slopes, tangents.ranges[0] * one, 0.0), (&tangents.values, tangents.ranges[1], tangents.fit)];
+        let tables = [
+            (&slopes, tangents.ranges[0] * one, 0.0),
+            (&tangents.values, tangents.ranges[1], tangents.fit),
+        ];
         let mut packed = Vec::with_capacity(tables.len());
         for (entries, range, off) in tables {
             let y = self.entries(&x, entries, range, off)?;
@@ -264,15 +292,19 @@ impl Pegasus {
         }
         let slopes = self.add_at(&packed[0], tangents.middles[0] * one, slots)?;
         let values = self.add_at(&packed[1], tangents.middles[1], slots)?;
-        let (slopes, operand) = self.operands(slopes, &a, power(Tangents::OPERAND_BITS - half.log2())?)?;
-        let products = e.mul_rescale(&slopes, &operand, power(plan.literal().output_scale_bits)?)?;
+        let (slopes, operand) =
+            self.operands(slopes, &a, power(Tangents::OPERAND_BITS - half.log2())?)?;
+        let products =
+            e.mul_rescale(&slopes, &operand, power(plan.literal().output_scale_bits)?)?;
         let (products, values) = e.align(&products, &values)?;
         let mut result = e.add(&products, &values)?;
         result.set_bound(bound_of(tangents.bound, tangents.ranges[1], slots, result.slots()));
         Ok(result)
     }
 
-    /// Slopes and the numbers `a` at one modulus, and `a` at this scale: at that of the slopes, or where `a` has too few bits to go there with a precise integer between the scales, at a smaller one.
+    /// Slopes and the numbers `a` at one modulus, and `a` at this scale: at that of the slopes, or
+    /// where `a` has too few bits to go there with a precise integer between the scales, at a
+    /// smaller one.
     fn operands(
         &self,
         slopes: Ciphertext,
@@ -292,7 +324,8 @@ impl Pegasus {
             match e.adjust(a, modulus, scale) {
                 Ok(operand) => return Ok((e.reduce_modulus(&slopes, modulus)?, operand)),
                 Err(CkksError::Capacity { .. }) => {
-                    modulus = e.divisor_at_least(modulus, most.min(have) - f64::from(step) * STEP_BITS);
+                    modulus =
+                        e.divisor_at_least(modulus, most.min(have) - f64::from(step) * STEP_BITS);
                 }
                 Err(error) => return Err(error.into()),
             }
@@ -300,8 +333,15 @@ impl Pegasus {
         Ok((e.reduce_modulus(&slopes, modulus)?, e.adjust(a, modulus, scale)?))
     }
 
-    /// These entries at the indices of the numbers, which are within a quarter of the circle, to be repacked; with an error of deviation `off` beside that of the rotation.
-    fn entries(&self, x: &Numbers, entries: &[f64], range: f64, off: f64) -> Result<Numbers, PegasusError> {
+    /// These entries at the indices of the numbers, which are within a quarter of the circle, to be
+    /// repacked; with an error of deviation `off` beside that of the rotation.
+    fn entries(
+        &self,
+        x: &Numbers,
+        entries: &[f64],
+        range: f64,
+        off: f64,
+    ) -> Result<Numbers, PegasusError> {
         let parameters = self.tables().parameters();
         let scale = self.plan().repacking_scale(range)?;
         let (output, half) = (self.output(scale).to_f64(), entries.len() as f64 / 2.0);

@@ -1,9 +1,14 @@
-//! Which of several numbers is the smallest, for many groups of them at once, by a tournament. Whatever comparisons are off by, one of every group wins.
+//! Which of several numbers is the smallest, for many groups of them at once, by a tournament.
+//! Whatever comparisons are off by, one of every group wins.
 //!
-//! Of two numbers, `|x - y|` and the sign of `x - y` are looked up with one rotation. Both are antiperiodic functions of the residue but for a constant, so that differences take all of the circle, at twice the resolution of
-//! other tables. `x + y - |x - y|` is twice the smaller one and goes on to the next round. In the end the bits are multiplied along the tree: "is the smallest of all" and "the first one of the two is smaller" are 1 if their sum
-//! is 2, which one look-up says for the first one, and what is left is the second one. With `K` numbers this takes `K - 1` look-ups of signs, of which `K - 2` have the magnitudes with them, and `K - 2` of products:
-//! `2K - 3` (PEGASUS has about `2K`).
+//! Of two numbers, `|x - y|` and the sign of `x - y` are looked up with one rotation. Both are
+//! antiperiodic functions of the residue but for a constant, so that differences take all of the
+//! circle, at twice the resolution of other tables. `x + y - |x - y|` is twice the smaller one and
+//! goes on to the next round. In the end the bits are multiplied along the tree: "is the smallest
+//! of all" and "the first one of the two is smaller" are 1 if their sum is 2, which one look-up
+//! says for the first one, and what is left is the second one. With `K` numbers this takes `K - 1`
+//! look-ups of signs, of which `K - 2` have the magnitudes with them, and `K - 2` of products: `2K
+//! - 3` (PEGASUS has about `2K`).
 
 use hippocrene_ckks::{Ciphertext, Scale};
 use hippocrene_rlwe::Noise;
@@ -16,10 +21,14 @@ const OPERATION: &str = "find the smallest or largest";
 const CERTAIN: f64 = 5.0;
 
 impl Pegasus {
-    /// Bits at `scale` that say which of `count` numbers is the smallest, for every level of the tree: first those of the numbers, then those of the smaller ones of two, and so on until two are left. Those at one place in all
-    /// groups stand together, in the argument as in the results; of a group they add up to 1 in every level. Numbers of one group differ by `spread` at most; nothing else need be known of how large they are.
+    /// Bits at `scale` that say which of `count` numbers is the smallest, for every level of the
+    /// tree: first those of the numbers, then those of the smaller ones of two, and so on until two
+    /// are left. Those at one place in all groups stand together, in the argument as in the
+    /// results; of a group they add up to 1 in every level. Numbers of one group differ by `spread`
+    /// at most; nothing else need be known of how large they are.
     ///
-    /// Of two that are nearer to each other than the index is off by either wins; the first one does where nothing is.
+    /// Of two that are nearer to each other than the index is off by either wins; the first one
+    /// does where nothing is.
     pub(crate) fn tournament(
         &self,
         x: &Numbers,
@@ -28,7 +37,10 @@ impl Pegasus {
         scale: Scale,
     ) -> Result<Vec<Numbers>, PegasusError> {
         if count < 2 {
-            return argument(OPERATION, format!("{count} numbers: there have to be two to compare"));
+            return argument(
+                OPERATION,
+                format!("{count} numbers: there have to be two to compare"),
+            );
         }
         let single = self.tables().parameters().noise();
         let (from, to) = (self.tables().parameters().ring(), self.back().parameters()[1]);
@@ -61,16 +73,28 @@ impl Pegasus {
         self.along(&first_wins, count, groups)
     }
 
-    /// The bound to extract numbers with among `size` of which a tournament finds the smallest or largest, over their own: with it differences of numbers that are extracted with this noise fit the circle in the last
-    /// round. It is about half the number of them. Bits are to be at `scale`.
+    /// The bound to extract numbers with among `size` of which a tournament finds the smallest or
+    /// largest, over their own: with it differences of numbers that are extracted with this noise
+    /// fit the circle in the last round. It is about half the number of them. Bits are to be at
+    /// `scale`.
     ///
-    /// What numbers are off by is followed as the tournament itself does. In the round with `t = 2^j` rounds' doublings still to come, differences `d = y - x` are looked up as `t d`, and numbers go on as `x + y - |d|`, of which the parts are taken to be
-    /// off independently: by `e^2` each, and `|d|` by that of the index of the table, over `t`, and of rotation and switch. All of `e` doubles from round to round, what numbers were off by when they were extracted
-    /// too: of slots to coefficients, of which there is more the larger the ring, and of the key switch.
+    /// What numbers are off by is followed as the tournament itself does. In the round with `t =
+    /// 2^j` rounds' doublings still to come, differences `d = y - x` are looked up as `t d`, and
+    /// numbers go on as `x + y - |d|`, of which the parts are taken to be off independently: by
+    /// `e^2` each, and `|d|` by that of the index of the table, over `t`, and of rotation and
+    /// switch. All of `e` doubles from round to round, what numbers were off by when they were
+    /// extracted too: of slots to coefficients, of which there is more the larger the ring, and of
+    /// the key switch.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when there are so many that they are off by more than half of a table then.
-    pub fn place_bound(&self, size: usize, extracted: Noise, scale: Scale) -> Result<f64, PegasusError> {
+    /// [`PegasusError::Argument`] when there are so many that they are off by more than half of a
+    /// table then.
+    pub fn place_bound(
+        &self,
+        size: usize,
+        extracted: Noise,
+        scale: Scale,
+    ) -> Result<f64, PegasusError> {
         let (parameters, back) = (self.tables().parameters(), self.back());
         let (ring, lwe) = (parameters.ring(), back.parameters()[1]);
         let (q, degree) = (self.plan().literal().lwe().modulus(), ring.dimension() as f64);
@@ -85,7 +109,8 @@ impl Pegasus {
             let entry = (2.0 * domain / degree / times).log2();
             let tables = self.sign_and_magnitude(domain, scale, unit, times)?;
             let rotation = tables.noises(&parameters)[1];
-            let looked_up = rotation.scaled(lwe.log2_modulus() - ring.log2_modulus()).plus(back.noise());
+            let looked_up =
+                rotation.scaled(lwe.log2_modulus() - ring.log2_modulus()).plus(back.noise());
             off = difference.plus(index.scaled(entry)).plus(looked_up);
         }
         let index = parameters.index_noise(off.plus(off), q).log2_std().exp2();
@@ -101,7 +126,8 @@ impl Pegasus {
         Ok(f64::from(last).exp2() * wide / (1.0 + self.plan().literal().margin))
     }
 
-    /// [`Pegasus::place_bound`] of the numbers in the slots of `a`: by the noise that the one in this slot is extracted with.
+    /// [`Pegasus::place_bound`] of the numbers in the slots of `a`: by the noise that the one in
+    /// this slot is extracted with.
     ///
     /// # Errors
     /// As [`Pegasus::to_coefficients`], [`Pegasus::extract`] and [`Pegasus::place_bound`].
@@ -135,11 +161,13 @@ impl Pegasus {
         if !goes_on {
             return Ok((self.look_up_sign(&wide, bits)?, None));
         }
-        let (first_wins, magnitude) = self.look_up_sign_and_magnitude(&wide, bits, x.scale(), times)?;
+        let (first_wins, magnitude) =
+            self.look_up_sign_and_magnitude(&wide, bits, x.scale(), times)?;
         Ok((first_wins, Some(x.add(y)?.sub(&magnitude.with_bound(0.0)?)?)))
     }
 
-    /// The largest integer that numbers up to `bound` can be multiplied by, so that they take no more than the circle.
+    /// The largest integer that numbers up to `bound` can be multiplied by, so that they take no
+    /// more than the circle.
     fn times_on_the_circle(&self, x: &Numbers, bound: f64) -> i64 {
         let parameters = self.tables().parameters();
         let (q, degree) = (x.parameters().modulus(), parameters.ring().dimension() as f64);
@@ -152,7 +180,8 @@ impl Pegasus {
         (2..=most).rev().find(fits).unwrap_or(1)
     }
 
-    /// From who wins in every round, the first one of two or the second one, to who wins in all, from the root to the leaves.
+    /// From who wins in every round, the first one of two or the second one, to who wins in all,
+    /// from the root to the leaves.
     fn along(
         &self,
         first_wins: &[Numbers],
@@ -168,7 +197,8 @@ impl Pegasus {
                 Some(chosen) => {
                     let of_pairs = chosen.select(&at(0..pairs, groups))?;
                     let both = self.both(&of_pairs, wins)?;
-                    let last = (left > 2 * pairs).then(|| chosen.select(&at(pairs..pairs + 1, groups)));
+                    let last =
+                        (left > 2 * pairs).then(|| chosen.select(&at(pairs..pairs + 1, groups)));
                     (both.clone(), of_pairs.sub(&both)?, last.transpose()?)
                 }
             };
@@ -192,7 +222,8 @@ impl Pegasus {
         self.look_up_sign(&sum.times_integer(times.max(1))?, x.scale())
     }
 
-    /// Checks that bits of so much noise, and those left of others in as many rounds as there are, are told apart at this scale.
+    /// Checks that bits of so much noise, and those left of others in as many rounds as there are,
+    /// are told apart at this scale.
     fn check_bits(&self, count: usize, scale: Scale, noise: Noise) -> Result<(), PegasusError> {
         if count < 3 {
             return Ok(());

@@ -25,15 +25,24 @@ fn numbers_of_any_power_of_two_of_slots_are_extracted() {
                 // A quarter of the modulus, less the margin.
                 let largest = c.scale().to_f64() * bound * 1.125;
                 assert!((largest / (q0 as f64 / 4.0) - 1.0).abs() < 1e-9);
-                let numbers: Vec<_> = (0..slots).map(|j| c.inner().extract(c.place(j)).unwrap()).collect();
-                got.extend(numbers.iter().map(|x| secret.decrypt(x).unwrap() as f64 / c.scale().to_f64()));
+                let numbers: Vec<_> =
+                    (0..slots).map(|j| c.inner().extract(c.place(j)).unwrap()).collect();
+                got.extend(
+                    numbers.iter().map(|x| secret.decrypt(x).unwrap() as f64 / c.scale().to_f64()),
+                );
                 precision = c.scale().log2() - numbers[0].noise().log2_std();
             }
             assert!(precision > 12.0 - bound.log2(), "{slots} slots: {precision}");
             // Errors of few slots are larger or smaller by chance.
             let within = if slots >= 64 { 1.5f64.log2() } else { 12.0 };
             let expected = values.repeat(runs);
-            check(&got, &expected, precision, within, &format!("{slots} slots, scale 2^{scale_bits}"));
+            check(
+                &got,
+                &expected,
+                precision,
+                within,
+                &format!("{slots} slots, scale 2^{scale_bits}"),
+            );
         }
     }
 }
@@ -52,14 +61,21 @@ fn extracted_numbers_are_under_the_lwe_secret() {
             assert_eq!((x.len(), x.bound(), x.key()), (slots, 8.0, s.lwe.fingerprint()));
             assert_eq!(x.parameters(), s.lwe.parameters());
             let within = if slots >= 128 { 1.5f64.log2() } else { 12.0 };
-            check(&s.decrypt_numbers(&x), &values, x.precision_bits(), within, &format!("{slots} slots"));
+            check(
+                &s.decrypt_numbers(&x),
+                &values,
+                x.precision_bits(),
+                within,
+                &format!("{slots} slots"),
+            );
             // Any of them, in any order.
             let some: Vec<usize> = (0..slots.min(5)).map(|i| (7 * i + 3) % slots).collect();
             assert_eq!(s.pegasus.extract(&c, &some).unwrap(), x.select(&some).unwrap());
             let refused = s.pegasus.extract(&c, &[slots]).unwrap_err().to_string();
             assert!(refused.contains(&format!("no slot {slots}")), "{refused}");
             // And back, for they are an eighth of their bound.
-            let packed = s.pegasus.repack(&x.with_bound(1.0).unwrap(), &Layout::in_order(slots)).unwrap();
+            let packed =
+                s.pegasus.repack(&x.with_bound(1.0).unwrap(), &Layout::in_order(slots)).unwrap();
             let within = if slots >= 128 { 1.5 } else { 12.0 };
             check(&s.decrypt(&packed), &values, packed.precision_bits(), within, "there and back");
         }

@@ -72,7 +72,11 @@ fn functions_are_off_by_what_is_stated_at_the_worst_number() {
             }
             best = tables.deviation();
             let errors = errors(&s, &tables, f);
-            assert!(worst(&errors) < CERTAIN * best && rms(&errors) < 1.3 * best, "{} by {most}", f.name());
+            assert!(
+                worst(&errors) < CERTAIN * best && rms(&errors) < 1.3 * best,
+                "{} by {most}",
+                f.name()
+            );
             let Some(share) = STEEPEST.get(i).filter(|_| most == 1) else { continue };
             // Numbers about the worst one are off by as much as is stated, and not by much less.
             let ((low, high), width) = (domain, domain.1 - domain.0);
@@ -101,11 +105,17 @@ fn the_stated_error_of_a_square_root_holds_at_0() {
     a.set_bound(1e6);
     let got = s.decrypt(&applied(&s, &a, &tables));
     let errors: Vec<f64> = got.iter().zip(&values).map(|(y, x)| y - x.sqrt()).collect();
-    assert!(worst(&errors) < CERTAIN * tables.deviation(), "{} and {}", worst(&errors), tables.deviation());
+    assert!(
+        worst(&errors) < CERTAIN * tables.deviation(),
+        "{} and {}",
+        worst(&errors),
+        tables.deviation()
+    );
     assert!(rms(&errors) > 0.2 * tables.deviation(), "{} and {}", rms(&errors), tables.deviation());
 }
 
-/// What the numbers are off by is in the results, of functions that go up as much as they go down too.
+/// What the numbers are off by is in the results, of functions that go up as much as they go down
+/// too.
 #[test]
 fn errors_of_numbers_are_in_what_is_stated() {
     let s = setup(context(10, 17, 2), literal(&[512], 64));
@@ -124,12 +134,14 @@ fn errors_of_numbers_are_in_what_is_stated() {
             let (exact, _) = encrypted(&s, (low + 4.0 * off, high - 4.0 * off), 512);
             // Not in step with the numbers, which are evenly spread.
             let nodes = [-1.5, -0.5, 0.5, 1.5].map(|x: f64| x * off / 1.25f64.sqrt());
-            let values: Vec<f64> = exact.iter().enumerate().map(|(i, x)| x + nodes[i * 7 % 11 % 4]).collect();
+            let values: Vec<f64> =
+                exact.iter().enumerate().map(|(i, x)| x + nodes[i * 7 % 11 % 4]).collect();
             let mut a = s.encrypt(&values, 40, 300.0);
             a.set_bound(low.abs().max(high.abs()));
             a.set_precision_bits(-off.log2());
             let y = applied(&s, &a, &tables);
-            let errors: Vec<f64> = s.decrypt(&y).iter().zip(&exact).map(|(y, x)| y - f(*x)).collect();
+            let errors: Vec<f64> =
+                s.decrypt(&y).iter().zip(&exact).map(|(y, x)| y - f(*x)).collect();
             // The stated error is that of the steepest place, and the mean square one is up to half
             // as large.
             let ratio = (rms(&errors).log2() + y.precision_bits()).exp2();
@@ -138,7 +150,10 @@ fn errors_of_numbers_are_in_what_is_stated() {
                 "{name} by {most}, off by {off}: {ratio} of what is stated"
             );
             let most_off = (worst(&errors).log2() + y.precision_bits()).exp2();
-            assert!(most_off < CERTAIN, "{name} by {most}, off by {off}: {most_off} times what is stated");
+            assert!(
+                most_off < CERTAIN,
+                "{name} by {most}, off by {off}: {most_off} times what is stated"
+            );
         }
     }
 }
@@ -213,9 +228,13 @@ fn what_is_nearly_straight_or_nearly_nothing_is_right() {
 #[test]
 fn what_makes_no_table_is_refused() {
     let s = setup(context(9, 17, 1), literal(&[16], 32));
-    let refused =
-        |domain, most, f: fn(f64) -> f64| s.pegasus.make_tables(domain, most, f).unwrap_err().to_string();
-    assert_eq!(refused((0.0, 8.0), 1, f64::ln), "make tables: the function is -inf at 0, not finite");
+    let refused = |domain, most, f: fn(f64) -> f64| {
+        s.pegasus.make_tables(domain, most, f).unwrap_err().to_string()
+    };
+    assert_eq!(
+        refused((0.0, 8.0), 1, f64::ln),
+        "make tables: the function is -inf at 0, not finite"
+    );
     assert!(refused((1.0, 1.0), 1, f64::exp).contains("a domain from 1 to 1"));
     assert!(refused((0.0, f64::INFINITY), 1, f64::exp).contains("a domain"));
     for most in [0, 5] {
@@ -236,17 +255,27 @@ fn what_makes_no_table_is_refused() {
             "is 1.7976931348623157e308 at -1e0: values up to 1e100",
         ),
         ((-1.0, f64::MAX), |x| x, "values up to 1e100"),
-        (all, |x| x, "a domain from -1.7976931348623157e308 to 1.7976931348623157e308, whose length"),
-        (all, |_| 1.0, "a domain from -1.7976931348623157e308 to 1.7976931348623157e308, whose length"),
+        (
+            all,
+            |x| x,
+            "a domain from -1.7976931348623157e308 to 1.7976931348623157e308, whose length",
+        ),
+        (
+            all,
+            |_| 1.0,
+            "a domain from -1.7976931348623157e308 to 1.7976931348623157e308, whose length",
+        ),
         (tiny, |x| x * 1e300 * 1e49, "is too large for a number"),
     ] {
         for made in [tangents(domain, f), tables(domain, f)] {
             assert!(made.as_ref().is_err_and(|error| error.contains(what)), "{made:?}: {what}");
         }
     }
-    for (domain, f) in
-        [((-1.0, 1.0), (|x| 1e100 * x) as fn(f64) -> f64), ((-1e150, 1e150), f64::cos), (tiny, f64::exp)]
-    {
+    for (domain, f) in [
+        ((-1.0, 1.0), (|x| 1e100 * x) as fn(f64) -> f64),
+        ((-1e150, 1e150), f64::cos),
+        (tiny, f64::exp),
+    ] {
         for made in [tangents(domain, f), tables(domain, f)] {
             assert!(made.as_ref().is_ok_and(|deviation| deviation.is_finite()), "{made:?}");
         }
@@ -287,7 +316,9 @@ fn functions_of_some_slots() {
         }
     }
     let tables = s.pegasus.make_tables((0.0, 4.0), 1, f64::sqrt).unwrap();
-    assert!(s.pegasus.apply(&a, &tables, &[]).is_err() && s.pegasus.apply(&a, &tables, &[256]).is_err());
+    assert!(
+        s.pegasus.apply(&a, &tables, &[]).is_err() && s.pegasus.apply(&a, &tables, &[256]).is_err()
+    );
 }
 
 /// With slopes the error goes with the square of what the index is off by.
@@ -310,11 +341,17 @@ fn functions_with_slopes_are_off_by_what_is_stated() {
         let kink = matches!(f, Function::Abs | Function::Relu | Function::Sqrt);
         // At a kink a line is off by about as much as a value.
         assert!(kink || tangents.deviation() < 0.25 * tables.deviation(), "{}", f.name());
-        let errors: Vec<f64> = s.decrypt(&y).iter().zip(&values).map(|(y, x)| y - f.value(*x)).collect();
+        let errors: Vec<f64> =
+            s.decrypt(&y).iter().zip(&values).map(|(y, x)| y - f.value(*x)).collect();
         // The error goes with the square of that of the index, so that a few of many numbers are
         // off by more deviations.
-        let (mean, most) = (rms(&errors) / tangents.deviation(), worst(&errors) / tangents.deviation());
-        assert!(mean < 1.5 && most < 3.0 * CERTAIN, "{}: {mean} and {most} of what is stated", f.name());
+        let (mean, most) =
+            (rms(&errors) / tangents.deviation(), worst(&errors) / tangents.deviation());
+        assert!(
+            mean < 1.5 && most < 3.0 * CERTAIN,
+            "{}: {mean} and {most} of what is stated",
+            f.name()
+        );
         assert!(mean > 0.02, "{}: {mean} of what is stated", f.name());
     }
 }
@@ -330,9 +367,11 @@ fn slopes_of_functions_of_large_numbers_are_small() {
         let (values, a) = encrypted(&s, domain, 512);
         let tables = s.pegasus.make_tables(domain, 3, f).unwrap();
         let tangents = s.pegasus.make_tangents(domain, f).unwrap();
-        let results = [applied(&s, &a, &tables), s.pegasus.apply_tangents(&a, &tangents, &slots).unwrap()];
+        let results =
+            [applied(&s, &a, &tables), s.pegasus.apply_tangents(&a, &tangents, &slots).unwrap()];
         results.map(|y| {
-            let errors: Vec<f64> = s.decrypt(&y).iter().zip(&values).map(|(y, x)| y - f(*x)).collect();
+            let errors: Vec<f64> =
+                s.decrypt(&y).iter().zip(&values).map(|(y, x)| y - f(*x)).collect();
             [y.precision_bits(), -rms(&errors).log2()]
         })
     };

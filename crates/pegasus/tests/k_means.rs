@@ -22,7 +22,8 @@ fn setup(context: Arc<Context>, shape: Shape) -> Setup {
     let plan = Arc::new(KMeansPlan::new(Arc::clone(&context), shape, literal).unwrap());
     let mut keys = EvaluationKeys::empty(context.rlwe(), secret.fingerprint());
     plan.add_keys(&mut keys, &secret).unwrap();
-    let evaluator = Evaluator::new(Arc::clone(&context), Arc::new(keys.prepare(context.rlwe()).unwrap()));
+    let evaluator =
+        Evaluator::new(Arc::clone(&context), Arc::new(keys.prepare(context.rlwe()).unwrap()));
     let secrets = PegasusSecrets::generate(plan.pegasus()).unwrap();
     let stored = PegasusKeys::generate(plan.pegasus(), &secret, &secrets).unwrap();
     Setup { k_means: KMeans::new(plan, evaluator, &stored).unwrap(), context, secret }
@@ -65,10 +66,12 @@ impl Setup {
 
 /// The nearest centroid of every point.
 fn nearest(points: &[f64], centroids: &[f64], d: usize) -> Vec<usize> {
-    let distance = |x: &[f64], c: &[f64]| x.iter().zip(c).map(|(x, c)| (x - c).powi(2)).sum::<f64>();
+    let distance =
+        |x: &[f64], c: &[f64]| x.iter().zip(c).map(|(x, c)| (x - c).powi(2)).sum::<f64>();
     let of = |x: &[f64]| {
         let distances: Vec<f64> = centroids.chunks_exact(d).map(|c| distance(x, c)).collect();
-        (0..distances.len()).fold(0, |best, j| if distances[j] < distances[best] { j } else { best })
+        (0..distances.len())
+            .fold(0, |best, j| if distances[j] < distances[best] { j } else { best })
     };
     points.chunks_exact(d).map(of).collect()
 }
@@ -167,11 +170,14 @@ fn what_does_not_belong_together_is_refused() {
         assert!(refused.contains(what), "{refused}");
     }
     assert!(s.k_means.iterate(&encrypted, &state).is_ok());
-    let plan = |shape| KMeansPlan::new(context(6, 17, 1), shape, literal(&[], 16)).unwrap_err().to_string();
+    let plan = |shape| {
+        KMeansPlan::new(context(6, 17, 1), shape, literal(&[], 16)).unwrap_err().to_string()
+    };
     assert!(plan(Shape::new(8, 8, 8).unwrap()).contains("takes 64 slots, there are 32"));
 }
 
-/// Parts of an iteration make the whole, and points that are chosen are the centroids to start from.
+/// Parts of an iteration make the whole, and points that are chosen are the centroids to start
+/// from.
 #[test]
 fn parts_and_chosen_points() {
     let (n, d, k) = (33, 3, 3);
@@ -180,7 +186,8 @@ fn parts_and_chosen_points() {
     let (encrypted, state) = (s.points(&points), s.start(&start));
     assert!(encrypted.len() > 1);
     // From the last one on, as other machines may.
-    let parts = (0..encrypted.len()).rev().map(|i| s.k_means.assign(&encrypted[i], i, &state).unwrap().0);
+    let parts =
+        (0..encrypted.len()).rev().map(|i| s.k_means.assign(&encrypted[i], i, &state).unwrap().0);
     let mut assigned: Vec<Ciphertext> = parts.collect();
     assigned.reverse();
     let (next, _) = s.k_means.update(&encrypted, assigned.clone(), &state).unwrap();
@@ -191,7 +198,8 @@ fn parts_and_chosen_points() {
 
     let chosen = [32, 0, 13];
     let begun = s.k_means.start_from(&encrypted, &state, &chosen).unwrap();
-    let expected: Vec<f64> = chosen.iter().flat_map(|i| points[i * d..(i + 1) * d].to_vec()).collect();
+    let expected: Vec<f64> =
+        chosen.iter().flat_map(|i| points[i * d..(i + 1) * d].to_vec()).collect();
     assert_eq!((begun.iteration, begun.assigned.len()), (0, 0));
     for (got, x) in s.centroids(&begun).iter().zip(&expected) {
         assert!((got - x).abs() < 0.02, "{got} instead of {x}");
@@ -203,7 +211,8 @@ fn parts_and_chosen_points() {
     }
 }
 
-/// New points, fewer than those that are clustered and some far outside of the ball, go to the centroids that they are nearest to.
+/// New points, fewer than those that are clustered and some far outside of the ball, go to the
+/// centroids that they are nearest to.
 #[test]
 fn new_points_are_assigned() {
     for (log_degree, n, d, k) in [(9, 14, 2, 2), (9, 20, 2, 5), (8, 33, 3, 3)] {
@@ -211,8 +220,10 @@ fn new_points_are_assigned() {
         let (points, start) = clusters(n, d, k);
         let (plan, state) = (s.k_means.plan(), s.start(&start));
         // Half of the way to the centroids, there, and beyond them.
-        let new: Vec<f64> =
-            [0.5, 1.0, 20.0].iter().flat_map(|by| points[..k * d].iter().map(move |x| by * x)).collect();
+        let new: Vec<f64> = [0.5, 1.0, 20.0]
+            .iter()
+            .flat_map(|by| points[..k * d].iter().map(move |x| by * x))
+            .collect();
         let new = &new[..n.min(3 * k - 1) * d];
         let slots = plan.shape().new_points_in_slots(new, &start, plan.together()).unwrap();
         let mut labels = Vec::new();
@@ -220,9 +231,12 @@ fn new_points_are_assigned() {
             let encrypted = s.encrypt(slots, plan.point_bits());
             let count = plan.together().min(new.len() / d - i * plan.together());
             let bits = s.decrypt(&s.k_means.nearest(&encrypted, count, &state).unwrap().0);
-            let bit = |i: usize, j: usize| bits[i * plan.shape().width() + j * plan.shape().stride()];
-            labels
-                .extend((0..count).map(|i| (0..k).max_by(|a, b| bit(i, *a).total_cmp(&bit(i, *b))).unwrap()));
+            let bit =
+                |i: usize, j: usize| bits[i * plan.shape().width() + j * plan.shape().stride()];
+            labels.extend(
+                (0..count)
+                    .map(|i| (0..k).max_by(|a, b| bit(i, *a).total_cmp(&bit(i, *b))).unwrap()),
+            );
             for wrong in [0, plan.together() + 1] {
                 let refused = s.k_means.nearest(&encrypted, wrong, &state).unwrap_err().to_string();
                 assert!(refused.contains(&format!("{wrong} points in a ciphertext")), "{refused}");
@@ -238,13 +252,18 @@ fn points_between_centroids_go_to_either_as_often_as_is_said() {
     for (k, start) in [(2, vec![-0.1, 0.1]), (4, vec![-0.1, 0.9, -0.9, 0.1])] {
         let s = setup(context(9, 17, 2), Shape::new(256, 1, k).unwrap());
         let deviation = s.k_means.plan().nearest_deviation().unwrap();
-        // Squared distances from the two nearest differ by 0.4 x, by one deviation and a half at most.
+        // Squared distances from the two nearest differ by 0.4 x, by one deviation and a half at
+        // most.
         let points: Vec<f64> =
             (0..256).map(|i| (f64::from(i) - 127.5) / 128.0 * 1.5 * deviation / 0.4).collect();
         let state = s.k_means.iterate(&s.points(&points), &s.start(&start)).unwrap().0;
         let plain = nearest(&points, &start, 1);
         let wrong = s.labels(&state).iter().zip(&plain).filter(|(x, y)| x != y).count();
-        // A quarter of them, 64, is expected: the mean of the tails of a normal number up to 1.5. The deviation of their number is 6.5.
-        assert!((38..=90).contains(&wrong), "{wrong} of 256 in {k} clusters, a deviation of {deviation}");
+        // A quarter of them, 64, is expected: the mean of the tails of a normal number up to 1.5.
+        // The deviation of their number is 6.5.
+        assert!(
+            (38..=90).contains(&wrong),
+            "{wrong} of 256 in {k} clusters, a deviation of {deviation}"
+        );
     }
 }

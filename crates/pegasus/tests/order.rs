@@ -19,8 +19,10 @@ fn apart(count: usize) -> Vec<f64> {
 
 /// Numbers as they are extracted with a bound so many times their own.
 fn wide(s: &Setup, values: &[f64], wide: f64) -> Numbers {
-    let (scale, q) =
-        (s.pegasus.plan().table_scale(wide * BOUND).unwrap(), s.pegasus.plan().literal().lwe().modulus());
+    let (scale, q) = (
+        s.pegasus.plan().table_scale(wide * BOUND).unwrap(),
+        s.pegasus.plan().literal().lwe().modulus(),
+    );
     let encrypt = |x: &f64| {
         let message = (x * scale.to_f64()).round() as i64;
         s.lwe.encrypt(message.rem_euclid(q as i64) as u64).unwrap()
@@ -34,7 +36,8 @@ fn place_bound(s: &Setup, size: usize, scale: Scale) -> f64 {
     s.pegasus.place_bound(size, noise, scale).unwrap()
 }
 
-/// Numbers that are off by more than those that are extracted, as they are in large rings, fit with the bound of places, and with hardly less.
+/// Numbers that are off by more than those that are extracted, as they are in large rings, fit with
+/// the bound of places, and with hardly less.
 #[test]
 fn the_bound_of_places_is_tight() {
     let s = with_tables(1024);
@@ -61,7 +64,13 @@ fn the_bound_of_places_is_tight() {
         assert!(matches!(found(0.98), Err(PegasusError::Argument { .. })), "{part}");
     }
     let x = wide(&s, &[1.0, 2.0], 1.0);
-    assert!(s.pegasus.argmin_digits(&x, 2, 0, scale).unwrap_err().to_string().contains("digits of 0 bits"));
+    assert!(
+        s.pegasus
+            .argmin_digits(&x, 2, 0, scale)
+            .unwrap_err()
+            .to_string()
+            .contains("digits of 0 bits")
+    );
 }
 
 fn close(s: &Setup, got: &Numbers, expected: &[f64], error: f64, what: &str) {
@@ -92,8 +101,17 @@ fn numbers_are_put_in_order() {
             assert!((x - y).abs() < within + 0.01, "repacked");
         }
         let k = count.div_ceil(2);
-        close(&s, &s.pegasus.top_k(&x, count, k).unwrap(), &values[count - k..], within, "the largest");
-        assert!(s.pegasus.top_k(&x, count, 0).is_err() && s.pegasus.top_k(&x, count, count + 1).is_err());
+        close(
+            &s,
+            &s.pegasus.top_k(&x, count, k).unwrap(),
+            &values[count - k..],
+            within,
+            "the largest",
+        );
+        assert!(
+            s.pegasus.top_k(&x, count, 0).is_err()
+                && s.pegasus.top_k(&x, count, count + 1).is_err()
+        );
     }
 }
 
@@ -143,13 +161,32 @@ fn places_are_found() {
         let ranks: Vec<f64> =
             values.iter().map(|v| values.iter().filter(|w| *w < v).count() as f64).collect();
         close(&s, &s.pegasus.ranks(&x, count).unwrap(), &ranks, 0.05, "ranks");
-        let of_rank = |rank: usize| ranks.iter().map(|r| f64::from(*r == rank as f64)).collect::<Vec<_>>();
+        let of_rank =
+            |rank: usize| ranks.iter().map(|r| f64::from(*r == rank as f64)).collect::<Vec<_>>();
         let x = wide(&s, &values, place_bound(&s, count, scale));
-        close(&s, &s.pegasus.is_largest(&x, count, scale).unwrap(), &of_rank(count - 1), 0.05, "the largest");
-        close(&s, &s.pegasus.is_smallest(&x, count, scale).unwrap(), &of_rank(0), 0.05, "the smallest");
+        close(
+            &s,
+            &s.pegasus.is_largest(&x, count, scale).unwrap(),
+            &of_rank(count - 1),
+            0.05,
+            "the largest",
+        );
+        close(
+            &s,
+            &s.pegasus.is_smallest(&x, count, scale).unwrap(),
+            &of_rank(0),
+            0.05,
+            "the smallest",
+        );
         let place = |rank: f64| ranks.iter().position(|r| *r == rank).unwrap() as f64;
         close(&s, &s.pegasus.argmin(&x, count, scale).unwrap(), &[place(0.0)], 0.2, "argmin");
-        close(&s, &s.pegasus.argmax(&x, count, scale).unwrap(), &[place(count as f64 - 1.0)], 0.2, "argmax");
+        close(
+            &s,
+            &s.pegasus.argmax(&x, count, scale).unwrap(),
+            &[place(count as f64 - 1.0)],
+            0.2,
+            "argmax",
+        );
     }
     let one = s.numbers(&[1.0], BOUND);
     assert!(s.pegasus.ranks(&one, 1).unwrap_err().to_string().contains("there is one only"));
@@ -193,7 +230,8 @@ fn groups_are_apart() {
         error,
         "the largest",
     );
-    let ranks = of_groups(&values, size, |group, sorted| group.iter().map(|v| rank(v, sorted)).collect());
+    let ranks =
+        of_groups(&values, size, |group, sorted| group.iter().map(|v| rank(v, sorted)).collect());
     close(&s, &p.ranks(&x, size).unwrap(), &ranks, 0.05, "ranks");
     let (last, first) = (
         of_groups(&values, size, |group, v| place(group, v[3])),
@@ -202,19 +240,25 @@ fn groups_are_apart() {
     let wide = wide(&s, &values, place_bound(&s, size, scale));
     close(&s, &p.argmax(&wide, size, scale).unwrap(), &last, 0.2, "argmax");
     close(&s, &p.argmin(&wide, size, scale).unwrap(), &first, 0.2, "argmin");
-    let places =
-        of_groups(&values, size, |group, sorted| sorted.iter().map(|v| place(group, *v)[0] - 1.5).collect());
+    let places = of_groups(&values, size, |group, sorted| {
+        sorted.iter().map(|v| place(group, *v)[0] - 1.5).collect()
+    });
     let filling = self::wide(&s, &values, p.argsort_bound(0.0));
     close(&s, &p.argsort(&filling, size, scale).unwrap(), &places, 0.2, "argsort");
-    for refused in
-        [p.sort(&x, 5), p.argsort(&x, 24, scale), p.ranks(&x, 0), p.argmax(&x, 5, scale), p.top_k(&x, 5, 1)]
-    {
+    for refused in [
+        p.sort(&x, 5),
+        p.argsort(&x, 24, scale),
+        p.ranks(&x, 0),
+        p.argmax(&x, 5, scale),
+        p.top_k(&x, 5, 1),
+    ] {
         let refused = refused.unwrap_err().to_string();
         assert!(refused.contains("12 numbers in groups of"), "{refused}");
     }
 }
 
-/// Equal numbers without an error stay in their order, and numbers farther apart than the gap are in order.
+/// Equal numbers without an error stay in their order, and numbers farther apart than the gap are
+/// in order.
 #[test]
 fn places_are_sorted() {
     let s = with_tables(1024);
@@ -259,7 +303,8 @@ fn argsort_is_a_permutation() {
     for apart in [0.0, 0.02, 0.1, 0.5] {
         let values: Vec<f64> = spread(4 * size, apart * gap).iter().map(|x| 3.0 + x).collect();
         let x = self::wide(&s, &values, wide);
-        let places = s.pegasus.argsort(&x, size, scale).unwrap().plus((size as f64 - 1.0) / 2.0).unwrap();
+        let places =
+            s.pegasus.argsort(&x, size, scale).unwrap().plus((size as f64 - 1.0) / 2.0).unwrap();
         let ranks = s.pegasus.ranks(&x, size).unwrap();
         for (found, what) in [(places, "places"), (ranks, "ranks")] {
             for group in s.decrypt_numbers(&found).chunks(size) {
@@ -268,9 +313,11 @@ fn argsort_is_a_permutation() {
         }
     }
     // With some far ones among them, which are in order.
-    let values: Vec<f64> = (0..size).map(|i| 2.0 * gap * (i % 3) as f64 + 0.05 * gap * i as f64).collect();
+    let values: Vec<f64> =
+        (0..size).map(|i| 2.0 * gap * (i % 3) as f64 + 0.05 * gap * i as f64).collect();
     let x = self::wide(&s, &values, wide);
-    let places = s.pegasus.argsort(&x, size, scale).unwrap().plus((size as f64 - 1.0) / 2.0).unwrap();
+    let places =
+        s.pegasus.argsort(&x, size, scale).unwrap().plus((size as f64 - 1.0) / 2.0).unwrap();
     let found: Vec<f64> = s.decrypt_numbers(&places);
     assert!(permutation(&found), "{found:?}");
     let order: Vec<f64> = found.iter().map(|place| values[place.round() as usize]).collect();
@@ -287,7 +334,8 @@ fn bits_that_are_too_small_to_be_added_are_refused() {
     assert!(refused.contains("among 8 numbers: at this scale bits are told apart"), "{refused}");
 }
 
-/// Of numbers that are not told apart one is the largest, and not one of those that are far from it.
+/// Of numbers that are not told apart one is the largest, and not one of those that are far from
+/// it.
 #[test]
 fn one_of_equal_numbers_is_the_largest() {
     let s = with_tables(1024);
@@ -323,7 +371,9 @@ fn one_of_equal_numbers_is_the_largest() {
         }
     }
     // Equal to the bit, by differences of no error.
-    let x = wide(&s, &[-5.0, 5.0], place_bound(&s, 3, scale)).select(&[0, 1, 1, 1, 0, 1, 1, 1, 1]).unwrap();
+    let x = wide(&s, &[-5.0, 5.0], place_bound(&s, 3, scale))
+        .select(&[0, 1, 1, 1, 0, 1, 1, 1, 1])
+        .unwrap();
     let found = s.decrypt_numbers(&s.pegasus.argmax(&x, 3, scale).unwrap());
     // After a round with another, a number is off by what that look-up is.
     let places: [&[f64]; 3] = [&[1.0, 2.0], &[0.0, 2.0], &[0.0]];
@@ -365,14 +415,16 @@ fn errors_are_as_estimated() {
         values.rotate_left(i % 8);
         let sorted = s.pegasus.sort(&s.numbers(&values, BOUND), 8).unwrap();
         values.sort_by(f64::total_cmp);
-        let off = s.decrypt_numbers(&sorted).iter().zip(&values).map(|(x, y)| x - y).collect::<Vec<_>>();
+        let off =
+            s.decrypt_numbers(&sorted).iter().zip(&values).map(|(x, y)| x - y).collect::<Vec<_>>();
         bits = sorted.precision_bits();
         errors.extend(off);
     }
     check(&errors, &vec![0.0; errors.len()], bits + 0.5, 1.0, "sorted");
 }
 
-/// Extracted with the bound that is said, numbers have their differences looked up on half of the circle at twice the scale in every round.
+/// Extracted with the bound that is said, numbers have their differences looked up on half of the
+/// circle at twice the scale in every round.
 #[test]
 fn rounds_have_room() {
     let s = with_tables(1024);
@@ -386,8 +438,12 @@ fn rounds_have_room() {
         let x = self::wide(&s, &apart(count), wide);
         let sorted = s.pegasus.sort(&x, count).unwrap();
         let domain = wide * BOUND * (1.0 + plan.literal().margin) / 2.0;
-        let index =
-            plan.literal().tables.index_noise(Noise::NONE, plan.literal().lwe().modulus()).log2_std().exp2();
+        let index = plan
+            .literal()
+            .tables
+            .index_noise(Noise::NONE, plan.literal().lwe().modulus())
+            .log2_std()
+            .exp2();
         let round = index * 2.0 * domain / 1024.0;
         let expected = -(round * (rounds as f64).sqrt()).log2();
         assert!(
@@ -407,8 +463,16 @@ fn signs_and_equality_in_slots() {
     let tolerance = 2.5 * s.pegasus.step_gap(2.0 * BOUND);
     let near = s.pegasus.step_gap(BOUND + tolerance);
     assert!(gap < 0.15 && tolerance < 1.0, "{gap}, {tolerance}");
-    let values =
-        [BOUND, -BOUND, gap, -gap, tolerance + near, -tolerance - near, tolerance - near, near - tolerance];
+    let values = [
+        BOUND,
+        -BOUND,
+        gap,
+        -gap,
+        tolerance + near,
+        -tolerance - near,
+        tolerance - near,
+        near - tolerance,
+    ];
     let values: Vec<f64> = values.iter().copied().chain(spread(8, BOUND)).collect();
     let certain = |x: &f64, step: f64, gap: f64| (x.abs() - step).abs() >= 0.99 * gap;
     let (mut errors, mut bits) = (Vec::new(), [0.0; 2]);
@@ -421,12 +485,14 @@ fn signs_and_equality_in_slots() {
         bits = [step.precision_bits(), equal.precision_bits()];
         let steps = s.decrypt(&step).into_iter().zip(&values).filter(|(_, x)| certain(x, 0.0, gap));
         errors.extend(steps.map(|(got, x)| got - f64::from(*x > 0.0)));
-        let equals = s.decrypt(&equal).into_iter().zip(&values).filter(|(_, x)| certain(x, tolerance, near));
+        let equals =
+            s.decrypt(&equal).into_iter().zip(&values).filter(|(_, x)| certain(x, tolerance, near));
         errors.extend(equals.map(|(got, x)| 0.5 * (got - f64::from(x.abs() < tolerance))));
     }
     assert!(errors.len() > 100);
     check(&errors, &vec![0.0; errors.len()], bits[0], 1.0, "steps");
-    // What is repacked has the error of its bound, which is twice as much, and this is what is said beforehand.
+    // What is repacked has the error of its bound, which is twice as much, and this is what is said
+    // beforehand.
     assert!(
         (bits[0] - bits[1] - 1.0).abs() < 0.1
             && (bits[1] + s.pegasus.repacking_deviation().log2()).abs() < 0.5

@@ -102,7 +102,8 @@ fn sums_between_extraction_and_repacking() {
     // They may be beyond what the reduction allows; who knows better says so.
     let layout = Layout::in_order(200);
     assert!(matches!(s.pegasus.repack(&z, &layout), Err(PegasusError::Domain { .. })));
-    let packed = s.pegasus.repack(&z.clone().over(1.25).unwrap().with_bound(0.8).unwrap(), &layout).unwrap();
+    let packed =
+        s.pegasus.repack(&z.clone().over(1.25).unwrap().with_bound(0.8).unwrap(), &layout).unwrap();
     let scaled: Vec<f64> = expected.iter().map(|x| x / 1.25).chain([0.0; 56]).collect();
     check(&s.decrypt(&packed), &scaled, packed.precision_bits(), 2.0, "repacked");
     let both = x.concat(&y).unwrap();
@@ -132,7 +133,8 @@ fn small_moduli_and_threads() {
 fn what_does_not_fit_is_refused() {
     let s = setup(context(9, 17, 1), literal(&[16], 32));
     let x = s.numbers(&[0.5, -0.5], 1.0);
-    let refused = |x: &Numbers, layout: Layout| s.pegasus.repack(x, &layout).unwrap_err().to_string();
+    let refused =
+        |x: &Numbers, layout: Layout| s.pegasus.repack(x, &layout).unwrap_err().to_string();
     assert!(refused(&x, Layout::in_order(3)).contains("places for 3 numbers, there are 2"));
     assert!(refused(&x, Layout::new(512, vec![0, 1]).unwrap()).contains("512 slots are laid out"));
     let other = LweSecretKey::generate(s.lwe.parameters()).unwrap();
@@ -140,7 +142,10 @@ fn what_does_not_fit_is_refused() {
     assert!(refused(&foreign, Layout::in_order(1)).contains("under the key"));
     assert!(x.add(&foreign).is_err() && x.clone().concat(&foreign).is_err());
     assert!(matches!(x.clone().times_integer(1000), Err(PegasusError::Domain { .. })));
-    assert!(matches!(x.clone().over(2.0).unwrap().add(&x), Err(PegasusError::ScaleMismatch { .. })));
+    assert!(matches!(
+        x.clone().over(2.0).unwrap().add(&x),
+        Err(PegasusError::ScaleMismatch { .. })
+    ));
     assert!(Numbers::new(vec![], Scale::power_of_two(0), 1.0).is_err());
     assert!(x.select(&[2]).is_err() && x.over(0.0).is_err());
 }
@@ -168,7 +173,10 @@ fn plans() {
     assert!(good.repacking().two() == 0);
     assert!(plan(&|l| l.slots = vec![12]).unwrap_err().to_string().contains("12 slots"));
     assert!(
-        plan(&|l| l.output_bits = 2000.0).unwrap_err().to_string().contains("repacking needs a modulus of")
+        plan(&|l| l.output_bits = 2000.0)
+            .unwrap_err()
+            .to_string()
+            .contains("repacking needs a modulus of")
     );
     assert!(plan(&|l| l.baby = 64).unwrap_err().to_string().contains("64 baby steps"));
     assert!(plan(&|l| l.bound = 0.0).is_err() && plan(&|l| l.key_bits = 0.0).is_err());

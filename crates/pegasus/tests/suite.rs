@@ -1,4 +1,5 @@
-//! The integration tests in one program, which compiles and runs in less time than one for each file.
+//! The integration tests in one program, which compiles and runs in less time than one for each
+//! file.
 
 mod common;
 

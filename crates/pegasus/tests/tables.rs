@@ -35,10 +35,19 @@ fn functions_of_extracted_numbers() {
         let bound = expected.iter().fold(0.0f64, |b, y| b.max(y.abs()));
         let y = s.pegasus.look_up(&x, plan.table_scale(BOUND).unwrap(), f).unwrap();
         assert_eq!((y.parameters(), y.key(), y.len()), (x.parameters(), x.key(), 64));
-        assert!(y.bound() >= 0.99 * bound && y.bound() < 1.2 * bound, "{name}: {} and {bound}", y.bound());
+        assert!(
+            y.bound() >= 0.99 * bound && y.bound() < 1.2 * bound,
+            "{name}: {} and {bound}",
+            y.bound()
+        );
         let got = s.decrypt_numbers(&y);
         // The index is off by its noise, and by half an entry at most.
-        let index = plan.literal().tables.index_noise(x.noise(), x.parameters().modulus()).log2_std().exp2();
+        let index = plan
+            .literal()
+            .tables
+            .index_noise(x.noise(), x.parameters().modulus())
+            .log2_std()
+            .exp2();
         let worst = got.iter().zip(&expected).map(|(g, e)| (g - e).abs()).fold(0.0, f64::max);
         assert!(worst < slope * entry * (6.0 * index + 0.5), "{name}: off by {worst}");
         if name == "x/4" {

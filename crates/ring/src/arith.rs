@@ -66,7 +66,8 @@ pub fn signed_mod(a: i64, q: u64) -> u64 {
     (i128::from(a)).rem_euclid(i128::from(q)) as u64
 }
 
-/// The representative of `a` in `[0, q)` that is nearest to zero: in `(-q/2, q/2]`. `q < 2^63`. Without a branch, for `a` may be secret.
+/// The representative of `a` in `[0, q)` that is nearest to zero: in `(-q/2, q/2]`. `q < 2^63`.
+/// Without a branch, for `a` may be secret.
 pub fn centred(a: u64, q: u64) -> i64 {
     let is_large = (q / 2).wrapping_sub(a) as i64 >> 63;
     a as i64 - (q as i64 & is_large)

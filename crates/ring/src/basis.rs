@@ -1,5 +1,5 @@
-//! RNS bases: big integers from their residues and back, by the Chinese remainder theorem. For keys, tests and edges of the
-//! library; what runs on every operation is [`crate::convert`].
+//! RNS bases: big integers from their residues and back, by the Chinese remainder theorem. For
+//! keys, tests and edges of the library; what runs on every operation is [`crate::convert`].
 
 use num_bigint::{BigInt, BigUint};
 
@@ -8,7 +8,8 @@ use crate::{
     arith::{inv_mod, mul_mod},
 };
 
-/// The base-2 logarithm of `x`, within a unit in the last place of the result or two; minus infinity for zero.
+/// The base-2 logarithm of `x`, within a unit in the last place of the result or two; minus
+/// infinity for zero.
 pub fn log2(x: &BigUint) -> f64 {
     let shift = x.bits().saturating_sub(64);
     // At most 64 bits are left: the top word, of which `f64` keeps 53.
@@ -16,7 +17,8 @@ pub fn log2(x: &BigUint) -> f64 {
     (top as f64).log2() + shift as f64
 }
 
-/// Pairwise coprime moduli `q_0, .., q_{l-1}` with product `D`: what residues stand for integers modulo `D`.
+/// Pairwise coprime moduli `q_0, .., q_{l-1}` with product `D`: what residues stand for integers
+/// modulo `D`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RnsBasis {
     moduli: Vec<u64>,
@@ -32,7 +34,8 @@ impl RnsBasis {
     /// The basis of these moduli, each at least 2; none at all make the basis of `D = 1`.
     ///
     /// # Errors
-    /// [`RingError::ModulusRange`] for a modulus of 0 or 1, [`RingError::NotCoprime`] for two that share a factor.
+    /// [`RingError::ModulusRange`] for a modulus of 0 or 1, [`RingError::NotCoprime`] for two that
+    /// share a factor.
     pub fn new(moduli: &[u64]) -> Result<Self, RingError> {
         for (i, &q) in moduli.iter().enumerate() {
             if q < 2 {
@@ -47,7 +50,8 @@ impl RnsBasis {
         let factors = moduli
             .iter()
             .map(|&q| {
-                let cofactor = moduli.iter().filter(|&&p| p != q).fold(1 % q, |c, &p| mul_mod(c, p % q, q));
+                let cofactor =
+                    moduli.iter().filter(|&&p| p != q).fold(1 % q, |c, &p| mul_mod(c, p % q, q));
                 inv_mod(cofactor, q).expect("pairwise coprime")
             })
             .collect();
@@ -93,7 +97,8 @@ impl RnsBasis {
         if negative { x - BigInt::from(self.product.clone()) } else { x }
     }
 
-    /// The coefficients in `(-D/2, D/2]` of the polynomial with these limbs, one of residues in `[0, q_i)` for each modulus.
+    /// The coefficients in `(-D/2, D/2]` of the polynomial with these limbs, one of residues in
+    /// `[0, q_i)` for each modulus.
     ///
     /// # Panics
     /// When there are not as many limbs as moduli, or their lengths differ.
@@ -119,8 +124,11 @@ impl RnsBasis {
         assert_eq!(out.len(), self.moduli.len(), "one residue for each modulus");
         for (residue, &q) in out.iter_mut().zip(&self.moduli) {
             let magnitude = (x.magnitude() % q).iter_u64_digits().next().unwrap_or(0);
-            *residue =
-                if x.sign() == num_bigint::Sign::Minus && magnitude > 0 { q - magnitude } else { magnitude };
+            *residue = if x.sign() == num_bigint::Sign::Minus && magnitude > 0 {
+                q - magnitude
+            } else {
+                magnitude
+            };
         }
     }
 }
@@ -184,7 +192,10 @@ mod tests {
 
     #[test]
     fn moduli_that_share_a_factor_are_refused() {
-        assert_eq!(RnsBasis::new(&[7, 15, 21]), Err(RingError::NotCoprime { first: 7, second: 21 }));
+        assert_eq!(
+            RnsBasis::new(&[7, 15, 21]),
+            Err(RingError::NotCoprime { first: 7, second: 21 })
+        );
         assert_eq!(RnsBasis::new(&[9, 9]), Err(RingError::NotCoprime { first: 9, second: 9 }));
         assert_eq!(RnsBasis::new(&[5, 1]), Err(RingError::ModulusRange { modulus: 1 }));
         assert_eq!(RnsBasis::new(&[0]), Err(RingError::ModulusRange { modulus: 0 }));

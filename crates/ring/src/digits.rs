@@ -2,11 +2,14 @@
 
 use crate::Kernel;
 
-/// Decomposes residues modulo `q`: with `l` the bits of `q`, a residue with representative `x` nearest to zero is
+/// Decomposes residues modulo `q`: with `l` the bits of `q`, a residue with representative `x`
+/// nearest to zero is
 ///
-/// `x = 2^shift (d_0 + B d_1 + .. + B^(count - 1) d_(count - 1)) + r`, `B = 2^base_log2`, `shift = max(0, l - count base_log2)`,
+/// `x = 2^shift (d_0 + B d_1 + .. + B^(count - 1) d_(count - 1)) + r`, `B = 2^base_log2`, `shift =
+/// max(0, l - count base_log2)`,
 ///
-/// with digits in `[-B/2, B/2]`, the last of them within `2^(l - 1 - shift) / B^(count - 1)` (rounded up), and the rest `|r| <= 2^(shift - 1)` (none where `shift` is 0).
+/// with digits in `[-B/2, B/2]`, the last of them within `2^(l - 1 - shift) / B^(count - 1)`
+/// (rounded up), and the rest `|r| <= 2^(shift - 1)` (none where `shift` is 0).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Digits {
     q: u64,
@@ -19,8 +22,9 @@ pub struct Digits {
 const WIDE: usize = 32;
 
 impl Digits {
-    /// `count` digits of `base_log2` bits for the modulus `q`; `None` unless `1 <= base_log2 <= 32`, `q` is in `[3, 2^61)`, and the last digit has a bit at least:
-    /// `(count - 1) base_log2 < l`.
+    /// `count` digits of `base_log2` bits for the modulus `q`; `None` unless `1 <= base_log2 <=
+    /// 32`, `q` is in `[3, 2^61)`, and the last digit has a bit at least: `(count - 1) base_log2 <
+    /// l`.
     pub fn new(q: u64, base_log2: u32, count: usize) -> Option<Self> {
         let bits = 64 - q.leading_zeros();
         let below = u32::try_from(count.checked_sub(1)?).ok()?.checked_mul(base_log2)?;
@@ -57,7 +61,8 @@ impl Digits {
         }
     }
 
-    /// Writes the digits of `a`, residues in `[0, q)`, as residues in `[0, q)`: digit `k` of `a[i]` to `out[k a.len() + i]`.
+    /// Writes the digits of `a`, residues in `[0, q)`, as residues in `[0, q)`: digit `k` of `a[i]`
+    /// to `out[k a.len() + i]`.
     ///
     /// # Panics
     /// When `out` is not `count` times as long as `a`.
@@ -88,7 +93,8 @@ impl Digits {
         self.decompose_any(out, a);
     }
 
-    /// Without branches and with loops of one length, which compilers make vectors of; what is left at the end is padded.
+    /// Without branches and with loops of one length, which compilers make vectors of; what is left
+    /// at the end is padded.
     #[inline(always)]
     fn decompose_any(&self, out: &mut [u64], a: &[u64]) {
         let length = a.len();

@@ -2,7 +2,8 @@
 
 use thiserror::Error;
 
-/// Everything that can go wrong with numbers. Each message names the operation, what it had and what it needed.
+/// Everything that can go wrong with numbers. Each message names the operation, what it had and
+/// what it needed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum RingError {

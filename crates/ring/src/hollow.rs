@@ -5,7 +5,8 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering::Relaxed},
 };
 
-/// How many bytes the residues of hollow polynomials ([`crate::Poly::hollow`]) would take: now, and at most so far. Clones reckon together.
+/// How many bytes the residues of hollow polynomials ([`crate::Poly::hollow`]) would take: now, and
+/// at most so far. Clones reckon together.
 #[derive(Debug, Clone, Default)]
 pub struct Meter(Arc<Bytes>);
 
@@ -93,7 +94,10 @@ mod tests {
     fn hollow_polynomials_take_what_others_do() {
         let meter = Meter::default();
         let mut a = Poly::hollow(16, 3, Domain::Evaluation, &meter);
-        assert_eq!((a.limb_count(), a.limb(2).len(), a.as_slice().len(), a.limbs().count()), (3, 0, 0, 0));
+        assert_eq!(
+            (a.limb_count(), a.limb(2).len(), a.as_slice().len(), a.limbs().count()),
+            (3, 0, 0, 0)
+        );
         assert_eq!((meter.live(), a.capacity_limbs()), (3 * 16 * 8, 3));
         let b = a.clone();
         a.resize_limbs(1);
@@ -112,7 +116,9 @@ mod tests {
         assert!(real.is_hollow() && real == a);
         a.copy_from(&Poly::zero(16, 2, Domain::Coefficient));
         assert_eq!((a.is_hollow(), a.limb(1).len(), meter.live()), (false, 16, 3 * 16 * 8));
-        real.for_each_limb(&crate::Threads::single(), |_, _| unreachable!("there is nothing to do"));
+        real.for_each_limb(&crate::Threads::single(), |_, _| {
+            unreachable!("there is nothing to do")
+        });
     }
 
     #[test]
@@ -121,7 +127,10 @@ mod tests {
         let pool = ScratchPool::hollow(16, &meter);
         drop([pool.take(1, Domain::Coefficient), pool.take(5, Domain::Coefficient)]);
         drop(pool.take(4, Domain::Coefficient));
-        assert_eq!((pool.bytes(), meter.live(), meter.peak()), (6 * 16 * 8, 6 * 16 * 8, 6 * 16 * 8));
+        assert_eq!(
+            (pool.bytes(), meter.live(), meter.peak()),
+            (6 * 16 * 8, 6 * 16 * 8, 6 * 16 * 8)
+        );
         pool.forget();
         assert_eq!(meter.live(), 0);
     }

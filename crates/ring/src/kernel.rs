@@ -6,7 +6,8 @@ use std::{fmt, str::FromStr, sync::OnceLock};
 
 use crate::RingError;
 
-/// The most capable family of kernels that may be used; each includes those before it where they are needed.
+/// The most capable family of kernels that may be used; each includes those before it where they
+/// are needed.
 ///
 /// Results do not depend on the choice: every kernel gives the same residues in the same order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -15,7 +16,8 @@ pub enum Kernel {
     Portable,
     /// AVX2 with FMA on `f64` for moduli below 2^50, portable above.
     Avx2,
-    /// AVX-512 (F, DQ, VL, BW) on 64-bit integers for moduli from 2^50 on, [`Kernel::Avx2`] where that is faster below.
+    /// AVX-512 (F, DQ, VL, BW) on 64-bit integers for moduli from 2^50 on, [`Kernel::Avx2`] where
+    /// that is faster below.
     Avx512,
     /// AVX-512 IFMA (and VBMI) for moduli below 2^50, [`Kernel::Avx512`] above.
     Avx512Ifma,
@@ -23,7 +25,8 @@ pub enum Kernel {
 
 impl Kernel {
     /// Every kernel, from the plainest up.
-    pub const ALL: [Kernel; 4] = [Kernel::Portable, Kernel::Avx2, Kernel::Avx512, Kernel::Avx512Ifma];
+    pub const ALL: [Kernel; 4] =
+        [Kernel::Portable, Kernel::Avx2, Kernel::Avx512, Kernel::Avx512Ifma];
 
     /// Whether this CPU can run it.
     pub fn is_supported(self) -> bool {
@@ -55,8 +58,8 @@ impl Kernel {
         Kernel::ALL.into_iter().filter(|k| k.is_supported())
     }
 
-    /// The kernel to use: what the environment variable `HIPPOCRENE_KERNEL` says, else the best that the CPU has.
-    /// Read once; later changes of the variable have no effect.
+    /// The kernel to use: what the environment variable `HIPPOCRENE_KERNEL` says, else the best
+    /// that the CPU has. Read once; later changes of the variable have no effect.
     ///
     /// # Errors
     /// [`RingError::Kernel`] when the variable names no kernel or one that this CPU cannot run.
@@ -71,8 +74,10 @@ impl Kernel {
     }
 }
 
-/// Whether memory that is about to be read is best asked for by the first-level cache: on AMD's Zen 5 keys that lie in memory are then read 1.15 to 1.3 times as fast as by way of the second. Elsewhere
-/// (Zen 4) the second is better: it waits for more lines of memory at once than the first has room for.
+/// Whether memory that is about to be read is best asked for by the first-level cache: on AMD's Zen
+/// 5 keys that lie in memory are then read 1.15 to 1.3 times as fast as by way of the second.
+/// Elsewhere (Zen 4) the second is better: it waits for more lines of memory at once than the first
+/// has room for.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn fetches_near() -> bool {
     static CHOICE: OnceLock<bool> = OnceLock::new();
@@ -162,7 +167,11 @@ impl FromStr for Kernel {
             .into_iter()
             .find(|k| k.to_string() == value)
             .ok_or_else(|| error("the kernels are portable, avx2, avx512 and avx512ifma"))?;
-        if kernel.is_supported() { Ok(kernel) } else { Err(error("this CPU lacks its instructions")) }
+        if kernel.is_supported() {
+            Ok(kernel)
+        } else {
+            Err(error("this CPU lacks its instructions"))
+        }
     }
 }
 
@@ -178,7 +187,10 @@ mod tests {
             let line = cpu.lines().find(|line| line.starts_with(name)).unwrap();
             line.split_once(": ").unwrap().1
         };
-        assert_eq!(fetches_near(), value("vendor_id") == "AuthenticAMD" && value("cpu family") == "26");
+        assert_eq!(
+            fetches_near(),
+            value("vendor_id") == "AuthenticAMD" && value("cpu family") == "26"
+        );
         let model = cpu.lines().find(|line| line.starts_with("model\t")).unwrap();
         let model = model.split_once(": ").unwrap().1;
         let named = format!("{}-{}-{model}", value("vendor_id"), value("cpu family"));
@@ -187,7 +199,8 @@ mod tests {
 
     #[test]
     fn designs_are_told_by_family_and_model() {
-        let design = |vendor: &[u8; 12], family, model| Cpu { vendor: *vendor, family, model }.design();
+        let design =
+            |vendor: &[u8; 12], family, model| Cpu { vendor: *vendor, family, model }.design();
         assert_eq!(design(b"AuthenticAMD", 25, 17), Design::Zen4);
         assert_eq!(design(b"AuthenticAMD", 25, 1), Design::Other); // Zen 3
         assert_eq!(design(b"AuthenticAMD", 26, 2), Design::Zen5);
@@ -201,6 +214,12 @@ mod tests {
         for kernel in Kernel::supported() {
             assert_eq!(kernel.to_string().parse(), Ok(kernel));
         }
-        assert!("avx1024".parse::<Kernel>().unwrap_err().to_string().contains("HIPPOCRENE_KERNEL=avx1024"));
+        assert!(
+            "avx1024"
+                .parse::<Kernel>()
+                .unwrap_err()
+                .to_string()
+                .contains("HIPPOCRENE_KERNEL=avx1024")
+        );
     }
 }

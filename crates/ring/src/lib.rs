@@ -1,5 +1,5 @@
-//! Numbers only: residue rings, number-theoretic transforms, RNS bases, base conversion, polynomials and samplers for the
-//! cyclotomic ring `Z_q[X]/(X^N + 1)`. No cryptography.
+//! Numbers only: residue rings, number-theoretic transforms, RNS bases, base conversion,
+//! polynomials and samplers for the cyclotomic ring `Z_q[X]/(X^N + 1)`. No cryptography.
 //!
 //! Every kernel gives bit-identical results on every CPU; [`Kernel`] only decides how fast.
 

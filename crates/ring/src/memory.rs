@@ -1,4 +1,5 @@
-//! The memory of polynomials and keys: aligned, and given back to the operating system where it is long.
+//! The memory of polynomials and keys: aligned, and given back to the operating system where it is
+//! long.
 
 use std::{
     collections::VecDeque,
@@ -13,28 +14,32 @@ use aligned_vec::{AVec, ConstAlign};
 use bytemuck::Pod;
 use memmap2::{MmapMut, MmapOptions};
 
-/// Blocks of at least so many bytes are mapped. It is the size from which glibc maps blocks at first. Later it keeps blocks of
-/// up to 32 MiB for itself, so that memory of servers that are gone would stay with the process.
+/// Blocks of at least so many bytes are mapped. It is the size from which glibc maps blocks at
+/// first. Later it keeps blocks of up to 32 MiB for itself, so that memory of servers that are gone
+/// would stay with the process.
 const MAPPED_BYTES: usize = 1 << 17;
 
-/// Blocks of at least so many bytes are asked to lie on huge pages; in less than that few of them fit.
+/// Blocks of at least so many bytes are asked to lie on huge pages; in less than that few of them
+/// fit.
 const HUGE_PAGE_BYTES: usize = 4 << 20;
 
-/// So many bytes of smaller blocks that are gone are kept for those to come (chosen: the polynomials of a few switching keys at the ring degree 2^15).
-/// The system hands memory out page by page, which takes longer than to clear it.
+/// So many bytes of smaller blocks that are gone are kept for those to come (chosen: the
+/// polynomials of a few switching keys at the ring degree 2^15). The system hands memory out page
+/// by page, which takes longer than to clear it.
 const SPARE_BYTES: usize = 64 << 20;
 
 /// Bytes of mapped blocks since the process began, given back or not.
 static MAPPED_SO_FAR: AtomicUsize = AtomicUsize::new(0);
 
-/// Bytes of polynomials and keys that were mapped since the process began, given back or not. They do not go through the allocator:
-/// tests of what is allocated count them too.
+/// Bytes of polynomials and keys that were mapped since the process began, given back or not. They
+/// do not go through the allocator: tests of what is allocated count them too.
 pub fn mapped_so_far() -> usize {
     MAPPED_SO_FAR.load(Relaxed)
 }
 
-/// Zeros at first, aligned to 64 bytes. The length is fixed. Long blocks are mapped and return to the operating system when they are dropped, but for
-/// [`SPARE_BYTES`]; short ones, and those that cannot be mapped, come from the allocator.
+/// Zeros at first, aligned to 64 bytes. The length is fixed. Long blocks are mapped and return to
+/// the operating system when they are dropped, but for [`SPARE_BYTES`]; short ones, and those that
+/// cannot be mapped, come from the allocator.
 pub(crate) enum Block<T> {
     Allocated(AVec<T, ConstAlign<64>>),
     Mapped(Mapping),
@@ -128,10 +133,11 @@ impl<T: Pod> Block<T> {
     }
 }
 
-/// Asks the operating system to back a block by huge pages where it can. A refusal only means ordinary pages.
+/// Asks the operating system to back a block by huge pages where it can. A refusal only means
+/// ordinary pages.
 ///
-/// Keys of tens of megabytes are read once for each key switch, and a page of 4 KiB ends every 40 vectors: reading them from huge
-/// pages is 1.2 to 1.6 times as fast.
+/// Keys of tens of megabytes are read once for each key switch, and a page of 4 KiB ends every 40
+/// vectors: reading them from huge pages is 1.2 to 1.6 times as fast.
 fn advise_huge_pages(map: &MmapMut) {
     #[cfg(target_os = "linux")]
     let _ = map.advise(memmap2::Advice::HugePage);
@@ -171,8 +177,15 @@ mod tests {
 
     #[test]
     fn blocks_are_aligned_zeros() {
-        for len in [0, 1, 100, MAPPED_BYTES / 8 - 1, MAPPED_BYTES / 8, MAPPED_BYTES, HUGE_PAGE_BYTES / 4 + 1]
-        {
+        for len in [
+            0,
+            1,
+            100,
+            MAPPED_BYTES / 8 - 1,
+            MAPPED_BYTES / 8,
+            MAPPED_BYTES,
+            HUGE_PAGE_BYTES / 4 + 1,
+        ] {
             let mut block = Block::<u64>::zeroed(len);
             assert_eq!(block.len(), len);
             assert_eq!(block.as_ptr().align_offset(64), 0);
@@ -198,7 +211,8 @@ mod tests {
 
     #[test]
     fn little_memory_is_kept() {
-        let blocks: Vec<_> = (0..2 * SPARE_BYTES / (1 << 20)).map(|_| Block::<u8>::zeroed(1 << 20)).collect();
+        let blocks: Vec<_> =
+            (0..2 * SPARE_BYTES / (1 << 20)).map(|_| Block::<u8>::zeroed(1 << 20)).collect();
         drop(blocks);
         let kept = || with_spare(|spare| spare.iter().map(|map| map.len()).sum::<usize>());
         assert!(kept() <= SPARE_BYTES);

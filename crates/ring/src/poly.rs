@@ -17,11 +17,13 @@ pub enum Domain {
     Evaluation,
 }
 
-/// An element of `Z_Q[X]/(X^N + 1)` in residue form: one limb of `N` residues per factor of `Q`, limb-major, 64-byte aligned.
-/// Which modulus a limb belongs to is known by the modulus that the polynomial goes with, not by the polynomial.
+/// An element of `Z_Q[X]/(X^N + 1)` in residue form: one limb of `N` residues per factor of `Q`,
+/// limb-major, 64-byte aligned. Which modulus a limb belongs to is known by the modulus that the
+/// polynomial goes with, not by the polynomial.
 ///
-/// A polynomial may be *hollow* ([`Poly::hollow`]): it has as many limbs as any other, and every limb is empty. What goes from limb to limb has nothing to do
-/// then, and the memory that residues would take is reckoned by a [`crate::Meter`].
+/// A polynomial may be *hollow* ([`Poly::hollow`]): it has as many limbs as any other, and every
+/// limb is empty. What goes from limb to limb has nothing to do then, and the memory that residues
+/// would take is reckoned by a [`crate::Meter`].
 pub struct Poly {
     degree: usize,
     domain: Domain,
@@ -64,7 +66,8 @@ impl Poly {
         poly
     }
 
-    /// A polynomial without limbs, which takes its memory from `spare`, where there is such as fits, and gives it back there; and so do copies of it.
+    /// A polynomial without limbs, which takes its memory from `spare`, where there is such as
+    /// fits, and gives it back there; and so do copies of it.
     pub fn with_spare(degree: usize, domain: Domain, spare: &SpareMemory) -> Self {
         let data = Residues::new(Some(spare.clone()));
         Poly { degree, domain, limbs: 0, words: degree, data, room: None }
@@ -146,7 +149,11 @@ impl Poly {
     }
 
     /// Calls `f(i, limb i)` for every limb, shared out to `threads`.
-    pub fn for_each_limb(&mut self, threads: &Threads, f: impl Fn(usize, &mut [u64]) + Sync + Send) {
+    pub fn for_each_limb(
+        &mut self,
+        threads: &Threads,
+        f: impl Fn(usize, &mut [u64]) + Sync + Send,
+    ) {
         threads.for_each_chunk(&mut self.data[..self.limbs * self.words], self.degree, f);
     }
 
@@ -160,14 +167,15 @@ impl Poly {
         &mut self.data[..self.limbs * self.words]
     }
 
-    /// Changes the number of limbs; the residues of new limbs are unspecified. Memory is kept, so that growing back within what was
-    /// once held allocates nothing.
+    /// Changes the number of limbs; the residues of new limbs are unspecified. Memory is kept, so
+    /// that growing back within what was once held allocates nothing.
     ///
     /// # Panics
     /// When so many residues are more than any memory holds.
     pub fn resize_limbs(&mut self, limbs: usize) {
-        let words =
-            limbs.checked_mul(self.words).expect("the residues of a polynomial fit the address space");
+        let words = limbs
+            .checked_mul(self.words)
+            .expect("the residues of a polynomial fit the address space");
         self.limbs = limbs;
         if let Some(room) = &mut self.room {
             room.reserve(limbs * self.degree * size_of::<u64>());
@@ -180,7 +188,8 @@ impl Poly {
     /// # Panics
     /// When the ring degree is 0.
     pub fn capacity_limbs(&self) -> usize {
-        let words = self.room.as_ref().map_or(self.data.len(), |room| room.bytes() / size_of::<u64>());
+        let words =
+            self.room.as_ref().map_or(self.data.len(), |room| room.bytes() / size_of::<u64>());
         words / self.degree
     }
 
@@ -199,7 +208,8 @@ impl Poly {
         }
     }
 
-    /// Overwrites all memory that it holds with zeros, which the compiler does not leave out: for secrets.
+    /// Overwrites all memory that it holds with zeros, which the compiler does not leave out: for
+    /// secrets.
     pub fn wipe(&mut self) {
         self.data.zeroize();
     }

@@ -5,8 +5,8 @@ use crate::{
     arith::{mul_mod, pow_mod},
 };
 
-/// Whether `n` is prime: Miller-Rabin with the first twelve primes as bases, which is exact for every `n < 2^64`
-/// (Sorenson and Webster, "Strong pseudoprimes to twelve prime bases", 2015).
+/// Whether `n` is prime: Miller-Rabin with the first twelve primes as bases, which is exact for
+/// every `n < 2^64` (Sorenson and Webster, "Strong pseudoprimes to twelve prime bases", 2015).
 pub fn is_prime(n: u64) -> bool {
     const BASES: [u64; 12] = [2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37];
     if n < 2 {
@@ -38,7 +38,8 @@ fn top_and_step(bits: u32, degree: usize) -> Option<(u64, u64)> {
     Some((1u64.checked_shl(bits)?, step))
 }
 
-/// The primes `q = 1 mod 2N` below `2^bits`, downwards from it (each has `bits` bits); none where `2N` or `2^bits` is no word, or `N` is 0.
+/// The primes `q = 1 mod 2N` below `2^bits`, downwards from it (each has `bits` bits); none where
+/// `2N` or `2^bits` is no word, or `N` is 0.
 pub fn ntt_primes_below(bits: u32, degree: usize) -> impl Iterator<Item = u64> {
     top_and_step(bits, degree).into_iter().flat_map(|(top, step)| {
         let candidates = (1..=(top - 1) / step).rev().map(move |k| k * step + 1);
@@ -46,7 +47,8 @@ pub fn ntt_primes_below(bits: u32, degree: usize) -> impl Iterator<Item = u64> {
     })
 }
 
-/// The primes `q = 1 mod 2N` above `2^bits + 1`, upwards from it (each has `bits + 1` bits); none where `2N` or `2^bits` is no word, or `N` is 0.
+/// The primes `q = 1 mod 2N` above `2^bits + 1`, upwards from it (each has `bits + 1` bits); none
+/// where `2N` or `2^bits` is no word, or `N` is 0.
 pub fn ntt_primes_above(bits: u32, degree: usize) -> impl Iterator<Item = u64> {
     top_and_step(bits, degree).into_iter().flat_map(|(top, step)| {
         let candidates = top / step + 1..=2 * (top - 1) / step;
@@ -54,12 +56,20 @@ pub fn ntt_primes_above(bits: u32, degree: usize) -> impl Iterator<Item = u64> {
     })
 }
 
-/// The `count` largest primes of exactly `bits` bits (rings take up to 61) that are `1` modulo `2 degree`, none of them in `avoid`.
+/// The `count` largest primes of exactly `bits` bits (rings take up to 61) that are `1` modulo `2
+/// degree`, none of them in `avoid`.
 ///
 /// # Errors
-/// [`RingError::TooFewPrimes`] when there are not so many, as for `bits` of 0 or above 63 and for degree 0.
-pub fn ntt_primes(bits: u32, degree: usize, count: usize, avoid: &[u64]) -> Result<Vec<u64>, RingError> {
-    let found: Vec<u64> = ntt_primes_below(bits, degree).filter(|q| !avoid.contains(q)).take(count).collect();
+/// [`RingError::TooFewPrimes`] when there are not so many, as for `bits` of 0 or above 63 and for
+/// degree 0.
+pub fn ntt_primes(
+    bits: u32,
+    degree: usize,
+    count: usize,
+    avoid: &[u64],
+) -> Result<Vec<u64>, RingError> {
+    let found: Vec<u64> =
+        ntt_primes_below(bits, degree).filter(|q| !avoid.contains(q)).take(count).collect();
     if found.len() == count {
         Ok(found)
     } else {
@@ -67,11 +77,14 @@ pub fn ntt_primes(bits: u32, degree: usize, count: usize, avoid: &[u64]) -> Resu
     }
 }
 
-/// The primitive `2N`-th root of unity `g^((q-1)/2N)` modulo the prime `q`, for the least `g >= 2` that gives one. The wire
-/// format rests on this choice: it fixes what residues in the evaluation domain mean. That `q` is a prime ([`is_prime`]) is for the caller to know: of other numbers all `g` may be tried.
+/// The primitive `2N`-th root of unity `g^((q-1)/2N)` modulo the prime `q`, for the least `g >= 2`
+/// that gives one. The wire format rests on this choice: it fixes what residues in the evaluation
+/// domain mean. That `q` is a prime ([`is_prime`]) is for the caller to know: of other numbers all
+/// `g` may be tried.
 ///
 /// # Errors
-/// [`RingError::NoRootOfUnity`] when `2N` does not divide `q - 1`, [`RingError::NotPrime`] when no `g` gives one.
+/// [`RingError::NoRootOfUnity`] when `2N` does not divide `q - 1`, [`RingError::NotPrime`] when no
+/// `g` gives one.
 pub fn primitive_root_2n(q: u64, degree: usize) -> Result<u64, RingError> {
     let none = RingError::NoRootOfUnity { modulus: q, degree };
     let order = (degree as u64).checked_mul(2).ok_or(none.clone())?;
@@ -103,14 +116,18 @@ mod tests {
         for (bits, degree) in [(28, 1 << 10), (48, 1 << 16), (61, 1 << 17)] {
             let primes = ntt_primes(bits, degree, 5, &[]).unwrap();
             for (i, &q) in primes.iter().enumerate() {
-                assert!(is_prime(q) && q % (2 * degree as u64) == 1 && 64 - q.leading_zeros() == bits);
+                assert!(
+                    is_prime(q) && q % (2 * degree as u64) == 1 && 64 - q.leading_zeros() == bits
+                );
                 assert!(i == 0 || q < primes[i - 1]);
                 let root = primitive_root_2n(q, degree).unwrap();
                 assert_eq!(pow_mod(root, degree as u64, q), q - 1);
             }
             assert_eq!(ntt_primes(bits, degree, 4, &primes[..1]).unwrap(), primes[1..]);
         }
-        assert!(ntt_primes_above(40, 1 << 14).take(3).all(|q| q > 1 << 40 && q < (1 << 40) + (1 << 30)));
+        assert!(
+            ntt_primes_above(40, 1 << 14).take(3).all(|q| q > 1 << 40 && q < (1 << 40) + (1 << 30))
+        );
         assert!(matches!(ntt_primes(18, 1 << 16, 9, &[]), Err(RingError::TooFewPrimes { .. })));
     }
 
@@ -125,14 +142,19 @@ mod tests {
                 RingError::TooFewPrimes { bits, degree, wanted: 2, found: 0 },
                 "{bits} {degree}"
             );
-            assert!(refused.to_string().contains(&format!("1 modulo {}", 2 * degree as u128)), "{refused}");
+            assert!(
+                refused.to_string().contains(&format!("1 modulo {}", 2 * degree as u128)),
+                "{refused}"
+            );
             assert_eq!(ntt_primes_above(bits, degree).next(), None, "{bits} {degree}");
         }
         assert_eq!(ntt_primes_below(4, 1).collect::<Vec<_>>(), [13, 11]);
         assert_eq!(ntt_primes_above(4, 1).collect::<Vec<_>>(), [19, 23, 29, 31]);
         assert_eq!(ntt_primes_below(10, 24).collect::<Vec<_>>(), [1009, 769, 673, 577]);
         assert_eq!(ntt_primes_above(9, 24).collect::<Vec<_>>(), [577, 673, 769, 1009]);
-        assert!(ntt_primes_above(63, 1 << 16).next().is_some_and(|q| q > 1 << 63 && q % (1 << 17) == 1));
+        assert!(
+            ntt_primes_above(63, 1 << 16).next().is_some_and(|q| q > 1 << 63 && q % (1 << 17) == 1)
+        );
         let error = RingError::NoRootOfUnity { modulus: 97, degree: 1 << 63 };
         assert_eq!(primitive_root_2n(97, 1 << 63), Err(error.clone()));
         assert!(error.to_string().contains("1 modulo 18446744073709551616"), "{error}");

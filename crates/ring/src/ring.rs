@@ -10,12 +10,13 @@ use crate::{
 
 /// The ring of one limb, `Z_q[X]/(X^N + 1)`, with its kernels.
 ///
-/// Its modulus is a prime, a product of primes or a power of two. All answer to the same operations, and who calls does not ask which
-/// it is:
-/// - [`ResidueRing::ntt`] goes between the two domains. Modulo a power of two there is no transform; a limb holds its coefficients in
-///   both domains.
-/// - The operations of [`ResidueRing::elementwise`], on limbs in the evaluation domain, are those of the ring: products are products of
-///   polynomials. The linear ones are so in the coefficient domain too.
+/// Its modulus is a prime, a product of primes or a power of two. All answer to the same
+/// operations, and who calls does not ask which it is:
+/// - [`ResidueRing::ntt`] goes between the two domains. Modulo a power of two there is no
+///   transform; a limb holds its coefficients in both domains.
+/// - The operations of [`ResidueRing::elementwise`], on limbs in the evaluation domain, are those
+///   of the ring: products are products of polynomials. The linear ones are so in the coefficient
+///   domain too.
 /// - What depends on how a polynomial lies in its limb has methods here, which are told the domain.
 #[derive(Clone)]
 pub struct ResidueRing {
@@ -41,11 +42,13 @@ impl ResidueRing {
         Self::composite(&[q], degree, kernel)
     }
 
-    /// The ring of the product `q < 2^61` of distinct `primes`, each `1 mod 2 degree`, with one transform for all of them. Limbs of it
-    /// reduced modulo some of the primes are limbs of the ring of those, in either domain (GRAFT C.6).
+    /// The ring of the product `q < 2^61` of distinct `primes`, each `1 mod 2 degree`, with one
+    /// transform for all of them. Limbs of it reduced modulo some of the primes are limbs of the
+    /// ring of those, in either domain (GRAFT C.6).
     ///
     /// # Errors
-    /// When the degree or the product is not supported, two primes are equal, or there is no transform.
+    /// When the degree or the product is not supported, two primes are equal, or there is no
+    /// transform.
     pub fn composite(primes: &[u64], degree: usize, kernel: Kernel) -> Result<Self, RingError> {
         let ntt = NttPlan::composite(primes, degree, kernel)?;
         let elementwise = Elementwise::new(primes.iter().product(), kernel);
@@ -54,9 +57,11 @@ impl ResidueRing {
 
     /// The ring of `2^exponent`, `1 <= exponent <= 60`.
     ///
-    /// Products are computed over the integers, modulo primes that are the ring's own choice (GRAFT C.6): `p` of them, with
-    /// `2 N 2^(2 exponent - 2) < g_1 .. g_p / 2`. A product costs `3p` transforms, a tensor product `7p` (a square `5p`), an inner product of `d`
-    /// digits `(d + 2) p` (and `2p` for every 32 digits, or fewer where the bound says so). They take and return their memory by a lock.
+    /// Products are computed over the integers, modulo primes that are the ring's own choice (GRAFT
+    /// C.6): `p` of them, with `2 N 2^(2 exponent - 2) < g_1 .. g_p / 2`. A product costs `3p`
+    /// transforms, a tensor product `7p` (a square `5p`), an inner product of `d` digits `(d + 2)
+    /// p` (and `2p` for every 32 digits, or fewer where the bound says so). They take and return
+    /// their memory by a lock.
     ///
     /// # Errors
     /// When the degree or the exponent is not supported.
@@ -69,7 +74,11 @@ impl ResidueRing {
     ///
     /// # Errors
     /// As [`ResidueRing::power_of_two`].
-    pub fn powers_of_two(largest: u32, degree: usize, kernel: Kernel) -> Result<Vec<Self>, RingError> {
+    pub fn powers_of_two(
+        largest: u32,
+        degree: usize,
+        kernel: Kernel,
+    ) -> Result<Vec<Self>, RingError> {
         let all = PowerOfTwo::all(largest, degree, kernel)?;
         Ok(all.into_iter().map(|arithmetic| Self::of_power(arithmetic, degree)).collect())
     }
@@ -80,7 +89,10 @@ impl ResidueRing {
     }
 
     fn new(ntt: NttPlan, elementwise: Elementwise, degree: usize) -> Self {
-        assert!(ntt.lazy_bound() <= elementwise.lazy_multiple(), "products take what transforms leave");
+        assert!(
+            ntt.lazy_bound() <= elementwise.lazy_multiple(),
+            "products take what transforms leave"
+        );
         ResidueRing { ntt, modulus: elementwise.modulus(), elementwise, degree }
     }
 
@@ -132,7 +144,8 @@ impl ResidueRing {
         }
     }
 
-    /// Adds the constant polynomial `c` in `[0, q)` to `a` in `domain`, of residues in `[0, q)`: to every value, or to the first coefficient.
+    /// Adds the constant polynomial `c` in `[0, q)` to `a` in `domain`, of residues in `[0, q)`: to
+    /// every value, or to the first coefficient.
     ///
     /// # Panics
     /// When the limb is not of the ring degree.

@@ -1,14 +1,15 @@
 //! Arithmetic modulo `q < 2^50` in four lanes of `f64`: the vocabulary of the AVX2 kernels.
 //!
-//! Residues are integers held in doubles, signed and lazily reduced. A double holds every integer up to `2^53`; with fused
-//! multiply-add the product of two such integers is known exactly, as a rounded part and its error, and so is its
-//! remainder modulo `q`.
+//! Residues are integers held in doubles, signed and lazily reduced. A double holds every integer
+//! up to `2^53`; with fused multiply-add the product of two such integers is known exactly, as a
+//! rounded part and its error, and so is its remainder modulo `q`.
 //!
-//! **Contract.** These helpers carry no target feature of their own, because a function with one cannot be
-//! `#[inline(always)]`; they compile to single instructions only inside a caller that has the features. So every kernel
-//! consists of `#[inline(always)]` helpers without features, and one outermost function with
-//! `#[target_feature(enable = "avx2,fma")]`, which is entered only when [`crate::Kernel::is_supported`] has said yes.
-//! Nothing here may run otherwise: that is what every `SAFETY` line below rests on.
+//! **Contract.** These helpers carry no target feature of their own, because a function with one
+//! cannot be `#[inline(always)]`; they compile to single instructions only inside a caller that has
+//! the features. So every kernel consists of `#[inline(always)]` helpers without features, and one
+//! outermost function with `#[target_feature(enable = "avx2,fma")]`, which is entered only when
+//! [`crate::Kernel::is_supported`] has said yes. Nothing here may run otherwise: that is what every
+//! `SAFETY` line below rests on.
 
 use std::arch::x86_64::*;
 
@@ -20,10 +21,12 @@ pub(crate) type V = __m256d;
 /// Four 64-bit integers.
 pub(crate) type I = __m256i;
 
-/// `2^52`: as its last place is 1, the low 52 bits of `2^52 + x` are the integer `x`, for `x` in `[0, 2^52)`.
+/// `2^52`: as its last place is 1, the low 52 bits of `2^52 + x` are the integer `x`, for `x` in
+/// `[0, 2^52)`.
 const UNSIGNED: f64 = (1u64 << 52) as f64;
 
-/// `3 2^51`: adding it to `x` in `[-2^51, 2^51]` rounds `x` to the nearest integer, and leaves that integer in the low bits.
+/// `3 2^51`: adding it to `x` in `[-2^51, 2^51]` rounds `x` to the nearest integer, and leaves that
+/// integer in the low bits.
 const SIGNED: f64 = 3.0 * (1u64 << 51) as f64;
 
 /// Rounds to a multiple of 4, as `3 2^51` rounds to an integer.
@@ -163,7 +166,10 @@ pub(crate) fn to_integers(x: V, offset: u64) -> I {
 unsafe fn load_halves(p: *const f64, distance: usize) -> V {
     // SAFETY: the caller vouches for the places; module contract.
     unsafe {
-        _mm256_insertf128_pd::<1>(_mm256_castpd128_pd256(_mm_loadu_pd(p)), _mm_loadu_pd(p.add(distance)))
+        _mm256_insertf128_pd::<1>(
+            _mm256_castpd128_pd256(_mm_loadu_pd(p)),
+            _mm_loadu_pd(p.add(distance)),
+        )
     }
 }
 
@@ -244,7 +250,8 @@ pub(crate) fn halves(x: I) -> (V, V) {
     (sub(as_doubles(high), bias), sub(as_doubles(low), set1(UNSIGNED)))
 }
 
-/// The transpose of the 4 x 4 matrix whose rows start at `p`, `p + stride`, `p + 2 stride` and `p + 3 stride`.
+/// The transpose of the 4 x 4 matrix whose rows start at `p`, `p + stride`, `p + 2 stride` and `p +
+/// 3 stride`.
 ///
 /// # Safety
 /// The four rows are valid for reading 32 bytes each.
@@ -254,7 +261,8 @@ pub(crate) unsafe fn load_transposed(p: *const f64, stride: usize) -> [V; 4] {
     unsafe {
         // Row i beside row i + 2, in halves: the shuffles that are left stay within 128 bits.
         let (a, b) = (load_halves(p, 2 * stride), load_halves(p.add(stride), 2 * stride));
-        let (c, d) = (load_halves(p.add(2), 2 * stride), load_halves(p.add(stride + 2), 2 * stride));
+        let (c, d) =
+            (load_halves(p.add(2), 2 * stride), load_halves(p.add(stride + 2), 2 * stride));
         [
             _mm256_unpacklo_pd(a, b),
             _mm256_unpackhi_pd(a, b),
@@ -301,18 +309,20 @@ impl Modulus {
         [w, w / self.value]
     }
 
-    /// A factor from its value only. Its quotient is off by at most `2^-53`, where one that was divided is off by `2^-55`.
+    /// A factor from its value only. Its quotient is off by at most `2^-53`, where one that was
+    /// divided is off by `2^-55`.
     #[inline(always)]
     pub(crate) fn factor(self, value: V) -> Factor {
         Factor { value, quotient: mul(value, set1(self.inverse)) }
     }
 
-    /// An integer `t` congruent to `w y`, for an integer `|y| < 2^52`, with `|t| < (1/2 + e |y|) q` where `e` is the error
-    /// of the factor's quotient: for `|y| <= B q` that is `(1/2 + B/32) q`, or `(1/2 + B/8) q` with [`Modulus::factor`].
+    /// An integer `t` congruent to `w y`, for an integer `|y| < 2^52`, with `|t| < (1/2 + e |y|) q`
+    /// where `e` is the error of the factor's quotient: for `|y| <= B q` that is `(1/2 + B/32) q`,
+    /// or `(1/2 + B/8) q` with [`Modulus::factor`].
     ///
-    /// Proof: `c` is the integer nearest to `y (w/q + e)`, which is at most `2^51`, so `|w y - c q| <= (1/2 + e |y|) q < q`.
-    /// `low` is the exact error of `high`, at most `2^47`. `high - c q = (w y - c q) - low` is then an integer below `2^51`,
-    /// so it and its sum with `low` are exact.
+    /// Proof: `c` is the integer nearest to `y (w/q + e)`, which is at most `2^51`, so `|w y - c q|
+    /// <= (1/2 + e |y|) q < q`. `low` is the exact error of `high`, at most `2^47`. `high - c q =
+    /// (w y - c q) - low` is then an integer below `2^51`, so it and its sum with `low` are exact.
     #[inline(always)]
     pub(crate) fn mul_factor(self, y: V, w: Factor) -> V {
         let high = mul(y, w.value);
@@ -321,8 +331,8 @@ impl Modulus {
         add(sub_mul(high, c, set1(self.value)), low)
     }
 
-    /// The remainder of an integer `|x| <= 2^53` that is nearest to zero: at most `(q + 1)/2`, as the rounded `1/q` is off
-    /// by less than `2^-53 / q`.
+    /// The remainder of an integer `|x| <= 2^53` that is nearest to zero: at most `(q + 1)/2`, as
+    /// the rounded `1/q` is off by less than `2^-53 / q`.
     ///
     /// Also of a larger `x` that a double holds, as long as `|x| <= 2^51 q`: within `3q/4` then.
     #[inline(always)]
@@ -330,8 +340,8 @@ impl Modulus {
         self.subtract_quotient(x, SIGNED)
     }
 
-    /// `x - c q` for the multiple `c` of `2^i` nearest to `x/q`, where `rounding` is `3 2^(51 + i)`: exact for
-    /// `|x| <= 2^(51 + i) q`.
+    /// `x - c q` for the multiple `c` of `2^i` nearest to `x/q`, where `rounding` is `3 2^(51 +
+    /// i)`: exact for `|x| <= 2^(51 + i) q`.
     #[inline(always)]
     pub(crate) fn subtract_quotient(self, x: V, rounding: f64) -> V {
         let c = sub(mul_add(x, set1(self.inverse), set1(rounding)), set1(rounding));
@@ -340,8 +350,8 @@ impl Modulus {
 
     /// An integer congruent to `a b`, within `3q/4`, for `a` and `b` in `[0, q)`.
     ///
-    /// Proof: as that of [`Modulus::mul_factor`], but the quotient is that of the rounded `high` by the rounded `1/q`, so
-    /// `c` is off by at most `1/2 + 2 a b / q 2^-53 < 3/4`.
+    /// Proof: as that of [`Modulus::mul_factor`], but the quotient is that of the rounded `high` by
+    /// the rounded `1/q`, so `c` is off by at most `1/2 + 2 a b / q 2^-53 < 3/4`.
     #[inline(always)]
     pub(crate) fn mul(self, a: V, b: V) -> V {
         let high = mul(a, b);
@@ -350,7 +360,8 @@ impl Modulus {
         add(sub_mul(high, c, set1(self.value)), low)
     }
 
-    /// An integer congruent to `c + a b`, within `7q/8 + 1`, for `a` and `b` in `[0, q)` and `c` in `[-q, q]`.
+    /// An integer congruent to `c + a b`, within `7q/8 + 1`, for `a` and `b` in `[0, q)` and `c` in
+    /// `[-q, q]`.
     ///
     /// Proof: as that of [`Modulus::mul`], with one rounding more; `|a b + c| < q^2`.
     #[inline(always)]
@@ -374,7 +385,8 @@ mod tests {
     use super::*;
     use crate::{Kernel, primes::ntt_primes};
 
-    /// Applies `f` to each pair of elements of `a` and `b` at four at a time and gives back doubles.
+    /// Applies `f` to each pair of elements of `a` and `b` at four at a time and gives back
+    /// doubles.
     #[target_feature(enable = "avx2,fma")]
     fn each(f: fn(Modulus, V, V) -> V, q: u64, a: f64, b: f64) -> f64 {
         let mut out = [0.0; 4];
@@ -398,7 +410,9 @@ mod tests {
         if !Kernel::Avx2.is_supported() {
             return;
         }
-        for q in [17, ntt_primes(40, 256, 1, &[]).unwrap()[0], ntt_primes(50, 256, 1, &[]).unwrap()[0]] {
+        for q in
+            [17, ntt_primes(40, 256, 1, &[]).unwrap()[0], ntt_primes(50, 256, 1, &[]).unwrap()[0]]
+        {
             for w in around(q as i64 / 2) {
                 for y in around((1 << 52) - 1) {
                     let divided: fn(Modulus, V, V) -> V = |m, y, w| {
@@ -415,7 +429,11 @@ mod tests {
                         // SAFETY: AVX2 and FMA are supported.
                         let t = unsafe { each(multiply, q, y as f64, w as f64) };
                         let exact = i128::from(y) * i128::from(w);
-                        assert_eq!((exact - t as i128) % i128::from(q), 0, "{y} * {w} mod {q} is not {t}");
+                        assert_eq!(
+                            (exact - t as i128) % i128::from(q),
+                            0,
+                            "{y} * {w} mod {q} is not {t}"
+                        );
                         assert!(
                             t.abs() <= (0.5 + e * y.abs() as f64) * q as f64,
                             "{y} * {w} mod {q} gives {t}"
@@ -435,7 +453,10 @@ mod tests {
             for x in around(1 << 53) {
                 // SAFETY: AVX2 and FMA are supported.
                 let r = unsafe { each(|m, x, _| m.reduce(x), q, x as f64, 0.0) };
-                assert!((i128::from(x) - r as i128) % i128::from(q) == 0 && r.abs() <= (q + 1) as f64 / 2.0);
+                assert!(
+                    (i128::from(x) - r as i128) % i128::from(q) == 0
+                        && r.abs() <= (q + 1) as f64 / 2.0
+                );
             }
         }
     }

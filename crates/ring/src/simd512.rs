@@ -1,11 +1,12 @@
 //! Vectors of eight 64-bit words: the vocabulary of the AVX-512 kernels.
 //!
-//! **Contract.** These helpers carry no target feature of their own, because a function with one cannot be
-//! `#[inline(always)]`; they compile to single instructions only inside a caller that has the features. So every kernel
-//! consists of `#[inline(always)]` helpers without features, and one outermost function with
-//! `#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw")]` (and `avx512ifma`, `avx512vbmi` for the functions
-//! that say so), which is entered only when [`crate::Kernel::is_supported`] has said yes. Nothing here may run otherwise:
-//! that is what every `SAFETY` line below rests on.
+//! **Contract.** These helpers carry no target feature of their own, because a function with one
+//! cannot be `#[inline(always)]`; they compile to single instructions only inside a caller that has
+//! the features. So every kernel consists of `#[inline(always)]` helpers without features, and one
+//! outermost function with `#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw")]` (and
+//! `avx512ifma`, `avx512vbmi` for the functions that say so), which is entered only when
+//! [`crate::Kernel::is_supported`] has said yes. Nothing here may run otherwise: that is what every
+//! `SAFETY` line below rests on.
 
 use std::arch::x86_64::*;
 
@@ -34,7 +35,8 @@ pub(crate) unsafe fn store(p: *mut u64, x: V) {
     unsafe { _mm512_storeu_si512(p.cast(), x) }
 }
 
-/// Stores eight words at `p`, past the cache: for what is read long after. [`fence`] comes after the last of them.
+/// Stores eight words at `p`, past the cache: for what is read long after. [`fence`] comes after
+/// the last of them.
 ///
 /// # Safety
 /// `p` is valid for writing 64 bytes, and a multiple of 64.
@@ -180,7 +182,8 @@ pub(crate) unsafe fn load_packed_48(p: *const u8) -> V {
     }
 }
 
-/// Stores eight words below `2^48` in 6 bytes each, little-endian: 48 bytes from `p` on. Needs `avx512vbmi`.
+/// Stores eight words below `2^48` in 6 bytes each, little-endian: 48 bytes from `p` on. Needs
+/// `avx512vbmi`.
 ///
 /// # Safety
 /// `p` is valid for writing 48 bytes.
@@ -196,7 +199,8 @@ pub(crate) unsafe fn store_packed_48(p: *mut u8, x: V) {
         places
     }
     const PLACES: [i8; 64] = places();
-    // SAFETY: the mask writes 48 bytes, which the caller vouches for; `PLACES` has 64 bytes; module contract.
+    // SAFETY: the mask writes 48 bytes, which the caller vouches for; `PLACES` has 64 bytes; module
+    // contract.
     unsafe {
         let places = _mm512_loadu_si512(PLACES.as_ptr().cast());
         _mm512_mask_storeu_epi64(p.cast(), 0x3f, _mm512_permutexvar_epi8(places, x));
@@ -205,8 +209,9 @@ pub(crate) unsafe fn store_packed_48(p: *mut u8, x: V) {
 
 /// The product of the low halves (32 bits) of `a` and `b`.
 ///
-/// Assembly, because the intrinsic is compiled as a product of masked words: when one operand does not change in a loop, its
-/// mask is moved out of it and the compiler, no longer seeing a 32-bit product, takes the slow 64-bit one.
+/// Assembly, because the intrinsic is compiled as a product of masked words: when one operand does
+/// not change in a loop, its mask is moved out of it and the compiler, no longer seeing a 32-bit
+/// product, takes the slow 64-bit one.
 #[inline(always)]
 pub(crate) fn mul32(a: V, b: V) -> V {
     #[inline]
@@ -246,22 +251,25 @@ pub(crate) fn mulhi64(a: V, b: V) -> V {
     add(add(hh, shr::<32>(lh)), add(shr::<32>(hl), shr::<32>(middle)))
 }
 
-/// `a b / 2^64`, rounded down to an integer that is more than `a b / 2^64 - 3`: a fourth cheaper than [`mulhi64`].
+/// `a b / 2^64`, rounded down to an integer that is more than `a b / 2^64 - 3`: a fourth cheaper
+/// than [`mulhi64`].
 #[inline(always)]
 pub(crate) fn mulhi64_approximate(a: V, b: V) -> V {
     let (a1, b1) = (shr::<32>(a), shr::<32>(b));
     add(mul32(a1, b1), add(shr::<32>(mul32(a, b1)), shr::<32>(mul32(a1, b))))
 }
 
-/// Conditional subtraction: `x - c` where `x >= c`, else `x`. For `x` in `[0, 2c)` the result is in `[0, c)`; `c <= 2^63`.
+/// Conditional subtraction: `x - c` where `x >= c`, else `x`. For `x` in `[0, 2c)` the result is in
+/// `[0, c)`; `c <= 2^63`.
 #[inline(always)]
 pub(crate) fn red(x: V, c: V) -> V {
     minu(x, sub(x, c))
 }
 
-/// Montgomery reduction of `2^52 hi + lo` (`lo` of any size below 2^64, so sums of low products may be passed as they are):
-/// congruent to `(2^52 hi + lo) 2^-52`, between `hi' - q` and `hi'`, where `hi' = hi + floor(lo / 2^52)`. Start `hi` at `q` to stay
-/// positive. `q_inverse = q^-1 mod 2^52`, `q < 2^52`. Needs `avx512ifma`.
+/// Montgomery reduction of `2^52 hi + lo` (`lo` of any size below 2^64, so sums of low products may
+/// be passed as they are): congruent to `(2^52 hi + lo) 2^-52`, between `hi' - q` and `hi'`, where
+/// `hi' = hi + floor(lo / 2^52)`. Start `hi` at `q` to stay positive. `q_inverse = q^-1 mod 2^52`,
+/// `q < 2^52`. Needs `avx512ifma`.
 #[inline(always)]
 pub(crate) fn redc52(hi: V, lo: V, q: V, q_inverse: V) -> V {
     let m = madd52lo(zero(), lo, q_inverse);
@@ -304,8 +312,9 @@ pub(crate) fn transpose(r: [V; 8]) -> [V; 8] {
     }
 }
 
-/// Keeps the order of work: what is computed of `x` and `y`, and loads through `t`, stay on their side of this in the program. Left to
-/// itself, the compiler takes kernels that run two blocks side by side, to hide latencies, apart again.
+/// Keeps the order of work: what is computed of `x` and `y`, and loads through `t`, stay on their
+/// side of this in the program. Left to itself, the compiler takes kernels that run two blocks side
+/// by side, to hide latencies, apart again.
 #[inline(always)]
 pub(crate) fn in_step<'a, T>(x: &mut [V; 8], y: &mut [V; 8], t: &'a T) -> &'a T {
     #[inline]

@@ -13,16 +13,19 @@ use crate::memory::Block;
 
 type Words = Block<u64>;
 
-/// Polynomials shorter than this, in words, are left to the allocator, which keeps their memory itself.
+/// Polynomials shorter than this, in words, are left to the allocator, which keeps their memory
+/// itself.
 const SHORT: usize = 1 << 14;
 
 /// What is more than this many times as long as what is wanted is left for others.
 const ROOMY: usize = 4;
 
-/// Memory that polynomials give back when they are dropped ([`crate::Poly::with_spare`]), up to a limit; what came back first goes first. Clones share it.
+/// Memory that polynomials give back when they are dropped ([`crate::Poly::with_spare`]), up to a
+/// limit; what came back first goes first. Clones share it.
 ///
-/// Allocators return blocks of megabytes to the operating system, which hands them out again a page at a time and cleared: for polynomials of a large ring degree that takes as
-/// long as a pass of arithmetic over them.
+/// Allocators return blocks of megabytes to the operating system, which hands them out again a page
+/// at a time and cleared: for polynomials of a large ring degree that takes as long as a pass of
+/// arithmetic over them.
 #[derive(Clone)]
 pub struct SpareMemory(Arc<Shelf>);
 
@@ -61,17 +64,20 @@ impl SpareMemory {
         f(&mut self.0.kept.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Memory of at least so many words, all written before, and of at most [`ROOMY`] times as many; the one that came back last, which is most likely in the cache.
+    /// Memory of at least so many words, all written before, and of at most [`ROOMY`] times as
+    /// many; the one that came back last, which is most likely in the cache.
     fn take(&self, words: usize) -> Option<Words> {
         self.with(|kept| {
             let fits = |memory: &Words| memory.len() >= words && memory.len() <= ROOMY * words;
-            let best = (0..kept.len()).rev().filter(|i| fits(&kept[*i])).min_by_key(|i| kept[*i].len())?;
+            let best =
+                (0..kept.len()).rev().filter(|i| fits(&kept[*i])).min_by_key(|i| kept[*i].len())?;
             kept.remove(best)
         })
     }
 
     fn keep(&self, words: Words) {
-        // Wiped when others can have the rest: a pass over memory that the system would take as long to clear when it is handed out again.
+        // Wiped when others can have the rest: a pass over memory that the system would take as
+        // long to clear when it is handed out again.
         let mut gone: Vec<Words> = Vec::new();
         self.with(|kept| {
             kept.push_back(words);
@@ -90,13 +96,17 @@ impl SpareMemory {
 /// What is kept may have held secrets.
 impl fmt::Debug for SpareMemory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SpareMemory").field("limit", &self.0.limit).field("bytes", &self.bytes()).finish()
+        f.debug_struct("SpareMemory")
+            .field("limit", &self.0.limit)
+            .field("bytes", &self.bytes())
+            .finish()
     }
 }
 
 impl Shelf {
     fn forget(&self) {
-        let mut kept = std::mem::take(&mut *self.kept.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut kept =
+            std::mem::take(&mut *self.kept.lock().unwrap_or_else(PoisonError::into_inner));
         kept.iter_mut().for_each(wipe);
     }
 }
@@ -122,8 +132,8 @@ impl Residues {
         self.spare.as_ref()
     }
 
-    /// Grows to `len` words, if there are fewer; what is in new ones is zero, or with spare memory unspecified. Memory that is too small is replaced: what was in it is
-    /// kept.
+    /// Grows to `len` words, if there are fewer; what is in new ones is zero, or with spare memory
+    /// unspecified. Memory that is too small is replaced: what was in it is kept.
     pub(crate) fn grow(&mut self, len: usize) {
         if self.words.len() >= len {
             return;
@@ -226,6 +236,9 @@ mod tests {
         secret.resize_limbs(1);
         secret.as_mut_slice().fill(1_234_567);
         drop(secret);
-        assert_eq!(format!("{spare:?}"), format!("SpareMemory {{ limit: {}, bytes: {bytes} }}", 2 * bytes));
+        assert_eq!(
+            format!("{spare:?}"),
+            format!("SpareMemory {{ limit: {}, bytes: {bytes} }}", 2 * bytes)
+        );
     }
 }

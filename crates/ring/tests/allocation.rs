@@ -1,5 +1,5 @@
-//! Products modulo powers of two allocate nothing once they have their scratch memory. One test only: the allocator counts for the
-//! whole process.
+//! Products modulo powers of two allocate nothing once they have their scratch memory. One test
+//! only: the allocator counts for the whole process.
 
 use std::{
     alloc::{GlobalAlloc, Layout, System},

@@ -29,7 +29,10 @@ fn residues(seed: u64, moduli: &[u64], n: usize) -> Vec<Vec<u64>> {
     };
     // The first coefficients are the extremes.
     let extreme = |i: usize, q: u64| [0, q - 1, q / 2, q / 2 + 1][i];
-    moduli.iter().map(|&q| (0..n).map(|i| if i < 4 { extreme(i, q) } else { next() % q }).collect()).collect()
+    moduli
+        .iter()
+        .map(|&q| (0..n).map(|i| if i < 4 { extreme(i, q) } else { next() % q }).collect())
+        .collect()
 }
 
 fn slices(limbs: &mut [Vec<u64>]) -> Vec<&mut [u64]> {
@@ -69,8 +72,8 @@ fn centre(x: BigInt, d: &BigInt) -> BigInt {
     r
 }
 
-/// What the exact conversion of `l` moduli may represent: the representative in `[-d/2, d/2)`, and within
-/// `l (l + 7) 2^-54 d` of `-d/2` and `d/2` also the other one.
+/// What the exact conversion of `l` moduli may represent: the representative in `[-d/2, d/2)`, and
+/// within `l (l + 7) 2^-54 d` of `-d/2` and `d/2` also the other one.
 fn representatives(x: &BigInt, d: &BigInt, l: usize) -> Vec<BigInt> {
     let x = centre(x.clone(), d);
     let other = if x.sign() == Sign::Minus { &x + d } else { &x - d };
@@ -90,9 +93,11 @@ fn check(from: &[u64], to: &[u64], n: usize, seed: u64) {
         let u: BigInt = (sum - centre(sum.clone(), &d)) / &d;
         assert!(u <= BigInt::from(from.len() / 2) && u >= -BigInt::from(from.len() / 2));
     }
-    let mut exact: Vec<Vec<BigInt>> = sums.iter().map(|sum| representatives(sum, &d, from.len())).collect();
+    let mut exact: Vec<Vec<BigInt>> =
+        sums.iter().map(|sum| representatives(sum, &d, from.len())).collect();
     for (kernel, scaled) in Kernel::supported().flat_map(|k| [(k, false), (k, true)]) {
-        let factors: Vec<u64> = to.iter().map(|p| if scaled { seed.rotate_left(7) % p } else { 1 }).collect();
+        let factors: Vec<u64> =
+            to.iter().map(|p| if scaled { seed.rotate_left(7) % p } else { 1 }).collect();
         let converter = match scaled {
             false => BaseConverter::new(from, to, kernel),
             true => {
@@ -114,10 +119,16 @@ fn check(from: &[u64], to: &[u64], n: usize, seed: u64) {
         for (j, &p) in to.iter().enumerate() {
             for at in 0..n {
                 let r = out[j][at];
-                assert!(r < 2 * p, "{kernel}: {r} of target {p}, coefficient {at}, {from:?}, exact");
+                assert!(
+                    r < 2 * p,
+                    "{kernel}: {r} of target {p}, coefficient {at}, {from:?}, exact"
+                );
                 // Where there are two, all targets and kernels have to agree on one.
                 exact[at].retain(|x| modulo(&(x * factors[j]), p) == r % p);
-                assert!(!exact[at].is_empty(), "{kernel}: target {p}, coefficient {at}, {from:?}, exact");
+                assert!(
+                    !exact[at].is_empty(),
+                    "{kernel}: target {p}, coefficient {at}, {from:?}, exact"
+                );
             }
         }
     }
@@ -228,8 +239,9 @@ fn factors_make_residues_into_digits() {
         converter.scale_inputs(&mut slices(&mut x));
         assert_eq!(x, y, "{kernel}");
         for (i, &q) in from.iter().enumerate() {
-            let times =
-                |x: u64| (u128::from(x) * u128::from(converter.input_factor(i)) % u128::from(q)) as u64;
+            let times = |x: u64| {
+                (u128::from(x) * u128::from(converter.input_factor(i)) % u128::from(q)) as u64
+            };
             assert!(plain[i].iter().zip(&y[i]).all(|(&x, &y)| times(x) == y));
         }
     }
@@ -248,7 +260,8 @@ fn some_targets_in_any_order() {
             let mut all = vec![vec![0; 32]; to.len()];
             let mut some = vec![vec![0; 32]; 3];
             let wanted = [36, 0, 7];
-            let mut pairs: Vec<_> = wanted.into_iter().zip(some.iter_mut().map(Vec::as_mut_slice)).collect();
+            let mut pairs: Vec<_> =
+                wanted.into_iter().zip(some.iter_mut().map(Vec::as_mut_slice)).collect();
             if exact {
                 converter.convert_exact(&mut slices(&mut all), &y);
                 converter.convert_exact_into(&mut pairs, &y);
@@ -272,7 +285,8 @@ fn large_outputs() {
         let y = residues(3, &from, n);
         let y: Vec<&[u64]> = y.iter().map(Vec::as_slice).collect();
         let mut all = Poly::zero(n, to.len(), Domain::Coefficient);
-        converter.convert_exact(&mut all.as_mut_slice().chunks_exact_mut(n).collect::<Vec<_>>(), &y);
+        converter
+            .convert_exact(&mut all.as_mut_slice().chunks_exact_mut(n).collect::<Vec<_>>(), &y);
         for (j, limb) in all.limbs().enumerate() {
             let mut alone = vec![0; n];
             converter.convert_exact_into(&mut [(j, &mut alone[..])], &y);

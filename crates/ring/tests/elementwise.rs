@@ -8,7 +8,8 @@ use hippocrene_ring::{
 };
 use proptest::prelude::*;
 
-/// The largest and the smallest prime of each size that decides between arithmetics, and small odd numbers.
+/// The largest and the smallest prime of each size that decides between arithmetics, and small odd
+/// numbers.
 fn moduli() -> Vec<u64> {
     let sizes = [20, 30, 45, 48, 49, 50, 51, 59, 60, 61];
     let primes = sizes.iter().flat_map(|&bits| {
@@ -186,7 +187,8 @@ fn reductions(e: &Elementwise, case: &mut Case, from: u64) -> Result<(), TestCas
 fn inner_products(e: &Elementwise, case: &mut Case) -> Result<(), TestCaseError> {
     let (q, lazy) = (u128::from(case.q), case.q * e.lazy_multiple());
     let digits = [1, 2, 3, 4, 5, 7, 16, 17, 64, 65][(case.words.next() % 10) as usize];
-    let key: Vec<(Vec<u64>, Vec<u64>)> = (0..digits).map(|_| (case.residues(), case.residues())).collect();
+    let key: Vec<(Vec<u64>, Vec<u64>)> =
+        (0..digits).map(|_| (case.residues(), case.residues())).collect();
     let pairs: Vec<(&[u64], &[u64])> = key.iter().map(|(b, a)| (&b[..], &a[..])).collect();
     let prepared = e.prepare_key(&pairs);
     prop_assert_eq!((prepared.digits(), prepared.length()), (digits, case.length));
@@ -203,7 +205,9 @@ fn inner_products(e: &Elementwise, case: &mut Case) -> Result<(), TestCaseError>
         e.inner_product(&mut acc0, &mut acc1, &terms, &prepared);
         for i in 0..case.length {
             let sum = |part: &dyn Fn(usize) -> u64| {
-                terms.iter().fold(0, |sum, (d, x)| (sum + u128::from(mul_mod(x[i], part(*d), case.q))) % q)
+                terms
+                    .iter()
+                    .fold(0, |sum, (d, x)| (sum + u128::from(mul_mod(x[i], part(*d), case.q))) % q)
                     as u64
             };
             prop_assert_eq!(acc0[i], sum(&|d| key[d].0[i]));
@@ -214,7 +218,8 @@ fn inner_products(e: &Elementwise, case: &mut Case) -> Result<(), TestCaseError>
     // Digits coalesced: alone, several together, and one in two groups.
     let groups: Vec<Vec<usize>> =
         vec![vec![digits - 1], (0..digits).collect(), (0..digits).step_by(2).collect()];
-    let coalesced = e.coalesce_key(&prepared, &groups.iter().map(Vec::as_slice).collect::<Vec<_>>());
+    let coalesced =
+        e.coalesce_key(&prepared, &groups.iter().map(Vec::as_slice).collect::<Vec<_>>());
     prop_assert_eq!((coalesced.digits(), coalesced.length()), (3, case.length));
     let x: Vec<Vec<u64>> = groups.iter().map(|_| case.words.vector(case.length, lazy)).collect();
     let all = |x: &[Vec<u64>], key: &KeyLimb, which: &[(usize, usize)]| {
@@ -223,16 +228,23 @@ fn inner_products(e: &Elementwise, case: &mut Case) -> Result<(), TestCaseError>
         e.inner_product(&mut acc.0, &mut acc.1, &terms, key);
         acc
     };
-    let apart: Vec<(usize, usize)> =
-        groups.iter().enumerate().flat_map(|(i, group)| group.iter().map(move |d| (*d, i))).collect();
+    let apart: Vec<(usize, usize)> = groups
+        .iter()
+        .enumerate()
+        .flat_map(|(i, group)| group.iter().map(move |d| (*d, i)))
+        .collect();
     let products = all(&x, &coalesced, &[(0, 0), (1, 1), (2, 2)]);
     prop_assert_eq!(&products, &all(&x, &prepared, &apart));
 
     // A range of the key with as much of the digits.
     let first = case.length / 2 / 8 * 8;
     let part: Vec<Vec<u64>> = x.iter().map(|x| x[first..].to_vec()).collect();
-    let of_range = all(&part, &coalesced.range(first, case.length - first), &[(0, 0), (1, 1), (2, 2)]);
-    prop_assert_eq!((&of_range.0[..], &of_range.1[..]), (&products.0[first..], &products.1[first..]));
+    let of_range =
+        all(&part, &coalesced.range(first, case.length - first), &[(0, 0), (1, 1), (2, 2)]);
+    prop_assert_eq!(
+        (&of_range.0[..], &of_range.1[..]),
+        (&products.0[first..], &products.1[first..])
+    );
     Ok(())
 }
 
@@ -240,7 +252,8 @@ fn sums_of_products(e: &Elementwise, case: &mut Case) -> Result<(), TestCaseErro
     let count = [0, 1, 2, 3, 4, 5, 16, 17, 64, 65][(case.words.next() % 10) as usize];
     let terms: Vec<[Vec<u64>; 3]> =
         (0..count).map(|_| [case.residues(), case.residues(), case.residues()]).collect();
-    let slices: Vec<PairTerm> = terms.iter().map(|[x, y0, y1]| (&x[..], [&y0[..], &y1[..]])).collect();
+    let slices: Vec<PairTerm> =
+        terms.iter().map(|[x, y0, y1]| (&x[..], [&y0[..], &y1[..]])).collect();
     let mut acc = [case.residues(), case.residues()];
     let [acc0, acc1] = &mut acc;
     e.sum_products(acc0, acc1, &slices);
@@ -260,12 +273,17 @@ fn sums_of_repeated_products(e: &Elementwise, case: &mut Case) -> Result<(), Tes
     let count = (case.words.next() % 5) as usize;
     let length = 8 * case.length;
     let whole = |case: &mut Case| (0..8).flat_map(|_| case.residues()).collect::<Vec<u64>>();
-    let terms: Vec<[Vec<u64>; 3]> = (0..count).map(|_| [case.residues(), whole(case), whole(case)]).collect();
+    let terms: Vec<[Vec<u64>; 3]> =
+        (0..count).map(|_| [case.residues(), whole(case), whole(case)]).collect();
     let written_out: Vec<Vec<u64>> =
         terms.iter().map(|[x, ..]| (0..length).map(|i| x[i / 64 * 8 + i % 8]).collect()).collect();
-    let short: Vec<PairTerm> = terms.iter().map(|[x, y0, y1]| (&x[..], [&y0[..], &y1[..]])).collect();
-    let long: Vec<PairTerm> =
-        terms.iter().zip(&written_out).map(|([_, y0, y1], x)| (&x[..], [&y0[..], &y1[..]])).collect();
+    let short: Vec<PairTerm> =
+        terms.iter().map(|[x, y0, y1]| (&x[..], [&y0[..], &y1[..]])).collect();
+    let long: Vec<PairTerm> = terms
+        .iter()
+        .zip(&written_out)
+        .map(|([_, y0, y1], x)| (&x[..], [&y0[..], &y1[..]]))
+        .collect();
     let mut sums = [vec![0; length], vec![0; length]];
     let mut expected = sums.clone();
     let [sum0, sum1] = &mut sums;
@@ -311,15 +329,19 @@ fn even_moduli_are_centred_downwards() {
     }
 }
 
-/// Barrett quotients fall shortest for moduli next to a power of two, but not so near that its reciprocal is almost exact, and few
-/// products show it: many are tried.
+/// Barrett quotients fall shortest for moduli next to a power of two, but not so near that its
+/// reciprocal is almost exact, and few products show it: many are tried.
 #[test]
 fn products_where_quotients_fall_short() {
     let mut words = Words(1);
     for bits in [47, 48, 49, 50, 60] {
         let degree = 1 << (bits / 2 - 4);
-        for q in ntt_primes_above(bits, degree).take(12).chain(ntt_primes_below(bits + 1, degree).take(12)) {
-            let mut large = || -> Vec<u64> { (0..2048).map(|_| q - 1 - words.next() % (q / 16)).collect() };
+        for q in ntt_primes_above(bits, degree)
+            .take(12)
+            .chain(ntt_primes_below(bits + 1, degree).take(12))
+        {
+            let mut large =
+                || -> Vec<u64> { (0..2048).map(|_| q - 1 - words.next() % (q / 16)).collect() };
             let (a, b, c, d) = (large(), large(), large(), large());
             for kernel in Kernel::supported() {
                 let e = Elementwise::new(q, kernel);
@@ -336,7 +358,8 @@ fn products_where_quotients_fall_short() {
     }
 }
 
-/// Long inner products of many digits, which are taken a few digits and a stretch at a time, are the sums of those of single digits.
+/// Long inner products of many digits, which are taken a few digits and a stretch at a time, are
+/// the sums of those of single digits.
 #[test]
 fn long_inner_products_of_many_digits() {
     let length = 2 * 4096 + 24;
@@ -347,10 +370,12 @@ fn long_inner_products_of_many_digits() {
             let mut polynomials =
                 |count: usize| (0..count).map(|_| words.vector(length, q)).collect::<Vec<_>>();
             let (x, b, a) = (polynomials(9), polynomials(9), polynomials(9));
-            let key = e.prepare_key(&b.iter().zip(&a).map(|(b, a)| (&b[..], &a[..])).collect::<Vec<_>>());
+            let key =
+                e.prepare_key(&b.iter().zip(&a).map(|(b, a)| (&b[..], &a[..])).collect::<Vec<_>>());
             let product = |digits: &[usize]| {
                 let mut acc = (vec![0; length], vec![0; length]);
-                let digits: Vec<(usize, &[u64])> = digits.iter().map(|d| (*d, &x[*d][..])).collect();
+                let digits: Vec<(usize, &[u64])> =
+                    digits.iter().map(|d| (*d, &x[*d][..])).collect();
                 e.inner_product(&mut acc.0, &mut acc.1, &digits, &key);
                 acc
             };
@@ -399,7 +424,8 @@ fn gathered_keys_give_the_same() {
     }
 }
 
-/// The limbs of a key coalesced together are those coalesced one by one, for every number of threads.
+/// The limbs of a key coalesced together are those coalesced one by one, for every number of
+/// threads.
 #[test]
 fn keys_are_coalesced_limb_by_limb() {
     for kernel in Kernel::supported() {
@@ -414,7 +440,8 @@ fn keys_are_coalesced_limb_by_limb() {
                 e.prepare_key(&digits.iter().map(|[b, a]| (&b[..], &a[..])).collect::<Vec<_>>())
             })
             .collect();
-        let (groups, limbs) = ([&[0, 3][..], &[1, 2, 4]], rings.iter().zip(&keys).collect::<Vec<_>>());
+        let (groups, limbs) =
+            ([&[0, 3][..], &[1, 2, 4]], rings.iter().zip(&keys).collect::<Vec<_>>());
         for threads in [Threads::single(), Threads::new(2).unwrap()] {
             let together = KeyLimb::coalesce(&limbs, &groups, &threads);
             assert_eq!(together.len(), limbs.len());
@@ -472,7 +499,8 @@ fn panics(f: impl FnOnce() + std::panic::UnwindSafe) -> String {
     text.unwrap_or_else(|| (*payload.downcast_ref::<&str>().expect("panics say why")).to_string())
 }
 
-/// Every digit is written once, by polynomials of the length that the key has: otherwise inner products would read memory that nobody wrote, or that is not the key's.
+/// Every digit is written once, by polynomials of the length that the key has: otherwise inner
+/// products would read memory that nobody wrote, or that is not the key's.
 #[test]
 fn keys_are_put_as_they_are_declared() {
     let one = [1; 64];
@@ -483,8 +511,9 @@ fn keys_are_put_as_they_are_declared() {
         ];
         for e in &rings {
             let put = |length: usize, digits: &[(usize, &[u64], &[u64])]| {
-                let puts =
-                    |_: usize, put: &mut PutDigit<'_>| digits.iter().for_each(|(d, b, a)| put(*d, b, a));
+                let puts = |_: usize, put: &mut PutDigit<'_>| {
+                    digits.iter().for_each(|(d, b, a)| put(*d, b, a))
+                };
                 let key = || drop(KeyLimb::prepare(&[e], 2, length, &Threads::single(), puts));
                 panics(std::panic::AssertUnwindSafe(key))
             };
@@ -521,7 +550,8 @@ fn ranges_are_gathered() {
                     .iter()
                     .map(|key| {
                         let mut acc = (vec![0; key.length()], vec![0; key.length()]);
-                        let digits = (0..key.digits()).map(|d| (d, &x[..key.length()])).collect::<Vec<_>>();
+                        let digits =
+                            (0..key.digits()).map(|d| (d, &x[..key.length()])).collect::<Vec<_>>();
                         e.inner_product(&mut acc.0, &mut acc.1, &digits, key);
                         acc
                     })

@@ -9,7 +9,8 @@ use hippocrene_ring::{
 
 const BITS: [u32; 13] = [17, 20, 30, 45, 46, 47, 48, 49, 50, 51, 59, 60, 61];
 
-/// The largest and the smallest prime of `bits` bits that has a transform of this degree, where there are any.
+/// The largest and the smallest prime of `bits` bits that has a transform of this degree, where
+/// there are any.
 fn extreme_primes(bits: u32, degree: usize) -> impl Iterator<Item = u64> {
     let largest = ntt_primes_below(bits, degree).next();
     let smallest = ntt_primes_above(bits - 1, degree).next();
@@ -47,11 +48,13 @@ fn plans(q: u64, degree: usize) -> Vec<(Kernel, NttPlan)> {
     Kernel::supported().map(|kernel| (kernel, NttPlan::new(q, degree, kernel).unwrap())).collect()
 }
 
-/// The transform by its definition, in time `N^2`: values `a(psi^e)` with `e` as [`exponent`] says, at `positions`.
+/// The transform by its definition, in time `N^2`: values `a(psi^e)` with `e` as [`exponent`] says,
+/// at `positions`.
 fn by_definition(a: &[u64], q: u64, positions: &[usize]) -> Vec<u64> {
     let n = a.len();
     let psi = primitive_root_2n(q, n).unwrap();
-    let value = |point: u64| a.iter().rev().fold(0, |sum, &c| add_mod(mul_mod(sum, point, q), c % q, q));
+    let value =
+        |point: u64| a.iter().rev().fold(0, |sum, &c| add_mod(mul_mod(sum, point, q), c % q, q));
     positions.iter().map(|&i| value(pow_mod(psi, exponent(n, i) as u64, q))).collect()
 }
 
@@ -91,7 +94,8 @@ fn kernels_agree_to_the_bit_and_round_trips_are_exact() {
                     let mut reference = a.clone();
                     plans[0].1.forward(&mut reference);
                     for (kernel, plan) in &plans {
-                        let what = format!("{kernel}, q = {q}, N = {n}, a = {}, {}, ...", a[0], a[1]);
+                        let what =
+                            format!("{kernel}, q = {q}, N = {n}, a = {}, {}, ...", a[0], a[1]);
                         let mut values = a.clone();
                         plan.forward(&mut values);
                         assert!(values == reference, "forward, {what}");
@@ -117,12 +121,16 @@ fn lazy_inputs_and_outputs_stay_in_range() {
                     portable.forward(&mut reference);
                     portable.inverse(&mut reference_inverse);
                     for (kernel, plan) in plans(q, n) {
-                        let what = format!("{kernel}, q = {q}, N = {n}, a = {}, {}, ...", a[0], a[1]);
+                        let what =
+                            format!("{kernel}, q = {q}, N = {n}, a = {}, {}, ...", a[0], a[1]);
                         assert!(u128::from(plan.lazy_bound()) * u128::from(q) < 1 << 63, "{what}");
                         let mut values = a.clone();
                         plan.forward_lazy(&mut values);
                         assert!(values.iter().all(|&x| x < plan.lazy_bound() * q), "{what}");
-                        assert!(values.iter().zip(&reference).all(|(x, y)| x % q == *y), "forward, {what}");
+                        assert!(
+                            values.iter().zip(&reference).all(|(x, y)| x % q == *y),
+                            "forward, {what}"
+                        );
                         let mut values = a.clone();
                         plan.inverse(&mut values);
                         assert!(values == reference_inverse, "inverse, {what}");
@@ -133,7 +141,8 @@ fn lazy_inputs_and_outputs_stay_in_range() {
     }
 }
 
-/// Residues modulo another modulus, up to twice as large, prime or not, are transformed as the conversion gives them.
+/// Residues modulo another modulus, up to twice as large, prime or not, are transformed as the
+/// conversion gives them.
 #[test]
 fn centred_residues_of_another_modulus_are_transformed() {
     for log in [4, 7, 9, 10, 11, 12, 15] {
@@ -143,7 +152,8 @@ fn centred_residues_of_another_modulus_are_transformed() {
                 for from in [2 * q, q + 2, q - 2, q / 2 + 1, 65537, 2] {
                     let mut y = random(from, from, n);
                     let half = from / 2;
-                    let edges = [0, 1, half.saturating_sub(1), half, (half + 1).min(from - 1), from - 1];
+                    let edges =
+                        [0, 1, half.saturating_sub(1), half, (half + 1).min(from - 1), from - 1];
                     y[..edges.len()].copy_from_slice(&edges);
                     let centred = |x: u64| if x > (from - 1) / 2 { x + 2 * q - from } else { x };
                     let mut reference: Vec<u64> = y.iter().map(|&x| centred(x) % q).collect();
@@ -189,7 +199,8 @@ fn a_constant_in_the_inverse_multiplies_the_result() {
                         let mut elsewhere = vec![u64::MAX; n];
                         plan.inverse_scaled_into(&mut elsewhere, &values, &plan.inverse_factor(c));
                         assert!(elsewhere == scaled, "{kernel}, q = {q}, N = {n}, c = {c}");
-                        let matches = scaled.iter().zip(&plain).all(|(s, p)| *s == mul_mod(*p, c, q));
+                        let matches =
+                            scaled.iter().zip(&plain).all(|(s, p)| *s == mul_mod(*p, c, q));
                         assert!(matches, "{kernel}, q = {q}, N = {n}, c = {c}");
                     }
                 }
@@ -241,10 +252,16 @@ fn slices_need_no_alignment() {
                 let mut memory = vec![0; n + 8];
                 memory[shift..shift + n].copy_from_slice(&a);
                 plan.forward(&mut memory[shift..shift + n]);
-                assert!(memory[shift..shift + n] == aligned[..], "{kernel}, q = {q}, shift {shift}");
+                assert!(
+                    memory[shift..shift + n] == aligned[..],
+                    "{kernel}, q = {q}, shift {shift}"
+                );
                 plan.inverse(&mut memory[shift..shift + n]);
                 assert!(memory[shift..shift + n] == a[..], "{kernel}, q = {q}, shift {shift}");
-                assert!(memory[..shift].iter().chain(&memory[shift + n..]).all(|&x| x == 0), "{kernel}");
+                assert!(
+                    memory[..shift].iter().chain(&memory[shift + n..]).all(|&x| x == 0),
+                    "{kernel}"
+                );
             }
         }
     }

@@ -21,9 +21,11 @@ fn random(seed: u64, bound: u64, n: usize) -> Vec<u64> {
         .collect()
 }
 
-/// Products of two and three primes that have transforms of this degree, near the ends of what the kernels take.
+/// Products of two and three primes that have transforms of this degree, near the ends of what the
+/// kernels take.
 fn composites(degree: usize) -> Vec<Vec<u64>> {
-    let small: Vec<u64> = (1..).map(|k| 2 * degree as u64 * k + 1).filter(|&p| is_prime(p)).take(2).collect();
+    let small: Vec<u64> =
+        (1..).map(|k| 2 * degree as u64 * k + 1).filter(|&p| is_prime(p)).take(2).collect();
     let mut found = vec![small.clone()];
     for bits in [48, 50, 61] {
         let largest = |taken: &[u64]| {
@@ -59,7 +61,10 @@ fn reducing_commutes_with_transforms_of_composite_rings() {
                     small.elementwise().reduce(&mut expected, &a);
                     small.ntt().forward(&mut expected);
                     small.elementwise().reduce(&mut reduced, &values);
-                    assert!(reduced == expected, "{kernel}, N = {n}, from {primes:?} to {divisor:?}");
+                    assert!(
+                        reduced == expected,
+                        "{kernel}, N = {n}, from {primes:?} to {divisor:?}"
+                    );
                     // The embedding of what was reduced is congruent to what was transformed.
                     small.ntt().inverse(&mut reduced);
                     let same = reduced.iter().zip(&a).all(|(r, a)| *r == a % small.modulus());
@@ -92,7 +97,8 @@ fn schoolbook(a: &[u64], b: &[u64], q: u64) -> Vec<u64> {
     for (i, &x) in a.iter().enumerate() {
         for (j, &y) in b.iter().enumerate() {
             let (k, term) = ((i + j) % n, mul_mod(x, y, q));
-            product[k] = if i + j < n { add_mod(product[k], term, q) } else { sub_mod(product[k], term, q) };
+            product[k] =
+                if i + j < n { add_mod(product[k], term, q) } else { sub_mod(product[k], term, q) };
         }
     }
     product
@@ -231,7 +237,11 @@ fn reductions(case: &mut Case) {
         e.reduce_centred(&mut out, &residues, from);
         // Of the two that are half of an even modulus, the negative one.
         let of = |x| if 2 * x == from { -(x as i64) } else { centred(x, from) };
-        assert_eq!(out, each(&residues, &residues, |x, _| signed_mod(of(x), q)), "from {from} to {q}");
+        assert_eq!(
+            out,
+            each(&residues, &residues, |x, _| signed_mod(of(x), q)),
+            "from {from} to {q}"
+        );
     }
 }
 
@@ -277,7 +287,8 @@ fn products(case: &mut Case) {
     case.check(y, &case.zeros(), "sum of no products, 1");
     if case.ring.degree() >= 64 {
         // Of polynomials in X^8 an eighth of the values.
-        let sparse = [&a0, &a1].map(|a| (0..).zip(a).map(|(i, c)| if i % 8 == 0 { *c } else { 0 }).collect());
+        let sparse = [&a0, &a1]
+            .map(|a| (0..).zip(a).map(|(i, c)| if i % 8 == 0 { *c } else { 0 }).collect());
         let [s0, s1] = sparse.each_ref().map(|a: &Vec<u64>| {
             let whole = lifted(e, &case.values(a));
             whole.chunks_exact(64).flat_map(|block| block[..8].to_vec()).collect::<Vec<u64>>()
@@ -296,8 +307,10 @@ fn products(case: &mut Case) {
 
 fn inner_products(case: &mut Case) {
     let (q, e) = (case.ring.modulus(), case.ring.elementwise());
-    let key: Vec<[Vec<u64>; 2]> = (0..3).map(|_| [case.coefficients(), case.coefficients()]).collect();
-    let values: Vec<_> = key.iter().map(|pair| [case.values(&pair[0]), case.values(&pair[1])]).collect();
+    let key: Vec<[Vec<u64>; 2]> =
+        (0..3).map(|_| [case.coefficients(), case.coefficients()]).collect();
+    let values: Vec<_> =
+        key.iter().map(|pair| [case.values(&pair[0]), case.values(&pair[1])]).collect();
     let pairs: Vec<(&[u64], &[u64])> = values.iter().map(|[b, a]| (&b[..], &a[..])).collect();
     let prepared = e.prepare_key(&pairs);
     assert_eq!((prepared.digits(), prepared.length()), (3, case.ring.degree()));
@@ -305,7 +318,8 @@ fn inner_products(case: &mut Case) {
         let x: Vec<Vec<u64>> = which.iter().map(|_| case.coefficients()).collect();
         let mut lazy = x.clone();
         lazy.iter_mut().for_each(|x| case.ring.ntt().forward_lazy(x));
-        let digits: Vec<(usize, &[u64])> = which.iter().zip(&lazy).map(|(&d, x)| (d, &x[..])).collect();
+        let digits: Vec<(usize, &[u64])> =
+            which.iter().zip(&lazy).map(|(&d, x)| (d, &x[..])).collect();
         let mut out = [case.coefficients(), case.coefficients()];
         let [acc0, acc1] = &mut out;
         e.inner_product(acc0, acc1, &digits, &prepared);
@@ -321,8 +335,14 @@ fn inner_products(case: &mut Case) {
     }
 }
 
-/// With more summands, the inner product `without` them is what it would be with those multiplied and added by themselves.
-fn products_beside(case: &mut Case, digits: &[(usize, &[u64])], key: &KeyLimb, without: &[Vec<u64>; 2]) {
+/// With more summands, the inner product `without` them is what it would be with those multiplied
+/// and added by themselves.
+fn products_beside(
+    case: &mut Case,
+    digits: &[(usize, &[u64])],
+    key: &KeyLimb,
+    without: &[Vec<u64>; 2],
+) {
     let e = case.ring.elementwise();
     let [factor, multiple] = [0, 1].map(|i| e.scalar(case.coefficients()[i]));
     let mut lazy = [(); 3].map(|()| case.coefficients());
@@ -420,11 +440,12 @@ proptest! {
     }
 }
 
-/// Products of polynomials all of whose coefficients are `-2^(e-1)`, and of those with the largest positive ones, summed beyond what one
-/// transform takes.
+/// Products of polynomials all of whose coefficients are `-2^(e-1)`, and of those with the largest
+/// positive ones, summed beyond what one transform takes.
 #[test]
 fn powers_of_two_at_the_bound() {
-    for (log, exponents) in [(4, 1..=60), (9, 1..=60), (15, 14..=20), (16, 15..=19), (17, 60..=60)] {
+    for (log, exponents) in [(4, 1..=60), (9, 1..=60), (15, 14..=20), (16, 15..=19), (17, 60..=60)]
+    {
         let n = 1usize << log;
         for kernel in Kernel::supported() {
             let rings = ResidueRing::powers_of_two(*exponents.end(), n, kernel).unwrap();
@@ -435,23 +456,30 @@ fn powers_of_two_at_the_bound() {
                 // Coefficient k is a sum of k + 1 products minus one of N - 1 - k.
                 let expected = |terms: u64, a: u64, b: u64| -> Vec<u64> {
                     let product = mul_mod(mul_mod(a, b, q), terms % q, q);
-                    (0..n as i64).map(|k| mul_mod(product, signed_mod(2 * k + 2 - n as i64, q), q)).collect()
+                    (0..n as i64)
+                        .map(|k| mul_mod(product, signed_mod(2 * k + 2 - n as i64, q), q))
+                        .collect()
                 };
                 let mut out = [(); 3].map(|()| vec![0; n]);
                 let [x, y, z] = &mut out;
                 e.mul(x, &least, &least);
                 assert!(*x == expected(1, q / 2, q / 2), "{kernel}, N = {n}, e = {exponent}");
                 e.tensor(x, y, z, &least, &greatest, &greatest, &least);
-                let [low, mixed] = [(q / 2, q / 2), (q / 2, q / 2 - 1)].map(|(a, b)| expected(1, a, b));
+                let [low, mixed] =
+                    [(q / 2, q / 2), (q / 2, q / 2 - 1)].map(|(a, b)| expected(1, a, b));
                 let sum = each(&low, &expected(1, q / 2 - 1, q / 2 - 1), |a, b| add_mod(a, b, q));
-                assert!(*x == mixed && *y == sum && *z == mixed, "{kernel}, N = {n}, e = {exponent}");
+                assert!(
+                    *x == mixed && *y == sum && *z == mixed,
+                    "{kernel}, N = {n}, e = {exponent}"
+                );
                 e.square(x, y, z, &least, &greatest);
                 assert!(*y == expected(2, q / 2, q / 2 - 1), "{kernel}, N = {n}, e = {exponent}");
 
                 let key = e.prepare_key(&[(&least, &greatest)]);
                 let digits = [(0, &least[..]); 65];
                 e.inner_product(x, y, &digits, &key);
-                let [low, mixed] = [(q / 2, q / 2), (q / 2, q / 2 - 1)].map(|(a, b)| expected(65, a, b));
+                let [low, mixed] =
+                    [(q / 2, q / 2), (q / 2, q / 2 - 1)].map(|(a, b)| expected(65, a, b));
                 assert!(*x == low && *y == mixed, "{kernel}, N = {n}, e = {exponent}");
             }
         }
@@ -488,7 +516,12 @@ fn shifts_end_a_switch() {
             let (a, b, mut out) = (random(1, u64::MAX, n), random(2, u64::MAX, n), vec![0; n]);
             for c in [0, 1, 3, (1 << to) - 1] {
                 out.copy_from_slice(&b);
-                ring.elementwise().sub_from_shift_mul_scalar_assign(&mut out, &a, shift, &ring.scalar(c));
+                ring.elementwise().sub_from_shift_mul_scalar_assign(
+                    &mut out,
+                    &a,
+                    shift,
+                    &ring.scalar(c),
+                );
                 let from = u128::from(to + shift);
                 let expected = |a: u64, b: u64| {
                     let difference = (u128::from(a) + (1 << 64) - u128::from(b)) % (1 << from);

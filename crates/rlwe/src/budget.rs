@@ -1,15 +1,17 @@
 //! One limit for the memory of all caches of the process.
 //!
-//! Caches take bytes from the budget before they keep something. Where too few are left, what was not used for the longest time is
-//! dropped from any cache, but only if it was not used since the new value was last wanted: values that are used in turn and are
-//! too many do not drive one another out.
+//! Caches take bytes from the budget before they keep something. Where too few are left, what was
+//! not used for the longest time is dropped from any cache, but only if it was not used since the
+//! new value was last wanted: values that are used in turn and are too many do not drive one
+//! another out.
 
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError, Weak,
     atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
 };
 
-/// The budget where nothing else is said (chosen: what two servers could take before there was a budget).
+/// The budget where nothing else is said (chosen: what two servers could take before there was a
+/// budget).
 pub const DEFAULT_CACHE_BUDGET: usize = 2 << 30;
 
 static LIMIT: AtomicUsize = AtomicUsize::new(DEFAULT_CACHE_BUDGET);
@@ -34,11 +36,12 @@ pub trait Evict: Send + Sync {
 pub struct Reserved(usize);
 
 impl Reserved {
-    /// So many bytes, if there are as many, or would be without what no cache used since `since` ([`now`]). That is dropped as
-    /// far as needed. Callers hold no lock of a cache.
+    /// So many bytes, if there are as many, or would be without what no cache used since `since`
+    /// ([`now`]). That is dropped as far as needed. Callers hold no lock of a cache.
     pub fn take(bytes: usize, since: u64) -> Option<Self> {
         loop {
-            let with = |used: usize| used.checked_add(bytes).filter(|sum| *sum <= LIMIT.load(Relaxed));
+            let with =
+                |used: usize| used.checked_add(bytes).filter(|sum| *sum <= LIMIT.load(Relaxed));
             if USED.fetch_update(Relaxed, Relaxed, with).is_ok() {
                 return Some(Reserved(bytes));
             }
@@ -72,8 +75,9 @@ pub fn register(cache: Weak<dyn Evict>) {
     caches.push(cache);
 }
 
-/// Sets how many bytes all caches of the process may take together, those of servers that exist already too; 2 GiB where nothing is said. What is more is
-/// dropped at once, except for the whole ciphertexts of fresh arrays, which go with their arrays. Results do not depend on it.
+/// Sets how many bytes all caches of the process may take together, those of servers that exist
+/// already too; 2 GiB where nothing is said. What is more is dropped at once, except for the whole
+/// ciphertexts of fresh arrays, which go with their arrays. Results do not depend on it.
 pub fn set_cache_budget(bytes: usize) {
     LIMIT.store(bytes, Relaxed);
     while USED.load(Relaxed) > LIMIT.load(Relaxed) && evict_one(u64::MAX) {}
@@ -90,10 +94,12 @@ pub fn available(since: u64) -> usize {
     (LIMIT.load(Relaxed) + idle).saturating_sub(USED.load(Relaxed))
 }
 
-/// Drops what no cache used for the longest time, if that was before `since`. Returns whether there was such.
+/// Drops what no cache used for the longest time, if that was before `since`. Returns whether there
+/// was such.
 fn evict_one(since: u64) -> bool {
     let used = caches().into_iter().filter_map(|cache| Some((cache.oldest_use()?, cache)));
-    let Some((_, cache)) = used.filter(|(used, _)| *used < since).min_by_key(|(used, _)| *used) else {
+    let Some((_, cache)) = used.filter(|(used, _)| *used < since).min_by_key(|(used, _)| *used)
+    else {
         return false;
     };
     cache.evict_oldest(since);

@@ -13,8 +13,8 @@ use crate::{
     noise::{self, Noise},
 };
 
-/// An RLWE ciphertext: parts `(c0, c1)` (or `(c0, c1, c2)` after a product) modulo `modulus` in the evaluation domain, with
-/// `c0 + c1 s (+ c2 s^2) = m + e`.
+/// An RLWE ciphertext: parts `(c0, c1)` (or `(c0, c1, c2)` after a product) modulo `modulus` in the
+/// evaluation domain, with `c0 + c1 s (+ c2 s^2) = m + e`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ciphertext {
     parts: Vec<Poly>,
@@ -25,7 +25,8 @@ pub struct Ciphertext {
 }
 
 impl Ciphertext {
-    /// Puts a ciphertext together from its two or three parts, modulo `modulus` in the evaluation domain.
+    /// Puts a ciphertext together from its two or three parts, modulo `modulus` in the evaluation
+    /// domain.
     ///
     /// # Errors
     /// [`RlweError::Parts`] or [`RlweError::Modulus`] when they are not that.
@@ -98,7 +99,8 @@ impl Ciphertext {
         self.parameters
     }
 
-    /// Makes this a ciphertext of `parts` parts modulo `modulus` with unspecified residues, in the memory it holds.
+    /// Makes this a ciphertext of `parts` parts modulo `modulus` with unspecified residues, in the
+    /// memory it holds.
     pub(crate) fn reshape(
         &mut self,
         context: &Context,
@@ -130,7 +132,8 @@ impl Ciphertext {
     }
 }
 
-/// A fresh ciphertext of the secret key: `c1` is kept as a seed, so that it takes half of the space.
+/// A fresh ciphertext of the secret key: `c1` is kept as a seed, so that it takes half of the
+/// space.
 #[derive(Debug, Clone)]
 pub struct SeededCiphertext {
     seed: Seed,
@@ -184,10 +187,14 @@ impl SeededCiphertext {
     /// The whole ciphertext.
     ///
     /// # Panics
-    /// When it was made with other parameters than those of the context ([`SeededCiphertext::parameters`]).
+    /// When it was made with other parameters than those of the context
+    /// ([`SeededCiphertext::parameters`]).
     pub fn expand(&self, context: &Context) -> Ciphertext {
         let (have, need) = (self.parameters, context.parameters().digest());
-        assert!(have == need, "expand a ciphertext: it was made with parameters {have}, not with {need}");
+        assert!(
+            have == need,
+            "expand a ciphertext: it was made with parameters {have}, not with {need}"
+        );
         let c1 = expand_uniform(context, &self.seed, 0, self.modulus);
         let noise = noise::secret_key_encryption(SIGMA);
         Ciphertext {
@@ -201,7 +208,8 @@ impl SeededCiphertext {
 }
 
 impl SecretKey {
-    /// Encrypts `message`, a polynomial modulo `modulus` (a divisor of `Q_max`) in the evaluation domain: `(-a s + e + m, a)`.
+    /// Encrypts `message`, a polynomial modulo `modulus` (a divisor of `Q_max`) in the evaluation
+    /// domain: `(-a s + e + m, a)`.
     ///
     /// # Errors
     /// When the moduli or parameters do not fit, or the operating system has no entropy.
@@ -219,14 +227,21 @@ impl SecretKey {
         c0.for_each_limb(context.threads(), |k, c| {
             context.limb_ring(modulus, k).elementwise().add_assign(c, message.limb(k));
         });
-        Ok(SeededCiphertext { seed, c0, modulus, key: self.fingerprint(), parameters: self.parameters() })
+        Ok(SeededCiphertext {
+            seed,
+            c0,
+            modulus,
+            key: self.fingerprint(),
+            parameters: self.parameters(),
+        })
     }
 
-    /// The message with its error, `c0 + c1 s (+ c2 s^2)`, modulo the ciphertext's modulus in the coefficient domain.
+    /// The message with its error, `c0 + c1 s (+ c2 s^2)`, modulo the ciphertext's modulus in the
+    /// coefficient domain.
     ///
     /// # Errors
-    /// [`RlweError::KeyMismatch`] when it is encrypted under another key, [`RlweError::Parts`] when it has parts other than two or
-    /// three.
+    /// [`RlweError::KeyMismatch`] when it is encrypted under another key, [`RlweError::Parts`] when
+    /// it has parts other than two or three.
     pub fn decrypt(&self, context: &Context, ciphertext: &Ciphertext) -> Result<Poly, RlweError> {
         const OPERATION: &str = "decrypt";
         context.check_digest(self.parameters(), OPERATION)?;
@@ -273,7 +288,8 @@ impl SecretKey {
 }
 
 impl Context {
-    /// Checks that a polynomial has the limbs of a modulus of ciphertexts, in the evaluation domain.
+    /// Checks that a polynomial has the limbs of a modulus of ciphertexts, in the evaluation
+    /// domain.
     pub(crate) fn check_message(
         &self,
         poly: &Poly,

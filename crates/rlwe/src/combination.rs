@@ -5,11 +5,14 @@ use hippocrene_ring::Domain;
 use crate::{Ciphertext, Context, Modulus, RlweError};
 
 impl Context {
-    /// `out = sum_i c_i a_i` modulo `to`, over the first term and the others, for integer constants given by their residues: `c_i(q)` is `c_i mod q`. Each `a_i` is reduced on the way, as by
-    /// [`Context::reduce_modulus_into`]. Limb by limb, so that the sum stays in the cache while it grows. The noise is left to the caller.
+    /// `out = sum_i c_i a_i` modulo `to`, over the first term and the others, for integer constants
+    /// given by their residues: `c_i(q)` is `c_i mod q`. Each `a_i` is reduced on the way, as by
+    /// [`Context::reduce_modulus_into`]. Limb by limb, so that the sum stays in the cache while it
+    /// grows. The noise is left to the caller.
     ///
     /// # Errors
-    /// When keys, numbers of parts or parameters differ, or `to` does not divide the modulus of an `a_i`.
+    /// When keys, numbers of parts or parameters differ, or `to` does not divide the modulus of an
+    /// `a_i`.
     pub fn sum_of_multiples_into<F: Fn(u64) -> u64 + Sync>(
         &self,
         out: &mut Ciphertext,
@@ -23,7 +26,11 @@ impl Context {
         for (a, _) in others {
             self.check_same_key(first.0, a, OPERATION)?;
             if a.parts().len() != count {
-                return Err(RlweError::Parts { operation: OPERATION, have: a.parts().len(), need: count });
+                return Err(RlweError::Parts {
+                    operation: OPERATION,
+                    have: a.parts().len(),
+                    need: count,
+                });
             }
         }
         let terms = || [first].into_iter().chain(others);
@@ -42,7 +49,13 @@ impl Context {
                 let ring = self.ring_at(to, position);
                 let mut spare = self.scratch_limbs(1, Domain::Evaluation);
                 for (j, (a, constant)) in terms().enumerate() {
-                    let a = self.reduced_limb(&a.parts()[i], a.modulus(), to, position, spare.limb_mut(0));
+                    let a = self.reduced_limb(
+                        &a.parts()[i],
+                        a.modulus(),
+                        to,
+                        position,
+                        spare.limb_mut(0),
+                    );
                     let constant = ring.scalar(constant(ring.modulus()));
                     match j {
                         0 => ring.elementwise().mul_scalar(sum, a, &constant),

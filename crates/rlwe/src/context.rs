@@ -27,7 +27,8 @@ use crate::{
 /// The limbs of a polynomial as slices, without an allocation.
 pub(crate) type LimbRefs<'a> = ArrayVec<&'a [u64], MAX_LIMBS>;
 
-/// The memory of so many polynomials modulo `PQ_max` is kept for others at most: a bootstrap makes use of as much.
+/// The memory of so many polynomials modulo `PQ_max` is kept for others at most: a bootstrap makes
+/// use of as much.
 const SPARE: usize = 32;
 
 /// The residue rings of all limbs that moduli of one parameter set have.
@@ -54,12 +55,16 @@ impl Rings {
             0 => Vec::new(),
             largest => ResidueRing::powers_of_two(largest, degree, kernel)?,
         };
-        Ok(Rings { words: words.collect::<Result<_, _>>()?, odd: odd.collect::<Result<_, _>>()?, two })
+        Ok(Rings {
+            words: words.collect::<Result<_, _>>()?,
+            odd: odd.collect::<Result<_, _>>()?,
+            two,
+        })
     }
 }
 
-/// A parameter set with the residue rings of its limbs, scratch memory, threads, and the tables that computing needs, made on
-/// first use and kept. Nothing in it is secret.
+/// A parameter set with the residue rings of its limbs, scratch memory, threads, and the tables
+/// that computing needs, made on first use and kept. Nothing in it is secret.
 pub struct Context {
     parameters: Parameters,
     kernel: Kernel,
@@ -112,7 +117,11 @@ impl Context {
     ///
     /// # Errors
     /// When a residue ring cannot be made.
-    pub fn with_kernel(parameters: Parameters, threads: Threads, kernel: Kernel) -> Result<Self, RlweError> {
+    pub fn with_kernel(
+        parameters: Parameters,
+        threads: Threads,
+        kernel: Kernel,
+    ) -> Result<Self, RlweError> {
         Self::build(parameters, threads, kernel, None)
     }
 
@@ -124,8 +133,9 @@ impl Context {
     ) -> Result<Self, RlweError> {
         let rings = Rings::new(&parameters, kernel)?;
         let degree = parameters.degree();
-        let scratch =
-            hollow.as_ref().map_or_else(|| ScratchPool::new(degree), |hollow| hollow.scratch(degree));
+        let scratch = hollow
+            .as_ref()
+            .map_or_else(|| ScratchPool::new(degree), |hollow| hollow.scratch(degree));
         let polynomial = parameters.full().limb_count() * degree * size_of::<u64>();
         let spare = SpareMemory::new(SPARE * polynomial);
         Ok(Context {
@@ -150,8 +160,8 @@ impl Context {
         })
     }
 
-    /// Plans key switches by `profile` from now on, instead of by [`Profile::typical`]. A profile of another kernel than that in use says nothing about it
-    /// and changes nothing.
+    /// Plans key switches by `profile` from now on, instead of by [`Profile::typical`]. A profile
+    /// of another kernel than that in use says nothing about it and changes nothing.
     #[must_use]
     pub fn with_profile(mut self, profile: Profile) -> Self {
         if profile.kernel() == self.kernel {
@@ -186,7 +196,8 @@ impl Context {
         self.parameters.degree()
     }
 
-    /// The residue ring of the limb that a polynomial modulo `modulus`, a divisor of `PQ_max`, has at `position`.
+    /// The residue ring of the limb that a polynomial modulo `modulus`, a divisor of `PQ_max`, has
+    /// at `position`.
     pub fn ring_at(&self, modulus: Modulus, position: usize) -> &ResidueRing {
         debug_assert!(modulus.contains(position));
         match position {
@@ -207,8 +218,8 @@ impl Context {
         self.ring_at(modulus, position)
     }
 
-    /// The limb at `position` of `poly`, modulo `from`, reduced modulo what `to` has there: with `spare` where that is less. It is right in
-    /// both domains (GRAFT C.6).
+    /// The limb at `position` of `poly`, modulo `from`, reduced modulo what `to` has there: with
+    /// `spare` where that is less. It is right in both domains (GRAFT C.6).
     pub(crate) fn reduced_limb<'a>(
         &self,
         poly: &'a Poly,
@@ -235,7 +246,8 @@ impl Context {
         self.scratch.take(limbs, domain)
     }
 
-    /// Bytes of the memory that operations have worked in and keep for the next, without what is on loan.
+    /// Bytes of the memory that operations have worked in and keep for the next, without what is on
+    /// loan.
     pub fn scratch_memory(&self) -> usize {
         self.scratch.bytes()
     }
@@ -269,7 +281,9 @@ impl Context {
     pub fn to_evaluation(&self, poly: &mut Poly, modulus: Modulus) {
         if poly.domain() == Domain::Coefficient {
             self.reckon("transform", |count| count.forward(modulus, 1));
-            poly.for_each_limb(&self.threads, |k, limb| self.forward(self.limb_ring(modulus, k), limb));
+            poly.for_each_limb(&self.threads, |k, limb| {
+                self.forward(self.limb_ring(modulus, k), limb)
+            });
             poly.set_domain(Domain::Evaluation);
         }
     }
@@ -278,12 +292,15 @@ impl Context {
     pub fn to_coefficient(&self, poly: &mut Poly, modulus: Modulus) {
         if poly.domain() == Domain::Evaluation {
             self.reckon("transform", |count| count.inverse(modulus, 1));
-            poly.for_each_limb(&self.threads, |k, limb| self.inverse(self.limb_ring(modulus, k), limb));
+            poly.for_each_limb(&self.threads, |k, limb| {
+                self.inverse(self.limb_ring(modulus, k), limb)
+            });
             poly.set_domain(Domain::Coefficient);
         }
     }
 
-    /// The polynomial with small signed coefficients `values`, modulo `modulus`, in the evaluation domain.
+    /// The polynomial with small signed coefficients `values`, modulo `modulus`, in the evaluation
+    /// domain.
     pub fn from_signed(&self, values: &[i64], modulus: Modulus) -> Poly {
         let mut poly = self.zero(modulus, Domain::Evaluation);
         self.reckon("transform", |count| {
@@ -303,23 +320,33 @@ impl Context {
     /// # Errors
     /// When the element is even or not below `2N`.
     pub fn automorphism(&self, element: usize) -> Result<Arc<Automorphism>, RlweError> {
-        self.automorphisms.get_or_try_insert(element, || Ok(Automorphism::new(self.degree(), element)?))
+        self.automorphisms
+            .get_or_try_insert(element, || Ok(Automorphism::new(self.degree(), element)?))
     }
 
     /// Checks that a modulus is one of ciphertexts: a divisor of all units and the sprout, not 1.
     ///
     /// # Errors
     /// [`RlweError::Modulus`] when it is not.
-    pub fn check_modulus(&self, modulus: Modulus, operation: &'static str) -> Result<(), RlweError> {
+    pub fn check_modulus(
+        &self,
+        modulus: Modulus,
+        operation: &'static str,
+    ) -> Result<(), RlweError> {
         if modulus.is_one() || !modulus.divides(self.parameters.top()) {
-            let (have, need) = (modulus.limb_count(), "a divisor of the units and the sprout is needed");
+            let (have, need) =
+                (modulus.limb_count(), "a divisor of the units and the sprout is needed");
             return Err(RlweError::Modulus { operation, have, need });
         }
         Ok(())
     }
 
     /// Checks that a modulus can be switched from and to: it divides `PQ_max`, and is not 1.
-    pub(crate) fn check_switched(&self, modulus: Modulus, operation: &'static str) -> Result<(), RlweError> {
+    pub(crate) fn check_switched(
+        &self,
+        modulus: Modulus,
+        operation: &'static str,
+    ) -> Result<(), RlweError> {
         if modulus.is_one() || !modulus.divides(self.parameters.full()) {
             let need = "a divisor of all units, the sprout and all specials is needed, not 1";
             return Err(RlweError::Modulus { operation, have: modulus.limb_count(), need });
@@ -327,13 +354,17 @@ impl Context {
         Ok(())
     }
 
-    /// Checks that an operand was made with these parameters, and holds something. Every operation on ciphertexts begins so,
-    /// and ends here when it is to stop.
+    /// Checks that an operand was made with these parameters, and holds something. Every operation
+    /// on ciphertexts begins so, and ends here when it is to stop.
     ///
     /// # Errors
-    /// [`RlweError::ParameterMismatch`] when it was not, [`RlweError::Modulus`] when nothing has been written to it ([`crate::Ciphertext::empty`]),
-    /// and those of [`crate::stop::check`].
-    pub fn check_operand(&self, a: &crate::Ciphertext, operation: &'static str) -> Result<(), RlweError> {
+    /// [`RlweError::ParameterMismatch`] when it was not, [`RlweError::Modulus`] when nothing has
+    /// been written to it ([`crate::Ciphertext::empty`]), and those of [`crate::stop::check`].
+    pub fn check_operand(
+        &self,
+        a: &crate::Ciphertext,
+        operation: &'static str,
+    ) -> Result<(), RlweError> {
         crate::stop::check(operation)?;
         self.check_digest(a.parameters(), operation)?;
         if a.modulus().is_one() {
@@ -347,7 +378,11 @@ impl Context {
     ///
     /// # Errors
     /// [`RlweError::ParameterMismatch`] when it was not.
-    pub fn check_digest(&self, digest: crate::Fingerprint, operation: &'static str) -> Result<(), RlweError> {
+    pub fn check_digest(
+        &self,
+        digest: crate::Fingerprint,
+        operation: &'static str,
+    ) -> Result<(), RlweError> {
         let need = self.parameters.digest();
         if digest == need {
             Ok(())
@@ -357,11 +392,13 @@ impl Context {
     }
 }
 
-/// The most tables that a cache holds: more pairs of moduli than a program goes through, and tens of megabytes at most. There are millions of
-/// pairs with a sprout, so that a server must not keep whatever it was ever asked for.
+/// The most tables that a cache holds: more pairs of moduli than a program goes through, and tens
+/// of megabytes at most. There are millions of pairs with a sprout, so that a server must not keep
+/// whatever it was ever asked for.
 const MAX_TABLES: usize = 1024;
 
-/// Tables made on first use. When there are [`MAX_TABLES`], all are dropped and made again as they are needed.
+/// Tables made on first use. When there are [`MAX_TABLES`], all are dropped and made again as they
+/// are needed.
 #[derive(Debug)]
 pub(crate) struct Cache<K, V>(RwLock<HashMap<K, Arc<V>>>);
 

@@ -1,24 +1,27 @@
-//! Sparse-secret encapsulation: a modulus raised under a sparse secret (Bossuat, Troncoso-Pastoriza and Hubaux, ePrint 2022/024).
+//! Sparse-secret encapsulation: a modulus raised under a sparse secret (Bossuat, Troncoso-Pastoriza
+//! and Hubaux, ePrint 2022/024).
 
 use hippocrene_ring::Domain;
 
 use crate::{
     Ciphertext, Context, Destination, Gadget, Modulus, Noise, Parameters, ParametersLiteral,
-    PreparedEncapsulationKeys, RlweError, SIGMA, SecretDistribution, Sprout, design, noise, raise::RAISE,
-    security,
+    PreparedEncapsulationKeys, RlweError, SIGMA, SecretDistribution, Sprout, design, noise,
+    raise::RAISE, security,
 };
 
 /// The most bits of a special.
 const LARGEST: u32 = 61;
 
 impl Parameters {
-    /// The set of a sparse secret of Hamming weight `weight` for the ciphertexts of this set modulo `base = q0`: the units and the sprout of `q0`, and
-    /// one special `p` of as many bits as the security limit of that secret leaves (61 at most). A key switch to it adds an error of about
+    /// The set of a sparse secret of Hamming weight `weight` for the ciphertexts of this set modulo
+    /// `base = q0`: the units and the sprout of `q0`, and one special `p` of as many bits as the
+    /// security limit of that secret leaves (61 at most). A key switch to it adds an error of about
     /// `sigma sqrt(N/12) q0/p` to that of rounding.
     ///
     /// # Errors
-    /// [`RlweError::NoSecurityLimit`], [`RlweError::Insecure`] or [`RlweError::Parameters`] where no `p` is left; [`RlweError::Parameters`] for a `base` that is no modulus of
-    /// ciphertexts, or has no unit.
+    /// [`RlweError::NoSecurityLimit`], [`RlweError::Insecure`] or [`RlweError::Parameters`] where
+    /// no `p` is left; [`RlweError::Parameters`] for a `base` that is no modulus of ciphertexts, or
+    /// has no unit.
     pub fn encapsulation(&self, base: Modulus, weight: usize) -> Result<Parameters, RlweError> {
         self.check_base(base)?;
         let secret = SecretDistribution::SparseTernary { weight };
@@ -38,11 +41,16 @@ impl Parameters {
         Parameters::new(self.encapsulation_literal(base, weight, left)?)
     }
 
-    /// [`Parameters::encapsulation`] without the check of security, with a `p` of 61 bits: for tests. **Nothing encrypted with such a set is secret.**
+    /// [`Parameters::encapsulation`] without the check of security, with a `p` of 61 bits: for
+    /// tests. **Nothing encrypted with such a set is secret.**
     ///
     /// # Errors
     /// As `encapsulation`, but for security.
-    pub fn encapsulation_insecure(&self, base: Modulus, weight: usize) -> Result<Parameters, RlweError> {
+    pub fn encapsulation_insecure(
+        &self,
+        base: Modulus,
+        weight: usize,
+    ) -> Result<Parameters, RlweError> {
         self.check_base(base)?;
         Parameters::new_insecure(self.encapsulation_literal(base, weight, LARGEST)?)
     }
@@ -85,12 +93,15 @@ impl Parameters {
 }
 
 impl Context {
-    /// [`Context::raise_modulus_into`] under the sparse secret of `keys`: `a`, whose modulus `q0` is that of the set of `narrow`, is switched to that secret,
-    /// raised to `to = Q`, and switched back. The result decrypts to `m + e + q0 I` with the `I` of the sparse secret; both key switches add to the noise.
+    /// [`Context::raise_modulus_into`] under the sparse secret of `keys`: `a`, whose modulus `q0`
+    /// is that of the set of `narrow`, is switched to that secret, raised to `to = Q`, and switched
+    /// back. The result decrypts to `m + e + q0 I` with the `I` of the sparse secret; both key
+    /// switches add to the noise.
     ///
     /// # Errors
-    /// [`RlweError::KeyMismatch`] or [`RlweError::ParameterMismatch`] when ciphertext, keys and contexts do not belong together,
-    /// [`RlweError::Modulus`] when `a` is not modulo `q0` or `to` is no multiple of it, [`RlweError::Parts`] when `a` has more than two parts.
+    /// [`RlweError::KeyMismatch`] or [`RlweError::ParameterMismatch`] when ciphertext, keys and
+    /// contexts do not belong together, [`RlweError::Modulus`] when `a` is not modulo `q0` or `to`
+    /// is no multiple of it, [`RlweError::Parts`] when `a` has more than two parts.
     pub fn raise_encapsulated_into(
         &self,
         out: &mut Ciphertext,
@@ -104,7 +115,11 @@ impl Context {
         self.check_digest(keys.up().parameters(), OPERATION)?;
         narrow.check_digest(keys.down().parameters(), OPERATION)?;
         if a.key() != keys.secret() {
-            return Err(RlweError::KeyMismatch { operation: OPERATION, have: a.key(), need: keys.secret() });
+            return Err(RlweError::KeyMismatch {
+                operation: OPERATION,
+                have: a.key(),
+                need: keys.secret(),
+            });
         }
         let (from, low) = (a.modulus(), narrow.parameters().top());
         if keys.inclusion().modulus(low) != from {
@@ -120,7 +135,13 @@ impl Context {
         let [s0, s1] = &mut sparse;
         let destination = Destination { domain: Domain::Coefficient, ..Destination::new(low) };
         let decomposed = narrow.decompose(a.part(1), low)?;
-        narrow.switch_keys_into([s0, s1], &decomposed, keys.down(), [Some(a.part(0)), None], &destination)?;
+        narrow.switch_keys_into(
+            [s0, s1],
+            &decomposed,
+            keys.down(),
+            [Some(a.part(0)), None],
+            &destination,
+        )?;
         let mut raised = [0, 1].map(|_| self.scratch(to, Domain::Coefficient));
         for (raised, sparse) in raised.iter_mut().zip(&mut sparse) {
             self.raise_coefficients(raised, sparse, from, to);
@@ -140,8 +161,9 @@ impl Context {
         )
     }
 
-    /// The noise of the key switch back to `s`, modulo `to`. The digits of a polynomial whose coefficients are below `q0/2` are that polynomial, as long as it
-    /// is not multiplied by another special modulus first.
+    /// The noise of the key switch back to `s`, modulo `to`. The digits of a polynomial whose
+    /// coefficients are below `q0/2` are that polynomial, as long as it is not multiplied by
+    /// another special modulus first.
     fn noise_of_return(
         &self,
         base: Modulus,

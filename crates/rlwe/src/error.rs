@@ -5,7 +5,8 @@ use thiserror::Error;
 
 use crate::{Fingerprint, Modulus};
 
-/// What an operation needs and what there is, which is less, in tenths: where both would read the same, the first rounded up and the other down.
+/// What an operation needs and what there is, which is less, in tenths: where both would read the
+/// same, the first rounded up and the other down.
 pub fn need_and_have(need: f64, have: f64) -> [String; 2] {
     let texts = [need, have].map(|bits| match bits.abs() < 1e6 {
         true => format!("{bits:.1}"),
@@ -13,7 +14,8 @@ pub fn need_and_have(need: f64, have: f64) -> [String; 2] {
         false => format!("{bits:e}"),
     });
     match texts[0] == texts[1] {
-        true => [(need * 10.0).ceil(), (have * 10.0).floor()].map(|tenths| format!("{:.1}", tenths / 10.0)),
+        true => [(need * 10.0).ceil(), (have * 10.0).floor()]
+            .map(|tenths| format!("{:.1}", tenths / 10.0)),
         false => texts,
     }
 }
@@ -26,8 +28,8 @@ fn degree_or_dimension(n: usize) -> String {
     }
 }
 
-/// Everything that can go wrong with keys, moduli and ciphertexts. Each message names the operation, what it had and what it
-/// needed.
+/// Everything that can go wrong with keys, moduli and ciphertexts. Each message names the
+/// operation, what it had and what it needed.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum RlweError {

@@ -4,7 +4,8 @@ use std::fmt;
 
 use zeroize::Zeroize;
 
-/// Sixteen bytes that name a parameter set or a secret key: a truncated BLAKE3 hash. It says nothing about what it names.
+/// Sixteen bytes that name a parameter set or a secret key: a truncated BLAKE3 hash. It says
+/// nothing about what it names.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Fingerprint([u8; 16]);
 

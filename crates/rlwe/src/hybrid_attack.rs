@@ -7,19 +7,24 @@ use crate::SIGMA;
 /// Block sizes of lattice reduction that are considered.
 const BLOCKS: (u32, u32) = (60, 3000);
 
-/// The last vector of a reduced basis exceeds the error's standard deviation by so many bits for Babai's nearest plane to find the error more often than not.
+/// The last vector of a reduced basis exceeds the error's standard deviation by so many bits for
+/// Babai's nearest plane to find the error more often than not.
 const ROOM: f64 = 1.2;
 
-/// log2 of the cost of the primal hybrid attack (Howgrave-Graham, CRYPTO 2007; Son and Cheon, ePrint 2019/1019) on a secret of Hamming weight `weight` at ring degree
-/// `2^log_degree` and modulus `2^log2_q`: some coefficients are guessed to hold at most `w` non-zero ones, by meeting in the middle, the others are found by
-/// lattice reduction, and the attack is repeated until the guess is right.
+/// log2 of the cost of the primal hybrid attack (Howgrave-Graham, CRYPTO 2007; Son and Cheon,
+/// ePrint 2019/1019) on a secret of Hamming weight `weight` at ring degree `2^log_degree` and
+/// modulus `2^log2_q`: some coefficients are guessed to hold at most `w` non-zero ones, by meeting
+/// in the middle, the others are found by lattice reduction, and the attack is repeated until the
+/// guess is right.
 ///
-/// It is kinder to the attacker than the attack is: a search of `S` guesses costs `sqrt(S)` calls of Babai's algorithm (Howgrave-Graham's collisions
-/// are taken to happen always), and memory costs nothing. Lattice reduction of blocks `b` in dimension `d` costs `2^(0.292 b + 16.4) 8 d` (Becker, Ducas, Gama, Laarhoven,
-/// SODA 2016), with the root Hermite factor `(b/(2 pi e) (pi b)^(1/b))^(1/(2(b-1)))` (Chen's thesis). A weight above the degree counts as the degree.
+/// It is kinder to the attacker than the attack is: a search of `S` guesses costs `sqrt(S)` calls
+/// of Babai's algorithm (Howgrave-Graham's collisions are taken to happen always), and memory costs
+/// nothing. Lattice reduction of blocks `b` in dimension `d` costs `2^(0.292 b + 16.4) 8 d`
+/// (Becker, Ducas, Gama, Laarhoven, SODA 2016), with the root Hermite factor `(b/(2 pi e) (pi
+/// b)^(1/b))^(1/(2(b-1)))` (Chen's thesis). A weight above the degree counts as the degree.
 ///
-/// Dual attacks are not considered. `bench/estimates.py` prints them for every preset, and this attack with the success
-/// probabilities that are left out here.
+/// Dual attacks are not considered. `bench/estimates.py` prints them for every preset, and this
+/// attack with the success probabilities that are left out here.
 ///
 /// # Panics
 /// When `2^log_degree` is no `usize`.
@@ -45,7 +50,9 @@ pub fn hybrid_attack_bits(log_degree: u32, weight: usize, log2_q: f64) -> f64 {
             if search - probability.log2() > best {
                 break;
             }
-            let Some((reduction, dimension)) = reduction(others, left.max(1), log2_q) else { continue };
+            let Some((reduction, dimension)) = reduction(others, left.max(1), log2_q) else {
+                continue;
+            };
             let babai = 2.0 * dimension.log2() - 1.0;
             let search = if found > 0 { search + babai } else { 0.0 };
             best = best.min(reduction.max(search) + 1.0 - probability.log2());
@@ -54,7 +61,8 @@ pub fn hybrid_attack_bits(log_degree: u32, weight: usize, log2_q: f64) -> f64 {
     best
 }
 
-/// log2 of the cost of reducing a basis of `degree` secret coefficients, of which `weight` are not zero, so far that Babai's algorithm finds the error; and its dimension.
+/// log2 of the cost of reducing a basis of `degree` secret coefficients, of which `weight` are not
+/// zero, so far that Babai's algorithm finds the error; and its dimension.
 fn reduction(degree: usize, weight: usize, log2_q: f64) -> Option<(f64, f64)> {
     // Secret coefficients are scaled to the size of the error.
     let scaled = (SIGMA / (weight as f64 / degree as f64).sqrt()).log2();

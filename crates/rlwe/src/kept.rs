@@ -7,8 +7,9 @@ use crate::making::Making;
 /// The bytes that are kept where nothing else is said.
 const DEFAULT_MEMORY: usize = 1 << 30;
 
-/// Large values by key, such as the encoded diagonals of a linear transform by modulus: each is made when it is first asked for, and those that were not used for
-/// the longest time are dropped when all take more than a limit, which is 1 GiB at first.
+/// Large values by key, such as the encoded diagonals of a linear transform by modulus: each is
+/// made when it is first asked for, and those that were not used for the longest time are dropped
+/// when all take more than a limit, which is 1 GiB at first.
 #[derive(Debug)]
 pub struct Kept<K, V> {
     entries: Mutex<Entries<K, V>>,
@@ -30,7 +31,8 @@ impl<K, V> Default for Kept<K, V> {
 }
 
 impl<K: PartialEq + Copy, V> Kept<K, V> {
-    /// The value of `key`, made by `make` unless it is there or another thread makes it meanwhile; `bytes` says what it takes.
+    /// The value of `key`, made by `make` unless it is there or another thread makes it meanwhile;
+    /// `bytes` says what it takes.
     ///
     /// # Errors
     /// Those of `make`.
@@ -58,7 +60,8 @@ impl<K: PartialEq + Copy, V> Kept<K, V> {
         Ok(value)
     }
 
-    /// Sets how many bytes may be taken. The value that was used last is kept for the next use, whatever it takes, unless the limit is 0.
+    /// Sets how many bytes may be taken. The value that was used last is kept for the next use,
+    /// whatever it takes, unless the limit is 0.
     pub fn set_memory(&self, bytes: usize) {
         let mut entries = self.lock();
         entries.limit = bytes;
@@ -105,7 +108,8 @@ mod tests {
     #[test]
     fn what_was_used_last_is_kept() {
         let kept = Kept::<u32, u32>::default();
-        let get = |key: u32| kept.get_or_try_insert(key, |_| 10, || Ok::<_, ()>(key * key)).map(|v| *v);
+        let get =
+            |key: u32| kept.get_or_try_insert(key, |_| 10, || Ok::<_, ()>(key * key)).map(|v| *v);
         assert_eq!([get(1), get(2), get(3)], [Ok(1), Ok(4), Ok(9)]);
         assert_eq!(kept.memory(), (30, DEFAULT_MEMORY));
         assert_eq!(get(1), Ok(1));

@@ -1,8 +1,8 @@
-//! RLWE: keys, ciphertexts, moduli as divisors of `PQ_max`, key switching, security limits and noise estimates. What CKKS, BGV and
-//! BFV have in common.
+//! RLWE: keys, ciphertexts, moduli as divisors of `PQ_max`, key switching, security limits and
+//! noise estimates. What CKKS, BGV and BFV have in common.
 //!
-//! The one idea: all moduli of a parameter set divide one number, and one operation, [`Context::switch_modulus`], moves a
-//! polynomial between them.
+//! The one idea: all moduli of a parameter set divide one number, and one operation,
+//! [`Context::switch_modulus`], moves a polynomial between them.
 
 mod batch;
 pub mod budget;
@@ -53,8 +53,8 @@ pub use keys::{
     SwitchingKey, TransferKey, expand_uniform,
 };
 pub use keyswitch::{
-    DEFAULT_KEY_MEMORY, Decomposed, Destination, Gadget, LimbByLimb, LimbOperations, Method, Operations,
-    RotationFactor, RotationSum, Summand, Term, TermFactor,
+    DEFAULT_KEY_MEMORY, Decomposed, Destination, Gadget, LimbByLimb, LimbOperations, Method,
+    Operations, RotationFactor, RotationSum, Summand, Term, TermFactor,
 };
 pub use linear::CombineInto;
 pub use modulus::{MAX_FACTORS, Modulus};

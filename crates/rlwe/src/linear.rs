@@ -1,12 +1,15 @@
-//! Sums of ciphertexts, and what is added to or multiplied by them that is not encrypted. Noise is followed where it does not depend on the messages; who multiplies
-//! sets it. Results are written in the pass that computes them: no operation copies its operand first.
+//! Sums of ciphertexts, and what is added to or multiplied by them that is not encrypted. Noise is
+//! followed where it does not depend on the messages; who multiplies sets it. Results are written
+//! in the pass that computes them: no operation copies its operand first.
 
 use hippocrene_ring::{Domain, Poly, ResidueRing, elementwise::Elementwise};
 
 use crate::{Ciphertext, Context, RlweError};
 
-/// What writes to one ciphertext what it makes of two: [`Context::add_into`] or [`Context::sub_into`].
-pub type CombineInto = fn(&Context, &mut Ciphertext, &Ciphertext, &Ciphertext) -> Result<(), RlweError>;
+/// What writes to one ciphertext what it makes of two: [`Context::add_into`] or
+/// [`Context::sub_into`].
+pub type CombineInto =
+    fn(&Context, &mut Ciphertext, &Ciphertext, &Ciphertext) -> Result<(), RlweError>;
 
 /// The part that messages are added to.
 const MESSAGE: usize = 0;
@@ -32,7 +35,12 @@ impl Context {
     ///
     /// # Errors
     /// When keys, moduli or numbers of parts differ.
-    pub fn add_into(&self, out: &mut Ciphertext, a: &Ciphertext, b: &Ciphertext) -> Result<(), RlweError> {
+    pub fn add_into(
+        &self,
+        out: &mut Ciphertext,
+        a: &Ciphertext,
+        b: &Ciphertext,
+    ) -> Result<(), RlweError> {
         self.combine_into(out, a, b, "add", |e, out, a, b| e.add(out, a, b))
     }
 
@@ -40,7 +48,12 @@ impl Context {
     ///
     /// # Errors
     /// When keys, moduli or numbers of parts differ.
-    pub fn sub_into(&self, out: &mut Ciphertext, a: &Ciphertext, b: &Ciphertext) -> Result<(), RlweError> {
+    pub fn sub_into(
+        &self,
+        out: &mut Ciphertext,
+        a: &Ciphertext,
+        b: &Ciphertext,
+    ) -> Result<(), RlweError> {
         self.combine_into(out, a, b, "subtract", |e, out, a, b| e.sub(out, a, b))
     }
 
@@ -54,7 +67,9 @@ impl Context {
         self.check_terms(a, b, operation)?;
         let modulus = a.modulus();
         for (a, b) in a.parts_mut().iter_mut().zip(b.parts()) {
-            a.for_each_limb(self.threads(), |k, a| f(self.limb_ring(modulus, k).elementwise(), a, b.limb(k)));
+            a.for_each_limb(self.threads(), |k, a| {
+                f(self.limb_ring(modulus, k).elementwise(), a, b.limb(k))
+            });
         }
         a.set_noise(a.noise().plus(b.noise()));
         Ok(())
@@ -69,13 +84,20 @@ impl Context {
         f: impl Fn(&Elementwise, &mut [u64], &[u64], &[u64]) + Sync + Send,
     ) -> Result<(), RlweError> {
         self.check_terms(a, b, operation)?;
-        self.map_into(out, a, |ring, [part, k], out, a| f(ring.elementwise(), out, a, b.part(part).limb(k)));
+        self.map_into(out, a, |ring, [part, k], out, a| {
+            f(ring.elementwise(), out, a, b.part(part).limb(k))
+        });
         out.set_noise(a.noise().plus(b.noise()));
         Ok(())
     }
 
     /// Checks the operands of a sum, and reckons with it.
-    fn check_terms(&self, a: &Ciphertext, b: &Ciphertext, operation: &'static str) -> Result<(), RlweError> {
+    fn check_terms(
+        &self,
+        a: &Ciphertext,
+        b: &Ciphertext,
+        operation: &'static str,
+    ) -> Result<(), RlweError> {
         self.check_pair(a, b, operation)?;
         self.check_parts(a, b, operation)?;
         self.reckon(operation, |count| count.passes(a.modulus(), b.parts().len() as u64));
@@ -95,7 +117,8 @@ impl Context {
         }
     }
 
-    /// Makes `out` what `f` makes of the limbs of `a`, with the ring of the limb, the number of the part and that of the limb. The noise is that of `a`.
+    /// Makes `out` what `f` makes of the limbs of `a`, with the ring of the limb, the number of the
+    /// part and that of the limb. The noise is that of `a`.
     fn map_into(
         &self,
         out: &mut Ciphertext,
@@ -129,7 +152,12 @@ impl Context {
     ///
     /// # Errors
     /// When the moduli differ.
-    pub fn add_plain_into(&self, out: &mut Ciphertext, a: &Ciphertext, m: &Poly) -> Result<(), RlweError> {
+    pub fn add_plain_into(
+        &self,
+        out: &mut Ciphertext,
+        a: &Ciphertext,
+        m: &Poly,
+    ) -> Result<(), RlweError> {
         self.combine_plain_into(out, a, m, "add a plaintext", |e, out, a, m| e.add(out, a, m))
     }
 
@@ -137,7 +165,12 @@ impl Context {
     ///
     /// # Errors
     /// When the moduli differ.
-    pub fn sub_plain_into(&self, out: &mut Ciphertext, a: &Ciphertext, m: &Poly) -> Result<(), RlweError> {
+    pub fn sub_plain_into(
+        &self,
+        out: &mut Ciphertext,
+        a: &Ciphertext,
+        m: &Poly,
+    ) -> Result<(), RlweError> {
         self.combine_plain_into(out, a, m, "subtract a plaintext", |e, out, a, m| e.sub(out, a, m))
     }
 
@@ -159,11 +192,17 @@ impl Context {
         Ok(())
     }
 
-    /// `out = a m` for a polynomial `m` modulo `a`'s modulus in the evaluation domain. The noise is left to the caller.
+    /// `out = a m` for a polynomial `m` modulo `a`'s modulus in the evaluation domain. The noise is
+    /// left to the caller.
     ///
     /// # Errors
     /// When the moduli differ.
-    pub fn mul_plain_into(&self, out: &mut Ciphertext, a: &Ciphertext, m: &Poly) -> Result<(), RlweError> {
+    pub fn mul_plain_into(
+        &self,
+        out: &mut Ciphertext,
+        a: &Ciphertext,
+        m: &Poly,
+    ) -> Result<(), RlweError> {
         const OPERATION: &str = "multiply by a plaintext";
         self.check_operand(a, OPERATION)?;
         self.check_message(m, a.modulus(), OPERATION)?;
@@ -172,7 +211,8 @@ impl Context {
         Ok(())
     }
 
-    /// `acc += a m` for a polynomial `m` in the evaluation domain; `acc` and `a` have one modulus. The noise is left to the caller.
+    /// `acc += a m` for a polynomial `m` in the evaluation domain; `acc` and `a` have one modulus.
+    /// The noise is left to the caller.
     ///
     /// # Errors
     /// When keys, moduli or numbers of parts differ.
@@ -196,7 +236,8 @@ impl Context {
         Ok(())
     }
 
-    /// `a = c a` for an integer constant given by its residues: `residue(q)` is `c mod q`. The noise is left to the caller.
+    /// `a = c a` for an integer constant given by its residues: `residue(q)` is `c mod q`. The
+    /// noise is left to the caller.
     ///
     /// # Errors
     /// [`RlweError::ParameterMismatch`] when it was made with other parameters.

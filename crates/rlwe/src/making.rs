@@ -14,7 +14,8 @@ pub(crate) struct Making<K> {
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Maker<K> {
     key: K,
-    /// Whether what this one does was shared out, so that it needs no other threads than helpers that were free, which do nothing else meanwhile.
+    /// Whether what this one does was shared out, so that it needs no other threads than helpers
+    /// that were free, which do nothing else meanwhile.
     alone: bool,
 }
 
@@ -31,9 +32,11 @@ impl<K> Default for Making<K> {
 }
 
 impl<K: PartialEq + Copy> Making<K> {
-    /// Begins to make what `key` names; or waits until another thread has made it or failed, and returns nothing: it may be there now.
+    /// Begins to make what `key` names; or waits until another thread has made it or failed, and
+    /// returns nothing: it may be there now.
     ///
-    /// A thread among which work is shared out does not wait for one that shares out what it makes, and that it may be one of those to be waited for by itself: it makes the same again.
+    /// A thread among which work is shared out does not wait for one that shares out what it makes,
+    /// and that it may be one of those to be waited for by itself: it makes the same again.
     pub(crate) fn begin(&self, key: K) -> Option<Made<'_, K>> {
         let maker = Maker { key, alone: Threads::are_shared() };
         let is_made = |makers: &mut Vec<Maker<K>>| {
@@ -104,7 +107,8 @@ mod tests {
     fn who_may_be_needed_does_not_wait() {
         let (making, threads) = (Making::default(), Threads::new(2).unwrap());
         let made = making.begin(1);
-        // Both share what the calling thread shares out, and wait for it no more than for one another.
+        // Both share what the calling thread shares out, and wait for it no more than for one
+        // another.
         let begun = threads.map(2, |i| making.begin(1).or(making.begin(2 + i)).is_some());
         assert_eq!(begun, [true; 2]);
         drop(made);

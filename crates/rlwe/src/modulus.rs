@@ -3,19 +3,23 @@
 /// The most units and specials that `PQ_max` may have.
 pub const MAX_FACTORS: usize = 126;
 
-/// The most limbs that a polynomial may have: one for each unit and special, and two for the sprout.
+/// The most limbs that a polynomial may have: one for each unit and special, and two for the
+/// sprout.
 pub(crate) const MAX_LIMBS: usize = 128;
 
 /// A modulus: a divisor of `PQ_max = (units) (sprout) (specials)`.
 ///
-/// The limbs of a polynomial belong to *positions*. Position `i` is unit `q_i` for `i` below the number of units, else a special; both
-/// are in a modulus or they are not. Two positions belong to the sprout `2^a r_1 .. r_s` ([`crate::Sprout`], GRAFT 3.2):
-/// [`Modulus::ODD`], whose one limb is modulo the product of those `r_j` that divide, and [`Modulus::TWO`], whose one limb is modulo `2^e`.
-/// Limb `k` of a polynomial belongs to the `k`-th position of its modulus in ascending order, so that the sprout's limbs come last.
-/// Which numbers these are is known by [`crate::Parameters`].
+/// The limbs of a polynomial belong to *positions*. Position `i` is unit `q_i` for `i` below the
+/// number of units, else a special; both are in a modulus or they are not. Two positions belong to
+/// the sprout `2^a r_1 .. r_s` ([`crate::Sprout`], GRAFT 3.2): [`Modulus::ODD`], whose one limb is
+/// modulo the product of those `r_j` that divide, and [`Modulus::TWO`], whose one limb is modulo
+/// `2^e`. Limb `k` of a polynomial belongs to the `k`-th position of its modulus in ascending
+/// order, so that the sprout's limbs come last. Which numbers these are is known by
+/// [`crate::Parameters`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Modulus {
-    /// Bit `i` for position `i`; those of `ODD` and `TWO` are set exactly when the fields below are not 0.
+    /// Bit `i` for position `i`; those of `ODD` and `TWO` are set exactly when the fields below are
+    /// not 0.
     words: u128,
     /// Bit `j` for the odd sprout prime `r_{j+1}`.
     odd: u8,
@@ -41,7 +45,8 @@ impl Modulus {
         Modulus { words: words & Self::WORDS | sprout, odd, two }
     }
 
-    /// The product of the units and specials at the positions `range`, which end at [`MAX_FACTORS`] or below.
+    /// The product of the units and specials at the positions `range`, which end at [`MAX_FACTORS`]
+    /// or below.
     ///
     /// # Panics
     /// When they end above.
@@ -114,7 +119,8 @@ impl Modulus {
         Modulus::new(self.words | other.words, self.odd | other.odd, self.two.max(other.two))
     }
 
-    /// `self / gcd(self, other)`. Of powers of two it is the quotient: `2^5` without `2^3` is `2^2`.
+    /// `self / gcd(self, other)`. Of powers of two it is the quotient: `2^5` without `2^3` is
+    /// `2^2`.
     pub fn without(self, other: Modulus) -> Modulus {
         let two = self.two.saturating_sub(other.two);
         Modulus::new(self.words & !other.words, self.odd & !other.odd, two)
@@ -139,12 +145,14 @@ impl Modulus {
         self == Modulus::ONE
     }
 
-    /// Its parts, to be stored: the positions as bits (bit `i` for position `i`), the odd sprout primes as bits, and the exponent of two.
+    /// Its parts, to be stored: the positions as bits (bit `i` for position `i`), the odd sprout
+    /// primes as bits, and the exponent of two.
     pub fn to_parts(self) -> (u128, u8, u8) {
         (self.words, self.odd, self.two)
     }
 
-    /// The divisor of these parts ([`Modulus::to_parts`]); `None` when the bits of `ODD` and `TWO` are not as the other two parts say.
+    /// The divisor of these parts ([`Modulus::to_parts`]); `None` when the bits of `ODD` and `TWO`
+    /// are not as the other two parts say.
     pub fn from_parts(words: u128, odd: u8, two: u8) -> Option<Self> {
         let modulus = Modulus::new(words, odd, two);
         (modulus.words == words).then_some(modulus)
@@ -189,11 +197,17 @@ mod tests {
 
     #[test]
     fn set_operations_are_divisor_operations() {
-        let (a, b) = (Modulus::of_range(0..5), Modulus::of_range(3..7).lcm(Modulus::of_factor(125)));
+        let (a, b) =
+            (Modulus::of_range(0..5), Modulus::of_range(3..7).lcm(Modulus::of_factor(125)));
         assert_eq!(a.gcd(b).factors().collect::<Vec<_>>(), [3, 4]);
         assert_eq!(b.without(a).factors().rev().collect::<Vec<_>>(), [125, 6, 5]);
         assert_eq!((b.limb_of(125), b.limb_of(3), b.limb_count()), (4, 0, 5));
-        assert!(a.gcd(b).divides(a) && !a.divides(b) && Modulus::ONE.divides(a) && Modulus::ONE.is_one());
+        assert!(
+            a.gcd(b).divides(a)
+                && !a.divides(b)
+                && Modulus::ONE.divides(a)
+                && Modulus::ONE.is_one()
+        );
     }
 
     /// Against the divisors of `2^3 3 5 7` as numbers: 7 is a unit, 3 and 5 are odd sprout primes.
@@ -207,16 +221,21 @@ mod tests {
                 (word.lcm(Modulus::of_sprout(odd as u8, two as u8)), number)
             })
             .collect();
-        let named = |m: Modulus| all.iter().find(|(other, _)| *other == m).map(|(_, number)| *number);
-        let gcd =
-            |a: u32, b: u32| (1..=a).rev().find(|d| a.is_multiple_of(*d) && b.is_multiple_of(*d)).unwrap();
+        let named =
+            |m: Modulus| all.iter().find(|(other, _)| *other == m).map(|(_, number)| *number);
+        let gcd = |a: u32, b: u32| {
+            (1..=a).rev().find(|d| a.is_multiple_of(*d) && b.is_multiple_of(*d)).unwrap()
+        };
         for (m, a) in &all {
             assert_eq!(m.limb_count(), [7, 15, 2].iter().filter(|p| gcd(*a, **p) > 1).count());
             assert_eq!(
                 m.factors().map(|i| m.limb_of(i)).collect::<Vec<_>>(),
                 Vec::from_iter(0..m.limb_count())
             );
-            assert_eq!((m.contains(Modulus::ODD), m.contains(Modulus::TWO)), (gcd(*a, 15) > 1, a % 2 == 0));
+            assert_eq!(
+                (m.contains(Modulus::ODD), m.contains(Modulus::TWO)),
+                (gcd(*a, 15) > 1, a % 2 == 0)
+            );
             assert_eq!(m.words().lcm(m.sprout()), *m);
             for (n, b) in &all {
                 assert_eq!(named(m.gcd(*n)), Some(gcd(*a, *b)));

@@ -1,13 +1,16 @@
 //! Estimates of noise: average case, as the standard deviation of one coefficient.
 
-/// The standard deviation of the coefficients of an error polynomial, as its logarithm. Errors of different sources are taken
-/// as independent, so that variances add.
+/// The standard deviation of the coefficients of an error polynomial, as its logarithm. Errors of
+/// different sources are taken as independent, so that variances add.
 ///
-/// Where a message fills some of the slots only, and is zero in the others, the error of those others may be smaller by far, as it is after a linear map that leads to few slots. The
-/// noise then is that of an error which is everywhere as large as in the slots of the message, and beside it stands what it would be were it everywhere as in the others ([`Noise::in_zeros`]).
+/// Where a message fills some of the slots only, and is zero in the others, the error of those
+/// others may be smaller by far, as it is after a linear map that leads to few slots. The noise
+/// then is that of an error which is everywhere as large as in the slots of the message, and beside
+/// it stands what it would be were it everywhere as in the others ([`Noise::in_zeros`]).
 ///
-/// The errors of slots need not be independent of each other: those of averages are nearly one and the same. A part of the error is the same in all slots of the message ([`Noise::common`]), which sums over slots and
-/// linear maps make grow otherwise than the rest.
+/// The errors of slots need not be independent of each other: those of averages are nearly one and
+/// the same. A part of the error is the same in all slots of the message ([`Noise::common`]), which
+/// sums over slots and linear maps make grow otherwise than the rest.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub struct Noise {
     log2_std: f64,
@@ -46,7 +49,8 @@ impl Noise {
         Noise { log2_in_zeros: zeros.log2_in_zeros, ..self }
     }
 
-    /// The noise of an error that is nothing where the message is zero, as after a product with zeros there.
+    /// The noise of an error that is nothing where the message is zero, as after a product with
+    /// zeros there.
     #[must_use]
     pub fn without_zeros(self) -> Noise {
         Noise { log2_in_zeros: f64::NEG_INFINITY, ..self }
@@ -58,7 +62,8 @@ impl Noise {
         Noise { log2_in_zeros: self.log2_std, ..self }
     }
 
-    /// The part of the error that is the same in all slots of the message, beyond what independent errors have of that by chance. Where the message is zero it is nothing.
+    /// The part of the error that is the same in all slots of the message, beyond what independent
+    /// errors have of that by chance. Where the message is zero it is nothing.
     #[must_use]
     pub fn common(self) -> Noise {
         Noise { log2_in_zeros: f64::NEG_INFINITY, log2_std: self.log2_common, ..self }
@@ -78,13 +83,15 @@ impl Noise {
         Noise { log2_common: f64::NEG_INFINITY, ..self.less(self.common()) }
     }
 
-    /// The noise of what is left of an error in the slots of the message when an independent part is taken away: none where that is no smaller.
+    /// The noise of what is left of an error in the slots of the message when an independent part
+    /// is taken away: none where that is no smaller.
     #[must_use]
     pub fn less(self, part: Noise) -> Noise {
         Noise { log2_std: log2_of_difference(self.log2_std, part.log2_std), ..self }
     }
 
-    /// The same noise, of which as much as `part`, or all where it is less, is the same in all slots of the message.
+    /// The same noise, of which as much as `part`, or all where it is less, is the same in all
+    /// slots of the message.
     #[must_use]
     pub fn with_common(self, part: Noise) -> Noise {
         Noise { log2_common: part.log2_std.min(self.log2_std), ..self }
@@ -114,16 +121,19 @@ impl Noise {
         }
     }
 
-    /// The sum of errors of two parts of one message, such as slots and others of them: what is the same in all slots is so in both, and adds up; the rest is independent.
+    /// The sum of errors of two parts of one message, such as slots and others of them: what is the
+    /// same in all slots is so in both, and adds up; the rest is independent.
     #[must_use]
     pub fn plus_alike(self, other: Noise) -> Noise {
         let common = Noise::alike(&[(self.common(), false), (other.common(), false)]);
         self.apart().plus(other.apart()).plus(common)
     }
 
-    /// The sum of errors that are one and the same but for their size and their sign, negative or not: all of it is the same in all slots.
+    /// The sum of errors that are one and the same but for their size and their sign, negative or
+    /// not: all of it is the same in all slots.
     pub fn alike(terms: &[(Noise, bool)]) -> Noise {
-        let largest = terms.iter().map(|(noise, _)| noise.log2_std).fold(f64::NEG_INFINITY, f64::max);
+        let largest =
+            terms.iter().map(|(noise, _)| noise.log2_std).fold(f64::NEG_INFINITY, f64::max);
         if largest.is_infinite() {
             return Noise::from_log2_std(largest);
         }
@@ -135,7 +145,8 @@ impl Noise {
         sum.with_common(sum).without_zeros()
     }
 
-    /// The sum of two independent errors of messages of which one at least is zero in every slot: the more of what comes to the slots of the first message and of the second.
+    /// The sum of two independent errors of messages of which one at least is zero in every slot:
+    /// the more of what comes to the slots of the first message and of the second.
     #[must_use]
     pub fn beside(self, other: Noise) -> Noise {
         let here = log2_of_sum(self.log2_std, other.log2_in_zeros);
@@ -144,7 +155,8 @@ impl Noise {
         Noise { log2_std: here.max(there), log2_common, ..self.plus(other) }
     }
 
-    /// The error of a sum over slots of which this share hold the message, and the others zero, where this is the error of a sum over as many that all hold it.
+    /// The error of a sum over slots of which this share hold the message, and the others zero,
+    /// where this is the error of a sum over as many that all hold it.
     #[must_use]
     pub fn of_share(self, share: f64) -> Noise {
         let (here, zeros) = (0.5 * log2(share), 0.5 * log2(1.0 - share));
@@ -162,20 +174,23 @@ impl Noise {
         }
     }
 
-    /// The error times an independent polynomial of ring degree `degree` whose coefficients have root mean square `2^log2_rms`:
-    /// each coefficient of the product is a sum of `N` independent products.
+    /// The error times an independent polynomial of ring degree `degree` whose coefficients have
+    /// root mean square `2^log2_rms`: each coefficient of the product is a sum of `N` independent
+    /// products.
     #[must_use]
     pub fn times_polynomial(self, degree: usize, log2_rms: f64) -> Noise {
         self.scaled(log2_rms + 0.5 * (degree as f64).log2())
     }
 }
 
-/// `log2 x` of a size. That of 0 is infinite, and is no division by zero to the floating-point unit, whose flags numpy reports in whatever it computes next.
+/// `log2 x` of a size. That of 0 is infinite, and is no division by zero to the floating-point
+/// unit, whose flags numpy reports in whatever it computes next.
 pub fn log2(x: f64) -> f64 {
     if x == 0.0 { f64::NEG_INFINITY } else { x.log2() }
 }
 
-/// The logarithm of the standard deviation of the sum of two independent errors, of those of the two.
+/// The logarithm of the standard deviation of the sum of two independent errors, of those of the
+/// two.
 fn log2_of_sum(a: f64, b: f64) -> f64 {
     let (high, low) = if a >= b { (a, b) } else { (b, a) };
     match low == f64::NEG_INFINITY || high == f64::INFINITY {
@@ -184,19 +199,25 @@ fn log2_of_sum(a: f64, b: f64) -> f64 {
     }
 }
 
-/// The logarithm of the standard deviation of what is left of an error of which an independent part is taken away: nothing where that is no smaller.
+/// The logarithm of the standard deviation of what is left of an error of which an independent part
+/// is taken away: nothing where that is no smaller.
 fn log2_of_difference(whole: f64, part: f64) -> f64 {
     if part == f64::NEG_INFINITY {
         return whole;
     }
     let share = (2.0 * (part - whole)).exp2();
-    if share < 1.0 { whole + 0.5 * (-share).ln_1p() / std::f64::consts::LN_2 } else { f64::NEG_INFINITY }
+    if share < 1.0 {
+        whole + 0.5 * (-share).ln_1p() / std::f64::consts::LN_2
+    } else {
+        f64::NEG_INFINITY
+    }
 }
 
-/// The rounding error of a modulus switch of the parts `(c0, c1)` or `(c0, c1, c2)`: each part is off by a uniform number in
-/// `[-1/2, 1/2)`; `c1`'s error is multiplied by a secret `s` of squared norm `weight`, `c2`'s by `s^2`, of expected squared norm `2 weight^2`
-/// (a coefficient of `s^2` is a sum over unordered pairs `s_i s_j`, each taken twice). Variance `(1 + weight + 2 weight^2) / 12`, the
-/// last term for three parts only.
+/// The rounding error of a modulus switch of the parts `(c0, c1)` or `(c0, c1, c2)`: each part is
+/// off by a uniform number in `[-1/2, 1/2)`; `c1`'s error is multiplied by a secret `s` of squared
+/// norm `weight`, `c2`'s by `s^2`, of expected squared norm `2 weight^2` (a coefficient of `s^2` is
+/// a sum over unordered pairs `s_i s_j`, each taken twice). Variance `(1 + weight + 2 weight^2) /
+/// 12`, the last term for three parts only.
 pub fn rounding(weight: f64, parts: usize) -> Noise {
     let square = if parts > 2 { 2.0 * weight * weight } else { 0.0 };
     Noise::from_std(((1.0 + weight + square) / 12.0).sqrt())
@@ -207,14 +228,15 @@ pub fn secret_key_encryption(sigma: f64) -> Noise {
     Noise::from_std(sigma)
 }
 
-/// Encryption under a public key `(b, a)`, `b = -a s + e`: the error is `v e + e0 + e1 s` with `v` uniform ternary (variance
-/// 2/3), so its variance is `sigma^2 (2N/3 + 1 + weight)`.
+/// Encryption under a public key `(b, a)`, `b = -a s + e`: the error is `v e + e0 + e1 s` with `v`
+/// uniform ternary (variance 2/3), so its variance is `sigma^2 (2N/3 + 1 + weight)`.
 pub fn public_key_encryption(degree: usize, sigma: f64, weight: f64) -> Noise {
     Noise::from_std(sigma * (degree as f64 * 2.0 / 3.0 + 1.0 + weight).sqrt())
 }
 
-/// The inner product of digits with a switching key, before the division by `P`: each digit is uniform in `[-D/2, D/2)` (variance
-/// `D^2 / 12`), times a key error of standard deviation `sigma`. `digits` holds `log2 D`.
+/// The inner product of digits with a switching key, before the division by `P`: each digit is
+/// uniform in `[-D/2, D/2)` (variance `D^2 / 12`), times a key error of standard deviation `sigma`.
+/// `digits` holds `log2 D`.
 pub fn inner_product(degree: usize, sigma: f64, digits: impl IntoIterator<Item = f64>) -> Noise {
     let error = Noise::from_std(sigma);
     digits
@@ -239,9 +261,13 @@ mod tests {
 
     #[test]
     fn what_stands_beside_zeros_has_the_noise_of_these_added() {
-        let close = |a: Noise, std: f64| assert!((a.log2_std() - std.log2()).abs() < 1e-12, "{a:?} {std}");
+        let close =
+            |a: Noise, std: f64| assert!((a.log2_std() - std.log2()).abs() < 1e-12, "{a:?} {std}");
         // An error of 12 where the message is, with one of 4 everywhere; and one of 3.
-        let (a, b) = (Noise::from_std(12.0).without_zeros().plus(Noise::from_std(4.0)), Noise::from_std(3.0));
+        let (a, b) = (
+            Noise::from_std(12.0).without_zeros().plus(Noise::from_std(4.0)),
+            Noise::from_std(3.0),
+        );
         for sum in [a.beside(b), b.beside(a)] {
             close(sum, 13.0);
             close(sum.in_zeros(), 5.0);

@@ -1,5 +1,5 @@
-//! Products, rotations and modulus switches of ciphertexts that all schemes share. Noise is followed where it does not depend on the messages; who multiplies
-//! sets it.
+//! Products, rotations and modulus switches of ciphertexts that all schemes share. Noise is
+//! followed where it does not depend on the messages; who multiplies sets it.
 
 use hippocrene_ring::{Domain, Poly};
 
@@ -14,7 +14,8 @@ impl Context {
     /// Checks that two ciphertexts have one key and one modulus.
     ///
     /// # Errors
-    /// [`RlweError::ParameterMismatch`], [`RlweError::KeyMismatch`] or [`RlweError::ModulusMismatch`].
+    /// [`RlweError::ParameterMismatch`], [`RlweError::KeyMismatch`] or
+    /// [`RlweError::ModulusMismatch`].
     pub fn check_pair(
         &self,
         a: &Ciphertext,
@@ -44,7 +45,11 @@ impl Context {
         Err(RlweError::KeyMismatch { operation, have: b.key(), need: a.key() })
     }
 
-    pub(crate) fn check_two_parts(&self, a: &Ciphertext, operation: &'static str) -> Result<(), RlweError> {
+    pub(crate) fn check_two_parts(
+        &self,
+        a: &Ciphertext,
+        operation: &'static str,
+    ) -> Result<(), RlweError> {
         self.check_operand(a, operation)?;
         match a.parts().len() {
             2 => Ok(()),
@@ -52,11 +57,17 @@ impl Context {
         }
     }
 
-    /// `out = (a0 b0, a0 b1 + a1 b0, a1 b1)`: the product, decrypted by `(1, s, s^2)`. The noise is left to the caller.
+    /// `out = (a0 b0, a0 b1 + a1 b0, a1 b1)`: the product, decrypted by `(1, s, s^2)`. The noise is
+    /// left to the caller.
     ///
     /// # Errors
     /// When keys or moduli differ, or an operand has more than two parts.
-    pub fn tensor_into(&self, out: &mut Ciphertext, a: &Ciphertext, b: &Ciphertext) -> Result<(), RlweError> {
+    pub fn tensor_into(
+        &self,
+        out: &mut Ciphertext,
+        a: &Ciphertext,
+        b: &Ciphertext,
+    ) -> Result<(), RlweError> {
         const OPERATION: &str = "multiply";
         self.check_pair(a, b, OPERATION)?;
         self.check_two_parts(a, OPERATION)?;
@@ -99,11 +110,13 @@ impl Context {
         );
     }
 
-    /// `n` times the product of `a` and `b`, relinearised and brought from modulus `Q` to `to = Q'` (scaled by `Q'/Q`) in one modulus switch.
-    /// `a` and `b` may be the same. The noise is set to that of the key switch; the caller adds that of the product.
+    /// `n` times the product of `a` and `b`, relinearised and brought from modulus `Q` to `to = Q'`
+    /// (scaled by `Q'/Q`) in one modulus switch. `a` and `b` may be the same. The noise is set to
+    /// that of the key switch; the caller adds that of the product.
     ///
     /// # Errors
-    /// When keys or moduli differ, an operand has more than two parts, or the relinearisation key is missing.
+    /// When keys or moduli differ, an operand has more than two parts, or the relinearisation key
+    /// is missing.
     pub fn multiply_into(
         &self,
         out: &mut Ciphertext,
@@ -121,7 +134,8 @@ impl Context {
         let key = keys.relinearisation(OPERATION)?;
         let (from, gadget) = (a.modulus(), self.gadget_within(a.modulus(), key.modulus())?);
         if gadget.method() != Method::Single || from.contains(Modulus::TWO) {
-            // Products modulo a power of two are dear: they are computed once. So they are where the inner product is not taken limb by limb.
+            // Products modulo a power of two are dear: they are computed once. So they are where
+            // the inner product is not taken limb by limb.
             let mut product = [0, 1, 2].map(|_| self.scratch(from, Domain::Evaluation));
             let [c0, c1, c2] = &mut product;
             self.tensor_parts([c0, c1, c2], a, b, n);
@@ -133,13 +147,20 @@ impl Context {
             Operand::Tensor(TensorPart { a: parts[0], b: parts[1], i, n })
         };
         let decomposed = self.decompose_operand(part(2), from, gadget)?;
-        out.reshape(self, 2, to, self.key_switch_noise_within(from, gadget, key.modulus(), to)?, a.key());
+        out.reshape(
+            self,
+            2,
+            to,
+            self.key_switch_noise_within(from, gadget, key.modulus(), to)?,
+            a.key(),
+        );
         let [out0, out1] = out.parts_mut() else { unreachable!("reshaped to two parts") };
         let added = [0, 1].map(|i| Added { evaluation: Some(part(i)), coefficients: None });
         self.switch_product_into([out0, out1], &decomposed, key, added, &Destination::new(to))
     }
 
-    /// Brings a ciphertext of three parts back to two, and from modulus `Q` to `to = Q'` (scaled by `Q'/Q`), in one modulus switch.
+    /// Brings a ciphertext of three parts back to two, and from modulus `Q` to `to = Q'` (scaled by
+    /// `Q'/Q`), in one modulus switch.
     ///
     /// # Errors
     /// When it does not have three parts or the relinearisation key is missing.
@@ -159,7 +180,15 @@ impl Context {
         self.check_switched(to, OPERATION)?;
         let key = keys.relinearisation(OPERATION)?;
         let from = a.modulus();
-        self.switch_into(out, a.part(2), [Some(a.part(0)), Some(a.part(1))], key, from, to, a.key())?;
+        self.switch_into(
+            out,
+            a.part(2),
+            [Some(a.part(0)), Some(a.part(1))],
+            key,
+            from,
+            to,
+            a.key(),
+        )?;
         let scaled = a.noise().scaled(self.parameters().log2(to) - self.parameters().log2(from));
         out.set_noise(out.noise().plus(scaled));
         Ok(())
@@ -209,7 +238,8 @@ impl Context {
         self.apply_galois_hoisted_into(out, a, &decomposed, element, keys)
     }
 
-    /// Decomposes a ciphertext once for any number of [`Context::apply_galois_hoisted_into`] with keys modulo `PQ_max`.
+    /// Decomposes a ciphertext once for any number of [`Context::apply_galois_hoisted_into`] with
+    /// keys modulo `PQ_max`.
     ///
     /// # Errors
     /// When the ciphertext has more than two parts.
@@ -217,11 +247,16 @@ impl Context {
         self.hoist_within(a, self.parameters().full())
     }
 
-    /// [`Context::hoist`] for keys whose moduli are multiples of `keys` ([`PreparedEvaluationKeys::common_modulus`]).
+    /// [`Context::hoist`] for keys whose moduli are multiples of `keys`
+    /// ([`PreparedEvaluationKeys::common_modulus`]).
     ///
     /// # Errors
     /// As `hoist`, and as [`Context::gadget_within`].
-    pub fn hoist_within<'a>(&'a self, a: &'a Ciphertext, keys: Modulus) -> Result<Decomposed<'a>, RlweError> {
+    pub fn hoist_within<'a>(
+        &'a self,
+        a: &'a Ciphertext,
+        keys: Modulus,
+    ) -> Result<Decomposed<'a>, RlweError> {
         self.check_two_parts(a, "rotate")?;
         let gadget = self.gadget_within(a.modulus(), keys)?;
         self.decompose_hoisted_with(a.part(1), a.modulus(), gadget)
@@ -251,10 +286,12 @@ impl Context {
         let modulus = a.modulus();
         let automorphism = self.automorphism(element)?;
         let key = keys.galois_at(element, self, modulus)?;
-        let noise = self.key_switch_noise_within(modulus, hoisted.gadget(), key.modulus(), modulus)?;
+        let noise =
+            self.key_switch_noise_within(modulus, hoisted.gadget(), key.modulus(), modulus)?;
         out.reshape(self, 2, modulus, a.noise().plus(noise), a.key());
         let [out0, out1] = out.parts_mut() else { unreachable!("reshaped to two parts") };
-        let destination = Destination { automorphism: Some(&automorphism), ..Destination::new(modulus) };
+        let destination =
+            Destination { automorphism: Some(&automorphism), ..Destination::new(modulus) };
         self.switch_keys_into([out0, out1], hoisted, key, [Some(a.part(0)), None], &destination)
     }
 
@@ -304,8 +341,8 @@ impl Context {
         Ok(())
     }
 
-    /// Reduces a ciphertext to a divisor `to` of its modulus, message and noise as they are: limbs are dropped (and those of
-    /// the sprout reduced).
+    /// Reduces a ciphertext to a divisor `to` of its modulus, message and noise as they are: limbs
+    /// are dropped (and those of the sprout reduced).
     ///
     /// # Errors
     /// [`RlweError::Modulus`] when `to` does not divide the modulus.

@@ -17,13 +17,16 @@ pub use hippocrene_ring::sample::SIGMA;
 pub struct ParametersLiteral {
     /// log2 of the ring degree `N`: 4 to 17.
     pub log_degree: u32,
-    /// The units `q_0 .. q_{L-1}`: primes that are 1 modulo `2N`. Ciphertexts live modulo products of them.
+    /// The units `q_0 .. q_{L-1}`: primes that are 1 modulo `2N`. Ciphertexts live modulo products
+    /// of them.
     pub units: Vec<u64>,
     /// The specials `p_0 .. p_{K-1}`: the temporary modulus of key switching.
     pub specials: Vec<u64>,
-    /// The sprout `r_top`: small factors that let ciphertexts have moduli of any number of bits. [`Sprout::default`] for a simple chain.
+    /// The sprout `r_top`: small factors that let ciphertexts have moduli of any number of bits.
+    /// [`Sprout::default`] for a simple chain.
     pub sprout: Sprout,
-    /// The gadget rank `dnum` (HK20): into how many digits, at most, a polynomial modulo `Q_max` is decomposed.
+    /// The gadget rank `dnum` (HK20): into how many digits, at most, a polynomial modulo `Q_max` is
+    /// decomposed.
     pub gadget_rank: usize,
     /// The distribution of the secret.
     pub secret: SecretDistribution,
@@ -58,7 +61,8 @@ impl PartialEq for Parameters {
 
 impl Eq for Parameters {}
 
-/// By how many bits a digit may exceed the least size that the gadget rank allows: so much may primes of one size differ.
+/// By how many bits a digit may exceed the least size that the gadget rank allows: so much may
+/// primes of one size differ.
 const DIGIT_SLACK: f64 = 0.5;
 
 /// [`Parameters::grafted_modulus`] takes moduli for equally near that differ by so many bits.
@@ -68,8 +72,8 @@ impl Parameters {
     /// Checks a parameter set: sizes, primality, and 128-bit security of `log2(PQ)`.
     ///
     /// # Errors
-    /// [`RlweError::Insecure`] or [`RlweError::NoSecurityLimit`] where security is not given, [`RlweError::Parameters`] where
-    /// the set makes no sense.
+    /// [`RlweError::Insecure`] or [`RlweError::NoSecurityLimit`] where security is not given,
+    /// [`RlweError::Parameters`] where the set makes no sense.
     pub fn new(literal: ParametersLiteral) -> Result<Self, RlweError> {
         let mut parameters = Self::new_insecure(literal)?;
         let log2_pq = parameters.log2(parameters.full());
@@ -78,13 +82,15 @@ impl Parameters {
         Ok(parameters)
     }
 
-    /// Like [`Parameters::new`] but without the check of security: for tests. **Nothing encrypted with such a set is secret.**
+    /// Like [`Parameters::new`] but without the check of security: for tests. **Nothing encrypted
+    /// with such a set is secret.**
     ///
     /// # Errors
     /// [`RlweError::Parameters`] where the set makes no sense.
     pub fn new_insecure(literal: ParametersLiteral) -> Result<Self, RlweError> {
         let fail = |what: String| Err(RlweError::Parameters { what });
-        let ParametersLiteral { log_degree, units, specials, sprout, gadget_rank, secret } = &literal;
+        let ParametersLiteral { log_degree, units, specials, sprout, gadget_rank, secret } =
+            &literal;
         if !(4..=17).contains(log_degree) {
             return fail(format!("the ring degree is 2^{log_degree}, 2^4 to 2^17 are supported"));
         }
@@ -115,13 +121,15 @@ impl Parameters {
                 sprout.two, sprout.primes
             ));
         }
-        let mut sorted: Vec<u64> = units.iter().chain(specials).chain(&sprout.primes).copied().collect();
+        let mut sorted: Vec<u64> =
+            units.iter().chain(specials).chain(&sprout.primes).copied().collect();
         sorted.sort_unstable();
         if let Some(pair) = sorted.windows(2).find(|w| w[0] == w[1]) {
             return fail(format!("the prime {} stands there twice", pair[0]));
         }
-        if let Some(q) =
-            sorted.iter().find(|&&q| q >= 1 << 61 || q % (2 * degree as u64) != 1 || !primes::is_prime(q))
+        if let Some(q) = sorted
+            .iter()
+            .find(|&&q| q >= 1 << 61 || q % (2 * degree as u64) != 1 || !primes::is_prime(q))
         {
             return fail(format!("{q} is not a prime below 2^61 that is 1 modulo {}", 2 * degree));
         }
@@ -132,7 +140,8 @@ impl Parameters {
         }
         let digest = digest(&literal);
         let bits = |prime: &u64| (*prime as f64).log2();
-        let divisors = (0..=sprout.all_odd()).flat_map(|odd| (0..=sprout.two).map(move |two| (odd, two)));
+        let divisors =
+            (0..=sprout.all_odd()).flat_map(|odd| (0..=sprout.two).map(move |two| (odd, two)));
         let sprout_divisors: Vec<_> = divisors
             .map(|(odd, two)| {
                 let log2 = bits(&sprout.odd_product(odd)) + f64::from(two);
@@ -155,8 +164,10 @@ impl Parameters {
 
     /// The same set under another name, for what is hollow.
     pub(crate) fn hollow(self) -> Self {
-        let digest =
-            Fingerprint::of("hippocrene 2026-11 hollow parameters", digest(&self.literal).as_bytes());
+        let digest = Fingerprint::of(
+            "hippocrene 2026-11 hollow parameters",
+            digest(&self.literal).as_bytes(),
+        );
         Parameters { digest, ..self }
     }
 
@@ -204,8 +215,9 @@ impl Parameters {
         if i < units.len() { units[i] } else { self.literal.specials[i - units.len()] }
     }
 
-    /// What the limb of `modulus` at `position` is modulo: the prime of a unit or special, the product of those odd sprout primes that
-    /// divide `modulus`, or `2^e`. The modulus divides `PQ_max` and has the position.
+    /// What the limb of `modulus` at `position` is modulo: the prime of a unit or special, the
+    /// product of those odd sprout primes that divide `modulus`, or `2^e`. The modulus divides
+    /// `PQ_max` and has the position.
     ///
     /// # Panics
     /// When it has a unit or special that these parameters have not.
@@ -217,10 +229,12 @@ impl Parameters {
         }
     }
 
-    /// What the limbs of a polynomial modulo `modulus` are modulo, limb by limb. They are pairwise coprime, and `modulus` is their product.
+    /// What the limbs of a polynomial modulo `modulus` are modulo, limb by limb. They are pairwise
+    /// coprime, and `modulus` is their product.
     ///
     /// # Panics
-    /// When `modulus` does not divide `PQ_max`: it has a unit or special that these parameters have not.
+    /// When `modulus` does not divide `PQ_max`: it has a unit or special that these parameters have
+    /// not.
     pub fn limb_moduli(&self, modulus: Modulus) -> Vec<u64> {
         modulus.factors().map(|i| self.limb_modulus(modulus, i)).collect()
     }
@@ -233,7 +247,8 @@ impl Parameters {
     /// The largest modulus of ciphertexts, `Q_max`: all units and the sprout.
     pub fn top(&self) -> Modulus {
         let sprout = &self.literal.sprout;
-        Modulus::of_range(0..self.unit_count()).lcm(Modulus::of_sprout(sprout.all_odd(), sprout.two as u8))
+        Modulus::of_range(0..self.unit_count())
+            .lcm(Modulus::of_sprout(sprout.all_odd(), sprout.two as u8))
     }
 
     /// The product of all specials, `P`.
@@ -254,13 +269,16 @@ impl Parameters {
         modulus.factors().map(|i| (self.limb_modulus(modulus, i) as f64).log2()).sum()
     }
 
-    /// The digits of the gadget at `modulus`: for each digit its index in switching keys, and the part of `modulus` that it is modulo.
+    /// The digits of the gadget at `modulus`: for each digit its index in switching keys, and the
+    /// part of `modulus` that it is modulo.
     ///
-    /// `Q_max` is cut into at most `dnum` blocks of consecutive factors out of `[sprout, q_0, q_1, ..]`; each block takes factors up to the least
-    /// number of bits for which `dnum` blocks are enough (and half a bit, since primes of one size differ). The sprout is in block 0, which
-    /// ciphertexts of the smallest modulus have too (GRAFT 3.2). A digit is the greatest common divisor of a block and `modulus`; where that is 1
-    /// it is left out. (For a divisor of the sprout this is the shortcut at the end of GRAFT 3.3, for all of it: the digit is taken modulo what
-    /// divides `modulus`.)
+    /// `Q_max` is cut into at most `dnum` blocks of consecutive factors out of `[sprout, q_0, q_1,
+    /// ..]`; each block takes factors up to the least number of bits for which `dnum` blocks are
+    /// enough (and half a bit, since primes of one size differ). The sprout is in block 0, which
+    /// ciphertexts of the smallest modulus have too (GRAFT 3.2). A digit is the greatest common
+    /// divisor of a block and `modulus`; where that is 1 it is left out. (For a divisor of the
+    /// sprout this is the shortcut at the end of GRAFT 3.3, for all of it: the digit is taken
+    /// modulo what divides `modulus`.)
     pub fn digits(&self, modulus: Modulus) -> impl Iterator<Item = (usize, Modulus)> {
         let digits = self.blocks.iter().map(move |block| block.gcd(modulus)).enumerate();
         digits.filter(|(_, digit)| !digit.is_one())
@@ -271,17 +289,20 @@ impl Parameters {
         self.blocks.get(index).copied().unwrap_or(Modulus::ONE)
     }
 
-    /// The modulus `q_0 .. q_{l-1} r`, `r` a divisor of the sprout, that is nearest to `bits` bits (GRAFT Alg. 3); among those that are farther
-    /// by no more than `2^-6` bits the one that is cheapest to compute with: the fewest limbs, that of the power of two counted twice. It is not 1.
+    /// The modulus `q_0 .. q_{l-1} r`, `r` a divisor of the sprout, that is nearest to `bits` bits
+    /// (GRAFT Alg. 3); among those that are farther by no more than `2^-6` bits the one that is
+    /// cheapest to compute with: the fewest limbs, that of the power of two counted twice. It is
+    /// not 1.
     ///
     /// On a simple chain it is the product of the first units that is nearest.
     pub fn grafted_modulus(&self, bits: f64) -> Modulus {
         let candidates = || {
             self.sprout_divisors.iter().flat_map(move |(divisor, log2)| {
                 // The numbers of units around what is missing.
-                let more = self.unit_bits.partition_point(|sum| sum + log2 < bits).min(self.unit_count());
-                let sums =
-                    [more.saturating_sub(1), more].map(|l| (l, (self.unit_bits[l] + log2 - bits).abs()));
+                let more =
+                    self.unit_bits.partition_point(|sum| sum + log2 < bits).min(self.unit_count());
+                let sums = [more.saturating_sub(1), more]
+                    .map(|l| (l, (self.unit_bits[l] + log2 - bits).abs()));
                 let sums = sums.into_iter().filter(|(l, _)| *l > 0 || !divisor.is_one());
                 sums.map(|(l, distance)| (distance, l, *divisor))
             })
@@ -291,7 +312,8 @@ impl Parameters {
             l + divisor.limb_count() + usize::from(divisor.contains(Modulus::TWO))
         };
         let near = candidates().filter(|(distance, ..)| *distance <= nearest + NEAR);
-        let best = near.min_by(|(a, l, r), (b, m, s)| cost(*l, *r).cmp(&cost(*m, *s)).then(a.total_cmp(b)));
+        let best = near
+            .min_by(|(a, l, r), (b, m, s)| cost(*l, *r).cmp(&cost(*m, *s)).then(a.total_cmp(b)));
         best.map_or(Modulus::of_factor(0), |(_, l, divisor)| Modulus::of_range(0..l).lcm(divisor))
     }
 }
@@ -317,7 +339,8 @@ fn blocks(sprout: &Sprout, units: &[u64], gadget_rank: usize) -> Vec<Modulus> {
         }
         blocks.into_iter().map(|(block, _)| block).collect::<Vec<_>>()
     };
-    // The least cap is the size of some run of factors, and of no run smaller than the largest factor.
+    // The least cap is the size of some run of factors, and of no run smaller than the largest
+    // factor.
     let largest = items.iter().map(|(_, bits)| *bits).fold(0.0, f64::max);
     let runs = (0..items.len()).flat_map(|first| {
         items[first..].iter().scan(0.0, |sum, (_, bits)| {
@@ -416,7 +439,8 @@ mod tests {
         }
         let sprouted = ParametersLiteral { gadget_rank: 6, ..grafted(3).literal };
         assert!(Parameters::new_insecure(sprouted.clone()).is_ok());
-        let error = Parameters::new_insecure(ParametersLiteral { gadget_rank: 8, ..sprouted }).unwrap_err();
+        let error =
+            Parameters::new_insecure(ParametersLiteral { gadget_rank: 8, ..sprouted }).unwrap_err();
         assert!(error.to_string().contains("a sprout and 2 specials; 1 to 7"), "{error}");
     }
 
@@ -437,7 +461,8 @@ mod tests {
         let (grafted, simple) = (grafted(3), Parameters::new_insecure(literal()).unwrap());
         for p in [&grafted, &simple] {
             let sprout = p.top().sprout();
-            let divisors = (0..=sprout.odd()).flat_map(|odd| (0..=sprout.two()).map(move |two| (odd, two)));
+            let divisors =
+                (0..=sprout.odd()).flat_map(|odd| (0..=sprout.two()).map(move |two| (odd, two)));
             let moduli: Vec<Modulus> = divisors
                 .flat_map(|(odd, two)| {
                     (0..=p.unit_count())
@@ -460,19 +485,33 @@ mod tests {
     #[test]
     fn digits_are_balanced_by_bits() {
         // 61, 43, 43, 43, 43, 43, 43 bits.
-        for (rank, counts) in
-            [(1, vec![8]), (2, vec![4, 4]), (3, vec![3, 3, 2]), (4, vec![2, 2, 2, 2]), (5, vec![2, 2, 2, 2])]
-        {
+        for (rank, counts) in [
+            (1, vec![8]),
+            (2, vec![4, 4]),
+            (3, vec![3, 3, 2]),
+            (4, vec![2, 2, 2, 2]),
+            (5, vec![2, 2, 2, 2]),
+        ] {
             let p = grafted(rank);
             let digits: Vec<_> = p.digits(p.top()).map(|(_, d)| d).collect();
-            assert_eq!(digits.iter().map(|d| d.limb_count()).collect::<Vec<_>>(), counts, "rank {rank}");
+            assert_eq!(
+                digits.iter().map(|d| d.limb_count()).collect::<Vec<_>>(),
+                counts,
+                "rank {rank}"
+            );
             assert_eq!(digits.iter().fold(Modulus::ONE, |m, d| m.lcm(*d)), p.top());
         }
         let p = grafted(4);
         let modulus = Modulus::of_range(0..2).lcm(Modulus::of_sprout(1, 4));
         let parts = [Modulus::of_sprout(1, 4), Modulus::of_range(0..2)];
-        assert_eq!(p.digits(modulus).collect::<Vec<_>>(), parts.into_iter().enumerate().collect::<Vec<_>>());
-        assert_eq!(p.digits(Modulus::of_factor(5)).collect::<Vec<_>>(), [(3, Modulus::of_factor(5))]);
+        assert_eq!(
+            p.digits(modulus).collect::<Vec<_>>(),
+            parts.into_iter().enumerate().collect::<Vec<_>>()
+        );
+        assert_eq!(
+            p.digits(Modulus::of_factor(5)).collect::<Vec<_>>(),
+            [(3, Modulus::of_factor(5))]
+        );
     }
 
     #[test]

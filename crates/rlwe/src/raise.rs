@@ -1,4 +1,5 @@
-//! Raising a modulus: a ciphertext modulo `q` read modulo a multiple `Q` of it, the first step of bootstrapping (HK20; GRAFT 2.3, F.2).
+//! Raising a modulus: a ciphertext modulo `q` read modulo a multiple `Q` of it, the first step of
+//! bootstrapping (HK20; GRAFT 2.3, F.2).
 
 use hippocrene_ring::{Domain, Poly, convert::BaseConverter};
 
@@ -10,17 +11,21 @@ const OPERATION: &str = "raise the modulus";
 pub(crate) const RAISE: &str = OPERATION;
 
 impl Context {
-    /// `out = a` with the parts, taken as integers in `[-q/2, q/2)`, modulo a multiple `to = Q` of the modulus `q` of `a`. Where `a` decrypts to `m + e`
-    /// modulo `q`, the result decrypts to `m + e + q I` modulo `Q`, with `I` an integer polynomial: nothing is rounded, so that the noise stays.
+    /// `out = a` with the parts, taken as integers in `[-q/2, q/2)`, modulo a multiple `to = Q` of
+    /// the modulus `q` of `a`. Where `a` decrypts to `m + e` modulo `q`, the result decrypts to `m
+    /// + e + q I` modulo `Q`, with `I` an integer polynomial: nothing is rounded, so that the noise
+    /// stays.
     ///
-    /// With parts that are uniform modulo `q` and a secret of Hamming weight `h`, a coefficient of `I + (m + e)/q` is the sum of `h + 1` independent numbers
-    /// that are uniform on `[-1/2, 1/2)`.
+    /// With parts that are uniform modulo `q` and a secret of Hamming weight `h`, a coefficient of
+    /// `I + (m + e)/q` is the sum of `h + 1` independent numbers that are uniform on `[-1/2, 1/2)`.
     ///
-    /// Near `q/2` either sign may come out. With `l > 1` limbs in `q`, that is where a coefficient of a part is within
-    /// `l (l + 7) 2^-54 q` of `q/2` ([`BaseConverter::convert_exact`]). The integer is then larger than `q/2` by that much at most.
+    /// Near `q/2` either sign may come out. With `l > 1` limbs in `q`, that is where a coefficient
+    /// of a part is within `l (l + 7) 2^-54 q` of `q/2` ([`BaseConverter::convert_exact`]). The
+    /// integer is then larger than `q/2` by that much at most.
     ///
     /// # Errors
-    /// [`RlweError::Modulus`] when `to` is not a modulus of ciphertexts or no multiple of `q`, [`RlweError::Parts`] when `a` has more than two parts.
+    /// [`RlweError::Modulus`] when `to` is not a modulus of ciphertexts or no multiple of `q`,
+    /// [`RlweError::Parts`] when `a` has more than two parts.
     pub fn raise_modulus_into(
         &self,
         out: &mut Ciphertext,
@@ -49,14 +54,21 @@ impl Context {
         match from.divides(to) {
             true => Ok(()),
             false => {
-                let (have, need) = (to.limb_count(), "a multiple of the modulus of the ciphertext is needed");
+                let (have, need) =
+                    (to.limb_count(), "a multiple of the modulus of the ciphertext is needed");
                 Err(RlweError::Modulus { operation: OPERATION, have, need })
             }
         }
     }
 
     /// `out = x` in coefficients, from modulo `from` to modulo its multiple `to`. `x` is used up.
-    pub(crate) fn raise_coefficients(&self, out: &mut Poly, x: &mut Poly, from: Modulus, to: Modulus) {
+    pub(crate) fn raise_coefficients(
+        &self,
+        out: &mut Poly,
+        x: &mut Poly,
+        from: Modulus,
+        to: Modulus,
+    ) {
         let (own, parameters) = (self.parameters().limb_moduli(from), self.parameters());
         out.resize_limbs(to.limb_count());
         out.set_domain(Domain::Coefficient);
@@ -65,11 +77,14 @@ impl Context {
             out.limb_mut(to.limb_of(position)).copy_from_slice(x.limb(from.limb_of(position)));
         }
         let fresh: Vec<usize> = to.factors().filter(|position| !kept(position)).collect();
-        let wanted: Vec<u64> = fresh.iter().map(|position| parameters.limb_modulus(to, *position)).collect();
+        let wanted: Vec<u64> =
+            fresh.iter().map(|position| parameters.limb_modulus(to, *position)).collect();
         let converter = BaseConverter::new(&own, &wanted, self.kernel());
         self.reckon("raise a polynomial", |count| {
-            let kept =
-                to.factors().filter(kept).fold(Modulus::ONE, |all, p| all.lcm(to.gcd(Modulus::of_factor(p))));
+            let kept = to
+                .factors()
+                .filter(kept)
+                .fold(Modulus::ONE, |all, p| all.lcm(to.gcd(Modulus::of_factor(p))));
             count.conversions(from, to.without(kept), 1);
             count.passes(from, 1);
             count.passes(to, 1);

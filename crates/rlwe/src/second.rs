@@ -1,35 +1,42 @@
 //! A second parameter set and secret for what is left of a modulus (MG23 3.6).
 //!
-//! Once `b` bits of `Q` are gone, keys for the rest may have a special modulus `P'` that is larger by `b` bits, `P'Q' <= PQ`: fewer
-//! digits, and smaller keys. Where `P'` divides `PQ` one secret serves both, as for the gadgets that LAKS chooses at each modulus from
-//! one key. `P'` of the largest primes of a word that are not in `Q'` is in general no such divisor, and keys modulo `P'Q'` are for a
-//! secret `s'` of its own. One key switch leads from `s` to `s'`. Its key has samples of `s'` modulo `PQ`, so that `s'` has samples
-//! modulo both numbers: `docs/key-switching.md` has the assumption that this rests on.
+//! Once `b` bits of `Q` are gone, keys for the rest may have a special modulus `P'` that is larger
+//! by `b` bits, `P'Q' <= PQ`: fewer digits, and smaller keys. Where `P'` divides `PQ` one secret
+//! serves both, as for the gadgets that LAKS chooses at each modulus from one key. `P'` of the
+//! largest primes of a word that are not in `Q'` is in general no such divisor, and keys modulo
+//! `P'Q'` are for a secret `s'` of its own. One key switch leads from `s` to `s'`. Its key has
+//! samples of `s'` modulo `PQ`, so that `s'` has samples modulo both numbers:
+//! `docs/key-switching.md` has the assumption that this rests on.
 
 use crate::{
-    Ciphertext, Context, Destination, Modulus, Parameters, ParametersLiteral, PreparedTransferKey, RlweError,
-    Sprout, design, security,
+    Ciphertext, Context, Destination, Modulus, Parameters, ParametersLiteral, PreparedTransferKey,
+    RlweError, Sprout, design, security,
 };
 
-/// By so many bits at most is `P'` to exceed the digits: key switches then add less noise than rounding does.
+/// By so many bits at most is `P'` to exceed the digits: key switches then add less noise than
+/// rounding does.
 const ENOUGH: f64 = 4.0;
 
 impl Parameters {
-    /// The second set for ciphertexts whose moduli divide `top`, a divisor of `Q_max`: same ring degree and distribution of the secret; the units and
-    /// the sprout that are in `top`, in their order; and the specials and the gadget rank by the rule of [`crate::design`] within the
-    /// bits of this set, `log2(P'Q') <= log2(PQ)`. Specials have as many bits as the largest factor of this set, at most, and `P'` exceeds the
-    /// digits by as much as `P` does here, but by 4 bits at most, so that key switches add no more noise to speak of.
+    /// The second set for ciphertexts whose moduli divide `top`, a divisor of `Q_max`: same ring
+    /// degree and distribution of the secret; the units and the sprout that are in `top`, in their
+    /// order; and the specials and the gadget rank by the rule of [`crate::design`] within the bits
+    /// of this set, `log2(P'Q') <= log2(PQ)`. Specials have as many bits as the largest factor of
+    /// this set, at most, and `P'` exceeds the digits by as much as `P` does here, but by 4 bits at
+    /// most, so that key switches add no more noise to speak of.
     ///
     /// # Errors
-    /// [`RlweError::Insecure`] or [`RlweError::NoSecurityLimit`] when this set is not secure (a [`crate::TransferKey`] is made of RLWE samples of
-    /// the second secret modulo `PQ`) or the second would not be; [`RlweError::Modulus`] for a `top` that is no modulus of ciphertexts,
+    /// [`RlweError::Insecure`] or [`RlweError::NoSecurityLimit`] when this set is not secure (a
+    /// [`crate::TransferKey`] is made of RLWE samples of the second secret modulo `PQ`) or the
+    /// second would not be; [`RlweError::Modulus`] for a `top` that is no modulus of ciphertexts,
     /// and [`RlweError::Parameters`] where there is no key switching.
     pub fn second(&self, top: Modulus) -> Result<Parameters, RlweError> {
         security::check(self.log_degree(), self.secret(), self.log2(self.full()))?;
         Parameters::new(self.second_literal(top)?)
     }
 
-    /// [`Parameters::second`] without the checks of security: for tests. **Nothing encrypted with such a set is secret.**
+    /// [`Parameters::second`] without the checks of security: for tests. **Nothing encrypted with
+    /// such a set is secret.**
     ///
     /// # Errors
     /// As `second`, but for security.
@@ -48,10 +55,13 @@ impl Parameters {
         let ParametersLiteral { log_degree, units, specials, sprout, secret, .. } = self.literal();
         let kept: Vec<u64> = top.words().factors().map(|i| self.factor(i)).collect();
         let sizes: Vec<f64> = kept.iter().map(|q| (*q as f64).log2()).collect();
-        let sprout = Sprout { two: u32::from(top.two()), primes: sprout.chosen(top.odd()).collect() };
+        let sprout =
+            Sprout { two: u32::from(top.two()), primes: sprout.chosen(top.odd()).collect() };
         let left = (self.log2(self.full()) - self.log2(top)).floor();
-        let word = units.iter().chain(specials).map(|q| u64::BITS - q.leading_zeros()).max().unwrap_or(0);
-        let largest = self.digits(self.top()).map(|(_, digit)| self.log2(digit)).fold(0.0, f64::max);
+        let word =
+            units.iter().chain(specials).map(|q| u64::BITS - q.leading_zeros()).max().unwrap_or(0);
+        let largest =
+            self.digits(self.top()).map(|(_, digit)| self.log2(digit)).fold(0.0, f64::max);
         let margin = (self.log2(self.specials()) - largest).min(ENOUGH);
         let division = match specials.is_empty() {
             true => None,
@@ -80,7 +90,8 @@ impl Parameters {
     }
 }
 
-/// What the moduli of a second parameter set are called in the first. Positions keep their order, so that limbs stay where they are.
+/// What the moduli of a second parameter set are called in the first. Positions keep their order,
+/// so that limbs stay where they are.
 #[derive(Debug, Clone)]
 pub(crate) struct Inclusion {
     /// The position of each unit.
@@ -109,8 +120,9 @@ impl Inclusion {
 
     /// The same for secrets of any two distributions.
     pub(crate) fn of_moduli(first: &Parameters, second: &Parameters) -> Result<Self, RlweError> {
-        let fail =
-            |what: String| Err(RlweError::Parameters { what: format!("a second parameter set {what}") });
+        let fail = |what: String| {
+            Err(RlweError::Parameters { what: format!("a second parameter set {what}") })
+        };
         if first.log_degree() != second.log_degree() {
             return fail(format!(
                 "has the ring degree of the first; this one has 2^{}, the first 2^{}",
@@ -131,7 +143,8 @@ impl Inclusion {
                 }
             }
         }
-        let bit = |prime: &u64| wide.sprout.primes.iter().position(|r| r == prime).map(|j| 1u8 << j);
+        let bit =
+            |prime: &u64| wide.sprout.primes.iter().position(|r| r == prime).map(|j| 1u8 << j);
         match narrow.sprout.primes.iter().map(bit).collect::<Option<Vec<u8>>>() {
             Some(odd) if narrow.sprout.two <= wide.sprout.two => {
                 Ok(Inclusion { units, odd, two: narrow.sprout.two as u8 })
@@ -142,17 +155,26 @@ impl Inclusion {
 
     /// What a modulus of ciphertexts of the second set is called in the first.
     pub(crate) fn modulus(&self, modulus: Modulus) -> Modulus {
-        let units =
-            modulus.words().factors().filter_map(|i| self.units.get(i).copied()).map(Modulus::of_factor);
-        let odd =
-            self.odd.iter().enumerate().filter(|(j, _)| modulus.odd() >> j & 1 == 1).map(|(_, bit)| *bit);
+        let units = modulus
+            .words()
+            .factors()
+            .filter_map(|i| self.units.get(i).copied())
+            .map(Modulus::of_factor);
+        let odd = self
+            .odd
+            .iter()
+            .enumerate()
+            .filter(|(j, _)| modulus.odd() >> j & 1 == 1)
+            .map(|(_, bit)| *bit);
         let sprout = Modulus::of_sprout(odd.fold(0, |all, bit| all | bit), modulus.two());
         units.fold(sprout, Modulus::lcm)
     }
 
-    /// What the greatest common divisor of `modulus`, of the first set, and `Q_max` of the second is called in the second.
+    /// What the greatest common divisor of `modulus`, of the first set, and `Q_max` of the second
+    /// is called in the second.
     pub(crate) fn common(&self, modulus: Modulus) -> Modulus {
-        let units = self.units.iter().enumerate().filter(|(_, position)| modulus.contains(**position));
+        let units =
+            self.units.iter().enumerate().filter(|(_, position)| modulus.contains(**position));
         let odd = self.odd.iter().enumerate().filter(|(_, bit)| modulus.odd() & **bit != 0);
         let odd = odd.fold(0, |all, (j, _)| all | 1 << j);
         let sprout = Modulus::of_sprout(odd, modulus.two().min(self.two));
@@ -161,13 +183,16 @@ impl Inclusion {
 }
 
 impl Context {
-    /// Brings a ciphertext of this context, the first, to the second parameter set and its secret, modulo `to = Q'` of that set, in one key switch with one
-    /// modulus switch: message and noise are scaled by `Q'/Q`. Where the message is to stay as it is,
-    /// reduce `a` ([`Context::reduce_modulus_into`]) to what it has in common with the second set ([`PreparedTransferKey::common`]) before.
+    /// Brings a ciphertext of this context, the first, to the second parameter set and its secret,
+    /// modulo `to = Q'` of that set, in one key switch with one modulus switch: message and noise
+    /// are scaled by `Q'/Q`. Where the message is to stay as it is, reduce `a`
+    /// ([`Context::reduce_modulus_into`]) to what it has in common with the second set
+    /// ([`PreparedTransferKey::common`]) before.
     ///
     /// # Errors
-    /// [`RlweError::KeyMismatch`] or [`RlweError::ParameterMismatch`] when ciphertext, key and contexts do not belong together,
-    /// [`RlweError::Modulus`] when `to` is not a modulus of the second set, [`RlweError::Parts`] when `a` has more than two parts.
+    /// [`RlweError::KeyMismatch`] or [`RlweError::ParameterMismatch`] when ciphertext, key and
+    /// contexts do not belong together, [`RlweError::Modulus`] when `to` is not a modulus of the
+    /// second set, [`RlweError::Parts`] when `a` has more than two parts.
     pub fn transfer_into(
         &self,
         out: &mut Ciphertext,
@@ -181,17 +206,29 @@ impl Context {
         second.check_digest(key.second(), OPERATION)?;
         second.check_modulus(to, OPERATION)?;
         if a.key() != key.from() {
-            return Err(RlweError::KeyMismatch { operation: OPERATION, have: a.key(), need: key.from() });
+            return Err(RlweError::KeyMismatch {
+                operation: OPERATION,
+                have: a.key(),
+                need: key.from(),
+            });
         }
         let (from, destination) = (a.modulus(), key.modulus(to));
         let modulus = key.key().modulus();
         let gadget = self.gadget_within(from, modulus)?;
         let decomposed = self.decompose_with(a.part(1), from, gadget)?;
-        let scaled = a.noise().scaled(self.parameters().log2(destination) - self.parameters().log2(from));
-        let noise = scaled.plus(self.key_switch_noise_within(from, gadget, modulus, destination)?);
+        let scaled =
+            a.noise().scaled(self.parameters().log2(destination) - self.parameters().log2(from));
+        let noise =
+            scaled.plus(self.key_switch_noise_within(from, gadget, modulus, destination)?);
         out.reshape(second, 2, to, noise, key.to());
         let [out0, out1] = out.parts_mut() else { unreachable!("reshaped to two parts") };
         let destination = Destination::new(destination);
-        self.switch_keys_into([out0, out1], &decomposed, key.key(), [Some(a.part(0)), None], &destination)
+        self.switch_keys_into(
+            [out0, out1],
+            &decomposed,
+            key.key(),
+            [Some(a.part(0)), None],
+            &destination,
+        )
     }
 }

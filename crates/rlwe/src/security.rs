@@ -1,8 +1,9 @@
 //! The largest moduli that keep a ring degree secure.
 //!
-//! Ternary secrets: Table 5.2 of "Security Guidelines for Implementing Homomorphic Encryption" (ePrint 2024/463), error
-//! standard deviation 3.19, classical attacks. Sparse and binary secrets are outside that standard; the limits of the former are the field's
-//! practice, that of the latter is an estimate, as stated at [`limit_at`].
+//! Ternary secrets: Table 5.2 of "Security Guidelines for Implementing Homomorphic Encryption"
+//! (ePrint 2024/463), error standard deviation 3.19, classical attacks. Sparse and binary secrets
+//! are outside that standard; the limits of the former are the field's practice, that of the latter
+//! is an estimate, as stated at [`limit_at`].
 
 use crate::RlweError;
 pub use crate::hybrid_attack::hybrid_attack_bits;
@@ -31,7 +32,8 @@ impl SecretDistribution {
         }
     }
 
-    /// The expected squared distance of the secret from its mean: what rounding adds an error by that the mean has been taken out of.
+    /// The expected squared distance of the secret from its mean: what rounding adds an error by
+    /// that the mean has been taken out of.
     pub fn expected_spread(self, degree: usize) -> f64 {
         match self {
             SecretDistribution::Binary => degree as f64 / 4.0,
@@ -70,18 +72,17 @@ const PRACTICE: &str =
     "practice for Hamming weight 192 or more, as in Lattigo 6.2's bootstrapping parameters";
 const ENCAPSULATION: &str = "practice for Hamming weight 32 or more: sparse-secret encapsulation with log2(q0 p) = 60 + 61, as in Lattigo 6.2's \
      bootstrapping parameters (Bossuat, Troncoso-Pastoriza and Hubaux, ePrint 2022/024)";
-const ENCAPSULATION_SCALED: &str =
-    "the practice for Hamming weight 32 or more at ring degree 2^16, by the ratio of the ring degrees";
+const ENCAPSULATION_SCALED: &str = "the practice for Hamming weight 32 or more at ring degree 2^16, by the ratio of the ring degrees";
 const ESTIMATED_15: &str = "our estimate of the hybrid attack (security::hybrid_attack_bits): 142 bits; the practice, Lattigo 6.2's N15QP768H192H32, has 84 bits, \
      153 by the estimate";
 const ESTIMATED: &str = "our estimate of the hybrid attack (security::hybrid_attack_bits): 134 bits, as much as for the practice at Hamming weight 192";
-const DOUBLED: &str =
-    "twice the practice for Hamming weight 192 or more at ring degree 2^16; HElib's estimate allows more";
+const DOUBLED: &str = "twice the practice for Hamming weight 192 or more at ring degree 2^16; HElib's estimate allows more";
 
 const ESTIMATED_BINARY: &str = "the lattice estimator (github.com/malb/lattice-estimator, bench/estimates.py): 132.0 and 129.8 bits for the cheapest attack at dimensions 720 and 1024; 131.3 for \
      the table's ternary secrets of dimension 1024, 128.8 for those of 2048";
 
-/// For uniform ternary secrets: log2 of the ring degree, and the largest `log2(PQ)` for 128, 192 and 256 bits.
+/// For uniform ternary secrets: log2 of the ring degree, and the largest `log2(PQ)` for 128, 192
+/// and 256 bits.
 const TERNARY: [(u32, [Option<u32>; 3]); 8] = [
     (10, [Some(26), None, None]),
     (11, [Some(53), Some(36), Some(27)]),
@@ -99,20 +100,29 @@ const BINARY: [(usize, u32); 2] = [(720, 17), (1024, 25)];
 /// The levels of security that limits are stated for, in bits.
 pub const LEVELS: [u32; 3] = [128, 192, 256];
 
-/// The largest `log2(PQ)` for a security of `bits` bits, one of [`LEVELS`]; `None` where no limit is known.
+/// The largest `log2(PQ)` for a security of `bits` bits, one of [`LEVELS`]; `None` where no limit
+/// is known.
 ///
-/// Ternary: ePrint 2024/463. Sparse with `h >= 192`, 128 bits only: 1550 at `N = 2^16` and 768 at `N = 2^15`, the field's practice (Lattigo
-/// 6.2's parameter sets N16QP1546H192H32 and N15QP768H192H32). At `N = 2^17` there is no practice; 3100 is twice the limit of `2^16`: the
-/// known attacks on sparse secrets go by `h` and `N / log2(PQ)` alone. HElib's fit to the lwe-estimator of 2020 (`lweEstimateSecurity`, which has
-/// `2.9 N / log2(PQ / sigma) + 8.4` bits at `h = 192`) allows a little more than each of the three.
+/// Ternary: ePrint 2024/463. Sparse with `h >= 192`, 128 bits only: 1550 at `N = 2^16` and 768 at
+/// `N = 2^15`, the field's practice (Lattigo 6.2's parameter sets N16QP1546H192H32 and
+/// N15QP768H192H32). At `N = 2^17` there is no practice; 3100 is twice the limit of `2^16`: the
+/// known attacks on sparse secrets go by `h` and `N / log2(PQ)` alone. HElib's fit to the
+/// lwe-estimator of 2020 (`lweEstimateSecurity`, which has `2.9 N / log2(PQ / sigma) + 8.4` bits at
+/// `h = 192`) allows a little more than each of the three.
 ///
-/// Sparse with `32 <= h < 192`, 128 bits only: 121 at `N = 2^16`, for the keys of sparse-secret encapsulation ([`crate::EncapsulationKeys`]) alone. Their
-/// authors (ePrint 2022/024) choose the modulus `q0 p` of that key so that 128 bits hold; Lattigo 6.2's N16QP1546H192H32 has 60 + 61 bits. By
-/// `N / log2(PQ)`, as above, it is 242 at `2^17`. At `N = 2^14` and `2^15` that would leave no room for a key. There the limits are 65 and 121, where [`hybrid_attack_bits`]
-/// is 134 and 142 (153 for the 33 + 51 bits of Lattigo's N15QP768H192H32); it is 133 and 132 for the two sets of Lattigo's at `h = 192`, and 167 at `2^16` with `h = 32`.
+/// Sparse with `32 <= h < 192`, 128 bits only: 121 at `N = 2^16`, for the keys of sparse-secret
+/// encapsulation ([`crate::EncapsulationKeys`]) alone. Their authors (ePrint 2022/024) choose the
+/// modulus `q0 p` of that key so that 128 bits hold; Lattigo 6.2's N16QP1546H192H32 has 60 + 61
+/// bits. By `N / log2(PQ)`, as above, it is 242 at `2^17`. At `N = 2^14` and `2^15` that would
+/// leave no room for a key. There the limits are 65 and 121, where [`hybrid_attack_bits`] is 134
+/// and 142 (153 for the 33 + 51 bits of Lattigo's N15QP768H192H32); it is 133 and 132 for the two
+/// sets of Lattigo's at `h = 192`, and 167 at `2^16` with `h = 32`.
 ///
-/// Binary, `n = 1024` and 128 bits only: 25, where the lattice estimator has 129.8 bits for the cheapest attack (dual hybrid, MATZOV's costs), between the 131.3 and the 128.8 that it has for
-/// the table's ternary secrets at `2^10` and `2^11`; 26 bits would have 125.2 (`bench/estimates.py` prints these). [`limit_of_dimension`] has `n = 720` too: 17, 132.0 bits; 18 bits would have 125.1.
+/// Binary, `n = 1024` and 128 bits only: 25, where the lattice estimator has 129.8 bits for the
+/// cheapest attack (dual hybrid, MATZOV's costs), between the 131.3 and the 128.8 that it has for
+/// the table's ternary secrets at `2^10` and `2^11`; 26 bits would have 125.2 (`bench/estimates.py`
+/// prints these). [`limit_of_dimension`] has `n = 720` too: 17, 132.0 bits; 18 bits would have
+/// 125.1.
 pub fn limit_at(bits: u32, log_degree: u32, secret: SecretDistribution) -> Option<SecurityLimit> {
     let level = LEVELS.iter().position(|level| *level == bits)?;
     let (log2_pq, source) = match (secret, log_degree, bits) {
@@ -126,9 +136,12 @@ pub fn limit_at(bits: u32, log_degree: u32, secret: SecretDistribution) -> Optio
         (SecretDistribution::SparseTernary { weight: 32.. }, 14, 128) => (65, ESTIMATED),
         (SecretDistribution::SparseTernary { weight: 32.. }, 15, 128) => (121, ESTIMATED_15),
         (SecretDistribution::SparseTernary { weight: 32.. }, 16, 128) => (121, ENCAPSULATION),
-        (SecretDistribution::SparseTernary { weight: 32.. }, 17, 128) => (242, ENCAPSULATION_SCALED),
+        (SecretDistribution::SparseTernary { weight: 32.. }, 17, 128) => {
+            (242, ENCAPSULATION_SCALED)
+        }
         (SecretDistribution::Binary, 1.., 128) => {
-            let (_, limit) = BINARY.iter().find(|(n, _)| n.is_power_of_two() && n.ilog2() == log_degree)?;
+            let (_, limit) =
+                BINARY.iter().find(|(n, _)| n.is_power_of_two() && n.ilog2() == log_degree)?;
             (*limit, ESTIMATED_BINARY)
         }
         _ => return None,
@@ -136,12 +149,14 @@ pub fn limit_at(bits: u32, log_degree: u32, secret: SecretDistribution) -> Optio
     Some(SecurityLimit { bits, log2_pq, source })
 }
 
-/// The largest `log2(PQ)` for 128-bit security, or `None` where no limit is known: [`limit_at`] 128 bits.
+/// The largest `log2(PQ)` for 128-bit security, or `None` where no limit is known: [`limit_at`] 128
+/// bits.
 pub fn limit(log_degree: u32, secret: SecretDistribution) -> Option<SecurityLimit> {
     limit_at(128, log_degree, secret)
 }
 
-/// The largest `log2 q` for 128-bit security of LWE samples of any dimension: the limit of the largest dimension up to this one that there is one for.
+/// The largest `log2 q` for 128-bit security of LWE samples of any dimension: the limit of the
+/// largest dimension up to this one that there is one for.
 pub fn limit_of_dimension(dimension: usize, secret: SecretDistribution) -> Option<SecurityLimit> {
     match secret {
         SecretDistribution::Binary => {
@@ -154,7 +169,8 @@ pub fn limit_of_dimension(dimension: usize, secret: SecretDistribution) -> Optio
     }
 }
 
-/// The limit of the highest level of security that `log2_pq` keeps to, or `None` when that is less than 128 bits or not known.
+/// The limit of the highest level of security that `log2_pq` keeps to, or `None` when that is less
+/// than 128 bits or not known.
 pub fn level(log_degree: u32, secret: SecretDistribution, log2_pq: f64) -> Option<SecurityLimit> {
     let limits = LEVELS.iter().rev().filter_map(|bits| limit_at(*bits, log_degree, secret));
     limits.into_iter().find(|limit| log2_pq <= f64::from(limit.log2_pq))
@@ -163,8 +179,13 @@ pub fn level(log_degree: u32, secret: SecretDistribution, log2_pq: f64) -> Optio
 /// Checks `log2(PQ)` against [`limit`].
 ///
 /// # Errors
-/// [`RlweError::Insecure`] beyond the limit or when it is not a number, [`RlweError::NoSecurityLimit`] where none is known.
-pub fn check(log_degree: u32, secret: SecretDistribution, log2_pq: f64) -> Result<SecurityLimit, RlweError> {
+/// [`RlweError::Insecure`] beyond the limit or when it is not a number,
+/// [`RlweError::NoSecurityLimit`] where none is known.
+pub fn check(
+    log_degree: u32,
+    secret: SecretDistribution,
+    log2_pq: f64,
+) -> Result<SecurityLimit, RlweError> {
     let degree = 1usize.checked_shl(log_degree).unwrap_or(usize::MAX);
     check_limit(limit(log_degree, secret), degree, secret, log2_pq)
 }
@@ -187,7 +208,8 @@ fn check_limit(
     secret: SecretDistribution,
     log2_pq: f64,
 ) -> Result<SecurityLimit, RlweError> {
-    let limit = limit.ok_or_else(|| RlweError::NoSecurityLimit { dimension, secret: secret.to_string() })?;
+    let limit = limit
+        .ok_or_else(|| RlweError::NoSecurityLimit { dimension, secret: secret.to_string() })?;
     if log2_pq.is_nan() || log2_pq > f64::from(limit.log2_pq) {
         return Err(RlweError::Insecure {
             have: log2_pq,
@@ -239,9 +261,13 @@ mod tests {
             assert!(check_dimension(dimension, Binary, limit).is_ok());
             assert!(check_dimension(dimension, Binary, limit + 0.1).is_err());
         }
-        assert!(check_dimension(719, Binary, 10.0).is_err() && check_dimension(0, Ternary, 10.0).is_err());
         assert!(
-            check_dimension(1500, Ternary, 26.0).is_ok() && check_dimension(1500, Ternary, 27.0).is_err()
+            check_dimension(719, Binary, 10.0).is_err()
+                && check_dimension(0, Ternary, 10.0).is_err()
+        );
+        assert!(
+            check_dimension(1500, Ternary, 26.0).is_ok()
+                && check_dimension(1500, Ternary, 27.0).is_err()
         );
     }
 
@@ -251,7 +277,8 @@ mod tests {
         for (log_degree, weight, stated) in
             [(15, 192, 131.9), (16, 192, 133.0), (14, 32, 134.3), (15, 32, 142.0), (16, 32, 167.4)]
         {
-            let limit = limit(log_degree, SecretDistribution::SparseTernary { weight }).unwrap().log2_pq;
+            let limit =
+                limit(log_degree, SecretDistribution::SparseTernary { weight }).unwrap().log2_pq;
             let have = hybrid_attack_bits(log_degree, weight, f64::from(limit));
             assert!((have - stated).abs() < 1.1, "2^{log_degree}, {weight}: {have}");
         }
@@ -260,11 +287,16 @@ mod tests {
     #[test]
     fn levels_are_the_highest_that_hold() {
         use SecretDistribution::*;
-        for (log2_pq, bits) in [(462.0, Some(256)), (462.1, Some(192)), (597.1, Some(128)), (868.1, None)] {
+        for (log2_pq, bits) in
+            [(462.0, Some(256)), (462.1, Some(192)), (597.1, Some(128)), (868.1, None)]
+        {
             assert_eq!(level(15, Ternary, log2_pq).map(|limit| limit.bits), bits);
         }
         assert_eq!(level(10, Ternary, 1.0).map(|limit| limit.bits), Some(128));
-        assert_eq!(level(15, SparseTernary { weight: 192 }, 1.0).map(|limit| limit.bits), Some(128));
+        assert_eq!(
+            level(15, SparseTernary { weight: 192 }, 1.0).map(|limit| limit.bits),
+            Some(128)
+        );
         assert_eq!(limit_at(129, 15, Ternary), None);
     }
 }

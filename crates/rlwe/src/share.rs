@@ -13,8 +13,11 @@ use hippocrene_ring::Threads;
 use crate::{Context, stop};
 
 impl Context {
-    /// What `f(0), .., f(count - 1)` return, such as those of the ciphertexts of an array; or the error of the first that fails. They are shared out whole among the threads, and have the same results as one
-    /// after the other; threads without one of their own help with the limbs of the others. Where the calling thread is told to stop ([`stop::stoppable`]), so are the others.
+    /// What `f(0), .., f(count - 1)` return, such as those of the ciphertexts of an array; or the
+    /// error of the first that fails. They are shared out whole among the threads, and have the
+    /// same results as one after the other; threads without one of their own help with the limbs of
+    /// the others. Where the calling thread is told to stop ([`stop::stoppable`]), so are the
+    /// others.
     ///
     /// # Errors
     /// Those of `f`.

@@ -3,12 +3,15 @@
 /// The most odd primes that a sprout may have.
 pub const MAX_SPROUT_PRIMES: usize = 4;
 
-/// A sprout `r_top = 2^a r_1 .. r_s`: with it, products of whole words and a divisor of `r_top` reach (nearly) every number of bits, so
-/// that a ciphertext may be scaled down by any amount (GRAFT 3.2). The default is `r_top = 1`: the simple chain of RNS-CKKS.
+/// A sprout `r_top = 2^a r_1 .. r_s`: with it, products of whole words and a divisor of `r_top`
+/// reach (nearly) every number of bits, so that a ciphertext may be scaled down by any amount
+/// (GRAFT 3.2). The default is `r_top = 1`: the simple chain of RNS-CKKS.
 ///
-/// It is *universal* for words of `w` bits with error `epsilon` when for each `b` in `1..=w` a divisor `r` has `|log2 r - b| <= epsilon`.
+/// It is *universal* for words of `w` bits with error `epsilon` when for each `b` in `1..=w` a
+/// divisor `r` has `|log2 r - b| <= epsilon`.
 ///
-/// The odd primes are different, 1 modulo `2N`, and their product is below `2^61`: one transform serves all of them (GRAFT C.6).
+/// The odd primes are different, 1 modulo `2N`, and their product is below `2^61`: one transform
+/// serves all of them (GRAFT C.6).
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Sprout {
     /// The exponent `a` of two, at most 60.
@@ -31,8 +34,8 @@ const NAMED: [(&str, u32, &[u64]); 9] = [
 ];
 
 impl Sprout {
-    /// A sprout by its name; `None` for a name that there is not. All are universal for words of `w` bits, with error `epsilon`, at ring
-    /// degrees up to `N`:
+    /// A sprout by its name; `None` for a name that there is not. All are universal for words of
+    /// `w` bits, with error `epsilon`, at ring degrees up to `N`:
     ///
     /// | name | `r_top` | bits | `w` | epsilon | `N` | from |
     /// |---|---|---|---|---|---|---|
@@ -46,9 +49,10 @@ impl Sprout {
     /// | `sprout-19-20-24` | `2^19 786433 8650753` | 61.6 | 62 | 0.416 | 2^17 | |
     /// | `sprout-60` | `2^60` | 60 | 60 | 0 | 2^17 | GRAFT Ex. 3.1 |
     ///
-    /// (GRAFT gives `N <= 2^17` for `sprout-19-20-23`; its `r_1` is 1 modulo `2^17` only, so that `X^N + 1` does not split fully beyond
-    /// `N = 2^16`. And it gives `|r / 2^b - 1| < 2^-13` for Examples 3.1 and 3.2: it is 0 for the first, but `2^-12` for the second, whose
-    /// `r_2 = 2^30 - 2^18 + 1` alone is off by so much.)
+    /// (GRAFT gives `N <= 2^17` for `sprout-19-20-23`; its `r_1` is 1 modulo `2^17` only, so that
+    /// `X^N + 1` does not split fully beyond `N = 2^16`. And it gives `|r / 2^b - 1| < 2^-13` for
+    /// Examples 3.1 and 3.2: it is 0 for the first, but `2^-12` for the second, whose `r_2 = 2^30 -
+    /// 2^18 + 1` alone is off by so much.)
     pub fn named(name: &str) -> Option<Self> {
         let (_, two, primes) = NAMED.iter().find(|(own, ..)| *own == name)?;
         Some(Sprout { two: *two, primes: primes.to_vec() })
@@ -67,8 +71,9 @@ impl Sprout {
             .map(|(name, ..)| *name)
     }
 
-    /// The sprout for words of 48 bits at ring degree `2^log_degree <= 2^17`: `sprout-15-16-32` up to `2^15` (epsilon 0.0004),
-    /// `sprout-19-21-23` at `2^16` (0.170), `sprout-19-20-24` at `2^17` (0.416). `None` beyond.
+    /// The sprout for words of 48 bits at ring degree `2^log_degree <= 2^17`: `sprout-15-16-32` up
+    /// to `2^15` (epsilon 0.0004), `sprout-19-21-23` at `2^16` (0.170), `sprout-19-20-24` at `2^17`
+    /// (0.416). `None` beyond.
     pub fn for_degree(log_degree: u32) -> Option<Self> {
         Self::named(match log_degree {
             ..=15 => "sprout-15-16-32",
@@ -78,12 +83,14 @@ impl Sprout {
         })
     }
 
-    /// The error with which it is universal for words of `word` bits, in bits: `max_b min_r |log2 r - b|` over `b` in `1..=word` and
-    /// the divisors `r`. GRAFT's Theorem 3.3 states it as `|r / 2^b - 1|`, which is `ln 2` times as much for small errors.
+    /// The error with which it is universal for words of `word` bits, in bits: `max_b min_r |log2 r
+    /// - b|` over `b` in `1..=word` and the divisors `r`. GRAFT's Theorem 3.3 states it as `|r /
+    /// 2^b - 1|`, which is `ln 2` times as much for small errors.
     ///
-    /// From that theorem (its proof in C.4 gives it without the remainder when it is written in bits): if the units are `2^w` within `eta`
-    /// bits, then a ciphertext modulo `q_0 .. q_{l-1} r`, `r` the divisor nearest to a whole number of bits, can be scaled down by any whole number
-    /// `delta` of bits to within `ceil(delta / w) eta + 2 epsilon` bits.
+    /// From that theorem (its proof in C.4 gives it without the remainder when it is written in
+    /// bits): if the units are `2^w` within `eta` bits, then a ciphertext modulo `q_0 .. q_{l-1}
+    /// r`, `r` the divisor nearest to a whole number of bits, can be scaled down by any whole
+    /// number `delta` of bits to within `ceil(delta / w) eta + 2 epsilon` bits.
     pub fn epsilon(&self, word: u32) -> f64 {
         let divisors: Vec<f64> = (0..=self.all_odd())
             .flat_map(|odd| {
@@ -107,7 +114,11 @@ impl Sprout {
 
     /// Those odd primes whose bits are set in `mask`.
     pub(crate) fn chosen(&self, mask: u8) -> impl Iterator<Item = u64> {
-        self.primes.iter().enumerate().filter(move |(j, _)| u32::from(mask) >> j & 1 == 1).map(|(_, r)| *r)
+        self.primes
+            .iter()
+            .enumerate()
+            .filter(move |(j, _)| u32::from(mask) >> j & 1 == 1)
+            .map(|(_, r)| *r)
     }
 
     /// The product of those odd primes whose bits are set in `mask`, at most `2^64 - 1`.
@@ -128,7 +139,8 @@ mod tests {
     use super::*;
     use crate::{Modulus, Parameters, ParametersLiteral, SecretDistribution};
 
-    /// For each named sprout: the word, the error in bits as [`Sprout::named`] states it, and the largest ring degree.
+    /// For each named sprout: the word, the error in bits as [`Sprout::named`] states it, and the
+    /// largest ring degree.
     const STATED: [(&str, u32, f64, u32); 9] = [
         ("sprout-17-16", 33, 0.00003, 15),
         ("sprout-15-16-17", 48, 0.193, 13),
@@ -148,15 +160,24 @@ mod tests {
             let sprout = Sprout::named(name).unwrap();
             assert_eq!(sprout.name(), Some(name));
             let epsilon = sprout.epsilon(word);
-            assert!(epsilon <= stated && epsilon >= 0.7 * stated, "{name}: {epsilon}, stated {stated}");
-            assert!(sprout.epsilon(word + 1) > stated.max(0.49), "{name}: larger words than {word}");
+            assert!(
+                epsilon <= stated && epsilon >= 0.7 * stated,
+                "{name}: {epsilon}, stated {stated}"
+            );
+            assert!(
+                sprout.epsilon(word + 1) > stated.max(0.49),
+                "{name}: larger words than {word}"
+            );
             let splits = |n: u32| sprout.primes.iter().all(|r| r % (2 << n) == 1);
             assert!(sprout.primes.iter().all(|r| primes::is_prime(*r)));
             assert!(splits(log_degree) && (log_degree == 17 || !splits(log_degree + 1)), "{name}");
         }
         for log_degree in 4..=17 {
             let sprout = Sprout::for_degree(log_degree).unwrap();
-            assert!(sprout.epsilon(48) < 0.4151 && sprout.primes.iter().all(|r| r % (2 << log_degree) == 1));
+            assert!(
+                sprout.epsilon(48) < 0.4151
+                    && sprout.primes.iter().all(|r| r % (2 << log_degree) == 1)
+            );
         }
         assert_eq!(Sprout::for_degree(18), None);
         // Far beyond its own bits the last is farthest.
@@ -175,14 +196,18 @@ mod tests {
         assert!((1.0 - r_2 - relative).abs() < 1e-8, "{r_2}");
     }
 
-    /// Theorem 3.3, for the primes that units really are: from every modulus, by every number of bits.
+    /// Theorem 3.3, for the primes that units really are: from every modulus, by every number of
+    /// bits.
     #[test]
     fn rescaling_by_any_number_of_bits_is_within_the_theorem() {
         for (name, word, _, log_degree) in STATED {
             let word = word.min(61);
             let sprout = Sprout::named(name).unwrap();
             let units = primes::ntt_primes(word, 1 << log_degree, 3, &[]).unwrap();
-            let eta = units.iter().map(|q| (f64::from(word) - (*q as f64).log2()).abs()).fold(0.0, f64::max);
+            let eta = units
+                .iter()
+                .map(|q| (f64::from(word) - (*q as f64).log2()).abs())
+                .fold(0.0, f64::max);
             let epsilon = sprout.epsilon(word);
             let literal = ParametersLiteral {
                 log_degree,
@@ -194,16 +219,21 @@ mod tests {
             };
             let parameters = Parameters::new_insecure(literal).unwrap();
             for bits in 2..=4 * word {
-                // The modulus of so many bits that the proof takes: whole words and the divisor nearest to the rest.
+                // The modulus of so many bits that the proof takes: whole words and the divisor
+                // nearest to the rest.
                 let (l, gamma) = ((bits / word).min(3), bits - (bits / word).min(3) * word);
-                let from = Modulus::of_range(0..l as usize).lcm(nearest_divisor(&parameters, gamma));
+                let from =
+                    Modulus::of_range(0..l as usize).lcm(nearest_divisor(&parameters, gamma));
                 let log2_from = parameters.log2(from);
                 for delta in 1..bits {
                     let to = parameters.grafted_modulus(log2_from - f64::from(delta));
                     let error = (log2_from - parameters.log2(to) - f64::from(delta)).abs();
                     // Choosing the cheapest among the nearest may cost 2^-6 bits.
                     let bound = f64::from(delta.div_ceil(word)) * eta + 2.0 * epsilon + 1.0 / 64.0;
-                    assert!(error <= bound + 1e-9, "{name}: {bits} by {delta}: {error}, bound {bound}");
+                    assert!(
+                        error <= bound + 1e-9,
+                        "{name}: {bits} by {delta}: {error}, bound {bound}"
+                    );
                 }
             }
         }
@@ -212,7 +242,8 @@ mod tests {
     /// The divisor of the sprout nearest to `bits` bits, 1 for 0.
     fn nearest_divisor(parameters: &Parameters, bits: u32) -> Modulus {
         let sprout = parameters.top().sprout();
-        let divisors = (0..=sprout.odd()).flat_map(|odd| (0..=sprout.two()).map(move |two| (odd, two)));
+        let divisors =
+            (0..=sprout.odd()).flat_map(|odd| (0..=sprout.two()).map(move |two| (odd, two)));
         let distance = |m: Modulus| (parameters.log2(m) - f64::from(bits)).abs();
         let divisors = divisors.map(|(odd, two)| Modulus::of_sprout(odd, two));
         divisors.min_by(|a, b| distance(*a).total_cmp(&distance(*b))).unwrap()

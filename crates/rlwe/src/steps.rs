@@ -4,24 +4,29 @@ use std::collections::BTreeSet;
 
 use crate::{RlweError, stop};
 
-/// What a baby step costs of what a giant step costs. Fitted to times at ring degrees `2^14` and `2^15`, of 16 and 64 diagonals: 0.31 to 0.44 (and
-/// 0.75 in one noisy fit).
+/// What a baby step costs of what a giant step costs. Fitted to times at ring degrees `2^14` and
+/// `2^15`, of 16 and 64 diagonals: 0.31 to 0.44 (and 0.75 in one noisy fit).
 const HOISTED_COST: f64 = 0.4;
 
 /// What it may cost more, by this factor, to need fewer rotations, and so fewer keys.
 const KEY_WORTH: f64 = 1.1;
 
-/// Powers of two may cost more, by this factor: where rotations have no key of their own, theirs are composed of fewer.
+/// Powers of two may cost more, by this factor: where rotations have no key of their own, theirs
+/// are composed of fewer.
 const POWER_WORTH: f64 = 1.4;
 
 /// So many of the distances that rotations lie apart are looked at.
 const TRIED: usize = 64;
 
-/// How the rotations `r` of a linear map over `slots` slots are split (Halevi and Shoup, ePrint 2014/873 and 2018/244): `r = origin + g + b`, modulo the slots, with baby steps `b`, which
-/// share one decomposition, giant steps `g` of the sums over these, and one rotation of all of it by the origin.
+/// How the rotations `r` of a linear map over `slots` slots are split (Halevi and Shoup, ePrint
+/// 2014/873 and 2018/244): `r = origin + g + b`, modulo the slots, with baby steps `b`, which share
+/// one decomposition, giant steps `g` of the sums over these, and one rotation of all of it by the
+/// origin.
 ///
-/// Rotations that fill an interval are split by a power of two, from 0 on. Those that lie `s` apart, as where elements of an array come to stand `s + 1` apart, are by a
-/// multiple of `s`, from the first of them on: for `n` of them that takes `2 sqrt(n)` steps, where powers of two would have hardly any two rotations share one.
+/// Rotations that fill an interval are split by a power of two, from 0 on. Those that lie `s`
+/// apart, as where elements of an array come to stand `s + 1` apart, are by a multiple of `s`, from
+/// the first of them on: for `n` of them that takes `2 sqrt(n)` steps, where powers of two would
+/// have hardly any two rotations share one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StepSplit {
     slots: usize,
@@ -51,8 +56,10 @@ impl Steps {
 }
 
 impl StepSplit {
-    /// The split that costs least, or hardly more and needs fewer keys, by powers of two, or where that takes far less by what distances `rotations` have (below `slots`, a power of two). Rotations of two kinds, such as those with and without
-    /// an exchange of rows, share baby steps and no giant steps.
+    /// The split that costs least, or hardly more and needs fewer keys, by powers of two, or where
+    /// that takes far less by what distances `rotations` have (below `slots`, a power of two).
+    /// Rotations of two kinds, such as those with and without an exchange of rows, share baby steps
+    /// and no giant steps.
     ///
     /// # Errors
     /// [`RlweError::Stopped`] when the calling thread is to stop, in the name of `operation`.
@@ -94,12 +101,13 @@ impl StepSplit {
         );
         let powers = (0..=slots.trailing_zeros()).map(|k| (0, 1usize << k));
         let mut choices: Vec<(Self, Steps)> = Vec::new();
-        let consider = |choices: &mut Vec<(Self, Steps)>, (origin, base)| -> Result<(), RlweError> {
-            stop::check(operation)?;
-            let split = StepSplit { slots, origin, base, mirrored: false };
-            choices.push((split, split.count(rotations)));
-            Ok(())
-        };
+        let consider =
+            |choices: &mut Vec<(Self, Steps)>, (origin, base)| -> Result<(), RlweError> {
+                stop::check(operation)?;
+                let split = StepSplit { slots, origin, base, mirrored: false };
+                choices.push((split, split.count(rotations)));
+                Ok(())
+            };
         for choice in powers {
             consider(&mut choices, choice)?;
         }
@@ -114,7 +122,8 @@ impl StepSplit {
             let (origin, distances) = unwrapped(slots, rotations);
             let apart = distances.iter().copied().fold(0, gcd).max(1);
             let multiples = (0..usize::BITS).map(|k| apart << k).take_while(|base| *base < slots);
-            let bases: BTreeSet<usize> = multiples.chain(distances.iter().take(TRIED).copied()).collect();
+            let bases: BTreeSet<usize> =
+                multiples.chain(distances.iter().take(TRIED).copied()).collect();
             for base in bases {
                 consider(&mut choices, (origin, base))?;
             }
@@ -139,7 +148,8 @@ impl StepSplit {
         self.origin
     }
 
-    /// `(g, b)` with `r = origin + g + b`, all modulo the number of slots: `0 <= b < base`, or where it is mirrored `-base < b <= 0`.
+    /// `(g, b)` with `r = origin + g + b`, all modulo the number of slots: `0 <= b < base`, or
+    /// where it is mirrored `-base < b <= 0`.
     pub fn of(&self, r: usize) -> (usize, usize) {
         let from_origin = (r + self.slots - self.origin) % self.slots;
         let offset = if self.mirrored { self.base - 1 } else { 0 };
@@ -166,7 +176,8 @@ impl StepSplit {
 
 /// The first rotation after the longest gap, and how far the others are from there, ascending.
 fn unwrapped(slots: usize, rotations: &[(bool, usize)]) -> (usize, Vec<usize>) {
-    let sorted: Vec<usize> = rotations.iter().map(|(_, r)| *r).collect::<BTreeSet<_>>().into_iter().collect();
+    let sorted: Vec<usize> =
+        rotations.iter().map(|(_, r)| *r).collect::<BTreeSet<_>>().into_iter().collect();
     let before = |i: usize| sorted[(i + sorted.len() - 1) % sorted.len()];
     let gap = |i: &usize| (sorted[*i] + slots - before(*i) - 1) % slots;
     let Some(first) = (0..sorted.len()).max_by_key(gap) else { return (0, Vec::new()) };
@@ -188,7 +199,8 @@ mod tests {
     use super::*;
 
     fn best(slots: usize, rotations: impl IntoIterator<Item = usize>) -> (StepSplit, Steps) {
-        let rotations: Vec<(bool, usize)> = rotations.into_iter().map(|r| (false, r % slots)).collect();
+        let rotations: Vec<(bool, usize)> =
+            rotations.into_iter().map(|r| (false, r % slots)).collect();
         let split = StepSplit::best(slots, &rotations, "split").unwrap();
         (split, split.count(&rotations))
     }
@@ -226,7 +238,8 @@ mod tests {
         let (split, steps) = best(1 << 13, (0..64).map(|k| 63 * k));
         assert_eq!((split.origin, split.base % 63), (0, 0));
         assert!(steps.keys() <= 15, "{steps:?}");
-        let (_, steps) = best(1 << 13, (0..64).flat_map(|k| [63 * k + 5, (1 << 13) + 63 * k + 6 - 4096]));
+        let (_, steps) =
+            best(1 << 13, (0..64).flat_map(|k| [63 * k + 5, (1 << 13) + 63 * k + 6 - 4096]));
         assert!(steps.keys() <= 24, "{steps:?}");
         // Two distances, to the right.
         let moved = (0..8).flat_map(|i| (0..9).map(move |j| (1 << 13) - 1000 - 100 * i - 7 * j));

@@ -22,7 +22,8 @@ thread_local! {
     static QUESTIONS: RefCell<Vec<Question>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Questions that are asked, which may compute themselves: no others are there meanwhile. They are put back also where one panics.
+/// Questions that are asked, which may compute themselves: no others are there meanwhile. They are
+/// put back also where one panics.
 struct Asked(Vec<Question>);
 
 impl Drop for Asked {
@@ -31,10 +32,14 @@ impl Drop for Asked {
     }
 }
 
-/// Does `work`, which this thread then asks `stop` about every 50 milliseconds or so: before operations on ciphertexts, key switches, encodings of plaintexts, keys that are generated, prepared, read or written, pieces of files, and groups of look-ups. Once
-/// `stop` has said so, all of these end with [`RlweError::Stopped`]. What other threads do of `work` ends with the step it is in.
+/// Does `work`, which this thread then asks `stop` about every 50 milliseconds or so: before
+/// operations on ciphertexts, key switches, encodings of plaintexts, keys that are generated,
+/// prepared, read or written, pieces of files, and groups of look-ups. Once `stop` has said so, all
+/// of these end with [`RlweError::Stopped`]. What other threads do of `work` ends with the step it
+/// is in.
 ///
-/// Where `work` calls this itself, both questions are asked in what is done there, the inner one first.
+/// Where `work` calls this itself, both questions are asked in what is done there, the inner one
+/// first.
 ///
 /// ```
 /// use std::time::{Duration, Instant};
@@ -92,11 +97,16 @@ mod tests {
             asked += 1;
             asked == 2
         };
-        let (short, long, after) =
-            stoppable(stop, || (wait(EVERY / 2), wait(20 * EVERY), stoppable(|| false, || wait(EVERY))));
+        let (short, long, after) = stoppable(stop, || {
+            (wait(EVERY / 2), wait(20 * EVERY), stoppable(|| false, || wait(EVERY)))
+        });
         assert_eq!(short, Ok(()));
         assert_eq!(long, Err(RlweError::Stopped { operation: "wait" }));
-        assert_eq!(after, Err(RlweError::Stopped { operation: "wait" }), "it is in what was told to stop");
+        assert_eq!(
+            after,
+            Err(RlweError::Stopped { operation: "wait" }),
+            "it is in what was told to stop"
+        );
         assert_eq!(wait(EVERY), Ok(()));
     }
 
@@ -112,7 +122,8 @@ mod tests {
         assert_eq!(asked_of_both(false, false), (false, false));
         assert_eq!(asked_of_both(true, false), (true, true));
         assert_eq!(asked_of_both(false, true), (true, false));
-        // A question that computes is not asked about that, and one that panics takes no other with it.
+        // A question that computes is not asked about that, and one that panics takes no other with
+        // it.
         assert_eq!(stoppable(|| wait(2 * EVERY).is_err(), || wait(3 * EVERY)), Ok(()));
         let late = Rc::new(Cell::new(false));
         let stop = Rc::clone(&late);

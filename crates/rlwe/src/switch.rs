@@ -1,23 +1,29 @@
 //! The one operation on moduli: moving a polynomial from one divisor of `PQ_max` to another.
 //!
-//! `switch_modulus(x, Q -> Q', t)` is `round_t((Q'/Q) x)` in `R_Q'`. With `R = Q'/gcd(Q, Q')` and `S = Q/gcd(Q, Q')` it is
-//! `(R x - delta)/S`, where `delta = R x mod S` and `delta = 0 mod t`. It is the rescale of CKKS, the rational rescale of
-//! GRAFT (Def. 3.1; its Algorithms 5 and 6), the ModDown of key switching (HK20), and the modulus switching of BGV (`t` the plaintext modulus).
+//! `switch_modulus(x, Q -> Q', t)` is `round_t((Q'/Q) x)` in `R_Q'`. With `R = Q'/gcd(Q, Q')` and
+//! `S = Q/gcd(Q, Q')` it is `(R x - delta)/S`, where `delta = R x mod S` and `delta = 0 mod t`. It
+//! is the rescale of CKKS, the rational rescale of GRAFT (Def. 3.1; its Algorithms 5 and 6), the
+//! ModDown of key switching (HK20), and the modulus switching of BGV (`t` the plaintext modulus).
 //!
-//! **`t` costs nothing.** `delta = t (t^{-1} R x mod S)` for the centred remainder: a factor on the way into base conversion and one on the way out (the constant
-//! folding of MG23 3.3). So BGV's modulus switch is the other one between a division and a multiplication by `t`: who keeps ciphertexts divided by `t`, as
-//! `crates/bgv` does, needs only `t = 1`.
+//! **`t` costs nothing.** `delta = t (t^{-1} R x mod S)` for the centred remainder: a factor on the
+//! way into base conversion and one on the way out (the constant folding of MG23 3.3). So BGV's
+//! modulus switch is the other one between a division and a multiplication by `t`: who keeps
+//! ciphertexts divided by `t`, as `crates/bgv` does, needs only `t = 1`.
 //!
-//! **Powers of two.** `S` and `Q'` share no prime but 2. With `Q = 2^b ..`, `Q' = 2^b' ..` and `b' < b`, `S = 2^(b-b') S~` has no inverse modulo
-//! `2^b'`. The limb at [`Modulus::TWO`] is then computed modulo `2^b`, where `R x - delta` is known from `x mod 2^b`: shifted right by `b - b'` bits, and times
-//! `S~^{-1}`. `S` has one limb modulo `2^(b-b')` like any other.
+//! **Powers of two.** `S` and `Q'` share no prime but 2. With `Q = 2^b ..`, `Q' = 2^b' ..` and `b'
+//! < b`, `S = 2^(b-b') S~` has no inverse modulo `2^b'`. The limb at [`Modulus::TWO`] is then
+//! computed modulo `2^b`, where `R x - delta` is known from `x mod 2^b`: shifted right by `b - b'`
+//! bits, and times `S~^{-1}`. `S` has one limb modulo `2^(b-b')` like any other.
 //!
-//! **Ties.** Where `S = 2^k`, one coefficient in `2^k` has the remainder `S/2`. Were it always rounded to the same side, the error of all coefficients would have a mean of `1/2S`, which adds up at
-//! the roots of unity near 1: for `S = 8` and `N = 2^15` it is there 25 times what it is elsewhere, too much for squares of squares in BGV and for the first slots of CKKS. So ties go up and down by
-//! turns. Of a larger `S` hardly any coefficient is a tie.
+//! **Ties.** Where `S = 2^k`, one coefficient in `2^k` has the remainder `S/2`. Were it always
+//! rounded to the same side, the error of all coefficients would have a mean of `1/2S`, which adds
+//! up at the roots of unity near 1: for `S = 8` and `N = 2^15` it is there 25 times what it is
+//! elsewhere, too much for squares of squares in BGV and for the first slots of CKKS. So ties go up
+//! and down by turns. Of a larger `S` hardly any coefficient is a tie.
 //!
-//! **Odd sprout primes.** The limb at [`Modulus::ODD`] goes from modulo `c` to modulo `c'`, products of sprout primes. `R` is 0 modulo the primes of
-//! `c'` that are not in `c`, so that `R x mod c'` is `R` times the residue modulo `c`, taken as a number.
+//! **Odd sprout primes.** The limb at [`Modulus::ODD`] goes from modulo `c` to modulo `c'`,
+//! products of sprout primes. `R` is 0 modulo the primes of `c'` that are not in `c`, so that `R x
+//! mod c'` is `R` times the residue modulo `c`, taken as a number.
 
 use std::sync::Arc;
 
@@ -33,10 +39,12 @@ use hippocrene_ring::{
 
 use crate::{Context, Modulus, RlweError, context::LimbRefs};
 
-/// The most limbs that are worked on together: base conversion reads its inputs once for all of them.
+/// The most limbs that are worked on together: base conversion reads its inputs once for all of
+/// them.
 pub(crate) const GROUP: usize = 32;
 
-/// The most words of scratch memory that they take, for all threads together: half of what a key switch may take at `N = 2^16`.
+/// The most words of scratch memory that they take, for all threads together: half of what a key
+/// switch may take at `N = 2^16`.
 const GROUP_WORDS: usize = 1 << 22;
 
 /// The constants of one switch.
@@ -46,9 +54,11 @@ pub(crate) struct SwitchPlan {
     to: Modulus,
     /// `S`, which is divided away.
     pub(crate) dropped: Modulus,
-    /// From the limbs of `S` to those of `Q'` (with the larger power of two of `Q` and `Q'`, if `Q'` has one), times the factors of the targets.
+    /// From the limbs of `S` to those of `Q'` (with the larger power of two of `Q` and `Q'`, if
+    /// `Q'` has one), times the factors of the targets.
     converter: BaseConverter,
-    /// For each limb of `S`, modulo `s`: `t^{-1} R (S/s)^{-1} mod s`, for the last pass of an inverse transform and on its own.
+    /// For each limb of `S`, modulo `s`: `t^{-1} R (S/s)^{-1} mod s`, for the last pass of an
+    /// inverse transform and on its own.
     pub(crate) inputs: Vec<(InverseFactor, Scalar)>,
     /// For each limb of the result.
     targets: Vec<Target>,
@@ -63,8 +73,8 @@ struct Target {
     factor: u64,
 }
 
-/// How a limb comes from `x` and the `delta` that the converter gives (times the factor). With `u = S~^{-1}`: `S~` is `S` without its power of two at
-/// [`Modulus::TWO`], and `S` elsewhere.
+/// How a limb comes from `x` and the `delta` that the converter gives (times the factor). With `u =
+/// S~^{-1}`: `S~` is `S` without its power of two at [`Modulus::TWO`], and `S` elsewhere.
 #[derive(Debug)]
 enum Combination {
     /// `(x - delta) R u`; the factor of `delta` is `R^{-1}`.
@@ -89,7 +99,8 @@ impl Target {
         let q = parameters.limb_modulus(work, position);
         let power = if position == Modulus::TWO { dropped.two() } else { 0 };
         let odd = dropped.without(Modulus::of_sprout(0, power));
-        let u = inv_mod(parameters.residue(odd, q), q).expect("S shares no prime but 2 with the target");
+        let u = inv_mod(parameters.residue(odd, q), q)
+            .expect("S shares no prime but 2 with the target");
         let r = parameters.residue(added, q);
         let (raise, negative) = (ring.scalar(mul_mod(r, u, q)), ring.scalar(q - u));
         // Modulo the limb, R x is known from this divisor of the limb of Q.
@@ -130,31 +141,37 @@ impl SwitchPlan {
         let input = |(k, ring): (usize, &ResidueRing)| {
             let q = ring.modulus();
             let inverse = inv_mod(t % q, q).ok_or_else(|| RlweError::Parameters {
-                what: format!("the plaintext modulus {t} shares a factor with the modulus to be dropped"),
+                what: format!(
+                    "the plaintext modulus {t} shares a factor with the modulus to be dropped"
+                ),
             })?;
             let factor = mul_mod(converter.input_factor(k), parameters.residue(added, q), q);
             let factor = mul_mod(factor, inverse, q);
             Ok((ring.ntt().inverse_factor(factor), ring.scalar(factor)))
         };
-        let inputs = context.rings(dropped).enumerate().map(input).collect::<Result<_, RlweError>>()?;
+        let inputs =
+            context.rings(dropped).enumerate().map(input).collect::<Result<_, RlweError>>()?;
         Ok(SwitchPlan { from, to, dropped, inputs, targets, converter })
     }
 }
 
 impl Context {
-    /// `out = round_t((Q'/Q) x)` for `x` modulo `from = Q` and `out` modulo `to = Q'`, any two divisors of `PQ_max`, in the domain of `x`. `out`
-    /// gets the limbs of `to`, whatever it had.
+    /// `out = round_t((Q'/Q) x)` for `x` modulo `from = Q` and `out` modulo `to = Q'`, any two
+    /// divisors of `PQ_max`, in the domain of `x`. `out` gets the limbs of `to`, whatever it had.
     ///
-    /// The result differs from `(Q'/Q) x` by at most `t/2` in every coefficient, and `R x - S out = 0 mod t`.
+    /// The result differs from `(Q'/Q) x` by at most `t/2` in every coefficient, and `R x - S out =
+    /// 0 mod t`.
     ///
-    /// Near a tie either neighbour may come out. With `l > 1` limbs in `S`, that is where `(t^{-1} R x mod S)/S` is
-    /// within `l (l + 7) 2^-54` of one half: `2^-44.9` for 20 limbs, `2^-43.1` for 40, `2^-39.9` for 128, the most
-    /// there can be. The result then differs by at most `t (1/2 + l (l + 7) 2^-54)`. The reason is the floating point
-    /// in base conversion ([`BaseConverter::convert_exact`]). A single limb has no such window.
+    /// Near a tie either neighbour may come out. With `l > 1` limbs in `S`, that is where `(t^{-1}
+    /// R x mod S)/S` is within `l (l + 7) 2^-54` of one half: `2^-44.9` for 20 limbs, `2^-43.1` for
+    /// 40, `2^-39.9` for 128, the most there can be. The result then differs by at most `t (1/2 + l
+    /// (l + 7) 2^-54)`. The reason is the floating point in base conversion
+    /// ([`BaseConverter::convert_exact`]). A single limb has no such window.
     ///
     /// # Errors
-    /// [`RlweError::Modulus`] when `x` does not have the limbs of `from`; [`RlweError::Parameters`] when `t` shares a factor with
-    /// what is divided away, as an even `t` does when the power of two becomes smaller.
+    /// [`RlweError::Modulus`] when `x` does not have the limbs of `from`; [`RlweError::Parameters`]
+    /// when `t` shares a factor with what is divided away, as an even `t` does when the power of
+    /// two becomes smaller.
     pub fn switch_modulus(
         &self,
         out: &mut Poly,
@@ -227,8 +244,8 @@ impl Context {
         Ok(())
     }
 
-    /// How many of `limbs` limbs are worked on together: equal shares of those that each thread has, of at most [`GROUP`] limbs, which take `scratch` limbs
-    /// of scratch memory each.
+    /// How many of `limbs` limbs are worked on together: equal shares of those that each thread
+    /// has, of at most [`GROUP`] limbs, which take `scratch` limbs of scratch memory each.
     pub(crate) fn group(&self, limbs: usize, scratch: usize) -> usize {
         self.group_of_threads(self.threads().count(), limbs, scratch)
     }
@@ -247,22 +264,32 @@ impl Context {
         to: Modulus,
         t: u64,
     ) -> Result<Arc<SwitchPlan>, RlweError> {
-        [from, to].into_iter().try_for_each(|modulus| self.check_switched(modulus, "switch modulus"))?;
+        [from, to]
+            .into_iter()
+            .try_for_each(|modulus| self.check_switched(modulus, "switch modulus"))?;
         if t == 0 {
             return Err(RlweError::Parameters { what: "the plaintext modulus is 0".into() });
         }
         self.switches.get_or_try_insert((from, to, t), || SwitchPlan::new(self, from, to, t))
     }
 
-    /// Sets `y` to the residues of `x` modulo the limb of `S` at `position`, from its limb modulo `Q` there, in either domain.
-    pub(crate) fn load_remainder(&self, plan: &SwitchPlan, position: usize, y: &mut [u64], x: &[u64]) {
+    /// Sets `y` to the residues of `x` modulo the limb of `S` at `position`, from its limb modulo
+    /// `Q` there, in either domain.
+    pub(crate) fn load_remainder(
+        &self,
+        plan: &SwitchPlan,
+        position: usize,
+        y: &mut [u64],
+        x: &[u64],
+    ) {
         match plan.from.agrees(plan.dropped, position) {
             true => y.copy_from_slice(x),
             false => self.ring_at(plan.dropped, position).elementwise().reduce(y, x),
         }
     }
 
-    /// From `x` modulo the limb `s` of `S` at `position`, in the evaluation domain, to the coefficients of `R (S/s)^{-1} x`.
+    /// From `x` modulo the limb `s` of `S` at `position`, in the evaluation domain, to the
+    /// coefficients of `R (S/s)^{-1} x`.
     pub(crate) fn invert_remainder(&self, plan: &SwitchPlan, position: usize, x: &mut [u64]) {
         let factor = &plan.inputs[plan.dropped.limb_of(position)].0;
         self.inverse_scaled(self.ring_at(plan.dropped, position), x, factor);
@@ -275,7 +302,8 @@ fn ties(dropped: Modulus) -> Option<u64> {
     (two > 0 && dropped == Modulus::of_sprout(0, two)).then(|| 1 << (two - 1))
 }
 
-/// From residues modulo `2 half` to centred remainders modulo `2 half + 1`: of those that are `half` in either, every other one is `-half`.
+/// From residues modulo `2 half` to centred remainders modulo `2 half + 1`: of those that are
+/// `half` in either, every other one is `-half`.
 fn split_ties(y: &mut [u64], half: u64) {
     let mut least = half + 1;
     for y in y {
@@ -293,7 +321,8 @@ impl Target {
         !matches!(self.combination, Combination::Delta(_) | Combination::Zero)
     }
 
-    /// From `limb = delta` to `(R x - delta)/S`, with `x` in the ring of this limb and `delta` lazily reduced in the domain of `x`.
+    /// From `limb = delta` to `(R x - delta)/S`, with `x` in the ring of this limb and `delta`
+    /// lazily reduced in the domain of `x`.
     fn combine(&self, ring: &ResidueRing, limb: &mut [u64], x: Option<&[u64]>) {
         let elementwise = ring.elementwise();
         match (&self.combination, x) {
@@ -314,7 +343,8 @@ impl Target {
     }
 }
 
-/// What a switch subtracts before it divides: `delta`, known modulo the limbs of `S`, to be had modulo those of `Q'`.
+/// What a switch subtracts before it divides: `delta`, known modulo the limbs of `S`, to be had
+/// modulo those of `Q'`.
 pub(crate) struct Remainder<'a> {
     context: &'a Context,
     plan: &'a SwitchPlan,
@@ -323,8 +353,9 @@ pub(crate) struct Remainder<'a> {
 }
 
 impl<'a> Remainder<'a> {
-    /// From the residues of `t^{-1} R (S/s)^{-1} x` modulo each limb `s` of `S`, as coefficients. `is_transformed` says that `delta` is wanted in the evaluation domain,
-    /// and nothing is done to its coefficients.
+    /// From the residues of `t^{-1} R (S/s)^{-1} x` modulo each limb `s` of `S`, as coefficients.
+    /// `is_transformed` says that `delta` is wanted in the evaluation domain, and nothing is done
+    /// to its coefficients.
     pub(crate) fn new(
         context: &'a Context,
         plan: &'a SwitchPlan,
@@ -340,8 +371,9 @@ impl<'a> Remainder<'a> {
         self.plan.converter.centres(k).filter(|_| self.is_transformed)
     }
 
-    /// `delta` modulo the limbs of the result from the `first` on, as many as `out` has limbs, as coefficients, lazily reduced. Where `S` is 1
-    /// it is 0, and `out` is left alone; and so are limbs that [`Remainder::finish_limb`] takes from the residues modulo `S` themselves.
+    /// `delta` modulo the limbs of the result from the `first` on, as many as `out` has limbs, as
+    /// coefficients, lazily reduced. Where `S` is 1 it is 0, and `out` is left alone; and so are
+    /// limbs that [`Remainder::finish_limb`] takes from the residues modulo `S` themselves.
     pub(crate) fn modulo(&self, first: usize, out: &mut [u64]) {
         if self.plan.dropped.is_one() {
             return;
@@ -353,8 +385,9 @@ impl<'a> Remainder<'a> {
         self.plan.converter.convert_exact_into(&mut outputs, &self.limbs);
     }
 
-    /// Limb `k` of the result, `(R x - delta)/S` modulo the limb of `Q'`: from `x` at its position (0 if `Q` does not have it) in `domain`. `limb` is what
-    /// [`Remainder::modulo`] gave first, and the result at the end, which goes through `automorphism`.
+    /// Limb `k` of the result, `(R x - delta)/S` modulo the limb of `Q'`: from `x` at its position
+    /// (0 if `Q` does not have it) in `domain`. `limb` is what [`Remainder::modulo`] gave first,
+    /// and the result at the end, which goes through `automorphism`.
     pub(crate) fn finish_limb(
         &self,
         k: usize,
@@ -373,8 +406,9 @@ impl<'a> Remainder<'a> {
                 None => context.forward_lazy(ring, limb),
             }
         }
-        let reduce =
-            target.position == Modulus::ODD && target.needs_x() && !plan.from.agrees(plan.to, Modulus::ODD);
+        let reduce = target.position == Modulus::ODD
+            && target.needs_x()
+            && !plan.from.agrees(plan.to, Modulus::ODD);
         match (x, &target.combination, automorphism) {
             (Some(x), _, _) if reduce => {
                 ring.elementwise().reduce(spare, x);

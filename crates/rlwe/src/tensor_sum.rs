@@ -4,8 +4,9 @@ use hippocrene_ring::{Domain, scratch::Scratch};
 
 use crate::{Ciphertext, Context, Fingerprint, Modulus, Noise, PreparedEvaluationKeys, RlweError};
 
-/// A sum of tensor products `sum_i n_i a_i b_i` of ciphertexts of one modulus and key: three polynomials, decrypted by `(1, s, s^2)`. It lives in
-/// scratch memory. Noise is left to the caller.
+/// A sum of tensor products `sum_i n_i a_i b_i` of ciphertexts of one modulus and key: three
+/// polynomials, decrypted by `(1, s, s^2)`. It lives in scratch memory. Noise is left to the
+/// caller.
 #[derive(Debug)]
 pub struct TensorSum<'a> {
     context: &'a Context,
@@ -27,8 +28,9 @@ impl Context {
         Ok(TensorSum { context: self, parts, modulus, key: a.key(), is_zero: true })
     }
 
-    /// `a += c b` for an integer constant given by its residues: `residue(q)` is `c mod q`. Where the modulus of `b` is a multiple of that of `a`, `b` is reduced on
-    /// the way, as by [`Context::reduce_modulus_into`]. The noise is left to the caller.
+    /// `a += c b` for an integer constant given by its residues: `residue(q)` is `c mod q`. Where
+    /// the modulus of `b` is a multiple of that of `a`, `b` is reduced on the way, as by
+    /// [`Context::reduce_modulus_into`]. The noise is left to the caller.
     ///
     /// # Errors
     /// When keys or numbers of parts differ, or the modulus of `a` does not divide that of `b`.
@@ -53,7 +55,11 @@ impl Context {
                 let ring = self.ring_at(modulus, position);
                 let mut spare = self.scratch_limbs(1, Domain::Evaluation);
                 let b = self.reduced_limb(b, from, modulus, position, spare.limb_mut(0));
-                ring.elementwise().mul_scalar_add_assign(a, b, &ring.scalar(residue(ring.modulus())));
+                ring.elementwise().mul_scalar_add_assign(
+                    a,
+                    b,
+                    &ring.scalar(residue(ring.modulus())),
+                );
             });
         }
         Ok(())
@@ -72,7 +78,11 @@ impl TensorSum<'_> {
         context.check_two_parts(a, OPERATION)?;
         context.check_two_parts(b, OPERATION)?;
         if a.key() != self.key {
-            return Err(RlweError::KeyMismatch { operation: OPERATION, have: a.key(), need: self.key });
+            return Err(RlweError::KeyMismatch {
+                operation: OPERATION,
+                have: a.key(),
+                need: self.key,
+            });
         }
         if a.modulus() != modulus {
             let bits = |m: Modulus| context.parameters().log2(m);
@@ -95,14 +105,18 @@ impl TensorSum<'_> {
                 let (a0, a1) = (a.part(0).limb(k), a.part(1).limb(k));
                 let tensor = |[c0, c1, c2]: [&mut [u64]; 3]| match square {
                     true => elementwise.square(c0, c1, c2, a0, a1),
-                    false => elementwise.tensor(c0, c1, c2, a0, a1, b.part(0).limb(k), b.part(1).limb(k)),
+                    false => {
+                        elementwise.tensor(c0, c1, c2, a0, a1, b.part(0).limb(k), b.part(1).limb(k))
+                    }
                 };
                 let factor = (n != 1).then(|| ring.scalar(n % ring.modulus()));
                 if is_zero {
                     let [c0, c1, c2] = sums;
                     tensor([&mut *c0, &mut *c1, &mut *c2]);
                     if let Some(factor) = &factor {
-                        [c0, c1, c2].into_iter().for_each(|c| elementwise.mul_scalar_assign(c, factor));
+                        [c0, c1, c2]
+                            .into_iter()
+                            .for_each(|c| elementwise.mul_scalar_assign(c, factor));
                     }
                     return;
                 }
@@ -133,8 +147,8 @@ impl TensorSum<'_> {
         }
     }
 
-    /// The sum, relinearised and brought from its modulus `Q` to `to = Q'` (scaled by `Q'/Q`) in one modulus switch. The noise is set to that of
-    /// the key switch.
+    /// The sum, relinearised and brought from its modulus `Q` to `to = Q'` (scaled by `Q'/Q`) in
+    /// one modulus switch. The noise is set to that of the key switch.
     ///
     /// # Errors
     /// When it is empty or of another key, or the relinearisation key is missing.

@@ -8,8 +8,9 @@ use crate::Context;
 
 /// Each is the method of [`hippocrene_ring::ntt::NttPlan`] of that name.
 impl Context {
-    /// How many limbs have been transformed so far by the operations of this context, forward and inverse: the `NTT` of the papers' counts. Products modulo
-    /// a power of two have transforms of their own, which are not counted.
+    /// How many limbs have been transformed so far by the operations of this context, forward and
+    /// inverse: the `NTT` of the papers' counts. Products modulo a power of two have transforms of
+    /// their own, which are not counted.
     pub fn transforms(&self) -> u64 {
         self.transforms.load(Relaxed)
     }
@@ -28,7 +29,13 @@ impl Context {
         ring.ntt().forward_lazy(limb);
     }
 
-    pub(crate) fn forward_lazy_centred(&self, ring: &ResidueRing, limb: &mut [u64], y: &[u64], from: u64) {
+    pub(crate) fn forward_lazy_centred(
+        &self,
+        ring: &ResidueRing,
+        limb: &mut [u64],
+        y: &[u64],
+        from: u64,
+    ) {
         self.count();
         ring.ntt().forward_lazy_centred(limb, y, from);
     }
@@ -38,7 +45,12 @@ impl Context {
         ring.ntt().inverse(limb);
     }
 
-    pub(crate) fn inverse_scaled(&self, ring: &ResidueRing, limb: &mut [u64], factor: &InverseFactor) {
+    pub(crate) fn inverse_scaled(
+        &self,
+        ring: &ResidueRing,
+        limb: &mut [u64],
+        factor: &InverseFactor,
+    ) {
         self.count();
         ring.ntt().inverse_scaled(limb, factor);
     }

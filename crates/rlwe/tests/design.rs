@@ -18,7 +18,8 @@ struct Row {
     /// Its sizes as (bits, count); one of the units is the sprout.
     units: &'static [(u32, usize)],
     specials: &'static [(u32, usize)],
-    /// The speed-ups of additions and tensor products, and of key switching, that the paper expects.
+    /// The speed-ups of additions and tensor products, and of key switching, that the paper
+    /// expects.
     tensor: f64,
     speed_up: f64,
     /// Where ours differs: our specials, our speed-ups, and why.
@@ -65,9 +66,10 @@ fn runs(sizes: &[u32]) -> Vec<(u32, usize)> {
     sorted.chunk_by(|a, b| a == b).map(|run| (run[0], run.len())).collect()
 }
 
-/// The wanted modulus and the bound on `PQ` are the row's; the number of units and specials, their sizes and the gadget rank (which the
-/// expected speed-up tells) must come out. The paper's sprouts have the size of a unit in this table, so that one of our units stands for it;
-/// the paper counts it twice in times.
+/// The wanted modulus and the bound on `PQ` are the row's; the number of units and specials, their
+/// sizes and the gadget rank (which the expected speed-up tells) must come out. The paper's sprouts
+/// have the size of a unit in this table, so that one of our units stands for it; the paper counts
+/// it twice in times.
 #[test]
 fn table_12_is_reproduced() {
     for row in TABLE_12 {
@@ -96,7 +98,11 @@ fn table_12_is_reproduced() {
         let simple = ((count - k).div_ceil(k) + 2) * count;
         let grafted = (ours.gadget_rank + 2) * (ours.words() + 1);
         let ratio = simple as f64 / grafted as f64;
-        assert!((ratio - speed_up).abs() < 0.0051, "{}: {ratio}, expected {speed_up}: {why}", row.name);
+        assert!(
+            (ratio - speed_up).abs() < 0.0051,
+            "{}: {ratio}, expected {speed_up}: {why}",
+            row.name
+        );
     }
 }
 
@@ -115,9 +121,11 @@ fn request(sprout: &str) -> Request {
 /// Of every design its parameter set: secure, with the digits that the rule counted on, below `P`.
 #[test]
 fn designs_are_parameter_sets() {
-    for (log_degree, usable, sprout, rank) in
-        [(14, 240, "sprout-15-16-32", 2), (14, 319, "sprout-15-16-32", 4), (16, 1420, "sprout-19-21-23", 5)]
-    {
+    for (log_degree, usable, sprout, rank) in [
+        (14, 240, "sprout-15-16-32", 2),
+        (14, 319, "sprout-15-16-32", 4),
+        (16, 1420, "sprout-19-21-23", 5),
+    ] {
         let wish = Request { log_degree, usable, ..request(sprout) };
         let ours = design(&wish).unwrap();
         assert_eq!(ours.gadget_rank, rank, "{ours:?}");
@@ -125,7 +133,8 @@ fn designs_are_parameter_sets() {
         let (top, p) = (parameters.top(), parameters.log2(parameters.specials()));
         let odd = parameters.log2(top) - f64::from(wish.sprout.two);
         assert!(odd > f64::from(usable) - 0.01 && odd < f64::from(usable) + 1.0, "{odd}");
-        let digits: Vec<f64> = parameters.digits(top).map(|(_, digit)| parameters.log2(digit)).collect();
+        let digits: Vec<f64> =
+            parameters.digits(top).map(|(_, digit)| parameters.log2(digit)).collect();
         assert!(digits.len() == rank && digits.iter().all(|d| d + 2.99 < p), "{digits:?} {p}");
     }
 }
@@ -134,9 +143,11 @@ fn designs_are_parameter_sets() {
 #[test]
 fn what_is_wanted_costs_time() {
     let transforms = |usable, margin| {
-        design(&Request { usable, margin, ..request("sprout-15-16-32") }).map(|ours| ours.transforms())
+        design(&Request { usable, margin, ..request("sprout-15-16-32") })
+            .map(|ours| ours.transforms())
     };
-    let times: Vec<usize> = (100..=320).step_by(20).map(|usable| transforms(usable, 3).unwrap()).collect();
+    let times: Vec<usize> =
+        (100..=320).step_by(20).map(|usable| transforms(usable, 3).unwrap()).collect();
     assert!(times.is_sorted() && times[0] < times[11] / 2, "{times:?}");
     assert!(
         (100..=300)
@@ -148,12 +159,17 @@ fn what_is_wanted_costs_time() {
 #[test]
 fn what_cannot_be_is_refused() {
     let error = design(&Request { usable: 400, ..request("sprout-15-16-32") }).unwrap_err();
-    assert!(error.to_string().contains("400 usable bits") && error.to_string().contains("430"), "{error}");
+    assert!(
+        error.to_string().contains("400 usable bits") && error.to_string().contains("430"),
+        "{error}"
+    );
     let sparse = SecretDistribution::SparseTernary { weight: 31 };
     let error = design(&Request { secret: sparse, ..request("sprout-15-16-32") }).unwrap_err();
     assert!(matches!(error, RlweError::NoSecurityLimit { .. }), "{error}");
     let good = design(&request("sprout-15-16-32")).unwrap();
-    for bad in [Design { specials: vec![62], ..good.clone() }, Design { log_degree: 64, ..good.clone() }] {
+    for bad in
+        [Design { specials: vec![62], ..good.clone() }, Design { log_degree: 64, ..good.clone() }]
+    {
         assert!(matches!(bad.literal(), Err(RlweError::Parameters { .. })));
     }
     assert!(matches!(Design { units: vec![16; 4], ..good }.literal(), Err(RlweError::Ring(_))));

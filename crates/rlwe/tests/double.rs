@@ -1,4 +1,5 @@
-//! The double decomposition against the single one and the transforms that MG23 states, at every modulus of small chains.
+//! The double decomposition against the single one and the transforms that MG23 states, at every
+//! modulus of small chains.
 
 use crate::common::{insecure, insecure_sizes, keyswitch::Setup, log2_std};
 use hippocrene_ring::{Domain, Poly, sample::Seed};
@@ -9,7 +10,8 @@ use hippocrene_rlwe::{
 
 const ENOUGH: usize = 1 << 30;
 
-/// The gadgets that are offered at a modulus, and those with all positions in one group and with each in its own.
+/// The gadgets that are offered at a modulus, and those with all positions in one group and with
+/// each in its own.
 fn gadgets(context: &Context, modulus: Modulus) -> Vec<Gadget> {
     let parameters = context.parameters();
     let limbs = parameters.full().limb_count();
@@ -23,8 +25,8 @@ fn gadgets(context: &Context, modulus: Modulus) -> Vec<Gadget> {
     gadgets
 }
 
-/// At every modulus, by every gadget, simple and grafted, coalesced and not: what the single decomposition gives, to the last bit; and so, as that is
-/// measured too, noise as it is stated.
+/// At every modulus, by every gadget, simple and grafted, coalesced and not: what the single
+/// decomposition gives, to the last bit; and so, as that is measured too, noise as it is stated.
 #[test]
 fn both_decompositions_give_the_same_bits() {
     for setup in Setup::all() {
@@ -40,8 +42,12 @@ fn both_decompositions_give_the_same_bits() {
 
                 let out = setup.switch(&c, modulus, gadget, [None, None], &destination);
                 let measured = log2_std(&setup.error(&c, modulus, &out));
-                let stated = context.key_switch_noise_with(modulus, gadget, modulus).unwrap().log2_std();
-                assert!((measured - stated).abs() < 1.5f64.log2(), "{gadget:?} at {modulus:?}: 2^{measured}");
+                let stated =
+                    context.key_switch_noise_with(modulus, gadget, modulus).unwrap().log2_std();
+                assert!(
+                    (measured - stated).abs() < 1.5f64.log2(),
+                    "{gadget:?} at {modulus:?}: 2^{measured}"
+                );
             }
         }
     }
@@ -56,12 +62,14 @@ fn ranges_of_coefficients_make_whole_limbs() {
         let c = setup.uniform(modulus, 5);
         let single = setup.context.parameters().gadget(modulus, 1).unwrap();
         let double = single.with_method(Method::Double { groups: 4 });
-        let switch = |gadget| setup.switch(&c, modulus, gadget, [None, None], &Destination::new(modulus));
+        let switch =
+            |gadget| setup.switch(&c, modulus, gadget, [None, None], &Destination::new(modulus));
         assert_eq!(switch(double), switch(single));
     }
 }
 
-/// To smaller moduli and larger ones, in all combinations of domains, through an automorphism and hoisted.
+/// To smaller moduli and larger ones, in all combinations of domains, through an automorphism and
+/// hoisted.
 #[test]
 fn every_destination_is_reached() {
     for setup in Setup::all() {
@@ -77,7 +85,8 @@ fn every_destination_is_reached() {
             let key = setup.keys.galois(setup.element).unwrap();
             for gadget in context.parameters().double_gadgets(modulus) {
                 let single = gadget.with_method(Method::Single);
-                let smaller = Modulus::of_range(0..1).lcm(Modulus::of_sprout(top.odd() & 2, top.two() / 2));
+                let smaller =
+                    Modulus::of_range(0..1).lcm(Modulus::of_sprout(top.odd() & 2, top.two() / 2));
                 for to in [modulus, smaller, modulus.lcm(gadget.specials()), top] {
                     for choice in 0..16usize {
                         let pick = |bit: u32, poly: &Poly| match choice >> bit & 1 {
@@ -91,9 +100,13 @@ fn every_destination_is_reached() {
                         let added = [Some(&x), Some(&y)];
                         let expected = setup.switch(&c, modulus, single, added, &destination);
                         let out = setup.switch(&c, modulus, gadget, added, &destination);
-                        assert_eq!(out, expected, "{gadget:?} from {modulus:?} to {to:?}, {choice:04b}");
+                        assert_eq!(
+                            out, expected,
+                            "{gadget:?} from {modulus:?} to {to:?}, {choice:04b}"
+                        );
 
-                        let decomposed = context.decompose_hoisted_with(&c, modulus, gadget).unwrap();
+                        let decomposed =
+                            context.decompose_hoisted_with(&c, modulus, gadget).unwrap();
                         // Without room for the key, the single decomposition stands in.
                         let room: &[usize] = if choice == 9 { &[ENOUGH, 0] } else { &[ENOUGH] };
                         for room in room {
@@ -101,7 +114,13 @@ fn every_destination_is_reached() {
                             let mut out = [0, 1].map(|_| context.zero(to, domain));
                             let [out0, out1] = &mut out;
                             context
-                                .switch_keys_into([out0, out1], &decomposed, key, added, &destination)
+                                .switch_keys_into(
+                                    [out0, out1],
+                                    &decomposed,
+                                    key,
+                                    added,
+                                    &destination,
+                                )
                                 .unwrap();
                             assert_eq!(out, expected, "{gadget:?} hoisted, {choice:04b}");
                         }
@@ -113,7 +132,8 @@ fn every_destination_is_reached() {
     }
 }
 
-/// MG23, Table 4. There, `r` primes hold a product of typical size; here they hold the largest there can be.
+/// MG23, Table 4. There, `r` primes hold a product of typical size; here they hold the largest
+/// there can be.
 #[test]
 fn transforms_are_those_of_the_paper() {
     let setup = Setup::new(insecure(10, 11, 1, 11));
@@ -129,7 +149,8 @@ fn transforms_are_those_of_the_paper() {
         let coefficients = [&c, &x, &y].map(in_coefficients);
         let groups = 4;
         let gadget = parameters.gadget(modulus, 1).unwrap().with_method(Method::Double { groups });
-        // Groups of three positions: one digit and one group are 4 words of 40 bits. The special is in the first.
+        // Groups of three positions: one digit and one group are 4 words of 40 bits. The special is
+        // in the first.
         let (omega, used) = (limbs as u64, (limbs as u64 + 1).div_ceil(3));
         let bits = (omega as f64).log2() + 10.0 + 160.0 - 1.0;
         let whole = (omega + 2 * used) * (bits / 48.0).ceil() as u64;
@@ -154,14 +175,16 @@ fn transforms_are_those_of_the_paper() {
     }
 }
 
-/// Where every digit and every residue of the key is as large as it can be, of either sign, and all products of a coefficient add up, the sums fill
-/// the shared basis up to a quarter of a bit and are still exact.
+/// Where every digit and every residue of the key is as large as it can be, of either sign, and all
+/// products of a coefficient add up, the sums fill the shared basis up to a quarter of a bit and
+/// are still exact.
 #[test]
 fn the_largest_sums_fit_the_shared_basis() {
     let context = insecure_sizes(10, &[28; 7], &[28], 7, SecretDistribution::Ternary);
     let parameters = context.parameters();
     let (top, full) = (parameters.top(), parameters.full());
-    // Seven products of a digit of 28 bits and a residue modulo a group of 56, at N = 2^10, and two primes of 48 bits.
+    // Seven products of a digit of 28 bits and a residue modulo a group of 56, at N = 2^10, and two
+    // primes of 48 bits.
     let bits = 7f64.log2() + 10.0 + 3.0 * 28.0 - 1.0;
     assert!(bits < 96.0 && bits > 95.75);
     let gadget = parameters.base_gadget().with_method(Method::Double { groups: 4 });
@@ -179,8 +202,14 @@ fn the_largest_sums_fit_the_shared_basis() {
     let secret = SecretKey::generate(&context).unwrap();
     for (key_sign, sign) in [(false, false), (false, true), (true, false), (true, true)] {
         let components = vec![extreme(full, key_sign, Domain::Evaluation); 7];
-        let key = SwitchingKey::from_parts(&context, full, Seed::from_bytes([3; 32]), components).unwrap();
-        let keys = EvaluationKeys::from_parts(&context, secret.fingerprint(), Some(key), Default::default());
+        let key = SwitchingKey::from_parts(&context, full, Seed::from_bytes([3; 32]), components)
+            .unwrap();
+        let keys = EvaluationKeys::from_parts(
+            &context,
+            secret.fingerprint(),
+            Some(key),
+            Default::default(),
+        );
         let keys = keys.unwrap().prepare(&context).unwrap();
         let c = extreme(top, sign, Domain::Coefficient);
         let switch = |gadget: Gadget| {
@@ -192,7 +221,9 @@ fn the_largest_sums_fit_the_shared_basis() {
                 keys.relinearisation("test").unwrap(),
                 Destination { domain: Domain::Coefficient, ..Destination::new(full) },
             );
-            context.switch_keys_into([out0, out1], &decomposed, key, [None, None], &destination).unwrap();
+            context
+                .switch_keys_into([out0, out1], &decomposed, key, [None, None], &destination)
+                .unwrap();
             (out, context.transforms() - before)
         };
         let (double, transforms) = switch(gadget);
@@ -201,7 +232,8 @@ fn the_largest_sums_fit_the_shared_basis() {
     }
 }
 
-/// Keys decomposed a second time are kept beside the coalesced ones, for all moduli alike, within the same memory.
+/// Keys decomposed a second time are kept beside the coalesced ones, for all moduli alike, within
+/// the same memory.
 #[test]
 fn keys_keep_to_their_memory() {
     let setup = Setup::new(insecure(10, 11, 1, 11));
@@ -209,7 +241,13 @@ fn keys_keep_to_their_memory() {
     let switch = |limbs: usize, group: usize, method: Method| {
         let modulus = Modulus::of_range(0..limbs);
         let gadget = parameters.gadget(modulus, group).unwrap().with_method(method);
-        setup.switch(&setup.uniform(modulus, 1), modulus, gadget, [None, None], &Destination::new(modulus));
+        setup.switch(
+            &setup.uniform(modulus, 1),
+            modulus,
+            gadget,
+            [None, None],
+            &Destination::new(modulus),
+        );
         context.key_memory().0
     };
     let method = Method::Double { groups: 3 };
@@ -221,7 +259,11 @@ fn keys_keep_to_their_memory() {
     let all = switch(4, 2, Method::Single);
     assert!(all > both, "coalesced keys beside");
     context.set_key_memory(all - 1);
-    assert_eq!(context.key_memory().0, all - first, "the one not used for the longest time is dropped");
+    assert_eq!(
+        context.key_memory().0,
+        all - first,
+        "the one not used for the longest time is dropped"
+    );
     context.set_key_memory(first - 1);
     let before = context.key_memory().0;
     assert_eq!(switch(11, 1, method), before, "no room");

@@ -1,5 +1,6 @@
-//! Key switching at moduli with a sprout: messages exact and noise within a factor 1.5 of the formula, at and to every kind of divisor;
-//! Algorithm 4 of GRAFT as it is written, for comparison; the same bits for any number of threads.
+//! Key switching at moduli with a sprout: messages exact and noise within a factor 1.5 of the
+//! formula, at and to every kind of divisor; Algorithm 4 of GRAFT as it is written, for comparison;
+//! the same bits for any number of threads.
 
 use crate::common::{
     centred, coefficients, insecure_grafted, insecure_threads, log2_std, number, polynomial,
@@ -11,8 +12,8 @@ use hippocrene_ring::{
     sample::{Sampler, Seed},
 };
 use hippocrene_rlwe::{
-    Ciphertext, Context, Destination, EvaluationKeys, Modulus, Noise, PreparedEvaluationKeys, SIGMA,
-    SecretKey, Sprout, expand_uniform, noise,
+    Ciphertext, Context, Destination, EvaluationKeys, Modulus, Noise, PreparedEvaluationKeys,
+    SIGMA, SecretKey, Sprout, expand_uniform, noise,
 };
 use num_bigint::BigInt;
 
@@ -35,7 +36,8 @@ fn sprouts() -> Vec<Sprout> {
     ]
 }
 
-/// Moduli of at least `bits` bits with every kind of divisor of the sprout and several numbers of units.
+/// Moduli of at least `bits` bits with every kind of divisor of the sprout and several numbers of
+/// units.
 fn moduli(context: &Context, bits: f64) -> Vec<Modulus> {
     let sprout = context.parameters().top().sprout();
     let mut powers = vec![0, 1.min(sprout.two()), sprout.two() / 2, sprout.two()];
@@ -55,18 +57,29 @@ fn message(context: &Context, bits: f64, seed: u8) -> Vec<BigInt> {
     words.into_iter().map(|w| (BigInt::from(w) - (BigInt::from(1) << low)) << high).collect()
 }
 
-fn encrypt(context: &Context, secret: &SecretKey, values: &[BigInt], modulus: Modulus) -> Ciphertext {
+fn encrypt(
+    context: &Context,
+    secret: &SecretKey,
+    values: &[BigInt],
+    modulus: Modulus,
+) -> Ciphertext {
     let mut poly = polynomial(context, values, modulus);
     context.to_evaluation(&mut poly, modulus);
     secret.encrypt(context, &poly, modulus).unwrap().expand(context)
 }
 
 /// log2 of the standard deviation of the error of a ciphertext that should hold `expected`.
-fn error(context: &Context, secret: &SecretKey, ciphertext: &Ciphertext, expected: &[BigInt]) -> f64 {
+fn error(
+    context: &Context,
+    secret: &SecretKey,
+    ciphertext: &Ciphertext,
+    expected: &[BigInt],
+) -> f64 {
     let modulus = ciphertext.modulus();
     let q = number(context, modulus);
     let got = coefficients(context, &secret.decrypt(context, ciphertext).unwrap(), modulus);
-    let errors: Vec<BigInt> = got.iter().zip(expected).map(|(g, e)| centred(&(g - e), &q)).collect();
+    let errors: Vec<BigInt> =
+        got.iter().zip(expected).map(|(g, e)| centred(&(g - e), &q)).collect();
     log2_std(&errors)
 }
 
@@ -77,7 +90,8 @@ fn check(
     expected: &[BigInt],
     what: &dyn std::fmt::Display,
 ) {
-    let (measured, estimated) = (error(context, secret, ciphertext, expected), ciphertext.noise().log2_std());
+    let (measured, estimated) =
+        (error(context, secret, ciphertext, expected), ciphertext.noise().log2_std());
     assert!(
         (measured - estimated).abs() < 1.5f64.log2(),
         "{what}, modulo {:?}: measured 2^{measured:.2}, estimated 2^{estimated:.2}",
@@ -96,7 +110,8 @@ fn keys(context: &Context, secret: &SecretKey, rotations: &[i64]) -> PreparedEva
 fn substitute(context: &Context, x: &[BigInt], element: usize) -> Vec<BigInt> {
     let automorphism = Automorphism::new(context.degree(), element).unwrap();
     let modulus = context.parameters().top();
-    let (mut out, poly) = (context.zero(modulus, Domain::Coefficient), polynomial(context, x, modulus));
+    let (mut out, poly) =
+        (context.zero(modulus, Domain::Coefficient), polynomial(context, x, modulus));
     for (k, q) in context.parameters().limb_moduli(modulus).into_iter().enumerate() {
         automorphism.apply_coefficient(q, out.limb_mut(k), poly.limb(k));
     }
@@ -116,11 +131,15 @@ fn rotations_at_every_kind_of_modulus() {
                 check(&context, &secret, &a, &x, &format_args!("encrypt, sprout {i}"));
                 let hoisted = context.hoist(&a).unwrap();
                 let degree = context.degree();
-                for element in [galois_element_of_rotation(degree, 1), galois_element_of_conjugation(degree)]
+                for element in
+                    [galois_element_of_rotation(degree, 1), galois_element_of_conjugation(degree)]
                 {
-                    let (mut out, mut again) = (Ciphertext::empty(&context), Ciphertext::empty(&context));
+                    let (mut out, mut again) =
+                        (Ciphertext::empty(&context), Ciphertext::empty(&context));
                     context.apply_galois_into(&mut out, &a, element, &keys).unwrap();
-                    context.apply_galois_hoisted_into(&mut again, &a, &hoisted, element, &keys).unwrap();
+                    context
+                        .apply_galois_hoisted_into(&mut again, &a, &hoisted, element, &keys)
+                        .unwrap();
                     assert_eq!(out, again);
                     let expected = substitute(&context, &x, element);
                     check(
@@ -144,7 +163,8 @@ fn rotations_rescaled_rationally() {
         let parameters = context.parameters();
         let secret = SecretKey::generate(&context).unwrap();
         let element = galois_element_of_rotation(context.degree(), 1);
-        let (keys, automorphism) = (keys(&context, &secret, &[1]), context.automorphism(element).unwrap());
+        let (keys, automorphism) =
+            (keys(&context, &secret, &[1]), context.automorphism(element).unwrap());
         let all = moduli(&context, 24.0);
         for (n, from) in all.iter().copied().enumerate() {
             let x = message(&context, parameters.log2(from) - 4.0, 3);
@@ -155,14 +175,23 @@ fn rotations_rescaled_rationally() {
                 let mut parts = [0, 1].map(|_| context.zero(to, Domain::Evaluation));
                 let [c0, c1] = &mut parts;
                 let (key, added) = (keys.galois(element).unwrap(), [Some(a.part(0)), None]);
-                let destination = Destination { automorphism: Some(&automorphism), ..Destination::new(to) };
+                let destination =
+                    Destination { automorphism: Some(&automorphism), ..Destination::new(to) };
                 context.switch_keys_into([c0, c1], &decomposed, key, added, &destination).unwrap();
                 let noise = a.noise().scaled(parameters.log2(to) - parameters.log2(from));
                 let noise = noise.plus(context.key_switch_noise(from, to).unwrap());
-                let out = Ciphertext::from_parts(&context, parts.into(), to, noise, a.key()).unwrap();
+                let out =
+                    Ciphertext::from_parts(&context, parts.into(), to, noise, a.key()).unwrap();
                 let (q, q_new) = (number(&context, from), number(&context, to));
-                let expected: Vec<BigInt> = x.iter().map(|x| (x * &q_new + (&q >> 1u32)) / &q).collect();
-                check(&context, &secret, &out, &expected, &format_args!("rotate, sprout {i}, from {from:?}"));
+                let expected: Vec<BigInt> =
+                    x.iter().map(|x| (x * &q_new + (&q >> 1u32)) / &q).collect();
+                check(
+                    &context,
+                    &secret,
+                    &out,
+                    &expected,
+                    &format_args!("rotate, sprout {i}, from {from:?}"),
+                );
             }
         }
     }
@@ -183,18 +212,22 @@ fn products_relinearised_and_rescaled_rationally() {
             let mut x = vec![BigInt::from(0); context.degree()];
             x[0] = (BigInt::from(1) << (bits / 2.0) as u32) + 1;
             let y = message(&context, bits / 2.0, 4);
-            let (a, b) = (encrypt(&context, &secret, &x, from), encrypt(&context, &secret, &y, from));
+            let (a, b) =
+                (encrypt(&context, &secret, &x, from), encrypt(&context, &secret, &y, from));
             // x e_b + y e_a + e_a e_b.
             let noise = b.noise().scaled(bits / 2.0);
             let noise = noise.plus(a.noise().times_polynomial(context.degree(), log2_std(&y)));
-            let noise = noise.plus(a.noise().times_polynomial(context.degree(), b.noise().log2_std()));
+            let noise =
+                noise.plus(a.noise().times_polynomial(context.degree(), b.noise().log2_std()));
             if noise.log2_std() > parameters.log2(from) - 4.0 {
                 continue;
             }
             for to in all.iter().copied().skip(n % 3).step_by(3) {
                 let mut out = Ciphertext::empty(&context);
                 context.multiply_into(&mut out, &a, &b, 1, &keys, to).unwrap();
-                out.set_noise(out.noise().plus(noise.scaled(parameters.log2(to) - parameters.log2(from))));
+                out.set_noise(
+                    out.noise().plus(noise.scaled(parameters.log2(to) - parameters.log2(from))),
+                );
                 let (q, q_new) = (number(&context, from), number(&context, to));
                 let expected: Vec<BigInt> =
                     y.iter().map(|y| (y * &x[0] * &q_new + (&q >> 1u32)) / &q).collect();
@@ -210,7 +243,8 @@ fn products_relinearised_and_rescaled_rationally() {
     }
 }
 
-/// GRAFT Algorithm 4 as it is written: Inv-RS to whole blocks, ModUp, the inner product, and RS. Ours leaves out the first step.
+/// GRAFT Algorithm 4 as it is written: Inv-RS to whole blocks, ModUp, the inner product, and RS.
+/// Ours leaves out the first step.
 #[test]
 fn agrees_with_the_paper() {
     for (i, sprout) in sprouts().into_iter().enumerate() {
@@ -225,7 +259,8 @@ fn agrees_with_the_paper() {
             let c = expand_uniform(&context, &Seed::from_bytes([7; 32]), 0, modulus);
             let zero = || context.zero(modulus, Domain::Evaluation);
             let of = |parts: Vec<Poly>, noise| {
-                Ciphertext::from_parts(&context, parts, modulus, noise, secret.fingerprint()).unwrap()
+                Ciphertext::from_parts(&context, parts, modulus, noise, secret.fingerprint())
+                    .unwrap()
             };
             let three = of(vec![zero(), zero(), c.clone()], Noise::NONE);
             let expected = secret.decrypt(&context, &three).unwrap();
@@ -269,7 +304,8 @@ fn agrees_with_the_paper() {
             let digits = blocks.iter().map(|(_, block)| parameters.log2(*block));
             let product = noise::inner_product(context.degree(), SIGMA, digits);
             let product = product.scaled(parameters.log2(modulus) - parameters.log2(extended));
-            let paper = of(parts.collect(), product.plus(noise::rounding(parameters.secret_weight(), 2)));
+            let paper =
+                of(parts.collect(), product.plus(noise::rounding(parameters.secret_weight(), 2)));
             check(&context, &secret, &paper, &expected, &format_args!("the paper, sprout {i}"));
         }
     }
@@ -295,7 +331,9 @@ fn any_number_of_threads_gives_the_same_bits() {
                 context.multiply_into(&mut outs[0], &a, &a, 1, &keys, *to).unwrap();
                 context.apply_galois_into(&mut outs[1], &a, element, &keys).unwrap();
                 let hoisted = context.hoist(&a).unwrap();
-                context.apply_galois_hoisted_into(&mut outs[2], &a, &hoisted, element, &keys).unwrap();
+                context
+                    .apply_galois_hoisted_into(&mut outs[2], &a, &hoisted, element, &keys)
+                    .unwrap();
                 context.switch_ciphertext_into(&mut outs[3], &a, *to).unwrap();
                 outs
             });

@@ -1,4 +1,5 @@
-//! Hollow contexts: moduli, noise, parts, keys, errors and transforms are those of the same program on residues.
+//! Hollow contexts: moduli, noise, parts, keys, errors and transforms are those of the same program
+//! on residues.
 
 use crate::common::{insecure, insecure_grafted};
 use hippocrene_ring::{
@@ -7,8 +8,8 @@ use hippocrene_ring::{
     sample::Seed,
 };
 use hippocrene_rlwe::{
-    Ciphertext, Context, EncapsulationKeys, EvaluationKeys, KeyUse, Method, Modulus, PreparedEvaluationKeys,
-    RlweError, SecretKey, Sprout, Summand, Term,
+    Ciphertext, Context, EncapsulationKeys, EvaluationKeys, KeyUse, Method, Modulus,
+    PreparedEvaluationKeys, RlweError, SecretKey, Sprout, Summand, Term,
 };
 use proptest::prelude::*;
 
@@ -36,7 +37,13 @@ const OPERATIONS: usize = 26;
 
 fn step() -> impl Strategy<Value = Step> {
     (0..OPERATIONS, 0..100usize, 0..100usize, 0..100usize, 1..50u64).prop_map(
-        |(operation, left, right, modulus, number)| Step { operation, left, right, modulus, number },
+        |(operation, left, right, modulus, number)| Step {
+            operation,
+            left,
+            right,
+            modulus,
+            number,
+        },
     )
 }
 
@@ -79,7 +86,8 @@ impl<'a> Side<'a> {
     }
 
     fn plain(&self, modulus: Modulus, seed: u64) -> Poly {
-        let values: Vec<i64> = (0..self.context.degree() as i64).map(|i| (i * seed as i64) % 7).collect();
+        let values: Vec<i64> =
+            (0..self.context.degree() as i64).map(|i| (i * seed as i64) % 7).collect();
         self.context.from_signed(&values, modulus)
     }
 
@@ -96,7 +104,9 @@ impl<'a> Side<'a> {
             2 => context.negate_into(&mut out, a)?,
             3 => context.add_plain_into(&mut out, a, &self.plain(a.modulus(), step.number))?,
             4 => context.mul_plain_into(&mut out, a, &self.plain(to, step.number))?,
-            5 => context.mul_plain_add_assign(&mut out, b, &self.plain(b.modulus(), step.number))?,
+            5 => {
+                context.mul_plain_add_assign(&mut out, b, &self.plain(b.modulus(), step.number))?
+            }
             6 => context.mul_constant_assign(&mut out, |q| step.number % q)?,
             7 => context.mul_monomial_into(&mut out, a, step.number as usize)?,
             8 => context.add_constant_assign(&mut out, |q| step.number % q)?,
@@ -144,12 +154,17 @@ impl<'a> Side<'a> {
                 let summands = [Summand::Rotated(a, &hoisted, 5), Summand::Same(b)];
                 let extended = context.rotation_modulus(a.modulus(), full)?;
                 let plain = context.rotation_factor(self.plain(extended, step.number), extended)?;
-                let term =
-                    |summand| Term { summand, factor: (&plain).into(), log2_norm: 2.0, leaves_zeros: false };
+                let term = |summand| Term {
+                    summand,
+                    factor: (&plain).into(),
+                    log2_norm: 2.0,
+                    leaves_zeros: false,
+                };
                 let rows = [vec![term(0), term(1)], vec![term(0)]];
                 let mut sums = context.rotation_sums(&summands, &rows, keys, full)?.into_iter();
                 let (mut first, second) = (sums.next().unwrap(), sums.next().unwrap());
-                let element = galois_element_of_rotation(context.degree(), 1 + (step.number % 3) as i64);
+                let element =
+                    galois_element_of_rotation(context.degree(), 1 + (step.number % 3) as i64);
                 first.add(&second.rotated(element, keys)?)?;
                 first.divide_into(&mut out, to)?;
             }
@@ -160,7 +175,8 @@ impl<'a> Side<'a> {
 
 /// All that is known of a ciphertext without its residues.
 fn facts(c: &Ciphertext) -> impl PartialEq + std::fmt::Debug + use<> {
-    let parts: Vec<_> = c.parts().iter().map(|p| (p.degree(), p.limb_count(), p.domain())).collect();
+    let parts: Vec<_> =
+        c.parts().iter().map(|p| (p.degree(), p.limb_count(), p.domain())).collect();
     (parts, c.modulus(), c.noise(), c.key())
 }
 
@@ -208,8 +224,9 @@ proptest! {
 #[test]
 fn used_keys_are_noted_with_their_moduli() {
     let context = &hollow(&contexts()[2]);
-    let side =
-        Side::new(context, |secret| PreparedEvaluationKeys::every(context, secret.fingerprint()).unwrap());
+    let side = Side::new(context, |secret| {
+        PreparedEvaluationKeys::every(context, secret.fingerprint()).unwrap()
+    });
     let (top, low) = (context.parameters().top(), Modulus::of_range(0..3));
     assert!(side.keys.has_galois(3, top) && !side.keys.has_galois(4, top));
     assert!(!side.keys.has_galois(1 << 20, top));
@@ -284,7 +301,8 @@ fn hollow_and_real_do_not_mix() {
         let error = context.mul_plain_into(&mut out, own, &plain).unwrap_err();
         assert!(error.to_string().contains("hollow"), "{error}");
         let mut poly = side.plain(own.modulus(), 1);
-        let error = context.switch_modulus(&mut poly, &plain, own.modulus(), own.modulus(), 1).unwrap_err();
+        let error =
+            context.switch_modulus(&mut poly, &plain, own.modulus(), own.modulus(), 1).unwrap_err();
         assert!(error.to_string().contains("hollow"), "{error}");
     }
     let none = PreparedEvaluationKeys::every(real, a.secret.fingerprint());
@@ -294,7 +312,8 @@ fn hollow_and_real_do_not_mix() {
     assert!(out.parts().iter().all(Poly::is_hollow));
 }
 
-/// The double decomposition, the modulus raised, with and without a sparse secret, and a product over the integers.
+/// The double decomposition, the modulus raised, with and without a sparse secret, and a product
+/// over the integers.
 #[test]
 fn other_operations_run_hollow() {
     let real = &insecure(LOG_DEGREE, 9, 1, 9);
@@ -308,7 +327,9 @@ fn other_operations_run_hollow() {
         let mut out = Ciphertext::empty(context);
         context.raise_modulus_into(&mut out, &low, top).unwrap();
         all.push(facts(&out));
-        let narrow = context.sibling(context.parameters().encapsulation_insecure(base, 32).unwrap()).unwrap();
+        let narrow = context
+            .sibling(context.parameters().encapsulation_insecure(base, 32).unwrap())
+            .unwrap();
         assert_eq!(narrow.is_hollow(), context.is_hollow());
         let keys = EncapsulationKeys::generate(context, &narrow, &side.secret, top).unwrap();
         let keys = keys.prepare(context, &narrow).unwrap();

@@ -16,8 +16,9 @@ fn at(setup: Setup, modulus: Modulus) -> Setup {
     Setup { context, secret, keys, element }
 }
 
-/// At every divisor of the modulus, with every gadget that the key has, measured noise is what is stated and within the bound for all keys; keys coalesced ahead give
-/// the bits of sums taken on the fly; the planned gadget is one of these.
+/// At every divisor of the modulus, with every gadget that the key has, measured noise is what is
+/// stated and within the bound for all keys; keys coalesced ahead give the bits of sums taken on
+/// the fly; the planned gadget is one of these.
 #[test]
 fn smaller_keys_have_the_noise_they_state_at_every_divisor() {
     for (i, setup) in Setup::all().into_iter().enumerate() {
@@ -40,13 +41,17 @@ fn smaller_keys_have_the_noise_they_state_at_every_divisor() {
                 let destination = Destination::new(modulus);
                 let out = setup.switch(&c, modulus, gadget, [None, None], &destination);
                 let measured = log2_std(&setup.error(&c, modulus, &out));
-                let estimated = context.key_switch_noise_within(modulus, gadget, key, modulus).unwrap();
+                let estimated =
+                    context.key_switch_noise_within(modulus, gadget, key, modulus).unwrap();
                 let estimated = estimated.log2_std();
                 assert!(
                     (measured - estimated).abs() < 1.5f64.log2(),
                     "{gadget:?} at {modulus:?}: measured 2^{measured:.2}, estimated 2^{estimated:.2}"
                 );
-                assert!(estimated <= limit + 0.1, "{gadget:?} at {modulus:?}: 2^{estimated} over 2^{limit}");
+                assert!(
+                    estimated <= limit + 0.1,
+                    "{gadget:?} at {modulus:?}: 2^{estimated} over 2^{limit}"
+                );
                 context.set_key_memory(0);
                 assert_eq!(out, setup.switch(&c, modulus, gadget, [None, None], &destination));
                 context.set_key_memory(1 << 30);
@@ -56,14 +61,16 @@ fn smaller_keys_have_the_noise_they_state_at_every_divisor() {
     }
 }
 
-/// The components of a smaller key are those of a key modulo `PQ_max`, as far as it has them: `b + a s - P g s'` is small.
+/// The components of a smaller key are those of a key modulo `PQ_max`, as far as it has them: `b +
+/// a s - P g s'` is small.
 #[test]
 fn a_smaller_key_has_fewer_digits_and_limbs() {
     let setup = Setup::new(insecure(10, 9, 3, 3));
     let (context, parameters) = (&setup.context, setup.context.parameters());
     let size = |units| {
         let mut keys = EvaluationKeys::empty(context, setup.secret.fingerprint());
-        keys.add_galois_at(context, &setup.secret, setup.element, Modulus::of_range(0..units)).unwrap();
+        keys.add_galois_at(context, &setup.secret, setup.element, Modulus::of_range(0..units))
+            .unwrap();
         let key = &keys.galois()[&setup.element];
         let limbs = key.b()[0].limb_count();
         assert_eq!(limbs, key.modulus().limb_count());
@@ -71,19 +78,29 @@ fn a_smaller_key_has_fewer_digits_and_limbs() {
             keys.stored_bytes(context).unwrap(),
             parameters.switching_key_size_at(key.modulus()).seeded
         );
-        assert_eq!(parameters.switching_key_size_at(key.modulus()).words, 16 * 1024 * key.b().len() * limbs);
+        assert_eq!(
+            parameters.switching_key_size_at(key.modulus()).words,
+            16 * 1024 * key.b().len() * limbs
+        );
         let prepared = keys.clone().into_prepared(context).unwrap();
         assert_eq!(prepared.galois(setup.element).unwrap().modulus(), key.modulus());
         (key.b().len(), limbs, prepared.bytes())
     };
     let (whole, middle, small) = (size(9), size(6), size(1));
     // Blocks of three units, and three specials of which a single unit needs two.
-    assert_eq!([(whole.0, whole.1), (middle.0, middle.1), (small.0, small.1)], [(3, 12), (2, 9), (1, 3)]);
+    assert_eq!(
+        [(whole.0, whole.1), (middle.0, middle.1), (small.0, small.1)],
+        [(3, 12), (2, 9), (1, 3)]
+    );
     assert!(2 * middle.2 <= whole.2 && 11 * small.2 <= whole.2);
-    assert_eq!(parameters.switching_key_size(), parameters.switching_key_size_at(parameters.full()));
+    assert_eq!(
+        parameters.switching_key_size(),
+        parameters.switching_key_size_at(parameters.full())
+    );
 }
 
-/// A key that is there for other moduli is replaced by one for both; one that is large enough stays.
+/// A key that is there for other moduli is replaced by one for both; one that is large enough
+/// stays.
 #[test]
 fn keys_grow_to_the_moduli_that_are_asked_for() {
     let setup = Setup::new(insecure(10, 6, 2, 3));
@@ -118,8 +135,7 @@ fn above_its_modulus_a_key_is_refused_and_both_are_named() {
     let message = context.zero(top, Domain::Evaluation);
     let a = secret.encrypt(context, &message, top).unwrap().expand(context);
     let mut out = Ciphertext::empty(context);
-    let words =
-        "the key is modulo 162.0 bits (4 limbs), no multiple of the 322.0 bits (8 limbs) that are needed";
+    let words = "the key is modulo 162.0 bits (4 limbs), no multiple of the 322.0 bits (8 limbs) that are needed";
     let refused = |result: Result<(), RlweError>| {
         let error = result.unwrap_err().to_string();
         assert!(error.contains(words), "{error}");
@@ -130,9 +146,13 @@ fn above_its_modulus_a_key_is_refused_and_both_are_named() {
     refused(context.gadget_within(top, key.modulus()).map(drop));
     // What was decomposed for other keys.
     let hoisted = context.hoist(&a).unwrap();
-    let error = context.apply_galois_hoisted_into(&mut out, &a, &hoisted, setup.element, &setup.keys);
+    let error =
+        context.apply_galois_hoisted_into(&mut out, &a, &hoisted, setup.element, &setup.keys);
     assert!(matches!(error, Err(RlweError::KeyModulus { .. })), "{error:?}");
-    assert!(matches!(setup.keys.galois_at(setup.element, context, top), Err(RlweError::KeyModulus { .. })));
+    assert!(matches!(
+        setup.keys.galois_at(setup.element, context, top),
+        Err(RlweError::KeyModulus { .. })
+    ));
     assert!(setup.keys.galois_at(setup.element, context, low).is_ok());
     let element = galois_element_of_rotation(context.degree(), 1);
     let mut keys = EvaluationKeys::empty(context, secret.fingerprint());
@@ -151,7 +171,8 @@ fn above_its_modulus_a_key_is_refused_and_both_are_named() {
     assert!(SwitchingKey::from_parts(context, full, seed(), vec![whole]).is_err());
 }
 
-/// A key for smaller moduli is passed over where it does not serve, and rotations are composed of others.
+/// A key for smaller moduli is passed over where it does not serve, and rotations are composed of
+/// others.
 #[test]
 fn rotations_are_composed_where_their_own_key_is_too_small() {
     let context = insecure(6, 6, 1, 6);
@@ -161,9 +182,14 @@ fn rotations_are_composed_where_their_own_key_is_too_small() {
     keys.add_rotations(&context, &secret, [1, 2]).unwrap();
     keys.add_rotations_at(&context, &secret, [3], low).unwrap();
     let keys = keys.prepare(&context).unwrap();
-    let [one, two, three] = [1, 2, 3].map(|steps| galois_element_of_rotation(context.degree(), steps));
-    let elements = |modulus| keys.rotation_elements(context.degree(), context.degree() / 2, 3, modulus);
-    assert_eq!((elements(low).as_slice(), elements(top).as_slice()), (&[three][..], &[one, two][..]));
+    let [one, two, three] =
+        [1, 2, 3].map(|steps| galois_element_of_rotation(context.degree(), steps));
+    let elements =
+        |modulus| keys.rotation_elements(context.degree(), context.degree() / 2, 3, modulus);
+    assert_eq!(
+        (elements(low).as_slice(), elements(top).as_slice()),
+        (&[three][..], &[one, two][..])
+    );
     assert!(keys.has_galois(three, low) && !keys.has_galois(three, top));
     let full = context.parameters().full();
     assert_eq!(keys.common_modulus(&context, top, [one, three]), full);

@@ -1,4 +1,5 @@
-//! The gadgets that one key gives (LAKS), at every modulus: noise, the paper's bound, transforms, domains, memory.
+//! The gadgets that one key gives (LAKS), at every modulus: noise, the paper's bound, transforms,
+//! domains, memory.
 
 use crate::common::{insecure, keyswitch::Setup, log2_std, polynomial};
 use hippocrene_ring::{Domain, Poly, sample::SIGMA};
@@ -7,8 +8,9 @@ use hippocrene_rlwe::{
 };
 use num_bigint::BigInt;
 
-/// At every modulus every gadget has a special modulus of its own and no more noise than the base gadget at the top; what is measured
-/// is what is estimated; and keys coalesced ahead give the same bits as sums taken on the fly.
+/// At every modulus every gadget has a special modulus of its own and no more noise than the base
+/// gadget at the top; what is measured is what is estimated; and keys coalesced ahead give the same
+/// bits as sums taken on the fly.
 #[test]
 fn every_gadget_at_every_modulus_has_the_noise_it_states() {
     for setup in Setup::all() {
@@ -21,7 +23,9 @@ fn every_gadget_at_every_modulus_has_the_noise_it_states() {
             let gadgets = parameters.gadgets(modulus);
             assert_eq!(gadgets[0].group(), 1);
             let planned = context.gadget(modulus).unwrap();
-            assert!(gadgets.contains(&planned) || parameters.double_gadgets(modulus).contains(&planned));
+            assert!(
+                gadgets.contains(&planned) || parameters.double_gadgets(modulus).contains(&planned)
+            );
             // And with more coalesced components even where these make the same digits.
             let gadgets = gadgets.into_iter().chain(parameters.gadget(modulus, 4));
             for gadget in gadgets.chain([parameters.base_gadget()]) {
@@ -30,12 +34,16 @@ fn every_gadget_at_every_modulus_has_the_noise_it_states() {
                 let destination = Destination::new(modulus);
                 let out = setup.switch(&c, modulus, gadget, [None, None], &destination);
                 let measured = log2_std(&setup.error(&c, modulus, &out));
-                let estimated = context.key_switch_noise_with(modulus, gadget, modulus).unwrap().log2_std();
+                let estimated =
+                    context.key_switch_noise_with(modulus, gadget, modulus).unwrap().log2_std();
                 assert!(
                     (measured - estimated).abs() < 1.5f64.log2(),
                     "{gadget:?} at {modulus:?}: measured 2^{measured:.2}, estimated 2^{estimated:.2}"
                 );
-                assert!(estimated <= limit + 0.1, "{gadget:?} at {modulus:?}: 2^{estimated} over 2^{limit}");
+                assert!(
+                    estimated <= limit + 0.1,
+                    "{gadget:?} at {modulus:?}: 2^{estimated} over 2^{limit}"
+                );
                 context.set_key_memory(0);
                 assert_eq!(out, setup.switch(&c, modulus, gadget, [None, None], &destination));
                 context.set_key_memory(1 << 30);
@@ -45,8 +53,8 @@ fn every_gadget_at_every_modulus_has_the_noise_it_states() {
     }
 }
 
-/// LAKS 4.3: `3/2 + N/2 (|s| + L |e| max D / P')`, with key errors up to `12 sigma`, which a draw of the sampler exceeds with a probability below
-/// `2^-107`.
+/// LAKS 4.3: `3/2 + N/2 (|s| + L |e| max D / P')`, with key errors up to `12 sigma`, which a draw
+/// of the sampler exceeds with a probability below `2^-107`.
 #[test]
 fn errors_stay_below_the_bound_of_the_paper() {
     let setup = Setup::new(insecure(10, 11, 1, 11));
@@ -57,9 +65,11 @@ fn errors_stay_below_the_bound_of_the_paper() {
             let c = setup.uniform(modulus, 6);
             let out = setup.switch(&c, modulus, gadget, [None, None], &Destination::new(modulus));
             let errors = setup.error(&c, modulus, &out);
-            let largest = errors.iter().map(|e| i128::try_from(e).unwrap().unsigned_abs()).max().unwrap();
+            let largest =
+                errors.iter().map(|e| i128::try_from(e).unwrap().unsigned_abs()).max().unwrap();
             let digits = (0..units).step_by(gadget.group());
-            let digits = digits.map(|first| Modulus::of_range(first..units.min(first + gadget.group())));
+            let digits =
+                digits.map(|first| Modulus::of_range(first..units.min(first + gadget.group())));
             let digit = digits.map(|digit| parameters.log2(digit)).fold(0.0, f64::max);
             let ratio = (digit - parameters.log2(gadget.specials())).exp2();
             let bound = 1.5 + half * (1.0 + units as f64 * 12.0 * SIGMA * ratio);
@@ -68,8 +78,9 @@ fn errors_stay_below_the_bound_of_the_paper() {
     }
 }
 
-/// MG23 3.1: whatever the domains of `c`, of what is added and of the result, the same polynomials come out, and `(omega + 2)(l + k)` transforms
-/// are enough (two more for each polynomial in coefficients where the sprout has odd primes).
+/// MG23 3.1: whatever the domains of `c`, of what is added and of the result, the same polynomials
+/// come out, and `(omega + 2)(l + k)` transforms are enough (two more for each polynomial in
+/// coefficients where the sprout has odd primes).
 #[test]
 fn every_combination_of_domains_takes_the_same_transforms() {
     for setup in Setup::all() {
@@ -82,11 +93,17 @@ fn every_combination_of_domains_takes_the_same_transforms() {
                 poly
             };
             for gadget in parameters.gadgets(modulus) {
-                // To the modulus itself, to the smaller one of a rescale, and to one that keeps the special modulus.
+                // To the modulus itself, to the smaller one of a rescale, and to one that keeps the
+                // special modulus.
                 let smaller = Modulus::of_range(0..1);
                 for to in [modulus, smaller, modulus.lcm(gadget.specials())] {
-                    let expected =
-                        setup.switch(&c, modulus, gadget, [Some(&x), Some(&y)], &Destination::new(to));
+                    let expected = setup.switch(
+                        &c,
+                        modulus,
+                        gadget,
+                        [Some(&x), Some(&y)],
+                        &Destination::new(to),
+                    );
                     for choice in 0..16 {
                         let pick = |bit: u32, poly: &Poly| match choice >> bit & 1 {
                             0 => poly.clone(),
@@ -96,17 +113,26 @@ fn every_combination_of_domains_takes_the_same_transforms() {
                         let domain = [Domain::Evaluation, Domain::Coefficient][choice >> 3];
                         let destination = Destination { domain, ..Destination::new(to) };
                         let before = context.transforms();
-                        let mut out = setup.switch(&c, modulus, gadget, [Some(&x), Some(&y)], &destination);
+                        let mut out =
+                            setup.switch(&c, modulus, gadget, [Some(&x), Some(&y)], &destination);
                         let took = context.transforms() - before;
                         for out in &mut out {
                             assert_eq!(out.domain(), domain);
                             context.to_evaluation(out, to);
                         }
-                        assert_eq!(out, expected, "{gadget:?} from {modulus:?} to {to:?}, {choice:04b}");
+                        assert_eq!(
+                            out, expected,
+                            "{gadget:?} from {modulus:?} to {to:?}, {choice:04b}"
+                        );
                         if to == modulus && modulus.sprout().is_one() {
                             let limbs = modulus.limb_count() + gadget.specials().limb_count();
-                            let digits = modulus.limb_count().div_ceil(gadget_limbs(parameters, gadget));
-                            assert_eq!(took as usize, (digits + 2) * limbs, "{gadget:?}, {choice:04b}");
+                            let digits =
+                                modulus.limb_count().div_ceil(gadget_limbs(parameters, gadget));
+                            assert_eq!(
+                                took as usize,
+                                (digits + 2) * limbs,
+                                "{gadget:?}, {choice:04b}"
+                            );
                         }
                     }
                 }
@@ -115,13 +141,15 @@ fn every_combination_of_domains_takes_the_same_transforms() {
     }
 }
 
-/// The units in a full digit of a gadget on a simple chain; grafted ones have the sprout in the first block.
+/// The units in a full digit of a gadget on a simple chain; grafted ones have the sprout in the
+/// first block.
 fn gadget_limbs(parameters: &hippocrene_rlwe::Parameters, gadget: Gadget) -> usize {
     let (_, block) = parameters.digits(parameters.top()).nth(1).unwrap();
     gadget.group() * block.words().limb_count()
 }
 
-/// Keys are dropped when there is no room, the least recently used first, for such as are wanted twice without them, and when the key they come from is gone.
+/// Keys are dropped when there is no room, the least recently used first, for such as are wanted
+/// twice without them, and when the key they come from is gone.
 #[test]
 fn coalesced_keys_keep_to_their_memory() {
     let Setup { context, secret, keys, element } = Setup::new(insecure(10, 11, 1, 11));
@@ -135,7 +163,13 @@ fn coalesced_keys_keep_to_their_memory() {
         let [out0, out1] = &mut out;
         let key = keys.galois(element).unwrap();
         context
-            .switch_keys_into([out0, out1], &decomposed, key, [None, None], &Destination::new(modulus))
+            .switch_keys_into(
+                [out0, out1],
+                &decomposed,
+                key,
+                [None, None],
+                &Destination::new(modulus),
+            )
             .unwrap();
         out
     };
@@ -185,7 +219,11 @@ fn gadgets_that_do_not_fit_are_refused() {
     let (context, parameters) = (&setup.context, setup.context.parameters());
     let (low, high) = (Modulus::of_range(0..4), Modulus::of_range(0..10));
     assert_eq!(parameters.gadget(low, 0), None);
-    assert_eq!(parameters.gadget(parameters.top(), 2), None, "there is one special, and no unit is unused");
+    assert_eq!(
+        parameters.gadget(parameters.top(), 2),
+        None,
+        "there is one special, and no unit is unused"
+    );
     let gadget = parameters.gadget(low, 4).unwrap();
     let c = setup.uniform(high, 1);
     let error = context.decompose_with(&c, high, gadget).unwrap_err().to_string();

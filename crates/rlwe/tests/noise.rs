@@ -1,5 +1,5 @@
-//! Measured noise against the formulas: the standard deviation of every operation's error within a factor 1.5, and every
-//! operation's message exact.
+//! Measured noise against the formulas: the standard deviation of every operation's error within a
+//! factor 1.5, and every operation's message exact.
 
 use crate::common::{coefficients, insecure, insecure_sizes, insecure_with, log2_std, polynomial};
 use hippocrene_ring::{
@@ -27,7 +27,13 @@ fn encoded(context: &Context, values: &[BigInt], modulus: Modulus) -> Poly {
 }
 
 /// The error of a ciphertext that should hold `expected`, as measured and as estimated, as log2.
-fn check(context: &Context, secret: &SecretKey, ciphertext: &Ciphertext, expected: &[BigInt], what: &str) {
+fn check(
+    context: &Context,
+    secret: &SecretKey,
+    ciphertext: &Ciphertext,
+    expected: &[BigInt],
+    what: &str,
+) {
     let decrypted = secret.decrypt(context, ciphertext).unwrap();
     let got = coefficients(context, &decrypted, ciphertext.modulus());
     let errors: Vec<BigInt> = got.iter().zip(expected).map(|(g, e)| g - e).collect();
@@ -48,21 +54,31 @@ fn keys(context: &Context, secret: &SecretKey, rotations: &[i64]) -> PreparedEva
 
 #[test]
 fn encryption_and_linear_operations() {
-    for context in
-        [insecure(12, 3, 1, 3), insecure_with(12, 3, 1, 3, SecretDistribution::SparseTernary { weight: 64 })]
-    {
+    for context in [
+        insecure(12, 3, 1, 3),
+        insecure_with(12, 3, 1, 3, SecretDistribution::SparseTernary { weight: 64 }),
+    ] {
         let secret = SecretKey::generate(&context).unwrap();
         let public = PublicKey::generate(&context, &secret).unwrap();
         let modulus = Modulus::of_range(0..2);
         let (x, y) = (message(&context, 30, 1), message(&context, 30, 2));
-        let a = secret.encrypt(&context, &encoded(&context, &x, modulus), modulus).unwrap().expand(&context);
+        let a = secret
+            .encrypt(&context, &encoded(&context, &x, modulus), modulus)
+            .unwrap()
+            .expand(&context);
         check(&context, &secret, &a, &x, "secret-key encryption");
         let b = public.encrypt(&context, &encoded(&context, &y, modulus), modulus).unwrap();
         check(&context, &secret, &b, &y, "public-key encryption");
 
         let mut sum = a.clone();
         context.add_assign(&mut sum, &b).unwrap();
-        check(&context, &secret, &sum, &x.iter().zip(&y).map(|(x, y)| x + y).collect::<Vec<_>>(), "add");
+        check(
+            &context,
+            &secret,
+            &sum,
+            &x.iter().zip(&y).map(|(x, y)| x + y).collect::<Vec<_>>(),
+            "add",
+        );
         let mut out = Ciphertext::empty(&context);
         context.add_into(&mut out, &a, &b).unwrap();
         assert_eq!(out, sum);
@@ -70,7 +86,8 @@ fn encryption_and_linear_operations() {
         context.sub_into(&mut sum, &out, &b).unwrap();
         context.sub_assign(&mut out, &b).unwrap();
         assert_eq!(out, sum);
-        // b's error stands in it twice, so the estimate for independent errors does not apply: only the message is checked.
+        // b's error stands in it twice, so the estimate for independent errors does not apply: only
+        // the message is checked.
         sum.set_noise(b.noise().scaled(1.0));
         check(
             &context,
@@ -103,9 +120,16 @@ fn encryption_and_linear_operations() {
         context.mul_constant_into(&mut out, &a, |_| 3).unwrap();
         assert_eq!(out, tripled);
         tripled.set_noise(a.noise().scaled(3f64.log2()));
-        check(&context, &secret, &tripled, &x.iter().map(|x| x * 3).collect::<Vec<_>>(), "constant");
+        check(
+            &context,
+            &secret,
+            &tripled,
+            &x.iter().map(|x| x * 3).collect::<Vec<_>>(),
+            "constant",
+        );
 
-        // The message is a multiple of the prime that is divided away, so that the quotient is exact.
+        // The message is a multiple of the prime that is divided away, so that the quotient is
+        // exact.
         let q = context.parameters().factor(1);
         let multiple: Vec<BigInt> = x.iter().map(|x| x / 4 * q).collect();
         let c = secret
@@ -114,21 +138,31 @@ fn encryption_and_linear_operations() {
             .expand(&context);
         let mut out = Ciphertext::empty(&context);
         context.switch_ciphertext_into(&mut out, &c, Modulus::of_range(0..1)).unwrap();
-        check(&context, &secret, &out, &multiple.iter().map(|x| x / q).collect::<Vec<_>>(), "switch modulus");
+        check(
+            &context,
+            &secret,
+            &out,
+            &multiple.iter().map(|x| x / q).collect::<Vec<_>>(),
+            "switch modulus",
+        );
     }
 }
 
 #[test]
 fn rotations_at_every_gadget_rank_and_modulus() {
-    for (units, specials, rank) in [(6, 1, 6), (6, 2, 3), (6, 3, 2), (6, 6, 1), (5, 2, 3), (6, 1, 2)] {
+    for (units, specials, rank) in
+        [(6, 1, 6), (6, 2, 3), (6, 3, 2), (6, 6, 1), (5, 2, 3), (6, 1, 2)]
+    {
         let context = insecure(10, units, specials, rank);
         let secret = SecretKey::generate(&context).unwrap();
         let keys = keys(&context, &secret, &[1, -3]);
         for limbs in 1..=units {
             let modulus = Modulus::of_range(0..limbs);
             let x = message(&context, 25, 3);
-            let a =
-                secret.encrypt(&context, &encoded(&context, &x, modulus), modulus).unwrap().expand(&context);
+            let a = secret
+                .encrypt(&context, &encoded(&context, &x, modulus), modulus)
+                .unwrap()
+                .expand(&context);
             let hoisted = context.hoist(&a).unwrap();
             for element in [
                 galois_element_of_rotation(context.degree(), 1),
@@ -138,7 +172,9 @@ fn rotations_at_every_gadget_rank_and_modulus() {
                 let mut out = Ciphertext::empty(&context);
                 context.apply_galois_into(&mut out, &a, element, &keys).unwrap();
                 let mut again = Ciphertext::empty(&context);
-                context.apply_galois_hoisted_into(&mut again, &a, &hoisted, element, &keys).unwrap();
+                context
+                    .apply_galois_hoisted_into(&mut again, &a, &hoisted, element, &keys)
+                    .unwrap();
                 assert_eq!(out, again);
                 let expected = substitute(&context, &x, element);
                 check(
@@ -153,8 +189,8 @@ fn rotations_at_every_gadget_rank_and_modulus() {
     }
 }
 
-/// Sparse secrets, one digit for everything, units and specials of many sizes up to 60 bits, special moduli far larger and somewhat smaller
-/// than the digits.
+/// Sparse secrets, one digit for everything, units and specials of many sizes up to 60 bits,
+/// special moduli far larger and somewhat smaller than the digits.
 #[test]
 fn key_switches_with_any_secret_and_any_primes() {
     use SecretDistribution::{SparseTernary, Ternary};
@@ -173,11 +209,20 @@ fn key_switches_with_any_secret_and_any_primes() {
         for limbs in 1..=units.len() {
             let modulus = Modulus::of_range(0..limbs);
             let x = message(&context, 20, 5);
-            let a = key.encrypt(&context, &encoded(&context, &x, modulus), modulus).unwrap().expand(&context);
+            let a = key
+                .encrypt(&context, &encoded(&context, &x, modulus), modulus)
+                .unwrap()
+                .expand(&context);
             let mut out = Ciphertext::empty(&context);
             context.apply_galois_into(&mut out, &a, element, &keys).unwrap();
             let expected = substitute(&context, &x, element);
-            check(&context, &key, &out, &expected, &format!("{units:?} {specials:?} {secret} {limbs}"));
+            check(
+                &context,
+                &key,
+                &out,
+                &expected,
+                &format!("{units:?} {specials:?} {secret} {limbs}"),
+            );
         }
     }
 }
@@ -190,7 +235,8 @@ fn modulus_switch_of_a_product() {
         let key = SecretKey::generate(&context).unwrap();
         let (top, low) = (context.parameters().top(), Modulus::of_range(0..2));
         let zero = vec![BigInt::from(0); context.degree()];
-        let encrypt = || key.encrypt(&context, &encoded(&context, &zero, top), top).unwrap().expand(&context);
+        let encrypt =
+            || key.encrypt(&context, &encoded(&context, &zero, top), top).unwrap().expand(&context);
         let mut product = Ciphertext::empty(&context);
         context.tensor_into(&mut product, &encrypt(), &encrypt()).unwrap();
         let mut out = Ciphertext::empty(&context);
@@ -202,8 +248,10 @@ fn modulus_switch_of_a_product() {
 fn substitute(context: &Context, x: &[BigInt], element: usize) -> Vec<BigInt> {
     let automorphism = Automorphism::new(context.degree(), element).unwrap();
     let modulus = Modulus::of_range(0..1);
-    let (mut out, poly) =
-        (context.zero(modulus, hippocrene_ring::Domain::Coefficient), polynomial(context, x, modulus));
+    let (mut out, poly) = (
+        context.zero(modulus, hippocrene_ring::Domain::Coefficient),
+        polynomial(context, x, modulus),
+    );
     automorphism.apply_coefficient(context.parameters().factor(0), out.limb_mut(0), poly.limb(0));
     coefficients(context, &out, modulus)
 }
@@ -214,7 +262,8 @@ fn products_relinearised_and_rescaled_in_one_switch() {
     let secret = SecretKey::generate(&context).unwrap();
     let keys = keys(&context, &secret, &[]);
     let top = context.parameters().top();
-    // Messages of one coefficient each, so that the product is plain: x0 times y(X), with x0 a multiple of the prime.
+    // Messages of one coefficient each, so that the product is plain: x0 times y(X), with x0 a
+    // multiple of the prime.
     let q = context.parameters().factor(3);
     let mut x = vec![BigInt::from(0); context.degree()];
     x[0] = BigInt::from(q);
@@ -227,8 +276,9 @@ fn products_relinearised_and_rescaled_in_one_switch() {
         .scaled((q as f64).log2())
         .plus(a.noise().times_polynomial(context.degree(), log2_std(&y)))
         .plus(a.noise().times_polynomial(context.degree(), b.noise().log2_std()));
-    let at =
-        |to: Modulus| product_noise.scaled(context.parameters().log2(to) - context.parameters().log2(top));
+    let at = |to: Modulus| {
+        product_noise.scaled(context.parameters().log2(to) - context.parameters().log2(top))
+    };
 
     let mut tensor = Ciphertext::empty(&context);
     context.tensor_into(&mut tensor, &a, &b).unwrap();
@@ -255,7 +305,8 @@ fn products_relinearised_and_rescaled_in_one_switch() {
 #[test]
 fn what_does_not_fit_is_named() {
     let context = insecure(8, 3, 1, 3);
-    let (secret, other) = (SecretKey::generate(&context).unwrap(), SecretKey::generate(&context).unwrap());
+    let (secret, other) =
+        (SecretKey::generate(&context).unwrap(), SecretKey::generate(&context).unwrap());
     let keys = keys(&context, &secret, &[1, 2, -3]);
     let top = context.parameters().top();
     let zero = encoded(&context, &vec![BigInt::from(0); context.degree()], top);
@@ -263,7 +314,13 @@ fn what_does_not_fit_is_named() {
     let mut b = other.encrypt(&context, &zero, top).unwrap().expand(&context);
     let message = |r: Result<(), hippocrene_rlwe::RlweError>| r.unwrap_err().to_string();
     assert!(message(context.add_assign(&mut b, &a)).contains(&secret.fingerprint().to_string()));
-    assert!(secret.decrypt(&context, &b).unwrap_err().to_string().contains("decrypt: encrypted under key"));
+    assert!(
+        secret
+            .decrypt(&context, &b)
+            .unwrap_err()
+            .to_string()
+            .contains("decrypt: encrypted under key")
+    );
     let mut out = Ciphertext::empty(&context);
     let element = galois_element_of_rotation(context.degree(), 8);
     let error = message(context.apply_galois_into(&mut out, &a, element, &keys));
@@ -272,7 +329,10 @@ fn what_does_not_fit_is_named() {
     context.tensor_into(&mut out, &a, &a).unwrap();
     assert!(message(context.tensor_into(&mut b, &out, &out)).contains("relinearise it first"));
     let empty = EvaluationKeys::empty(&context, secret.fingerprint()).prepare(&context).unwrap();
-    assert!(message(context.relinearise_into(&mut b, &out, &empty, top)).contains("relinearisation key"));
+    assert!(
+        message(context.relinearise_into(&mut b, &out, &empty, top))
+            .contains("relinearisation key")
+    );
     let mut low = Ciphertext::empty(&context);
     context.reduce_modulus_into(&mut low, &a, Modulus::of_range(0..1)).unwrap();
     assert!(message(context.add_assign(&mut low, &a)).contains("40.0 and 120.0 bits"));
@@ -280,7 +340,8 @@ fn what_does_not_fit_is_named() {
     // A decomposition of one ciphertext does not rotate another.
     let (element, c) = (galois_element_of_rotation(context.degree(), 1), a.clone());
     let hoisted = context.hoist(&a).unwrap();
-    let refused = message(context.apply_galois_hoisted_into(&mut low, &c, &hoisted, element, &keys));
+    let refused =
+        message(context.apply_galois_hoisted_into(&mut low, &c, &hoisted, element, &keys));
     assert!(refused.contains("of another ciphertext"), "{refused}");
 }
 
@@ -310,14 +371,19 @@ fn things_of_other_parameters_are_errors_not_panics() {
     assert!(keys.add_galois(&other, &secret, 2 * other.degree() + 5).is_err());
     assert!(keys.prepare(&context).is_err());
     let stolen = keys.relinearisation().cloned();
-    assert!(EvaluationKeys::from_parts(&context, secret.fingerprint(), stolen, Default::default()).is_err());
+    assert!(
+        EvaluationKeys::from_parts(&context, secret.fingerprint(), stolen, Default::default())
+            .is_err()
+    );
     let (noise, key) = (Noise::NONE, secret.fingerprint());
     for parts in [vec![], vec![m.clone()], vec![zero.clone(), zero.clone()]] {
         assert!(Ciphertext::from_parts(&context, parts, two, noise, key).is_err());
     }
     // Moduli that these parameters do not have.
     let (mut poly, high) = (m.clone(), Modulus::of_range(0..9));
-    for (from, to, t) in [(context.parameters().top(), high, 1), (two, Modulus::ONE, 1), (two, two, 0)] {
+    for (from, to, t) in
+        [(context.parameters().top(), high, 1), (two, Modulus::ONE, 1), (two, two, 0)]
+    {
         let x = context.zero(from, hippocrene_ring::Domain::Evaluation);
         assert!(context.switch_modulus(&mut poly, &x, from, to, t).is_err());
     }

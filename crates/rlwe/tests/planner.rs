@@ -4,7 +4,8 @@ use crate::common::{insecure, insecure_grafted};
 use hippocrene_ring::{Cpu, Design, Domain, Kernel, Poly, Threads, primes};
 use hippocrene_rlwe::{
     Context, Destination, EvaluationKeys, LimbCosts, LimbOperations, Method, Modulus, Parameters,
-    ParametersLiteral, PreparedEvaluationKeys, Profile, SecretDistribution, SecretKey, Sprout, WordSize,
+    ParametersLiteral, PreparedEvaluationKeys, Profile, SecretDistribution, SecretKey, Sprout,
+    WordSize,
 };
 
 const LOG_DEGREE: u32 = 10;
@@ -52,7 +53,13 @@ fn transforms_and_bytes_are_counted_as_they_are_done() {
                     let decomposed = context.decompose_with(&poly, from, gadget).unwrap();
                     let destination = Destination::new(to);
                     context
-                        .switch_keys_into([out0, out1], &decomposed, key, [None, None], &destination)
+                        .switch_keys_into(
+                            [out0, out1],
+                            &decomposed,
+                            key,
+                            [None, None],
+                            &destination,
+                        )
                         .unwrap();
                     assert_eq!(
                         context.transforms() - before,
@@ -99,7 +106,8 @@ fn a_key_switch_is_counted_as_by_hand() {
         products: 3 * 8,
         repeats: 0,
         sums: 8,
-        // The ends. What is added, and the multiples of the limbs that digits have themselves, as P' is not P, go with the inner products.
+        // The ends. What is added, and the multiples of the limbs that digits have themselves, as
+        // P' is not P, go with the inner products.
         passes: 2 * 6,
     };
     assert_eq!((counted.of_size(WordSize::Below48), counted.total()), (by_hand, by_hand));
@@ -119,12 +127,14 @@ fn components_that_share_a_digit_are_counted_as_repeated() {
     }
 }
 
-/// The same with the keys in two groups: the special with the units 0 to 3, and the units 4 to 8, so that the 2 limbs of `P'` and the 6 of `Q` are converted to in two runs each.
+/// The same with the keys in two groups: the special with the units 0 to 3, and the units 4 to 8,
+/// so that the 2 limbs of `P'` and the 6 of `Q` are converted to in two runs each.
 #[test]
 fn conversions_of_a_double_decomposition_are_counted_as_by_hand() {
     let context = insecure(LOG_DEGREE, 9, 1, 9);
     let modulus = Modulus::of_range(0..6);
-    let gadget = context.parameters().gadget(modulus, 2).unwrap().with_method(Method::Double { groups: 2 });
+    let gadget =
+        context.parameters().gadget(modulus, 2).unwrap().with_method(Method::Double { groups: 2 });
     let operations = context.key_switch_operations(modulus, gadget, modulus).unwrap();
     let counted = operations.total();
     // Two sums for each group.
@@ -138,7 +148,8 @@ fn conversions_of_a_double_decomposition_are_counted_as_by_hand() {
     assert_eq!(counted.targets, 3 * primes + 2 * 8 + 2 * 6);
 }
 
-/// Single decompositions, and double ones where those take 3 % longer; these too are planned where digits are many.
+/// Single decompositions, and double ones where those take 3 % longer; these too are planned where
+/// digits are many.
 #[test]
 fn the_plan_is_the_cheapest_by_the_profile_in_use() {
     let mut doubles = 0;
@@ -186,7 +197,8 @@ fn the_plan_does_not_depend_on_threads() {
         secret: SecretDistribution::Ternary,
     })
     .unwrap();
-    let [one, two] = [1, 2].map(|n| Context::new(parameters.clone(), Threads::new(n).unwrap()).unwrap());
+    let [one, two] =
+        [1, 2].map(|n| Context::new(parameters.clone(), Threads::new(n).unwrap()).unwrap());
     for bits in 60..parameters.log2(parameters.top()) as u32 {
         let modulus = parameters.grafted_modulus(f64::from(bits));
         assert_eq!(one.gadget(modulus).unwrap(), two.gadget(modulus).unwrap(), "{bits} bits");
@@ -218,9 +230,11 @@ fn measuring_quickly_gives_a_profile() {
             let ratio = |of: fn(LimbCosts) -> f64, n| {
                 of(profile.limb(n, size, missed)) / of(typical.limb(n, size, missed))
             };
-            let (forward, inverse) = (ratio(|limb| limb.forward, 13), ratio(|limb| limb.inverse, 13));
+            let (forward, inverse) =
+                (ratio(|limb| limb.forward, 13), ratio(|limb| limb.inverse, 13));
             assert!((forward / inverse - 1.0).abs() < 1e-9, "{forward} and {inverse}");
-            // The tests of this crate are compiled with checks, and so are slower than what is shipped.
+            // The tests of this crate are compiled with checks, and so are slower than what is
+            // shipped.
             assert!((0.05..=20.0).contains(&forward), "{forward}");
             assert!((ratio(|limb| limb.pass, 15) / ratio(|limb| limb.pass, 17) - 1.0).abs() < 1e-9);
         }
@@ -232,8 +246,8 @@ fn figures_of_a_cpu_without_any_are_the_typical_ones() {
     for kernel in Kernel::ALL {
         let here = Profile::typical_of(kernel, Cpu::detect());
         let typical = Profile::typical(kernel);
-        let ratio =
-            here.limb(14, WordSize::Below48, 0.0).forward / typical.limb(14, WordSize::Below48, 0.0).forward;
+        let ratio = here.limb(14, WordSize::Below48, 0.0).forward
+            / typical.limb(14, WordSize::Below48, 0.0).forward;
         match Cpu::detect().design() {
             Design::SapphireRapids => assert!(ratio > 1.3, "{ratio}"),
             Design::Zen5 => assert!(ratio <= 1.0, "{ratio}"),
@@ -277,7 +291,8 @@ fn what_is_missed() {
     }
 }
 
-/// Transforms and products of many digits at one position cost what they do from memory, and nothing else does.
+/// Transforms and products of many digits at one position cost what they do from memory, and
+/// nothing else does.
 #[test]
 fn digits_that_leave_the_cache_cost_more() {
     let profile = Profile::typical(Kernel::Avx512Ifma);
@@ -290,7 +305,14 @@ fn digits_that_leave_the_cache_cost_more() {
     assert_eq!(of_digits(many), of_digits(memory));
     assert_eq!(
         [many.inverse, many.inverse_of_sum, many.source, many.pair, many.target, many.pass],
-        [cached.inverse, cached.inverse_of_sum, cached.source, cached.pair, cached.target, cached.pass]
+        [
+            cached.inverse,
+            cached.inverse_of_sum,
+            cached.source,
+            cached.pair,
+            cached.target,
+            cached.pass
+        ]
     );
     assert!(cached.forward < some.forward && some.forward < many.forward);
     assert_eq!([costs(0.0, 40), costs(1.0, 8)], [many, memory]);

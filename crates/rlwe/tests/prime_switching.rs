@@ -1,4 +1,5 @@
-//! Primes switched in and out in a key switch (MG23 3.7): `mu` large primes leave and `kappa` small ones come in with the division by `P'`.
+//! Primes switched in and out in a key switch (MG23 3.7): `mu` large primes leave and `kappa` small
+//! ones come in with the division by `P'`.
 
 use crate::common::{insecure_sizes, keyswitch::Setup, log2_std};
 use hippocrene_ring::{Domain, Poly};
@@ -10,7 +11,8 @@ const KAPPA: usize = 3;
 const MU: usize = 2;
 const LARGE: usize = 8;
 
-/// Chains of small primes and then large ones: at the finest gadget, in blocks of two, and in blocks of three, which the small primes fill.
+/// Chains of small primes and then large ones: at the finest gadget, in blocks of two, and in
+/// blocks of three, which the small primes fill.
 fn chains() -> [Setup; 3] {
     let units: Vec<u32> = [30; KAPPA].into_iter().chain([45; LARGE]).collect();
     [(1, 11), (2, 5), (3, 4)].map(|(specials, rank)| {
@@ -29,8 +31,8 @@ fn swaps() -> impl Iterator<Item = (Modulus, Modulus)> {
     (MU + 1..=LARGE).map(|large| (modulus(0, large), modulus(KAPPA, large - MU)))
 }
 
-/// What the fused switch gives is the inner product modulo `P'Q` brought to `Q'` in one division, to the last bit; and its error is as stated,
-/// also where small primes are in `P'`.
+/// What the fused switch gives is the inner product modulo `P'Q` brought to `Q'` in one division,
+/// to the last bit; and its error is as stated, also where small primes are in `P'`.
 #[test]
 fn swaps_are_one_division() {
     let mut grown = 0;
@@ -44,7 +46,8 @@ fn swaps_are_one_division() {
                 let destination = Destination::new(to);
                 let fused = setup.switch(&c, from, gadget, [Some(&x), None], &destination);
                 let wide = from.lcm(gadget.specials());
-                let product = setup.switch(&c, from, gadget, [Some(&x), None], &Destination::new(wide));
+                let product =
+                    setup.switch(&c, from, gadget, [Some(&x), None], &Destination::new(wide));
                 for (fused, product) in fused.iter().zip(&product) {
                     let mut divided = context.zero(to, Domain::Evaluation);
                     context.switch_modulus(&mut divided, product, wide, to, 1).unwrap();
@@ -65,8 +68,9 @@ fn swaps_are_one_division() {
     assert!(grown > 0, "no special modulus had a prime that comes in");
 }
 
-/// `2 (mu + k)` inverse transforms instead of `2 k`, and `2 mu` fewer of what stays: `kappa` more forward ones for each part of a result in the evaluation
-/// domain, and none for one in coefficients. Where a prime that comes in was in `P'`, it costs no more than what stays.
+/// `2 (mu + k)` inverse transforms instead of `2 k`, and `2 mu` fewer of what stays: `kappa` more
+/// forward ones for each part of a result in the evaluation domain, and none for one in
+/// coefficients. Where a prime that comes in was in `P'`, it costs no more than what stays.
 #[test]
 fn swaps_take_the_transforms_of_the_paper() {
     for setup in chains() {
@@ -75,7 +79,8 @@ fn swaps_take_the_transforms_of_the_paper() {
             let [c, x, y] = [7, 8, 9].map(|seed| setup.uniform(from, seed));
             for gadget in parameters.gadgets(from) {
                 let specials = gadget.specials();
-                let expected = setup.switch(&c, from, gadget, [Some(&x), Some(&y)], &Destination::new(to));
+                let expected =
+                    setup.switch(&c, from, gadget, [Some(&x), Some(&y)], &Destination::new(to));
                 let stays = setup.counted(&c, [&x, &y], from, from, gadget, 0).1;
                 for choice in 0..16 {
                     let (mut out, took) = setup.counted(&c, [&x, &y], from, to, gadget, choice);
@@ -86,7 +91,11 @@ fn swaps_take_the_transforms_of_the_paper() {
                     let known = specials.gcd(to).limb_count() as u64;
                     let new = KAPPA as u64 - known;
                     let more = if choice >> 3 == 0 { 2 * new } else { 0 };
-                    assert_eq!(took, stays + more, "{gadget:?} from {from:?}, {choice:04b}, {known} known");
+                    assert_eq!(
+                        took,
+                        stays + more,
+                        "{gadget:?} from {from:?}, {choice:04b}, {known} known"
+                    );
                 }
             }
         }
@@ -94,8 +103,8 @@ fn swaps_take_the_transforms_of_the_paper() {
 }
 
 impl Setup {
-    /// A switch with the transforms that it took. The bits of `choice` from the lowest say which of `c`, the two that are added, and the result are in
-    /// coefficients.
+    /// A switch with the transforms that it took. The bits of `choice` from the lowest say which of
+    /// `c`, the two that are added, and the result are in coefficients.
     fn counted(
         &self,
         c: &Poly,

@@ -1,4 +1,5 @@
-//! Products whose tensor product is computed limb by limb, in the key switch, are what tensor product and relinearisation one after the other give.
+//! Products whose tensor product is computed limb by limb, in the key switch, are what tensor
+//! product and relinearisation one after the other give.
 
 use crate::common::{insecure, insecure_grafted, insecure_threads};
 use hippocrene_ring::{Threads, sample::Seed};
@@ -8,7 +9,8 @@ use hippocrene_rlwe::{
 
 /// Uniform parts: what they encrypt does not matter.
 fn uniform(context: &Context, secret: &SecretKey, modulus: Modulus, seed: u8) -> Ciphertext {
-    let parts = [0, 1].map(|i| expand_uniform(context, &Seed::from_bytes([seed; 32]), i, modulus)).to_vec();
+    let parts =
+        [0, 1].map(|i| expand_uniform(context, &Seed::from_bytes([seed; 32]), i, modulus)).to_vec();
     Ciphertext::from_parts(context, parts, modulus, Noise::NONE, secret.fingerprint()).unwrap()
 }
 
@@ -38,7 +40,8 @@ fn products_in_one_pass_are_those_in_two() {
             for (left, right, n) in [(&a, &b, 1), (&a, &b, 65537), (&a, &a, 1), (&a, &a, 3)] {
                 let mut out = Ciphertext::empty(&context);
                 context.multiply_into(&mut out, left, right, n, &keys, to).unwrap();
-                let (mut tensor, mut expected) = (Ciphertext::empty(&context), Ciphertext::empty(&context));
+                let (mut tensor, mut expected) =
+                    (Ciphertext::empty(&context), Ciphertext::empty(&context));
                 context.tensor_into(&mut tensor, left, right).unwrap();
                 context.mul_constant_assign(&mut tensor, |q| n % q).unwrap();
                 context.relinearise_into(&mut expected, &tensor, &keys, to).unwrap();

@@ -5,8 +5,8 @@ use crate::common::{
 };
 use hippocrene_ring::Threads;
 use hippocrene_rlwe::{
-    Ciphertext, Context, EncapsulationKeys, Modulus, Parameters, PreparedEncapsulationKeys, RlweError,
-    SecretDistribution, SecretKey, Sprout,
+    Ciphertext, Context, EncapsulationKeys, Modulus, Parameters, PreparedEncapsulationKeys,
+    RlweError, SecretDistribution, SecretKey, Sprout,
 };
 use num_bigint::BigInt;
 
@@ -61,13 +61,15 @@ impl Setup {
         let narrow = wide.parameters().encapsulation_insecure(base, weight).unwrap();
         let narrow = Context::new(narrow, Threads::single()).unwrap();
         let secret = SecretKey::generate(&wide).unwrap();
-        let keys = EncapsulationKeys::generate(&wide, &narrow, &secret, wide.parameters().top()).unwrap();
+        let keys =
+            EncapsulationKeys::generate(&wide, &narrow, &secret, wide.parameters().top()).unwrap();
         let keys = keys.prepare(&wide, &narrow).unwrap();
         Setup { wide, narrow, secret, keys, base }
     }
 }
 
-/// `t = m + e + q0 I`: `e` is as large as estimated, and `t/q0` has the variance of `h' + 1` uniform numbers.
+/// `t = m + e + q0 I`: `e` is as large as estimated, and `t/q0` has the variance of `h' + 1`
+/// uniform numbers.
 #[test]
 fn encapsulation_makes_what_is_added_small() {
     let sprout = Sprout { two: 8, primes: vec![12289, 40961] };
@@ -91,7 +93,10 @@ fn encapsulation_makes_what_is_added_small() {
         let all = decrypt(wide, &s.secret, &raised);
         let errors: Vec<BigInt> = all.iter().map(|t| crate::common::centred(t, &q)).collect();
         let (measured, estimated) = (log2_std(&errors), raised.noise().log2_std());
-        assert!((measured - estimated).abs() < 1.5f64.log2(), "2^{measured:.2}, estimated 2^{estimated:.2}");
+        assert!(
+            (measured - estimated).abs() < 1.5f64.log2(),
+            "2^{measured:.2}, estimated 2^{estimated:.2}"
+        );
         let float = |x: &BigInt| i64::try_from(x.clone()).unwrap() as f64;
         let ratios: Vec<f64> = all.iter().map(|t| float(t) / float(&q)).collect();
         let variance = ratios.iter().map(|x| x * x).sum::<f64>() / ratios.len() as f64;
@@ -112,7 +117,10 @@ fn the_narrow_set_keeps_to_its_own_limit() {
     assert_eq!(narrow.secret(), SecretDistribution::SparseTernary { weight: 32 });
     let narrow = wide.encapsulation(Modulus::of_range(0..2), 32).unwrap();
     assert!((120.0..121.0).contains(&bits(&narrow)), "{}", bits(&narrow));
-    assert!(matches!(wide.encapsulation(Modulus::of_range(2..4), 32), Err(RlweError::Parameters { .. })));
+    assert!(matches!(
+        wide.encapsulation(Modulus::of_range(2..4), 32),
+        Err(RlweError::Parameters { .. })
+    ));
     assert!(matches!(
         wide.encapsulation(Modulus::of_range(0..1), 31),
         Err(RlweError::NoSecurityLimit { .. })
@@ -139,7 +147,10 @@ fn what_does_not_belong_together_is_refused() {
     };
     assert!(matches!(raise(&mut out, &other, top), Err(RlweError::KeyMismatch { .. })));
     assert!(matches!(raise(&mut out, &high, top), Err(RlweError::Modulus { .. })));
-    assert!(matches!(raise(&mut out, &base, Modulus::of_range(1..3)), Err(RlweError::Modulus { .. })));
+    assert!(matches!(
+        raise(&mut out, &base, Modulus::of_range(1..3)),
+        Err(RlweError::Modulus { .. })
+    ));
     assert!(matches!(
         wide.raise_encapsulated_into(&mut out, &base, &s.keys, wide, top),
         Err(RlweError::ParameterMismatch { .. })
@@ -151,11 +162,17 @@ fn what_does_not_belong_together_is_refused() {
     assert!(wide.raise_modulus_into(&mut out, &base, wide.parameters().full()).is_err());
     let stranger = insecure(8, 3, 1, 3);
     let top = stranger.parameters().top();
-    assert!(s.keys.bytes() > 0 && EncapsulationKeys::generate(&stranger, &s.narrow, &s.secret, top).is_err());
+    assert!(
+        s.keys.bytes() > 0
+            && EncapsulationKeys::generate(&stranger, &s.narrow, &s.secret, top).is_err()
+    );
 
     // Keys for a secure set are not made for a sparse secret that has no limit.
     let secure = Parameters::new(
-        insecure_sizes(13, &[40, 40], &[50], 2, SecretDistribution::Ternary).parameters().literal().clone(),
+        insecure_sizes(13, &[40, 40], &[50], 2, SecretDistribution::Ternary)
+            .parameters()
+            .literal()
+            .clone(),
     );
     let secure = Context::new(secure.unwrap(), Threads::single()).unwrap();
     let narrow = secure.parameters().encapsulation_insecure(Modulus::of_range(0..1), 32).unwrap();

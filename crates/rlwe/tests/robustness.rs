@@ -1,12 +1,13 @@
-//! What a key switch does with things that are not what they should be, with nothing at all, and with threads: errors that name them, and the same bits.
+//! What a key switch does with things that are not what they should be, with nothing at all, and
+//! with threads: errors that name them, and the same bits.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::common::{insecure, insecure_threads, keyswitch::Setup};
 use hippocrene_ring::{Domain, Poly, Threads, sample::Seed};
 use hippocrene_rlwe::{
-    Ciphertext, Context, Destination, EvaluationKeys, Gadget, Modulus, PreparedEvaluationKeys, RlweError,
-    SecretKey, Sprout, SwitchingKey,
+    Ciphertext, Context, Destination, EvaluationKeys, Gadget, Modulus, PreparedEvaluationKeys,
+    RlweError, SecretKey, Sprout, SwitchingKey,
 };
 
 fn is_modulus<T: std::fmt::Debug>(result: Result<T, RlweError>) {
@@ -20,13 +21,21 @@ fn malformed_keys_are_refused() {
     let full = context.parameters().full();
     let load = |count: usize, make: &dyn Fn() -> Poly| {
         let b = (0..count).map(|_| make()).collect();
-        SwitchingKey::from_parts(&context, context.parameters().full(), Seed::from_bytes([1; 32]), b)
+        SwitchingKey::from_parts(
+            &context,
+            context.parameters().full(),
+            Seed::from_bytes([1; 32]),
+            b,
+        )
     };
     let good = || context.zero(full, Domain::Evaluation);
     assert!(load(3, &good).is_ok());
     for count in [0, 2, 4] {
         let have = load(count, &good);
-        assert!(matches!(have, Err(RlweError::Parts { have, need: 3, .. }) if have == count), "{have:?}");
+        assert!(
+            matches!(have, Err(RlweError::Parts { have, need: 3, .. }) if have == count),
+            "{have:?}"
+        );
     }
     is_modulus(load(3, &|| context.zero(context.parameters().top(), Domain::Evaluation)));
     is_modulus(load(3, &|| context.zero(Modulus::ONE, Domain::Evaluation)));
@@ -34,7 +43,8 @@ fn malformed_keys_are_refused() {
     is_modulus(load(3, &|| Poly::zero(2048, full.limb_count(), Domain::Evaluation)));
 }
 
-/// Keys of other parameters and of another secret, and gadgets of other moduli and other parameters.
+/// Keys of other parameters and of another secret, and gadgets of other moduli and other
+/// parameters.
 #[test]
 fn what_is_foreign_is_refused() {
     let setup = Setup::new(insecure(10, 5, 2, 3));
@@ -47,10 +57,20 @@ fn what_is_foreign_is_refused() {
     let [out0, out1] = &mut out;
     let foreign = other.keys.galois(*element).unwrap();
     let error = context
-        .switch_keys_into([out0, out1], &decomposed, foreign, [None, None], &Destination::new(modulus))
+        .switch_keys_into(
+            [out0, out1],
+            &decomposed,
+            foreign,
+            [None, None],
+            &Destination::new(modulus),
+        )
         .unwrap_err();
-    assert!(matches!(error, RlweError::ParameterMismatch { operation: "switch keys", .. }), "{error}");
-    let unprepared = EvaluationKeys::empty(&other.context, other.secret.fingerprint()).prepare(context);
+    assert!(
+        matches!(error, RlweError::ParameterMismatch { operation: "switch keys", .. }),
+        "{error}"
+    );
+    let unprepared =
+        EvaluationKeys::empty(&other.context, other.secret.fingerprint()).prepare(context);
     assert!(matches!(unprepared, Err(RlweError::ParameterMismatch { .. })));
 
     let stranger = SecretKey::generate(context).unwrap();
@@ -60,7 +80,9 @@ fn what_is_foreign_is_refused() {
     assert!(matches!(error, RlweError::KeyMismatch { operation: "rotate", .. }), "{error}");
     let own = secret.encrypt(context, &c, modulus).unwrap().expand(context);
     let hoisted = context.hoist(&fresh).unwrap();
-    let error = context.apply_galois_hoisted_into(&mut rotated, &own, &hoisted, *element, keys).unwrap_err();
+    let error = context
+        .apply_galois_hoisted_into(&mut rotated, &own, &hoisted, *element, keys)
+        .unwrap_err();
     assert!(matches!(error, RlweError::Decomposed { .. }), "{error}");
 
     let elsewhere = context.parameters().gadget(Modulus::of_range(0..1), 2).unwrap();
@@ -72,7 +94,8 @@ fn what_is_foreign_is_refused() {
     }
 }
 
-/// Polynomials without limbs, of other limbs or another degree, moduli that are 1 or beyond `PQ`; and zero, which is a polynomial like any other.
+/// Polynomials without limbs, of other limbs or another degree, moduli that are 1 or beyond `PQ`;
+/// and zero, which is a polynomial like any other.
 #[test]
 fn nothing_and_zero() {
     let setup = Setup::new(insecure(10, 5, 2, 3));
@@ -95,10 +118,17 @@ fn nothing_and_zero() {
     let zero = context.zero(modulus, Domain::Evaluation);
     let key = setup.keys.galois(setup.element).unwrap();
     let decomposed = context.decompose(&zero, modulus).unwrap();
-    let mut out = [Poly::zero(1024, 0, Domain::Coefficient), Poly::zero(1024, 9, Domain::Evaluation)];
+    let mut out =
+        [Poly::zero(1024, 0, Domain::Coefficient), Poly::zero(1024, 9, Domain::Evaluation)];
     let mut switch = |added: Option<&Poly>, to: Modulus| {
         let [out0, out1] = &mut out;
-        context.switch_keys_into([out0, out1], &decomposed, key, [added, None], &Destination::new(to))
+        context.switch_keys_into(
+            [out0, out1],
+            &decomposed,
+            key,
+            [added, None],
+            &Destination::new(to),
+        )
     };
     is_modulus(switch(Some(&none), modulus));
     is_modulus(switch(None, Modulus::ONE));
@@ -132,7 +162,8 @@ impl Work {
         let elements: Vec<usize> = keys.galois().keys().copied().collect();
         let tasks = setup.moduli().into_iter().enumerate().flat_map(|(i, modulus)| {
             let poly = setup.uniform(modulus, 3);
-            let gadgets = parameters.gadgets(modulus).into_iter().chain(parameters.double_gadgets(modulus));
+            let gadgets =
+                parameters.gadgets(modulus).into_iter().chain(parameters.double_gadgets(modulus));
             let element = elements[i % elements.len()];
             gadgets.map(move |gadget| (element, modulus, gadget, poly.clone())).collect::<Vec<_>>()
         });
@@ -141,7 +172,13 @@ impl Work {
     }
 
     /// What task `i` gives in `context`, with digits extended at once or as the switch goes along.
-    fn run(&self, context: &Context, keys: &PreparedEvaluationKeys, i: usize, hoisted: bool) -> [Poly; 2] {
+    fn run(
+        &self,
+        context: &Context,
+        keys: &PreparedEvaluationKeys,
+        i: usize,
+        hoisted: bool,
+    ) -> [Poly; 2] {
         let (element, modulus, gadget, poly) = &self.tasks[i];
         let mut out = [0, 1].map(|_| context.zero(*modulus, Domain::Evaluation));
         let decomposed = match hoisted {
@@ -152,7 +189,13 @@ impl Work {
         let destination = Destination::new(*modulus);
         let key = keys.galois(*element).unwrap();
         context
-            .switch_keys_into([out0, out1], &decomposed.unwrap(), key, [Some(poly), None], &destination)
+            .switch_keys_into(
+                [out0, out1],
+                &decomposed.unwrap(),
+                key,
+                [Some(poly), None],
+                &destination,
+            )
             .unwrap();
         out
     }
@@ -168,11 +211,21 @@ fn two_rotations(setup: &Setup) -> EvaluationKeys {
 #[test]
 fn threads_give_the_same_bits_with_every_gadget() {
     let sprout = || Sprout { two: 8, primes: vec![12289, 40961] };
-    for (units, specials, rank, sprout) in
-        [(7, 1, 7, Sprout::default()), (7, 2, 4, Sprout::default()), (6, 1, 7, sprout()), (6, 2, 4, sprout())]
-    {
+    for (units, specials, rank, sprout) in [
+        (7, 1, 7, Sprout::default()),
+        (7, 2, 4, Sprout::default()),
+        (6, 1, 7, sprout()),
+        (6, 2, 4, sprout()),
+    ] {
         let make = |threads: usize| {
-            insecure_threads(10, units, specials, rank, sprout.clone(), Threads::new(threads).unwrap())
+            insecure_threads(
+                10,
+                units,
+                specials,
+                rank,
+                sprout.clone(),
+                Threads::new(threads).unwrap(),
+            )
         };
         let setup = Setup::new(make(1));
         let keys = two_rotations(&setup);
@@ -187,7 +240,12 @@ fn threads_give_the_same_bits_with_every_gadget() {
             for (context, keys) in others.iter().zip(&prepared) {
                 for memory in [0, 1 << 30] {
                     context.set_key_memory(memory);
-                    assert_eq!(work.run(context, keys, i, false), expected, "{:?}", work.tasks[i].2);
+                    assert_eq!(
+                        work.run(context, keys, i, false),
+                        expected,
+                        "{:?}",
+                        work.tasks[i].2
+                    );
                     assert_eq!(work.run(context, keys, i, true), expected, "{:?}", work.tasks[i].2);
                 }
             }
@@ -195,14 +253,16 @@ fn threads_give_the_same_bits_with_every_gadget() {
     }
 }
 
-/// One context, used by two threads of the caller's with room for few coalesced keys and hardly one doubly decomposed one, while a third changes that room: keys are dropped and made again
-/// under way, never more than there is room for, and the bits are those of one thread with all keys kept.
+/// One context, used by two threads of the caller's with room for few coalesced keys and hardly one
+/// doubly decomposed one, while a third changes that room: keys are dropped and made again under
+/// way, never more than there is room for, and the bits are those of one thread with all keys kept.
 #[test]
 fn keys_that_come_and_go_change_no_bit() {
     let setup = Setup::new(insecure(10, 9, 1, 9));
     let work = Work::new(&setup, &two_rotations(&setup));
     let context = &setup.context;
-    let expected: Vec<_> = (0..work.tasks.len()).map(|i| work.run(context, &work.keys, i, false)).collect();
+    let expected: Vec<_> =
+        (0..work.tasks.len()).map(|i| work.run(context, &work.keys, i, false)).collect();
     let (all, _) = context.key_memory();
     let base = work.keys.galois(work.elements[0]).unwrap().bytes();
     assert!(all > base, "{all} bytes of coalesced keys, a key has {base}");
@@ -244,7 +304,8 @@ fn keys_that_come_and_go_change_no_bit() {
             }
             seen
         });
-        let results: Vec<_> = workers.into_iter().map(std::thread::ScopedJoinHandle::join).collect();
+        let results: Vec<_> =
+            workers.into_iter().map(std::thread::ScopedJoinHandle::join).collect();
         done.store(true, Ordering::Relaxed);
         let seen = watcher.join().unwrap();
         assert!(results.iter().all(Result::is_ok));

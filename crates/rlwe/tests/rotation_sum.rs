@@ -1,4 +1,5 @@
-//! Sums of rotated ciphertexts modulo `P'Q` (double hoisting) at every modulus: messages, noise, transforms.
+//! Sums of rotated ciphertexts modulo `P'Q` (double hoisting) at every modulus: messages, noise,
+//! transforms.
 
 use crate::common::{coefficients, insecure, insecure_grafted, insecure_threads, log2_std};
 use hippocrene_ring::{
@@ -7,8 +8,8 @@ use hippocrene_ring::{
     sample::{Sampler, Seed},
 };
 use hippocrene_rlwe::{
-    Ciphertext, Context, EvaluationKeys, LimbByLimb, Modulus, Noise, PreparedEvaluationKeys, RlweError,
-    RotationFactor, RotationSum, SecretKey, Sprout, Summand, Term, TermFactor,
+    Ciphertext, Context, EvaluationKeys, LimbByLimb, Modulus, Noise, PreparedEvaluationKeys,
+    RlweError, RotationFactor, RotationSum, SecretKey, Sprout, Summand, Term, TermFactor,
 };
 use proptest::prelude::*;
 
@@ -47,7 +48,8 @@ impl Setup {
         Setup { context, secret, keys }
     }
 
-    /// Simple chains with every unit a block of its own and with blocks of two, and a grafted one; that one also with keys for some moduli only.
+    /// Simple chains with every unit a block of its own and with blocks of two, and a grafted one;
+    /// that one also with keys for some moduli only.
     fn all() -> [Setup; 4] {
         let grafted = || {
             let sprout = Sprout { two: 8, primes: vec![12289, 40961] };
@@ -58,13 +60,20 @@ impl Setup {
             Setup::new(insecure(LOG_DEGREE, 9, 1, 9)),
             Setup::new(insecure(LOG_DEGREE, 8, 2, 4)),
             Setup::new(grafted()),
-            Setup::at(grafted(), [low, low.lcm(Modulus::of_factor(5)), low, grafted().parameters().top()]),
+            Setup::at(
+                grafted(),
+                [low, low.lcm(Modulus::of_factor(5)), low, grafted().parameters().top()],
+            ),
         ]
     }
 
     /// What the keys have in common: where there are keys for all moduli, `PQ_max`.
     fn common(&self) -> Modulus {
-        self.keys.common_modulus(&self.context, Modulus::ONE, (1..5).map(|steps| self.element(steps)))
+        self.keys.common_modulus(
+            &self.context,
+            Modulus::ONE,
+            (1..5).map(|steps| self.element(steps)),
+        )
     }
 
     fn element(&self, steps: usize) -> usize {
@@ -75,7 +84,8 @@ impl Setup {
     fn moduli(&self) -> Vec<Modulus> {
         let top = self.context.parameters().top();
         let units = self.context.parameters().unit_count();
-        let parts = [top.sprout(), Modulus::of_sprout(top.odd() & 2, top.two().min(5)), Modulus::ONE];
+        let parts =
+            [top.sprout(), Modulus::of_sprout(top.odd() & 2, top.two().min(5)), Modulus::ONE];
         let moduli = (1..=units).map(|l| Modulus::of_range(0..l).lcm(parts[l % 3]));
         moduli.filter(|modulus| modulus.divides(self.common())).collect()
     }
@@ -109,7 +119,8 @@ impl Setup {
         out
     }
 
-    /// The sums of rows of terms: summand 0 is `b` as it is, summand `i` the rotation of `a` by `i`.
+    /// The sums of rows of terms: summand 0 is `b` as it is, summand `i` the rotation of `a` by
+    /// `i`.
     fn sums(&self, a: &Ciphertext, b: &Ciphertext, rows: &[Vec<Choice>]) -> Vec<RotationSum<'_>> {
         let extended = self.context.rotation_modulus(a.modulus(), self.common()).unwrap();
         let hoisted = self.context.hoist_for_sums(a, self.common()).unwrap();
@@ -137,7 +148,8 @@ impl Setup {
         self.context.rotation_sums(&summands, &terms, &self.keys, self.common()).unwrap()
     }
 
-    /// The plaintext of a seed, and by how many bits it makes noise grow: `log2(sqrt(N/3) 2^BITS)`, and 0 for the plaintext 1.
+    /// The plaintext of a seed, and by how many bits it makes noise grow: `log2(sqrt(N/3) 2^BITS)`,
+    /// and 0 for the plaintext 1.
     fn factor(&self, seed: u8, modulus: Modulus) -> (Poly, f64) {
         if seed == ONE {
             let mut one = vec![0; self.context.degree()];
@@ -180,7 +192,8 @@ impl Setup {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(6))]
 
-    /// Rows of any terms, and sums of them with rotated ones, at every modulus with the gadget that is planned there.
+    /// Rows of any terms, and sums of them with rotated ones, at every modulus with the gadget that
+    /// is planned there.
     #[test]
     fn sums_have_the_messages_and_the_noise_that_they_state(
         first in prop::collection::btree_map(0usize..5, 0..ONE, 1..6),
@@ -238,7 +251,8 @@ fn factors_that_repeat_may_be_shorter() {
                     log2_norm: 9.0,
                     leaves_zeros: false,
                 });
-                let sums = context.rotation_sums(&summands, &[row.collect()], &setup.keys, setup.common());
+                let sums =
+                    context.rotation_sums(&summands, &[row.collect()], &setup.keys, setup.common());
                 sums.map(|sums| {
                     let mut out = Ciphertext::empty(context);
                     sums[0].divide_into(&mut out, modulus).unwrap();
@@ -262,7 +276,8 @@ impl LimbByLimb for Coefficients {
     }
 }
 
-/// Factors whose limbs are made where they are used give the same bits as those whose limbs are there, alone and beside these.
+/// Factors whose limbs are made where they are used give the same bits as those whose limbs are
+/// there, alone and beside these.
 #[test]
 fn factors_may_be_made_limb_by_limb() {
     for setup in Setup::all() {
@@ -270,7 +285,11 @@ fn factors_may_be_made_limb_by_limb() {
         for modulus in setup.moduli().into_iter().filter(|m| context.parameters().log2(*m) > 38.0) {
             let extended = context.rotation_modulus(modulus, setup.common()).unwrap();
             let made: Vec<Coefficients> = (0..3i64)
-                .map(|k| Coefficients((0..context.degree() as i64).map(|i| i * (i + k) % 101 - 50).collect()))
+                .map(|k| {
+                    Coefficients(
+                        (0..context.degree() as i64).map(|i| i * (i + k) % 101 - 50).collect(),
+                    )
+                })
                 .collect();
             let whole = |factor: &Coefficients| {
                 let poly = context.from_signed(&factor.0, extended);
@@ -286,10 +305,15 @@ fn factors_may_be_made_limb_by_limb() {
                     true => TermFactor::ByLimb(&made[k]),
                     false => TermFactor::Whole(&whole[k]),
                 };
-                let term =
-                    |k: usize| Term { summand: k, factor: factor(k), log2_norm: 9.0, leaves_zeros: false };
+                let term = |k: usize| Term {
+                    summand: k,
+                    factor: factor(k),
+                    log2_norm: 9.0,
+                    leaves_zeros: false,
+                };
                 let rows = [vec![term(0), term(1), term(2)], vec![term(2)], vec![term(1), term(0)]];
-                let sums = context.rotation_sums(&summands, &rows, &setup.keys, setup.common()).unwrap();
+                let sums =
+                    context.rotation_sums(&summands, &rows, &setup.keys, setup.common()).unwrap();
                 let divided = sums.into_iter().map(|sum| {
                     let mut out = Ciphertext::empty(context);
                     sum.divide_into(&mut out, modulus).unwrap();
@@ -303,7 +327,8 @@ fn factors_may_be_made_limb_by_limb() {
     }
 }
 
-/// However many rotations are summed, `(omega + 2)(l + k)` transforms are enough; a rotation of a sum takes `(omega + 1)(l + k)`.
+/// However many rotations are summed, `(omega + 2)(l + k)` transforms are enough; a rotation of a
+/// sum takes `(omega + 1)(l + k)`.
 #[test]
 fn sums_of_rotations_take_the_transforms_of_one() {
     let setup = Setup::new(insecure(LOG_DEGREE, 8, 2, 4));
@@ -354,8 +379,10 @@ fn what_does_not_fit_is_named() {
     let setup = Setup::new(insecure(LOG_DEGREE, 4, 1, 4));
     let Setup { context, keys, .. } = &setup;
     let (top, low) = (context.parameters().top(), Modulus::of_range(0..2));
-    let (a, b) =
-        (setup.encrypt(&setup.small(BITS, 1, top), top), setup.encrypt(&setup.small(BITS, 1, low), low));
+    let (a, b) = (
+        setup.encrypt(&setup.small(BITS, 1, top), top),
+        setup.encrypt(&setup.small(BITS, 1, low), low),
+    );
     let (hoisted, extended) = (
         context.hoist_for_sums(&a, setup.common()).unwrap(),
         context.rotation_modulus(top, setup.common()).unwrap(),
@@ -364,19 +391,28 @@ fn what_does_not_fit_is_named() {
     let plain = setup.small(BITS, 1, extended);
     let factor = context.rotation_factor(plain.clone(), extended).unwrap();
     let message = |summands: &[Summand], term: Term, keys: &PreparedEvaluationKeys| -> String {
-        context.rotation_sums(summands, &[vec![term]], keys, setup.common()).unwrap_err().to_string()
+        context
+            .rotation_sums(summands, &[vec![term]], keys, setup.common())
+            .unwrap_err()
+            .to_string()
     };
     let term = Term { summand: 0, factor: (&factor).into(), log2_norm: 0.0, leaves_zeros: false };
     let rotated = Summand::Rotated(&a, &hoisted, element);
-    assert!(matches!(context.rotation_sums(&[], &[], keys, setup.common()), Err(RlweError::Parts { .. })));
+    assert!(matches!(
+        context.rotation_sums(&[], &[], keys, setup.common()),
+        Err(RlweError::Parts { .. })
+    ));
     assert!(message(&[rotated], Term { summand: 1, ..term }, keys).contains("no summand"));
     let short = setup.small(BITS, 1, top);
     let refused = |poly: Poly| context.rotation_factor(poly, extended).unwrap_err().to_string();
     assert!(refused(short.clone()).contains("modulo P'Q"));
     let short = context.rotation_factor(short, top).unwrap();
-    assert!(message(&[rotated], Term { factor: (&short).into(), ..term }, keys).contains("modulo P'Q"));
+    assert!(
+        message(&[rotated], Term { factor: (&short).into(), ..term }, keys).contains("modulo P'Q")
+    );
     let smaller = Setup::new(insecure(LOG_DEGREE - 1, 4, 1, 4));
-    let of_smaller = smaller.context.rotation_factor(smaller.small(BITS, 1, extended), extended).unwrap();
+    let of_smaller =
+        smaller.context.rotation_factor(smaller.small(BITS, 1, extended), extended).unwrap();
     let term_of_smaller = Term { factor: (&of_smaller).into(), ..term };
     assert!(message(&[rotated], term_of_smaller, keys).contains("ring degree"));
     let mut inverse = plain;
@@ -386,7 +422,8 @@ fn what_does_not_fit_is_named() {
     assert!(message(&[rotated, Summand::Same(&b)], term, keys).contains("bits"));
     let copy = a.clone();
     assert!(
-        message(&[Summand::Rotated(&copy, &hoisted, element)], term, keys).contains("another ciphertext")
+        message(&[Summand::Rotated(&copy, &hoisted, element)], term, keys)
+            .contains("another ciphertext")
     );
     let smaller = Setup::at(insecure(LOG_DEGREE, 4, 1, 4), [low; 4]);
     let error = smaller.context.hoist_for_sums(&a, smaller.common()).unwrap_err().to_string();

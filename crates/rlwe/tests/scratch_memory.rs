@@ -6,8 +6,8 @@ use common::{insecure_sizes, keyswitch::Setup};
 use hippocrene_ring::{Domain, Poly};
 use hippocrene_rlwe::{Destination, SecretDistribution};
 
-/// At `N = 2^16`, a key switch takes at most 64 MiB beside its input, its key and its results: by one digit with as many specials, and by four, in both domains, with
-/// both parts added to.
+/// At `N = 2^16`, a key switch takes at most 64 MiB beside its input, its key and its results: by
+/// one digit with as many specials, and by four, in both domains, with both parts added to.
 #[test]
 fn a_key_switch_takes_64_mebibytes_at_insecure_parameters() {
     for (units, specials, rank) in [(18, 18, 1), (28, 8, 4)] {
@@ -32,7 +32,10 @@ fn a_key_switch_takes_64_mebibytes_at_insecure_parameters() {
                 &destination,
             );
             let mebibytes = context.scratch_memory() as f64 / f64::from(1 << 20);
-            assert!((1.0..=64.0).contains(&mebibytes), "{units} + {specials}, {domain:?}: {mebibytes} MiB");
+            assert!(
+                (1.0..=64.0).contains(&mebibytes),
+                "{units} + {specials}, {domain:?}: {mebibytes} MiB"
+            );
         }
     }
 }

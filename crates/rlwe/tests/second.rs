@@ -1,4 +1,5 @@
-//! A second parameter set and secret (MG23 3.6): the rule, the transfer with its noise, and everything that does not belong together.
+//! A second parameter set and secret (MG23 3.6): the rule, the transfer with its noise, and
+//! everything that does not belong together.
 
 use crate::common::{coefficients, insecure, insecure_grafted, log2_std, polynomial};
 use hippocrene_ring::{
@@ -8,8 +9,9 @@ use hippocrene_ring::{
     sample::{Sampler, Seed},
 };
 use hippocrene_rlwe::{
-    Ciphertext, Context, EvaluationKeys, Modulus, Parameters, ParametersLiteral, PreparedTransferKey,
-    PublicKey, RlweError, SecretDistribution, SecretKey, Sprout, TransferKey, noise,
+    Ciphertext, Context, EvaluationKeys, Modulus, Parameters, ParametersLiteral,
+    PreparedTransferKey, PublicKey, RlweError, SecretDistribution, SecretKey, Sprout, TransferKey,
+    noise,
 };
 use num_bigint::BigInt;
 
@@ -26,14 +28,15 @@ impl Setup {
     fn new(first: Context, top: Modulus) -> Self {
         let second = first.parameters().second_insecure(top).unwrap();
         let second = Context::new(second, Threads::single()).unwrap();
-        let (from, to) = (SecretKey::generate(&first).unwrap(), SecretKey::generate(&second).unwrap());
+        let (from, to) =
+            (SecretKey::generate(&first).unwrap(), SecretKey::generate(&second).unwrap());
         let key = TransferKey::generate(&first, &second, &from, &to).unwrap();
         let key = key.prepare(&first, &second).unwrap();
         Setup { first, second, from, to, key }
     }
 
-    /// A simple chain; one whose second set leaves out units from the middle; and a grafted one that keeps one odd prime of two and less of the
-    /// power of two.
+    /// A simple chain; one whose second set leaves out units from the middle; and a grafted one
+    /// that keeps one odd prime of two and less of the power of two.
     fn all() -> [Setup; 3] {
         let sprout = Sprout { two: 8, primes: vec![12289, 40961] };
         let holes = Modulus::of_range(0..3).lcm(Modulus::of_range(5..7));
@@ -60,11 +63,18 @@ impl Setup {
 
     /// Checks that `a`, of the second set, holds `expected` with the noise that it states.
     fn check(&self, a: &Ciphertext, expected: &[BigInt]) {
-        assert_eq!((a.key(), a.parameters()), (self.to.fingerprint(), self.second.parameters().digest()));
-        let got = coefficients(&self.second, &self.to.decrypt(&self.second, a).unwrap(), a.modulus());
+        assert_eq!(
+            (a.key(), a.parameters()),
+            (self.to.fingerprint(), self.second.parameters().digest())
+        );
+        let got =
+            coefficients(&self.second, &self.to.decrypt(&self.second, a).unwrap(), a.modulus());
         let errors: Vec<BigInt> = got.iter().zip(expected).map(|(g, e)| g - e).collect();
         let (measured, estimated) = (log2_std(&errors), a.noise().log2_std());
-        assert!((measured - estimated).abs() < 1.5f64.log2(), "2^{measured:.2}, estimated 2^{estimated:.2}");
+        assert!(
+            (measured - estimated).abs() < 1.5f64.log2(),
+            "2^{measured:.2}, estimated 2^{estimated:.2}"
+        );
     }
 }
 
@@ -108,7 +118,8 @@ fn second_sets_follow_the_rule() {
             p.log2(p.specials()) - digits.fold(0.0, f64::max)
         };
         assert!(margin(&first) > 4.0 && margin(&second) > 3.49, "{count}: {}", margin(&second));
-        let (small, large) = (second.switching_key_size().seeded, first.switching_key_size().seeded);
+        let (small, large) =
+            (second.switching_key_size().seeded, first.switching_key_size().seeded);
         assert!(small * 10 < large * 8, "{count}: {small} of {large}");
     }
     for nothing in [Modulus::ONE, first.full(), Modulus::of_sprout(1, 0)] {
@@ -116,7 +127,8 @@ fn second_sets_follow_the_rule() {
         assert!(error.contains("choose a second parameter set"), "{error}");
     }
     let bare = ParametersLiteral { specials: vec![], gadget_rank: 0, ..first.literal().clone() };
-    let error = Parameters::new(bare).unwrap().second(Modulus::of_range(0..2)).unwrap_err().to_string();
+    let error =
+        Parameters::new(bare).unwrap().second(Modulus::of_range(0..2)).unwrap_err().to_string();
     assert!(error.contains("0 here"), "{error}");
 }
 
@@ -126,11 +138,15 @@ fn transfers_scale_and_have_the_noise_they_state() {
     for setup in Setup::all() {
         let Setup { first, second, key, .. } = &setup;
         let top = second.parameters().top();
-        let narrow = [top, Modulus::of_range(0..2), top.words(), Modulus::of_range(1..4).lcm(top.sprout())];
+        let narrow =
+            [top, Modulus::of_range(0..2), top.words(), Modulus::of_range(1..4).lcm(top.sprout())];
         for to in narrow {
             let named = key.modulus(to);
             assert_eq!(first.parameters().limb_moduli(named), second.parameters().limb_moduli(to));
-            assert_eq!((key.common(named), key.common(named.lcm(first.parameters().specials()))), (to, to));
+            assert_eq!(
+                (key.common(named), key.common(named.lcm(first.parameters().specials()))),
+                (to, to)
+            );
             assert_eq!(key.common(first.parameters().top()), top);
             for from in [first.parameters().top(), named, Modulus::of_range(0..6)] {
                 // A multiple of what is divided away, so that the quotient is exact.
@@ -146,7 +162,8 @@ fn transfers_scale_and_have_the_noise_they_state() {
     }
 }
 
-/// The second set computes on what comes to it, with its own keys: a rotation adds the noise of its own, smaller gadget.
+/// The second set computes on what comes to it, with its own keys: a rotation adds the noise of its
+/// own, smaller gadget.
 #[test]
 fn the_second_set_computes() {
     for setup in Setup::all() {
@@ -183,7 +200,8 @@ fn rotate(automorphism: &Automorphism, x: &[BigInt]) -> Vec<BigInt> {
     out
 }
 
-/// A public-key encryption whose modulus is switched down at once keeps the noise of rounding only: the gain of MG23 3.6.
+/// A public-key encryption whose modulus is switched down at once keeps the noise of rounding only:
+/// the gain of MG23 3.6.
 #[test]
 fn switching_down_at_once_reduces_the_fresh_error() {
     for setup in &Setup::all() {
@@ -214,7 +232,10 @@ fn what_does_not_belong_together_is_refused() {
 
     // The secrets are of the wrong sets, or one and the same.
     let swapped = TransferKey::generate(first, second, to, from).unwrap_err();
-    assert!(matches!(swapped, RlweError::ParameterMismatch { operation: "make a transfer key", .. }));
+    assert!(matches!(
+        swapped,
+        RlweError::ParameterMismatch { operation: "make a transfer key", .. }
+    ));
     let same = SecretKey::from_seed(second, from.seed().clone()).unwrap();
     let error = TransferKey::generate(first, second, from, &same).unwrap_err().to_string();
     assert!(error.contains("a secret of its own"), "{error}");
@@ -271,11 +292,17 @@ fn unrelated_sets_are_refused() {
     let cases = [
         (insecure(11, 3, 1, 3).parameters().literal().clone(), "2^11"),
         (
-            ParametersLiteral { secret: SecretDistribution::SparseTernary { weight: 64 }, ..base.clone() },
+            ParametersLiteral {
+                secret: SecretDistribution::SparseTernary { weight: 64 },
+                ..base.clone()
+            },
             "weight 64",
         ),
         (reversed, "in its order"),
-        (ParametersLiteral { units: foreign, gadget_rank: 1, ..base.clone() }, "units of the first"),
+        (
+            ParametersLiteral { units: foreign, gadget_rank: 1, ..base.clone() },
+            "units of the first",
+        ),
         (ParametersLiteral { sprout: sprout(5, &[12289]), ..base.clone() }, "sprout"),
         (ParametersLiteral { sprout: sprout(4, &[40961]), ..base.clone() }, "sprout"),
     ];
@@ -291,7 +318,8 @@ fn unrelated_sets_are_refused() {
     assert!(TransferKey::generate(&first, &second, &from, &to).is_ok());
 }
 
-/// A transfer key is a sample of the second secret modulo `PQ` of the first set: a secure second secret does not go beyond its limit.
+/// A transfer key is a sample of the second secret modulo `PQ` of the first set: a secure second
+/// secret does not go beyond its limit.
 #[test]
 fn the_transfer_key_keeps_to_the_limit_of_the_second_secret() {
     let degree = 1 << 12;
@@ -303,7 +331,8 @@ fn the_transfer_key_keeps_to_the_limit_of_the_second_secret() {
         gadget_rank: 3,
         secret: SecretDistribution::Ternary,
     };
-    let narrow = ParametersLiteral { units: wide.units[..1].to_vec(), gadget_rank: 1, ..wide.clone() };
+    let narrow =
+        ParametersLiteral { units: wide.units[..1].to_vec(), gadget_rank: 1, ..wide.clone() };
     assert!(matches!(Parameters::new(wide.clone()), Err(RlweError::Insecure { .. })));
     let insecure = Parameters::new_insecure(wide).unwrap();
     let error = insecure.second(Modulus::of_range(0..1)).unwrap_err();
@@ -312,7 +341,10 @@ fn the_transfer_key_keeps_to_the_limit_of_the_second_secret() {
     let (first, second) = (context(insecure), context(Parameters::new(narrow.clone()).unwrap()));
     let (from, to) = (SecretKey::generate(&first).unwrap(), SecretKey::generate(&second).unwrap());
     let error = TransferKey::generate(&first, &second, &from, &to).unwrap_err();
-    assert!(matches!(error, RlweError::Insecure { limit: 106, have, .. } if have > 137.0), "{error}");
+    assert!(
+        matches!(error, RlweError::Insecure { limit: 106, have, .. } if have > 137.0),
+        "{error}"
+    );
     // Who says that the second set need not be secure gets the key.
     let second = context(Parameters::new_insecure(narrow).unwrap());
     let to = SecretKey::generate(&second).unwrap();

@@ -1,6 +1,9 @@
-//! The modulus switch against big integers and against the paper's algorithms, for random pairs of divisors of random sprouts.
+//! The modulus switch against big integers and against the paper's algorithms, for random pairs of
+//! divisors of random sprouts.
 
-use crate::common::{centred, coefficients, insecure, insecure_grafted, insecure_sizes, number, polynomial};
+use crate::common::{
+    centred, coefficients, insecure, insecure_grafted, insecure_sizes, number, polynomial,
+};
 use hippocrene_ring::{Domain, primes::ntt_primes};
 use hippocrene_rlwe::{Ciphertext, Context, Modulus, Noise, SecretDistribution, SecretKey, Sprout};
 use num_bigint::{BigInt, Sign};
@@ -12,7 +15,8 @@ use rand_chacha::{
 
 const LOG_DEGREE: u32 = 5;
 
-/// A sprout of one of several kinds: none, a power of two alone, odd primes alone, both; small and as large as can be.
+/// A sprout of one of several kinds: none, a power of two alone, odd primes alone, both; small and
+/// as large as can be.
 fn sprout(kind: u64) -> Sprout {
     let degree = 1 << LOG_DEGREE;
     let primes = |sizes: &[u32]| {
@@ -122,7 +126,8 @@ proptest! {
         }
     }
 
-    /// GRAFT Algorithms 5 and 6 as they are written, one coefficient at a time: Inv-RS is exact, and RS rounds twice.
+    /// GRAFT Algorithms 5 and 6 as they are written, one coefficient at a time: Inv-RS is exact,
+    /// and RS rounds twice.
     #[test]
     fn agrees_with_the_paper(kind in 0u64..7, seed: u64, evaluation: bool) {
         let context = insecure_grafted(LOG_DEGREE, 4, 2, 3, sprout(kind));
@@ -144,7 +149,8 @@ proptest! {
         for (i, (x, y)) in raised.iter().zip(&got).enumerate() {
             let paper = rs(&context, x, to).value(&context);
             let difference = centred(&(paper - y), &number(&context, to));
-            // The paper rounds once more where there is a power of two; and remainders of the first few values are about one half.
+            // The paper rounds once more where there is a power of two; and remainders of the first
+            // few values are about one half.
             let most = u32::from(power > 0 || i < 4);
             prop_assert!(*difference.magnitude() <= most.into(), "{difference}");
         }
@@ -161,7 +167,10 @@ struct Residues {
 impl Residues {
     fn of(context: &Context, x: &BigInt, modulus: Modulus) -> Self {
         let moduli = context.parameters().limb_moduli(modulus);
-        Residues { modulus, residues: moduli.into_iter().map(|q| reduced(x, &BigInt::from(q))).collect() }
+        Residues {
+            modulus,
+            residues: moduli.into_iter().map(|q| reduced(x, &BigInt::from(q))).collect(),
+        }
     }
 
     /// The residue at a position, of which only the part modulo `q` counts; 0 where there is none.
@@ -193,8 +202,8 @@ fn inverse(x: &BigInt, q: &BigInt) -> BigInt {
     x.modinv(q).expect("coprime")
 }
 
-/// Algorithm 5, to a multiple `QR` of the modulus: first times `2^gamma`, also modulo `2^(beta + gamma)`; then times the odd rest, with
-/// residues 0 modulo what is new.
+/// Algorithm 5, to a multiple `QR` of the modulus: first times `2^gamma`, also modulo `2^(beta +
+/// gamma)`; then times the odd rest, with residues 0 modulo what is new.
 fn inv_rs(context: &Context, a: &Residues, to: Modulus) -> Residues {
     let r = to.without(a.modulus);
     let power = BigInt::from(1) << r.two();
@@ -203,7 +212,9 @@ fn inv_rs(context: &Context, a: &Residues, to: Modulus) -> Residues {
     let residues = to.factors().zip(moduli).map(|(position, q)| {
         let q = BigInt::from(q);
         let new = match position {
-            Modulus::ODD => BigInt::from(context.parameters().literal().sprout.odd_product(r.odd())),
+            Modulus::ODD => {
+                BigInt::from(context.parameters().literal().sprout.odd_product(r.odd()))
+            }
             Modulus::TWO => BigInt::from(1),
             _ if r.contains(position) => q.clone(),
             _ => BigInt::from(1),
@@ -217,14 +228,16 @@ fn inv_rs(context: &Context, a: &Residues, to: Modulus) -> Residues {
     Residues { modulus: to, residues: residues.collect() }
 }
 
-/// Algorithm 6, to a divisor of the modulus: ModDown by the odd part, then by the power of two, which is shifted out.
+/// Algorithm 6, to a divisor of the modulus: ModDown by the odd part, then by the power of two,
+/// which is shifted out.
 fn rs(context: &Context, a: &Residues, to: Modulus) -> Residues {
     let r = a.modulus.without(to);
     let power = Modulus::of_sprout(0, r.two());
     let odd = r.without(power);
     let middle = a.modulus.without(odd);
     let r = number(context, odd);
-    let remainder = if odd.is_one() { BigInt::from(0) } else { project(context, a, odd).value(context) };
+    let remainder =
+        if odd.is_one() { BigInt::from(0) } else { project(context, a, odd).value(context) };
     let moduli = context.parameters().limb_moduli(middle);
     let b: Vec<BigInt> = (middle.factors().zip(moduli))
         .map(|(position, q)| {
@@ -256,19 +269,22 @@ fn project(context: &Context, a: &Residues, to: Modulus) -> Residues {
     Residues { modulus: to, residues: residues.collect() }
 }
 
-/// GRAFT Theorem 3.2: the error of a rational rescale is at most `l/2 (|s|_1 + 1)`, with `l` limbs in `S`. Ours is exact conversion, so `l`
-/// is 1.
+/// GRAFT Theorem 3.2: the error of a rational rescale is at most `l/2 (|s|_1 + 1)`, with `l` limbs
+/// in `S`. Ours is exact conversion, so `l` is 1.
 #[test]
 fn rational_rescale_of_ciphertexts() {
     for kind in 0..7 {
         let context = insecure_grafted(8, 4, 1, 3, sprout_at_256(kind));
         let secret = SecretKey::generate(&context).unwrap();
         let top = context.parameters().top();
-        let norm: BigInt =
-            secret_coefficients(&context, &secret).iter().map(|s| BigInt::from(s.magnitude().clone())).sum();
+        let norm: BigInt = secret_coefficients(&context, &secret)
+            .iter()
+            .map(|s| BigInt::from(s.magnitude().clone()))
+            .sum();
         let mut rng = ChaCha20Rng::seed_from_u64(kind);
         for _ in 0..10 {
-            let (from, to) = (divisor(&context, &mut rng).gcd(top), divisor(&context, &mut rng).gcd(top));
+            let (from, to) =
+                (divisor(&context, &mut rng).gcd(top), divisor(&context, &mut rng).gcd(top));
             if from.is_one() || to.is_one() {
                 continue;
             }
@@ -279,7 +295,8 @@ fn rational_rescale_of_ciphertexts() {
             let ciphertext = secret.encrypt(&context, &message, from).unwrap().expand(&context);
             let mut out = hippocrene_rlwe::Ciphertext::empty(&context);
             context.switch_ciphertext_into(&mut out, &ciphertext, to).unwrap();
-            let phase = |c, modulus| coefficients(&context, &secret.decrypt(&context, c).unwrap(), modulus);
+            let phase =
+                |c, modulus| coefficients(&context, &secret.decrypt(&context, c).unwrap(), modulus);
             let s = number(&context, from.without(to));
             let r = number(&context, to.without(from));
             for (x, y) in phase(&ciphertext, from).iter().zip(phase(&out, to)) {
@@ -314,8 +331,13 @@ fn secret_coefficients(context: &Context, secret: &SecretKey) -> Vec<BigInt> {
         part
     });
     let noise = hippocrene_rlwe::Noise::NONE;
-    let ciphertext =
-        hippocrene_rlwe::Ciphertext::from_parts(context, parts.into(), modulus, noise, secret.fingerprint());
+    let ciphertext = hippocrene_rlwe::Ciphertext::from_parts(
+        context,
+        parts.into(),
+        modulus,
+        noise,
+        secret.fingerprint(),
+    );
     coefficients(context, &secret.decrypt(context, &ciphertext.unwrap()).unwrap(), modulus)
 }
 
@@ -323,7 +345,8 @@ fn secret_coefficients(context: &Context, secret: &SecretKey) -> Vec<BigInt> {
 #[test]
 fn everything_at_once() {
     let context = insecure_grafted(LOG_DEGREE, 100, 26, 10, sprout(6));
-    let (from, to) = (context.parameters().full(), Modulus::of_factor(3).lcm(Modulus::of_sprout(1, 2)));
+    let (from, to) =
+        (context.parameters().full(), Modulus::of_factor(3).lcm(Modulus::of_sprout(1, 2)));
     let q = number(&context, from);
     let mut rng = ChaCha20Rng::seed_from_u64(1);
     let values: Vec<BigInt> = (0..context.degree())
@@ -333,7 +356,8 @@ fn everything_at_once() {
             centred(&BigInt::from_signed_bytes_le(&bytes), &q)
         })
         .collect();
-    let (got, s) = (switched(&context, &values, from, to, 1, true), number(&context, from.without(to)));
+    let (got, s) =
+        (switched(&context, &values, from, to, 1, true), number(&context, from.without(to)));
     for (x, y) in values.iter().zip(&got) {
         let error = centred(&(x - &s * y), &q);
         assert!(error.magnitude() * 2u32 <= (&s + (&s >> 30u32)).magnitude().clone());
@@ -353,7 +377,8 @@ fn a_wrong_polynomial_or_plaintext_modulus_is_refused() {
     assert!(error.to_string().contains("shares a factor"));
 }
 
-/// Where `S` is a power of two, as many of the coefficients that are half-way between two integers are rounded up as down, but for one.
+/// Where `S` is a power of two, as many of the coefficients that are half-way between two integers
+/// are rounded up as down, but for one.
 #[test]
 fn ties_go_both_ways() {
     let context = insecure_grafted(LOG_DEGREE, 2, 1, 2, Sprout::named("sprout-15-16-30").unwrap());
@@ -377,8 +402,9 @@ fn ties_go_both_ways() {
     }
 }
 
-/// A remainder modulo the product of `moduli` close to one half of it, below where `up` and else above, whose quotient comes out on
-/// the other side: each residue is the one of many that rounds the sum of the fractions farthest in one direction.
+/// A remainder modulo the product of `moduli` close to one half of it, below where `up` and else
+/// above, whose quotient comes out on the other side: each residue is the one of many that rounds
+/// the sum of the fractions farthest in one direction.
 fn steered(moduli: &[u64], up: bool, rng: &mut ChaCha20Rng) -> BigInt {
     const FIXED: f64 = (1u128 << 64) as f64;
     // The sum of the fractions as it is computed, and as it is, in units of 2^-64.
@@ -406,7 +432,8 @@ fn steered(moduli: &[u64], up: bool, rng: &mut ChaCha20Rng) -> BigInt {
     terms.sum::<BigInt>() % product
 }
 
-/// With `l` limbs in `S` the nearest integer comes out, but where the remainder is within `l (l + 7) 2^-54` of one half of `S`.
+/// With `l` limbs in `S` the nearest integer comes out, but where the remainder is within `l (l +
+/// 7) 2^-54` of one half of `S`.
 #[test]
 fn many_dropped_limbs_round_to_the_nearest_outside_of_the_stated_window() {
     let sizes = [&[48; 41][..], &[60]].concat();
@@ -420,9 +447,12 @@ fn many_dropped_limbs_round_to_the_nearest_outside_of_the_stated_window() {
         let (moduli, from) = (context.parameters().limb_moduli(dropped), dropped.lcm(to));
         let (s, q_new) = (number(&context, dropped), number(&context, to));
         let window: BigInt = (&s * (l * (l + 7))) >> 54u32;
-        // Next to the window, on both sides of its ends and of the tie; and those that come out wrong if any do.
-        let near = [-32, -17, -15, -8, -1, 0, 1, 8, 15, 17, 32].map(|k| (&s >> 1u32) + &window * k / 16);
-        let steered = (0..context.degree() - near.len()).map(|i| steered(&moduli, i % 2 == 0, &mut rng));
+        // Next to the window, on both sides of its ends and of the tie; and those that come out
+        // wrong if any do.
+        let near =
+            [-32, -17, -15, -8, -1, 0, 1, 8, 15, 17, 32].map(|k| (&s >> 1u32) + &window * k / 16);
+        let steered =
+            (0..context.degree() - near.len()).map(|i| steered(&moduli, i % 2 == 0, &mut rng));
         let remainders: Vec<BigInt> = near.into_iter().chain(steered).collect();
         let check = |error: &BigInt, what: &str| {
             let past: BigInt = BigInt::from(error.magnitude() * 2u32) - &s;
@@ -430,7 +460,8 @@ fn many_dropped_limbs_round_to_the_nearest_outside_of_the_stated_window() {
             past > &s >> 44u32
         };
 
-        let switches = remainders.iter().map(|x| centred(&(x + &s * rng.next_u64()), &(&s * &q_new)));
+        let switches =
+            remainders.iter().map(|x| centred(&(x + &s * rng.next_u64()), &(&s * &q_new)));
         let values: Vec<BigInt> = switches.collect();
         for (x, y) in values.iter().zip(switched(&context, &values, from, to, 1, false)) {
             beyond += usize::from(check(&centred(&(x - &s * y), &(&s * &q_new)), "switch"));

@@ -1,7 +1,8 @@
 """The programs whose dry runs are recorded: short expressions over encrypted arrays `x` and `y`.
 
-In an expression, `P` is a plain array of the shape of `x`, `plain(3, 4)` one of another shape, and `np` and `hp` are
-numpy and hippocrene. Values are drawn from a generator with a fixed seed, uniformly from [-1, 1].
+In an expression, `P` is a plain array of the shape of `x`, `plain(3, 4)` one of another shape, and
+`np` and `hp` are numpy and hippocrene. Values are drawn from a generator with a fixed seed,
+uniformly from [-1, 1].
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ BFV = {"preset": "n14", "scheme": "bfv", "plain_modulus": 65537}
 BITS = {"preset": "bits14"}
 
 
-def _each(expressions: str, shapes: list[tuple[Shape, ...]], *options: dict[str, Any]) -> Iterator[Program]:
+def _each(
+    expressions: str, shapes: list[tuple[Shape, ...]], *options: dict[str, Any]
+) -> Iterator[Program]:
     """Combine every expression (one a line) with every list of shapes and every set of options."""
     for one in options:
         for expression in expressions.strip().splitlines():
@@ -67,11 +70,19 @@ def _elementwise() -> Iterator[Program]:
         N14,
     )
     yield from _each("x**2\nx * P + x\n(x + 1) * (x - 1)\nx**6", [((8,),), ((64, 40),)], N15)
-    two = [((16, 16), (16,)), ((16, 16), (16, 1)), ((8, 1), (1, 8)), ((4, 3, 5), (5,)), ((100, 3), (3,))]
+    two = [
+        ((16, 16), (16,)),
+        ((16, 16), (16, 1)),
+        ((8, 1), (1, 8)),
+        ((4, 3, 5), (5,)),
+        ((100, 3), (3,)),
+    ]
     two += [((1000,), (1000,)), ((16, 16), ()), ((3, 1, 4), (2, 1))]
     yield from _each("x * y\nx + y\nx * y + x", two, N14)
     yield from _each("x * y\nx - y", two[:5], N15)
-    yield from _each("(x * (1 + 1j)).real\nx.conj() * x\nnp.imag(x * 1j)", [((8,),), ((5, 30),)], N14)
+    yield from _each(
+        "(x * (1 + 1j)).real\nx.conj() * x\nnp.imag(x * 1j)", [((8,),), ((5, 30),)], N14
+    )
 
 
 def _moves() -> Iterator[Program]:
@@ -139,17 +150,37 @@ def _reductions() -> Iterator[Program]:
         [((16, 4),), ((100, 6),)],
         N15,
     )
-    yield from _each("np.average(x, axis=0, weights=P[:, 0])\nnp.cov(x)", [((6, 50),), ((3, 8),)], N15)
+    yield from _each(
+        "np.average(x, axis=0, weights=P[:, 0])\nnp.cov(x)", [((6, 50),), ((3, 8),)], N15
+    )
 
 
 def _matrices() -> Iterator[Program]:
     square = [((16, 16),), ((64, 64),), ((100, 100),)]
     yield from _each("x @ P\nP @ x\nx @ x\nx @ P[0]\nP[0] @ x\nx @ x[0]", square, N14, N15)
-    pairs = [((16, 16), (16, 16)), ((100, 30), (30, 50)), ((64, 64), (64,)), ((7, 64), (64, 5)), ((2, 8, 8), (8, 8))]
+    pairs = [
+        ((16, 16), (16, 16)),
+        ((100, 30), (30, 50)),
+        ((64, 64), (64,)),
+        ((7, 64), (64, 5)),
+        ((2, 8, 8), (8, 8)),
+    ]
     yield from _each("x @ y\nnp.matmul(x, y) + 1", pairs, N14, N15)
-    yield from _each("x.T @ x\nx @ x.T\nnp.einsum('ij,ik->jk', x, x)\nnp.inner(x, x)", [((16, 16),), ((60, 7),)], N15)
-    yield from _each("np.outer(x, x)\nnp.convolve(x, plain(5))\nnp.kron(x, plain(4))\nnp.fft.fft(x)", [((8,),), ((64,),)], N14)
-    yield from _each("np.linalg.matrix_power(x, 3)\nx @ (x @ P)\nnp.tensordot(x, x)", [((8, 8),), ((32, 32),)], N15)
+    yield from _each(
+        "x.T @ x\nx @ x.T\nnp.einsum('ij,ik->jk', x, x)\nnp.inner(x, x)",
+        [((16, 16),), ((60, 7),)],
+        N15,
+    )
+    yield from _each(
+        "np.outer(x, x)\nnp.convolve(x, plain(5))\nnp.kron(x, plain(4))\nnp.fft.fft(x)",
+        [((8,),), ((64,),)],
+        N14,
+    )
+    yield from _each(
+        "np.linalg.matrix_power(x, 3)\nx @ (x @ P)\nnp.tensordot(x, x)",
+        [((8, 8),), ((32, 32),)],
+        N15,
+    )
     yield from _each("x @ y", [((256, 16), (16,)), ((16, 256), (256,)), ((1000, 8), (8,))], N14)
 
 
@@ -221,7 +252,12 @@ def _integers() -> Iterator[Program]:
         BGV,
         BFV,
     )
-    yield from _each("x @ P\nP @ x\nx @ x\nx.T + x\nx.sum(axis=1)\nx @ x[0]", [((16, 16),), ((40, 40),)], BGV, BFV)
+    yield from _each(
+        "x @ P\nP @ x\nx @ x\nx.T + x\nx.sum(axis=1)\nx @ x[0]",
+        [((16, 16),), ((40, 40),)],
+        BGV,
+        BFV,
+    )
     yield from _each("x * y\nx + y\nx @ y", [((16, 16), (16,)), ((64, 64), (64,))], BGV, BFV)
 
 
@@ -250,16 +286,34 @@ def _tables() -> Iterator[Program]:
         [((8,),), ((16,),)],
         N15_TABLES,
     )
-    yield from _each("np.sort(x, axis=1)\nnp.max(x, axis=0)\nx.max_pool(2)\nnp.argmin(x, axis=1)", [((4, 4),)], N15_TABLES)
+    yield from _each(
+        "np.sort(x, axis=1)\nnp.max(x, axis=0)\nx.max_pool(2)\nnp.argmin(x, axis=1)",
+        [((4, 4),)],
+        N15_TABLES,
+    )
     yield from _each("np.histogram(x, [-1.0, 0.0, 1.0])[0]\nnp.ptp(x)", [((8,),)], N15_TABLES)
 
 
 def _bits() -> Iterator[Program]:
-    yield from _each("x & y\nx | y\nx ^ y\n~x\n(x & y) | (x ^ y)\nx[::-1] & y", [((8,), (8,)), ((1000,), (1000,))], BITS)
+    yield from _each(
+        "x & y\nx | y\nx ^ y\n~x\n(x & y) | (x ^ y)\nx[::-1] & y",
+        [((8,), (8,)), ((1000,), (1000,))],
+        BITS,
+    )
     yield from _each("x.any()\nx.all()", [((8,), (8,))], BITS)
 
 
 def programs() -> list[Program]:
     """Return all programs, each once."""
-    families = (_elementwise, _moves, _reductions, _matrices, _polynomials, _bootstraps, _integers, _tables, _bits)
+    families = (
+        _elementwise,
+        _moves,
+        _reductions,
+        _matrices,
+        _polynomials,
+        _bootstraps,
+        _integers,
+        _tables,
+        _bits,
+    )
     return list({program.name: program for family in families for program in family()}.values())

@@ -1,7 +1,7 @@
 """Runs programs dry and records what each takes: `python -m goldens.record` in `python/tests` writes the record anew.
 
-A record has no measured figure. Seconds are counts of primitives times the prices of the reference machine, so that
-they are the same on every machine.
+A record has no measured figure. Seconds are counts of primitives times the prices of the reference
+machine, so that they are the same on every machine.
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ def evaluated(program: Program, arguments: list[EncryptedArray]) -> Any:
     """Run the program on encrypted arrays."""
     names = dict(zip("xy", arguments, strict=False))
     operand = values(arguments[0].shape, program.options)
-    result = eval(program.expression, {"np": np, "hp": hippocrene, "P": operand, "plain": plain, **names})
+    result = eval(
+        program.expression, {"np": np, "hp": hippocrene, "P": operand, "plain": plain, **names}
+    )
     return result.compute() if hasattr(result, "compute") else result
 
 
@@ -62,7 +64,9 @@ def taken(program: Program) -> dict[str, Any]:
         options.get("precision"),
         options.get("scheme", "ckks"),
         options.get("plain_modulus"),
-        1.0 if "plain_modulus" not in options and not options["preset"].startswith("bits") else None,
+        1.0
+        if "plain_modulus" not in options and not options["preset"].startswith("bits")
+        else None,
         options.get("bootstrapping", False),
         options.get("tables", False),
         None,
@@ -76,7 +80,9 @@ def taken(program: Program) -> dict[str, Any]:
     return {
         "operations": {name: count for name, (count, _) in sorted(simulation.operations.items())},
         "seconds": rounded(simulation.seconds, 6),
-        "rotations": {str(steps): rounded(bits, 3) for steps, bits in sorted(simulation.rotations.items())},
+        "rotations": {
+            str(steps): rounded(bits, 3) for steps, bits in sorted(simulation.rotations.items())
+        },
         "relinearisation": simulation.relinearisation,
         "conjugation": simulation.conjugation,
         "key_bytes": simulation.key_bytes,
@@ -84,7 +90,9 @@ def taken(program: Program) -> dict[str, Any]:
         "bootstraps": simulation.bootstraps,
         "shape": list(result.shape),
         "layout": raw.layout,
-        "capacity_bits": rounded(raw.capacity_bits if raw.budget_bits is None else raw.budget_bits, 3),
+        "capacity_bits": rounded(
+            raw.capacity_bits if raw.budget_bits is None else raw.budget_bits, 3
+        ),
         "precision_bits": rounded(raw.precision_bits, 2),
     }
 
@@ -99,11 +107,16 @@ def rounded(number: float | None, digits: int) -> float | str | None:
 def main() -> None:
     """Write the record of all programs, or say which differ from it."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="compare with the record, and write nothing")
+    parser.add_argument(
+        "--check", action="store_true", help="compare with the record, and write nothing"
+    )
     arguments = parser.parse_args()
     everything = programs()
     with ProcessPoolExecutor(2) as pool:
-        record = {one.name: found for one, found in zip(everything, pool.map(taken, everything), strict=True)}
+        record = {
+            one.name: found
+            for one, found in zip(everything, pool.map(taken, everything), strict=True)
+        }
     record = json.loads(json.dumps(record))
     if arguments.check:
         known = json.loads(RECORD.read_text())
@@ -113,7 +126,9 @@ def main() -> None:
         return
     lines = (f"{json.dumps(name)}: {json.dumps(found)}" for name, found in sorted(record.items()))
     RECORD.write_text("{\n" + ",\n".join(lines) + "\n}\n")
-    print(f"{len(record)} programs, {sum('error' in one for one in record.values())} of which end with an error")
+    print(
+        f"{len(record)} programs, {sum('error' in one for one in record.values())} of which end with an error"
+    )
 
 
 def differences(known: dict[str, Any], found: dict[str, Any]) -> list[str]:

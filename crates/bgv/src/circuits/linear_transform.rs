@@ -12,17 +12,20 @@ use hippocrene_ring::{
     automorphism::{galois_element_of_conjugation, galois_element_of_rotation},
 };
 use hippocrene_rlwe::{
-    Batch, Encodings, Kept, LimbByLimb, Modulus, Noise, RotationFactor, RotationSum, RotationTree, StepSplit,
-    Summand, Term, TermFactor, stop,
+    Batch, Encodings, Kept, LimbByLimb, Modulus, Noise, RotationFactor, RotationSum, RotationTree,
+    StepSplit, Summand, Term, TermFactor, stop,
 };
 
-use crate::{BgvError, Ciphertext, Context, Evaluator, Plaintext, budget_bits, evaluator::CARRY, noise};
+use crate::{
+    BgvError, Ciphertext, Context, Evaluator, Plaintext, budget_bits, evaluator::CARRY, noise,
+};
 
 const OPERATION: &str = "linear transform";
 
 const MAKING: &str = "make a linear transform";
 
-/// A permutation of the slots that an automorphism gives: both rows rotated by `rotation` to the left, and exchanged or not.
+/// A permutation of the slots that an automorphism gives: both rows rotated by `rotation` to the
+/// left, and exchanged or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Permutation {
     /// Whether the rows are exchanged.
@@ -43,16 +46,21 @@ impl Permutation {
     }
 }
 
-/// A linear map of the `N` slots modulo `t`, given by its diagonals: slot `i` of the result is the sum over permutations `p` of `diagonal_p[i]` times slot `i` of the permuted operand.
-/// With all `N` permutations it is any matrix at all.
+/// A linear map of the `N` slots modulo `t`, given by its diagonals: slot `i` of the result is the
+/// sum over permutations `p` of `diagonal_p[i]` times slot `i` of the permuted operand. With all
+/// `N` permutations it is any matrix at all.
 ///
-/// It is applied by baby steps and giant steps (Halevi and Shoup, ePrint 2014/873 and 2018/244): with rotations `g + b`, the result is
-/// `sum_g rot_g(sum_b rot_{-g}(diagonal_{g+b}) rot_b(x))`, where the baby rotations `rot_b(x)` are hoisted, and serve the diagonals with and without an exchange of rows alike: those
-/// with it are exchanged back, and all of their sum is exchanged at last. Where rotations have an origin ([`StepSplit`]), the result is rotated by it.
+/// It is applied by baby steps and giant steps (Halevi and Shoup, ePrint 2014/873 and 2018/244):
+/// with rotations `g + b`, the result is `sum_g rot_g(sum_b rot_{-g}(diagonal_{g+b}) rot_b(x))`,
+/// where the baby rotations `rot_b(x)` are hoisted, and serve the diagonals with and without an
+/// exchange of rows alike: those with it are exchanged back, and all of their sum is exchanged at
+/// last. Where rotations have an origin ([`StepSplit`]), the result is rotated by it.
 ///
-/// **Noise.** The error `e` of the operand becomes `sum_p d_p p(e)`, with `d_p` the polynomials of the diagonals. For independent ones that is `(sum |d_p|^2)^(1/2)` times as large. The most
-/// that it is otherwise is found at the constant coefficient, which all automorphisms leave where it is: there it is the inner product of `e` with `sum_p p^-1(d_p(1/X))`, and as many
-/// times as large as the Euclidean norm of that. The larger of both is taken.
+/// **Noise.** The error `e` of the operand becomes `sum_p d_p p(e)`, with `d_p` the polynomials of
+/// the diagonals. For independent ones that is `(sum |d_p|^2)^(1/2)` times as large. The most that
+/// it is otherwise is found at the constant coefficient, which all automorphisms leave where it is:
+/// there it is the inner product of `e` with `sum_p p^-1(d_p(1/X))`, and as many times as large as
+/// the Euclidean norm of that. The larger of both is taken.
 #[derive(Debug)]
 pub struct LinearTransform {
     degree: usize,
@@ -101,7 +109,8 @@ struct Diagonal {
     log2_norm: f64,
 }
 
-/// The integers of a diagonal. A plaintext takes as much memory as all slots do: where few of them are not 0, these are kept, with their slots, and encoded each time.
+/// The integers of a diagonal. A plaintext takes as much memory as all slots do: where few of them
+/// are not 0, these are kept, with their slots, and encoded each time.
 #[derive(Debug)]
 enum Integers {
     Few(Vec<(u32, i64)>),
@@ -142,22 +151,28 @@ impl LinearTransform {
     /// The map with these diagonals, each of `N` integers: the first row, then the second.
     ///
     /// # Errors
-    /// [`BgvError::PlainModulus`] when `t` gives no slots; [`BgvError::Argument`] when there is no diagonal, one has another length, or a rotation is not below `N/2`.
-    pub fn new(context: &Context, diagonals: &BTreeMap<Permutation, Vec<i64>>) -> Result<Self, BgvError> {
+    /// [`BgvError::PlainModulus`] when `t` gives no slots; [`BgvError::Argument`] when there is no
+    /// diagonal, one has another length, or a rotation is not below `N/2`.
+    pub fn new(
+        context: &Context,
+        diagonals: &BTreeMap<Permutation, Vec<i64>>,
+    ) -> Result<Self, BgvError> {
         let degree = context.rlwe().degree();
         if let Some((p, d)) = diagonals.iter().find(|(_, d)| d.len() != degree) {
             let (rotation, have) = (p.rotation, d.len());
-            let what =
-                format!("the diagonal of rotation {rotation} has {have} integers, {degree} are needed");
+            let what = format!(
+                "the diagonal of rotation {rotation} has {have} integers, {degree} are needed"
+            );
             return Err(BgvError::Argument { operation: MAKING, what });
         }
-        let entries =
-            |d: &[i64]| d.iter().enumerate().filter(|x| *x.1 != 0).map(|(i, x)| (i as u32, *x)).collect();
+        let entries = |d: &[i64]| {
+            d.iter().enumerate().filter(|x| *x.1 != 0).map(|(i, x)| (i as u32, *x)).collect()
+        };
         Self::from_entries(context, &diagonals.iter().map(|(p, d)| (*p, entries(d))).collect())
     }
 
-    /// [`LinearTransform::new`] for diagonals that may have few integers that are not 0: each is given by these, with their slots, and takes no more memory than they do
-    /// until it is encoded.
+    /// [`LinearTransform::new`] for diagonals that may have few integers that are not 0: each is
+    /// given by these, with their slots, and takes no more memory than they do until it is encoded.
     ///
     /// # Errors
     /// As [`LinearTransform::new`], and when there is no such slot.
@@ -172,14 +187,16 @@ impl LinearTransform {
             return fail("there are no diagonals".into());
         }
         for (p, entries) in diagonals {
-            let (rotation, last) = (p.rotation, entries.iter().map(|x| x.0 as usize).max().unwrap_or(0));
+            let (rotation, last) =
+                (p.rotation, entries.iter().map(|x| x.0 as usize).max().unwrap_or(0));
             if rotation >= row || last >= degree {
                 return fail(format!(
                     "a diagonal of rotation {rotation} has an integer in slot {last}: rotations below {row} and slots below {degree} are possible"
                 ));
             }
         }
-        let rotations: Vec<(bool, usize)> = diagonals.keys().map(|p| (p.exchanged, p.rotation)).collect();
+        let rotations: Vec<(bool, usize)> =
+            diagonals.keys().map(|p| (p.exchanged, p.rotation)).collect();
         let split = StepSplit::best(row, &rotations, MAKING)?;
         let baby: BTreeSet<usize> = diagonals.keys().map(|p| split.of(p.rotation).1).collect();
         let baby: Vec<usize> = baby.into_iter().collect();
@@ -192,13 +209,15 @@ impl LinearTransform {
                 let other_row = (slot / row + usize::from(p.exchanged)) % 2;
                 (other_row * row + (slot + split.origin() + rotation) % row) as u32
             };
-            let entries: Vec<_> = entries.iter().map(|(slot, x)| (moved(*slot as usize), *x)).collect();
+            let entries: Vec<_> =
+                entries.iter().map(|(slot, x)| (moved(*slot as usize), *x)).collect();
             let plaintext = encoded(context, &entries)?;
             dependence.add(&plaintext, step);
             let diagonal = Diagonal::new(baby.partition_point(|b| *b < step), entries, plaintext);
             giant.entry(Permutation { rotation, ..*p }).or_default().push(diagonal);
         }
-        let giant = giant.into_iter().map(|(step, diagonals)| GiantStep { step, diagonals }).collect();
+        let giant =
+            giant.into_iter().map(|(step, diagonals)| GiantStep { step, diagonals }).collect();
         let log2_dependence = dependence.factor().log2();
         Ok(LinearTransform {
             degree,
@@ -219,7 +238,8 @@ impl LinearTransform {
     /// The rotations whose keys it wants: baby steps, giant steps, and by the origin.
     pub fn rotations(&self) -> Vec<i64> {
         let giant = self.giant.iter().map(|giant| giant.step.rotation);
-        let all: BTreeSet<usize> = giant.chain(self.baby.iter().copied()).chain([self.origin]).collect();
+        let all: BTreeSet<usize> =
+            giant.chain(self.baby.iter().copied()).chain([self.origin]).collect();
         all.into_iter().filter(|step| *step != 0).map(|step| step as i64).collect()
     }
 
@@ -228,9 +248,12 @@ impl LinearTransform {
         self.giant.iter().any(|giant| giant.step.exchanged)
     }
 
-    /// Sets how many bytes encoded diagonals may take. They are encoded for each modulus that the transform is used at; what is more is dropped, those first that
-    /// were not used for the longest time. Those used last are kept for the next use, whatever they take, unless there are more than 256 diagonals, or the limit is 0. Then each limb of a diagonal
-    /// is made where it is used, which takes little memory, and less time than to encode what is dropped again; for several ciphertexts some giant steps are encoded at a time ([`Batch`]).
+    /// Sets how many bytes encoded diagonals may take. They are encoded for each modulus that the
+    /// transform is used at; what is more is dropped, those first that were not used for the
+    /// longest time. Those used last are kept for the next use, whatever they take, unless there
+    /// are more than 256 diagonals, or the limit is 0. Then each limb of a diagonal is made where
+    /// it is used, which takes little memory, and less time than to encode what is dropped again;
+    /// for several ciphertexts some giant steps are encoded at a time ([`Batch`]).
     pub fn set_memory(&self, bytes: usize) {
         self.kept.set_memory(bytes);
     }
@@ -270,7 +293,8 @@ fn norm(plaintext: &Plaintext) -> f64 {
     plaintext.coefficients().iter().map(|c| (*c as f64).powi(2)).sum::<f64>().sqrt()
 }
 
-/// What is summed for each giant step, of one operand after the other while its diagonals are in the cache: each has so many baby steps.
+/// What is summed for each giant step, of one operand after the other while its diagonals are in
+/// the cache: each has so many baby steps.
 fn rows_of<'a>(
     giants: &[GiantStep],
     factors: &'a Factors<'a>,
@@ -299,7 +323,8 @@ struct Dependence {
 }
 
 impl Dependence {
-    /// Giant steps leave the constant coefficient where it is, so that only the baby step is left of the permutation. `X^i` is taken to `X^(-i/5^b)`.
+    /// Giant steps leave the constant coefficient where it is, so that only the baby step is left
+    /// of the permutation. `X^i` is taken to `X^(-i/5^b)`.
     fn add(&mut self, plaintext: &Plaintext, baby: usize) {
         let degree = self.constant.len();
         let mask = 2 * degree - 1;
@@ -320,14 +345,18 @@ impl Dependence {
 }
 
 impl Evaluator {
-    /// The map `transform` of the slots of `a`, switched down by as many bits as the noise has grown.
+    /// The map `transform` of the slots of `a`, switched down by as many bits as the noise has
+    /// grown.
     ///
-    /// All of it is had modulo `P'Q` (double hoisting, Bossuat and others, ePrint 2020/1203): the baby rotations share one decomposition, their products with the diagonals are added up
-    /// as they are, of each such sum one part is divided by `P'` for its giant rotation, and the result is divided and switched down in one modulus switch. The diagonals are multiplied
-    /// with as integers, so that the factor stays.
+    /// All of it is had modulo `P'Q` (double hoisting, Bossuat and others, ePrint 2020/1203): the
+    /// baby rotations share one decomposition, their products with the diagonals are added up as
+    /// they are, of each such sum one part is divided by `P'` for its giant rotation, and the
+    /// result is divided and switched down in one modulus switch. The diagonals are multiplied with
+    /// as integers, so that the factor stays.
     ///
     /// # Errors
-    /// When it is of another context, a key is missing, or [`BgvError::Budget`] when the noise would be too large.
+    /// When it is of another context, a key is missing, or [`BgvError::Budget`] when the noise
+    /// would be too large.
     pub fn linear_transform(
         &self,
         a: &Ciphertext,
@@ -337,7 +366,8 @@ impl Evaluator {
         Ok(results.pop().expect("there is a result for each operand"))
     }
 
-    /// [`Evaluator::linear_transform`] of each of several ciphertexts. Diagonals that are not kept are encoded once for many of them: [`Batch`] says how much memory that takes.
+    /// [`Evaluator::linear_transform`] of each of several ciphertexts. Diagonals that are not kept
+    /// are encoded once for many of them: [`Batch`] says how much memory that takes.
     ///
     /// # Errors
     /// As [`Evaluator::linear_transform`].
@@ -366,9 +396,11 @@ impl Evaluator {
             let extended = context.rlwe().rotation_modulus(alike[0].modulus(), common)?;
             let diagonals = transform.giant.iter().map(|giant| giant.diagonals.len()).sum();
             let steps = [transform.baby.len(), transform.giant.len()];
-            let batch = context.rlwe().batch(extended, diagonals, steps, alike.len(), transform.memory().1);
+            let batch =
+                context.rlwe().batch(extended, diagonals, steps, alike.len(), transform.memory().1);
             for alike in alike.chunks(batch.operands) {
-                let totals = self.sums_of_giant_steps(alike, transform, [common, extended], batch)?;
+                let totals =
+                    self.sums_of_giant_steps(alike, transform, [common, extended], batch)?;
                 for (total, a) in totals.into_iter().zip(alike) {
                     let to = self.modulus_after(a.modulus(), total.noise().log2_std());
                     let mut out = Ciphertext::empty(context);
@@ -385,11 +417,13 @@ impl Evaluator {
     /// What the keys of the baby steps have in common: by it the special modulus is chosen.
     fn modulus_of_keys(&self, transform: &LinearTransform, modulus: Modulus) -> Modulus {
         let degree = self.context().rlwe().degree();
-        let elements = transform.baby.iter().map(|step| galois_element_of_rotation(degree, *step as i64));
+        let elements =
+            transform.baby.iter().map(|step| galois_element_of_rotation(degree, *step as i64));
         self.keys().common_modulus(self.context().rlwe(), modulus, elements)
     }
 
-    /// Checks that the noise of the operand alone, multiplied by the diagonals, is not too large, before anything is computed.
+    /// Checks that the noise of the operand alone, multiplied by the diagonals, is not too large,
+    /// before anything is computed.
     fn check_noise(&self, a: &Ciphertext, transform: &LinearTransform) -> Result<(), BgvError> {
         let context = self.context();
         let diagonals = transform.giant.iter().flat_map(|giant| &giant.diagonals);
@@ -403,7 +437,8 @@ impl Evaluator {
         Err(BgvError::Budget { operation: OPERATION, need: have - left, have })
     }
 
-    /// For each operand, all of one modulus, the products with all diagonals, permuted and added up, modulo `P'Q`: those of some giant steps after the others, as `batch` says.
+    /// For each operand, all of one modulus, the products with all diagonals, permuted and added
+    /// up, modulo `P'Q`: those of some giant steps after the others, as `batch` says.
     fn sums_of_giant_steps<'a>(
         &'a self,
         operands: &[Ciphertext],
@@ -420,7 +455,8 @@ impl Evaluator {
         let rotations: Vec<i64> = steps.iter().map(|step| *step as i64).collect();
         let mut hoisted = Vec::with_capacity(operands.len());
         for a in operands {
-            hoisted.push((rlwe.hoist_for_sums(a.inner(), common)?, self.rotate_many(a, &rotations)?));
+            hoisted
+                .push((rlwe.hoist_for_sums(a.inner(), common)?, self.rotate_many(a, &rotations)?));
         }
         let mut summands: Vec<Vec<Summand>> = Vec::with_capacity(operands.len());
         for (a, (hoisted, rotated)) in operands.iter().zip(&hoisted) {
@@ -431,22 +467,33 @@ impl Evaluator {
             summands.push(transform.baby.iter().map(summand).collect());
         }
         // Of each operand without and with an exchange of rows.
-        let mut totals: Vec<[Option<RotationSum>; 2]> = operands.iter().map(|_| [None, None]).collect();
+        let mut totals: Vec<[Option<RotationSum>; 2]> =
+            operands.iter().map(|_| [None, None]).collect();
         for giants in transform.giant.chunks(batch.giants) {
             let factors = self.factors(transform, giants, extended, batch.encodings)?;
             let trees = [false, true].map(|exchanged| {
                 let giants = giants.iter().filter(|giant| giant.step.exchanged == exchanged);
-                keys.rotation_tree(degree, degree / 2, giants.map(|giant| giant.step.rotation), modulus)
+                keys.rotation_tree(
+                    degree,
+                    degree / 2,
+                    giants.map(|giant| giant.step.rotation),
+                    modulus,
+                )
             });
-            for (summands, totals) in summands.chunks(batch.sums).zip(totals.chunks_mut(batch.sums)) {
+            for (summands, totals) in summands.chunks(batch.sums).zip(totals.chunks_mut(batch.sums))
+            {
                 let rows = rows_of(giants, &factors, summands.len(), transform.baby.len());
                 let sums = rlwe.rotation_sums(&summands.concat(), &rows, keys, common)?;
                 let places = |total: Option<_>, tree: &RotationTree| -> Vec<_> {
                     iter::once(total).chain(tree.nodes().iter().map(|_| None)).collect()
                 };
-                let mut parts: Vec<[Vec<Option<RotationSum>>; 2]> = Vec::with_capacity(totals.len());
+                let mut parts: Vec<[Vec<Option<RotationSum>>; 2]> =
+                    Vec::with_capacity(totals.len());
                 for [rotated, exchanged] in &mut *totals {
-                    parts.push([places(rotated.take(), &trees[0]), places(exchanged.take(), &trees[1])]);
+                    parts.push([
+                        places(rotated.take(), &trees[0]),
+                        places(exchanged.take(), &trees[1]),
+                    ]);
                 }
                 for (i, (row, mut sum)) in rows.iter().zip(sums).enumerate() {
                     // What the message outgrows t/2 by, over t.
@@ -455,7 +502,8 @@ impl Evaluator {
                     sum.set_noise(error.scaled(transform.log2_dependence));
                     let step = giants[i / totals.len()].step;
                     let side = usize::from(step.exchanged);
-                    let place = trees[side].place(step.rotation).expect("every giant step is in the tree");
+                    let place =
+                        trees[side].place(step.rotation).expect("every giant step is in the tree");
                     match &mut parts[i % totals.len()][side][place] {
                         Some(total) => total.add(&sum)?,
                         none => *none = Some(sum),
@@ -519,7 +567,9 @@ impl Evaluator {
                 total.add(&exchanged)?;
                 total
             }
-            (total, exchanged) => total.or(exchanged).expect("a transform has at least one diagonal"),
+            (total, exchanged) => {
+                total.or(exchanged).expect("a transform has at least one diagonal")
+            }
         };
         if transform.origin == 0 {
             return Ok(total);

@@ -7,8 +7,10 @@ use crate::{BgvError, Ciphertext, Context, Evaluator};
 
 /// A plain matrix that is multiplied with the vector in the first slots of each row of slots.
 ///
-/// Where it has at least twice as many columns as rows, entry `(r, c)` of a matrix of `R` rows, rounded up to a power of two, is multiplied with at the first slot `i >= c` with
-/// `i = r mod R`, which takes `R` diagonals, and then all slots `r mod R` are added up. Otherwise it takes one diagonal for each difference `c - r`.
+/// Where it has at least twice as many columns as rows, entry `(r, c)` of a matrix of `R` rows,
+/// rounded up to a power of two, is multiplied with at the first slot `i >= c` with `i = r mod R`,
+/// which takes `R` diagonals, and then all slots `r mod R` are added up. Otherwise it takes one
+/// diagonal for each difference `c - r`.
 #[derive(Debug)]
 pub struct Matrix {
     transform: LinearTransform,
@@ -22,7 +24,8 @@ impl Matrix {
     /// The matrix with these rows, all of one length.
     ///
     /// # Errors
-    /// [`BgvError::PlainModulus`] when `t` gives no slots; [`BgvError::Argument`] when there are no entries, rows have different lengths, or there are more than `N/2` rows or columns.
+    /// [`BgvError::PlainModulus`] when `t` gives no slots; [`BgvError::Argument`] when there are no
+    /// entries, rows have different lengths, or there are more than `N/2` rows or columns.
     pub fn new(context: &Context, matrix: &[Vec<i64>]) -> Result<Self, BgvError> {
         let degree = context.rlwe().degree();
         let row = degree / 2;
@@ -35,7 +38,8 @@ impl Matrix {
             return Err(BgvError::Argument { operation: "make a matrix", what });
         }
         let step = rows.next_power_of_two();
-        let fold = (columns >= 2 * step).then(|| (step, ((columns - 1).div_ceil(step) + 1).min(row / step)));
+        let fold = (columns >= 2 * step)
+            .then(|| (step, ((columns - 1).div_ceil(step) + 1).min(row / step)));
         let mut diagonals: BTreeMap<Permutation, Vec<i64>> = BTreeMap::new();
         for (r, entries) in matrix.iter().enumerate() {
             for (c, entry) in entries.iter().enumerate().filter(|(_, entry)| **entry != 0) {
@@ -44,8 +48,9 @@ impl Matrix {
                     _ => r,
                 } % row;
                 let rotation = (row + c - slot) % row;
-                let diagonal =
-                    diagonals.entry(Permutation::rotated(rotation)).or_insert_with(|| vec![0; degree]);
+                let diagonal = diagonals
+                    .entry(Permutation::rotated(rotation))
+                    .or_insert_with(|| vec![0; degree]);
                 (diagonal[slot], diagonal[row + slot]) = (*entry, *entry);
             }
         }
@@ -80,8 +85,9 @@ impl Matrix {
 }
 
 impl Evaluator {
-    /// The matrix times the vector in the first slots of each row of slots, as many as the matrix has columns. The result is in the first slots of each row, as many as the matrix has
-    /// rows; what is in the others is of no use, nor does it matter what the others of `a` hold.
+    /// The matrix times the vector in the first slots of each row of slots, as many as the matrix
+    /// has columns. The result is in the first slots of each row, as many as the matrix has rows;
+    /// what is in the others is of no use, nor does it matter what the others of `a` hold.
     ///
     /// # Errors
     /// As [`Evaluator::linear_transform`] and [`Evaluator::inner_sum`].

@@ -1,4 +1,5 @@
-//! Circuits made of the evaluator's operations: sums over slots, sums of products, linear transforms, powers, polynomials. Their products are those of the evaluator's scheme.
+//! Circuits made of the evaluator's operations: sums over slots, sums of products, linear
+//! transforms, powers, polynomials. Their products are those of the evaluator's scheme.
 
 mod linear_transform;
 mod matrix;

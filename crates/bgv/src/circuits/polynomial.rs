@@ -16,10 +16,12 @@ pub struct Polynomial {
 }
 
 impl Polynomial {
-    /// The polynomial with these coefficients modulo `t`, lowest degree first. Zeros at the end are dropped.
+    /// The polynomial with these coefficients modulo `t`, lowest degree first. Zeros at the end are
+    /// dropped.
     ///
     /// # Errors
-    /// [`BgvError::PlainModulus`] when `t` is out of range, [`BgvError::Argument`] when there are no coefficients.
+    /// [`BgvError::PlainModulus`] when `t` is out of range, [`BgvError::Argument`] when there are
+    /// no coefficients.
     pub fn new(t: u64, coefficients: &[i64]) -> Result<Self, BgvError> {
         Encoder::check_plain_modulus(t)?;
         Self::of(t, coefficients.iter().map(|c| signed_mod(*c, t)).collect())
@@ -41,13 +43,16 @@ impl Polynomial {
         (Polynomial { coefficients, t: self.t }, constant)
     }
 
-    /// The polynomial of least degree whose value at each integer `x` modulo the prime `t` is `table[x]`, any function at all: in general of degree `t - 1`.
+    /// The polynomial of least degree whose value at each integer `x` modulo the prime `t` is
+    /// `table[x]`, any function at all: in general of degree `t - 1`.
     ///
-    /// Its coefficients are `c_0 = f(0)` and `c_j = -sum_x f(x) x^(t-1-j)`, with `0^0 = 1`. Over the powers `x = g^k` of a primitive root these sums are a Fourier transform of length `t - 1`,
-    /// which takes `t - 1` products modulo `t` for each prime factor `p` of `t - 1`, times `p`.
+    /// Its coefficients are `c_0 = f(0)` and `c_j = -sum_x f(x) x^(t-1-j)`, with `0^0 = 1`. Over
+    /// the powers `x = g^k` of a primitive root these sums are a Fourier transform of length `t -
+    /// 1`, which takes `t - 1` products modulo `t` for each prime factor `p` of `t - 1`, times `p`.
     ///
     /// # Errors
-    /// [`BgvError::PlainModulus`] when `t` is not a prime in range, [`BgvError::Argument`] when the table does not have `t` entries.
+    /// [`BgvError::PlainModulus`] when `t` is not a prime in range, [`BgvError::Argument`] when the
+    /// table does not have `t` entries.
     pub fn of_table(t: u64, table: &[i64]) -> Result<Self, BgvError> {
         const OPERATION: &str = "make a polynomial of a table";
         Encoder::check_plain_modulus(t)?;
@@ -77,10 +82,13 @@ impl Polynomial {
         Self::of(t, coefficients)
     }
 
-    /// The polynomial of least degree whose value at each place `x = 0, 1, 2, ..` of the table is `entries[x]`, of degree less than there are entries; elsewhere it may be anything. (Newton's interpolation, by differences.)
+    /// The polynomial of least degree whose value at each place `x = 0, 1, 2, ..` of the table is
+    /// `entries[x]`, of degree less than there are entries; elsewhere it may be anything. (Newton's
+    /// interpolation, by differences.)
     ///
     /// # Errors
-    /// [`BgvError::PlainModulus`] when `t` is not a prime in range, [`BgvError::Argument`] when there are no entries, or more than `t`.
+    /// [`BgvError::PlainModulus`] when `t` is not a prime in range, [`BgvError::Argument`] when
+    /// there are no entries, or more than `t`.
     pub fn of_entries(t: u64, entries: &[i64]) -> Result<Self, BgvError> {
         const OPERATION: &str = "make a polynomial of entries";
         if entries.len() as u64 == t {
@@ -88,13 +96,17 @@ impl Polynomial {
         }
         Encoder::check_plain_modulus(t)?;
         if !is_prime(t) {
-            return Err(BgvError::PlainModulus { t, what: format!("{OPERATION}: a prime is needed") });
+            return Err(BgvError::PlainModulus {
+                t,
+                what: format!("{OPERATION}: a prime is needed"),
+            });
         }
         if entries.is_empty() || entries.len() as u64 > t {
             let what = format!("{} entries: 1 to {t} are possible", entries.len());
             return Err(BgvError::Argument { operation: OPERATION, what });
         }
-        // The j-th differences over j!, of which the first are the coefficients in x (x - 1) .. (x - j + 1).
+        // The j-th differences over j!, of which the first are the coefficients in x (x - 1) .. (x
+        // - j + 1).
         let mut differences: Vec<u64> = entries.iter().map(|entry| signed_mod(*entry, t)).collect();
         for j in 1..differences.len() {
             let inverse = pow_mod(j as u64, t - 2, t);
@@ -109,7 +121,8 @@ impl Polynomial {
             let minus = neg_mod(j as u64, t);
             coefficients.insert(0, 0);
             for i in 1..coefficients.len() {
-                coefficients[i - 1] = add_mod(coefficients[i - 1], mul_mod(coefficients[i], minus, t), t);
+                coefficients[i - 1] =
+                    add_mod(coefficients[i - 1], mul_mod(coefficients[i], minus, t), t);
             }
             coefficients[0] = add_mod(coefficients[0], *difference, t);
         }
@@ -167,7 +180,8 @@ fn smallest_factor(n: u64) -> u64 {
     (2..).take_while(|p| p * p <= n).find(|p| n.is_multiple_of(*p)).unwrap_or(n)
 }
 
-/// `sum_k values_k root^(jk)` for all `j`, `root` being a root of unity modulo `t` of the order of how many there are (Cooley and Tukey).
+/// `sum_k values_k root^(jk)` for all `j`, `root` being a root of unity modulo `t` of the order of
+/// how many there are (Cooley and Tukey).
 fn transform(values: &[u64], root: u64, t: u64) -> Vec<u64> {
     let n = values.len();
     if n == 1 {
@@ -185,8 +199,10 @@ fn transform(values: &[u64], root: u64, t: u64) -> Vec<u64> {
     let mut out = Vec::with_capacity(n);
     for j in 0..n {
         // Horner's rule in root^j.
-        let sum =
-            parts.iter().rev().fold(0, |sum, part| add_mod(mul_mod(sum, power, t), part[j % (n / p)], t));
+        let sum = parts
+            .iter()
+            .rev()
+            .fold(0, |sum, part| add_mod(mul_mod(sum, power, t), part[j % (n / p)], t));
         out.push(sum);
         power = mul_mod(power, root, t);
     }
@@ -226,9 +242,13 @@ mod tests {
     #[test]
     fn tables_of_low_degree_give_it_back() {
         let square =
-            Polynomial::of_table(65537, &(0..65537i64).map(|x| x * x + 3).collect::<Vec<_>>()).unwrap();
+            Polynomial::of_table(65537, &(0..65537i64).map(|x| x * x + 3).collect::<Vec<_>>())
+                .unwrap();
         assert_eq!(square.coefficients(), [3, 0, 1]);
-        assert_eq!(Polynomial::of_table(5, &[4; 5]).unwrap(), Polynomial::new(5, &[-1, 5, 0]).unwrap());
+        assert_eq!(
+            Polynomial::of_table(5, &[4; 5]).unwrap(),
+            Polynomial::new(5, &[-1, 5, 0]).unwrap()
+        );
     }
 
     #[test]
@@ -239,8 +259,13 @@ mod tests {
         assert!(Polynomial::of_entries(15, &[0; 4]).unwrap_err().to_string().contains("prime"));
         assert!(Polynomial::of_entries(17, &[]).unwrap_err().to_string().contains("0 entries"));
         assert!(
-            Polynomial::of_entries(17, &[0; 18]).unwrap_err().to_string().contains("18 entries: 1 to 17")
+            Polynomial::of_entries(17, &[0; 18])
+                .unwrap_err()
+                .to_string()
+                .contains("18 entries: 1 to 17")
         );
-        assert!(Polynomial::of_table(17, &[0; 16]).unwrap_err().to_string().contains("16 entries, 17"));
+        assert!(
+            Polynomial::of_table(17, &[0; 16]).unwrap_err().to_string().contains("16 entries, 17")
+        );
     }
 }

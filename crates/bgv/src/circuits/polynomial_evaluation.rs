@@ -1,15 +1,22 @@
-//! Polynomials of ciphertexts, as shallow as can be: baby steps and giant steps (Paterson and Stockmeyer), with sums of products that are relinearised once.
+//! Polynomials of ciphertexts, as shallow as can be: baby steps and giant steps (Paterson and
+//! Stockmeyer), with sums of products that are relinearised once.
 //!
-//! **Moduli.** Place `d` of a *chain* is the modulus at which `d` squarings of the argument end. Power `n` is had at place `ceil(log2 n)`, and a polynomial of degree below `2^d` at place `d`: it is
-//! split as `q x^m + r` with `m` a power of two below `2^d`, so that `q` and `x^m` are at place `d - 1`; `r` is split in the same way, and the products of all such splits are added
-//! up before they are relinearised. What is left in the end, a sum of few powers times constants, costs `log2(t)` bits for its constants where a product costs `log2(t sqrt(N))`.
+//! **Moduli.** Place `d` of a *chain* is the modulus at which `d` squarings of the argument end.
+//! Power `n` is had at place `ceil(log2 n)`, and a polynomial of degree below `2^d` at place `d`:
+//! it is split as `q x^m + r` with `m` a power of two below `2^d`, so that `q` and `x^m` are at
+//! place `d - 1`; `r` is split in the same way, and the products of all such splits are added up
+//! before they are relinearised. What is left in the end, a sum of few powers times constants,
+//! costs `log2(t)` bits for its constants where a product costs `log2(t sqrt(N))`.
 //!
-//! **Factors.** A ciphertext of factor `g'` that holds `x^i` is one of factor `g` that holds `c x^i` once it is multiplied by `c g/g'` modulo `t`. So every sum of powers times constants
-//! is had at whatever factor is wanted, and with them every polynomial: those that are multiplied by `x^m` at the factors that make all products of a sum agree. The factors of powers, and
-//! of places, are known beforehand.
+//! **Factors.** A ciphertext of factor `g'` that holds `x^i` is one of factor `g` that holds `c
+//! x^i` once it is multiplied by `c g/g'` modulo `t`. So every sum of powers times constants is had
+//! at whatever factor is wanted, and with them every polynomial: those that are multiplied by `x^m`
+//! at the factors that make all products of a sum agree. The factors of powers, and of places, are
+//! known beforehand.
 //!
-//! **Limbs.** A sum of powers times constants is needed at a lower place than the powers stand: all but as many limbs as the noise of the constants needs are left out
-//! ([`Evaluator::lowered`] says why that is right), and only the sum is switched down.
+//! **Limbs.** A sum of powers times constants is needed at a lower place than the powers stand: all
+//! but as many limbs as the noise of the constants needs are left out ([`Evaluator::lowered`] says
+//! why that is right), and only the sum is switched down.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,7 +33,8 @@ use crate::{BgvError, Ciphertext, Evaluator, Scheme, budget_bits, noise};
 
 const OPERATION: &str = "evaluate a polynomial";
 
-/// The memory that small powers may take, each of them at the modulus of the argument and once more further down, in bytes.
+/// The memory that small powers may take, each of them at the modulus of the argument and once more
+/// further down, in bytes.
 const POWERS_MEMORY: usize = 4 << 30;
 
 /// What a product of a sum costs, and what a modulus switch costs, of what relinearisation costs.
@@ -34,13 +42,17 @@ const PRODUCT_COST: f64 = 0.2;
 const SWITCH_COST: f64 = 0.2;
 
 impl Evaluator {
-    /// `p(a)`, slot by slot; without slots, in the ring. For a degree `n` it is `ceil(log2(n + 1))` products deep, the last of which costs no more than constants do, or
-    /// `ceil(log2 n)` where `n` is a power of two whose coefficient is a unit; it takes about `sqrt(2 n)` relinearisations.
+    /// `p(a)`, slot by slot; without slots, in the ring. For a degree `n` it is `ceil(log2(n + 1))`
+    /// products deep, the last of which costs no more than constants do, or `ceil(log2 n)` where
+    /// `n` is a power of two whose coefficient is a unit; it takes about `sqrt(2 n)`
+    /// relinearisations.
     ///
-    /// Its products are those of the evaluator's scheme. The powers that it holds take 4 GiB at most, or a few ciphertexts: of higher degrees it keeps fewer, and takes more products.
+    /// Its products are those of the evaluator's scheme. The powers that it holds take 4 GiB at
+    /// most, or a few ciphertexts: of higher degrees it keeps fewer, and takes more products.
     ///
     /// # Errors
-    /// When the plaintext moduli differ, the relinearisation key is missing, or [`BgvError::Budget`] when the noise would be too large.
+    /// When the plaintext moduli differ, the relinearisation key is missing, or
+    /// [`BgvError::Budget`] when the noise would be too large.
     pub fn polynomial(&self, a: &Ciphertext, p: &Polynomial) -> Result<Ciphertext, BgvError> {
         self.check(a, OPERATION)?;
         self.context().check_plain_modulus(p.plain_modulus(), OPERATION)?;
@@ -63,9 +75,11 @@ impl Evaluator {
             Some(_) => (trimmed(&coefficients[..n]), depth_of(n as u64)),
             None => (coefficients, depth_of(n as u64 + 1)),
         };
-        let power = 2 * std::mem::size_of_val(a.inner().part(0).limb(0)) * 2 * a.modulus().limb_count();
-        let baby =
-            (1..=depth.max(1)).map(|k| 1 << k).filter(|baby| *baby <= 8 || baby * power <= POWERS_MEMORY);
+        let power =
+            2 * std::mem::size_of_val(a.inner().part(0).limb(0)) * 2 * a.modulus().limb_count();
+        let baby = (1..=depth.max(1))
+            .map(|k| 1 << k)
+            .filter(|baby| *baby <= 8 || baby * power <= POWERS_MEMORY);
         let baby = baby.min_by(|&x, &y| cost(rest, depth, x).total_cmp(&cost(rest, depth, y)));
         let mut evaluation = Evaluation::new(self, a, depth, baby.unwrap_or(2))?;
         match lead {
@@ -92,11 +106,13 @@ struct Parts<'c> {
     low: &'c [u64],
 }
 
-/// Splits a polynomial of degree below `2^depth` whose parts of fewer than `baby` coefficients are sums of powers times constants.
+/// Splits a polynomial of degree below `2^depth` whose parts of fewer than `baby` coefficients are
+/// sums of powers times constants.
 fn split(coefficients: &[u64], depth: u32, baby: usize) -> Parts<'_> {
     let (mut products, mut high, mut low) = (Vec::new(), Vec::new(), coefficients);
     let is_sum = |c: &[u64]| {
-        c.len() <= baby && (1..c.len()).all(|i| c[i] == 0 || depth_of(i as u64) < depth) || c.len() == 1
+        c.len() <= baby && (1..c.len()).all(|i| c[i] == 0 || depth_of(i as u64) < depth)
+            || c.len() == 1
     };
     while !is_sum(low) {
         let m = 1usize << (low.len() - 1).ilog2();
@@ -152,8 +168,14 @@ struct Evaluation<'a> {
 }
 
 impl<'a> Evaluation<'a> {
-    /// Follows `depth` squarings of `a`, as [`Evaluator::mul`] would have them, and checks that there is noise budget for them.
-    fn new(evaluator: &'a Evaluator, a: Ciphertext, depth: u32, baby: usize) -> Result<Self, BgvError> {
+    /// Follows `depth` squarings of `a`, as [`Evaluator::mul`] would have them, and checks that
+    /// there is noise budget for them.
+    fn new(
+        evaluator: &'a Evaluator,
+        a: Ciphertext,
+        depth: u32,
+        baby: usize,
+    ) -> Result<Self, BgvError> {
         let context = evaluator.context();
         let t = context.plain_modulus();
         let have = a.budget_bits(context);
@@ -176,7 +198,8 @@ impl<'a> Evaluation<'a> {
             chain.push(modulus);
             let left = budget_bits(context.log2(modulus), t, error);
             if left <= 0.0 {
-                // What is needed is said as if each of the products took as much as those up to here: errors of a modulus that is too small mean nothing.
+                // What is needed is said as if each of the products took as much as those up to
+                // here: errors of a modulus that is too small mean nothing.
                 let need = (have - left) * f64::from(depth) / f64::from(done);
                 return Err(BgvError::Budget { operation: OPERATION, need, have });
             }
@@ -189,7 +212,8 @@ impl<'a> Evaluation<'a> {
         self.chain[depth as usize]
     }
 
-    /// The polynomial of degree below `2^depth` at the modulus of place `depth`, of the factor `factor`, and added to `start` which is there and of that factor if it is given.
+    /// The polynomial of degree below `2^depth` at the modulus of place `depth`, of the factor
+    /// `factor`, and added to `start` which is there and of that factor if it is given.
     fn sum(
         &mut self,
         coefficients: &[u64],
@@ -239,7 +263,9 @@ impl<'a> Evaluation<'a> {
     fn add(&self, sum: &mut Option<Ciphertext>, term: Ciphertext) -> Result<(), BgvError> {
         match sum {
             None => *sum = Some(term),
-            Some(sum) => self.evaluator.context().rlwe().add_assign(sum.inner_mut(), term.inner())?,
+            Some(sum) => {
+                self.evaluator.context().rlwe().add_assign(sum.inner_mut(), term.inner())?
+            }
         }
         Ok(())
     }
@@ -254,7 +280,8 @@ impl<'a> Evaluation<'a> {
         Ok(context.rlwe().add_constant_assign(a.inner_mut(), residue)?)
     }
 
-    /// The sum of these powers times constants, from what they are at place `place`, at the modulus of place `depth` and of the factor `factor`.
+    /// The sum of these powers times constants, from what they are at place `place`, at the modulus
+    /// of place `depth` and of the factor `factor`.
     fn multiples(
         &mut self,
         terms: &[(u64, u64)],
@@ -283,9 +310,12 @@ impl<'a> Evaluation<'a> {
                 rlwe.reduce_modulus_into(sum.inner_mut(), power.inner(), from)?;
                 rlwe.mul_constant_assign(sum.inner_mut(), |q| signed_mod(multiplier, q))?;
             } else {
-                rlwe.add_multiple_assign(sum.inner_mut(), power.inner(), |q| signed_mod(multiplier, q))?;
+                rlwe.add_multiple_assign(sum.inner_mut(), power.inner(), |q| {
+                    signed_mod(multiplier, q)
+                })?;
             }
-            error = error.plus(noise::grown(power.inner().noise(), multiplier.unsigned_abs() as f64));
+            error =
+                error.plus(noise::grown(power.inner().noise(), multiplier.unsigned_abs() as f64));
         }
         sum.inner_mut().set_noise(error);
         sum.set_factor(factor);

@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 use crate::{BgvError, Ciphertext, Evaluator, Plaintext};
 
 impl Evaluator {
-    /// `a^n`, `ceil(log2 n)` products deep: one product for each bit of `n` but the first, and for each bit that is set but one. `a^0` is 1.
+    /// `a^n`, `ceil(log2 n)` products deep: one product for each bit of `n` but the first, and for
+    /// each bit that is set but one. `a^0` is 1.
     ///
     /// # Errors
-    /// When the relinearisation key is missing, or [`BgvError::Budget`] when the noise would be too large: it says roughly what all products take, reckoned from those that there is room for.
+    /// When the relinearisation key is missing, or [`BgvError::Budget`] when the noise would be too
+    /// large: it says roughly what all products take, reckoned from those that there is room for.
     pub fn power(&self, a: &Ciphertext, n: u64) -> Result<Ciphertext, BgvError> {
         self.check(a, "raise to a power")?;
         if n == 0 {
@@ -21,8 +23,10 @@ impl Evaluator {
         Ok(powers.remove(&n).unwrap_or_else(|| a.clone()))
     }
 
-    /// The error of one product on the way to the power `n` of `a`, of which `powers` are there. What is needed is about that of all products, as if each took as much as those up to there, and what there is
-    /// is what `a` has: a user of powers knows nothing of what is left in the middle.
+    /// The error of one product on the way to the power `n` of `a`, of which `powers` are there.
+    /// What is needed is about that of all products, as if each took as much as those up to there,
+    /// and what there is is what `a` has: a user of powers knows nothing of what is left in the
+    /// middle.
     fn of_all_products(
         &self,
         error: BgvError,
@@ -38,7 +42,11 @@ impl Evaluator {
     }
 
     /// Adds the power `n >= 1` to `powers`, which has the first, with those that it is made of.
-    pub(super) fn make_power(&self, powers: &mut BTreeMap<u64, Ciphertext>, n: u64) -> Result<(), BgvError> {
+    pub(super) fn make_power(
+        &self,
+        powers: &mut BTreeMap<u64, Ciphertext>,
+        n: u64,
+    ) -> Result<(), BgvError> {
         if powers.contains_key(&n) {
             return Ok(());
         }
@@ -50,7 +58,8 @@ impl Evaluator {
         Ok(())
     }
 
-    /// 1 in the slots where `a` is 0 and 0 elsewhere, for a prime `t`: `1 - a^(t-1)` by Fermat's little theorem, `ceil(log2(t - 1))` products deep; for `t = 65537` it is 16 squarings.
+    /// 1 in the slots where `a` is 0 and 0 elsewhere, for a prime `t`: `1 - a^(t-1)` by Fermat's
+    /// little theorem, `ceil(log2(t - 1))` products deep; for `t = 65537` it is 16 squarings.
     ///
     /// # Errors
     /// [`BgvError::PlainModulus`] when `t` gives no slots; as [`Evaluator::power`].
@@ -58,14 +67,16 @@ impl Evaluator {
         let (encoder, t) = (self.context().encoder(), self.context().plain_modulus());
         if !encoder.has_slots() {
             let slots_of = 2 * self.context().rlwe().degree();
-            let what =
-                format!("a test for zero needs slots, which a prime gives that is 1 modulo {slots_of}");
+            let what = format!(
+                "a test for zero needs slots, which a prime gives that is 1 modulo {slots_of}"
+            );
             return Err(BgvError::PlainModulus { t, what });
         }
         self.add_integer(&self.negate(&self.power(a, t - 1)?)?, 1)
     }
 
-    /// 1 in the slots where `a` and `b` are equal and 0 elsewhere ([`Evaluator::is_zero`] of their difference).
+    /// 1 in the slots where `a` and `b` are equal and 0 elsewhere ([`Evaluator::is_zero`] of their
+    /// difference).
     ///
     /// # Errors
     /// As [`Evaluator::sub`] and [`Evaluator::is_zero`].
@@ -82,7 +93,8 @@ impl Evaluator {
     }
 }
 
-/// Of which two powers a power from the second on is the product, so that it is `ceil(log2 n)` deep.
+/// Of which two powers a power from the second on is the product, so that it is `ceil(log2 n)`
+/// deep.
 pub(super) fn split_power(n: u64) -> (u64, u64) {
     if n.is_multiple_of(2) { (n / 2, n / 2) } else { (1 << n.ilog2(), n - (1 << n.ilog2())) }
 }

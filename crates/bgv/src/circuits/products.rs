@@ -11,17 +11,25 @@ use crate::{BgvError, Ciphertext, Evaluator, Scheme, noise};
 const PRODUCTS: &str = "add products";
 
 impl Evaluator {
-    /// `sum_i a_i b_i`, slot by slot, relinearised once: one product costs a key switch, each further one of BGV hardly anything, and one of BFV its conversions to the auxiliary modulus. It is
-    /// computed in the manner of the evaluator's scheme, at the smallest of the moduli that the products would be computed at, and switched down by as many bits as the noise has grown.
+    /// `sum_i a_i b_i`, slot by slot, relinearised once: one product costs a key switch, each
+    /// further one of BGV hardly anything, and one of BFV its conversions to the auxiliary modulus.
+    /// It is computed in the manner of the evaluator's scheme, at the smallest of the moduli that
+    /// the products would be computed at, and switched down by as many bits as the noise has grown.
     ///
-    /// Factors `g g'` of products that differ are brought to that of a product with the least room: an operand is multiplied by a constant before it is switched down, which costs no
-    /// noise budget where there is room of `log2(t)` bits, and up to so many where there is none.
+    /// Factors `g g'` of products that differ are brought to that of a product with the least room:
+    /// an operand is multiplied by a constant before it is switched down, which costs no noise
+    /// budget where there is room of `log2(t)` bits, and up to so many where there is none.
     ///
-    /// Operands may be sums that share an error, so that errors of products are taken as wholly dependent: at most a bit of noise budget for each doubling of their number.
+    /// Operands may be sums that share an error, so that errors of products are taken as wholly
+    /// dependent: at most a bit of noise budget for each doubling of their number.
     ///
     /// # Errors
-    /// [`BgvError::Argument`] when there are no products; when keys or parameters differ, the relinearisation key is missing, or [`BgvError::Budget`] when the noise would be too large.
-    pub fn sum_of_products(&self, pairs: &[(&Ciphertext, &Ciphertext)]) -> Result<Ciphertext, BgvError> {
+    /// [`BgvError::Argument`] when there are no products; when keys or parameters differ, the
+    /// relinearisation key is missing, or [`BgvError::Budget`] when the noise would be too large.
+    pub fn sum_of_products(
+        &self,
+        pairs: &[(&Ciphertext, &Ciphertext)],
+    ) -> Result<Ciphertext, BgvError> {
         let (context, t) = (self.context(), self.context().plain_modulus());
         let mut at: Option<(f64, Modulus)> = None;
         let mut have = f64::INFINITY;
@@ -45,8 +53,10 @@ impl Evaluator {
         };
         // Of each pair the operand with more room first: it takes the constant.
         let room = |c: &Ciphertext| context.log2(c.modulus()) - bits;
-        let mut ordered: Vec<(&Ciphertext, &Ciphertext)> =
-            pairs.iter().map(|(a, b)| if room(a) >= room(b) { (*a, *b) } else { (*b, *a) }).collect();
+        let mut ordered: Vec<(&Ciphertext, &Ciphertext)> = pairs
+            .iter()
+            .map(|(a, b)| if room(a) >= room(b) { (*a, *b) } else { (*b, *a) })
+            .collect();
         ordered.sort_by(|x, y| room(x.0).total_cmp(&room(y.0)));
         let mut sum = ProductSum::new(self, modulus);
         for (a, b) in ordered {
@@ -82,7 +92,8 @@ pub(super) struct ProductSum<'a> {
     sum: Option<Tensors<'a>>,
     /// The factor `g g'` of all products, before the `-Q` of those of BGV.
     factor: Option<u64>,
-    /// The error of all products, which may be of operands that share an error: standard deviations add.
+    /// The error of all products, which may be of operands that share an error: standard deviations
+    /// add.
     noise: Noise,
 }
 
@@ -126,7 +137,8 @@ impl<'a> ProductSum<'a> {
         Ok(())
     }
 
-    /// The sum, of which there is one product at least, relinearised and brought to the modulus `to`; the operands had `have` bits of noise budget.
+    /// The sum, of which there is one product at least, relinearised and brought to the modulus
+    /// `to`; the operands had `have` bits of noise budget.
     pub(super) fn relinearise(self, to: Modulus, have: f64) -> Result<Ciphertext, BgvError> {
         let (evaluator, context, noise) = (self.evaluator, self.evaluator.context(), self.noise);
         let (Some(sum), Some(factor)) = (self.sum, self.factor) else {

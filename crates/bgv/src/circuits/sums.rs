@@ -5,12 +5,20 @@ use std::borrow::Cow;
 use crate::{BgvError, Ciphertext, Evaluator};
 
 impl Evaluator {
-    /// The sum of `count` rotations of both rows by multiples of `step`: slot `i` of a row of the result is the sum of slots `i + k step` of that row of `a` over `k < count`, modulo
-    /// `N/2`. It takes `log2(count)` rotations, by `step 2^k`, and one more for each bit of `count` but the first.
+    /// The sum of `count` rotations of both rows by multiples of `step`: slot `i` of a row of the
+    /// result is the sum of slots `i + k step` of that row of `a` over `k < count`, modulo `N/2`.
+    /// It takes `log2(count)` rotations, by `step 2^k`, and one more for each bit of `count` but
+    /// the first.
     ///
     /// # Errors
-    /// [`BgvError::Argument`] when `count` is 0; when a rotation key is missing and cannot be composed, or the noise would be too large.
-    pub fn inner_sum(&self, a: &Ciphertext, step: i64, count: usize) -> Result<Ciphertext, BgvError> {
+    /// [`BgvError::Argument`] when `count` is 0; when a rotation key is missing and cannot be
+    /// composed, or the noise would be too large.
+    pub fn inner_sum(
+        &self,
+        a: &Ciphertext,
+        step: i64,
+        count: usize,
+    ) -> Result<Ciphertext, BgvError> {
         self.check(a, "sum of slots")?;
         if count == 0 {
             let what = "a sum of 0 rotations: at least 1 is needed".into();
@@ -35,7 +43,8 @@ impl Evaluator {
         Ok(sum.unwrap_or_else(|| a.clone()))
     }
 
-    /// The sum of all `N` slots, in every slot: rotations by the powers of two below `N/2`, and the exchange of rows.
+    /// The sum of all `N` slots, in every slot: rotations by the powers of two below `N/2`, and the
+    /// exchange of rows.
     ///
     /// # Errors
     /// As [`Evaluator::inner_sum`].

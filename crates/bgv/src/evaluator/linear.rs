@@ -8,7 +8,8 @@ use hippocrene_rlwe::{self as rlwe, CombineInto, Noise};
 use super::Evaluator;
 use crate::{BgvError, Ciphertext, Plaintext, noise};
 
-/// What a constant that is multiplied with adds to the error beside the error itself: the message grows beyond `t/2`, by a multiple of `t` over `t`.
+/// What a constant that is multiplied with adds to the error beside the error itself: the message
+/// grows beyond `t/2`, by a multiple of `t` over `t`.
 pub(crate) const CARRY: f64 = noise::FRACTION;
 
 impl Evaluator {
@@ -62,10 +63,12 @@ impl Evaluator {
         Ok(out)
     }
 
-    /// `a + p` for an encoded vector: what the sum of both messages exceeds `t/2` by is all that is added to the noise.
+    /// `a + p` for an encoded vector: what the sum of both messages exceeds `t/2` by is all that is
+    /// added to the noise.
     ///
     /// # Errors
-    /// When parameters or plaintext moduli differ, or [`BgvError::Budget`] when the noise would be too large.
+    /// When parameters or plaintext moduli differ, or [`BgvError::Budget`] when the noise would be
+    /// too large.
     pub fn add_plain(&self, a: &Ciphertext, p: &Plaintext) -> Result<Ciphertext, BgvError> {
         const OPERATION: &str = "add a plaintext";
         self.check(a, OPERATION)?;
@@ -92,11 +95,13 @@ impl Evaluator {
         Ok(out)
     }
 
-    /// `a p` for an encoded vector. The noise grows by the Euclidean norm of the coefficients of `p`, at most `t sqrt(N)/2`, and by more where it may have `p` as a factor already: the `k`-th product with one
-    /// and the same vector by `sqrt(k)` times that.
+    /// `a p` for an encoded vector. The noise grows by the Euclidean norm of the coefficients of
+    /// `p`, at most `t sqrt(N)/2`, and by more where it may have `p` as a factor already: the
+    /// `k`-th product with one and the same vector by `sqrt(k)` times that.
     ///
     /// # Errors
-    /// When parameters or plaintext moduli differ, or [`BgvError::Budget`] when the noise would be too large.
+    /// When parameters or plaintext moduli differ, or [`BgvError::Budget`] when the noise would be
+    /// too large.
     pub fn mul_plain(&self, a: &Ciphertext, p: &Plaintext) -> Result<Ciphertext, BgvError> {
         const OPERATION: &str = "multiply by a plaintext";
         self.check(a, OPERATION)?;
@@ -105,7 +110,11 @@ impl Evaluator {
         let factor = rlwe.from_signed(p.coefficients(), a.modulus());
         let mut out = self.empty_like(a);
         rlwe.mul_plain_into(out.inner_mut(), a.inner(), &factor)?;
-        out.inner_mut().set_noise(noise::times_plain(a.inner().noise(), p.coefficients(), self.floor()));
+        out.inner_mut().set_noise(noise::times_plain(
+            a.inner().noise(),
+            p.coefficients(),
+            self.floor(),
+        ));
         self.check_budget(&out, a.budget_bits(self.context()), OPERATION)?;
         Ok(out)
     }
@@ -118,11 +127,13 @@ impl Evaluator {
         self.add_plain(a, &self.context().encoder().encode_coefficients(&[c])?)
     }
 
-    /// `c a` for an integer `c`. A unit modulo `t` is divided out of the factor, which costs nothing, and no noise; only where sums of ciphertexts of different factors meet is
-    /// there something to pay. Others multiply the ciphertext.
+    /// `c a` for an integer `c`. A unit modulo `t` is divided out of the factor, which costs
+    /// nothing, and no noise; only where sums of ciphertexts of different factors meet is there
+    /// something to pay. Others multiply the ciphertext.
     ///
     /// # Errors
-    /// When it was made with other parameters, or [`BgvError::Budget`] when the noise would be too large.
+    /// When it was made with other parameters, or [`BgvError::Budget`] when the noise would be too
+    /// large.
     pub fn mul_integer(&self, a: &Ciphertext, c: i64) -> Result<Ciphertext, BgvError> {
         const OPERATION: &str = "multiply by an integer";
         self.check(a, OPERATION)?;
@@ -136,7 +147,8 @@ impl Evaluator {
         Ok(out)
     }
 
-    /// Multiplies what `a` holds by the integer `c`; the factor stays, so that the message is multiplied.
+    /// Multiplies what `a` holds by the integer `c`; the factor stays, so that the message is
+    /// multiplied.
     fn multiply_residues(&self, a: &mut Ciphertext, c: i64) -> Result<(), BgvError> {
         if c != 1 {
             self.context().rlwe().mul_constant_assign(a.inner_mut(), |q| signed_mod(c, q))?;
@@ -146,9 +158,11 @@ impl Evaluator {
         Ok(())
     }
 
-    /// Brings two ciphertexts to one modulus, the smaller, and to one factor: with integers `x` and `y` such that `x g = y g'`, `a` is multiplied by `x` and `b` by `y`. Of the
-    /// pairs that the extended Euclidean algorithm passes on `g'/g` and `t`, the one is taken for which the noise of a sum is least: a ciphertext of a larger modulus is multiplied
-    /// before it is switched down, so that its constant may be large.
+    /// Brings two ciphertexts to one modulus, the smaller, and to one factor: with integers `x` and
+    /// `y` such that `x g = y g'`, `a` is multiplied by `x` and `b` by `y`. Of the pairs that the
+    /// extended Euclidean algorithm passes on `g'/g` and `t`, the one is taken for which the noise
+    /// of a sum is least: a ciphertext of a larger modulus is multiplied before it is switched
+    /// down, so that its constant may be large.
     pub(crate) fn align<'a>(
         &self,
         a: &'a Ciphertext,
@@ -158,8 +172,11 @@ impl Evaluator {
         self.check(a, operation)?;
         self.check(b, operation)?;
         let (context, t) = (self.context(), self.context().plain_modulus());
-        let to =
-            if context.log2(a.modulus()) <= context.log2(b.modulus()) { a.modulus() } else { b.modulus() };
+        let to = if context.log2(a.modulus()) <= context.log2(b.modulus()) {
+            a.modulus()
+        } else {
+            b.modulus()
+        };
         let pairs = match inv_mod(a.factor(), t) {
             Some(inverse) => pairs(mul_mod(b.factor(), inverse, t), t),
             None => {
@@ -198,7 +215,8 @@ impl Evaluator {
     }
 }
 
-/// Pairs `(x, y)` of units modulo `t` with `x = y r mod t`: the remainders and coefficients of the extended Euclidean algorithm on `t` and the unit `r`, with `|x y| < t`.
+/// Pairs `(x, y)` of units modulo `t` with `x = y r mod t`: the remainders and coefficients of the
+/// extended Euclidean algorithm on `t` and the unit `r`, with `|x y| < t`.
 fn pairs(r: u64, t: u64) -> Vec<(i64, i64)> {
     let mut pairs = Vec::new();
     let ((mut x0, mut y0), (mut x, mut y)) = ((t as i64, 0i64), (r as i64, 1i64));

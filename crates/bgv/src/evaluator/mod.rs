@@ -1,7 +1,8 @@
 //! Arithmetic on encrypted integers.
 //!
-//! Moduli are chosen by the noise: a product ends at the modulus that brings its error down to about the rounding of a modulus switch, and operands of different moduli
-//! meet at the smaller one. Who calls need not know about levels; [`Ciphertext::budget_bits`] says what is left.
+//! Moduli are chosen by the noise: a product ends at the modulus that brings its error down to
+//! about the rounding of a modulus switch, and operands of different moduli meet at the smaller
+//! one. Who calls need not know about levels; [`Ciphertext::budget_bits`] says what is left.
 
 mod linear;
 mod multiply;
@@ -32,7 +33,8 @@ impl Evaluator {
         Evaluator { context, keys, scheme: Scheme::Bgv }
     }
 
-    /// The same evaluator with products in the manner of `scheme`. Ciphertexts go with both, and may go through both.
+    /// The same evaluator with products in the manner of `scheme`. Ciphertexts go with both, and
+    /// may go through both.
     #[must_use]
     pub fn with_scheme(self, scheme: Scheme) -> Self {
         Evaluator { scheme, ..self }
@@ -59,7 +61,8 @@ impl Evaluator {
         self.context.check_plain_modulus(a.plain_modulus(), operation)
     }
 
-    /// Checks that there is noise budget left in the result of an operation whose operands had at least `have` bits of it.
+    /// Checks that there is noise budget left in the result of an operation whose operands had at
+    /// least `have` bits of it.
     pub(crate) fn check_budget(
         &self,
         out: &Ciphertext,
@@ -75,7 +78,13 @@ impl Evaluator {
 
     /// The error of a product in the manner of BGV, before it is relinearised.
     pub(crate) fn product_noise(&self, a: Noise, b: Noise) -> Noise {
-        noise::product(a, b, self.floor(), self.context.rlwe().degree(), self.context.plain_modulus())
+        noise::product(
+            a,
+            b,
+            self.floor(),
+            self.context.rlwe().degree(),
+            self.context.plain_modulus(),
+        )
     }
 
     /// The rounding of a modulus switch: the least noise that ciphertexts come down to.

@@ -6,11 +6,13 @@ use super::Evaluator;
 use crate::{BgvError, Ciphertext, spare::Operand};
 
 impl Evaluator {
-    /// `a b` in the manner of BGV, relinearised: both factors are brought to one modulus at which their noise is that of rounding, multiplied, and switched down
-    /// by as many bits as the noise has grown, in the one modulus switch of the key switch.
+    /// `a b` in the manner of BGV, relinearised: both factors are brought to one modulus at which
+    /// their noise is that of rounding, multiplied, and switched down by as many bits as the noise
+    /// has grown, in the one modulus switch of the key switch.
     ///
     /// # Errors
-    /// When keys or parameters differ, the relinearisation key is missing, or [`BgvError::Budget`] when the noise would be too large.
+    /// When keys or parameters differ, the relinearisation key is missing, or [`BgvError::Budget`]
+    /// when the noise would be too large.
     pub fn mul_bgv(&self, a: &Ciphertext, b: &Ciphertext) -> Result<Ciphertext, BgvError> {
         let mut out = Ciphertext::empty(self.context());
         self.mul_bgv_into(&mut out, a, b)?;
@@ -21,7 +23,12 @@ impl Evaluator {
     ///
     /// # Errors
     /// As [`Evaluator::mul_bgv`].
-    pub fn mul_bgv_into(&self, out: &mut Ciphertext, a: &Ciphertext, b: &Ciphertext) -> Result<(), BgvError> {
+    pub fn mul_bgv_into(
+        &self,
+        out: &mut Ciphertext,
+        a: &Ciphertext,
+        b: &Ciphertext,
+    ) -> Result<(), BgvError> {
         const OPERATION: &str = "multiply";
         self.check(a, OPERATION)?;
         self.check(b, OPERATION)?;

@@ -8,11 +8,13 @@ use crate::{BgvError, Ciphertext, noise};
 pub(super) const OPERATION: &str = "rotate";
 
 impl Evaluator {
-    /// Both rows rotated by `steps` to the left: slot `i` of each row of the result is slot `i + steps` of that row of `a`, modulo `N/2`. Where this rotation has no key of its
-    /// own, it is composed of rotations by powers of two.
+    /// Both rows rotated by `steps` to the left: slot `i` of each row of the result is slot `i +
+    /// steps` of that row of `a`, modulo `N/2`. Where this rotation has no key of its own, it is
+    /// composed of rotations by powers of two.
     ///
     /// # Errors
-    /// When the key of this rotation is missing and it cannot be composed, or [`BgvError::Budget`] when the noise would be too large.
+    /// When the key of this rotation is missing and it cannot be composed, or [`BgvError::Budget`]
+    /// when the noise would be too large.
     pub fn rotate_rows(&self, a: &Ciphertext, steps: i64) -> Result<Ciphertext, BgvError> {
         let mut out = Ciphertext::empty(self.context());
         self.rotate_rows_into(&mut out, a, steps)?;
@@ -23,7 +25,12 @@ impl Evaluator {
     ///
     /// # Errors
     /// As [`Evaluator::rotate_rows`].
-    pub fn rotate_rows_into(&self, out: &mut Ciphertext, a: &Ciphertext, steps: i64) -> Result<(), BgvError> {
+    pub fn rotate_rows_into(
+        &self,
+        out: &mut Ciphertext,
+        a: &Ciphertext,
+        steps: i64,
+    ) -> Result<(), BgvError> {
         let degree = self.context().rlwe().degree();
         let elements = self.keys().rotation_elements(degree, degree / 2, steps, a.modulus());
         self.apply_galois_into(out, a, elements[0])?;

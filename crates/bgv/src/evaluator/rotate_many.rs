@@ -4,18 +4,23 @@ use super::{Evaluator, rotate::OPERATION};
 use crate::{BgvError, Ciphertext};
 
 impl Evaluator {
-    /// Both rows rotated to the left by each of `steps`: [`Evaluator::rotate_rows`] of one ciphertext, several times. Rotations of one and the same ciphertext share its decomposition (hoisting), and those without a
-    /// key of their own, which are composed, share what they have in common: with keys of the powers of two, those by all of `1..2^k` are `2^k - 1` key switches in all, not `k 2^(k-1)`.
+    /// Both rows rotated to the left by each of `steps`: [`Evaluator::rotate_rows`] of one
+    /// ciphertext, several times. Rotations of one and the same ciphertext share its decomposition
+    /// (hoisting), and those without a key of their own, which are composed, share what they have
+    /// in common: with keys of the powers of two, those by all of `1..2^k` are `2^k - 1` key
+    /// switches in all, not `k 2^(k-1)`.
     ///
     /// # Errors
     /// As [`Evaluator::rotate_rows`].
     pub fn rotate_many(&self, a: &Ciphertext, steps: &[i64]) -> Result<Vec<Ciphertext>, BgvError> {
         self.check(a, OPERATION)?;
         let (degree, row) = (self.context().rlwe().degree(), self.context().rlwe().degree() / 2);
-        let steps: Vec<usize> = steps.iter().map(|step| step.rem_euclid(row as i64) as usize).collect();
+        let steps: Vec<usize> =
+            steps.iter().map(|step| step.rem_euclid(row as i64) as usize).collect();
         let tree = self.keys().rotation_tree(degree, row, steps.iter().copied(), a.modulus());
         let rotated = tree.grow(a, |a, elements| {
-            let rotated = self.context().rlwe().apply_galois_to_each(a.inner(), elements, self.keys())?;
+            let rotated =
+                self.context().rlwe().apply_galois_to_each(a.inner(), elements, self.keys())?;
             let with_factor = |inner| {
                 let mut out = Ciphertext::empty(self.context());
                 *out.inner_mut() = inner;

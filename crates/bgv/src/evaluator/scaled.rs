@@ -7,10 +7,12 @@ use super::Evaluator;
 use crate::{BgvError, Ciphertext, Scheme, noise};
 
 impl Evaluator {
-    /// `a b`, relinearised, in the manner of this evaluator's scheme ([`Evaluator::mul_bgv`] or [`Evaluator::mul_bfv`]).
+    /// `a b`, relinearised, in the manner of this evaluator's scheme ([`Evaluator::mul_bgv`] or
+    /// [`Evaluator::mul_bfv`]).
     ///
     /// # Errors
-    /// When keys or parameters differ, the relinearisation key is missing, or [`BgvError::Budget`] when the noise would be too large.
+    /// When keys or parameters differ, the relinearisation key is missing, or [`BgvError::Budget`]
+    /// when the noise would be too large.
     pub fn mul(&self, a: &Ciphertext, b: &Ciphertext) -> Result<Ciphertext, BgvError> {
         let mut out = Ciphertext::empty(self.context());
         self.mul_into(&mut out, a, b)?;
@@ -21,14 +23,20 @@ impl Evaluator {
     ///
     /// # Errors
     /// As [`Evaluator::mul`].
-    pub fn mul_into(&self, out: &mut Ciphertext, a: &Ciphertext, b: &Ciphertext) -> Result<(), BgvError> {
+    pub fn mul_into(
+        &self,
+        out: &mut Ciphertext,
+        a: &Ciphertext,
+        b: &Ciphertext,
+    ) -> Result<(), BgvError> {
         match self.scheme() {
             Scheme::Bgv => self.mul_bgv_into(out, a, b),
             Scheme::Bfv => self.mul_bfv_into(out, a, b),
         }
     }
 
-    /// `a^2`, relinearised: [`Evaluator::mul`] of `a` and itself, which takes fewer products and transforms than two factors do.
+    /// `a^2`, relinearised: [`Evaluator::mul`] of `a` and itself, which takes fewer products and
+    /// transforms than two factors do.
     ///
     /// # Errors
     /// As [`Evaluator::mul`].
@@ -36,9 +44,12 @@ impl Evaluator {
         self.mul(a, a)
     }
 
-    /// `a b` in the manner of BFV, relinearised: at the modulus `Q` to which the noise of the factors lets them come down, the product over the integers is scaled by `t/R`, one factor having been
-    /// switched to the auxiliary modulus `R` before ([`hippocrene_rlwe::Context::multiply_scaled_into`]; Kim, Polyakov and Zucca, ePrint 2021/204), and then switched down by as many bits as
-    /// the noise has grown, in the one modulus switch of the key switch. The factor of the result is `g g'`.
+    /// `a b` in the manner of BFV, relinearised: at the modulus `Q` to which the noise of the
+    /// factors lets them come down, the product over the integers is scaled by `t/R`, one factor
+    /// having been switched to the auxiliary modulus `R` before
+    /// ([`hippocrene_rlwe::Context::multiply_scaled_into`]; Kim, Polyakov and Zucca, ePrint
+    /// 2021/204), and then switched down by as many bits as the noise has grown, in the one modulus
+    /// switch of the key switch. The factor of the result is `g g'`.
     ///
     /// # Errors
     /// As [`Evaluator::mul`].
@@ -52,7 +63,12 @@ impl Evaluator {
     ///
     /// # Errors
     /// As [`Evaluator::mul`].
-    pub fn mul_bfv_into(&self, out: &mut Ciphertext, a: &Ciphertext, b: &Ciphertext) -> Result<(), BgvError> {
+    pub fn mul_bfv_into(
+        &self,
+        out: &mut Ciphertext,
+        a: &Ciphertext,
+        b: &Ciphertext,
+    ) -> Result<(), BgvError> {
         const OPERATION: &str = "multiply";
         self.check(a, OPERATION)?;
         self.check(b, OPERATION)?;
@@ -67,7 +83,14 @@ impl Evaluator {
         let product = self.scaled_product_noise(from, left.inner().noise(), Some(right))?;
         let to = self.modulus_after_scaled(from, product.log2_std());
         let rlwe = context.rlwe();
-        rlwe.multiply_scaled_into(out.inner_mut(), left.inner(), right.inner(), t, self.keys(), to)?;
+        rlwe.multiply_scaled_into(
+            out.inner_mut(),
+            left.inner(),
+            right.inner(),
+            t,
+            self.keys(),
+            to,
+        )?;
         let scaled = product.scaled(context.log2(to) - context.log2(from));
         // The key switch has nothing to do with the factors.
         let total = scaled.plus(out.inner().noise());
@@ -76,7 +99,9 @@ impl Evaluator {
         self.check_budget(out, have, OPERATION)
     }
 
-    /// The error of a product in the manner of BFV modulo `modulus`, of what has the error `a` there and of `b`, which is switched to the auxiliary modulus; of a square where no `b` is given.
+    /// The error of a product in the manner of BFV modulo `modulus`, of what has the error `a`
+    /// there and of `b`, which is switched to the auxiliary modulus; of a square where no `b` is
+    /// given.
     pub(crate) fn scaled_product_noise(
         &self,
         modulus: Modulus,

@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use hippocrene_bgv::{Ciphertext, Context, Evaluator, Plaintext};
 use hippocrene_ring::{
-    RnsBasis, Threads, arith::mul_mod, automorphism::galois_element_of_conjugation, basis::log2, primes,
+    RnsBasis, Threads, arith::mul_mod, automorphism::galois_element_of_conjugation, basis::log2,
+    primes,
 };
 use hippocrene_rlwe::{
-    self as rlwe, EvaluationKeys, Parameters, ParametersLiteral, SecretDistribution, SecretKey, Sprout,
+    self as rlwe, EvaluationKeys, Parameters, ParametersLiteral, SecretDistribution, SecretKey,
+    Sprout,
 };
 
 pub struct Setup {
@@ -17,8 +19,16 @@ pub struct Setup {
     pub evaluator: Evaluator,
 }
 
-/// Ring degree `2^log_degree`, `units` primes of `bits` bits, the sprout of this name (none: a simple chain), and keys for these rotations, the exchange of rows and products. Insecure.
-pub fn insecure(log_degree: u32, bits: u32, units: usize, sprout: &str, t: u64, rotations: &[i64]) -> Setup {
+/// Ring degree `2^log_degree`, `units` primes of `bits` bits, the sprout of this name (none: a
+/// simple chain), and keys for these rotations, the exchange of rows and products. Insecure.
+pub fn insecure(
+    log_degree: u32,
+    bits: u32,
+    units: usize,
+    sprout: &str,
+    t: u64,
+    rotations: &[i64],
+) -> Setup {
     let degree = 1 << log_degree;
     let primes = primes::ntt_primes(bits, degree, units + 2, &[]).unwrap();
     let parameters = Parameters::new_insecure(ParametersLiteral {
@@ -71,7 +81,8 @@ impl Setup {
         self.context.encoder().decode(&self.context.decrypt(&self.secret, c).unwrap()).unwrap()
     }
 
-    /// log2 of the standard deviation of the coefficients of the error `e` of `t (c0 + c1 s) = [-Q g m]_t + t e`, with what it is rounded by.
+    /// log2 of the standard deviation of the coefficients of the error `e` of `t (c0 + c1 s) = [-Q
+    /// g m]_t + t e`, with what it is rounded by.
     pub fn error(&self, c: &Ciphertext) -> f64 {
         let rlwe = self.context.rlwe();
         let phase = self.secret.decrypt(rlwe, c.inner()).unwrap();
@@ -80,19 +91,22 @@ impl Setup {
         for i in 0..self.degree() {
             let times_t = |(limb, q): (&[u64], &u64)| mul_mod(limb[i], self.t() % q, *q);
             let residues: Vec<u64> = phase.limbs().zip(basis.moduli()).map(times_t).collect();
-            let size = log2(basis.compose_centred(&residues).magnitude()) - (self.t() as f64).log2();
+            let size =
+                log2(basis.compose_centred(&residues).magnitude()) - (self.t() as f64).log2();
             squares += (2.0 * size).exp2();
         }
         0.5 * (squares / self.degree() as f64).log2()
     }
 
-    /// Checks that the error is as large as is estimated, within a factor 1.5; on a simple chain, where no modulus switch has made errors independent, it may be larger by one bit and
-    /// smaller by five.
+    /// Checks that the error is as large as is estimated, within a factor 1.5; on a simple chain,
+    /// where no modulus switch has made errors independent, it may be larger by one bit and smaller
+    /// by five.
     pub fn check_noise(&self, c: &Ciphertext, what: &str) {
         self.check_noises(std::slice::from_ref(c), what);
     }
 
-    /// [`Setup::check_noise`] of the root mean square of the errors of several, for which it is estimated alike.
+    /// [`Setup::check_noise`] of the root mean square of the errors of several, for which it is
+    /// estimated alike.
     pub fn check_noises(&self, all: &[Ciphertext], what: &str) {
         let estimated = all[0].inner().noise().log2_std();
         let squares: f64 = all.iter().map(|c| (2.0 * self.error(c)).exp2()).sum();

@@ -10,8 +10,9 @@ use crate::{
     circuits::{Basis, Polynomial},
 };
 
-/// The best polynomial of a degree up to `degree` on `[low, high]` ([`minimax`](super::minimax)), and a bound of its error. Where the function is even or odd about the middle of the
-/// interval, to within the rounding of its values, the polynomial is so too, which takes fewer products.
+/// The best polynomial of a degree up to `degree` on `[low, high]` ([`minimax`](super::minimax)),
+/// and a bound of its error. Where the function is even or odd about the middle of the interval, to
+/// within the rounding of its values, the polynomial is so too, which takes fewer products.
 ///
 /// ```
 /// use hippocrene_ckks::approximation::{best, Smoothness};
@@ -56,7 +57,10 @@ pub fn best_to(
             break have;
         }
         if degree == MOST {
-            let what = format!("degrees up to {MOST} come within {:.3e}, not within {error:.3e}", have.error);
+            let what = format!(
+                "degrees up to {MOST} come within {:.3e}, not within {error:.3e}",
+                have.error
+            );
             return Err(CkksError::Argument { operation: OPERATION, what });
         }
         below = Some(degree);
@@ -87,8 +91,9 @@ impl<'a> Symmetric<'a> {
         const NODES: usize = 128;
         let values: Vec<f64> = chebyshev_nodes(low, high, NODES).map(f).collect();
         let rounding = 8.0 * f64::EPSILON * values.iter().map(|v| v.abs()).fold(0.0, f64::max);
-        let mirrored =
-            |sign: f64| values.iter().zip(values.iter().rev()).all(|(x, y)| (x - sign * y).abs() <= rounding);
+        let mirrored = |sign: f64| {
+            values.iter().zip(values.iter().rev()).all(|(x, y)| (x - sign * y).abs() <= rounding)
+        };
         let parity = match (mirrored(1.0), mirrored(-1.0)) {
             (true, _) => Parity::Even,
             (_, true) => Parity::Odd,
@@ -104,7 +109,8 @@ impl<'a> Symmetric<'a> {
         Ok(Approximation { polynomial, error })
     }
 
-    /// The best polynomial up to a degree. Of an even or odd function it is so too, and found on the upper half, with the middle taken to 0.
+    /// The best polynomial up to a degree. Of an even or odd function it is so too, and found on
+    /// the upper half, with the middle taken to 0.
     fn polynomial(&self, degree: usize) -> Result<Polynomial, CkksError> {
         let (low, high) = self.ends;
         let (middle, half) = (0.5 * (low + high), 0.5 * (high - low));

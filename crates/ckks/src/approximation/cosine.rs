@@ -16,12 +16,13 @@ use crate::{
     double_double::DoubleDouble,
 };
 
-/// The function `cos(2 pi (x - 1/4) / 2^r)` where `x` is within `epsilon` of an integer of absolute value below `k`. Doubled `r` times, `y -> 2 y^2 -
-/// 1`, it is `sin(2 pi x)`.
+/// The function `cos(2 pi (x - 1/4) / 2^r)` where `x` is within `epsilon` of an integer of absolute
+/// value below `k`. Doubled `r` times, `y -> 2 y^2 - 1`, it is `sin(2 pi x)`.
 ///
-/// A polynomial needs to agree with it there only, and so has a lower degree than one that agrees on the whole of `[-k, k]` (HK20): its nodes are
-/// shared out among the intervals by Algorithm 1, and the difference of function and polynomial of degree `n` is at most
-/// `(2 pi / 2^r)^(n+1) / (n+1)! max |prod (x - node)|`.
+/// A polynomial needs to agree with it there only, and so has a lower degree than one that agrees
+/// on the whole of `[-k, k]` (HK20): its nodes are shared out among the intervals by Algorithm 1,
+/// and the difference of function and polynomial of degree `n` is at most `(2 pi / 2^r)^(n+1) /
+/// (n+1)! max |prod (x - node)|`.
 #[derive(Debug, Clone)]
 pub struct Cosine {
     intervals: Intervals,
@@ -38,14 +39,17 @@ pub struct Cosine {
 /// A polynomial in the place of a [`Cosine`].
 #[derive(Debug, Clone)]
 pub struct CosineInterpolation {
-    /// The polynomial, its coefficients rounded to `f64`, in the Chebyshev basis of `[-k, k]`: of `x`, or where it is even of `x - 1/4`.
+    /// The polynomial, its coefficients rounded to `f64`, in the Chebyshev basis of `[-k, k]`: of
+    /// `x`, or where it is even of `x - 1/4`.
     pub polynomial: Polynomial,
     /// The number of nodes nearest to each integer, from `-(k - 1)` to `k - 1`.
     pub nodes: Vec<usize>,
-    /// The sum of the absolute values of the coefficients: what an error of the Chebyshev polynomials is multiplied by at most. It is large
-    /// where the polynomial swings wildly between the intervals.
+    /// The sum of the absolute values of the coefficients: what an error of the Chebyshev
+    /// polynomials is multiplied by at most. It is large where the polynomial swings wildly between
+    /// the intervals.
     pub coefficient_sum: f64,
-    /// A bound of the error of `sin(2 pi x)` after the doublings, with coefficients that are not rounded.
+    /// A bound of the error of `sin(2 pi x)` after the doublings, with coefficients that are not
+    /// rounded.
     pub exact_error: f64,
     /// The same with coefficients rounded to `f64`.
     pub error: f64,
@@ -56,7 +60,8 @@ pub struct CosineInterpolation {
 pub(super) enum Nodes {
     /// In the intervals, shared out by Algorithm 1.
     NearIntegers,
-    /// Those of Chebyshev on `[-k, k]`: there are no wild swings, and the degree is higher where there are few doublings.
+    /// Those of Chebyshev on `[-k, k]`: there are no wild swings, and the degree is higher where
+    /// there are few doublings.
     Everywhere,
     /// The same for `x - 1/4`, of which the cosine is an even function.
     Even,
@@ -84,15 +89,22 @@ const OPERATION: &str = "approximate a cosine";
 /// Errors down to `2^-70` are told from 0 in 106 bits ..
 const LEAST_OF_PAIRS: f64 = -70.0;
 
-/// .. where `n^2 sum |c_i|`, of a polynomial of degree `n`, is not larger: what they are off by is below `2^-78` ([`newton::evaluate_in_pairs`]).
+/// .. where `n^2 sum |c_i|`, of a polynomial of degree `n`, is not larger: what they are off by is
+/// below `2^-78` ([`newton::evaluate_in_pairs`]).
 const MOST_OF_PAIRS: f64 = 4_194_304.0;
 
 impl Cosine {
     /// The function; errors down to `2^log2_least` are told from 0.
     ///
     /// # Errors
-    /// [`CkksError::Argument`] unless `1 <= k <= 512`, `-40 <= log2_epsilon <= -2`, `doublings <= 12` and `-1000 <= log2_least <= 0`.
-    pub fn new(k: u32, log2_epsilon: f64, doublings: u32, log2_least: f64) -> Result<Self, CkksError> {
+    /// [`CkksError::Argument`] unless `1 <= k <= 512`, `-40 <= log2_epsilon <= -2`, `doublings <=
+    /// 12` and `-1000 <= log2_least <= 0`.
+    pub fn new(
+        k: u32,
+        log2_epsilon: f64,
+        doublings: u32,
+        log2_least: f64,
+    ) -> Result<Self, CkksError> {
         let fail = |what: String| Err(CkksError::Argument { operation: OPERATION, what });
         if !(1..=512).contains(&k) {
             return fail(format!("integers up to k = {k} are asked for: k is 1 to 512"));
@@ -104,7 +116,9 @@ impl Cosine {
             return fail(format!("{doublings} doublings: they are 12 at most"));
         }
         if !(-1000.0..=0.0).contains(&log2_least) {
-            return fail(format!("errors down to 2^{log2_least} are asked for: 2^-1000 to 1 are possible"));
+            return fail(format!(
+                "errors down to 2^{log2_least} are asked for: 2^-1000 to 1 are possible"
+            ));
         }
         let intervals = Intervals { k, epsilon: log2_epsilon.exp2() };
         let bits = 120 + (-log2_least) as usize;
@@ -122,7 +136,8 @@ impl Cosine {
             }
         }
         let pair = |(x, y): &(Inner, Inner)| (DoubleDouble::from(x), DoubleDouble::from(y));
-        let pairs = if log2_least < LEAST_OF_PAIRS { vec![] } else { samples.iter().map(pair).collect() };
+        let pairs =
+            if log2_least < LEAST_OF_PAIRS { vec![] } else { samples.iter().map(pair).collect() };
         Ok(Cosine { intervals, doublings, samples, pairs, samples_each, bits })
     }
 
@@ -135,7 +150,11 @@ impl Cosine {
     }
 
     /// The interpolation with `degree + 1` nodes. An even one has no coefficients of odd degree.
-    pub(super) fn coefficients(&self, nodes: Nodes, degree: usize) -> Result<Coefficients, CkksError> {
+    pub(super) fn coefficients(
+        &self,
+        nodes: Nodes,
+        degree: usize,
+    ) -> Result<Coefficients, CkksError> {
         if degree > 1023 {
             let what = format!("degree {degree}: it is 1023 at most");
             return Err(CkksError::Argument { operation: OPERATION, what });
@@ -151,11 +170,14 @@ impl Cosine {
                 (self.intervals.nodes(&allocation.counts), most as f64 * (2.0 - epsilon.log2()))
             }
         };
-        // A divided difference of d nodes of an interval loses d log2(1/epsilon) bits, one of all nodes a few bits for each.
+        // A divided difference of d nodes of an interval loses d log2(1/epsilon) bits, one of all
+        // nodes a few bits for each.
         let bits = self.bits + 4 * nodes.len() + lost as usize;
         let mut constants = ConstCache::default();
-        let values =
-            nodes.iter().map(|x| value(*x, 0.25 - shift, self.doublings, bits, &mut constants)).collect();
+        let values = nodes
+            .iter()
+            .map(|x| value(*x, 0.25 - shift, self.doublings, bits, &mut constants))
+            .collect();
         let mut exact: Vec<Inner> = newton::interpolate(&nodes, values, k, bits)
             .into_iter()
             .map(|c| c.with_precision(self.bits).value())
@@ -166,15 +188,18 @@ impl Cosine {
         }
         let rounded: Vec<f64> = exact.iter().map(|c| c.to_f64().value()).collect();
         let mut counts = vec![0; 2 * self.intervals.k as usize - 1];
-        nodes
-            .iter()
-            .for_each(|x| counts[((x + shift).round() + k - 1.0).clamp(0.0, 2.0 * k - 2.0) as usize] += 1);
+        nodes.iter().for_each(|x| {
+            counts[((x + shift).round() + k - 1.0).clamp(0.0, 2.0 * k - 2.0) as usize] += 1
+        });
         let sum = rounded.iter().map(|c| c.abs()).sum();
         Ok(Coefficients { shift, nodes: counts, exact, rounded, sum })
     }
 
     /// Bounds the error.
-    pub(super) fn finish(&self, coefficients: Coefficients) -> Result<CosineInterpolation, CkksError> {
+    pub(super) fn finish(
+        &self,
+        coefficients: Coefficients,
+    ) -> Result<CosineInterpolation, CkksError> {
         let Coefficients { shift, nodes, exact, rounded, sum } = coefficients;
         let rounding: f64 = exact
             .iter()
@@ -196,7 +221,8 @@ impl Cosine {
         })
     }
 
-    /// The least degree at which the bound of the theory puts the error of `sin(2 pi x)`, to first order, below `error > 0`.
+    /// The least degree at which the bound of the theory puts the error of `sin(2 pi x)`, to first
+    /// order, below `error > 0`.
     pub(super) fn bounded_degree(&self, nodes: Nodes, error: f64) -> usize {
         let mut allocation = self.allocation();
         let weight = allocation.largest();
@@ -219,19 +245,21 @@ impl Cosine {
         }
     }
 
-    /// The sum of the absolute values of the coefficients of the cosine's own Chebyshev series on `[-k, k]`, roughly: Bessel functions, of which
-    /// about as many count as the argument is large.
+    /// The sum of the absolute values of the coefficients of the cosine's own Chebyshev series on
+    /// `[-k, k]`, roughly: Bessel functions, of which about as many count as the argument is large.
     pub(super) fn natural_sum(&self) -> f64 {
         1.0 + (TAU * f64::from(self.intervals.k) / f64::from(self.doublings).exp2()).sqrt()
     }
 
     fn allocation(&self) -> Allocation {
         let small = f64::MIN_POSITIVE.sqrt();
-        let weights = self.intervals.middles().map(|i| (self.doubled(i, small) / small).log2()).collect();
+        let weights =
+            self.intervals.middles().map(|i| (self.doubled(i, small) / small).log2()).collect();
         Allocation::new(self.intervals, weights)
     }
 
-    /// What becomes of an error `e` near the integer `i` when it is doubled: `y -> 2 y^2 - 1` makes `4 |y| e + 2 e^2` of it.
+    /// What becomes of an error `e` near the integer `i` when it is doubled: `y -> 2 y^2 - 1` makes
+    /// `4 |y| e + 2 e^2` of it.
     fn doubled(&self, i: f64, mut e: f64) -> f64 {
         let mut step = TAU * (-f64::from(self.doublings)).exp2();
         for _ in 0..self.doublings {
@@ -244,8 +272,10 @@ impl Cosine {
 
     /// A bound of the polynomial's error in each interval.
     ///
-    /// Function and polynomial are entire, and bounded on an ellipse around the interval whose major semi-axis is `a`: the cosine by `cosh(2 pi a /
-    /// 2^r)`; a Chebyshev polynomial of degree `n` by `rho^n`, where `rho` belongs to an ellipse around `[-k, k]` which that one lies in, a quarter to the left as well.
+    /// Function and polynomial are entire, and bounded on an ellipse around the interval whose
+    /// major semi-axis is `a`: the cosine by `cosh(2 pi a / 2^r)`; a Chebyshev polynomial of degree
+    /// `n` by `rho^n`, where `rho` belongs to an ellipse around `[-k, k]` which that one lies in, a
+    /// quarter to the left as well.
     fn errors(&self, coefficients: &[Inner], sum: f64, shift: f64) -> Vec<f64> {
         let k = f64::from(self.intervals.k);
         let shift = many_bits(shift, self.bits) / many_bits(k, self.bits);
@@ -254,7 +284,8 @@ impl Cosine {
             let rho = ellipse(a, self.intervals.epsilon);
             let outer = ellipse(1.0 + a / k, 1.0);
             let cosine = TAU * a * (-f64::from(self.doublings)).exp2() * LOG2_E;
-            let size = (sum.log2() + outer.log2() * (coefficients.len() - 1) as f64).max(cosine) + 1.0;
+            let size =
+                (sum.log2() + outer.log2() * (coefficients.len() - 1) as f64).max(cosine) + 1.0;
             1.0 + size - rho.log2() * m as f64 - (rho - 1.0).log2()
         };
         let distance = (0..40)
@@ -265,7 +296,8 @@ impl Cosine {
             .exp2();
         let degree = (coefficients.len() - 1) as f64;
         let errors: Vec<f64> = if !self.pairs.is_empty() && degree * degree * sum <= MOST_OF_PAIRS {
-            let coefficients: Vec<DoubleDouble> = coefficients.iter().map(DoubleDouble::from).collect();
+            let coefficients: Vec<DoubleDouble> =
+                coefficients.iter().map(DoubleDouble::from).collect();
             let shift = DoubleDouble::from(&shift);
             let error = |(y, value): &(DoubleDouble, DoubleDouble)| {
                 newton::evaluate_in_pairs(&coefficients, y.sub(shift)).sub(*value).to_f64()
@@ -277,14 +309,16 @@ impl Cosine {
             };
             self.samples.iter().map(error).collect()
         };
-        let largest =
-            |interval: &[f64]| interval.iter().fold(0.0, |largest: f64, error| largest.max(error.abs()));
+        let largest = |interval: &[f64]| {
+            interval.iter().fold(0.0, |largest: f64, error| largest.max(error.abs()))
+        };
         let intervals = errors.chunks(self.samples_each).map(largest);
         intervals.map(|largest| from_samples(largest, self.samples_each, m, distance)).collect()
     }
 }
 
-/// The parameter of the ellipse of major semi-axis `a` around an interval of half the length `half`: the sum of its semi-axes over `half`.
+/// The parameter of the ellipse of major semi-axis `a` around an interval of half the length
+/// `half`: the sum of its semi-axes over `half`.
 fn ellipse(a: f64, half: f64) -> f64 {
     (a + (a * a - half * half).sqrt()) / half
 }
@@ -302,12 +336,17 @@ fn value(x: f64, shift: f64, doublings: u32, bits: usize, constants: &mut ConstC
 mod tests {
     use super::*;
 
-    /// The bound of the theory, and values at points that are nobody's nodes, against the bound from samples.
+    /// The bound of the theory, and values at points that are nobody's nodes, against the bound
+    /// from samples.
     #[test]
     fn errors_lie_between_what_is_seen_and_what_theory_says() {
-        for (k, log2_epsilon, doublings, degree) in
-            [(1, -3.0, 0, 5), (4, -5.0, 0, 25), (12, -10.0, 2, 40), (9, -8.0, 3, 21), (16, -2.0, 2, 50)]
-        {
+        for (k, log2_epsilon, doublings, degree) in [
+            (1, -3.0, 0, 5),
+            (4, -5.0, 0, 25),
+            (12, -10.0, 2, 40),
+            (9, -8.0, 3, 21),
+            (16, -2.0, 2, 50),
+        ] {
             let cosine = Cosine::new(k, log2_epsilon, doublings, -60.0).unwrap();
             let have = cosine.interpolate(degree).unwrap();
             assert_eq!(have.polynomial.degree(), degree);
@@ -341,7 +380,8 @@ mod tests {
     /// Errors in 106 bits, where that is how they are had, are those of more bits.
     #[test]
     fn errors_in_fewer_bits_are_the_same() {
-        for (k, log2_epsilon, doublings, degree) in [(4, -5.0, 0, 40), (12, -10.0, 2, 50), (17, -9.0, 2, 70)]
+        for (k, log2_epsilon, doublings, degree) in
+            [(4, -5.0, 0, 40), (12, -10.0, 2, 50), (17, -9.0, 2, 70)]
         {
             let short = Cosine::new(k, log2_epsilon, doublings, -68.0).unwrap();
             let long = Cosine { pairs: vec![], ..short.clone() };
@@ -377,8 +417,10 @@ mod tests {
                     *largest = largest.max(nodes.iter().map(|node| (x - node).abs()).product());
                 }
             }
-            let good =
-                largest.iter().zip(&allocation.bounds).all(|(seen, bound)| *seen <= bound.exp2() * 1.000_001);
+            let good = largest
+                .iter()
+                .zip(&allocation.bounds)
+                .all(|(seen, bound)| *seen <= bound.exp2() * 1.000_001);
             assert!(good, "{largest:?} {allocation:?}");
             let worst = allocation.largest();
             let before = allocation.clone();
@@ -390,10 +432,14 @@ mod tests {
 
     #[test]
     fn what_is_out_of_range_is_named() {
-        for (k, e, r) in [(0, -5.0, 0), (513, -5.0, 0), (4, -1.0, 0), (4, f64::NAN, 0), (4, -5.0, 13)] {
+        for (k, e, r) in
+            [(0, -5.0, 0), (513, -5.0, 0), (4, -1.0, 0), (4, f64::NAN, 0), (4, -5.0, 13)]
+        {
             assert!(Cosine::new(k, e, r, -60.0).is_err());
         }
-        assert!(Cosine::new(2, -5.0, 1, 1.0).unwrap_err().to_string().contains("2^1 are asked for"));
+        assert!(
+            Cosine::new(2, -5.0, 1, 1.0).unwrap_err().to_string().contains("2^1 are asked for")
+        );
         let error = Cosine::new(2, -5.0, 1, -60.0).unwrap().interpolate(1024).unwrap_err();
         assert_eq!(error.to_string(), "approximate a cosine: degree 1024: it is 1023 at most");
     }

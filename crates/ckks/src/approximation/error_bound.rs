@@ -6,43 +6,49 @@ use crate::{CkksError, circuits::Polynomial};
 
 /// What is known about a function on an interval: how near polynomials of high degree come to it.
 ///
-/// Finitely many values alone bound no error. From this, `E_m`, the distance of the function from the polynomials of degree `m`, follows by theory.
+/// Finitely many values alone bound no error. From this, `E_m`, the distance of the function from
+/// the polynomials of degree `m`, follows by theory.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Smoothness {
-    /// The derivative of order `order >= 1` exists (the one before it is absolutely continuous), and its absolute values are at most
-    /// `bound`. Order 1 is a Lipschitz constant.
+    /// The derivative of order `order >= 1` exists (the one before it is absolutely continuous),
+    /// and its absolute values are at most `bound`. Order 1 is a Lipschitz constant.
     Derivative {
         /// The order.
         order: u32,
         /// The bound.
         bound: f64,
     },
-    /// The function is analytic in the open Bernstein ellipse of parameter `rho > 1` (foci at the ends of the interval, sum of the
-    /// semi-axes `rho` times half the interval's length), and its absolute values there are at most `bound`.
+    /// The function is analytic in the open Bernstein ellipse of parameter `rho > 1` (foci at the
+    /// ends of the interval, sum of the semi-axes `rho` times half the interval's length), and its
+    /// absolute values there are at most `bound`.
     Analytic {
         /// The sum of the semi-axes, over half the interval's length.
         rho: f64,
         /// The bound.
         bound: f64,
     },
-    /// Nothing is known. `E_m` is *estimated*: the coefficients of the Chebyshev polynomials beyond `m`, of which those up to `2m` are computed from values and
-    /// the others are taken to sum up to as much. That is so where coefficients fall as `k^-2` (functions with kinks) or faster; an error that is stated of a
-    /// function with jumps is a small multiple of the jump. A function that is other than its values at thousands of points show is not seen through.
+    /// Nothing is known. `E_m` is *estimated*: the coefficients of the Chebyshev polynomials beyond
+    /// `m`, of which those up to `2m` are computed from values and the others are taken to sum up
+    /// to as much. That is so where coefficients fall as `k^-2` (functions with kinks) or faster;
+    /// an error that is stated of a function with jumps is a small multiple of the jump. A function
+    /// that is other than its values at thousands of points show is not seen through.
     Sampled,
 }
 
 impl Smoothness {
-    /// A bound of `E_m` on an interval of length `2 half`: Jackson's `(pi/2)^k half^k bound / ((m+1) m .. (m-k+2))` for `m >= k` (Cheney,
-    /// Introduction to Approximation Theory, 4.6), or `2 bound rho^-m / (rho - 1)` (Trefethen, Approximation Theory and Approximation
-    /// Practice, Theorem 8.2).
-    /// `values` are those at Chebyshev nodes, more than `2m` of them.
+    /// A bound of `E_m` on an interval of length `2 half`: Jackson's `(pi/2)^k half^k bound /
+    /// ((m+1) m .. (m-k+2))` for `m >= k` (Cheney, Introduction to Approximation Theory, 4.6), or
+    /// `2 bound rho^-m / (rho - 1)` (Trefethen, Approximation Theory and Approximation Practice,
+    /// Theorem 8.2). `values` are those at Chebyshev nodes, more than `2m` of them.
     fn distance(self, half: f64, m: usize, values: &[f64]) -> f64 {
         match self {
             Smoothness::Derivative { order, bound } => {
                 let factors = (0..order).map(|j| FRAC_PI_2 * half / (m + 1 - j as usize) as f64);
                 factors.product::<f64>() * bound
             }
-            Smoothness::Analytic { rho, bound } => 2.0 * bound * rho.powi(-(m as i32)) / (rho - 1.0),
+            Smoothness::Analytic { rho, bound } => {
+                2.0 * bound * rho.powi(-(m as i32)) / (rho - 1.0)
+            }
             Smoothness::Sampled => 2.0 * coefficients_beyond(m, values),
         }
     }
@@ -57,14 +63,17 @@ impl Smoothness {
             }
             Smoothness::Sampled => true,
         };
-        let what =
-            || format!("{self:?}: orders are 1 to 64, rho is above 1, bounds are finite and not negative");
+        let what = || {
+            format!(
+                "{self:?}: orders are 1 to 64, rho is above 1, bounds are finite and not negative"
+            )
+        };
         if good { Ok(()) } else { Err(CkksError::Argument { operation, what: what() }) }
     }
 }
 
-/// The sum of the absolute values of the coefficients `m + 1 .. 2m` of the Chebyshev series that has these values at the Chebyshev nodes, less what the rounding of
-/// the values makes of zeros.
+/// The sum of the absolute values of the coefficients `m + 1 .. 2m` of the Chebyshev series that
+/// has these values at the Chebyshev nodes, less what the rounding of the values makes of zeros.
 fn coefficients_beyond(m: usize, values: &[f64]) -> f64 {
     let n = values.len();
     // Angles are multiples of pi / 2n, and there are 4n of them.
@@ -81,9 +90,10 @@ fn coefficients_beyond(m: usize, values: &[f64]) -> f64 {
     (m + 1..=2 * m).map(coefficient).sum()
 }
 
-/// A bound of `|e|` on an interval, where `e` is within `distance` of a polynomial of degree `m`, and `|e|` is at most `largest` at the `samples >
-/// m` Chebyshev nodes of the interval: `(largest + distance) / cos(m pi / (2 samples)) + distance`, since a polynomial of degree `m` exceeds
-/// its largest value at these nodes by that cosine at most (Ehlich and Zeller, Math. Z. 86, 1964).
+/// A bound of `|e|` on an interval, where `e` is within `distance` of a polynomial of degree `m`,
+/// and `|e|` is at most `largest` at the `samples > m` Chebyshev nodes of the interval: `(largest +
+/// distance) / cos(m pi / (2 samples)) + distance`, since a polynomial of degree `m` exceeds its
+/// largest value at these nodes by that cosine at most (Ehlich and Zeller, Math. Z. 86, 1964).
 pub(super) fn from_samples(largest: f64, samples: usize, m: usize, distance: f64) -> f64 {
     (largest + distance) / (FRAC_PI_2 * m as f64 / samples as f64).cos() + distance
 }
@@ -94,7 +104,8 @@ pub(super) fn chebyshev_nodes(low: f64, high: f64, count: usize) -> impl Iterato
     (0..count).map(move |j| middle + half * (PI * (j as f64 + 0.5) / count as f64).cos())
 }
 
-/// A bound of `|f - p|` on `[low, high]`, including what `f64` may get wrong in the values of both (`f` is taken to be right to `2^-52` of its values).
+/// A bound of `|f - p|` on `[low, high]`, including what `f64` may get wrong in the values of both
+/// (`f` is taken to be right to `2^-52` of its values).
 pub(super) fn bound(
     operation: &'static str,
     f: &dyn Fn(f64) -> f64,
@@ -106,7 +117,8 @@ pub(super) fn bound(
     // The sums of an estimate are as many as the values, each.
     let most = if smoothness == Smoothness::Sampled { 1 << 11 } else { 1 << 14 };
     let half = 0.5 * (high - low);
-    // Powers of two for all degrees, so that more is never stated of a polynomial because its degree is higher.
+    // Powers of two for all degrees, so that more is never stated of a polynomial because its
+    // degree is higher.
     let mut m = p.degree().max(64).next_power_of_two();
     loop {
         let samples = 8 * m;
@@ -126,7 +138,8 @@ pub(super) fn bound(
         let distance = smoothness.distance(half, m, &values);
         if distance <= largest / 64.0 || m >= most {
             // The recurrence that it is evaluated by rounds each term as often as its degree says.
-            let often = p.coefficients().iter().enumerate().map(|(k, c)| (k + 1) as f64 * c).collect();
+            let often =
+                p.coefficients().iter().enumerate().map(|(k, c)| (k + 1) as f64 * c).collect();
             let terms = Polynomial::new(p.basis(), often)?.bound(low.abs().max(high.abs()));
             let rounding = f64::EPSILON * (size + terms);
             return Ok(from_samples(largest, samples, m, distance) + rounding);

@@ -8,15 +8,17 @@ use crate::{CkksError, circuits::Polynomial};
 pub struct Approximation {
     /// The polynomial.
     pub polynomial: Polynomial,
-    /// A bound of its distance from the function, on the intervals where it was asked for: with these coefficients, in exact arithmetic.
+    /// A bound of its distance from the function, on the intervals where it was asked for: with
+    /// these coefficients, in exact arithmetic.
     pub error: f64,
 }
 
 const OPERATION: &str = "interpolate a function";
 
-/// The polynomial of degree `degree` that agrees with `f` at the Chebyshev nodes of `[low, high]`, as [`Polynomial::approximate`] gives it, with a bound
-/// of its error: the largest difference at many nodes, and what `smoothness` leaves between
-/// them. Coefficients are rounded to `f64`, so that errors below about `2^-48` times the function's size are out of reach.
+/// The polynomial of degree `degree` that agrees with `f` at the Chebyshev nodes of `[low, high]`,
+/// as [`Polynomial::approximate`] gives it, with a bound of its error: the largest difference at
+/// many nodes, and what `smoothness` leaves between them. Coefficients are rounded to `f64`, so
+/// that errors below about `2^-48` times the function's size are out of reach.
 ///
 /// ```
 /// use hippocrene_ckks::approximation::{interpolate, Smoothness};
@@ -29,7 +31,8 @@ const OPERATION: &str = "interpolate a function";
 /// ```
 ///
 /// # Errors
-/// [`CkksError::Argument`] when `f` is not finite at a node, the interval is empty, or `smoothness` states what cannot be.
+/// [`CkksError::Argument`] when `f` is not finite at a node, the interval is empty, or `smoothness`
+/// states what cannot be.
 pub fn interpolate(
     f: impl Fn(f64) -> f64,
     low: f64,

@@ -7,21 +7,32 @@ use super::cosine::{Cosine, CosineInterpolation, Nodes};
 pub enum Coefficients {
     /// Real numbers of any size: as HK20 counts degrees.
     Exact,
-    /// Such as can be computed with: rounded to `f64`, and no more than twice as large, all together, as those of the cosine's own Chebyshev series.
-    /// (The noise of a ciphertext that is put in is multiplied by them.)
+    /// Such as can be computed with: rounded to `f64`, and no more than twice as large, all
+    /// together, as those of the cosine's own Chebyshev series. (The noise of a ciphertext that is
+    /// put in is multiplied by them.)
     Rounded,
 }
 
 impl Cosine {
-    /// The interpolation of least degree with which the error of `sin(2 pi x)` after the doublings is at most `error`, a positive number: with HK20's nodes, or
-    /// where these make the coefficients too large with Chebyshev's on the whole interval.
+    /// The interpolation of least degree with which the error of `sin(2 pi x)` after the doublings
+    /// is at most `error`, a positive number: with HK20's nodes, or where these make the
+    /// coefficients too large with Chebyshev's on the whole interval.
     ///
     /// # Errors
     /// The least error that was reached with such coefficients, if that is larger.
-    pub fn least_degree(&self, error: f64, coefficients: Coefficients) -> Result<CosineInterpolation, f64> {
+    pub fn least_degree(
+        &self,
+        error: f64,
+        coefficients: Coefficients,
+    ) -> Result<CosineInterpolation, f64> {
         let everywhere = self.bounded_degree(Nodes::Everywhere, error);
-        let mut search =
-            Search { cosine: self, error, coefficients, nodes: Nodes::NearIntegers, reached: f64::INFINITY };
+        let mut search = Search {
+            cosine: self,
+            error,
+            coefficients,
+            nodes: Nodes::NearIntegers,
+            reached: f64::INFINITY,
+        };
         let near_integers = search.below(everywhere);
         let found = near_integers.or_else(|_| {
             search.nodes = Nodes::Everywhere;
@@ -30,13 +41,15 @@ impl Cosine {
         found.map_err(|()| search.reached)
     }
 
-    /// The even polynomial of `x - 1/4` of least degree with coefficients that can be computed with: interpolated on the whole interval, and evaluated in half as many powers.
+    /// The even polynomial of `x - 1/4` of least degree with coefficients that can be computed
+    /// with: interpolated on the whole interval, and evaluated in half as many powers.
     ///
     /// # Errors
     /// The least error that was reached, if that is larger than `error`.
     pub fn least_even_degree(&self, error: f64) -> Result<CosineInterpolation, f64> {
         let (coefficients, nodes) = (Coefficients::Rounded, Nodes::Even);
-        let mut search = Search { cosine: self, error, coefficients, nodes, reached: f64::INFINITY };
+        let mut search =
+            Search { cosine: self, error, coefficients, nodes, reached: f64::INFINITY };
         let limit = self.bounded_degree(nodes, error) + 8;
         search.below(limit).map_err(|()| search.reached)
     }
@@ -78,7 +91,8 @@ impl Search<'_> {
                 Err(_) => failed = Some(middle),
             }
         }
-        // .. and one by one. Errors wander a little from one degree to the next: the search ends where several in a row fail.
+        // .. and one by one. Errors wander a little from one degree to the next: the search ends
+        // where several in a row fail.
         let mut failures = 0;
         while failures < 4 && best.polynomial.degree() > failures {
             match self.at(best.polynomial.degree() - 1 - failures) {

@@ -25,13 +25,16 @@ pub(super) const MOST: usize = 255;
 /// Errors below so much of a function's size are out of reach: values and coefficients are rounded.
 const ROUNDING: f64 = 1.0 / (1u64 << 44) as f64;
 
-/// The polynomial up to degree `degree` whose largest distance from `f` on a union of intervals is least, and a bound of that distance.
+/// The polynomial up to degree `degree` whose largest distance from `f` on a union of intervals is
+/// least, and a bound of that distance.
 ///
-/// The polynomial is written in the Chebyshev basis of the interval from the lowest end to the highest (of `[-high, high]` where it is even or odd). It is
-/// found by exchange (Remez): of the polynomials whose errors at as many points as there are coefficients, and one more, are equal and alternate
-/// in sign, that one is sought which has no larger error anywhere. The error that is stated holds for the polynomial that is returned, whether or not the
-/// exchange came to its end. Numbers are `f64`: errors below about `2^-44` of the function's size are out of reach. `smoothness` is what is known about `f`
-/// on each interval.
+/// The polynomial is written in the Chebyshev basis of the interval from the lowest end to the
+/// highest (of `[-high, high]` where it is even or odd). It is found by exchange (Remez): of the
+/// polynomials whose errors at as many points as there are coefficients, and one more, are equal
+/// and alternate in sign, that one is sought which has no larger error anywhere. The error that is
+/// stated holds for the polynomial that is returned, whether or not the exchange came to its end.
+/// Numbers are `f64`: errors below about `2^-44` of the function's size are out of reach.
+/// `smoothness` is what is known about `f` on each interval.
 ///
 /// ```
 /// use hippocrene_ckks::approximation::{minimax, Parity, Smoothness};
@@ -44,8 +47,8 @@ const ROUNDING: f64 = 1.0 / (1u64 << 44) as f64;
 /// ```
 ///
 /// # Errors
-/// [`CkksError::Argument`] when the intervals are none, empty, overlap or are out of order (or, for even and odd polynomials, reach below 0), the degree is above
-/// 255, or `f` is not finite.
+/// [`CkksError::Argument`] when the intervals are none, empty, overlap or are out of order (or, for
+/// even and odd polynomials, reach below 0), the degree is above 255, or `f` is not finite.
 pub fn minimax(
     f: impl Fn(f64) -> f64,
     intervals: &[(f64, f64)],
@@ -69,7 +72,8 @@ pub(super) fn exchanged(
     parity: Parity,
 ) -> Result<Polynomial, CkksError> {
     let fail = |what: String| Err(CkksError::Argument { operation: OPERATION, what });
-    let finite = intervals.iter().all(|(low, high)| low.is_finite() && high.is_finite() && low < high);
+    let finite =
+        intervals.iter().all(|(low, high)| low.is_finite() && high.is_finite() && low < high);
     if intervals.is_empty() || !finite || intervals.windows(2).any(|w| w[0].1 >= w[1].0) {
         return fail(format!("the intervals {intervals:?} are not some intervals in order"));
     }
@@ -104,8 +108,10 @@ struct Exchange<'a> {
 }
 
 impl Exchange<'_> {
-    /// The best polynomial that was met. The interpolation at Chebyshev nodes is one of them, and so is the best one of less degree, unless there is a proof that
-    /// no polynomial is better (de la Vallee-Poussin): no polynomial has a smaller largest error than the levelled one has at its points.
+    /// The best polynomial that was met. The interpolation at Chebyshev nodes is one of them, and
+    /// so is the best one of less degree, unless there is a proof that no polynomial is better (de
+    /// la Vallee-Poussin): no polynomial has a smaller largest error than the levelled one has at
+    /// its points.
     fn run(&self) -> Result<Polynomial, CkksError> {
         const ROUNDS: usize = 60;
         const IDLE: usize = 4;
@@ -121,7 +127,8 @@ impl Exchange<'_> {
             proven = proven.max(levelled);
             match alternating(extrema, points.len()) {
                 Some(next) if idle < IDLE && best.largest > proven * (1.0 + 1e-13) => points = next,
-                // An even function of symmetric points agrees there with an even polynomial, and nothing alternates.
+                // An even function of symmetric points agrees there with an even polynomial, and
+                // nothing alternates.
                 None if !moved => (points, moved) = (self.first_points(1), true),
                 _ => break,
             }
@@ -139,7 +146,8 @@ impl Exchange<'_> {
         best.polynomial.ok_or_else(singular)
     }
 
-    /// The polynomial that agrees with the function at Chebyshev nodes, where these lie in a single interval.
+    /// The polynomial that agrees with the function at Chebyshev nodes, where these lie in a single
+    /// interval.
     fn interpolation(&self) -> Option<Polynomial> {
         let (&[(from, _)], Basis::Chebyshev { low, high }) = (self.intervals, self.basis) else {
             return None;
@@ -156,7 +164,8 @@ impl Exchange<'_> {
         Polynomial::approximate(f, low, high, *self.indices.last()?).ok()
     }
 
-    /// One point more than there are coefficients, shared out evenly, after the first `skipped` of more.
+    /// One point more than there are coefficients, shared out evenly, after the first `skipped` of
+    /// more.
     fn first_points(&self, skipped: usize) -> Vec<f64> {
         let (count, parts) = (self.indices.len() + 1 + skipped, self.intervals.len());
         let mut points = Vec::with_capacity(count);
@@ -167,11 +176,15 @@ impl Exchange<'_> {
         points.split_off(skipped)
     }
 
-    /// So many points of an interval, from left to right, that crowd where the errors of best polynomials have their extrema: the extrema of a Chebyshev polynomial, both ends
-    /// among them, `x_j = low cos^2 t_j + high sin^2 t_j` for equidistant `t_j` from 0 to `pi / 2`. An even polynomial of `x` is one of half the degree of `x^2`, an
-    /// odd one `x` times such a one: then the *squares* are such points. On `[0, high]` these are `high sin t_j`, the half of the extrema on
-    /// `[-high, high]`: they crowd at `high` only. (Those of `[0, high]` itself crowd at 0 too, where polynomials of one parity have no more freedom than elsewhere: that
-    /// the polynomial is levelled there says nothing of what it does between the others, and it explodes.) Odd polynomials are 0 at 0, which is left out.
+    /// So many points of an interval, from left to right, that crowd where the errors of best
+    /// polynomials have their extrema: the extrema of a Chebyshev polynomial, both ends among them,
+    /// `x_j = low cos^2 t_j + high sin^2 t_j` for equidistant `t_j` from 0 to `pi / 2`. An even
+    /// polynomial of `x` is one of half the degree of `x^2`, an odd one `x` times such a one: then
+    /// the *squares* are such points. On `[0, high]` these are `high sin t_j`, the half of the
+    /// extrema on `[-high, high]`: they crowd at `high` only. (Those of `[0, high]` itself crowd at
+    /// 0 too, where polynomials of one parity have no more freedom than elsewhere: that the
+    /// polynomial is levelled there says nothing of what it does between the others, and it
+    /// explodes.) Odd polynomials are 0 at 0, which is left out.
     fn grid(&self, (low, high): (f64, f64), count: usize) -> Vec<f64> {
         if count < 2 {
             return vec![0.5 * (low + high); count];
@@ -216,8 +229,9 @@ impl Exchange<'_> {
         Ok((Polynomial::new(self.basis, coefficients)?, solution[unknowns - 1].abs()))
     }
 
-    /// The places of the local extrema of the error, ends of intervals included, from left to right, with the errors there. They are sought between the points of a
-    /// fine grid, and the given points: where errors alternate at these, so do as many extrema.
+    /// The places of the local extrema of the error, ends of intervals included, from left to
+    /// right, with the errors there. They are sought between the points of a fine grid, and the
+    /// given points: where errors alternate at these, so do as many extrema.
     fn extrema(&self, p: &Polynomial, points: &[f64]) -> Vec<(f64, f64)> {
         const FINE: usize = 12;
         let error = |x: f64| (self.f)(x) - p.evaluate(x);
@@ -237,7 +251,11 @@ impl Exchange<'_> {
                 let (mut a, mut b) = (xs[i.saturating_sub(1)], xs[(i + 1).min(xs.len() - 1)]);
                 for _ in 0..24 {
                     let (third, two_thirds) = (a + (b - a) / 3.0, b - (b - a) / 3.0);
-                    if sign * error(third) < sign * error(two_thirds) { a = third } else { b = two_thirds }
+                    if sign * error(third) < sign * error(two_thirds) {
+                        a = third
+                    } else {
+                        b = two_thirds
+                    }
                 }
                 let inner = 0.5 * (a + b);
                 let refined = error(inner);
@@ -277,8 +295,9 @@ impl Best {
     }
 }
 
-/// So many of the extrema that their signs alternate, and the largest ones: neighbours of one sign are one, and then the smallest goes, with its
-/// smaller neighbour unless it stands at an end. None if there are too few.
+/// So many of the extrema that their signs alternate, and the largest ones: neighbours of one sign
+/// are one, and then the smallest goes, with its smaller neighbour unless it stands at an end. None
+/// if there are too few.
 fn alternating(extrema: Vec<(f64, f64)>, count: usize) -> Option<Vec<f64>> {
     let mut kept: Vec<(f64, f64)> = Vec::new();
     for extremum in extrema {
@@ -299,14 +318,16 @@ fn alternating(extrema: Vec<(f64, f64)>, count: usize) -> Option<Vec<f64>> {
             let end = if size(0) < size(last) { 0 } else { last };
             kept.remove(end);
         } else {
-            let neighbour = if size(smallest - 1) < size(smallest + 1) { smallest - 1 } else { smallest };
+            let neighbour =
+                if size(smallest - 1) < size(smallest + 1) { smallest - 1 } else { smallest };
             kept.drain(neighbour..neighbour + 2);
         }
     }
     (kept.len() == count).then(|| kept.into_iter().map(|(x, _)| x).collect())
 }
 
-/// Solves a system of linear equations, each row with its right-hand side last (Gauss, with partial pivots).
+/// Solves a system of linear equations, each row with its right-hand side last (Gauss, with partial
+/// pivots).
 fn solve(mut rows: Vec<Vec<f64>>) -> Option<Vec<f64>> {
     let n = rows.len();
     for k in 0..n {

@@ -15,15 +15,20 @@ use crate::{
 
 const OPERATION: &str = "approximate the reduction modulo 1";
 
-/// `x -> x - round(x)` for `|x| <= k - 1 + epsilon` with `|x - round(x)| <= epsilon`, by polynomials (HK20).
+/// `x -> x - round(x)` for `|x| <= k - 1 + epsilon` with `|x - round(x)| <= epsilon`, by
+/// polynomials (HK20).
 ///
-/// A polynomial of `x`, or an even one of `x - 1/4`, stands for `cos(2 pi (x - 1/4) / 2^r)`; `r` doublings `y -> 2 y^2 - 1` make `sin(2 pi x)` of it; and `arcsin(y) / (2 pi)`, a polynomial as
-/// well, or just `y / (2 pi)`, gives `x - round(x)`. Without the arcsine the error is `6.6 epsilon^3` at least.
+/// A polynomial of `x`, or an even one of `x - 1/4`, stands for `cos(2 pi (x - 1/4) / 2^r)`; `r`
+/// doublings `y -> 2 y^2 - 1` make `sin(2 pi x)` of it; and `arcsin(y) / (2 pi)`, a polynomial as
+/// well, or just `y / (2 pi)`, gives `x - round(x)`. Without the arcsine the error is `6.6
+/// epsilon^3` at least.
 ///
-/// The degree of the cosine's polynomial is the least one whose error bound does, among those whose coefficients are not much larger than the
-/// cosine's own: interpolations of lower degree swing wildly between the intervals, and would multiply the noise of what they are evaluated on.
-/// With few doublings for a large `k` (`2^r` below about `k / 4`), these are interpolations on the whole interval. An even polynomial of `x - 1/4` is one always. Its degree is
-/// higher; but it takes half as many powers, and so fewer products where its depth is the same.
+/// The degree of the cosine's polynomial is the least one whose error bound does, among those whose
+/// coefficients are not much larger than the cosine's own: interpolations of lower degree swing
+/// wildly between the intervals, and would multiply the noise of what they are evaluated on. With
+/// few doublings for a large `k` (`2^r` below about `k / 4`), these are interpolations on the whole
+/// interval. An even polynomial of `x - 1/4` is one always. Its degree is higher; but it takes half
+/// as many powers, and so fewer products where its depth is the same.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModularReduction {
     cosine: Polynomial,
@@ -35,13 +40,16 @@ pub struct ModularReduction {
 }
 
 impl ModularReduction {
-    /// The least degree whose error bound, doublings and arcsine included, is at most `2^log2_error`. `arcsine_degree` is 0, for none, or odd.
+    /// The least degree whose error bound, doublings and arcsine included, is at most
+    /// `2^log2_error`. `arcsine_degree` is 0, for none, or odd.
     ///
-    /// Coefficients are `f64`: errors below about `2^(2r - 56)`, `r` the number of doublings, are out of reach.
+    /// Coefficients are `f64`: errors below about `2^(2r - 56)`, `r` the number of doublings, are
+    /// out of reach.
     ///
     /// # Errors
-    /// [`CkksError::Argument`] unless `1 <= k <= 512`, `-40 <= log2_epsilon <= -2`, `doublings <= 12` and `arcsine_degree` is 0 or odd and at most 63, and when the
-    /// error cannot be reached; the message says what can be.
+    /// [`CkksError::Argument`] unless `1 <= k <= 512`, `-40 <= log2_epsilon <= -2`, `doublings <=
+    /// 12` and `arcsine_degree` is 0 or odd and at most 63, and when the error cannot be reached;
+    /// the message says what can be.
     pub fn new(
         k: u32,
         log2_epsilon: f64,
@@ -51,7 +59,9 @@ impl ModularReduction {
     ) -> Result<Self, CkksError> {
         let fail = |what: String| Err(CkksError::Argument { operation: OPERATION, what });
         if arcsine_degree > 63 || (arcsine_degree != 0 && arcsine_degree.is_multiple_of(2)) {
-            return fail(format!("the arcsine's degree is {arcsine_degree}: it is 0 or odd, and 63 at most"));
+            return fail(format!(
+                "the arcsine's degree is {arcsine_degree}: it is 0 or odd, and 63 at most"
+            ));
         }
         if !(-1000.0..0.0).contains(&log2_error) {
             return fail(format!("an error of 2^{log2_error} is asked for: it is below 1"));
@@ -92,11 +102,14 @@ impl ModularReduction {
         })
     }
 
-    /// One from its stored parts: the coefficients of the cosine's polynomial in the Chebyshev basis of `[-k, k]` (of `x - 1/4` where it is even), those of the arcsine's in the monomial basis (none where there is
-    /// none), and the rest as [`ModularReduction::new`] has found them. That the polynomials do what they are said to do is not checked.
+    /// One from its stored parts: the coefficients of the cosine's polynomial in the Chebyshev
+    /// basis of `[-k, k]` (of `x - 1/4` where it is even), those of the arcsine's in the monomial
+    /// basis (none where there is none), and the rest as [`ModularReduction::new`] has found them.
+    /// That the polynomials do what they are said to do is not checked.
     ///
     /// # Errors
-    /// [`CkksError::Argument`] when a number is out of the range that [`ModularReduction::new`] has, or there are no coefficients of the cosine.
+    /// [`CkksError::Argument`] when a number is out of the range that [`ModularReduction::new`]
+    /// has, or there are no coefficients of the cosine.
     pub fn from_parts(
         cosine: Vec<f64>,
         k: u32,
@@ -129,12 +142,14 @@ impl ModularReduction {
         Ok(ModularReduction { cosine, reach, doublings, arcsine, epsilon, error })
     }
 
-    /// The polynomial for `cos(2 pi (x - 1/4) / 2^doublings)`, in the Chebyshev basis of `[-reach, reach]`; its argument is `x` less the [shift](Self::shift).
+    /// The polynomial for `cos(2 pi (x - 1/4) / 2^doublings)`, in the Chebyshev basis of `[-reach,
+    /// reach]`; its argument is `x` less the [shift](Self::shift).
     pub fn cosine(&self) -> &Polynomial {
         &self.cosine
     }
 
-    /// What is taken from `x` before the cosine's polynomial: 1/4 where that is even, as the cosine is in `x - 1/4`, and 0 where it is not.
+    /// What is taken from `x` before the cosine's polynomial: 1/4 where that is even, as the cosine
+    /// is in `x - 1/4`, and 0 where it is not.
     pub fn shift(&self) -> f64 {
         if self.cosine.is_even() { 0.25 } else { 0.0 }
     }
@@ -149,7 +164,8 @@ impl ModularReduction {
         self.doublings
     }
 
-    /// The odd polynomial for `y -> arcsin(y) / (2 pi)`, in the monomial basis; where there is none, the result is `y / (2 pi)`.
+    /// The odd polynomial for `y -> arcsin(y) / (2 pi)`, in the monomial basis; where there is
+    /// none, the result is `y / (2 pi)`.
     pub fn arcsine(&self) -> Option<&Polynomial> {
         self.arcsine.as_ref()
     }
@@ -164,14 +180,15 @@ impl ModularReduction {
         self.error
     }
 
-    /// log2 of a bound of the error of the result, as a number in the unit of `x`: with the coefficients that the polynomials have, in exact
-    /// arithmetic.
+    /// log2 of a bound of the error of the result, as a number in the unit of `x`: with the
+    /// coefficients that the polynomials have, in exact arithmetic.
     pub fn log2_error(&self) -> f64 {
         self.error.log2()
     }
 
-    /// How many multiplications deep the evaluation is on an argument that has been divided by the [reach](Self::reach) already (one more otherwise), the
-    /// factor `1 / (2 pi)` aside where there is no arcsine.
+    /// How many multiplications deep the evaluation is on an argument that has been divided by the
+    /// [reach](Self::reach) already (one more otherwise), the factor `1 / (2 pi)` aside where there
+    /// is no arcsine.
     pub fn depth(&self) -> u32 {
         let cosine = (self.cosine.degree() + 1).next_power_of_two().trailing_zeros();
         let arcsine = self.arcsine.as_ref().map_or(0, |p| p.depth() as u32);
@@ -188,7 +205,8 @@ impl ModularReduction {
     }
 }
 
-/// The interpolation that is least deep, of these the one with the fewest products, and of these the first. Where there is none, the least error.
+/// The interpolation that is least deep, of these the one with the fewest products, and of these
+/// the first. Where there is none, the least error.
 fn cheapest(found: [Result<CosineInterpolation, f64>; 2]) -> Result<CosineInterpolation, f64> {
     let cost = |p: &Polynomial| ((p.degree() + 1).next_power_of_two(), p.products());
     match found {
@@ -219,7 +237,8 @@ impl Arcsine {
         let mut coefficients = monomials(series.coefficients(), range);
         coefficients.iter_mut().step_by(2).for_each(|c| *c = 0.0);
         let polynomial = Polynomial::new(Basis::Monomial, coefficients)?;
-        // The arcsine is analytic up to -1 and 1, and at most pi / 2 where |z| < 1, as on the ellipse that ends there.
+        // The arcsine is analytic up to -1 and 1, and at most pi / 2 where |z| < 1, as on the
+        // ellipse that ends there.
         let rho = (1.0 + (1.0 - range * range).sqrt()) / range;
         let smoothness = Smoothness::Analytic { rho, bound: 0.25 };
         let error = error_bound::bound(OPERATION, &f, &polynomial, (-range, range), smoothness)?;

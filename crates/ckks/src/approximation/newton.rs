@@ -8,10 +8,16 @@ pub(super) fn many_bits(x: f64, bits: usize) -> Inner {
     Inner::try_from(x).unwrap_or(Inner::ZERO).with_precision(bits).value()
 }
 
-/// The coefficients, in the Chebyshev basis of `[-reach, reach]`, of the polynomial that takes `values` at `nodes`, which are different: Newton's
-/// divided differences, then Horner's rule on them, where `y T_k(y) = (T_(k+1)(y) + T_(k-1)(y)) / 2`. Nodes that lie close together cost many
+/// The coefficients, in the Chebyshev basis of `[-reach, reach]`, of the polynomial that takes
+/// `values` at `nodes`, which are different: Newton's divided differences, then Horner's rule on
+/// them, where `y T_k(y) = (T_(k+1)(y) + T_(k-1)(y)) / 2`. Nodes that lie close together cost many
 /// bits, which the numbers have to bring.
-pub(super) fn interpolate(nodes: &[f64], values: Vec<Inner>, reach: f64, bits: usize) -> Vec<Inner> {
+pub(super) fn interpolate(
+    nodes: &[f64],
+    values: Vec<Inner>,
+    reach: f64,
+    bits: usize,
+) -> Vec<Inner> {
     let nodes: Vec<Inner> = nodes.iter().map(|x| many_bits(*x, bits)).collect();
     let mut differences = values;
     for k in 1..nodes.len() {
@@ -51,7 +57,8 @@ pub(super) fn evaluate(coefficients: &[Inner], y: &Inner, bits: usize) -> Inner 
     y * b1 - b2 + &coefficients[0]
 }
 
-/// The same in numbers of 106 bits. With coefficients `c_0 .. c_n` the result is off by `n^2 sum |c_i| 2^-100` at most.
+/// The same in numbers of 106 bits. With coefficients `c_0 .. c_n` the result is off by `n^2 sum
+/// |c_i| 2^-100` at most.
 pub(super) fn evaluate_in_pairs(coefficients: &[DoubleDouble], y: DoubleDouble) -> DoubleDouble {
     let twice = y.add(y);
     let (mut b1, mut b2) = (DoubleDouble::from(0.0), DoubleDouble::from(0.0));

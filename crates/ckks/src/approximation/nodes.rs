@@ -1,8 +1,10 @@
-//! How many nodes of an interpolation lie in each of the intervals around the integers (HK20, Algorithm 1).
+//! How many nodes of an interpolation lie in each of the intervals around the integers (HK20,
+//! Algorithm 1).
 
 use std::f64::consts::PI;
 
-/// `|x| <= k - 1 + epsilon`, where `x` is within `epsilon` of an integer: the intervals `I_i = [i - epsilon, i + epsilon]`, `|i| < k`.
+/// `|x| <= k - 1 + epsilon`, where `x` is within `epsilon` of an integer: the intervals `I_i = [i -
+/// epsilon, i + epsilon]`, `|i| < k`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Intervals {
     pub(super) k: u32,
@@ -16,17 +18,21 @@ impl Intervals {
         (-most..=most).map(|i| i as f64)
     }
 
-    /// The nodes, from left to right: in each interval those of Chebyshev, `i + epsilon cos((2j - 1) pi / (2 d_i))`.
+    /// The nodes, from left to right: in each interval those of Chebyshev, `i + epsilon cos((2j -
+    /// 1) pi / (2 d_i))`.
     pub(super) fn nodes(self, counts: &[usize]) -> Vec<f64> {
         let mut nodes = Vec::with_capacity(counts.iter().sum());
         for (i, &d) in self.middles().zip(counts) {
-            nodes.extend((0..d).rev().map(|j| i + self.epsilon * (PI * (j as f64 + 0.5) / d as f64).cos()));
+            nodes.extend(
+                (0..d).rev().map(|j| i + self.epsilon * (PI * (j as f64 + 0.5) / d as f64).cos()),
+            );
         }
         nodes
     }
 }
 
-/// Nodes shared out among the intervals so that the largest bound of the error is as small as it gets.
+/// Nodes shared out among the intervals so that the largest bound of the error is as small as it
+/// gets.
 #[derive(Debug, Clone)]
 pub(super) struct Allocation {
     epsilon: f64,
@@ -34,8 +40,8 @@ pub(super) struct Allocation {
     weights: Vec<f64>,
     /// Nodes per interval.
     pub(super) counts: Vec<usize>,
-    /// log2 of a bound of `|w| = |prod (x - node)|` per interval: `epsilon^(d_i) 2^(1-d_i) prod_(j != i) (|i-j| + epsilon)^(d_j)` (HK20; an interval
-    /// without nodes has no factor of its own).
+    /// log2 of a bound of `|w| = |prod (x - node)|` per interval: `epsilon^(d_i) 2^(1-d_i) prod_(j
+    /// != i) (|i-j| + epsilon)^(d_j)` (HK20; an interval without nodes has no factor of its own).
     pub(super) bounds: Vec<f64>,
 }
 
@@ -43,14 +49,20 @@ impl Allocation {
     /// No nodes yet.
     pub(super) fn new(intervals: Intervals, weights: Vec<f64>) -> Self {
         let count = weights.len();
-        Allocation { epsilon: intervals.epsilon, weights, counts: vec![0; count], bounds: vec![0.0; count] }
+        Allocation {
+            epsilon: intervals.epsilon,
+            weights,
+            counts: vec![0; count],
+            bounds: vec![0.0; count],
+        }
     }
 
-    /// A step of Algorithm 1: one more node where the weighted bound is largest. (The algorithm of the slides starts with a node everywhere; with
-    /// weights, and few nodes, it is better not to.)
+    /// A step of Algorithm 1: one more node where the weighted bound is largest. (The algorithm of
+    /// the slides starts with a node everywhere; with weights, and few nodes, it is better not to.)
     pub(super) fn add_node(&mut self) {
         let weighted = |i: &usize| self.bounds[*i] + self.weights[*i];
-        let Some(worst) = (0..self.counts.len()).max_by(|a, b| weighted(a).total_cmp(&weighted(b))) else {
+        let Some(worst) = (0..self.counts.len()).max_by(|a, b| weighted(a).total_cmp(&weighted(b)))
+        else {
             return;
         };
         for (i, bound) in self.bounds.iter_mut().enumerate() {

@@ -10,10 +10,12 @@ use crate::{
 
 const OPERATION: &str = "approximate a wave";
 
-/// `cos(2 pi x)` for `|x| <= k`, by an even polynomial that stands for `cos(2 pi x / 2^r)` and `r` doublings `y -> 2 y^2 - 1`.
+/// `cos(2 pi x)` for `|x| <= k`, by an even polynomial that stands for `cos(2 pi x / 2^r)` and `r`
+/// doublings `y -> 2 y^2 - 1`.
 ///
-/// Unlike [`super::ModularReduction`] it is right on the whole interval and not near the integers only: what is encoded on the circle may be anywhere on
-/// it. The polynomial is the interpolation at Chebyshev nodes; its odd coefficients are zero.
+/// Unlike [`super::ModularReduction`] it is right on the whole interval and not near the integers
+/// only: what is encoded on the circle may be anywhere on it. The polynomial is the interpolation
+/// at Chebyshev nodes; its odd coefficients are zero.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Wave {
     polynomial: Polynomial,
@@ -26,7 +28,8 @@ impl Wave {
     /// The wave of least degree whose error, doublings included, is at most `2^log2_error`.
     ///
     /// # Errors
-    /// [`CkksError::Argument`] unless `1 <= k <= 512`, `1 <= doublings <= 12` and `-40 <= log2_error < 0`, and when no degree up to 254 does.
+    /// [`CkksError::Argument`] unless `1 <= k <= 512`, `1 <= doublings <= 12` and `-40 <=
+    /// log2_error < 0`, and when no degree up to 254 does.
     pub fn new(k: u32, doublings: u32, log2_error: f64) -> Result<Self, CkksError> {
         let fail = |what: String| Err(CkksError::Argument { operation: OPERATION, what });
         check_range(k, doublings)?;
@@ -51,18 +54,29 @@ impl Wave {
             }
             let mut coefficients = cosine.polynomial.coefficients().to_vec();
             coefficients.iter_mut().skip(1).step_by(2).for_each(|c| *c = 0.0);
-            let polynomial = Polynomial::new(Basis::Chebyshev { low: -1.0, high: 1.0 }, coefficients)?;
+            let polynomial =
+                Polynomial::new(Basis::Chebyshev { low: -1.0, high: 1.0 }, coefficients)?;
             return Ok(Wave { polynomial, reach: k, doublings, error });
         }
-        fail(format!("degrees up to 254 come within 2^{:.2}, not within 2^{log2_error:.2}", reached.log2()))
+        fail(format!(
+            "degrees up to 254 come within 2^{:.2}, not within 2^{log2_error:.2}",
+            reached.log2()
+        ))
     }
 
-    /// One from its stored parts: reach, doublings, the coefficients of the polynomial and the bound of the error, as [`Wave::new`] has found them. That the polynomial is
-    /// what it is said to be is not checked.
+    /// One from its stored parts: reach, doublings, the coefficients of the polynomial and the
+    /// bound of the error, as [`Wave::new`] has found them. That the polynomial is what it is said
+    /// to be is not checked.
     ///
     /// # Errors
-    /// [`CkksError::Argument`] when a number is out of the range that [`Wave::new`] has, or the polynomial is a constant.
-    pub fn from_parts(k: u32, doublings: u32, coefficients: Vec<f64>, error: f64) -> Result<Self, CkksError> {
+    /// [`CkksError::Argument`] when a number is out of the range that [`Wave::new`] has, or the
+    /// polynomial is a constant.
+    pub fn from_parts(
+        k: u32,
+        doublings: u32,
+        coefficients: Vec<f64>,
+        error: f64,
+    ) -> Result<Self, CkksError> {
         let fail = |what: String| Err(CkksError::Argument { operation: OPERATION, what });
         check_range(k, doublings)?;
         if !(error > 0.0 && error < 1.0) {
@@ -111,7 +125,8 @@ fn check_range(k: u32, doublings: u32) -> Result<(), CkksError> {
     if (1..=512).contains(&k) && (1..=12).contains(&doublings) {
         return Ok(());
     }
-    let what = format!("k = {k} and {doublings} doublings: k is 1 to 512, and doublings are 1 to 12");
+    let what =
+        format!("k = {k} and {doublings} doublings: k is 1 to 512, and doublings are 1 to 12");
     Err(CkksError::Argument { operation: OPERATION, what })
 }
 
@@ -121,7 +136,9 @@ mod tests {
 
     #[test]
     fn errors_are_below_the_bound_and_not_far_below() {
-        for (k, doublings, log2_error) in [(17, 3, -12.0), (14, 2, -6.0), (4, 1, -20.0), (1, 5, -30.0)] {
+        for (k, doublings, log2_error) in
+            [(17, 3, -12.0), (14, 2, -6.0), (4, 1, -20.0), (1, 5, -30.0)]
+        {
             let wave = Wave::new(k, doublings, log2_error).unwrap();
             let reach = f64::from(k);
             let seen = (0..=4000)
@@ -130,8 +147,14 @@ mod tests {
                     (wave.apply(x) - (TAU * x).cos()).abs()
                 })
                 .fold(0.0, f64::max);
-            assert!(wave.error() <= log2_error.exp2() && wave.error() > 2f64.powf(log2_error - 8.0));
-            assert!(seen <= wave.error() && seen > 0.05 * wave.error(), "{k}: {seen:e} {:e}", wave.error());
+            assert!(
+                wave.error() <= log2_error.exp2() && wave.error() > 2f64.powf(log2_error - 8.0)
+            );
+            assert!(
+                seen <= wave.error() && seen > 0.05 * wave.error(),
+                "{k}: {seen:e} {:e}",
+                wave.error()
+            );
             let odd = wave.polynomial().coefficients().iter().skip(1).step_by(2);
             assert!(odd.clone().all(|c| *c == 0.0) && wave.polynomial().degree().is_multiple_of(2));
         }

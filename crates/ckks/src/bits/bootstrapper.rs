@@ -31,7 +31,8 @@ pub(super) struct Angles {
 }
 
 impl BitBootstrapper {
-    /// Bootstraps by `plan`, with the keys of `evaluator` ([`BitPlan::add_keys`]) and those of the sparse secret ([`BitPlan::encapsulation_keys`]).
+    /// Bootstraps by `plan`, with the keys of `evaluator` ([`BitPlan::add_keys`]) and those of the
+    /// sparse secret ([`BitPlan::encapsulation_keys`]).
     ///
     /// # Errors
     /// When keys or parameters do not belong together or a key is missing.
@@ -58,11 +59,12 @@ impl BitBootstrapper {
         &self.evaluator
     }
 
-    /// The bits of `a` with capacity again, and an error of `sin^2(pi e/2)` where it was `e`: BinBoot (BCKS24; GRAFT 4.2).
+    /// The bits of `a` with capacity again, and an error of `sin^2(pi e/2)` where it was `e`:
+    /// BinBoot (BCKS24; GRAFT 4.2).
     ///
     /// # Errors
-    /// [`CkksError::Capacity`] when the modulus is too small to begin with, [`CkksError::Argument`] when the bits could not be told any more, and when
-    /// packings or keys do not fit.
+    /// [`CkksError::Capacity`] when the modulus is too small to begin with, [`CkksError::Argument`]
+    /// when the bits could not be told any more, and when packings or keys do not fit.
     pub fn refresh(&self, a: &BitCiphertext) -> Result<BitCiphertext, CkksError> {
         let angles = self.angles(&[a], 2)?;
         self.read(&angles, Reading::REFRESH)
@@ -77,12 +79,17 @@ impl BitBootstrapper {
         self.read(&self.angles(inputs, factor)?, reading)
     }
 
-    /// Several gates of the same bits: only the cosines are taken one by one. `[Gate::Xor, Gate::And]` of two are a half adder, `[Gate::Xor,
-    /// Gate::Majority]` of three a full adder. The noise of a parity is four times as large here as it is alone.
+    /// Several gates of the same bits: only the cosines are taken one by one. `[Gate::Xor,
+    /// Gate::And]` of two are a half adder, `[Gate::Xor, Gate::Majority]` of three a full adder.
+    /// The noise of a parity is four times as large here as it is alone.
     ///
     /// # Errors
     /// As [`BitBootstrapper::gate`].
-    pub fn gates(&self, gates: &[Gate], inputs: &[&BitCiphertext]) -> Result<Vec<BitCiphertext>, CkksError> {
+    pub fn gates(
+        &self,
+        gates: &[Gate],
+        inputs: &[&BitCiphertext],
+    ) -> Result<Vec<BitCiphertext>, CkksError> {
         let readings: Vec<Reading> =
             gates.iter().map(|g| Reading::of(*g, inputs.len())).collect::<Result<_, _>>()?;
         let angles = self.angles(inputs, 1)?;
@@ -90,7 +97,11 @@ impl BitBootstrapper {
     }
 
     /// Slots of `x/k`, `x = factor (s - count/2)/4 + I` turns, `s` the sum of the bits.
-    pub(super) fn angles(&self, inputs: &[&BitCiphertext], factor: i64) -> Result<Angles, CkksError> {
+    pub(super) fn angles(
+        &self,
+        inputs: &[&BitCiphertext],
+        factor: i64,
+    ) -> Result<Angles, CkksError> {
         let (plan, e) = (&self.plan, &self.evaluator);
         let (sum, error) = self.sum(inputs)?;
         let lowered = {
@@ -118,14 +129,19 @@ impl BitBootstrapper {
         Ok(Angles { parts, error: factor as f64 * error / 4.0, noise })
     }
 
-    /// The sum of the bits less half their number, modulo as little as transforms need, and a bound of its error.
+    /// The sum of the bits less half their number, modulo as little as transforms need, and a bound
+    /// of its error.
     fn sum(&self, inputs: &[&BitCiphertext]) -> Result<(Ciphertext, f64), CkksError> {
         let (plan, e) = (&self.plan, &self.evaluator);
         let (scale, need) = (plan.bit_scale(), plan.bits_needed());
         for a in inputs {
             let (have, slots) = (a.ciphertext().slots(), plan.context().max_slots());
             if have != slots {
-                return Err(CkksError::SlotMismatch { operation: OPERATION, left: have, right: slots });
+                return Err(CkksError::SlotMismatch {
+                    operation: OPERATION,
+                    left: have,
+                    right: slots,
+                });
             }
             if a.packing() != plan.literal().packing {
                 let (have, need) = (a.packing(), plan.literal().packing);
@@ -134,11 +150,9 @@ impl BitBootstrapper {
             }
         }
         let ready = |a: &&BitCiphertext| a.ciphertext().scale().is_close(scale);
-        let least = inputs
-            .iter()
-            .copied()
-            .filter(ready)
-            .min_by(|a, b| e.log2(a.ciphertext().modulus()).total_cmp(&e.log2(b.ciphertext().modulus())));
+        let least = inputs.iter().copied().filter(ready).min_by(|a, b| {
+            e.log2(a.ciphertext().modulus()).total_cmp(&e.log2(b.ciphertext().modulus()))
+        });
         let modulus = match least {
             Some(a) => e.divisor_at_least(a.ciphertext().modulus(), need),
             None => plan.input_modulus(),
@@ -160,7 +174,10 @@ impl BitBootstrapper {
             }
         }
         let Some((sum, error)) = total else {
-            return Err(CkksError::Argument { operation: OPERATION, what: "there are no bits".into() });
+            return Err(CkksError::Argument {
+                operation: OPERATION,
+                what: "there are no bits".into(),
+            });
         };
         let half = -(inputs.len() as f64) / 2.0;
         Ok((e.add_to_bits(&sum, half, plan.literal().packing)?, error))
@@ -183,15 +200,23 @@ impl BitBootstrapper {
         e.moved_bits(a, OPERATION, to).map(Cow::Owned)
     }
 
-    /// From `m` modulo `q0` to `m + q0 I` modulo the raised modulus, in turns; the bound is the root mean square of the slots that such coefficients make.
+    /// From `m` modulo `q0` to `m + q0 I` modulo the raised modulus, in turns; the bound is the
+    /// root mean square of the slots that such coefficients make.
     fn raise(&self, a: &Ciphertext) -> Result<Ciphertext, CkksError> {
         let (plan, context) = (&self.plan, self.evaluator.context());
         let mut out = Ciphertext::empty(context);
         let (rlwe, keys) = (context.rlwe(), &self.encapsulation);
         rlwe.note_failure(|| plan.log2_failure_probability());
-        rlwe.raise_encapsulated_into(out.inner_mut(), a.inner(), keys, plan.narrow(), plan.raised())?;
+        rlwe.raise_encapsulated_into(
+            out.inner_mut(),
+            a.inner(),
+            keys,
+            plan.narrow(),
+            plan.raised(),
+        )?;
         let slots = context.max_slots();
-        let magnitude = (2.0 * slots as f64 * (plan.literal().sparse_weight as f64 + 1.0) / 12.0).sqrt();
+        let magnitude =
+            (2.0 * slots as f64 * (plan.literal().sparse_weight as f64 + 1.0) / 12.0).sqrt();
         out.set_meta(plan.turn(), slots, magnitude);
         Ok(out)
     }

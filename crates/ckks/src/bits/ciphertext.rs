@@ -5,15 +5,19 @@ use num_complex::Complex64;
 
 use crate::{Ciphertext, CkksError, Context, Plaintext, Scale, SeededCiphertext};
 
-/// Errors stay below so many standard deviations, but for a probability of [`log2_tail`] in each slot: `2^-28`.
+/// Errors stay below so many standard deviations, but for a probability of [`log2_tail`] in each
+/// slot: `2^-28`.
 pub const DEVIATIONS: f64 = 14.0;
 
-/// The bounds of the errors of a gate's operands may sum up to so much for the bits to be certain: one is mistaken for the other where the sum is off by 1/2, as more than five times as many standard deviations are at least. Operands that are less certain are
-/// to be refreshed first.
+/// The bounds of the errors of a gate's operands may sum up to so much for the bits to be certain:
+/// one is mistaken for the other where the sum is off by 1/2, as more than five times as many
+/// standard deviations are at least. Operands that are less certain are to be refreshed first.
 pub const CERTAIN: f64 = 3.0 / 32.0;
 
-/// log2 of the probability that an error in a slot leaves so many standard deviations, which are root mean squares over slots and keys: `exp(-sqrt(2) k)`. Of a given slot and secret `s` the error of a rounding is Gaussian with a variance that goes with
-/// `|s(zeta)|^2`, and this is exponentially distributed, so that the error of a real part is distributed as Laplace's.
+/// log2 of the probability that an error in a slot leaves so many standard deviations, which are
+/// root mean squares over slots and keys: `exp(-sqrt(2) k)`. Of a given slot and secret `s` the
+/// error of a rounding is Gaussian with a variance that goes with `|s(zeta)|^2`, and this is
+/// exponentially distributed, so that the error of a real part is distributed as Laplace's.
 pub(super) fn log2_tail(deviations: f64) -> f64 {
     -std::f64::consts::SQRT_2 * deviations * std::f64::consts::LOG2_E
 }
@@ -28,7 +32,8 @@ const DECLARE: &str = "take slots for bits";
 pub enum BitPacking {
     /// In the `n` slots, which are real.
     Real,
-    /// In the `n` real parts and the `n` imaginary parts, in this order. Only what goes for the parts one by one can be done: gates that bootstrap, and `not`.
+    /// In the `n` real parts and the `n` imaginary parts, in this order. Only what goes for the
+    /// parts one by one can be done: gates that bootstrap, and `not`.
     Complex,
 }
 
@@ -50,7 +55,8 @@ impl BitPacking {
     }
 }
 
-/// An encrypted vector of bits. Its noise estimate is that of the difference of slots and bits, whatever it comes from.
+/// An encrypted vector of bits. Its noise estimate is that of the difference of slots and bits,
+/// whatever it comes from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BitCiphertext {
     ciphertext: Ciphertext,
@@ -104,12 +110,14 @@ impl BitCiphertext {
         self.packing.bits(self.ciphertext.slots())
     }
 
-    /// The bits of a ciphertext without residues, as far as they are known ([`Ciphertext::known_values`]): what would be decrypted. Nothing for any other.
+    /// The bits of a ciphertext without residues, as far as they are known
+    /// ([`Ciphertext::known_values`]): what would be decrypted. Nothing for any other.
     pub fn known_bits(&self) -> Option<Vec<bool>> {
         self.ciphertext.known_values().map(|values| read_bits(values, self.packing))
     }
 
-    /// How far a slot (or either part of it) is from its bit at most: [`DEVIATIONS`] times the estimated standard deviation.
+    /// How far a slot (or either part of it) is from its bit at most: [`DEVIATIONS`] times the
+    /// estimated standard deviation.
     pub fn error(&self) -> f64 {
         error_of(&self.ciphertext)
     }
@@ -126,8 +134,12 @@ impl SeededBitCiphertext {
     /// Declares that the slots hold bits.
     ///
     /// # Errors
-    /// [`CkksError::Argument`] when the error of a fresh encryption could make one bit of the other at this scale.
-    pub fn declare(mut ciphertext: SeededCiphertext, packing: BitPacking) -> Result<Self, CkksError> {
+    /// [`CkksError::Argument`] when the error of a fresh encryption could make one bit of the other
+    /// at this scale.
+    pub fn declare(
+        mut ciphertext: SeededCiphertext,
+        packing: BitPacking,
+    ) -> Result<Self, CkksError> {
         let error = fresh_error(&ciphertext);
         check_error(error, DECLARE)?;
         ciphertext.set_bound(packing.magnitude() * (1.0 + error));
@@ -178,8 +190,8 @@ fn fresh_error(a: &SeededCiphertext) -> f64 {
     error_at(a.scale(), a.noise(), a.slots())
 }
 
-/// The bound of the error of bits at this scale, in so many slots, where coefficients have this noise: [`DEVIATIONS`] times the standard deviation in a slot
-/// ([`Ciphertext::precision_bits`]).
+/// The bound of the error of bits at this scale, in so many slots, where coefficients have this
+/// noise: [`DEVIATIONS`] times the standard deviation in a slot ([`Ciphertext::precision_bits`]).
 pub fn error_at(scale: Scale, noise: Noise, slots: usize) -> f64 {
     DEVIATIONS * (noise.log2_std() - scale.log2() + 0.5 * (slots as f64).log2()).exp2()
 }
@@ -203,7 +215,8 @@ pub fn encode_bits(
     }
     let part = |i: usize| bits.get(i).map_or(0.0, |bit| f64::from(u8::from(*bit)));
     let imaginary = |i: usize| if packing == BitPacking::Complex { part(slots + i) } else { 0.0 };
-    let values: Vec<Complex64> = (0..slots).map(|i| Complex64::new(part(i), imaginary(i))).collect();
+    let values: Vec<Complex64> =
+        (0..slots).map(|i| Complex64::new(part(i), imaginary(i))).collect();
     let mut plaintext = context.encode((&values[..]).into(), slots, scale, modulus)?;
     // The largest of the values is not for others to see.
     plaintext.set_bound(std::f64::consts::SQRT_2);

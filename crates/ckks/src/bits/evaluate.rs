@@ -20,7 +20,11 @@ const OPERATION: &str = "gate";
 
 impl BitBootstrapper {
     /// The bits that a gate makes of angles.
-    pub(super) fn read(&self, angles: &Angles, reading: Reading) -> Result<BitCiphertext, CkksError> {
+    pub(super) fn read(
+        &self,
+        angles: &Angles,
+        reading: Reading,
+    ) -> Result<BitCiphertext, CkksError> {
         let (plan, e) = (self.plan(), self.evaluator());
         let mut parts = self.read_parts(angles, reading)?;
         let packing = plan.literal().packing;
@@ -41,13 +45,18 @@ impl BitBootstrapper {
     }
 
     /// The gate of each part, with the noise of its evaluation alone.
-    pub(super) fn read_parts(&self, angles: &Angles, reading: Reading) -> Result<Vec<Ciphertext>, CkksError> {
+    pub(super) fn read_parts(
+        &self,
+        angles: &Angles,
+        reading: Reading,
+    ) -> Result<Vec<Ciphertext>, CkksError> {
         angles.parts.iter().map(|part| self.read_part(part, reading)).collect()
     }
 
     /// By how much bits are off that are read so, where evaluation has noise with the bound `own`.
     pub(super) fn error_of_reading(&self, angles: &Angles, reading: Reading, own: f64) -> f64 {
-        // Noise of the angle and of the gate itself is independent of each other, unlike what the bits were off by.
+        // Noise of the angle and of the gate itself is independent of each other, unlike what the
+        // bits were off by.
         let systematic = reading.error(angles.error);
         let of_angle = reading.error(angles.error + angles.noise) - systematic;
         systematic + reading.slope() * self.plan().literal().wave.error() + of_angle.hypot(own)
@@ -73,20 +82,24 @@ impl BitBootstrapper {
                 let mut u = self.cosine(&x, wave.doublings(), 2.0)?;
                 e.add_number_assign(&mut u, -1.0)?;
                 u.set_bound(1.0);
-                let p = if complement { vec![1.0, 0.0, -0.5, -0.5] } else { vec![0.0, 0.0, 0.5, 0.5] };
+                let p =
+                    if complement { vec![1.0, 0.0, -0.5, -0.5] } else { vec![0.0, 0.0, 0.5, 0.5] };
                 let p = Polynomial::new(Basis::Monomial, p)?;
                 e.polynomial_to(&u, &p, |_| plan.bit_scale(), |_| plan.bit_scale())
             }
         }
     }
 
-    /// `factor y^2`, `y` the wave's polynomial doubled `squarings - 1` times, at exactly the scale of bits.
+    /// `factor y^2`, `y` the wave's polynomial doubled `squarings - 1` times, at exactly the scale
+    /// of bits.
     ///
-    /// The polynomial is had at that scale from which the squarings, by moduli that are chosen before, lead there.
+    /// The polynomial is had at that scale from which the squarings, by moduli that are chosen
+    /// before, lead there.
     fn cosine(&self, x: &Ciphertext, squarings: u32, factor: f64) -> Result<Ciphertext, CkksError> {
         let (plan, e) = (self.plan(), self.evaluator());
         let polynomial = plan.literal().wave.polynomial();
-        let wanted = plan.bit_scale().times(Scale::from_f64(factor).expect("a factor between 1 and 2"));
+        let wanted =
+            plan.bit_scale().times(Scale::from_f64(factor).expect("a factor between 1 and 2"));
         let (mut modulus, mut scale) = (x.modulus(), x.scale());
         for depth in 1..=polynomial.depth() {
             (modulus, scale) = e.after_square(modulus, scale, plan.cosine_scale(depth));
@@ -104,7 +117,8 @@ impl BitBootstrapper {
         let mut y = e.polynomial_to(x, polynomial, |depth| plan.cosine_scale(depth), |_| start)?;
         for (i, to) in moduli.into_iter().enumerate() {
             let last = i + 1 == squarings as usize;
-            // Errors are multiplied by cosines, which are near 1 all the way where x is near 0: bounds are for such slots.
+            // Errors are multiplied by cosines, which are near 1 all the way where x is near 0:
+            // bounds are for such slots.
             y.set_bound(1.0);
             let mut square = Ciphertext::empty(e.context());
             e.mul_multiple_to_into(&mut square, &y, &y, if last { 1 } else { 2 }, to)?;

@@ -33,7 +33,8 @@ pub(super) struct Reading {
 
 impl Reading {
     /// What takes a bit at `x = (b - 1/2)/2` to itself.
-    pub(super) const REFRESH: Reading = Reading { shape: Shape::Half { amplitude: 1.0 }, turn: -0.25 };
+    pub(super) const REFRESH: Reading =
+        Reading { shape: Shape::Half { amplitude: 1.0 }, turn: -0.25 };
 
     /// How far the result is from the bit where `x` is off by `error`, in exact arithmetic.
     pub(super) fn error(&self, error: f64) -> f64 {
@@ -46,7 +47,9 @@ impl Reading {
             Shape::Half { amplitude } if amplitude > 1.0 => (1.0 - cos + sin) / 2.0,
             Shape::Half { .. } => (1.0 - cos) / 2.0,
             Shape::Parity => sin * sin,
-            Shape::Single { .. } => (1.0 - cos * cos * (1.0 + cos) / 2.0).max(sin * sin * (1.0 + sin) / 2.0),
+            Shape::Single { .. } => {
+                (1.0 - cos * cos * (1.0 + cos) / 2.0).max(sin * sin * (1.0 + sin) / 2.0)
+            }
         }
     }
 
@@ -59,13 +62,17 @@ impl Reading {
         }
     }
 
-    /// How a gate is read, alone: from what multiple of the sum. A parity is of twice the sum, where it is a cosine and needs no square of one.
+    /// How a gate is read, alone: from what multiple of the sum. A parity is of twice the sum,
+    /// where it is a cosine and needs no square of one.
     pub(super) fn alone(gate: Gate, count: usize) -> Result<(Reading, i64), CkksError> {
         let reading = Self::of(gate, count)?;
         if reading.shape != Shape::Parity {
             return Ok((reading, 1));
         }
-        Ok((Reading { shape: Shape::Half { amplitude: 1.0 }, turn: principal(2.0 * reading.turn) }, 2))
+        Ok((
+            Reading { shape: Shape::Half { amplitude: 1.0 }, turn: principal(2.0 * reading.turn) },
+            2,
+        ))
     }
 
     /// How the gate is read.
@@ -85,8 +92,9 @@ impl Reading {
             (Gate::Nor, 3) => (single(false), 0.0),
             (Gate::Or, 3) => (single(true), 0.0),
             _ => {
-                let what =
-                    format!("{count} operands: a majority is of three bits, the other gates of two or three");
+                let what = format!(
+                    "{count} operands: a majority is of three bits, the other gates of two or three"
+                );
                 return Err(CkksError::Argument { operation: gate.name(), what });
             }
         };
@@ -94,7 +102,8 @@ impl Reading {
     }
 }
 
-/// How far the result of a bootstrap by `gate` is from its bit, in exact arithmetic, where the sum of the `count` bits is off by `error`.
+/// How far the result of a bootstrap by `gate` is from its bit, in exact arithmetic, where the sum
+/// of the `count` bits is off by `error`.
 ///
 /// # Errors
 /// [`CkksError::Argument`] for a number of bits that the gate does not take.
@@ -145,7 +154,10 @@ mod tests {
                     }
                     let bound = gate_error(gate, count, error).unwrap();
                     assert!((alone.error(factor as f64 * error / 4.0) - bound).abs() < 1e-12);
-                    assert!(*largest <= bound + 1e-12, "{gate:?} {count} {ones}: {largest:?} {bound}");
+                    assert!(
+                        *largest <= bound + 1e-12,
+                        "{gate:?} {count} {ones}: {largest:?} {bound}"
+                    );
                 }
                 assert!(largest[0] < 1e-12);
             }

@@ -17,7 +17,8 @@ use hippocrene_rlwe::{Modulus, Noise};
 use super::{BitCiphertext, BitPacking, DEVIATIONS, ciphertext::error_of, encode_bits};
 use crate::{Ciphertext, CkksError, Evaluator, Scale};
 
-/// By how many bits the scale of the square in [`Evaluator::cleaned`] is larger, so that its rounding, which is multiplied by 3, does not count.
+/// By how many bits the scale of the square in [`Evaluator::cleaned`] is larger, so that its
+/// rounding, which is multiplied by 3, does not count.
 const FINER: i32 = 3;
 
 /// The error of [`Evaluator::cleaned`] where it was `error`.
@@ -36,22 +37,33 @@ impl Evaluator {
         BitCiphertext::with_error(out, a.packing(), a.error(), "not")
     }
 
-    /// Bits that everybody can read, in a ciphertext with the modulus, the scale and the packing of `like`: `bits`, and zeros after them.
+    /// Bits that everybody can read, in a ciphertext with the modulus, the scale and the packing of
+    /// `like`: `bits`, and zeros after them.
     ///
     /// # Errors
     /// As [`encode_bits`].
-    pub fn public_bits(&self, like: &BitCiphertext, bits: &[bool]) -> Result<BitCiphertext, CkksError> {
+    pub fn public_bits(
+        &self,
+        like: &BitCiphertext,
+        bits: &[bool],
+    ) -> Result<BitCiphertext, CkksError> {
         let zero = self.mul_integer(like.ciphertext(), 0)?;
         let (scale, modulus) = (zero.scale(), zero.modulus());
-        let plain = encode_bits(self.context(), bits, like.packing(), zero.slots(), scale, modulus)?;
+        let plain =
+            encode_bits(self.context(), bits, like.packing(), zero.slots(), scale, modulus)?;
         BitCiphertext::declare(self.add_plain(&zero, &plain)?, like.packing())
     }
 
     /// `a` and `b`, by a product.
     ///
     /// # Errors
-    /// As [`Evaluator::mul_rescale`], for bits in complex slots, and when they could not be told any more.
-    pub fn and_bits(&self, a: &BitCiphertext, b: &BitCiphertext) -> Result<BitCiphertext, CkksError> {
+    /// As [`Evaluator::mul_rescale`], for bits in complex slots, and when they could not be told
+    /// any more.
+    pub fn and_bits(
+        &self,
+        a: &BitCiphertext,
+        b: &BitCiphertext,
+    ) -> Result<BitCiphertext, CkksError> {
         const OPERATION: &str = "and";
         let (a, b) = self.paired_bits(a, b, OPERATION)?;
         let (out, noise) = self.product_of_bits(a.ciphertext(), b.ciphertext(), 1)?;
@@ -63,7 +75,11 @@ impl Evaluator {
     ///
     /// # Errors
     /// As [`Evaluator::and_bits`].
-    pub fn or_bits(&self, a: &BitCiphertext, b: &BitCiphertext) -> Result<BitCiphertext, CkksError> {
+    pub fn or_bits(
+        &self,
+        a: &BitCiphertext,
+        b: &BitCiphertext,
+    ) -> Result<BitCiphertext, CkksError> {
         let and = self.and_bits(&self.not_bits(a)?, &self.not_bits(b)?)?;
         self.not_bits(&and)
     }
@@ -72,7 +88,11 @@ impl Evaluator {
     ///
     /// # Errors
     /// As [`Evaluator::and_bits`].
-    pub fn xor_bits(&self, a: &BitCiphertext, b: &BitCiphertext) -> Result<BitCiphertext, CkksError> {
+    pub fn xor_bits(
+        &self,
+        a: &BitCiphertext,
+        b: &BitCiphertext,
+    ) -> Result<BitCiphertext, CkksError> {
         const OPERATION: &str = "xor";
         let (a, b) = self.paired_bits(a, b, OPERATION)?;
         let (product, noise) = self.product_of_bits(a.ciphertext(), b.ciphertext(), 2)?;
@@ -108,7 +128,8 @@ impl Evaluator {
         let other = self.moved_bits(b, OPERATION, |b| self.adjust(b, to, scale))?;
         self.add_assign(&mut out, other.ciphertext())?;
         let (x, y) = (a.error(), b_there.error());
-        let error = x.max(y) + condition.error() * (1.0 + x + y) + other.error() - b.error() + noise;
+        let error =
+            x.max(y) + condition.error() * (1.0 + x + y) + other.error() - b.error() + noise;
         BitCiphertext::with_error(out, BitPacking::Real, error, OPERATION)
     }
 
@@ -124,10 +145,13 @@ impl Evaluator {
         BitCiphertext::with_error(out, BitPacking::Real, error, OPERATION)
     }
 
-    /// `3 x^2 - 2 x^3` (Drucker, Moshkovich, Pelleg, Shaul, J. Cryptology 2024; Cheon, Kim, Kim, ASIACRYPT 2020, their `h_1`), exactly at this scale, which is near that of
-    /// `x`, and with the noise of its evaluation alone; modulo `to` where one is wanted, which is about twice the scale below the modulus of `x`.
+    /// `3 x^2 - 2 x^3` (Drucker, Moshkovich, Pelleg, Shaul, J. Cryptology 2024; Cheon, Kim, Kim,
+    /// ASIACRYPT 2020, their `h_1`), exactly at this scale, which is near that of `x`, and with the
+    /// noise of its evaluation alone; modulo `to` where one is wanted, which is about twice the
+    /// scale below the modulus of `x`.
     ///
-    /// It is `x^2 (3 - 2x)`, with a finer square: what one product is rescaled less, the other is more, and the same bits are used up.
+    /// It is `x^2 (3 - 2x)`, with a finer square: what one product is rescaled less, the other is
+    /// more, and the same bits are used up.
     pub(super) fn cleaned(
         &self,
         x: &Ciphertext,
@@ -140,7 +164,8 @@ impl Evaluator {
         // A simple chain has one scale only.
         let simple = self.context().parameters().top().sprout().is_one();
         let finer = Scale::power_of_two(if simple { 0 } else { FINER });
-        let (middle, square_scale) = self.after_square(x.modulus(), x.scale(), x.scale().times(finer));
+        let (middle, square_scale) =
+            self.after_square(x.modulus(), x.scale(), x.scale().times(finer));
         let nearest = || self.rescaled_modulus(middle, square_scale.times(x.scale()), scale);
         let to = to.unwrap_or_else(nearest);
         let factor_scale = self.switched_scale(scale, to, middle).over(square_scale);
@@ -169,7 +194,14 @@ impl Evaluator {
         let to = self.rescaled_modulus(a.modulus(), scale, a.scale());
         let mut out = Ciphertext::empty(self.context());
         // Not the evaluator's own, whose noise is that of the operands as well.
-        self.context().rlwe().multiply_into(out.inner_mut(), a.inner(), b.inner(), n, self.keys(), to)?;
+        self.context().rlwe().multiply_into(
+            out.inner_mut(),
+            a.inner(),
+            b.inner(),
+            n,
+            self.keys(),
+            to,
+        )?;
         out.set_meta(self.switched_scale(scale, a.modulus(), to), a.slots(), bound);
         out.set_known(a.known().zip(b.known(), |x, y| x * y * n as f64));
         let noise = error_of(&out);
@@ -186,7 +218,8 @@ impl Evaluator {
         check_real(a, operation)?;
         check_real(b, operation)?;
         let moduli = [a, b].map(|x| x.ciphertext().modulus());
-        let to: Modulus = if self.log2(moduli[0]) <= self.log2(moduli[1]) { moduli[0] } else { moduli[1] };
+        let to: Modulus =
+            if self.log2(moduli[0]) <= self.log2(moduli[1]) { moduli[0] } else { moduli[1] };
         let brought = |x: &'a BitCiphertext| match x.ciphertext().modulus() == to {
             true => Ok(Cow::Borrowed(x)),
             false => self.moved_bits(x, operation, |x| self.bring_to(x, to)).map(Cow::Owned),

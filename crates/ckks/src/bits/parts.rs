@@ -1,11 +1,13 @@
-//! The parts of slots one by one, with capacity for a product: what linear maps of bits take and leave.
+//! The parts of slots one by one, with capacity for a product: what linear maps of bits take and
+//! leave.
 
 use super::{BitBootstrapper, BitCiphertext, BitPacking, ciphertext::error_of, gate::Reading};
 use crate::{Ciphertext, CkksError};
 
 const OPERATION: &str = "map bits";
 
-/// The bits of one ciphertext in real slots: one ciphertext of them, or that of the real and that of the imaginary parts.
+/// The bits of one ciphertext in real slots: one ciphertext of them, or that of the real and that
+/// of the imaginary parts.
 #[derive(Debug, Clone)]
 pub struct BitParts {
     /// Real slots that hold the bits with an error of `error` and what their noise estimate says.
@@ -15,8 +17,9 @@ pub struct BitParts {
 }
 
 impl BitBootstrapper {
-    /// The bits of `a` by a bootstrap that ends two products above [`BitPlan::output_modulus`](super::BitPlan::output_modulus): where results are cleaned, these are not. So a
-    /// linear map of them leaves what a gate needs.
+    /// The bits of `a` by a bootstrap that ends two products above
+    /// [`BitPlan::output_modulus`](super::BitPlan::output_modulus): where results are cleaned,
+    /// these are not. So a linear map of them leaves what a gate needs.
     ///
     /// # Errors
     /// As [`BitBootstrapper::refresh`].
@@ -26,10 +29,13 @@ impl BitBootstrapper {
         Ok(BitParts { error: self.error_of_reading(&angles, Reading::REFRESH, 0.0), parts })
     }
 
-    /// Bits of parts, or of linear maps of parts that bring each slot to one place at most: at the scale of bits, and modulo [`BitPlan::output_modulus`](super::BitPlan::output_modulus) where results are cleaned, as those are.
+    /// Bits of parts, or of linear maps of parts that bring each slot to one place at most: at the
+    /// scale of bits, and modulo [`BitPlan::output_modulus`](super::BitPlan::output_modulus) where
+    /// results are cleaned, as those are.
     ///
     /// # Errors
-    /// [`CkksError::Argument`] when the bits could not be told any more, or there are more or fewer parts than slots have; [`CkksError::Capacity`] when too little is left.
+    /// [`CkksError::Argument`] when the bits could not be told any more, or there are more or fewer
+    /// parts than slots have; [`CkksError::Capacity`] when too little is left.
     pub fn of_parts(&self, parts: BitParts) -> Result<BitCiphertext, CkksError> {
         let (plan, e) = (self.plan(), self.evaluator());
         let BitParts { parts, error } = parts;
@@ -43,7 +49,8 @@ impl BitBootstrapper {
             }
         };
         let (to, scale) = (plan.output_modulus(), plan.bit_scale());
-        let out = if plan.literal().clean { e.adjust(&out, to, scale)? } else { e.rescale(&out, scale)? };
+        let out =
+            if plan.literal().clean { e.adjust(&out, to, scale)? } else { e.rescale(&out, scale)? };
         let error = error + error_of(&out);
         BitCiphertext::with_error(out, packing, error, OPERATION)
     }

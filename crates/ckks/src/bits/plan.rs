@@ -25,17 +25,21 @@ const LITTLE: f64 = 48.0;
 pub struct BitLiteral {
     /// Where the bits are.
     pub packing: BitPacking,
-    /// The bits of the modulus `q0` that is raised: the first unit if it has so many, else the grafted modulus nearest to it, which has to have a unit. Positions on
-    /// the circle are quarters of it.
+    /// The bits of the modulus `q0` that is raised: the first unit if it has so many, else the
+    /// grafted modulus nearest to it, which has to have a unit. Positions on the circle are
+    /// quarters of it.
     pub base_bits: f64,
     /// The Hamming weight of the sparse secret under which the modulus is raised.
     pub sparse_weight: usize,
     /// The cosine.
     pub wave: Wave,
-    /// The bits of the scale of the cosine's argument, and how many more than at the end of its polynomial: each product takes one of them until there.
+    /// The bits of the scale of the cosine's argument, and how many more than at the end of its
+    /// polynomial: each product takes one of them until there.
     ///
-    /// Arguments `x/k` are small for most: `T_2` is near -1 there, and `T_(2m) = T_m(T_2)` multiplies an error of it by up to `m^2`, one of `T_4` by a
-    /// fourth of that, and so on. So the first products want to be the most precise ones (GRAFT F.1); 3 bits do. On a simple chain there are none to choose.
+    /// Arguments `x/k` are small for most: `T_2` is near -1 there, and `T_(2m) = T_m(T_2)`
+    /// multiplies an error of it by up to `m^2`, one of `T_4` by a fourth of that, and so on. So
+    /// the first products want to be the most precise ones (GRAFT F.1); 3 bits do. On a simple
+    /// chain there are none to choose.
     pub scale_bits: f64,
     /// See [`BitLiteral::scale_bits`].
     pub falling_bits: f64,
@@ -45,10 +49,11 @@ pub struct BitLiteral {
     pub slots_to_coefficients: Vec<DftLevel>,
     /// The bits of the scale of bits: results have exactly this scale.
     pub bit_scale: u32,
-    /// Whether results are cleaned ([`crate::Evaluator::clean_bits`]), by two products more; those of gates that have these anyway are not.
+    /// Whether results are cleaned ([`crate::Evaluator::clean_bits`]), by two products more; those
+    /// of gates that have these anyway are not.
     pub clean: bool,
-    /// The bits of the modulus that the result of any gate is to have, give or take a few: the modulus is raised no further than they need (GRAFT F.2). `None` for as
-    /// many as possible.
+    /// The bits of the modulus that the result of any gate is to have, give or take a few: the
+    /// modulus is raised no further than they need (GRAFT F.2). `None` for as many as possible.
     pub output_bits: Option<f64>,
 }
 
@@ -65,7 +70,8 @@ impl BitLiteral {
 
     /// [`BitLiteral::base`] of so many bits.
     pub fn base_of(bits: f64, parameters: &rlwe::Parameters) -> Modulus {
-        // A first unit that is made for it has fewer limbs than what the sprout makes of as many bits.
+        // A first unit that is made for it has fewer limbs than what the sprout makes of as many
+        // bits.
         let unit = Modulus::of_factor(0);
         match (parameters.log2(unit) - bits).abs() < 0.5 {
             true => unit,
@@ -89,16 +95,17 @@ pub struct BitPlan {
 }
 
 impl BitPlan {
-    /// Plans it: makes the transforms, chooses moduli, and the parameter set of the sparse secret, which is held to its security limit where the parameters of
-    /// `context` are secure.
+    /// Plans it: makes the transforms, chooses moduli, and the parameter set of the sparse secret,
+    /// which is held to its security limit where the parameters of `context` are secure.
     ///
     /// # Errors
-    /// [`CkksError::Argument`] when a number makes no sense or the modulus is too small for these steps; as [`HomomorphicDft::new`], and
-    /// [`rlwe::Parameters::encapsulation`].
+    /// [`CkksError::Argument`] when a number makes no sense or the modulus is too small for these
+    /// steps; as [`HomomorphicDft::new`], and [`rlwe::Parameters::encapsulation`].
     pub fn new(context: Arc<Context>, literal: BitLiteral) -> Result<Self, CkksError> {
-        for (what, bits) in
-            [("scales that fall by", Some(literal.falling_bits)), ("results of", literal.output_bits)]
-        {
+        for (what, bits) in [
+            ("scales that fall by", Some(literal.falling_bits)),
+            ("results of", literal.output_bits),
+        ] {
             if let Some(bits) = bits.filter(|bits| !(bits.is_finite() && *bits >= 0.0)) {
                 return Err(CkksError::Argument {
                     operation: OPERATION,
@@ -126,7 +133,12 @@ impl BitPlan {
         };
         let mut plan = BitPlan {
             narrow: narrow(&context, base, literal.sparse_weight)?,
-            to_slots: dft(Direction::CoefficientsToSlots, packing, &literal.coefficients_to_slots, factor)?,
+            to_slots: dft(
+                Direction::CoefficientsToSlots,
+                packing,
+                &literal.coefficients_to_slots,
+                factor,
+            )?,
             to_coefficients: dft(
                 Direction::SlotsToCoefficients,
                 Packing::Complex,
@@ -162,11 +174,15 @@ impl BitPlan {
         let wanted = (used + output + 1.0).max(parameters.log2(self.base));
         let candidates =
             (0..64).map(|more| parameters.grafted_modulus(wanted + f64::from(more)).lcm(self.base));
-        Ok(candidates.into_iter().find(|m| parameters.log2(*m) >= wanted).unwrap_or(parameters.top()))
+        Ok(candidates
+            .into_iter()
+            .find(|m| parameters.log2(*m) >= wanted)
+            .unwrap_or(parameters.top()))
     }
 
-    /// How many bits lie between the modulus that is raised to and that of the result of [`super::BitBootstrapper::refresh`] or of a gate of two bits, cleaned or not,
-    /// give or take a few.
+    /// How many bits lie between the modulus that is raised to and that of the result of
+    /// [`super::BitBootstrapper::refresh`] or of a gate of two bits, cleaned or not, give or take a
+    /// few.
     pub fn bits_of_refresh(&self) -> f64 {
         self.bits() - if self.literal.clean { 0.0 } else { 2.0 * f64::from(self.literal.bit_scale) }
     }
@@ -245,21 +261,24 @@ impl BitPlan {
         moduli.fold(Scale::power_of_two(0), Scale::times_integer)
     }
 
-    /// The bits of the modulus that bits at [`BitPlan::bit_scale`] need to be bootstrapped. At any other scale they need a few more.
+    /// The bits of the modulus that bits at [`BitPlan::bit_scale`] need to be bootstrapped. At any
+    /// other scale they need a few more.
     pub fn bits_needed(&self) -> f64 {
         // Positions on the circle are at the scale q0/4.
         self.to_coefficients.bits() + f64::from(self.literal.bit_scale) + 2.0
     }
 
-    /// The modulus of all results that are cleaned, whatever the gate, so that they meet in others as they are.
+    /// The modulus of all results that are cleaned, whatever the gate, so that they meet in others
+    /// as they are.
     pub fn output_modulus(&self) -> Modulus {
         let parameters = self.context.parameters();
         // A bit for moduli, none of which is met exactly.
         parameters.grafted_modulus(parameters.log2(self.raised) - self.bits() - 1.0)
     }
 
-    /// The modulus for bits that are to be bootstrapped: the least, or [`BitPlan::output_modulus`] where results are cleaned and that is little larger, so that fresh bits and results have
-    /// one modulus. (Between moduli of nearly one size nothing can be brought from one to the other.)
+    /// The modulus for bits that are to be bootstrapped: the least, or [`BitPlan::output_modulus`]
+    /// where results are cleaned and that is little larger, so that fresh bits and results have one
+    /// modulus. (Between moduli of nearly one size nothing can be brought from one to the other.)
     pub fn input_modulus(&self) -> Modulus {
         let (parameters, need) = (self.context.parameters(), self.bits_needed());
         let output = self.output_modulus();
@@ -271,11 +290,13 @@ impl BitPlan {
         candidates.into_iter().find(|m| parameters.log2(*m) >= need).unwrap_or(parameters.top())
     }
 
-    /// log2 of the probability that a bootstrap fails, in that a coefficient of `I` leaves the reach of the cosine, [`log2_failure_probability`], or that one of the `N/2` or `N` bits is taken for the other, where operands are as uncertain as
-    /// [`CERTAIN`] allows.
+    /// log2 of the probability that a bootstrap fails, in that a coefficient of `I` leaves the
+    /// reach of the cosine, [`log2_failure_probability`], or that one of the `N/2` or `N` bits is
+    /// taken for the other, where operands are as uncertain as [`CERTAIN`] allows.
     pub fn log2_failure_probability(&self) -> f64 {
         let bits = self.capacity();
-        let range = log2_failure_probability(self.literal.sparse_weight, self.literal.wave.reach(), bits);
+        let range =
+            log2_failure_probability(self.literal.sparse_weight, self.literal.wave.reach(), bits);
         let tail = log2_tail(DEVIATIONS * 0.5 / CERTAIN) + (bits as f64).log2();
         let (high, low) = if range > tail { (range, tail) } else { (tail, range) };
         high + (low - high).exp2().ln_1p() * std::f64::consts::LOG2_E

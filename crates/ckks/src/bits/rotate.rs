@@ -4,15 +4,18 @@ use super::{BitCiphertext, BitPacking};
 use crate::{CkksError, Evaluator};
 
 impl Evaluator {
-    /// The slots rotated by `steps` to the left, real and imaginary parts alike ([`Evaluator::rotate`]).
+    /// The slots rotated by `steps` to the left, real and imaginary parts alike
+    /// ([`Evaluator::rotate`]).
     ///
     /// # Errors
-    /// When the key of this rotation is missing and it cannot be composed, and when the bits could not be told any more.
+    /// When the key of this rotation is missing and it cannot be composed, and when the bits could
+    /// not be told any more.
     pub fn rotate_bits(&self, a: &BitCiphertext, steps: i64) -> Result<BitCiphertext, CkksError> {
         self.moved_bits(a, "rotate", |x| self.rotate(x, steps))
     }
 
-    /// The bits of the imaginary parts in the real ones, and the complements of these in the imaginary ones: `1 + i (1 + i - z)`, for nothing.
+    /// The bits of the imaginary parts in the real ones, and the complements of these in the
+    /// imaginary ones: `1 + i (1 + i - z)`, for nothing.
     ///
     /// # Errors
     /// [`CkksError::Argument`] for bits in real slots, which have no others.

@@ -32,7 +32,8 @@ fn normal(u: f64, v: f64) -> f64 {
 }
 
 impl BootstrapPlan {
-    /// Real values up to the bound are spread evenly, complex ones over the disc; coefficients have the root mean square of those of such values.
+    /// Real values up to the bound are spread evenly, complex ones over the disc; coefficients have
+    /// the root mean square of those of such values.
     pub(super) fn spread_of_values(&self) -> Spread {
         match self.literal.order {
             Order::SlotsToCoefficientsFirst if self.literal.real => Spread::Interval(1.0),
@@ -43,16 +44,18 @@ impl BootstrapPlan {
         }
     }
 
-    /// The root mean square of `f(x) - (x - round(x))`, `f` the reduction's polynomials, where `round(x)` is normal with the deviation that the secret makes.
+    /// The root mean square of `f(x) - (x - round(x))`, `f` the reduction's polynomials, where
+    /// `round(x)` is normal with the deviation that the secret makes.
     pub(super) fn approximation_error(&self, spread: Spread) -> f64 {
         const SAMPLES: u32 = 4096;
         let reduction = &self.literal.reduction;
         let (most, deviation) = (reduction.reach() - 1.0, self.deviation());
-        // Additive recurrences by the powers of the root of x^5 = x + 1 are evenly spread in the cube of four dimensions.
+        // Additive recurrences by the powers of the root of x^5 = x + 1 are evenly spread in the
+        // cube of four dimensions.
         let uniform = |i: u32, step: f64| (0.5 + f64::from(i) * step).fract();
         let square = |i: u32| {
-            let integer =
-                deviation * normal(uniform(i, 0.856_674_883_854_503), uniform(i, 0.733_891_856_627_126));
+            let integer = deviation
+                * normal(uniform(i, 0.856_674_883_854_503), uniform(i, 0.733_891_856_627_126));
             let [u, v] = [0.628_706_721_037_809, 0.538_597_257_223_61].map(|step| uniform(i, step));
             let offset = reduction.epsilon() * spread.sample(u, v);
             (reduction.apply(integer.round().clamp(-most, most) + offset) - offset).powi(2)

@@ -27,12 +27,12 @@ pub struct Bootstrapper {
 }
 
 impl Bootstrapper {
-    /// Bootstraps by `plan`, with the keys of `evaluator` ([`BootstrapPlan::add_keys`]) and those of the sparse secret
-    /// ([`BootstrapPlan::encapsulation_keys`]).
+    /// Bootstraps by `plan`, with the keys of `evaluator` ([`BootstrapPlan::add_keys`]) and those
+    /// of the sparse secret ([`BootstrapPlan::encapsulation_keys`]).
     ///
     /// # Errors
-    /// [`CkksError::Argument`] when the plan has a sparse secret and there are no keys for it or the other way about, and when keys or parameters do not belong
-    /// together or a key is missing.
+    /// [`CkksError::Argument`] when the plan has a sparse secret and there are no keys for it or
+    /// the other way about, and when keys or parameters do not belong together or a key is missing.
     pub fn new(
         plan: Arc<BootstrapPlan>,
         evaluator: Evaluator,
@@ -68,8 +68,10 @@ impl Bootstrapper {
         self.count.load(Ordering::Relaxed)
     }
 
-    /// The values of `a` in a ciphertext that has capacity again: by [`Bootstrapper::lower`], [`Bootstrapper::raise`], [`Bootstrapper::coefficients_to_slots`],
-    /// [`Bootstrapper::reduce`] and [`Bootstrapper::finish`]; repeatedly where the plan is to a precision ([`BootstrapLiteral::precision`](super::BootstrapLiteral::precision)).
+    /// The values of `a` in a ciphertext that has capacity again: by [`Bootstrapper::lower`],
+    /// [`Bootstrapper::raise`], [`Bootstrapper::coefficients_to_slots`], [`Bootstrapper::reduce`]
+    /// and [`Bootstrapper::finish`]; repeatedly where the plan is to a precision
+    /// ([`BootstrapLiteral::precision`](super::BootstrapLiteral::precision)).
     ///
     /// # Errors
     /// As these.
@@ -77,13 +79,21 @@ impl Bootstrapper {
         self.bootstrap_to(a, None)
     }
 
-    /// [`Bootstrapper::bootstrap`] to a modulus of `output_bits` bits, give or take a few: the modulus is raised no further than these need, and every later step is
-    /// the faster for it (GRAFT F.2); what is iterated has as many at least as its errors take to be found. `None` is for as many as the plan has. The first call for a modulus encodes the matrices of the transform for it
-    /// ([`crate::circuits::HomomorphicDft::set_memory`]), so that few different numbers are better than many.
+    /// [`Bootstrapper::bootstrap`] to a modulus of `output_bits` bits, give or take a few: the
+    /// modulus is raised no further than these need, and every later step is the faster for it
+    /// (GRAFT F.2); what is iterated has as many at least as its errors take to be found. `None` is
+    /// for as many as the plan has. The first call for a modulus encodes the matrices of the
+    /// transform for it ([`crate::circuits::HomomorphicDft::set_memory`]), so that few different
+    /// numbers are better than many.
     ///
     /// # Errors
-    /// As [`Bootstrapper::bootstrap`], and [`CkksError::Capacity`] when the plan has fewer bits ([`BootstrapPlan::output_bits`]).
-    pub fn bootstrap_to(&self, a: &Ciphertext, output_bits: Option<f64>) -> Result<Ciphertext, CkksError> {
+    /// As [`Bootstrapper::bootstrap`], and [`CkksError::Capacity`] when the plan has fewer bits
+    /// ([`BootstrapPlan::output_bits`]).
+    pub fn bootstrap_to(
+        &self,
+        a: &Ciphertext,
+        output_bits: Option<f64>,
+    ) -> Result<Ciphertext, CkksError> {
         let mut out = match self.plan.literal.precision {
             None => self.bootstrap_once(a, output_bits, self.plan.approximation)?,
             Some(bits) => self.bootstrap_precisely(a, output_bits, bits)?,
@@ -101,7 +111,8 @@ impl Bootstrapper {
         Ok(out)
     }
 
-    /// One bootstrap, by its phases; the reduction's polynomials are off by `approximation`, a root mean square ([`BootstrapPlan::approximation_error`]).
+    /// One bootstrap, by its phases; the reduction's polynomials are off by `approximation`, a root
+    /// mean square ([`BootstrapPlan::approximation_error`]).
     pub(super) fn bootstrap_once(
         &self,
         a: &Ciphertext,
@@ -118,9 +129,11 @@ impl Bootstrapper {
         Ok(out)
     }
 
-    /// The second phase: from `m` modulo `q0` to `m + q0 I` modulo `to` ([`BootstrapPlan::raised_for`]), under the sparse secret where there is one, and what belongs to other
-    /// powers than those of `X^(N/2n)` summed away. In the unit of `q0`, which is the scale, the coefficients are below `k`; the bound that is set
-    /// is the root mean square of the slots that such coefficients make.
+    /// The second phase: from `m` modulo `q0` to `m + q0 I` modulo `to`
+    /// ([`BootstrapPlan::raised_for`]), under the sparse secret where there is one, and what
+    /// belongs to other powers than those of `X^(N/2n)` summed away. In the unit of `q0`, which is
+    /// the scale, the coefficients are below `k`; the bound that is set is the root mean square of
+    /// the slots that such coefficients make.
     ///
     /// # Errors
     /// When the ciphertext is not modulo `q0`, or a key does not fit.
@@ -139,8 +152,11 @@ impl Bootstrapper {
         for step in plan.trace_rotations() {
             let rotated = self.evaluator.rotate(&out, step)?;
             // The coefficients that count are the same in both, and so are their errors.
-            let key =
-                self.evaluator.keys().galois_at(galois_element_of_rotation(rlwe.degree(), step), rlwe, to)?;
+            let key = self.evaluator.keys().galois_at(
+                galois_element_of_rotation(rlwe.degree(), step),
+                rlwe,
+                to,
+            )?;
             let added = rlwe.key_switch_noise_by(to, key, to)?;
             let noise = out.inner().noise().scaled(1.0).plus(added);
             rlwe.add_assign(out.inner_mut(), rotated.inner())?;
@@ -152,7 +168,8 @@ impl Bootstrapper {
         Ok(out)
     }
 
-    /// The third phase: coefficients into slots, divided by the reach of the reduction; real and imaginary parts in a ciphertext each where they are not packed.
+    /// The third phase: coefficients into slots, divided by the reach of the reduction; real and
+    /// imaginary parts in a ciphertext each where they are not packed.
     ///
     /// # Errors
     /// When a key is missing.
@@ -172,7 +189,8 @@ impl Bootstrapper {
         };
         parts.iter_mut().for_each(|part| part.set_bound(1.0));
         if plan.real_last() {
-            // All of this error is in real parts. Stated is the mean of both parts until slots are in coefficients, as of what the reduction adds.
+            // All of this error is in real parts. Stated is the mean of both parts until slots are
+            // in coefficients, as of what the reduction adds.
             let noise = parts[0].inner().noise().scaled(-0.5);
             parts[0].inner_mut().set_noise(noise);
         }
@@ -183,13 +201,17 @@ impl Bootstrapper {
         Ok(parts)
     }
 
-    /// `part`, one of so many into which the coefficients of `a` have gone, as a ciphertext of all slots, which repeat: the error that was in the coefficients with them, all of it in real parts. So far it has the
-    /// error that the transform has added, which differs from slot to slot.
+    /// `part`, one of so many into which the coefficients of `a` have gone, as a ciphertext of all
+    /// slots, which repeat: the error that was in the coefficients with them, all of it in real
+    /// parts. So far it has the error that the transform has added, which differs from slot to
+    /// slot.
     fn of_all_slots(&self, a: &Ciphertext, part: &mut Ciphertext, count: usize) {
-        let (slots, reach) = (self.evaluator.context().max_slots(), self.plan.literal().reduction.reach());
-        let own = a.inner().noise().log2_std() - a.scale().log2() - reach.log2() + part.scale().log2();
-        let noise =
-            Noise::from_log2_std(own - 0.5 * ((count * slots) as f64).log2()).plus(part.inner().noise());
+        let (slots, reach) =
+            (self.evaluator.context().max_slots(), self.plan.literal().reduction.reach());
+        let own =
+            a.inner().noise().log2_std() - a.scale().log2() - reach.log2() + part.scale().log2();
+        let noise = Noise::from_log2_std(own - 0.5 * ((count * slots) as f64).log2())
+            .plus(part.inner().noise());
         part.inner_mut().set_noise(noise);
         part.set_meta(part.scale(), slots, part.bound());
     }
@@ -202,7 +224,13 @@ impl Bootstrapper {
         let (plan, e) = (&self.plan, &self.evaluator);
         let reduction = &plan.literal().reduction;
         let mut reduced = e.context().rlwe().try_each(parts.len(), |i| {
-            e.reduce_modulo_one_by(&parts[i], reduction, &plan.gains, plan.scale, plan.reduced_scale)
+            e.reduce_modulo_one_by(
+                &parts[i],
+                reduction,
+                &plan.gains,
+                plan.scale,
+                plan.reduced_scale,
+            )
         })?;
         let last = reduced.pop();
         match (reduced.pop(), last, reduced.len()) {
@@ -215,12 +243,16 @@ impl Bootstrapper {
         }
     }
 
-    /// The last phase: `m/q0` is read as the values again, for which `lowered`, the result of the first phase, has the scale; and slots go into coefficients
-    /// where they do so last.
+    /// The last phase: `m/q0` is read as the values again, for which `lowered`, the result of the
+    /// first phase, has the scale; and slots go into coefficients where they do so last.
     ///
     /// # Errors
     /// When the modulus is too small or a key is missing.
-    pub fn finish(&self, reduced: Ciphertext, lowered: &Ciphertext) -> Result<Ciphertext, CkksError> {
+    pub fn finish(
+        &self,
+        reduced: Ciphertext,
+        lowered: &Ciphertext,
+    ) -> Result<Ciphertext, CkksError> {
         self.finish_off_by(reduced, lowered, self.plan.approximation)
     }
 
@@ -233,11 +265,15 @@ impl Bootstrapper {
     ) -> Result<Ciphertext, CkksError> {
         let (plan, e) = (&self.plan, &self.evaluator);
         let literal = plan.literal();
-        let unit = plan.raised_scale().divided_by((plan.context().max_slots() / literal.slots) as u64);
+        let unit =
+            plan.raised_scale().divided_by((plan.context().max_slots() / literal.slots) as u64);
         let values = lowered.scale().over(unit);
-        // What the reduction's polynomials are off by: the real part of a result, or, where slots go into coefficients yet, half of it either part on average.
-        let parts = if plan.real_last() || plan.to_slots.packing() == Packing::SideBySide { 2 } else { 1 };
-        let off = approximation.log2() + out.scale().log2() - 0.5 * ((parts * out.slots()) as f64).log2();
+        // What the reduction's polynomials are off by: the real part of a result, or, where slots
+        // go into coefficients yet, half of it either part on average.
+        let parts =
+            if plan.real_last() || plan.to_slots.packing() == Packing::SideBySide { 2 } else { 1 };
+        let off =
+            approximation.log2() + out.scale().log2() - 0.5 * ((parts * out.slots()) as f64).log2();
         let noise = out.inner().noise().plus(Noise::from_log2_std(off));
         out.inner_mut().set_noise(noise);
         out.set_meta(out.scale().times(values), out.slots(), literal.bound);

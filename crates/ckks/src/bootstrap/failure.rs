@@ -5,18 +5,25 @@ use num_bigint::{BigInt, BigUint, Sign};
 /// Secrets of a larger Hamming weight take the bound of Chernoff instead of the sum.
 const MOST_TERMS: usize = 1024;
 
-/// log2 of the probability, or of a bound of it, that one of `coefficients` coefficients of `I` is not below `k` in absolute value, after a modulus `q0` was
-/// raised under a secret of Hamming weight `weight` ([`hippocrene_rlwe::Context::raise_modulus_into`]); negative infinity where it is impossible.
+/// log2 of the probability, or of a bound of it, that one of `coefficients` coefficients of `I` is
+/// not below `k` in absolute value, after a modulus `q0` was raised under a secret of Hamming
+/// weight `weight` ([`hippocrene_rlwe::Context::raise_modulus_into`]); negative infinity where it
+/// is impossible.
 ///
-/// `I + m/q0` is the sum of `n = weight + 1` independent numbers that are uniform on `[-1/2, 1/2)` (Cheon, Han, Kim, Kim and Song, ePrint 2018/153, 5.2; here
-/// with the exact distribution, that of Irwin and Hall, instead of a normal one), and `I` is its nearest integer, so that `|I| >= k` has the probability
+/// `I + m/q0` is the sum of `n = weight + 1` independent numbers that are uniform on `[-1/2, 1/2)`
+/// (Cheon, Han, Kim, Kim and Song, ePrint 2018/153, 5.2; here with the exact distribution, that of
+/// Irwin and Hall, instead of a normal one), and `I` is its nearest integer, so that `|I| >= k` has
+/// the probability
 ///
-/// `2 / (2^n n!) sum_j (-1)^j C(n, j) (n + 1 - 2k - 2j)^n`, over those `j` for which what is raised to the `n`-th power is positive.
+/// `2 / (2^n n!) sum_j (-1)^j C(n, j) (n + 1 - 2k - 2j)^n`, over those `j` for which what is raised
+/// to the `n`-th power is positive.
 ///
-/// The union bound over the coefficients is taken. For a weight beyond 1024 it is Chernoff's bound `2 min_t exp(-t (k - 1/2)) (sinh(t/2) / (t/2))^n`.
+/// The union bound over the coefficients is taken. For a weight beyond 1024 it is Chernoff's bound
+/// `2 min_t exp(-t (k - 1/2)) (sinh(t/2) / (t/2))^n`.
 pub fn log2_failure_probability(weight: usize, k: u32, coefficients: usize) -> f64 {
     let n = weight + 1;
-    let one = if n > MOST_TERMS { chernoff(n as f64, f64::from(k) - 0.5) } else { irwin_hall(n, k) };
+    let one =
+        if n > MOST_TERMS { chernoff(n as f64, f64::from(k) - 0.5) } else { irwin_hall(n, k) };
     (one + (coefficients.max(1) as f64).log2()).min(0.0)
 }
 
@@ -46,7 +53,8 @@ fn log2(x: &BigUint) -> f64 {
 }
 
 fn chernoff(n: f64, x: f64) -> f64 {
-    // Convex in t: thirds of an interval that holds the minimum, which is near 12 x / n for small x.
+    // Convex in t: thirds of an interval that holds the minimum, which is near 12 x / n for small
+    // x.
     let exponent = |t: f64| {
         let half = t / 2.0;
         // ln(sinh(h) / h) = h + ln((1 - exp(-2h)) / 2h)
@@ -64,7 +72,8 @@ fn chernoff(n: f64, x: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Small cases by counting: `n` numbers, each one of `2m` values in the middles of equal parts of `[-1/2, 1/2)`.
+    /// Small cases by counting: `n` numbers, each one of `2m` values in the middles of equal parts
+    /// of `[-1/2, 1/2)`.
     #[test]
     fn the_distribution_is_that_of_the_sum() {
         // Two uniform numbers: |S| >= 1/2 with probability 1/4; three: |S| >= 1/2 with 1/3.
@@ -82,7 +91,8 @@ mod tests {
             }
             let centre = (counts.len() - 1) as f64 / 2.0;
             let out = |i: usize| (i as f64 - centre).abs() * step >= f64::from(k) - 0.5;
-            let expected: f64 = counts.iter().enumerate().filter(|(i, _)| out(*i)).map(|(_, c)| c).sum();
+            let expected: f64 =
+                counts.iter().enumerate().filter(|(i, _)| out(*i)).map(|(_, c)| c).sum();
             let got = log2_failure_probability(n - 1, k, 1).exp2();
             assert!((got / expected - 1.0).abs() < 0.15, "{n} {k}: {got} {expected}");
         }
@@ -99,7 +109,9 @@ mod tests {
             let exact = log2_failure_probability(192, k, 1);
             let bound = chernoff(193.0, f64::from(k) - 0.5);
             assert!(exact <= bound && exact > bound - 8.0, "{k}: {exact}, {bound}");
-            assert!((log2_failure_probability(192, k, 8) - exact - 3.0).abs() < 1e-9 || exact > -3.0);
+            assert!(
+                (log2_failure_probability(192, k, 8) - exact - 3.0).abs() < 1e-9 || exact > -3.0
+            );
         }
         // A ternary secret at ring degree 2^16 has deviations of 60.
         let wide = log2_failure_probability(43_690, 700, 1 << 16);

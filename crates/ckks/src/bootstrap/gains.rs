@@ -8,7 +8,8 @@ use crate::{
     circuits::{Basis, Polynomial},
 };
 
-/// By what the roundings of a reduction modulo 1 are multiplied on their way to its result, `x - round(x)`: root mean squares over normal integers.
+/// By what the roundings of a reduction modulo 1 are multiplied on their way to its result, `x -
+/// round(x)`: root mean squares over normal integers.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ReductionGains {
     /// Those of the cosine's polynomial, by depth, from 0 for the argument.
@@ -22,10 +23,14 @@ pub(crate) struct ReductionGains {
 impl ModularReduction {
     /// The polynomial of the cosine for an argument that has been divided by the reach.
     pub(super) fn divided_cosine(&self) -> Result<Polynomial, CkksError> {
-        Polynomial::new(Basis::Chebyshev { low: -1.0, high: 1.0 }, self.cosine().coefficients().to_vec())
+        Polynomial::new(
+            Basis::Chebyshev { low: -1.0, high: 1.0 },
+            self.cosine().coefficients().to_vec(),
+        )
     }
 
-    /// The gains where `round(x)` is normal, of this standard deviation. (What `x` is off an integer by is small.)
+    /// The gains where `round(x)` is normal, of this standard deviation. (What `x` is off an
+    /// integer by is small.)
     pub(super) fn gains(&self, deviation: f64) -> Result<ReductionGains, CkksError> {
         // Points of so many to a standard deviation, up to so many deviations.
         const FINENESS: f64 = 4.0;
@@ -40,7 +45,9 @@ impl ModularReduction {
         let most = self.reach() - 1.0;
         let count = (f64::from(WIDTH) * deviation / step).ceil() as i32;
         let mut total = 0.0;
-        for integer in (-count..=count).map(|i| (f64::from(i) * step).round()).filter(|i| i.abs() <= most) {
+        for integer in
+            (-count..=count).map(|i| (f64::from(i) * step).round()).filter(|i| i.abs() <= most)
+        {
             let weight = (-0.5 * (integer / deviation).powi(2)).exp();
             total += weight;
             let argument = (integer - self.shift()) / self.reach();
@@ -54,7 +61,10 @@ impl ModularReduction {
             let mut after = match self.arcsine() {
                 Some(arcsine) => {
                     let gains = arcsine.gains(y);
-                    out.arcsine.iter_mut().zip(&gains.roundings).for_each(|(sum, g)| *sum += weight * g);
+                    out.arcsine
+                        .iter_mut()
+                        .zip(&gains.roundings)
+                        .for_each(|(sum, g)| *sum += weight * g);
                     gains.argument
                 }
                 None => TAU.recip(),

@@ -7,19 +7,20 @@ use crate::{Ciphertext, CkksError, Scale, Short};
 
 const OPERATION: &str = "bootstrap";
 
-/// A message is brought to the base modulus with a scale that is off by `2^-FINE` of it at most, where the modulus allows.
+/// A message is brought to the base modulus with a scale that is off by `2^-FINE` of it at most,
+/// where the modulus allows.
 const FINE: f64 = 6.0;
 
 /// Errors of so many standard deviations still have to lie in the range.
 const DEVIATIONS: f64 = 10.0;
 
 impl Bootstrapper {
-    /// The first phase: the message of `a`, in coefficients where these come first, modulo `q0`, at a scale at which values up to the bound are at most
-    /// `epsilon q0`.
+    /// The first phase: the message of `a`, in coefficients where these come first, modulo `q0`, at
+    /// a scale at which values up to the bound are at most `epsilon q0`.
     ///
     /// # Errors
-    /// [`CkksError::Argument`] when the values of `a` may be larger than the plan allows, [`CkksError::Capacity`] when its modulus is too small, and when slots
-    /// or keys do not fit.
+    /// [`CkksError::Argument`] when the values of `a` may be larger than the plan allows,
+    /// [`CkksError::Capacity`] when its modulus is too small, and when slots or keys do not fit.
     pub fn lower(&self, a: &Ciphertext) -> Result<Ciphertext, CkksError> {
         let (plan, e) = (self.plan(), self.evaluator());
         let literal = plan.literal();
@@ -101,7 +102,8 @@ impl Bootstrapper {
             Ok(low)
         };
         let mut low = reduced(a)?;
-        // A scale larger than that of the result is of no use: it is rescaled before the transform, which is faster then.
+        // A scale larger than that of the result is of no use: it is rescaled before the transform,
+        // which is faster then.
         if low.scale().log2() > plan.largest_input_scale() {
             low = reduced(&e.rescale(&low, power(plan.input_scale())?)?)?;
         }
@@ -109,7 +111,11 @@ impl Bootstrapper {
         let shrunk = plan.shrunk_bits();
         let target = power(plan.coefficients_scale().min(low.scale().log2()) + shrunk)?;
         let mut out = e.homomorphic_dft(&low, &plan.to_coefficients, target)?;
-        out.set_meta(out.scale().times(Scale::power_of_two(-shrunk as i32)), out.slots(), literal.bound);
+        out.set_meta(
+            out.scale().times(Scale::power_of_two(-shrunk as i32)),
+            out.slots(),
+            literal.bound,
+        );
         // Coefficients are what the slots were.
         out.set_bound(literal.bound);
         Ok(out)

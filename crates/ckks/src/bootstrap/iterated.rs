@@ -1,12 +1,16 @@
 //! Bootstraps of bootstraps' errors (META-BTS: Bae, Cheon, Cho, Kim, Kim, ePrint 2022/1167).
 //!
-//! A bootstrap of `m` gives `y = m + e`. The ciphertext that was bootstrapped is still there, of a small modulus but as precise as ever: `a - y`, at its modulus and scale,
-//! holds `-e`. Read at a scale `2^k` times smaller it holds `-e 2^k`, which is as large as `m` may be for a `k` near the precision of `y`; it is bootstrapped to
-//! `-e 2^k + e'`, and `y` plus that over `2^k` is `m + e'/2^k`. So each iteration adds `k` bits of precision, for a bootstrap and `k` bits of scale.
+//! A bootstrap of `m` gives `y = m + e`. The ciphertext that was bootstrapped is still there, of a
+//! small modulus but as precise as ever: `a - y`, at its modulus and scale, holds `-e`. Read at a
+//! scale `2^k` times smaller it holds `-e 2^k`, which is as large as `m` may be for a `k` near the
+//! precision of `y`; it is bootstrapped to `-e 2^k + e'`, and `y` plus that over `2^k` is `m +
+//! e'/2^k`. So each iteration adds `k` bits of precision, for a bootstrap and `k` bits of scale.
 //!
-//! On grafted moduli there is nothing to prepare for this: the difference is had by [`crate::Evaluator::adjust`], and the sum by an integer constant for each of
-//! its terms. With `y` at the scale `D` and the correction at `D' 2^k`, the terms are multiplied by `round(2^f D' 2^k/D)` and by `2^f`, and the sum has the scale of the first:
-//! what the rounding is off by, `2^-(k+f)` of the correction, is `2^-f` of what the correction itself is off by, or less.
+//! On grafted moduli there is nothing to prepare for this: the difference is had by
+//! [`crate::Evaluator::adjust`], and the sum by an integer constant for each of its terms. With `y`
+//! at the scale `D` and the correction at `D' 2^k`, the terms are multiplied by `round(2^f D'
+//! 2^k/D)` and by `2^f`, and the sum has the scale of the first: what the rounding is off by,
+//! `2^-(k+f)` of the correction, is `2^-f` of what the correction itself is off by, or less.
 
 use hippocrene_ring::automorphism::galois_element_of_conjugation;
 use hippocrene_rlwe::{Noise, noise::rounding};
@@ -16,34 +20,39 @@ use crate::{Ciphertext, CkksError, Scale};
 
 const OPERATION: &str = "bootstrap";
 
-/// An error of so many estimated standard deviations may still be bootstrapped. Errors are estimated within a factor 2: of `2^15` slots, one
-/// exceeds eight deviations (of its real or its imaginary part) with a probability of `2^-31`, and sixteen with one of `2^-169`.
+/// An error of so many estimated standard deviations may still be bootstrapped. Errors are
+/// estimated within a factor 2: of `2^15` slots, one exceeds eight deviations (of its real or its
+/// imaginary part) with a probability of `2^-31`, and sixteen with one of `2^-169`.
 pub(super) const DEVIATIONS: f64 = 16.0;
 
 /// `f`: the bits of the constant that the correction is multiplied by.
 const FINE: i32 = 6;
 
-/// How often the difference is rounded at the scale of what is bootstrapped, or about so: when it is taken, and in the first levels of the transform.
+/// How often the difference is rounded at the scale of what is bootstrapped, or about so: when it
+/// is taken, and in the first levels of the transform.
 const ROUNDINGS: usize = 3;
 
 /// What has to be gained by an iteration, in bits.
 const GAIN: f64 = 1.0;
 
-/// By how many bits the modulus of what is bootstrapped exceeds what one bootstrap needs, for the sum of a ciphertext and its bootstrap.
+/// By how many bits the modulus of what is bootstrapped exceeds what one bootstrap needs, for the
+/// sum of a ciphertext and its bootstrap.
 const MARGIN: f64 = 3.0;
 
 impl BootstrapPlan {
-    /// By how many bits iterations make the scale of the result larger, at most: by `k` of the last of them, which begins below the wanted precision, and by `f`; and
-    /// by one for real parts.
+    /// By how many bits iterations make the scale of the result larger, at most: by `k` of the last
+    /// of them, which begins below the wanted precision, and by `f`; and by one for real parts.
     pub fn scale_growth(&self) -> f64 {
-        let grown =
-            |bits: f64| bits - DEVIATIONS.log2() + self.literal().bound.log2() + f64::from(FINE) + 1.0;
+        let grown = |bits: f64| {
+            bits - DEVIATIONS.log2() + self.literal().bound.log2() + f64::from(FINE) + 1.0
+        };
         self.literal().precision.map_or(0.0, |bits| grown(bits).max(0.0))
     }
 }
 
 impl Bootstrapper {
-    /// Bootstraps to a precision of `wanted` bits, as [`Ciphertext::precision_bits`] counts, or to that of `a`, less one bit, where that is lower.
+    /// Bootstraps to a precision of `wanted` bits, as [`Ciphertext::precision_bits`] counts, or to
+    /// that of `a`, less one bit, where that is lower.
     pub(super) fn bootstrap_precisely(
         &self,
         a: &Ciphertext,
@@ -51,17 +60,20 @@ impl Bootstrapper {
         wanted: f64,
     ) -> Result<Ciphertext, CkksError> {
         let (plan, e) = (self.plan(), self.evaluator());
-        let bits = a.scale().log2() + plan.literal().bound.max(1.0).log2() + 1.0 + plan.capacity_needed();
+        let bits =
+            a.scale().log2() + plan.literal().bound.max(1.0).log2() + 1.0 + plan.capacity_needed();
         let mut low = Ciphertext::empty(e.context());
         let modulus = e.divisor_at_least(a.modulus(), bits + MARGIN);
         e.context().rlwe().reduce_modulus_into(low.inner_mut(), a.inner(), modulus)?;
         low.set_meta(a.scale(), a.slots(), a.bound());
-        // What is bootstrapped is off by as much itself, which no iteration takes away, and so is the difference, which is rounded on its way.
+        // What is bootstrapped is off by as much itself, which no iteration takes away, and so is
+        // the difference, which is rounded on its way.
         let rounded = rounding(e.context().parameters().secret_weight(), 2);
         let off = [rounded; ROUNDINGS].into_iter().fold(a.inner().noise(), Noise::plus);
         let own = a.precision_bits() + a.inner().noise().log2_std() - off.log2_std();
         let reachable = wanted.min(own - 1.0);
-        // Results are brought to the modulus of what was bootstrapped, by a constant as fine as their scale.
+        // Results are brought to the modulus of what was bootstrapped, by a constant as fine as
+        // their scale.
         let scale = plan.literal().output_scale_bits + plan.scale_growth();
         let least = e.context().parameters().log2(low.modulus()) + scale;
         let output_bits = output_bits.map(|bits| bits.max(least.min(plan.output_bits())));
@@ -86,13 +98,15 @@ impl Bootstrapper {
         Ok(y)
     }
 
-    /// The real parts. Of the errors of real slots only these are bootstrapped: imaginary ones would stay as they are after the first bootstrap.
+    /// The real parts. Of the errors of real slots only these are bootstrapped: imaginary ones
+    /// would stay as they are after the first bootstrap.
     fn without_imaginary_parts(&self, y: &Ciphertext) -> Result<Ciphertext, CkksError> {
         let e = self.evaluator();
         let mut out = e.real_part(y)?;
         // Twice the error of the real parts: that of both is the same.
         let rlwe = e.context().rlwe();
-        let key = e.keys().galois_at(galois_element_of_conjugation(rlwe.degree()), rlwe, y.modulus())?;
+        let key =
+            e.keys().galois_at(galois_element_of_conjugation(rlwe.degree()), rlwe, y.modulus())?;
         let added = rlwe.key_switch_noise_by(y.modulus(), key, y.modulus())?;
         out.inner_mut().set_noise(y.inner().noise().scaled(1.0).plus(added));
         out.set_meta(y.scale().times(Scale::power_of_two(1)), y.slots(), y.bound());
@@ -111,17 +125,23 @@ impl Bootstrapper {
         // Its error is part of what it holds here.
         let mut out = y.clone();
         out.inner_mut().set_noise(Noise::NONE);
-        // What `a` is off by is in the difference as well: `y` need not come to its modulus and scale more exactly than to half of that.
+        // What `a` is off by is in the difference as well: `y` need not come to its modulus and
+        // scale more exactly than to half of that.
         let there = a.inner().noise().scaled(y.scale().log2() - a.scale().log2() - 1.0);
         let mut error = e.sub(a, &e.adjust_beside(&out, there, a.modulus(), a.scale())?)?;
         error.set_meta(a.scale().times(Scale::power_of_two(-k)), a.slots(), bound);
-        let mut correction = self.bootstrap_once(&error, output_bits, self.plan().approximation_of_errors)?;
+        let mut correction =
+            self.bootstrap_once(&error, output_bits, self.plan().approximation_of_errors)?;
         let scale = correction.scale().times(Scale::power_of_two(k));
         let fine = scale.times(Scale::power_of_two(FINE));
         e.check_capacity(&out, out.modulus(), fine.log2(), y.bound(), OPERATION)?;
         let constant = fine.ratio_rounded(y.scale()).ok_or_else(|| CkksError::Argument {
             operation: OPERATION,
-            what: format!("an iteration takes a scale of 2^{:.1} to 2^{:.1}", y.scale().log2(), fine.log2()),
+            what: format!(
+                "an iteration takes a scale of 2^{:.1} to 2^{:.1}",
+                y.scale().log2(),
+                fine.log2()
+            ),
         })?;
         e.multiply_constant(&mut out, constant)?;
         e.multiply_constant(&mut correction, 1 << FINE)?;

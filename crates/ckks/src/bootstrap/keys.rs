@@ -8,17 +8,20 @@ use hippocrene_rlwe::{EvaluationKeys, Fingerprint, Modulus, SecretKey};
 use super::{BootstrapLiteral, BootstrapPlan, Order};
 use crate::{CkksError, Evaluator, circuits::HomomorphicDft};
 
-/// By how many bits the modulus of a ciphertext that goes into coefficients first exceeds the base modulus in the end: its rounding is then small beside that
-/// of the base modulus.
+/// By how many bits the modulus of a ciphertext that goes into coefficients first exceeds the base
+/// modulus in the end: its rounding is then small beside that of the base modulus.
 const MARGIN: f64 = 3.0;
 
-/// By how many bits the scale of what is bootstrapped may exceed the one that was planned before it is rescaled.
+/// By how many bits the scale of what is bootstrapped may exceed the one that was planned before it
+/// is rescaled.
 const SCALE_SLACK: f64 = 2.0;
 
-/// By how many bits the modulus between the reduction and what follows may exceed the one that was planned.
+/// By how many bits the modulus between the reduction and what follows may exceed the one that was
+/// planned.
 const MODULUS_SLACK: f64 = 8.0;
 
-/// The moduli of ciphertexts at which Galois elements are applied: the least common multiple for each.
+/// The moduli of ciphertexts at which Galois elements are applied: the least common multiple for
+/// each.
 #[derive(Debug, Default)]
 struct Uses(BTreeMap<usize, Modulus>);
 
@@ -43,15 +46,17 @@ impl BootstrapPlan {
         all
     }
 
-    /// The rotations of all `N/2` slots that sum away what belongs to no power of `X^(N/2n)`: by `n, 2n, .., N/4`.
+    /// The rotations of all `N/2` slots that sum away what belongs to no power of `X^(N/2n)`: by
+    /// `n, 2n, .., N/4`.
     pub(super) fn trace_rotations(&self) -> impl Iterator<Item = i64> + use<> {
         let (slots, most) = (self.literal.slots, self.context.max_slots());
         (0..(most / slots).ilog2()).map(move |k| (slots << k) as i64)
     }
 
-    /// The Galois elements whose keys are needed, those of rotations and of conjugation, each with the modulus of ciphertexts up to which it is used: what
-    /// [`BootstrapPlan::add_keys`] makes keys for. The keys of slots to coefficients are those of small moduli, and so small. Those of a plan for complex slots
-    /// serve the plan that differs from it in that slots are real, too.
+    /// The Galois elements whose keys are needed, those of rotations and of conjugation, each with
+    /// the modulus of ciphertexts up to which it is used: what [`BootstrapPlan::add_keys`] makes
+    /// keys for. The keys of slots to coefficients are those of small moduli, and so small. Those
+    /// of a plan for complex slots serve the plan that differs from it in that slots are real, too.
     ///
     /// # Errors
     /// When the modulus is too small for the plan.
@@ -80,8 +85,9 @@ impl BootstrapPlan {
             operation: "plan the keys of a bootstrap",
             what: format!("a modulus of {:.1} bits is too small", e.log2(self.raised)),
         };
-        let (moduli, end) =
-            e.dft_moduli(dft, self.raised, self.raised_scale(), self.scale).ok_or_else(too_small)?;
+        let (moduli, end) = e
+            .dft_moduli(dft, self.raised, self.raised_scale(), self.scale)
+            .ok_or_else(too_small)?;
         for (steps, modulus) in dft.rotations_by_level().zip(moduli) {
             let modulus = self.ceiling(modulus);
             steps.into_iter().for_each(|step| uses.add(self.element(step), modulus));
@@ -97,7 +103,8 @@ impl BootstrapPlan {
         Ok(uses)
     }
 
-    /// The uses of the transform of slots to coefficients of a ciphertext that has up to `bits` bits.
+    /// The uses of the transform of slots to coefficients of a ciphertext that has up to `bits`
+    /// bits.
     fn add_uses_back(&self, uses: &mut Uses, e: &Evaluator, bits: f64) {
         let dft: &HomomorphicDft = &self.to_coefficients;
         let sprout = self.context.parameters().top().sprout();
@@ -116,8 +123,9 @@ impl BootstrapPlan {
         }
     }
 
-    /// The fewest units that have `bits` bits, and the odd primes of the sprout (`Q_max` where there are not so many): a multiple of every modulus of at most so many bits without a power of two, and of the smallest one without
-    /// that is no smaller.
+    /// The fewest units that have `bits` bits, and the odd primes of the sprout (`Q_max` where
+    /// there are not so many): a multiple of every modulus of at most so many bits without a power
+    /// of two, and of the smallest one without that is no smaller.
     fn roof(&self, e: &Evaluator, bits: f64) -> Modulus {
         let parameters = self.context.parameters();
         let units = (1..=parameters.unit_count()).map(|count| Modulus::of_range(0..count));
@@ -131,7 +139,8 @@ impl BootstrapPlan {
         self.ceiling(self.raised.lcm(Modulus::of_sprout(0, 1)).gcd(self.context.parameters().top()))
     }
 
-    /// A multiple of `modulus` and of the moduli that stand in its place when the modulus is raised less far: as many units as they may have, and the odd primes of the sprout; the whole sprout
+    /// A multiple of `modulus` and of the moduli that stand in its place when the modulus is raised
+    /// less far: as many units as they may have, and the odd primes of the sprout; the whole sprout
     /// where `modulus` has a power of two.
     fn ceiling(&self, modulus: Modulus) -> Modulus {
         let parameters = self.context.parameters();
@@ -149,13 +158,15 @@ impl BootstrapPlan {
         galois_element_of_rotation(self.context.rlwe().degree(), step)
     }
 
-    /// The scale, as log2, of coefficients that slots go into first: they have `q0` and [`MARGIN`] bits to fit into.
+    /// The scale, as log2, of coefficients that slots go into first: they have `q0` and [`MARGIN`]
+    /// bits to fit into.
     pub(super) fn coefficients_scale(&self) -> f64 {
         let base = self.context.parameters().log2(self.base);
         base + MARGIN - (self.literal.bound / self.literal.reduction.epsilon()).log2()
     }
 
-    /// The largest scale, as log2, at which slots go into coefficients first; what has a larger one is rescaled before.
+    /// The largest scale, as log2, at which slots go into coefficients first; what has a larger one
+    /// is rescaled before.
     pub(super) fn largest_input_scale(&self) -> f64 {
         self.input_scale() + SCALE_SLACK
     }
@@ -171,7 +182,8 @@ impl BootstrapPlan {
         ratio + self.to_coefficients.bits() + scale + 1.0
     }
 
-    /// Bytes of all keys as they are stored: those of [`BootstrapPlan::add_keys`], and of the sparse secret.
+    /// Bytes of all keys as they are stored: those of [`BootstrapPlan::add_keys`], and of the
+    /// sparse secret.
     ///
     /// # Errors
     /// As [`BootstrapPlan::key_moduli`].
@@ -184,12 +196,14 @@ impl BootstrapPlan {
         let galois: usize = self.key_moduli()?.values().map(|modulus| size(*modulus).seeded).sum();
         let sparse = self.narrow().map_or(0, |narrow| {
             let up = parameters.key_modulus(self.largest_raised());
-            narrow.parameters().switching_key_size().seeded + parameters.switching_key_size_at(up).seeded
+            narrow.parameters().switching_key_size().seeded
+                + parameters.switching_key_size_at(up).seeded
         });
         Ok(parameters.switching_key_size().seeded + galois + sparse)
     }
 
-    /// Adds the keys of rotations, conjugation and products that are needed: those of products for all moduli, the others for the moduli at which they are used
+    /// Adds the keys of rotations, conjugation and products that are needed: those of products for
+    /// all moduli, the others for the moduli at which they are used
     /// ([`BootstrapPlan::key_moduli`]).
     ///
     /// # Errors

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use hippocrene_rlwe::{self as rlwe, EncapsulationKeys, Modulus, SecretKey};
 
 use super::{
-    approximation::Spread, failure::log2_failure_probability, gains::ReductionGains, iterated::DEVIATIONS,
+    approximation::Spread, failure::log2_failure_probability, gains::ReductionGains,
+    iterated::DEVIATIONS,
 };
 use crate::{
     CkksError, Context, Scale, Short,
@@ -21,8 +22,10 @@ const MARGIN: f64 = 4.0;
 /// When slots go into coefficients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    /// First, on what is to be bootstrapped (GRAFT 2.3): the values are coefficients when the modulus is raised and slots when it is reduced, where errors
-    /// are not summed up any more. The ciphertext needs capacity for the transform; it takes place at small moduli, where it is fast.
+    /// First, on what is to be bootstrapped (GRAFT 2.3): the values are coefficients when the
+    /// modulus is raised and slots when it is reduced, where errors are not summed up any more. The
+    /// ciphertext needs capacity for the transform; it takes place at small moduli, where it is
+    /// fast.
     SlotsToCoefficientsFirst,
     /// Last, on the result: the ciphertext needs no capacity beside `q0`.
     SlotsToCoefficientsLast,
@@ -31,23 +34,29 @@ pub enum Order {
 /// What a bootstrap is to be, as it is written down.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BootstrapLiteral {
-    /// How many slots the ciphertexts have: a power of two up to `N/2`. Fewer than `N/2` are faster when slots go into coefficients last: all coefficients are
-    /// reduced at once.
+    /// How many slots the ciphertexts have: a power of two up to `N/2`. Fewer than `N/2` are faster
+    /// when slots go into coefficients last: all coefficients are reduced at once.
     pub slots: usize,
-    /// Whether ciphertexts have all `N/2` slots, of which the first [`BootstrapLiteral::slots`] are bootstrapped, whatever the others hold. The slots of the result repeat after so many. Slots go into
-    /// coefficients first then, and there is one bootstrap only.
+    /// Whether ciphertexts have all `N/2` slots, of which the first [`BootstrapLiteral::slots`] are
+    /// bootstrapped, whatever the others hold. The slots of the result repeat after so many. Slots
+    /// go into coefficients first then, and there is one bootstrap only.
     pub first_slots: bool,
-    /// Whether the slots are real: half of the reductions, if there are `N/2` of them or slots go into coefficients first.
+    /// Whether the slots are real: half of the reductions, if there are `N/2` of them or slots go
+    /// into coefficients first.
     pub real: bool,
     /// The order of the steps.
     pub order: Order,
-    /// The bound on the absolute values in the slots of what is bootstrapped; anything larger is refused.
+    /// The bound on the absolute values in the slots of what is bootstrapped; anything larger is
+    /// refused.
     pub bound: f64,
-    /// The bits of the modulus `q0` that is raised: the grafted modulus nearest to it is taken, which has to have a unit.
+    /// The bits of the modulus `q0` that is raised: the grafted modulus nearest to it is taken,
+    /// which has to have a unit.
     pub base_bits: f64,
-    /// The Hamming weight of the sparse secret under which the modulus is raised, or `None` to raise it under the secret itself.
+    /// The Hamming weight of the sparse secret under which the modulus is raised, or `None` to
+    /// raise it under the secret itself.
     pub sparse_weight: Option<usize>,
-    /// The reduction modulo 1. Its `epsilon` is the message ratio: a value of `bound` is `epsilon q0` at the base modulus.
+    /// The reduction modulo 1. Its `epsilon` is the message ratio: a value of `bound` is `epsilon
+    /// q0` at the base modulus.
     pub reduction: ModularReduction,
     /// The bits of the scale at which the reduction's cosine is evaluated.
     pub scale_bits: f64,
@@ -57,14 +66,18 @@ pub struct BootstrapLiteral {
     pub slots_to_coefficients: Vec<DftLevel>,
     /// The bits of the scale of the result, give or take a bit.
     pub output_scale_bits: f64,
-    /// The bits of the modulus that the result is to have, give or take a few: the modulus is raised no further than they need (GRAFT F.2). `None` for as
-    /// many as possible.
+    /// The bits of the modulus that the result is to have, give or take a few: the modulus is
+    /// raised no further than they need (GRAFT F.2). `None` for as many as possible.
     pub output_bits: Option<f64>,
-    /// How precise results are to be, in bits ([`Ciphertext::precision_bits`](crate::Ciphertext::precision_bits) is what counts): the errors of bootstraps are bootstrapped until they
-    /// are, or are as precise as what is bootstrapped with its scale, less one bit, where that is lower. Each iteration takes a bootstrap, gains the bits that one bootstrap has
-    /// less about 4, and makes the scale of the result larger by as many, which counts against the capacity that is left; the
-    /// capacity that is needed is that of one bootstrap. What is bootstrapped has to have a scale for such a precision, some ten bits more. Slots go into coefficients
-    /// first then. `None` for one bootstrap, as precise as it is.
+    /// How precise results are to be, in bits
+    /// ([`Ciphertext::precision_bits`](crate::Ciphertext::precision_bits) is what counts): the
+    /// errors of bootstraps are bootstrapped until they are, or are as precise as what is
+    /// bootstrapped with its scale, less one bit, where that is lower. Each iteration takes a
+    /// bootstrap, gains the bits that one bootstrap has less about 4, and makes the scale of the
+    /// result larger by as many, which counts against the capacity that is left; the capacity that
+    /// is needed is that of one bootstrap. What is bootstrapped has to have a scale for such a
+    /// precision, some ten bits more. Slots go into coefficients first then. `None` for one
+    /// bootstrap, as precise as it is.
     pub precision: Option<f64>,
 }
 
@@ -96,12 +109,12 @@ pub struct BootstrapPlan {
 }
 
 impl BootstrapPlan {
-    /// Plans a bootstrap: makes the transforms, chooses moduli, and the parameter set of the sparse secret, which is held to its security limit where the
-    /// parameters of `context` are secure.
+    /// Plans a bootstrap: makes the transforms, chooses moduli, and the parameter set of the sparse
+    /// secret, which is held to its security limit where the parameters of `context` are secure.
     ///
     /// # Errors
-    /// [`CkksError::Argument`] when a number makes no sense or the modulus is too small for these steps; as [`HomomorphicDft::new`], and
-    /// [`rlwe::Parameters::encapsulation`].
+    /// [`CkksError::Argument`] when a number makes no sense or the modulus is too small for these
+    /// steps; as [`HomomorphicDft::new`], and [`rlwe::Parameters::encapsulation`].
     pub fn new(context: Arc<Context>, literal: BootstrapLiteral) -> Result<Self, CkksError> {
         let fail = |what: String| Err(CkksError::Argument { operation: OPERATION, what });
         if !(literal.bound.is_finite() && literal.bound > 0.0) {
@@ -109,7 +122,10 @@ impl BootstrapPlan {
         }
         if !literal.slots.is_power_of_two() || literal.slots > context.max_slots() {
             let most = context.max_slots();
-            return fail(format!("{} slots: a power of two up to {most} is possible", literal.slots));
+            return fail(format!(
+                "{} slots: a power of two up to {most} is possible",
+                literal.slots
+            ));
         }
         let numbers = [literal.base_bits, literal.scale_bits, literal.output_scale_bits];
         if let Some(bits) = numbers.iter().find(|bits| !(1.0..=1e4).contains(*bits)) {
@@ -120,7 +136,9 @@ impl BootstrapPlan {
                 return fail(format!("a precision of {} bits", Short(bits)));
             }
             if literal.order == Order::SlotsToCoefficientsLast {
-                return fail("bootstraps are iterated where slots go into coefficients first".into());
+                return fail(
+                    "bootstraps are iterated where slots go into coefficients first".into(),
+                );
             }
         }
         if literal.first_slots
@@ -130,7 +148,8 @@ impl BootstrapPlan {
         }
         let parameters = context.parameters();
         let base = parameters.grafted_modulus(literal.base_bits);
-        let narrow = literal.sparse_weight.map(|weight| narrow(&context, base, weight)).transpose()?;
+        let narrow =
+            literal.sparse_weight.map(|weight| narrow(&context, base, weight)).transpose()?;
         let (to_slots, to_coefficients) = transforms(&context, &literal)?;
         let ratio = (literal.bound / literal.reduction.epsilon()).log2();
         // Where errors in slots become errors in coefficients, n of them add up in each slot.
@@ -172,8 +191,9 @@ impl BootstrapPlan {
         Ok(plan)
     }
 
-    /// The modulus that is raised to where the result is to have a modulus of `output_bits` bits: the smallest that does, give or take a few bits, and large
-    /// enough for the result itself; with `None`, and at most, [`BootstrapPlan::raised`].
+    /// The modulus that is raised to where the result is to have a modulus of `output_bits` bits:
+    /// the smallest that does, give or take a few bits, and large enough for the result itself;
+    /// with `None`, and at most, [`BootstrapPlan::raised`].
     ///
     /// # Errors
     /// [`CkksError::Capacity`] when that is not enough.
@@ -193,10 +213,15 @@ impl BootstrapPlan {
             raised = parameters.grafted_modulus(wanted + more).lcm(self.base);
             more += 1.0;
         }
-        Ok(if parameters.log2(raised) < parameters.log2(self.raised) { raised } else { self.raised })
+        Ok(if parameters.log2(raised) < parameters.log2(self.raised) {
+            raised
+        } else {
+            self.raised
+        })
     }
 
-    /// The bits of the modulus without which the last product has no room: its result has the scale of the reduction, at which values are small.
+    /// The bits of the modulus without which the last product has no room: its result has the scale
+    /// of the reduction, at which values are small.
     fn least_output_bits(&self) -> f64 {
         match self.literal.order {
             Order::SlotsToCoefficientsFirst => self.reduced_scale.log2() + 3.0,
@@ -209,13 +234,16 @@ impl BootstrapPlan {
         self.context.parameters().log2(self.raised) - self.bits()
     }
 
-    /// What to ask of [`Bootstrapper::bootstrap_to`](super::Bootstrapper::bootstrap_to) for a result with at least `capacity` bits of capacity
-    /// ([`crate::Ciphertext::capacity_bits`]), whose scale, bound and iterations take bits of the modulus beside: `None`, which is for all that the plan has, where that may be too little for it.
+    /// What to ask of [`Bootstrapper::bootstrap_to`](super::Bootstrapper::bootstrap_to) for a
+    /// result with at least `capacity` bits of capacity ([`crate::Ciphertext::capacity_bits`]),
+    /// whose scale, bound and iterations take bits of the modulus beside: `None`, which is for all
+    /// that the plan has, where that may be too little for it.
     pub fn output_bits_for(&self, capacity: f64) -> Option<f64> {
         Some(capacity + self.beside_capacity()).filter(|bits| *bits <= self.output_bits())
     }
 
-    /// The bits of capacity that results have for certain, where the modulus is raised as far as the plan has it.
+    /// The bits of capacity that results have for certain, where the modulus is raised as far as
+    /// the plan has it.
     pub fn certain_capacity(&self) -> f64 {
         self.output_bits() - self.beside_capacity()
     }
@@ -223,10 +251,15 @@ impl BootstrapPlan {
     /// The bits of the modulus of a result beside its capacity, at most.
     fn beside_capacity(&self) -> f64 {
         let literal = &self.literal;
-        literal.output_scale_bits + self.scale_growth() + literal.bound.max(1.0).log2() + 1.0 + MARGIN
+        literal.output_scale_bits
+            + self.scale_growth()
+            + literal.bound.max(1.0).log2()
+            + 1.0
+            + MARGIN
     }
 
-    /// How many bits lie between the modulus that is raised to and that of the result, give or take a few.
+    /// How many bits lie between the modulus that is raised to and that of the result, give or take
+    /// a few.
     pub fn bits(&self) -> f64 {
         let scale = self.scale.log2();
         let into_slots = self.to_slots.bits() + self.raised_scale().log2() - scale;
@@ -242,7 +275,8 @@ impl BootstrapPlan {
         self.to_coefficients.bits() + 0.5 * (self.literal.slots as f64).log2()
     }
 
-    /// The scale of `t/q0` once the coefficients of other powers than those of `X^(N/2n)` have been summed away: `q0 N/(2n)`.
+    /// The scale of `t/q0` once the coefficients of other powers than those of `X^(N/2n)` have been
+    /// summed away: `q0 N/(2n)`.
     pub(super) fn raised_scale(&self) -> Scale {
         let parameters = self.context.parameters();
         let moduli = parameters.limb_moduli(self.base).into_iter();
@@ -252,7 +286,8 @@ impl BootstrapPlan {
 
     /// The expected Hamming weight of the secret under which the modulus is raised.
     pub(super) fn weight(&self) -> f64 {
-        let dense = self.context.parameters().secret().expected_weight(self.context.rlwe().degree());
+        let dense =
+            self.context.parameters().secret().expected_weight(self.context.rlwe().degree());
         self.literal.sparse_weight.map_or(dense, |weight| weight as f64)
     }
 
@@ -261,7 +296,8 @@ impl BootstrapPlan {
         ((self.weight() + 1.0) / 12.0).sqrt()
     }
 
-    /// `log2(N/(2n))` where the first `n` of all slots are bootstrapped, else 0: so many bits the coefficients that count are smaller before the others are summed away.
+    /// `log2(N/(2n))` where the first `n` of all slots are bootstrapped, else 0: so many bits the
+    /// coefficients that count are smaller before the others are summed away.
     pub(super) fn shrunk_bits(&self) -> f64 {
         match self.literal.first_slots {
             true => f64::from((self.context.max_slots() / self.literal.slots).ilog2()),
@@ -269,7 +305,8 @@ impl BootstrapPlan {
         }
     }
 
-    /// Whether real slots go into coefficients last. Their complex errors come out in real parts then, doubled.
+    /// Whether real slots go into coefficients last. Their complex errors come out in real parts
+    /// then, doubled.
     pub(super) fn real_last(&self) -> bool {
         self.literal.real && self.literal.order == Order::SlotsToCoefficientsLast
     }
@@ -314,15 +351,18 @@ impl BootstrapPlan {
         &self.to_coefficients
     }
 
-    /// How many reductions of a whole ciphertext there are: two where complex slots are reduced part by part.
+    /// How many reductions of a whole ciphertext there are: two where complex slots are reduced
+    /// part by part.
     pub fn reductions(&self) -> usize {
         if self.to_slots.packing() == Packing::Complex { 2 } else { 1 }
     }
 
-    /// log2 of the probability that a bootstrap fails, in that a coefficient of `I` leaves the range of the reduction: [`log2_failure_probability`]. The slots
-    /// are wrong then by more than their bound.
+    /// log2 of the probability that a bootstrap fails, in that a coefficient of `I` leaves the
+    /// range of the reduction: [`log2_failure_probability`]. The slots are wrong then by more than
+    /// their bound.
     pub fn log2_failure_probability(&self) -> f64 {
-        let coefficients = if self.to_slots.packing() == Packing::Real { 1 } else { 2 } * self.literal.slots;
+        let coefficients =
+            if self.to_slots.packing() == Packing::Real { 1 } else { 2 } * self.literal.slots;
         log2_failure_probability(
             self.weight().ceil() as usize,
             self.literal.reduction.reach() as u32,
@@ -330,7 +370,8 @@ impl BootstrapPlan {
         )
     }
 
-    /// The bits of capacity ([`crate::Ciphertext::capacity_bits`]) that a ciphertext needs to be bootstrapped, for values of the bound.
+    /// The bits of capacity ([`crate::Ciphertext::capacity_bits`]) that a ciphertext needs to be
+    /// bootstrapped, for values of the bound.
     pub fn capacity_needed(&self) -> f64 {
         let ratio = -self.literal.reduction.epsilon().log2();
         match self.literal.order {
@@ -343,15 +384,24 @@ impl BootstrapPlan {
     ///
     /// # Errors
     /// When the secret does not fit.
-    pub fn encapsulation_keys(&self, secret: &SecretKey) -> Result<Option<EncapsulationKeys>, CkksError> {
+    pub fn encapsulation_keys(
+        &self,
+        secret: &SecretKey,
+    ) -> Result<Option<EncapsulationKeys>, CkksError> {
         let raised = self.largest_raised();
-        let make = |narrow| EncapsulationKeys::generate(self.context.rlwe(), narrow, secret, raised);
+        let make =
+            |narrow| EncapsulationKeys::generate(self.context.rlwe(), narrow, secret, raised);
         Ok(self.narrow.as_ref().map(make).transpose()?)
     }
 }
 
-/// The context of a sparse secret for ciphertexts modulo `base`, held to its security limit where the parameters of `context` are secure.
-pub(crate) fn narrow(context: &Context, base: Modulus, weight: usize) -> Result<rlwe::Context, CkksError> {
+/// The context of a sparse secret for ciphertexts modulo `base`, held to its security limit where
+/// the parameters of `context` are secure.
+pub(crate) fn narrow(
+    context: &Context,
+    base: Modulus,
+    weight: usize,
+) -> Result<rlwe::Context, CkksError> {
     let parameters = context.parameters();
     let set = match parameters.security() {
         Some(_) => parameters.encapsulation(base, weight)?,
@@ -381,8 +431,12 @@ fn transforms(
     Ok((
         new(context, CoefficientsToSlots, packing, slots, &literal.coefficients_to_slots, factor)?,
         match first_slots {
-            true => HomomorphicDft::of_first_slots(context, slots, &literal.slots_to_coefficients, 1.0)?,
-            false => new(context, SlotsToCoefficients, back, slots, &literal.slots_to_coefficients, 1.0)?,
+            true => {
+                HomomorphicDft::of_first_slots(context, slots, &literal.slots_to_coefficients, 1.0)?
+            }
+            false => {
+                new(context, SlotsToCoefficients, back, slots, &literal.slots_to_coefficients, 1.0)?
+            }
         },
     ))
 }

@@ -9,29 +9,38 @@ use crate::{Ciphertext, CkksError, Evaluator, Scale, Short, approximation::Modul
 
 const OPERATION: &str = "reduce modulo 1";
 
-/// By how many bits the scale may fall with each doubling: an error before it is multiplied by `4 |y|`, and near integers `y` runs through cosines of
-/// odd multiples of `pi / 2^i`, of root mean square `1/sqrt(2)`.
+/// By how many bits the scale may fall with each doubling: an error before it is multiplied by `4
+/// |y|`, and near integers `y` runs through cosines of odd multiples of `pi / 2^i`, of root mean
+/// square `1/sqrt(2)`.
 const DOUBLING: f64 = 1.5;
 
-/// The integers that are taken away are normal with a standard deviation of about this part of the reach, where nothing more is known.
+/// The integers that are taken away are normal with a standard deviation of about this part of the
+/// reach, where nothing more is known.
 const SPREAD: f64 = 0.1;
 
-/// A result whose scale is off by more bits than this is divided until it is there. A sprout leaves half a bit at most.
+/// A result whose scale is off by more bits than this is divided until it is there. A sprout leaves
+/// half a bit at most.
 const LARGEST_OFF: f64 = 0.75;
 
 impl Evaluator {
-    /// `x - round(x)` slot by slot, for `a` that holds `x / reach`, with [`ModularReduction::reach`] and the bounds on `x` that [`ModularReduction`] states.
+    /// `x - round(x)` slot by slot, for `a` that holds `x / reach`, with
+    /// [`ModularReduction::reach`] and the bounds on `x` that [`ModularReduction`] states.
     ///
-    /// The polynomial of the cosine is evaluated at scales near `scale`. Each doubling has less of its precision to pass on, so that its
-    /// scale is 1.5 bits smaller (GRAFT F.1: each step at the precision that it needs), but not below `target`, near which the scale of the result is.
+    /// The polynomial of the cosine is evaluated at scales near `scale`. Each doubling has less of
+    /// its precision to pass on, so that its scale is 1.5 bits smaller (GRAFT F.1: each step at the
+    /// precision that it needs), but not below `target`, near which the scale of the result is.
     ///
-    /// On a simple chain the scale of doublings stays, whatever the target. Without an arcsine the reduction is divided by what that is too much, so that the scale of the result is what it was to be: each
-    /// doubling's share of the divisor is a factor of its constant, and the first one's of the cosine's coefficients.
+    /// On a simple chain the scale of doublings stays, whatever the target. Without an arcsine the
+    /// reduction is divided by what that is too much, so that the scale of the result is what it
+    /// was to be: each doubling's share of the divisor is a factor of its constant, and the first
+    /// one's of the cosine's coefficients.
     ///
-    /// The noise is estimated for integers `round(x)` that are normal, with a tenth of the reach for their standard deviation.
+    /// The noise is estimated for integers `round(x)` that are normal, with a tenth of the reach
+    /// for their standard deviation.
     ///
     /// # Errors
-    /// [`CkksError::Argument`] when the bound of `a` exceeds 1, [`CkksError::Capacity`] when too few bits are left.
+    /// [`CkksError::Argument`] when the bound of `a` exceeds 1, [`CkksError::Capacity`] when too
+    /// few bits are left.
     pub fn reduce_modulo_one(
         &self,
         a: &Ciphertext,
@@ -60,27 +69,37 @@ impl Evaluator {
         let mut cosine = r.divided_cosine()?;
         let depth = cosine.depth();
         let targets = |d: usize| if d > depth { steps[d - depth - 1] } else { scale };
-        // Errors that are in a come out as they are in x - round(x), whatever the way there; what the way adds is known in advance.
-        let mut exact = self.add_number(&*self.at_most(Cow::Borrowed(a), scale)?, -r.shift() / r.reach())?;
+        // Errors that are in a come out as they are in x - round(x), whatever the way there; what
+        // the way adds is known in advance.
+        let mut exact =
+            self.add_number(&*self.at_most(Cow::Borrowed(a), scale)?, -r.shift() / r.reach())?;
         exact.inner_mut().set_noise(Noise::NONE);
         // The integers end 1 before the reach.
         exact.set_bound(exact.bound().min(a.bound().max(1.0)));
-        let chain = self.square_chain((exact.modulus(), exact.scale()), depth + steps.len(), targets);
+        let chain =
+            self.square_chain((exact.modulus(), exact.scale()), depth + steps.len(), targets);
         let off = match (r.arcsine(), chain.last()) {
-            (None, Some((_, last))) if !steps.is_empty() => last.times(tau()).log2() - target.log2(),
+            (None, Some((_, last))) if !steps.is_empty() => {
+                last.times(tau()).log2() - target.log2()
+            }
             _ => 0.0,
         };
         let off = if off.abs() > LARGEST_OFF { off } else { 0.0 };
         // log2 of what the values after so many doublings are divided by.
-        let share =
-            |doublings: usize| off * f64::from(doublings as u32).exp2() / f64::from(r.doublings()).exp2();
+        let share = |doublings: usize| {
+            off * f64::from(doublings as u32).exp2() / f64::from(r.doublings()).exp2()
+        };
         if off != 0.0 {
             cosine = cosine.times((-share(0)).exp2())?;
         }
         // What roundings add to the result, and at which scales they are.
         let mut roundings: Vec<(f64, f64)> = Vec::with_capacity(16);
         roundings.extend(
-            gains.cosine.iter().zip(&chain).map(|(gain, (_, scale))| (*gain, scale.log2() - share(0))),
+            gains
+                .cosine
+                .iter()
+                .zip(&chain)
+                .map(|(gain, (_, scale))| (*gain, scale.log2() - share(0))),
         );
         let mut y = self.polynomial_of(Cow::Owned(exact), &cosine, scale)?;
         for (i, step) in steps.iter().enumerate() {
@@ -97,10 +116,18 @@ impl Evaluator {
             Some(arcsine) => {
                 y.set_bound(range);
                 let argument = self.at_most(Cow::Owned(y), target)?;
-                let chain =
-                    self.square_chain((argument.modulus(), argument.scale()), arcsine.depth(), |_| target);
-                roundings
-                    .extend(gains.arcsine.iter().zip(&chain).map(|(gain, (_, scale))| (*gain, scale.log2())));
+                let chain = self.square_chain(
+                    (argument.modulus(), argument.scale()),
+                    arcsine.depth(),
+                    |_| target,
+                );
+                roundings.extend(
+                    gains
+                        .arcsine
+                        .iter()
+                        .zip(&chain)
+                        .map(|(gain, (_, scale))| (*gain, scale.log2())),
+                );
                 y = self.polynomial_of(argument, arcsine, target)?;
             }
             None => {
@@ -131,8 +158,8 @@ impl Evaluator {
 }
 
 impl ModularReduction {
-    /// The bits of the modulus that [`Evaluator::reduce_modulo_one`] takes, give or take one or two: from an argument of scale `2^scale` to a result near the scale
-    /// `2^target`.
+    /// The bits of the modulus that [`Evaluator::reduce_modulo_one`] takes, give or take one or
+    /// two: from an argument of scale `2^scale` to a result near the scale `2^target`.
     pub fn bits(&self, scale: f64, target: f64) -> f64 {
         let depth = (self.cosine().degree() + 1).next_power_of_two().ilog2();
         let (mut at, mut bits) = (scale, f64::from(depth) * scale);

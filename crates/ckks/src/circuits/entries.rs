@@ -1,18 +1,29 @@
-//! Entries of a table: of slots that hold places `0, 1, 2, ..` what the table has there, in all slots at once.
+//! Entries of a table: of slots that hold places `0, 1, 2, ..` what the table has there, in all
+//! slots at once.
 //!
 //! # Polynomials
-//! A polynomial of degree `2p - 1` has the `p` entries at their places, and no slope there: an argument that is off by a little comes out as if it were not. Of equidistant places that is well for
-//! few entries alone ([`FEW`]); more of them are taken to Chebyshev nodes first, `c_j = cos t_j` with `t_j = pi (j + 1/2)/p`, or, up to 16, to where a polynomial takes them that is near the cosine. There Fejer's polynomial is, with `b_k = (2 - [k = 0])/p sum_j f_j cos(k t_j)`,
+//! A polynomial of degree `2p - 1` has the `p` entries at their places, and no slope there: an
+//! argument that is off by a little comes out as if it were not. Of equidistant places that is well
+//! for few entries alone ([`FEW`]); more of them are taken to Chebyshev nodes first, `c_j = cos
+//! t_j` with `t_j = pi (j + 1/2)/p`, or, up to 16, to where a polynomial takes them that is near
+//! the cosine. There Fejer's polynomial is, with `b_k = (2 - [k = 0])/p sum_j f_j cos(k t_j)`,
 //!
 //! `F(cos t) = sum_k b_k ((1 - k/2p) cos(k t) - k/2p cos((2p - k) t))`,
 //!
-//! a mean of the entries with weights that are not negative: nowhere is it larger than the largest or smaller than the smallest. Like an interpolation of [the reduction modulo 1](crate::approximation::ModularReduction)
-//! it is as deep as its degree has bits, and the cosine 3 to 5 deep before it. The cosine is a polynomial for `x` from `-p - 1/2` to `p - 1/2`, where it is even about `-1/2`: what is below that is taken for what is as far above, so that nothing
-//! up to the bound of the argument does harm. (Alexandru, Kim and Polyakov, ePrint 2024/1623, interpolate with complex waves what is bootstrapped on the way.)
+//! a mean of the entries with weights that are not negative: nowhere is it larger than the largest
+//! or smaller than the smallest. Like an interpolation of [the reduction modulo
+//! 1](crate::approximation::ModularReduction) it is as deep as its degree has bits, and the cosine
+//! 3 to 5 deep before it. The cosine is a polynomial for `x` from `-p - 1/2` to `p - 1/2`, where it
+//! is even about `-1/2`: what is below that is taken for what is as far above, so that nothing up
+//! to the bound of the argument does harm. (Alexandru, Kim and Polyakov, ePrint 2024/1623,
+//! interpolate with complex waves what is bootstrapped on the way.)
 //!
 //! # How scales follow from the precision
-//! With [margins](super::comparison#how-scales-follow-from-the-precision) of sixteen standard deviations: a half of `2^-precision` is for the roundings of the last polynomial, a quarter for those of the cosine, which come out as their squares times half the second derivative `F''(c_j)`, and for
-//! what the cosine's polynomial is off by. An argument `j + e` is off by about `3.3 e^2` times the difference of the entries, `8 e^2` in few of them, beside.
+//! With [margins](super::comparison#how-scales-follow-from-the-precision) of sixteen standard
+//! deviations: a half of `2^-precision` is for the roundings of the last polynomial, a quarter for
+//! those of the cosine, which come out as their squares times half the second derivative
+//! `F''(c_j)`, and for what the cosine's polynomial is off by. An argument `j + e` is off by about
+//! `3.3 e^2` times the difference of the entries, `8 e^2` in few of them, beside.
 
 use std::{borrow::Cow, f64::consts::PI};
 
@@ -37,7 +48,8 @@ const WITHIN: f64 = 1.0 - 1.0 / 512.0;
 /// By so much arguments may be below the first and above the last of few places.
 const BEYOND: f64 = 0.125;
 
-/// By so much of the distance of places arguments may be off, as five standard deviations of their noise.
+/// By so much of the distance of places arguments may be off, as five standard deviations of their
+/// noise.
 const OFF: f64 = 0.125;
 
 /// A table has so many entries at most.
@@ -80,7 +92,10 @@ impl Nodes {
         let angles = || (0..count).map(|j| PI * (j as f64 + 0.5) / count as f64);
         Nodes {
             places: angles().map(f64::cos).collect(),
-            weights: angles().enumerate().map(|(j, t)| if j % 2 == 0 { t.sin() } else { -t.sin() }).collect(),
+            weights: angles()
+                .enumerate()
+                .map(|(j, t)| if j % 2 == 0 { t.sin() } else { -t.sin() })
+                .collect(),
             slopes: angles().map(|t| 0.5 * t.cos() / t.sin().powi(2)).collect(),
         }
     }
@@ -88,7 +103,8 @@ impl Nodes {
     /// A few places anywhere.
     fn of(places: Vec<f64>) -> Self {
         let distances = |j: usize| {
-            let (here, others) = (places[j], places.iter().enumerate().filter(move |(k, _)| *k != j));
+            let (here, others) =
+                (places[j], places.iter().enumerate().filter(move |(k, _)| *k != j));
             others.map(move |(_, there)| here - there)
         };
         let count = places.len();
@@ -99,9 +115,11 @@ impl Nodes {
         }
     }
 
-    /// Half the absolute second derivative at each place of the polynomial that has these values and no slope there.
+    /// Half the absolute second derivative at each place of the polynomial that has these values
+    /// and no slope there.
     fn curvatures(&self, values: &[f64]) -> Vec<f64> {
-        // Where entries are alike nothing bends; what is computed of that is not worth more than doubles.
+        // Where entries are alike nothing bends; what is computed of that is not worth more than
+        // doubles.
         let at = |i: usize| {
             let term = |j: usize| {
                 let distance = self.places[i] - self.places[j];
@@ -132,7 +150,8 @@ fn fejer(values: &[f64]) -> Result<Polynomial, CkksError> {
     // `cos(m pi / 2p)`: all that there are among the `cos(k t_j)`.
     let cosines: Vec<f64> = (0..4 * p).map(|m| (PI * m as f64 / (2 * p) as f64).cos()).collect();
     for k in 0..p {
-        let sum: f64 = values.iter().enumerate().map(|(j, f)| f * cosines[k * (2 * j + 1) % (4 * p)]).sum();
+        let sum: f64 =
+            values.iter().enumerate().map(|(j, f)| f * cosines[k * (2 * j + 1) % (4 * p)]).sum();
         let b = sum * if k == 0 { 1.0 } else { 2.0 } / p as f64;
         let share = k as f64 / (2 * p) as f64;
         coefficients[k] += b * (1.0 - share);
@@ -143,10 +162,13 @@ fn fejer(values: &[f64]) -> Result<Polynomial, CkksError> {
     Polynomial::new(Basis::Chebyshev { low: -1.0, high: 1.0 }, coefficients)
 }
 
-/// `cos(pi x)` on `[-1, 1]`, as closely as what entries are off by allows: the least even degree whose bound `2 (pi/2)^(n+2) / (n+2)!` does, as far as doubles go.
+/// `cos(pi x)` on `[-1, 1]`, as closely as what entries are off by allows: the least even degree
+/// whose bound `2 (pi/2)^(n+2) / (n+2)!` does, as far as doubles go.
 fn wave(error: f64, values: &[f64]) -> Result<Polynomial, CkksError> {
     let curvatures = Nodes::chebyshev(values.len()).curvatures(values).into_iter();
-    let least = curvatures.map(|curvature| off(error, curvature, values.len())).fold(f64::INFINITY, f64::min);
+    let least = curvatures
+        .map(|curvature| off(error, curvature, values.len()))
+        .fold(f64::INFINITY, f64::min);
     let (mut degree, mut bound) = (2, 2.0 * (0.5 * PI).powi(4) / 24.0);
     while bound > (0.25 * least).max(1e-15) {
         degree += 2;
@@ -155,7 +177,8 @@ fn wave(error: f64, values: &[f64]) -> Result<Polynomial, CkksError> {
     Polynomial::approximate(|x| (PI * x).cos(), -1.0, 1.0, degree)
 }
 
-/// A polynomial of degree 6 that is near `cos(pi x)`, within `[-1, 1]`: 3 deep. Where there are some nodes only they are where it takes the places.
+/// A polynomial of degree 6 that is near `cos(pi x)`, within `[-1, 1]`: 3 deep. Where there are
+/// some nodes only they are where it takes the places.
 fn rough_wave() -> Result<Polynomial, CkksError> {
     Polynomial::approximate(|x| (PI * x).cos(), -1.0, 1.0, 6)?.times(WITHIN)
 }
@@ -170,8 +193,9 @@ impl EntriesPlan {
     /// Polynomials and the least scales; `context` has to allow for any scale (a sprout).
     ///
     /// # Errors
-    /// [`CkksError::Argument`] unless there are 1 to 4096 entries, all of them finite, the precision is at most 40 bits below the largest, and the slots are a power of two that the parameters have;
-    /// [`CkksError::Capacity`] unless a modulus of these parameters holds a stage.
+    /// [`CkksError::Argument`] unless there are 1 to 4096 entries, all of them finite, the
+    /// precision is at most 40 bits below the largest, and the slots are a power of two that the
+    /// parameters have; [`CkksError::Capacity`] unless a modulus of these parameters holds a stage.
     pub fn new(context: &Context, literal: EntriesLiteral) -> Result<Self, CkksError> {
         let fail = |what: String| Err(CkksError::Argument { operation: OPERATION, what });
         let EntriesLiteral { slots, ref entries, precision } = literal;
@@ -185,7 +209,8 @@ impl EntriesPlan {
         if let Some((j, entry)) = entries.iter().enumerate().find(|(_, entry)| !entry.is_finite()) {
             return fail(format!("entry {j} is {entry}"));
         }
-        let largest = match entries.iter().fold(0.0, |largest: f64, entry| largest.max(entry.abs())) {
+        let largest = match entries.iter().fold(0.0, |largest: f64, entry| largest.max(entry.abs()))
+        {
             0.0 => 1.0,
             largest => largest,
         };
@@ -215,7 +240,9 @@ impl EntriesPlan {
         &self.literal
     }
 
-    /// The polynomials with their scales, first applied first. The argument of the first is `(2 x + 1)/p - 1` for `p` entries, up to 4 of them, and `(x + 1/2)/p` for more; the last one's values are divided by the largest of them.
+    /// The polynomials with their scales, first applied first. The argument of the first is `(2 x +
+    /// 1)/p - 1` for `p` entries, up to 4 of them, and `(x + 1/2)/p` for more; the last one's
+    /// values are divided by the largest of them.
     pub fn stages(&self) -> &[Stage] {
         &self.composition.stages
     }
@@ -299,7 +326,8 @@ fn planned(values: &[f64], error: f64, unit: Unit) -> Result<Planned, CkksError>
         first => {
             let node = |x: &f64| first.as_ref().map_or(*x, |wave| wave.evaluate(*x));
             let nodes = Nodes::of(places.iter().map(node).collect());
-            let table = Polynomial::approximate(|x| nodes.interpolate(values, x), -1.0, 1.0, 2 * p - 1)?;
+            let table =
+                Polynomial::approximate(|x| nodes.interpolate(values, x), -1.0, 1.0, 2 * p - 1)?;
             (nodes, table)
         }
     };
@@ -329,19 +357,25 @@ fn planned(values: &[f64], error: f64, unit: Unit) -> Result<Planned, CkksError>
     Ok(Planned { stages: vec![first, last], gains, curvature: largest })
 }
 
-/// How far the argument of the last polynomial may be off at a place of that curvature, for a quarter of the error.
+/// How far the argument of the last polynomial may be off at a place of that curvature, for a
+/// quarter of the error.
 fn off(error: f64, curvature: f64, places: usize) -> f64 {
     (0.25 * error / curvature).sqrt().min(0.25 / places as f64)
 }
 
 impl Evaluator {
-    /// Of every slot of `a`, which holds a place `0, 1, .., p - 1` give or take a little, the entry that the table has there, to within `2^-precision`; among the places, some mean of entries. Below `-1/2` it is what there is as far above, and of up to 4 entries, below `-1/8` and above `p - 7/8`, it may be anything.
-    /// Between stages, `refresh` gives capacity back where it lacks.
+    /// Of every slot of `a`, which holds a place `0, 1, .., p - 1` give or take a little, the entry
+    /// that the table has there, to within `2^-precision`; among the places, some mean of entries.
+    /// Below `-1/2` it is what there is as far above, and of up to 4 entries, below `-1/8` and
+    /// above `p - 7/8`, it may be anything. Between stages, `refresh` gives capacity back where it
+    /// lacks.
     ///
     /// The noise of the result is what noise of the arguments and roundings add at the places.
     ///
     /// # Errors
-    /// [`CkksError::Argument`] when the bound of `a` exceeds the places, or its precision, or that of a refresh, is too low; [`CkksError::Capacity`] when `refresh` gives too little; and when the key of products is missing.
+    /// [`CkksError::Argument`] when the bound of `a` exceeds the places, or its precision, or that
+    /// of a refresh, is too low; [`CkksError::Capacity`] when `refresh` gives too little; and when
+    /// the key of products is missing.
     pub fn entries(
         &self,
         a: &Ciphertext,
@@ -375,7 +409,8 @@ impl Evaluator {
         x.set_bound(1.0);
         // The square of what is normal has the root of three times the square of its variance.
         let squared = 3f64.sqrt() * plan.curvature * (-2.0 * x.precision_bits()).exp2();
-        let y = self.composition(Cow::Owned(x), &plan.composition, kept(refresh), refresh, OPERATION)?;
+        let y =
+            self.composition(Cow::Owned(x), &plan.composition, kept(refresh), refresh, OPERATION)?;
         let error = (-y.precision_bits()).exp2().hypot(squared) * plan.largest;
         let scale = y.scale().over(scale_of(plan.largest, OPERATION)?);
         let mut out = y.read_at(scale);
@@ -401,8 +436,11 @@ mod tests {
             let unit = Unit { log2_std: 12.0, conjugation: 0.0, fixed: None, refreshed: 0.0 };
             let Planned { stages, curvature, .. } = planned(&values, 1e-4, unit).unwrap();
             let (factor, shift) = argument(p);
-            let at = |x: f64| stages.iter().fold(x * factor + shift, |x, stage| stage.polynomial.evaluate(x));
-            let (low, high) = values.iter().fold((1.0f64, -1.0f64), |(l, h), v| (l.min(*v), h.max(*v)));
+            let at = |x: f64| {
+                stages.iter().fold(x * factor + shift, |x, stage| stage.polynomial.evaluate(x))
+            };
+            let (low, high) =
+                values.iter().fold((1.0f64, -1.0f64), |(l, h), v| (l.min(*v), h.max(*v)));
             for (j, value) in values.iter().enumerate() {
                 assert!((at(j as f64) - value).abs() < 2.5e-5, "entry {j} of {p}");
                 // As much off as the curvature says, and no more.
@@ -413,7 +451,8 @@ mod tests {
                 }
                 for k in 1..10 {
                     let x = (j as f64 + f64::from(k) / 10.0 - 0.5).clamp(places(p).0, places(p).1);
-                    // Few and some places are not, or not quite, those for which weights are not negative.
+                    // Few and some places are not, or not quite, those for which weights are not
+                    // negative.
                     let beyond = if p <= SOME { 0.15 * (high - low) } else { 0.0 } + 1e-4;
                     let within = |y: f64| low - beyond <= y && y <= high + beyond;
                     assert!(within(at(x)), "{} at {x} of {p}", at(x));

@@ -37,14 +37,16 @@ pub(super) struct Errors {
 }
 
 impl Errors {
-    /// Of an evaluation that starts from an `argument`, looked at for arguments at the `places` that are worst where it is off by a standard deviation.
+    /// Of an evaluation that starts from an `argument`, looked at for arguments at the `places`
+    /// that are worst where it is off by a standard deviation.
     pub(super) fn new(
         argument: Ciphertext,
         degree: usize,
         places: impl FnOnce(f64) -> Vec<Complex64>,
     ) -> (Self, Followed) {
         let common = argument.inner().noise().common_share();
-        let mut errors = Errors { trace: Trace::new(), log2: Vec::new(), places: Vec::new(), common };
+        let mut errors =
+            Errors { trace: Trace::new(), log2: Vec::new(), places: Vec::new(), common };
         let argument = errors.taken(argument, 0);
         errors.places = places(errors.log2[0].exp2() * (0.5 * degree as f64).sqrt());
         (errors, argument)
@@ -62,7 +64,8 @@ impl Errors {
         Followed { ciphertext, step, is_zero: false }
     }
 
-    /// The noise of what a step has made, where values are at the worst of the places: the errors `e_i` of all steps on the way are independent, and `v` is off by `sum_i dv/de_i e_i`.
+    /// The noise of what a step has made, where values are at the worst of the places: the errors
+    /// `e_i` of all steps on the way are independent, and `v` is off by `sum_i dv/de_i e_i`.
     pub(super) fn noise(&self, of: &Followed) -> Noise {
         let largest = self.log2.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         if largest == f64::NEG_INFINITY {
@@ -78,17 +81,23 @@ impl Errors {
             worst = worse(worst, errors().fold(0.0, f64::hypot));
             of_argument = worse(of_argument, errors().next().unwrap_or(0.0));
         }
-        let noise = |size: f64| Noise::from_log2_std(log2(size) + largest + of.ciphertext.scale().log2());
+        let noise =
+            |size: f64| Noise::from_log2_std(log2(size) + largest + of.ciphertext.scale().log2());
         noise(worst).with_common(noise(of_argument * self.common))
     }
 }
 
 impl Polynomial {
-    /// Arguments of the basis at which errors are looked at, where the values of slots are up to `bound` and off by `error`.
+    /// Arguments of the basis at which errors are looked at, where the values of slots are up to
+    /// `bound` and off by `error`.
     ///
-    /// Of a polynomial of degree `d` the derivatives by errors are of degree `d - 1` at most. On an interval the sum of their squares is no more than twice as large elsewhere as at the `4 d + 1` extrema of `T_4d`, and
-    /// complex values are worst on the circle around all, of which a half with `2 d + 1` points says the same (Ehlich and Zeller 1964: polynomials of degree `n` are up to `1/cos(pi n/2m)` times what they are at the extrema of
-    /// `T_m`). Errors `e` whose squares count, as in `(x + e)^2 = x^2 + 2 x e + e^2`, make the interval and the circle larger: to `hypot(r, error)` from the middle.
+    /// Of a polynomial of degree `d` the derivatives by errors are of degree `d - 1` at most. On an
+    /// interval the sum of their squares is no more than twice as large elsewhere as at the `4 d +
+    /// 1` extrema of `T_4d`, and complex values are worst on the circle around all, of which a half
+    /// with `2 d + 1` points says the same (Ehlich and Zeller 1964: polynomials of degree `n` are
+    /// up to `1/cos(pi n/2m)` times what they are at the extrema of `T_m`). Errors `e` whose
+    /// squares count, as in `(x + e)^2 = x^2 + 2 x e + e^2`, make the interval and the circle
+    /// larger: to `hypot(r, error)` from the middle.
     pub(super) fn places(&self, bound: f64, slots: Slots, error: f64) -> Vec<Complex64> {
         let (low, high) = match (self.basis(), slots) {
             (Basis::Chebyshev { low, high }, _) => {
@@ -100,10 +109,13 @@ impl Polynomial {
             (Basis::Monomial, Slots::Real) => (-bound, bound),
             (Basis::Monomial, Slots::Complex) => {
                 let (radius, n) = (bound.hypot(error), 2 * self.degree());
-                return (0..=n).map(|k| Complex64::from_polar(radius, PI * k as f64 / n as f64)).collect();
+                return (0..=n)
+                    .map(|k| Complex64::from_polar(radius, PI * k as f64 / n as f64))
+                    .collect();
             }
         };
-        let (middle, half, n) = (0.5 * (low + high), (0.5 * (high - low)).hypot(error), 4 * self.degree());
+        let (middle, half, n) =
+            (0.5 * (low + high), (0.5 * (high - low)).hypot(error), 4 * self.degree());
         (0..=n).map(|k| (middle + half * (PI * k as f64 / n as f64).cos()).into()).collect()
     }
 }

@@ -1,4 +1,5 @@
-//! Circuits made of the evaluator's operations: linear transforms, sums, powers, polynomials, the homomorphic DFT, and comparisons.
+//! Circuits made of the evaluator's operations: linear transforms, sums, powers, polynomials, the
+//! homomorphic DFT, and comparisons.
 
 pub mod comparison;
 mod composition;

@@ -12,7 +12,8 @@ use crate::{BigFloat, CkksError, Short};
 pub enum Basis {
     /// `1, x, x^2, ..`.
     Monomial,
-    /// The Chebyshev polynomials `T_i` of the interval `[low, high]`: `T_i(cos t) = cos(i t)`, with the interval taken to `[-1, 1]`.
+    /// The Chebyshev polynomials `T_i` of the interval `[low, high]`: `T_i(cos t) = cos(i t)`, with
+    /// the interval taken to `[-1, 1]`.
     Chebyshev {
         /// The lower end.
         low: f64,
@@ -29,13 +30,15 @@ pub struct Polynomial {
 }
 
 impl Polynomial {
-    /// The largest degree that [`Polynomial::approximate`] takes, `2^20`. It takes a time that grows as the square of the degree.
+    /// The largest degree that [`Polynomial::approximate`] takes, `2^20`. It takes a time that
+    /// grows as the square of the degree.
     pub const MOST_APPROXIMATED: usize = 1 << 20;
 
     /// The polynomial with these coefficients, lowest degree first. Zeros at the end are dropped.
     ///
     /// # Errors
-    /// [`CkksError::Argument`] when there are no coefficients, one is not finite, or the interval is empty, longer than the largest double or shorter than the inverse of that.
+    /// [`CkksError::Argument`] when there are no coefficients, one is not finite, or the interval
+    /// is empty, longer than the largest double or shorter than the inverse of that.
     pub fn new(basis: Basis, mut coefficients: Vec<f64>) -> Result<Self, CkksError> {
         let fail = |what: String| Err(CkksError::Argument { operation: "make a polynomial", what });
         if let Some((i, c)) = coefficients.iter().enumerate().find(|(_, c)| !c.is_finite()) {
@@ -63,12 +66,14 @@ impl Polynomial {
         }
     }
 
-    /// The polynomial of degree `degree` that agrees with `f` at the Chebyshev nodes of `[low, high]`: within a small factor of the best
-    /// approximation of this degree. Where its values at the nodes are those of an even or an odd function of the distance from the
-    /// middle of the interval, to the bit, so is the polynomial, which takes fewer products then.
+    /// The polynomial of degree `degree` that agrees with `f` at the Chebyshev nodes of `[low,
+    /// high]`: within a small factor of the best approximation of this degree. Where its values at
+    /// the nodes are those of an even or an odd function of the distance from the middle of the
+    /// interval, to the bit, so is the polynomial, which takes fewer products then.
     ///
     /// # Errors
-    /// [`CkksError::Argument`] when `f` is not finite at a node, the interval is empty or has no finite length, or the degree is above [`Polynomial::MOST_APPROXIMATED`].
+    /// [`CkksError::Argument`] when `f` is not finite at a node, the interval is empty or has no
+    /// finite length, or the degree is above [`Polynomial::MOST_APPROXIMATED`].
     pub fn approximate(
         f: impl Fn(f64) -> f64,
         low: f64,
@@ -80,7 +85,8 @@ impl Polynomial {
             return Err(CkksError::Argument { operation: "approximate a function", what });
         }
         if !(high - low).is_finite() {
-            let what = format!("the interval [{}, {}] has no finite length", Short(low), Short(high));
+            let what =
+                format!("the interval [{}, {}] has no finite length", Short(low), Short(high));
             return Err(CkksError::Argument { operation: "approximate a function", what });
         }
         let n = degree + 1;
@@ -98,10 +104,12 @@ impl Polynomial {
             let what = format!("it is {value} at {}", Short(node(k)));
             return Err(CkksError::Argument { operation: "approximate a function", what });
         }
-        let mirrored = |sign: f64| values.iter().zip(values.iter().rev()).all(|(x, y)| *x == sign * y);
+        let mirrored =
+            |sign: f64| values.iter().zip(values.iter().rev()).all(|(x, y)| *x == sign * y);
         let (even, odd) = (mirrored(1.0), mirrored(-1.0));
         // `cos(m pi / 2n)`: all that there are among the `cos(i angle(k))`.
-        let cosines: Vec<f64> = (0..4 * n).map(|m| (PI * m as f64 / (2 * n) as f64).cos()).collect();
+        let cosines: Vec<f64> =
+            (0..4 * n).map(|m| (PI * m as f64 / (2 * n) as f64).cos()).collect();
         let coefficient = |i: usize| {
             stop::check("approximate a function")?;
             let none = if i.is_multiple_of(2) { odd } else { even };
@@ -135,14 +143,15 @@ impl Polynomial {
         self.coefficients.len() - 1
     }
 
-    /// Whether it is an even function of its argument, on an interval around 0: no coefficient of odd degree is other than 0. Constants are.
+    /// Whether it is an even function of its argument, on an interval around 0: no coefficient of
+    /// odd degree is other than 0. Constants are.
     pub fn is_even(&self) -> bool {
         let centred = self.affine().is_none_or(|(_, shift)| shift == 0.0);
         centred && self.coefficients.iter().skip(1).step_by(2).all(|c| *c == 0.0)
     }
 
-    /// How many multiplications deep its evaluation on ciphertexts is: `ceil(log2(degree + 1))`, and one more for a Chebyshev interval
-    /// other than `[-1, 1]`.
+    /// How many multiplications deep its evaluation on ciphertexts is: `ceil(log2(degree + 1))`,
+    /// and one more for a Chebyshev interval other than `[-1, 1]`.
     pub fn depth(&self) -> usize {
         let map = usize::from(self.affine().is_some() && self.degree() > 0);
         (self.degree() + 1).next_power_of_two().trailing_zeros() as usize + map
@@ -203,7 +212,8 @@ impl Polynomial {
         Ok((Self::new(self.basis, coefficients)?, constant))
     }
 
-    /// `m`, `q` and `r` for `p = q X^m + r` (or `p = q T_m + r`), of which `q` and `r` have degrees smaller than `p`, with `m` the largest power of two up to the degree.
+    /// `m`, `q` and `r` for `p = q X^m + r` (or `p = q T_m + r`), of which `q` and `r` have degrees
+    /// smaller than `p`, with `m` the largest power of two up to the degree.
     ///
     /// # Errors
     /// For a polynomial of degree 0, and when a coefficient is not finite.
@@ -217,10 +227,13 @@ impl Polynomial {
         Ok((m, Self::new(self.basis, q)?, Self::new(self.basis, r)?))
     }
 
-    /// A bound on its absolute values where the absolute value of the argument is at most `bound`, and in the Chebyshev basis in the interval.
+    /// A bound on its absolute values where the absolute value of the argument is at most `bound`,
+    /// and in the Chebyshev basis in the interval.
     pub fn bound(&self, bound: f64) -> f64 {
         match self.basis {
-            Basis::Monomial => self.coefficients.iter().rev().fold(0.0, |acc, c| acc * bound + c.abs()),
+            Basis::Monomial => {
+                self.coefficients.iter().rev().fold(0.0, |acc, c| acc * bound + c.abs())
+            }
             Basis::Chebyshev { .. } => self.coefficients.iter().map(|c| c.abs()).sum(),
         }
     }

@@ -1,5 +1,6 @@
-//! Polynomials of ciphertexts, as shallow as can be: baby steps and giant steps (Paterson and Stockmeyer), in the Chebyshev basis as
-//! HK20 does. Every product's scale is chosen beforehand, so that all sums meet exactly.
+//! Polynomials of ciphertexts, as shallow as can be: baby steps and giant steps (Paterson and
+//! Stockmeyer), in the Chebyshev basis as HK20 does. Every product's scale is chosen beforehand, so
+//! that all sums meet exactly.
 
 use std::{
     borrow::Cow,
@@ -18,17 +19,25 @@ use crate::{Ciphertext, CkksError, Evaluator, Scale, Short};
 const OPERATION: &str = "evaluate a polynomial";
 
 impl Evaluator {
-    /// `p(a)`, slot by slot. The scales of all products are near `target`; modulus and exact scale of the result are those of `a` squared
-    /// [`Polynomial::depth`] times and rescaled to `target` each time ([`Evaluator::after_product`]). An `a` of larger scale is rescaled to the
-    /// target first.
+    /// `p(a)`, slot by slot. The scales of all products are near `target`; modulus and exact scale
+    /// of the result are those of `a` squared [`Polynomial::depth`] times and rescaled to `target`
+    /// each time ([`Evaluator::after_product`]). An `a` of larger scale is rescaled to the target
+    /// first.
     ///
-    /// The noise is what errors of the argument and of every operation on the way add up to where values are worst: at any complex numbers up to the bound of `a`, and in the Chebyshev basis, which is for real values, in the part of the
-    /// interval up to there. Elsewhere there is less. ([`Evaluator::polynomial_of_reals`] says less where the worst is not real.)
+    /// The noise is what errors of the argument and of every operation on the way add up to where
+    /// values are worst: at any complex numbers up to the bound of `a`, and in the Chebyshev basis,
+    /// which is for real values, in the part of the interval up to there. Elsewhere there is less.
+    /// ([`Evaluator::polynomial_of_reals`] says less where the worst is not real.)
     ///
     /// # Errors
-    /// [`CkksError::Capacity`] when too few bits are left; [`CkksError::Argument`] when the bound of `a` exceeds the interval of a
-    /// Chebyshev polynomial, outside of which its values explode.
-    pub fn polynomial(&self, a: &Ciphertext, p: &Polynomial, target: Scale) -> Result<Ciphertext, CkksError> {
+    /// [`CkksError::Capacity`] when too few bits are left; [`CkksError::Argument`] when the bound
+    /// of `a` exceeds the interval of a Chebyshev polynomial, outside of which its values explode.
+    pub fn polynomial(
+        &self,
+        a: &Ciphertext,
+        p: &Polynomial,
+        target: Scale,
+    ) -> Result<Ciphertext, CkksError> {
         self.polynomial_of(Cow::Borrowed(a), p, target)
     }
 
@@ -42,7 +51,8 @@ impl Evaluator {
         self.polynomial_in(Slots::Complex, a, p, |_| target, |scale| scale)
     }
 
-    /// [`Evaluator::polynomial`] of slots that are known to hold real numbers: the same, with the noise at the worst of these.
+    /// [`Evaluator::polynomial`] of slots that are known to hold real numbers: the same, with the
+    /// noise at the worst of these.
     ///
     /// # Errors
     /// As [`Evaluator::polynomial`].
@@ -55,8 +65,9 @@ impl Evaluator {
         self.polynomial_to(a, p, |_| target, |scale| scale)
     }
 
-    /// [`Evaluator::polynomial_of_reals`] with a target for each depth, from 0 for the argument, and a result at exactly another scale, `exact` of the one that it has
-    /// there: a factor of 2 or so of it.
+    /// [`Evaluator::polynomial_of_reals`] with a target for each depth, from 0 for the argument,
+    /// and a result at exactly another scale, `exact` of the one that it has there: a factor of 2
+    /// or so of it.
     pub(crate) fn polynomial_to(
         &self,
         a: &Ciphertext,
@@ -104,7 +115,8 @@ impl Evaluator {
         let origin = (argument.modulus(), argument.scale());
         let mut chain = self.square_chain(origin, depth + usize::from(squared), targets);
         let places = |error| p.places(within, slots, error);
-        let (mut errors, mut argument) = Errors::new(argument, self.context().rlwe().degree(), places);
+        let (mut errors, mut argument) =
+            Errors::new(argument, self.context().rlwe().degree(), places);
         if squared {
             chain.remove(0);
             let square = self.squared(&argument.ciphertext, chebyshev, chain[0].0)?;
@@ -122,8 +134,9 @@ impl Evaluator {
         Ok(out)
     }
 
-    /// Modulus and exact scale of an argument, of its square, of the square of that and so on, `depth` times, each rescaled to the target of its depth: where the
-    /// products and sums of each depth are.
+    /// Modulus and exact scale of an argument, of its square, of the square of that and so on,
+    /// `depth` times, each rescaled to the target of its depth: where the products and sums of each
+    /// depth are.
     pub(crate) fn square_chain(
         &self,
         argument: (Modulus, Scale),
@@ -137,7 +150,8 @@ impl Evaluator {
         chain
     }
 
-    /// Checks that `a` has the capacity for so many products rescaled to these targets: each takes as many bits as the scale of its factors has.
+    /// Checks that `a` has the capacity for so many products rescaled to these targets: each takes
+    /// as many bits as the scale of its factors has.
     pub(super) fn check_depth(
         &self,
         a: &Ciphertext,
@@ -158,7 +172,12 @@ impl Evaluator {
     }
 
     /// `x^2` or `T_2(x)`.
-    fn squared(&self, x: &Ciphertext, chebyshev: bool, to: Modulus) -> Result<Ciphertext, CkksError> {
+    fn squared(
+        &self,
+        x: &Ciphertext,
+        chebyshev: bool,
+        to: Modulus,
+    ) -> Result<Ciphertext, CkksError> {
         let mut square = Ciphertext::empty(self.context());
         self.mul_multiple_to_into(&mut square, x, x, 1 + u64::from(chebyshev), to)?;
         if chebyshev {
@@ -191,7 +210,8 @@ impl Evaluator {
 
 /// What an evaluation goes by.
 pub(super) struct Steps {
-    /// Whether the polynomial is even, and evaluated as one of half the degree in the square `x^2`, or in `T_2(x)`, of which `T_j` is `T_2j(x)`: as deep, with fewer products.
+    /// Whether the polynomial is even, and evaluated as one of half the degree in the square `x^2`,
+    /// or in `T_2(x)`, of which `T_j` is `T_2j(x)`: as deep, with fewer products.
     pub(super) squared: bool,
     /// In the argument, or its square.
     pub(super) coefficients: Vec<f64>,
@@ -219,8 +239,8 @@ pub(super) fn depth_of(n: usize) -> usize {
     n.next_power_of_two().trailing_zeros() as usize
 }
 
-/// Of which two powers a power is the product, the depth being `ceil(log2 n)`. For Chebyshev polynomials they are neighbours, so
-/// that `T_{a-b}` is `T_0` or `T_1`.
+/// Of which two powers a power is the product, the depth being `ceil(log2 n)`. For Chebyshev
+/// polynomials they are neighbours, so that `T_{a-b}` is `T_0` or `T_1`.
 pub(super) fn split_power(n: usize, chebyshev: bool) -> (usize, usize) {
     if chebyshev || n.is_power_of_two() {
         (n.div_ceil(2), n / 2)
@@ -236,7 +256,8 @@ pub(super) fn split(coefficients: &[f64], chebyshev: bool) -> (usize, Vec<f64>, 
     (m, q, r)
 }
 
-/// `q` and `r` for `p = q X^m + r` (or `q T_m + r`), `r` of smaller degree than `m`, which is half of the degree of `p` or more.
+/// `q` and `r` for `p = q X^m + r` (or `q T_m + r`), `r` of smaller degree than `m`, which is half
+/// of the degree of `p` or more.
 pub(super) fn split_at(coefficients: &[f64], m: usize, chebyshev: bool) -> (Vec<f64>, Vec<f64>) {
     let mut r = coefficients[..m].to_vec();
     let mut q = coefficients[m..].to_vec();
@@ -264,22 +285,33 @@ pub(super) fn is_leaf(coefficients: &[f64], depth: usize, baby: usize) -> bool {
 }
 
 impl Polynomial {
-    /// How many products of ciphertexts its evaluation takes (products with numbers are not counted).
+    /// How many products of ciphertexts its evaluation takes (products with numbers are not
+    /// counted).
     pub fn products(&self) -> usize {
         let steps = Steps::of(self);
-        usize::from(steps.squared) + fewest_products(&steps.coefficients, steps.depth, steps.chebyshev).0
+        usize::from(steps.squared)
+            + fewest_products(&steps.coefficients, steps.depth, steps.chebyshev).0
     }
 }
 
 /// The number of products of ciphertexts with the best number of baby steps, and that number.
 fn fewest_products(coefficients: &[f64], depth: usize, chebyshev: bool) -> (usize, usize) {
     let candidates = (0..=depth).map(|k| 1 << k);
-    candidates.map(|baby| (products(coefficients, depth, baby, chebyshev), baby)).min().unwrap_or((0, 1))
+    candidates
+        .map(|baby| (products(coefficients, depth, baby, chebyshev), baby))
+        .min()
+        .unwrap_or((0, 1))
 }
 
 /// How many products of ciphertexts an evaluation takes.
 fn products(coefficients: &[f64], depth: usize, baby: usize, chebyshev: bool) -> usize {
-    fn visit(c: &[f64], depth: usize, baby: usize, chebyshev: bool, powers: &mut BTreeSet<usize>) -> usize {
+    fn visit(
+        c: &[f64],
+        depth: usize,
+        baby: usize,
+        chebyshev: bool,
+        powers: &mut BTreeSet<usize>,
+    ) -> usize {
         if is_leaf(c, depth, baby) {
             (1..c.len()).filter(|&i| c[i] != 0.0).for_each(|i| need(i, chebyshev, powers));
             return 0;
@@ -347,8 +379,14 @@ impl<'a> Evaluation<'a> {
         Ok(power.ciphertext.clone().with_noise(self.errors.noise(power)))
     }
 
-    /// The polynomial at modulus `chain[depth]` and exactly at `scale`: `sum_m q_m X^m + r`, whose products are relinearised and rescaled as one.
-    fn evaluate(&mut self, coefficients: &[f64], depth: usize, scale: Scale) -> Result<Value, CkksError> {
+    /// The polynomial at modulus `chain[depth]` and exactly at `scale`: `sum_m q_m X^m + r`, whose
+    /// products are relinearised and rescaled as one.
+    fn evaluate(
+        &mut self,
+        coefficients: &[f64],
+        depth: usize,
+        scale: Scale,
+    ) -> Result<Value, CkksError> {
         if coefficients.len() == 1 {
             return Ok(Value::Constant(coefficients[0]));
         }
@@ -378,7 +416,8 @@ impl<'a> Evaluation<'a> {
         if !products.is_empty() {
             let pairs = products.iter().map(|(q, m)| (q, self.at(*m, depth - 1)));
             step.products.extend(pairs.clone().map(|(q, power)| (1.0, q.step, power.step)));
-            let pairs: Vec<_> = pairs.map(|(q, power)| (&q.ciphertext, &power.ciphertext)).collect();
+            let pairs: Vec<_> =
+                pairs.map(|(q, power)| (&q.ciphertext, &power.ciphertext)).collect();
             let mut term = e.sum_of_products_to(&pairs, to)?;
             if products.iter().all(|(q, _)| q.is_zero) {
                 term.inner_mut().set_noise(Noise::NONE);
@@ -402,8 +441,14 @@ impl<'a> Evaluation<'a> {
         Ok(Value::Encrypted(Followed { is_zero, ..self.errors.follow(sum, step) }))
     }
 
-    /// A sum times numbers, rescaled: without an error where it is zero, as all of these are at their scale.
-    fn rescaled(&self, a: &Ciphertext, to: Modulus, is_zero: bool) -> Result<Ciphertext, CkksError> {
+    /// A sum times numbers, rescaled: without an error where it is zero, as all of these are at
+    /// their scale.
+    fn rescaled(
+        &self,
+        a: &Ciphertext,
+        to: Modulus,
+        is_zero: bool,
+    ) -> Result<Ciphertext, CkksError> {
         let (e, mut out) = (self.evaluator, Ciphertext::empty(self.evaluator.context()));
         e.rescale_to_into(&mut out, a, to)?;
         if is_zero {
@@ -413,7 +458,12 @@ impl<'a> Evaluation<'a> {
     }
 
     /// Adds a term whose scale is `scale` but for rounding.
-    fn add(&self, sum: &mut Option<Ciphertext>, mut term: Ciphertext, scale: Scale) -> Result<(), CkksError> {
+    fn add(
+        &self,
+        sum: &mut Option<Ciphertext>,
+        mut term: Ciphertext,
+        scale: Scale,
+    ) -> Result<(), CkksError> {
         term.set_meta(scale, term.slots(), term.bound());
         match sum {
             Some(sum) => self.evaluator.add_assign(sum, &term)?,
@@ -422,11 +472,18 @@ impl<'a> Evaluation<'a> {
         Ok(())
     }
 
-    /// A sum of powers times numbers, rescaled once: modulo a divisor, as small as will do, of the moduli of all these powers, or where that is
-    /// too small modulo the chain's modulus of the last.
-    fn leaf(&mut self, coefficients: &[f64], depth: usize, scale: Scale) -> Result<Followed, CkksError> {
+    /// A sum of powers times numbers, rescaled once: modulo a divisor, as small as will do, of the
+    /// moduli of all these powers, or where that is too small modulo the chain's modulus of the
+    /// last.
+    fn leaf(
+        &mut self,
+        coefficients: &[f64],
+        depth: usize,
+        scale: Scale,
+    ) -> Result<Followed, CkksError> {
         let e = self.evaluator;
-        let indices: Vec<usize> = (1..coefficients.len()).filter(|i| coefficients[*i] != 0.0).collect();
+        let indices: Vec<usize> =
+            (1..coefficients.len()).filter(|i| coefficients[*i] != 0.0).collect();
         let (to, enough) = (self.chain[depth].0, e.log2(self.chain[depth - 1].0));
         let mut common = e.context().parameters().top();
         let mut last = 0;
@@ -452,9 +509,10 @@ impl<'a> Evaluation<'a> {
             let divides = from.divides(power.modulus());
             powers.push(if divides { Cow::Borrowed(power) } else { e.brought(power, from)? });
         }
-        let terms: Vec<_> = powers.iter().zip(&indices).map(|(a, i)| (&**a, coefficients[*i])).collect();
-        let is_zero =
-            coefficients[0] == 0.0 && terms.iter().all(|(a, c)| vanishes(*c, raised.over(a.scale())));
+        let terms: Vec<_> =
+            powers.iter().zip(&indices).map(|(a, i)| (&**a, coefficients[*i])).collect();
+        let is_zero = coefficients[0] == 0.0
+            && terms.iter().all(|(a, c)| vanishes(*c, raised.over(a.scale())));
         let mut sum = e.linear_combination(&terms, from, raised)?;
         if coefficients[0] != 0.0 {
             e.add_number_assign(&mut sum, coefficients[0])?;
@@ -525,7 +583,8 @@ impl<'a> Evaluation<'a> {
 mod tests {
     use super::*;
 
-    /// HK20 Table 4 has 11 products for degree 30, where the products with coefficients are not counted as a level.
+    /// HK20 Table 4 has 11 products for degree 30, where the products with coefficients are not
+    /// counted as a level.
     #[test]
     fn the_least_depth_costs_products() {
         let dense: Vec<f64> = (1..=31).map(|i| 1.0 / f64::from(i)).collect();

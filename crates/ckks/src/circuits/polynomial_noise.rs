@@ -13,13 +13,16 @@ use super::{
 pub(crate) struct Gains {
     /// `|p'(x)|`.
     pub(crate) argument: f64,
-    /// The variance of what the roundings of each depth add, from 0 for the argument, in units of that of a single rounding at the scale that products of this depth have.
+    /// The variance of what the roundings of each depth add, from 0 for the argument, in units of
+    /// that of a single rounding at the scale that products of this depth have.
     pub(crate) roundings: Vec<f64>,
 }
 
 impl Polynomial {
-    /// What [`Evaluator::polynomial`](crate::Evaluator::polynomial) makes of errors at the argument `x`: with `r_j` the rounding errors of products, of sums of powers, and of
-    /// powers that are brought to smaller moduli, the roundings add the sum of the squares of `dp/dr_j` as a variance.
+    /// What [`Evaluator::polynomial`](crate::Evaluator::polynomial) makes of errors at the argument
+    /// `x`: with `r_j` the rounding errors of products, of sums of powers, and of powers that are
+    /// brought to smaller moduli, the roundings add the sum of the squares of `dp/dr_j` as a
+    /// variance.
     pub(crate) fn gains(&self, x: f64) -> Gains {
         let mut gains = self.gains_at(&[x]);
         gains.swap_remove(0)

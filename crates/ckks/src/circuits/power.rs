@@ -11,10 +11,13 @@ use crate::{Ciphertext, CkksError, Evaluator, Scale};
 const OPERATION: &str = "power";
 
 impl Evaluator {
-    /// `a^n`, slot by slot, for `n >= 1`, by products of the powers `a^(2^k)`: `ceil(log2 n)` of them deep, each at a scale near `target`. Modulus and exact scale of the result are those of `a` squared as often and rescaled to
-    /// `target` each time ([`Evaluator::after_product`]). An `a` of larger scale is rescaled to the target first.
+    /// `a^n`, slot by slot, for `n >= 1`, by products of the powers `a^(2^k)`: `ceil(log2 n)` of
+    /// them deep, each at a scale near `target`. Modulus and exact scale of the result are those of
+    /// `a` squared as often and rescaled to `target` each time ([`Evaluator::after_product`]). An
+    /// `a` of larger scale is rescaled to the target first.
     ///
-    /// The noise is what the errors of `a` and of every product add up to, each on all of its ways to the result, where values are worst: as large as the bound of `a`.
+    /// The noise is what the errors of `a` and of every product add up to, each on all of its ways
+    /// to the result, where values are worst: as large as the bound of `a`.
     ///
     /// # Errors
     /// [`CkksError::Argument`] for `n = 0`, [`CkksError::Capacity`] when too few bits are left.

@@ -5,12 +5,19 @@ use crate::{Ciphertext, CkksError, Evaluator};
 const SUM: &str = "sum of slots";
 
 impl Evaluator {
-    /// The sum of `count` rotations by multiples of `step`: slot `i` of the result is the sum of slots `i + k step` of `a` over
-    /// `k < count`. `log2(count)` rotations, by `step 2^k`, and one more for each bit of `count` but the first.
+    /// The sum of `count` rotations by multiples of `step`: slot `i` of the result is the sum of
+    /// slots `i + k step` of `a` over `k < count`. `log2(count)` rotations, by `step 2^k`, and one
+    /// more for each bit of `count` but the first.
     ///
     /// # Errors
-    /// [`CkksError::Argument`] when `count` is 0, and when a rotation key is missing or the sum does not fit the modulus.
-    pub fn inner_sum(&self, a: &Ciphertext, step: usize, count: usize) -> Result<Ciphertext, CkksError> {
+    /// [`CkksError::Argument`] when `count` is 0, and when a rotation key is missing or the sum
+    /// does not fit the modulus.
+    pub fn inner_sum(
+        &self,
+        a: &Ciphertext,
+        step: usize,
+        count: usize,
+    ) -> Result<Ciphertext, CkksError> {
         if count == 0 {
             let what = "a sum of 0 rotations: at least 1 is needed".into();
             return Err(CkksError::Argument { operation: SUM, what });

@@ -2,7 +2,8 @@
 
 use num_complex::Complex64;
 
-/// `constant + sum_i c_i v_i + sum_j c_j u_j w_j + e`, of the values of earlier steps, which are named by their places, with an error `e` of its own.
+/// `constant + sum_i c_i v_i + sum_j c_j u_j w_j + e`, of the values of earlier steps, which are
+/// named by their places, with an error `e` of its own.
 #[derive(Debug, Default)]
 pub(super) struct Step {
     pub(super) constant: f64,
@@ -49,8 +50,9 @@ impl Trace {
         self.steps.len() - 1
     }
 
-    /// `dv/de_i`, the derivatives of the value of a step by the errors of all steps up to it, at the argument `x`: backwards from `dv/dv = 1`. Errors that reach it by several ways
-    /// are counted as what they are: one.
+    /// `dv/de_i`, the derivatives of the value of a step by the errors of all steps up to it, at
+    /// the argument `x`: backwards from `dv/dv = 1`. Errors that reach it by several ways are
+    /// counted as what they are: one.
     pub(super) fn derivatives(&self, of: usize, x: Complex64) -> Vec<Complex64> {
         let steps = &self.steps[..=of];
         let mut values = Vec::with_capacity(steps.len());

@@ -1,7 +1,7 @@
 //! The arithmetic of the special FFT, eight complex numbers at a time, as real and imaginary parts.
 //!
-//! Products are rounded before they are added (no fused multiply-add), on every CPU: the transform gives the same bits
-//! everywhere, and so does encoding.
+//! Products are rounded before they are added (no fused multiply-add), on every CPU: the transform
+//! gives the same bits everywhere, and so does encoding.
 
 use super::lanes::Lanes;
 
@@ -102,7 +102,8 @@ pub(super) trait Radix4 {
     fn apply<L: Lanes, const TOP: bool>(x: [Complex8<L>; 4], w: &Powers<L>) -> [Complex8<L>; 4];
 }
 
-/// `p(w), p(-w), p(w'), p(-w')` for `p = x0 + x1 Y + x2 Y^2 + x3 Y^3`, where `w = single` and `w' = -i w` (`i w` at the top).
+/// `p(w), p(-w), p(w'), p(-w')` for `p = x0 + x1 Y + x2 Y^2 + x3 Y^3`, where `w = single` and `w' =
+/// -i w` (`i w` at the top).
 pub(super) struct Forward;
 
 /// Four times the inverse of [`Forward`].

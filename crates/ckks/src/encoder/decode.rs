@@ -27,16 +27,18 @@ const CHECK: f64 = 40.0;
 pub(super) const HEADROOM: f64 = 24.0;
 
 impl Encoder {
-    /// The real parts of the slots of `plaintext`, divided by `scale`, of which `out.len()` are read (its slot count).
-    /// Limb `i` belongs to `rings[i]`; either domain will do.
+    /// The real parts of the slots of `plaintext`, divided by `scale`, of which `out.len()` are
+    /// read (its slot count). Limb `i` belongs to `rings[i]`; either domain will do.
     ///
-    /// The coefficients are taken as the representatives in `[-Q/2, Q/2)`, each to a relative error of a few 2^-53.
-    /// `magnitude_bits` says what `log2` of the largest of them will hardly exceed (24 bits above the scale if it is not given):
-    /// only as many limbs as that needs are read at first, and 40 bits more, to see whether it was exceeded; then all are. The
-    /// result does not depend on it, but for a chance of 2^-40 for each coefficient that a larger one looks small.
+    /// The coefficients are taken as the representatives in `[-Q/2, Q/2)`, each to a relative error
+    /// of a few 2^-53. `magnitude_bits` says what `log2` of the largest of them will hardly exceed
+    /// (24 bits above the scale if it is not given): only as many limbs as that needs are read at
+    /// first, and 40 bits more, to see whether it was exceeded; then all are. The result does not
+    /// depend on it, but for a chance of 2^-40 for each coefficient that a larger one looks small.
     ///
     /// # Errors
-    /// [`EncodeError`] when the slot count, the scale or the shape is not possible, or the result is out of the range of `f64`.
+    /// [`EncodeError`] when the slot count, the scale or the shape is not possible, or the result
+    /// is out of the range of `f64`.
     pub fn decode_real<R: Borrow<ResidueRing>>(
         &self,
         plaintext: &Poly,
@@ -79,7 +81,8 @@ impl Encoder {
         })
     }
 
-    /// The coefficients of `plaintext` over `scale`, folded for the transform, to `scratch.coefficients`.
+    /// The coefficients of `plaintext` over `scale`, folded for the transform, to
+    /// `scratch.coefficients`.
     fn coefficients<R: Borrow<ResidueRing>>(
         &self,
         plaintext: &Poly,
@@ -97,8 +100,8 @@ impl Encoder {
         self.recombine(plaintext, rings, likely_bits, slots, blocks, &mut doubles)
     }
 
-    /// Recombines the coefficients that `slots` slots have: as many limbs as coefficients of `likely_bits` bits need are read at first, then
-    /// all if they are larger.
+    /// Recombines the coefficients that `slots` slots have: as many limbs as coefficients of
+    /// `likely_bits` bits need are read at first, then all if they are larger.
     pub(super) fn recombine<R: Borrow<ResidueRing>>(
         &self,
         plaintext: &Poly,
@@ -113,7 +116,11 @@ impl Encoder {
         for (what, have, need) in [
             ("coefficients", plaintext.degree(), self.degree),
             ("limbs of the plaintext", plaintext.limb_count(), rings.len()),
-            ("limbs with residues", if plaintext.is_hollow() { 0 } else { rings.len() }, rings.len()),
+            (
+                "limbs with residues",
+                if plaintext.is_hollow() { 0 } else { rings.len() },
+                rings.len(),
+            ),
         ] {
             if have != need {
                 return Err(EncodeError::Shape { what, have, need });
@@ -155,8 +162,8 @@ impl Encoder {
         work(copy.as_slice())
     }
 
-    /// Recombines the coefficients that `slots` slots have from these limbs; returns how many mixed-radix digits the largest of
-    /// them needs.
+    /// Recombines the coefficients that `slots` slots have from these limbs; returns how many
+    /// mixed-radix digits the largest of them needs.
     fn recombine_limbs<R: Borrow<ResidueRing>>(
         &self,
         limbs: &[u64],
@@ -190,7 +197,10 @@ impl Encoder {
     }
 
     /// The constants for the moduli of `rings`, computed the first time.
-    fn mixed_radix<R: Borrow<ResidueRing>>(&self, rings: &[R]) -> Result<Arc<MixedRadix>, EncodeError> {
+    fn mixed_radix<R: Borrow<ResidueRing>>(
+        &self,
+        rings: &[R],
+    ) -> Result<Arc<MixedRadix>, EncodeError> {
         let mut kept = self.mixed_radix.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = kept.iter().find(|radix| radix.is_for(rings)) {
             return Ok(found.clone());
@@ -206,10 +216,12 @@ impl Encoder {
 
 /// Where recombined coefficients go.
 pub(super) trait Recombined {
-    /// Coefficients modulo the product of these moduli will follow. It may be said again, with more moduli, when they were not enough.
+    /// Coefficients modulo the product of these moduli will follow. It may be said again, with more
+    /// moduli, when they were not enough.
     fn begin(&mut self, radix: &MixedRadix);
 
-    /// Takes the coefficients at `places` of a half (0: the lower one) as their first `count` digits, one block each.
+    /// Takes the coefficients at `places` of a half (0: the lower one) as their first `count`
+    /// digits, one block each.
     fn block(
         &mut self,
         radix: &MixedRadix,
@@ -242,7 +254,9 @@ impl Recombined for Doubles<'_> {
         places: Range<usize>,
     ) -> Result<(), EncodeError> {
         if self.weights[count - 1].is_infinite() {
-            return Err(EncodeError::OutOfRange { bits: radix.log2(count - 1) - self.scale.log2() });
+            return Err(EncodeError::OutOfRange {
+                bits: radix.log2(count - 1) - self.scale.log2(),
+            });
         }
         let out = if half == 0 { &mut *self.halves.0 } else { &mut *self.halves.1 };
         radix.evaluate(self.kernel, digits, count, self.weights, &mut out[places]);
@@ -268,7 +282,8 @@ fn gather(to: &mut [u64], from: &[u64], gap: usize) {
     }
 }
 
-/// How many limbs hold every centred number of `bits` bits, and how many are [`CHECK`] bits more; when both exist.
+/// How many limbs hold every centred number of `bits` bits, and how many are [`CHECK`] bits more;
+/// when both exist.
 fn limbs_for<R: Borrow<ResidueRing>>(rings: &[R], bits: f64) -> Option<(usize, usize)> {
     let past = |bits: f64, from: usize| {
         let mut room = 0.0;

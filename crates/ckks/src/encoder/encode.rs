@@ -13,13 +13,14 @@ use super::{
 const INTEGER_BITS: i32 = 62;
 
 impl Encoder {
-    /// Encodes real `values` into the first of `slots` slots, the others zero: the plaintext whose slots are
-    /// `scale * values`, up to the rounding of its coefficients to nearest, modulo the product of the moduli of `rings`.
-    /// `out` is given one limb for each ring, in the evaluation domain.
+    /// Encodes real `values` into the first of `slots` slots, the others zero: the plaintext whose
+    /// slots are `scale * values`, up to the rounding of its coefficients to nearest, modulo the
+    /// product of the moduli of `rings`. `out` is given one limb for each ring, in the evaluation
+    /// domain.
     ///
     /// # Errors
-    /// [`EncodeError`] when a value is not finite, the scaled values do not fit the modulus, there are more values than slots,
-    /// or the slot count, the scale or a ring is not possible.
+    /// [`EncodeError`] when a value is not finite, the scaled values do not fit the modulus, there
+    /// are more values than slots, or the slot count, the scale or a ring is not possible.
     pub fn encode_real<R: Borrow<ResidueRing>>(
         &self,
         values: &[f64],
@@ -56,8 +57,9 @@ impl Encoder {
         })
     }
 
-    /// The first half of [`Encoder::encode_real`]: the plaintext over the integers, for a modulus of `modulus_bits` bits. It can
-    /// be reduced modulo many primes, in any order and by many threads, with [`Encoder::reduce`].
+    /// The first half of [`Encoder::encode_real`]: the plaintext over the integers, for a modulus
+    /// of `modulus_bits` bits. It can be reduced modulo many primes, in any order and by many
+    /// threads, with [`Encoder::reduce`].
     ///
     /// # Errors
     /// As [`Encoder::encode_real`].
@@ -99,7 +101,8 @@ impl Encoder {
         })
     }
 
-    /// The second half of encoding, for one limb: `plaintext` modulo the modulus of `ring`, in the evaluation domain.
+    /// The second half of encoding, for one limb: `plaintext` modulo the modulus of `ring`, in the
+    /// evaluation domain.
     ///
     /// # Errors
     /// [`EncodeError::Shape`] when the plaintext, the ring or the limb is of another ring degree.
@@ -142,7 +145,11 @@ impl Encoder {
         out: &mut Poly,
     ) -> Result<(), EncodeError> {
         if out.degree() != self.degree {
-            return Err(EncodeError::Shape { what: "coefficients", have: out.degree(), need: self.degree });
+            return Err(EncodeError::Shape {
+                what: "coefficients",
+                have: out.degree(),
+                need: self.degree,
+            });
         }
         out.resize_limbs(rings.len());
         out.set_domain(Domain::Evaluation);
@@ -159,7 +166,12 @@ impl Encoder {
         scratch.integers.set_digit_count(1);
     }
 
-    fn load_real(&self, values: &[f64], slots: usize, scratch: &mut Scratch) -> Result<(), EncodeError> {
+    fn load_real(
+        &self,
+        values: &[f64],
+        slots: usize,
+        scratch: &mut Scratch,
+    ) -> Result<(), EncodeError> {
         self.check_slots(slots)?;
         check_count(values.len(), slots)?;
         if !round::largest(self.kernel, values).is_finite() {
@@ -186,8 +198,12 @@ impl Encoder {
         }
         re[values.len()..].fill(0.0);
         im[values.len()..].fill(0.0);
-        if !round::largest(self.kernel, re).is_finite() || !round::largest(self.kernel, im).is_finite() {
-            return Err(not_finite(values.iter().enumerate().flat_map(|(i, z)| [(i, z.re), (i, z.im)])));
+        if !round::largest(self.kernel, re).is_finite()
+            || !round::largest(self.kernel, im).is_finite()
+        {
+            return Err(not_finite(
+                values.iter().enumerate().flat_map(|(i, z)| [(i, z.re), (i, z.im)]),
+            ));
         }
         Ok(())
     }
@@ -212,12 +228,20 @@ impl Encoder {
             if re.to_bits() > im.to_bits() { re } else { im }
         };
         let magnitude = largest(x, y) / slots as f64 * scale;
-        // A centred representative needs one bit more; the last term covers the rounding of these very numbers.
-        let needed_bits =
-            if magnitude.is_finite() { magnitude.max(1.0).log2() + 1.0 + 1e-9 } else { f64::INFINITY };
+        // A centred representative needs one bit more; the last term covers the rounding of these
+        // very numbers.
+        let needed_bits = if magnitude.is_finite() {
+            magnitude.max(1.0).log2() + 1.0 + 1e-9
+        } else {
+            f64::INFINITY
+        };
         if needed_bits > modulus_bits {
             let needed_bits = needed_bits.ceil();
-            return Err(EncodeError::TooLarge { scale_bits: scale.log2(), needed_bits, modulus_bits });
+            return Err(EncodeError::TooLarge {
+                scale_bits: scale.log2(),
+                needed_bits,
+                modulus_bits,
+            });
         }
 
         // The least power of two above `magnitude` is kept below `2^INTEGER_BITS`.
@@ -241,7 +265,8 @@ impl Encoder {
         } else {
             integers.fill(0);
             let coefficients = x.iter().chain(y.iter()).map(|c| c * factor);
-            for ((integer, c), index) in integers.iter_mut().step_by(gap).zip(coefficients).zip(0..) {
+            for ((integer, c), index) in integers.iter_mut().step_by(gap).zip(coefficients).zip(0..)
+            {
                 *integer = match rounding {
                     Rounding::Nearest => round::nearest(c),
                     Rounding::Dithered => round::dithered(c, index),

@@ -25,7 +25,8 @@ pub enum EncodeError {
     TooLarge {
         /// `log2` of the scale.
         scale_bits: f64,
-        /// `log2` of the least modulus that would do, rounded up: of values, which may be secret, it tells no more than the magnitude.
+        /// `log2` of the least modulus that would do, rounded up: of values, which may be secret,
+        /// it tells no more than the magnitude.
         needed_bits: f64,
         /// `log2` of the modulus.
         modulus_bits: f64,

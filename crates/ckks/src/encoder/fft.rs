@@ -1,13 +1,16 @@
-//! The special FFT: the canonical embedding restricted to one of each pair of conjugate roots, in the order of the powers
-//! of 5 (Cheon, Kim, Kim, Song, "Homomorphic encryption for arithmetic of approximate numbers", 2017, 3.2).
+//! The special FFT: the canonical embedding restricted to one of each pair of conjugate roots, in
+//! the order of the powers of 5 (Cheon, Kim, Kim, Song, "Homomorphic encryption for arithmetic of
+//! approximate numbers", 2017, 3.2).
 //!
-//! For `n` slots and `xi = exp(2 pi i / 4n)`, a real polynomial `p` of degree below `2n` is folded to the `n` complex numbers
-//! `c_k = p_k + i p_(k+n)`; since `xi^(5^j n) = i`, slot `j` is `p(xi^(5^j)) = sum_k c_k xi^(5^j k)`. That is an evaluation at
-//! the roots of `Y^n - i`, and goes down the tree of remainders described at [`Roots`].
+//! For `n` slots and `xi = exp(2 pi i / 4n)`, a real polynomial `p` of degree below `2n` is folded
+//! to the `n` complex numbers `c_k = p_k + i p_(k+n)`; since `xi^(5^j n) = i`, slot `j` is
+//! `p(xi^(5^j)) = sum_k c_k xi^(5^j k)`. That is an evaluation at the roots of `Y^n - i`, and goes
+//! down the tree of remainders described at [`Roots`].
 //!
-//! The tree leaves slot `j` at the bit reversal of `j`. For `n >= 64` the last three levels of the tree are one pass over
-//! tiles: 8 rows of 8 numbers, `n/8` apart. A tile is transposed in registers, so that what is left of the tree is between
-//! registers, and then its eight registers, 8 slots each, have their natural places: the reordering costs nothing.
+//! The tree leaves slot `j` at the bit reversal of `j`. For `n >= 64` the last three levels of the
+//! tree are one pass over tiles: 8 rows of 8 numbers, `n/8` apart. A tile is transposed in
+//! registers, so that what is left of the tree is between registers, and then its eight registers,
+//! 8 slots each, have their natural places: the reordering costs nothing.
 
 use aligned_vec::{AVec, ConstAlign};
 use hippocrene_ring::{Kernel, arith::bit_reverse};
@@ -35,10 +38,12 @@ impl Split {
     }
 }
 
-/// Blocks of this many complex numbers (16 KiB) stay in the first-level cache through all their levels.
+/// Blocks of this many complex numbers (16 KiB) stay in the first-level cache through all their
+/// levels.
 const BLOCK: usize = 1024;
 
-/// Three bits reversed: which row of a tile becomes which lane, and which register which eighth of the slots.
+/// Three bits reversed: which row of a tile becomes which lane, and which register which eighth of
+/// the slots.
 const REVERSED: [usize; 8] = [0, 4, 2, 6, 1, 5, 3, 7];
 
 /// The transforms for every power-of-two slot count up to `N/2`.
@@ -54,8 +59,8 @@ impl SpecialFft {
         SpecialFft { roots: Roots::new(log_slots), kernel }
     }
 
-    /// Coefficients `c_k` to slots, in natural order. `(x, y)` holds the coefficients and is overwritten.
-    /// All four slices have one length, the number of slots.
+    /// Coefficients `c_k` to slots, in natural order. `(x, y)` holds the coefficients and is
+    /// overwritten. All four slices have one length, the number of slots.
     pub(super) fn forward(&self, x: &mut [f64], y: &mut [f64], re: &mut [f64], im: &mut [f64]) {
         if re.len() < 64 {
             return self.forward_small(x, y, re, im);
@@ -63,7 +68,9 @@ impl SpecialFft {
         match self.kernel {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: a `Kernel` above `Portable` is chosen only where the CPU supports it.
-            Kernel::Avx512 | Kernel::Avx512Ifma => unsafe { forward_avx512(&self.roots, x, y, re, im) },
+            Kernel::Avx512 | Kernel::Avx512Ifma => unsafe {
+                forward_avx512(&self.roots, x, y, re, im)
+            },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.
             Kernel::Avx2 => unsafe { forward_avx2(&self.roots, x, y, re, im) },
@@ -71,7 +78,8 @@ impl SpecialFft {
         }
     }
 
-    /// Slots in natural order to `n` times the coefficients `c_k`. All four slices have one length, the number `n` of slots.
+    /// Slots in natural order to `n` times the coefficients `c_k`. All four slices have one length,
+    /// the number `n` of slots.
     pub(super) fn inverse(&self, re: &[f64], im: &[f64], x: &mut [f64], y: &mut [f64]) {
         if re.len() < 64 {
             return self.inverse_small(re, im, x, y);
@@ -79,7 +87,9 @@ impl SpecialFft {
         match self.kernel {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: a `Kernel` above `Portable` is chosen only where the CPU supports it.
-            Kernel::Avx512 | Kernel::Avx512Ifma => unsafe { inverse_avx512(&self.roots, re, im, x, y) },
+            Kernel::Avx512 | Kernel::Avx512Ifma => unsafe {
+                inverse_avx512(&self.roots, re, im, x, y)
+            },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.
             Kernel::Avx2 => unsafe { inverse_avx2(&self.roots, re, im, x, y) },
@@ -219,7 +229,9 @@ fn pass<L: Lanes, R: Radix4>(nodes: &[Node], x: &mut [f64], y: &mut [f64], top: 
         return quarters::<L, R, true>(&nodes[0], x, y);
     }
     let length = x.len() / nodes.len();
-    for ((node, x), y) in nodes.iter().zip(x.chunks_exact_mut(length)).zip(y.chunks_exact_mut(length)) {
+    for ((node, x), y) in
+        nodes.iter().zip(x.chunks_exact_mut(length)).zip(y.chunks_exact_mut(length))
+    {
         quarters::<L, R, false>(node, x, y);
     }
 }
@@ -279,7 +291,8 @@ fn forward_tiles<L: Lanes>(roots: &Roots, x: &[f64], y: &[f64], re: &mut [f64], 
         for pair in 0..4 {
             // Pairs 0 and 1 share a root up to a quarter turn, and so do pairs 2 and 3.
             let (e, t) = (even[pair], odd[pair].mul(last[pair / 2]));
-            let (plus, minus) = if pair % 2 == 0 { (e.add(t), e.sub(t)) } else { (e.sub_i(t), e.add_i(t)) };
+            let (plus, minus) =
+                if pair % 2 == 0 { (e.add(t), e.sub(t)) } else { (e.sub_i(t), e.add_i(t)) };
             plus.store(re, im, REVERSED[2 * pair] * (n / 8) + 8 * tile);
             minus.store(re, im, REVERSED[2 * pair + 1] * (n / 8) + 8 * tile);
         }
@@ -296,14 +309,17 @@ fn inverse_tiles<L: Lanes>(roots: &Roots, re: &[f64], im: &[f64], x: &mut [f64],
         for pair in 0..4 {
             let plus = Complex8::<L>::load(re, im, REVERSED[2 * pair] * (n / 8) + 8 * tile);
             let minus = Complex8::load(re, im, REVERSED[2 * pair + 1] * (n / 8) + 8 * tile);
-            let turned = if pair % 2 == 0 { plus.sub(minus) } else { plus.i_times_difference(minus) };
+            let turned =
+                if pair % 2 == 0 { plus.sub(minus) } else { plus.i_times_difference(minus) };
             even[pair] = plus.add(minus);
             odd[pair] = turned.mul_conj(last[pair / 2]);
         }
         let [c0, c2, c4, c6] = Inverse::apply::<L, false>(even, &w);
         let [c1, c3, c5, c7] = Inverse::apply::<L, false>(odd, &w);
         let at = 8 * bit_reverse(tile, log - 6);
-        for (row, r) in Complex8::transpose([c0, c1, c2, c3, c4, c5, c6, c7]).into_iter().zip(REVERSED) {
+        for (row, r) in
+            Complex8::transpose([c0, c1, c2, c3, c4, c5, c6, c7]).into_iter().zip(REVERSED)
+        {
             row.store(x, y, r * (n / 8) + at);
         }
     }

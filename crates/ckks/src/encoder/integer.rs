@@ -8,12 +8,14 @@ use zeroize::Zeroize;
 /// Digits are below two to this.
 pub(super) const DIGIT_BITS: u32 = 62;
 
-/// The polynomial `2^shift (c_0 + c_1 X + ... + c_(N-1) X^(N-1))` with integers `c_k`: what an encoded vector is before
-/// it is reduced modulo anything. It is wiped when dropped, and nothing prints it.
+/// The polynomial `2^shift (c_0 + c_1 X + ... + c_(N-1) X^(N-1))` with integers `c_k`: what an
+/// encoded vector is before it is reduced modulo anything. It is wiped when dropped, and nothing
+/// prints it.
 ///
-/// The `c_k` have signed digits to the base `2^62`, all of the sign of the number: `c_k = sum_i 2^(62 i) digit_(i,k)`. What comes from `f64`
-/// has one digit, and `shift` is 0 unless some coefficient exceeds `2^62`; then `|c_k| <= 2^62` are rounded to
-/// units of `2^shift`, 2^-62 of the largest, far below the rounding of the transform itself.
+/// The `c_k` have signed digits to the base `2^62`, all of the sign of the number: `c_k = sum_i
+/// 2^(62 i) digit_(i,k)`. What comes from `f64` has one digit, and `shift` is 0 unless some
+/// coefficient exceeds `2^62`; then `|c_k| <= 2^62` are rounded to units of `2^shift`, 2^-62 of the
+/// largest, far below the rounding of the transform itself.
 #[derive(Clone, PartialEq, Eq)]
 pub struct IntegerPolynomial {
     /// The lowest digits.
@@ -49,7 +51,8 @@ impl IntegerPolynomial {
         self.higher = (1..count).map(|_| zeros(self.coefficients.len())).collect();
     }
 
-    /// Sets `c_index` to an integer that has no more digits than there are here, given by its words, lowest first.
+    /// Sets `c_index` to an integer that has no more digits than there are here, given by its
+    /// words, lowest first.
     pub(super) fn set(&mut self, index: usize, negative: bool, magnitude: &[u64]) {
         let digits = std::iter::once(&mut self.coefficients).chain(&mut self.higher);
         for (place, digits) in (0..).step_by(DIGIT_BITS as usize).zip(digits) {

@@ -3,7 +3,9 @@
 use std::ops::{Add, Mul, Sub};
 
 /// Eight numbers. Every implementation rounds each operation, so all give the same bits.
-pub(super) trait Lanes: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> {
+pub(super) trait Lanes:
+    Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self>
+{
     /// The same number eight times.
     fn splat(x: f64) -> Self;
     /// Eight numbers from memory.
@@ -69,8 +71,8 @@ impl Lanes for Portable {
 #[cfg(target_arch = "x86_64")]
 pub(super) use x86::{Avx2, Avx512};
 
-/// Values of these types are made only inside functions compiled for AVX2 or AVX-512, which run only where the CPU has them:
-/// that is what every `unsafe` block here rests on.
+/// Values of these types are made only inside functions compiled for AVX2 or AVX-512, which run
+/// only where the CPU has them: that is what every `unsafe` block here rests on.
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use super::{Add, Lanes, Mul, Sub};
@@ -135,7 +137,8 @@ mod x86 {
         fn transpose(r: [Self; 8]) -> [Self; 8] {
             // SAFETY: see the module.
             unsafe {
-                // Columns 0, 4, 2, 6 from the even columns of pairs of rows, 1, 5, 3, 7 from the odd ones.
+                // Columns 0, 4, 2, 6 from the even columns of pairs of rows, 1, 5, 3, 7 from the
+                // odd ones.
                 let [c0, c4, c2, c6] = four_columns(
                     _mm512_unpacklo_pd(r[0].0, r[1].0),
                     _mm512_unpacklo_pd(r[2].0, r[3].0),
@@ -162,7 +165,8 @@ mod x86 {
         // SAFETY: AVX-512F is there.
         unsafe {
             let (ab, cd) = (_mm512_shuffle_f64x2::<0x88>(a, b), _mm512_shuffle_f64x2::<0x88>(c, d));
-            let (ab2, cd2) = (_mm512_shuffle_f64x2::<0xdd>(a, b), _mm512_shuffle_f64x2::<0xdd>(c, d));
+            let (ab2, cd2) =
+                (_mm512_shuffle_f64x2::<0xdd>(a, b), _mm512_shuffle_f64x2::<0xdd>(c, d));
             [
                 Avx512(_mm512_shuffle_f64x2::<0x88>(ab, cd)),
                 Avx512(_mm512_shuffle_f64x2::<0xdd>(ab, cd)),

@@ -1,12 +1,15 @@
 //! From residues to `f64`, exactly as far as `f64` reaches.
 //!
-//! An integer `m`, `|m| < Q/2`, has balanced mixed-radix digits `v_j` in `[-q_j/2, q_j/2)`: `m = sum_j v_j q_0 ... q_(j-1)`
-//! (Garner 1959). All digits above those that `|m|` needs are zero, and the sum of the others has no cancellation worth
-//! speaking of (each term is at least as large as all below it together), so in `f64` it comes out with a relative error of
-//! a few 2^-53, however much larger `Q` is: a small message is not lost in a large modulus, and big integers are not needed.
+//! An integer `m`, `|m| < Q/2`, has balanced mixed-radix digits `v_j` in `[-q_j/2, q_j/2)`: `m =
+//! sum_j v_j q_0 ... q_(j-1)` (Garner 1959). All digits above those that `|m|` needs are zero, and
+//! the sum of the others has no cancellation worth speaking of (each term is at least as large as
+//! all below it together), so in `f64` it comes out with a relative error of a few 2^-53, however
+//! much larger `Q` is: a small message is not lost in a large modulus, and big integers are not
+//! needed.
 //!
-//! One modulus may be even, and then it comes first: the numbers that such digits stand for are `[-Q/2, Q/2)` just when every
-//! modulus after the first is odd. (With 2 as the last of two moduli they would be `-3 q_0/2 .. q_0/2`.)
+//! One modulus may be even, and then it comes first: the numbers that such digits stand for are
+//! `[-Q/2, Q/2)` just when every modulus after the first is odd. (With 2 as the last of two moduli
+//! they would be `-3 q_0/2 .. q_0/2`.)
 //!
 //! The digits are found unsigned, with `m + sum_j floor(q_j/2) q_0 ... q_(j-1)` in place of `m`.
 
@@ -30,7 +33,8 @@ pub(super) struct MixedRadix {
     moduli: Vec<u64>,
     /// `floor(q_j/2)`.
     halves: Vec<u64>,
-    /// `[j][i - j]`, `i >= j`: what is left in limb `i` before step `j` when digit `j` and all above it are zero.
+    /// `[j][i - j]`, `i >= j`: what is left in limb `i` before step `j` when digit `j` and all
+    /// above it are zero.
     zeros: Vec<Vec<u64>>,
     /// `[j][i - j - 1]`, `i > j`: the inverse of `q_j` modulo `q_i`.
     inverses: Vec<Vec<Scalar>>,
@@ -43,10 +47,9 @@ impl MixedRadix {
         let halves: Vec<u64> = moduli.iter().map(|q| q / 2).collect();
         let offset = |q: u64| {
             // By Horner from the last digit down.
-            let sum =
-                moduli.iter().zip(&halves).rev().fold(0u128, |sum, (&p, &half)| {
-                    (sum * u128::from(p % q) + u128::from(half)) % u128::from(q)
-                });
+            let sum = moduli.iter().zip(&halves).rev().fold(0u128, |sum, (&p, &half)| {
+                (sum * u128::from(p % q) + u128::from(half)) % u128::from(q)
+            });
             sum as u64
         };
         let mut left: Vec<u64> = moduli.iter().map(|&q| offset(q)).collect();
@@ -98,8 +101,9 @@ impl MixedRadix {
         }
     }
 
-    /// Replaces the residues in `limbs` (limb `i` at `i * BLOCK`, `length` of them, a multiple of 8) by unsigned digits, as
-    /// far as there are digits that are not zero, and returns how many that is (at least 1).
+    /// Replaces the residues in `limbs` (limb `i` at `i * BLOCK`, `length` of them, a multiple of
+    /// 8) by unsigned digits, as far as there are digits that are not zero, and returns how many
+    /// that is (at least 1).
     pub(super) fn digits<R: Borrow<ResidueRing>>(
         &self,
         kernel: Kernel,
@@ -107,7 +111,9 @@ impl MixedRadix {
         limbs: &mut [u64],
         length: usize,
     ) -> usize {
-        for ((ring, limb), &offset) in rings.iter().zip(limbs.chunks_exact_mut(BLOCK)).zip(&self.zeros[0]) {
+        for ((ring, limb), &offset) in
+            rings.iter().zip(limbs.chunks_exact_mut(BLOCK)).zip(&self.zeros[0])
+        {
             ring.borrow().elementwise().add_scalar_assign(&mut limb[..length], offset);
         }
         let mut reduced = [0; BLOCK];

@@ -1,27 +1,32 @@
 //! Vectors to plaintext polynomials and back: the canonical embedding, scaled and rounded.
 //!
-//! A vector `z` of `n` slots, `n` a power of two from 1 to `N/2`, and a scale `S` are encoded as the integer polynomial
-//! `m = p(X^(N/2n))`, of which `p(xi^(5^j)) = S z_j` up to rounding, where `xi = exp(2 pi i / 4n)` and `p` is real of degree
-//! below `2n`. Sums and products of such polynomials modulo `X^N + 1` are sums and products of their slots, and the
-//! automorphism `X -> X^(5^k)` rotates the slots by `k`.
+//! A vector `z` of `n` slots, `n` a power of two from 1 to `N/2`, and a scale `S` are encoded as
+//! the integer polynomial `m = p(X^(N/2n))`, of which `p(xi^(5^j)) = S z_j` up to rounding, where
+//! `xi = exp(2 pi i / 4n)` and `p` is real of degree below `2n`. Sums and products of such
+//! polynomials modulo `X^N + 1` are sums and products of their slots, and the automorphism `X ->
+//! X^(5^k)` rotates the slots by `k`.
 //!
 //! # Precision
-//! The special FFT has a relative error of about 2^-52 (of the root mean square), so plaintexts are accurate to the unit for
-//! scaled values up to about 2^50; above, scales still work (up to the modulus), but values keep the 53 bits of `f64`.
+//! The special FFT has a relative error of about 2^-52 (of the root mean square), so plaintexts are
+//! accurate to the unit for scaled values up to about 2^50; above, scales still work (up to the
+//! modulus), but values keep the 53 bits of `f64`.
 //!
-//! Numbers of more bits ([`crate::BigFloat`]) take another road ([`Encoder::quantise_big_real`], [`Encoder::decode_big_real`]), on which
-//! plaintexts are exact to the unit up to about 2^280. [`crate::Context::encode`] takes it for doubles too where scaled values exceed 2^55; below, `f64` holds all
-//! that a ciphertext does, and is faster: at ring degree 2^14 with eight limbs, encoding takes 4.1 ms at scale 2^120 and 0.26 ms from `f64`, decoding
-//! 4.4 ms and 0.05 ms (`hippocrene-bench ops`).
+//! Numbers of more bits ([`crate::BigFloat`]) take another road ([`Encoder::quantise_big_real`],
+//! [`Encoder::decode_big_real`]), on which plaintexts are exact to the unit up to about 2^280.
+//! [`crate::Context::encode`] takes it for doubles too where scaled values exceed 2^55; below,
+//! `f64` holds all that a ciphertext does, and is faster: at ring degree 2^14 with eight limbs,
+//! encoding takes 4.1 ms at scale 2^120 and 0.26 ms from `f64`, decoding 4.4 ms and 0.05 ms
+//! (`hippocrene-bench ops`).
 //!
 //! # Time
-//! How long an encoding or a decoding takes depends on the magnitude of the largest value (its size decides whether coefficients take one
-//! word or more, and how many limbs are read back), and on nothing else of the values.
+//! How long an encoding or a decoding takes depends on the magnitude of the largest value (its size
+//! decides whether coefficients take one word or more, and how many limbs are read back), and on
+//! nothing else of the values.
 //!
 //! # The same plaintext everywhere
-//! Everything here is a fixed sequence of correctly rounded additions and multiplications, never fused and with tables that
-//! rest on no library function: the same vector gives the same plaintext, and the same plaintext the same vector, bit by
-//! bit, whatever the kernel and the CPU.
+//! Everything here is a fixed sequence of correctly rounded additions and multiplications, never
+//! fused and with tables that rest on no library function: the same vector gives the same
+//! plaintext, and the same plaintext the same vector, bit by bit, whatever the kernel and the CPU.
 
 mod big;
 mod butterfly;
@@ -59,7 +64,8 @@ use scratch::Pool;
 
 use crate::BigFloat;
 
-/// Encodes and decodes for one ring degree. It can be shared by threads; memory that a call works in is kept for the next.
+/// Encodes and decodes for one ring degree. It can be shared by threads; memory that a call works
+/// in is kept for the next.
 ///
 /// ```
 /// use hippocrene_ckks::encoder::Encoder;
@@ -100,11 +106,13 @@ impl std::fmt::Debug for Encoder {
 }
 
 impl Encoder {
-    /// For ring degree `degree`, a power of two from `2^4` to `2^17`, on a kernel that this CPU supports
-    /// ([`Kernel::detect`]). Takes about 40 ns per coefficient and keeps 16 bytes for each.
+    /// For ring degree `degree`, a power of two from `2^4` to `2^17`, on a kernel that this CPU
+    /// supports ([`Kernel::detect`]). Takes about 40 ns per coefficient and keeps 16 bytes for
+    /// each.
     ///
     /// # Errors
-    /// [`RingError::RingDegree`] when the degree is not supported, [`RingError::Kernel`] when the kernel is not.
+    /// [`RingError::RingDegree`] when the degree is not supported, [`RingError::Kernel`] when the
+    /// kernel is not.
     pub fn new(degree: usize, kernel: Kernel) -> Result<Self, EncodeError> {
         if !degree.is_power_of_two() || !(16..=1 << 17).contains(&degree) {
             return Err(RingError::RingDegree { degree }.into());
@@ -149,8 +157,8 @@ impl Encoder {
         Complex { re, im }
     }
 
-    /// Wipes the memory that calls have worked in and keep for the next, which may hold what they encoded or decoded, and gives it back.
-    /// Dropping the encoder does the same.
+    /// Wipes the memory that calls have worked in and keep for the next, which may hold what they
+    /// encoded or decoded, and gives it back. Dropping the encoder does the same.
     pub fn forget(&self) {
         self.pool.forget();
         self.limbs.forget();
@@ -168,9 +176,12 @@ impl Encoder {
         if rings.is_empty() {
             return Err(EncodeError::Shape { what: "moduli", have: 0, need: 1 });
         }
-        match rings.iter().map(|ring| ring.borrow().degree()).find(|&degree| degree != self.degree) {
+        match rings.iter().map(|ring| ring.borrow().degree()).find(|&degree| degree != self.degree)
+        {
             None => Ok(()),
-            Some(have) => Err(EncodeError::Shape { what: "coefficients of a ring", have, need: self.degree }),
+            Some(have) => {
+                Err(EncodeError::Shape { what: "coefficients of a ring", have, need: self.degree })
+            }
         }
     }
 }

@@ -16,10 +16,11 @@ pub(super) struct Node {
 
 /// All roots for ring degree `N`, correctly rounded (up to cases within 2^-90 of a tie).
 ///
-/// The special FFT walks down a tree of remainders: the node `(d, a)`, `0 <= a < 2^d`, holds the polynomial modulo
-/// `Y^(n/2^d) - w(d, a)^2`, where `w(d, a) = exp(2 pi i 5^a / 2^(d+3))`, and its children `(d+1, a)` and `(d+1, a + 2^d)` hold
-/// it modulo `Y^(n/2^(d+1)) -+ w(d, a)`. These roots do not depend on the number `n` of slots, so one table serves every
-/// slot count. Siblings differ by a quarter turn: `w(d, a + 2^(d-1)) = -i w(d, a)` (`+i w(1, 0)` at the top), since
+/// The special FFT walks down a tree of remainders: the node `(d, a)`, `0 <= a < 2^d`, holds the
+/// polynomial modulo `Y^(n/2^d) - w(d, a)^2`, where `w(d, a) = exp(2 pi i 5^a / 2^(d+3))`, and its
+/// children `(d+1, a)` and `(d+1, a + 2^d)` hold it modulo `Y^(n/2^(d+1)) -+ w(d, a)`. These roots
+/// do not depend on the number `n` of slots, so one table serves every slot count. Siblings differ
+/// by a quarter turn: `w(d, a + 2^(d-1)) = -i w(d, a)` (`+i w(1, 0)` at the top), since
 /// `5^(2^(d-1)) = 1 + 3 2^(d+1) mod 2^(d+3)` for `d > 1`.
 #[derive(Debug)]
 pub(super) struct Roots {
@@ -52,12 +53,17 @@ impl Roots {
                 exponent = (exponent * 5) % order;
             }
         }
-        // Radix-4 passes reach down to depth log_slots - 4 at most: the last three levels are a pass of their own.
+        // Radix-4 passes reach down to depth log_slots - 4 at most: the last three levels are a
+        // pass of their own.
         let mut nodes = vec![Node::default()];
         for depth in 0..log_slots.saturating_sub(4) {
             nodes.extend((0..1usize << depth).map(|k| {
                 let a = bit_reverse(k, depth);
-                Node { square: root(depth, a, 1), single: root(depth + 1, a, 1), cube: root(depth + 1, a, 3) }
+                Node {
+                    square: root(depth, a, 1),
+                    single: root(depth + 1, a, 1),
+                    cube: root(depth + 1, a, 3),
+                }
             }));
         }
         Roots { re, im, nodes }
@@ -89,8 +95,8 @@ pub(super) fn power_of_five(mut exponent: usize, order: usize) -> usize {
     result
 }
 
-/// The points `exp(2 pi i t / 2^log_order)`, rounded from double-double: one octant is stored, symmetry gives the rest, so
-/// that conjugate, opposite and mirrored points agree in every bit.
+/// The points `exp(2 pi i t / 2^log_order)`, rounded from double-double: one octant is stored,
+/// symmetry gives the rest, so that conjugate, opposite and mirrored points agree in every bit.
 #[derive(Debug)]
 pub(super) struct Circle {
     log_order: u32,
@@ -102,7 +108,8 @@ impl Circle {
     /// For `log_order >= 2`.
     pub(super) fn new(log_order: u32) -> Self {
         let last = (1usize << log_order) / 8;
-        // t = coarse 2^half + fine: the series is summed about 2 sqrt(last) times, and one product gives each point.
+        // t = coarse 2^half + fine: the series is summed about 2 sqrt(last) times, and one product
+        // gives each point.
         let half = last.max(1).ilog2().div_ceil(2);
         let unit = DoubleDouble::PI.mul(DoubleDouble::from(2.0 / (1u64 << log_order) as f64));
         let series = |t: usize| unit.mul(DoubleDouble::from(t as u64)).cos_sin();
@@ -146,7 +153,10 @@ mod tests {
             for t in 0..order {
                 let angle = 2.0 * std::f64::consts::PI * t as f64 / order as f64;
                 let (c, s) = circle.point(t);
-                assert!((c - angle.cos()).abs() < 1e-15 && (s - angle.sin()).abs() < 1e-15, "{t} of {order}");
+                assert!(
+                    (c - angle.cos()).abs() < 1e-15 && (s - angle.sin()).abs() < 1e-15,
+                    "{t} of {order}"
+                );
             }
         }
     }

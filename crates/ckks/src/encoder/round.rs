@@ -38,7 +38,8 @@ macro_rules! per_kernel {
 per_kernel! {
     /// The largest absolute value, 0 for none; infinity or NaN when there is one among them.
     fn largest(values: &[f64]) -> f64 {
-        // Without the sign, the bits of `f64` are in the order of the numbers, infinity and NaN above them all.
+        // Without the sign, the bits of `f64` are in the order of the numbers, infinity and NaN
+        // above them all.
         let largest = values.iter().fold(0, |most, x| most.max(x.to_bits() & (u64::MAX >> 1)));
         f64::from_bits(largest)
     }
@@ -54,7 +55,8 @@ per_kernel! {
 }
 
 per_kernel! {
-    /// `out = values * factor`, rounded by [`dithered`]; the first is coefficient `first`. For products up to 2^62.
+    /// `out = values * factor`, rounded by [`dithered`]; the first is coefficient `first`. For
+    /// products up to 2^62.
     fn dither(out: &mut [i64], values: &[f64], factor: f64, first: u64) {
         for ((out, x), index) in out.iter_mut().zip(values).zip(first..) {
             *out = dithered(x * factor, index);
@@ -87,11 +89,12 @@ per_kernel! {
     }
 }
 
-/// `x` rounded to nearest, ties to even; `|x| <= 2^62`. Additions only: conversions are slow where there is no AVX-512.
+/// `x` rounded to nearest, ties to even; `|x| <= 2^62`. Additions only: conversions are slow where
+/// there is no AVX-512.
 #[inline(always)]
 pub(super) fn nearest(x: f64) -> i64 {
-    // 2^52 + 2^51: the unit in the last place of its neighbours within 2^51 is 1, so adding it rounds, and then the low bits of
-    // the representation hold the integer.
+    // 2^52 + 2^51: the unit in the last place of its neighbours within 2^51 is 1, so adding it
+    // rounds, and then the low bits of the representation hold the integer.
     const MAGIC: f64 = (3u64 << 51) as f64;
     const TWO_32: f64 = (1u64 << 32) as f64;
     let integer = |rounded: f64| rounded.to_bits().wrapping_sub(MAGIC.to_bits()) as i64;
@@ -111,7 +114,8 @@ pub(super) fn dither_bits(index: u64) -> u32 {
     ((x ^ (x >> 31)) >> 32) as u32
 }
 
-/// `x` rounded down or up, as coefficient `index` of a plaintext: see [`super::Rounding::Dithered`]. Integers stay as they are.
+/// `x` rounded down or up, as coefficient `index` of a plaintext: see
+/// [`super::Rounding::Dithered`]. Integers stay as they are.
 #[inline(always)]
 pub(super) fn dithered(x: f64, index: u64) -> i64 {
     // In (-1/2, 1/2).

@@ -1,4 +1,5 @@
-//! The encoder against the definition, against itself on every kernel, and against what plaintexts are for.
+//! The encoder against the definition, against itself on every kernel, and against what plaintexts
+//! are for.
 
 use hippocrene_ring::{Domain, Kernel, Poly, ResidueRing, RnsBasis, arith::signed_mod, primes};
 use num_bigint::BigInt;
@@ -16,7 +17,8 @@ use crate::{BigFloat, Scale, double_double::DoubleDouble};
 fn root(t: usize, order: usize) -> (DoubleDouble, DoubleDouble) {
     let t = t % order;
     if 8 * t > order {
-        // A quarter turn back at a time, until the angle is within an eighth of a turn of a multiple of it.
+        // A quarter turn back at a time, until the angle is within an eighth of a turn of a
+        // multiple of it.
         if 4 * t >= order {
             let (c, s) = root(t - order / 4, order);
             return (s.neg(), c);
@@ -147,14 +149,17 @@ fn kernels_give_the_same_plaintext_and_the_same_values() {
 
 #[test]
 fn plaintext_is_the_rounded_inverse() {
-    // The polynomial of a plaintext has the values in its slots, within half a unit for each coefficient, and is in X^gap.
+    // The polynomial of a plaintext has the values in its slots, within half a unit for each
+    // coefficient, and is in X^gap.
     let degree = 256;
     let encoder = Encoder::new(degree, Kernel::Portable).unwrap();
     for log in 0..=7 {
         let (slots, gap) = (1usize << log, degree >> (log + 1));
         let values = complex_noise(slots, 11);
         let mut integers = IntegerPolynomial::zero(degree);
-        encoder.quantise_complex(&values, slots, 1e6, Rounding::Nearest, 100.0, &mut integers).unwrap();
+        encoder
+            .quantise_complex(&values, slots, 1e6, Rounding::Nearest, 100.0, &mut integers)
+            .unwrap();
         assert_eq!(integers.shift(), 0);
         let coefficients = integers.coefficients();
         assert!(coefficients.iter().enumerate().all(|(k, &c)| k % gap == 0 || c == 0));
@@ -223,7 +228,9 @@ fn large_scales_keep_the_bits_of_f64() {
     for scale_bits in [40, 55, 62, 80, 120, 150] {
         let scale = 2f64.powi(scale_bits);
         let mut integers = IntegerPolynomial::zero(degree);
-        encoder.quantise_real(&values, degree / 2, scale, Rounding::Nearest, 192.0, &mut integers).unwrap();
+        encoder
+            .quantise_real(&values, degree / 2, scale, Rounding::Nearest, 192.0, &mut integers)
+            .unwrap();
         let largest = integers.coefficients().iter().map(|c| c.unsigned_abs()).max().unwrap();
         assert!(largest <= 1 << 62 && (integers.shift() == 0 || largest >= 1 << 60));
         let (mut poly, mut out) = (empty(degree), vec![0.0; degree / 2]);
@@ -241,7 +248,8 @@ fn bound_saves_limbs_but_changes_nothing() {
     let degree = 128;
     let encoder = Encoder::new(degree, Kernel::Portable).unwrap();
     let rings = rings(degree, &[40, 35, 50, 35, 20, 40], Kernel::Portable);
-    let coefficients: Vec<i128> = noise(9).take(degree).map(|x| (x * 2f64.powi(80)) as i128).collect();
+    let coefficients: Vec<i128> =
+        noise(9).take(degree).map(|x| (x * 2f64.powi(80)) as i128).collect();
     let mut poly = poly_of(&coefficients, &rings);
     let decode = |poly: &Poly, bound| {
         let mut out = [0.0; 64];
@@ -284,11 +292,14 @@ fn what_cannot_be_encoded_is_named() {
     }
     assert!(matches!(encode(&[1.0], 8, f64::NAN), Err(EncodeError::Scale { .. })));
 
-    // Four equal values make one coefficient, so what fits is known: less than half the modulus, just under 2^80.
+    // Four equal values make one coefficient, so what fits is known: less than half the modulus,
+    // just under 2^80.
     assert_eq!(encode(&[-3.0; 4], 4, 2f64.powi(77)), Ok(()));
     let error = encode(&[-5.0; 4], 4, 2f64.powi(77)).unwrap_err();
-    assert!(matches!(error, EncodeError::TooLarge { scale_bits: 77.0, needed_bits: 81.0, modulus_bits }
-        if (modulus_bits - 80.0).abs() < 0.01));
+    assert!(
+        matches!(error, EncodeError::TooLarge { scale_bits: 77.0, needed_bits: 81.0, modulus_bits }
+        if (modulus_bits - 80.0).abs() < 0.01)
+    );
     assert_eq!(
         error.to_string(),
         "encode: values at scale 2^77.00 need a modulus of 81 bits, it has 80.0: take a smaller scale (less precision) or a larger modulus (another preset)"
@@ -330,14 +341,18 @@ fn what_cannot_be_decoded_is_named() {
         Err(EncodeError::Shape { what: "moduli", .. })
     ));
 
-    // Residues that have nothing to do with each other are a number of the size of the modulus, here 2^1080.
+    // Residues that have nothing to do with each other are a number of the size of the modulus,
+    // here 2^1080.
     let many = rings(degree, &[60; 18], Kernel::Portable);
     let mut garbage = Poly::zero(degree, 18, Domain::Coefficient);
     for (x, r) in garbage.as_mut_slice().iter_mut().zip(noise(4)) {
         *x = (r.abs() * 1e18) as u64;
     }
     let error = encoder.decode_real(&garbage, &many, 2f64.powi(40), None, &mut out).unwrap_err();
-    assert!(matches!(error, EncodeError::OutOfRange { bits } if (bits - 980.0).abs() < 0.1), "{error}");
+    assert!(
+        matches!(error, EncodeError::OutOfRange { bits } if (bits - 980.0).abs() < 0.1),
+        "{error}"
+    );
 }
 
 proptest! {
@@ -421,7 +436,8 @@ proptest! {
         order in Just(vec![61u32, 28, 50, 40, 33]).prop_shuffle(),
         bits_given in 0f64..200.0,
     ) {
-        // One slot of ring degree 16 is coefficient 0 plus i times coefficient 8: what is decoded is what was recombined.
+        // One slot of ring degree 16 is coefficient 0 plus i times coefficient 8: what is decoded
+        // is what was recombined.
         let encoder = Encoder::new(16, Kernel::Portable).unwrap();
         let rings = rings(16, &order, Kernel::Portable);
         for (c, bits) in coefficients {
@@ -442,7 +458,8 @@ proptest! {
 fn grafted(degree: usize, exponent: u32, kernel: Kernel) -> (Vec<ResidueRing>, f64) {
     let small = primes::ntt_primes(25, degree, 2, &[]).unwrap();
     let rings = vec![
-        ResidueRing::prime(primes::ntt_primes(40, degree, 1, &[]).unwrap()[0], degree, kernel).unwrap(),
+        ResidueRing::prime(primes::ntt_primes(40, degree, 1, &[]).unwrap()[0], degree, kernel)
+            .unwrap(),
         ResidueRing::composite(&small, degree, kernel).unwrap(),
         ResidueRing::power_of_two(exponent, degree, kernel).unwrap(),
     ];
@@ -457,11 +474,18 @@ fn integers_come_back_up_to_half_of_any_modulus() {
     for exponent in [1, 2, 15, 30, 60] {
         let (rings, _) = grafted(16, exponent, Kernel::Portable);
         for subset in [&rings[..], &rings[1..], &rings[2..]] {
-            let basis = RnsBasis::new(&subset.iter().map(ResidueRing::modulus).collect::<Vec<_>>()).unwrap();
+            let basis = RnsBasis::new(&subset.iter().map(ResidueRing::modulus).collect::<Vec<_>>())
+                .unwrap();
             let half: BigInt = BigInt::from(basis.product().clone()) >> 1;
             let quarter: BigInt = half.clone() >> 1usize;
-            let ends =
-                [-half.clone(), half.clone() - 1u8, -quarter.clone(), quarter, 1u8 - half, BigInt::ZERO];
+            let ends = [
+                -half.clone(),
+                half.clone() - 1u8,
+                -quarter.clone(),
+                quarter,
+                1u8 - half,
+                BigInt::ZERO,
+            ];
             for (low, high) in ends.iter().zip(ends.iter().rev()) {
                 let mut poly = Poly::zero(16, subset.len(), Domain::Coefficient);
                 for (place, x) in [(0, low), (8, high)] {
@@ -477,7 +501,10 @@ fn integers_come_back_up_to_half_of_any_modulus() {
                 encoder.decode_complex(&poly, subset, 1024.0, Some(3.0), &mut out).unwrap();
                 for (have, want) in [(out[0].re, &exact[0].re), (out[0].im, &exact[0].im)] {
                     let want = want.to_f64();
-                    assert!((have - want).abs() <= want.abs() * 2f64.powi(-50), "{have} is not {want}");
+                    assert!(
+                        (have - want).abs() <= want.abs() * 2f64.powi(-50),
+                        "{have} is not {want}"
+                    );
                 }
             }
         }

@@ -1,4 +1,5 @@
-//! Bringing operands to one modulus and one scale (GRAFT Alg. 2; on simple chains Kim, Papadimitriou, Polyakov, ePrint 2020/1118).
+//! Bringing operands to one modulus and one scale (GRAFT Alg. 2; on simple chains Kim,
+//! Papadimitriou, Polyakov, ePrint 2020/1118).
 
 use std::borrow::Cow;
 
@@ -7,7 +8,8 @@ use hippocrene_rlwe::{Modulus, Noise, noise};
 use super::Evaluator;
 use crate::{Ciphertext, CkksError, Scale};
 
-/// Integer constants have this many bits at most, their rounding then being `2^-111` of the message. What is larger is such an integer times a power of two.
+/// Integer constants have this many bits at most, their rounding then being `2^-111` of the
+/// message. What is larger is such an integer times a power of two.
 const LARGEST_CONSTANT: f64 = 110.0;
 
 /// log2 of the largest such power: what the limbs of a modulus are off by, and more.
@@ -15,7 +17,8 @@ const LARGEST_SHIFT: f64 = 63.0;
 
 const ALIGN: &str = "align two operands";
 
-/// An integer that is to take the scale of a ciphertext modulo `middle` to a wanted one modulo `to`.
+/// An integer that is to take the scale of a ciphertext modulo `middle` to a wanted one modulo
+/// `to`.
 struct Constant {
     middle: Modulus,
     /// The integer nearest to `scale' middle/(2^shift scale to)`.
@@ -31,30 +34,41 @@ struct Constant {
 }
 
 impl Constant {
-    /// Whether the rounding stays below the noise that is there besides, so that no precision is lost to speak of (half a bit at most).
+    /// Whether the rounding stays below the noise that is there besides, so that no precision is
+    /// lost to speak of (half a bit at most).
     fn is_fine(&self) -> bool {
         self.value > 0 && self.rounding.log2_std() <= self.noise.log2_std()
     }
 }
 
 impl Evaluator {
-    /// Brings `a`, of modulus `Q` and scale `Delta`, to the modulus `to = Q'` and to `scale = Delta'` (GRAFT Alg. 2, C.3): it is reduced to a divisor
-    /// `Q_mid` of `Q`, multiplied by the integer `c` nearest to `Q_mid Delta'/(Q' Delta)`, and brought to `Q'` by a rational rescale. Beside the
-    /// error that was there, scaled by `Delta'/Delta`, and that of the rescale, the result has
-    /// `(Q'/Q_mid) delta (Delta m + e)`, `delta` what rounding took from `c`: at most `Delta m/2c`, which counts as noise.
+    /// Brings `a`, of modulus `Q` and scale `Delta`, to the modulus `to = Q'` and to `scale =
+    /// Delta'` (GRAFT Alg. 2, C.3): it is reduced to a divisor `Q_mid` of `Q`, multiplied by the
+    /// integer `c` nearest to `Q_mid Delta'/(Q' Delta)`, and brought to `Q'` by a rational rescale.
+    /// Beside the error that was there, scaled by `Delta'/Delta`, and that of the rescale, the
+    /// result has `(Q'/Q_mid) delta (Delta m + e)`, `delta` what rounding took from `c`: at most
+    /// `Delta m/2c`, which counts as noise.
     ///
-    /// `Q_mid` is the divisor of the fewest limbs with `Q_mid >= Q' Delta`, or `Q' Delta B` for values up to a `B` beyond 1 where `c` would be too
-    /// coarse for them, if `Q` is so large, else `Q`. Where `Q'` divides `Q` and an integer takes one
-    /// scale to the other, nothing is rescaled.
+    /// `Q_mid` is the divisor of the fewest limbs with `Q_mid >= Q' Delta`, or `Q' Delta B` for
+    /// values up to a `B` beyond 1 where `c` would be too coarse for them, if `Q` is so large, else
+    /// `Q`. Where `Q'` divides `Q` and an integer takes one scale to the other, nothing is
+    /// rescaled.
     ///
     /// # Errors
-    /// [`CkksError::Capacity`] when `Q` is too small for a `c` whose rounding stays below the noise, so that precision would be lost, or when
-    /// the values at the new scale do not fit `Q'`; when `a` or `Q'` is not of these parameters.
-    pub fn adjust(&self, a: &Ciphertext, to: Modulus, scale: Scale) -> Result<Ciphertext, CkksError> {
+    /// [`CkksError::Capacity`] when `Q` is too small for a `c` whose rounding stays below the
+    /// noise, so that precision would be lost, or when the values at the new scale do not fit `Q'`;
+    /// when `a` or `Q'` is not of these parameters.
+    pub fn adjust(
+        &self,
+        a: &Ciphertext,
+        to: Modulus,
+        scale: Scale,
+    ) -> Result<Ciphertext, CkksError> {
         self.adjust_beside(a, a.inner().noise(), to, scale)
     }
 
-    /// [`Evaluator::adjust`] of what has an error `there` that it need not state, beside which `c` may be rounded.
+    /// [`Evaluator::adjust`] of what has an error `there` that it need not state, beside which `c`
+    /// may be rounded.
     pub(crate) fn adjust_beside(
         &self,
         a: &Ciphertext,
@@ -69,7 +83,8 @@ impl Evaluator {
         let (scale_bits, bound_bits) = (a.scale().log2(), a.bound().max(1.0).log2());
         let [enough, for_large] = [scale_bits.min(LARGEST_CONSTANT), scale_bits + bound_bits]
             .map(|more| self.divisor_at_least(from, bits + more));
-        let candidates = [to.divides(from).then_some(to), Some(enough), Some(for_large), Some(from)];
+        let candidates =
+            [to.divides(from).then_some(to), Some(enough), Some(for_large), Some(from)];
         let mut last = None;
         for middle in candidates.into_iter().flatten() {
             let constant = self.constant(a, there, middle, to, scale);
@@ -80,16 +95,28 @@ impl Evaluator {
         }
         // The bits of the last constant that could be had, and those that would have done.
         let (have, short) = last.map_or((0.0, 0.0), |c| {
-            let short = if c.value == 0 { 1.0 - c.log2 } else { c.rounding.log2_std() - c.noise.log2_std() };
+            let short = if c.value == 0 {
+                1.0 - c.log2
+            } else {
+                c.rounding.log2_std() - c.noise.log2_std()
+            };
             (c.log2.max(0.0), short)
         });
         Err(CkksError::Capacity { operation: OPERATION, need: have + short.max(0.1), have })
     }
 
-    fn constant(&self, a: &Ciphertext, there: Noise, middle: Modulus, to: Modulus, scale: Scale) -> Constant {
+    fn constant(
+        &self,
+        a: &Ciphertext,
+        there: Noise,
+        middle: Modulus,
+        to: Modulus,
+        scale: Scale,
+    ) -> Constant {
         let exact = self.switched_scale(scale, to, middle);
         let (log2, down) = (exact.log2() - a.scale().log2(), self.log2(to) - self.log2(middle));
-        let shift = if log2 < LARGEST_CONSTANT + 8.0 { 0.0 } else { (log2 - LARGEST_CONSTANT).ceil() };
+        let shift =
+            if log2 < LARGEST_CONSTANT + 8.0 { 0.0 } else { (log2 - LARGEST_CONSTANT).ceil() };
         let shift = if shift > LARGEST_SHIFT { None } else { Some(shift as u32) };
         let unit = a.scale().times(Scale::power_of_two(shift.unwrap_or(0) as i32));
         let value = shift.and_then(|_| exact.ratio_rounded(unit)).unwrap_or(0);
@@ -97,9 +124,8 @@ impl Evaluator {
         let shift = shift.unwrap_or(0);
         let rounding = match is_integer {
             true => Noise::NONE,
-            false => {
-                Self::message(a).scaled(noise::log2(distance_to_integer(exact.over(unit))) + f64::from(shift))
-            }
+            false => Self::message(a)
+                .scaled(noise::log2(distance_to_integer(exact.over(unit))) + f64::from(shift)),
         };
         let scaled = there.scaled(log2 + down);
         let noise = if middle == to { scaled } else { scaled.plus(self.switch_noise()) };
@@ -130,7 +156,8 @@ impl Evaluator {
         Ok(out)
     }
 
-    /// Rescales a multiple of a ciphertext by a number with so many factors 2: where no more than these are divided away, nothing is rounded.
+    /// Rescales a multiple of a ciphertext by a number with so many factors 2: where no more than
+    /// these are divided away, nothing is rounded.
     fn rescale_multiple_into(
         &self,
         out: &mut Ciphertext,
@@ -155,13 +182,17 @@ impl Evaluator {
 
     /// Brings two ciphertexts to one modulus and one scale.
     ///
-    /// The one with the larger modulus is adjusted to modulus and scale of the other ([`Evaluator::adjust`]), which stays as it is; of one
-    /// modulus, the one with the smaller scale is. Where the moduli are too near for that, both are multiplied by an integer and rescaled: with
-    /// `rho = (Q_a Delta_b)/(Q_b Delta_a)`, `a` by `c_a` and `b` by `c_b`, `c_a/c_b` a convergent of the continued fraction of `rho`. This takes as
-    /// many bits of capacity as `c_b` has: about half of those that the precision has, less half of what lies between the moduli. What stays as it is is not copied.
+    /// The one with the larger modulus is adjusted to modulus and scale of the other
+    /// ([`Evaluator::adjust`]), which stays as it is; of one modulus, the one with the smaller
+    /// scale is. Where the moduli are too near for that, both are multiplied by an integer and
+    /// rescaled: with `rho = (Q_a Delta_b)/(Q_b Delta_a)`, `a` by `c_a` and `b` by `c_b`, `c_a/c_b`
+    /// a convergent of the continued fraction of `rho`. This takes as many bits of capacity as
+    /// `c_b` has: about half of those that the precision has, less half of what lies between the
+    /// moduli. What stays as it is is not copied.
     ///
     /// # Errors
-    /// [`CkksError::Capacity`] when too few bits are left to adjust with; when one was made with other parameters.
+    /// [`CkksError::Capacity`] when too few bits are left to adjust with; when one was made with
+    /// other parameters.
     pub fn align<'a>(
         &self,
         a: &'a Ciphertext,
@@ -173,7 +204,8 @@ impl Evaluator {
         if a.modulus() == b.modulus() && close {
             return Ok((Cow::Borrowed(a), Cow::Borrowed(b)));
         }
-        let a_is_higher = if a.modulus() == b.modulus() { a.scale() < b.scale() } else { log2_a >= log2_b };
+        let a_is_higher =
+            if a.modulus() == b.modulus() { a.scale() < b.scale() } else { log2_a >= log2_b };
         if !a_is_higher {
             let (b, a) = self.align(b, a)?;
             return Ok((a, b));
@@ -191,12 +223,19 @@ impl Evaluator {
         }
     }
 
-    /// `a + b`, brought together, where no slot of both is other than 0: the bound is the larger one. The noise is that of a sum, which is more than any slot has; it is what sums over the slots have
-    /// where `b` is a copy of `a`, whose errors add up. Where nothing is summed that is in both (`apart`), it is what comes to the slots of each ([`Noise::beside`]).
+    /// `a + b`, brought together, where no slot of both is other than 0: the bound is the larger
+    /// one. The noise is that of a sum, which is more than any slot has; it is what sums over the
+    /// slots have where `b` is a copy of `a`, whose errors add up. Where nothing is summed that is
+    /// in both (`apart`), it is what comes to the slots of each ([`Noise::beside`]).
     ///
     /// # Errors
     /// As [`Evaluator::align`] and [`Evaluator::add`].
-    pub fn overlay(&self, a: &Ciphertext, b: &Ciphertext, apart: bool) -> Result<Ciphertext, CkksError> {
+    pub fn overlay(
+        &self,
+        a: &Ciphertext,
+        b: &Ciphertext,
+        apart: bool,
+    ) -> Result<Ciphertext, CkksError> {
         let (a, b) = self.align(a, b)?;
         let mut out = self.add(&a, &b)?;
         out.set_bound(a.bound().max(b.bound()));
@@ -207,7 +246,11 @@ impl Evaluator {
     }
 
     /// [`Evaluator::align`] by a constant for each.
-    fn align_both(&self, a: &Ciphertext, b: &Ciphertext) -> Result<(Ciphertext, Ciphertext), CkksError> {
+    fn align_both(
+        &self,
+        a: &Ciphertext,
+        b: &Ciphertext,
+    ) -> Result<(Ciphertext, Ciphertext), CkksError> {
         let (from_a, from_b) = (a.modulus(), b.modulus());
         // rho = Q_a Delta_b/(Q_b Delta_a); where it is below 1 the roles change.
         let rho = self.switched_scale(b.scale(), from_b, from_a).over(a.scale());
@@ -215,7 +258,8 @@ impl Evaluator {
             let (b, a) = self.align_both(b, a)?;
             return Ok((a, b));
         }
-        // How well the ratio has to be met: off by no more than the noise of that operand whose precision is lower.
+        // How well the ratio has to be met: off by no more than the noise of that operand whose
+        // precision is lower.
         let precise = |c: &Ciphertext| Self::message(c).log2_std() - c.inner().noise().log2_std();
         let need = precise(a).min(precise(b)).clamp(0.0, LARGEST_CONSTANT);
         let Some((of_a, of_b)) = convergent(rho, need) else {
@@ -238,7 +282,8 @@ impl Evaluator {
         let [mut a, mut b] = out;
         let difference = a.scale().relative_difference(b.scale());
         // The less precise one is said to have the scale of the other.
-        let (off, scale) = if precise(&a) <= precise(&b) { (&mut a, b.scale()) } else { (&mut b, a.scale()) };
+        let (off, scale) =
+            if precise(&a) <= precise(&b) { (&mut a, b.scale()) } else { (&mut b, a.scale()) };
         let noise = off.inner().noise().plus(Self::message(off).scaled(noise::log2(difference)));
         off.inner_mut().set_noise(noise);
         off.set_meta(scale, off.slots(), off.bound());
@@ -262,8 +307,8 @@ fn distance_to_integer(x: Scale) -> f64 {
     }
 }
 
-/// The first convergent `p/q` of the continued fraction of `rho >= 1` with a relative error of at most `2^-bits`; `None` when its terms
-/// are beyond 110 bits.
+/// The first convergent `p/q` of the continued fraction of `rho >= 1` with a relative error of at
+/// most `2^-bits`; `None` when its terms are beyond 110 bits.
 fn convergent(rho: Scale, bits: f64) -> Option<(u128, u128)> {
     let (mantissa, exponent) = rho.to_parts();
     if exponent >= 0 {

@@ -74,7 +74,8 @@ impl Evaluator {
         Ok(())
     }
 
-    /// `a += b`, slot by slot, of parts of one message, such as `b` a rotation of `a`: what errors of all slots have in common adds up ([`rlwe::Noise::plus_alike`]).
+    /// `a += b`, slot by slot, of parts of one message, such as `b` a rotation of `a`: what errors
+    /// of all slots have in common adds up ([`rlwe::Noise::plus_alike`]).
     ///
     /// # Errors
     /// As [`Evaluator::add_assign`].
@@ -122,7 +123,12 @@ impl Evaluator {
         Ok(out)
     }
 
-    fn check_terms(&self, a: &Ciphertext, b: &Ciphertext, operation: &'static str) -> Result<(), CkksError> {
+    fn check_terms(
+        &self,
+        a: &Ciphertext,
+        b: &Ciphertext,
+        operation: &'static str,
+    ) -> Result<(), CkksError> {
         self.check_slots(a, b, operation)?;
         self.context().rlwe().check_pair(a.inner(), b.inner(), operation)?;
         self.check_scales(a.scale(), b.scale(), operation)?;
@@ -157,7 +163,8 @@ impl Evaluator {
         Ok(out)
     }
 
-    /// `a c` for an encoded vector `c` of `a`'s modulus and slots; the scales multiply. Rescale afterwards.
+    /// `a c` for an encoded vector `c` of `a`'s modulus and slots; the scales multiply. Rescale
+    /// afterwards.
     ///
     /// # Errors
     /// When modulus, slots or parameters differ, or the product does not fit the modulus.
@@ -201,15 +208,17 @@ impl Evaluator {
 
     /// `m_p e_a + m_a e_p`, `e_p` the rounding of the plaintext.
     fn plain_product_noise(&self, a: &Ciphertext, p: &Plaintext) -> Noise {
-        Self::message_times(p.scale().log2(), p.bound(), a.inner().noise()).plus(Self::message_times(
-            a.scale().log2(),
-            a.bound(),
-            encoding_noise(),
-        ))
+        Self::message_times(p.scale().log2(), p.bound(), a.inner().noise())
+            .plus(Self::message_times(a.scale().log2(), a.bound(), encoding_noise()))
     }
 
     /// Checks that a plaintext is of these parameters and has the modulus and the slots of `a`.
-    fn check_plain(&self, a: &Ciphertext, p: &Plaintext, operation: &'static str) -> Result<(), CkksError> {
+    fn check_plain(
+        &self,
+        a: &Ciphertext,
+        p: &Plaintext,
+        operation: &'static str,
+    ) -> Result<(), CkksError> {
         let rlwe = self.context().rlwe();
         rlwe.check_operand(a.inner(), operation)?;
         rlwe.check_digest(p.parameters(), operation)?;
@@ -239,7 +248,9 @@ impl Evaluator {
     pub fn add_big_number(&self, a: &Ciphertext, c: &BigFloat) -> Result<Ciphertext, CkksError> {
         let sum = self.sum_with_number(a, c)?;
         let mut out = self.empty_like(a);
-        self.context().rlwe().add_constant_into(out.inner_mut(), a.inner(), |q| sum.integer.residue(q))?;
+        self.context()
+            .rlwe()
+            .add_constant_into(out.inner_mut(), a.inner(), |q| sum.integer.residue(q))?;
         sum.describe(&mut out);
         out.set_known(a.known().map(|x| x + c.to_f64()));
         Ok(out)
@@ -262,7 +273,8 @@ impl Evaluator {
         let integer = Integer::scaled(c, a.scale(), ADD_NUMBER)?;
         let bound = a.bound() + c.to_f64().abs();
         self.check_capacity(a, a.modulus(), a.scale().log2(), bound, ADD_NUMBER)?;
-        let noise = a.inner().noise().plus(Noise::from_std(integer.rest / (2.0 * a.slots() as f64).sqrt()));
+        let noise =
+            a.inner().noise().plus(Noise::from_std(integer.rest / (2.0 * a.slots() as f64).sqrt()));
         Ok(SumWithNumber { integer, noise, bound })
     }
 
@@ -273,19 +285,27 @@ impl Evaluator {
         out
     }
 
-    /// `a c`, every slot times the number `c` taken at `scale`; the scales multiply. Rescale afterwards.
+    /// `a c`, every slot times the number `c` taken at `scale`; the scales multiply. Rescale
+    /// afterwards.
     ///
     /// # Errors
     /// When `c` is not finite, or the product does not fit the modulus.
-    pub fn mul_number(&self, a: &Ciphertext, c: f64, scale: Scale) -> Result<Ciphertext, CkksError> {
+    pub fn mul_number(
+        &self,
+        a: &Ciphertext,
+        c: f64,
+        scale: Scale,
+    ) -> Result<Ciphertext, CkksError> {
         self.mul_big_number(a, &finite(c, MULTIPLY_NUMBER)?, scale)
     }
 
-    /// `sum_i c_i a_i`, slot by slot, modulo `to` and at `scale`: each number is taken at the scale that the sum has over that of its ciphertext, and each ciphertext reduced to
-    /// `to`, a divisor of its modulus. Rescale afterwards.
+    /// `sum_i c_i a_i`, slot by slot, modulo `to` and at `scale`: each number is taken at the scale
+    /// that the sum has over that of its ciphertext, and each ciphertext reduced to `to`, a divisor
+    /// of its modulus. Rescale afterwards.
     ///
     /// # Errors
-    /// When there are no terms, a number is not finite, slots or keys differ, `to` does not divide a modulus, or the sum does not fit it.
+    /// When there are no terms, a number is not finite, slots or keys differ, `to` does not divide
+    /// a modulus, or the sum does not fit it.
     pub fn linear_combination(
         &self,
         terms: &[(&Ciphertext, f64)],
@@ -343,10 +363,19 @@ impl Evaluator {
         let integer = Integer::scaled(c, scale, MULTIPLY_NUMBER)?;
         let size = c.to_f64().abs();
         let bound = a.bound() * size;
-        self.check_capacity(a, a.modulus(), a.scale().log2() + scale.log2(), bound, MULTIPLY_NUMBER)?;
+        self.check_capacity(
+            a,
+            a.modulus(),
+            a.scale().log2() + scale.log2(),
+            bound,
+            MULTIPLY_NUMBER,
+        )?;
         let mut out = Ciphertext::empty(self.context());
-        self.context().rlwe().mul_constant_into(out.inner_mut(), a.inner(), |q| integer.residue(q))?;
-        let noise = Self::message_times(scale.log2(), size, a.inner().noise()).plus(integer.noise(a));
+        self.context()
+            .rlwe()
+            .mul_constant_into(out.inner_mut(), a.inner(), |q| integer.residue(q))?;
+        let noise =
+            Self::message_times(scale.log2(), size, a.inner().noise()).plus(integer.noise(a));
         out.inner_mut().set_noise(noise);
         out.set_meta(a.scale().times(scale), a.slots(), bound);
         out.set_known(a.known().map(|x| x * c.to_f64()));
@@ -361,24 +390,35 @@ impl Evaluator {
         let bound = a.bound() * c.unsigned_abs() as f64;
         self.check_capacity(a, a.modulus(), a.scale().log2(), bound, "multiply by an integer")?;
         let mut out = self.empty_like(a);
-        self.context().rlwe().mul_constant_into(out.inner_mut(), a.inner(), |q| signed_mod(c, q))?;
-        let noise =
-            if c == 0 { Noise::NONE } else { a.inner().noise().scaled((c.unsigned_abs() as f64).log2()) };
+        self.context()
+            .rlwe()
+            .mul_constant_into(out.inner_mut(), a.inner(), |q| signed_mod(c, q))?;
+        let noise = if c == 0 {
+            Noise::NONE
+        } else {
+            a.inner().noise().scaled((c.unsigned_abs() as f64).log2())
+        };
         out.inner_mut().set_noise(noise);
         out.set_bound(bound);
         out.set_known(a.known().map(|x| x * c as f64));
         Ok(out)
     }
 
-    /// The coefficients of the message, as if they were noise: with `n` slots, `2n` coefficients of root mean square `scale bound/sqrt(2n)`.
+    /// The coefficients of the message, as if they were noise: with `n` slots, `2n` coefficients of
+    /// root mean square `scale bound/sqrt(2n)`.
     pub(super) fn message(a: &Ciphertext) -> Noise {
         let coefficients = 2.0 * a.slots() as f64;
-        Self::message_times(a.scale().log2() - 0.5 * coefficients.log2(), a.bound(), Noise::from_std(1.0))
+        Self::message_times(
+            a.scale().log2() - 0.5 * coefficients.log2(),
+            a.bound(),
+            Noise::from_std(1.0),
+        )
     }
 }
 
 fn finite(c: f64, operation: &'static str) -> Result<BigFloat, CkksError> {
-    BigFloat::try_from(c).map_err(|error| CkksError::Argument { operation, what: error.to_string() })
+    BigFloat::try_from(c)
+        .map_err(|error| CkksError::Argument { operation, what: error.to_string() })
 }
 
 #[cfg(test)]
@@ -390,7 +430,8 @@ mod tests {
     #[test]
     fn numbers_become_the_nearest_integers() {
         let at = |c: f64, bits: i32| {
-            Integer::scaled(&finite(c, ADD_NUMBER).unwrap(), Scale::power_of_two(bits), ADD_NUMBER).unwrap()
+            Integer::scaled(&finite(c, ADD_NUMBER).unwrap(), Scale::power_of_two(bits), ADD_NUMBER)
+                .unwrap()
         };
         let q = (1 << 61) - 1;
         assert_eq!(at(1.5, 0).residue(q), 2);

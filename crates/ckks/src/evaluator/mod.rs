@@ -1,7 +1,7 @@
 //! Arithmetic on encrypted vectors.
 //!
-//! Operations whose name ends in `_into` write to a ciphertext that is there and allocate nothing once they have run; the others
-//! return a new one.
+//! Operations whose name ends in `_into` write to a ciphertext that is there and allocate nothing
+//! once they have run; the others return a new one.
 
 mod adjust;
 mod linear;
@@ -69,8 +69,9 @@ impl Evaluator {
         }
     }
 
-    /// Checks that `a` is of these parameters, and that values up to `bound` at a scale (as log2), computed from it, fit `modulus`. The error counts as
-    /// [`Ciphertext::capacity_bits`] of `a` does: what the operation takes of it, and what is left.
+    /// Checks that `a` is of these parameters, and that values up to `bound` at a scale (as log2),
+    /// computed from it, fit `modulus`. The error counts as [`Ciphertext::capacity_bits`] of `a`
+    /// does: what the operation takes of it, and what is left.
     pub(crate) fn check_capacity(
         &self,
         a: &Ciphertext,
@@ -86,12 +87,21 @@ impl Evaluator {
     ///
     /// # Errors
     /// [`CkksError::Capacity`] where they do not.
-    pub fn check_bound(&self, a: &Ciphertext, bound: f64, operation: &'static str) -> Result<(), CkksError> {
+    pub fn check_bound(
+        &self,
+        a: &Ciphertext,
+        bound: f64,
+        operation: &'static str,
+    ) -> Result<(), CkksError> {
         self.check_capacity(a, a.modulus(), a.scale().log2(), bound, operation)
     }
 
     /// Checks that `a` is of these parameters.
-    pub(crate) fn check_own(&self, a: &Ciphertext, operation: &'static str) -> Result<(), CkksError> {
+    pub(crate) fn check_own(
+        &self,
+        a: &Ciphertext,
+        operation: &'static str,
+    ) -> Result<(), CkksError> {
         Ok(self.context.rlwe().check_operand(a.inner(), operation)?)
     }
 
@@ -106,8 +116,9 @@ impl Evaluator {
         Ok(self.context.rlwe().check_modulus(to, operation)?)
     }
 
-    /// The noise of a product of a message (bound times scale) with an error: with `n` slots, `2n` coefficients of a message of root mean square
-    /// `scale bound / sqrt(2n)` (Parseval), each times an independent error.
+    /// The noise of a product of a message (bound times scale) with an error: with `n` slots, `2n`
+    /// coefficients of a message of root mean square `scale bound / sqrt(2n)` (Parseval), each
+    /// times an independent error.
     pub(crate) fn message_times(log2_scale: f64, bound: f64, error: Noise) -> Noise {
         if bound > 0.0 { error.scaled(log2_scale + bound.log2()) } else { Noise::NONE }
     }

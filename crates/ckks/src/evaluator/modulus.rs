@@ -1,32 +1,38 @@
-//! Which modulus comes next (GRAFT Alg. 2 and 3). Moduli are chosen by their bits: how many limbs they have is nobody's business.
+//! Which modulus comes next (GRAFT Alg. 2 and 3). Moduli are chosen by their bits: how many limbs
+//! they have is nobody's business.
 
 use hippocrene_rlwe::{Modulus, Noise, noise};
 
 use super::Evaluator;
 use crate::{Ciphertext, CkksError, Scale};
 
-/// A scale that would end this many bits below the wanted one is not rescaled so far. Only simple chains whose primes do not match the scale
-/// come to this; a universal sprout is always nearer.
+/// A scale that would end this many bits below the wanted one is not rescaled so far. Only simple
+/// chains whose primes do not match the scale come to this; a universal sprout is always nearer.
 const LARGEST_LOSS: f64 = 2.0;
 
-/// How many bits of capacity a sum of plain products may cost for being had without the limb modulo a power of two.
+/// How many bits of capacity a sum of plain products may cost for being had without the limb modulo
+/// a power of two.
 const DEAR_LIMB: f64 = 4.0;
 
-/// log2 of what a scale may be off by, relatively, after a switch of moduli: it is followed to 128 bits, and rounded for each limb.
+/// log2 of what a scale may be off by, relatively, after a switch of moduli: it is followed to 128
+/// bits, and rounded for each limb.
 const SCALE_ERROR: f64 = -126.0;
 
 /// A scale that is smaller than a target by no more bits is as good.
 const COARSER: f64 = 1.0;
 
-/// By so many bits roundings of plain numbers are to be smaller than what rescaling adds; values of as many bits count as small.
+/// By so many bits roundings of plain numbers are to be smaller than what rescaling adds; values of
+/// as many bits count as small.
 const FINER: f64 = 3.0;
 
 /// By so many bits at most the scale of plain numbers is larger for large values.
 const MOST_FINER: f64 = 512.0;
 
 impl Evaluator {
-    /// The modulus that brings `scale` modulo `from` nearest to `target` (GRAFT Alg. 3): the grafted modulus nearest to
-    /// `from target/scale`, and `from` itself where the scale is no larger than the target. Where `from`, a divisor of `PQ_max`, leaves more bits than `Q_max` has, it is `Q_max`.
+    /// The modulus that brings `scale` modulo `from` nearest to `target` (GRAFT Alg. 3): the
+    /// grafted modulus nearest to `from target/scale`, and `from` itself where the scale is no
+    /// larger than the target. Where `from`, a divisor of `PQ_max`, leaves more bits than `Q_max`
+    /// has, it is `Q_max`.
     ///
     /// # Panics
     /// When `from` has a unit or special that the parameters have not.
@@ -50,8 +56,9 @@ impl Evaluator {
         }
     }
 
-    /// Where `a^2` lands when it is rescaled to `target`: modulus and exact scale. Every operation that is one multiplication deep lands
-    /// there, so that results of operations of one depth can be added as they are.
+    /// Where `a^2` lands when it is rescaled to `target`: modulus and exact scale. Every operation
+    /// that is one multiplication deep lands there, so that results of operations of one depth can
+    /// be added as they are.
     ///
     /// # Panics
     /// When `a` is of larger parameters, whose units these have not.
@@ -69,12 +76,24 @@ impl Evaluator {
         (to, self.switched_scale(square, from, to))
     }
 
-    /// The scale at which plain numbers up to `largest` are taken that `a` is multiplied by, for a product that is rescaled to `target`: that of `a`. Roundings of plain numbers, of that variance in each slot in the unit of the scale, are
-    /// multiplied by the values of `a`: where the scale of `a` is smaller than the target, and they would be more than the noise of `a` times `largest`, it is as much larger, up to the target; and where these values are so large that they would
-    /// be more than what rescaling adds, by no more than the bound of the product is smaller, which costs no capacity. The second scale is the one to rescale the product to, the target or as much larger.
-    pub fn plain_scale(&self, a: &Ciphertext, largest: f64, variance: f64, target: Scale) -> (Scale, Scale) {
+    /// The scale at which plain numbers up to `largest` are taken that `a` is multiplied by, for a
+    /// product that is rescaled to `target`: that of `a`. Roundings of plain numbers, of that
+    /// variance in each slot in the unit of the scale, are multiplied by the values of `a`: where
+    /// the scale of `a` is smaller than the target, and they would be more than the noise of `a`
+    /// times `largest`, it is as much larger, up to the target; and where these values are so large
+    /// that they would be more than what rescaling adds, by no more than the bound of the product
+    /// is smaller, which costs no capacity. The second scale is the one to rescale the product to,
+    /// the target or as much larger.
+    pub fn plain_scale(
+        &self,
+        a: &Ciphertext,
+        largest: f64,
+        variance: f64,
+        target: Scale,
+    ) -> (Scale, Scale) {
         let coarser = target.log2() - a.scale().log2();
-        let lost = noise::log2(a.bound()) + 0.5 * variance.log2() - noise::log2(largest) + a.precision_bits();
+        let lost = noise::log2(a.bound()) + 0.5 * variance.log2() - noise::log2(largest)
+            + a.precision_bits();
         let more = (lost + FINER - a.scale().log2()).min(coarser).ceil();
         let scale = if coarser > COARSER && more >= coarser {
             target
@@ -83,15 +102,21 @@ impl Evaluator {
         } else {
             a.scale()
         };
-        let rescaling = a.slots() as f64 * (1.0 + self.context().parameters().secret_weight()) / 12.0;
+        let rescaling =
+            a.slots() as f64 * (1.0 + self.context().parameters().secret_weight()) / 12.0;
         let room = (0.5 * (rescaling / variance).log2() - FINER).max(FINER);
-        let bits = (noise::log2(a.bound()) - room).min(-noise::log2(largest)).min(MOST_FINER).floor();
+        let bits =
+            (noise::log2(a.bound()) - room).min(-noise::log2(largest)).min(MOST_FINER).floor();
         let finer = Scale::power_of_two(bits.max(0.0) as i32);
         (scale.times(finer), target.times(finer))
     }
 
-    /// `2^k` by which plain numbers at `scale`, and the product of them and `a` that is rescaled to `target`, are to be the finer where so many roundings of the product are added up afterwards, so that they are no more than one is at that target, or than the error
-    /// of `a` of which the variance counts `energy` times in the end: about half the binary logarithm of their number, and `k` bits of capacity, of which half are left at least. It is 1 on a simple chain, where scales cannot be chosen.
+    /// `2^k` by which plain numbers at `scale`, and the product of them and `a` that is rescaled to
+    /// `target`, are to be the finer where so many roundings of the product are added up
+    /// afterwards, so that they are no more than one is at that target, or than the error of `a` of
+    /// which the variance counts `energy` times in the end: about half the binary logarithm of
+    /// their number, and `k` bits of capacity, of which half are left at least. It is 1 on a simple
+    /// chain, where scales cannot be chosen.
     pub fn finer_for_sums(
         &self,
         a: &Ciphertext,
@@ -116,10 +141,15 @@ impl Evaluator {
     /// The most that [`Evaluator::finer_for_sums`] is for so many roundings.
     pub fn finest_for_sums(&self, added: usize) -> Scale {
         let is_simple = self.context().parameters().top().sprout().is_one();
-        Scale::power_of_two(if is_simple { 0 } else { (0.5 * (added.max(1) as f64).log2()).round() as i32 })
+        Scale::power_of_two(if is_simple {
+            0
+        } else {
+            (0.5 * (added.max(1) as f64).log2()).round() as i32
+        })
     }
 
-    /// `scale to/from`, exactly: the scale that a message has once it is brought from the modulus `from` to `to`.
+    /// `scale to/from`, exactly: the scale that a message has once it is brought from the modulus
+    /// `from` to `to`.
     ///
     /// # Panics
     /// When one of them has a unit or special that the other and the parameters have not.
@@ -127,8 +157,9 @@ impl Evaluator {
         self.context().switched_scale(scale, from, to)
     }
 
-    /// What the values of a ciphertext of this scale and bound are off by since its scale was switched: `2^-126` of the bound. It is more than the noise where values and
-    /// precision together have more bits than that.
+    /// What the values of a ciphertext of this scale and bound are off by since its scale was
+    /// switched: `2^-126` of the bound. It is more than the noise where values and precision
+    /// together have more bits than that.
     pub(super) fn scale_noise(a: &Ciphertext) -> Noise {
         if a.bound().is_finite() { Self::message(a).scaled(SCALE_ERROR) } else { Noise::NONE }
     }
@@ -149,7 +180,8 @@ impl Evaluator {
         })
     }
 
-    /// The largest grafted modulus of at most `bits` bits, give or take half a bit, if there is one so small.
+    /// The largest grafted modulus of at most `bits` bits, give or take half a bit, if there is one
+    /// so small.
     pub(crate) fn largest_modulus(&self, bits: f64) -> Option<Modulus> {
         let mut wanted = bits;
         while wanted > 0.0 {
@@ -162,7 +194,8 @@ impl Evaluator {
         None
     }
 
-    /// A divisor of `modulus` of at least `bits` bits: of the fewest limbs, and of those the smallest; `modulus` itself if it has fewer bits.
+    /// A divisor of `modulus` of at least `bits` bits: of the fewest limbs, and of those the
+    /// smallest; `modulus` itself if it has fewer bits.
     ///
     /// # Panics
     /// When `modulus` has a unit or special that the parameters have not.
@@ -181,7 +214,10 @@ impl Evaluator {
                     have += (self.context().parameters().factor(i) as f64).log2();
                 }
                 let candidate = (divisor.limb_count(), have, divisor);
-                if have + 1e-9 >= bits && !divisor.is_one() && (candidate.0, candidate.1) < (best.0, best.1) {
+                if have + 1e-9 >= bits
+                    && !divisor.is_one()
+                    && (candidate.0, candidate.1) < (best.0, best.1)
+                {
                     best = candidate;
                 }
             }
@@ -189,9 +225,10 @@ impl Evaluator {
         best.2
     }
 
-    /// Where sums of many products with plaintexts are best had instead of modulo `modulus`: every product in the ring modulo `2^e` costs
-    /// transforms. The smallest grafted modulus without a power of two that is no smaller (going up costs no capacity); failing that, near
-    /// the top, the largest below it if that costs few bits; else `modulus` itself.
+    /// Where sums of many products with plaintexts are best had instead of modulo `modulus`: every
+    /// product in the ring modulo `2^e` costs transforms. The smallest grafted modulus without a
+    /// power of two that is no smaller (going up costs no capacity); failing that, near the top,
+    /// the largest below it if that costs few bits; else `modulus` itself.
     pub(crate) fn without_two(&self, modulus: Modulus) -> Modulus {
         if modulus.two() == 0 {
             return modulus;

@@ -11,19 +11,21 @@ const MULTIPLY: &str = "multiply";
 const PRODUCTS: &str = "add products";
 
 impl Evaluator {
-    /// `a b`, slot by slot, relinearised: the scales multiply, the modulus stays. Rescale afterwards, or use
-    /// [`Evaluator::mul_rescale`], which is faster.
+    /// `a b`, slot by slot, relinearised: the scales multiply, the modulus stays. Rescale
+    /// afterwards, or use [`Evaluator::mul_rescale`], which is faster.
     ///
     /// # Errors
-    /// When moduli, slots or keys differ, the product does not fit the modulus, or the relinearisation key is missing.
+    /// When moduli, slots or keys differ, the product does not fit the modulus, or the
+    /// relinearisation key is missing.
     pub fn mul(&self, a: &Ciphertext, b: &Ciphertext) -> Result<Ciphertext, CkksError> {
         let mut out = Ciphertext::empty(self.context());
         self.mul_to_into(&mut out, a, b, a.modulus())?;
         Ok(out)
     }
 
-    /// `a b`, relinearised and rescaled to the scale nearest to `target`, in one modulus switch (GRAFT Alg. 1): at the modulus
-    /// [`Evaluator::rescaled_modulus`], with the exact scale that this gives.
+    /// `a b`, relinearised and rescaled to the scale nearest to `target`, in one modulus switch
+    /// (GRAFT Alg. 1): at the modulus [`Evaluator::rescaled_modulus`], with the exact scale that
+    /// this gives.
     ///
     /// # Errors
     /// As [`Evaluator::mul`].
@@ -62,8 +64,8 @@ impl Evaluator {
         self.mul_rescale(a, a, target)
     }
 
-    /// `a b`, relinearised and brought from the modulus `Q` of the operands to `to = Q'`, any other divisor of `PQ_max`, in one modulus
-    /// switch: message and scale are multiplied by `Q'/Q`.
+    /// `a b`, relinearised and brought from the modulus `Q` of the operands to `to = Q'`, any other
+    /// divisor of `PQ_max`, in one modulus switch: message and scale are multiplied by `Q'/Q`.
     ///
     /// # Errors
     /// As [`Evaluator::mul`].
@@ -90,7 +92,14 @@ impl Evaluator {
         let (from, log2_a, log2_b) = (a.modulus(), a.scale().log2(), b.scale().log2());
         let bound = n as f64 * a.bound() * b.bound();
         self.check_capacity(a, from, log2_a + log2_b, bound, MULTIPLY)?;
-        self.context().rlwe().multiply_into(out.inner_mut(), a.inner(), b.inner(), n, self.keys(), to)?;
+        self.context().rlwe().multiply_into(
+            out.inner_mut(),
+            a.inner(),
+            b.inner(),
+            n,
+            self.keys(),
+            to,
+        )?;
         let down = self.log2(to) - self.log2(from) + (n as f64).log2();
         let noise = self.product_noise(a, b).scaled(down).plus(out.inner().noise());
         out.set_meta(self.switched_scale(a.scale().times(b.scale()), from, to), a.slots(), bound);
@@ -100,7 +109,9 @@ impl Evaluator {
         Ok(())
     }
 
-    /// `sum_i a_i b_i`, slot by slot, relinearised once and rescaled to the scale nearest to `target` in one modulus switch: one product costs a key switch, each further one hardly anything.
+    /// `sum_i a_i b_i`, slot by slot, relinearised once and rescaled to the scale nearest to
+    /// `target` in one modulus switch: one product costs a key switch, each further one hardly
+    /// anything.
     ///
     /// Errors of products are taken as independent.
     ///
@@ -115,15 +126,18 @@ impl Evaluator {
         let &[(first, second), ..] = pairs else { return fail("there are no products".into()) };
         self.check_own(first, PRODUCTS)?;
         let scale = first.scale().times(second.scale());
-        if let Some((a, b)) = pairs.iter().find(|(a, b)| !a.scale().times(b.scale()).is_close(scale)) {
+        if let Some((a, b)) =
+            pairs.iter().find(|(a, b)| !a.scale().times(b.scale()).is_close(scale))
+        {
             let (have, need) = (a.scale().times(b.scale()).log2(), scale.log2());
             return fail(format!("products of scales 2^{have} and 2^{need}"));
         }
         self.sum_of_products_to(pairs, self.rescaled_modulus(first.modulus(), scale, target))
     }
 
-    /// `sum_i a_i b_i`, relinearised once, and brought from the modulus `Q` of the factors to `to = Q'` as by [`Evaluator::mul_to_into`]. All products are to be of one scale;
-    /// that of the first is taken for all.
+    /// `sum_i a_i b_i`, relinearised once, and brought from the modulus `Q` of the factors to `to =
+    /// Q'` as by [`Evaluator::mul_to_into`]. All products are to be of one scale; that of the first
+    /// is taken for all.
     ///
     /// # Errors
     /// As [`Evaluator::mul`].
@@ -133,7 +147,10 @@ impl Evaluator {
         to: Modulus,
     ) -> Result<Ciphertext, CkksError> {
         let &[(first, second), ..] = pairs else {
-            return Err(CkksError::Argument { operation: PRODUCTS, what: "there are no products".into() });
+            return Err(CkksError::Argument {
+                operation: PRODUCTS,
+                what: "there are no products".into(),
+            });
         };
         let (rlwe, from) = (self.context().rlwe(), first.modulus());
         let scale = first.scale().times(second.scale());
@@ -147,7 +164,8 @@ impl Evaluator {
             bound += a.bound() * b.bound();
         }
         let known = pairs.iter().map(|(a, b)| a.known().zip(b.known(), |x, y| x * y));
-        let known = known.reduce(|sum, product| sum.zip(&product, |x, y| x + y)).unwrap_or_default();
+        let known =
+            known.reduce(|sum, product| sum.zip(&product, |x, y| x + y)).unwrap_or_default();
         self.check_capacity(first, from, scale.log2(), bound, PRODUCTS)?;
         let mut out = Ciphertext::empty(self.context());
         sum.relinearise_into(out.inner_mut(), self.keys(), to)?;
@@ -164,8 +182,8 @@ impl Evaluator {
         self.noise_of_product(of(a), of(b), std::ptr::eq(a, b))
     }
 
-    /// `m_a e_b + m_b e_a + e_a e_b`, of scale, bound and noise of the factors; in a square the first two are one and the same, and `e^2` has
-    /// every product of two coefficients twice.
+    /// `m_a e_b + m_b e_a + e_a e_b`, of scale, bound and noise of the factors; in a square the
+    /// first two are one and the same, and `e^2` has every product of two coefficients twice.
     pub(crate) fn noise_of_product(
         &self,
         (scale_a, bound_a, e_a): (Scale, f64, Noise),

@@ -1,14 +1,18 @@
-//! Tuple-CKKS: products of high precision that use up little modulus (Cheon, Cho, Kim, Stehle, CCS 2023, "CCKS23"; GRAFT D).
+//! Tuple-CKKS: products of high precision that use up little modulus (Cheon, Cho, Kim, Stehle, CCS
+//! 2023, "CCKS23"; GRAFT D).
 //!
-//! A message of scale `Delta` is written in base `q_div`: a tuple `(ct_0, .., ct_{t-1})` of ciphertexts of one modulus `Q` stands for
-//! `RCB = q_div^{t-1} ct_0 + .. + q_div ct_{t-2} + ct_{t-1}`, where all but `ct_0` decrypt to little: some `q_div` times the error of a modulus
-//! switch. In a product the terms `ct_i ct_j` with `i + j >= t` are left out, and `q_div^{t-1}` with them, so that its scale is
-//! `Delta^2/q_div^{t-1}` and a rescale divides away `Delta/q_div^{t-1}` where a plain product takes `Delta`.
+//! A message of scale `Delta` is written in base `q_div`: a tuple `(ct_0, .., ct_{t-1})` of
+//! ciphertexts of one modulus `Q` stands for `RCB = q_div^{t-1} ct_0 + .. + q_div ct_{t-2} +
+//! ct_{t-1}`, where all but `ct_0` decrypt to little: some `q_div` times the error of a modulus
+//! switch. In a product the terms `ct_i ct_j` with `i + j >= t` are left out, and `q_div^{t-1}`
+//! with them, so that its scale is `Delta^2/q_div^{t-1}` and a rescale divides away
+//! `Delta/q_div^{t-1}` where a plain product takes `Delta`.
 //!
-//! The algorithms work on the *partial recombinations* `S_k = q_div^k ct_0 + .. + ct_k` (`S_{t-1} = RCB`), from which
-//! `ct_k = S_k - q_div S_{k-1}`: to rescale (Def. D.4) or relinearise a tuple is to do it to each `S_k`. The recombination of the result is
-//! then the rescaled, relinearised recombination, with the errors of these operations and no others. For pairs (`t = 2`), with
-//! `ct^ = ct_0` and `ct_ = ct_1`:
+//! The algorithms work on the *partial recombinations* `S_k = q_div^k ct_0 + .. + ct_k` (`S_{t-1} =
+//! RCB`), from which `ct_k = S_k - q_div S_{k-1}`: to rescale (Def. D.4) or relinearise a tuple is
+//! to do it to each `S_k`. The recombination of the result is then the rescaled, relinearised
+//! recombination, with the errors of these operations and no others. For pairs (`t = 2`), with `ct^
+//! = ct_0` and `ct_ = ct_1`:
 //!
 //! | | here |
 //! |---|---|
@@ -29,8 +33,8 @@ use crate::{CkksError, Context, Evaluator, Scale};
 /// The most ciphertexts of a tuple.
 const MAX_LENGTH: usize = 16;
 
-/// An encrypted vector as a tuple of `t >= 2` ciphertexts of one modulus: its scale, bound and noise are those of the recombination
-/// `q_div^{t-1} ct_0 + .. + ct_{t-1}`.
+/// An encrypted vector as a tuple of `t >= 2` ciphertexts of one modulus: its scale, bound and
+/// noise are those of the recombination `q_div^{t-1} ct_0 + .. + ct_{t-1}`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tuple {
     parts: Vec<rlwe::Ciphertext>,
@@ -83,8 +87,9 @@ impl Tuple {
         self.noise
     }
 
-    /// The estimated size of what all but the first ciphertext decrypt to: the standard deviation of a coefficient. A product leaves out a term of
-    /// about its square over `q_div`; it grows by the bound of the values in every product, as errors do.
+    /// The estimated size of what all but the first ciphertext decrypt to: the standard deviation
+    /// of a coefficient. A product leaves out a term of about its square over `q_div`; it grows by
+    /// the bound of the values in every product, as errors do.
     pub fn low(&self) -> Noise {
         self.low
     }
@@ -94,12 +99,16 @@ impl Tuple {
         self.scale.log2() - self.noise.log2_std() - 0.5 * (self.slots as f64).log2()
     }
 
-    /// As [`crate::Ciphertext::capacity_bits`], of the recombination. A product takes `log2(Delta/q_div^{t-1})` bits of it.
+    /// As [`crate::Ciphertext::capacity_bits`], of the recombination. A product takes
+    /// `log2(Delta/q_div^{t-1})` bits of it.
     pub fn capacity_bits(&self, context: &Context) -> f64 {
         if self.parts[0].parameters() != context.parameters().digest() {
             return f64::NAN;
         }
-        context.parameters().log2(self.modulus()) - self.scale.log2() - self.bound.max(1.0).log2() - 1.0
+        context.parameters().log2(self.modulus())
+            - self.scale.log2()
+            - self.bound.max(1.0).log2()
+            - 1.0
     }
 
     /// The scale of the recombination over `q_div^{t-1}`: that of the first ciphertext.
@@ -114,14 +123,22 @@ fn divided(scale: Scale, divisor: u64, power: usize) -> Scale {
 }
 
 impl Evaluator {
-    /// The largest power of two that serves as `q_div` for tuples of `length` at `scale`: such that what a product of fresh tuples of values up to 1
-    /// leaves out, once rescaled, is half the error of the rescale or less. With `r` that error (standard deviation),
-    /// `sqrt((t-1) N) (q_div r)^2/q_div * q_div^{t-1}/Delta <= r/2`, so `q_div^t <= Delta/(2 r sqrt((t-1) N))`. Since what is left out grows
-    /// faster than errors do (as the square of [`Tuple::low`]), `reserve` bits are taken off for products in a row, one for every two or so.
+    /// The largest power of two that serves as `q_div` for tuples of `length` at `scale`: such that
+    /// what a product of fresh tuples of values up to 1 leaves out, once rescaled, is half the
+    /// error of the rescale or less. With `r` that error (standard deviation), `sqrt((t-1) N)
+    /// (q_div r)^2/q_div * q_div^{t-1}/Delta <= r/2`, so `q_div^t <= Delta/(2 r sqrt((t-1) N))`.
+    /// Since what is left out grows faster than errors do (as the square of [`Tuple::low`]),
+    /// `reserve` bits are taken off for products in a row, one for every two or so.
     ///
     /// # Errors
-    /// [`CkksError::Argument`] when the scale is too small for tuples of this length, or the reserve is not finite.
-    pub fn tuple_divisor(&self, scale: Scale, length: usize, reserve: f64) -> Result<u64, CkksError> {
+    /// [`CkksError::Argument`] when the scale is too small for tuples of this length, or the
+    /// reserve is not finite.
+    pub fn tuple_divisor(
+        &self,
+        scale: Scale,
+        length: usize,
+        reserve: f64,
+    ) -> Result<u64, CkksError> {
         const OPERATION: &str = "choose the divisor of tuples";
         check_length(length, OPERATION)?;
         let degree = self.context().rlwe().degree() as f64;
@@ -153,5 +170,8 @@ fn check_divisor(divisor: u64, operation: &'static str) -> Result<(), CkksError>
     if (2..1 << 61).contains(&divisor) {
         return Ok(());
     }
-    Err(CkksError::Argument { operation, what: format!("a divisor of {divisor}: 2 to 2^61 is possible") })
+    Err(CkksError::Argument {
+        operation,
+        what: format!("a divisor of {divisor}: 2 to 2^61 is possible"),
+    })
 }

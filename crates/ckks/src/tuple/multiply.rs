@@ -9,7 +9,8 @@ impl Evaluator {
     /// `a + b`, slot by slot.
     ///
     /// # Errors
-    /// When lengths, divisors, moduli, scales, slots or keys differ, or the sum does not fit the modulus.
+    /// When lengths, divisors, moduli, scales, slots or keys differ, or the sum does not fit the
+    /// modulus.
     pub fn tuple_add(&self, a: &Tuple, b: &Tuple) -> Result<Tuple, CkksError> {
         const OPERATION: &str = "add tuples";
         self.check_tuples(a, b, OPERATION)?;
@@ -23,12 +24,14 @@ impl Evaluator {
         Ok(Tuple { parts, bound, noise: a.noise.plus(b.noise), low: a.low.plus(b.low), ..*a })
     }
 
-    /// The tensor product (Def. D.1 for pairs): part `k` is the sum of `a_i b_{k-i}` over `i <= k`, each of three polynomials. The scale of its
-    /// recombination is `Delta_a Delta_b/q_div^{t-1}`; it lacks the terms `a_i b_j q_div^{t-1-i-j}` with `i + j >= t`, of which the first, about
+    /// The tensor product (Def. D.1 for pairs): part `k` is the sum of `a_i b_{k-i}` over `i <= k`,
+    /// each of three polynomials. The scale of its recombination is `Delta_a Delta_b/q_div^{t-1}`;
+    /// it lacks the terms `a_i b_j q_div^{t-1-i-j}` with `i + j >= t`, of which the first, about
     /// [`Tuple::low`] squared over `q_div`, counts as noise.
     ///
     /// # Errors
-    /// When lengths, divisors, moduli, slots or keys differ, or the product does not fit the modulus.
+    /// When lengths, divisors, moduli, slots or keys differ, or the product does not fit the
+    /// modulus.
     pub fn tuple_tensor(&self, a: &Tuple, b: &Tuple) -> Result<Tuple, CkksError> {
         const OPERATION: &str = "multiply tuples";
         self.check_tuples(a, b, OPERATION)?;
@@ -43,16 +46,24 @@ impl Evaluator {
     }
 
     /// The tensor product without its parts: scale, bound and estimates.
-    fn product_of_tuples(&self, a: &Tuple, b: &Tuple, operation: &'static str) -> Result<Tuple, CkksError> {
+    fn product_of_tuples(
+        &self,
+        a: &Tuple,
+        b: &Tuple,
+        operation: &'static str,
+    ) -> Result<Tuple, CkksError> {
         self.check_tuples(a, b, operation)?;
         let (length, square) = (a.length(), std::ptr::eq(a, b));
         let scale = divided(a.scale.times(b.scale), a.divisor, length - 1);
         let bound = a.bound * b.bound;
         self.check_tuple_capacity(a, scale, bound, operation)?;
-        let over = |noise: Noise, power: usize| noise.scaled(-(power as f64) * (a.divisor as f64).log2());
-        let product = self.noise_of_product((a.scale, a.bound, a.noise), (b.scale, b.bound, b.noise), square);
+        let over =
+            |noise: Noise, power: usize| noise.scaled(-(power as f64) * (a.divisor as f64).log2());
+        let product =
+            self.noise_of_product((a.scale, a.bound, a.noise), (b.scale, b.bound, b.noise), square);
         let terms = 0.5 * ((length - 1) as f64 * if square { 2.0 } else { 1.0 }).log2();
-        let left_out = a.low.times_polynomial(self.context().rlwe().degree(), b.low.log2_std()).scaled(terms);
+        let left_out =
+            a.low.times_polynomial(self.context().rlwe().degree(), b.low.log2_std()).scaled(terms);
         let (left, right) = (
             Self::message_times(a.high_scale().log2(), a.bound, b.low),
             Self::message_times(b.high_scale().log2(), b.bound, a.low),
@@ -62,9 +73,10 @@ impl Evaluator {
         Ok(Tuple { parts: Vec::new(), scale, bound, noise, low, ..*a })
     }
 
-    /// `Relin^t`: a tensor product back to two polynomials, at its modulus. Def. D.2 relinearises `q_div ct^` modulo `q_div Q` and takes it apart; here
-    /// each partial recombination is relinearised modulo `Q`, so that no larger modulus is needed, and the error of the recombination is that of
-    /// one relinearisation.
+    /// `Relin^t`: a tensor product back to two polynomials, at its modulus. Def. D.2 relinearises
+    /// `q_div ct^` modulo `q_div Q` and takes it apart; here each partial recombination is
+    /// relinearised modulo `Q`, so that no larger modulus is needed, and the error of the
+    /// recombination is that of one relinearisation.
     ///
     /// # Errors
     /// When it is not a tensor product, or the relinearisation key is missing.
@@ -72,9 +84,10 @@ impl Evaluator {
         self.relinearise_to(a, a.modulus())
     }
 
-    /// `RS^t`: every partial recombination `S_k` brought from the modulus `Q` to that which makes the scale nearest to `target`
-    /// ([`Evaluator::rescaled_modulus`]) by a rational rescale; for pairs Def. D.4. The recombination is off by the error of that
-    /// rescale and no other (Lemma D.5).
+    /// `RS^t`: every partial recombination `S_k` brought from the modulus `Q` to that which makes
+    /// the scale nearest to `target` ([`Evaluator::rescaled_modulus`]) by a rational rescale; for
+    /// pairs Def. D.4. The recombination is off by the error of that rescale and no other (Lemma
+    /// D.5).
     ///
     /// # Errors
     /// When it was made with other parameters.
@@ -96,12 +109,15 @@ impl Evaluator {
         self.moved(a, a.modulus(), partial, to, rounding)
     }
 
-    /// `Mult^t`: the product, relinearised and rescaled to the scale nearest to `target`. Every partial recombination of the tensor product goes
-    /// through one relinearisation that ends modulo the new modulus: `t` key switches, and no modulus switch besides.
+    /// `Mult^t`: the product, relinearised and rescaled to the scale nearest to `target`. Every
+    /// partial recombination of the tensor product goes through one relinearisation that ends
+    /// modulo the new modulus: `t` key switches, and no modulus switch besides.
     ///
-    /// With `M_` a bound on what the parts but the first decrypt to, `E` on the error of relinearisation and `Q'/Q` the quotient of the moduli, the
-    /// recombination differs from `(Q'/Q)/q_div^{t-1}` times the product of the recombinations, for pairs, by at most
-    /// `(N M_^2/q_div + E)(Q'/Q) + (h + 1)/2` for a secret of `|s|_1 = h` (Theorem D.6, where the factor `1/q_div` of the product is left unsaid).
+    /// With `M_` a bound on what the parts but the first decrypt to, `E` on the error of
+    /// relinearisation and `Q'/Q` the quotient of the moduli, the recombination differs from
+    /// `(Q'/Q)/q_div^{t-1}` times the product of the recombinations, for pairs, by at most `(N
+    /// M_^2/q_div + E)(Q'/Q) + (h + 1)/2` for a secret of `|s|_1 = h` (Theorem D.6, where the
+    /// factor `1/q_div` of the product is left unsaid).
     ///
     /// # Errors
     /// As [`Evaluator::tuple_tensor`], and when the relinearisation key is missing.
@@ -132,7 +148,8 @@ impl Evaluator {
         self.moved(a, a.modulus(), partial, to, rlwe.key_switch_noise(a.modulus(), to)?)
     }
 
-    /// The tuple `a`, modulo `from`, with its partial recombinations brought to the modulus `to`, each with the error `added`.
+    /// The tuple `a`, modulo `from`, with its partial recombinations brought to the modulus `to`,
+    /// each with the error `added`.
     fn moved(
         &self,
         a: &Tuple,

@@ -7,9 +7,10 @@ use super::{Tuple, check_divisor, check_length, divided};
 use crate::{Ciphertext, CkksError, Evaluator};
 
 impl Evaluator {
-    /// The tuple of which these are the partial recombinations: ciphertexts `S_0, .., S_{t-1}` of the same values and modulus, `S_k` of scale
-    /// `Delta/q_div^{t-1-k}`. A client that encrypts its values at each of these scales makes a tuple that has the full modulus and the
-    /// precision of the last.
+    /// The tuple of which these are the partial recombinations: ciphertexts `S_0, .., S_{t-1}` of
+    /// the same values and modulus, `S_k` of scale `Delta/q_div^{t-1-k}`. A client that encrypts
+    /// its values at each of these scales makes a tuple that has the full modulus and the precision
+    /// of the last.
     ///
     /// # Errors
     /// When keys, moduli or slots differ, or the scales are not these.
@@ -24,7 +25,8 @@ impl Evaluator {
         let last = &partial[partial.len() - 1];
         let noises = partial[..partial.len() - 1].iter().map(|c| c.inner().noise());
         let low = noises.fold(Noise::NONE, |a, b| if a < b { b } else { a });
-        let parts = self.differences(partial.iter().map(|c| c.inner().clone()).collect(), divisor)?;
+        let parts =
+            self.differences(partial.iter().map(|c| c.inner().clone()).collect(), divisor)?;
         Ok(Tuple {
             parts,
             divisor,
@@ -36,13 +38,21 @@ impl Evaluator {
         })
     }
 
-    /// `DCP`: the tuple of `length` that `a`, of modulus `Q_0`, is, modulo a smaller `to = Q`: its partial recombinations are `a` adjusted to `Q` and to
-    /// the scales `Delta/q_div^k` ([`Evaluator::adjust`]). For pairs and `q_div = Q_0/Q` this is CCKS23 Def. 3.3, quotient and remainder by `q_div`.
+    /// `DCP`: the tuple of `length` that `a`, of modulus `Q_0`, is, modulo a smaller `to = Q`: its
+    /// partial recombinations are `a` adjusted to `Q` and to the scales `Delta/q_div^k`
+    /// ([`Evaluator::adjust`]). For pairs and `q_div = Q_0/Q` this is CCKS23 Def. 3.3, quotient and
+    /// remainder by `q_div`.
     ///
     /// # Errors
-    /// [`CkksError::Capacity`] when `Q_0/Q` is too small: `q_div^{t-1}` where it is a multiple of that, `2^-5 Delta` or so where it is not; as
-    /// [`Evaluator::adjust`] and [`Evaluator::tuple`].
-    pub fn dcp(&self, a: &Ciphertext, divisor: u64, length: usize, to: Modulus) -> Result<Tuple, CkksError> {
+    /// [`CkksError::Capacity`] when `Q_0/Q` is too small: `q_div^{t-1}` where it is a multiple of
+    /// that, `2^-5 Delta` or so where it is not; as [`Evaluator::adjust`] and [`Evaluator::tuple`].
+    pub fn dcp(
+        &self,
+        a: &Ciphertext,
+        divisor: u64,
+        length: usize,
+        to: Modulus,
+    ) -> Result<Tuple, CkksError> {
         check_length(length, "decompose into a tuple")?;
         check_divisor(divisor, "decompose into a tuple")?;
         let partial: Vec<Ciphertext> = (0..length)
@@ -51,7 +61,8 @@ impl Evaluator {
         self.tuple(&partial, divisor)
     }
 
-    /// `RCB`: the recombination `q_div^{t-1} ct_0 + .. + ct_{t-1}`, a ciphertext of the tuple's modulus and scale. Nothing is rounded.
+    /// `RCB`: the recombination `q_div^{t-1} ct_0 + .. + ct_{t-1}`, a ciphertext of the tuple's
+    /// modulus and scale. Nothing is rounded.
     ///
     /// # Errors
     /// When it was made with other parameters, or is a tensor product that was not relinearised.

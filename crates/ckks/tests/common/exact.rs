@@ -22,14 +22,16 @@ pub fn recombine(s: &Setup, modulus: Modulus, limbs: &[Vec<u64>]) -> Vec<BigInt>
         .map(|q| {
             let rest = &whole / *q;
             // rest^-1 mod q, by exponents where q is prime or not: extended Euclid on integers.
-            let inverse = BigInt::from(rest.clone()).modinv(&BigInt::from(*q)).expect("moduli are coprime");
+            let inverse =
+                BigInt::from(rest.clone()).modinv(&BigInt::from(*q)).expect("moduli are coprime");
             rest * inverse.to_biguint().expect("a residue")
         })
         .collect();
     let half = &whole >> 1usize;
     (0..limbs[0].len())
         .map(|i| {
-            let x: BigUint = units.iter().zip(limbs).map(|(u, limb)| u * limb[i]).sum::<BigUint>() % &whole;
+            let x: BigUint =
+                units.iter().zip(limbs).map(|(u, limb)| u * limb[i]).sum::<BigUint>() % &whole;
             if x > half { BigInt::from(x) - BigInt::from(whole.clone()) } else { BigInt::from(x) }
         })
         .collect()
@@ -105,7 +107,8 @@ pub fn log2_max(a: &[BigInt]) -> f64 {
     a.iter().map(log2).fold(f64::NEG_INFINITY, f64::max)
 }
 
-/// Checks that `c` holds `expected`, with an error of a standard deviation within a factor 1.5 of the estimate.
+/// Checks that `c` holds `expected`, with an error of a standard deviation within a factor 1.5 of
+/// the estimate.
 pub fn check(s: &Setup, c: &Ciphertext, expected: &[BigInt], what: &str) {
     let measured = log2_rms(&message(s, c), expected) - FRACTION as f64;
     let estimated = c.inner().noise().log2_std() - c.scale().log2();

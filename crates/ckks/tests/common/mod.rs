@@ -19,7 +19,8 @@ pub struct Setup {
     pub scale: Scale,
 }
 
-/// A base prime of 50 bits, `depth` primes of 40, and keys for `rotations` and conjugation. Insecure.
+/// A base prime of 50 bits, `depth` primes of 40, and keys for `rotations` and conjugation.
+/// Insecure.
 pub fn insecure(log_degree: u32, depth: usize, rotations: &[i64]) -> Setup {
     let degree = 1 << log_degree;
     let mut units = primes::ntt_primes(50, degree, 1, &[]).unwrap();
@@ -36,13 +37,20 @@ pub fn insecure(log_degree: u32, depth: usize, rotations: &[i64]) -> Setup {
     setup(parameters, rotations, Threads::single(), Scale::power_of_two(40))
 }
 
-/// `units` primes below 2^48 with the sprout of this name, and keys for `rotations` and conjugation. Insecure.
+/// `units` primes below 2^48 with the sprout of this name, and keys for `rotations` and
+/// conjugation. Insecure.
 pub fn grafted(log_degree: u32, units: usize, sprout: &str, rotations: &[i64]) -> Setup {
     grafted_words(48, log_degree, units, sprout, rotations)
 }
 
 /// [`grafted`] with words of `bits` bits.
-pub fn grafted_words(bits: u32, log_degree: u32, units: usize, sprout: &str, rotations: &[i64]) -> Setup {
+pub fn grafted_words(
+    bits: u32,
+    log_degree: u32,
+    units: usize,
+    sprout: &str,
+    rotations: &[i64],
+) -> Setup {
     let degree = 1 << log_degree;
     let primes = primes::ntt_primes(bits, degree, units + 2, &[]).unwrap();
     let parameters = Parameters::new_insecure(ParametersLiteral {
@@ -90,10 +98,13 @@ impl Setup {
     }
 
     pub fn decrypt(&self, ciphertext: &Ciphertext) -> Vec<Complex64> {
-        self.context.decode_complex(&self.context.decrypt(&self.secret, ciphertext).unwrap()).unwrap()
+        self.context
+            .decode_complex(&self.context.decrypt(&self.secret, ciphertext).unwrap())
+            .unwrap()
     }
 
-    /// Checks that `ciphertext` holds `expected`, with an error whose standard deviation is within a factor 1.5 of the estimate.
+    /// Checks that `ciphertext` holds `expected`, with an error whose standard deviation is within
+    /// a factor 1.5 of the estimate.
     pub fn check(&self, ciphertext: &Ciphertext, expected: &[Complex64], what: &str) {
         let got = self.decrypt(ciphertext);
         assert_eq!(got.len(), expected.len());

@@ -52,9 +52,13 @@ fn word(cell: &str) -> String {
 /// database's missing value (`\N`).
 pub(super) fn is_name(cell: &str) -> bool {
     let word = word(cell);
-    let is_value = [&MISSING[..], &TRUTH, &CODES].iter().any(|words| words.contains(&word.as_str()));
+    let is_value =
+        [&MISSING[..], &TRUTH, &CODES].iter().any(|words| words.contains(&word.as_str()));
     let is_error = cell == "\\N" || cell.starts_with('#') && cell.ends_with(['!', '?']);
-    word.starts_with(char::is_alphabetic) && !is_value && !is_error && !cell.starts_with(['<', '>', '≤', '≥'])
+    word.starts_with(char::is_alphabetic)
+        && !is_value
+        && !is_error
+        && !cell.starts_with(['<', '>', '≤', '≥'])
 }
 
 /// True if a cell would be a number if its comma were a point.
@@ -114,9 +118,20 @@ mod tests {
 
     #[test]
     fn values_and_codes_are_no_names() {
-        for name in
-            ["age", "blood pressure", "größe", "# a", "(kg)", "x1", "n", "y", "t", "Nd2O3", "nodes", "NAME"]
-        {
+        for name in [
+            "age",
+            "blood pressure",
+            "größe",
+            "# a",
+            "(kg)",
+            "x1",
+            "n",
+            "y",
+            "t",
+            "Nd2O3",
+            "nodes",
+            "NAME",
+        ] {
             assert!(is_name(name), "{name}");
         }
         for value in [
@@ -168,9 +183,20 @@ mod tests {
         ] {
             assert!(is_date(date), "{date}");
         }
-        for other in
-            ["x", "1/2", "1.5", "1-2", "-1", "Market", "May", "a:b", "1.2.3.4", "a1-b2-c3", "", "marble 7x"]
-        {
+        for other in [
+            "x",
+            "1/2",
+            "1.5",
+            "1-2",
+            "-1",
+            "Market",
+            "May",
+            "a:b",
+            "1.2.3.4",
+            "a1-b2-c3",
+            "",
+            "marble 7x",
+        ] {
             assert!(!is_date(other), "{other}");
         }
     }

@@ -55,7 +55,9 @@ pub(super) fn parse<T: Element>(bytes: &[u8], table: &Table) -> Result<Contents<
     let contents = parse_text(text, table).map_err(|refusal| with_hint(refusal, text, table))?;
     match open_quote(text, table.delimiter.unwrap_or(b',')) {
         // What was cut off may have been part of a number.
-        Some(line) => Err(format!("a quote opens in line {line} and is not closed: the text ends too early")),
+        Some(line) => {
+            Err(format!("a quote opens in line {line} and is not closed: the text ends too early"))
+        }
         None => Ok(contents),
     }
 }
@@ -71,9 +73,13 @@ pub(super) fn names(bytes: &[u8], table: &Table) -> Result<Vec<String>, String> 
         }
         let places = table.places(&record, 1)?;
         let names: Vec<String> = places.iter().map(|place| record[*place].to_owned()).collect();
-        let are_values = names.iter().all(|name| name.parse::<f64>().is_ok()) && !may_be_names(&names);
+        let are_values =
+            names.iter().all(|name| name.parse::<f64>().is_ok()) && !may_be_names(&names);
         match are_values {
-            true => Err(format!("line 1 ({}) holds numbers, not the names of columns", shown(&names)).into()),
+            true => {
+                Err(format!("line 1 ({}) holds numbers, not the names of columns", shown(&names))
+                    .into())
+            }
             false => Ok(names),
         }
     };
@@ -84,13 +90,14 @@ pub(super) fn names(bytes: &[u8], table: &Table) -> Result<Vec<String>, String> 
 fn with_hint(refusal: Refusal, text: &str, table: &Table) -> String {
     let quote = open_quote(text, table.delimiter.unwrap_or(b','));
     let quote = quote.map(|line| format!("A quote opens in line {line} and is not closed."));
-    let behind = quote.or_else(|| match text.strip_prefix("sep=").and_then(|rest| rest.chars().next()) {
-        Some(mark) => {
-            Some(format!("Delete the first line, which is for Excel, and give --delimiter {mark:?}."))
-        }
-        None if table.delimiter.is_none() => other_delimiter(text),
-        None => None,
-    });
+    let behind =
+        quote.or_else(|| match text.strip_prefix("sep=").and_then(|rest| rest.chars().next()) {
+            Some(mark) => Some(format!(
+                "Delete the first line, which is for Excel, and give --delimiter {mark:?}."
+            )),
+            None if table.delimiter.is_none() => other_delimiter(text),
+            None => None,
+        });
     match behind {
         Some(advice) => Refusal { advice, ..refusal }.to_string(),
         None => refusal.to_string(),
@@ -149,7 +156,8 @@ fn text(bytes: &[u8]) -> Result<&str, String> {
 fn other_delimiter(text: &str) -> Option<String> {
     let mut lines = text.lines().filter(|line| !line.is_empty());
     let first = lines.next()?;
-    let marks = [(';', "semicolons", "';'"), ('\t', "tabs", "'\\t'"), ('|', "vertical bars", "'|'")];
+    let marks =
+        [(';', "semicolons", "';'"), ('\t', "tabs", "'\\t'"), ('|', "vertical bars", "'|'")];
     let by_mark = marks.into_iter().find_map(|(delimiter, name, say)| {
         let decimal_commas = first.split(delimiter).any(has_decimal_comma);
         match (first.contains(delimiter), first.contains(','), decimal_commas) {
@@ -173,8 +181,9 @@ fn other_delimiter(text: &str) -> Option<String> {
 
 /// The line, from 1, of what stands at `offset`.
 fn line_at(text: &[u8], offset: usize) -> usize {
-    let ends =
-        |(at, byte): (usize, &u8)| *byte == b'\n' || *byte == b'\r' && text.get(at + 1) != Some(&b'\n');
+    let ends = |(at, byte): (usize, &u8)| {
+        *byte == b'\n' || *byte == b'\r' && text.get(at + 1) != Some(&b'\n')
+    };
     1 + text[..offset].iter().enumerate().filter(|end| ends(*end)).count()
 }
 
@@ -188,8 +197,12 @@ fn parse_text<T: Element>(text: &str, table: &Table) -> Result<Contents<Array<T>
     loop {
         // The end of the last line, its line feed included.
         let end = offset(reader.position());
-        let end = end + usize::from(end > 0 && bytes[end - 1] == b'\r' && bytes.get(end) == Some(&b'\n'));
-        if !reader.read_record(&mut record).map_err(|e| format!("line {}: {e}", line_at(bytes, end)))? {
+        let end =
+            end + usize::from(end > 0 && bytes[end - 1] == b'\r' && bytes.get(end) == Some(&b'\n'));
+        if !reader
+            .read_record(&mut record)
+            .map_err(|e| format!("line {}: {e}", line_at(bytes, end)))?
+        {
             break;
         }
         let blank = bytes[end..].iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
@@ -202,10 +215,14 @@ fn parse_text<T: Element>(text: &str, table: &Table) -> Result<Contents<Array<T>
         };
         if record.len() != first.width {
             let have = count(record.len(), "column");
-            return Err(format!("line {} has {have}, the first line has {}", line(), first.width).into());
+            return Err(
+                format!("line {} has {have}, the first line has {}", line(), first.width).into()
+            );
         }
         if blank > 0 && first.width == 1 {
-            return Err(format!("line {} is blank, where a number is needed", line_at(bytes, end)).into());
+            return Err(
+                format!("line {} is blank, where a number is needed", line_at(bytes, end)).into()
+            );
         }
         if is_first && first.is_header {
             continue;
@@ -213,7 +230,8 @@ fn parse_text<T: Element>(text: &str, table: &Table) -> Result<Contents<Array<T>
         for place in &first.places {
             let (cell, column) = (&record[*place], place + 1);
             let value = T::of_text(cell).ok_or_else(|| {
-                let what = format!("line {}, column {column}: {:?} is not {}", line(), cut(cell), T::WHAT);
+                let what =
+                    format!("line {}, column {column}: {:?} is not {}", line(), cut(cell), T::WHAT);
                 Refusal::new(what, advice(cell))
             });
             values.push(value?);
@@ -255,7 +273,11 @@ struct FirstLine {
 }
 
 impl FirstLine {
-    fn new<T: Element>(record: &csv::StringRecord, line: usize, table: &Table) -> Result<Self, Refusal> {
+    fn new<T: Element>(
+        record: &csv::StringRecord,
+        line: usize,
+        table: &Table,
+    ) -> Result<Self, Refusal> {
         let places = table.places(record, line)?;
         let cells: Vec<String> = places.iter().map(|place| record[*place].to_owned()).collect();
         let mut first = Self {
@@ -275,7 +297,8 @@ impl FirstLine {
         let corner = record.get(0).filter(|_| table.columns.is_none() && record.len() > 1);
         let has_unnamed = corner.is_some_and(|corner| corner.is_empty());
         let names = &first.cells[usize::from(has_unnamed && table.index != Some(true))..];
-        let by_name = table.columns.iter().flatten().any(|column| matches!(column, Column::Name(_)));
+        let by_name =
+            table.columns.iter().flatten().any(|column| matches!(column, Column::Name(_)));
         match table.header {
             Some(is_header) => first.is_header = is_header,
             None if by_name => first.is_header = true,
@@ -283,7 +306,8 @@ impl FirstLine {
                 first.is_header = true;
             }
             None => {
-                let is_number = |cell: &&String| cell.parse::<f64>().is_ok() || T::of_text(cell).is_some();
+                let is_number =
+                    |cell: &&String| cell.parse::<f64>().is_ok() || T::of_text(cell).is_some();
                 let (numbers, others): (Vec<_>, Vec<_>) = first.cells.iter().partition(is_number);
                 if let Some(other) = others.first() {
                     first.check_names(numbers.len(), &others, other)?;
@@ -296,7 +320,9 @@ impl FirstLine {
         let unnamed = |corner: &str| corner.is_empty() || corner.eq_ignore_ascii_case("Unnamed: 0");
         if first.may_have_index && first.is_header && corner.is_some_and(unnamed) {
             let corner = corner.unwrap_or_default();
-            return Err(first.index_refusal(&format!("its name is {corner:?}, as pandas writes it")));
+            return Err(
+                first.index_refusal(&format!("its name is {corner:?}, as pandas writes it"))
+            );
         }
         Ok(first)
     }
@@ -313,7 +339,9 @@ impl FirstLine {
             return Err(self.header_refusal(&why, other));
         }
         match repeated(&self.cells) {
-            Some(cell) => Err(self.header_refusal(&format!("several cells are {:?}", cut(cell)), "")),
+            Some(cell) => {
+                Err(self.header_refusal(&format!("several cells are {:?}", cut(cell)), ""))
+            }
             None => Ok(()),
         }
     }
@@ -359,7 +387,9 @@ impl FirstLine {
         let flags = "Give --header if it holds the names of the columns, or --no-header if it holds values.";
         let ends_empty = self.cells.len() > 1 && self.cells.last().is_some_and(String::is_empty);
         let last = match ends_empty {
-            true => "If the lines end with a delimiter, choose the columns before it with --columns.",
+            true => {
+                "If the lines end with a delimiter, choose the columns before it with --columns."
+            }
             false if has_decimal_comma(cell) => advice(cell),
             false => "",
         };
@@ -369,8 +399,7 @@ impl FirstLine {
     /// The error that the first column may be a row index.
     fn index_refusal(&self, why: &str) -> Refusal {
         let what = format!("the first column looks like a row index: {why}");
-        let flags =
-            "Give --index to leave it out, --no-index to encrypt it, or choose columns with --columns.";
+        let flags = "Give --index to leave it out, --no-index to encrypt it, or choose columns with --columns.";
         Refusal::new(what, flags)
     }
 }
@@ -409,8 +438,8 @@ fn counts<S: AsRef<str>>(cells: &[S]) -> bool {
 /// from a year.
 fn may_be_names(cells: &[String]) -> bool {
     let first = cells.first().and_then(|cell| whole(cell));
-    let starts =
-        first.is_some_and(|first| first == 0 || first == 1 && cells.len() > 1 || YEARS.contains(&first));
+    let starts = first
+        .is_some_and(|first| first == 0 || first == 1 && cells.len() > 1 || YEARS.contains(&first));
     starts && counts(cells)
 }
 
@@ -426,9 +455,10 @@ impl Table {
         };
         let place = |column: &Column| match column {
             Column::Place(place) if (1..=first.len()).contains(place) => Ok(place - 1),
-            Column::Place(place) => {
-                Err(format!("--columns: there is no column {place}: line {line} has {}", first.len()))
-            }
+            Column::Place(place) => Err(format!(
+                "--columns: there is no column {place}: line {line} has {}",
+                first.len()
+            )),
             Column::Name(name) => {
                 let mut named = first.iter().enumerate().filter(|(_, cell)| cell == name);
                 match (named.next(), named.count()) {
@@ -439,7 +469,9 @@ impl Table {
                     )),
                     (None, _) => {
                         let names = shown(&first.iter().collect::<Vec<_>>());
-                        Err(format!("--columns: there is no column {name:?}: line {line} has {names}"))
+                        Err(format!(
+                            "--columns: there is no column {name:?}: line {line} has {names}"
+                        ))
                     }
                 }
             }
@@ -527,7 +559,11 @@ mod tests {
                 Table::default(),
                 "line 2, column 2: \"NaN\" is not a finite number. A value is missing",
             ),
-            ("1,2\n3,1e999\n", Table::default(), "line 2, column 2: \"1e999\" is not a finite number"),
+            (
+                "1,2\n3,1e999\n",
+                Table::default(),
+                "line 2, column 2: \"1e999\" is not a finite number",
+            ),
             (
                 "1,2\n3,\n",
                 Table::default(),
@@ -546,7 +582,10 @@ mod tests {
         ] {
             assert!(error(text, &table).contains(words), "{text}: {}", error(text, &table));
         }
-        assert_eq!(error("1,2\n3\n", &Table::default()), "line 2 has 1 column, the first line has 2");
+        assert_eq!(
+            error("1,2\n3\n", &Table::default()),
+            "line 2 has 1 column, the first line has 2"
+        );
         assert_eq!(error("", &Table::default()), "it holds no numbers");
         assert_eq!(error("a,b\n", &Table::default()), "it holds no numbers");
     }
@@ -569,7 +608,8 @@ mod tests {
         ] {
             let error = refusal(text);
             let (first, _) = text.split_once('\n').expect("a line");
-            let told = format!("line 1 ({}) may be a header or values: {why}", first.replace(',', ", "));
+            let told =
+                format!("line 1 ({}) may be a header or values: {why}", first.replace(',', ", "));
             assert!(error.starts_with(&told), "{text}: {error}");
             assert!(
                 error.contains(". Give --header if") && error.contains("or --no-header if"),
@@ -600,7 +640,11 @@ mod tests {
         assert!(refusal("a,b,\n1,2,\n").contains("choose the columns before it with --columns"));
         let want = Array { shape: vec![1, 2], values: vec![4.0, 5.0] };
         for first in ["2020-01,2020-02", "id,2020", "NA,NA", "age,age", "ND,<LOD", "7,8"] {
-            assert_eq!(parse(format!("{first}\n4,5\n").as_bytes(), &with(true)), Ok(want.clone()), "{first}");
+            assert_eq!(
+                parse(format!("{first}\n4,5\n").as_bytes(), &with(true)),
+                Ok(want.clone()),
+                "{first}"
+            );
         }
     }
 
@@ -638,7 +682,8 @@ mod tests {
                 "{text}: {error}"
             );
             assert!(
-                parse(text.as_bytes(), &with(true)).is_ok() && parse(text.as_bytes(), &with(false)).is_ok()
+                parse(text.as_bytes(), &with(true)).is_ok()
+                    && parse(text.as_bytes(), &with(false)).is_ok()
             );
         }
         for text in [
@@ -651,7 +696,11 @@ mod tests {
             "2019,2020\n5.5,6\n1,2\n",
         ] {
             let lines = text.lines().count();
-            assert_eq!(parse(text.as_bytes(), &Table::default()).expect(text).shape[0], lines, "{text}");
+            assert_eq!(
+                parse(text.as_bytes(), &Table::default()).expect(text).shape[0],
+                lines,
+                "{text}"
+            );
         }
         // Of bits, 0 and 1 are what there is.
         let bits = super::parse::<bool>(b"0,1\n1,0\n1,1\n", &Table::default()).expect("bits");
@@ -670,7 +719,10 @@ mod tests {
             "index,age,weight\n1,30,60\n2,40,70\n",
         ] {
             let error = refusal(text);
-            assert!(error.starts_with("the first column looks like a row index: "), "{text}: {error}");
+            assert!(
+                error.starts_with("the first column looks like a row index: "),
+                "{text}: {error}"
+            );
             assert!(
                 ["Give --index", "--no-index", "--columns"].iter().all(|flag| error.contains(flag)),
                 "{error}"
@@ -686,7 +738,9 @@ mod tests {
         assert!(refusal("0,5.5\n1,6\n2,7\n").contains("row index: it counts the rows"));
         let names = super::parse::<f64>(b",age\n0,30\n", &with_index(true)).expect("numbers").names;
         assert_eq!(names, ["age"]);
-        assert!(parse(b"x\n1\n", &with_index(true)).unwrap_err().contains("leaves out the only column"));
+        assert!(
+            parse(b"x\n1\n", &with_index(true)).unwrap_err().contains("leaves out the only column")
+        );
         for text in [
             "index,age\n5,30\n7,40\n",
             "0,5.5\n1,6\n",
@@ -702,7 +756,10 @@ mod tests {
     fn names_of_columns_are_read_alone() {
         let names = |text: &str, table: &Table| super::names(text.as_bytes(), table);
         assert_eq!(names("\u{feff}\n", &Table::default()).unwrap_err(), "it is empty");
-        assert_eq!(names("\u{feff}age,\"a, b\"\nx,y\n", &Table::default()).unwrap(), ["age", "a, b"]);
+        assert_eq!(
+            names("\u{feff}age,\"a, b\"\nx,y\n", &Table::default()).unwrap(),
+            ["age", "a, b"]
+        );
         assert_eq!(names(",age,b\n0,1,2\n", &with_index(true)).unwrap(), ["age", "b"]);
         let columns = Some(vec![Column::Name("c".to_owned()), Column::Place(1)]);
         let table = Table { columns, delimiter: Some(b';'), ..Table::default() };
@@ -736,9 +793,16 @@ mod tests {
             ("\n1\n2\n", 1),
             ("\"one\nname\"\n1\n\n2\n", 4),
         ] {
-            assert_eq!(error(text), format!("line {line} is blank, where a number is needed"), "{text:?}");
+            assert_eq!(
+                error(text),
+                format!("line {line} is blank, where a number is needed"),
+                "{text:?}"
+            );
         }
-        assert!(error("x\r\n1\r\n \r\n3\r\n").starts_with("line 3, column 1: \"\" is not a finite number"));
+        assert!(
+            error("x\r\n1\r\n \r\n3\r\n")
+                .starts_with("line 3, column 1: \"\" is not a finite number")
+        );
         let want = Array { shape: vec![2, 1], values: vec![1.0, 2.0] };
         for text in ["x\n1\n2\n\n\n", "x\r\n1\r\n2\r\n\r\n\r\n", "1\n2"] {
             assert_eq!(parse(text.as_bytes(), &Table::default()), Ok(want.clone()), "{text:?}");
@@ -747,7 +811,8 @@ mod tests {
         let want = Array { shape: vec![2, 2], values: vec![1.0, 2.0, 3.0, 4.0] };
         assert_eq!(parse(b"\na,b\n\n1,2\n\n3,4\n", &Table::default()), Ok(want));
         assert!(
-            error("a,b\r\n1,2\r\n\r\n3,x\r\n").starts_with("line 4, column 2: \"x\" is not a finite number")
+            error("a,b\r\n1,2\r\n\r\n3,x\r\n")
+                .starts_with("line 4, column 2: \"x\" is not a finite number")
         );
     }
 
@@ -759,9 +824,14 @@ mod tests {
         assert_eq!(parse(b"a\tb\n1\t-2.5\n3e4\t4\n", &by(b'\t')), want);
         let error = |text: &str, table: &Table| parse(text.as_bytes(), table).unwrap_err();
         let semicolons = error("a;b\n1;2\n", &Table::default());
-        assert!(semicolons.starts_with("line 2, column 1: \"1;2\" is not a finite number"), "{semicolons}");
         assert!(
-            semicolons.ends_with("number. The first line is divided by semicolons: give --delimiter ';'."),
+            semicolons.starts_with("line 2, column 1: \"1;2\" is not a finite number"),
+            "{semicolons}"
+        );
+        assert!(
+            semicolons.ends_with(
+                "number. The first line is divided by semicolons: give --delimiter ';'."
+            ),
             "{semicolons}"
         );
         let tabs = error("1\t2\n", &Table::default());
@@ -785,13 +855,15 @@ mod tests {
     #[test]
     fn columns_are_chosen_by_name_or_place() {
         let table = |columns: &str, header: Option<bool>| {
-            let columns = columns.split(',').map(|column| column.parse().expect("a column")).collect();
+            let columns =
+                columns.split(',').map(|column| column.parse().expect("a column")).collect();
             Table { header, columns: Some(columns), ..Table::default() }
         };
         let file = b"id,age,name,2020,age\nx,1,one,2,3\ny,4,two,5,6\n";
         let read = |columns: &str| parse(file, &table(columns, None));
-        let array =
-            |width: usize, values: &[f64]| Ok(Array { shape: vec![2, width], values: values.to_vec() });
+        let array = |width: usize, values: &[f64]| {
+            Ok(Array { shape: vec![2, width], values: values.to_vec() })
+        };
         assert_eq!(parse(file, &table("4,2", Some(true))), array(2, &[2.0, 1.0, 5.0, 4.0]));
         assert_eq!(
             parse(b"name,a b,b\nx,1,2\ny,4,5\n", &table("b,a b", None)),
@@ -812,7 +884,10 @@ mod tests {
 
     #[test]
     fn a_vector_is_a_column_and_a_number_a_line() {
-        assert_eq!(written(&Array { shape: vec![2], values: vec![1.5, -0.25] }, &[]), "1.5\n-0.25\n");
+        assert_eq!(
+            written(&Array { shape: vec![2], values: vec![1.5, -0.25] }, &[]),
+            "1.5\n-0.25\n"
+        );
         assert_eq!(written(&Array { shape: vec![], values: vec![1e-300] }, &[]), "1e-300\n");
         assert_eq!(written(&Array { shape: vec![0, 3], values: vec![] }, &[]), "");
         let row = Array { shape: vec![1, 2], values: vec![1.5, 2.0] };
@@ -827,7 +902,10 @@ mod tests {
         let array = parse(text.as_bytes(), &Table::default()).expect("numbers");
         assert_eq!(array.shape, [lines, 2]);
         let wrong = parse((text + "1,x\n").as_bytes(), &Table::default()).unwrap_err();
-        assert!(wrong.starts_with("line 300001, column 2: \"x\" is not a finite number"), "{wrong}");
+        assert!(
+            wrong.starts_with("line 300001, column 2: \"x\" is not a finite number"),
+            "{wrong}"
+        );
     }
 
     #[test]
@@ -886,7 +964,8 @@ mod tests {
         let by_semicolons =
             |header: Option<bool>| Table { delimiter: Some(b';'), header, ..Table::default() };
         let error = |text: &str, table: &Table| parse(text.as_bytes(), table).unwrap_err();
-        for (text, name) in [("1,5;2,5\n", "semicolons"), ("1;2,5\n", "semicolons"), ("1,5\t-2,5\n", "tabs")]
+        for (text, name) in
+            [("1,5;2,5\n", "semicolons"), ("1;2,5\n", "semicolons"), ("1,5\t-2,5\n", "tabs")]
         {
             let told = error(text, &Table::default());
             assert!(

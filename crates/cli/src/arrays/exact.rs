@@ -9,7 +9,8 @@ use std::ops::RangeInclusive;
 /// The bits that the mantissa of the nearest double is right to.
 const BITS: f64 = 53.0;
 
-/// Whether doubles are off by more than the error of so many bits after the binary point, where numbers are as large as these.
+/// Whether doubles are off by more than the error of so many bits after the binary point, where
+/// numbers are as large as these.
 pub fn needs_digits(values: &[f64], precision: f64) -> bool {
     let largest = values.iter().fold(1.0f64, |most, x| most.max(x.abs()));
     precision + largest.log2() > BITS
@@ -72,7 +73,8 @@ impl Decimal {
 
     /// Rounds what `scientific` writes with so many digits, at least 1, such as `-1.25e3`.
     fn rounded(scientific: impl Fn(usize) -> String, bits: f64) -> Self {
-        let place = |text: &str| text.split_once('e').and_then(|(_, place)| place.parse::<i64>().ok());
+        let place =
+            |text: &str| text.split_once('e').and_then(|(_, place)| place.parse::<i64>().ok());
         // Zero may be written without an exponent.
         let Some(first) = place(&scientific(DIGITS_FOR_PLACE)) else { return Self("0".to_owned()) };
         let last = -(bits * LOG10_2).floor() as i64;
@@ -80,7 +82,8 @@ impl Decimal {
         if digits < 1 {
             // The first digit is below the last place; half of a unit or more is rounded up.
             let text = scientific(DIGITS_FOR_PLACE);
-            let is_half = digits == 0 && text.trim_start_matches('-').starts_with(['5', '6', '7', '8', '9']);
+            let is_half =
+                digits == 0 && text.trim_start_matches('-').starts_with(['5', '6', '7', '8', '9']);
             let sign = if text.starts_with('-') { "-" } else { "" };
             return Self(if is_half { plain(&format!("{sign}1e{last}")) } else { "0".to_owned() });
         }
@@ -160,7 +163,8 @@ mod tests {
 
     #[test]
     fn digits_beyond_doubles_are_those_that_are_right() {
-        let third: BigFloat = "0.333333333333333333333333333333333333333333".parse().expect("a number");
+        let third: BigFloat =
+            "0.333333333333333333333333333333333333333333".parse().expect("a number");
         assert_eq!(Decimal::of(&third, 60.0).0, "0.333333333333333333");
         let large: BigFloat = "-12345678901234567890.25".parse().expect("a number");
         assert_eq!(Decimal::of(&large, 10.0).0, "-12345678901234567890.25");

@@ -1,7 +1,10 @@
-//! `numpy.longdouble` as x86 has them: 80 bits in 16 bytes, of which the last six are whatever was in memory.
+//! `numpy.longdouble` as x86 has them: 80 bits in 16 bytes, of which the last six are whatever was
+//! in memory.
 //!
-//! Other machines write other numbers of the same name, of 128 bits, and the file does not say which. Those of x86 are told by their highest bit of mantissa, which is always 1, and by exponents that doubles
-//! have too; the like of a number of 128 bits by chance is one in about thirty.
+//! Other machines write other numbers of the same name, of 128 bits, and the file does not say
+//! which. Those of x86 are told by their highest bit of mantissa, which is always 1, and by
+//! exponents that doubles have too; the like of a number of 128 bits by chance is one in about
+//! thirty.
 
 use super::Stored;
 
@@ -13,7 +16,8 @@ const BIAS: i32 = 16383;
 /// The exponents of numbers that are two doubles exactly, from the least to the largest.
 const EXPONENTS: std::ops::RangeInclusive<i32> = -1011..=1023;
 
-/// What the first ten bytes say: whether the number is below 0, 15 bits of exponent, 64 of mantissa.
+/// What the first ten bytes say: whether the number is below 0, 15 bits of exponent, 64 of
+/// mantissa.
 fn fields(bytes: &[u8]) -> (bool, i32, u64) {
     let (mantissa, rest) = bytes.split_first_chunk().unwrap_or((&[0; 8], &[]));
     let top = rest.first_chunk().map_or(0, |top| u16::from_le_bytes(*top));
@@ -34,7 +38,8 @@ pub(super) fn read(bytes: &[u8]) -> Stored {
         (0x7fff, 0) => Stored::Real(sign * f64::INFINITY),
         (0x7fff, _) => Stored::Real(f64::NAN),
         _ => {
-            let unit = sign * 2f64.powi(-63) * 2f64.powi(exponent.max(BIAS + EXPONENTS.start()) - BIAS);
+            let unit =
+                sign * 2f64.powi(-63) * 2f64.powi(exponent.max(BIAS + EXPONENTS.start()) - BIAS);
             let low = mantissa & 0x7ff;
             Stored::Long([unit * (mantissa - low) as f64, unit * low as f64])
         }
@@ -44,12 +49,15 @@ pub(super) fn read(bytes: &[u8]) -> Stored {
 /// Checks that a file holds numbers of x86, in the range of doubles.
 pub(super) fn check(data: &[u8]) -> Result<(), String> {
     let other = |what: String| {
-        Err(format!("{what}: numpy.savetxt(path, x, fmt=\"%.25g\", delimiter=\",\") writes what can be read"))
+        Err(format!(
+            "{what}: numpy.savetxt(path, x, fmt=\"%.25g\", delimiter=\",\") writes what can be read"
+        ))
     };
     let (mut numbers, mut all_wide) = (0, true);
     for (index, bytes) in data.chunks_exact(SIZE).enumerate() {
         let (_, exponent, mantissa) = fields(bytes);
-        let normal = mantissa >> 63 == 1 && (exponent == 0x7fff || EXPONENTS.contains(&(exponent - BIAS)));
+        let normal =
+            mantissa >> 63 == 1 && (exponent == 0x7fff || EXPONENTS.contains(&(exponent - BIAS)));
         if !normal && (exponent, mantissa) != (0, 0) {
             return other(format!(
                 "number {} of the file is no long double of x86 in the range of doubles, and those of other machines cannot be read",
@@ -61,7 +69,8 @@ pub(super) fn check(data: &[u8]) -> Result<(), String> {
     }
     if all_wide && numbers < SURE && !data.is_empty() {
         return other(
-            "it does not say whether its long doubles are those of x86 or of another machine".into(),
+            "it does not say whether its long doubles are those of x86 or of another machine"
+                .into(),
         );
     }
     Ok(())
@@ -99,7 +108,9 @@ mod tests {
         for (exponent, mantissa) in [(0x4000, 1 << 63), (0x4000, u64::MAX)] {
             let bytes = long(false, exponent, mantissa, [0; 6]);
             check(&bytes).unwrap();
-            assert!(f64::of_number(read(&bytes)).is_err() && BigFloat::of_number(read(&bytes)).is_err());
+            assert!(
+                f64::of_number(read(&bytes)).is_err() && BigFloat::of_number(read(&bytes)).is_err()
+            );
         }
     }
 
@@ -113,7 +124,8 @@ mod tests {
         for data in [one.clone(), [one.clone(), one].concat(), third, two] {
             assert!(check(&data).unwrap_err().contains("numpy.savetxt"), "{data:x?}");
         }
-        // Few numbers of x86 with the like of another number behind them may be either; among more they are what they are.
+        // Few numbers of x86 with the like of another number behind them may be either; among more
+        // they are what they are.
         let unsure = long(false, 0, 1 << 63, [0, 0, 0, 0, 0xe0, 0x3f]);
         assert!(check(&unsure).unwrap_err().contains("another machine"));
         check(&unsure.repeat(SURE)).unwrap();

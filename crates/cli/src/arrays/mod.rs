@@ -60,7 +60,8 @@ pub enum Stored {
     Real(f64),
     /// An integer, or a boolean.
     Integer(i128),
-    /// A float of up to 64 bits of mantissa: the sum of two doubles, the second one the bits beyond 53.
+    /// A float of up to 64 bits of mantissa: the sum of two doubles, the second one the bits beyond
+    /// 53.
     Long([f64; 2]),
 }
 
@@ -77,7 +78,8 @@ impl Debug for Stored {
     }
 }
 
-/// What the numbers of a file are read as: doubles, integers of 64 bits with or without a sign (`i128`), or bits (`bool`).
+/// What the numbers of a file are read as: doubles, integers of 64 bits with or without a sign
+/// (`i128`), or bits (`bool`).
 pub trait Element: Sized {
     /// What a cell of text has to be.
     const WHAT: &'static str;
@@ -119,7 +121,9 @@ impl Element for i128 {
     fn of_number(number: Stored) -> Result<Self, &'static str> {
         match number {
             Stored::Integer(integer) => Ok(integer),
-            Stored::Real(value) if value.fract() == 0.0 && value.abs() < FIRST_INEXACT => Ok(value as i128),
+            Stored::Real(value) if value.fract() == 0.0 && value.abs() < FIRST_INEXACT => {
+                Ok(value as i128)
+            }
             Stored::Real(_) => Err("an integer below 2^53, which these keys encrypt of doubles"),
             Stored::Long(parts) => {
                 let whole = parts.iter().all(|part| part.fract() == 0.0 && part.abs() < FIRST_WIDE);
@@ -151,7 +155,8 @@ impl Element for bool {
     }
 }
 
-/// The integer that decimal text is exactly, such as `-12`, `12.0` or `1.2e1`, if it is one of 64 bits.
+/// The integer that decimal text is exactly, such as `-12`, `12.0` or `1.2e1`, if it is one of 64
+/// bits.
 fn whole(text: &str) -> Option<i128> {
     // What is a number at all.
     f64::of_text(text)?;
@@ -163,8 +168,8 @@ fn whole(text: &str) -> Option<i128> {
         return Some(0);
     }
     // How many zeros stand between the last of these digits and the point.
-    let zeros =
-        exponent.parse::<i64>().ok()? - fraction.len() as i64 + (digits.len() - significant.len()) as i64;
+    let zeros = exponent.parse::<i64>().ok()? - fraction.len() as i64
+        + (digits.len() - significant.len()) as i64;
     let scale = 10i128.checked_pow(u32::try_from(zeros).ok()?)?;
     let size = significant.parse::<i128>().ok()?.checked_mul(scale)?;
     let value = if integer.starts_with('-') { -size } else { size };
@@ -307,10 +312,12 @@ impl Format {
         match path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase).as_deref() {
             Some("csv") => Ok(Self::Csv),
             Some("npy") => Ok(Self::Npy),
-            _ if streams::is_input(path) || streams::is_output(path) => Err(CliError::Usage(format!(
-                "{} has no ending to tell the format by: say --format csv or --format npy",
-                path.display()
-            ))),
+            _ if streams::is_input(path) || streams::is_output(path) => {
+                Err(CliError::Usage(format!(
+                    "{} has no ending to tell the format by: say --format csv or --format npy",
+                    path.display()
+                )))
+            }
             _ => Err(CliError::Usage(format!(
                 "cannot tell the format of {} by its name: end it in .csv or .npy, or say --format",
                 path.display()
@@ -331,12 +338,13 @@ impl Format {
 }
 
 impl Numbers {
-    /// Reads a file. Comma-separated values have two axes, (rows, columns); `.npy` files have the shape that they say. Numbers are doubles, the nearest to what is written, where these are right to `precision` bits after the binary
-    /// point, and [`Numbers::Exact`] else.
+    /// Reads a file. Comma-separated values have two axes, (rows, columns); `.npy` files have the
+    /// shape that they say. Numbers are doubles, the nearest to what is written, where these are
+    /// right to `precision` bits after the binary point, and [`Numbers::Exact`] else.
     ///
     /// # Errors
-    /// [`CliError::Io`] when the file cannot be read, [`CliError::Data`] when it holds anything but finite numbers in a
-    /// full rectangle; the message names the line and the column, or the index.
+    /// [`CliError::Io`] when the file cannot be read, [`CliError::Data`] when it holds anything but
+    /// finite numbers in a full rectangle; the message names the line and the column, or the index.
     pub fn read(
         path: &Path,
         format: Format,
@@ -352,7 +360,9 @@ impl Numbers {
             match (&contents.numbers, format) {
                 (Self::Real(array), _) if !needs_digits(&array.values, precision) => Ok(contents),
                 (Self::Real(_), Format::Csv) => Ok(csv::parse(&bytes, table)?.map(Self::Exact)),
-                (Self::Real(_), Format::Npy) => Ok(Contents::unnamed(Self::Exact(npy::parse(&bytes)?))),
+                (Self::Real(_), Format::Npy) => {
+                    Ok(Contents::unnamed(Self::Exact(npy::parse(&bytes)?)))
+                }
                 _ => Ok(contents),
             }
         };

@@ -1,5 +1,6 @@
-//! numpy's `.npy`, versions 1 to 3: a magic string, a header that is a Python dictionary literal of three known keys,
-//! and the numbers. Read without trusting a length in it: nothing is allocated beyond the size of the file.
+//! numpy's `.npy`, versions 1 to 3: a magic string, a header that is a Python dictionary literal of
+//! three known keys, and the numbers. Read without trusting a length in it: nothing is allocated
+//! beyond the size of the file.
 
 use super::{Array, Element, Number, Numbers, Stored, cut, longdouble};
 use std::fmt::Debug;
@@ -16,7 +17,8 @@ struct Header<'a> {
     shape: Vec<usize>,
 }
 
-/// Reads a stream to its end; one that is no such file, or goes on beyond the numbers that it says it has, no further than tells that.
+/// Reads a stream to its end; one that is no such file, or goes on beyond the numbers that it says
+/// it has, no further than tells that.
 pub(super) fn read(stream: &mut dyn Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut to = |end: usize, bytes: &mut Vec<u8>| {
@@ -33,7 +35,8 @@ pub(super) fn read(stream: &mut dyn Read) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads numbers of any integer, float, complex or boolean type, of either byte order, in C or Fortran order.
+/// Reads numbers of any integer, float, complex or boolean type, of either byte order, in C or
+/// Fortran order.
 pub(super) fn parse_numbers(bytes: &[u8]) -> Result<Numbers, String> {
     let contents = Contents::of(bytes)?;
     if contents.layout.parts == 1 {
@@ -42,7 +45,8 @@ pub(super) fn parse_numbers(bytes: &[u8]) -> Result<Numbers, String> {
     let parts = contents.numbers().map(f64::of_number);
     let parts = parts.map(|part| part.unwrap_or(f64::NAN)).collect::<Vec<_>>();
     let pairs = parts.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect();
-    let read = |pair: [f64; 2]| pair.iter().all(|part| part.is_finite()).then_some(pair).ok_or(f64::WHAT);
+    let read =
+        |pair: [f64; 2]| pair.iter().all(|part| part.is_finite()).then_some(pair).ok_or(f64::WHAT);
     ordered(contents.layout.header, pairs, read).map(Numbers::Complex)
 }
 
@@ -119,9 +123,14 @@ struct Contents<'a> {
 impl<'a> Contents<'a> {
     fn of(bytes: &'a [u8]) -> Result<Self, String> {
         let header = header_of(bytes)?;
-        let (text, data) = bytes[header.start..].split_at_checked(header.len()).ok_or_else(|| {
-            format!("the header has {} bytes, {} are left", header.len(), bytes.len() - header.start)
-        })?;
+        let (text, data) =
+            bytes[header.start..].split_at_checked(header.len()).ok_or_else(|| {
+                format!(
+                    "the header has {} bytes, {} are left",
+                    header.len(),
+                    bytes.len() - header.start
+                )
+            })?;
         let layout = Layout::of(text)?;
         if layout.length() != Some(data.len()) {
             let have = match layout.length() {
@@ -165,8 +174,9 @@ fn ordered<N: Copy + Debug, T>(
         numbers = from_fortran_order(&numbers, &header.shape);
     }
     let values = numbers.into_iter().enumerate().map(|(index, number)| {
-        read(number)
-            .map_err(|what| format!("number {} in row-major order, {number:?}, is not {what}", index + 1))
+        read(number).map_err(|what| {
+            format!("number {} in row-major order, {number:?}, is not {what}", index + 1)
+        })
     });
     Ok(Array { values: values.collect::<Result<_, _>>()?, shape: header.shape })
 }
@@ -195,9 +205,13 @@ fn parse_header(text: &str) -> Option<Header<'_>> {
             "shape" => {
                 let (inside, rest) = value.strip_prefix('(')?.split_once(')')?;
                 let inside = inside.trim().trim_end_matches(',');
-                let extents = inside.split(',').filter(|extent| !(inside.is_empty() && extent.is_empty()));
-                shape =
-                    Some(extents.map(|extent| extent.trim().parse().ok()).collect::<Option<Vec<usize>>>()?);
+                let extents =
+                    inside.split(',').filter(|extent| !(inside.is_empty() && extent.is_empty()));
+                shape = Some(
+                    extents
+                        .map(|extent| extent.trim().parse().ok())
+                        .collect::<Option<Vec<usize>>>()?,
+                );
                 rest
             }
             _ => return None,
@@ -241,12 +255,12 @@ fn decoder(descr: &str) -> Option<(usize, Decoder)> {
         ("f8", false) => decode!(f64, from_be_bytes, Real),
         ("f4", true) => decode!(f32, from_le_bytes, Real),
         ("f4", false) => decode!(f32, from_be_bytes, Real),
-        ("f2", true) => {
-            Some((2, |bytes| Stored::Real(half(u16::from_le_bytes(bytes.try_into().unwrap_or_default())))))
-        }
-        ("f2", false) => {
-            Some((2, |bytes| Stored::Real(half(u16::from_be_bytes(bytes.try_into().unwrap_or_default())))))
-        }
+        ("f2", true) => Some((2, |bytes| {
+            Stored::Real(half(u16::from_le_bytes(bytes.try_into().unwrap_or_default())))
+        })),
+        ("f2", false) => Some((2, |bytes| {
+            Stored::Real(half(u16::from_be_bytes(bytes.try_into().unwrap_or_default())))
+        })),
         ("f16", true) => Some((longdouble::SIZE, longdouble::read)),
         ("i1", _) => decode!(i8, from_le_bytes, Integer),
         ("u1" | "b1", _) => decode!(u8, from_le_bytes, Integer),
@@ -299,11 +313,13 @@ fn from_fortran_order<T: Copy>(values: &[T], shape: &[usize]) -> Vec<T> {
 /// Writes numbers, version 1, as `numpy.save` does.
 pub(super) fn write<T: Number>(array: &Array<T>, stream: &mut dyn Write) -> io::Result<()> {
     let extents: String = array.shape.iter().map(|extent| format!("{extent}, ")).collect();
-    let shape = if array.shape.len() == 1 { extents.trim_end() } else { extents.trim_end_matches(", ") };
+    let shape =
+        if array.shape.len() == 1 { extents.trim_end() } else { extents.trim_end_matches(", ") };
     let text = format!("{{'descr': '{}', 'fortran_order': False, 'shape': ({shape}), }}", T::DESCR);
     // The header ends in a line feed, and the numbers start at a multiple of 64.
     let length = (MAGIC.len() + 4 + text.len() + 1).next_multiple_of(64) - MAGIC.len() - 4;
-    let field = u16::try_from(length).map_err(|_| io::Error::other("the array has too many axes"))?;
+    let field =
+        u16::try_from(length).map_err(|_| io::Error::other("the array has too many axes"))?;
     stream.write_all(MAGIC)?;
     stream.write_all(&[1, 0])?;
     stream.write_all(&field.to_le_bytes())?;
@@ -357,8 +373,9 @@ mod tests {
     #[test]
     fn reads_every_type_version_and_order() {
         let three = Ok(Numbers::Real(Array { shape: vec![1], values: vec![3.0] }));
-        let header =
-            |descr: &str| format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': (1,), }}\n");
+        let header = |descr: &str| {
+            format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': (1,), }}\n")
+        };
         for (descr, data) in [
             ("<f8", 3f64.to_le_bytes().to_vec()),
             (">f8", 3f64.to_be_bytes().to_vec()),
@@ -425,22 +442,32 @@ mod tests {
         assert!(error(&file(1, objects, &[0; 8])).contains("\"|O\""));
         let record = "{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (1,), }";
         assert!(error(&file(1, record, &[0; 8])).contains("cannot be read"));
-        let absurd = "{'descr': '<f8', 'fortran_order': False, 'shape': (4294967296, 4294967296, 7), }";
+        let absurd =
+            "{'descr': '<f8', 'fortran_order': False, 'shape': (4294967296, 4294967296, 7), }";
         assert!(error(&file(1, absurd, &[0; 8])).contains("does not fit into any file"));
         let nan = "{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }";
         let data = [1f64.to_le_bytes(), f64::NAN.to_le_bytes()].concat();
-        assert_eq!(error(&file(1, nan, &data)), "number 2 in row-major order, NaN, is not a finite number");
+        assert_eq!(
+            error(&file(1, nan, &data)),
+            "number 2 in row-major order, NaN, is not a finite number"
+        );
         let complex = "{'descr': '<c16', 'fortran_order': False, 'shape': (1,), }";
         assert_eq!(
             error(&file(1, complex, &data)),
             "number 1 in row-major order, [1.0, NaN], is not a finite number"
         );
-        assert!(error(&file(1, complex, &data[..8])).contains("16-byte numbers does not fit the 8 bytes"));
+        assert!(
+            error(&file(1, complex, &data[..8]))
+                .contains("16-byte numbers does not fit the 8 bytes")
+        );
         let long = "{'descr': '>f16', 'fortran_order': False, 'shape': (1,), }";
         assert!(error(&file(1, long, &[0; 16])).contains("numpy type \">f16\" cannot be read"));
         let long = "{'descr': '<f16', 'fortran_order': False, 'shape': (1,), }";
         assert!(error(&file(1, long, &[255; 16])).contains("not a finite number"));
-        assert!(error(&file(1, long, &[1; 16])).contains("number 1 of the file is no long double of x86"));
+        assert!(
+            error(&file(1, long, &[1; 16]))
+                .contains("number 1 of the file is no long double of x86")
+        );
         assert_eq!(
             error(&[MAGIC, &[2, 0], &[255; 4], b"{"].concat()),
             "the header has 4294967295 bytes, 1 are left"
@@ -457,7 +484,10 @@ mod tests {
             assert!(all.len() <= bytes.len() + 1 && parse_numbers(&all).is_err());
         }
         let more = parse_numbers(&[&bytes[..], b"x"].concat()).unwrap_err();
-        assert!(more.ends_with("does not fit the bytes that follow the header: there are more"), "{more}");
+        assert!(
+            more.ends_with("does not fit the bytes that follow the header: there are more"),
+            "{more}"
+        );
     }
 
     #[test]

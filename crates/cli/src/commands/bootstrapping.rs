@@ -9,8 +9,14 @@ pub(super) struct Bootstrap<'a>(pub(super) &'a BootstrappingDescription);
 
 impl Display for Bootstrap<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let BootstrappingDescription { complex, bound, precision, capacity_needed, capacity_after, .. } =
-            self.0;
+        let BootstrappingDescription {
+            complex,
+            bound,
+            precision,
+            capacity_needed,
+            capacity_after,
+            ..
+        } = self.0;
         let what = if *complex { "complex and real" } else { "real" };
         write!(
             f,
@@ -24,11 +30,19 @@ impl Display for Bootstrap<'_> {
                 self.0.iterations
             )?;
         }
-        write!(f, "\n  capacity    {capacity_needed:.0} bits are needed, {capacity_after:.0} are left")?;
+        write!(
+            f,
+            "\n  capacity    {capacity_needed:.0} bits are needed, {capacity_after:.0} are left"
+        )?;
         match self.0.log2_failure_probability {
             Some(log2) => write!(f, "\n  failure     with probability 2^{log2:.0}")?,
             None => write!(f, "\n  failure     impossible: no coefficient can leave the range")?,
         }
-        write!(f, "\n  keys        {} rotations, {}", self.0.rotations, size(self.0.key_bytes as u64))
+        write!(
+            f,
+            "\n  keys        {} rotations, {}",
+            self.0.rotations,
+            size(self.0.key_bytes as u64)
+        )
     }
 }

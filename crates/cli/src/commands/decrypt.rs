@@ -32,7 +32,11 @@ enum Quality {
     Bits { bit_error: f64 },
 }
 
-pub(super) fn run(decrypt: &Decrypt, threads: usize, console: &mut Console<'_>) -> Result<(), CliError> {
+pub(super) fn run(
+    decrypt: &Decrypt,
+    threads: usize,
+    console: &mut Console<'_>,
+) -> Result<(), CliError> {
     let output = decrypt.output.as_deref().filter(|path| !streams::is_output(path));
     let format = match (output, decrypt.format) {
         (_, Some(format)) => format,
@@ -41,10 +45,12 @@ pub(super) fn run(decrypt: &Decrypt, threads: usize, console: &mut Console<'_>) 
     };
     if let Some(path) = output {
         let header = decrypt.header_from.as_deref();
-        let inputs: Vec<&Path> = [&*decrypt.key, &*decrypt.input].into_iter().chain(header).collect();
+        let inputs: Vec<&Path> =
+            [&*decrypt.key, &*decrypt.input].into_iter().chain(header).collect();
         check_output(path, &inputs)?;
     }
-    let names = read_names(decrypt, format == Format::Csv && !(console.is_json() && output.is_none()))?;
+    let names =
+        read_names(decrypt, format == Format::Csv && !(console.is_json() && output.is_none()))?;
     let client = console.step("load the key", || {
         ClientKey::load(&decrypt.key, threads).map_err(CliError::of(&decrypt.key))
     })?;
@@ -69,7 +75,8 @@ fn read_names(decrypt: &Decrypt, writes_csv: bool) -> Result<Vec<String>, CliErr
         Some(path) => decrypt.columns.table().read_names(path),
         None if decrypt.columns.is_empty() => Ok(Vec::new()),
         None => {
-            let what = "--columns, --delimiter and --index are for the file that --header-from names";
+            let what =
+                "--columns, --delimiter and --index are for the file that --header-from names";
             Err(CliError::Usage(what.to_owned()))
         }
     }
@@ -80,7 +87,8 @@ fn check_key(told: &Inspection, decrypt: &Decrypt, client: &ClientKey) -> Result
     let need = client.fingerprint().to_string();
     let Some(have) = told.key.as_ref().filter(|have| **have != need) else { return Ok(()) };
     let parameters = client.session().settings().parameters();
-    let preset = Preset::by_digest(parameters.digest(), parameters.degree()).map(|preset| preset.name);
+    let preset =
+        Preset::by_digest(parameters.digest(), parameters.degree()).map(|preset| preset.name);
     let named = |key: &str, preset: Option<&str>| match preset {
         Some(preset) => format!("{key} (preset {preset})"),
         None => key.to_owned(),
@@ -115,9 +123,12 @@ impl Job<'_> {
     /// Decrypts numbers.
     fn numbers(&self, console: &mut Console<'_>) -> Result<(), CliError> {
         let client = self.client;
-        let encrypted = EncryptedArray::from_bytes(self.bytes, client.session()).map_err(self.fail())?;
+        let encrypted =
+            EncryptedArray::from_bytes(self.bytes, client.session()).map_err(self.fail())?;
         if self.decrypt.signed {
-            return Err(CliError::Usage("--signed is for integers: numbers have their signs".to_owned()));
+            return Err(CliError::Usage(
+                "--signed is for integers: numbers have their signs".to_owned(),
+            ));
         }
         self.check_shape(encrypted.shape(), console)?;
         if encrypted.is_complex() {
@@ -125,7 +136,8 @@ impl Job<'_> {
         }
         let bits = encrypted.precision_bits(client.session());
         let in_text = self.format == Format::Csv && !self.prints_json(console);
-        if self.decrypt.for_sharing.is_none() && in_text && needs_digits(&[encrypted.bound()], bits) {
+        if self.decrypt.for_sharing.is_none() && in_text && needs_digits(&[encrypted.bound()], bits)
+        {
             let values = console.step("decrypt", || Ok(client.decrypt_big(&encrypted)?))?;
             let values = values.iter().map(|value| Decimal::of(value, bits)).collect();
             return self.give_decimals(encrypted.shape(), values, bits, console);
@@ -144,7 +156,8 @@ impl Job<'_> {
         let lost = hidden.map_or(0.0, |bits| f64::from(bits) + 2.0);
         let precision_bits = bits - lost;
         if in_text {
-            let values = values.iter().map(|value| Decimal::of_double(*value, precision_bits)).collect();
+            let values =
+                values.iter().map(|value| Decimal::of_double(*value, precision_bits)).collect();
             return self.give_decimals(encrypted.shape(), values, precision_bits, console);
         }
         let array = Array { shape: encrypted.shape().to_vec(), values };
@@ -164,7 +177,11 @@ impl Job<'_> {
     }
 
     /// Decrypts complex numbers.
-    fn complex(&self, encrypted: &EncryptedArray, console: &mut Console<'_>) -> Result<(), CliError> {
+    fn complex(
+        &self,
+        encrypted: &EncryptedArray,
+        console: &mut Console<'_>,
+    ) -> Result<(), CliError> {
         let path = self.decrypt.input.display();
         if self.decrypt.for_sharing.is_some() {
             let what = format!("--for-sharing is for real numbers: those of {path} are complex");
@@ -185,9 +202,11 @@ impl Job<'_> {
     /// Decrypts integers.
     fn integers(&self, console: &mut Console<'_>) -> Result<(), CliError> {
         let client = self.client;
-        let encrypted = IntegerArray::from_bytes(self.bytes, client.session()).map_err(self.fail())?;
+        let encrypted =
+            IntegerArray::from_bytes(self.bytes, client.session()).map_err(self.fail())?;
         if self.decrypt.for_sharing.is_some() {
-            let what = "--for-sharing is for numbers: integers are exact, and tell nothing of the error";
+            let what =
+                "--for-sharing is for numbers: integers are exact, and tell nothing of the error";
             return Err(CliError::Usage(what.to_owned()));
         }
         self.check_shape(encrypted.shape(), console)?;
@@ -212,7 +231,8 @@ impl Job<'_> {
         }
         self.check_shape(encrypted.shape(), console)?;
         let values = console.step("decrypt", || Ok(client.decrypt_bits(&encrypted)?))?;
-        let (shape, quality) = (encrypted.shape().to_vec(), Quality::Bits { bit_error: encrypted.error() });
+        let (shape, quality) =
+            (encrypted.shape().to_vec(), Quality::Bits { bit_error: encrypted.error() });
         if self.format == Format::Npy && !self.prints_json(console) {
             return self.give(&Array { shape, values }, quality, console);
         }

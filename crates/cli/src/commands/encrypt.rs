@@ -8,8 +8,8 @@ use crate::error::CliError;
 use crate::streams;
 use hippocrene::wire::{self, FormatError, Kind};
 use hippocrene::{
-    BitArray, ClientKey, EncryptedArray, Encryption, Error, IntegerArray, Interval, Preset, PublicKey,
-    Session, Values,
+    BitArray, ClientKey, EncryptedArray, Encryption, Error, IntegerArray, Interval, Preset,
+    PublicKey, Session, Values,
 };
 use num_complex::Complex64;
 use serde::Serialize;
@@ -82,32 +82,44 @@ impl Key {
         let modulus = i128::from(plain_modulus);
         // Values that no word holds are beyond every plain modulus, whose error they get.
         let clamped = |value: i128| value.clamp(i64::MIN.into(), i64::MAX.into()) as i64;
-        let fitting = |value: &i128| if wrap { value.rem_euclid(modulus) as i64 } else { clamped(*value) };
+        let fitting =
+            |value: &i128| if wrap { value.rem_euclid(modulus) as i64 } else { clamped(*value) };
         let values: Vec<i64> = array.values.iter().map(fitting).collect();
         match (self, interval) {
             (Self::Client(key), None) => key.encrypt_integers(&values, &array.shape),
             (Self::Public(key), None) => key.encrypt_integers(&values, &array.shape),
-            (Self::Client(key), Some(all)) => key.encrypt_integers_within(&values, &array.shape, all),
-            (Self::Public(key), Some(all)) => key.encrypt_integers_within(&values, &array.shape, all),
+            (Self::Client(key), Some(all)) => {
+                key.encrypt_integers_within(&values, &array.shape, all)
+            }
+            (Self::Public(key), Some(all)) => {
+                key.encrypt_integers_within(&values, &array.shape, all)
+            }
         }
     }
 
     fn encrypt_bits(&self, preset: Preset, array: &Array<bool>) -> Result<BitArray, Error> {
         let literal = preset.bits()?;
         match self {
-            Self::Client(key) => key.encrypt_bits(&*key.bit_plan(literal)?, &array.values, &array.shape),
-            Self::Public(key) => key.encrypt_bits(&*key.bit_plan(literal)?, &array.values, &array.shape),
+            Self::Client(key) => {
+                key.encrypt_bits(&*key.bit_plan(literal)?, &array.values, &array.shape)
+            }
+            Self::Public(key) => {
+                key.encrypt_bits(&*key.bit_plan(literal)?, &array.values, &array.shape)
+            }
         }
     }
 }
 
-pub(super) fn run(encrypt: &Encrypt, threads: usize, console: &mut Console<'_>) -> Result<(), CliError> {
+pub(super) fn run(
+    encrypt: &Encrypt,
+    threads: usize,
+    console: &mut Console<'_>,
+) -> Result<(), CliError> {
     let format = encrypt.format.map_or_else(|| Format::of(&encrypt.input), Ok)?;
     let table = encrypt.table();
     let is_table = !encrypt.columns.is_empty() || table.header.is_some() || table.index.is_some();
     if format == Format::Npy && is_table {
-        let what =
-            "--columns, --delimiter, --header and --index are for comma-separated values: this is .npy";
+        let what = "--columns, --delimiter, --header and --index are for comma-separated values: this is .npy";
         return Err(CliError::Usage(what.to_owned()));
     }
     let by_name = table.columns.iter().flatten().find(|column| matches!(column, Column::Name(_)));
@@ -129,8 +141,7 @@ pub(super) fn run(encrypt: &Encrypt, threads: usize, console: &mut Console<'_>) 
     let fail = CliError::of(input);
     let (bytes, shape, names, kind, owner) = if let Some(preset) = key.session().bit_preset() {
         if interval.is_some() || encrypt.precision.is_some() || encrypt.wrap {
-            let what =
-                "--interval, --bound, --precision and --wrap are not for bits, which these keys encrypt";
+            let what = "--interval, --bound, --precision and --wrap are not for bits, which these keys encrypt";
             return Err(CliError::Usage(what.to_owned()));
         }
         let Contents { numbers: bits, names } = Array::<bool>::read(input, format, &table)?;
@@ -144,8 +155,8 @@ pub(super) fn run(encrypt: &Encrypt, threads: usize, console: &mut Console<'_>) 
         let modulus = integers.plain_modulus();
         let Contents { numbers: integers, names } = Array::<i128>::read(input, format, &table)?;
         let how = (interval, encrypt.wrap);
-        let array =
-            console.step("encrypt", || key.encrypt_integers(&integers, modulus, how).map_err(fail))?;
+        let array = console
+            .step("encrypt", || key.encrypt_integers(&integers, modulus, how).map_err(fail))?;
         (array.to_bytes(), integers.shape, names, Kind::IntegerArray, array.key())
     } else {
         if encrypt.wrap {
@@ -168,8 +179,10 @@ pub(super) fn run(encrypt: &Encrypt, threads: usize, console: &mut Console<'_>) 
         false => wire::save(path, &bytes, kind)?,
     }
     let bytes = bytes.len() as u64;
-    let encrypted = Encrypted { path, shape: &shape, key: owner.to_string(), bytes, columns: &names };
-    let mut words = format!("{}: an encrypted array of shape {shape:?}, {}", path.display(), size(bytes));
+    let encrypted =
+        Encrypted { path, shape: &shape, key: owner.to_string(), bytes, columns: &names };
+    let mut words =
+        format!("{}: an encrypted array of shape {shape:?}, {}", path.display(), size(bytes));
     if !names.is_empty() && !streams::is_input(input) {
         let _ = write!(
             words,

@@ -39,10 +39,12 @@ impl Display for Stranger {
     }
 }
 
-/// A process that a folder is shared with, on another machine or in another container, has written to its part of a file later.
+/// A process that a folder is shared with, on another machine or in another container, has written
+/// to its part of a file later.
 const STALE: Duration = Duration::from_secs(600);
 
-/// Removes what runs that were stopped have left of a file beside it: `.NAME.PROCESS.NUMBER.part`, where the system tells that the process has ended, and nothing was written for a while.
+/// Removes what runs that were stopped have left of a file beside it: `.NAME.PROCESS.NUMBER.part`,
+/// where the system tells that the process has ended, and nothing was written for a while.
 pub(super) fn remove_partial(path: &Path) {
     // Links lead to where the file is written.
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
@@ -56,8 +58,11 @@ pub(super) fn remove_partial(path: &Path) {
     let start = format!(".{}.", name.to_string_lossy());
     for entry in entries.flatten() {
         let there = entry.file_name();
-        let numbers = there.to_str().and_then(|there| there.strip_prefix(&start)?.strip_suffix(".part"));
-        let Some((process, number)) = numbers.and_then(|numbers| numbers.split_once('.')) else { continue };
+        let numbers =
+            there.to_str().and_then(|there| there.strip_prefix(&start)?.strip_suffix(".part"));
+        let Some((process, number)) = numbers.and_then(|numbers| numbers.split_once('.')) else {
+            continue;
+        };
         let written_so = process.parse::<u32>().is_ok() && number.parse::<u64>().is_ok();
         let written = entry.metadata().and_then(|there| there.modified()).ok();
         let is_stale = written.and_then(|at| at.elapsed().ok()).is_some_and(|since| since > STALE);
@@ -68,7 +73,8 @@ pub(super) fn remove_partial(path: &Path) {
     }
 }
 
-/// A folder that takes the files of keys. Where it was made for them and they do not come, it goes when this is dropped.
+/// A folder that takes the files of keys. Where it was made for them and they do not come, it goes
+/// when this is dropped.
 #[derive(Debug)]
 pub(super) struct Folder<'a> {
     path: &'a Path,
@@ -97,7 +103,8 @@ impl<'a> Folder<'a> {
         Ok(folder)
     }
 
-    /// Files of keys in the folder that are neither of these names nor of this key: what is made here leaves them as they are.
+    /// Files of keys in the folder that are neither of these names nor of this key: what is made
+    /// here leaves them as they are.
     pub(super) fn strangers(&self, names: &[&str], key: &str) -> Vec<Stranger> {
         let is_stranger = |path: &PathBuf| {
             let told = wire::read(path, &[]).and_then(|bytes| wire::inspect(&bytes));
@@ -106,7 +113,8 @@ impl<'a> Folder<'a> {
                 told.key.as_deref() != Some(key) && leads_to.as_deref() != Some(key)
             })
         };
-        let others = NAMES.into_iter().filter(|name| !names.contains(name)).map(|name| self.path(name));
+        let others =
+            NAMES.into_iter().filter(|name| !names.contains(name)).map(|name| self.path(name));
         others.filter(|path| path.is_file() && is_stranger(path)).map(Stranger).collect()
     }
 
@@ -115,14 +123,23 @@ impl<'a> Folder<'a> {
         self.path.join(name)
     }
 
-    /// Gives files that are written their places: those of a secret key stand first, each with what it holds.
-    pub(super) fn place(&self, staged: Vec<(&'static str, Staged)>) -> Result<Vec<Written>, CliError> {
+    /// Gives files that are written their places: those of a secret key stand first, each with what
+    /// it holds.
+    pub(super) fn place(
+        &self,
+        staged: Vec<(&'static str, Staged)>,
+    ) -> Result<Vec<Written>, CliError> {
         let written: Vec<Written> = staged
             .iter()
-            .map(|(holds, file)| Written { holds, path: file.path().to_owned(), bytes: file.bytes() })
+            .map(|(holds, file)| Written {
+                holds,
+                path: file.path().to_owned(),
+                bytes: file.bytes(),
+            })
             .collect();
         if self.force {
-            // Of several commands at once, the files of one take their places after those of another. Where there are no locks, they may mix.
+            // Of several commands at once, the files of one take their places after those of
+            // another. Where there are no locks, they may mix.
             let _alone = File::open(self.path).and_then(|folder| folder.lock().map(|()| folder));
             // A secret is the last to be replaced: the others can be made of it again.
             staged.into_iter().rev().try_for_each(|(_, staged)| staged.replace())?;

@@ -5,8 +5,8 @@ use crate::console::{Console, count, size};
 use crate::error::CliError;
 use crate::streams;
 use hippocrene::wire::{
-    self, ArrayInspection, BitsInspection, BootstrappingInspection, ElementsInspection, GatesInspection,
-    Inspection, KeysInspection, SettingsInspection, TreesInspection,
+    self, ArrayInspection, BitsInspection, BootstrappingInspection, ElementsInspection,
+    GatesInspection, Inspection, KeysInspection, SettingsInspection, TreesInspection,
 };
 use hippocrene::{Family, Preset};
 use serde::Serialize;
@@ -61,7 +61,9 @@ impl Display for One<'_> {
         if let Some(TreesInspection { tables, numbers, rows }) = &self.is.trees {
             write!(f, "\n  tables      {tables}, ring degree {ring_degree}")?;
             return match (numbers, rows) {
-                (Some(numbers), Some(rows)) => write!(f, "\n  rows        {rows}, of {numbers} numbers"),
+                (Some(numbers), Some(rows)) => {
+                    write!(f, "\n  rows        {rows}, of {numbers} numbers")
+                }
                 _ => Ok(()),
             };
         }
@@ -76,14 +78,18 @@ impl Display for One<'_> {
             }
             return Ok(());
         }
-        let name =
-            preset.map_or_else(|| format!("no preset, digest {parameters}"), |name| format!("preset {name}"));
+        let name = preset.map_or_else(
+            || format!("no preset, digest {parameters}"),
+            |name| format!("preset {name}"),
+        );
         write!(f, "\n  parameters  {name}, ring degree {ring_degree}")?;
         if let Some(SettingsInspection { log2_pq, security_limit, precision, integers, .. }) =
             &self.is.settings
         {
-            let limit = security_limit
-                .map_or_else(|| "INSECURE".to_owned(), |limit| format!("128-bit security to {limit}"));
+            let limit = security_limit.map_or_else(
+                || "INSECURE".to_owned(),
+                |limit| format!("128-bit security to {limit}"),
+            );
             write!(f, "\n  modulus     log2 PQ = {log2_pq:.0} ({limit})")?;
             let is_of_bits = preset
                 .and_then(|name| Preset::by_name(name).ok())
@@ -92,7 +98,11 @@ impl Display for One<'_> {
                 write!(f, "\n  precision   {precision:.1} bits after the binary point")?;
             }
             if let Some(integers) = integers {
-                write!(f, "\n  integers    modulo {}, {}", integers.plain_modulus, integers.scheme)?;
+                write!(
+                    f,
+                    "\n  integers    modulo {}, {}",
+                    integers.plain_modulus, integers.scheme
+                )?;
             }
         }
         if let Some(keys) = &self.is.keys {
@@ -111,11 +121,16 @@ fn write_keys(f: &mut fmt::Formatter<'_>, keys: &KeysInspection) -> fmt::Result 
     )?;
     let others = [(keys.relinearisation, "relinearisation"), (keys.conjugation, "conjugation")];
     let held: Vec<_> = others.into_iter().filter_map(|(held, name)| held.then_some(name)).collect();
-    write!(f, "\n  other keys  {}", if held.is_empty() { "none".to_owned() } else { held.join(", ") })?;
+    write!(
+        f,
+        "\n  other keys  {}",
+        if held.is_empty() { "none".to_owned() } else { held.join(", ") }
+    )?;
     if let Some(tables) = keys.tables {
         write!(f, "\n  looks up    any function of real numbers in tables {tables}")?;
     }
-    if let Some(BitsInspection { capacity, sparse_weight, sparse_log2_pq, sparse_log2_pq_limit }) = keys.bits
+    if let Some(BitsInspection { capacity, sparse_weight, sparse_log2_pq, sparse_log2_pq_limit }) =
+        keys.bits
     {
         write!(f, "\n  gates       of bits, {capacity} in a ciphertext")?;
         write_sparse(f, sparse_weight, sparse_log2_pq, sparse_log2_pq_limit)?;
@@ -142,8 +157,14 @@ fn write_keys(f: &mut fmt::Formatter<'_>, keys: &KeysInspection) -> fmt::Result 
     write_sparse(f, sparse_weight, sparse_log2_pq, sparse_log2_pq_limit)
 }
 
-fn write_sparse(f: &mut fmt::Formatter<'_>, weight: usize, log2_pq: f64, limit: Option<u32>) -> fmt::Result {
-    let limit = limit.map_or_else(|| "INSECURE".to_owned(), |limit| format!("128-bit security to {limit}"));
+fn write_sparse(
+    f: &mut fmt::Formatter<'_>,
+    weight: usize,
+    log2_pq: f64,
+    limit: Option<u32>,
+) -> fmt::Result {
+    let limit =
+        limit.map_or_else(|| "INSECURE".to_owned(), |limit| format!("128-bit security to {limit}"));
     write!(f, "\n              under a secret of weight {weight}, log2 PQ = {log2_pq:.0} ({limit})")
 }
 
@@ -151,13 +172,24 @@ fn write_array(f: &mut fmt::Formatter<'_>, array: &ArrayInspection) -> fmt::Resu
     let what = match &array.elements {
         ElementsInspection::Numbers { complex: true, .. } => "complex".to_owned(),
         ElementsInspection::Numbers { complex: false, .. } => "real".to_owned(),
-        ElementsInspection::Integers { plain_modulus, .. } => format!("integers modulo {plain_modulus}"),
+        ElementsInspection::Integers { plain_modulus, .. } => {
+            format!("integers modulo {plain_modulus}")
+        }
         ElementsInspection::Bits { .. } => "bits".to_owned(),
     };
-    write!(f, "\n  shape       {:?}, {what}, in {}", array.shape, count(array.ciphertexts, "ciphertext"))?;
+    write!(
+        f,
+        "\n  shape       {:?}, {what}, in {}",
+        array.shape,
+        count(array.ciphertexts, "ciphertext")
+    )?;
     if !array.packed {
         write!(f, "\n  strides     {:?}, which are not those of a fresh array", array.strides)?;
-        write!(f, "\n  work        up to {} to move them there", count(array.work as usize, "product"))?;
+        write!(
+            f,
+            "\n  work        up to {} to move them there",
+            count(array.work as usize, "product")
+        )?;
     }
     write!(f, "\n  computing   takes {} of memory for its ciphertexts", size(array.memory))?;
     let (left, bits) = match array.elements {

@@ -9,8 +9,8 @@ use crate::console::Console;
 use crate::error::CliError;
 use crate::streams;
 use hippocrene::{
-    Bootstrapping, BootstrappingDescription, ClientKey, Integers, KeyRequest, LookUps, LookUpsDescription,
-    Preset, Session,
+    Bootstrapping, BootstrappingDescription, ClientKey, Integers, KeyRequest, LookUps,
+    LookUpsDescription, Preset, Session,
 };
 use serde::Serialize;
 use std::fmt::{self, Display};
@@ -56,7 +56,8 @@ fn integers(keygen: &Keygen, degree: usize) -> Result<Option<Integers>, CliError
         Scheme::Bgv => hippocrene::Scheme::Bgv,
         Scheme::Bfv => hippocrene::Scheme::Bfv,
     };
-    let plain_modulus = keygen.plain_modulus.unwrap_or_else(|| Integers::default_plain_modulus(degree));
+    let plain_modulus =
+        keygen.plain_modulus.unwrap_or_else(|| Integers::default_plain_modulus(degree));
     Ok(Some(Integers { scheme, plain_modulus }))
 }
 
@@ -68,7 +69,9 @@ fn generate(
     console: &Console<'_>,
 ) -> Result<ClientKey, CliError> {
     let mut settings = preset.settings()?;
-    if settings.bit_preset().is_some() && (keygen.precision.is_some() || keygen.scheme != Scheme::Ckks) {
+    if settings.bit_preset().is_some()
+        && (keygen.precision.is_some() || keygen.scheme != Scheme::Ckks)
+    {
         let what = format!(
             "--precision is for numbers, and --scheme for integers: keys of the preset {} encrypt bits",
             preset.name
@@ -81,7 +84,8 @@ fn generate(
     let degree = settings.parameters().degree();
     if let Some(integers) = integers(keygen, degree)? {
         settings = settings.with_integers(integers)?;
-        Integers::check_slots(integers.plain_modulus, degree).map_err(|e| CliError::Usage(e.to_string()))?;
+        Integers::check_slots(integers.plain_modulus, degree)
+            .map_err(|e| CliError::Usage(e.to_string()))?;
     }
     console.step("make the secret key", || Ok(ClientKey::generate_with(settings, threads)?))
 }
@@ -101,7 +105,8 @@ fn request(keygen: &Keygen, session: &Session) -> Result<KeyRequest, CliError> {
         look_ups.capacity = Some(capacity);
     }
     if session.settings().integers().is_some() && (bootstrapping.is_some() || look_ups.is_some()) {
-        let what = "--bootstrapping and --tables are for numbers: a key for integers has no use for them";
+        let what =
+            "--bootstrapping and --tables are for numbers: a key for integers has no use for them";
         return Err(CliError::Usage(what.to_owned()));
     }
     let bits = session.bit_preset().map(|preset| preset.bits()).transpose()?;
@@ -111,7 +116,11 @@ fn request(keygen: &Keygen, session: &Session) -> Result<KeyRequest, CliError> {
     Ok(KeyRequest { conjugation: keygen.conjugation, bootstrapping, look_ups, bits, ..rotations })
 }
 
-pub(super) fn run(keygen: &Keygen, threads: usize, console: &mut Console<'_>) -> Result<(), CliError> {
+pub(super) fn run(
+    keygen: &Keygen,
+    threads: usize,
+    console: &mut Console<'_>,
+) -> Result<(), CliError> {
     const NAMES: [&str; 3] = ["client.key", "public.key", "evaluation.keys"];
     let preset = Preset::by_name(&keygen.preset)?;
     let names = if keygen.from.is_some() { &NAMES[1..] } else { &NAMES };
@@ -133,14 +142,16 @@ pub(super) fn run(keygen: &Keygen, threads: usize, console: &mut Console<'_>) ->
     let request = request(keygen, client.session())?;
     let described = request.bootstrapping.map(|how| how.describe(client.session())).transpose()?;
     let public = console.step("make the public key", || Ok(client.public_key()?))?;
-    let keys = console.step("make the evaluation keys", || Ok(client.evaluation_keys(&request)?))?;
+    let keys =
+        console.step("make the evaluation keys", || Ok(client.evaluation_keys(&request)?))?;
     let files = console.step("write the keys", || {
         let mut staged = vec![
             ("encrypts", public.stage(folder.path(NAMES[1]))?),
             ("computes", keys.stage(folder.path(NAMES[2]))?),
         ];
         if keygen.from.is_none() {
-            // The last to be written: who stops this while the large files are written finds no secret in a temporary one.
+            // The last to be written: who stops this while the large files are written finds no
+            // secret in a temporary one.
             let secret = client.stage(folder.path(NAMES[0]))?;
             staged.insert(0, ("the secret key, never to be given away", secret));
         }
@@ -148,8 +159,10 @@ pub(super) fn run(keygen: &Keygen, threads: usize, console: &mut Console<'_>) ->
     })?;
     let key = client.fingerprint().to_string();
     // As the keys have them: with the capacity that was chosen where none was said.
-    let looked_up = keys.look_ups().map(|own| own.request().describe(client.session())).transpose()?;
+    let looked_up =
+        keys.look_ups().map(|own| own.request().describe(client.session())).transpose()?;
     let strangers = folder.strangers(names, &key);
-    let made = Made { preset, key, files, strangers, bootstrapping: described, look_ups: looked_up };
+    let made =
+        Made { preset, key, files, strangers, bootstrapping: described, look_ups: looked_up };
     console.result(&made, &made)
 }

@@ -49,8 +49,9 @@ fn check_output(output: &Path, inputs: &[&Path]) -> Result<(), CliError> {
 /// Checks that a file that is written is none of those that are read.
 fn check_apart(output: &Path, inputs: &[&Path]) -> Result<(), CliError> {
     let Ok(target) = fs::canonicalize(output) else { return Ok(()) };
-    let is_target =
-        |input: &&&Path| fs::canonicalize(input).is_ok_and(|input| input == target && input.is_file());
+    let is_target = |input: &&&Path| {
+        fs::canonicalize(input).is_ok_and(|input| input == target && input.is_file())
+    };
     match inputs.iter().find(is_target) {
         Some(input) => Err(CliError::Usage(format!(
             "{} would be written over {}, which is read: choose another name",

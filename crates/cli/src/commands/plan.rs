@@ -6,8 +6,8 @@ use crate::args::PlanArguments;
 use crate::console::Console;
 use crate::error::CliError;
 use hippocrene::{
-    BitPlan, Bootstrapping, BootstrappingDescription, LookUps, LookUpsDescription, Plan, Planned, Preset,
-    Session, profile,
+    BitPlan, Bootstrapping, BootstrappingDescription, LookUps, LookUpsDescription, Plan, Planned,
+    Preset, Session, profile,
 };
 use serde::Serialize;
 use std::fmt::{self, Display};
@@ -42,7 +42,8 @@ impl Display for Printed {
         )?;
         for row in moduli {
             let Planned { units, limbs, bits, group, digits, special_limbs, .. } = row;
-            let method = row.double_groups.map_or("single".to_owned(), |groups| format!("double/{groups}"));
+            let method =
+                row.double_groups.map_or("single".to_owned(), |groups| format!("double/{groups}"));
             write!(
                 f,
                 "\n{units:>6}{limbs:>7}{bits:>8.1}{group:>8}{digits:>8}{special_limbs:>10}{method:>10}{:>9}{:>9}",
@@ -85,7 +86,8 @@ pub(super) fn run(arguments: &PlanArguments, console: &mut Console<'_>) -> Resul
     // Sets that are refused have no settings, and many sets no bootstrap.
     let session = preset.settings().and_then(|settings| Session::new(settings, 1)).ok();
     let describe = |session: &Session| Bootstrapping::default().describe(session).ok();
-    let bits = |session: &Session| BitPlan::new(Arc::clone(session.context()), preset.bits().ok()?).ok();
+    let bits =
+        |session: &Session| BitPlan::new(Arc::clone(session.context()), preset.bits().ok()?).ok();
     let printed = Printed {
         profile: used.and_then(|_| profile::path()),
         plan,

@@ -3,7 +3,8 @@
 use crate::console::{Console, size};
 use crate::error::CliError;
 use hippocrene::{
-    FailureDescription, KeyBytes, PRESETS, PaperDescription, Preset, PresetDescription, SecurityDescription,
+    FailureDescription, KeyBytes, PRESETS, PaperDescription, Preset, PresetDescription,
+    SecurityDescription,
 };
 use serde::Serialize;
 use std::fmt::{self, Display};
@@ -49,7 +50,9 @@ struct Line<'a>(&'a PresetDescription, &'a [&'static str]);
 
 impl Display for Line<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let PresetDescription { name, ring_degree, log2_pq, usable_bits, limbs, gadget_rank, .. } = self.0;
+        let PresetDescription {
+            name, ring_degree, log2_pq, usable_bits, limbs, gadget_rank, ..
+        } = self.0;
         let KeyBytes { seeded, unseeded, .. } = self.0.relinearisation_key;
         let secret = self.0.secret.split(' ').next().unwrap_or_default();
         let scale = self.0.scale_bits.map(|bits| format!("2^{bits}")).unwrap_or_default();
@@ -69,8 +72,13 @@ impl Display for Line<'_> {
             }
             None => f.write_str("beyond our limits: refused")?,
         }
-        if let Some(PaperDescription { log2_pq, security_bits, difference_bits, differs }) = &self.0.paper {
-            write!(f, "; the paper: {security_bits} bits, log2 PQ {log2_pq}, here {difference_bits:+.1}")?;
+        if let Some(PaperDescription { log2_pq, security_bits, difference_bits, differs }) =
+            &self.0.paper
+        {
+            write!(
+                f,
+                "; the paper: {security_bits} bits, log2 PQ {log2_pq}, here {difference_bits:+.1}"
+            )?;
             if !differs.is_empty() {
                 write!(f, " ({differs})")?;
             }

@@ -28,7 +28,11 @@ impl Display for Made {
     }
 }
 
-pub(super) fn run(second: &Second, threads: usize, console: &mut Console<'_>) -> Result<(), CliError> {
+pub(super) fn run(
+    second: &Second,
+    threads: usize,
+    console: &mut Console<'_>,
+) -> Result<(), CliError> {
     const NAMES: [&str; 3] = ["client.key", "evaluation.keys", "transfer.key"];
     for name in NAMES {
         check_apart(&second.output.join(name), &[&second.key])?;
@@ -36,12 +40,14 @@ pub(super) fn run(second: &Second, threads: usize, console: &mut Console<'_>) ->
     let load = || ClientKey::load(&second.key, threads).map_err(CliError::of(&second.key));
     let first = console.step("load the secret key", load)?;
     streams::warn_if_readable(&second.key, console);
-    let client = console.step("make the second secret key", || Ok(first.second(second.capacity)?))?;
+    let client =
+        console.step("make the second secret key", || Ok(first.second(second.capacity)?))?;
     let rotations = Rotations::together(second.rotations.as_deref());
     check_rotations(rotations.as_deref(), client.session())?;
     let folder = Folder::new(&second.output, &NAMES, second.force)?;
     let request = rotations.map_or_else(KeyRequest::default, KeyRequest::only);
-    let keys = console.step("make the evaluation keys", || Ok(client.evaluation_keys(&request)?))?;
+    let keys =
+        console.step("make the evaluation keys", || Ok(client.evaluation_keys(&request)?))?;
     let transfer = console.step("make the transfer key", || Ok(first.transfer_key(&client)?))?;
     let files = console.step("write the keys", || {
         let keys = keys.stage(folder.path(NAMES[1]))?;

@@ -29,7 +29,9 @@ impl Display for Tuned {
         )?;
         match self.in_use {
             true => f.write_str("key switches are planned by it from now on"),
-            false => write!(f, "key switches are planned by it when {} names it", profile::VARIABLE),
+            false => {
+                write!(f, "key switches are planned by it when {} names it", profile::VARIABLE)
+            }
         }
     }
 }
@@ -54,11 +56,14 @@ fn check_room(path: &Path) -> Result<(), CliError> {
 pub(super) fn run(tune: &Tune, console: &mut Console<'_>) -> Result<(), CliError> {
     let standard = profile::path();
     let path = tune.output.clone().or_else(|| standard.clone()).ok_or_else(|| {
-        CliError::Usage("there is no folder for settings, as there is no home: say --output".to_owned())
+        CliError::Usage(
+            "there is no folder for settings, as there is no home: say --output".to_owned(),
+        )
     })?;
     super::check_output(&path, &[])?;
     check_room(&path)?;
-    let measured = console.counted("measure this machine", |progress| Ok(profile::measure(progress)?))?;
+    let measured =
+        console.counted("measure this machine", |progress| Ok(profile::measure(progress)?))?;
     profile::save(&path, &measured)?;
     // It is not where the variable says that none is.
     let in_use = standard.as_ref() == Some(&path) && profile::installed()?.is_some();

@@ -11,7 +11,8 @@ pub struct Folder(PathBuf);
 impl Folder {
     /// A folder for this test.
     pub fn new(test: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("hippocrene-cli-{test}-{}", std::process::id()));
+        let path =
+            std::env::temp_dir().join(format!("hippocrene-cli-{test}-{}", std::process::id()));
         fs::create_dir_all(&path).expect("a folder");
         Self(path)
     }
@@ -43,7 +44,8 @@ pub fn succeed(arguments: &[&str]) -> String {
     out
 }
 
-/// Exit status, standard output and standard error of the command as a process, from these bytes on standard input, which is a pipe.
+/// Exit status, standard output and standard error of the command as a process, from these bytes on
+/// standard input, which is a pipe.
 pub fn process(arguments: &[&str], input: &[u8]) -> (Option<i32>, Vec<u8>, String) {
     use std::io::Write;
     use std::process::{Command, Stdio};

@@ -64,7 +64,11 @@ impl GateEvaluator {
     /// # Errors
     /// None.
     pub fn trivial(&self, bit: bool) -> Result<LweCiphertext, FhewError> {
-        LweCiphertext::trivial(self.parameters.rotation().ring(), self.parameters.message(bit), self.key)
+        LweCiphertext::trivial(
+            self.parameters.rotation().ring(),
+            self.parameters.message(bit),
+            self.key,
+        )
     }
 
     /// The other bit, for nothing.
@@ -86,8 +90,11 @@ impl GateEvaluator {
     /// Many gates, on so many threads: the key is read from memory once for several of them.
     ///
     /// # Errors
-    /// [`FhewError::Operands`] for a number of bits that a gate does not take; [`RlweError::KeyMismatch`], [`FhewError::Dimension`] or [`FhewError::Modulus`] for ciphertexts that are no bits under this
-    /// key; [`FhewError::Uncertain`] where their errors would leave a gate less sure than [`CERTAIN_DEVIATIONS`]: sums of results, which no gate gives.
+    /// [`FhewError::Operands`] for a number of bits that a gate does not take;
+    /// [`RlweError::KeyMismatch`], [`FhewError::Dimension`] or [`FhewError::Modulus`] for
+    /// ciphertexts that are no bits under this key; [`FhewError::Uncertain`] where their errors
+    /// would leave a gate less sure than [`CERTAIN_DEVIATIONS`]: sums of results, which no gate
+    /// gives.
     pub fn gate_all(
         &self,
         items: &[(Gate, &[&LweCiphertext])],
@@ -100,7 +107,8 @@ impl GateEvaluator {
         self.signs(&forms.collect::<Result<Vec<_>, _>>()?, threads)
     }
 
-    /// The bit `a` where `condition` is 1, and `b` where it is 0: two rotations, of which at most one gives a 1.
+    /// The bit `a` where `condition` is 1, and `b` where it is 0: two rotations, of which at most
+    /// one gives a 1.
     ///
     /// # Errors
     /// As [`GateEvaluator::gate_all`].
@@ -163,13 +171,21 @@ impl GateEvaluator {
     }
 
     /// The signs of linear forms.
-    fn signs(&self, forms: &[LweCiphertext], threads: &Threads) -> Result<Vec<LweCiphertext>, FhewError> {
+    fn signs(
+        &self,
+        forms: &[LweCiphertext],
+        threads: &Threads,
+    ) -> Result<Vec<LweCiphertext>, FhewError> {
         let modulus = self.parameters.rotation().input().modulus();
         let switched =
             threads.map(forms.len(), |i| self.switching.switch(&forms[i].switch_modulus(modulus)?));
         let switched = switched.into_iter().collect::<Result<Vec<_>, _>>()?;
         let inputs: Vec<_> = switched.iter().map(|input| (input, self.signs.as_slice())).collect();
-        self.rotation.rotate_all(&inputs, threads)?.iter().map(|rotated| rotated.extract(0)).collect()
+        self.rotation
+            .rotate_all(&inputs, threads)?
+            .iter()
+            .map(|rotated| rotated.extract(0))
+            .collect()
     }
 }
 

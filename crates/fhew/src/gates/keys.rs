@@ -29,7 +29,8 @@ impl GateKeys {
     /// Puts keys together from their parts.
     ///
     /// # Errors
-    /// [`FhewError::Parameters`] when one is of other parameters than `parameters`, or the two are of different secrets.
+    /// [`FhewError::Parameters`] when one is of other parameters than `parameters`, or the two are
+    /// of different secrets.
     pub fn from_parts(
         parameters: GateParameters,
         switching: LweSwitchingKey,

@@ -6,7 +6,8 @@ use hippocrene_rlwe::{Gate, Noise, SecretDistribution, noise};
 use super::reading::Reading;
 use crate::{FhewError, LweParameters, LweSwitchingKey, RotationGadget, RotationParameters};
 
-/// So many standard deviations a gate is from its decision at least: it goes wrong but for a probability of `2^-128`, as the tail of a Gaussian has it.
+/// So many standard deviations a gate is from its decision at least: it goes wrong but for a
+/// probability of `2^-128`, as the tail of a Gaussian has it.
 pub const CERTAIN_DEVIATIONS: f64 = 13.2;
 
 /// Rotations, and the gadget of the key that switches to the secret of their inputs.
@@ -23,8 +24,8 @@ const NAME: &str = "gates10";
 impl GateParameters {
     /// The set for data, `gates10`: 128 bits of security, a ring of degree `2^10`.
     ///
-    /// Inputs have binary secrets of dimension 720 and a modulus of 17 bits, the ring a ternary secret and a modulus of 26 bits
-    /// ([`hippocrene_rlwe::security::check_dimension`] for both).
+    /// Inputs have binary secrets of dimension 720 and a modulus of 17 bits, the ring a ternary
+    /// secret and a modulus of 26 bits ([`hippocrene_rlwe::security::check_dimension`] for both).
     ///
     /// # Errors
     /// None.
@@ -39,11 +40,16 @@ impl GateParameters {
         Self::with(NAME, RotationParameters::new(input, ring, gadget)?, (2, 8))
     }
 
-    /// Parameters whose security nobody has checked, for tests. `switching` has the bits and the number of the digits of the key that leads to the inputs' secret.
+    /// Parameters whose security nobody has checked, for tests. `switching` has the bits and the
+    /// number of the digits of the key that leads to the inputs' secret.
     ///
     /// # Errors
-    /// [`FhewError::Parameters`] when the digits make no sense for the modulus, or a gate would go wrong more often than `2^-128`.
-    pub fn insecure(rotation: RotationParameters, switching: (u32, usize)) -> Result<Self, FhewError> {
+    /// [`FhewError::Parameters`] when the digits make no sense for the modulus, or a gate would go
+    /// wrong more often than `2^-128`.
+    pub fn insecure(
+        rotation: RotationParameters,
+        switching: (u32, usize),
+    ) -> Result<Self, FhewError> {
         Self::with("insecure", rotation, switching)
     }
 
@@ -58,7 +64,8 @@ impl GateParameters {
             return Err(FhewError::Parameters { what });
         };
         let parameters = GateParameters { name, rotation, switching };
-        // The least certain of all: a sum of three results of multiplexers, which have twice the variance of a rotation.
+        // The least certain of all: a sum of three results of multiplexers, which have twice the
+        // variance of a rotation.
         let worst = parameters.deviations(Gate::Majority, &[parameters.select_noise(); 3])?;
         if worst < CERTAIN_DEVIATIONS {
             let what = format!(
@@ -115,8 +122,10 @@ impl GateParameters {
 
     /// How many standard deviations a gate of bits with these errors is from the wrong decision.
     ///
-    /// The linear form of the bits has the errors of all, times its weight, 1 or 2 (of parities). To them come those of the switch of the modulus, of the switch of keys and
-    /// of the rounding to the modulus `2N` ([`RotationParameters::index_noise`]). The margin is an eighth of the circle, or a quarter, less half an entry.
+    /// The linear form of the bits has the errors of all, times its weight, 1 or 2 (of parities).
+    /// To them come those of the switch of the modulus, of the switch of keys and of the rounding
+    /// to the modulus `2N` ([`RotationParameters::index_noise`]). The margin is an eighth of the
+    /// circle, or a quarter, less half an entry.
     ///
     /// # Errors
     /// [`FhewError::Operands`] for a number of bits that the gate does not take.
@@ -127,7 +136,8 @@ impl GateParameters {
     pub(super) fn deviations_of(&self, reading: Reading, errors: &[Noise]) -> f64 {
         let (ring, input) = (self.rotation.ring(), self.rotation.input());
         let sum = errors.iter().fold(Noise::NONE, |sum, error| sum.plus(*error));
-        let scaled = sum.scaled(reading.margin().log2() + input.log2_modulus() - ring.log2_modulus());
+        let scaled =
+            sum.scaled(reading.margin().log2() + input.log2_modulus() - ring.log2_modulus());
         let switched = scaled
             .plus(noise::rounding(ring.secret_weight(), 2))
             .plus(LweSwitchingKey::noise_of(ring, &self.switching));

@@ -4,7 +4,8 @@ use hippocrene_rlwe::Gate;
 
 use crate::FhewError;
 
-/// A gate is 1 where `weight sum + eighths/8` is in the upper half of the circle, `sum` being the sum of its bits as `1/8` and `-1/8` turns.
+/// A gate is 1 where `weight sum + eighths/8` is in the upper half of the circle, `sum` being the
+/// sum of its bits as `1/8` and `-1/8` turns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Reading {
     pub(super) weight: i64,
@@ -56,7 +57,11 @@ mod tests {
             for ones in 0..=count {
                 let sum = 2 * ones as i64 - count as i64;
                 let place = (reading.weight * sum + reading.eighths).rem_euclid(8);
-                assert_eq!((1..=3).contains(&place), gate.value(ones, count), "{gate:?} {ones} of {count}");
+                assert_eq!(
+                    (1..=3).contains(&place),
+                    gate.value(ones, count),
+                    "{gate:?} {ones} of {count}"
+                );
                 // From 0 and from a half.
                 let margin = [place, 8 - place, (place - 4).abs()].into_iter().min();
                 assert_eq!(margin.map(|m| m as f64), Some(reading.margin()));

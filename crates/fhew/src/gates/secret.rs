@@ -11,7 +11,8 @@ use crate::{FhewError, LweCiphertext, LweSecretKey, SeededCoefficients};
 const DOMAIN_RING: u64 = 1;
 const DOMAIN_INPUT: u64 = 2;
 
-/// The secret of the ring, under which bits are encrypted, and that of the inputs of rotations. Both are wiped from memory when dropped, and nothing prints them.
+/// The secret of the ring, under which bits are encrypted, and that of the inputs of rotations.
+/// Both are wiped from memory when dropped, and nothing prints them.
 #[derive(Debug)]
 pub struct GateSecretKey {
     parameters: GateParameters,
@@ -71,7 +72,8 @@ impl GateSecretKey {
         Ok(self.phase(ciphertext)? > 0)
     }
 
-    /// The message of a bit, `q/8` or `-q/8`, with its error. Who sees it together with the ciphertext learns of the key.
+    /// The message of a bit, `q/8` or `-q/8`, with its error. Who sees it together with the
+    /// ciphertext learns of the key.
     ///
     /// # Errors
     /// As [`LweSecretKey::decrypt`].

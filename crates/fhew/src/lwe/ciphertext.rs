@@ -30,10 +30,12 @@ impl LweCiphertext {
         LweCiphertext { parameters, b, a, noise, key }
     }
 
-    /// Puts a ciphertext together from its parts, residues modulo `q`; `key` is the fingerprint of its secret.
+    /// Puts a ciphertext together from its parts, residues modulo `q`; `key` is the fingerprint of
+    /// its secret.
     ///
     /// # Errors
-    /// [`FhewError::Dimension`] when `a` is not of the dimension, [`FhewError::Range`] when a residue is not below `q`.
+    /// [`FhewError::Dimension`] when `a` is not of the dimension, [`FhewError::Range`] when a
+    /// residue is not below `q`.
     pub fn from_parts(
         parameters: LweParameters,
         b: u64,
@@ -49,16 +51,23 @@ impl LweCiphertext {
         }
         let beyond = a.iter().chain([&b]).copied().find(|x| *x >= limit);
         match beyond {
-            Some(have) => Err(FhewError::Range { operation: OPERATION, what: "a residue", have, limit }),
+            Some(have) => {
+                Err(FhewError::Range { operation: OPERATION, what: "a residue", have, limit })
+            }
             None => Ok(Self::new(parameters, b, a, noise, key)),
         }
     }
 
-    /// The encryption `(m, 0)` of the residue `message`, which hides nothing, for the secret named `key`.
+    /// The encryption `(m, 0)` of the residue `message`, which hides nothing, for the secret named
+    /// `key`.
     ///
     /// # Errors
     /// [`FhewError::Range`] when the message is no residue modulo `q`.
-    pub fn trivial(parameters: LweParameters, message: u64, key: Fingerprint) -> Result<Self, FhewError> {
+    pub fn trivial(
+        parameters: LweParameters,
+        message: u64,
+        key: Fingerprint,
+    ) -> Result<Self, FhewError> {
         Self::from_parts(parameters, message, vec![0; parameters.dimension()], Noise::NONE, key)
     }
 
@@ -116,13 +125,19 @@ impl LweCiphertext {
     ) -> Result<(), FhewError> {
         let (q, need) = (self.parameters.modulus(), self.parameters.dimension());
         if self.key != other.key {
-            return Err(RlweError::KeyMismatch { operation, have: other.key, need: self.key }.into());
+            return Err(
+                RlweError::KeyMismatch { operation, have: other.key, need: self.key }.into()
+            );
         }
         if other.a.len() != need {
             return Err(FhewError::Dimension { operation, have: other.a.len(), need });
         }
         if other.parameters.modulus() != q {
-            return Err(FhewError::Modulus { operation, have: other.parameters.modulus(), need: q });
+            return Err(FhewError::Modulus {
+                operation,
+                have: other.parameters.modulus(),
+                need: q,
+            });
         }
         self.b = f(self.b, other.b, q);
         for (x, y) in self.a.iter_mut().zip(&other.a) {
@@ -147,8 +162,11 @@ impl LweCiphertext {
         for x in self.a.iter_mut().chain([&mut self.b]) {
             *x = mul_mod(*x, residue, q);
         }
-        self.noise =
-            if factor == 0 { Noise::NONE } else { self.noise.scaled((factor.unsigned_abs() as f64).log2()) };
+        self.noise = if factor == 0 {
+            Noise::NONE
+        } else {
+            self.noise.scaled((factor.unsigned_abs() as f64).log2())
+        };
     }
 
     /// Adds an integer to the message.
@@ -157,8 +175,10 @@ impl LweCiphertext {
         self.b = add_mod(self.b, signed_mod(constant, q), q);
     }
 
-    /// The ciphertext modulo `modulus`: message and error are multiplied by `q'/q`, and rounding adds an error of variance `(1 + |s|^2) / 12`
-    /// ([`hippocrene_rlwe::noise::rounding`]); of binary secrets `(1 + |s - 1/2|^2) / 12`, half as much, since what the mean of the secret contributes is known and taken out.
+    /// The ciphertext modulo `modulus`: message and error are multiplied by `q'/q`, and rounding
+    /// adds an error of variance `(1 + |s|^2) / 12` ([`hippocrene_rlwe::noise::rounding`]); of
+    /// binary secrets `(1 + |s - 1/2|^2) / 12`, half as much, since what the mean of the secret
+    /// contributes is known and taken out.
     ///
     /// # Errors
     /// [`FhewError::Parameters`] when the modulus is not in `[2^7, 2^61)`.

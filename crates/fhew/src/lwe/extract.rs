@@ -8,7 +8,8 @@ use crate::FhewError;
 
 const OPERATION: &str = "extract coefficients";
 
-/// An RLWE ciphertext `(c0, c1)` modulo one number, in the coefficient domain: `c0 + c1 s = m + e` in `Z_q[X]/(X^N + 1)`, `N` being [`LweParameters::ring_degree`].
+/// An RLWE ciphertext `(c0, c1)` modulo one number, in the coefficient domain: `c0 + c1 s = m + e`
+/// in `Z_q[X]/(X^N + 1)`, `N` being [`LweParameters::ring_degree`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct RlweCoefficients {
     parameters: LweParameters,
@@ -19,10 +20,12 @@ pub struct RlweCoefficients {
 }
 
 impl RlweCoefficients {
-    /// The coefficients of a ciphertext of two parts whose modulus has one limb (switch it there first).
+    /// The coefficients of a ciphertext of two parts whose modulus has one limb (switch it there
+    /// first).
     ///
     /// # Errors
-    /// [`RlweError::Parts`] or [`RlweError::Modulus`] when it is not that, [`RlweError::ParameterMismatch`] when it was made with other parameters,
+    /// [`RlweError::Parts`] or [`RlweError::Modulus`] when it is not that,
+    /// [`RlweError::ParameterMismatch`] when it was made with other parameters,
     /// [`RlweError::Hollow`] in a simulation.
     pub fn from_ciphertext(context: &Context, ciphertext: &Ciphertext) -> Result<Self, FhewError> {
         if context.is_hollow() {
@@ -36,11 +39,14 @@ impl RlweCoefficients {
         Self::of(context, ciphertext, |c0, c1, _| [c0, c1].map(coefficients))
     }
 
-    /// The coefficients of a ciphertext without residues: those of its message, `message(k, q)` modulo `q` the `k`-th, as if they had been encrypted with a `c1` of 0. What is
-    /// computed from them has the same parameters, errors but for the noise, and messages as if they had been encrypted in earnest.
+    /// The coefficients of a ciphertext without residues: those of its message, `message(k, q)`
+    /// modulo `q` the `k`-th, as if they had been encrypted with a `c1` of 0. What is computed from
+    /// them has the same parameters, errors but for the noise, and messages as if they had been
+    /// encrypted in earnest.
     ///
     /// # Errors
-    /// As [`RlweCoefficients::from_ciphertext`], and [`RlweError::Hollow`] for a ciphertext with residues, which is not to be laid open.
+    /// As [`RlweCoefficients::from_ciphertext`], and [`RlweError::Hollow`] for a ciphertext with
+    /// residues, which is not to be laid open.
     pub fn hollow(
         context: &Context,
         ciphertext: &Ciphertext,
@@ -67,12 +73,16 @@ impl RlweCoefficients {
             return Err(RlweError::Parts { operation: OPERATION, have, need: 2 }.into());
         };
         if modulus.limb_count() != 1 {
-            let (have, need) = (modulus.limb_count(), "one limb is needed: switch the modulus first");
+            let (have, need) =
+                (modulus.limb_count(), "one limb is needed: switch the modulus first");
             return Err(RlweError::Modulus { operation: OPERATION, have, need }.into());
         }
         let ring = context.limb_ring(modulus, 0);
-        let parameters =
-            LweParameters::insecure(context.degree(), ring.modulus(), context.parameters().secret())?;
+        let parameters = LweParameters::insecure(
+            context.degree(),
+            ring.modulus(),
+            context.parameters().secret(),
+        )?;
         let [c0, c1] = parts(c0, c1, ring.modulus());
         Ok(Self::new(parameters, c0, c1, ciphertext.noise(), ciphertext.key()))
     }
@@ -90,10 +100,12 @@ impl RlweCoefficients {
         RlweCoefficients { parameters, c0, c1, noise, key }
     }
 
-    /// The encryption `(m, 0)` of residues, one for each coefficient, which hides nothing, for the secret named `key`.
+    /// The encryption `(m, 0)` of residues, one for each coefficient, which hides nothing, for the
+    /// secret named `key`.
     ///
     /// # Errors
-    /// [`FhewError::Dimension`] when there are not as many as coefficients, [`FhewError::Range`] when one is no residue modulo `q`.
+    /// [`FhewError::Dimension`] when there are not as many as coefficients, [`FhewError::Range`]
+    /// when one is no residue modulo `q`.
     pub fn trivial(
         parameters: LweParameters,
         messages: Vec<u64>,
@@ -137,13 +149,16 @@ impl RlweCoefficients {
     pub fn switch_modulus(&self, modulus: u64) -> Result<Self, FhewError> {
         let parameters = self.parameters.switched(modulus)?;
         let switch = ModulusSwitch::new(self.parameters.modulus(), modulus);
-        let [c0, c1] = [&self.c0, &self.c1].map(|part| part.iter().map(|x| switch.apply(*x)).collect());
+        let [c0, c1] =
+            [&self.c0, &self.c1].map(|part| part.iter().map(|x| switch.apply(*x)).collect());
         let noise = switch.noise(self.noise, self.parameters.secret_weight());
         Ok(Self::new(parameters, c0, c1, noise, self.key))
     }
 
-    /// Coefficient `index` of the message: `b = c0_i` and `a_j` the factor of `s_j` in coefficient `i` of `c1 s`, which is `c1_(i - j)` for `j <= i`
-    /// and `-c1_(N + i - j)` for the others; what would be beyond the dimension has no factor. The secret, its name and the error stay the same.
+    /// Coefficient `index` of the message: `b = c0_i` and `a_j` the factor of `s_j` in coefficient
+    /// `i` of `c1 s`, which is `c1_(i - j)` for `j <= i` and `-c1_(N + i - j)` for the others; what
+    /// would be beyond the dimension has no factor. The secret, its name and the error stay the
+    /// same.
     ///
     /// # Errors
     /// [`FhewError::Range`] when `index` is not below the ring degree.
@@ -156,7 +171,8 @@ impl RlweCoefficients {
         }
         let (low, high) = self.c1.split_at(index + 1);
         let negated = high.iter().rev().map(|x| neg_mod(*x, q));
-        let a = low.iter().rev().copied().chain(negated).take(self.parameters.dimension()).collect();
+        let a =
+            low.iter().rev().copied().chain(negated).take(self.parameters.dimension()).collect();
         Ok(LweCiphertext::new(self.parameters, self.c0[index], a, self.noise, self.key))
     }
 }

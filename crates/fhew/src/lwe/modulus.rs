@@ -25,7 +25,8 @@ impl ModulusSwitch {
         if quotient >= self.to { 0 } else { quotient }
     }
 
-    /// The images of the parts `b` and `a` of a ciphertext whose secret has the mean 1/2: what rounding `a` is off by there is taken out of `b`, which leaves the distance of the secret
+    /// The images of the parts `b` and `a` of a ciphertext whose secret has the mean 1/2: what
+    /// rounding `a` is off by there is taken out of `b`, which leaves the distance of the secret
     /// from it.
     pub(crate) fn apply_centred(&self, b: u64, a: &[u64]) -> (u64, Vec<u64>) {
         let (from, to) = (i128::from(self.from), i128::from(self.to));
@@ -45,11 +46,14 @@ impl ModulusSwitch {
     fn rounded(&self, x: u64) -> u64 {
         let (from, to) = (self.from, self.to);
         if to >= from {
-            return ((u128::from(x) * u128::from(to) + u128::from(from / 2)) / u128::from(from)) as u64;
+            return ((u128::from(x) * u128::from(to) + u128::from(from / 2)) / u128::from(from))
+                as u64;
         }
-        // x ratio / 2^64 is less than 1 below x to / from, and its floor less than 2: with half of `from` added, the rest is below 2.5 from < 2^63.
+        // x ratio / 2^64 is less than 1 below x to / from, and its floor less than 2: with half of
+        // `from` added, the rest is below 2.5 from < 2^63.
         let mut quotient = ((u128::from(x) * u128::from(self.ratio)) >> 64) as u64;
-        let mut rest = x.wrapping_mul(to).wrapping_sub(quotient.wrapping_mul(from)).wrapping_add(from / 2);
+        let mut rest =
+            x.wrapping_mul(to).wrapping_sub(quotient.wrapping_mul(from)).wrapping_add(from / 2);
         for _ in 0..2 {
             let more = u64::from(rest >= from);
             quotient += more;
@@ -58,12 +62,15 @@ impl ModulusSwitch {
         quotient
     }
 
-    /// The error after the switch, for a secret of squared norm `weight`: it scales, and rounding adds to it.
+    /// The error after the switch, for a secret of squared norm `weight`: it scales, and rounding
+    /// adds to it.
     pub(crate) fn noise(&self, before: Noise, weight: f64) -> Noise {
         if self.from == self.to {
             return before;
         }
-        before.scaled((self.to as f64).log2() - (self.from as f64).log2()).plus(noise::rounding(weight, 2))
+        before
+            .scaled((self.to as f64).log2() - (self.from as f64).log2())
+            .plus(noise::rounding(weight, 2))
     }
 }
 
@@ -85,7 +92,8 @@ mod tests {
             prop_assert_eq!(ModulusSwitch::new(from, from).apply(x % from), x % from);
         }
 
-        /// What is left of the rounding of `a` is its inner product with `s - 1/2`, up to the rounding of `b`.
+        /// What is left of the rounding of `a` is its inner product with `s - 1/2`, up to the
+        /// rounding of `b`.
         #[test]
         fn the_mean_of_what_is_rounded_away_is_taken_out(
             from in 128u64..1 << 61, to in 128u64..1 << 61, b: u64, parts in proptest::collection::vec(any::<(u64, bool)>(), 1..40)

@@ -10,8 +10,9 @@ use crate::FhewError;
 /// The stream of the sampler that a secret key's seed feeds.
 const STREAM_SECRET: u64 = 0;
 
-/// A secret `s` of small integers, for any modulus. As the coefficients of a polynomial it is a secret of the ring of degree `n` too (PEGASUS
-/// II.B identifies the two). It is wiped from memory when dropped, and nothing prints it.
+/// A secret `s` of small integers, for any modulus. As the coefficients of a polynomial it is a
+/// secret of the ring of degree `n` too (PEGASUS II.B identifies the two). It is wiped from memory
+/// when dropped, and nothing prints it.
 pub struct LweSecretKey {
     parameters: LweParameters,
     coefficients: Zeroizing<Vec<i64>>,
@@ -41,15 +42,18 @@ impl LweSecretKey {
             }
             SecretDistribution::Binary => sampler.binary(&mut coefficients),
         }
-        let fingerprint = Fingerprint::of("hippocrene 2026-11 LWE secret key fingerprint", seed.as_bytes());
+        let fingerprint =
+            Fingerprint::of("hippocrene 2026-11 LWE secret key fingerprint", seed.as_bytes());
         Ok(LweSecretKey { parameters, coefficients, fingerprint })
     }
 
-    /// The coefficients of an RLWE secret, with its fingerprint: what decrypts the coefficients of its ciphertexts. `modulus` is what
-    /// those are modulo, and what the key itself encrypts modulo: of a secure set it is within the limit.
+    /// The coefficients of an RLWE secret, with its fingerprint: what decrypts the coefficients of
+    /// its ciphertexts. `modulus` is what those are modulo, and what the key itself encrypts
+    /// modulo: of a secure set it is within the limit.
     ///
     /// # Errors
-    /// When the secret was made with other parameters, or the modulus is not in `[2^7, 2^61)`; [`RlweError::Insecure`] when the set is secure and the modulus beyond its limit.
+    /// When the secret was made with other parameters, or the modulus is not in `[2^7, 2^61)`;
+    /// [`RlweError::Insecure`] when the set is secure and the modulus beyond its limit.
     pub fn of_rlwe(context: &Context, secret: &SecretKey, modulus: u64) -> Result<Self, FhewError> {
         let distribution = context.parameters().secret();
         let make = match context.parameters().security() {
@@ -71,8 +75,14 @@ impl LweSecretKey {
         self.fingerprint
     }
 
-    /// Sets `out` to the polynomial with coefficients `s_(index(l))`, 0 beyond the dimension, in the evaluation domain of a ring.
-    pub(crate) fn polynomial(&self, ring: &ResidueRing, index: impl Fn(usize) -> usize, out: &mut [u64]) {
+    /// Sets `out` to the polynomial with coefficients `s_(index(l))`, 0 beyond the dimension, in
+    /// the evaluation domain of a ring.
+    pub(crate) fn polynomial(
+        &self,
+        ring: &ResidueRing,
+        index: impl Fn(usize) -> usize,
+        out: &mut [u64],
+    ) {
         let q = ring.modulus();
         for (l, out) in out.iter_mut().enumerate() {
             *out = residue(self.coefficients.get(index(l)).copied().unwrap_or(0), q);
@@ -93,7 +103,8 @@ impl LweSecretKey {
     /// Encrypts the residue `message`: `(m + e - <a, s>, a)` with uniform `a` and Gaussian `e`.
     ///
     /// # Errors
-    /// [`FhewError::Message`] when it is no residue modulo `q`, or the operating system has no entropy.
+    /// [`FhewError::Message`] when it is no residue modulo `q`, or the operating system has no
+    /// entropy.
     pub fn encrypt(&self, message: u64) -> Result<LweCiphertext, FhewError> {
         let q = self.parameters.modulus();
         if message >= q {
@@ -109,10 +120,12 @@ impl LweSecretKey {
         Ok(LweCiphertext::new(self.parameters, b, a, noise, self.fingerprint))
     }
 
-    /// The message with its error, `b + <a, s>`, as its representative in `[-q/2, q/2]`, for any modulus of the ciphertext.
+    /// The message with its error, `b + <a, s>`, as its representative in `[-q/2, q/2]`, for any
+    /// modulus of the ciphertext.
     ///
     /// # Errors
-    /// [`RlweError::KeyMismatch`] when it is encrypted under another key, [`FhewError::Dimension`] when it has another dimension.
+    /// [`RlweError::KeyMismatch`] when it is encrypted under another key, [`FhewError::Dimension`]
+    /// when it has another dimension.
     pub fn decrypt(&self, ciphertext: &LweCiphertext) -> Result<i64, FhewError> {
         const OPERATION: &str = "decrypt";
         if ciphertext.key() != self.fingerprint {
@@ -131,7 +144,9 @@ impl LweSecretKey {
 
     /// `<a, s> mod q`.
     fn product(&self, a: &[u64], q: u64) -> u64 {
-        a.iter().zip(self.coefficients.iter()).fold(0, |sum, (a, s)| add(sum, times_ternary(*a, *s, q), q))
+        a.iter()
+            .zip(self.coefficients.iter())
+            .fold(0, |sum, (a, s)| add(sum, times_ternary(*a, *s, q), q))
     }
 }
 

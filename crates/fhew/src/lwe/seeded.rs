@@ -10,8 +10,9 @@ use crate::{
     samples::{SampleMaker, expand, rings},
 };
 
-/// Numbers in the coefficients of RLWE ciphertexts of degree `n`: number `n i + k` is coefficient `k` of ciphertext `i`. The `c1` are a seed, and of the `c0` there are as many
-/// coefficients as numbers: one takes `log2 q` bits.
+/// Numbers in the coefficients of RLWE ciphertexts of degree `n`: number `n i + k` is coefficient
+/// `k` of ciphertext `i`. The `c1` are a seed, and of the `c0` there are as many coefficients as
+/// numbers: one takes `log2 q` bits.
 #[derive(Debug, Clone)]
 pub struct SeededCoefficients {
     parameters: LweParameters,
@@ -21,16 +22,27 @@ pub struct SeededCoefficients {
 }
 
 impl LweSecretKey {
-    /// Encrypts residues modulo `q`, which is at most the modulus of this key's parameters, as the coefficients of RLWE ciphertexts under this secret, as a polynomial:
-    /// `c0 + c1 s = m + e`. The error is as wide at every modulus, so that a smaller one is the more secure.
+    /// Encrypts residues modulo `q`, which is at most the modulus of this key's parameters, as the
+    /// coefficients of RLWE ciphertexts under this secret, as a polynomial: `c0 + c1 s = m + e`.
+    /// The error is as wide at every modulus, so that a smaller one is the more secure.
     ///
     /// # Errors
-    /// [`FhewError::Range`] when the modulus is larger, [`FhewError::Message`] when a message is no residue modulo it; when it is neither a power of two nor a prime that has transforms of degree `n`, or the
-    /// operating system has no entropy.
-    pub fn encrypt_coefficients(&self, q: u64, messages: &[u64]) -> Result<SeededCoefficients, FhewError> {
+    /// [`FhewError::Range`] when the modulus is larger, [`FhewError::Message`] when a message is no
+    /// residue modulo it; when it is neither a power of two nor a prime that has transforms of
+    /// degree `n`, or the operating system has no entropy.
+    pub fn encrypt_coefficients(
+        &self,
+        q: u64,
+        messages: &[u64],
+    ) -> Result<SeededCoefficients, FhewError> {
         let limit = self.parameters().modulus();
         if q > limit {
-            return Err(FhewError::Range { operation: OPERATION, what: "the modulus", have: q, limit });
+            return Err(FhewError::Range {
+                operation: OPERATION,
+                what: "the modulus",
+                have: q,
+                limit,
+            });
         }
         let parameters = self.parameters().with_modulus(q)?;
         if let Some(index) = messages.iter().position(|m| *m >= q) {
@@ -45,7 +57,12 @@ impl LweSecretKey {
             maker.rings()[0].ntt().inverse(&mut sample);
             c0.extend(messages.iter().zip(sample.iter()).map(|(m, x)| add(*m, *x, q)));
         }
-        Ok(SeededCoefficients { parameters, seed: maker.seed().clone(), c0, key: self.fingerprint() })
+        Ok(SeededCoefficients {
+            parameters,
+            seed: maker.seed().clone(),
+            c0,
+            key: self.fingerprint(),
+        })
     }
 }
 
@@ -77,7 +94,8 @@ impl SeededCoefficients {
         self.parameters
     }
 
-    /// The seed of the `c1`: ciphertext `i` has the uniform polynomial of stream `i`, in the evaluation domain (of coefficients, modulo a power of two).
+    /// The seed of the `c1`: ciphertext `i` has the uniform polynomial of stream `i`, in the
+    /// evaluation domain (of coefficients, modulo a power of two).
     pub fn seed(&self) -> &Seed {
         &self.seed
     }
@@ -95,7 +113,8 @@ impl SeededCoefficients {
     /// The RLWE ciphertexts. What coefficients the last one has beyond the numbers means nothing.
     ///
     /// # Errors
-    /// When the modulus is neither a power of two nor a prime that has transforms of the ring degree.
+    /// When the modulus is neither a power of two nor a prime that has transforms of the ring
+    /// degree.
     pub fn expand(&self) -> Result<Vec<RlweCoefficients>, FhewError> {
         self.expand_some(0..self.c0.len().div_ceil(self.parameters.ring_degree()))
     }
@@ -103,7 +122,8 @@ impl SeededCoefficients {
     /// Those of the RLWE ciphertexts that have these numbers, from 0 on.
     ///
     /// # Errors
-    /// As [`SeededCoefficients::expand`], and [`FhewError::Range`] when there is no such ciphertext.
+    /// As [`SeededCoefficients::expand`], and [`FhewError::Range`] when there is no such
+    /// ciphertext.
     pub fn expand_some(
         &self,
         numbers: impl IntoIterator<Item = usize>,
@@ -114,7 +134,8 @@ impl SeededCoefficients {
         let ciphertext = |i: usize| {
             let limit = self.c0.len().div_ceil(degree) as u64;
             let Some(c0) = self.c0.chunks(degree).nth(i) else {
-                let (operation, what) = ("expand encrypted coefficients", "the number of a ciphertext");
+                let (operation, what) =
+                    ("expand encrypted coefficients", "the number of a ciphertext");
                 return Err(FhewError::Range { operation, what, have: i as u64, limit });
             };
             let mut c1 = expand(&rings, &self.seed, i, 0);

@@ -9,8 +9,10 @@ use zeroize::Zeroizing;
 use super::RotationParameters;
 use crate::{FhewError, LweSecretKey, hollow::check_hollow, samples::SampleMaker};
 
-/// RGSW encryptions, under the ring's secret `s`, of the bits `m` of every step (PEGASUS Fig. 2), which say what one or two coefficients of the input's secret are: for each weight
-/// `w_k` of the gadget the RLWE encryptions of `m w_k` (row `k`) and of `m w_k s` (row `count + k`). With a special prime there is one weight, `p`.
+/// RGSW encryptions, under the ring's secret `s`, of the bits `m` of every step (PEGASUS Fig. 2),
+/// which say what one or two coefficients of the input's secret are: for each weight `w_k` of the
+/// gadget the RLWE encryptions of `m w_k` (row `k`) and of `m w_k s` (row `count + k`). With a
+/// special prime there is one weight, `p`.
 ///
 /// The `a` of all are kept as a seed: half of the size.
 #[derive(Debug, Clone)]
@@ -19,7 +21,8 @@ pub struct BlindRotationKey {
     pub(super) input_key: Fingerprint,
     pub(super) ring_key: Fingerprint,
     pub(super) seed: Seed,
-    /// For each step: the rows of the first bit, then those of the second and so on, each with a limb for every prime.
+    /// For each step: the rows of the first bit, then those of the second and so on, each with a
+    /// limb for every prime.
     pub(super) b: Vec<Poly>,
     /// In a simulation there are no samples, and this is where it is noted what is done.
     pub(super) hollow: Option<Arc<Context>>,
@@ -29,8 +32,10 @@ impl BlindRotationKey {
     /// A fresh key for the secret of inputs and the secret of the ring, made on so many threads.
     ///
     /// # Errors
-    /// [`FhewError::Dimension`] when the secrets are not of the dimensions of `parameters`, [`FhewError::Parameters`] when they are not of its distributions, for which the security
-    /// and the noise hold; when a modulus is no prime that has transforms of the ring degree, or the operating system has no entropy.
+    /// [`FhewError::Dimension`] when the secrets are not of the dimensions of `parameters`,
+    /// [`FhewError::Parameters`] when they are not of its distributions, for which the security and
+    /// the noise hold; when a modulus is no prime that has transforms of the ring degree, or the
+    /// operating system has no entropy.
     pub fn generate(
         parameters: RotationParameters,
         input: &LweSecretKey,
@@ -41,7 +46,11 @@ impl BlindRotationKey {
             let secret = secret.parameters();
             if secret.dimension() != need.dimension() {
                 let (have, need) = (secret.dimension(), need.dimension());
-                return Err(FhewError::Dimension { operation: "make a blind rotation key", have, need });
+                return Err(FhewError::Dimension {
+                    operation: "make a blind rotation key",
+                    have,
+                    need,
+                });
             }
             if secret.secret() != need.secret() {
                 let what = format!(
@@ -53,7 +62,8 @@ impl BlindRotationKey {
             }
         }
         let maker = SampleMaker::new(ring, &parameters.moduli())?;
-        let (degree, limbs, rows) = (parameters.ring().dimension(), maker.rings().len(), parameters.rows());
+        let (degree, limbs, rows) =
+            (parameters.ring().dimension(), maker.rings().len(), parameters.rows());
         let messages = messages(&parameters, &maker);
         let b = threads.map(parameters.steps(), |i| {
             let mut masked = Zeroizing::new(vec![0; degree]);
@@ -71,13 +81,23 @@ impl BlindRotationKey {
             samples
         });
         let (input_key, ring_key) = (input.fingerprint(), ring.fingerprint());
-        Ok(BlindRotationKey { parameters, input_key, ring_key, seed: maker.seed().clone(), b, hollow: None })
+        Ok(BlindRotationKey {
+            parameters,
+            input_key,
+            ring_key,
+            seed: maker.seed().clone(),
+            b,
+            hollow: None,
+        })
     }
 
-    /// A key without samples for simulations: what is looked up with it are messages ([`crate::RlweCoefficients::hollow`]), and what that would take is noted in `context`, which is hollow.
+    /// A key without samples for simulations: what is looked up with it are messages
+    /// ([`crate::RlweCoefficients::hollow`]), and what that would take is noted in `context`, which
+    /// is hollow.
     ///
     /// # Errors
-    /// [`hippocrene_rlwe::RlweError::Parameters`] when the context is not hollow, and when the operating system has no entropy.
+    /// [`hippocrene_rlwe::RlweError::Parameters`] when the context is not hollow, and when the
+    /// operating system has no entropy.
     pub fn hollow(
         context: &Arc<Context>,
         parameters: RotationParameters,
@@ -88,10 +108,12 @@ impl BlindRotationKey {
         Ok(BlindRotationKey { parameters, input_key, ring_key, seed, b: Vec::new(), hollow })
     }
 
-    /// Puts a key together from its stored parts: the fingerprints of the secrets of inputs and of the ring, the seed and the `b`.
+    /// Puts a key together from its stored parts: the fingerprints of the secrets of inputs and of
+    /// the ring, the seed and the `b`.
     ///
     /// # Errors
-    /// [`FhewError::Parameters`] when these are not the parts of a key: the number of samples, their degree, or a residue beyond its modulus.
+    /// [`FhewError::Parameters`] when these are not the parts of a key: the number of samples,
+    /// their degree, or a residue beyond its modulus.
     pub fn from_parts(
         parameters: RotationParameters,
         [input_key, ring_key]: [Fingerprint; 2],
@@ -100,7 +122,8 @@ impl BlindRotationKey {
     ) -> Result<Self, FhewError> {
         let moduli = parameters.moduli();
         let refused = |what: String| Err(FhewError::Parameters { what });
-        let (count, degree, limbs) = (parameters.steps(), parameters.ring().dimension(), parameters.limbs());
+        let (count, degree, limbs) =
+            (parameters.steps(), parameters.ring().dimension(), parameters.limbs());
         if b.len() != count {
             return refused(format!("a key for {} steps, where there are {count}", b.len()));
         }
@@ -130,13 +153,15 @@ impl BlindRotationKey {
         self.parameters
     }
 
-    /// The seed of the `a`: of `k` primes, limb `j` of sample `i` has the uniform polynomial of stream `k i + j`, in the evaluation domain. The samples of
-    /// step `i` are those from `bits rows i` on.
+    /// The seed of the `a`: of `k` primes, limb `j` of sample `i` has the uniform polynomial of
+    /// stream `k i + j`, in the evaluation domain. The samples of step `i` are those from `bits
+    /// rows i` on.
     pub fn seed(&self) -> &Seed {
         &self.seed
     }
 
-    /// The `b`, in the evaluation domain: for each step the rows of its RGSW encryptions, each with a limb for every prime.
+    /// The `b`, in the evaluation domain: for each step the rows of its RGSW encryptions, each with
+    /// a limb for every prime.
     pub fn b(&self) -> &[Poly] {
         &self.b
     }
@@ -145,11 +170,13 @@ impl BlindRotationKey {
     pub fn stored_bytes(&self) -> usize {
         let width: usize = self.parameters.moduli().iter().map(|q| q.ilog2() as usize + 1).sum();
         let samples = self.parameters.steps() * self.parameters.bits() * self.parameters.rows();
-        (samples * self.parameters.ring().dimension() * width).div_ceil(8) + self.seed.as_bytes().len()
+        (samples * self.parameters.ring().dimension() * width).div_ceil(8)
+            + self.seed.as_bytes().len()
     }
 }
 
-/// What rows encrypt of the bit 1, modulo `q` in the evaluation domain: `w_k` for the first half of the rows and `w_k s` for the others.
+/// What rows encrypt of the bit 1, modulo `q` in the evaluation domain: `w_k` for the first half of
+/// the rows and `w_k s` for the others.
 fn messages(parameters: &RotationParameters, maker: &SampleMaker) -> Zeroizing<Vec<u64>> {
     let (ring, half) = (&maker.rings()[0], parameters.rows() / 2);
     let degree = ring.degree();

@@ -8,22 +8,25 @@ use crate::{FhewError, LweParameters, switching::rounded};
 /// How an external product decomposes the two parts of an accumulator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RotationGadget {
-    /// Into `count` digits of `base_log2` bits, the highest ones ([`Digits`]): `2 count` forward and 2 inverse transforms.
+    /// Into `count` digits of `base_log2` bits, the highest ones ([`Digits`]): `2 count` forward
+    /// and 2 inverse transforms.
     Digits {
         /// `log2` of the base.
         base_log2: u32,
         /// How many.
         count: usize,
     },
-    /// Not at all: keys are modulo `q p`, and products are divided by the special prime `p` (PEGASUS IV.A, the RNS gadget for one `q`). 4 forward and 4 inverse
-    /// transforms, and much less noise.
+    /// Not at all: keys are modulo `q p`, and products are divided by the special prime `p`
+    /// (PEGASUS IV.A, the RNS gadget for one `q`). 4 forward and 4 inverse transforms, and much
+    /// less noise.
     SpecialPrime {
         /// `p`.
         p: u64,
     },
 }
 
-/// The LWE ciphertexts that go in, the ring of the accumulator (degree `N`, modulus `q`, its secret), and the gadget.
+/// The LWE ciphertexts that go in, the ring of the accumulator (degree `N`, modulus `q`, its
+/// secret), and the gadget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RotationParameters {
     input: LweParameters,
@@ -32,11 +35,16 @@ pub struct RotationParameters {
 }
 
 impl RotationParameters {
-    /// Parameters of at least 128 bits of security: of the input at its modulus, and of the ring at the modulus of its keys.
+    /// Parameters of at least 128 bits of security: of the input at its modulus, and of the ring at
+    /// the modulus of its keys.
     ///
     /// # Errors
     /// As [`LweParameters::new`] for either, and as [`RotationParameters::insecure`].
-    pub fn new(input: LweParameters, ring: LweParameters, gadget: RotationGadget) -> Result<Self, FhewError> {
+    pub fn new(
+        input: LweParameters,
+        ring: LweParameters,
+        gadget: RotationGadget,
+    ) -> Result<Self, FhewError> {
         let parameters = Self::insecure(input, ring, gadget)?;
         let log2_keys: f64 = parameters.moduli().iter().map(|q| (*q as f64).log2()).sum();
         for (of, log2_modulus) in [(input, input.log2_modulus()), (ring, log2_keys)] {
@@ -48,8 +56,10 @@ impl RotationParameters {
     /// Parameters whose security nobody has checked: for tests, and for the sets of papers.
     ///
     /// # Errors
-    /// [`FhewError::Parameters`] when the ring degree is no power of two from 64 to 2^17, the modulus or the special prime is a power of two, both are the same, the digits make no sense
-    /// for the modulus, or a binary secret of inputs has an odd dimension. Whether they are primes with a transform of that degree is found when keys are made.
+    /// [`FhewError::Parameters`] when the ring degree is no power of two from 64 to 2^17, the
+    /// modulus or the special prime is a power of two, both are the same, the digits make no sense
+    /// for the modulus, or a binary secret of inputs has an odd dimension. Whether they are primes
+    /// with a transform of that degree is found when keys are made.
     pub fn insecure(
         input: LweParameters,
         ring: LweParameters,
@@ -57,13 +67,16 @@ impl RotationParameters {
     ) -> Result<Self, FhewError> {
         let degree = ring.dimension();
         if !degree.is_power_of_two() || !(64..=1 << 17).contains(&degree) {
-            let what = format!("the ring degree is a power of two from 64 to 2^17, but not {degree}");
+            let what =
+                format!("the ring degree is a power of two from 64 to 2^17, but not {degree}");
             return Err(FhewError::Parameters { what });
         }
         let parameters = RotationParameters { input, ring, gadget };
         if !input.dimension().is_multiple_of(parameters.coefficients()) {
-            let what =
-                format!("binary secrets are read in pairs, but the dimension is {}", input.dimension());
+            let what = format!(
+                "binary secrets are read in pairs, but the dimension is {}",
+                input.dimension()
+            );
             return Err(FhewError::Parameters { what });
         }
         let moduli = parameters.moduli();
@@ -87,12 +100,14 @@ impl RotationParameters {
         Ok(parameters)
     }
 
-    /// Parameters of the LWE ciphertexts that are looked up. Those of any modulus can be; keys that switch to this secret are modulo this one.
+    /// Parameters of the LWE ciphertexts that are looked up. Those of any modulus can be; keys that
+    /// switch to this secret are modulo this one.
     pub fn input(&self) -> LweParameters {
         self.input
     }
 
-    /// The ring of the accumulator: degree, modulus, secret. Results are LWE ciphertexts of these parameters.
+    /// The ring of the accumulator: degree, modulus, secret. Results are LWE ciphertexts of these
+    /// parameters.
     pub fn ring(&self) -> LweParameters {
         self.ring
     }
@@ -110,15 +125,18 @@ impl RotationParameters {
         }
     }
 
-    /// How many limbs each of [`BlindRotationKey::b`](crate::BlindRotationKey::b) has: the RGSW encryptions of the bits of one of [`RotationParameters::steps`], without the seeded half,
-    /// a limb for every row and prime.
+    /// How many limbs each of [`BlindRotationKey::b`](crate::BlindRotationKey::b) has: the RGSW
+    /// encryptions of the bits of one of [`RotationParameters::steps`], without the seeded half, a
+    /// limb for every row and prime.
     pub fn limbs(&self) -> usize {
         self.bits() * self.rows() * self.moduli().len()
     }
 
     pub(super) fn digits(&self) -> Option<Digits> {
         match self.gadget {
-            RotationGadget::Digits { base_log2, count } => Digits::new(self.ring.modulus(), base_log2, count),
+            RotationGadget::Digits { base_log2, count } => {
+                Digits::new(self.ring.modulus(), base_log2, count)
+            }
             RotationGadget::SpecialPrime { .. } => None,
         }
     }
@@ -141,9 +159,10 @@ impl RotationParameters {
 
     /// The error of an accumulator after a rotation.
     ///
-    /// A step adds `sum_j (X^e_j - 1) E_j`, whose variance is twice the number of bits times that of an external product's error `E`: `sigma^2 N sum_r D_r^2 / 12` over the rows `r`, of
-    /// width `D_r`. Digits round the accumulator by `r0 + r1 s`, which counts times `X^e_j - 1`, so twice where a bit is 1. With a special prime the sum is
-    /// divided by `p`, and rounded.
+    /// A step adds `sum_j (X^e_j - 1) E_j`, whose variance is twice the number of bits times that
+    /// of an external product's error `E`: `sigma^2 N sum_r D_r^2 / 12` over the rows `r`, of width
+    /// `D_r`. Digits round the accumulator by `r0 + r1 s`, which counts times `X^e_j - 1`, so twice
+    /// where a bit is 1. With a special prime the sum is divided by `p`, and rounded.
     pub fn noise(&self) -> Noise {
         let (degree, weight) = (self.ring.dimension(), self.ring.secret_weight());
         let steps = self.steps() as f64;
@@ -153,7 +172,8 @@ impl RotationParameters {
                 let digits = self.digits().expect("checked when made");
                 let widths = (0..2 * count).map(|row| digits.log2_width(row % count));
                 let products = noise::inner_product(degree, SIGMA, widths).scaled(products_log2);
-                products.plus(rounded(&digits, 1.0 + weight).scaled(0.5 * (2.0 * self.turns()).log2()))
+                products
+                    .plus(rounded(&digits, 1.0 + weight).scaled(0.5 * (2.0 * self.turns()).log2()))
             }
             RotationGadget::SpecialPrime { p } => {
                 let log2_q = self.ring.log2_modulus();
@@ -164,14 +184,18 @@ impl RotationParameters {
         }
     }
 
-    /// The error of the exponent that the error of an input modulo `modulus` and the switch to the modulus `2N` give: variance
-    /// `(2N input / q)^2 + (1 + |s|^2) / 12`, in entries of the table (PEGASUS, Appendix C.2); of binary secrets with `|s - 1/2|^2` ([`crate::LweCiphertext::switch_modulus`]). An input modulo
-    /// `2N` is not rounded: its error is that of the exponent.
+    /// The error of the exponent that the error of an input modulo `modulus` and the switch to the
+    /// modulus `2N` give: variance `(2N input / q)^2 + (1 + |s|^2) / 12`, in entries of the table
+    /// (PEGASUS, Appendix C.2); of binary secrets with `|s - 1/2|^2`
+    /// ([`crate::LweCiphertext::switch_modulus`]). An input modulo `2N` is not rounded: its error
+    /// is that of the exponent.
     pub fn index_noise(&self, input: Noise, modulus: u64) -> Noise {
         if modulus == 2 * self.ring.dimension() as u64 {
             return input;
         }
         let entries = (2 * self.ring.dimension()) as f64;
-        input.scaled((entries / modulus as f64).log2()).plus(noise::rounding(self.input.secret_spread(), 2))
+        input
+            .scaled((entries / modulus as f64).log2())
+            .plus(noise::rounding(self.input.secret_spread(), 2))
     }
 }

@@ -48,7 +48,8 @@ enum Gadget {
     SpecialPrime(u64, Scalar),
 }
 
-/// How many accumulators go through a key together: the key of a step is read from memory once for all of them.
+/// How many accumulators go through a key together: the key of a step is read from memory once for
+/// all of them.
 const TOGETHER: usize = 4;
 /// So many groups of these each thread looks up before it is asked whether to stop.
 const BETWEEN_STOPS: usize = 4;
@@ -79,7 +80,10 @@ impl BlindRotationKey {
         let gadget = match (parameters.gadget(), parameters.digits()) {
             (RotationGadget::SpecialPrime { p }, _) => {
                 let inverse = inv_mod(p, parameters.ring().modulus());
-                Gadget::SpecialPrime(p, rings[0].scalar(inverse.expect("distinct primes are coprime")))
+                Gadget::SpecialPrime(
+                    p,
+                    rings[0].scalar(inverse.expect("distinct primes are coprime")),
+                )
             }
             (_, digits) => Gadget::Digits(digits.expect("checked when made")),
         };
@@ -127,16 +131,20 @@ impl PreparedBlindRotationKey {
         self.key.iter().map(KeyLimb::bytes).sum()
     }
 
-    /// How many rotations were done so far, look-ups among them: another thread can see how far something is that takes long.
+    /// How many rotations were done so far, look-ups among them: another thread can see how far
+    /// something is that takes long.
     pub fn rotations(&self) -> u64 {
         self.rotations.load(Ordering::Relaxed)
     }
 
-    /// The value of the table's function at the input (PEGASUS Fig. 2, Theorem 1), an LWE ciphertext of dimension `N` under the ring's secret. Its noise estimate is that
-    /// of the rotation ([`RotationParameters::noise`]) and that of the index ([`RotationParameters::index_noise`]) times the steepest slope of the table.
+    /// The value of the table's function at the input (PEGASUS Fig. 2, Theorem 1), an LWE
+    /// ciphertext of dimension `N` under the ring's secret. Its noise estimate is that of the
+    /// rotation ([`RotationParameters::noise`]) and that of the index
+    /// ([`RotationParameters::index_noise`]) times the steepest slope of the table.
     ///
     /// # Errors
-    /// When key or dimension of the ciphertext are not those of this key, or the table is of other parameters.
+    /// When key or dimension of the ciphertext are not those of this key, or the table is of other
+    /// parameters.
     pub fn look_up(
         &self,
         ciphertext: &LweCiphertext,
@@ -145,7 +153,8 @@ impl PreparedBlindRotationKey {
         Ok(self.look_up_all(&[(ciphertext, table)], &Threads::single())?.swap_remove(0))
     }
 
-    /// [`PreparedBlindRotationKey::look_up`] of many inputs, each in its table: the key is read from memory once for several of them.
+    /// [`PreparedBlindRotationKey::look_up`] of many inputs, each in its table: the key is read
+    /// from memory once for several of them.
     ///
     /// # Errors
     /// As there.
@@ -156,7 +165,8 @@ impl PreparedBlindRotationKey {
     ) -> Result<Vec<LweCiphertext>, FhewError> {
         let inputs: Vec<(&LweCiphertext, &[u64])> =
             items.iter().map(|(ciphertext, table)| (*ciphertext, table.coefficients())).collect();
-        if let Some((_, table)) = items.iter().find(|(_, t)| t.modulus() != self.parameters.ring().modulus())
+        if let Some((_, table)) =
+            items.iter().find(|(_, t)| t.modulus() != self.parameters.ring().modulus())
         {
             let (have, need) = (table.modulus(), self.parameters.ring().modulus());
             return Err(FhewError::Modulus { operation: OPERATION, have, need });
@@ -185,11 +195,13 @@ impl PreparedBlindRotationKey {
         RlweCoefficients::new(self.parameters.ring(), c0, c1, noise, self.ring_key)
     }
 
-    /// RLWE ciphertexts of `f X^(b + <a, s>)`, the exponents rounded to the modulus `2N`, for inputs with test polynomials `f` of residues modulo `q` in the
-    /// coefficient domain. The noise is that of the rotation alone.
+    /// RLWE ciphertexts of `f X^(b + <a, s>)`, the exponents rounded to the modulus `2N`, for
+    /// inputs with test polynomials `f` of residues modulo `q` in the coefficient domain. The noise
+    /// is that of the rotation alone.
     ///
     /// # Errors
-    /// When key or dimension of a ciphertext are not those of this key, or a polynomial is not of the ring degree.
+    /// When key or dimension of a ciphertext are not those of this key, or a polynomial is not of
+    /// the ring degree.
     pub fn rotate_all(
         &self,
         inputs: &[(&LweCiphertext, &[u64])],
@@ -232,7 +244,12 @@ impl PreparedBlindRotationKey {
             }
         }
         if let Some(&have) = test.iter().find(|x| **x >= q) {
-            return Err(FhewError::Range { operation: OPERATION, what: "an entry", have, limit: q });
+            return Err(FhewError::Range {
+                operation: OPERATION,
+                what: "an entry",
+                have,
+                limit: q,
+            });
         }
         let switched = ciphertext.switch_modulus(2 * degree as u64)?;
         let mut parts = vec![0; 2 * degree];
@@ -257,13 +274,20 @@ impl PreparedBlindRotationKey {
     }
 
     /// `acc = acc + sum_j (X^e_j - 1) (acc (.) K_j)`.
-    fn step(&self, key: &[KeyLimb], exponents: [usize; MOST_BITS], acc: &mut [u64], scratch: &mut [u64]) {
+    fn step(
+        &self,
+        key: &[KeyLimb],
+        exponents: [usize; MOST_BITS],
+        acc: &mut [u64],
+        scratch: &mut [u64],
+    ) {
         let (degree, rows, bits) =
             (self.parameters.ring().dimension(), self.parameters.rows(), self.parameters.bits());
         let (products, rest) = scratch.split_at_mut(2 * self.rings.len() * degree);
         let (spare, digits) = rest.split_at_mut(degree);
         self.decompose(digits, acc);
-        let limbs = digits.chunks_exact_mut(rows * degree).zip(products.chunks_exact_mut(2 * degree));
+        let limbs =
+            digits.chunks_exact_mut(rows * degree).zip(products.chunks_exact_mut(2 * degree));
         for (j, (digits, products)) in limbs.enumerate() {
             let ring = &self.rings[j];
             digits.chunks_exact_mut(degree).for_each(|digit| ring.ntt().forward_lazy(digit));
@@ -290,7 +314,8 @@ impl PreparedBlindRotationKey {
         let degree = self.parameters.ring().dimension();
         match &self.gadget {
             Gadget::Digits(digits) => {
-                for (out, part) in out.chunks_exact_mut(digits.count() * degree).zip(acc.chunks_exact(degree))
+                for (out, part) in
+                    out.chunks_exact_mut(digits.count() * degree).zip(acc.chunks_exact(degree))
                 {
                     digits.decompose(self.kernel, out, part);
                 }
@@ -303,7 +328,8 @@ impl PreparedBlindRotationKey {
         }
     }
 
-    /// Divides both products by `p`, where there is one, rounding; the quotients take the place of what was modulo `q`.
+    /// Divides both products by `p`, where there is one, rounding; the quotients take the place of
+    /// what was modulo `q`.
     fn divide(&self, products: &mut [u64], spare: &mut [u64]) {
         let Gadget::SpecialPrime(p, inverse) = &self.gadget else { return };
         let degree = spare.len();

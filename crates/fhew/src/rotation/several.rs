@@ -1,9 +1,12 @@
 //! Several tables at one input, with one rotation.
 //!
-//! With `v = 1 + X + .. + X^(N - 1)`, `(1 - X) v = 2` in the ring: a test polynomial of entries that are multiples of an even quantum `t` is `f = (t/2) v w` with the small
-//! `w = (1 - X) f / t`. So one rotation of `(t/2) v` gives every table by a product with its `w` (Carpov, Izabachène and Mollimard, "New techniques for multi-value input
-//! homomorphic evaluation and applications", CT-RSA 2019), at a few transforms each. The error of the rotation comes out times `|w|`, the norm of the table's steps over the quantum,
-//! and entries are rounded to the quantum: it is chosen such that the two are of one size.
+//! With `v = 1 + X + .. + X^(N - 1)`, `(1 - X) v = 2` in the ring: a test polynomial of entries
+//! that are multiples of an even quantum `t` is `f = (t/2) v w` with the small `w = (1 - X) f / t`.
+//! So one rotation of `(t/2) v` gives every table by a product with its `w` (Carpov, Izabachène and
+//! Mollimard, "New techniques for multi-value input homomorphic evaluation and applications",
+//! CT-RSA 2019), at a few transforms each. The error of the rotation comes out times `|w|`, the
+//! norm of the table's steps over the quantum, and entries are rounded to the quantum: it is chosen
+//! such that the two are of one size.
 
 use hippocrene_ring::{
     Threads,
@@ -36,32 +39,45 @@ struct Factor {
 }
 
 impl LookupTables {
-    /// These tables together, for any number of inputs. Inputs are at one scale: the tables are on one domain.
+    /// These tables together, for any number of inputs. Inputs are at one scale: the tables are on
+    /// one domain.
     ///
     /// # Errors
-    /// [`FhewError::Table`] when there is none, or two differ in their domains; [`FhewError::Modulus`] or [`FhewError::Dimension`] when one was made for other
-    /// parameters.
+    /// [`FhewError::Table`] when there is none, or two differ in their domains;
+    /// [`FhewError::Modulus`] or [`FhewError::Dimension`] when one was made for other parameters.
     pub fn new(parameters: &RotationParameters, tables: &[LookupTable]) -> Result<Self, FhewError> {
-        let ring = rings(parameters.ring().dimension(), &[parameters.ring().modulus()])?.swap_remove(0);
+        let ring =
+            rings(parameters.ring().dimension(), &[parameters.ring().modulus()])?.swap_remove(0);
         let q = ring.modulus();
         let Some(first) = tables.first() else {
             return Err(FhewError::Table { what: "at least one is needed".into() });
         };
         if let Some(other) = tables.iter().find(|table| table.domain() != first.domain()) {
-            let what =
-                format!("one domain is needed, but there are {} and {}", first.domain(), other.domain());
+            let what = format!(
+                "one domain is needed, but there are {} and {}",
+                first.domain(),
+                other.domain()
+            );
             return Err(FhewError::Table { what });
         }
         if let Some(other) = tables.iter().find(|table| table.modulus() != q) {
-            return Err(FhewError::Modulus { operation: OPERATION, have: other.modulus(), need: q });
+            return Err(FhewError::Modulus {
+                operation: OPERATION,
+                have: other.modulus(),
+                need: q,
+            });
         }
-        if let Some(other) = tables.iter().find(|table| table.coefficients().len() != ring.degree()) {
+        if let Some(other) = tables.iter().find(|table| table.coefficients().len() != ring.degree())
+        {
             let (have, need) = (other.coefficients().len(), ring.degree());
             return Err(FhewError::Dimension { operation: OPERATION, have, need });
         }
-        // The squares of e |step| / t and t / sqrt(12) are of one size at t^2 = sqrt(12) e |step|; the steepest table decides.
-        let steps =
-            tables.iter().map(|table| norm(&differences(table.coefficients(), q, 1))).fold(1.0, f64::max);
+        // The squares of e |step| / t and t / sqrt(12) are of one size at t^2 = sqrt(12) e |step|;
+        // the steepest table decides.
+        let steps = tables
+            .iter()
+            .map(|table| norm(&differences(table.coefficients(), q, 1)))
+            .fold(1.0, f64::max);
         let balanced = 0.5 * (0.5 * 12f64.log2() + parameters.noise().log2_std() + steps.log2());
         let quantum = 2 * ((balanced.exp2() / 2.0).round() as u64).max(1);
         let factors = tables
@@ -81,7 +97,8 @@ impl LookupTables {
         self.quantum
     }
 
-    /// The error of the value of each table, but for that of the index: that of the rotation times `|w|`, and the rounding of the entries.
+    /// The error of the value of each table, but for that of the index: that of the rotation times
+    /// `|w|`, and the rounding of the entries.
     pub fn noises(&self, parameters: &RotationParameters) -> Vec<Noise> {
         self.factors.iter().map(|factor| self.noise(factor, parameters.noise())).collect()
     }
@@ -118,8 +135,9 @@ fn norm(values: &[i64]) -> f64 {
 }
 
 impl PreparedBlindRotationKey {
-    /// The values of all `tables` at the input, in their order, by one rotation. The error of the rotation counts `|w|` times, and entries are rounded to a quantum ([`LookupTables`]); that of
-    /// the index is as in [`PreparedBlindRotationKey::look_up`].
+    /// The values of all `tables` at the input, in their order, by one rotation. The error of the
+    /// rotation counts `|w|` times, and entries are rounded to a quantum ([`LookupTables`]); that
+    /// of the index is as in [`PreparedBlindRotationKey::look_up`].
     ///
     /// # Errors
     /// As [`PreparedBlindRotationKey::look_up`].
@@ -131,7 +149,8 @@ impl PreparedBlindRotationKey {
         Ok(self.look_up_several_all(&[ciphertext], tables, &Threads::single())?.swap_remove(0))
     }
 
-    /// [`PreparedBlindRotationKey::look_up_several`] of many inputs: the key is read from memory once for several of them.
+    /// [`PreparedBlindRotationKey::look_up_several`] of many inputs: the key is read from memory
+    /// once for several of them.
     ///
     /// # Errors
     /// As there.
@@ -149,7 +168,8 @@ impl PreparedBlindRotationKey {
         let inputs: Vec<(&LweCiphertext, &[u64])> =
             ciphertexts.iter().map(|ciphertext| (*ciphertext, &tables.common[..])).collect();
         let rotated = self.rotate_all(&inputs, threads)?;
-        let mut all: Vec<Result<Vec<LweCiphertext>, FhewError>> = vec![Ok(Vec::new()); rotated.len()];
+        let mut all: Vec<Result<Vec<LweCiphertext>, FhewError>> =
+            vec![Ok(Vec::new()); rotated.len()];
         threads.for_each_mut(&mut all, |k, values| {
             *values = self.factors_of(&rotated[k], ciphertexts[k], tables);
         });
@@ -167,7 +187,8 @@ impl PreparedBlindRotationKey {
         let noise = rotated.noise();
         let mut parts = rotated.parts().map(<[u64]>::to_vec);
         parts.iter_mut().for_each(|part| ring.ntt().forward(part));
-        let index = self.parameters().index_noise(ciphertext.noise(), ciphertext.parameters().modulus());
+        let index =
+            self.parameters().index_noise(ciphertext.noise(), ciphertext.parameters().modulus());
         tables
             .factors
             .iter()

@@ -9,12 +9,14 @@ use crate::LweSecretKey;
 pub(super) const MOST_BITS: usize = 3;
 
 impl RotationParameters {
-    /// How many steps a rotation takes: one for each coefficient of the secret of inputs, or for two if it is binary.
+    /// How many steps a rotation takes: one for each coefficient of the secret of inputs, or for
+    /// two if it is binary.
     pub fn steps(&self) -> usize {
         self.input().dimension() / self.coefficients()
     }
 
-    /// How many bits of the secret a step has an RGSW encryption of each of: one for each value that its coefficients have beside 0.
+    /// How many bits of the secret a step has an RGSW encryption of each of: one for each value
+    /// that its coefficients have beside 0.
     pub fn bits(&self) -> usize {
         self.coefficients() + 1
     }
@@ -37,7 +39,8 @@ impl RotationParameters {
         }
     }
 
-    /// The exponents in `[0, 2N)` that go with the bits of a step where inputs have these, of the coefficients of the step.
+    /// The exponents in `[0, 2N)` that go with the bits of a step where inputs have these, of the
+    /// coefficients of the step.
     pub(super) fn exponents(&self, a: &[usize]) -> [usize; MOST_BITS] {
         let order = 2 * self.ring().dimension();
         match self.coefficients() {

@@ -8,12 +8,14 @@ use crate::FhewError;
 
 /// The test polynomial of a function `T` on `[-D, D)`, its *domain* (PEGASUS Fig. 2, step 1).
 ///
-/// An input of modulus `q'` means `x` at the scale [`LookupTable::input_scale`]` = q' / (4 D)`: the paper's condition `|m| < q / 4`. The `N` entries are `T(2 D k / N)` for
-/// `-N/2 <= k < N/2`, at the output scale; entry `k` is found where the input is within half an entry of it, up to its noise
-/// ([`RotationParameters::index_noise`]).
+/// An input of modulus `q'` means `x` at the scale [`LookupTable::input_scale`]` = q' / (4 D)`: the
+/// paper's condition `|m| < q / 4`. The `N` entries are `T(2 D k / N)` for `-N/2 <= k < N/2`, at
+/// the output scale; entry `k` is found where the input is within half an entry of it, up to its
+/// noise ([`RotationParameters::index_noise`]).
 ///
-/// Beyond the domain the table goes on as `T(x) = -T(x - 2 D)`, since `X^N = -1`. So functions that satisfy this themselves hold on the double domain
-/// `[-2D, 2D)`, with twice the resolution: `|x| - D` does, and hence the absolute value, the maximum and the like.
+/// Beyond the domain the table goes on as `T(x) = -T(x - 2 D)`, since `X^N = -1`. So functions that
+/// satisfy this themselves hold on the double domain `[-2D, 2D)`, with twice the resolution: `|x| -
+/// D` does, and hence the absolute value, the maximum and the like.
 #[derive(Debug, Clone)]
 pub struct LookupTable {
     modulus: u64,
@@ -30,7 +32,8 @@ impl LookupTable {
     /// The table of `f` on `[-domain, domain)` with values at `output_scale`.
     ///
     /// # Errors
-    /// [`FhewError::Table`] when the domain or the scale is not positive and finite, or a value times the scale is not below `q/2`; the message says where.
+    /// [`FhewError::Table`] when the domain or the scale is not positive and finite, or a value
+    /// times the scale is not below `q/2`; the message says where.
     pub fn new(
         parameters: &RotationParameters,
         domain: f64,
@@ -64,7 +67,8 @@ impl LookupTable {
         let coefficients = (0..degree as i64).map(|j| signed_mod(coefficient(j), q)).collect();
         let steps = entries.windows(2).map(|w| (w[1] as f64 - w[0] as f64).abs());
         let steepest = steps.fold(0.0, f64::max);
-        let (low, high) = entries.iter().fold((i64::MAX, i64::MIN), |(l, h), x| (l.min(*x), h.max(*x)));
+        let (low, high) =
+            entries.iter().fold((i64::MAX, i64::MIN), |(l, h), x| (l.min(*x), h.max(*x)));
         let height = high as f64 - low as f64;
         Ok(LookupTable { modulus: q, domain, output_scale, coefficients, steepest, height })
     }
@@ -94,8 +98,9 @@ impl LookupTable {
         &self.coefficients
     }
 
-    /// The error of values where the index has this error: that times the steepest step of the table, no more than half of its height. It is the standard deviation for
-    /// linear functions, and a bound of it for others.
+    /// The error of values where the index has this error: that times the steepest step of the
+    /// table, no more than half of its height. It is the standard deviation for linear functions,
+    /// and a bound of it for others.
     pub fn noise(&self, index: Noise) -> Noise {
         let steep = index.scaled(self.steepest.log2()).log2_std();
         Noise::from_log2_std(steep.min((self.height / 2.0).log2()))

@@ -8,8 +8,11 @@ use zeroize::Zeroizing;
 
 use crate::{FhewError, LweParameters, LweSecretKey, hollow::check_hollow, samples::SampleMaker};
 
-/// A key from the secret `s'` of dimension `N` to the secret `s` of dimension `n`, a polynomial of `R_n` ([`LweParameters::ring_degree`] where `n` is no power of two), modulo the prime `q` of the latter: for `v < N/n` and each digit `k` the RLWE
-/// encryption of `w_k S_v` in `R_n` (see [`Digits`] for the weights), `(b, a)` with `b = -a s + e + w_k S_v`. The `a` are kept as a seed: half of the size.
+/// A key from the secret `s'` of dimension `N` to the secret `s` of dimension `n`, a polynomial of
+/// `R_n` ([`LweParameters::ring_degree`] where `n` is no power of two), modulo the prime `q` of the
+/// latter: for `v < N/n` and each digit `k` the RLWE encryption of `w_k S_v` in `R_n` (see
+/// [`Digits`] for the weights), `(b, a)` with `b = -a s + e + w_k S_v`. The `a` are kept as a seed:
+/// half of the size.
 #[derive(Debug, Clone)]
 pub struct LweSwitchingKey {
     pub(super) from: LweParameters,
@@ -25,11 +28,13 @@ pub struct LweSwitchingKey {
 }
 
 impl LweSwitchingKey {
-    /// A fresh key with `count` digits of `base_log2` bits. The security is that of the parameters of `to`, at which this key's samples are.
+    /// A fresh key with `count` digits of `base_log2` bits. The security is that of the parameters
+    /// of `to`, at which this key's samples are.
     ///
     /// # Errors
-    /// [`FhewError::Parameters`] when `N` is no power of two, or less than the ring degree of `n`; when the digits make no sense, the modulus of `to` is no prime
-    /// that has transforms of degree `n`, or the operating system has no entropy.
+    /// [`FhewError::Parameters`] when `N` is no power of two, or less than the ring degree of `n`;
+    /// when the digits make no sense, the modulus of `to` is no prime that has transforms of degree
+    /// `n`, or the operating system has no entropy.
     pub fn generate(
         from: &LweSecretKey,
         to: &LweSecretKey,
@@ -56,13 +61,25 @@ impl LweSwitchingKey {
         }
         let (from_key, to_key) = (from.fingerprint(), to.fingerprint());
         let seed = maker.seed().clone();
-        Ok(LweSwitchingKey { from: source, to: target, from_key, to_key, digits, seed, b, hollow: None })
+        Ok(LweSwitchingKey {
+            from: source,
+            to: target,
+            from_key,
+            to_key,
+            digits,
+            seed,
+            b,
+            hollow: None,
+        })
     }
 
-    /// A key without samples for simulations: what goes through it are messages ([`crate::RlweCoefficients::hollow`]), and what that would take is noted in `context`, which is hollow.
+    /// A key without samples for simulations: what goes through it are messages
+    /// ([`crate::RlweCoefficients::hollow`]), and what that would take is noted in `context`, which
+    /// is hollow.
     ///
     /// # Errors
-    /// As [`LweSwitchingKey::generate`], and [`hippocrene_rlwe::RlweError::Parameters`] when the context is not hollow.
+    /// As [`LweSwitchingKey::generate`], and [`hippocrene_rlwe::RlweError::Parameters`] when the
+    /// context is not hollow.
     pub fn hollow(
         context: &Arc<Context>,
         [from, to]: [LweParameters; 2],
@@ -74,13 +91,24 @@ impl LweSwitchingKey {
         check_dimensions(from, to)?;
         let digits = gadget(q, base_log2, count)?;
         let (seed, b) = (Seed::random()?, Poly::zero(n, 0, Domain::Evaluation));
-        Ok(LweSwitchingKey { from, to, from_key, to_key, digits, seed, b, hollow: Some(Arc::clone(context)) })
+        Ok(LweSwitchingKey {
+            from,
+            to,
+            from_key,
+            to_key,
+            digits,
+            seed,
+            b,
+            hollow: Some(Arc::clone(context)),
+        })
     }
 
-    /// Puts a key together from its stored parts: the parameters and fingerprints of both secrets, the gadget, the seed and the `b`.
+    /// Puts a key together from its stored parts: the parameters and fingerprints of both secrets,
+    /// the gadget, the seed and the `b`.
     ///
     /// # Errors
-    /// [`FhewError::Parameters`] when these are not the parts of a key: dimensions, digits, the number of samples, or a residue beyond the modulus.
+    /// [`FhewError::Parameters`] when these are not the parts of a key: dimensions, digits, the
+    /// number of samples, or a residue beyond the modulus.
     pub fn from_parts(
         [from, to]: [LweParameters; 2],
         [from_key, to_key]: [Fingerprint; 2],
@@ -101,7 +129,9 @@ impl LweSwitchingKey {
         }
         match b.as_slice().iter().find(|x| **x >= q) {
             Some(x) => refused(format!("a residue {x} modulo {q}")),
-            None => Ok(LweSwitchingKey { from, to, from_key, to_key, digits, seed, b, hollow: None }),
+            None => {
+                Ok(LweSwitchingKey { from, to, from_key, to_key, digits, seed, b, hollow: None })
+            }
         }
     }
 
@@ -120,7 +150,8 @@ impl LweSwitchingKey {
         self.digits
     }
 
-    /// The seed of the `a`: sample `i` has the uniform polynomial of stream `i` in the evaluation domain.
+    /// The seed of the `a`: sample `i` has the uniform polynomial of stream `i` in the evaluation
+    /// domain.
     pub fn seed(&self) -> &Seed {
         &self.seed
     }
@@ -133,11 +164,13 @@ impl LweSwitchingKey {
     /// Bytes of the `b` and the seed, with residues packed to their bits.
     pub fn stored_bytes(&self) -> usize {
         let bits = self.to.modulus().ilog2() as usize + 1;
-        (self.from.dimension() * self.digits.count() * bits).div_ceil(8) + self.seed.as_bytes().len()
+        (self.from.dimension() * self.digits.count() * bits).div_ceil(8)
+            + self.seed.as_bytes().len()
     }
 
-    /// The error that a switch adds, of variance `sigma^2 N sum_k D_k^2 / 12 + 2^(2 shift) |s'|^2 / 12`: `N` digits of width `D_k` for each `k`, times errors of the key, and what
-    /// the gadget rounds away times the secret (PEGASUS, Appendix C.1).
+    /// The error that a switch adds, of variance `sigma^2 N sum_k D_k^2 / 12 + 2^(2 shift) |s'|^2 /
+    /// 12`: `N` digits of width `D_k` for each `k`, times errors of the key, and what the gadget
+    /// rounds away times the secret (PEGASUS, Appendix C.1).
     pub fn noise(&self) -> Noise {
         Self::noise_of(self.from, &self.digits)
     }
@@ -161,11 +194,13 @@ fn check_dimensions(from: LweParameters, to: LweParameters) -> Result<(), FhewEr
     if large.is_power_of_two() && to.ring_degree() <= large {
         return Ok(());
     }
-    let what = format!("keys switch downwards from powers of two, but not from dimension {large} to {n}");
+    let what =
+        format!("keys switch downwards from powers of two, but not from dimension {large} to {n}");
     Err(FhewError::Parameters { what })
 }
 
-/// What a gadget rounds away of `a` in `<a, s>`: each a uniform number of variance `2^(2 shift) / 12`, nothing where all bits are in digits.
+/// What a gadget rounds away of `a` in `<a, s>`: each a uniform number of variance `2^(2 shift) /
+/// 12`, nothing where all bits are in digits.
 pub(crate) fn rounded(digits: &Digits, weight: f64) -> Noise {
     if digits.shift() == 0 {
         return Noise::NONE;

@@ -18,7 +18,8 @@ use crate::{
     samples::{expand, rings},
 };
 
-/// About how many digits go through transforms and inner product together: they stay in the second-level cache.
+/// About how many digits go through transforms and inner product together: they stay in the
+/// second-level cache.
 const TOGETHER: usize = 48;
 /// No fewer than the digits of a modulus.
 const MOST: usize = 64;
@@ -46,9 +47,11 @@ impl LweSwitchingKey {
     /// When the environment asks for a kernel that this CPU lacks.
     pub fn prepare(&self) -> Result<PreparedLweSwitchingKey, FhewError> {
         let mut rings = rings(self.to.ring_degree(), &[self.to.modulus()])?;
-        let a: Vec<Vec<u64>> = (0..self.b.limb_count()).map(|i| expand(&rings, &self.seed, i, 0)).collect();
+        let a: Vec<Vec<u64>> =
+            (0..self.b.limb_count()).map(|i| expand(&rings, &self.seed, i, 0)).collect();
         let ring = rings.swap_remove(0);
-        let pairs: Vec<(&[u64], &[u64])> = self.b.limbs().zip(a.iter().map(Vec::as_slice)).collect();
+        let pairs: Vec<(&[u64], &[u64])> =
+            self.b.limbs().zip(a.iter().map(Vec::as_slice)).collect();
         let mut key = [ring.elementwise().prepare_key(&pairs)];
         KeyLimb::gather(&mut key);
         let [key] = key;
@@ -94,7 +97,8 @@ impl PreparedLweSwitchingKey {
         self.key.bytes()
     }
 
-    /// How many classes the coefficients fall into that [`PreparedLweSwitchingKey::switch_coefficients`] takes at once: `g = N/n`.
+    /// How many classes the coefficients fall into that
+    /// [`PreparedLweSwitchingKey::switch_coefficients`] takes at once: `g = N/n`.
     pub fn stride(&self) -> usize {
         self.from.dimension() / self.to.ring_degree()
     }
@@ -114,14 +118,17 @@ impl PreparedLweSwitchingKey {
             }
         });
         c0[0] = add_mod(c0[0], ciphertext.b(), q);
-        RlweCoefficients::new(self.to, c0, c1, ciphertext.noise().plus(self.noise), self.to_key).extract(0)
+        RlweCoefficients::new(self.to, c0, c1, ciphertext.noise().plus(self.noise), self.to_key)
+            .extract(0)
     }
 
-    /// The RLWE ciphertext of degree `n` under the other secret whose coefficient `k` is coefficient `class + g k` of this one, `g` being
+    /// The RLWE ciphertext of degree `n` under the other secret whose coefficient `k` is
+    /// coefficient `class + g k` of this one, `g` being
     /// [`PreparedLweSwitchingKey::stride`]: `n` values at the price of one.
     ///
     /// # Errors
-    /// When key, dimension or modulus of the ciphertext are not those that this key switches; [`FhewError::Range`] when `class` is not below `g`.
+    /// When key, dimension or modulus of the ciphertext are not those that this key switches;
+    /// [`FhewError::Range`] when `class` is not below `g`.
     pub fn switch_coefficients(
         &self,
         ciphertext: &RlweCoefficients,
@@ -151,7 +158,8 @@ impl PreparedLweSwitchingKey {
         Ok(RlweCoefficients::new(self.to, c0, c1, noise, self.to_key))
     }
 
-    /// The sum over `v` of the products of `A_v`, which `fill(v, ..)` writes, with the encryptions of the `S_v`: both parts, in the coefficient domain.
+    /// The sum over `v` of the products of `A_v`, which `fill(v, ..)` writes, with the encryptions
+    /// of the `S_v`: both parts, in the coefficient domain.
     fn sum(&self, mut fill: impl FnMut(usize, &mut [u64])) -> [Vec<u64>; 2] {
         let (degree, count) = (self.to.ring_degree(), self.digits.count());
         if let Some(context) = &self.hollow {
@@ -176,7 +184,8 @@ impl PreparedLweSwitchingKey {
             }
             let mut terms = [(0, [].as_slice()); MOST];
             let terms = &mut terms[..vs.len() * count];
-            for ((i, term), digit) in terms.iter_mut().enumerate().zip(digits.chunks_exact(degree)) {
+            for ((i, term), digit) in terms.iter_mut().enumerate().zip(digits.chunks_exact(degree))
+            {
                 *term = (first * count + i, digit);
             }
             elementwise.inner_product(sum0, sum1, terms, &self.key);
@@ -189,9 +198,12 @@ impl PreparedLweSwitchingKey {
 
     fn check(&self, key: Fingerprint, parameters: LweParameters) -> Result<(), FhewError> {
         if key != self.from_key {
-            return Err(
-                RlweError::KeyMismatch { operation: OPERATION, have: key, need: self.from_key }.into()
-            );
+            return Err(RlweError::KeyMismatch {
+                operation: OPERATION,
+                have: key,
+                need: self.from_key,
+            }
+            .into());
         }
         let (have, need) = (parameters.dimension(), self.from.dimension());
         if have != need {

@@ -11,7 +11,8 @@ pub fn ternary(dimension: usize, modulus: u64) -> LweSecretKey {
 
 /// A secret of that distribution, whatever its security.
 pub fn secret(dimension: usize, modulus: u64, distribution: SecretDistribution) -> LweSecretKey {
-    LweSecretKey::generate(LweParameters::insecure(dimension, modulus, distribution).unwrap()).unwrap()
+    LweSecretKey::generate(LweParameters::insecure(dimension, modulus, distribution).unwrap())
+        .unwrap()
 }
 
 /// `a - b mod q`, the representative nearest to zero.

@@ -8,7 +8,8 @@ use crate::{
     bootstrapping::{check_encapsulation, sparse_parameters},
 };
 
-/// What evaluation keys hold for bits beside rotations, conjugation and relinearisation. No secret inside.
+/// What evaluation keys hold for bits beside rotations, conjugation and relinearisation. No secret
+/// inside.
 #[derive(Debug, Clone)]
 pub struct BitKeys {
     literal: BitLiteral,
@@ -20,7 +21,8 @@ impl BitKeys {
     /// The keys of bootstraps made of this, with those of their sparse secret.
     ///
     /// # Errors
-    /// [`Error::Parameters`] or [`Error::Security`] when there is no sparse secret with these parameters, [`Error::ParameterMismatch`] when the keys are of others.
+    /// [`Error::Parameters`] or [`Error::Security`] when there is no sparse secret with these
+    /// parameters, [`Error::ParameterMismatch`] when the keys are of others.
     pub fn new(
         session: &Session,
         literal: BitLiteral,
@@ -32,7 +34,10 @@ impl BitKeys {
     }
 
     /// The parameter set of the sparse secret, held to its limit where `parameters` are secure.
-    pub(crate) fn narrow_of(parameters: &Parameters, literal: &BitLiteral) -> Result<Parameters, Error> {
+    pub(crate) fn narrow_of(
+        parameters: &Parameters,
+        literal: &BitLiteral,
+    ) -> Result<Parameters, Error> {
         sparse_parameters(parameters, literal.base(parameters), literal.sparse_weight)
     }
 

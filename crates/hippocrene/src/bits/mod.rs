@@ -1,7 +1,8 @@
 //! Arrays of bits: `2^13` to `2^16` of them in a ciphertext, gates without a limit of depth.
 //!
-//! A gate is a bootstrap ([`hippocrene_ckks::bits`]), or a product while there is capacity for one. The errors of slots are known: operands that have come to be too
-//! uncertain are refreshed before a gate.
+//! A gate is a bootstrap ([`hippocrene_ckks::bits`]), or a product while there is capacity for one.
+//! The errors of slots are known: operands that have come to be too uncertain are refreshed before
+//! a gate.
 
 mod keys;
 mod server;
@@ -11,12 +12,16 @@ use std::sync::Arc;
 
 use hippocrene_ckks::{
     Plaintext,
-    bits::{BitCiphertext, BitLiteral, BitPacking, BitPlan, SeededBitCiphertext, decode_bits, encode_bits},
+    bits::{
+        BitCiphertext, BitLiteral, BitPacking, BitPlan, SeededBitCiphertext, decode_bits,
+        encode_bits,
+    },
 };
 use hippocrene_rlwe as rlwe;
 
 use crate::{
-    Array, CiphertextBody, ClientKey, Elements, Error, Fresh, Layout, PublicKey, Session, encryption::wipe,
+    Array, CiphertextBody, ClientKey, Elements, Error, Fresh, Layout, PublicKey, Session,
+    encryption::wipe,
 };
 
 pub use keys::BitKeys;
@@ -77,7 +82,8 @@ impl BitArray {
 }
 
 impl ClientKey {
-    /// How bits are bootstrapped with these parameters: what goes with the preset is [`Preset::bits`](crate::Preset::bits).
+    /// How bits are bootstrapped with these parameters: what goes with the preset is
+    /// [`Preset::bits`](crate::Preset::bits).
     ///
     /// ```no_run
     /// # fn main() -> Result<(), hippocrene::Error> {
@@ -106,19 +112,28 @@ impl ClientKey {
     /// Encrypts bits: the elements of an array of shape `shape` in row-major order.
     ///
     /// # Errors
-    /// [`Error::Shape`] when there are not as many as the shape says, [`Error::ParameterMismatch`] when the plan is of other parameters.
-    pub fn encrypt_bits(&self, plan: &BitPlan, values: &[bool], shape: &[usize]) -> Result<BitArray, Error> {
+    /// [`Error::Shape`] when there are not as many as the shape says, [`Error::ParameterMismatch`]
+    /// when the plan is of other parameters.
+    pub fn encrypt_bits(
+        &self,
+        plan: &BitPlan,
+        values: &[bool],
+        shape: &[usize],
+    ) -> Result<BitArray, Error> {
         let (context, packing) = (self.session().context(), plan.literal().packing);
         encrypt(self.session(), plan, values, shape, |plaintext| {
             let ciphertext = context.encrypt(self.secret(), plaintext)?;
-            Ok(CiphertextBody::Seeded(Fresh::new(SeededBitCiphertext::declare(ciphertext, packing)?)))
+            Ok(CiphertextBody::Seeded(Fresh::new(SeededBitCiphertext::declare(
+                ciphertext, packing,
+            )?)))
         })
     }
 
     /// Decrypts bits, in row-major order.
     ///
     /// # Errors
-    /// [`Error::KeyMismatch`] when the array belongs to another key, [`Error::ParameterMismatch`] when it was made with other parameters.
+    /// [`Error::KeyMismatch`] when the array belongs to another key, [`Error::ParameterMismatch`]
+    /// when it was made with other parameters.
     pub fn decrypt_bits(&self, array: &BitArray) -> Result<Vec<bool>, Error> {
         let context = self.session().context();
         self.decrypt_with(array, |a| {
@@ -132,7 +147,12 @@ impl PublicKey {
     ///
     /// # Errors
     /// As [`ClientKey::encrypt_bits`].
-    pub fn encrypt_bits(&self, plan: &BitPlan, values: &[bool], shape: &[usize]) -> Result<BitArray, Error> {
+    pub fn encrypt_bits(
+        &self,
+        plan: &BitPlan,
+        values: &[bool],
+        shape: &[usize],
+    ) -> Result<BitArray, Error> {
         let (context, packing) = (self.session().context(), plan.literal().packing);
         encrypt(self.session(), plan, values, shape, |plaintext| {
             let ciphertext = context.encrypt_public(self.inner(), plaintext)?;

@@ -23,10 +23,12 @@ const GATES: &str = "gates";
 /// Bits that moduli are off by.
 const SLACK: f64 = 2.0;
 
-/// What computes on arrays of bits: it is part of a [`Server`](crate::Server) whose keys have those of bits. It holds no secret.
+/// What computes on arrays of bits: it is part of a [`Server`](crate::Server) whose keys have those
+/// of bits. It holds no secret.
 ///
-/// Every gate is one bootstrap of each ciphertext, or a product where both operands have the capacity for it and little error. There is no limit of depth. Arrays have
-/// one shape; bits are not broadcast.
+/// Every gate is one bootstrap of each ciphertext, or a product where both operands have the
+/// capacity for it and little error. There is no limit of depth. Arrays have one shape; bits are
+/// not broadcast.
 #[derive(Debug, Clone)]
 pub struct BitServer {
     pub(super) session: Session,
@@ -66,7 +68,8 @@ impl BitServer {
         &self.bootstrapper
     }
 
-    /// How many bootstraps of ciphertexts this server and its clones have made; several gates of the same bits are one.
+    /// How many bootstraps of ciphertexts this server and its clones have made; several gates of
+    /// the same bits are one.
     pub fn bootstraps(&self) -> u64 {
         self.count.load(Ordering::Relaxed)
     }
@@ -135,7 +138,12 @@ impl BitServer {
     ///
     /// # Errors
     /// As [`BitServer::gate`].
-    pub fn select(&self, condition: &BitArray, a: &BitArray, b: &BitArray) -> Result<BitArray, Error> {
+    pub fn select(
+        &self,
+        condition: &BitArray,
+        a: &BitArray,
+        b: &BitArray,
+    ) -> Result<BitArray, Error> {
         let differ = self.xor(a, b)?;
         self.xor(b, &self.and(condition, &differ)?)
     }
@@ -143,7 +151,8 @@ impl BitServer {
     /// A gate of two or three arrays of one shape, element by element.
     ///
     /// # Errors
-    /// [`Error::Shape`] when the shapes differ, [`Error::KeyMismatch`] when the keys do, [`Error::Argument`] for a number of arrays that the gate does not take.
+    /// [`Error::Shape`] when the shapes differ, [`Error::KeyMismatch`] when the keys do,
+    /// [`Error::Argument`] for a number of arrays that the gate does not take.
     pub fn gate(&self, gate: Gate, inputs: &[&BitArray]) -> Result<BitArray, Error> {
         self.check(inputs, gate.name())?;
         if let Some(product) = self.product(gate, inputs)? {
@@ -153,8 +162,8 @@ impl BitServer {
         out.pop().ok_or_else(|| Error::Internal("a gate has one result".into()))
     }
 
-    /// Several gates of the same arrays by one bootstrap, of which only the cosines are taken one by one: `[Xor, And]` of two are a half adder, `[Xor, Majority]` of three a
-    /// full adder.
+    /// Several gates of the same arrays by one bootstrap, of which only the cosines are taken one
+    /// by one: `[Xor, And]` of two are a half adder, `[Xor, Majority]` of three a full adder.
     ///
     /// # Errors
     /// As [`BitServer::gate`].
@@ -167,7 +176,8 @@ impl BitServer {
         let Some(first) = inputs.first() else {
             return Err(Error::argument(operation, "there are no bits"));
         };
-        let ready = inputs.iter().map(|a| self.ready(a, inputs.len())).collect::<Result<Vec<_>, _>>()?;
+        let ready =
+            inputs.iter().map(|a| self.ready(a, inputs.len())).collect::<Result<Vec<_>, _>>()?;
         let expanded: Vec<_> = ready.iter().map(|a| a.expanded(&self.session)).collect();
         let made = self.session.compute_each(first.bodies().len(), |place| {
             let operands: Vec<&BitCiphertext> = expanded.iter().map(|a| &*a[place]).collect();
@@ -185,7 +195,8 @@ impl BitServer {
         Ok(out.map(|(ciphertexts, gate)| self.result(*gate, inputs, ciphertexts)).collect())
     }
 
-    /// A gate of `a` and bits that everybody can read, one for each element, in row-major order. Where these are all the same there is no bootstrap.
+    /// A gate of `a` and bits that everybody can read, one for each element, in row-major order.
+    /// Where these are all the same there is no bootstrap.
     ///
     /// # Errors
     /// [`Error::Shape`] when there are not as many as elements, and as [`BitServer::gate`].
@@ -218,13 +229,20 @@ impl BitServer {
         Ok(Array::from_ciphertexts(like.layout().clone(), *like.form(), true, out?))
     }
 
-    /// What a gate of these arrays has made. Slots that hold no element are zero where the gate of zeros is.
-    fn result(&self, gate: Gate, inputs: &[&BitArray], ciphertexts: Vec<BitCiphertext>) -> BitArray {
+    /// What a gate of these arrays has made. Slots that hold no element are zero where the gate of
+    /// zeros is.
+    fn result(
+        &self,
+        gate: Gate,
+        inputs: &[&BitArray],
+        ciphertexts: Vec<BitCiphertext>,
+    ) -> BitArray {
         let clean = inputs.iter().all(|a| a.is_clean()) && !gate.value(0, inputs.len());
         Array::from_ciphertexts(inputs[0].layout().clone(), *inputs[0].form(), clean, ciphertexts)
     }
 
-    /// A gate by products, where there is one and the result can still be bootstrapped, with no more error than gates take.
+    /// A gate by products, where there is one and the result can still be bootstrapped, with no
+    /// more error than gates take.
     fn product(&self, gate: Gate, inputs: &[&BitArray]) -> Result<Option<BitArray>, Error> {
         let (plan, e) = (self.plan(), self.bootstrapper.evaluator());
         let &[a, b] = inputs else { return Ok(None) };
@@ -261,8 +279,13 @@ impl BitServer {
         Ok(self.bootstrapper.parts(a)?)
     }
 
-    /// One of so many operands of a gate: refreshed, once for all gates, where its error is larger than its share of what is certain. (A refresh makes `O(e^2)` of an error `e`.)
-    pub(crate) fn ready<'a>(&self, a: &'a BitArray, operands: usize) -> Result<Cow<'a, BitArray>, Error> {
+    /// One of so many operands of a gate: refreshed, once for all gates, where its error is larger
+    /// than its share of what is certain. (A refresh makes `O(e^2)` of an error `e`.)
+    pub(crate) fn ready<'a>(
+        &self,
+        a: &'a BitArray,
+        operands: usize,
+    ) -> Result<Cow<'a, BitArray>, Error> {
         if a.error() <= CERTAIN / operands as f64 {
             return Ok(Cow::Borrowed(a));
         }
@@ -280,7 +303,9 @@ impl BitServer {
         for a in inputs {
             self.plan().context().rlwe().check_digest(a.parameters(), operation)?;
             if a.key() != self.key {
-                return Err(RlweError::KeyMismatch { operation, have: a.key(), need: self.key }.into());
+                return Err(
+                    RlweError::KeyMismatch { operation, have: a.key(), need: self.key }.into()
+                );
             }
             if !a.layout().is_like(inputs[0].layout()) {
                 let (left, right) = (inputs[0].shape(), a.shape());

@@ -10,10 +10,13 @@ use crate::{Array, Error, Layout};
 const OPERATION: &str = "move elements";
 
 impl BitServer {
-    /// The array of this shape whose bits are, in row-major order, those at the places `sources` of `a`, if all of them move alike: single elements, rows, columns, slices with
-    /// steps that are powers of two. That takes a rotation of each ciphertext, and nothing from the first element on.
+    /// The array of this shape whose bits are, in row-major order, those at the places `sources` of
+    /// `a`, if all of them move alike: single elements, rows, columns, slices with steps that are
+    /// powers of two. That takes a rotation of each ciphertext, and nothing from the first element
+    /// on.
     ///
-    /// What is picked stands as it did: gates take two columns of arrays of one shape, or two rows, but no row with a column.
+    /// What is picked stands as it did: gates take two columns of arrays of one shape, or two rows,
+    /// but no row with a column.
     pub(crate) fn view(
         &self,
         a: &BitArray,
@@ -24,7 +27,8 @@ impl BitServer {
         let slots = self.plan().capacity();
         Layout::filled(shape, slots, sources.len(), OPERATION)?;
         let positions: Vec<usize> = a.layout().positions().collect();
-        let from: Option<Vec<usize>> = sources.iter().map(|source| positions.get(*source).copied()).collect();
+        let from: Option<Vec<usize>> =
+            sources.iter().map(|source| positions.get(*source).copied()).collect();
         let Some(from) = from else {
             let what = format!("a place beyond the {} bits of shape {:?}", a.size(), a.shape());
             return Err(Error::argument(OPERATION, what));
@@ -46,9 +50,14 @@ impl BitServer {
         let evaluator = self.bootstrapper().evaluator();
         let moved = |x: Cow<'_, BitCiphertext>| -> Result<BitCiphertext, Error> {
             let x = if left < row { x.into_owned() } else { evaluator.exchange_parts(&x)? };
-            Ok(if left.is_multiple_of(row) { x } else { evaluator.rotate_bits(&x, (left % row) as i64)? })
+            Ok(if left.is_multiple_of(row) {
+                x
+            } else {
+                evaluator.rotate_bits(&x, (left % row) as i64)?
+            })
         };
-        let moved = part.expanded(&self.session).into_iter().map(moved).collect::<Result<_, Error>>()?;
+        let moved =
+            part.expanded(&self.session).into_iter().map(moved).collect::<Result<_, Error>>()?;
         Ok(Some(Array::from_ciphertexts(layout, *a.form(), false, moved)))
     }
 }

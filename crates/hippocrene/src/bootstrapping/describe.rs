@@ -19,7 +19,8 @@ pub struct BootstrappingDescription {
     pub slots: usize,
     /// The precision, in bits after the binary point.
     pub precision: f64,
-    /// How many bootstraps one takes, where arrays have that precision: the errors of bootstraps are bootstrapped until they do.
+    /// How many bootstraps one takes, where arrays have that precision: the errors of bootstraps
+    /// are bootstrapped until they do.
     pub iterations: u32,
     /// The bound on the values that it is planned for.
     pub bound: f64,

@@ -14,25 +14,34 @@ pub use describe::BootstrappingDescription;
 use rule::Way;
 pub(crate) use rule::{capacity_after, reserve};
 
-/// What a bootstrap is to do, as a client asks for it. Transforms, scales and moduli follow from it by rule, and so does what it leaves:
-/// [`Bootstrapping::describe`] says so before any key is made.
+/// What a bootstrap is to do, as a client asks for it. Transforms, scales and moduli follow from it
+/// by rule, and so does what it leaves: [`Bootstrapping::describe`] says so before any key is made.
 ///
-/// All `N/2` slots of a ciphertext are bootstrapped, or the first of them: [`Bootstrapping::slots`].
+/// All `N/2` slots of a ciphertext are bootstrapped, or the first of them:
+/// [`Bootstrapping::slots`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bootstrapping {
-    /// Whether complex arrays are bootstrapped too; it takes the same keys, and for complex arrays twice the reductions. Else only real ones are.
+    /// Whether complex arrays are bootstrapped too; it takes the same keys, and for complex arrays
+    /// twice the reductions. Else only real ones are.
     pub complex: bool,
-    /// How many slots are bootstrapped, a power of two; all where nothing is said. The fewer, the faster it is, the smaller the keys, and the more capacity is left (but for a product, where slots
-    /// without an element are zero and stay so). Elements of arrays that are bootstrapped have to stand in the first so many slots of one ciphertext, as
-    /// those of an array of so few elements do, each axis but the first counted as the next power of two. Such bootstraps are not iterated.
+    /// How many slots are bootstrapped, a power of two; all where nothing is said. The fewer, the
+    /// faster it is, the smaller the keys, and the more capacity is left (but for a product, where
+    /// slots without an element are zero and stay so). Elements of arrays that are bootstrapped
+    /// have to stand in the first so many slots of one ciphertext, as those of an array of so few
+    /// elements do, each axis but the first counted as the next power of two. Such bootstraps are
+    /// not iterated.
     pub slots: Option<usize>,
-    /// The bound on the absolute values that it is planned for. Larger values, whose bound is `2^k` times as large, are bootstrapped in the unit `2^k`, and
-    /// so with `k` bits less after the binary point.
+    /// The bound on the absolute values that it is planned for. Larger values, whose bound is `2^k`
+    /// times as large, are bootstrapped in the unit `2^k`, and so with `k` bits less after the
+    /// binary point.
     pub bound: f64,
-    /// How precise the result is to be, in bits after the binary point: an error of standard deviation `2^-precision` for values up to the bound. Each bit takes about
-    /// 15 bits of the modulus. What one bootstrap does not have, up to about 37 bits, is reached by bootstraps of the errors of bootstraps, as few as do
-    /// ([`BootstrapLiteral::precision`]); the scale of arrays has to have room for it, as it has where it is the precision of the settings, or of the encryption. Where none is said, it is that of the settings, or if
-    /// one bootstrap has not so many bits, as many as it has.
+    /// How precise the result is to be, in bits after the binary point: an error of standard
+    /// deviation `2^-precision` for values up to the bound. Each bit takes about 15 bits of the
+    /// modulus. What one bootstrap does not have, up to about 37 bits, is reached by bootstraps of
+    /// the errors of bootstraps, as few as do ([`BootstrapLiteral::precision`]); the scale of
+    /// arrays has to have room for it, as it has where it is the precision of the settings, or of
+    /// the encryption. Where none is said, it is that of the settings, or if one bootstrap has not
+    /// so many bits, as many as it has.
     pub precision: Option<f64>,
 }
 
@@ -53,15 +62,17 @@ impl Bootstrapping {
     /// Whether keys that were made for this do for `wanted` too.
     pub(crate) fn does(&self, wanted: &Bootstrapping) -> bool {
         let slots = self.slots.is_none_or(|have| wanted.slots.is_some_and(|slots| slots <= have));
-        let precise = wanted.precision.is_none_or(|bits| self.precision.is_some_and(|have| have >= bits));
+        let precise =
+            wanted.precision.is_none_or(|bits| self.precision.is_some_and(|have| have >= bits));
         (self.complex || !wanted.complex) && slots && precise && self.bound >= wanted.bound
     }
 
     /// The bootstrap of these parameters that does it, and its precision.
     ///
     /// # Errors
-    /// [`Error::Argument`] when a number makes no sense; [`Error::Parameters`] when these parameters have none that leaves capacity for a product, or no bootstrap has so much precision for values up to the bound. The message says what
-    /// lacks.
+    /// [`Error::Argument`] when a number makes no sense; [`Error::Parameters`] when these
+    /// parameters have none that leaves capacity for a product, or no bootstrap has so much
+    /// precision for values up to the bound. The message says what lacks.
     pub fn plan(&self, session: &Session) -> Result<(BootstrapPlan, f64), Error> {
         self.way(session).map(|(plan, way)| (plan, way.precision))
     }
@@ -122,7 +133,8 @@ impl BootstrappingKeys {
     /// The keys of a bootstrap of this precision, made of this, with the keys of its sparse secret.
     ///
     /// # Errors
-    /// [`Error::Parameters`] or [`Error::Security`] when there is no sparse secret with these parameters, [`Error::ParameterMismatch`] when the keys are of others.
+    /// [`Error::Parameters`] or [`Error::Security`] when there is no sparse secret with these
+    /// parameters, [`Error::ParameterMismatch`] when the keys are of others.
     pub fn new(
         session: &Session,
         precision: f64,
@@ -143,7 +155,8 @@ impl BootstrappingKeys {
     ) -> Result<Parameters, Error> {
         let weight = literal.sparse_weight.ok_or_else(|| {
             Error::Parameters(
-                "a bootstrap of arrays raises the modulus under a sparse secret; there is none".into(),
+                "a bootstrap of arrays raises the modulus under a sparse secret; there is none"
+                    .into(),
             )
         })?;
         sparse_parameters(parameters, parameters.grafted_modulus(literal.base_bits), weight)
@@ -177,7 +190,8 @@ impl BootstrappingKeys {
     }
 }
 
-/// The parameter set of a sparse secret of weight `weight` for the base modulus `base`, held to its limit where `parameters` are secure.
+/// The parameter set of a sparse secret of weight `weight` for the base modulus `base`, held to its
+/// limit where `parameters` are secure.
 pub(crate) fn sparse_parameters(
     parameters: &Parameters,
     base: Modulus,
@@ -189,7 +203,8 @@ pub(crate) fn sparse_parameters(
     })
 }
 
-/// Checks that keys of a sparse secret are of its parameter set, `narrow`, and of that of the session.
+/// Checks that keys of a sparse secret are of its parameter set, `narrow`, and of that of the
+/// session.
 pub(crate) fn check_encapsulation(
     session: &Session,
     narrow: &Parameters,

@@ -1,11 +1,13 @@
 //! The rule: from what a client asks for to every number of a bootstrap.
 //!
-//! With `p` bits of precision relative to the bound `B`, each of the following adds an error of at most about `2^-(p + 1.5)` of `B`:
+//! With `p` bits of precision relative to the bound `B`, each of the following adds an error of at
+//! most about `2^-(p + 1.5)` of `B`:
 //!
-//! - the reduction's polynomials: without an arcsine, which saves two levels, where `f64` coefficients are precise enough (up to 26 bits), else with one
-//!   of degree 3; two doublings;
-//! - rounding at the scale of the cosine, `r` in a slot: `x/k` has that error, so that the scale is `2^p r k/epsilon`, and a few bits more for what
-//!   Chebyshev polynomials and doublings make of it;
+//! - the reduction's polynomials: without an arcsine, which saves two levels, where `f64`
+//!   coefficients are precise enough (up to 26 bits), else with one of degree 3; two doublings;
+//! - rounding at the scale of the cosine, `r` in a slot: `x/k` has that error, so that the scale is
+//!   `2^p r k/epsilon`, and a few bits more for what Chebyshev polynomials and doublings make of
+//!   it;
 //! - rounding of the transforms' matrices, by their scales;
 //! - rounding at the base modulus `q0`, and the key switch to the sparse secret there.
 
@@ -35,7 +37,8 @@ const ARCSINE: usize = 3;
 const LEAST_WITH_ARCSINE: f64 = 26.0;
 /// What a bootstrap may lack of the precision that it is made for, in bits.
 const OFF: f64 = 1.0;
-/// What an iteration may gain less than that, in bits: 4 for errors of many deviations, one since it is a power of two, and one that it lacks.
+/// What an iteration may gain less than that, in bits: 4 for errors of many deviations, one since
+/// it is a power of two, and one that it lacks.
 const LOST: f64 = 6.0;
 /// A level of a transform has at most so many stages.
 const STAGES: u32 = 6;
@@ -62,7 +65,10 @@ pub(super) fn check(session: &Session, how: &Bootstrapping) -> Result<(), Error>
     if let Some(precision) = how.precision
         && !(1.0..=100.0).contains(&precision)
     {
-        return Err(Error::argument(OPERATION, format!("a precision of {} bits", Short(precision))));
+        return Err(Error::argument(
+            OPERATION,
+            format!("a precision of {} bits", Short(precision)),
+        ));
     }
     if parameters.security().is_some() && base_limit(parameters).is_none() {
         let degree = parameters.log_degree();
@@ -100,12 +106,20 @@ impl Way {
     /// By so many bootstraps, each of the errors of those before, at the least precision that does.
     pub(super) fn iterated(bootstraps: u32, precision: f64) -> Self {
         let others = f64::from(bootstraps - 1);
-        Way { one: (precision + OFF + others * LOST) / f64::from(bootstraps), bootstraps, precision }
+        Way {
+            one: (precision + OFF + others * LOST) / f64::from(bootstraps),
+            bootstraps,
+            precision,
+        }
     }
 }
 
 /// What a bootstrap that goes this way is made of.
-pub(super) fn literal(session: &Session, how: &Bootstrapping, way: Way) -> Result<BootstrapLiteral, Error> {
+pub(super) fn literal(
+    session: &Session,
+    how: &Bootstrapping,
+    way: Way,
+) -> Result<BootstrapLiteral, Error> {
     let (settings, all) = (session.settings(), session.slots());
     let slots = how.slots.unwrap_or(all);
     let parameters = settings.parameters();
@@ -127,16 +141,19 @@ pub(super) fn literal(session: &Session, how: &Bootstrapping, way: Way) -> Resul
     // The error of a slot to that of a coefficient.
     let slot = 0.5 * (all as f64).log2();
     let rounded = rounding(parameters.secret_weight(), 2).log2_std();
-    let levels = slots.ilog2().div_ceil(STAGES).max(if slots < LEAST_OF_TWO_LEVELS { 1 } else { 2 });
+    let levels =
+        slots.ilog2().div_ceil(STAGES).max(if slots < LEAST_OF_TWO_LEVELS { 1 } else { 2 });
     let radix = f64::from(slots.ilog2().div_ceil(levels));
     // Rounding 2^(radix + 1) entries of each row, 1/sqrt(12) in a coefficient.
     let rows = slot - 0.5 * 12f64.log2() + 0.5 * (radix + 1.0) + 0.5 * f64::from(levels).log2();
-    // Entries are 2^-radix and add up to 2^(-radix/2), `x` being of root mean square sqrt((h + 1)/12) beside the bound epsilon.
+    // Entries are 2^-radix and add up to 2^(-radix/2), `x` being of root mean square sqrt((h +
+    // 1)/12) beside the bound epsilon.
     let deviation = 0.5 * (f64::from(SPARSE_WEIGHT as u32 + 1) / 12.0).log2();
     let into_slots = bits + SHARE + ratio + deviation + rows + 0.5 * radix;
     let into_coefficients = bits + SHARE + rows - 0.5 * radix;
     let mut back = DftLevel::even(slots, levels, into_coefficients.ceil());
-    // The first matrix is applied to all slots, whose errors add up in coefficients that are so much smaller.
+    // The first matrix is applied to all slots, whose errors add up in coefficients that are so
+    // much smaller.
     if let Some(first) = back.first_mut() {
         first.scale_bits += (0.5 * (all as f64 / slots as f64).log2()).ceil();
     }
@@ -148,7 +165,8 @@ pub(super) fn literal(session: &Session, how: &Bootstrapping, way: Way) -> Resul
         bound: how.bound,
         base_bits: base_bits(parameters, bits + SHARE + ratio, rounded)?,
         sparse_weight: Some(SPARSE_WEIGHT),
-        scale_bits: (bits + SHARE + ratio + f64::from(k).log2() + rounded + slot + AMPLIFIED).ceil(),
+        scale_bits: (bits + SHARE + ratio + f64::from(k).log2() + rounded + slot + AMPLIFIED)
+            .ceil(),
         coefficients_to_slots: DftLevel::even(slots, levels, into_slots.ceil()),
         slots_to_coefficients: back,
         output_scale_bits: match way.bootstraps {
@@ -165,7 +183,8 @@ pub(super) fn literal(session: &Session, how: &Bootstrapping, way: Way) -> Resul
 /// The reduction whose error is below `2^-(bits + SHARE)` of the message ratio.
 fn reduction(k: u32, bits: f64) -> Result<ModularReduction, Error> {
     let error = bits + SHARE;
-    // Without an arcsine it is (2 pi epsilon)^2/6 of a value; with one of degree 3 it has been found to be 20 epsilon^4.
+    // Without an arcsine it is (2 pi epsilon)^2/6 of a value; with one of degree 3 it has been
+    // found to be 20 epsilon^4.
     let (arcsine, log2_ratio) = match bits < LEAST_WITH_ARCSINE {
         true => (0, -0.5 * (error + 0.1) - 0.5 * 6.58f64.log2()),
         false => (ARCSINE, -0.25 * (error + 4.4)),
@@ -201,8 +220,9 @@ fn base_bits(parameters: &Parameters, bits: f64, rounded: f64) -> Result<f64, Er
 
 /// The bits of capacity that an array needs to be bootstrapped, in whichever unit.
 pub(crate) fn reserve(plan: &BootstrapPlan) -> f64 {
-    // The plan counts for values of its bound, capacity for values of the bound that they have; in a unit 2^k these are half of its bound at least. A bit for
-    // moduli, none of which is met exactly.
+    // The plan counts for values of its bound, capacity for values of the bound that they have; in
+    // a unit 2^k these are half of its bound at least. A bit for moduli, none of which is met
+    // exactly.
     plan.capacity_needed() + plan.literal().bound.max(1.0).log2() + 2.0
 }
 
@@ -210,7 +230,8 @@ pub(crate) fn reserve(plan: &BootstrapPlan) -> f64 {
 pub(crate) fn capacity_after(plan: &BootstrapPlan) -> f64 {
     let literal = plan.literal();
     let raised = plan.context().parameters().log2(plan.raised());
-    // Where the first of all slots are bootstrapped, the others are set to zero by a product where they were zero.
+    // Where the first of all slots are bootstrapped, the others are set to zero by a product where
+    // they were zero.
     let masked = if literal.first_slots { literal.output_scale_bits } else { 0.0 };
     raised
         - masked

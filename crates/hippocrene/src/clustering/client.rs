@@ -6,18 +6,22 @@ use zeroize::Zeroizing;
 
 use super::{Clustering, centroid_layout, point_layout};
 use crate::{
-    CiphertextBody, ClientKey, EncryptedArray, Encryption, Error, Fresh, Layout, LookUps, Numbers, Shape,
+    CiphertextBody, ClientKey, EncryptedArray, Encryption, Error, Fresh, Layout, LookUps, Numbers,
+    Shape,
 };
 
 const OPERATION: &str = "encrypt points";
 
 impl ClientKey {
-    /// Encrypts points, row by row, and the centroids to start from, for a server whose keys are of these `look_ups`. Coordinates are taken from the middle of the points and over the largest distance of any of them, or of a
-    /// centroid, from there; both stay secret.
+    /// Encrypts points, row by row, and the centroids to start from, for a server whose keys are of
+    /// these `look_ups`. Coordinates are taken from the middle of the points and over the largest
+    /// distance of any of them, or of a centroid, from there; both stay secret.
     ///
     /// # Errors
-    /// [`Error::Argument`] when the look-ups are not for clusters, there are not as many numbers as their shape has, one is not finite, or distances are too large for a number or too small for the parameters;
-    /// as [`LookUps::plan`], and as [`ClientKey::encrypt`] for the middle and that distance.
+    /// [`Error::Argument`] when the look-ups are not for clusters, there are not as many numbers as
+    /// their shape has, one is not finite, or distances are too large for a number or too small for
+    /// the parameters; as [`LookUps::plan`], and as [`ClientKey::encrypt`] for the middle and that
+    /// distance.
     pub fn encrypt_points(
         &self,
         look_ups: &LookUps,
@@ -30,13 +34,17 @@ impl ClientKey {
         {
             let (have, d) = (numbers.len(), shape.dimension());
             if have != rows * d {
-                let what =
-                    format!("{have} numbers for {rows} {of} of dimension {d}: {} are needed", rows * d);
+                let what = format!(
+                    "{have} numbers for {rows} {of} of dimension {d}: {} are needed",
+                    rows * d
+                );
                 return Err(Error::argument(OPERATION, what));
             }
             if let Some(i) = numbers.iter().position(|x| !x.is_finite()) {
-                let what =
-                    format!("number {i} of the {of} is {}, only finite ones can be encrypted", numbers[i]);
+                let what = format!(
+                    "number {i} of the {of} is {}, only finite ones can be encrypted",
+                    numbers[i]
+                );
                 return Err(Error::argument(OPERATION, what));
             }
         }
@@ -69,8 +77,9 @@ impl ClientKey {
         Clustering::from_parts(shape, 0, [frame, centroids], None, Some(points))
     }
 
-    /// The standard deviation of the error by which squared distances are compared where centroids are found, over the square of the largest distance of a point, or of a centroid to start from, from the middle of the points:
-    /// [`KMeansPlan::nearest_deviation`].
+    /// The standard deviation of the error by which squared distances are compared where centroids
+    /// are found, over the square of the largest distance of a point, or of a centroid to start
+    /// from, from the middle of the points: [`KMeansPlan::nearest_deviation`].
     ///
     /// # Errors
     /// As [`ClientKey::encrypt_points`].
@@ -79,16 +88,21 @@ impl ClientKey {
         Ok(plan.nearest_deviation()?)
     }
 
-    /// The centroids, row by row, and the cluster of every point: the one with the centroid that it was nearest to in the last iteration, before this moved; of new points the one that they are nearest to. No labels before the
-    /// first iteration.
+    /// The centroids, row by row, and the cluster of every point: the one with the centroid that it
+    /// was nearest to in the last iteration, before this moved; of new points the one that they are
+    /// nearest to. No labels before the first iteration.
     ///
     /// # Errors
     /// As [`ClientKey::decrypt`].
-    pub fn decrypt_clusters(&self, clusters: &Clustering) -> Result<(Vec<f64>, Option<Vec<usize>>), Error> {
+    pub fn decrypt_clusters(
+        &self,
+        clusters: &Clustering,
+    ) -> Result<(Vec<f64>, Option<Vec<usize>>), Error> {
         clusters.read(|array| Ok(Zeroizing::new(self.decrypt(array)?)))
     }
 
-    /// Slots that repeat up to the last one, a ciphertext for each of them, at the scale of `plan` and the grafted modulus of so many bits.
+    /// Slots that repeat up to the last one, a ciphertext for each of them, at the scale of `plan`
+    /// and the grafted modulus of so many bits.
     pub(super) fn repeated(
         &self,
         slots: &[Vec<f64>],
@@ -129,7 +143,8 @@ impl Clustering {
         let centroids = of_frame(&centroids, &frame);
         let Some(assigned) = &self.assigned else { return Ok((centroids, None)) };
         let bits = elements(assigned)?;
-        let label = |bits: &[f64]| (1..k).fold(0, |best, j| if bits[j] > bits[best] { j } else { best });
+        let label =
+            |bits: &[f64]| (1..k).fold(0, |best, j| if bits[j] > bits[best] { j } else { best });
         Ok((centroids, Some(bits.chunks_exact(k).map(label).collect())))
     }
 }
@@ -147,7 +162,8 @@ fn frame(shape: Shape, points: &[f64], start: &[f64]) -> Vec<f64> {
         point.iter().zip(&mut frame).for_each(|(x, sum)| *sum += x / shape.points() as f64);
     }
     // Squares of small numbers, and of large ones, are none.
-    let norm = |point: &[f64]| point.iter().zip(&frame).fold(0.0, |norm: f64, (x, m)| norm.hypot(x - m));
+    let norm =
+        |point: &[f64]| point.iter().zip(&frame).fold(0.0, |norm: f64, (x, m)| norm.hypot(x - m));
     let largest = points.chunks_exact(d).chain(start.chunks_exact(d)).map(norm).fold(0.0, f64::max);
     frame[d] = if largest > 0.0 { largest } else { 1.0 };
     frame

@@ -1,4 +1,5 @@
-//! K-means on encrypted points ([`hippocrene_pegasus::KMeans`]): what a client sends, what a server makes of it, and what the client reads.
+//! K-means on encrypted points ([`hippocrene_pegasus::KMeans`]): what a client sends, what a server
+//! makes of it, and what the client reads.
 
 mod client;
 mod new_points;
@@ -8,7 +9,8 @@ use hippocrene_rlwe::Fingerprint;
 
 use crate::{Array, CiphertextBody, EncryptedArray, Error, Layout, Numbers};
 
-/// What a run began with. It stays with what is made of it, so that a run goes on from its own checkpoints only. That of new points is the clusters that they are to be assigned to.
+/// What a run began with. It stays with what is made of it, so that a run goes on from its own
+/// checkpoints only. That of new points is the clusters that they are to be assigned to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Origin {
     /// The digest of the points, as they were sent; in new points, that of the clusters.
@@ -17,10 +19,12 @@ pub struct Origin {
     pub start: Option<Fingerprint>,
 }
 
-/// Encrypted points and the clusters made of them so far: what a client sends, what a run goes on from after every iteration, and its result. Also new points, to be assigned to the clusters of others, and what they
-/// were assigned to.
+/// Encrypted points and the clusters made of them so far: what a client sends, what a run goes on
+/// from after every iteration, and its result. Also new points, to be assigned to the clusters of
+/// others, and what they were assigned to.
 ///
-/// Coordinates are counted from a centre and in units of a radius that the client has chosen such that all points lie in the unit ball. Both go along encrypted, for who reads the result.
+/// Coordinates are counted from a centre and in units of a radius that the client has chosen such
+/// that all points lie in the unit ball. Both go along encrypted, for who reads the result.
 #[derive(Debug, Clone)]
 pub struct Clustering {
     pub(crate) shape: Shape,
@@ -29,7 +33,8 @@ pub struct Clustering {
     pub(crate) frame: EncryptedArray,
     /// The centroids, `K` by `d`; the slots repeat after as many as they take.
     pub(crate) centroids: EncryptedArray,
-    /// For every point in which cluster it is: `N` by `K` bits, of new points as many rows as there are. None before the first iteration.
+    /// For every point in which cluster it is: `N` by `K` bits, of new points as many rows as there
+    /// are. None before the first iteration.
     pub(crate) assigned: Option<EncryptedArray>,
     /// The points, `N` by `d`, or fewer new ones, once for every cluster. A result goes without.
     pub(crate) points: Option<EncryptedArray>,
@@ -38,10 +43,12 @@ pub struct Clustering {
 }
 
 impl Clustering {
-    /// Puts one together. There may be fewer points, or rows of the assignment, than the shape has: new ones.
+    /// Puts one together. There may be fewer points, or rows of the assignment, than the shape has:
+    /// new ones.
     ///
     /// # Errors
-    /// [`Error::Shape`] when an array is not laid out as it has to be, [`Error::KeyMismatch`] when they are of several keys.
+    /// [`Error::Shape`] when an array is not laid out as it has to be, [`Error::KeyMismatch`] when
+    /// they are of several keys.
     pub fn from_parts(
         shape: Shape,
         iteration: u64,
@@ -82,9 +89,12 @@ impl Clustering {
             }
             if have.key() != centroids.key() || have.parameters() != centroids.parameters() {
                 let (have, need) = (have.key(), centroids.key());
-                return Err(
-                    hippocrene_rlwe::RlweError::KeyMismatch { operation: OPERATION, have, need }.into()
-                );
+                return Err(hippocrene_rlwe::RlweError::KeyMismatch {
+                    operation: OPERATION,
+                    have,
+                    need,
+                }
+                .into());
             }
         }
         Ok(Clustering { shape, iteration, frame, centroids, assigned, points, origin: None })
@@ -100,7 +110,9 @@ impl Clustering {
         count(self.shape, [&self.assigned, &self.points])
     }
 
-    /// Whether the points in it are to be assigned to the clusters of others ([`ClientKey::encrypt_new_points`](crate::ClientKey::encrypt_new_points)), and not to be clustered.
+    /// Whether the points in it are to be assigned to the clusters of others
+    /// ([`ClientKey::encrypt_new_points`](crate::ClientKey::encrypt_new_points)), and not to be
+    /// clustered.
     pub fn has_new_points(&self) -> bool {
         self.has_points() && (self.origin.is_some() || self.count() != self.shape.points())
     }
@@ -115,7 +127,8 @@ impl Clustering {
         self.origin
     }
 
-    /// The origin of a run on these points from the start that was sent with them, or from `chosen` ones of them ([`Server::start_clusters`](crate::Server::start_clusters)).
+    /// The origin of a run on these points from the start that was sent with them, or from `chosen`
+    /// ones of them ([`Server::start_clusters`](crate::Server::start_clusters)).
     pub fn as_origin(&self, chosen: Option<&[usize]>) -> Origin {
         let start = chosen.map(|chosen| {
             let numbers: Vec<u8> = chosen.iter().flat_map(|i| (*i as u64).to_le_bytes()).collect();
@@ -145,7 +158,8 @@ impl Clustering {
         self.points.is_some()
     }
 
-    /// The points as arrays of one ciphertext each, for [`Server::assign_block`](crate::Server::assign_block); none in a result.
+    /// The points as arrays of one ciphertext each, for
+    /// [`Server::assign_block`](crate::Server::assign_block); none in a result.
     ///
     /// # Errors
     /// None for what was made or read.
@@ -169,7 +183,8 @@ impl Clustering {
     }
 }
 
-/// How many rows the first of these arrays has that is there; where none is, as many as the shape has points.
+/// How many rows the first of these arrays has that is there; where none is, as many as the shape
+/// has points.
 fn count(shape: Shape, arrays: [&Option<EncryptedArray>; 2]) -> usize {
     let first = arrays.into_iter().flatten().next();
     first.map_or(shape.points(), |array| array.shape().first().copied().unwrap_or(0))

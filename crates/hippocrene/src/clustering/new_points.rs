@@ -8,22 +8,30 @@ use crate::{ClientKey, EncryptedArray, Error, LookUps};
 const OPERATION: &str = "encrypt new points";
 
 impl ClientKey {
-    /// Encrypts points, row by row, to be assigned to `clusters`, those of others, by [`Server::assign_new_points`](crate::Server::assign_new_points): 1 of them to as many as those others, in their coordinates, which are
-    /// read from `clusters`. `look_ups` names the tables of the server's keys. Points that lie outside of the ball of those others are moved into it, such that the nearest centroid stays the nearest ([`Shape::new_points_in_slots`](crate::Shape::new_points_in_slots)).
+    /// Encrypts points, row by row, to be assigned to `clusters`, those of others, by
+    /// [`Server::assign_new_points`](crate::Server::assign_new_points): 1 of them to as many as
+    /// those others, in their coordinates, which are read from `clusters`. `look_ups` names the
+    /// tables of the server's keys. Points that lie outside of the ball of those others are moved
+    /// into it, such that the nearest centroid stays the nearest
+    /// ([`Shape::new_points_in_slots`](crate::Shape::new_points_in_slots)).
     ///
     /// # Errors
-    /// [`Error::Argument`] when these are not rows of such points, one is not finite, or so far out that squares of distances are too large for a number; as [`LookUps::plan`], and as [`ClientKey::decrypt`] for what is read of
-    /// the clusters.
+    /// [`Error::Argument`] when these are not rows of such points, one is not finite, or so far out
+    /// that squares of distances are too large for a number; as [`LookUps::plan`], and as
+    /// [`ClientKey::decrypt`] for what is read of the clusters.
     pub fn encrypt_new_points(
         &self,
         look_ups: &LookUps,
         clusters: &Clustering,
         points: &[f64],
     ) -> Result<Clustering, Error> {
-        self.new_points_by(look_ups, clusters, points, |array| Ok(Zeroizing::new(self.decrypt(array)?)))
+        self.new_points_by(look_ups, clusters, points, |array| {
+            Ok(Zeroizing::new(self.decrypt(array)?))
+        })
     }
 
-    /// [`ClientKey::encrypt_new_points`], with what of the clusters has to be known as `read` reads it.
+    /// [`ClientKey::encrypt_new_points`], with what of the clusters has to be known as `read` reads
+    /// it.
     pub(crate) fn new_points_by(
         &self,
         look_ups: &LookUps,
@@ -32,15 +40,18 @@ impl ClientKey {
         read: impl Fn(&EncryptedArray) -> Result<Zeroizing<Vec<f64>>, Error>,
     ) -> Result<Clustering, Error> {
         if let Some(i) = points.iter().position(|x| !x.is_finite()) {
-            let what =
-                format!("number {i} of the points is {}, only finite ones can be encrypted", points[i]);
+            let what = format!(
+                "number {i} of the points is {}, only finite ones can be encrypted",
+                points[i]
+            );
             return Err(Error::argument(OPERATION, what));
         }
         let (shape, slots) = (clusters.shape(), self.session().slots());
         let plan = look_ups.clustering(self.session(), shape)?;
         let (frame, centroids) = (read(&clusters.frame)?, read(&clusters.centroids)?);
         let inside = Zeroizing::new(to_frame(points, &frame));
-        let rows = Zeroizing::new(shape.new_points_in_slots(&inside, &centroids, plan.together())?);
+        let rows =
+            Zeroizing::new(shape.new_points_in_slots(&inside, &centroids, plan.together())?);
         let layout = point_layout(shape, points.len() / shape.dimension(), slots)?;
         let points = self.repeated(&rows, layout, &plan, plan.point_bits())?;
         let arrays = [clusters.frame.clone(), clusters.centroids.clone()];

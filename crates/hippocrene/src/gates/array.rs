@@ -12,7 +12,8 @@ use hippocrene_rlwe::{Fingerprint, Noise, stop};
 
 use crate::{Error, Layout};
 
-/// An encrypted array of single bits, in row-major order. What it computes with is a [`GateServer`](super::GateServer).
+/// An encrypted array of single bits, in row-major order. What it computes with is a
+/// [`GateServer`](super::GateServer).
 #[derive(Debug, Clone)]
 pub struct GateArray {
     pub(crate) shape: Vec<usize>,
@@ -31,7 +32,11 @@ pub(crate) enum Bits {
 
 impl GateArray {
     /// Of as many bits as the shape has, of one key.
-    pub(super) fn single(shape: &[usize], parameters: GateParameters, bits: Vec<Arc<LweCiphertext>>) -> Self {
+    pub(super) fn single(
+        shape: &[usize],
+        parameters: GateParameters,
+        bits: Vec<Arc<LweCiphertext>>,
+    ) -> Self {
         debug_assert_eq!(shape.iter().product::<usize>(), bits.len());
         GateArray { shape: shape.to_vec(), parameters, bits: Bits::Single(bits) }
     }
@@ -71,8 +76,9 @@ impl GateArray {
         }
     }
 
-    /// How far a message is from that of its bit at most, over the distance of the messages of 0 and 1: 14 standard deviations of the noise, as for
-    /// [`BitArray`](crate::BitArray)s. It is below 1/2.
+    /// How far a message is from that of its bit at most, over the distance of the messages of 0
+    /// and 1: 14 standard deviations of the noise, as for [`BitArray`](crate::BitArray)s. It is
+    /// below 1/2.
     pub fn error(&self) -> f64 {
         error_of(&self.parameters, self.noise())
     }
@@ -85,7 +91,8 @@ impl GateArray {
         })
     }
 
-    /// The bits at these places, which are there, one by one: others of a fresh array take no memory.
+    /// The bits at these places, which are there, one by one: others of a fresh array take no
+    /// memory.
     pub(super) fn some(&self, places: impl Iterator<Item = usize>) -> Result<Picked<'_>, Error> {
         let fresh = match &self.bits {
             Bits::Single(bits) => return Ok(Picked::All(bits)),
@@ -133,6 +140,10 @@ pub(crate) fn error_of(parameters: &GateParameters, noise: Noise) -> f64 {
 }
 
 /// Checks that so many bits fill the shape.
-pub(crate) fn check_shape(shape: &[usize], count: usize, operation: &'static str) -> Result<(), Error> {
+pub(crate) fn check_shape(
+    shape: &[usize],
+    count: usize,
+    operation: &'static str,
+) -> Result<(), Error> {
     Layout::filled(shape, 1, count, operation).map(drop)
 }

@@ -12,7 +12,8 @@ use super::{
 };
 use crate::Error;
 
-/// The secret key of a client of single bits: it encrypts, decrypts and makes the [`GateKeys`] of the server.
+/// The secret key of a client of single bits: it encrypts, decrypts and makes the [`GateKeys`] of
+/// the server.
 ///
 /// ```no_run
 /// # fn main() -> Result<(), hippocrene::Error> {
@@ -36,7 +37,8 @@ pub struct GateClient {
 }
 
 impl GateClient {
-    /// A fresh key from the operating system's entropy, of 128 bits of security ([`GateParameters::standard`]).
+    /// A fresh key from the operating system's entropy, of 128 bits of security
+    /// ([`GateParameters::standard`]).
     ///
     /// # Errors
     /// [`Error::System`] when the operating system has none.
@@ -62,15 +64,18 @@ impl GateClient {
     /// The keys of the server, made on so many threads.
     ///
     /// # Errors
-    /// [`Error::System`] when the operating system has no entropy, or there cannot be so many threads.
+    /// [`Error::System`] when the operating system has no entropy, or there cannot be so many
+    /// threads.
     pub fn evaluation_keys(&self, threads: usize) -> Result<GateKeys, Error> {
         Ok(GateKeys { inner: Keys::generate(&self.secret, &Threads::new(threads)?)? })
     }
 
-    /// Encrypts bits: the elements of an array of shape `shape` in row-major order. A bit takes as many bits as the modulus has, and all together a seed.
+    /// Encrypts bits: the elements of an array of shape `shape` in row-major order. A bit takes as
+    /// many bits as the modulus has, and all together a seed.
     ///
     /// # Errors
-    /// [`Error::Shape`] when there are not as many as the shape says, [`Error::System`] when the operating system has no entropy.
+    /// [`Error::Shape`] when there are not as many as the shape says, [`Error::System`] when the
+    /// operating system has no entropy.
     pub fn encrypt(&self, values: &[bool], shape: &[usize]) -> Result<GateArray, Error> {
         check_shape(shape, values.len(), "encrypt bits")?;
         let bits = Bits::Fresh(Arc::new(self.secret.encrypt(values)?));

@@ -1,7 +1,9 @@
-//! Gates of single bits: each bit is a ciphertext of its own, and each gate a blind rotation ([`hippocrene_fhew::GateParameters`]).
+//! Gates of single bits: each bit is a ciphertext of its own, and each gate a blind rotation
+//! ([`hippocrene_fhew::GateParameters`]).
 //!
-//! A gate of one bit is ready many times sooner than one of [`BitArray`](crate::BitArray)s, whose ciphertexts hold thousands of bits, and bits move for nothing: there are no rotations and no keys for
-//! them. Gates of thousands of bits at once are much faster there.
+//! A gate of one bit is ready many times sooner than one of [`BitArray`](crate::BitArray)s, whose
+//! ciphertexts hold thousands of bits, and bits move for nothing: there are no rotations and no
+//! keys for them. Gates of thousands of bits at once are much faster there.
 
 mod array;
 mod client;

@@ -19,7 +19,8 @@ const SELECT: &str = "select";
 
 /// What computes on arrays of single bits. It holds no secret.
 ///
-/// Every gate of two bits, and the parity and the majority of three, are one blind rotation for each element; there is no limit of depth. Arrays have one shape; bits are not broadcast
+/// Every gate of two bits, and the parity and the majority of three, are one blind rotation for
+/// each element; there is no limit of depth. Arrays have one shape; bits are not broadcast
 /// ([`GateServer::gather`] repeats them, for nothing).
 #[derive(Debug)]
 pub struct GateServer {
@@ -110,31 +111,45 @@ impl GateServer {
         self.gate(Gate::Xnor, &[a, b])
     }
 
-    /// The elements of `a` where `condition` is 1, those of `b` where it is 0: two rotations for each.
+    /// The elements of `a` where `condition` is 1, those of `b` where it is 0: two rotations for
+    /// each.
     ///
     /// # Errors
     /// As [`GateServer::gate`].
-    pub fn select(&self, condition: &GateArray, a: &GateArray, b: &GateArray) -> Result<GateArray, Error> {
-        let [condition_bits, a_bits, b_bits] = &self.operands(&[condition, a, b], SELECT)?[..] else {
+    pub fn select(
+        &self,
+        condition: &GateArray,
+        a: &GateArray,
+        b: &GateArray,
+    ) -> Result<GateArray, Error> {
+        let [condition_bits, a_bits, b_bits] = &self.operands(&[condition, a, b], SELECT)?[..]
+        else {
             return Err(Error::Internal("select has three operands".into()));
         };
         let items: Vec<[&LweCiphertext; 3]> = (0..condition_bits.len())
             .map(|i| [&condition_bits[i], &a_bits[i], &b_bits[i]].map(|bit| &**bit))
             .collect();
         let bits = self.evaluator.select_all(&items, &self.threads)?;
-        Ok(GateArray::single(condition.shape(), a.parameters(), bits.into_iter().map(Arc::new).collect()))
+        Ok(GateArray::single(
+            condition.shape(),
+            a.parameters(),
+            bits.into_iter().map(Arc::new).collect(),
+        ))
     }
 
-    /// A gate of two arrays of one shape, or of three, element by element. Of three bits the parity and the majority are one rotation, and the others two.
+    /// A gate of two arrays of one shape, or of three, element by element. Of three bits the parity
+    /// and the majority are one rotation, and the others two.
     ///
     /// # Errors
-    /// [`Error::Shape`] when the shapes differ, [`Error::KeyMismatch`] when the keys do, [`Error::Argument`] for a number of arrays that the gate does not take.
+    /// [`Error::Shape`] when the shapes differ, [`Error::KeyMismatch`] when the keys do,
+    /// [`Error::Argument`] for a number of arrays that the gate does not take.
     pub fn gate(&self, gate: Gate, inputs: &[&GateArray]) -> Result<GateArray, Error> {
         let mut out = self.gates(&[gate], inputs)?;
         out.pop().ok_or_else(|| Error::Internal("a gate has one result".into()))
     }
 
-    /// Several gates of the same arrays: `[Xor, And]` of two are a half adder, `[Xor, Majority]` of three a full adder.
+    /// Several gates of the same arrays: `[Xor, And]` of two are a half adder, `[Xor, Majority]` of
+    /// three a full adder.
     ///
     /// # Errors
     /// As [`GateServer::gate`].
@@ -147,7 +162,8 @@ impl GateServer {
         let Some(first) = inputs.first() else {
             return Err(Error::argument(operation, "there are no bits"));
         };
-        // Of three bits those gates that are none of one rotation begin with the conjunction, or the disjunction, of two.
+        // Of three bits those gates that are none of one rotation begin with the conjunction, or
+        // the disjunction, of two.
         let beginning = |gate: Gate| match gate {
             Gate::And | Gate::Nand if inputs.len() == 3 => Some(Gate::And),
             Gate::Or | Gate::Nor if inputs.len() == 3 => Some(Gate::Or),
@@ -171,10 +187,12 @@ impl GateServer {
         Ok(results.into_iter().map(array).collect())
     }
 
-    /// A gate of `a` and bits that everybody can read, one for each element, in row-major order: no rotation.
+    /// A gate of `a` and bits that everybody can read, one for each element, in row-major order: no
+    /// rotation.
     ///
     /// # Errors
-    /// [`Error::Shape`] when there are not as many as elements, [`Error::KeyMismatch`] when the array belongs to another key, [`Error::Argument`] for a gate of three.
+    /// [`Error::Shape`] when there are not as many as elements, [`Error::KeyMismatch`] when the
+    /// array belongs to another key, [`Error::Argument`] for a gate of three.
     pub fn gate_plain(&self, gate: Gate, a: &GateArray, bits: &[bool]) -> Result<GateArray, Error> {
         self.check(&[a], gate.name())?;
         if bits.len() != a.size() {
@@ -184,7 +202,8 @@ impl GateServer {
         if gate == Gate::Majority {
             return Err(Error::argument(gate.name(), "2 operands: a majority is of three bits"));
         }
-        let (zero, one) = (Arc::new(self.evaluator.trivial(false)?), Arc::new(self.evaluator.trivial(true)?));
+        let (zero, one) =
+            (Arc::new(self.evaluator.trivial(false)?), Arc::new(self.evaluator.trivial(true)?));
         let expanded = a.expanded()?;
         let out = expanded.iter().zip(bits).map(|(bit, plain)| {
             let ones = usize::from(*plain);
@@ -198,10 +217,13 @@ impl GateServer {
         Ok(GateArray::single(a.shape(), a.parameters(), out.collect()))
     }
 
-    /// The bits at these places of the arrays, counted from the first bit of the first array to the last of the last, in the shape `shape`; `None` is 0. It costs nothing.
+    /// The bits at these places of the arrays, counted from the first bit of the first array to the
+    /// last of the last, in the shape `shape`; `None` is 0. It costs nothing.
     ///
     /// # Errors
-    /// [`Error::KeyMismatch`] when the keys differ, [`Error::Argument`] when there are no arrays or not so many places, [`Error::Shape`] when there are not as many sources as the shape has elements.
+    /// [`Error::KeyMismatch`] when the keys differ, [`Error::Argument`] when there are no arrays or
+    /// not so many places, [`Error::Shape`] when there are not as many sources as the shape has
+    /// elements.
     pub fn gather(
         &self,
         arrays: &[&GateArray],
@@ -241,7 +263,8 @@ impl GateServer {
             Some((k, place)) => picked[*k].get(*place).cloned(),
         };
         let bits: Option<Vec<_>> = located.iter().map(bit).collect();
-        let bits = bits.ok_or_else(|| Error::Internal("all bits that are wanted are there".into()))?;
+        let bits =
+            bits.ok_or_else(|| Error::Internal("all bits that are wanted are there".into()))?;
         Ok(GateArray::single(shape, first.parameters(), bits))
     }
 

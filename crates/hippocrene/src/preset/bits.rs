@@ -12,8 +12,10 @@ use crate::{Error, Session, Settings};
 
 /// Our sets for bits. The ternary secret is the one that has a standard.
 ///
-/// `bits14`, in real slots: a base of 20 bits, and words of 44 and 45, so that `log2(PQ)` is near the limit with a `P` above every digit and room for two products
-/// after a bootstrap. `bits16`, in complex slots, where there are no products: the modulus is no larger than a gate needs, which is less than half of what would be secure.
+/// `bits14`, in real slots: a base of 20 bits, and words of 44 and 45, so that `log2(PQ)` is near
+/// the limit with a `P` above every digit and room for two products after a bootstrap. `bits16`, in
+/// complex slots, where there are no products: the modulus is no larger than a gate needs, which is
+/// less than half of what would be secure.
 pub(super) const SETS: [Preset; 2] = [
     Preset {
         name: "bits14",
@@ -60,7 +62,8 @@ struct Sizes {
     clean: bool,
 }
 
-/// A cosine that no sum of 33 numbers below one half leaves, and one of GRAFT's seven levels that is left once in `2^56` bits.
+/// A cosine that no sum of 33 numbers below one half leaves, and one of GRAFT's seven levels that
+/// is left once in `2^56` bits.
 const SURE: (u32, u32, f64) = (17, 3, -12.0);
 const SHORT: (u32, u32, f64) = (14, 2, -6.0);
 
@@ -75,39 +78,70 @@ impl Settings {
     /// The preset of these settings, where it is one for bits.
     pub fn bit_preset(&self) -> Option<Preset> {
         let parameters = self.parameters();
-        Preset::by_digest(parameters.digest(), parameters.degree()).filter(|p| p.family == Family::Bits)
+        Preset::by_digest(parameters.digest(), parameters.degree())
+            .filter(|p| p.family == Family::Bits)
     }
 }
 
 impl Preset {
-    /// What a bootstrap of bits is with this set: `bits14`, `bits16` and `n16s`, and the sets of GRAFT's Table 3.
+    /// What a bootstrap of bits is with this set: `bits14`, `bits16` and `n16s`, and the sets of
+    /// GRAFT's Table 3.
     ///
     /// # Errors
     /// [`Error::Parameters`] for a set that is not made for it; it names those that are.
     pub fn bits(&self) -> Result<BitLiteral, Error> {
         use BitPacking::{Complex, Real};
         let (small, large): (&[u32], &[u32]) = (&[7, 6], &[5, 5, 5]);
-        let sizes = |packing, base, wave, scale, (radices, to_slots, to_coefficients), bit_scale, clean| {
-            Sizes { packing, base, wave, scale, radices, to_slots, to_coefficients, bit_scale, clean }
-        };
-        let Sizes { packing, base, wave, scale, radices, to_slots, to_coefficients, bit_scale, clean } =
-            match self.name {
-                "bits14" => sizes(Real, 20.0, SURE, (32.25, 5.0), (small, 26.5, 13.0), 23, true),
-                "bits16" => sizes(Complex, 34.0, SURE, (36.0, 5.0), (large, 30.0, 16.0), 28, true),
-                "n16s" => sizes(Complex, 48.0, SURE, (35.0, 3.0), (large, 30.0, 17.0), 30, true),
-                "simBinFHE14" => sizes(Real, 32.0, SHORT, (32.0, 0.0), (small, 29.0, 14.0), 26, false),
-                "graBinFHE14" => sizes(Real, 28.0, SHORT, (31.0, 3.0), (small, 28.5, 14.0), 26, false),
-                "graBinFHE14Opt" => sizes(Real, 26.0, SHORT, (29.5, 3.0), (small, 25.0, 12.0), 24, false),
-                "simBinFHE16" => sizes(Complex, 32.0, SHORT, (32.0, 0.0), (large, 32.0, 10.7), 30, false),
-                "graBinFHE16" => sizes(Complex, 34.0, SHORT, (34.0, 2.0), (large, 21.4, 10.7), 30, false),
-                name => {
-                    return Err(Error::Parameters(format!(
-                        "{name} is not made for bits: bits14, bits16, n16s and the sets of GRAFT's Table 3 are"
-                    )));
+        let sizes =
+            |packing, base, wave, scale, (radices, to_slots, to_coefficients), bit_scale, clean| {
+                Sizes {
+                    packing,
+                    base,
+                    wave,
+                    scale,
+                    radices,
+                    to_slots,
+                    to_coefficients,
+                    bit_scale,
+                    clean,
                 }
             };
+        let Sizes {
+            packing,
+            base,
+            wave,
+            scale,
+            radices,
+            to_slots,
+            to_coefficients,
+            bit_scale,
+            clean,
+        } = match self.name {
+            "bits14" => sizes(Real, 20.0, SURE, (32.25, 5.0), (small, 26.5, 13.0), 23, true),
+            "bits16" => sizes(Complex, 34.0, SURE, (36.0, 5.0), (large, 30.0, 16.0), 28, true),
+            "n16s" => sizes(Complex, 48.0, SURE, (35.0, 3.0), (large, 30.0, 17.0), 30, true),
+            "simBinFHE14" => sizes(Real, 32.0, SHORT, (32.0, 0.0), (small, 29.0, 14.0), 26, false),
+            "graBinFHE14" => sizes(Real, 28.0, SHORT, (31.0, 3.0), (small, 28.5, 14.0), 26, false),
+            "graBinFHE14Opt" => {
+                sizes(Real, 26.0, SHORT, (29.5, 3.0), (small, 25.0, 12.0), 24, false)
+            }
+            "simBinFHE16" => {
+                sizes(Complex, 32.0, SHORT, (32.0, 0.0), (large, 32.0, 10.7), 30, false)
+            }
+            "graBinFHE16" => {
+                sizes(Complex, 34.0, SHORT, (34.0, 2.0), (large, 21.4, 10.7), 30, false)
+            }
+            name => {
+                return Err(Error::Parameters(format!(
+                    "{name} is not made for bits: bits14, bits16, n16s and the sets of GRAFT's Table 3 are"
+                )));
+            }
+        };
         let levels = |scale_bits| {
-            radices.iter().map(|&radix_log2| DftLevel { radix_log2, scale_bits }).collect::<Vec<_>>()
+            radices
+                .iter()
+                .map(|&radix_log2| DftLevel { radix_log2, scale_bits })
+                .collect::<Vec<_>>()
         };
         let (k, doublings, log2_error) = wave;
         Ok(BitLiteral {

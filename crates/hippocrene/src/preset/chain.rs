@@ -6,8 +6,9 @@ use hippocrene_rlwe::{ParametersLiteral, Sprout};
 use super::Preset;
 use crate::Error;
 
-/// The parameter set of a simple chain, whose sizes and counts are checked. A run of several units is chosen such that scales of its size stay steady; a single unit, and the
-/// specials, are the largest primes of their size.
+/// The parameter set of a simple chain, whose sizes and counts are checked. A run of several units
+/// is chosen such that scales of its size stay steady; a single unit, and the specials, are the
+/// largest primes of their size.
 pub(super) fn literal(preset: &Preset) -> Result<ParametersLiteral, Error> {
     let Preset { log_degree, secret, units, specials, gadget_rank, .. } = *preset;
     let degree = 1usize << log_degree;
@@ -32,9 +33,15 @@ pub(super) fn literal(preset: &Preset) -> Result<ParametersLiteral, Error> {
     })
 }
 
-/// Primes `q_1 .. q_count` near `2^bits`, such that the scales `s_{l-1} = s_l^2 / q_l` that repeated multiplication runs through,
-/// from `s_count = 2^bits`, stay close to `2^bits` (KPP22): each is the free prime nearest to `s_l^2 / 2^bits`.
-fn scaling_primes(bits: u32, degree: usize, count: usize, taken: &[u64]) -> Result<Vec<u64>, Error> {
+/// Primes `q_1 .. q_count` near `2^bits`, such that the scales `s_{l-1} = s_l^2 / q_l` that
+/// repeated multiplication runs through, from `s_count = 2^bits`, stay close to `2^bits` (KPP22):
+/// each is the free prime nearest to `s_l^2 / 2^bits`.
+fn scaling_primes(
+    bits: u32,
+    degree: usize,
+    count: usize,
+    taken: &[u64],
+) -> Result<Vec<u64>, Error> {
     let target = f64::from(bits).exp2();
     // Twice as many candidates on each side as are needed: the nearest is always among them.
     let candidates = 2 * count + taken.len() + 2;
@@ -48,9 +55,16 @@ fn scaling_primes(bits: u32, degree: usize, count: usize, taken: &[u64]) -> Resu
     for _ in 0..count {
         let wish = scale * scale / target;
         let distance = |q: u64| (q as f64 - wish).abs();
-        let nearest = (0..free.len()).min_by(|&a, &b| distance(free[a]).total_cmp(&distance(free[b])));
+        let nearest =
+            (0..free.len()).min_by(|&a, &b| distance(free[a]).total_cmp(&distance(free[b])));
         let Some(nearest) = nearest else {
-            return Err(RingError::TooFewPrimes { bits, degree, wanted: count, found: chosen.len() }.into());
+            return Err(RingError::TooFewPrimes {
+                bits,
+                degree,
+                wanted: count,
+                found: chosen.len(),
+            }
+            .into());
         };
         let q = free.swap_remove(nearest);
         scale = scale * scale / q as f64;

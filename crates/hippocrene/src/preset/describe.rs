@@ -39,7 +39,8 @@ pub struct PresetDescription {
     pub relinearisation_key: KeyBytes,
     /// How likely its bootstraps fail, of numbers and of bits, where there are any.
     pub bootstraps: Vec<FailureDescription>,
-    /// Its security; none for a set beyond our limits, which is refused unless it is asked for as an insecure one.
+    /// Its security; none for a set beyond our limits, which is refused unless it is asked for as
+    /// an insecure one.
     pub security: Option<SecurityDescription>,
     /// What the paper says that it is from.
     pub paper: Option<PaperDescription>,
@@ -111,18 +112,24 @@ impl Preset {
             special_primes: specials.limb_count(),
             special_bits: parameters.log2(specials),
             gadget_rank: self.gadget_rank,
-            relinearisation_key: KeyBytes { seeded: key.seeded, unseeded: key.packed, words: key.words },
+            relinearisation_key: KeyBytes {
+                seeded: key.seeded,
+                unseeded: key.packed,
+                words: key.words,
+            },
             bootstraps: self.failures(),
             security: security.map(|SecurityLimit { bits, log2_pq, source }| SecurityDescription {
                 bits,
                 log2_pq_limit: log2_pq,
                 source,
             }),
-            paper: self.paper.map(|Paper { log2_pq: theirs, security, differs }| PaperDescription {
-                log2_pq: theirs,
-                security_bits: security,
-                difference_bits: log2_pq - f64::from(theirs),
-                differs,
+            paper: self.paper.map(|Paper { log2_pq: theirs, security, differs }| {
+                PaperDescription {
+                    log2_pq: theirs,
+                    security_bits: security,
+                    difference_bits: log2_pq - f64::from(theirs),
+                    differs,
+                }
             }),
         })
     }

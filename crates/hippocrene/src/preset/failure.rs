@@ -1,4 +1,5 @@
-//! How likely the bootstraps of the presets fail. To find it out takes plans, many seconds for all of them: it is written down here, and a test holds it to the plans.
+//! How likely the bootstraps of the presets fail. To find it out takes plans, many seconds for all
+//! of them: it is written down here, and a test holds it to the plans.
 
 use serde::Serialize;
 
@@ -40,7 +41,10 @@ impl Preset {
         [("numbers", numbers), ("bits", bits)]
             .into_iter()
             .filter_map(|(of, likely)| {
-                likely.map(|log2_failure_probability| FailureDescription { of, log2_failure_probability })
+                likely.map(|log2_failure_probability| FailureDescription {
+                    of,
+                    log2_failure_probability,
+                })
             })
             .collect()
     }

@@ -1,10 +1,13 @@
 //! Our parameter sets: words of 48 bits and a sprout.
 //!
-//! Each has the security of 128 bits that Table 5.2 of ePrint 2024/463 gives to its ring degree, or with a sparse secret (the names that end in
-//! `s`, Hamming weight 192) what [`hippocrene_rlwe::security::limit_at`] states. Among the ways to divide `log2(PQ)` between `Q` and `P`, the one
-//! from which on a few more usable bits would cost much more time (`hippocrene_rlwe::design`): the usable bits are those of the simple chains or
-//! a few less, and the transforms of a key switch 0.73 to 0.9 times as many (as many at `2^13`). `P` exceeds every digit by about 3 bits or more, so that
-//! rotations add no more noise than rounding does, except at `N = 2^13`, which has no bit to spare.
+//! Each has the security of 128 bits that Table 5.2 of ePrint 2024/463 gives to its ring degree, or
+//! with a sparse secret (the names that end in `s`, Hamming weight 192) what
+//! [`hippocrene_rlwe::security::limit_at`] states. Among the ways to divide `log2(PQ)` between `Q`
+//! and `P`, the one from which on a few more usable bits would cost much more time
+//! (`hippocrene_rlwe::design`): the usable bits are those of the simple chains or a few less, and
+//! the transforms of a key switch 0.73 to 0.9 times as many (as many at `2^13`). `P` exceeds every
+//! digit by about 3 bits or more, so that rotations add no more noise than rounding does, except at
+//! `N = 2^13`, which has no bit to spare.
 
 use hippocrene_rlwe::SecretDistribution;
 
@@ -41,8 +44,9 @@ const fn sparse(set: Preset) -> Preset {
 
 /// The sets, by ring degree.
 ///
-/// `n12`: 106 bits hold no two words of 48; its word is 34 bits. `n13`: units of 39 and 40 bits; the sprout is a digit of its own, so that one
-/// 48-bit special is enough. `n16` and `n17`, and the sparse sets: units of 47 and 48 bits (42 in `n15s`'s first block) such that the block with the
+/// `n12`: 106 bits hold no two words of 48; its word is 34 bits. `n13`: units of 39 and 40 bits;
+/// the sprout is a digit of its own, so that one 48-bit special is enough. `n16` and `n17`, and the
+/// sparse sets: units of 47 and 48 bits (42 in `n15s`'s first block) such that the block with the
 /// sprout and those without fill `P` alike.
 #[rustfmt::skip]
 pub(super) const SETS: [Preset; 9] = [

@@ -21,7 +21,8 @@ pub use describe::{KeyBytes, PaperDescription, PresetDescription, SecurityDescri
 pub use failure::FailureDescription;
 pub use plan::{Plan, Planned};
 
-/// A named parameter set, by the sizes of its primes. No grafted set belongs to a scale: its moduli have any number of bits.
+/// A named parameter set, by the sizes of its primes. No grafted set belongs to a scale: its moduli
+/// have any number of bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Preset {
     /// Its name.
@@ -75,7 +76,8 @@ pub struct Paper {
 }
 
 /// The sets, by family.
-const FAMILIES: [&[Preset]; 5] = [&grafted::SETS, &simple::SETS, &table_2::SETS, &table_3::SETS, &bits::SETS];
+const FAMILIES: [&[Preset]; 5] =
+    [&grafted::SETS, &simple::SETS, &table_2::SETS, &table_3::SETS, &bits::SETS];
 
 /// How many presets there are.
 const COUNT: usize = {
@@ -87,7 +89,8 @@ const COUNT: usize = {
     count
 };
 
-/// The presets: ours, their simple counterparts, those of GRAFT's Tables 2 and 3, and ours for bits.
+/// The presets: ours, their simple counterparts, those of GRAFT's Tables 2 and 3, and ours for
+/// bits.
 pub const PRESETS: [Preset; COUNT] = {
     let mut all = [grafted::SETS[0]; COUNT];
     let (mut family, mut i, mut next) = (0, 0, 0);
@@ -110,13 +113,18 @@ impl Preset {
     pub fn by_name(name: &str) -> Result<Preset, Error> {
         PRESETS.into_iter().find(|p| p.name == name).ok_or_else(|| {
             let names: Vec<&str> = PRESETS.iter().map(|p| p.name).collect();
-            Error::Parameters(format!("there is no preset {name:?}; there are {}", names.join(", ")))
+            Error::Parameters(format!(
+                "there is no preset {name:?}; there are {}",
+                names.join(", ")
+            ))
         })
     }
 
-    /// The preset whose parameters, at this ring degree, have this digest, if there is one. Sets that are refused are none.
+    /// The preset whose parameters, at this ring degree, have this digest, if there is one. Sets
+    /// that are refused are none.
     pub fn by_digest(digest: Fingerprint, degree: usize) -> Option<Preset> {
-        let is_this = |p: &Preset| p.parameters().is_ok_and(|parameters| parameters.digest() == digest);
+        let is_this =
+            |p: &Preset| p.parameters().is_ok_and(|parameters| parameters.digest() == digest);
         PRESETS.into_iter().filter(|p| 1 << p.log_degree == degree).find(is_this)
     }
 
@@ -125,17 +133,20 @@ impl Preset {
         self.sprout.is_some()
     }
 
-    /// The parameter set, with its primes: the largest of their sizes, or for simple chains those that keep the scale steady (KPP22).
+    /// The parameter set, with its primes: the largest of their sizes, or for simple chains those
+    /// that keep the scale steady (KPP22).
     ///
     /// # Errors
-    /// [`Error::Security`] for a set beyond the security limits, as eight of GRAFT's are that have a sparse secret; never for the others
-    /// of [`PRESETS`], which a test checks. [`Error::Parameters`] for one that makes no sense.
+    /// [`Error::Security`] for a set beyond the security limits, as eight of GRAFT's are that have
+    /// a sparse secret; never for the others of [`PRESETS`], which a test checks.
+    /// [`Error::Parameters`] for one that makes no sense.
     pub fn parameters(&self) -> Result<Parameters, Error> {
         Ok(Parameters::new(self.literal()?)?)
     }
 
-    /// [`Preset::parameters`] without the check of security, for comparisons with what papers measured. **What is encrypted with a set that
-    /// [`Preset::parameters`] refuses may not be secret.**
+    /// [`Preset::parameters`] without the check of security, for comparisons with what papers
+    /// measured. **What is encrypted with a set that [`Preset::parameters`] refuses may not be
+    /// secret.**
     ///
     /// # Errors
     /// [`Error::Parameters`] for a set that makes no sense.
@@ -146,7 +157,10 @@ impl Preset {
     fn literal(&self) -> Result<ParametersLiteral, Error> {
         let Preset { log_degree, secret, sprout, units, specials, gadget_rank, .. } = *self;
         if !(4..=17).contains(&log_degree)
-            || units.iter().chain(specials).any(|(bits, n)| !(2..=61).contains(bits) || *n > MAX_FACTORS)
+            || units
+                .iter()
+                .chain(specials)
+                .any(|(bits, n)| !(2..=61).contains(bits) || *n > MAX_FACTORS)
         {
             return Err(Error::Parameters(format!(
                 "{self:?}: ring degrees from 2^4 to 2^17, primes of 2 to 61 bits and up to {MAX_FACTORS} of them are possible"
@@ -155,7 +169,10 @@ impl Preset {
         let Some(sprout) = sprout else { return chain::literal(self) };
         let sprout = Sprout::named(sprout).ok_or_else(|| {
             let names: Vec<&str> = Sprout::names().collect();
-            Error::Parameters(format!("there is no sprout {sprout:?}; there are {}", names.join(", ")))
+            Error::Parameters(format!(
+                "there is no sprout {sprout:?}; there are {}",
+                names.join(", ")
+            ))
         })?;
         let sizes = |runs: &[(u32, usize)]| -> Vec<u32> {
             runs.iter().flat_map(|(bits, count)| std::iter::repeat_n(*bits, *count)).collect()
@@ -164,10 +181,12 @@ impl Preset {
         Ok(Design { log_degree, secret, sprout, units, specials, gadget_rank }.literal()?)
     }
 
-    /// The modulus of fresh ciphertexts, a divisor of `parameters.top()`; `parameters` are those of this preset.
+    /// The modulus of fresh ciphertexts, a divisor of `parameters.top()`; `parameters` are those of
+    /// this preset.
     ///
-    /// A limb modulo a power of two costs as much as several others, so that most of our sets leave it to the moduli further down. The smallest
-    /// ones, where every bit counts, and those of GRAFT have all of the sprout.
+    /// A limb modulo a power of two costs as much as several others, so that most of our sets leave
+    /// it to the moduli further down. The smallest ones, where every bit counts, and those of GRAFT
+    /// have all of the sprout.
     pub fn fresh(&self, parameters: &Parameters) -> Modulus {
         let top = parameters.top();
         match self.fresh_two {
@@ -176,7 +195,8 @@ impl Preset {
         }
     }
 
-    /// The parameter set, with [`Settings::DEFAULT_PRECISION`]; for a simple chain, with the precision of the scale that it is for.
+    /// The parameter set, with [`Settings::DEFAULT_PRECISION`]; for a simple chain, with the
+    /// precision of the scale that it is for.
     ///
     /// # Errors
     /// As [`Preset::parameters`].

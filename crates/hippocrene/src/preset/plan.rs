@@ -64,11 +64,13 @@ impl Planned {
 }
 
 impl Preset {
-    /// How its key switches are planned with `profile`, or with typical figures: at the modulus of fresh ciphertexts, and at all products of the first units. Sets
-    /// that are refused are planned too.
+    /// How its key switches are planned with `profile`, or with typical figures: at the modulus of
+    /// fresh ciphertexts, and at all products of the first units. Sets that are refused are planned
+    /// too.
     ///
     /// # Errors
-    /// [`Error::Parameters`] for a set that makes no sense, [`Error::System`] when the kernel named in `HIPPOCRENE_KERNEL` cannot be had.
+    /// [`Error::Parameters`] for a set that makes no sense, [`Error::System`] when the kernel named
+    /// in `HIPPOCRENE_KERNEL` cannot be had.
     pub fn plan(&self, profile: Option<Profile>) -> Result<Plan, Error> {
         let parameters = self.parameters_insecure()?;
         let (fresh, units) = (self.fresh(&parameters), parameters.unit_count());
@@ -76,8 +78,10 @@ impl Preset {
         if let Some(profile) = profile {
             context = context.with_profile(profile);
         }
-        let below = (1..=units).rev().map(|l| Modulus::of_range(0..l)).filter(|modulus| *modulus != fresh);
-        let moduli = std::iter::once(fresh).chain(below).map(|modulus| Planned::new(&context, modulus));
+        let below =
+            (1..=units).rev().map(|l| Modulus::of_range(0..l)).filter(|modulus| *modulus != fresh);
+        let moduli =
+            std::iter::once(fresh).chain(below).map(|modulus| Planned::new(&context, modulus));
         Ok(Plan {
             preset: self.name,
             kernel: context.kernel().to_string(),

@@ -1,4 +1,5 @@
-//! Simple chains at our ring degrees: a base prime and as many primes near the scale `2^40` as there are multiplications in a row.
+//! Simple chains at our ring degrees: a base prime and as many primes near the scale `2^40` as
+//! there are multiplications in a row.
 
 use hippocrene_rlwe::SecretDistribution;
 

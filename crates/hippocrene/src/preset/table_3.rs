@@ -1,11 +1,14 @@
 //! The parameter sets of GRAFT's Table 3, for bits, at the paper's words.
 //!
-//! The table is read as Table 2 is. Simple chains stand from the base up in the order base, slots to coefficients, multiplications, modular
-//! reduction, coefficients to slots; two levels of slots to coefficients share one prime (`28 (= 14 + 14)`). Of the grafted sets one factor is the sprout, as
-//! large as the 62-bit one; the sprout at `N = 2^14` has 61.0 bits, and 62-bit primes have 61 bits here.
+//! The table is read as Table 2 is. Simple chains stand from the base up in the order base, slots
+//! to coefficients, multiplications, modular reduction, coefficients to slots; two levels of slots
+//! to coefficients share one prime (`28 (= 14 + 14)`). Of the grafted sets one factor is the
+//! sprout, as large as the 62-bit one; the sprout at `N = 2^14` has 61.0 bits, and 62-bit primes
+//! have 61 bits here.
 //!
-//! At `N = 2^14` there is no practice for a secret of Hamming weight 256, and our estimate ([`hippocrene_rlwe::security::hybrid_attack_bits`]) is below 128 bits;
-//! `simBinFHE16` is beyond our limit by 48 bits. These are refused unless asked for as insecure sets, to be measured.
+//! At `N = 2^14` there is no practice for a secret of Hamming weight 256, and our estimate
+//! ([`hippocrene_rlwe::security::hybrid_attack_bits`]) is below 128 bits; `simBinFHE16` is beyond
+//! our limit by 48 bits. These are refused unless asked for as insecure sets, to be measured.
 
 use hippocrene_rlwe::SecretDistribution;
 

@@ -27,7 +27,11 @@ fn presets_are_secure_or_refused() {
                     15 => 768.0,
                     _ => 1550.0,
                 };
-                assert!((log2_pq - limit - beyond).abs() < 0.1, "{} {log2_pq}: {error}", preset.name);
+                assert!(
+                    (log2_pq - limit - beyond).abs() < 0.1,
+                    "{} {log2_pq}: {error}",
+                    preset.name
+                );
                 assert_eq!(preset.describe().unwrap().security, None);
             }
             (None, Ok(checked)) => {
@@ -54,7 +58,8 @@ fn digits_are_below_the_specials() {
     for preset in PRESETS {
         let parameters = preset.parameters_insecure().unwrap();
         let top = parameters.top();
-        let digits: Vec<f64> = parameters.digits(top).map(|(_, digit)| parameters.log2(digit)).collect();
+        let digits: Vec<f64> =
+            parameters.digits(top).map(|(_, digit)| parameters.log2(digit)).collect();
         assert_eq!(digits.len(), preset.gadget_rank, "{}", preset.name);
         let largest = digits.iter().copied().fold(0.0, f64::max);
         let margin = match (preset.family, preset.log_degree) {
@@ -72,8 +77,9 @@ fn digits_are_below_the_specials() {
     }
 }
 
-/// Ours make use of the limit, their sprouts are universal for their words, and no set that the rule of GRAFT's G designs for as many usable
-/// bits and as much room above the digits takes fewer transforms.
+/// Ours make use of the limit, their sprouts are universal for their words, and no set that the
+/// rule of GRAFT's G designs for as many usable bits and as much room above the digits takes fewer
+/// transforms.
 #[test]
 fn ours_are_well_designed() {
     let ours = PRESETS.into_iter().filter(|p| p.family == Family::Grafted);
@@ -89,7 +95,9 @@ fn ours_are_well_designed() {
         assert!(fresh.divides(top) && fresh.contains(Modulus::TWO) == (preset.log_degree < 14));
         let two = f64::from(sprout.two);
         let odd = parameters.log2(top) - two;
-        assert!((parameters.log2(fresh) - odd - if preset.fresh_two { two } else { 0.0 }).abs() < 1e-9);
+        assert!(
+            (parameters.log2(fresh) - odd - if preset.fresh_two { two } else { 0.0 }).abs() < 1e-9
+        );
         let rule = design(&Request {
             log_degree: preset.log_degree,
             secret: preset.secret,
@@ -99,10 +107,14 @@ fn ours_are_well_designed() {
             log2_pq: None,
             margin: if preset.log_degree == 13 { 0 } else { 3 },
         });
-        let transforms =
-            (preset.gadget_rank + 2) * (parameters.unit_count() + 1 + parameters.specials().limb_count());
+        let transforms = (preset.gadget_rank + 2)
+            * (parameters.unit_count() + 1 + parameters.specials().limb_count());
         let least = rule.unwrap().transforms();
-        assert!(transforms <= least, "{}: {transforms} transforms, {least} by the rule", preset.name);
+        assert!(
+            transforms <= least,
+            "{}: {transforms} transforms, {least} by the rule",
+            preset.name
+        );
     }
 }
 
@@ -123,8 +135,8 @@ fn scales_of_simple_chains_are_steady() {
     }
 }
 
-/// Each set of GRAFT's Table 2 has the paper's number of factors, gadget rank and bits, and each pair the same usable bits, but for what is
-/// said where they stand.
+/// Each set of GRAFT's Table 2 has the paper's number of factors, gadget rank and bits, and each
+/// pair the same usable bits, but for what is said where they stand.
 #[test]
 fn table_2_is_as_in_the_paper() {
     // The columns # and d, and the bits of Q.
@@ -145,8 +157,9 @@ fn table_2_is_as_in_the_paper() {
     for (name, factors, rank, usable) in paper {
         let preset = Preset::by_name(name).unwrap();
         let parameters = preset.parameters_insecure().unwrap();
-        let count =
-            parameters.unit_count() + parameters.specials().limb_count() + usize::from(preset.is_grafted());
+        let count = parameters.unit_count()
+            + parameters.specials().limb_count()
+            + usize::from(preset.is_grafted());
         assert_eq!((count, preset.gadget_rank), (factors, rank), "{name}");
         let described = preset.describe().unwrap();
         let paper = described.paper.as_ref().unwrap();
@@ -156,13 +169,17 @@ fn table_2_is_as_in_the_paper() {
             "graFHE15s" => (5.0 + 4.0, 1.0),
             _ => (0.0, 0.0),
         };
-        assert!((described.usable_bits - f64::from(usable) + in_q).abs() < 0.21, "{name}: {described:?}");
+        assert!(
+            (described.usable_bits - f64::from(usable) + in_q).abs() < 0.21,
+            "{name}: {described:?}"
+        );
         assert!((paper.difference_bits + in_q + in_p).abs() < 1.01, "{name}: {paper:?}");
         assert_eq!(paper.differs.is_empty(), in_q == 0.0, "{name}");
     }
 }
 
-/// GRAFT's Table 5 in MB, and by how much of the simple set's the grafted set's key is smaller: as the paper counts, and as ours are stored.
+/// GRAFT's Table 5 in MB, and by how much of the simple set's the grafted set's key is smaller: as
+/// the paper counts, and as ours are stored.
 #[test]
 fn keys_shrink_as_in_table_5() {
     let table = [
@@ -180,7 +197,10 @@ fn keys_shrink_as_in_table_5() {
         };
         let (sim, gra) = (size("sim"), size("gra"));
         for (have, want) in [(sim, simple), (gra, grafted)] {
-            assert!((have.words as f64 / 1e6 - want).abs() < 0.006, "{name}: {have:?}, the paper {want} MB");
+            assert!(
+                (have.words as f64 / 1e6 - want).abs() < 0.006,
+                "{name}: {have:?}, the paper {want} MB"
+            );
             assert_eq!(have.packed, 2 * (have.seeded - 32));
         }
         let reduction = |a: usize, b: usize| 1.0 - b as f64 / a as f64;
@@ -225,7 +245,8 @@ fn keys_are_stored_in_the_stated_size() {
     assert!((seeded..seeded + 32).contains(&more), "{more} bytes, {seeded} stated");
 }
 
-/// Each set of GRAFT's Table 3 has the paper's number of factors, gadget rank and bits, but for what is said where they stand.
+/// Each set of GRAFT's Table 3 has the paper's number of factors, gadget rank and bits, but for
+/// what is said where they stand.
 #[test]
 fn table_3_is_as_in_the_paper() {
     // The columns # and dnum, and by how many bits log2 PQ is less.
@@ -239,8 +260,9 @@ fn table_3_is_as_in_the_paper() {
     for (name, factors, rank, less) in paper {
         let preset = Preset::by_name(name).unwrap();
         let parameters = preset.parameters_insecure().unwrap();
-        let count =
-            parameters.unit_count() + parameters.specials().limb_count() + usize::from(preset.is_grafted());
+        let count = parameters.unit_count()
+            + parameters.specials().limb_count()
+            + usize::from(preset.is_grafted());
         assert_eq!((count, preset.gadget_rank), (factors, rank), "{name}");
         let described = preset.describe().unwrap().paper.unwrap();
         assert!((described.difference_bits + less).abs() < 1.01, "{name}: {described:?}");
@@ -248,7 +270,8 @@ fn table_3_is_as_in_the_paper() {
     }
 }
 
-/// Bootstraps of bits fit into their sets; ours fail less often than once in `2^128` times, and are secure, with the keys of encapsulation.
+/// Bootstraps of bits fit into their sets; ours fail less often than once in `2^128` times, and are
+/// secure, with the keys of encapsulation.
 #[test]
 fn bits_are_bootstrapped_with_the_sets_that_are_made_for_it() {
     use std::sync::Arc;
@@ -306,7 +329,12 @@ fn bootstraps_fail_as_likely_as_is_written_down() {
         for (of, likely) in [("numbers", numbers), ("bits", bits.map(Some))] {
             if let Some(likely) = likely {
                 let found = have.next().expect(preset.name);
-                assert_eq!((found.of, found.log2_failure_probability), (of, likely), "{}", preset.name);
+                assert_eq!(
+                    (found.of, found.log2_failure_probability),
+                    (of, likely),
+                    "{}",
+                    preset.name
+                );
             }
         }
         assert!(have.next().is_none(), "{}", preset.name);

@@ -8,16 +8,20 @@ use crate::{Array, Error, Form, bootstrapping::rule::PRESETS, numbers::capacity_
 /// So many bits less than a bootstrap gives back are what it gives back, used for next to nothing.
 const ABOUT: f64 = 30.0;
 
-/// An operation of several steps fails at a later one where so many bits less are left than its operands have.
+/// An operation of several steps fails at a later one where so many bits less are left than its
+/// operands have.
 const STEP: f64 = 10.0;
 
 /// Comparisons, and what is made of them, by polynomials.
-const COMPARISONS: [&str; 7] = ["sign", "greater", "less", "maximum", "minimum", "relu", "absolute value"];
+const COMPARISONS: [&str; 7] =
+    ["sign", "greater", "less", "maximum", "minimum", "relu", "absolute value"];
 
 impl Server {
-    /// The error of an operation on these arrays; where it is that capacity lacks, with what can be done about it here.
+    /// The error of an operation on these arrays; where it is that capacity lacks, with what can be
+    /// done about it here.
     pub(super) fn advised<F: Form>(&self, error: Error, operands: &[&Array<F>]) -> Error {
-        let Error::Capacity { source: CkksError::Capacity { operation, need, have }, .. } = error else {
+        let Error::Capacity { source: CkksError::Capacity { operation, need, have }, .. } = error
+        else {
             return error;
         };
         if need == f64::INFINITY {
@@ -26,9 +30,14 @@ impl Server {
             return Error::Capacity { source, advice: what.into() };
         }
         let mut ways = Vec::new();
-        let least = operands.iter().map(|a| F::capacity_bits(&self.session, a)).fold(f64::INFINITY, f64::min);
+        let least = operands
+            .iter()
+            .map(|a| F::capacity_bits(&self.session, a))
+            .fold(f64::INFINITY, f64::min);
         if least.is_finite() && least > have + STEP {
-            ways.push(format!("of {least:.1} that the operands have, steps before this one take the rest"));
+            ways.push(format!(
+                "of {least:.1} that the operands have, steps before this one take the rest"
+            ));
         }
         if COMPARISONS.contains(&operation) {
             ways.push("a wider gap and less precision of the comparison take less".to_owned());
@@ -39,7 +48,9 @@ impl Server {
                     "bootstraps with these keys give back {most:.0} bits at most, so ask for less precision or take a preset with a larger modulus"
                 ));
             } else if have < reserve {
-                ways.push(format!("a bootstrap takes {reserve:.0} bits, so it has to come earlier"));
+                ways.push(format!(
+                    "a bootstrap takes {reserve:.0} bits, so it has to come earlier"
+                ));
             }
         }
         let log2_bound = operands.iter().map(|a| F::log2_bound(a)).fold(0.0, f64::max);
@@ -73,15 +84,18 @@ impl Server {
                 ),
             };
             if have < bits + ABOUT && (self.bootstraps.is_some() || need <= most + ABOUT) {
-                ways.push(format!("look-ups with these keys return {bits:.0} bits for values up to 1{more}"));
+                ways.push(format!(
+                    "look-ups with these keys return {bits:.0} bits for values up to 1{more}"
+                ));
             }
         }
         let precision = match operands {
             [] => None,
             _ => self.form_of(operands).precision(),
         };
-        if let Some(less) =
-            precision.filter(|_| !COMPARISONS.contains(&operation)).and_then(|bits| self.at_less(bits))
+        if let Some(less) = precision
+            .filter(|_| !COMPARISONS.contains(&operation))
+            .and_then(|bits| self.at_less(bits))
         {
             ways.push(less);
         }

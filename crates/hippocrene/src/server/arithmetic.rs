@@ -9,13 +9,17 @@ impl Server {
     /// `a + b`, element by element; shapes broadcast as numpy's do.
     ///
     /// # Errors
-    /// [`Error::Shape`] when the shapes do not fit, [`Error::KeyMismatch`] when the keys do. Of integers, here and in what follows: [`Error::Budget`] when the noise would be
-    /// too large, [`Error::PlainModulusMismatch`] when the plaintext moduli differ.
+    /// [`Error::Shape`] when the shapes do not fit, [`Error::KeyMismatch`] when the keys do. Of
+    /// integers, here and in what follows: [`Error::Budget`] when the noise would be too large,
+    /// [`Error::PlainModulusMismatch`] when the plaintext moduli differ.
     pub fn add<F: Form>(&self, a: &Array<F>, b: &Array<F>) -> Result<Array<F>, Error> {
         const OPERATION: &str = "add";
         if std::ptr::eq(a, b) {
-            let twice = self.map(a, OPERATION, a.is_clean(), 0.0, |form, x| form.add(self, x, x))?;
-            return Ok(F::within(twice, F::interval(a).times_count(2)).with_terms(a.terms().clone()));
+            let twice =
+                self.map(a, OPERATION, a.is_clean(), 0.0, |form, x| form.add(self, x, x))?;
+            return Ok(
+                F::within(twice, F::interval(a).times_count(2)).with_terms(a.terms().clone())
+            );
         }
         let sum = self.combined(a, b, OPERATION, |form, x, y| form.add(self, x, y))?;
         Ok(F::within(sum, F::interval(a) + F::interval(b)))
@@ -66,8 +70,8 @@ impl Server {
     /// `a b`, element by element; shapes broadcast as numpy's do.
     ///
     /// # Errors
-    /// [`Error::Shape`] when the shapes do not fit, [`Error::KeyMismatch`] when the keys do, [`Error::Capacity`] or [`Error::Budget`] when no multiplication is
-    /// left.
+    /// [`Error::Shape`] when the shapes do not fit, [`Error::KeyMismatch`] when the keys do,
+    /// [`Error::Capacity`] or [`Error::Budget`] when no multiplication is left.
     pub fn mul<F: Form>(&self, a: &Array<F>, b: &Array<F>) -> Result<Array<F>, Error> {
         const OPERATION: &str = "multiply";
         if std::ptr::eq(a, b) {
@@ -101,7 +105,8 @@ impl Server {
     /// `a + p` for plain numbers in the shape of `a`, in row-major order.
     ///
     /// # Errors
-    /// [`Error::Shape`] when there are not as many, [`Error::Encode`] when one is NaN, infinite or too large.
+    /// [`Error::Shape`] when there are not as many, [`Error::Encode`] when one is NaN, infinite or
+    /// too large.
     pub fn add_plain<'v, F: Form>(
         &self,
         a: &Array<F>,
@@ -112,17 +117,26 @@ impl Server {
         self.check_plain::<F>(a, p, OPERATION)?;
         let sum = self.with_capacity([a], 0.0, |[a]| {
             let ciphertexts = a.expanded(&self.session);
-            let out = form.add_plain(self, a.layout(), &ciphertexts, p).map_err(|e| e.during(OPERATION))?;
-            Ok(Array::from_ciphertexts(a.layout().clone(), form.clone().with_plain(p), a.is_clean(), out))
+            let out = form
+                .add_plain(self, a.layout(), &ciphertexts, p)
+                .map_err(|e| e.during(OPERATION))?;
+            Ok(Array::from_ciphertexts(
+                a.layout().clone(),
+                form.clone().with_plain(p),
+                a.is_clean(),
+                out,
+            ))
         })?;
-        Ok(F::within(sum, F::interval(a) + a.form().plain_interval(p)).with_terms(a.terms().clone()))
+        Ok(F::within(sum, F::interval(a) + a.form().plain_interval(p))
+            .with_terms(a.terms().clone()))
     }
 
-    /// `a p` for plain numbers in the shape of `a`, in row-major order. Slots that hold no element become zero.
+    /// `a p` for plain numbers in the shape of `a`, in row-major order. Slots that hold no element
+    /// become zero.
     ///
     /// # Errors
-    /// [`Error::Shape`] when there are not as many, [`Error::Encode`] when one is NaN, infinite or too large, [`Error::Capacity`] or [`Error::Budget`] when
-    /// no multiplication is left.
+    /// [`Error::Shape`] when there are not as many, [`Error::Encode`] when one is NaN, infinite or
+    /// too large, [`Error::Capacity`] or [`Error::Budget`] when no multiplication is left.
     pub fn mul_plain<'v, F: Form>(
         &self,
         a: &Array<F>,
@@ -133,7 +147,9 @@ impl Server {
         self.check_plain::<F>(a, p, OPERATION)?;
         let product = self.with_capacity([a], form.product_bits(self), |[a]| {
             let ciphertexts = a.expanded(&self.session);
-            let out = form.mul_plain(self, a.layout(), &ciphertexts, p).map_err(|e| e.during(OPERATION))?;
+            let out = form
+                .mul_plain(self, a.layout(), &ciphertexts, p)
+                .map_err(|e| e.during(OPERATION))?;
             Ok(Array::from_ciphertexts(a.layout().clone(), form.clone().with_plain(p), true, out))
         })?;
         Ok(F::within(product, F::interval(a) * a.form().plain_interval(p)))
@@ -142,10 +158,12 @@ impl Server {
     /// `a + c`, the number `c` added to every element.
     ///
     /// # Errors
-    /// [`Error::Argument`] when `c` is not finite, [`Error::Capacity`] or [`Error::Encode`] when it is too large.
+    /// [`Error::Argument`] when `c` is not finite, [`Error::Capacity`] or [`Error::Encode`] when it
+    /// is too large.
     pub fn add_number<F: Form>(&self, a: &Array<F>, c: F::Number) -> Result<Array<F>, Error> {
         const OPERATION: &str = "add a number";
-        let not_finite = |c: f64| Error::argument(OPERATION, format!("the number {c} is not finite"));
+        let not_finite =
+            |c: f64| Error::argument(OPERATION, format!("the number {c} is not finite"));
         if a.is_clean() && !a.layout().is_full() {
             let sum = self.add_plain(a, F::plain(&vec![c; a.size()]));
             return sum.map_err(|error| match error {
@@ -153,43 +171,57 @@ impl Server {
                 other => other,
             });
         }
-        let sum = self.map(a, OPERATION, a.is_clean(), 0.0, |form, x| form.add_number(self, x, c))?;
-        Ok(F::within(sum, F::interval(a) + a.form().number_interval(c)).with_terms(a.terms().clone()))
+        let sum =
+            self.map(a, OPERATION, a.is_clean(), 0.0, |form, x| form.add_number(self, x, c))?;
+        Ok(F::within(sum, F::interval(a) + a.form().number_interval(c))
+            .with_terms(a.terms().clone()))
     }
 
-    /// `a c`, every element times the number `c`. Numbers that are an integer over `2^k`, `k` up to 12, are exact and take only `k` bits of
-    /// capacity (and the bits by which they are larger than 1); others take as much as any product. Arrays of integers are multiplied by a `c` that is a unit modulo the
-    /// plaintext modulus for nothing, but for sums that they meet in later.
+    /// `a c`, every element times the number `c`. Numbers that are an integer over `2^k`, `k` up to
+    /// 12, are exact and take only `k` bits of capacity (and the bits by which they are larger than
+    /// 1); others take as much as any product. Arrays of integers are multiplied by a `c` that is a
+    /// unit modulo the plaintext modulus for nothing, but for sums that they meet in later.
     ///
-    /// What takes as much as a product sets to zero what sums have left in slots that hold no element, so that the result can be repeated or summed without another.
+    /// What takes as much as a product sets to zero what sums have left in slots that hold no
+    /// element, so that the result can be repeated or summed without another.
     ///
     /// # Errors
-    /// [`Error::Argument`] when `c` is not finite or too large for the modulus, [`Error::Capacity`] or [`Error::Budget`] when no multiplication is left or the product is too large.
+    /// [`Error::Argument`] when `c` is not finite or too large for the modulus, [`Error::Capacity`]
+    /// or [`Error::Budget`] when no multiplication is left or the product is too large.
     pub fn mul_number<F: Form>(&self, a: &Array<F>, c: F::Number) -> Result<Array<F>, Error> {
         const OPERATION: &str = "multiply by a number";
         if !a.is_regular() && !F::is_exact(c) {
             let product = self.mul_plain(a, F::plain(&vec![c; a.size()]));
             return product.map_err(|error| match error {
                 Error::Encode(_) => {
-                    let what = format!("a factor of {} is too large for the modulus", Short(F::magnitude(c)));
+                    let what = format!(
+                        "a factor of {} is too large for the modulus",
+                        Short(F::magnitude(c))
+                    );
                     Error::argument(OPERATION, what)
                 }
                 other => other.during(OPERATION),
             });
         }
-        let product = self.map(a, OPERATION, a.is_clean(), 0.0, |form, x| form.mul_number(self, x, c))?;
+        let product =
+            self.map(a, OPERATION, a.is_clean(), 0.0, |form, x| form.mul_number(self, x, c))?;
         let product = F::within(product, F::interval(a) * a.form().number_interval(c));
         Ok(product.with_zeros_within(a.period(), a.is_zero_within()).with_terms(a.terms().clone()))
     }
 
-    /// Declares that the elements lie in `interval`, as [`EncryptedArray::with_interval`]. The bound of a ciphertext also
-    /// holds for its stray slots, such as the other elements of the array that a slice is of, and parts of sums. If there
-    /// are such and the bound becomes tighter, they are set to zero, which is one multiplication.
+    /// Declares that the elements lie in `interval`, as [`EncryptedArray::with_interval`]. The
+    /// bound of a ciphertext also holds for its stray slots, such as the other elements of the
+    /// array that a slice is of, and parts of sums. If there are such and the bound becomes
+    /// tighter, they are set to zero, which is one multiplication.
     ///
     /// # Errors
-    /// As [`EncryptedArray::with_interval`], [`Error::Argument`] if the modulus is too small for such values, and
-    /// [`Error::Capacity`] if that multiplication is not left.
-    pub fn declare_interval(&self, a: &EncryptedArray, interval: Interval) -> Result<EncryptedArray, Error> {
+    /// As [`EncryptedArray::with_interval`], [`Error::Argument`] if the modulus is too small for
+    /// such values, and [`Error::Capacity`] if that multiplication is not left.
+    pub fn declare_interval(
+        &self,
+        a: &EncryptedArray,
+        interval: Interval,
+    ) -> Result<EncryptedArray, Error> {
         const OPERATION: &str = "declare an interval";
         self.check(a, OPERATION)?;
         if a.has_strays() && a.interval().declared(interval, OPERATION)?.bound() < a.bound() {
@@ -200,8 +232,8 @@ impl Server {
         Ok(declared)
     }
 
-    /// Declares that no element is larger than `bound` in absolute value: [`Server::declare_interval`] of
-    /// `[-bound, bound]`.
+    /// Declares that no element is larger than `bound` in absolute value:
+    /// [`Server::declare_interval`] of `[-bound, bound]`.
     ///
     /// # Errors
     /// As [`Server::declare_interval`], and [`Error::Argument`] if `bound` is negative.
@@ -209,27 +241,38 @@ impl Server {
         self.declare_interval(a, Interval::finite(-bound, bound)?)
     }
 
-    /// Declares how precise the elements are, for who knows better than [`EncryptedArray::precision_bits`].
+    /// Declares how precise the elements are, for who knows better than
+    /// [`EncryptedArray::precision_bits`].
     ///
-    /// That estimate follows errors through every operation as if nothing ever made them smaller. Iterations that correct themselves, such as Newton's, gradient descent or normalised powers of a matrix, make
-    /// them smaller in every step; the estimate grows all the same, until a bootstrap gives it up
-    /// ([`EncryptedArray::is_error_known`]). Where the declaration is wrong, so is what later
-    /// operations say of their errors,
-    /// [`ClientKey::decrypt_for_sharing`](crate::ClientKey::decrypt_for_sharing) hides less than it says, and a bootstrap may return anything.
+    /// That estimate follows errors through every operation as if nothing ever made them smaller.
+    /// Iterations that correct themselves, such as Newton's, gradient descent or normalised powers
+    /// of a matrix, make them smaller in every step; the estimate grows all the same, until a
+    /// bootstrap gives it up ([`EncryptedArray::is_error_known`]). Where the declaration is wrong,
+    /// so is what later operations say of their errors,
+    /// [`ClientKey::decrypt_for_sharing`](crate::ClientKey::decrypt_for_sharing) hides less than it
+    /// says, and a bootstrap may return anything.
     ///
-    /// What such an iteration corrects is the elements: an error in a slot without one may grow in every step. Where the estimate of those is larger than what is declared, they are set to zero, which is one
-    /// multiplication.
+    /// What such an iteration corrects is the elements: an error in a slot without one may grow in
+    /// every step. Where the estimate of those is larger than what is declared, they are set to
+    /// zero, which is one multiplication.
     ///
     /// # Errors
-    /// [`Error::Argument`] when `bits` is not finite, [`Error::KeyMismatch`] when the array belongs to another key, and [`Error::Capacity`] when that multiplication is not left.
-    pub fn declare_precision(&self, a: &EncryptedArray, bits: f64) -> Result<EncryptedArray, Error> {
+    /// [`Error::Argument`] when `bits` is not finite, [`Error::KeyMismatch`] when the array belongs
+    /// to another key, and [`Error::Capacity`] when that multiplication is not left.
+    pub fn declare_precision(
+        &self,
+        a: &EncryptedArray,
+        bits: f64,
+    ) -> Result<EncryptedArray, Error> {
         const OPERATION: &str = "declare a precision";
         self.check(a, OPERATION)?;
-        if !a.has_others() || a.precision_bits_elsewhere(&self.session) >= bits || !bits.is_finite() {
+        if !a.has_others() || a.precision_bits_elsewhere(&self.session) >= bits || !bits.is_finite()
+        {
             return a.clone().with_precision_bits(bits, &self.session);
         }
         let entries = a.layout().positions().map(|place| (place, place, 1.0)).collect::<Vec<_>>();
-        self.linear_map(a, a.layout().clone(), entries, OPERATION)?.with_precision_bits(bits, &self.session)
+        self.linear_map(a, a.layout().clone(), entries, OPERATION)?
+            .with_precision_bits(bits, &self.session)
     }
 
     /// Sets every slot that holds no element to zero; one multiplication deep unless they are.

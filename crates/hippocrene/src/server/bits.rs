@@ -10,15 +10,23 @@ use crate::{Array, BitArray, Bits, Error, Layout, Numbers};
 const OPERATION: &str = "move elements";
 
 impl Server {
-    /// The array of this shape whose bits are, in row-major order, those at the places `sources` of all bits of `arrays`, counted as [`Server::gather`] counts them, and 0 where there is no source. Bits may be left out, and come several times.
+    /// The array of this shape whose bits are, in row-major order, those at the places `sources` of
+    /// all bits of `arrays`, counted as [`Server::gather`] counts them, and 0 where there is no
+    /// source. Bits may be left out, and come several times.
     ///
-    /// Nothing is bootstrapped where all bits of one array move alike: single ones, rows, columns, slices with steps that are powers of two. That is a rotation of each ciphertext, or nothing from the first bit on, and they stand then as they did: gates take two columns of arrays of one shape, or two rows, but no row
-    /// with a column ([`Server::standing_alike`]). Everything else takes a bootstrap of each ciphertext that bits come from, which ends with capacity for a
-    /// linear map, and such a map of its real and of its imaginary parts: bits stand row by row then, as fresh ones do, and as precise as bits are after a gate that is not cleaned.
+    /// Nothing is bootstrapped where all bits of one array move alike: single ones, rows, columns,
+    /// slices with steps that are powers of two. That is a rotation of each ciphertext, or nothing
+    /// from the first bit on, and they stand then as they did: gates take two columns of arrays of
+    /// one shape, or two rows, but no row with a column ([`Server::standing_alike`]). Everything
+    /// else takes a bootstrap of each ciphertext that bits come from, which ends with capacity for
+    /// a linear map, and such a map of its real and of its imaginary parts: bits stand row by row
+    /// then, as fresh ones do, and as precise as bits are after a gate that is not cleaned.
     ///
     /// # Errors
-    /// [`Error::NoKeys`] when there are no keys of bits, [`Error::Argument`] when there is no array, no such place or zeros only, [`Error::Shape`] when there are not as many sources as the shape has elements, [`Error::MissingKey`] when
-    /// rotation keys are missing: those of bits ([`crate::KeyRequest::bits`]) have none for this.
+    /// [`Error::NoKeys`] when there are no keys of bits, [`Error::Argument`] when there is no
+    /// array, no such place or zeros only, [`Error::Shape`] when there are not as many sources as
+    /// the shape has elements, [`Error::MissingKey`] when rotation keys are missing: those of bits
+    /// ([`crate::KeyRequest::bits`]) have none for this.
     pub fn gather_bits(
         &self,
         arrays: &[&BitArray],
@@ -35,12 +43,15 @@ impl Server {
         self.moved_bits(arrays, shape, sources)
     }
 
-    /// Arrays of bits of one shape such that gates take them together: those that stand otherwise than fresh ones are moved, unless all stand alike.
+    /// Arrays of bits of one shape such that gates take them together: those that stand otherwise
+    /// than fresh ones are moved, unless all stand alike.
     ///
     /// # Errors
     /// As [`Server::gather_bits`].
     pub fn standing_alike(&self, arrays: &[&BitArray]) -> Result<Vec<BitArray>, Error> {
-        let alike = |a: &&BitArray| a.shape() != arrays[0].shape() || a.layout().is_like(arrays[0].layout());
+        let alike = |a: &&BitArray| {
+            a.shape() != arrays[0].shape() || a.layout().is_like(arrays[0].layout())
+        };
         if arrays.iter().all(alike) {
             return Ok(arrays.iter().map(|a| (*a).clone()).collect());
         }
@@ -74,14 +85,16 @@ impl Server {
             bits.check(&[array], OPERATION)?;
             let first = ciphertexts.len() * capacity;
             places.extend(array.layout().positions().map(|position| first + position));
-            ciphertexts
-                .extend(bits.ready(array, 1)?.expanded(&self.session).into_iter().map(Cow::into_owned));
+            ciphertexts.extend(
+                bits.ready(array, 1)?.expanded(&self.session).into_iter().map(Cow::into_owned),
+            );
         }
         let mut moves: Moves = Vec::with_capacity(sources.len());
         for (to, source) in out.positions().zip(sources) {
             let Some(source) = *source else { continue };
             let Some(from) = places.get(source) else {
-                let what = format!("place {source} of {} bits in {} arrays", places.len(), arrays.len());
+                let what =
+                    format!("place {source} of {} bits in {} arrays", places.len(), arrays.len());
                 return Err(Error::argument(OPERATION, what));
             };
             moves.push((to, *from));
@@ -106,10 +119,17 @@ impl Server {
             Ok(bits.bootstrapper().of_parts(BitParts { parts, error })?)
         };
         let bodies = self.session.compute_each(out.ciphertexts(), of_parts)?;
-        Ok(Array::from_ciphertexts(out, Bits { packing: bits.plan().literal().packing }, true, bodies))
+        Ok(Array::from_ciphertexts(
+            out,
+            Bits { packing: bits.plan().literal().packing },
+            true,
+            bodies,
+        ))
     }
 
-    /// What these moves make of parts of slots, which are the ciphertexts of arrays of numbers, one after the other, up to the position `end`: numbers in parts are counted as bits are in slots of parts.
+    /// What these moves make of parts of slots, which are the ciphertexts of arrays of numbers, one
+    /// after the other, up to the position `end`: numbers in parts are counted as bits are in slots
+    /// of parts.
     fn mapped_parts(
         &self,
         parts: Vec<Ciphertext>,

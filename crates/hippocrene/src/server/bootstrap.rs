@@ -47,12 +47,14 @@ impl Bootstraps {
         evaluator: &Evaluator,
         keys: &BootstrappingKeys,
     ) -> Result<Self, Error> {
-        let plan = |literal| BootstrapPlan::new(Arc::clone(session.context()), literal).map(Arc::new);
+        let plan =
+            |literal| BootstrapPlan::new(Arc::clone(session.context()), literal).map(Arc::new);
         let literal = keys.literal();
         let real = plan(BootstrapLiteral { real: true, ..literal.clone() })?;
         let complex = if literal.real { None } else { Some(plan(literal.clone())?) };
-        let narrow =
-            real.narrow().ok_or_else(|| Error::argument(OPERATION, "a bootstrap without a sparse secret"))?;
+        let narrow = real
+            .narrow()
+            .ok_or_else(|| Error::argument(OPERATION, "a bootstrap without a sparse secret"))?;
         let prepared = Arc::new(keys.encapsulation().prepare(session.context().rlwe(), narrow)?);
         let (reserve, most) = (bootstrapping::reserve(&real), bootstrapping::capacity_after(&real));
         let make = |plan| Bootstrapper::new(plan, evaluator.clone(), Some(Arc::clone(&prepared)));
@@ -71,7 +73,8 @@ impl Bootstraps {
         let literal = self.complex.as_ref().unwrap_or(&self.real).plan().literal().clone();
         let plan = BootstrapPlan::new(Arc::clone(client.session().context()), literal.clone())?;
         let keys = plan.encapsulation_keys(client.secret())?;
-        let keys = keys.ok_or_else(|| Error::Internal("a bootstrap without a sparse secret".into()))?;
+        let keys =
+            keys.ok_or_else(|| Error::Internal("a bootstrap without a sparse secret".into()))?;
         BootstrappingKeys::new(client.session(), self.precision, literal, keys)
     }
 
@@ -87,7 +90,8 @@ impl Bootstraps {
         }
     }
 
-    /// In which unit `2^k` values up to `bound` are bootstrapped: the least, from 1, in which they keep to the planned bound.
+    /// In which unit `2^k` values up to `bound` are bootstrapped: the least, from 1, in which they
+    /// keep to the planned bound.
     fn unit(&self, bound: f64, form: &Numbers) -> Result<i32, CkksError> {
         let planned = self.real.plan().literal().bound;
         let k = (bound / planned * (1.0 - 1e-9)).log2().ceil().max(0.0);
@@ -113,11 +117,13 @@ impl Bootstraps {
     fn leaves_values(&self, a: &EncryptedArray, form: &Numbers) -> Result<bool, CkksError> {
         let unit = self.unit(a.bound(), form)?;
         let log2_bound = self.real.plan().literal().bound.log2() + f64::from(unit);
-        Ok(a.estimates()
-            .all(|(scale, noise, slots)| -precision_bits(scale, noise, slots) < log2_bound - LEAST_ROOM))
+        Ok(a.estimates().all(|(scale, noise, slots)| {
+            -precision_bits(scale, noise, slots) < log2_bound - LEAST_ROOM
+        }))
     }
 
-    /// With at least `capacity` bits of capacity, where something is said, as long as it may be had ([`Bootstraps::most`]).
+    /// With at least `capacity` bits of capacity, where something is said, as long as it may be had
+    /// ([`Bootstraps::most`]).
     fn bootstrap(
         &self,
         a: &Ciphertext,
@@ -174,7 +180,13 @@ impl Bootstraps {
     }
 
     /// Why an array of this form, layout, capacity and bound cannot be bootstrapped, if it cannot.
-    fn check(&self, form: &Numbers, layout: &Layout, capacity: f64, bound: f64) -> Result<(), CkksError> {
+    fn check(
+        &self,
+        form: &Numbers,
+        layout: &Layout,
+        capacity: f64,
+        bound: f64,
+    ) -> Result<(), CkksError> {
         self.of(form)?;
         self.unit(bound, form)?;
         if let Some(slots) = self.first_slots().filter(|_| !self.reaches(layout)) {
@@ -198,22 +210,25 @@ impl Bootstraps {
 }
 
 impl Server {
-    /// The same array with capacity again, its ciphertexts bootstrapped one by one. Operations that lack capacity do so themselves; this is for who
-    /// knows a better moment.
+    /// The same array with capacity again, its ciphertexts bootstrapped one by one. Operations that
+    /// lack capacity do so themselves; this is for who knows a better moment.
     ///
-    /// Values up to `2^k` times the bound that the keys are planned for are bootstrapped in the unit `2^k`: with `k` bits less after the binary point.
+    /// Values up to `2^k` times the bound that the keys are planned for are bootstrapped in the
+    /// unit `2^k`: with `k` bits less after the binary point.
     ///
     /// # Errors
-    /// [`Error::NoKeys`] when the server has no bootstrapping keys; [`Error::Argument`] when it has them for real arrays and this one is complex, or when the bound of the array is so large
-    /// that less than half of the bits it asks for would be left after the binary point; [`Error::Capacity`] when it has less capacity than
-    /// [`Server::bootstrap_reserve`].
+    /// [`Error::NoKeys`] when the server has no bootstrapping keys; [`Error::Argument`] when it has
+    /// them for real arrays and this one is complex, or when the bound of the array is so large
+    /// that less than half of the bits it asks for would be left after the binary point;
+    /// [`Error::Capacity`] when it has less capacity than [`Server::bootstrap_reserve`].
     pub fn bootstrap(&self, a: &EncryptedArray) -> Result<EncryptedArray, Error> {
         self.bootstrap_to(a, None)
     }
 
-    /// [`Server::bootstrap`] to `capacity` bits of capacity at least, give or take a few more: the modulus is raised no further than these need, and every step is the faster for it
-    /// (GRAFT F.2). `None` is for as many as there are, as all bootstraps are that nobody asked for. An array with less than [`Server::bootstrap_reserve`] is not bootstrapped
-    /// again.
+    /// [`Server::bootstrap`] to `capacity` bits of capacity at least, give or take a few more: the
+    /// modulus is raised no further than these need, and every step is the faster for it (GRAFT
+    /// F.2). `None` is for as many as there are, as all bootstraps are that nobody asked for. An
+    /// array with less than [`Server::bootstrap_reserve`] is not bootstrapped again.
     ///
     /// An array whose estimated error exceeds a sixteenth of the values, as in iterations that
     /// correct themselves, is bootstrapped as if it were as precise as was asked for. The error of
@@ -223,9 +238,16 @@ impl Server {
     /// few different ones are better than many.
     ///
     /// # Errors
-    /// As [`Server::bootstrap`], and [`Error::Argument`] when the capacity is not positive, or more than [`BootstrappingDescription::capacity_after`](crate::BootstrappingDescription::capacity_after). That is known but for
-    /// a few bits: [`Error::Capacity`] when it is asked for up to the last of them, and they are not there.
-    pub fn bootstrap_to(&self, a: &EncryptedArray, capacity: Option<f64>) -> Result<EncryptedArray, Error> {
+    /// As [`Server::bootstrap`], and [`Error::Argument`] when the capacity is not positive, or more
+    /// than
+    /// [`BootstrappingDescription::capacity_after`](crate::BootstrappingDescription::capacity_after).
+    /// That is known but for a few bits: [`Error::Capacity`] when it is asked for up to the last of
+    /// them, and they are not there.
+    pub fn bootstrap_to(
+        &self,
+        a: &EncryptedArray,
+        capacity: Option<f64>,
+    ) -> Result<EncryptedArray, Error> {
         let Some(bootstraps) = &self.bootstraps else {
             return Err(NO_KEYS);
         };
@@ -249,7 +271,8 @@ impl Server {
             // Iterations correct elements, not what other slots hold: that is set to zero before it
             // grows further.
             if a.has_others() && a.precision_bits_elsewhere(&self.session) < form.precision {
-                let places = a.layout().positions().map(|place| (place, place, 1.0)).collect::<Vec<_>>();
+                let places =
+                    a.layout().positions().map(|place| (place, place, 1.0)).collect::<Vec<_>>();
                 out = self.linear_map(&out, out.layout().clone(), places, OPERATION)?;
             }
             out = out.with_unknown_error();
@@ -258,7 +281,8 @@ impl Server {
         let have = out.capacity_bits(&self.session);
         match capacity.filter(|need| have < *need) {
             Some(need) => {
-                Err(self.advised(CkksError::Capacity { operation: OPERATION, need, have }.into(), &[a]))
+                Err(self
+                    .advised(CkksError::Capacity { operation: OPERATION, need, have }.into(), &[a]))
             }
             None => Ok(out),
         }
@@ -273,7 +297,8 @@ impl Server {
     ) -> Result<EncryptedArray, Error> {
         match bootstraps.first_slots() {
             Some(_) if a.is_clean() => {
-                // The slots repeat now; those without an element are zero again. In the units that they were bootstrapped in all have one scale, and so one modulus after.
+                // The slots repeat now; those without an element are zero again. In the units that
+                // they were bootstrapped in all have one scale, and so one modulus after.
                 let form = out.form();
                 let (before, after) = (a.expanded(&self.session), out.expanded(&self.session));
                 let units = before.iter().map(|x| bootstraps.unit(x.bound(), form));
@@ -283,7 +308,8 @@ impl Server {
                     both.map(|(x, unit)| Cow::Owned(x.into_owned().in_unit(*unit))).collect();
                 let ones = vec![1.0; out.size()];
                 let masked = form.mul_plain(self, out.layout(), &inputs, (&ones[..]).into())?;
-                let masked = masked.into_iter().zip(&units).map(|(x, unit)| x.in_unit(-unit)).collect();
+                let masked =
+                    masked.into_iter().zip(&units).map(|(x, unit)| x.in_unit(-unit)).collect();
                 let masked = Array::from_ciphertexts(out.layout().clone(), *form, true, masked);
                 Ok(masked.with_bound(a.bound())?)
             }
@@ -292,7 +318,8 @@ impl Server {
         }
     }
 
-    /// How many bootstraps of ciphertexts this server and its clones have done, asked for or not; one that is iterated is as many as it takes.
+    /// How many bootstraps of ciphertexts this server and its clones have done, asked for or not;
+    /// one that is iterated is as many as it takes.
     pub fn bootstraps(&self) -> u64 {
         self.bootstraps.as_ref().map_or(0, |bootstraps| bootstraps.count())
     }
@@ -302,7 +329,8 @@ impl Server {
         self.bootstraps.as_ref().map(|bootstraps| bootstraps.most)
     }
 
-    /// The bits of capacity that an array must have to be bootstrapped, where there are keys for that. Operations whose result would have less bootstrap their operands.
+    /// The bits of capacity that an array must have to be bootstrapped, where there are keys for
+    /// that. Operations whose result would have less bootstrap their operands.
     pub fn bootstrap_reserve(&self) -> Option<f64> {
         self.bootstraps.as_ref().map(|bootstraps| bootstraps.reserve)
     }
@@ -313,8 +341,11 @@ impl Server {
         if complex { bootstraps.complex.as_ref() } else { Some(&bootstraps.real) }
     }
 
-    /// What gives capacity back to ciphertexts of arrays of this form in the middle of a circuit: bootstraps that are counted, in whichever unit the values keep to the
-    /// planned bound, or nothing where there are no keys for that. Where these are for the first slots of all ([`Bootstrapping::slots`](crate::Bootstrapping::slots)), the others hold copies of these after.
+    /// What gives capacity back to ciphertexts of arrays of this form in the middle of a circuit:
+    /// bootstraps that are counted, in whichever unit the values keep to the planned bound, or
+    /// nothing where there are no keys for that. Where these are for the first slots of all
+    /// ([`Bootstrapping::slots`](crate::Bootstrapping::slots)), the others hold copies of these
+    /// after.
     pub fn refresh<'s>(&'s self, form: &Numbers) -> Box<dyn Refresh + 's> {
         match &self.bootstraps {
             None => Box::new(NoRefresh(self.session.context())),
@@ -322,11 +353,17 @@ impl Server {
         }
     }
 
-    /// [`Server::refresh`] for circuits on arrays of these layouts, slot by slot: nothing where these are different, or in slots that are not bootstrapped.
-    pub(super) fn refresh_of<'s>(&'s self, form: &Numbers, layouts: &[&Layout]) -> Box<dyn Refresh + 's> {
+    /// [`Server::refresh`] for circuits on arrays of these layouts, slot by slot: nothing where
+    /// these are different, or in slots that are not bootstrapped.
+    pub(super) fn refresh_of<'s>(
+        &'s self,
+        form: &Numbers,
+        layouts: &[&Layout],
+    ) -> Box<dyn Refresh + 's> {
         let fits = |bootstraps: &Bootstraps| {
             let first = layouts.first().is_some_and(|layout| bootstraps.reaches(layout));
-            bootstraps.first_slots().is_none() || first && layouts.windows(2).all(|two| two[0] == two[1])
+            bootstraps.first_slots().is_none()
+                || first && layouts.windows(2).all(|two| two[0] == two[1])
         };
         match self.bootstraps.as_deref().is_none_or(fits) {
             true => self.refresh(form),
@@ -334,8 +371,10 @@ impl Server {
         }
     }
 
-    /// `f` of `operands`, of which those are bootstrapped first whose capacity is not enough for `bits`, about what `f` takes of it, and the next bootstrap; and the
-    /// others too when the result still has too little for that. Where nothing can be bootstrapped, or that would not help, `f` goes as far as it gets.
+    /// `f` of `operands`, of which those are bootstrapped first whose capacity is not enough for
+    /// `bits`, about what `f` takes of it, and the next bootstrap; and the others too when the
+    /// result still has too little for that. Where nothing can be bootstrapped, or that would not
+    /// help, `f` goes as far as it gets.
     pub(super) fn with_capacity<F: Form, const COUNT: usize>(
         &self,
         operands: [&Array<F>; COUNT],
@@ -345,14 +384,18 @@ impl Server {
         self.with_bootstraps(operands, bits, f).map_err(|error| self.advised(error, &operands))
     }
 
-    /// The bits of capacity that an array of too large a bound has to have beside those that a bootstrap takes: those of a product that makes it smaller.
+    /// The bits of capacity that an array of too large a bound has to have beside those that a
+    /// bootstrap takes: those of a product that makes it smaller.
     fn bits_to_scale_down<F: Form>(&self, a: &Array<F>) -> f64 {
         if F::is_too_large(self, a) { self.form_of(&[a]).product_bits(self) } else { 0.0 }
     }
 
-    /// Whether what takes so many bits of capacity would leave `a` less than a bootstrap takes, even fresh from one, where products one by one would not.
+    /// Whether what takes so many bits of capacity would leave `a` less than a bootstrap takes,
+    /// even fresh from one, where products one by one would not.
     pub(super) fn strands<F: Form>(&self, a: &Array<F>, bits: f64) -> bool {
-        let Some(Bootstraps { reserve, most, .. }) = self.bootstraps.as_deref() else { return false };
+        let Some(Bootstraps { reserve, most, .. }) = self.bootstraps.as_deref() else {
+            return false;
+        };
         let need = bits + reserve;
         let one = self.form_of(&[a]).product_bits(self) + reserve;
         need > *most
@@ -409,11 +452,12 @@ impl Server {
             return if second.is_err() && first.is_ok() { first } else { second };
         }
         // Why not, where that says more than that capacity lacks.
-        let refused =
-            operands.iter().filter(|a| capacity(a) < most).find_map(|a| match F::check_bootstrap(self, a) {
+        let refused = operands.iter().filter(|a| capacity(a) < most).find_map(|a| {
+            match F::check_bootstrap(self, a) {
                 Err(Error::Capacity { .. }) | Ok(()) => None,
                 Err(error) => Some(error),
-            });
+            }
+        });
         match (first, refused) {
             (Err(_), Some(error)) => Err(error),
             (first, _) => first,
@@ -446,13 +490,16 @@ impl Refresh for Refresher<'_> {
         if need > bootstraps.most + MORE_THAN_SAID {
             return Err(CkksError::Capacity { operation, need, have: bootstraps.most });
         }
-        let (bootstrapper, unit) = (bootstraps.of(&self.form)?, bootstraps.unit(a.bound(), &self.form)?);
+        let (bootstrapper, unit) =
+            (bootstraps.of(&self.form)?, bootstraps.unit(a.bound(), &self.form)?);
         let mut a = a.into_owned();
         if !self.form.error_known {
             a.set_precision_bits(self.form.precision);
         }
         let owned = Cow::Owned(a.in_unit(unit));
-        Ok(Cow::Owned(bootstrapper.refresh(owned, need, useful, operation)?.into_owned().in_unit(-unit)))
+        Ok(Cow::Owned(
+            bootstrapper.refresh(owned, need, useful, operation)?.into_owned().in_unit(-unit),
+        ))
     }
 
     fn reserve(&self) -> f64 {

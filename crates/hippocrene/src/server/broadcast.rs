@@ -1,9 +1,12 @@
 //! Arrays repeated to larger shapes.
 //!
-//! Copies of elements within a ciphertext are sums of rotations, which take no multiplication; they want the slots that the copies go to
-//! to be zero. That is so where the axes that are there already stand as far apart as they do in the larger array, and no sum has left other numbers
-//! in between. Sums over whole ciphertexts leave every element everywhere already, and nothing is computed at all. Elsewhere elements have to be picked
-//! out one by one, and there is no way to do that in slots but to multiply by zeros and ones: each is moved to its first place, and copied from there.
+//! Copies of elements within a ciphertext are sums of rotations, which take no multiplication; they
+//! want the slots that the copies go to to be zero. That is so where the axes that are there
+//! already stand as far apart as they do in the larger array, and no sum has left other numbers in
+//! between. Sums over whole ciphertexts leave every element everywhere already, and nothing is
+//! computed at all. Elsewhere elements have to be picked out one by one, and there is no way to do
+//! that in slots but to multiply by zeros and ones: each is moved to its first place, and copied
+//! from there.
 
 use std::borrow::Cow;
 
@@ -34,7 +37,8 @@ type Both<'a, F> = (Cow<'a, Array<F>>, Cow<'a, Array<F>>);
 struct Repetition {
     /// Axes that are new, or longer than 1 now: stride and length, shortest stride first.
     axes: Vec<(usize, usize)>,
-    /// For each ciphertext of the result, which one of the array its elements come from, if it has any.
+    /// For each ciphertext of the result, which one of the array its elements come from, if it has
+    /// any.
     sources: Vec<Option<usize>>,
 }
 
@@ -52,12 +56,15 @@ impl Repetition {
 }
 
 impl Server {
-    /// The array repeated to a larger shape, as numpy's `broadcast_to`. One multiplication deep, except where the layout allows rotations to do
-    /// it: where the array is fresh or a product, or a sum that went over whole ciphertexts, and its axes stand as those of a fresh array of
-    /// the larger shape do. Where that takes elements by hundreds of distances, they stay where they are, and whole copies of the array stand one after the other.
+    /// The array repeated to a larger shape, as numpy's `broadcast_to`. One multiplication deep,
+    /// except where the layout allows rotations to do it: where the array is fresh or a product, or
+    /// a sum that went over whole ciphertexts, and its axes stand as those of a fresh array of the
+    /// larger shape do. Where that takes elements by hundreds of distances, they stay where they
+    /// are, and whole copies of the array stand one after the other.
     ///
     /// # Errors
-    /// [`Error::Shape`] when the shapes do not fit, [`Error::Capacity`] when no multiplication is left.
+    /// [`Error::Shape`] when the shapes do not fit, [`Error::Capacity`] when no multiplication is
+    /// left.
     pub fn broadcast_to<F: Form>(&self, a: &Array<F>, shape: &[usize]) -> Result<Array<F>, Error> {
         self.check(a, "broadcast")?;
         if a.shape() == shape {
@@ -73,7 +80,9 @@ impl Server {
         Ok(F::within(self.broadcast_as(a, layout)?, F::interval(a)))
     }
 
-    /// The layout of a fresh array of this shape where that takes few products with plaintexts, or fewer than the ciphertexts weigh that it spares, and else that of copies of the array one after the other.
+    /// The layout of a fresh array of this shape where that takes few products with plaintexts, or
+    /// fewer than the ciphertexts weigh that it spares, and else that of copies of the array one
+    /// after the other.
     fn repeated_layout<F: Form>(&self, a: &Array<F>, shape: &[usize]) -> Result<Layout, Error> {
         let packed = Layout::packed(shape, F::slots(&self.session))?;
         if common_shape(a.shape(), shape).as_deref() != Some(shape) {
@@ -87,7 +96,8 @@ impl Server {
             (self.way(a, &moves, 0, OPERATION)?, copied_layout(a, shape, F::slots(&self.session))?);
         let spared = copies.ciphertexts().saturating_sub(packed.ciphertexts());
         let room = || self.form_of(&[a]).has_products(self, a, way.before.len() + 1 + LEFT);
-        let worth = way.products <= ONE_STEP || (way.products < WEIGHT.saturating_mul(spared) && room());
+        let worth =
+            way.products <= ONE_STEP || (way.products < WEIGHT.saturating_mul(spared) && room());
         Ok(if worth { packed } else { copies })
     }
 
@@ -118,7 +128,8 @@ impl Server {
         Ok((stands(a)?, stands(b)?))
     }
 
-    /// The layout that both arrays are brought to: that of the first one that has the shape already.
+    /// The layout that both arrays are brought to: that of the first one that has the shape
+    /// already.
     fn layout_of_both<'a, F: Form>(
         &self,
         a: &'a Array<F>,
@@ -129,12 +140,15 @@ impl Server {
         Ok(match [a, b].into_iter().find(|x| x.shape() == shape) {
             Some(x) => Cow::Borrowed(x.layout()),
             // The longer one stays where it is.
-            None => Cow::Owned(self.repeated_layout(if a.size() < b.size() { b } else { a }, &shape)?),
+            None => {
+                Cow::Owned(self.repeated_layout(if a.size() < b.size() { b } else { a }, &shape)?)
+            }
         })
     }
 
-    /// [`Server::broadcast`] as an operation of its own, which bootstraps what lacks capacity, where copies take a product, and what follows takes so many bits that both together would leave less than
-    /// a bootstrap takes; else both arrays as they are.
+    /// [`Server::broadcast`] as an operation of its own, which bootstraps what lacks capacity,
+    /// where copies take a product, and what follows takes so many bits that both together would
+    /// leave less than a bootstrap takes; else both arrays as they are.
     pub(super) fn broadcast_first<'a, F: Form>(
         &self,
         a: &'a Array<F>,
@@ -160,7 +174,11 @@ impl Server {
     }
 
     /// The array repeated to the shape of `layout`, and its elements where that says.
-    pub(super) fn broadcast_as<F: Form>(&self, a: &Array<F>, layout: Layout) -> Result<Array<F>, Error> {
+    pub(super) fn broadcast_as<F: Form>(
+        &self,
+        a: &Array<F>,
+        layout: Layout,
+    ) -> Result<Array<F>, Error> {
         self.broadcast_for(a, layout, Copies::Any)
     }
 
@@ -190,22 +208,30 @@ impl Server {
             };
             let pick = |copies: Vec<F::Ciphertext>, within: usize| {
                 let picked = repetition.sources.iter().map(|source| match source {
-                    Some(source) => Ok(copied(&copies[*source], within * repetition.times(*source))),
+                    Some(source) => {
+                        Ok(copied(&copies[*source], within * repetition.times(*source)))
+                    }
                     None => form.mul_number(self, &copies[0], F::Number::default()),
                 });
                 picked.collect::<Result<Vec<_>, Error>>().map_err(|e| e.during(OPERATION))
             };
-            if a.period().is_some_and(|period| repetition.axes.iter().all(|(s, _)| s % period == 0)) {
+            if a.period().is_some_and(|period| repetition.axes.iter().all(|(s, _)| s % period == 0))
+            {
                 let within = repetition.copies(layout.slots());
                 let out = pick(inputs.into_iter().map(Cow::into_owned).collect(), within)?;
-                return Ok(Array::from_ciphertexts(layout, form, false, out).with_period(a.period()));
+                return Ok(
+                    Array::from_ciphertexts(layout, form, false, out).with_period(a.period())
+                );
             }
             // Whole ciphertexts are repeated with whatever is between their elements.
             if a.is_clean() || repetition.axes.iter().all(|(stride, _)| *stride >= layout.slots()) {
                 let for_one = if is_of_one { Copies::One } else { copies_for };
-                let repeated = |i: usize| self.repeated(&form, &inputs[i], &repetition.axes, for_one);
-                let out =
-                    self.session.compute_each(inputs.len(), repeated).map_err(|e| e.during(OPERATION))?;
+                let repeated =
+                    |i: usize| self.repeated(&form, &inputs[i], &repetition.axes, for_one);
+                let out = self
+                    .session
+                    .compute_each(inputs.len(), repeated)
+                    .map_err(|e| e.during(OPERATION))?;
                 // Within a ciphertext there are as many copies as are wanted, or as fit.
                 let slots = F::slots(&self.session);
                 let fills = |(stride, length): &(usize, usize)| {
@@ -219,7 +245,8 @@ impl Server {
         // Each element to the first of its places, and from there to the others.
         let (first, moves) = first_moves(a.layout(), &layout)?;
         let operation = if a.shape() == layout.shape() { "move elements" } else { OPERATION };
-        let copies = repetition(&first, &layout).map_or(1, |repetition| repetition.copies(layout.slots()));
+        let copies =
+            repetition(&first, &layout).map_or(1, |repetition| repetition.copies(layout.slots()));
         let moved = self.moved(a, first, &moves, After::Copies(copies), operation)?;
         self.broadcast_for(&moved, layout, copies_for)
     }
@@ -244,10 +271,17 @@ impl Server {
         if repeats_freely(a, layout) || moves.iter().any(|(to, from)| to != from) {
             return self.repeated_as(&self.mul_number(a, factor)?, layout, Copies::Any);
         }
-        let copies = repetition(&first, layout).map_or(1, |repetition| repetition.copies(layout.slots()));
+        let copies =
+            repetition(&first, layout).map_or(1, |repetition| repetition.copies(layout.slots()));
         self.with_capacity([a], self.form_of(&[a]).product_bits(self), |[a]| {
             let entries = moves.iter().map(|(to, from)| (*to, *from, factor));
-            let one = self.linear_map_before(a, first.clone(), entries, After::Copies(copies), OPERATION)?;
+            let one = self.linear_map_before(
+                a,
+                first.clone(),
+                entries,
+                After::Copies(copies),
+                OPERATION,
+            )?;
             self.broadcast_for(&one, layout.clone(), Copies::Any)
         })
     }
@@ -266,7 +300,8 @@ impl Server {
         self.with_capacity([a], bits, |[a]| self.broadcast_for(a, layout.clone(), copies_for))
     }
 
-    /// How many products with plaintexts it takes to repeat an array to the shape of `layout`, its elements where that says, and whether these are several multiplications deep.
+    /// How many products with plaintexts it takes to repeat an array to the shape of `layout`, its
+    /// elements where that says, and whether these are several multiplications deep.
     pub(super) fn products_to_repeat<F: Form>(
         &self,
         a: &Array<F>,
@@ -280,10 +315,13 @@ impl Server {
         Ok((way.products, !way.before.is_empty()))
     }
 
-    /// The same array with its elements elsewhere: one multiplication deep unless they are there already.
+    /// The same array with its elements elsewhere: one multiplication deep unless they are there
+    /// already.
     ///
     /// # Errors
-    /// [`Error::Shape`] when the shape is another, the layout is not of as many slots as ciphertexts have, or it takes more than `2^24` slots and more than 16 for each element; [`Error::Capacity`] when no multiplication is left.
+    /// [`Error::Shape`] when the shape is another, the layout is not of as many slots as
+    /// ciphertexts have, or it takes more than `2^24` slots and more than 16 for each element;
+    /// [`Error::Capacity`] when no multiplication is left.
     pub fn relayout<F: Form>(&self, a: &Array<F>, layout: Layout) -> Result<Array<F>, Error> {
         const OPERATION: &str = "move elements";
         self.check(a, OPERATION)?;
@@ -295,10 +333,13 @@ impl Server {
         Ok(F::within(self.broadcast_as(a, layout)?, F::interval(a)))
     }
 
-    /// The slots of a ciphertext added to themselves at the places of new axes, whose slots are zero: as many copies as an axis has places, or as there is room for. The places that an axis
+    /// The slots of a ciphertext added to themselves at the places of new axes, whose slots are
+    /// zero: as many copies as an axis has places, or as there is room for. The places that an axis
     /// fills up to a power of two stand within one row of slots, or are both rows.
     ///
-    /// The copies come from the first one by rotations to the right, or from the last one, where that has been brought, by the same rotations to the left: whatever takes fewer with the keys that there are.
+    /// The copies come from the first one by rotations to the right, or from the last one, where
+    /// that has been brought, by the same rotations to the left: whatever takes fewer with the keys
+    /// that there are.
     pub(super) fn repeated<F: Form>(
         &self,
         form: &F,
@@ -330,10 +371,14 @@ impl Server {
 
     /// How many key switches these rotations take; more than any do when keys are missing.
     fn key_switches<F: Form>(&self, c: &F::Ciphertext, steps: impl Iterator<Item = i64>) -> usize {
-        steps.map(|left| F::rotation_count(self, c, left)).sum::<Option<usize>>().unwrap_or(usize::MAX)
+        steps
+            .map(|left| F::rotation_count(self, c, left))
+            .sum::<Option<usize>>()
+            .unwrap_or(usize::MAX)
     }
 
-    /// A ciphertext and itself rotated by `left`, by twice as much and so on, `count` in all, added up.
+    /// A ciphertext and itself rotated by `left`, by twice as much and so on, `count` in all, added
+    /// up.
     fn copies<F: Form>(
         &self,
         form: &F,
@@ -388,7 +433,8 @@ fn copied_layout<F: Form>(a: &Array<F>, shape: &[usize], slots: usize) -> Result
     Layout::new(shape.to_vec(), strides, slots)
 }
 
-/// Whether the array repeats to this layout without a multiplication: in copies that are there already, or go to slots that are zero.
+/// Whether the array repeats to this layout without a multiplication: in copies that are there
+/// already, or go to slots that are zero.
 fn repeats_freely<F: Form>(a: &Array<F>, layout: &Layout) -> bool {
     let Some(repetition) = repetition(a.layout(), layout) else { return false };
     let far = |stride: usize| a.period().is_some_and(|period| stride.is_multiple_of(period));
@@ -412,8 +458,9 @@ pub(super) fn shape_of_both<F: Form>(
 /// The shape that both broadcast to, as numpy's rules have it.
 fn common_shape(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
     let axes = a.len().max(b.len());
-    let length =
-        |shape: &[usize], axis: usize| (axis + shape.len()).checked_sub(axes).map_or(1, |i| shape[i]);
+    let length = |shape: &[usize], axis: usize| {
+        (axis + shape.len()).checked_sub(axes).map_or(1, |i| shape[i])
+    };
     (0..axes)
         .map(|axis| match (length(a, axis), length(b, axis)) {
             (x, y) if x == y || y == 1 => Some(x),
@@ -423,7 +470,8 @@ fn common_shape(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
         .collect()
 }
 
-/// How an array of layout `from` stands in one of layout `to`, to whose shape it broadcasts: `None` when its axes stand otherwise there.
+/// How an array of layout `from` stands in one of layout `to`, to whose shape it broadcasts: `None`
+/// when its axes stand otherwise there.
 fn repetition(from: &Layout, to: &Layout) -> Option<Repetition> {
     let missing = to.shape().len() - from.shape().len();
     let mut axes = Vec::new();
@@ -444,7 +492,8 @@ fn repetition(from: &Layout, to: &Layout) -> Option<Repetition> {
     Some(Repetition { axes, sources: sources_of })
 }
 
-/// Where the first copy of each element of an array of layout `from` stands in one of layout `to`, axes that are repeated having length 1; and position there and in the array of each.
+/// Where the first copy of each element of an array of layout `from` stands in one of layout `to`,
+/// axes that are repeated having length 1; and position there and in the array of each.
 fn first_moves(from: &Layout, to: &Layout) -> Result<(Layout, Moves), Error> {
     let missing = to.shape().len() - from.shape().len();
     let shape = [&vec![1; missing], from.shape()].concat();
@@ -453,7 +502,8 @@ fn first_moves(from: &Layout, to: &Layout) -> Result<(Layout, Moves), Error> {
     Ok((first, moves))
 }
 
-/// The positions that the elements of an array of layout `from` have, in row-major order of the larger shape `to`.
+/// The positions that the elements of an array of layout `from` have, in row-major order of the
+/// larger shape `to`.
 fn sources(from: &Layout, to: &[usize]) -> Vec<usize> {
     let missing = to.len() - from.shape().len();
     let mut positions = vec![0];
@@ -462,7 +512,8 @@ fn sources(from: &Layout, to: &[usize]) -> Vec<usize> {
             Some(i) if from.shape()[i] > 1 => from.strides()[i],
             _ => 0,
         };
-        positions = positions.iter().flat_map(|p| (0..length).map(move |i| p + i * stride)).collect();
+        positions =
+            positions.iter().flat_map(|p| (0..length).map(move |i| p + i * stride)).collect();
     }
     positions
 }

@@ -14,10 +14,13 @@ use crate::{
 const OPERATION: &str = "an iteration of k-means";
 
 impl Server {
-    /// One iteration of k-means from `clusters`, on the points of `points`; and how long its parts took. The same operands give the same result, bit for bit, in whatever process.
+    /// One iteration of k-means from `clusters`, on the points of `points`; and how long its parts
+    /// took. The same operands give the same result, bit for bit, in whatever process.
     ///
     /// # Errors
-    /// [`Error::NoKeys`] when the server has no keys for k-means; [`Error::Argument`] when it has those of another shape, `points` has no points, or `clusters` were made of others; as for other operations when keys or parameters differ.
+    /// [`Error::NoKeys`] when the server has no keys for k-means; [`Error::Argument`] when it has
+    /// those of another shape, `points` has no points, or `clusters` were made of others; as for
+    /// other operations when keys or parameters differ.
     pub fn cluster(
         &self,
         points: &Clustering,
@@ -30,8 +33,10 @@ impl Server {
         Ok((self.clustering(points, origin, next)?, sectors))
     }
 
-    /// The part of an iteration that is about the points of one ciphertext, the `block`-th of [`Clustering::blocks`]: which of `clusters` they are nearest to. Other machines may take part: parts are independent of one another, and
-    /// [`Server::update_clusters`] ends the iteration.
+    /// The part of an iteration that is about the points of one ciphertext, the `block`-th of
+    /// [`Clustering::blocks`]: which of `clusters` they are nearest to. Other machines may take
+    /// part: parts are independent of one another, and [`Server::update_clusters`] ends the
+    /// iteration.
     ///
     /// # Errors
     /// As [`Server::cluster`], and when there is no such block.
@@ -61,7 +66,8 @@ impl Server {
         Ok((Array::from_ciphertexts(Layout::packed(&[all], all)?, form, true, vec![bits]), sectors))
     }
 
-    /// The end of an iteration from `clusters` in which the blocks of the points were assigned so, by [`Server::assign_block`]: bit for bit what [`Server::cluster`] returns.
+    /// The end of an iteration from `clusters` in which the blocks of the points were assigned so,
+    /// by [`Server::assign_block`]: bit for bit what [`Server::cluster`] returns.
     ///
     /// # Errors
     /// As [`Server::cluster`], and when there are not as many as blocks.
@@ -82,11 +88,14 @@ impl Server {
         Ok((self.clustering(points, origin, next)?, sectors))
     }
 
-    /// Which of `clusters` new points are nearest to ([`ClientKey::encrypt_new_points`](crate::ClientKey::encrypt_new_points)), found as in an iteration, by as many look-ups for a point; and how long the parts of it took. The result has
-    /// these clusters and the assignment.
+    /// Which of `clusters` new points are nearest to
+    /// ([`ClientKey::encrypt_new_points`](crate::ClientKey::encrypt_new_points)), found as in an
+    /// iteration, by as many look-ups for a point; and how long the parts of it took. The result
+    /// has these clusters and the assignment.
     ///
     /// # Errors
-    /// [`Error::Argument`] when `points` has no new points, or those were encrypted for other clusters; as [`Server::cluster`].
+    /// [`Error::Argument`] when `points` has no new points, or those were encrypted for other
+    /// clusters; as [`Server::cluster`].
     pub fn assign_new_points(
         &self,
         points: &Clustering,
@@ -101,7 +110,8 @@ impl Server {
         let (have, need) = (points.origin.map(|origin| origin.points), clusters.digest());
         if have != Some(need) {
             let have = have.map_or("none".to_string(), |have| have.to_string());
-            let what = format!("the points were encrypted for other clusters, {have}, than these, {need}");
+            let what =
+                format!("the points were encrypted for other clusters, {have}, than these, {need}");
             return Err(Error::argument(OPERATION, what));
         }
         let (mut assigned, mut time) = (Vec::new(), Sectors::default());
@@ -118,11 +128,17 @@ impl Server {
         Ok((made, time))
     }
 
-    /// A start from points that the server chooses: `points` with the points of these numbers as centroids, one for each cluster.
+    /// A start from points that the server chooses: `points` with the points of these numbers as
+    /// centroids, one for each cluster.
     ///
     /// # Errors
-    /// [`Error::Argument`] when there are not as many as clusters, or no such points, and as [`Server::cluster`].
-    pub fn start_clusters(&self, points: &Clustering, chosen: &[usize]) -> Result<Clustering, Error> {
+    /// [`Error::Argument`] when there are not as many as clusters, or no such points, and as
+    /// [`Server::cluster`].
+    pub fn start_clusters(
+        &self,
+        points: &Clustering,
+        chosen: &[usize],
+    ) -> Result<Clustering, Error> {
         const OPERATION: &str = "choose points as centroids";
         let (k_means, state) = self.state(points, OPERATION)?;
         let rows = self.rows(points, OPERATION)?;
@@ -131,7 +147,11 @@ impl Server {
     }
 
     /// K-means with these clusters to go on from.
-    fn state(&self, clusters: &Clustering, operation: &'static str) -> Result<(&KMeans, KMeansState), Error> {
+    fn state(
+        &self,
+        clusters: &Clustering,
+        operation: &'static str,
+    ) -> Result<(&KMeans, KMeansState), Error> {
         let k_means = self.k_means.as_ref().ok_or_else(|| {
             let what =
                 "this server has no keys for k-means: make evaluation keys with them (LookUps::clusters)";
@@ -144,7 +164,10 @@ impl Server {
         let centroids: &Cow<'_, Ciphertext> =
             centroids.first().ok_or_else(|| Error::Internal("there are no centroids".into()))?;
         let centroids = self.seen_with(centroids, shape.width())?;
-        Ok((k_means, KMeansState { iteration: clusters.iteration, centroids, assigned: Vec::new() }))
+        Ok((
+            k_means,
+            KMeansState { iteration: clusters.iteration, centroids, assigned: Vec::new() },
+        ))
     }
 
     /// The points that are clustered, ciphertext by ciphertext.
@@ -153,8 +176,7 @@ impl Server {
             return Err(Error::argument(operation, "the first operand has no points"));
         };
         if points.has_new_points() {
-            let what =
-                "the points are new ones, to be assigned to the clusters of others, not to be clustered";
+            let what = "the points are new ones, to be assigned to the clusters of others, not to be clustered";
             return Err(Error::argument(operation, what));
         }
         self.checked_rows(points, rows, operation)
@@ -184,7 +206,12 @@ impl Server {
     ) -> Result<(), Error> {
         let have = clusters.shape();
         let text = |s: crate::Shape| {
-            format!("{} points of dimension {} in {} clusters", s.points(), s.dimension(), s.clusters())
+            format!(
+                "{} points of dimension {} in {} clusters",
+                s.points(),
+                s.dimension(),
+                s.clusters()
+            )
         };
         if have != need {
             let what = format!("{}, but the keys are for {}", text(have), text(need));
@@ -207,7 +234,8 @@ impl Server {
             false => Some(self.array(bit_layout(shape, shape.points(), all)?, state.assigned)?),
         };
         let frame = points.frame.clone();
-        let made = Clustering::from_parts(shape, state.iteration, [frame, centroids], assigned, None)?;
+        let made =
+            Clustering::from_parts(shape, state.iteration, [frame, centroids], assigned, None)?;
         Ok(Clustering { origin: Some(origin), ..made })
     }
 
@@ -223,7 +251,8 @@ impl Server {
 
     fn array(&self, layout: Layout, ciphertexts: Vec<Ciphertext>) -> Result<EncryptedArray, Error> {
         let slots = self.session.slots();
-        let all = ciphertexts.iter().map(|c| self.seen_with(c, slots)).collect::<Result<Vec<_>, _>>()?;
+        let all =
+            ciphertexts.iter().map(|c| self.seen_with(c, slots)).collect::<Result<Vec<_>, _>>()?;
         let form = Numbers {
             complex: false,
             precision: self.session.settings().precision(),

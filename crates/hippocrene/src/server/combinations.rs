@@ -1,4 +1,5 @@
-//! Sums of picked elements, each times a plain number: windows of an image times a kernel, and any other product with a plain matrix, sparse or not.
+//! Sums of picked elements, each times a plain number: windows of an image times a kernel, and any
+//! other product with a plain matrix, sparse or not.
 
 use std::collections::HashMap;
 
@@ -12,8 +13,9 @@ const OPERATION: &str = "linear combinations";
 /// So many times the least work is worth that elements stand as is wished.
 const WORTH: usize = 2;
 
-/// What a sum of so many doubles, none of which is negative, is no larger than, times what it is computed to be: each addition is off by half of `EPSILON` at most, and so is what else a bound is made of,
-/// from its logarithm.
+/// What a sum of so many doubles, none of which is negative, is no larger than, times what it is
+/// computed to be: each addition is off by half of `EPSILON` at most, and so is what else a bound
+/// is made of, from its logarithm.
 pub(super) fn rounded(terms: usize) -> f64 {
     1.0 + (terms as f64 + 64.0) * f64::EPSILON
 }
@@ -25,7 +27,8 @@ struct Way {
     groups: Option<Groups>,
 }
 
-/// Sums of the elements that stand from a multiple of `side` on to the next, within `span` slots: they come to stand there, and are added up by rotations.
+/// Sums of the elements that stand from a multiple of `side` on to the next, within `span` slots:
+/// they come to stand there, and are added up by rotations.
 struct Groups {
     axis: usize,
     side: usize,
@@ -33,15 +36,20 @@ struct Groups {
 }
 
 impl Server {
-    /// The array of this shape of which every element is the sum of `terms` elements of `a`, each times a plain number. `entries` has the place of each of them among all elements of `a`, in row-major order, and the number:
-    /// those for the first element of the result, those for the second and so on. An element may come in a sum several times. One multiplication deep.
+    /// The array of this shape of which every element is the sum of `terms` elements of `a`, each
+    /// times a plain number. `entries` has the place of each of them among all elements of `a`, in
+    /// row-major order, and the number: those for the first element of the result, those for the
+    /// second and so on. An element may come in a sum several times. One multiplication deep.
     ///
-    /// Elements stand as those that they are made of, or row by row, or beside one another in place of the many that each is made of, whichever is less work: a convolution takes as many products
-    /// as its kernel has elements, and a sum of all elements one for each ciphertext.
+    /// Elements stand as those that they are made of, or row by row, or beside one another in place
+    /// of the many that each is made of, whichever is less work: a convolution takes as many
+    /// products as its kernel has elements, and a sum of all elements one for each ciphertext.
     ///
     /// # Errors
-    /// [`Error::Shape`] when there are not as many entries as the shape and `terms` say, [`Error::Argument`] when there is no such place, [`Error::Encode`] when a number is NaN, infinite or too
-    /// large, [`Error::MissingKey`] when rotation keys are missing, [`Error::Capacity`] or [`Error::Budget`] when no multiplication is left.
+    /// [`Error::Shape`] when there are not as many entries as the shape and `terms` say,
+    /// [`Error::Argument`] when there is no such place, [`Error::Encode`] when a number is NaN,
+    /// infinite or too large, [`Error::MissingKey`] when rotation keys are missing,
+    /// [`Error::Capacity`] or [`Error::Budget`] when no multiplication is left.
     pub fn linear_combinations<F: Form>(
         &self,
         a: &Array<F>,
@@ -53,8 +61,10 @@ impl Server {
         all.ok_or_else(|| Error::shape(OPERATION, format!("too many entries for shape {shape:?}")))
     }
 
-    /// [`Server::linear_combinations`] where they take fewer than `most` products with plaintexts, or rotations that take as long; nothing elsewhere. They stand at these `strides` where that takes no
-    /// more than twice as many as another way: what stands alike is added and multiplied without a move.
+    /// [`Server::linear_combinations`] where they take fewer than `most` products with plaintexts,
+    /// or rotations that take as long; nothing elsewhere. They stand at these `strides` where that
+    /// takes no more than twice as many as another way: what stands alike is added and multiplied
+    /// without a move.
     ///
     /// # Errors
     /// As [`Server::linear_combinations`].
@@ -69,7 +79,8 @@ impl Server {
     ) -> Result<Option<Array<F>>, Error> {
         self.check(a, OPERATION)?;
         if terms == 0 {
-            let what = format!("0 terms for each element of shape {shape:?}: one or more are needed");
+            let what =
+                format!("0 terms for each element of shape {shape:?}: one or more are needed");
             return Err(Error::shape(OPERATION, what));
         }
         let slots = F::slots(&self.session);
@@ -79,17 +90,20 @@ impl Server {
         let have = entries.clone().count();
         let need = packed.size().saturating_mul(terms);
         if have != need {
-            let what =
-                format!("{have} entries for shape {shape:?}, {need} are needed: {terms} for each element");
+            let what = format!(
+                "{have} entries for shape {shape:?}, {need} are needed: {terms} for each element"
+            );
             return Err(Error::shape(OPERATION, what));
         }
         let (firsts, largest) = examined::<F>(&positions, terms, entries.clone())?;
         let interval = interval_of_sums(a, terms, entries.clone());
         let positions = &positions;
-        let numbered = entries.enumerate().map(|(i, (place, weight))| (i / terms, positions[place], weight));
+        let numbered =
+            entries.enumerate().map(|(i, (place, weight))| (i / terms, positions[place], weight));
         let reach = (a.layout().last() + 1).next_power_of_two().min(slots);
         let usual = packed.ciphertexts().max(a.layout().ciphertexts());
-        // Whatever the numbers are: zeros among them are where others stand in another product of these elements.
+        // Whatever the numbers are: zeros among them are where others stand in another product of
+        // these elements.
         let best = |strides: &[Vec<usize>], most: usize| -> Result<(Option<Way>, usize), Error> {
             let (mut way, mut least) = (None, most);
             for other in strides.iter().flat_map(|strides| ways(shape, strides, reach, slots)) {
@@ -115,9 +129,12 @@ impl Server {
             way = Some(other);
         }
         let Some(way) = way else { return Ok(None) };
-        let nonzero = way.entries(numbered.clone()).filter(|(_, _, weight)| *weight != F::Number::default());
-        let after =
-            way.groups.as_ref().map_or(After::Nothing, |groups| After::Sums(groups.span / groups.side));
+        let nonzero =
+            way.entries(numbered.clone()).filter(|(_, _, weight)| *weight != F::Number::default());
+        let after = way
+            .groups
+            .as_ref()
+            .map_or(After::Nothing, |groups| After::Sums(groups.span / groups.side));
         let weights = way.entries(numbered).map(|(to, _, weight)| (to, F::magnitude(weight)));
         let elsewhere = way.groups.as_ref().map_or(0.0, |groups| groups.largest_elsewhere(weights));
         let sums = self.linear_map_before(a, way.layout.clone(), nonzero, after, OPERATION)?;
@@ -134,8 +151,10 @@ impl Server {
 }
 
 impl Groups {
-    /// What values are multiplied by at most in any slot, after a map with these weights to slots, and sums of groups: slots without an element hold the end of one sum and the start of the next, with
-    /// one number for each place in a group, so that twice what it is in elements is a bound too.
+    /// What values are multiplied by at most in any slot, after a map with these weights to slots,
+    /// and sums of groups: slots without an element hold the end of one sum and the start of the
+    /// next, with one number for each place in a group, so that twice what it is in elements is a
+    /// bound too.
     fn largest_elsewhere(&self, weights: impl Iterator<Item = (usize, f64)>) -> f64 {
         let mut slots: HashMap<usize, f64> = HashMap::new();
         for (to, weight) in weights {
@@ -152,7 +171,8 @@ impl Groups {
 impl Way {
     /// How many products with plaintexts take as long as the rotations after the map.
     fn sums(&self) -> usize {
-        let sums = self.groups.as_ref().map_or(0, |groups| (groups.span / groups.side).ilog2() as usize);
+        let sums =
+            self.groups.as_ref().map_or(0, |groups| (groups.span / groups.side).ilog2() as usize);
         ROTATION * sums * self.layout.ciphertexts()
     }
 
@@ -181,7 +201,8 @@ impl Way {
     }
 }
 
-/// The positions of the first element of every sum, and the largest sum of absolute values of the numbers.
+/// The positions of the first element of every sum, and the largest sum of absolute values of the
+/// numbers.
 fn examined<F: Form>(
     positions: &[usize],
     terms: usize,
@@ -220,24 +241,29 @@ fn interval_of_sums<F: Form>(
     all.unwrap_or(Interval::EVERYTHING)
 }
 
-/// How far apart along each axis the positions `from` of neighbours are, where it is a power of two.
+/// How far apart along each axis the positions `from` of neighbours are, where it is a power of
+/// two.
 fn distances(shape: &[usize], from: &[usize]) -> Vec<Option<usize>> {
     let mut inner = 1;
     let mut distances = vec![None; shape.len()];
     for (distance, length) in distances.iter_mut().zip(shape).rev() {
         if *length > 1 {
-            *distance = from[inner].checked_sub(from[0]).filter(|distance| distance.is_power_of_two());
+            *distance =
+                from[inner].checked_sub(from[0]).filter(|distance| distance.is_power_of_two());
         }
         inner *= length;
     }
     distances
 }
 
-/// The strides that elements may have where neighbours along each axis are made of elements at these distances.
+/// The strides that elements may have where neighbours along each axis are made of elements at
+/// these distances.
 fn strides_of(shape: &[usize], distances: &[Option<usize>], packed: &[usize]) -> Vec<Vec<usize>> {
-    let lasts = shape.iter().zip(distances).filter_map(|(n, distance)| Some((n - 1) * (*distance)?));
+    let lasts =
+        shape.iter().zip(distances).filter_map(|(n, distance)| Some((n - 1) * (*distance)?));
     let end = (lasts.sum::<usize>() + 1).next_power_of_two();
-    // Axes without a distance stand between the elements of the others, in place of what these are made of, or in the first place where there is room for all of them, or beyond all others.
+    // Axes without a distance stand between the elements of the others, in place of what these are
+    // made of, or in the first place where there is room for all of them, or beyond all others.
     let starts = [Some(1), first_gap(shape, distances), Some(end)];
     let mut all: Vec<Vec<usize>> = Vec::new();
     let of_starts =
@@ -250,7 +276,9 @@ fn strides_of(shape: &[usize], distances: &[Option<usize>], packed: &[usize]) ->
     all
 }
 
-/// The ways to elements that stand at these strides: by sums of groups in any of the gaps between axes, or in the slots up to `reach`, beyond which none stands that these are made of; and directly.
+/// The ways to elements that stand at these strides: by sums of groups in any of the gaps between
+/// axes, or in the slots up to `reach`, beyond which none stands that these are made of; and
+/// directly.
 fn ways(shape: &[usize], strides: &[usize], reach: usize, slots: usize) -> Vec<Way> {
     let axes = shape.iter().zip(strides).filter(|(n, _)| **n > 1);
     let mut axes: Vec<(usize, usize)> = axes.map(|(n, stride)| (*stride, *n)).collect();
@@ -269,7 +297,8 @@ fn ways(shape: &[usize], strides: &[usize], reach: usize, slots: usize) -> Vec<W
 /// Where there is room for all axes without a distance, between those that have one or beyond.
 fn first_gap(shape: &[usize], distances: &[Option<usize>]) -> Option<usize> {
     let (_, side) = strides(shape, distances, 1)?;
-    let axes = shape.iter().zip(distances).filter_map(|(n, distance)| Some((*distance.as_ref()?, *n)));
+    let axes =
+        shape.iter().zip(distances).filter_map(|(n, distance)| Some((*distance.as_ref()?, *n)));
     let mut axes: Vec<(usize, usize)> = axes.collect();
     axes.sort_unstable();
     let mut start = 1usize;
@@ -282,8 +311,13 @@ fn first_gap(shape: &[usize], distances: &[Option<usize>]) -> Option<usize> {
     Some(start)
 }
 
-/// The strides of axes at these distances, and of the others row by row from `start` on; and where these end.
-fn strides(shape: &[usize], distances: &[Option<usize>], start: usize) -> Option<(Vec<usize>, usize)> {
+/// The strides of axes at these distances, and of the others row by row from `start` on; and where
+/// these end.
+fn strides(
+    shape: &[usize],
+    distances: &[Option<usize>],
+    start: usize,
+) -> Option<(Vec<usize>, usize)> {
     let (mut strides, mut end) = (vec![1; shape.len()], start);
     for ((stride, distance), length) in strides.iter_mut().zip(distances).zip(shape).rev() {
         match distance {
@@ -299,7 +333,13 @@ fn strides(shape: &[usize], distances: &[Option<usize>], start: usize) -> Option
 }
 
 /// The way by sums of groups of `side` slots within `span`.
-fn grouped(shape: &[usize], mut strides: Vec<usize>, side: usize, span: usize, slots: usize) -> Option<Way> {
+fn grouped(
+    shape: &[usize],
+    mut strides: Vec<usize>,
+    side: usize,
+    span: usize,
+    slots: usize,
+) -> Option<Way> {
     if side >= span {
         return None;
     }

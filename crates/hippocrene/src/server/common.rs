@@ -6,8 +6,10 @@ use num_complex::Complex64;
 
 use crate::{CiphertextBody, EncryptedArray};
 
-/// The product of an array and a matrix, of so many rows and columns with these entries, with what the matrix makes the errors of its elements have in common, or more where that is said already. It may have been computed
-/// from copies of elements, whose errors a map of slots takes as independent.
+/// The product of an array and a matrix, of so many rows and columns with these entries, with what
+/// the matrix makes the errors of its elements have in common, or more where that is said already.
+/// It may have been computed from copies of elements, whose errors a map of slots takes as
+/// independent.
 pub(super) fn with_errors_of_matrix(
     mut product: EncryptedArray,
     a: &EncryptedArray,
@@ -59,7 +61,8 @@ pub(super) fn largest_error(a: &EncryptedArray) -> Option<Noise> {
     errors.max_by(|x, y| x.log2_std().total_cmp(&y.log2_std()))
 }
 
-/// The product with plain numbers in slots, at a scale: what errors have in common grows by the mean of the numbers that are not 0.
+/// The product with plain numbers in slots, at a scale: what errors have in common grows by the
+/// mean of the numbers that are not 0.
 pub(super) fn with_errors_of_factors(
     product: Ciphertext,
     a: &Ciphertext,

@@ -1,4 +1,5 @@
-//! Signs and what follows from them: comparisons, the larger and the smaller of two, absolute values.
+//! Signs and what follows from them: comparisons, the larger and the smaller of two, absolute
+//! values.
 
 use std::{
     collections::VecDeque,
@@ -15,15 +16,19 @@ use hippocrene_rlwe::Noise;
 use super::{Server, broadcast::shape_of_both};
 use crate::{EncryptedArray, Error, Interval, Layout, Numbers};
 
-/// How closely numbers are compared. By tables ([`Server::sign`]) nothing need be said: the gap is that of the tables ([`Server::table_gap`]), and the precision what they have.
+/// How closely numbers are compared. By tables ([`Server::sign`]) nothing need be said: the gap is
+/// that of the tables ([`Server::table_gap`]), and the precision what they have.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Comparison {
-    /// The least absolute value, or difference of two, whose sign comes out; where nothing is said, by polynomials `2^-8` of the bound, and of values that are not precise enough for that the least of `2^-7`, `2^-6` and `2^-5` of it that
-    /// they are precise enough for.
+    /// The least absolute value, or difference of two, whose sign comes out; where nothing is said,
+    /// by polynomials `2^-8` of the bound, and of values that are not precise enough for that the
+    /// least of `2^-7`, `2^-6` and `2^-5` of it that they are precise enough for.
     pub gap: Option<f64>,
-    /// Where the gap is kept, the sign is within `2^-precision`; where nothing is said, it is 10 bits.
+    /// Where the gap is kept, the sign is within `2^-precision`; where nothing is said, it is 10
+    /// bits.
     pub precision: Option<f64>,
-    /// What a comparison gives for equal values. It makes no difference to signs, maxima and the like.
+    /// What a comparison gives for equal values. It makes no difference to signs, maxima and the
+    /// like.
     pub at_ties: Ties,
 }
 
@@ -35,7 +40,8 @@ pub enum Ties {
     Zero,
     /// 1/2: the step is in the middle of `[-gap, gap]`. The default gap is half as wide then.
     Half,
-    /// 1, as `>=` and `<=` of numpy: 0 from the gap on, and 1 where the other is as large or smaller.
+    /// 1, as `>=` and `<=` of numpy: 0 from the gap on, and 1 where the other is as large or
+    /// smaller.
     One,
 }
 
@@ -91,21 +97,36 @@ pub(super) struct Plans(Mutex<VecDeque<Arc<SignPlan>>>);
 type One = fn(&Evaluator, &Ciphertext, &SignPlan, &dyn Refresh) -> Result<Ciphertext, CkksError>;
 
 /// An operation on two ciphertexts.
-type Two = fn(&Evaluator, &Ciphertext, &Ciphertext, &SignPlan, &dyn Refresh) -> Result<Ciphertext, CkksError>;
+type Two = fn(
+    &Evaluator,
+    &Ciphertext,
+    &Ciphertext,
+    &SignPlan,
+    &dyn Refresh,
+) -> Result<Ciphertext, CkksError>;
 
 impl Server {
-    /// The sign of every element, to within `e = 2^-precision` where the absolute value is at least the gap, and some number from `-1 - e` to `1 + e` where it
-    /// is less. What the array declares as its bound ([`EncryptedArray::with_bound`]) is the interval: the tighter it is, the less capacity is taken. Where there are bootstrapping
-    /// keys, capacity that lacks is given back on the way, and results keep what a bootstrap needs. The key of the conjugation is needed ([`KeyRequest::conjugation`](crate::KeyRequest)),
-    /// which bootstrapping keys have in any case.
+    /// The sign of every element, to within `e = 2^-precision` where the absolute value is at least
+    /// the gap, and some number from `-1 - e` to `1 + e` where it is less. What the array declares
+    /// as its bound ([`EncryptedArray::with_bound`]) is the interval: the tighter it is, the less
+    /// capacity is taken. Where there are bootstrapping keys, capacity that lacks is given back on
+    /// the way, and results keep what a bootstrap needs. The key of the conjugation is needed
+    /// ([`KeyRequest::conjugation`](crate::KeyRequest)), which bootstrapping keys have in any case.
     ///
-    /// All of this is by polynomials. **By tables** the sign is had where there are keys of look-ups and polynomials are not possible, for the elements are not precise enough for the gap or a stage takes more capacity than a bootstrap
-    /// gives back, or where there are no bootstrapping keys and the array has too little capacity or the key of the conjugation is missing: a look-up for each element, whatever is left of the capacity, where polynomials are one
-    /// computation for all. The gap is then [`Server::table_gap`], with seven deviations of what the elements are off by. The same holds for [`Server::greater`], [`Server::maximum`] and all others here.
+    /// All of this is by polynomials. **By tables** the sign is had where there are keys of
+    /// look-ups and polynomials are not possible, for the elements are not precise enough for the
+    /// gap or a stage takes more capacity than a bootstrap gives back, or where there are no
+    /// bootstrapping keys and the array has too little capacity or the key of the conjugation is
+    /// missing: a look-up for each element, whatever is left of the capacity, where polynomials are
+    /// one computation for all. The gap is then [`Server::table_gap`], with seven deviations of
+    /// what the elements are off by. The same holds for [`Server::greater`], [`Server::maximum`]
+    /// and all others here.
     ///
     /// # Errors
-    /// [`Error::Argument`] when tables have a wider gap or less precision than is asked for; when the array is complex, the parameters are a simple chain, or gap and precision are not possible: the gap is `2^-30` of the bound or
-    /// more, and the precision 1 to 40 bits; [`Error::Capacity`] when too little is left; [`Error::MissingKey`] when a key is missing.
+    /// [`Error::Argument`] when tables have a wider gap or less precision than is asked for; when
+    /// the array is complex, the parameters are a simple chain, or gap and precision are not
+    /// possible: the gap is `2^-30` of the bound or more, and the precision 1 to 40 bits;
+    /// [`Error::Capacity`] when too little is left; [`Error::MissingKey`] when a key is missing.
     pub fn sign(&self, a: &EncryptedArray, how: Comparison) -> Result<EncryptedArray, Error> {
         const OPERATION: &str = "sign";
         self.check_compared(&[a], OPERATION)?;
@@ -139,13 +160,14 @@ impl Server {
         self.step(a, how, OPERATION)
     }
 
-    /// 1 where `a` exceeds `b` by the gap or more, and 0 where it is equal or less, to within half of the error of
-    /// [`Server::sign`]. Where `a` exceeds `b` by less than the gap, the result is some number from 0 to 1. Equal elements
-    /// give 1 with [`Ties::One`]; then the gap lies below 0: the result is 0 where `b` exceeds `a` by the gap or more.
+    /// 1 where `a` exceeds `b` by the gap or more, and 0 where it is equal or less, to within half
+    /// of the error of [`Server::sign`]. Where `a` exceeds `b` by less than the gap, the result is
+    /// some number from 0 to 1. Equal elements give 1 with [`Ties::One`]; then the gap lies below
+    /// 0: the result is 0 where `b` exceeds `a` by the gap or more.
     ///
-    /// The default gap is about `2^-7` of the bound of the difference by polynomials, and twice [`Server::table_gap`] by
-    /// tables. Shapes broadcast as numpy's do. Where the intervals of the operands say the answer, it is exact and nothing is
-    /// computed.
+    /// The default gap is about `2^-7` of the bound of the difference by polynomials, and twice
+    /// [`Server::table_gap`] by tables. Shapes broadcast as numpy's do. Where the intervals of the
+    /// operands say the answer, it is exact and nothing is computed.
     ///
     /// # Errors
     /// As [`Server::sign`], and [`Error::Shape`] if the shapes do not fit.
@@ -161,7 +183,8 @@ impl Server {
         self.step(&difference, how, OPERATION)
     }
 
-    /// 1 where `a` is less than `b` by the gap or more, and 0 where it is equal or greater: as [`Server::greater`].
+    /// 1 where `a` is less than `b` by the gap or more, and 0 where it is equal or greater: as
+    /// [`Server::greater`].
     ///
     /// # Errors
     /// As [`Server::greater`].
@@ -177,8 +200,8 @@ impl Server {
         self.step(&difference, how, OPERATION)
     }
 
-    /// 1 where `d` is positive and 0 where it is negative. The step is moved by half of the gap, so that equal elements of a
-    /// difference are told as `how` says.
+    /// 1 where `d` is positive and 0 where it is negative. The step is moved by half of the gap, so
+    /// that equal elements of a difference are told as `how` says.
     fn step(
         &self,
         d: &EncryptedArray,
@@ -206,7 +229,11 @@ impl Server {
                 if d.interval().bound() <= gap / share {
                     return Err(indistinct(d.interval().bound(), gap / share, operation));
                 }
-                self.step_by_tables(&self.plus_constant(d, -ties.place() * gap, operation)?, how, operation)
+                self.step_by_tables(
+                    &self.plus_constant(d, -ties.place() * gap, operation)?,
+                    how,
+                    operation,
+                )
             },
             |how, refreshed| self.of_one(&shifted, how, operation, Evaluator::step, refreshed),
         )?;
@@ -226,7 +253,11 @@ impl Server {
     }
 
     /// Checks arrays of real numbers that are to be compared.
-    fn check_compared(&self, operands: &[&EncryptedArray], operation: &'static str) -> Result<(), Error> {
+    fn check_compared(
+        &self,
+        operands: &[&EncryptedArray],
+        operation: &'static str,
+    ) -> Result<(), Error> {
         match operands {
             [a, b] => self.check_two(a, b, operation)?,
             _ => operands.iter().try_for_each(|a| self.check(a, operation))?,
@@ -237,8 +268,8 @@ impl Server {
         Ok(())
     }
 
-    /// Refuses values that are all smaller than what their own errors hide, whatever compares them. `sides` is the gap over
-    /// the distance of told values from the step.
+    /// Refuses values that are all smaller than what their own errors hide, whatever compares them.
+    /// `sides` is the gap over the distance of told values from the step.
     fn check_above_noise(
         &self,
         a: &EncryptedArray,
@@ -262,7 +293,8 @@ impl Server {
         }
     }
 
-    /// `one` of two operands, which holds the result everywhere, in their common shape and as precise as both ask for.
+    /// `one` of two operands, which holds the result everywhere, in their common shape and as
+    /// precise as both ask for.
     fn one_of(
         &self,
         [a, b]: [&EncryptedArray; 2],
@@ -275,11 +307,15 @@ impl Server {
         Ok(one.with_form(form))
     }
 
-    /// The larger of `a` and `b`, element by element: with `d` their difference, `e` what the sign is off by and `B` the bound of `d`, to within `e (|d| + B/2) / 2` where `|d|` is
-    /// the gap at least, and `(1 + e/2) |d| + e B/4` where it is less. The rounding of the product comes on top, which goes by the precision of `a` and `b`: where `e B` is small beside that, it is the larger part ([`EncryptedArray::precision_bits`] of the result
-    /// has it). Shapes broadcast as numpy's do.
+    /// The larger of `a` and `b`, element by element: with `d` their difference, `e` what the sign
+    /// is off by and `B` the bound of `d`, to within `e (|d| + B/2) / 2` where `|d|` is the gap at
+    /// least, and `(1 + e/2) |d| + e B/4` where it is less. The rounding of the product comes on
+    /// top, which goes by the precision of `a` and `b`: where `e B` is small beside that, it is the
+    /// larger part ([`EncryptedArray::precision_bits`] of the result has it). Shapes broadcast as
+    /// numpy's do.
     ///
-    /// By tables ([`Server::sign`]) it is had from `a + b + |a - b|`, as single numbers: no gap is to be said, and [`EncryptedArray::precision_bits`] of the result says what it is off by.
+    /// By tables ([`Server::sign`]) it is had from `a + b + |a - b|`, as single numbers: no gap is
+    /// to be said, and [`EncryptedArray::precision_bits`] of the result says what it is off by.
     ///
     /// # Errors
     /// As [`Server::greater`].
@@ -423,8 +459,11 @@ impl Server {
         )
     }
 
-    /// The result by tables where these are the road, and else by polynomials. Where those fail on their way, for bootstraps give back less than a stage takes, or values that are less precise than the gap wants, it is tables after all,
-    /// if these tell as narrow a gap; and without them polynomials without a bootstrap, if the operands have what that takes: the result may be the last.
+    /// The result by tables where these are the road, and else by polynomials. Where those fail on
+    /// their way, for bootstraps give back less than a stage takes, or values that are less precise
+    /// than the gap wants, it is tables after all, if these tell as narrow a gap; and without them
+    /// polynomials without a bootstrap, if the operands have what that takes: the result may be the
+    /// last.
     fn by_either<const COUNT: usize>(
         &self,
         operands: [&EncryptedArray; COUNT],
@@ -449,8 +488,14 @@ impl Server {
         polynomials(how, false).or(result)
     }
 
-    /// With a wider gap where none is said, the values are not precise enough for the usual one, and there are no tables.
-    fn with_gap(&self, operands: &[&EncryptedArray], how: Comparison, operation: &'static str) -> Comparison {
+    /// With a wider gap where none is said, the values are not precise enough for the usual one,
+    /// and there are no tables.
+    fn with_gap(
+        &self,
+        operands: &[&EncryptedArray],
+        how: Comparison,
+        operation: &'static str,
+    ) -> Comparison {
         let (form, bound) = (self.form_of(operands), operands.iter().map(|a| a.bound()).sum());
         let precision = -self.noise_of(operands).log2_std();
         let is_too_narrow = |how: &Comparison| {
@@ -476,7 +521,9 @@ impl Server {
         }
     }
 
-    /// Whether tables are the road: where they are there, and polynomials would need keys that are not, more capacity than there is and no bootstrap gives back, or more precise values for a gap that tables have too.
+    /// Whether tables are the road: where they are there, and polynomials would need keys that are
+    /// not, more capacity than there is and no bootstrap gives back, or more precise values for a
+    /// gap that tables have too.
     fn is_by_tables(
         &self,
         operands: &[&EncryptedArray],
@@ -487,15 +534,19 @@ impl Server {
             return Ok(false);
         }
         let bound = operands.iter().map(|a| a.bound()).sum();
-        let capacity = operands.iter().map(|a| a.capacity_bits(&self.session)).fold(f64::INFINITY, f64::min);
+        let capacity =
+            operands.iter().map(|a| a.capacity_bits(&self.session)).fold(f64::INFINITY, f64::min);
         let refreshed = self.bootstraps.is_some();
         Ok(match self.plan(&self.form_of(operands), bound, how, operation) {
             Ok(plan) if !refreshed && plan.bits() > capacity => true,
             Ok(plan) => {
                 let precision = -self.noise_of(operands).log2_std();
-                precision < plan.argument_precision() && self.check_tables(operands, how, operation).is_ok()
+                precision < plan.argument_precision()
+                    && self.check_tables(operands, how, operation).is_ok()
             }
-            Err(error) => !refreshed && matches!(error, Error::MissingKey { .. } | Error::Capacity { .. }),
+            Err(error) => {
+                !refreshed && matches!(error, Error::MissingKey { .. } | Error::Capacity { .. })
+            }
         })
     }
 
@@ -551,8 +602,8 @@ impl Plans {
     }
 }
 
-/// The array, whose elements lie between these ends but for the part by which its bound exceeds `bound`: the error of a
-/// polynomial.
+/// The array, whose elements lie between these ends but for the part by which its bound exceeds
+/// `bound`: the error of a polynomial.
 fn within_ends(a: EncryptedArray, (low, high): (f64, f64), bound: f64) -> EncryptedArray {
     let beyond = (a.bound() - bound).max(0.0);
     let interval = Interval::new(low - beyond, high + beyond);

@@ -22,13 +22,14 @@ impl Server {
 
     /// Checks that there is the key of the conjugation.
     pub(super) fn check_conjugation(&self, operation: &'static str) -> Result<(), Error> {
-        let conjugation = galois_element_of_conjugation(self.session.settings().parameters().degree());
+        let conjugation =
+            galois_element_of_conjugation(self.session.settings().parameters().degree());
         match self.evaluator.keys().galois(conjugation) {
             Ok(_) => Ok(()),
             Err(RlweError::MissingGaloisKey { held, .. }) => {
-                let key =
-                    "the conjugation (KeyRequest::conjugation; in Python, evaluation_keys(conjugation=True))";
-                Err(RlweError::MissingGaloisKey { operation: format!("{operation}: {key}"), held }.into())
+                let key = "the conjugation (KeyRequest::conjugation; in Python, evaluation_keys(conjugation=True))";
+                Err(RlweError::MissingGaloisKey { operation: format!("{operation}: {key}"), held }
+                    .into())
             }
             Err(error) => Err(error.into()),
         }
@@ -39,15 +40,17 @@ impl Server {
     /// # Errors
     /// When the array is of another key.
     pub fn times_i(&self, a: &EncryptedArray) -> Result<EncryptedArray, Error> {
-        let product =
-            self.map(a, "multiply by i", a.is_clean(), 0.0, |_, x| Ok(self.evaluator.mul_by_i(x)?))?;
+        let product = self
+            .map(a, "multiply by i", a.is_clean(), 0.0, |_, x| Ok(self.evaluator.mul_by_i(x)?))?;
         Ok(with_complex(product, true))
     }
 
-    /// The real part of every element, `(a + conjugate(a))/2`, for one bit of capacity; of real elements they themselves.
+    /// The real part of every element, `(a + conjugate(a))/2`, for one bit of capacity; of real
+    /// elements they themselves.
     ///
     /// # Errors
-    /// [`Error::MissingKey`] when the conjugation key is missing, [`Error::Capacity`] when the bit is.
+    /// [`Error::MissingKey`] when the conjugation key is missing, [`Error::Capacity`] when the bit
+    /// is.
     pub fn real(&self, a: &EncryptedArray) -> Result<EncryptedArray, Error> {
         if !a.is_complex() {
             return Ok(a.clone());
@@ -56,7 +59,8 @@ impl Server {
         Ok(with_complex(self.mul_number(&twice, 0.5)?, false))
     }
 
-    /// The imaginary part of every element, `(conjugate(a) - a) i/2`, for one bit of capacity; of real elements zeros.
+    /// The imaginary part of every element, `(conjugate(a) - a) i/2`, for one bit of capacity; of
+    /// real elements zeros.
     ///
     /// # Errors
     /// As [`Server::real`].
@@ -70,7 +74,8 @@ impl Server {
     }
 }
 
-/// The sum or the difference of an array and its conjugates, the part of whose error that is the array's is twice as large in the real or in the imaginary part, and nothing in the other one.
+/// The sum or the difference of an array and its conjugates, the part of whose error that is the
+/// array's is twice as large in the real or in the imaginary part, and nothing in the other one.
 fn with_errors_of_parts(mut twice: EncryptedArray, a: &EncryptedArray) -> EncryptedArray {
     if let Some(largest) = largest_error(a) {
         for body in twice.bodies_mut() {

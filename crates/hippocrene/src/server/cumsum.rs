@@ -9,17 +9,25 @@ const OPERATION: &str = "cumsum";
 const SHORT: usize = 128;
 
 impl Server {
-    /// The sums of all elements up to each along an axis, as numpy's `cumsum`: one multiplication deep.
+    /// The sums of all elements up to each along an axis, as numpy's `cumsum`: one multiplication
+    /// deep.
     ///
-    /// Lines of up to 128 elements are multiplied with a triangular matrix, which has a diagonal for each element. Longer ones are taken in pieces of about the square root of their length:
-    /// sums within pieces are products with such a matrix of their length, and the sums of all pieces before, which have a matrix of as many diagonals as there are pieces, are repeated along each piece.
+    /// Lines of up to 128 elements are multiplied with a triangular matrix, which has a diagonal
+    /// for each element. Longer ones are taken in pieces of about the square root of their length:
+    /// sums within pieces are products with such a matrix of their length, and the sums of all
+    /// pieces before, which have a matrix of as many diagonals as there are pieces, are repeated
+    /// along each piece.
     ///
     /// # Errors
-    /// [`Error::Shape`] when there is no such axis, [`Error::Capacity`] or [`Error::Budget`] when no multiplication is left, [`Error::MissingKey`] when a rotation key is missing.
+    /// [`Error::Shape`] when there is no such axis, [`Error::Capacity`] or [`Error::Budget`] when
+    /// no multiplication is left, [`Error::MissingKey`] when a rotation key is missing.
     pub fn cumsum<F: Form>(&self, a: &Array<F>, axis: usize) -> Result<Array<F>, Error> {
         self.check(a, OPERATION)?;
         let Some(&length) = a.shape().get(axis) else {
-            return Err(Error::shape(OPERATION, format!("there is no axis {axis} in shape {:?}", a.shape())));
+            return Err(Error::shape(
+                OPERATION,
+                format!("there is no axis {axis} in shape {:?}", a.shape()),
+            ));
         };
         let piece = match length {
             0..=SHORT => length.next_power_of_two(),
@@ -39,18 +47,29 @@ impl Server {
     }
 
     /// For each element the sum of those of its piece up to it.
-    fn within_pieces<F: Form>(&self, a: &Array<F>, axis: usize, piece: usize) -> Result<Array<F>, Error> {
+    fn within_pieces<F: Form>(
+        &self,
+        a: &Array<F>,
+        axis: usize,
+        piece: usize,
+    ) -> Result<Array<F>, Error> {
         let positions: Vec<usize> = a.layout().positions().collect();
         let (length, inner) = (a.shape()[axis], a.shape()[axis + 1..].iter().product::<usize>());
         let entries = (0..positions.len()).flat_map(|element| {
             let (positions, place) = (&positions, element / inner % length % piece);
-            (0..=place).map(move |back| (positions[element], positions[element - back * inner], F::ONE))
+            (0..=place)
+                .map(move |back| (positions[element], positions[element - back * inner], F::ONE))
         });
         self.linear_map(a, a.layout().clone(), entries, OPERATION)
     }
 
     /// For each element the sum of all pieces before its own.
-    fn before_pieces<F: Form>(&self, a: &Array<F>, axis: usize, piece: usize) -> Result<Array<F>, Error> {
+    fn before_pieces<F: Form>(
+        &self,
+        a: &Array<F>,
+        axis: usize,
+        piece: usize,
+    ) -> Result<Array<F>, Error> {
         let (length, stride) = (a.shape()[axis], a.layout().strides()[axis]);
         let pieces = length.div_ceil(piece);
         // The axis as two: some pieces, of some elements each.

@@ -1,11 +1,13 @@
-//! Division by plain numbers: products with their inverses, in as many digits as the precision needs.
+//! Division by plain numbers: products with their inverses, in as many digits as the precision
+//! needs.
 
 use hippocrene_ckks::{BigFloat, Short};
 
 use super::Server;
 use crate::{EncryptedArray, Error, Interval, Numbers, Values};
 
-/// The rounding of a factor is left in a result where it is so many bits below the precision that is asked for.
+/// The rounding of a factor is left in a result where it is so many bits below the precision that
+/// is asked for.
 const SPARE: f64 = 4.0;
 
 /// Whether a double is the number itself.
@@ -14,16 +16,19 @@ fn is_double(x: &BigFloat) -> bool {
 }
 
 impl Server {
-    /// Whether products with factors of up to `size` that are rounded to doubles are less precise than what is asked for: off by more than `2^-(precision + 4)`.
+    /// Whether products with factors of up to `size` that are rounded to doubles are less precise
+    /// than what is asked for: off by more than `2^-(precision + 4)`.
     pub fn needs_digits(&self, a: &EncryptedArray, size: f64) -> bool {
         let precision = self.precision.unwrap_or(a.form().precision);
         (a.bound() * size.abs()).log2() - f64::from(f64::MANTISSA_DIGITS) > -(precision + SPARE)
     }
 
-    /// `a / divisor`, element by element: a product with the inverse, which is a double where that is precise enough ([`Server::needs_digits`]) and has 512 bits elsewhere.
+    /// `a / divisor`, element by element: a product with the inverse, which is a double where that
+    /// is precise enough ([`Server::needs_digits`]) and has 512 bits elsewhere.
     ///
     /// # Errors
-    /// [`Error::Argument`] when `divisor` is zero or not finite, or its inverse too large for the modulus, and as [`Server::mul_number`].
+    /// [`Error::Argument`] when `divisor` is zero or not finite, or its inverse too large for the
+    /// modulus, and as [`Server::mul_number`].
     pub fn div_number(&self, a: &EncryptedArray, divisor: f64) -> Result<EncryptedArray, Error> {
         const OPERATION: &str = "divide by a number";
         self.check(a, OPERATION)?;
@@ -40,8 +45,10 @@ impl Server {
         }
         let parameters = self.session.settings().parameters();
         if double.abs().log2() > parameters.log2(parameters.top()) {
-            let what =
-                format!("the divisor is {}, and its inverse too large for the modulus", Short(divisor));
+            let what = format!(
+                "the divisor is {}, and its inverse too large for the modulus",
+                Short(divisor)
+            );
             return Err(Error::argument(OPERATION, what));
         }
         self.mul_big_number(a, &inverse).map_err(|e| e.during(OPERATION))
@@ -51,7 +58,11 @@ impl Server {
     ///
     /// # Errors
     /// As [`Server::mul_number`].
-    pub fn mul_big_number(&self, a: &EncryptedArray, c: &BigFloat) -> Result<EncryptedArray, Error> {
+    pub fn mul_big_number(
+        &self,
+        a: &EncryptedArray,
+        c: &BigFloat,
+    ) -> Result<EncryptedArray, Error> {
         const OPERATION: &str = "multiply by a number";
         self.check(a, OPERATION)?;
         if is_double(c) {
@@ -60,7 +71,9 @@ impl Server {
         if !a.is_regular() {
             let product = self.mul_plain(a, Values::Big(&vec![c.clone(); a.size()]));
             return product.map_err(|error| match error {
-                Error::Encode(_) => Error::argument(OPERATION, "the factor is too large for the modulus"),
+                Error::Encode(_) => {
+                    Error::argument(OPERATION, "the factor is too large for the modulus")
+                }
                 other => other.during(OPERATION),
             });
         }
@@ -70,7 +83,8 @@ impl Server {
         Ok(product.with_zeros_within(a.period(), a.is_zero_within()))
     }
 
-    /// The mean of all elements (`axis` `None`) or along one axis, as numpy's `mean`; one multiplication deep.
+    /// The mean of all elements (`axis` `None`) or along one axis, as numpy's `mean`; one
+    /// multiplication deep.
     ///
     /// # Errors
     /// As [`Server::sum`], and [`Error::Capacity`] when no multiplication is left.

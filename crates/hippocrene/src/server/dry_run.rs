@@ -28,7 +28,8 @@ impl Server {
                 self.dry.get_or_init(|| Box::new(made))
             }
         };
-        let integers = dry.integers.clone().zip(self.scheme()).map(|(e, scheme)| e.with_scheme(scheme));
+        let integers =
+            dry.integers.clone().zip(self.scheme()).map(|(e, scheme)| e.with_scheme(scheme));
         Ok(Server { precision: self.precision, integers, ..Server::clone(dry) })
     }
 
@@ -37,7 +38,8 @@ impl Server {
         let client = ClientKey::in_session(session.clone())?;
         let (context, key) = (session.context().rlwe(), client.fingerprint());
         let prepared = Arc::new(self.evaluator.keys().without_residues(context, key)?);
-        let mut keys = EvaluationKeys::new(session.clone(), rlwe::EvaluationKeys::empty(context, key));
+        let mut keys =
+            EvaluationKeys::new(session.clone(), rlwe::EvaluationKeys::empty(context, key));
         if let Some(bootstraps) = &self.bootstraps {
             keys = keys.with_bootstrapping(bootstraps.without_residues(&client)?);
         }
@@ -63,8 +65,8 @@ impl Server {
         };
         let bodies = a.bodies().iter().map(hollow).collect::<Result<Vec<_>, Error>>()?;
         let array = Array::from_parts(a.layout().clone(), a.form().clone(), a.is_clean(), bodies);
-        let array =
-            array.ok_or_else(|| Error::Internal(format!("{OPERATION}: an array of no ciphertexts")))?;
+        let array = array
+            .ok_or_else(|| Error::Internal(format!("{OPERATION}: an array of no ciphertexts")))?;
         Ok(array.with_zeros_within(a.period(), a.is_zero_within()))
     }
 }

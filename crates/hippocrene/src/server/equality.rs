@@ -4,7 +4,8 @@ use super::{Server, integers::evaluator};
 use crate::{Error, IntegerArray};
 
 impl Server {
-    /// 1 where `a` is 0, and 0 elsewhere: `1 - a^(t-1)` by Fermat's little theorem, `ceil(log2(t - 1))` multiplications deep ([`hippocrene_bgv::Evaluator::is_zero`]).
+    /// 1 where `a` is 0, and 0 elsewhere: `1 - a^(t-1)` by Fermat's little theorem, `ceil(log2(t -
+    /// 1))` multiplications deep ([`hippocrene_bgv::Evaluator::is_zero`]).
     ///
     /// # Errors
     /// [`Error::Budget`] when too few multiplications are left.
@@ -14,10 +15,12 @@ impl Server {
         self.map(a, "test for zero", clean, 0.0, |_, x| Ok(evaluator(self)?.is_zero(x)?))
     }
 
-    /// 1 where `a` and `b` are equal, and 0 elsewhere: [`Server::is_zero`] of their difference. Shapes broadcast as numpy's do.
+    /// 1 where `a` and `b` are equal, and 0 elsewhere: [`Server::is_zero`] of their difference.
+    /// Shapes broadcast as numpy's do.
     ///
     /// # Errors
-    /// [`Error::Shape`] when the shapes do not fit, [`Error::KeyMismatch`] when the keys do, [`Error::Budget`] when too few multiplications are left.
+    /// [`Error::Shape`] when the shapes do not fit, [`Error::KeyMismatch`] when the keys do,
+    /// [`Error::Budget`] when too few multiplications are left.
     pub fn equals(&self, a: &IntegerArray, b: &IntegerArray) -> Result<IntegerArray, Error> {
         const OPERATION: &str = "compare";
         let difference = self.sub(a, b).map_err(|e| e.during(OPERATION))?;

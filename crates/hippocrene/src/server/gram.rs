@@ -1,8 +1,12 @@
-//! Products of two encrypted matrices whose inner axis stands in both as the rows of fresh arrays do: `x.T @ y`.
+//! Products of two encrypted matrices whose inner axis stands in both as the rows of fresh arrays
+//! do: `x.T @ y`.
 //!
-//! Element `(u, i)` of one array and `(u, j)` of the other stand `j - i` places apart for all `u`. With one array rotated by as much, the product of both, summed over all `u`, is one diagonal of the result. There are
-//! `m + n - 1` diagonals. Summed over all rows of slots, every row has the sum, and as many masks bring each element to the row where it belongs: it takes no rotation more. Of `x.T @ x` the `n` diagonals from the
-//! main one on are had, and elements below it are those above, brought there by a rotation for each diagonal.
+//! Element `(u, i)` of one array and `(u, j)` of the other stand `j - i` places apart for all `u`.
+//! With one array rotated by as much, the product of both, summed over all `u`, is one diagonal of
+//! the result. There are `m + n - 1` diagonals. Summed over all rows of slots, every row has the
+//! sum, and as many masks bring each element to the row where it belongs: it takes no rotation
+//! more. Of `x.T @ x` the `n` diagonals from the main one on are had, and elements below it are
+//! those above, brought there by a rotation for each diagonal.
 
 use super::{
     Server,
@@ -37,7 +41,8 @@ impl Gram {
     pub(super) fn of_cleaned<F: Form>(a: &Array<F>, b: &Array<F>) -> Option<Gram> {
         let slots = a.layout().slots();
         let (rows, inner, columns) = (a.shape()[0], a.shape()[1], b.shape()[1]);
-        let ([outer, along], [other_along, other_outer]) = (strides(a.layout()), strides(b.layout()));
+        let ([outer, along], [other_along, other_outer]) =
+            (strides(a.layout()), strides(b.layout()));
         let fits = outer == other_outer && along == other_along;
         let row = F::row(slots);
         // In one row of slots, so that the sum over all of them is had at each.
@@ -45,7 +50,8 @@ impl Gram {
         let ciphertexts = a.layout().ciphertexts();
         let alike = ciphertexts == b.layout().ciphertexts();
         let symmetric = a.has_ciphertexts_of(b) && rows == columns;
-        let gram = Gram { rows, inner, columns, strides: [outer, along], slots, ciphertexts, symmetric };
+        let gram =
+            Gram { rows, inner, columns, strides: [outer, along], slots, ciphertexts, symmetric };
         let room = gram.diagonals().saturating_mul(slots) <= MOST_PRODUCTS;
         (fits && apart && alike && room).then_some(gram)
     }
@@ -69,12 +75,14 @@ impl Gram {
                 + 1)
     }
 
-    /// Where elements come to stand, and from where in all diagonals, one ciphertext after the other.
+    /// Where elements come to stand, and from where in all diagonals, one ciphertext after the
+    /// other.
     fn moves(&self, out: &Layout) -> Moves {
         let elements = (0..self.rows).flat_map(|i| (0..self.columns).map(move |j| (i, j)));
         let [outer, along] = self.strides;
         let from = |(i, j): (usize, usize)| match self.symmetric && i > j {
-            // Element `(j, i)` of column `i`, in the row that makes the distance that of the diagonal.
+            // Element `(j, i)` of column `i`, in the row that makes the distance that of the
+            // diagonal.
             true => (self.columns - 1 + j - i) * self.slots + i * (along + outer) % self.slots,
             false => (self.columns - 1 + i - j) * self.slots + (i * along + j * outer) % self.slots,
         };
@@ -98,11 +106,13 @@ impl Server {
             Ok(Array::from_ciphertexts(layout.clone(), form.clone(), false, sums))
         })?;
         let out = Layout::new(vec![gram.rows, gram.columns], vec![along, outer], slots)?;
-        let entries: Vec<_> = gram.moves(&out).into_iter().map(|(to, from)| (to, from, F::ONE)).collect();
+        let entries: Vec<_> =
+            gram.moves(&out).into_iter().map(|(to, from)| (to, from, F::ONE)).collect();
         self.linear_map(&diagonals, out, entries, operation)
     }
 
-    /// The diagonals, each in all rows of slots: that of column `j` of the first row, for each `j` from the last one on, and then those of the first column.
+    /// The diagonals, each in all rows of slots: that of column `j` of the first row, for each `j`
+    /// from the last one on, and then those of the first column.
     fn diagonals_of<F: Form>(
         &self,
         form: &F,
@@ -125,8 +135,11 @@ impl Server {
                 .session
                 .compute_each(factors.len(), |i| form.rotate_many(self, &factors[i].0, &steps))?;
             out.extend(self.session.compute_each(now, |k| {
-                let pairs: Vec<_> =
-                    rotated.iter().zip(&factors).map(|(left, (_, right))| (&left[k], right)).collect();
+                let pairs: Vec<_> = rotated
+                    .iter()
+                    .zip(&factors)
+                    .map(|(left, (_, right))| (&left[k], right))
+                    .collect();
                 let product = self.sum_of_pairs(form, &pairs)?;
                 let sum = form.inner_sum(self, &product, gram.strides[1], in_ciphertext)?;
                 // Ciphertexts have bounds of their own.

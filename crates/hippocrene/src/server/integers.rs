@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use hippocrene_bgv::{
-    BgvError, Ciphertext, Evaluator, LinearTransform, Permutation, Plaintext, Polynomial, SeededCiphertext,
+    BgvError, Ciphertext, Evaluator, LinearTransform, Permutation, Plaintext, Polynomial,
+    SeededCiphertext,
 };
 use hippocrene_ckks::Transfer;
 use hippocrene_ring::automorphism::galois_element_of_conjugation;
@@ -11,8 +12,8 @@ use hippocrene_rlwe as rlwe;
 
 use super::{Maps, Server, power::by_squaring};
 use crate::{
-    Argument, CiphertextBody, Diagonals, Elements, Error, Extent, Form, IntegerArray, Interval, Layout,
-    Residues, Session,
+    Argument, CiphertextBody, Diagonals, Elements, Error, Extent, Form, IntegerArray, Interval,
+    Layout, Residues, Session,
 };
 
 impl Elements for Residues {
@@ -123,7 +124,12 @@ impl Form for Residues {
         Ok(evaluator(server)?.add(x, y)?)
     }
 
-    fn add_alike(&self, server: &Server, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, Error> {
+    fn add_alike(
+        &self,
+        server: &Server,
+        x: &Ciphertext,
+        y: &Ciphertext,
+    ) -> Result<Ciphertext, Error> {
         self.add(server, x, y)
     }
 
@@ -139,7 +145,12 @@ impl Form for Residues {
         x
     }
 
-    fn of_vector(product: IntegerArray, _: &IntegerArray, _: &IntegerArray, _: usize) -> IntegerArray {
+    fn of_vector(
+        product: IntegerArray,
+        _: &IntegerArray,
+        _: &IntegerArray,
+        _: usize,
+    ) -> IntegerArray {
         product
     }
 
@@ -156,7 +167,12 @@ impl Form for Residues {
         Ok(evaluator(server)?.sub(x, y)?)
     }
 
-    fn overlay(&self, server: &Server, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, Error> {
+    fn overlay(
+        &self,
+        server: &Server,
+        x: &Ciphertext,
+        y: &Ciphertext,
+    ) -> Result<Ciphertext, Error> {
         self.add(server, x, y)
     }
 
@@ -227,7 +243,11 @@ impl Form for Residues {
     }
 
     /// The two rows exchanged, or nothing done.
-    fn combination(&self, _: &Server, _: &[(&Ciphertext, i64)]) -> Result<Option<Ciphertext>, Error> {
+    fn combination(
+        &self,
+        _: &Server,
+        _: &[(&Ciphertext, i64)],
+    ) -> Result<Option<Ciphertext>, Error> {
         Ok(None)
     }
 
@@ -244,7 +264,12 @@ impl Form for Residues {
         }
     }
 
-    fn rotate_many(&self, server: &Server, x: &Ciphertext, left: &[i64]) -> Result<Vec<Ciphertext>, Error> {
+    fn rotate_many(
+        &self,
+        server: &Server,
+        x: &Ciphertext,
+        left: &[i64],
+    ) -> Result<Vec<Ciphertext>, Error> {
         Ok(evaluator(server)?.rotate_many(x, left)?)
     }
 
@@ -282,17 +307,25 @@ impl Form for Residues {
         Ok(sum.unwrap_or(power))
     }
 
-    /// The rotation of the rows to the left, and beyond half of the slots one after which they are exchanged.
+    /// The rotation of the rows to the left, and beyond half of the slots one after which they are
+    /// exchanged.
     fn diagonal(slots: usize, to: usize, from: usize) -> usize {
         let row = slots / 2;
         ((to ^ from) & row) + (from.wrapping_sub(to) & (row - 1))
     }
 
-    fn map(server: &Server, diagonals: &Diagonals<Self>, kept: bool) -> Result<LinearTransform, Error> {
+    fn map(
+        server: &Server,
+        diagonals: &Diagonals<Self>,
+        kept: bool,
+    ) -> Result<LinearTransform, Error> {
         let row = Self::slots(&server.session) / 2;
-        let permutation = |diagonal| Permutation { exchanged: diagonal >= row, rotation: diagonal % row };
-        let diagonals = diagonals.iter().map(|(diagonal, entries)| (permutation(*diagonal), entries.clone()));
-        let map = LinearTransform::from_entries(evaluator(server)?.context(), &diagonals.collect())?;
+        let permutation =
+            |diagonal| Permutation { exchanged: diagonal >= row, rotation: diagonal % row };
+        let diagonals =
+            diagonals.iter().map(|(diagonal, entries)| (permutation(*diagonal), entries.clone()));
+        let map =
+            LinearTransform::from_entries(evaluator(server)?.context(), &diagonals.collect())?;
         if !kept {
             map.set_memory(0);
         }
@@ -312,7 +345,12 @@ impl Form for Residues {
     }
 
     /// It is brought to where it costs least by the transform itself.
-    fn lowered<'a>(&self, _: &Server, x: &'a Ciphertext, _: Extent) -> Result<Cow<'a, Ciphertext>, Error> {
+    fn lowered<'a>(
+        &self,
+        _: &Server,
+        x: &'a Ciphertext,
+        _: Extent,
+    ) -> Result<Cow<'a, Ciphertext>, Error> {
         Ok(Cow::Borrowed(x))
     }
 
@@ -329,7 +367,8 @@ impl Form for Residues {
     }
 
     fn has_products(&self, server: &Server, a: &IntegerArray, count: usize) -> bool {
-        // Noise times a plaintext modulo t, and a few bits for the sum of what has moved, more where that is by many distances.
+        // Noise times a plaintext modulo t, and a few bits for the sum of what has moved, more
+        // where that is by many distances.
         let bits = (a.plain_modulus() as f64).log2()
             + 0.5 * f64::from(server.session.settings().parameters().log_degree())
             + 4.0;
@@ -362,7 +401,12 @@ impl Form for Residues {
         by_squaring(x, n, |x, y| self.mul(server, x, y))
     }
 
-    fn polynomial(&self, server: &Server, x: &Ciphertext, p: &Polynomial) -> Result<Ciphertext, Error> {
+    fn polynomial(
+        &self,
+        server: &Server,
+        x: &Ciphertext,
+        p: &Polynomial,
+    ) -> Result<Ciphertext, Error> {
         Ok(evaluator(server)?.polynomial(x, p)?)
     }
 
@@ -374,7 +418,12 @@ impl Form for Residues {
         Ok((Cow::Borrowed(a), Cow::Borrowed(p)))
     }
 
-    fn transferred(&self, server: &Server, transfer: &Transfer, x: &Ciphertext) -> Result<Ciphertext, Error> {
+    fn transferred(
+        &self,
+        server: &Server,
+        transfer: &Transfer,
+        x: &Ciphertext,
+    ) -> Result<Ciphertext, Error> {
         const OPERATION: &str = "transfer to the second key";
         self.check(server, OPERATION)?;
         let context = server.session.need_integers(OPERATION)?;
@@ -412,7 +461,10 @@ impl Form for Residues {
 /// The evaluator of integers.
 pub(super) fn evaluator(server: &Server) -> Result<&Evaluator, Error> {
     server.integers.as_ref().ok_or_else(|| {
-        Error::argument("compute on integers", "the settings of these keys have no plaintext modulus")
+        Error::argument(
+            "compute on integers",
+            "the settings of these keys have no plaintext modulus",
+        )
     })
 }
 

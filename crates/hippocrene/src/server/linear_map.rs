@@ -1,4 +1,5 @@
-//! Any linear map from the elements of one array to those of another: matrix products, moves, broadcasts.
+//! Any linear map from the elements of one array to those of another: matrix products, moves,
+//! broadcasts.
 
 use std::{
     borrow::Cow,
@@ -14,7 +15,8 @@ use crate::{Array, Diagonals, Error, Extent, Form, Layout, form::After};
 /// After so many entries it is asked whether to stop.
 const ASKED: usize = 4096;
 
-/// Maps of so many diagonals are taken for one another where the operand is rotated: a rotation takes less time than to encode as many.
+/// Maps of so many diagonals are taken for one another where the operand is rotated: a rotation
+/// takes less time than to encode as many.
 const ROTATED: usize = 8;
 
 /// More encoded diagonals than these bytes are made some at a time.
@@ -23,7 +25,8 @@ const MOST_ENCODED: usize = 1 << 30;
 /// So many ciphertexts are mapped at a time by one thread where all diagonals are there.
 const TOGETHER: usize = 4;
 
-/// The bytes of mapped ciphertexts that are there at once before they are added up, where diagonals are encoded for all of these.
+/// The bytes of mapped ciphertexts that are there at once before they are added up, where diagonals
+/// are encoded for all of these.
 const TERMS: usize = 512 << 20;
 
 /// A linear map between two ciphertexts, and between which ciphertexts it is to be had.
@@ -40,11 +43,14 @@ struct Pair {
 }
 
 impl Server {
-    /// The array of layout `out` whose element at position `to` is the sum of `weight` times the slot of `a` at position `from`,
-    /// over the entries `(to, from, weight)`; those of one pair of positions are added up. Every slot of the result that holds no element is zero. One multiplication deep.
+    /// The array of layout `out` whose element at position `to` is the sum of `weight` times the
+    /// slot of `a` at position `from`, over the entries `(to, from, weight)`; those of one pair of
+    /// positions are added up. Every slot of the result that holds no element is zero. One
+    /// multiplication deep.
     ///
-    /// It takes as much memory as there are entries, and as a few hundred encoded diagonals: more of them are encoded some at a time. What is encoded of a map that is applied for the second time is
-    /// kept while there is room ([`Server::set_cache_memory`]).
+    /// It takes as much memory as there are entries, and as a few hundred encoded diagonals: more
+    /// of them are encoded some at a time. What is encoded of a map that is applied for the second
+    /// time is kept while there is room ([`Server::set_cache_memory`]).
     pub(super) fn linear_map<F: Form>(
         &self,
         a: &Array<F>,
@@ -55,7 +61,8 @@ impl Server {
         self.linear_map_before(a, out, entries, After::Nothing, operation)
     }
 
-    /// [`Server::linear_map`] with what is done to its result: where roundings are added up, they are the finer.
+    /// [`Server::linear_map`] with what is done to its result: where roundings are added up, they
+    /// are the finer.
     pub(super) fn linear_map_before<F: Form>(
         &self,
         a: &Array<F>,
@@ -68,7 +75,8 @@ impl Server {
         let form = self.form_of(&[a]);
         let blocks = blocks(&form, &out, F::slots(&self.session), entries, operation)?;
         self.with_capacity([a], form.product_bits(self), |[a]| {
-            let ciphertexts = self.mapped(&form, a, &blocks, after).map_err(|e| e.during(operation))?;
+            let ciphertexts =
+                self.mapped(&form, a, &blocks, after).map_err(|e| e.during(operation))?;
             Ok(Array::from_ciphertexts(out.clone(), form.clone(), true, ciphertexts))
         })
     }
@@ -84,7 +92,8 @@ impl Server {
         let inputs = a.expanded(&self.session);
         let apart = apart::<F>(blocks, F::slots(&self.session));
         let extent = extent(blocks, F::slots(&self.session), after);
-        let inputs = self.session.compute_each(inputs.len(), |i| form.lowered(self, &inputs[i], extent))?;
+        let inputs =
+            self.session.compute_each(inputs.len(), |i| form.lowered(self, &inputs[i], extent))?;
         let mut results: BTreeMap<usize, F::Ciphertext> = BTreeMap::new();
         for Block { diagonals, pairs } in blocks {
             let name = Name::of::<F>(diagonals);
@@ -92,7 +101,8 @@ impl Server {
             let (map, is_whole) = match F::maps(self).get(name) {
                 Some(kept) => (kept, true),
                 None => {
-                    // What is encoded for these ciphertexts alone, and is not to be kept, is dropped as it is made.
+                    // What is encoded for these ciphertexts alone, and is not to be kept, is
+                    // dropped as it is made.
                     let kept = F::maps(self).is_to_be_kept(name, bytes, self.session.room());
                     let is_whole = kept || (pairs.len() > 1 && bytes <= MOST_ENCODED);
                     (Arc::new(F::map(self, diagonals, is_whole)?), is_whole)
@@ -105,13 +115,23 @@ impl Server {
             let terms = |pairs: &[Pair]| {
                 let operands: Vec<Cow<F::Ciphertext>> =
                     pairs.iter().map(operand).collect::<Result<_, _>>()?;
-                form.apply_each(self, &operands.iter().map(|x| &**x).collect::<Vec<_>>(), &map, extent)
+                form.apply_each(
+                    self,
+                    &operands.iter().map(|x| &**x).collect::<Vec<_>>(),
+                    &map,
+                    extent,
+                )
             };
             let few = TOGETHER * self.session.threads();
             let at_once = if is_whole { few } else { few.max(TERMS / self.bytes_of_diagonals(2)) };
             for pairs in pairs.chunks(at_once) {
-                // Diagonals that are encoded on the way are for all operands, whose limbs are shared out.
-                let each = if is_whole { pairs.len().div_ceil(self.session.threads()) } else { pairs.len() };
+                // Diagonals that are encoded on the way are for all operands, whose limbs are
+                // shared out.
+                let each = if is_whole {
+                    pairs.len().div_ceil(self.session.threads())
+                } else {
+                    pairs.len()
+                };
                 let parts: Vec<&[Pair]> = pairs.chunks(each).collect();
                 let terms = self.session.compute_each(parts.len(), |i| terms(parts[i]))?;
                 for (Pair { to, .. }, term) in pairs.iter().zip(terms.into_iter().flatten()) {
@@ -132,11 +152,13 @@ impl Server {
     /// What so many diagonals take at most, encoded modulo `PQ_max`.
     fn bytes_of_diagonals(&self, count: usize) -> usize {
         let parameters = self.session.settings().parameters();
-        count.saturating_mul(parameters.degree() * parameters.full().limb_count() * size_of::<u64>())
+        count
+            .saturating_mul(parameters.degree() * parameters.full().limb_count() * size_of::<u64>())
     }
 }
 
-/// The ciphertexts of the result of which every slot comes from one ciphertext at most: no value is larger than in these.
+/// The ciphertexts of the result of which every slot comes from one ciphertext at most: no value is
+/// larger than in these.
 fn apart<F: Form>(blocks: &[Block<F>], slots: usize) -> BTreeSet<usize> {
     let mut feeds: BTreeMap<usize, Vec<&Diagonals<F>>> = BTreeMap::new();
     for Block { diagonals, pairs } in blocks {
@@ -158,7 +180,8 @@ fn apart<F: Form>(blocks: &[Block<F>], slots: usize) -> BTreeSet<usize> {
     feeds.into_keys().collect()
 }
 
-/// That of all maps whose results are added up, the most of any result: what is added up is to be of one scale.
+/// That of all maps whose results are added up, the most of any result: what is added up is to be
+/// of one scale.
 fn extent<F: Form>(blocks: &[Block<F>], slots: usize, after: After) -> Extent {
     let none = Extent { norm: 0.0, diagonals: 0, energy: 0.0, after };
     let mut sums: BTreeMap<usize, Extent> = BTreeMap::new();
@@ -186,7 +209,8 @@ fn larger_of_both(a: (f64, f64), b: (f64, f64)) -> (f64, f64) {
     (a.0.max(b.0), a.1.max(b.1))
 }
 
-/// Which ciphertext feeds which, by diagonals. Blocks of rows are mapped alike, and blocks of columns but for a rotation: one map serves all of them.
+/// Which ciphertext feeds which, by diagonals. Blocks of rows are mapped alike, and blocks of
+/// columns but for a rotation: one map serves all of them.
 fn blocks<F: Form>(
     form: &F,
     out: &Layout,
@@ -195,7 +219,8 @@ fn blocks<F: Form>(
     operation: &'static str,
 ) -> Result<Vec<Block<F>>, Error> {
     let (log2, mask) = (slots.ilog2(), slots - 1);
-    // Where the entries of a pair of ciphertexts are collected: the next one is mostly of the same pair.
+    // Where the entries of a pair of ciphertexts are collected: the next one is mostly of the same
+    // pair.
     let mut places: BTreeMap<(usize, usize), usize> = BTreeMap::new();
     let mut collected: Vec<Vec<Entry<F>>> = Vec::new();
     let (mut last, mut place) = (None, 0);
@@ -233,10 +258,12 @@ fn blocks<F: Form>(
     Ok(blocks)
 }
 
-/// An entry of a map between two ciphertexts: its diagonal, the slot that it leads to, and its weight.
+/// An entry of a map between two ciphertexts: its diagonal, the slot that it leads to, and its
+/// weight.
 type Entry<F> = (u32, u32, <F as Form>::Number);
 
-/// The entries by diagonals, and those of each by slots, one for each; where there is none, the diagonal 0 without any.
+/// The entries by diagonals, and those of each by slots, one for each; where there is none, the
+/// diagonal 0 without any.
 fn diagonals<F: Form>(form: &F, slots: usize, entries: &[Entry<F>]) -> Diagonals<F> {
     let mut counts = vec![0usize; slots];
     entries.iter().for_each(|(diagonal, ..)| counts[*diagonal as usize] += 1);
@@ -249,9 +276,9 @@ fn diagonals<F: Form>(form: &F, slots: usize, entries: &[Entry<F>]) -> Diagonals
         numbers.push(diagonal);
         *count = numbers.len() - 1;
     }
-    entries
-        .iter()
-        .for_each(|(diagonal, slot, weight)| sorted[counts[*diagonal as usize]].push((*slot, *weight)));
+    entries.iter().for_each(|(diagonal, slot, weight)| {
+        sorted[counts[*diagonal as usize]].push((*slot, *weight))
+    });
     for entries in &mut sorted {
         entries.sort_unstable_by_key(|(slot, _)| *slot);
         entries.dedup_by(|next, kept| {
@@ -265,26 +292,34 @@ fn diagonals<F: Form>(form: &F, slots: usize, entries: &[Entry<F>]) -> Diagonals
     numbers.into_iter().zip(sorted).collect()
 }
 
-/// By how many slots to the left an operand is to be rotated for the map `known` to do what `map` does, if that is so.
-fn rotation_between<F: Form>(slots: usize, known: &Diagonals<F>, map: &Diagonals<F>) -> Option<usize> {
+/// By how many slots to the left an operand is to be rotated for the map `known` to do what `map`
+/// does, if that is so.
+fn rotation_between<F: Form>(
+    slots: usize,
+    known: &Diagonals<F>,
+    map: &Diagonals<F>,
+) -> Option<usize> {
     if known == map {
         return Some(0);
     }
     if known.len() != map.len() || map.len() < ROTATED {
         return None;
     }
-    // Rows of slots rotate by themselves: diagonals stay in a row, or exchange the rows, and so they do when rotated. Those of one side tell by how much.
+    // Rows of slots rotate by themselves: diagonals stay in a row, or exchange the rows, and so
+    // they do when rotated. Those of one side tell by how much.
     let row = F::row(slots);
     let side = map.first_key_value()?.0 / row * row;
-    // The first diagonal after the longest gap, of which there is one: equal gaps are looked at no further.
+    // The first diagonal after the longest gap, of which there is one: equal gaps are looked at no
+    // further.
     let first = |map: &Diagonals<F>| {
         let map = || map.range(side..side + row).map(|(r, _)| r % row);
         let before = map().next_back().into_iter().chain(map());
         map().zip(before).max_by_key(|(r, before)| (r + row - before) % row).map(|(r, _)| r)
     };
     let rotated = (first(map)? + row - first(known)?) % row;
-    let same =
-        known.iter().all(|(r, entries)| map.get(&(r / row * row + (r + rotated) % row)) == Some(entries));
+    let same = known
+        .iter()
+        .all(|(r, entries)| map.get(&(r / row * row + (r + rotated) % row)) == Some(entries));
     same.then_some(rotated)
 }
 
@@ -298,7 +333,9 @@ mod tests {
         let slots = 256;
         // Element `k` of a column of 40 rows, `stride` apart, to slot `k`.
         let column = |first: usize, stride: usize, weight: f64| -> Diagonals<Numbers> {
-            (0..40).map(|k| ((first + (stride - 1) * k) % slots, vec![(k as u32, weight)])).collect()
+            (0..40)
+                .map(|k| ((first + (stride - 1) * k) % slots, vec![(k as u32, weight)]))
+                .collect()
         };
         let between = |known: &_, map: &_| rotation_between::<Numbers>(slots, known, map);
         let known = column(3, 4, 1.0);
@@ -317,15 +354,23 @@ mod tests {
         let between = |first: usize, other: usize| {
             rotation_between::<Residues>(slots, &integers(first), &integers(other))
         };
-        assert_eq!([between(0, 1), between(5, 2), between(130, 133)], [Some(1), Some(125), Some(3)]);
-        // Of which the second exchanges the rows, all of it or a part, and of which both exchange the rows in a part.
+        assert_eq!(
+            [between(0, 1), between(5, 2), between(130, 133)],
+            [Some(1), Some(125), Some(3)]
+        );
+        // Of which the second exchanges the rows, all of it or a part, and of which both exchange
+        // the rows in a part.
         assert_eq!([between(0, 128), between(0, 100)], [None, None]);
         let both = |by: usize| -> Diagonals<Residues> {
             let places = (3..40).chain(140..150).map(|r| r / 128 * 128 + (r + by) % 128);
             places.zip((0..47).map(|i| vec![(0, i)])).collect()
         };
-        let between = |by: usize, other: usize| rotation_between::<Residues>(slots, &both(by), &both(other));
-        assert_eq!([between(0, 9), between(9, 0), between(0, 100)], [Some(9), Some(119), Some(100)]);
+        let between =
+            |by: usize, other: usize| rotation_between::<Residues>(slots, &both(by), &both(other));
+        assert_eq!(
+            [between(0, 9), between(9, 0), between(0, 100)],
+            [Some(9), Some(119), Some(100)]
+        );
         let mut moved = both(9);
         let last = moved.pop_last().unwrap();
         moved.insert((last.0 + 1) % slots, last.1);

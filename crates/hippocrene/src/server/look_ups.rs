@@ -40,11 +40,15 @@ impl Server {
     /// is said) are looked up for an element: as many
     /// as pay ([`Tables`]).
     ///
-    /// **Error:** [`Server::tables`] says it before anything is computed. The result has the capacity that the keys were made for; of functions with a straight line in them ([`Tables`]) no more than the array has after a product.
+    /// **Error:** [`Server::tables`] says it before anything is computed. The result has the
+    /// capacity that the keys were made for; of functions with a straight line in them ([`Tables`])
+    /// no more than the array has after a product.
     ///
     /// # Errors
-    /// [`Error::NoKeys`] when the server has no keys of tables; [`Error::Argument`] when the array is complex or has no bound, `f` is not finite on all of the domain, or that is no interval; [`Error::Capacity`] when the array has too little
-    /// capacity to go from slots to single numbers.
+    /// [`Error::NoKeys`] when the server has no keys of tables; [`Error::Argument`] when the array
+    /// is complex or has no bound, `f` is not finite on all of the domain, or that is no interval;
+    /// [`Error::Capacity`] when the array has too little capacity to go from slots to single
+    /// numbers.
     pub fn apply(
         &self,
         a: &EncryptedArray,
@@ -105,7 +109,9 @@ impl Server {
         self.check_real(a, APPLY)?;
         let ends = domain.unwrap_or(ends(a));
         function.check(ends)?;
-        if let Some(constant) = self.of_one_value(a, |x| function.value(x), domain).map_err(named)? {
+        if let Some(constant) =
+            self.of_one_value(a, |x| function.value(x), domain).map_err(named)?
+        {
             return Ok(constant);
         }
         check_interval(a.interval(), ends).map_err(named)?;
@@ -170,7 +176,8 @@ impl Server {
         Ok(Some(constant.within(Interval::point(value))))
     }
 
-    /// `f` as tables, to be used with [`Server::apply_tables`] as often as one likes; [`Tables::deviation`] is the error.
+    /// `f` as tables, to be used with [`Server::apply_tables`] as often as one likes;
+    /// [`Tables::deviation`] is the error.
     ///
     /// # Errors
     /// As [`Server::apply`].
@@ -183,8 +190,10 @@ impl Server {
         Ok(self.pegasus(APPLY)?.make_tables(domain, look_ups.unwrap_or(LOOK_UPS), f)?)
     }
 
-    /// [`Server::apply`], more precisely: two tables are looked up for an element, one of them of slopes, and what an element is off by at its index counts by its square ([`Tangents`]). It is a product too: the result has
-    /// 28 bits less of the capacity that the keys were made for, and no more than the array.
+    /// [`Server::apply`], more precisely: two tables are looked up for an element, one of them of
+    /// slopes, and what an element is off by at its index counts by its square ([`Tangents`]). It
+    /// is a product too: the result has 28 bits less of the capacity that the keys were made for,
+    /// and no more than the array.
     ///
     /// # Errors
     /// As [`Server::apply`], and [`Error::Capacity`] when the keys were made for too little.
@@ -201,7 +210,8 @@ impl Server {
         self.apply_tangents(a, &self.tangents(f, domain.unwrap_or(ends(a)))?)
     }
 
-    /// `f` as tables with slopes, to be used with [`Server::apply_tangents`] as often as one likes; [`Tangents::deviation`] is the error.
+    /// `f` as tables with slopes, to be used with [`Server::apply_tangents`] as often as one likes;
+    /// [`Tangents::deviation`] is the error.
     ///
     /// # Errors
     /// As [`Server::apply`].
@@ -213,18 +223,28 @@ impl Server {
     ///
     /// # Errors
     /// As [`Server::apply_precisely`].
-    pub fn apply_tangents(&self, a: &EncryptedArray, tangents: &Tangents) -> Result<EncryptedArray, Error> {
+    pub fn apply_tangents(
+        &self,
+        a: &EncryptedArray,
+        tangents: &Tangents,
+    ) -> Result<EncryptedArray, Error> {
         self.check_domain(a, tangents.domain())?;
         // Slopes are multiplied by what is in other slots too.
         let clean = self.cleaned(a).map_err(|e| e.during(APPLY))?;
-        self.apply_each(&clean, APPLY, |pegasus, c, places| pegasus.apply_tangents(c, tangents, places))
+        self.apply_each(&clean, APPLY, |pegasus, c, places| {
+            pegasus.apply_tangents(c, tangents, places)
+        })
     }
 
     /// The function of these tables of every element.
     ///
     /// # Errors
     /// As [`Server::apply`].
-    pub fn apply_tables(&self, a: &EncryptedArray, tables: &Tables) -> Result<EncryptedArray, Error> {
+    pub fn apply_tables(
+        &self,
+        a: &EncryptedArray,
+        tables: &Tables,
+    ) -> Result<EncryptedArray, Error> {
         self.check_domain(a, tables.domain())?;
         self.apply_each(a, APPLY, |pegasus, c, places| pegasus.apply(c, tables, places))
     }
@@ -237,10 +257,13 @@ impl Server {
         f: impl Fn(&Pegasus, &Ciphertext, &[usize]) -> Result<Ciphertext, PegasusError>,
     ) -> Result<EncryptedArray, Error> {
         self.check_real(a, operation)?;
-        self.apply_blocks(a, self.form_of(&[a]), operation, |pegasus, _, c, places| f(pegasus, c, places))
+        self.apply_blocks(a, self.form_of(&[a]), operation, |pegasus, _, c, places| {
+            f(pegasus, c, places)
+        })
     }
 
-    /// `f` of every ciphertext of an array that was checked, with the number that it has among those of the array, and the slots of it that elements are in.
+    /// `f` of every ciphertext of an array that was checked, with the number that it has among
+    /// those of the array, and the slots of it that elements are in.
     pub(super) fn apply_blocks(
         &self,
         a: &EncryptedArray,
@@ -252,7 +275,9 @@ impl Server {
         let applied = self.with_capacity([a], 0.0, |[a]| {
             let slots = a.layout().slots();
             let mut places = vec![Vec::new(); a.layout().ciphertexts()];
-            a.layout().positions().for_each(|position| places[position / slots].push(position % slots));
+            a.layout()
+                .positions()
+                .for_each(|position| places[position / slots].push(position % slots));
             let ciphertexts = a.expanded(&self.session);
             let all = ciphertexts.iter().zip(&places).enumerate();
             let out = all.map(|(k, (c, places))| match places.is_empty() {
@@ -262,8 +287,10 @@ impl Server {
             let out = out.collect::<Result<Vec<_>, _>>()?;
             // Where there is no element may be anything: another of the results is.
             let other = out.iter().flatten().next().cloned();
-            let out: Vec<Ciphertext> = out.into_iter().filter_map(|c| c.or_else(|| other.clone())).collect();
-            // Where elements reach into the second half of the slots, these are not repeated, and hold 0 elsewhere.
+            let out: Vec<Ciphertext> =
+                out.into_iter().filter_map(|c| c.or_else(|| other.clone())).collect();
+            // Where elements reach into the second half of the slots, these are not repeated, and
+            // hold 0 elsewhere.
             let clean = places.iter().all(|places| places.iter().any(|place| *place >= slots / 2));
             Ok(Array::from_ciphertexts(a.layout().clone(), form, clean, out))
         });
@@ -276,7 +303,9 @@ impl Server {
         self.pegasus.as_ref().or(clusters).map_or(0, Pegasus::key_bytes)
     }
 
-    /// How many values this server and its clones have looked up in tables so far: another thread can see how far something is that takes long. [`crate::Simulation`] says how many there will be.
+    /// How many values this server and its clones have looked up in tables so far: another thread
+    /// can see how far something is that takes long. [`crate::Simulation`] says how many there will
+    /// be.
     pub fn look_ups_done(&self) -> u64 {
         let clusters = self.k_means.as_ref().map(|k_means| k_means.pegasus());
         [self.pegasus.as_ref(), clusters].into_iter().flatten().map(Pegasus::look_ups_done).sum()
@@ -289,10 +318,17 @@ impl Server {
         })
     }
 
-    pub(super) fn check_real(&self, a: &EncryptedArray, operation: &'static str) -> Result<(), Error> {
+    pub(super) fn check_real(
+        &self,
+        a: &EncryptedArray,
+        operation: &'static str,
+    ) -> Result<(), Error> {
         self.check(a, operation)?;
         if a.is_complex() {
-            return Err(Error::argument(operation, "the array is complex, and tables are for real numbers"));
+            return Err(Error::argument(
+                operation,
+                "the array is complex, and tables are for real numbers",
+            ));
         }
         a.check_error_known(operation)
     }
@@ -318,8 +354,9 @@ impl Server {
     /// An element beyond these limits, in a simulation, which knows them.
     pub(super) fn known_beyond(&self, a: &EncryptedArray, (low, high): (f64, f64)) -> Option<f64> {
         let (layout, ciphertexts) = (a.layout(), a.expanded(&self.session));
-        let known =
-            |at: usize| ciphertexts.get(at / layout.slots())?.known_values()?.get(at % layout.slots());
+        let known = |at: usize| {
+            ciphertexts.get(at / layout.slots())?.known_values()?.get(at % layout.slots())
+        };
         layout.positions().filter_map(|at| Some(known(at)?.re)).find(|x| *x < low || *x > high)
     }
 }
@@ -355,7 +392,8 @@ mod tests {
     #[test]
     fn reciprocals_are_computed_or_refused() {
         let settings = Preset::by_name("n15").unwrap().settings().unwrap();
-        let request = KeyRequest { look_ups: LookUps::by_name("lut11").ok(), ..KeyRequest::only([]) };
+        let request =
+            KeyRequest { look_ups: LookUps::by_name("lut11").ok(), ..KeyRequest::only([]) };
         let simulation = Simulation::with_keys(settings, &request).unwrap();
         let (server, values) = (simulation.server(), [0.5, 0.125, 1.0]);
         let x = simulation.encrypt((&values[..]).into(), &[3], &Encryption::default()).unwrap();
@@ -376,7 +414,8 @@ mod tests {
             assert!(refused.contains("by tables the results would have an error of"), "{refused}");
             assert!(refused.contains("Declare a smaller interval"), "{refused}");
         }
-        let refused = server.apply_function(&x, Function::Reciprocal, None, None).unwrap_err().to_string();
+        let refused =
+            server.apply_function(&x, Function::Reciprocal, None, None).unwrap_err().to_string();
         assert!(refused.contains("on either side of 0, but not on all of [0, 1]"), "{refused}");
     }
 

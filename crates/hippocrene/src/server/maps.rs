@@ -1,5 +1,6 @@
-//! Linear maps that were applied twice, kept with their encoded diagonals: the same matrix comes again with the next array. What comes once is not worth the memory, and the time
-//! to write it there.
+//! Linear maps that were applied twice, kept with their encoded diagonals: the same matrix comes
+//! again with the next array. What comes once is not worth the memory, and the time to write it
+//! there.
 
 use std::{
     collections::VecDeque,
@@ -95,11 +96,18 @@ impl<M> Shared<M> {
 impl<M> Maps<M> {
     /// The map of that name, if it is kept.
     pub(super) fn get(&self, name: Name) -> Option<Arc<M>> {
-        self.0.lock().entries.iter().find(|entry| entry.name == name).map(|entry| Arc::clone(&entry.map))
+        self.0
+            .lock()
+            .entries
+            .iter()
+            .find(|entry| entry.name == name)
+            .map(|entry| Arc::clone(&entry.map))
     }
 
-    /// Whether a map of that name, of at most so many bytes, is to be kept when it is applied: it was applied before, not long ago, and there is room for it, or would be without those that were not used
-    /// since then. Maps that come in turn and are too many do not drive one another out.
+    /// Whether a map of that name, of at most so many bytes, is to be kept when it is applied: it
+    /// was applied before, not long ago, and there is room for it, or would be without those that
+    /// were not used since then. Maps that come in turn and are too many do not drive one another
+    /// out.
     pub(super) fn is_to_be_kept(&self, name: Name, bytes: usize, room: &Room) -> bool {
         let (before, unused) = {
             let known = self.0.lock();
@@ -110,8 +118,9 @@ impl<M> Maps<M> {
         bytes <= limit.saturating_sub(taken) + unused && bytes <= budget::available(before)
     }
 
-    /// Keeps a map that was just applied, of which `bytes` bytes are encoded, or its name where there are none. Those that were not used since it was applied before make room for it; where that does not do,
-    /// it is not kept.
+    /// Keeps a map that was just applied, of which `bytes` bytes are encoded, or its name where
+    /// there are none. Those that were not used since it was applied before make room for it; where
+    /// that does not do, it is not kept.
     pub(super) fn keep(&self, name: Name, map: Arc<M>, bytes: usize, room: &Room) {
         let before = {
             let mut known = self.0.lock();
@@ -150,7 +159,8 @@ impl<M> Known<M> {
         idle.map(|entry| entry.place.bytes()).sum()
     }
 
-    /// Drops the map that was not applied for the longest time, if that was before `since`. Returns whether there was such.
+    /// Drops the map that was not applied for the longest time, if that was before `since`. Returns
+    /// whether there was such.
     fn evict_oldest(&mut self, since: u64) -> bool {
         let is_idle = self.entries.first().is_some_and(|entry| entry.used < since);
         if is_idle {
@@ -168,7 +178,9 @@ impl<M> Known<M> {
     /// When a map of that name was applied last.
     fn last_time(&self, name: Name) -> Option<u64> {
         let kept = self.entries.iter().map(|entry| (entry.name, entry.used));
-        kept.chain(self.applied.iter().copied()).find(|(other, _)| *other == name).map(|(_, used)| used)
+        kept.chain(self.applied.iter().copied())
+            .find(|(other, _)| *other == name)
+            .map(|(_, used)| used)
     }
 }
 
@@ -199,7 +211,9 @@ mod tests {
     #[test]
     fn names_tell_maps_apart() {
         let of = |diagonals: &[(usize, &[(u32, f64)])]| {
-            Name::of::<Numbers>(&diagonals.iter().map(|(r, entries)| (*r, entries.to_vec())).collect())
+            Name::of::<Numbers>(
+                &diagonals.iter().map(|(r, entries)| (*r, entries.to_vec())).collect(),
+            )
         };
         let all = [
             of(&[]),

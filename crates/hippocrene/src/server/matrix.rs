@@ -11,22 +11,26 @@ use super::{
 };
 use crate::{Array, Error, Form, Interval, Layout, form::After};
 
-/// The most slots for the products of the numbers of two encrypted matrices: some gigabytes of ciphertexts.
+/// The most slots for the products of the numbers of two encrypted matrices: some gigabytes of
+/// ciphertexts.
 pub(super) const MOST_PRODUCTS: usize = 1 << 24;
 
-/// A row of no more numbers is multiplied by diagonals, which leaves zeros in slots without an element, and a longer one by one product.
+/// A row of no more numbers is multiplied by diagonals, which leaves zeros in slots without an
+/// element, and a longer one by one product.
 const FEW: usize = 64;
 
-/// Sums of groups are worth it where diagonals are so many times as many; they are looked for in products of so many numbers at most.
+/// Sums of groups are worth it where diagonals are so many times as many; they are looked for in
+/// products of so many numbers at most.
 const WORTH: usize = 4;
 const LOOKED_AT: usize = 1 << 22;
 
 impl Server {
-    /// `a @ w` for an encrypted array of shape `(.., k)` and a plain matrix of shape `(k, columns)` in row-major order; the result has
-    /// shape `(.., columns)`. One multiplication deep.
+    /// `a @ w` for an encrypted array of shape `(.., k)` and a plain matrix of shape `(k, columns)`
+    /// in row-major order; the result has shape `(.., columns)`. One multiplication deep.
     ///
     /// # Errors
-    /// [`Error::Shape`] when the shapes do not fit, [`Error::Encode`] when a number is NaN, infinite or too large, [`Error::MissingKey`] when rotation keys are missing,
+    /// [`Error::Shape`] when the shapes do not fit, [`Error::Encode`] when a number is NaN,
+    /// infinite or too large, [`Error::MissingKey`] when rotation keys are missing,
     /// [`Error::Capacity`] or [`Error::Budget`] when no multiplication is left.
     pub fn matmul_plain<F: Form>(
         &self,
@@ -48,7 +52,8 @@ impl Server {
         }
         let product = self.product_by_rows(a, w, [rows, k, columns], OPERATION)?;
         let entries = w.iter().enumerate().map(|(i, weight)| (i % columns, i / columns, *weight));
-        let interval = interval_of_rows(a, columns, entries.clone().map(|(row, _, weight)| (row, weight)));
+        let interval =
+            interval_of_rows(a, columns, entries.clone().map(|(row, _, weight)| (row, weight)));
         Ok(F::within(F::of_product(product, a, [columns, k], entries), interval))
     }
 
@@ -81,11 +86,15 @@ impl Server {
                 return Ok(product);
             }
         }
-        let layout = match Layout::new(shape.clone(), a.layout().strides().to_vec(), F::slots(&self.session))
-        {
+        let layout = match Layout::new(
+            shape.clone(),
+            a.layout().strides().to_vec(),
+            F::slots(&self.session),
+        ) {
             Ok(layout) => layout,
             Err(_) => {
-                let product = self.wide_product(a, axis, columns, |i, j| w[j * columns + i], operation)?;
+                let product =
+                    self.wide_product(a, axis, columns, |i, j| w[j * columns + i], operation)?;
                 if let Some(product) = product {
                     return Ok(product);
                 }
@@ -96,16 +105,18 @@ impl Server {
             (layout.positions().collect(), a.layout().positions().collect());
         let entries = (0..rows).flat_map(|row| {
             let (to, from) = (&to[row * columns..], &from[row * k..]);
-            (0..columns).flat_map(move |j| (0..k).map(move |i| (to[j], from[i], w[i * columns + j])))
+            (0..columns)
+                .flat_map(move |j| (0..k).map(move |i| (to[j], from[i], w[i * columns + j])))
         });
         if rows * columns * k <= LOOKED_AT {
             let pairs = entries.clone().map(|(to, from, _)| (to, from));
             let diagonals = products::<F>(F::slots(&self.session), pairs, usize::MAX);
             if diagonals > ONE_STEP {
                 let elements = (0..rows).flat_map(|row| (0..columns).map(move |j| (row, j)));
-                let places =
-                    elements.flat_map(|(row, j)| (0..k).map(move |i| (row * k + i, w[i * columns + j])));
-                let sums = self.linear_combinations_within(a, &shape, k, places, diagonals / WORTH, None);
+                let places = elements
+                    .flat_map(|(row, j)| (0..k).map(move |i| (row * k + i, w[i * columns + j])));
+                let sums =
+                    self.linear_combinations_within(a, &shape, k, places, diagonals / WORTH, None);
                 if let Some(sums) = sums.map_err(|e| e.during(operation))? {
                     return Ok(sums);
                 }
@@ -114,7 +125,8 @@ impl Server {
         self.linear_map(a, layout, entries.filter(|e| e.2 != F::Number::default()), operation)
     }
 
-    /// `a @ w` for a plain vector of length `k`: the result has shape `(..)`. One multiplication deep.
+    /// `a @ w` for a plain vector of length `k`: the result has shape `(..)`. One multiplication
+    /// deep.
     ///
     /// # Errors
     /// As [`Server::matmul_plain`].
@@ -138,7 +150,8 @@ impl Server {
         Ok(F::within(self.weighted_sum(a, &tiled(w, rows), axis, OPERATION)?, interval))
     }
 
-    /// The sum along `axis` of the products with plain numbers, one for each element, the same for all that are alike in their place along that axis.
+    /// The sum along `axis` of the products with plain numbers, one for each element, the same for
+    /// all that are alike in their place along that axis.
     fn weighted_sum<F: Form>(
         &self,
         a: &Array<F>,
@@ -156,8 +169,8 @@ impl Server {
         Ok(F::tightened(sums, F::log2_bound(a).exp2() * largest * rounded(weights.len())))
     }
 
-    /// `m @ a` for a plain matrix of shape `(rows, n)` in row-major order and an encrypted array of shape `(n, ..)`; the result has shape
-    /// `(rows, ..)`. One multiplication deep.
+    /// `m @ a` for a plain matrix of shape `(rows, n)` in row-major order and an encrypted array of
+    /// shape `(n, ..)`; the result has shape `(rows, ..)`. One multiplication deep.
     ///
     /// # Errors
     /// As [`Server::matmul_plain`].
@@ -168,8 +181,10 @@ impl Server {
         a: &Array<F>,
     ) -> Result<Array<F>, Error> {
         const OPERATION: &str = "matrix product";
-        let n =
-            *a.shape().first().ok_or_else(|| Error::shape(OPERATION, "the encrypted array has no axis"))?;
+        let n = *a
+            .shape()
+            .first()
+            .ok_or_else(|| Error::shape(OPERATION, "the encrypted array has no axis"))?;
         if rows == 0 || rows.checked_mul(n) != Some(m.len()) {
             return Err(Error::shape(
                 OPERATION,
@@ -182,7 +197,8 @@ impl Server {
         }
         let product = self.product_by_columns(m, [rows, n], a, OPERATION)?;
         let entries = m.iter().enumerate().map(|(i, weight)| (i / n, i % n, *weight));
-        let interval = interval_of_rows(a, rows, entries.clone().map(|(row, _, weight)| (row, weight)));
+        let interval =
+            interval_of_rows(a, rows, entries.clone().map(|(row, _, weight)| (row, weight)));
         Ok(F::within(F::of_product(product, a, [rows, n], entries), interval))
     }
 
@@ -194,7 +210,9 @@ impl Server {
         a: &Array<F>,
         operation: &'static str,
     ) -> Result<Array<F>, Error> {
-        if let Some(product) = self.product_of_ciphertexts(a, 0, rows, |i, j| m[i * n + j], operation)? {
+        if let Some(product) =
+            self.product_of_ciphertexts(a, 0, rows, |i, j| m[i * n + j], operation)?
+        {
             return Ok(product);
         }
         let rest = a.size() / n;
@@ -207,7 +225,8 @@ impl Server {
             // m @ x.T is (x @ m.T).T, of rows that stand side by side.
             let turned = self.transpose(a)?;
             if turned.layout().is_packed() {
-                let columns: Vec<_> = (0..n).flat_map(|j| (0..rows).map(move |i| m[i * n + j])).collect();
+                let columns: Vec<_> =
+                    (0..n).flat_map(|j| (0..rows).map(move |i| m[i * n + j])).collect();
                 return self.transpose(&self.matmul_plain(&turned, &columns, rows)?);
             }
         }
@@ -216,8 +235,11 @@ impl Server {
         }
         let mut shape = a.shape().to_vec();
         shape[0] = rows;
-        let layout = match Layout::new(shape.clone(), a.layout().strides().to_vec(), F::slots(&self.session))
-        {
+        let layout = match Layout::new(
+            shape.clone(),
+            a.layout().strides().to_vec(),
+            F::slots(&self.session),
+        ) {
             Ok(layout) => layout,
             Err(_) => {
                 let product = self.wide_product(a, 0, rows, |i, j| m[i * n + j], operation)?;
@@ -238,12 +260,16 @@ impl Server {
         self.linear_map(a, layout, entries.filter(|e| e.2 != F::Number::default()), operation)
     }
 
-    /// The dot product of two encrypted vectors of one length, or the product of encrypted matrices, or of a matrix and a vector, on either side. Ciphertexts of longer vectors are multiplied and
-    /// added before one relinearisation ([`Form::sum_of_products`]). Two matrices, `(n, k)` and `(k, m)`, are repeated to `n m k` slots, which takes a multiplication more where they do not stand so,
-    /// or where that is less work brought to tiles, of which `k` rotations are multiplied, or multiplied diagonal by diagonal: two multiplications deep.
+    /// The dot product of two encrypted vectors of one length, or the product of encrypted
+    /// matrices, or of a matrix and a vector, on either side. Ciphertexts of longer vectors are
+    /// multiplied and added before one relinearisation ([`Form::sum_of_products`]). Two matrices,
+    /// `(n, k)` and `(k, m)`, are repeated to `n m k` slots, which takes a multiplication more
+    /// where they do not stand so, or where that is less work brought to tiles, of which `k`
+    /// rotations are multiplied, or multiplied diagonal by diagonal: two multiplications deep.
     ///
     /// # Errors
-    /// [`Error::Shape`] when the axes that are summed over are not of one length, there are more than two axes, or two matrices take more than 2^24 slots either way.
+    /// [`Error::Shape`] when the axes that are summed over are not of one length, there are more
+    /// than two axes, or two matrices take more than 2^24 slots either way.
     pub fn dot<F: Form>(&self, a: &Array<F>, b: &Array<F>) -> Result<Array<F>, Error> {
         const OPERATION: &str = "dot product";
         let fits = match (a.shape(), b.shape()) {
@@ -285,12 +311,19 @@ impl Server {
         Ok(F::within(product, products.times_count(count)))
     }
 
-    /// The products of the ciphertexts of two vectors added up, as an array of as many elements as there are slots, if they are of several ciphertexts that fit and their products can be
+    /// The products of the ciphertexts of two vectors added up, as an array of as many elements as
+    /// there are slots, if they are of several ciphertexts that fit and their products can be
     /// relinearised at once.
-    fn dot_of_ciphertexts<F: Form>(&self, a: &Array<F>, b: &Array<F>) -> Result<Option<Array<F>>, Error> {
+    fn dot_of_ciphertexts<F: Form>(
+        &self,
+        a: &Array<F>,
+        b: &Array<F>,
+    ) -> Result<Option<Array<F>>, Error> {
         const OPERATION: &str = "dot product";
-        // All ciphertexts but the last are full, and the last is 0 beyond the end in one of the factors.
-        let fits = a.layout() == b.layout() && a.layout().ciphertexts() > 1 && a.layout().strides() == [1];
+        // All ciphertexts but the last are full, and the last is 0 beyond the end in one of the
+        // factors.
+        let fits =
+            a.layout() == b.layout() && a.layout().ciphertexts() > 1 && a.layout().strides() == [1];
         let refreshes = |x| F::check_bootstrap(self, x).is_ok();
         if !fits || !(a.is_clean() || b.is_clean()) || refreshes(a) || refreshes(b) {
             return Ok(None);
@@ -298,22 +331,33 @@ impl Server {
         let slots = F::slots(&self.session);
         let (form, layout) = (self.form_of(&[a, b]), Layout::packed(&[slots], slots)?);
         let (left, right) = (a.expanded(&self.session), b.expanded(&self.session));
-        let pairs: Vec<_> = left.iter().zip(&right).map(|(x, y)| (x.as_ref(), y.as_ref())).collect();
+        let pairs: Vec<_> =
+            left.iter().zip(&right).map(|(x, y)| (x.as_ref(), y.as_ref())).collect();
         let sum = form.sum_of_products(self, &pairs).transpose();
         let sum = sum.map_err(|e| self.advised(e, &[a, b]).during(OPERATION))?;
         Ok(sum.map(|sum| Array::from_ciphertexts(layout, form, true, vec![sum])))
     }
 
-    /// The elements moved on by `shift` in row-major order (`axis` `None`) or along an axis, those at the end coming in again at the start,
-    /// as numpy's `roll`. Free of multiplications where a rotation of one ciphertext does it, else one multiplication deep.
+    /// The elements moved on by `shift` in row-major order (`axis` `None`) or along an axis, those
+    /// at the end coming in again at the start, as numpy's `roll`. Free of multiplications where a
+    /// rotation of one ciphertext does it, else one multiplication deep.
     ///
     /// # Errors
-    /// [`Error::Shape`] when there is no such axis, [`Error::MissingKey`] when rotation keys are missing.
-    pub fn roll<F: Form>(&self, a: &Array<F>, shift: i64, axis: Option<usize>) -> Result<Array<F>, Error> {
+    /// [`Error::Shape`] when there is no such axis, [`Error::MissingKey`] when rotation keys are
+    /// missing.
+    pub fn roll<F: Form>(
+        &self,
+        a: &Array<F>,
+        shift: i64,
+        axis: Option<usize>,
+    ) -> Result<Array<F>, Error> {
         const OPERATION: &str = "roll";
         self.check(a, OPERATION)?;
         if let Some(axis) = axis.filter(|x| *x >= a.shape().len()) {
-            return Err(Error::shape(OPERATION, format!("there is no axis {axis} in shape {:?}", a.shape())));
+            return Err(Error::shape(
+                OPERATION,
+                format!("there is no axis {axis} in shape {:?}", a.shape()),
+            ));
         }
         let layout = a.layout();
         let right = shift.rem_euclid(layout.slots() as i64);
@@ -323,7 +367,8 @@ impl Server {
             && is_row_major(layout)
             && F::rotates(layout.slots(), right as usize)
         {
-            let rolled = self.map(a, OPERATION, true, 0.0, |form, x| form.rotate(self, x, -right))?;
+            let rolled =
+                self.map(a, OPERATION, true, 0.0, |form, x| form.rotate(self, x, -right))?;
             return Ok(F::within(rolled, F::interval(a)));
         }
         // Elements of the axis, and how far apart they are in row-major order.
@@ -352,7 +397,8 @@ impl Server {
         Ok(F::within(a.clone().with_layout(layout), F::interval(a)))
     }
 
-    /// The array with another axis, of length 1, before axis `axis`, as numpy's `expand_dims`: nothing is computed.
+    /// The array with another axis, of length 1, before axis `axis`, as numpy's `expand_dims`:
+    /// nothing is computed.
     ///
     /// # Errors
     /// [`Error::Shape`] when `axis` is larger than the number of axes.
@@ -371,7 +417,11 @@ impl Server {
     }
 
     /// The last axis of `a`: how many rows there are, and how long they are.
-    fn inner_axis<F: Form>(&self, a: &Array<F>, operation: &'static str) -> Result<(usize, usize), Error> {
+    fn inner_axis<F: Form>(
+        &self,
+        a: &Array<F>,
+        operation: &'static str,
+    ) -> Result<(usize, usize), Error> {
         self.check(a, operation)?;
         match a.shape().last() {
             Some(&k) => Ok((a.size() / k, k)),
@@ -380,8 +430,8 @@ impl Server {
     }
 }
 
-/// The interval of the products of a plain matrix and the elements of `a`, of the numbers of so many rows of the matrix,
-/// each with its row.
+/// The interval of the products of a plain matrix and the elements of `a`, of the numbers of so
+/// many rows of the matrix, each with its row.
 fn interval_of_rows<F: Form>(
     a: &Array<F>,
     rows: usize,
@@ -394,7 +444,8 @@ fn interval_of_rows<F: Form>(
     sums.into_iter().reduce(Interval::union).unwrap_or(Interval::EVERYTHING)
 }
 
-/// The layout of a fresh array of this shape, but that the axes stand in the order in which those of `layout` do.
+/// The layout of a fresh array of this shape, but that the axes stand in the order in which those
+/// of `layout` do.
 fn packed_like(layout: &Layout, shape: Vec<usize>) -> Result<Layout, Error> {
     let mut order: Vec<usize> = (0..shape.len()).collect();
     order.sort_by_key(|axis| Reverse(layout.strides()[*axis]));

@@ -15,16 +15,19 @@ const OPERATION: &str = "dot product";
 /// Blocks are worth it where what is beyond takes so many times as much work.
 const WORTH: usize = 2;
 
-/// Slots without an element are set to zero, which takes another multiplication, where all else takes so many times as much work.
+/// Slots without an element are set to zero, which takes another multiplication, where all else
+/// takes so many times as much work.
 const CLEANED: usize = 4;
 
-/// A matrix is moved, which takes another multiplication or two, where all else takes so many times as much work: for the sums of products of copies it is twice as much as what is counted.
+/// A matrix is moved, which takes another multiplication or two, where all else takes so many times
+/// as much work: for the sums of products of copies it is twice as much as what is counted.
 const MOVED: usize = 2;
 
 /// Products that tiles take one after the other.
 const TILED: usize = 2;
 
-/// Where the products of two matrices stand: columns of the second one are taken so many at a time, and repeated to this layout.
+/// Where the products of two matrices stand: columns of the second one are taken so many at a time,
+/// and repeated to this layout.
 struct Way {
     layout: Layout,
     at_once: usize,
@@ -55,17 +58,27 @@ impl Way {
 }
 
 impl Server {
-    /// The product of two matrices, by tiles or by diagonals where these take much less work, or by copies: the first one stays where it is, and its copies for the columns of the second stand in the
-    /// slots between its elements, if there is room, or beyond it: so do the columns of the product, and the next product of a chain finds room between them. Where there is room for some columns at a time, and copies beyond would take far more ciphertexts, as after
-    /// [`Server::wide_product`], blocks of as many columns are multiplied and joined, which is another multiplication; of many rows, each of which takes a distance to be joined, only where there is no other way.
-    pub(super) fn matrix_product<F: Form>(&self, a: &Array<F>, b: &Array<F>) -> Result<Array<F>, Error> {
+    /// The product of two matrices, by tiles or by diagonals where these take much less work, or by
+    /// copies: the first one stays where it is, and its copies for the columns of the second stand
+    /// in the slots between its elements, if there is room, or beyond it: so do the columns of the
+    /// product, and the next product of a chain finds room between them. Where there is room for
+    /// some columns at a time, and copies beyond would take far more ciphertexts, as after
+    /// [`Server::wide_product`], blocks of as many columns are multiplied and joined, which is
+    /// another multiplication; of many rows, each of which takes a distance to be joined, only
+    /// where there is no other way.
+    pub(super) fn matrix_product<F: Form>(
+        &self,
+        a: &Array<F>,
+        b: &Array<F>,
+    ) -> Result<Array<F>, Error> {
         let way = self.way_of_product(a, b);
-        let tiles =
-            Tiles::best::<F>(a.layout(), b.layout()).map(|(work, tiles)| (work, Faster::Tiles(tiles)));
+        let tiles = Tiles::best::<F>(a.layout(), b.layout())
+            .map(|(work, tiles)| (work, Faster::Tiles(tiles)));
         let gram = Gram::of(a, b).map(|gram| (gram.work(), Faster::Gram(gram)));
         let faster = tiles.into_iter().chain(gram).min_by_key(|(work, _)| *work);
         let takes_more = |most: usize| {
-            Ok(faster.as_ref().is_none_or(|(work, _)| *work > most) && self.is_more_than(most, &way, a, b)?)
+            Ok(faster.as_ref().is_none_or(|(work, _)| *work > most)
+                && self.is_more_than(most, &way, a, b)?)
         };
         if let Some(gram) = Gram::of_cleaned(a, b).filter(|_| !(a.is_clean() || b.is_clean())) {
             let form = self.form_of(&[a, b]);
@@ -88,7 +101,8 @@ impl Server {
                 Faster::Tiles(tiles) => self.tiled_product(a, b, &tiles, OPERATION),
                 Faster::Gram(gram) => self.gram_product(a, b, &gram, OPERATION),
             };
-            // They move both matrices, where copies may take one of them as it stands, with less capacity.
+            // They move both matrices, where copies may take one of them as it stands, with less
+            // capacity.
             if !(way.is_ok() && matches!(product, Err(Error::Capacity { .. } | Error::Budget(_)))) {
                 return product;
             }
@@ -96,8 +110,9 @@ impl Server {
         self.product_of_copies(a, b, way?)
     }
 
-    /// The product by tiles of one matrix and the other one moved to where it would stand if it were fresh, as `x @ y.T` wants `y.T`; `None` where something else takes less than [`MOVED`] times as much work, or too few
-    /// multiplications are left.
+    /// The product by tiles of one matrix and the other one moved to where it would stand if it
+    /// were fresh, as `x @ y.T` wants `y.T`; `None` where something else takes less than [`MOVED`]
+    /// times as much work, or too few multiplications are left.
     fn product_of_moved<F: Form>(
         &self,
         a: &Array<F>,
@@ -108,8 +123,8 @@ impl Server {
         let mut best: Option<Moved> = None;
         for (x, is_first) in [(a, true), (b, false)] {
             let other = if is_first { b } else { a };
-            let has_room =
-                form.has_products(self, x, 1 + TILED + LEFT) && form.has_products(self, other, TILED + LEFT);
+            let has_room = form.has_products(self, x, 1 + TILED + LEFT)
+                && form.has_products(self, other, TILED + LEFT);
             let layout = Layout::packed(x.shape(), x.layout().slots())?;
             if !has_room || layout.strides() == x.layout().strides() {
                 continue;
@@ -127,8 +142,14 @@ impl Server {
             }
         }
         let Some(Moved { is_first, layout, moves, way, tiles, .. }) = best else { return Ok(None) };
-        let moved =
-            self.moved_by(if is_first { a } else { b }, layout, &moves, &way, After::Nothing, OPERATION)?;
+        let moved = self.moved_by(
+            if is_first { a } else { b },
+            layout,
+            &moves,
+            &way,
+            After::Nothing,
+            OPERATION,
+        )?;
         let (a, b) = if is_first { (&moved, b) } else { (a, &moved) };
         match self.tiled_product(a, b, &tiles, OPERATION) {
             // What is left is estimated; other ways take a multiplication less.
@@ -160,14 +181,17 @@ impl Server {
         };
         let blocks = self.session.compute_each(firsts.len(), |i| block(firsts[i]))?;
         let source = |i: usize, j: usize| {
-            let (first, width) = (j / at_once * at_once, at_once.min(columns - j / at_once * at_once));
+            let (first, width) =
+                (j / at_once * at_once, at_once.min(columns - j / at_once * at_once));
             rows * first + i * width + j % at_once
         };
-        let sources: Vec<usize> = (0..rows).flat_map(|i| (0..columns).map(move |j| source(i, j))).collect();
+        let sources: Vec<usize> =
+            (0..rows).flat_map(|i| (0..columns).map(move |j| source(i, j))).collect();
         self.gather(&blocks.iter().collect::<Vec<_>>(), &[rows, columns], &sources)
     }
 
-    /// Whether a way to multiply two matrices takes much more than `work`, in products with plaintexts, where there is capacity for two multiplications, or does not exist.
+    /// Whether a way to multiply two matrices takes much more than `work`, in products with
+    /// plaintexts, where there is capacity for two multiplications, or does not exist.
     fn is_more_than<F: Form>(
         &self,
         work: usize,
@@ -177,28 +201,35 @@ impl Server {
     ) -> Result<bool, Error> {
         let Ok(way) = way else { return Ok(true) };
         let form = self.form_of(&[a, b]);
-        let fits = |x: &Array<F>| form.has_products(self, x, 2) || F::check_bootstrap(self, x).is_ok();
+        let fits =
+            |x: &Array<F>| form.has_products(self, x, 2) || F::check_bootstrap(self, x).is_ok();
         if !(fits(a) && fits(b)) {
             return Ok(false);
         }
         let least = work + work / 4;
-        let (slots, shape, strides) = (way.layout.slots(), way.layout.shape(), way.layout.strides());
+        let (slots, shape, strides) =
+            (way.layout.slots(), way.layout.shape(), way.layout.strides());
         let (rows, inner, columns) = (shape[0], shape[2], b.shape()[1]);
         let (blocks, ciphertexts) = way.count(columns);
-        // Columns of the second matrix are copied for all rows, the first matrix for all columns, and products are added up.
+        // Columns of the second matrix are copied for all rows, the first matrix for all columns,
+        // and products are added up.
         let log2 = |count: usize| count.next_power_of_two().ilog2() as usize;
         let copies = |axis: usize| log2(shape[axis].min(slots.div_ceil(strides[axis])));
         let each = ROTATION * (copies(0) + 2 + log2(inner));
         let joined = if blocks > 1 { map_work(ciphertexts * rows, ciphertexts) } else { 0 };
         let others = ciphertexts * each + ROTATION * copies(1) + joined;
-        let moved =
-            |products: usize| map_work(products, ciphertexts) + map_encoding(products.div_ceil(ciphertexts));
+        let moved = |products: usize| {
+            map_work(products, ciphertexts) + map_encoding(products.div_ceil(ciphertexts))
+        };
         if others > least || others + moved(inner * columns) <= least {
             return Ok(others > least);
         }
-        // In fewer products where columns stand there already, or go in two steps, which take the capacity of another product.
+        // In fewer products where columns stand there already, or go in two steps, which take the
+        // capacity of another product.
         let (products, deeper) = match blocks {
-            1 => self.products_to_repeat(&self.insert_axis(&self.transpose(b)?, 0)?, &way.layout)?,
+            1 => {
+                self.products_to_repeat(&self.insert_axis(&self.transpose(b)?, 0)?, &way.layout)?
+            }
             _ => (inner * columns, false),
         };
         let all = others + moved(products);
@@ -206,7 +237,12 @@ impl Server {
     }
 
     /// The product with both repeated to `layout`: of rows, columns, and what is summed over.
-    fn product_as<F: Form>(&self, a: &Array<F>, b: &Array<F>, layout: Layout) -> Result<Array<F>, Error> {
+    fn product_as<F: Form>(
+        &self,
+        a: &Array<F>,
+        b: &Array<F>,
+        layout: Layout,
+    ) -> Result<Array<F>, Error> {
         let rows = self.broadcast_as(&self.insert_axis(a, 1)?, layout.clone())?;
         let columns = self.broadcast_as(&self.insert_axis(&self.transpose(b)?, 0)?, layout)?;
         self.sum(&self.mul(&rows, &columns)?, Some(2))
@@ -215,11 +251,16 @@ impl Server {
     /// The way that takes least, of those that there are.
     fn way_of_product<F: Form>(&self, a: &Array<F>, b: &Array<F>) -> Result<Way, Error> {
         let (shape, strides, columns) = (a.shape(), a.layout().strides(), b.shape()[1]);
-        let end =
-            shape.iter().zip(strides).filter(|(n, _)| **n > 1).map(|(n, s)| n.next_power_of_two() * s).max();
+        let end = shape
+            .iter()
+            .zip(strides)
+            .filter(|(n, _)| **n > 1)
+            .map(|(n, s)| n.next_power_of_two() * s)
+            .max();
         let end = end.unwrap_or(1);
         let copies = |at_once: usize, stride: usize| {
-            let (shape, strides) = (vec![shape[0], at_once, shape[1]], vec![strides[0], stride, strides[1]]);
+            let (shape, strides) =
+                (vec![shape[0], at_once, shape[1]], vec![strides[0], stride, strides[1]]);
             Layout::new(shape, strides, F::slots(&self.session))
         };
         let between = |at_once: usize| {
@@ -230,17 +271,21 @@ impl Server {
             return Ok(way);
         }
         let beyond = columns.saturating_mul(end) <= MOST_PRODUCTS;
-        let beyond =
-            beyond.then(|| copies(columns, end)).transpose()?.map(|layout| Way { layout, at_once: columns });
+        let beyond = beyond
+            .then(|| copies(columns, end))
+            .transpose()?
+            .map(|layout| Way { layout, at_once: columns });
         let halves = std::iter::successors(Some(columns.next_power_of_two() / 2), |n| Some(n / 2));
         let blocks = halves.take_while(|n| *n > 1).find_map(between);
         let blocks = blocks.filter(|way| {
             let (blocks, ciphertexts) = way.count(columns);
-            // A product, the sum over its slots, and joining, by a distance for each row of a block.
+            // A product, the sum over its slots, and joining, by a distance for each row of a
+            // block.
             let each = ROTATION * (2 + shape[1].next_power_of_two().ilog2() as usize);
             let work = ciphertexts * each + blocks * shape[0];
-            let less =
-                |beyond: &Way| shape[0] <= ONE_STEP && WORTH * work < beyond.layout.ciphertexts() * each;
+            let less = |beyond: &Way| {
+                shape[0] <= ONE_STEP && WORTH * work < beyond.layout.ciphertexts() * each
+            };
             ciphertexts.saturating_mul(F::slots(&self.session)) <= MOST_PRODUCTS
                 && beyond.as_ref().is_none_or(less)
                 && self.form_of(&[a, b]).has_products(self, a, 3)

@@ -1,9 +1,12 @@
 //! The server: computes on encrypted arrays. It holds no secret.
 //!
-//! Scales and rescaling are automatic: every product is brought back to the scale that its precision takes, and operands of different moduli
-//! are brought to the smaller one. What shapes mean follows numpy. Where there are keys for it, arrays of numbers that lack capacity are bootstrapped.
+//! Scales and rescaling are automatic: every product is brought back to the scale that its
+//! precision takes, and operands of different moduli are brought to the smaller one. What shapes
+//! mean follows numpy. Where there are keys for it, arrays of numbers that lack capacity are
+//! bootstrapped.
 //!
-//! Operations are written once for both [forms](Form) of arrays; `numbers.rs` and `integers.rs` have what they do to single ciphertexts.
+//! Operations are written once for both [forms](Form) of arrays; `numbers.rs` and `integers.rs`
+//! have what they do to single ciphertexts.
 
 mod advice;
 mod arithmetic;
@@ -81,7 +84,8 @@ pub struct ServerMemory {
     pub keys: usize,
     /// Keys of look-up tables.
     pub tables: usize,
-    /// Keys derived from the others to compute faster, a part of the budget of all caches ([`crate::set_cache_budget`]).
+    /// Keys derived from the others to compute faster, a part of the budget of all caches
+    /// ([`crate::set_cache_budget`]).
     pub derived_keys: usize,
     /// What is kept of arrays and matrices, a part of that budget too.
     pub caches: usize,
@@ -117,13 +121,15 @@ impl Server {
     /// A server with these keys.
     ///
     /// # Errors
-    /// [`Error::ParameterMismatch`] when the keys do not belong to their session, [`Error::MissingKey`] when one of a bootstrap's is missing.
+    /// [`Error::ParameterMismatch`] when the keys do not belong to their session,
+    /// [`Error::MissingKey`] when one of a bootstrap's is missing.
     pub fn new(keys: impl Borrow<EvaluationKeys>) -> Result<Self, Error> {
         let keys = keys.borrow();
         Self::in_session(keys, keys.session().clone())
     }
 
-    /// A server with these keys that computes on so many threads (0 and 1: only the calling one), whatever the keys were loaded with.
+    /// A server with these keys that computes on so many threads (0 and 1: only the calling one),
+    /// whatever the keys were loaded with.
     ///
     /// # Errors
     /// As [`Server::new`], and [`Error::System`] when the machine refuses the threads.
@@ -144,23 +150,29 @@ impl Server {
         keys: &EvaluationKeys,
     ) -> Result<Self, Error> {
         let evaluator = Evaluator::new(Arc::clone(session.context()), Arc::clone(&prepared));
-        let integers = session
-            .integers()
-            .zip(session.settings().integers())
-            .map(|(context, how)| bgv::Evaluator::new(Arc::clone(context), prepared).with_scheme(how.scheme));
-        let bootstraps =
-            keys.bootstrapping().map(|own| Bootstraps::new(&session, &evaluator, own).map(Arc::new));
+        let integers =
+            session.integers().zip(session.settings().integers()).map(|(context, how)| {
+                bgv::Evaluator::new(Arc::clone(context), prepared).with_scheme(how.scheme)
+            });
+        let bootstraps = keys
+            .bootstrapping()
+            .map(|own| Bootstraps::new(&session, &evaluator, own).map(Arc::new));
         let bootstraps = bootstraps.transpose()?;
         let (mut pegasus, mut k_means) = (None, None);
         if let Some(own) = keys.look_ups() {
             let evaluator = evaluator.clone();
             match own.request().plan(&session)? {
-                LookUpPlan::Functions(plan) => pegasus = Some(Pegasus::new(plan, evaluator, own.inner())?),
-                LookUpPlan::Clusters(plan) => k_means = Some(KMeans::new(plan, evaluator, own.inner())?),
+                LookUpPlan::Functions(plan) => {
+                    pegasus = Some(Pegasus::new(plan, evaluator, own.inner())?)
+                }
+                LookUpPlan::Clusters(plan) => {
+                    k_means = Some(KMeans::new(plan, evaluator, own.inner())?)
+                }
             }
         }
         let key = keys.key();
-        let bits = keys.bits().map(|own| BitServer::new(session.clone(), evaluator.clone(), key, own));
+        let bits =
+            keys.bits().map(|own| BitServer::new(session.clone(), evaluator.clone(), key, own));
         Ok(Server {
             session,
             evaluator,
@@ -178,10 +190,12 @@ impl Server {
         })
     }
 
-    /// This server, with another precision of results, in bits after the binary point, whatever that of their operands is.
+    /// This server, with another precision of results, in bits after the binary point, whatever
+    /// that of their operands is.
     ///
     /// # Errors
-    /// [`Error::Parameters`] when these parameters do not allow it, [`Error::Argument`] when the keys are those of integers.
+    /// [`Error::Parameters`] when these parameters do not allow it, [`Error::Argument`] when the
+    /// keys are those of integers.
     pub fn with_precision(&self, precision: f64) -> Result<Self, Error> {
         if self.session.integers().is_some() {
             let what = "the keys are those of integers, which are exact and have none";
@@ -191,8 +205,10 @@ impl Server {
         Ok(Server { precision: Some(precision), ..self.clone() })
     }
 
-    /// Sets how many bytes of memory, beside the keys, may go to what is derived from them to switch keys faster (LAKS), within the budget of
-    /// the process ([`crate::set_cache_budget`]); 1 GiB where nothing is said. It holds for all servers that share this one's [`Session`]. Results do not depend on it.
+    /// Sets how many bytes of memory, beside the keys, may go to what is derived from them to
+    /// switch keys faster (LAKS), within the budget of the process ([`crate::set_cache_budget`]); 1
+    /// GiB where nothing is said. It holds for all servers that share this one's [`Session`].
+    /// Results do not depend on it.
     pub fn set_key_memory(&self, bytes: usize) {
         self.session.context().rlwe().set_key_memory(bytes);
     }
@@ -202,9 +218,13 @@ impl Server {
         self.session.context().rlwe().key_memory()
     }
 
-    /// Sets how many bytes of memory, beside the keys, may go to what is kept of arrays and matrices to compute faster when they come again: the whole
-    /// ciphertexts of fresh arrays, half of each of which was a seed, and encoded matrices, and maps such as those that move elements; 1 GiB where
-    /// nothing is said, and within the budget of the process ([`crate::set_cache_budget`]). It holds for all servers that share this one's [`Session`]. Matrices that are kept are dropped; the ciphertexts of an array are kept until it is dropped. Results do not depend on it.
+    /// Sets how many bytes of memory, beside the keys, may go to what is kept of arrays and
+    /// matrices to compute faster when they come again: the whole ciphertexts of fresh arrays, half
+    /// of each of which was a seed, and encoded matrices, and maps such as those that move
+    /// elements; 1 GiB where nothing is said, and within the budget of the process
+    /// ([`crate::set_cache_budget`]). It holds for all servers that share this one's [`Session`].
+    /// Matrices that are kept are dropped; the ciphertexts of an array are kept until it is
+    /// dropped. Results do not depend on it.
     pub fn set_cache_memory(&self, bytes: usize) {
         self.session.room().set_limit(bytes);
         self.maps.clear();
@@ -248,7 +268,8 @@ impl Server {
         self.key
     }
 
-    /// The evaluator of single ciphertexts of integers, where the settings have a plaintext modulus.
+    /// The evaluator of single ciphertexts of integers, where the settings have a plaintext
+    /// modulus.
     pub fn integer_evaluator(&self) -> Option<&bgv::Evaluator> {
         self.integers.as_ref()
     }
@@ -273,7 +294,9 @@ impl Server {
         a.form().check(self, operation)
     }
 
-    /// Checks a layout to move elements to: that it is of as many slots as ciphertexts have, and does not take more than 2^24 slots, and 16 for each element, which would be gigabytes of ciphertexts for few elements.
+    /// Checks a layout to move elements to: that it is of as many slots as ciphertexts have, and
+    /// does not take more than 2^24 slots, and 16 for each element, which would be gigabytes of
+    /// ciphertexts for few elements.
     fn check_layout<F: Form>(&self, layout: &Layout, operation: &'static str) -> Result<(), Error> {
         self.check_slots::<F>(layout, operation)?;
         let (have, most) = (layout.last() + 1, MOST_SLOTS.max(MOST_APART * layout.size()));
@@ -294,10 +317,14 @@ impl Server {
         if have == need {
             return Ok(());
         }
-        Err(Error::shape(operation, format!("the layout is of {have} slots, ciphertexts have {need}")))
+        Err(Error::shape(
+            operation,
+            format!("the layout is of {have} slots, ciphertexts have {need}"),
+        ))
     }
 
-    /// Applies `f`, which does the same in every slot or rotates, to every ciphertext of `a`; the layout stays. `bits` is about the capacity that it takes.
+    /// Applies `f`, which does the same in every slot or rotates, to every ciphertext of `a`; the
+    /// layout stays. `bits` is about the capacity that it takes.
     fn map<F: Form>(
         &self,
         a: &Array<F>,
@@ -325,8 +352,9 @@ impl Server {
         Ok(Array::from_ciphertexts(a.layout().clone(), form, clean, out).with_period(a.period()))
     }
 
-    /// Applies `f`, which does the same in every slot, to the ciphertexts of two arrays, pair by pair. They are broadcast to one shape, and
-    /// stand where the first one's elements do that has this shape. `clean` says whether slots without an element are zero in the result, from
+    /// Applies `f`, which does the same in every slot, to the ciphertexts of two arrays, pair by
+    /// pair. They are broadcast to one shape, and stand where the first one's elements do that has
+    /// this shape. `clean` says whether slots without an element are zero in the result, from
     /// whether they are in the operands, and `bits` about the capacity that it takes.
     fn zip<F: Form>(
         &self,
@@ -344,9 +372,11 @@ impl Server {
             let (a, b) = self.broadcast(a, b, operation)?;
             let (left, right) = (a.expanded(&self.session), b.expanded(&self.session));
             let out = self.session.compute_each(left.len(), |i| f(&form, &left[i], &right[i]));
-            let (out, clean) = (out.map_err(|e| e.during(operation))?, clean(a.is_clean(), b.is_clean()));
+            let (out, clean) =
+                (out.map_err(|e| e.during(operation))?, clean(a.is_clean(), b.is_clean()));
             let period = a.period().zip(b.period()).map(|(p, q)| p.max(q));
-            Ok(Array::from_ciphertexts(a.layout().clone(), form.clone(), clean, out).with_period(period))
+            Ok(Array::from_ciphertexts(a.layout().clone(), form.clone(), clean, out)
+                .with_period(period))
         })
     }
 

@@ -14,16 +14,25 @@ const OPERATION: &str = "move elements";
 const FEW: usize = 8;
 
 impl Server {
-    /// The array of this shape whose elements are, in row-major order, those at the places `sources` of all elements of `arrays`: these count in row-major order too, one array after the other.
-    /// Elements may be left out, and come several times. So every slice, transpose, reshape, concatenation or stack of numpy's is the one that it makes of arrays of places.
+    /// The array of this shape whose elements are, in row-major order, those at the places
+    /// `sources` of all elements of `arrays`: these count in row-major order too, one array after
+    /// the other. Elements may be left out, and come several times. So every slice, transpose,
+    /// reshape, concatenation or stack of numpy's is the one that it makes of arrays of places.
     ///
-    /// Nothing is computed where the elements can stay where they are (transposes, slices from the first element on with steps that are powers of two), and no
-    /// multiplication where they all move alike within their ciphertexts: other such slices, rows, columns, and arrays put one after the other. Everything else is one multiplication deep, or two where thousands of elements
-    /// move by as many distances, that makes it much less work, and a third is left (two or three, of which a third or two more are left, where elements stand far apart with nothing between them, as sums and products with matrices leave them; three, of which three more are left, where thousands of elements move without any order). Elements stand row by row then, as in fresh arrays, or, where that is much less work, with the axes in the order that
-    /// they had (a transpose that is reversed or padded).
+    /// Nothing is computed where the elements can stay where they are (transposes, slices from the
+    /// first element on with steps that are powers of two), and no multiplication where they all
+    /// move alike within their ciphertexts: other such slices, rows, columns, and arrays put one
+    /// after the other. Everything else is one multiplication deep, or two where thousands of
+    /// elements move by as many distances, that makes it much less work, and a third is left (two
+    /// or three, of which a third or two more are left, where elements stand far apart with nothing
+    /// between them, as sums and products with matrices leave them; three, of which three more are
+    /// left, where thousands of elements move without any order). Elements stand row by row then,
+    /// as in fresh arrays, or, where that is much less work, with the axes in the order that they
+    /// had (a transpose that is reversed or padded).
     ///
     /// # Errors
-    /// [`Error::Argument`] when there is no array or no such place, [`Error::Shape`] when there are not as many sources as the shape has elements, [`Error::MissingKey`] when rotation keys are
+    /// [`Error::Argument`] when there is no array or no such place, [`Error::Shape`] when there are
+    /// not as many sources as the shape has elements, [`Error::MissingKey`] when rotation keys are
     /// missing, [`Error::Capacity`] when no multiplication is left where one is needed.
     pub fn gather<F: Form>(
         &self,
@@ -34,8 +43,9 @@ impl Server {
         self.gather_padded(arrays, shape, &sources.iter().copied().map(Some).collect::<Vec<_>>())
     }
 
-    /// [`Server::gather`] with zeros where there is no source. Where all elements of an array move alike and there is room around them, as in an image whose rows are not as long as the power of two that they stand
-    /// apart, no multiplication is needed either.
+    /// [`Server::gather`] with zeros where there is no source. Where all elements of an array move
+    /// alike and there is room around them, as in an image whose rows are not as long as the power
+    /// of two that they stand apart, no multiplication is needed either.
     ///
     /// # Errors
     /// As [`Server::gather`], and [`Error::Argument`] when there are zeros only.
@@ -50,10 +60,13 @@ impl Server {
         }
         let from = places(arrays, sources)?;
         let gathered = self.gather_from(arrays, shape, &from)?;
-        let used =
-            arrays.iter().enumerate().filter(|(k, _)| from.iter().flatten().any(|(array, _)| array == k));
+        let used = arrays
+            .iter()
+            .enumerate()
+            .filter(|(k, _)| from.iter().flatten().any(|(array, _)| array == k));
         let zero = from.contains(&None).then_some(Interval::point(0.0));
-        let interval = used.map(|(_, array)| F::interval(array)).chain(zero).reduce(Interval::union);
+        let interval =
+            used.map(|(_, array)| F::interval(array)).chain(zero).reduce(Interval::union);
         Ok(F::within(gathered, interval.unwrap_or(Interval::EVERYTHING)))
     }
 
@@ -107,7 +120,8 @@ impl Server {
         if let Some(like) = like {
             let in_order = moves_to(&like);
             let ways_in_order = self.ways(arrays, &in_order)?;
-            let products = |ways: &BTreeMap<usize, Way>| ways.values().map(|way| way.products).sum::<usize>();
+            let products =
+                |ways: &BTreeMap<usize, Way>| ways.values().map(|way| way.products).sum::<usize>();
             if 4 * products(&ways_in_order) < products(&ways) {
                 return self.joined(arrays, like, in_order, ways_in_order);
             }
@@ -121,10 +135,16 @@ impl Server {
         arrays: &[&Array<F>],
         moves: &BTreeMap<usize, Moves>,
     ) -> Result<BTreeMap<usize, Way>, Error> {
-        moves.iter().map(|(k, moves)| Ok((*k, self.way(arrays[*k], moves, 0, OPERATION)?))).collect()
+        moves
+            .iter()
+            .map(|(k, moves)| Ok((*k, self.way(arrays[*k], moves, 0, OPERATION)?)))
+            .collect()
     }
 
-    /// How many products with plaintexts it takes to bring the elements of an array at these places to an array of this shape, or about as many as two steps take for each ciphertext where these are fewer; 0 where [`Server::gather`] takes no multiplication, or fails because none is left.
+    /// How many products with plaintexts it takes to bring the elements of an array at these places
+    /// to an array of this shape, or about as many as two steps take for each ciphertext where
+    /// these are fewer; 0 where [`Server::gather`] takes no multiplication, or fails because none
+    /// is left.
     ///
     /// # Errors
     /// As [`Server::gather`], but that no keys are needed.
@@ -139,7 +159,8 @@ impl Server {
         let sources: Vec<Option<usize>> = sources.iter().copied().map(Some).collect();
         let from: Vec<usize> =
             places(&[a], &sources)?.into_iter().flatten().map(|(_, position)| position).collect();
-        if standing::<F>(shape, &from, out.slots()).is_some() || !self.form_of(&[a]).has_products(self, a, 1)
+        if standing::<F>(shape, &from, out.slots()).is_some()
+            || !self.form_of(&[a]).has_products(self, a, 1)
         {
             return Ok(0);
         }
@@ -151,7 +172,8 @@ impl Server {
         Ok(products::<F>(out.slots(), moves(&out).into_iter(), 2 * ONE_STEP * out.ciphertexts()))
     }
 
-    /// The elements at these positions, if they stand as a layout has them but for a rotation of all ciphertexts.
+    /// The elements at these positions, if they stand as a layout has them but for a rotation of
+    /// all ciphertexts.
     fn view<F: Form>(
         &self,
         a: &Array<F>,
@@ -165,11 +187,14 @@ impl Server {
         if left == 0 {
             return Ok(Some(view));
         }
-        self.map(&view, OPERATION, view.is_clean(), 0.0, |form, x| form.rotate(self, x, left as i64))
-            .map(Some)
+        self.map(&view, OPERATION, view.is_clean(), 0.0, |form, x| {
+            form.rotate(self, x, left as i64)
+        })
+        .map(Some)
     }
 
-    /// The elements of several arrays, each moved to its places, in one array: in these ways, as far as they are known.
+    /// The elements of several arrays, each moved to its places, in one array: in these ways, as
+    /// far as they are known.
     fn joined<F: Form>(
         &self,
         arrays: &[&Array<F>],
@@ -184,31 +209,43 @@ impl Server {
         moves.values().flatten().for_each(|(to, _)| with_elements[to / out.slots()] = true);
         let mut complete = with_elements.iter().all(|with| *with);
         for (k, moves) in moves {
-            let shifted = if complete { self.shifted(&form, arrays[k], &out, &moves)? } else { None };
+            let shifted =
+                if complete { self.shifted(&form, arrays[k], &out, &moves)? } else { None };
             let part = match shifted {
                 Some(part) => part,
                 None => {
-                    let way =
-                        ways.remove(&k).map_or_else(|| self.way(arrays[k], &moves, 0, OPERATION), Ok)?;
-                    let part =
-                        self.moved_by(arrays[k], out.clone(), &moves, &way, After::Nothing, OPERATION)?;
+                    let way = ways
+                        .remove(&k)
+                        .map_or_else(|| self.way(arrays[k], &moves, 0, OPERATION), Ok)?;
+                    let part = self.moved_by(
+                        arrays[k],
+                        out.clone(),
+                        &moves,
+                        &way,
+                        After::Nothing,
+                        OPERATION,
+                    )?;
                     complete = true;
                     part.expanded(&self.session).into_iter().map(|c| Some(c.into_owned())).collect()
                 }
             };
             for (sum, part) in sums.iter_mut().zip(part) {
                 *sum = match (sum.take(), part) {
-                    (Some(x), Some(y)) => Some(form.overlay(self, &x, &y).map_err(|e| e.during(OPERATION))?),
+                    (Some(x), Some(y)) => {
+                        Some(form.overlay(self, &x, &y).map_err(|e| e.during(OPERATION))?)
+                    }
                     (x, y) => x.or(y),
                 };
             }
         }
-        let sums =
-            sums.into_iter().map(|sum| sum.expect("every ciphertext has elements, or comes of a linear map"));
+        let sums = sums
+            .into_iter()
+            .map(|sum| sum.expect("every ciphertext has elements, or comes of a linear map"));
         Ok(Array::from_ciphertexts(out, form, true, sums.collect()))
     }
 
-    /// The ciphertexts of `a` rotated and put in the places of ciphertexts of a result, if that brings all its elements to where these moves do and other slots are zero.
+    /// The ciphertexts of `a` rotated and put in the places of ciphertexts of a result, if that
+    /// brings all its elements to where these moves do and other slots are zero.
     fn shifted<F: Form>(
         &self,
         form: &F,
@@ -230,7 +267,8 @@ impl Server {
     }
 }
 
-/// The array and the position of each of these elements, which are counted over all arrays; where none is to be, none.
+/// The array and the position of each of these elements, which are counted over all arrays; where
+/// none is to be, none.
 fn places<F: Form>(
     arrays: &[&Array<F>],
     sources: &[Option<usize>],
@@ -263,21 +301,29 @@ fn places<F: Form>(
     Ok(sources.iter().map(|source| source.map(|source| all[source])).collect())
 }
 
-/// The layout of the elements at these positions, if they stand as one has them but for a rotation of all ciphertexts.
+/// The layout of the elements at these positions, if they stand as one has them but for a rotation
+/// of all ciphertexts.
 fn standing<F: Form>(shape: &[usize], from: &[usize], slots: usize) -> Option<Layout> {
     let left = from[0] % slots;
     let layout = Layout::standing(shape, from, slots)?;
     let positions = || from.iter().map(|from| [from % slots, from % slots - left]);
-    (left == 0 || F::rotates(slots, left) || stay_in_rows::<F>(slots, left, positions())).then_some(layout)
+    (left == 0 || F::rotates(slots, left) || stay_in_rows::<F>(slots, left, positions()))
+        .then_some(layout)
 }
 
-/// Whether a rotation by so many slots, either way, takes every slot of these to the other one where rows rotate each by itself.
-fn stay_in_rows<F: Form>(slots: usize, by: usize, mut moves: impl Iterator<Item = [usize; 2]>) -> bool {
+/// Whether a rotation by so many slots, either way, takes every slot of these to the other one
+/// where rows rotate each by itself.
+fn stay_in_rows<F: Form>(
+    slots: usize,
+    by: usize,
+    mut moves: impl Iterator<Item = [usize; 2]>,
+) -> bool {
     let row = F::row(slots);
     by < row && moves.all(|[from, to]| from / row == to / row)
 }
 
-/// By how many slots to the right all elements of `a` go and nothing else, if that is so and what is in other slots is zero.
+/// By how many slots to the right all elements of `a` go and nothing else, if that is so and what
+/// is in other slots is zero.
 fn shift_of<F: Form>(a: &Array<F>, out: &Layout, moves: &[(usize, usize)]) -> Option<usize> {
     let slots = out.slots();
     let (to, from) = moves[0];
@@ -285,8 +331,11 @@ fn shift_of<F: Form>(a: &Array<F>, out: &Layout, moves: &[(usize, usize)]) -> Op
     let right = by % slots;
     let alike = moves.iter().all(|(to, from)| from + by == *to && from % slots + right < slots);
     let positions = || moves.iter().map(|(_, from)| [from % slots, from % slots + right]);
-    let rotates =
-        || right == 0 || F::rotates(slots, slots - right) || stay_in_rows::<F>(slots, right, positions());
+    let rotates = || {
+        right == 0
+            || F::rotates(slots, slots - right)
+            || stay_in_rows::<F>(slots, right, positions())
+    };
     (a.is_clean() && alike && moves.len() == a.size() && rotates()).then_some(by)
 }
 
@@ -295,9 +344,14 @@ fn columnwise(shape: &[usize], slots: usize) -> Result<Vec<usize>, Error> {
     in_order(shape, &(0..shape.len()).rev().collect::<Vec<_>>(), slots)
 }
 
-/// The strides of [`Layout::packed`], with the axes in the order in which the elements that are moved stand: those of which the nearest two are farthest apart come first.
-/// `from` has array and position of each.
-fn strides_like(from: &[Option<(usize, usize)>], shape: &[usize], slots: usize) -> Result<Vec<usize>, Error> {
+/// The strides of [`Layout::packed`], with the axes in the order in which the elements that are
+/// moved stand: those of which the nearest two are farthest apart come first. `from` has array and
+/// position of each.
+fn strides_like(
+    from: &[Option<(usize, usize)>],
+    shape: &[usize],
+    slots: usize,
+) -> Result<Vec<usize>, Error> {
     let mut inner = 1;
     let mut nearest = vec![usize::MAX; shape.len()];
     for (nearest, length) in nearest.iter_mut().zip(shape).rev() {
@@ -316,7 +370,11 @@ fn strides_like(from: &[Option<(usize, usize)>], shape: &[usize], slots: usize) 
 }
 
 /// The strides of [`Layout::packed`] with the axes in this order.
-pub(super) fn in_order(shape: &[usize], order: &[usize], slots: usize) -> Result<Vec<usize>, Error> {
+pub(super) fn in_order(
+    shape: &[usize],
+    order: &[usize],
+    slots: usize,
+) -> Result<Vec<usize>, Error> {
     let ordered: Vec<usize> = order.iter().map(|axis| shape[*axis]).collect();
     let mut strides = vec![1; shape.len()];
     for (axis, stride) in order.iter().zip(Layout::packed(&ordered, slots)?.strides()) {

@@ -1,18 +1,24 @@
-//! Plain matrices times arrays by fewer products with plaintexts than they have diagonals, which are as many as rows and columns together.
+//! Plain matrices times arrays by fewer products with plaintexts than they have diagonals, which
+//! are as many as rows and columns together.
 //!
-//! With `n` columns, a power of two, `n` products do where copies of the vector after every `n` slots take part, of which slot `k` meets those from `k` to `k + n - 1`. With far fewer rows than columns,
-//! `m` of them, a power of two, `m` products do: slot `k` adds up the `m` numbers of row `k mod m` that meet slots `k` to `k + m - 1`, and then all slots `k` that are alike modulo `m` are added up by rotations.
+//! With `n` columns, a power of two, `n` products do where copies of the vector after every `n`
+//! slots take part, of which slot `k` meets those from `k` to `k + n - 1`. With far fewer rows than
+//! columns, `m` of them, a power of two, `m` products do: slot `k` adds up the `m` numbers of row
+//! `k mod m` that meet slots `k` to `k + m - 1`, and then all slots `k` that are alike modulo `m`
+//! are added up by rotations.
 
 use super::{Server, broadcast::Copies};
 use crate::{Array, Error, Form, Layout, form::After};
 
-/// Diagonals are not worth avoiding by sums over slots, or across the end of a row of slots, unless they are so many times as many as the products here.
+/// Diagonals are not worth avoiding by sums over slots, or across the end of a row of slots, unless
+/// they are so many times as many as the products here.
 const WORTH: usize = 4;
 
 /// Copies of a vector are worth their rotations where one diagonal in so many is spared.
 const FEWER: usize = 5;
 
-/// The axis that is summed over: how many elements it has, how far they are apart in slots, and where those of the other axes stand from each of them.
+/// The axis that is summed over: how many elements it has, how far they are apart in slots, and
+/// where those of the other axes stand from each of them.
 struct Axis {
     length: usize,
     stride: usize,
@@ -32,13 +38,21 @@ impl Axis {
         let fits = inner.last() < stride && stride < slots;
         let offsets: Vec<usize> = inner.positions().collect();
         let rest = (layout.shape()[1..].to_vec(), rest);
-        fits.then(|| Axis { length: layout.shape()[0], stride, offsets, rest, span: slots / stride })
+        fits.then(|| Axis {
+            length: layout.shape()[0],
+            stride,
+            offsets,
+            rest,
+            span: slots / stride,
+        })
     }
 
-    /// A layout with axes of these lengths and strides, which count elements of this axis, before the others.
+    /// A layout with axes of these lengths and strides, which count elements of this axis, before
+    /// the others.
     fn layout(&self, axes: &[(usize, usize)], slots: usize) -> Result<Layout, Error> {
         let lengths = axes.iter().map(|(length, _)| *length).chain(self.rest.0.iter().copied());
-        let strides = axes.iter().map(|(_, step)| step * self.stride).chain(self.rest.1.iter().copied());
+        let strides =
+            axes.iter().map(|(_, step)| step * self.stride).chain(self.rest.1.iter().copied());
         Layout::new(lengths.collect(), strides.collect(), slots)
     }
 
@@ -54,7 +68,8 @@ impl Axis {
 }
 
 impl Server {
-    /// `sum_j weight(i, j) a_j` over the first axis of `a`, for `i` below `rows`, where that is much less work than by diagonals; nothing elsewhere. One multiplication deep.
+    /// `sum_j weight(i, j) a_j` over the first axis of `a`, for `i` below `rows`, where that is
+    /// much less work than by diagonals; nothing elsewhere. One multiplication deep.
     pub(super) fn narrow_product<F: Form>(
         &self,
         a: &Array<F>,
@@ -70,9 +85,11 @@ impl Server {
         if rows <= columns && 2 * few <= axis.span && WORTH * few <= diagonals {
             return self.folded(a, &axis, rows, weight, operation).map(Some);
         }
-        // Within one row of slots; beyond its end, which meets its beginning, where that is much less work.
+        // Within one row of slots; beyond its end, which meets its beginning, where that is much
+        // less work.
         let row = if F::rotates(a.layout().slots(), 1) { axis.span } else { axis.span / 2 };
-        let within = rows + side <= row && around < diagonals && FEWER * around <= (FEWER - 1) * diagonals;
+        let within =
+            rows + side <= row && around < diagonals && FEWER * around <= (FEWER - 1) * diagonals;
         match within || rows > columns && 2 * side <= axis.span && WORTH * side <= diagonals {
             true => self.unfolded(a, &axis, rows, weight, operation),
             false => Ok(None),
@@ -89,7 +106,8 @@ impl Server {
         operation: &'static str,
     ) -> Result<Array<F>, Error> {
         let (side, span, slots) = (rows.next_power_of_two(), axis.span, a.layout().slots());
-        // Of a short axis that stands a side farther on, no slot is met from before the first. It stays in its row of slots.
+        // Of a short axis that stands a side farther on, no slot is met from before the first. It
+        // stays in its row of slots.
         let groups = (axis.length + side).div_ceil(side).next_power_of_two();
         let row = if F::rotates(slots, 1) { span } else { span / 2 };
         let moved = match WORTH * groups * side <= row {
@@ -104,11 +122,13 @@ impl Server {
             let (before, weight) = ((j + side - i) % side, weight(i, j));
             nonzero(((start + j + span - before) % span, start + j, weight))
         });
-        let sums = self.linear_map_before(a, parts, axis.spread(entries), After::Sums(groups), operation)?;
+        let sums =
+            self.linear_map_before(a, parts, axis.spread(entries), After::Sums(groups), operation)?;
         self.sum(&sums, Some(0)).map_err(|e| e.during(operation))
     }
 
-    /// All slots rotated to the right, if the keys can; elements are not where the layout says any more.
+    /// All slots rotated to the right, if the keys can; elements are not where the layout says any
+    /// more.
     fn moved_on<F: Form>(
         &self,
         a: &Array<F>,
@@ -121,7 +141,8 @@ impl Server {
         }
     }
 
-    /// [`Server::narrow_product`] with copies of `a`, if `a` repeats or can be repeated for nothing.
+    /// [`Server::narrow_product`] with copies of `a`, if `a` repeats or can be repeated for
+    /// nothing.
     fn unfolded<F: Form>(
         &self,
         a: &Array<F>,
@@ -156,7 +177,8 @@ fn nonzero<N: Default + PartialEq>(entry: (usize, usize, N)) -> Option<(usize, u
     (entry.2 != N::default()).then_some(entry)
 }
 
-/// How many diagonals of a matrix are not 0, and how many where those are one that are apart by the next power of two of the number of columns.
+/// How many diagonals of a matrix are not 0, and how many where those are one that are apart by the
+/// next power of two of the number of columns.
 fn distances<F: Form>(
     rows: usize,
     columns: usize,

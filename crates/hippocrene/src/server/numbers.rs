@@ -16,18 +16,20 @@ use super::{
     polynomial_parts::polynomial_in_parts,
 };
 use crate::{
-    Argument, CiphertextBody, Diagonals, Elements, EncryptedArray, Error, Extent, Form, Interval, Layout,
-    Numbers, Session, simulation::EXCESS,
+    Argument, CiphertextBody, Diagonals, Elements, EncryptedArray, Error, Extent, Form, Interval,
+    Layout, Numbers, Session, simulation::EXCESS,
 };
 
 /// Integers up to this, `2^53`, are multiplied with exactly.
 const LARGEST_EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// Numbers with so many places after the binary point, or fewer, are multiplied with exactly, at the price of one bit of capacity for each.
-/// With more places the scale would be so much larger that bringing sums with other arrays to one scale costs more than is saved.
+/// Numbers with so many places after the binary point, or fewer, are multiplied with exactly, at
+/// the price of one bit of capacity for each. With more places the scale would be so much larger
+/// that bringing sums with other arrays to one scale costs more than is saved.
 const MOST_BINARY_PLACES: i32 = 12;
 
-/// A bound has so many bits at most by which numbers that are multiplied with exactly may have more places.
+/// A bound has so many bits at most by which numbers that are multiplied with exactly may have more
+/// places.
 const MOST_OF_BOUND: f64 = 512.0;
 
 /// So many bits of capacity are left for sums that follow on products, as their bounds grow.
@@ -128,8 +130,8 @@ impl Form for Numbers {
         }
     }
 
-    /// The precision is the least of the operands, unless the server has one of its own. Of the interval nothing is
-    /// known: operations that know it say so.
+    /// The precision is the least of the operands, unless the server has one of its own. Of the
+    /// interval nothing is known: operations that know it say so.
     fn computed_by(self, server: &Server) -> Self {
         Numbers { precision: server.precision.unwrap_or(self.precision), interval: None, ..self }
     }
@@ -159,7 +161,12 @@ impl Form for Numbers {
         Ok(server.evaluator.add(&x, &y)?)
     }
 
-    fn add_alike(&self, server: &Server, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, Error> {
+    fn add_alike(
+        &self,
+        server: &Server,
+        x: &Ciphertext,
+        y: &Ciphertext,
+    ) -> Result<Ciphertext, Error> {
         let (x, y) = server.evaluator.align(x, y)?;
         let mut sum = x.into_owned();
         server.evaluator.add_alike(&mut sum, &y)?;
@@ -172,7 +179,8 @@ impl Form for Numbers {
     }
 
     fn of_dependent(&self, sum: Ciphertext, x: &Ciphertext, y: &Ciphertext) -> Ciphertext {
-        let at_sum = |c: &Ciphertext| c.inner().noise().scaled(sum.scale().log2() - c.scale().log2());
+        let at_sum =
+            |c: &Ciphertext| c.inner().noise().scaled(sum.scale().log2() - c.scale().log2());
         let (x, y, noise) = (at_sum(x), at_sum(y), sum.inner().noise());
         // What the sum has beside the errors of both comes from bringing them to one scale.
         let rest = Noise::from_log2_std(noise.less(x.plus(y)).log2_std());
@@ -207,7 +215,12 @@ impl Form for Numbers {
         Ok(server.evaluator.sub(&x, &y)?)
     }
 
-    fn overlay(&self, server: &Server, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, Error> {
+    fn overlay(
+        &self,
+        server: &Server,
+        x: &Ciphertext,
+        y: &Ciphertext,
+    ) -> Result<Ciphertext, Error> {
         Ok(server.evaluator.overlay(x, y, false)?)
     }
 
@@ -244,16 +257,27 @@ impl Form for Numbers {
         pairs: &[(&Ciphertext, &Ciphertext)],
     ) -> Option<Result<Ciphertext, Error>> {
         let &[first, ..] = pairs else { return None };
-        let alike = |x: &Ciphertext, y: &Ciphertext| (x.scale(), x.modulus()) == (y.scale(), y.modulus());
+        let alike =
+            |x: &Ciphertext, y: &Ciphertext| (x.scale(), x.modulus()) == (y.scale(), y.modulus());
         let alike = |(x, y): &(&Ciphertext, &Ciphertext)| alike(x, first.0) && alike(y, first.1);
         pairs.iter().all(alike).then(|| self.sum_of_like_products(server, pairs))
     }
 
-    fn rotate_many(&self, server: &Server, x: &Ciphertext, left: &[i64]) -> Result<Vec<Ciphertext>, Error> {
+    fn rotate_many(
+        &self,
+        server: &Server,
+        x: &Ciphertext,
+        left: &[i64],
+    ) -> Result<Vec<Ciphertext>, Error> {
         Ok(server.evaluator.rotate_many(x, left)?)
     }
 
-    fn transferred(&self, server: &Server, transfer: &Transfer, x: &Ciphertext) -> Result<Ciphertext, Error> {
+    fn transferred(
+        &self,
+        server: &Server,
+        transfer: &Transfer,
+        x: &Ciphertext,
+    ) -> Result<Ciphertext, Error> {
         server.session.settings().scale_of(self.precision)?;
         Ok(transfer.transfer(x)?)
     }
@@ -321,7 +345,8 @@ impl Form for Numbers {
         server: &Server,
         terms: &[(&Ciphertext, f64)],
     ) -> Result<Option<Ciphertext>, Error> {
-        let lowered = terms.iter().map(|(x, _)| self.factor(server, x)).collect::<Result<Vec<_>, _>>()?;
+        let lowered =
+            terms.iter().map(|(x, _)| self.factor(server, x)).collect::<Result<Vec<_>, _>>()?;
         let (modulus, scale) = (lowered[0].modulus(), lowered[0].scale());
         let alike = lowered.iter().all(|x| (x.modulus(), x.scale()) == (modulus, scale));
         if !alike || terms.iter().any(|(_, c)| !c.is_finite()) {
@@ -333,7 +358,8 @@ impl Form for Numbers {
             return Ok(None);
         };
         let (target, total) = (self.scale(server)?, terms.iter().map(|(_, c)| c.abs()).sum());
-        let (numbers, target) = server.evaluator.plain_scale(large, total, terms.len() as f64 / 12.0, target);
+        let (numbers, target) =
+            server.evaluator.plain_scale(large, total, terms.len() as f64 / 12.0, target);
         let sum = server.evaluator.linear_combination(&terms, modulus, scale.times(numbers))?;
         Ok(Some(server.evaluator.rescale(&sum, target)?))
     }
@@ -366,7 +392,11 @@ impl Form for Numbers {
         from.wrapping_sub(to) & (slots - 1)
     }
 
-    fn map(server: &Server, diagonals: &Diagonals<Self>, kept: bool) -> Result<LinearTransform, Error> {
+    fn map(
+        server: &Server,
+        diagonals: &Diagonals<Self>,
+        kept: bool,
+    ) -> Result<LinearTransform, Error> {
         let map = LinearTransform::from_entries(server.session.slots(), diagonals.clone())?;
         if !kept {
             map.set_memory(0);
@@ -452,20 +482,33 @@ impl Form for Numbers {
         Ok(server.evaluator.power(&*self.factor(server, x)?, n, self.scale(server)?)?)
     }
 
-    fn polynomial(&self, server: &Server, x: &Ciphertext, p: &Polynomial) -> Result<Ciphertext, Error> {
+    fn polynomial(
+        &self,
+        server: &Server,
+        x: &Ciphertext,
+        p: &Polynomial,
+    ) -> Result<Ciphertext, Error> {
         let (e, x, scale) = (&server.evaluator, self.factor(server, x)?, self.scale(server)?);
-        Ok(if self.complex { e.polynomial(&x, p, scale) } else { e.polynomial_of_reals(&x, p, scale) }?)
+        Ok(if self.complex {
+            e.polynomial(&x, p, scale)
+        } else {
+            e.polynomial_of_reals(&x, p, scale)
+        }?)
     }
 
-    /// A Chebyshev polynomial explodes outside of its interval. Where that does not hold all values up to the bound, other values than elements are set to zero; and where it does not hold zero, the middle is
-    /// subtracted from the elements, so that zero is the middle of the interval of the polynomial that is left.
+    /// A Chebyshev polynomial explodes outside of its interval. Where that does not hold all values
+    /// up to the bound, other values than elements are set to zero; and where it does not hold
+    /// zero, the middle is subtracted from the elements, so that zero is the middle of the interval
+    /// of the polynomial that is left.
     fn within_domain<'a>(
         server: &Server,
         a: &'a EncryptedArray,
         p: &'a Polynomial,
     ) -> Result<Argument<'a, Numbers>, Error> {
         let (a, p) = (Cow::Borrowed(a), Cow::Borrowed(p));
-        let Basis::Chebyshev { low, high } = p.basis() else { return polynomial::of_unit(server, a, p) };
+        let Basis::Chebyshev { low, high } = p.basis() else {
+            return polynomial::of_unit(server, a, p);
+        };
         if server.form_of(&[&*a]).complex && p.degree() > 0 {
             let what = "a polynomial on an interval, by Chebyshev's, is for real numbers in it, and the array is complex: take its real part, or a polynomial in powers without a domain";
             return Err(Error::argument(POLYNOMIAL, what));
@@ -519,7 +562,11 @@ impl Form for Numbers {
         Ok((constant != 0.0).then_some((rest, constant)))
     }
 
-    fn bounded_by(mut values: EncryptedArray, p: &Polynomial, a: &EncryptedArray) -> EncryptedArray {
+    fn bounded_by(
+        mut values: EncryptedArray,
+        p: &Polynomial,
+        a: &EncryptedArray,
+    ) -> EncryptedArray {
         values.set_bound(p.bound(a.bound()).min(values.bound()));
         values
     }
@@ -530,7 +577,8 @@ impl Form for Numbers {
 }
 
 impl Numbers {
-    /// A factor of a product of this precision: its own scale is no larger. Bringing it down costs no capacity.
+    /// A factor of a product of this precision: its own scale is no larger. Bringing it down costs
+    /// no capacity.
     fn factor<'a>(&self, server: &Server, x: &'a Ciphertext) -> Result<Cow<'a, Ciphertext>, Error> {
         lowered_to(server, x, self.scale(server)?)
     }
@@ -565,7 +613,8 @@ impl Numbers {
         server.session.settings().scale_of(self.precision)
     }
 
-    /// The sum of products whose first factors have one scale and one modulus, and the second ones too.
+    /// The sum of products whose first factors have one scale and one modulus, and the second ones
+    /// too.
     fn sum_of_like_products(
         &self,
         server: &Server,
@@ -580,7 +629,8 @@ impl Numbers {
             });
         }
         // One and the same for a square.
-        let pairs: Vec<_> = factors.iter().map(|(x, y)| (&**x, y.as_deref().unwrap_or(x))).collect();
+        let pairs: Vec<_> =
+            factors.iter().map(|(x, y)| (&**x, y.as_deref().unwrap_or(x))).collect();
         Ok(server.evaluator.sum_of_products(&pairs, target)?)
     }
 }
@@ -594,7 +644,11 @@ pub(super) fn outside_of_domain(interval: Interval, low: f64, high: f64) -> Stri
 }
 
 /// A ciphertext of no larger scale than the target, but for what makes no difference.
-fn lowered_to<'a>(server: &Server, x: &'a Ciphertext, target: Scale) -> Result<Cow<'a, Ciphertext>, Error> {
+fn lowered_to<'a>(
+    server: &Server,
+    x: &'a Ciphertext,
+    target: Scale,
+) -> Result<Cow<'a, Ciphertext>, Error> {
     if x.scale().log2() <= target.log2() + SURPLUS
         || server.evaluator.rescaled_modulus(x.modulus(), x.scale(), target) == x.modulus()
     {
@@ -603,8 +657,9 @@ fn lowered_to<'a>(server: &Server, x: &'a Ciphertext, target: Scale) -> Result<C
     Ok(Cow::Owned(server.evaluator.rescale(x, target)?))
 }
 
-/// Two factors in one modulus. Factors of one scale keep that in common, so that their product can be added to others of its depth as it is;
-/// of factors of different precision only the moduli have to agree.
+/// Two factors in one modulus. Factors of one scale keep that in common, so that their product can
+/// be added to others of its depth as it is; of factors of different precision only the moduli have
+/// to agree.
 fn in_one_modulus<'a>(
     server: &Server,
     x: Cow<'a, Ciphertext>,
@@ -635,7 +690,8 @@ fn changed(x: Cow<'_, Ciphertext>) -> Option<Ciphertext> {
     }
 }
 
-/// The least scale `2^k`, `k <= 12` or as many as the bound of what it is multiplied by has bits, at which `c` is an integer that an `f64` holds exactly.
+/// The least scale `2^k`, `k <= 12` or as many as the bound of what it is multiplied by has bits,
+/// at which `c` is an integer that an `f64` holds exactly.
 fn exact_scale(c: f64, log2_bound: f64) -> Option<Scale> {
     let exact = |k: &i32| {
         let scaled = c * f64::from(*k).exp2();

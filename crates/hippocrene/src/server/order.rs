@@ -1,4 +1,5 @@
-//! Numbers in order, by look-ups of their differences ([PEGASUS](hippocrene_pegasus)): sorted, the largest, and where it is, along an axis or of all.
+//! Numbers in order, by look-ups of their differences ([PEGASUS](hippocrene_pegasus)): sorted, the
+//! largest, and where it is, along an axis or of all.
 
 use hippocrene_ckks::{Ciphertext, Scale};
 use hippocrene_pegasus::{Layout as Places, Numbers as Single, Pegasus, PegasusError};
@@ -10,10 +11,12 @@ use crate::{Array, EncryptedArray, Error, Layout, Numbers};
 const MOST_PLACES: usize = 256;
 
 impl Server {
-    /// The elements in rising order along an axis, or all of them as an array of one axis (`axis` `None`) ([`Pegasus::sort`]): 63 look-ups for 16 elements, and one or two hundred for 32.
+    /// The elements in rising order along an axis, or all of them as an array of one axis (`axis`
+    /// `None`) ([`Pegasus::sort`]): 63 look-ups for 16 elements, and one or two hundred for 32.
     ///
     /// # Errors
-    /// [`Error::Shape`] when there is no such axis; [`Error::NoKeys`] when the server has no keys of tables; [`Error::Argument`] when the array is complex or has no bound.
+    /// [`Error::Shape`] when there is no such axis; [`Error::NoKeys`] when the server has no keys
+    /// of tables; [`Error::Argument`] when the array is complex or has no bound.
     pub fn sort(&self, a: &EncryptedArray, axis: Option<usize>) -> Result<EncryptedArray, Error> {
         let lines = Lines::of(a.shape(), axis, "sort")?;
         if lines.length == 1 {
@@ -25,11 +28,17 @@ impl Server {
         self.in_order(a, &lines, lines.length, |pegasus, x| pegasus.sort(x, lines.length))
     }
 
-    /// The `k` largest elements along an axis, or of all as an array of one axis, in rising order ([`Pegasus::top_k`]).
+    /// The `k` largest elements along an axis, or of all as an array of one axis, in rising order
+    /// ([`Pegasus::top_k`]).
     ///
     /// # Errors
     /// [`Error::Argument`] when there are not as many or none is wanted, and as [`Server::sort`].
-    pub fn top_k(&self, a: &EncryptedArray, k: usize, axis: Option<usize>) -> Result<EncryptedArray, Error> {
+    pub fn top_k(
+        &self,
+        a: &EncryptedArray,
+        k: usize,
+        axis: Option<usize>,
+    ) -> Result<EncryptedArray, Error> {
         let lines = Lines::of(a.shape(), axis, "top_k")?;
         if !(1..=lines.length).contains(&k) {
             return Err(Error::argument("top_k", format!("{k} of {} numbers", lines.length)));
@@ -43,11 +52,16 @@ impl Server {
         self.in_order(a, &lines, k, |pegasus, x| pegasus.top_k(x, lines.length, k))
     }
 
-    /// The largest elements along an axis, or the largest of all ([`Pegasus::largest`]): by `n - 1` look-ups for `n` elements.
+    /// The largest elements along an axis, or the largest of all ([`Pegasus::largest`]): by `n - 1`
+    /// look-ups for `n` elements.
     ///
     /// # Errors
     /// As [`Server::sort`].
-    pub fn largest(&self, a: &EncryptedArray, axis: Option<usize>) -> Result<EncryptedArray, Error> {
+    pub fn largest(
+        &self,
+        a: &EncryptedArray,
+        axis: Option<usize>,
+    ) -> Result<EncryptedArray, Error> {
         let lines = Lines::of(a.shape(), axis, "max")?;
         if lines.length == 1 {
             return self.alone(a, &lines);
@@ -55,14 +69,20 @@ impl Server {
         if let Some(filled) = self.filled(a, &lines.kept, lines.operation)? {
             return Ok(filled);
         }
-        self.of_lines(a, &lines, in_rounds(lines.length), |pegasus, x| pegasus.largest(x, lines.length))
+        self.of_lines(a, &lines, in_rounds(lines.length), |pegasus, x| {
+            pegasus.largest(x, lines.length)
+        })
     }
 
     /// The smallest elements: as [`Server::largest`].
     ///
     /// # Errors
     /// As [`Server::sort`].
-    pub fn smallest(&self, a: &EncryptedArray, axis: Option<usize>) -> Result<EncryptedArray, Error> {
+    pub fn smallest(
+        &self,
+        a: &EncryptedArray,
+        axis: Option<usize>,
+    ) -> Result<EncryptedArray, Error> {
         let lines = Lines::of(a.shape(), axis, "min")?;
         if lines.length == 1 {
             return self.alone(a, &lines);
@@ -70,14 +90,19 @@ impl Server {
         if let Some(filled) = self.filled(a, &lines.kept, lines.operation)? {
             return Ok(filled);
         }
-        self.of_lines(a, &lines, in_rounds(lines.length), |pegasus, x| pegasus.smallest(x, lines.length))
+        self.of_lines(a, &lines, in_rounds(lines.length), |pegasus, x| {
+            pegasus.smallest(x, lines.length)
+        })
     }
 
-    /// The places of the smallest elements along an axis, or of the smallest among all in row-major order, from 0 ([`Pegasus::argmin`]): by `2n - 3` look-ups for `n` elements. Where several are nearer to
-    /// the smallest than the index of a table is off by in a round of the tournament, the result is the place of one of these.
+    /// The places of the smallest elements along an axis, or of the smallest among all in row-major
+    /// order, from 0 ([`Pegasus::argmin`]): by `2n - 3` look-ups for `n` elements. Where several
+    /// are nearer to the smallest than the index of a table is off by in a round of the tournament,
+    /// the result is the place of one of these.
     ///
     /// # Errors
-    /// [`Error::Argument`] when there are more than 256 in a line, or what they are off by is too much for a tournament of so many; and as [`Server::sort`].
+    /// [`Error::Argument`] when there are more than 256 in a line, or what they are off by is too
+    /// much for a tournament of so many; and as [`Server::sort`].
     pub fn argmin(&self, a: &EncryptedArray, axis: Option<usize>) -> Result<EncryptedArray, Error> {
         let lines = Lines::of(a.shape(), axis, "argmin")?;
         self.place(a, &lines, Pegasus::argmin_digits)
@@ -122,7 +147,9 @@ impl Server {
             for digit in digits.iter().rev() {
                 let digit = self.repacked(pegasus, digit, &lines.kept, form)?;
                 place = Some(match place {
-                    Some(higher) => self.add(&self.mul_number(&higher, f64::from(1u32 << bits))?, &digit)?,
+                    Some(higher) => {
+                        self.add(&self.mul_number(&higher, f64::from(1u32 << bits))?, &digit)?
+                    }
                     None => digit,
                 });
             }
@@ -148,7 +175,8 @@ impl Server {
         if !is_constant(a) {
             return Ok(None);
         }
-        let filled = self.zeros(a, shape).and_then(|zeros| self.add_number(&zeros, a.interval().low()));
+        let filled =
+            self.zeros(a, shape).and_then(|zeros| self.add_number(&zeros, a.interval().low()));
         filled.map(Some).map_err(|e| e.during(operation))
     }
 
@@ -167,16 +195,23 @@ impl Server {
         self.zeros(a, &lines.kept).map_err(|e| e.during(lines.operation))
     }
 
-    /// The places in rising order along an axis, from 0: that of the smallest element, that of the next one, and so on.
-    /// Without an axis, those of all elements, counted in row-major order, as an array of one axis. It takes `n (n + 1)/2`
-    /// look-ups for `n` elements ([`Pegasus::argsort`]).
+    /// The places in rising order along an axis, from 0: that of the smallest element, that of the
+    /// next one, and so on. Without an axis, those of all elements, counted in row-major order, as
+    /// an array of one axis. It takes `n (n + 1)/2` look-ups for `n` elements
+    /// ([`Pegasus::argsort`]).
     ///
-    /// Every place appears exactly once. Elements farther apart than [`Server::table_gap`] of a little less than three times
-    /// the bound are in order. Nearer ones may be in either order, equal ones too.
+    /// Every place appears exactly once. Elements farther apart than [`Server::table_gap`] of a
+    /// little less than three times the bound are in order. Nearer ones may be in either order,
+    /// equal ones too.
     ///
     /// # Errors
-    /// [`Error::Argument`] when there are so many elements that tables do not tell their ranks apart, and as [`Server::sort`].
-    pub fn argsort(&self, a: &EncryptedArray, axis: Option<usize>) -> Result<EncryptedArray, Error> {
+    /// [`Error::Argument`] when there are so many elements that tables do not tell their ranks
+    /// apart, and as [`Server::sort`].
+    pub fn argsort(
+        &self,
+        a: &EncryptedArray,
+        axis: Option<usize>,
+    ) -> Result<EncryptedArray, Error> {
         let lines = Lines::of(a.shape(), axis, "argsort")?;
         if lines.length == 1 {
             return self.insert_axis(&self.first_places(a, &lines)?, axis.unwrap_or(0));
@@ -184,7 +219,8 @@ impl Server {
         let (shape, next) = lines.with(lines.length);
         if is_constant(a) {
             let places: Vec<f64> = next.iter().map(|i| (i % lines.length) as f64).collect();
-            let ordered = self.zeros(a, &shape).and_then(|zeros| self.add_plain(&zeros, &places[..]));
+            let ordered =
+                self.zeros(a, &shape).and_then(|zeros| self.add_plain(&zeros, &places[..]));
             return ordered.map_err(|e| e.during(lines.operation));
         }
         let off = (-a.precision_bits(&self.session)).exp2() / a.bound();
@@ -199,23 +235,31 @@ impl Server {
             |pegasus, x, form| {
                 let middle = lines.last() / 2.0;
                 let scale = pegasus.plan().repacking_scale(middle)?;
-                let places = pegasus.argsort(x, lines.length, scale).map_err(named)?.select(&next)?;
+                let places =
+                    pegasus.argsort(x, lines.length, scale).map_err(named)?.select(&next)?;
                 self.add_number(&self.repacked(pegasus, &places, &shape, form)?, middle)
             },
         )
     }
 
-    /// The largest element of every window of `size`, or of `size` by `size` in an array of two axes ([`Pegasus::largest`]): windows lie side by side.
+    /// The largest element of every window of `size`, or of `size` by `size` in an array of two
+    /// axes ([`Pegasus::largest`]): windows lie side by side.
     ///
     /// # Errors
-    /// [`Error::Shape`] when an axis is not so many windows long or there are more than two; and as [`Server::sort`].
+    /// [`Error::Shape`] when an axis is not so many windows long or there are more than two; and as
+    /// [`Server::sort`].
     pub fn max_pool(&self, a: &EncryptedArray, size: usize) -> Result<EncryptedArray, Error> {
         const OPERATION: &str = "max_pool";
         let shape = a.shape();
         let (rows, columns, down) = match *shape {
             [n] => (1, n, 1),
             [rows, columns] => (rows, columns, size),
-            _ => return Err(Error::shape(OPERATION, format!("one axis or two are pooled, not {shape:?}"))),
+            _ => {
+                return Err(Error::shape(
+                    OPERATION,
+                    format!("one axis or two are pooled, not {shape:?}"),
+                ));
+            }
         };
         if size == 0 || !rows.is_multiple_of(down) || !columns.is_multiple_of(size) {
             return Err(Error::shape(
@@ -224,9 +268,12 @@ impl Server {
             ));
         }
         // Element by element of a window, window by window.
-        let windows = (0..rows / down).flat_map(|i| (0..columns / size).map(move |j| (i * down, j * size)));
+        let windows =
+            (0..rows / down).flat_map(|i| (0..columns / size).map(move |j| (i * down, j * size)));
         let order = windows
-            .flat_map(|(i, j)| (i..i + down).flat_map(move |i| (j..j + size).map(move |j| i * columns + j)))
+            .flat_map(|(i, j)| {
+                (i..i + down).flat_map(move |i| (j..j + size).map(move |j| i * columns + j))
+            })
             .collect();
         if size == 1 {
             self.check_real(a, OPERATION)?;
@@ -236,11 +283,15 @@ impl Server {
         if let Some(filled) = self.filled(a, &kept, OPERATION)? {
             return Ok(filled);
         }
-        let lines = Lines { operation: OPERATION, length: down * size, order, kept, inner: 1, axis: None };
-        self.of_lines(a, &lines, in_rounds(lines.length), |pegasus, x| pegasus.largest(x, lines.length))
+        let lines =
+            Lines { operation: OPERATION, length: down * size, order, kept, inner: 1, axis: None };
+        self.of_lines(a, &lines, in_rounds(lines.length), |pegasus, x| {
+            pegasus.largest(x, lines.length)
+        })
     }
 
-    /// `f` of the elements, line by line, which sorts lines and leaves `k` numbers of each: the axis has as many then.
+    /// `f` of the elements, line by line, which sorts lines and leaves `k` numbers of each: the
+    /// axis has as many then.
     fn in_order(
         &self,
         a: &EncryptedArray,
@@ -248,14 +299,17 @@ impl Server {
         k: usize,
         f: impl Fn(&Pegasus, &Single) -> Result<Single, PegasusError>,
     ) -> Result<EncryptedArray, Error> {
-        let wide = |pegasus: &Pegasus, _: &_, _| Ok(pegasus.order_bound(Pegasus::sort_rounds(lines.length)));
+        let wide = |pegasus: &Pegasus, _: &_, _| {
+            Ok(pegasus.order_bound(Pegasus::sort_rounds(lines.length)))
+        };
         let (shape, next) = lines.with(k);
         self.of_elements(a, lines, wide, |pegasus, x, form| {
             self.repacked(pegasus, &f(pegasus, x)?.select(&next)?, &shape, form)
         })
     }
 
-    /// `f` of the elements, line by line, which makes one number of each line; extracted `wide` times as wide as they are.
+    /// `f` of the elements, line by line, which makes one number of each line; extracted `wide`
+    /// times as wide as they are.
     fn of_lines(
         &self,
         a: &EncryptedArray,
@@ -271,8 +325,9 @@ impl Server {
         )
     }
 
-    /// `f` of the elements as single numbers, line by line, at the scale that they have if they are extracted as if their bound was `wide` times as large (asked for of a slot of the ciphertext with the first element), and of the form that
-    /// results have.
+    /// `f` of the elements as single numbers, line by line, at the scale that they have if they are
+    /// extracted as if their bound was `wide` times as large (asked for of a slot of the ciphertext
+    /// with the first element), and of the form that results have.
     pub(super) fn of_elements(
         &self,
         a: &EncryptedArray,
@@ -306,8 +361,10 @@ impl Server {
         let positions: Vec<usize> = layout.positions().collect();
         let of_ciphertext = |k: usize| {
             let here = |position: &usize| position / layout.slots() == k;
-            let chosen: Vec<usize> = (0..positions.len()).filter(|i| here(&positions[*i])).collect();
-            let places: Vec<usize> = chosen.iter().map(|i| positions[*i] % layout.slots()).collect();
+            let chosen: Vec<usize> =
+                (0..positions.len()).filter(|i| here(&positions[*i])).collect();
+            let places: Vec<usize> =
+                chosen.iter().map(|i| positions[*i] % layout.slots()).collect();
             let slots = places.iter().max().map_or(1, |last| (last + 1).next_power_of_two());
             Ok(pegasus.repack_repeated(
                 &y.select(&chosen)?,
@@ -315,10 +372,12 @@ impl Server {
                 self.session.slots(),
             )?)
         };
-        let ciphertexts = (0..layout.ciphertexts()).map(of_ciphertext).collect::<Result<_, Error>>()?;
+        let ciphertexts =
+            (0..layout.ciphertexts()).map(of_ciphertext).collect::<Result<_, Error>>()?;
         // Of several ciphertexts, all but the last one are full.
         let period = (layout.ciphertexts() == 1).then(|| (layout.last() + 1).next_power_of_two());
-        Ok(Array::from_ciphertexts(layout, form, false, ciphertexts).with_zeros_within(period, true))
+        Ok(Array::from_ciphertexts(layout, form, false, ciphertexts)
+            .with_zeros_within(period, true))
     }
 
     /// The elements as single numbers in row-major order, extracted as if they were up to `bound`.
@@ -335,7 +394,8 @@ impl Server {
         {
             let mut c = Ciphertext::clone(c);
             c.set_bound(bound);
-            let x = pegasus.extract(&pegasus.to_coefficients(&c)?, places)?.with_bound(a.bound())?;
+            let x =
+                pegasus.extract(&pegasus.to_coefficients(&c)?, places)?.with_bound(a.bound())?;
             let before = all.as_ref().map_or(0, Single::len);
             numbers.iter().enumerate().for_each(|(i, element)| order[*element] = before + i);
             all = Some(match all {
@@ -370,7 +430,11 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    pub(super) fn of(shape: &[usize], axis: Option<usize>, operation: &'static str) -> Result<Self, Error> {
+    pub(super) fn of(
+        shape: &[usize],
+        axis: Option<usize>,
+        operation: &'static str,
+    ) -> Result<Self, Error> {
         let size = shape.iter().product();
         let Some(along) = axis else {
             return Ok(Lines {
@@ -383,7 +447,10 @@ impl Lines {
             });
         };
         let Some(&length) = shape.get(along) else {
-            return Err(Error::shape(operation, format!("there is no axis {along} in shape {shape:?}")));
+            return Err(Error::shape(
+                operation,
+                format!("there is no axis {along} in shape {shape:?}"),
+            ));
         };
         let (mut kept, inner) = (shape.to_vec(), shape[along + 1..].iter().product());
         kept.remove(along);
@@ -394,7 +461,8 @@ impl Lines {
         Ok(Lines { operation, length, order: (0..size).map(element).collect(), kept, inner, axis })
     }
 
-    /// The shape with `k` results along the axis, or of one axis for all elements; and in row-major order which of the results, line by line, comes next.
+    /// The shape with `k` results along the axis, or of one axis for all elements; and in row-major
+    /// order which of the results, line by line, comes next.
     fn with(&self, k: usize) -> (Vec<usize>, Vec<usize>) {
         let (mut shape, inner) = (self.kept.clone(), self.inner);
         shape.insert(self.axis.unwrap_or(0), k);
@@ -403,10 +471,13 @@ impl Lines {
         (shape, (0..count).map(next).collect())
     }
 
-    /// How many bits there are in a digit of places, as digits are repacked one by one: all of them in lines of up to 16 elements, and one in longer ones.
+    /// How many bits there are in a digit of places, as digits are repacked one by one: all of them
+    /// in lines of up to 16 elements, and one in longer ones.
     ///
-    /// Of a digit up to `r`, what a bit is off by and what repacking adds go by `r`. Bits of `n/2` elements are added up, which makes the error of one digit about `n^2`; of several digits it is about that of the highest
-    /// one, `r` times its place value, which is least where `r` is 1: `n/2`.
+    /// Of a digit up to `r`, what a bit is off by and what repacking adds go by `r`. Bits of `n/2`
+    /// elements are added up, which makes the error of one digit about `n^2`; of several digits it
+    /// is about that of the highest one, `r` times its place value, which is least where `r` is 1:
+    /// `n/2`.
     fn digit_bits(&self) -> u32 {
         const MOST_IN_ONE: usize = 16;
         if self.length > MOST_IN_ONE { 1 } else { self.length.next_power_of_two().ilog2() }

@@ -33,7 +33,9 @@ fn each<T: Clone + Default + Sync>(
     f: impl Fn(&Ciphertext, Values<'_>) -> Result<Ciphertext, Error> + Sync,
 ) -> Result<Vec<Ciphertext>, Error> {
     let slots = layout.scatter(values)?;
-    let of = |i: usize| f(&ciphertexts[i], wrap(&slots[i])).map_err(|error| error.of_ciphertext(i, layout));
+    let of = |i: usize| {
+        f(&ciphertexts[i], wrap(&slots[i])).map_err(|error| error.of_ciphertext(i, layout))
+    };
     server.session.compute_each(ciphertexts.len(), of)
 }
 

@@ -12,27 +12,36 @@ pub(super) const OPERATION: &str = "evaluate a polynomial";
 /// Polynomials of a larger degree are computed as they are.
 const MOST_CONVERTED: usize = 1023;
 
-/// The largest degree of a polynomial whose range is computed. It takes `NODES_FOR_EACH_DEGREE * degree^2` additions.
+/// The largest degree of a polynomial whose range is computed. It takes `NODES_FOR_EACH_DEGREE *
+/// degree^2` additions.
 const MOST_RANGED: usize = 1023;
 
-/// Number of nodes for each degree at which the range of a polynomial is sampled; with 16, the range is widened by 0.5 %.
+/// Number of nodes for each degree at which the range of a polynomial is sampled; with 16, the
+/// range is widened by 0.5 %.
 const NODES_FOR_EACH_DEGREE: usize = 16;
 
-/// Terms cancel each other where they are so many times as large as those of Chebyshev's polynomials.
+/// Terms cancel each other where they are so many times as large as those of Chebyshev's
+/// polynomials.
 const CANCELLED: f64 = 16.0;
 
 /// Coefficients are rounded with so much less than products, at least.
 const COEFFICIENTS: f64 = 256.0;
 
 impl Server {
-    /// `p(a)`, element by element. Of numbers it is [`Polynomial::depth`](hippocrene_ckks::circuits::Polynomial::depth) multiplications deep, of integers as
-    /// [`hippocrene_bgv::Evaluator::polynomial`] says. Where a Chebyshev polynomial is for an interval that does not hold all numbers up to the bound of `a`, it is a multiplication deeper if other values stand between the
-    /// elements, such as slices and sums leave there: these are set to zero. A polynomial of numbers that takes more capacity than a bootstrap gives is computed in parts that are bootstrapped in
-    /// between, each power once: their errors are taken as independent.
+    /// `p(a)`, element by element. Of numbers it is
+    /// [`Polynomial::depth`](hippocrene_ckks::circuits::Polynomial::depth) multiplications deep, of
+    /// integers as [`hippocrene_bgv::Evaluator::polynomial`] says. Where a Chebyshev polynomial is
+    /// for an interval that does not hold all numbers up to the bound of `a`, it is a
+    /// multiplication deeper if other values stand between the elements, such as slices and sums
+    /// leave there: these are set to zero. A polynomial of numbers that takes more capacity than a
+    /// bootstrap gives is computed in parts that are bootstrapped in between, each power once:
+    /// their errors are taken as independent.
     ///
     /// # Errors
-    /// [`Error::Capacity`] or [`Error::Budget`] when too few multiplications are left, [`Error::Argument`] when the bound of `a` exceeds the interval of a
-    /// Chebyshev polynomial, or `a` is complex, and in a simulation when a value does not lie in that interval, [`Error::PlainModulusMismatch`] when the polynomial is one modulo another plaintext modulus.
+    /// [`Error::Capacity`] or [`Error::Budget`] when too few multiplications are left,
+    /// [`Error::Argument`] when the bound of `a` exceeds the interval of a Chebyshev polynomial, or
+    /// `a` is complex, and in a simulation when a value does not lie in that interval,
+    /// [`Error::PlainModulusMismatch`] when the polynomial is one modulo another plaintext modulus.
     pub fn polynomial<F: Form>(&self, a: &Array<F>, p: &F::Polynomial) -> Result<Array<F>, Error> {
         let asked = self.form_of(&[a]);
         let (a, p) = F::within_domain(self, a, p)?;
@@ -51,7 +60,8 @@ impl Server {
         // Where there is no element, zeros stay: the constant is added to elements alone.
         let values = match F::apart_from_constant(p)? {
             Some((rest, constant)) if a.is_clean() && !a.layout().is_full() => {
-                let values = self.add_plain(&evaluated(&rest, true)?, F::plain(&vec![constant; a.size()]));
+                let values =
+                    self.add_plain(&evaluated(&rest, true)?, F::plain(&vec![constant; a.size()]));
                 values.map(|values| F::bounded_by(values, p, a)).map_err(|e| e.during(OPERATION))
             }
             Some(_) => evaluated(p, a.is_clean() && a.layout().is_full()),
@@ -63,9 +73,10 @@ impl Server {
     }
 }
 
-/// An interval that holds all values of a polynomial on an interval: of its values at Chebyshev nodes, widened about its
-/// centre by what a polynomial of this degree can rise between so many nodes. A polynomial of degree `d` that is at most
-/// 1 at `m > d` Chebyshev nodes is at most `1 / cos(pi d / (2 m))` between them (Ehlich and Zeller 1964, Satz 1).
+/// An interval that holds all values of a polynomial on an interval: of its values at Chebyshev
+/// nodes, widened about its centre by what a polynomial of this degree can rise between so many
+/// nodes. A polynomial of degree `d` that is at most 1 at `m > d` Chebyshev nodes is at most `1 /
+/// cos(pi d / (2 m))` between them (Ehlich and Zeller 1964, Satz 1).
 pub(super) fn range(p: &Polynomial, interval: Interval) -> Interval {
     let (degree, centre, half) =
         (p.degree(), 0.5 * (interval.low() + interval.high()), 0.5 * interval.width());
@@ -82,8 +93,11 @@ pub(super) fn range(p: &Polynomial, interval: Interval) -> Interval {
     values + Interval::symmetric(slack)
 }
 
-/// A polynomial in powers of values beyond 1, or far below, as one of values up to 1, in a unit `2^k`, where that is much more precise: where coefficients are so small beside the powers that they are rounded with, or so large
-/// beside powers that are rounded, or terms cancel each other, as those of Taylor series do. Of these it has Chebyshev's polynomials. Values beyond 1 have `k` bits more then.
+/// A polynomial in powers of values beyond 1, or far below, as one of values up to 1, in a unit
+/// `2^k`, where that is much more precise: where coefficients are so small beside the powers that
+/// they are rounded with, or so large beside powers that are rounded, or terms cancel each other,
+/// as those of Taylor series do. Of these it has Chebyshev's polynomials. Values beyond 1 have `k`
+/// bits more then.
 pub(super) fn of_unit<'a>(
     server: &Server,
     a: Cow<'a, EncryptedArray>,
@@ -97,7 +111,8 @@ pub(super) fn of_unit<'a>(
         return Ok((a, p));
     }
     let terms = p.coefficients().iter().enumerate();
-    let steepness: f64 = terms.clone().map(|(i, c)| i as f64 * c.abs() * bound.powi(i as i32 - 1)).sum();
+    let steepness: f64 =
+        terms.clone().map(|(i, c)| i as f64 * c.abs() * bound.powi(i as i32 - 1)).sum();
     // Of small values it is their powers that are rounded, each before its coefficient.
     let rounded: f64 = terms.clone().skip(2).map(|(_, c)| c.abs()).sum();
     if bits < 0.0 && rounded < CANCELLED * steepness.max(1.0) {
@@ -114,14 +129,18 @@ pub(super) fn of_unit<'a>(
         false => Some(Polynomial::approximate(|x| powers.evaluate(x), -1.0, 1.0, degree)?),
     };
     let series = series.filter(|series| sum(&powers) > CANCELLED * sum(series));
-    if bits > 0.0 && series.is_none() && bound.powi(degree as i32) < COEFFICIENTS * steepness.max(1.0) {
+    if bits > 0.0
+        && series.is_none()
+        && bound.powi(degree as i32) < COEFFICIENTS * steepness.max(1.0)
+    {
         return Ok((a, p));
     }
     let a = server.mul_number(&a, (-bits).exp2())?.with_precision(finer, &server.session)?;
     Ok((Cow::Owned(a), Cow::Owned(series.unwrap_or(powers))))
 }
 
-/// Values of an interval as values in `[-1, 1]`, with the polynomial on that; nothing where the polynomial is such already.
+/// Values of an interval as values in `[-1, 1]`, with the polynomial on that; nothing where the
+/// polynomial is such already.
 pub(super) fn in_unit_interval<'a>(
     server: &Server,
     a: &'a EncryptedArray,

@@ -1,4 +1,5 @@
-//! Polynomials of numbers that take more capacity than a bootstrap gives: in parts, bootstrapped in between.
+//! Polynomials of numbers that take more capacity than a bootstrap gives: in parts, bootstrapped in
+//! between.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -13,8 +14,9 @@ use crate::{EncryptedArray, Error, Form, Numbers};
 /// So many bits of a value are left to bootstraps, which lose as many after the binary point.
 const LARGE_BITS: f64 = 2.0;
 
-/// By Paterson and Stockmeyer: `p = q X^m + r` (or `q T_m + r`) with `m` a power of two, and `q` and `r` again, down to leaves. What counts are bootstraps, beside which a product takes no time, and so each value that is
-/// multiplied more than once is bootstrapped once, for all of them.
+/// By Paterson and Stockmeyer: `p = q X^m + r` (or `q T_m + r`) with `m` a power of two, and `q`
+/// and `r` again, down to leaves. What counts are bootstraps, beside which a product takes no time,
+/// and so each value that is multiplied more than once is bootstrapped once, for all of them.
 ///
 /// A *level* is how many products are left to a value beside what a bootstrap takes.
 struct Parts<'s> {
@@ -26,13 +28,15 @@ struct Parts<'s> {
     /// The level after a bootstrap, and that of the argument.
     most: usize,
     own: usize,
-    /// Leaves of degrees below this are sums of powers, bootstrapped ones; all others are evaluated from the argument itself.
+    /// Leaves of degrees below this are sums of powers, bootstrapped ones; all others are evaluated
+    /// from the argument itself.
     baby: usize,
     /// The powers (or Chebyshev polynomials) that were needed.
     powers: BTreeMap<usize, Rc<EncryptedArray>>,
 }
 
-/// `p(a)`, for a polynomial in powers or on the interval `[-1, 1]` that takes more capacity than a bootstrap gives. Nothing where there is not a single product from one bootstrap to the next.
+/// `p(a)`, for a polynomial in powers or on the interval `[-1, 1]` that takes more capacity than a
+/// bootstrap gives. Nothing where there is not a single product from one bootstrap to the next.
 ///
 /// # Errors
 /// When a value cannot be bootstrapped, and as [`Server::polynomial`].
@@ -42,7 +46,8 @@ pub(super) fn polynomial_in_parts(
     p: &Polynomial,
 ) -> Result<Option<EncryptedArray>, Error> {
     let bits = server.form_of(&[a]).product_bits(server);
-    let Some((reserve, most)) = server.bootstrap_reserve().zip(server.most_after_bootstrap()) else {
+    let Some((reserve, most)) = server.bootstrap_reserve().zip(server.most_after_bootstrap())
+    else {
         return Ok(None);
     };
     let level = |capacity: f64| level(capacity, reserve, bits);
@@ -82,7 +87,8 @@ fn level(capacity: f64, reserve: f64, bits: f64) -> usize {
     ((capacity - reserve) / bits).max(0.0) as usize
 }
 
-/// How many bootstraps `q X^m + r` takes at a level, of those that its parts take at each, if it is not bootstrapped itself: nothing where it has to be.
+/// How many bootstraps `q X^m + r` takes at a level, of those that its parts take at each, if it is
+/// not bootstrapped itself: nothing where it has to be.
 fn unaided(q: &[usize], r: &[usize], level: usize) -> Option<usize> {
     Some(q.get(level + 1)? + r.get(level)?)
 }
@@ -99,7 +105,8 @@ impl Parts<'_> {
         Ok(costs[0] + powers.len())
     }
 
-    /// How many bootstraps it takes to have `p` at each level from 0 on, beside those of powers, which are collected.
+    /// How many bootstraps it takes to have `p` at each level from 0 on, beside those of powers,
+    /// which are collected.
     fn costs(&self, p: &Polynomial, powers: &mut BTreeSet<usize>) -> Result<Vec<usize>, Error> {
         if let Some(level) = self.level_of_leaf(p) {
             if self.is_sum(p) {
@@ -112,7 +119,8 @@ impl Parts<'_> {
         self.need(m, powers);
         let [q, r] = [self.costs(&q, powers)?, self.costs(&r, powers)?];
         let bootstrapped = 1 + unaided(&q, &r, 0).unwrap_or(0);
-        let at_level = |level| unaided(&q, &r, level).map_or(bootstrapped, |cost| cost.min(bootstrapped));
+        let at_level =
+            |level| unaided(&q, &r, level).map_or(bootstrapped, |cost| cost.min(bootstrapped));
         Ok((0..=self.most).map(at_level).collect())
     }
 
@@ -157,7 +165,8 @@ impl Parts<'_> {
         Ok(power)
     }
 
-    /// `X^n` as `X^i X^j`, or `T_n` as `2 T_i T_j - T_(i - j)`, for the halves `i` and `j` of `n`, of which `T_(i - j)` is 1 or the argument.
+    /// `X^n` as `X^i X^j`, or `T_n` as `2 T_i T_j - T_(i - j)`, for the halves `i` and `j` of `n`,
+    /// of which `T_(i - j)` is 1 or the argument.
     fn product(&mut self, n: usize) -> Result<EncryptedArray, Error> {
         let (i, j) = (n.div_ceil(2), n / 2);
         let (x, y) = (self.power(i, 1)?, self.power(j, 1)?);
@@ -216,8 +225,9 @@ impl Parts<'_> {
     /// A leaf as a sum of powers times numbers, the highest first, whose number is not 0.
     fn sum(&mut self, p: &Polynomial, level: usize) -> Result<EncryptedArray, Error> {
         let coefficients = p.coefficients();
-        let mut sum =
-            self.server.mul_number(&*self.power(p.degree(), level + 1)?, coefficients[p.degree()])?;
+        let mut sum = self
+            .server
+            .mul_number(&*self.power(p.degree(), level + 1)?, coefficients[p.degree()])?;
         for (i, c) in (1..p.degree()).map(|i| (i, coefficients[i])).filter(|(_, c)| *c != 0.0) {
             let term = self.server.mul_number(&*self.power(i, level + 1)?, c)?;
             sum = self.server.add(&sum, &term)?;

@@ -8,13 +8,19 @@ use crate::{Array, Computed, Error, Form, Interval};
 const OPERATION: &str = "add products";
 
 impl Server {
-    /// `sum_i a_i b_i`, element by element, over pairs of arrays whose products have one shape; in each pair shapes broadcast as numpy's do. Of arrays of
-    /// one layout it is relinearised once, so that each product but the first costs hardly more than a sum does (in the manner of BFV about half a product), unless they are numbers that differ in precision or in how many products
-    /// came before, or can be bootstrapped; else it is the sum of the products.
+    /// `sum_i a_i b_i`, element by element, over pairs of arrays whose products have one shape; in
+    /// each pair shapes broadcast as numpy's do. Of arrays of one layout it is relinearised once,
+    /// so that each product but the first costs hardly more than a sum does (in the manner of BFV
+    /// about half a product), unless they are numbers that differ in precision or in how many
+    /// products came before, or can be bootstrapped; else it is the sum of the products.
     ///
     /// # Errors
-    /// [`Error::Argument`] when there are no pairs, [`Error::Shape`] when shapes do not fit, and as [`Server::mul`].
-    pub fn sum_of_products<F: Form>(&self, pairs: &[(&Array<F>, &Array<F>)]) -> Result<Array<F>, Error> {
+    /// [`Error::Argument`] when there are no pairs, [`Error::Shape`] when shapes do not fit, and as
+    /// [`Server::mul`].
+    pub fn sum_of_products<F: Form>(
+        &self,
+        pairs: &[(&Array<F>, &Array<F>)],
+    ) -> Result<Array<F>, Error> {
         let [(a, b), rest @ ..] = pairs else {
             return Err(Error::argument(OPERATION, "there are no products"));
         };

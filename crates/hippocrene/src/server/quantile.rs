@@ -5,11 +5,13 @@ use hippocrene_pegasus::Pegasus;
 use super::{Server, order::Lines};
 use crate::{EncryptedArray, Error};
 
-/// Weights of quantiles are multiples of `1/STEPS`, so that products with them take 12 bits of capacity at most.
+/// Weights of quantiles are multiples of `1/STEPS`, so that products with them take 12 bits of
+/// capacity at most.
 const STEPS: f64 = 4096.0;
 
 impl Server {
-    /// The medians along an axis, or that of all elements: the quantiles of 1/2 ([`Server::quantile`]).
+    /// The medians along an axis, or that of all elements: the quantiles of 1/2
+    /// ([`Server::quantile`]).
     ///
     /// # Errors
     /// As [`Server::sort`].
@@ -21,14 +23,19 @@ impl Server {
         self.quantiles(a, &lines, &[0.5], lines.kept.clone())
     }
 
-    /// The quantiles of these shares `q`, 0 to 1, along an axis or of all elements, those of one share after those of another: an array of as many as there are shares by the shape without the axis. The elements are sorted
-    /// once for all of them ([`Pegasus::sort`]). Of `n` elements in order, from 0, the quantile of `q` is that at `q (n - 1)`, linear between the two next to it, as numpy's is where no method is said; where it stands between them
-    /// counts to a 4096th.
+    /// The quantiles of these shares `q`, 0 to 1, along an axis or of all elements, those of one
+    /// share after those of another: an array of as many as there are shares by the shape without
+    /// the axis. The elements are sorted once for all of them ([`Pegasus::sort`]). Of `n` elements
+    /// in order, from 0, the quantile of `q` is that at `q (n - 1)`, linear between the two next to
+    /// it, as numpy's is where no method is said; where it stands between them counts to a 4096th.
     ///
-    /// Between two elements it takes a bit of capacity in the middle of them and up to 12 elsewhere, and where shares that fall between elements at different distances are asked for at once, as much as a product with plain numbers.
+    /// Between two elements it takes a bit of capacity in the middle of them and up to 12
+    /// elsewhere, and where shares that fall between elements at different distances are asked for
+    /// at once, as much as a product with plain numbers.
     ///
     /// # Errors
-    /// [`Error::Argument`] when there is no share, or one is not from 0 to 1; [`Error::Capacity`] when the keys' look-ups leave too little for it; as [`Server::sort`].
+    /// [`Error::Argument`] when there is no share, or one is not from 0 to 1; [`Error::Capacity`]
+    /// when the keys' look-ups leave too little for it; as [`Server::sort`].
     pub fn quantile(
         &self,
         a: &EncryptedArray,
@@ -38,10 +45,16 @@ impl Server {
         const OPERATION: &str = "quantile";
         let lines = Lines::of(a.shape(), axis, OPERATION)?;
         if q.is_empty() {
-            return Err(Error::argument(OPERATION, "no share is asked for: at least one is needed"));
+            return Err(Error::argument(
+                OPERATION,
+                "no share is asked for: at least one is needed",
+            ));
         }
         if let Some(wrong) = q.iter().find(|q| !(0.0..=1.0).contains(*q)) {
-            return Err(Error::argument(OPERATION, format!("a share of {wrong}: 0 to 1 are possible")));
+            return Err(Error::argument(
+                OPERATION,
+                format!("a share of {wrong}: 0 to 1 are possible"),
+            ));
         }
         let shape = [&[q.len()], &lines.kept[..]].concat();
         if lines.length == 1 {
@@ -61,7 +74,9 @@ impl Server {
             return Ok(filled);
         }
         let between: Vec<(usize, f64)> = q.iter().map(|q| place(*q, lines.length)).collect();
-        let wide = |pegasus: &Pegasus, _: &_, _| Ok(pegasus.order_bound(Pegasus::sort_rounds(lines.length)));
+        let wide = |pegasus: &Pegasus, _: &_, _| {
+            Ok(pegasus.order_bound(Pegasus::sort_rounds(lines.length)))
+        };
         self.of_elements(a, lines, wide, |pegasus, x, form| {
             let sorted = pegasus.sort(x, lines.length)?;
             let count = sorted.len() / lines.length;
@@ -83,8 +98,10 @@ impl Server {
                 if between.iter().all(|(_, weight)| *weight == between[0].1) {
                     return self.mul_number(array, first);
                 }
-                let weights: Vec<f64> =
-                    between.iter().flat_map(|(_, weight)| vec![of(*weight, above); count]).collect();
+                let weights: Vec<f64> = between
+                    .iter()
+                    .flat_map(|(_, weight)| vec![of(*weight, above); count])
+                    .collect();
                 self.mul_plain(array, &weights[..])
             };
             let mut between = self.add(&part(&below, false)?, &part(&next(true)?, true)?)?;
@@ -95,7 +112,8 @@ impl Server {
     }
 }
 
-/// The place of the element below the quantile of `q` among `n`, and the weight of the one above it.
+/// The place of the element below the quantile of `q` among `n`, and the weight of the one above
+/// it.
 fn place(q: f64, n: usize) -> (usize, f64) {
     let at = q * (n - 1) as f64;
     let place = (at.floor() as usize).min(n - 1);

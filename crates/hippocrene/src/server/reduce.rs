@@ -6,11 +6,13 @@ use crate::{Array, Error, Form};
 impl Server {
     /// The sum of all elements (`axis` `None`) or along one axis, as numpy's `sum`.
     ///
-    /// It takes rotations by powers of two, and no product: where slots that hold no element are zero, axes are summed with their padding; elsewhere exactly their elements are added up, in up
-    /// to twice as many rotations.
+    /// It takes rotations by powers of two, and no product: where slots that hold no element are
+    /// zero, axes are summed with their padding; elsewhere exactly their elements are added up, in
+    /// up to twice as many rotations.
     ///
     /// # Errors
-    /// [`Error::Shape`] when there is no such axis, [`Error::MissingKey`] when a rotation key is missing.
+    /// [`Error::Shape`] when there is no such axis, [`Error::MissingKey`] when a rotation key is
+    /// missing.
     pub fn sum<F: Form>(&self, a: &Array<F>, axis: Option<usize>) -> Result<Array<F>, Error> {
         self.sum_in(a, axis, "sum")
     }
@@ -36,25 +38,31 @@ impl Server {
         self.check(a, operation)?;
         let padded = a.is_clean() || a.layout().is_full();
         let Some(axis) = axis else {
-            // Padding that is zero for the first of these sums is so for all: the last axis first, whose padding is the innermost.
+            // Padding that is zero for the first of these sums is so for all: the last axis first,
+            // whose padding is the innermost.
             let mut out = a.clone();
             let mut windows = Some(Vec::new());
             while !out.shape().is_empty() {
                 let axis = out.shape().len() - 1;
-                windows =
-                    windows.zip(window(&out, axis, padded)).map(|(windows, w)| [windows, vec![w]].concat());
+                windows = windows
+                    .zip(window(&out, axis, padded))
+                    .map(|(windows, w)| [windows, vec![w]].concat());
                 out = self.sum_axis(&out, axis, padded, operation)?;
             }
             let period = windows.and_then(|windows| period_of(repeats(a), windows));
             return Ok(out.with_zeros_within(period, padded));
         };
         if axis >= a.shape().len() {
-            return Err(Error::shape(operation, format!("there is no axis {axis} in shape {:?}", a.shape())));
+            return Err(Error::shape(
+                operation,
+                format!("there is no axis {axis} in shape {:?}", a.shape()),
+            ));
         }
         self.sum_axis(a, axis, padded, operation)
     }
 
-    /// The sum along `axis`: with the slots that fill the axis up to a power of two where these are zero (`padded`), else of its elements alone.
+    /// The sum along `axis`: with the slots that fill the axis up to a power of two where these are
+    /// zero (`padded`), else of its elements alone.
     fn sum_axis<F: Form>(
         &self,
         a: &Array<F>,
@@ -65,7 +73,8 @@ impl Server {
         let form = self.form_of(&[a]);
         let (length, stride) = (a.shape()[axis], a.layout().strides()[axis]);
         let (slots, layout) = (a.layout().slots(), a.layout().without_axis(axis));
-        // The axis runs over whole ciphertexts, of which each has so many elements of it but the last.
+        // The axis runs over whole ciphertexts, of which each has so many elements of it but the
+        // last.
         let (step, each) = ((stride / slots).max(1), (slots / stride).max(1));
         let within = if padded { length.next_power_of_two().min(each) } else { length.min(each) };
         let (whole, rest) = match padded {
@@ -83,11 +92,14 @@ impl Server {
                 }
                 let mut sum = form.inner_sum(self, &sum, stride, within)?;
                 if padded && whole == 1 {
-                    // Any `within` slots in a row hold each element once at most, wherever they begin.
+                    // Any `within` slots in a row hold each element once at most, wherever they
+                    // begin.
                     sum = form.with_summands(sum, length, within);
                 }
                 match inputs.get(first + whole * step).filter(|_| rest > 0) {
-                    Some(last) => form.add_alike(self, &sum, &form.inner_sum(self, last, stride, rest)?),
+                    Some(last) => {
+                        form.add_alike(self, &sum, &form.inner_sum(self, last, stride, rest)?)
+                    }
                     None => Ok(sum),
                 }
             };
@@ -103,8 +115,9 @@ impl Server {
     }
 }
 
-/// What a sum along `axis` adds up within a ciphertext, where that is a power of two: to every slot, the slots at so many multiples of the stride from there on,
-/// around the end. `(stride, count)`.
+/// What a sum along `axis` adds up within a ciphertext, where that is a power of two: to every
+/// slot, the slots at so many multiples of the stride from there on, around the end. `(stride,
+/// count)`.
 fn window<F: Form>(a: &Array<F>, axis: usize, padded: bool) -> Option<(usize, usize)> {
     let (length, stride) = (a.shape()[axis], a.layout().strides()[axis]);
     let each = (a.layout().slots() / stride).max(1);
@@ -117,8 +130,9 @@ fn repeats<F: Form>(a: &Array<F>) -> usize {
     a.period().unwrap_or(a.layout().slots())
 }
 
-/// After how many slots the result of sums of these windows repeats, of slots that repeat after so many: where they follow on one another up to the last of these, every slot
-/// holds the sum over all of them that are as far from it as a multiple of the smallest stride.
+/// After how many slots the result of sums of these windows repeats, of slots that repeat after so
+/// many: where they follow on one another up to the last of these, every slot holds the sum over
+/// all of them that are as far from it as a multiple of the smallest stride.
 fn period_of(slots: usize, mut windows: Vec<(usize, usize)>) -> Option<usize> {
     windows.retain(|(_, count)| *count > 1);
     windows.sort_unstable();

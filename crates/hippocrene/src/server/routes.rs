@@ -1,9 +1,14 @@
 //! Any moves at all in three steps: within rows, from row to row, and within rows again.
 //!
-//! Slots stand in rows of `c`. An element goes to a column of its own row first, in that column to the row where it belongs, and there to its place: by up to `2 c - 1` distances, `slots / c` and `2 c - 1` again,
-//! where moves without any order, such as shuffles, have as many as there are slots. Elements do not meet where those of one row, and those that go to one row, have different columns: such columns are
-//! colours of the edges of a graph with a node for each row of both kinds and an edge for each element, and there are as many as the largest number of edges at a node (Kőnig 1916), or up to twice as many where
-//! edges are halved, again and again, such that every node keeps half of its own: along trails each node is left as often as it is entered (Euler). Clos networks route calls so.
+//! Slots stand in rows of `c`. An element goes to a column of its own row first, in that column to
+//! the row where it belongs, and there to its place: by up to `2 c - 1` distances, `slots / c` and
+//! `2 c - 1` again, where moves without any order, such as shuffles, have as many as there are
+//! slots. Elements do not meet where those of one row, and those that go to one row, have different
+//! columns: such columns are colours of the edges of a graph with a node for each row of both kinds
+//! and an edge for each element, and there are as many as the largest number of edges at a node
+//! (Kőnig 1916), or up to twice as many where edges are halved, again and again, such that every
+//! node keeps half of its own: along trails each node is left as often as it is entered (Euler).
+//! Clos networks route calls so.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,11 +17,19 @@ use super::stages::Moves;
 /// Where elements cross from row to row there are at most so many times as many ciphertexts.
 const PAGES: usize = 4;
 
-/// Moves of these elements to columns, to rows and to their places, for rows of so many slots; `None` where some row has far more elements to send or to take than slots, as where an element comes often.
-pub(super) fn by_rows(moves: &[(usize, usize)], slots: usize, columns: usize) -> Option<[Moves; 3]> {
+/// Moves of these elements to columns, to rows and to their places, for rows of so many slots;
+/// `None` where some row has far more elements to send or to take than slots, as where an element
+/// comes often.
+pub(super) fn by_rows(
+    moves: &[(usize, usize)],
+    slots: usize,
+    columns: usize,
+) -> Option<[Moves; 3]> {
     // An element that is wanted several times in one row goes there once.
-    let crossings: BTreeSet<(usize, usize)> = moves.iter().map(|(to, from)| (to / columns, *from)).collect();
-    let edges: Vec<(usize, usize)> = crossings.iter().map(|(row, from)| (from / columns, *row)).collect();
+    let crossings: BTreeSet<(usize, usize)> =
+        moves.iter().map(|(to, from)| (to / columns, *from)).collect();
+    let edges: Vec<(usize, usize)> =
+        crossings.iter().map(|(row, from)| (from / columns, *row)).collect();
     let colours = coloured(&edges);
     if colours.iter().max()? / columns >= PAGES {
         return None;
@@ -25,8 +38,9 @@ pub(super) fn by_rows(moves: &[(usize, usize)], slots: usize, columns: usize) ->
         rows.max().map_or(0, |last| ((last + 1) * columns).next_multiple_of(slots))
     };
     let pages = [page(&mut edges.iter().map(|e| e.0)), page(&mut edges.iter().map(|e| e.1))];
-    let place =
-        |row: usize, colour: usize, page: usize| colour / columns * page + row * columns + colour % columns;
+    let place = |row: usize, colour: usize, page: usize| {
+        colour / columns * page + row * columns + colour % columns
+    };
     let (mut first, mut second) = (Moves::new(), Moves::new());
     let mut crossed = BTreeMap::new();
     for (((from_row, row), colour), (_, from)) in edges.iter().zip(&colours).zip(&crossings) {
@@ -51,7 +65,8 @@ fn closed(mut before: Moves, mut after: Moves, slots: usize) -> (Moves, Moves) {
     (before, after)
 }
 
-/// A colour for each edge of a bipartite graph, another one for each of those that share a node: fewer than the least power of two that is no less than the largest number of edges at a node.
+/// A colour for each edge of a bipartite graph, another one for each of those that share a node:
+/// fewer than the least power of two that is no less than the largest number of edges at a node.
 fn coloured(edges: &[(usize, usize)]) -> Vec<usize> {
     let mut colours = vec![0; edges.len()];
     let mut classes: Vec<Vec<usize>> = vec![(0..edges.len()).collect()];
@@ -77,7 +92,8 @@ fn shares_nodes(edges: &[(usize, usize)], class: &[usize]) -> bool {
     !class.iter().all(|edge| from.insert(edges[*edge].0) && to.insert(edges[*edge].1))
 }
 
-/// For each of these edges the half that it is in: every node has half of its edges in each, but for an odd one.
+/// For each of these edges the half that it is in: every node has half of its edges in each, but
+/// for an odd one.
 fn halved(edges: &[(usize, usize)], class: &[usize]) -> Vec<bool> {
     // The edges at each node, those on the other side after all on this one.
     let sides = class.iter().map(|edge| edges[*edge].0 + 1).max().unwrap_or(0);
@@ -89,7 +105,8 @@ fn halved(edges: &[(usize, usize)], class: &[usize]) -> Vec<bool> {
     }
     let odd = (0..nodes).filter(|node| at[*node].len() % 2 == 1).collect::<Vec<_>>();
     let (mut half, mut done) = (vec![false; class.len()], vec![false; class.len()]);
-    // Trails from odd nodes end at odd nodes, and others where they began; edges are in one half there and in the other one back.
+    // Trails from odd nodes end at odd nodes, and others where they began; edges are in one half
+    // there and in the other one back.
     for start in odd.into_iter().chain(0..nodes) {
         let mut node = start;
         while let Some(i) = at[node].pop() {

@@ -6,8 +6,9 @@ use super::{Server, integers::evaluator};
 use crate::Error;
 
 impl Server {
-    /// This server, with products of integers in the manner of `scheme`, whatever its settings say. It shares the keys. Ciphertexts are the same in both schemes, so that arrays are not converted:
-    /// what one server has computed, the other goes on with.
+    /// This server, with products of integers in the manner of `scheme`, whatever its settings say.
+    /// It shares the keys. Ciphertexts are the same in both schemes, so that arrays are not
+    /// converted: what one server has computed, the other goes on with.
     ///
     /// # Errors
     /// [`Error::Argument`] when the settings of its keys have no plaintext modulus.
@@ -16,7 +17,8 @@ impl Server {
         Ok(Server { integers: Some(integers), ..self.clone() })
     }
 
-    /// How products of integers are computed, where there are any: as the settings say, or [`Server::with_scheme`].
+    /// How products of integers are computed, where there are any: as the settings say, or
+    /// [`Server::with_scheme`].
     pub fn scheme(&self) -> Option<Scheme> {
         self.integers.as_ref().map(hippocrene_bgv::Evaluator::scheme)
     }

@@ -1,8 +1,11 @@
 //! Moves of many elements in several steps.
 //!
-//! A linear map takes a product with a plaintext for every distance that an element moves by. Distances `r = B h + l` that are gone in two steps, by `l` and by `B h`, take as many as there
-//! are `l` and `h`: some hundred for thousands of distances, for one multiplication more. It works where few elements meet half-way, as in reversals, in slices and masks, and where
-//! elements that stood one after the other are spread out. Elements without any order go by way of rows in three steps ([`by_rows`]).
+//! A linear map takes a product with a plaintext for every distance that an element moves by.
+//! Distances `r = B h + l` that are gone in two steps, by `l` and by `B h`, take as many as there
+//! are `l` and `h`: some hundred for thousands of distances, for one multiplication more. It works
+//! where few elements meet half-way, as in reversals, in slices and masks, and where elements that
+//! stood one after the other are spread out. Elements without any order go by way of rows in three
+//! steps ([`by_rows`]).
 
 use std::{
     borrow::Cow,
@@ -15,13 +18,15 @@ use hippocrene_rlwe::stop;
 use super::{Server, gaps::closed_up, routes::by_rows, wide::ROTATION};
 use crate::{Array, Error, Form, Layout, form::After};
 
-/// So many distances within ciphertexts are gone in one step: it takes about a second, and saves the capacity of a product.
+/// So many distances within ciphertexts are gone in one step: it takes about a second, and saves
+/// the capacity of a product.
 pub(super) const ONE_STEP: usize = 128;
 
 /// How many products are left after two steps at least. Where gaps are filled first it is one more.
 pub(super) const LEFT: usize = 1;
 
-/// How many products are left after three steps by way of rows at least, which take two more than one step does.
+/// How many products are left after three steps by way of rows at least, which take two more than
+/// one step does.
 const LEFT_BY_ROWS: usize = 3;
 
 /// As many products as matter to how moves are made.
@@ -30,25 +35,29 @@ const ROOM: usize = 3 + LEFT_BY_ROWS;
 /// A step more is worth its capacity where it makes the work so many times less.
 const WORTH: usize = 4;
 
-/// How many ways of halving distances are looked at to the end, of so many moves at most; and of more moves, fewer ways.
+/// How many ways of halving distances are looked at to the end, of so many moves at most; and of
+/// more moves, fewer ways.
 const TRIED: usize = 8;
 const TRIED_MOVES: usize = 1 << 16;
 
-/// What a linear map from one ciphertext to another takes beside its rotations, in products with plaintexts: it is decomposed and rescaled.
+/// What a linear map from one ciphertext to another takes beside its rotations, in products with
+/// plaintexts: it is decomposed and rescaled.
 const PAIR: usize = 8;
 
 /// In how many places elements may stand that would meet half-way.
 const PAGES: usize = 4;
 
-/// So many distances are halved for all ways together, about: of many distances, fewer ways are looked at.
+/// So many distances are halved for all ways together, about: of many distances, fewer ways are
+/// looked at.
 const HALVED: usize = 1 << 22;
 
 /// Where elements go, and where from: `(to, from)`.
 pub(super) type Moves = Vec<(usize, usize)>;
 
 impl Server {
-    /// The array of layout `out` with the elements of `a` at the positions `from` moved to `to`, over the pairs `(to, from)`; other slots are zero. One multiplication deep, or two or three where that is much
-    /// less work and more are left. What is done to the result is said.
+    /// The array of layout `out` with the elements of `a` at the positions `from` moved to `to`,
+    /// over the pairs `(to, from)`; other slots are zero. One multiplication deep, or two or three
+    /// where that is much less work and more are left. What is done to the result is said.
     pub(super) fn moved<F: Form>(
         &self,
         a: &Array<F>,
@@ -72,13 +81,19 @@ impl Server {
         operation: &'static str,
     ) -> Result<Array<F>, Error> {
         let slots = F::slots(&self.session);
-        let ones = |moves: &[(usize, usize)]| moves.iter().map(|(to, from)| (*to, *from, F::ONE)).collect();
+        let ones = |moves: &[(usize, usize)]| {
+            moves.iter().map(|(to, from)| (*to, *from, F::ONE)).collect()
+        };
         let mut there = Cow::Borrowed(a);
         for step in &way.before {
             let end = step.iter().map(|(to, _)| to + 1).max().unwrap_or(1);
             let entries: Vec<_> = ones(step);
-            there =
-                Cow::Owned(self.linear_map(&there, Layout::packed(&[end], slots)?, entries, operation)?);
+            there = Cow::Owned(self.linear_map(
+                &there,
+                Layout::packed(&[end], slots)?,
+                entries,
+                operation,
+            )?);
         }
         let entries: Vec<_> = ones(way.last.as_deref().unwrap_or(moves));
         self.linear_map_before(&there, out, entries, after, operation)
@@ -138,8 +153,13 @@ fn shortest<F: Form>(
     operation: &'static str,
 ) -> Result<Way, Error> {
     let cost = |moves: &[(usize, usize)]| cost::<F>(slots, moves);
-    let direct =
-        |[products, work]: [usize; 2]| Way { products, work, worth: 1, before: Vec::new(), last: None };
+    let direct = |[products, work]: [usize; 2]| Way {
+        products,
+        work,
+        worth: 1,
+        before: Vec::new(),
+        last: None,
+    };
     let mut best = direct(cost(moves));
     if best.products <= ONE_STEP || left < 2 + LEFT {
         return Ok(best);
@@ -165,7 +185,13 @@ fn shortest<F: Form>(
             let Some([first, second, third]) = by_rows(moves, slots, columns) else { continue };
             let steps = [&first, &second, &third].map(|moves| cost(moves));
             let [products, work] = [0, 1].map(|k| steps.iter().map(|step| step[k]).sum());
-            ways.push(Way { products, work, worth: WORTH, before: vec![first, second], last: Some(third) });
+            ways.push(Way {
+                products,
+                work,
+                worth: WORTH,
+                before: vec![first, second],
+                last: Some(third),
+            });
         }
     }
     for way in ways {
@@ -176,18 +202,22 @@ fn shortest<F: Form>(
     Ok(best)
 }
 
-/// How many products moves by way of rows take where elements have no order, about, and how long rows may be for that to be the least: two powers of two.
+/// How many products moves by way of rows take where elements have no order, about, and how long
+/// rows may be for that to be the least: two powers of two.
 fn rows_of(slots: usize, moves: &[(usize, usize)]) -> (usize, [usize; 2]) {
-    let count =
-        |at: fn(&(usize, usize)) -> usize| moves.iter().map(|m| at(m) / slots).collect::<BTreeSet<_>>().len();
+    let count = |at: fn(&(usize, usize)) -> usize| {
+        moves.iter().map(|m| at(m) / slots).collect::<BTreeSet<_>>().len()
+    };
     let (to, from) = (count(|m| m.0), count(|m| m.1));
-    // With rows of `c` there are `2 c` distances within each ciphertext, and `slots / c` from each to each.
+    // With rows of `c` there are `2 c` distances within each ciphertext, and `slots / c` from each
+    // to each.
     let even = (to * from * slots / (2 * (to + from))).isqrt().max(1);
     let products = (4 * even * (to + from)).min(3 * moves.len());
     (products, [even.ilog2(), even.ilog2() + 1].map(|log2| (1 << log2).min(slots / 2)))
 }
 
-/// How many products with plaintexts linear maps between these positions, `(to, from)`, take, and about as many as take as long as those and rotations by baby steps and giant steps.
+/// How many products with plaintexts linear maps between these positions, `(to, from)`, take, and
+/// about as many as take as long as those and rotations by baby steps and giant steps.
 fn cost<F: Form>(slots: usize, moves: &[(usize, usize)]) -> [usize; 2] {
     let pairs = diagonals::<F>(slots, moves.iter().copied(), usize::MAX);
     let rotations = |diagonals: usize| diagonals.min(2 * diagonals.isqrt());
@@ -195,7 +225,8 @@ fn cost<F: Form>(slots: usize, moves: &[(usize, usize)]) -> [usize; 2] {
     [pairs.iter().sum(), pairs.iter().map(work).sum()]
 }
 
-/// How many products with plaintexts a linear map takes between these positions, `(to, from)`, up to `most`.
+/// How many products with plaintexts a linear map takes between these positions, `(to, from)`, up
+/// to `most`.
 pub(super) fn products<F: Form>(
     slots: usize,
     pairs: impl Iterator<Item = (usize, usize)>,
@@ -204,10 +235,16 @@ pub(super) fn products<F: Form>(
     diagonals::<F>(slots, pairs, most).into_iter().sum()
 }
 
-/// How many diagonals there are between each ciphertext that elements go to and each that they come from, up to `most` in all.
-fn diagonals<F: Form>(slots: usize, pairs: impl Iterator<Item = (usize, usize)>, most: usize) -> Vec<usize> {
+/// How many diagonals there are between each ciphertext that elements go to and each that they come
+/// from, up to `most` in all.
+fn diagonals<F: Form>(
+    slots: usize,
+    pairs: impl Iterator<Item = (usize, usize)>,
+    most: usize,
+) -> Vec<usize> {
     let (log2, mask) = (slots.ilog2(), slots - 1);
-    // Which diagonals there are between two ciphertexts: the next pair of positions is mostly in the same.
+    // Which diagonals there are between two ciphertexts: the next pair of positions is mostly in
+    // the same.
     let mut places: BTreeMap<(usize, usize), usize> = BTreeMap::new();
     let (mut known, mut counts): (Vec<Vec<bool>>, Vec<usize>) = (Vec::new(), Vec::new());
     let (mut last, mut place, mut count) = (None, 0, 0);
@@ -232,7 +269,8 @@ fn diagonals<F: Form>(slots: usize, pairs: impl Iterator<Item = (usize, usize)>,
     counts
 }
 
-/// The moves to a place half-way and those from there on, in about the least work, if there is a way on which elements do not meet often.
+/// The moves to a place half-way and those from there on, in about the least work, if there is a
+/// way on which elements do not meet often.
 fn halves(
     moves: &[(usize, usize)],
     slots: usize,
@@ -243,7 +281,8 @@ fn halves(
     let Some(least) = moves.iter().map(distance).min() else { return Ok(None) };
     // Each ciphertext that elements come from, and each that they go to, has distances of its own.
     let by_ciphertext = |at: fn(&(usize, usize)) -> usize| {
-        let mut pairs: Vec<_> = moves.iter().map(|m| (at(m) / slots, distance(m) - least)).collect();
+        let mut pairs: Vec<_> =
+            moves.iter().map(|m| (at(m) / slots, distance(m) - least)).collect();
         pairs.sort_unstable();
         pairs.dedup();
         pairs
@@ -252,8 +291,11 @@ fn halves(
     let mut distances: Vec<i64> = from.iter().map(|(_, d)| *d).filter(|d| *d > 0).collect();
     distances.sort_unstable();
     distances.dedup();
-    let (Some(&first), Some(&last)) = (distances.first(), distances.last()) else { return Ok(None) };
-    // What may be gone in the second step: multiples of a short distance, or the distance of the first elements of two rows.
+    let (Some(&first), Some(&last)) = (distances.first(), distances.last()) else {
+        return Ok(None);
+    };
+    // What may be gone in the second step: multiples of a short distance, or the distance of the
+    // first elements of two rows.
     let doubled = iter::successors(Some(first), |b| Some(2 * b)).take_while(|b| *b <= last);
     let rows = (2 * ONE_STEP).min(HALVED / from.len());
     let bases: BTreeSet<i64> = doubled.chain(distances.iter().take(rows).copied()).collect();
@@ -288,7 +330,9 @@ fn halves(
     for base in bases.collect::<BTreeSet<_>>() {
         let short = |m: &(usize, usize)| (distance(m) - least) % base;
         let long = |m: &(usize, usize)| (distance(m) - least) / base * base;
-        for way in [by_way_of(moves, slots, short), by_way_of(moves, slots, long)].into_iter().flatten() {
+        for way in
+            [by_way_of(moves, slots, short), by_way_of(moves, slots, long)].into_iter().flatten()
+        {
             stop::check(operation)?;
             let both: usize = way.iter().map(|step| work(step)).sum();
             if best.as_ref().is_none_or(|(least, _)| both < *least) {
@@ -299,8 +343,9 @@ fn halves(
     Ok(best.map(|(_, way)| way))
 }
 
-/// The moves of every element by `by` to the left, and from there to where it belongs. Where elements meet, all but one go to other ciphertexts, to which nothing else does: `None` where these are more
-/// than [`PAGES`] times as many.
+/// The moves of every element by `by` to the left, and from there to where it belongs. Where
+/// elements meet, all but one go to other ciphertexts, to which nothing else does: `None` where
+/// these are more than [`PAGES`] times as many.
 fn by_way_of(
     moves: &[(usize, usize)],
     slots: usize,
@@ -308,7 +353,8 @@ fn by_way_of(
 ) -> Option<[Vec<(usize, usize)>; 2]> {
     let places = moves.iter().map(|m| m.1 as i64 - by(m));
     let start = places.clone().min()?.min(0);
-    let page = places.clone().max().map(|last| ((last - start) as usize + 1).next_multiple_of(slots))?;
+    let page =
+        places.clone().max().map(|last| ((last - start) as usize + 1).next_multiple_of(slots))?;
     let mut there: BTreeMap<usize, usize> = BTreeMap::new();
     let mut second = Vec::with_capacity(moves.len());
     for (place, (to, from)) in places.map(|place| (place - start) as usize).zip(moves) {
@@ -371,10 +417,12 @@ mod tests {
         assert_eq!(halved(&[(0, 5), (1, 6)], 1 << 16), None);
     }
 
-    /// Rows of five in places for eight, from one end of twenty ciphertexts to the other: each has a part of the distances.
+    /// Rows of five in places for eight, from one end of twenty ciphertexts to the other: each has
+    /// a part of the distances.
     #[test]
     fn ciphertexts_have_few_of_many_distances() {
-        let moves: Moves = (0..33_000).flat_map(|q| (0..5).map(move |j| (8 * q + j, 5 * q + j))).collect();
+        let moves: Moves =
+            (0..33_000).flat_map(|q| (0..5).map(move |j| (8 * q + j, 5 * q + j))).collect();
         let both = halved(&moves, 1 << 13).expect("there is a way");
         assert!(count(&moves, 1 << 13) > 33_000 && both < 2_600, "{both}");
     }

@@ -52,7 +52,8 @@ impl Server {
     ) -> Result<Option<EncryptedArray>, Error> {
         let (low, high) = domain;
         let ends = [function.value(low), function.value(high)];
-        let Some(values) = Interval::of(ends).filter(|values| values.width().is_finite() && low < high)
+        let Some(values) =
+            Interval::of(ends).filter(|values| values.width().is_finite() && low < high)
         else {
             return Ok(None);
         };
@@ -89,7 +90,9 @@ impl Server {
             let mut result = result.with_precision(a.precision(), &self.session)?;
             let error = (-result.precision_bits(&self.session)).exp2().hypot(candidate.error);
             result.set_bound(values.bound() + candidate.error);
-            return Ok(Some(result.with_precision_bits(-error.log2(), &self.session)?.within(values)));
+            return Ok(Some(
+                result.with_precision_bits(-error.log2(), &self.session)?.within(values),
+            ));
         }
         Ok(None)
     }
@@ -137,14 +140,15 @@ fn near_best(f: impl Fn(f64) -> f64, degree: usize) -> Result<Candidate, Error> 
     let interpolation = Polynomial::approximate(&f, -1.0, 1.0, degree)?;
     let pairs = series.coefficients().iter().zip(interpolation.coefficients());
     let mut coefficients: Vec<f64> = pairs.map(|(c, d)| 2.0 * c - d).collect();
-    let polynomial = Polynomial::new(Basis::Chebyshev { low: -1.0, high: 1.0 }, coefficients.clone())?;
+    let polynomial =
+        Polynomial::new(Basis::Chebyshev { low: -1.0, high: 1.0 }, coefficients.clone())?;
     let count = PLACES * (degree + 1);
     let errors = (0..=count).map(|k| {
         let x = (PI * k as f64 / count as f64).cos();
         polynomial.evaluate(x) - f(x)
     });
-    let (least, largest) =
-        errors.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), error| (l.min(error), h.max(error)));
+    let (least, largest) = errors
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), error| (l.min(error), h.max(error)));
     coefficients[0] -= least.midpoint(largest);
     Ok(Candidate { coefficients, error: BETWEEN * (largest - least) / 2.0 })
 }
@@ -158,7 +162,8 @@ mod tests {
         let f = |x: f64| (0.5 * (1.0 + x)).max(0.0).sqrt();
         for degree in [15, 255] {
             let Candidate { coefficients, error } = near_best(f, degree).unwrap();
-            let p = Polynomial::new(Basis::Chebyshev { low: -1.0, high: 1.0 }, coefficients).unwrap();
+            let p =
+                Polynomial::new(Basis::Chebyshev { low: -1.0, high: 1.0 }, coefficients).unwrap();
             let off = |k: u32| {
                 let x = (f64::from(k) * 1e-4).cos();
                 (p.evaluate(x) - f(x)).abs()

@@ -1,9 +1,14 @@
 //! Products of two encrypted matrices by rotations of tiles.
 //!
-//! For a product of `m` rows and `n` columns, `lambda` numbers of the inner axis at a time, row `i` has the slots from `R i` on. A tile of the first matrix has
-//! `A[i, (i + j) mod lambda]` in slot `R i + j`, as often as there is room for, and one of the second `B[(i + j) mod lambda, j]` in all rows of slots, and zeros beyond column `n`. The first one rotated by `k`
-//! and the second one by `R k` have the factors of one summand of element `(i, j)` in slot `R i + j`, for each `k < lambda` another one: the rotations are hoisted, and the products relinearised together.
-//! This is the product of Jiang, Kim, Lauter and Song (CCS 2018, section 3), where the rows of slots are so long, `R >= n + lambda - 1`, that rotated columns take no mask: it is two multiplications deep, not three.
+//! For a product of `m` rows and `n` columns, `lambda` numbers of the inner axis at a time, row `i`
+//! has the slots from `R i` on. A tile of the first matrix has `A[i, (i + j) mod lambda]` in slot
+//! `R i + j`, as often as there is room for, and one of the second `B[(i + j) mod lambda, j]` in
+//! all rows of slots, and zeros beyond column `n`. The first one rotated by `k` and the second one
+//! by `R k` have the factors of one summand of element `(i, j)` in slot `R i + j`, for each `k <
+//! lambda` another one: the rotations are hoisted, and the products relinearised together. This is
+//! the product of Jiang, Kim, Lauter and Song (CCS 2018, section 3), where the rows of slots are so
+//! long, `R >= n + lambda - 1`, that rotated columns take no mask: it is two multiplications deep,
+//! not three.
 
 use std::borrow::Cow;
 
@@ -25,13 +30,15 @@ const TOGETHER: usize = 4;
 /// A hoisted rotation takes about as long as so many products with plaintexts.
 pub(super) const HOISTED: usize = 2;
 
-/// A product with both factors encrypted, not relinearised, takes about as long as so many products with plaintexts.
+/// A product with both factors encrypted, not relinearised, takes about as long as so many products
+/// with plaintexts.
 pub(super) const TENSOR: usize = 2;
 
 /// How much longer than the least that there is room for rows of slots may be: powers of two.
 const LONGER: usize = 3;
 
-/// Numbers of the inner axis that are taken at a time: from where on, and how many there is room for, a power of two.
+/// Numbers of the inner axis that are taken at a time: from where on, and how many there is room
+/// for, a power of two.
 #[derive(Debug, Clone, Copy)]
 struct Chunk {
     start: usize,
@@ -41,7 +48,8 @@ struct Chunk {
 /// How a product is had.
 #[derive(Debug, Clone)]
 pub(super) struct Tiles {
-    /// The rows and the columns of the product, or the columns and the rows where it is that of the transposes.
+    /// The rows and the columns of the product, or the columns and the rows where it is that of the
+    /// transposes.
     rows: usize,
     columns: usize,
     inner: usize,
@@ -61,9 +69,13 @@ pub(super) struct Tiles {
 }
 
 impl Tiles {
-    /// The way that takes least work for matrices that stand so, and about how much: in products with plaintexts. `None` where there is no room.
+    /// The way that takes least work for matrices that stand so, and about how much: in products
+    /// with plaintexts. `None` where there is no room.
     pub(super) fn best<F: Form>(a: &Layout, b: &Layout) -> Option<(usize, Tiles)> {
-        Self::all::<F>(a, b).into_iter().map(|tiles| (tiles.work::<F>(), tiles)).min_by_key(|(work, _)| *work)
+        Self::all::<F>(a, b)
+            .into_iter()
+            .map(|tiles| (tiles.work::<F>(), tiles))
+            .min_by_key(|(work, _)| *work)
     }
 
     /// The ways that are looked at.
@@ -99,7 +111,9 @@ impl Tiles {
                 }
             }
         }
-        let taken = |tiles: &Tiles| tiles.chunks().len().saturating_mul(tiles.count()).saturating_mul(slots);
+        let taken = |tiles: &Tiles| {
+            tiles.chunks().len().saturating_mul(tiles.count()).saturating_mul(slots)
+        };
         all.retain(|tiles| taken(tiles) <= MOST_PRODUCTS);
         all
     }
@@ -127,14 +141,17 @@ impl Tiles {
         chunks
     }
 
-    /// Where numbers of the first matrix go to in its tiles of a chunk, those of rows below `rows`, once each.
+    /// Where numbers of the first matrix go to in its tiles of a chunk, those of rows below `rows`,
+    /// once each.
     fn first_moves(&self, chunk: Chunk, rows: usize) -> impl Iterator<Item = (usize, usize)> {
         let (stride, [along, inward]) = (self.stride, self.first);
         let (each, inner) = (self.row / stride, self.inner);
         (0..rows).flat_map(move |i| {
             let from = move |j: usize| chunk.start + (i % each + j) % chunk.period;
             let is_there = move |j: &usize| from(*j) < inner;
-            (0..chunk.period).filter(is_there).map(move |j| (i * stride + j, i * along + from(j) * inward))
+            (0..chunk.period)
+                .filter(is_there)
+                .map(move |j| (i * stride + j, i * along + from(j) * inward))
         })
     }
 
@@ -145,7 +162,9 @@ impl Tiles {
         (0..chunk.period).flat_map(move |i| {
             let from = move |j: usize| chunk.start + (i + j) % chunk.period;
             let is_there = move |j: &usize| from(*j) < inner;
-            (0..columns).filter(is_there).map(move |j| (i * stride + j, from(j) * inward + j * along))
+            (0..columns)
+                .filter(is_there)
+                .map(move |j| (i * stride + j, from(j) * inward + j * along))
         })
     }
 
@@ -170,13 +189,16 @@ impl Tiles {
             feeds.dedup();
             (products::<F>(slots, moves.iter().copied(), usize::MAX), feeds.len())
         };
-        let (first, second) =
-            (map(self.first_moves(chunks[0], rows).collect()), map(self.second_moves(chunks[0]).collect()));
+        let (first, second) = (
+            map(self.first_moves(chunks[0], rows).collect()),
+            map(self.second_moves(chunks[0]).collect()),
+        );
         // They are encoded once, but for chunks of another period.
         let encoded = map_encoding(first.0) + map_encoding(second.0);
         let each = chunks.iter().map(|chunk| {
-            let [a, b] = [self.first_copies(*chunk), self.second_copies(*chunk)]
-                .map(|axes| ROTATION * axes.iter().map(|(_, length)| length.ilog2() as usize).sum::<usize>());
+            let [a, b] = [self.first_copies(*chunk), self.second_copies(*chunk)].map(|axes| {
+                ROTATION * axes.iter().map(|(_, length)| length.ilog2() as usize).sum::<usize>()
+            });
             let maps = count * (map_work(first.0, first.1) + a) + map_work(second.0, second.1) + b;
             let (short, long) = (chunk.period.min(self.short), chunk.period.div_ceil(self.short));
             let rotations = HOISTED * (count * short + count.div_ceil(TOGETHER) * chunk.period);
@@ -196,7 +218,8 @@ pub(super) fn map_encoding(diagonals: usize) -> usize {
     2 * diagonals
 }
 
-/// About how many products with plaintexts a map of so many diagonals takes, of so many ciphertexts together, by baby steps, which are hoisted, and giant steps.
+/// About how many products with plaintexts a map of so many diagonals takes, of so many ciphertexts
+/// together, by baby steps, which are hoisted, and giant steps.
 pub(super) fn map_work(diagonals: usize, ciphertexts: usize) -> usize {
     let steps = 2.0 * ((HOISTED * ROTATION * diagonals * ciphertexts) as f64).sqrt();
     diagonals + steps as usize
@@ -232,7 +255,8 @@ impl Server {
         })
     }
 
-    /// The tiles of a matrix, `each` of them for each chunk, by the moves that it gives and the copies that are made then.
+    /// The tiles of a matrix, `each` of them for each chunk, by the moves that it gives and the
+    /// copies that are made then.
     fn tiles_of<F: Form>(
         &self,
         array: &Array<F>,
@@ -251,12 +275,14 @@ impl Server {
         let moved = self.linear_map(array, layout.clone(), entries, operation)?;
         let (form, inputs) = (self.form_of(&[array]), moved.expanded(&self.session));
         let filled = |i: usize| self.repeated(&form, &inputs[i], &copies[i / each], Copies::Any);
-        let filled = self.session.compute_each(inputs.len(), filled).map_err(|e| e.during(operation))?;
+        let filled =
+            self.session.compute_each(inputs.len(), filled).map_err(|e| e.during(operation))?;
         Ok(Array::from_ciphertexts(layout, form, true, filled))
     }
 
-    /// The sums over all chunks of the products of their tiles, rotated. With `k = w v + u`, `u < w`, the tile of the second matrix is rotated by `R k - w v`, that of the first one by `u` alone, and what comes of all `u`
-    /// by `w v`: it stands as many columns to the right.
+    /// The sums over all chunks of the products of their tiles, rotated. With `k = w v + u`, `u <
+    /// w`, the tile of the second matrix is rotated by `R k - w v`, that of the first one by `u`
+    /// alone, and what comes of all `u` by `w v`: it stands as many columns to the right.
     fn sums_of_rotated<F: Form>(
         &self,
         form: &F,
@@ -282,11 +308,18 @@ impl Server {
                     if v > 0 {
                         right = Cow::Owned(form.rotate(self, &right, short * (stride - 1))?);
                     }
-                    let rights =
-                        form.rotate_many(self, &right, &steps().map(|u| u * stride).collect::<Vec<_>>())?;
+                    let rights = form.rotate_many(
+                        self,
+                        &right,
+                        &steps().map(|u| u * stride).collect::<Vec<_>>(),
+                    )?;
                     let sums = self.session.compute_each(first.len(), |i| {
                         let pairs: Vec<_> = rotated[i].iter().zip(&rights).collect();
-                        let sum = form.with_summands(self.sum_of_pairs(form, &pairs)?, there, chunk.period);
+                        let sum = form.with_summands(
+                            self.sum_of_pairs(form, &pairs)?,
+                            there,
+                            chunk.period,
+                        );
                         match totals[i].get(v) {
                             None => Ok(sum),
                             Some(total) => form.add(self, total, &sum),
@@ -304,7 +337,9 @@ impl Server {
         self.session.compute_each(count, |i| {
             let mut long = totals[i].iter().rev();
             let last = long.next().expect("no axis is empty, so that there is a chunk").clone();
-            long.try_fold(last, |total, sum| form.add(self, &form.rotate(self, &total, short)?, sum))
+            long.try_fold(last, |total, sum| {
+                form.add(self, &form.rotate(self, &total, short)?, sum)
+            })
         })
     }
 }

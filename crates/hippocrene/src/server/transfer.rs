@@ -11,14 +11,18 @@ use crate::{Array, Error, Form, Session, TransferKey};
 const OPERATION: &str = "transfer to the second key";
 
 impl Server {
-    /// This server, with the key by which it takes arrays of another key: [`Server::transfer`]. It transfers on as many threads as it computes.
+    /// This server, with the key by which it takes arrays of another key: [`Server::transfer`]. It
+    /// transfers on as many threads as it computes.
     ///
     /// # Errors
-    /// [`Error::KeyMismatch`] or [`Error::ParameterMismatch`] when the key does not lead to that of this server.
+    /// [`Error::KeyMismatch`] or [`Error::ParameterMismatch`] when the key does not lead to that of
+    /// this server.
     pub fn with_transfer(&self, key: &TransferKey) -> Result<Self, Error> {
         if key.second() != self.key {
             let (have, need) = (key.second(), self.key);
-            return Err(RlweError::KeyMismatch { operation: "take a transfer key", have, need }.into());
+            return Err(
+                RlweError::KeyMismatch { operation: "take a transfer key", have, need }.into()
+            );
         }
         let first = match key.session().threads() == self.session.threads() {
             true => key.session().clone(),
@@ -34,13 +38,16 @@ impl Server {
         self.transfer.as_ref().map(|(first, transfer)| (transfer.key().from(), first))
     }
 
-    /// An array of another key brought to the key and the parameter set of this server, in one key switch for each ciphertext. Values and layout stay, and of numbers the scale; what its
+    /// An array of another key brought to the key and the parameter set of this server, in one key
+    /// switch for each ciphertext. Values and layout stay, and of numbers the scale; what its
     /// modulus has beyond this parameter set is dropped.
     ///
     /// # Errors
-    /// [`Error::Argument`] when this server has no transfer key, [`Error::KeyMismatch`] or [`Error::ParameterMismatch`] when it is for
-    /// other arrays, [`Error::Capacity`] or [`Error::Parameters`] when values or precision do not fit this parameter set; of integers, [`Error::PlainModulusMismatch`] when the
-    /// plaintext moduli differ, and [`Error::Budget`] when the noise does not fit.
+    /// [`Error::Argument`] when this server has no transfer key, [`Error::KeyMismatch`] or
+    /// [`Error::ParameterMismatch`] when it is for other arrays, [`Error::Capacity`] or
+    /// [`Error::Parameters`] when values or precision do not fit this parameter set; of integers,
+    /// [`Error::PlainModulusMismatch`] when the plaintext moduli differ, and [`Error::Budget`] when
+    /// the noise does not fit.
     pub fn transfer<F: Form>(&self, a: &Array<F>) -> Result<Array<F>, Error> {
         let Some((first, transfer)) = &self.transfer else {
             let what = "this server has no transfer key: it computes on arrays of its own key only";
@@ -48,8 +55,9 @@ impl Server {
         };
         first.context().rlwe().check_digest(a.parameters(), OPERATION)?;
         let each = a.expanded(first);
-        let out =
-            self.session.compute_each(each.len(), |i| a.form().transferred(self, transfer, &each[i]))?;
+        let out = self
+            .session
+            .compute_each(each.len(), |i| a.form().transferred(self, transfer, &each[i]))?;
         let out = Array::from_ciphertexts(a.layout().clone(), a.form().clone(), a.is_clean(), out);
         Ok(out.with_period(a.period()))
     }

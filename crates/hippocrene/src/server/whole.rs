@@ -1,11 +1,13 @@
-//! Plain matrices times arrays whose rows are whole ciphertexts: sums of ciphertexts times numbers. They take no plaintext and no rotation, and are rescaled once.
+//! Plain matrices times arrays whose rows are whole ciphertexts: sums of ciphertexts times numbers.
+//! They take no plaintext and no rotation, and are rescaled once.
 
 use super::Server;
 use crate::{Array, Error, Form};
 
 impl Server {
-    /// `sum_j weight(i, j) a_j` over an axis of `a`, for `i` below `rows`, where elements that differ along it alone stand in different ciphertexts, and the numbers are such as ciphertexts are multiplied by; nothing
-    /// elsewhere. One multiplication deep.
+    /// `sum_j weight(i, j) a_j` over an axis of `a`, for `i` below `rows`, where elements that
+    /// differ along it alone stand in different ciphertexts, and the numbers are such as
+    /// ciphertexts are multiplied by; nothing elsewhere. One multiplication deep.
     pub(super) fn product_of_ciphertexts<F: Form>(
         &self,
         a: &Array<F>,
@@ -65,7 +67,8 @@ mod tests {
             secret: SecretDistribution::Ternary,
         });
         let integers = Integers { plain_modulus: 7681, scheme: Scheme::Bgv };
-        let settings = Settings::at_scale(parameters.unwrap(), 40).unwrap().with_integers(integers).unwrap();
+        let settings =
+            Settings::at_scale(parameters.unwrap(), 40).unwrap().with_integers(integers).unwrap();
         let client = ClientKey::generate_with(settings, 1).unwrap();
         let server = Server::new(client.evaluation_keys(&KeyRequest::only([])).unwrap()).unwrap();
         (client, server)
@@ -120,12 +123,17 @@ mod tests {
     fn others_are_not_combined() {
         let (client, server) = insecure();
         let a = client.encrypt(&[0.5; 64], &[2, 32]).unwrap();
-        let product =
-            |weight: f64| server.product_of_ciphertexts(&a, 0, 1, |_, _| weight, "multiply").unwrap();
+        let product = |weight: f64| {
+            server.product_of_ciphertexts(&a, 0, 1, |_, _| weight, "multiply").unwrap()
+        };
         assert!(product(2.0).is_some() && product(f64::NAN).is_none());
         let short = client.encrypt(&[0.5; 32], &[2, 16]).unwrap();
-        assert!(server.product_of_ciphertexts(&short, 0, 1, |_, _| 1.0, "multiply").unwrap().is_none());
+        assert!(
+            server.product_of_ciphertexts(&short, 0, 1, |_, _| 1.0, "multiply").unwrap().is_none()
+        );
         let integers: Array<Residues> = client.encrypt_integers(&[1; 128], &[2, 64]).unwrap();
-        assert!(server.product_of_ciphertexts(&integers, 0, 1, |_, _| 1, "multiply").unwrap().is_none());
+        assert!(
+            server.product_of_ciphertexts(&integers, 0, 1, |_, _| 1, "multiply").unwrap().is_none()
+        );
     }
 }

@@ -1,7 +1,9 @@
 //! Plain matrices that make an axis longer, times arrays of many rows.
 //!
-//! Rows that grow have to move apart, each by a distance of its own, and by diagonals that takes about as many products with plaintexts as there are slots. Here the rows stay where they are: copies
-//! of the whole array, one after the other, are each multiplied by a row of the matrix and added up along the axis. The result has the slots of that axis left over between its elements.
+//! Rows that grow have to move apart, each by a distance of its own, and by diagonals that takes
+//! about as many products with plaintexts as there are slots. Here the rows stay where they are:
+//! copies of the whole array, one after the other, are each multiplied by a row of the matrix and
+//! added up along the axis. The result has the slots of that axis left over between its elements.
 
 use std::iter::repeat_n;
 
@@ -14,7 +16,8 @@ pub(super) const ROTATION: usize = 4;
 const MOST_SPACE: usize = 32;
 
 impl Server {
-    /// `sum_j weight(i, j) a_j` over axis `axis` of `a`, for `i` below `rows`, by copies of the array where that is less work than by diagonals; nothing elsewhere. One multiplication deep.
+    /// `sum_j weight(i, j) a_j` over axis `axis` of `a`, for `i` below `rows`, by copies of the
+    /// array where that is less work than by diagonals; nothing elsewhere. One multiplication deep.
     pub(super) fn wide_product<F: Form>(
         &self,
         a: &Array<F>,
@@ -35,7 +38,8 @@ impl Server {
         shape.insert(axis + 1, columns);
         strides.insert(axis, end);
         let copies = Layout::new(shape, strides, slots)?;
-        let (outer, inner) = (a.shape()[..axis].iter().product(), a.shape()[axis + 1..].iter().product());
+        let (outer, inner) =
+            (a.shape()[..axis].iter().product(), a.shape()[axis + 1..].iter().product());
         let sums = columns.next_power_of_two().ilog2() as usize;
         let work = copies.ciphertexts() * (1 + ROTATION * sums);
         let diagonals = packed.ciphertexts() * columns * (slots / rows).min(outer * inner);
@@ -45,7 +49,8 @@ impl Server {
         let repeated = self.insert_axis(a, axis).and_then(|a| self.broadcast_as(&a, copies));
         let products = repeated.and_then(|repeated| {
             let weights = (0..rows).flat_map(|i| (0..columns).map(move |j| (i, j)));
-            let weights: Vec<F::Number> = weights.flat_map(|(i, j)| repeat_n(weight(i, j), inner)).collect();
+            let weights: Vec<F::Number> =
+                weights.flat_map(|(i, j)| repeat_n(weight(i, j), inner)).collect();
             self.mul_plain(&repeated, F::plain(&weights.repeat(outer)))
         });
         let sum = products.and_then(|products| self.sum(&products, Some(axis + 1)));

@@ -16,19 +16,22 @@ use num_complex::Complex64;
 use zeroize::Zeroizing;
 
 use crate::{
-    BitArray, Bootstrapping, BootstrappingKeys, ClientKey, Clustering, EncryptedArray, Encryption, Error,
-    EvaluationKeys, IntegerArray, Interval, KeyRequest, LookUps, Server, Session, Settings,
+    BitArray, Bootstrapping, BootstrappingKeys, ClientKey, Clustering, EncryptedArray, Encryption,
+    Error, EvaluationKeys, IntegerArray, Interval, KeyRequest, LookUps, Server, Session, Settings,
 };
 
 pub use report::{Purpose, Report, UsedKey};
 pub use trees::TreeSimulation;
 
-/// Where programs are simulated: the same code computes on arrays without residues, and notes what it would take.
+/// Where programs are simulated: the same code computes on arrays without residues, and notes what
+/// it would take.
 ///
-/// A simulation has a [`Server`] like any other, with every key that there can be, and encrypts arrays that hold no secret: their values go along in the clear, through
-/// every operation, so that they can be looked at ([`Simulation::values`]) and a bound that they do not keep is found. Capacity, precision and bounds are those
-/// of the program that it stands for, to the bit, and so are the errors.
-/// (A key of the bootstrap that the program wants for larger moduli too is made for all: the precision of what bootstraps rotate by it then differs by a small part of a bit.)
+/// A simulation has a [`Server`] like any other, with every key that there can be, and encrypts
+/// arrays that hold no secret: their values go along in the clear, through every operation, so that
+/// they can be looked at ([`Simulation::values`]) and a bound that they do not keep is found.
+/// Capacity, precision and bounds are those of the program that it stands for, to the bit, and so
+/// are the errors. (A key of the bootstrap that the program wants for larger moduli too is made for
+/// all: the precision of what bootstraps rotate by it then differs by a small part of a bit.)
 ///
 /// ```
 /// # fn main() -> Result<(), hippocrene::Error> {
@@ -58,7 +61,8 @@ pub struct Simulation {
     features: Vec<Feature>,
     /// How many ciphertexts the server had bootstrapped when what was noted was forgotten.
     before: AtomicU64,
-    /// Bytes of the polynomials of all these keys, of which the memory of those that are used is reckoned instead.
+    /// Bytes of the polynomials of all these keys, of which the memory of those that are used is
+    /// reckoned instead.
     held: usize,
     /// The keys of the server, where it does not have every key.
     only: Option<EvaluationKeys>,
@@ -72,7 +76,8 @@ struct Feature {
 }
 
 impl Simulation {
-    /// A simulation with these settings. Times are predicted by [`crate::profile::for_predictions`].
+    /// A simulation with these settings. Times are predicted by
+    /// [`crate::profile::for_predictions`].
     ///
     /// # Errors
     /// As [`Session::new`].
@@ -80,15 +85,23 @@ impl Simulation {
         Self::with_keys(settings, &KeyRequest::only([]))
     }
 
-    /// A simulation whose server bootstraps, asked for or where capacity lacks, as one does that has the keys for `bootstrapping`.
+    /// A simulation whose server bootstraps, asked for or where capacity lacks, as one does that
+    /// has the keys for `bootstrapping`.
     ///
     /// # Errors
     /// As [`Simulation::new`] and [`Bootstrapping::plan`].
-    pub fn with_bootstrapping(settings: Settings, bootstrapping: Bootstrapping) -> Result<Self, Error> {
-        Self::with_keys(settings, &KeyRequest { bootstrapping: Some(bootstrapping), ..KeyRequest::only([]) })
+    pub fn with_bootstrapping(
+        settings: Settings,
+        bootstrapping: Bootstrapping,
+    ) -> Result<Self, Error> {
+        Self::with_keys(
+            settings,
+            &KeyRequest { bootstrapping: Some(bootstrapping), ..KeyRequest::only([]) },
+        )
     }
 
-    /// A simulation whose server can do what takes keys beside those of rotations, as one does that has the keys of `request`: bootstrap, look up tables, and compute on bits. Rotations and
+    /// A simulation whose server can do what takes keys beside those of rotations, as one does that
+    /// has the keys of `request`: bootstrap, look up tables, and compute on bits. Rotations and
     /// conjugation it has all, whatever the request says of them.
     ///
     /// # Errors
@@ -97,15 +110,18 @@ impl Simulation {
         let (session, client) = Self::parties(settings)?;
         let rlwe = session.context().rlwe();
         let none = || KeyRequest::only([]);
-        let bootstrapping =
-            request.bootstrapping.map(|wanted| KeyRequest { bootstrapping: Some(wanted), ..none() });
-        let make = |request: KeyRequest| Ok(Feature { keys: client.evaluation_keys(&request)?, request });
+        let bootstrapping = request
+            .bootstrapping
+            .map(|wanted| KeyRequest { bootstrapping: Some(wanted), ..none() });
+        let make =
+            |request: KeyRequest| Ok(Feature { keys: client.evaluation_keys(&request)?, request });
         let bootstrapping: Option<Feature> = bootstrapping.map(make).transpose()?;
         // Each is made for itself, and tables have the capacity that they have beside bootstraps.
         let own = bootstrapping.as_ref().and_then(|feature| feature.keys.bootstrapping());
         let reserve = match (own, request.look_ups) {
             (Some(own), Some(_)) => {
-                let plan = BootstrapPlan::new(Arc::clone(session.context()), own.literal().clone())?;
+                let plan =
+                    BootstrapPlan::new(Arc::clone(session.context()), own.literal().clone())?;
                 Some(crate::bootstrapping::reserve(&plan))
             }
             _ => None,
@@ -121,7 +137,9 @@ impl Simulation {
             [one] => one.keys.clone(),
             _ => client.evaluation_keys(&KeyRequest {
                 // It was found before.
-                bootstrapping: request.bootstrapping.map(|wanted| Bootstrapping { precision, ..wanted }),
+                bootstrapping: request
+                    .bootstrapping
+                    .map(|wanted| Bootstrapping { precision, ..wanted }),
                 look_ups: wanted,
                 bits: request.bits.clone(),
                 ..none()
@@ -144,8 +162,9 @@ impl Simulation {
         Ok((session, client))
     }
 
-    /// A simulation whose server has the keys of `request` and no others: it goes the way that a server with such keys
-    /// goes, and has its errors. Memory and sizes are those of all these keys, used or not.
+    /// A simulation whose server has the keys of `request` and no others: it goes the way that a
+    /// server with such keys goes, and has its errors. Memory and sizes are those of all these
+    /// keys, used or not.
     ///
     /// # Errors
     /// As [`Simulation::new`] and [`ClientKey::evaluation_keys`].
@@ -168,7 +187,8 @@ impl Simulation {
             inner.add_relinearisation(rlwe, client.secret())?;
         }
         let top = rlwe.parameters().top();
-        let galois = keys.inner().galois().iter().map(|(element, key)| (*element, key.modulus().gcd(top)));
+        let galois =
+            keys.inner().galois().iter().map(|(element, key)| (*element, key.modulus().gcd(top)));
         inner.add_each_galois_at(rlwe, client.secret(), galois)?;
         let features = features_of(&client, keys)?;
         let mut all = EvaluationKeys::new(session, inner);
@@ -186,10 +206,21 @@ impl Simulation {
         Self::with_only(client, features, all)
     }
 
-    fn with_only(client: ClientKey, features: Vec<Feature>, keys: EvaluationKeys) -> Result<Self, Error> {
+    fn with_only(
+        client: ClientKey,
+        features: Vec<Feature>,
+        keys: EvaluationKeys,
+    ) -> Result<Self, Error> {
         let server = Server::new(&keys)?;
         let held = server.session().context().rlwe().meter().map_or(0, Meter::live);
-        Ok(Simulation { client, server, features, before: AtomicU64::new(0), held, only: Some(keys) })
+        Ok(Simulation {
+            client,
+            server,
+            features,
+            before: AtomicU64::new(0),
+            held,
+            only: Some(keys),
+        })
     }
 
     /// The keys that the server has, where it does not have every key ([`Simulation::limited_to`]).
@@ -197,8 +228,8 @@ impl Simulation {
         self.only.as_ref()
     }
 
-    /// Predicts times by the figures that ship with this library from now on, whatever machine this is. A choice
-    /// between ways that goes by such times is the same everywhere.
+    /// Predicts times by the figures that ship with this library from now on, whatever machine this
+    /// is. A choice between ways that goes by such times is the same everywhere.
     pub fn use_reference_prices(&self) {
         let rlwe = self.server.session().context().rlwe();
         rlwe.set_prices(Profile::typical(Kernel::Avx512Ifma));
@@ -251,7 +282,8 @@ impl Simulation {
         self.client.encrypt_bits(self.server.bits()?.plan(), values, shape)
     }
 
-    /// [`Simulation::encrypt`] for points to be clustered, which takes keys for that ([`LookUps::clusters`]).
+    /// [`Simulation::encrypt`] for points to be clustered, which takes keys for that
+    /// ([`LookUps::clusters`]).
     ///
     /// # Errors
     /// As [`ClientKey::encrypt_points`].
@@ -267,7 +299,8 @@ impl Simulation {
     /// [`Simulation::encrypt`] for points to be assigned to these clusters.
     ///
     /// # Errors
-    /// As [`ClientKey::encrypt_new_points`], and [`Error::Argument`] when the clusters are not known.
+    /// As [`ClientKey::encrypt_new_points`], and [`Error::Argument`] when the clusters are not
+    /// known.
     pub fn encrypt_new_points(
         &self,
         look_ups: &LookUps,
@@ -283,7 +316,8 @@ impl Simulation {
         self.client.new_points_by(look_ups, clusters, points, known)
     }
 
-    /// The centroids, row by row, and labels if there are any, but for noise; nothing where they are not known.
+    /// The centroids, row by row, and labels if there are any, but for noise; nothing where they
+    /// are not known.
     pub fn clusters(&self, clusters: &Clustering) -> Option<(Vec<f64>, Option<Vec<usize>>)> {
         let known = |array: &EncryptedArray| {
             let values = self.values(array).ok_or(())?;
@@ -292,11 +326,15 @@ impl Simulation {
         clusters.read(known).ok()
     }
 
-    /// The elements of an array in row-major order, but for noise; nothing where they are not known.
+    /// The elements of an array in row-major order, but for noise; nothing where they are not
+    /// known.
     pub fn values(&self, array: &EncryptedArray) -> Option<Vec<Complex64>> {
         let session = Some(self.server.session()).filter(|session| array.is_of(session))?;
-        let slots =
-            array.expanded(session).iter().map(|c| c.known_values().map(<[Complex64]>::to_vec)).collect();
+        let slots = array
+            .expanded(session)
+            .iter()
+            .map(|c| c.known_values().map(<[Complex64]>::to_vec))
+            .collect();
         let slots: Option<Vec<Vec<Complex64>>> = slots;
         slots.map(|slots| array.layout().gather(&slots))
     }
@@ -304,11 +342,13 @@ impl Simulation {
     /// The elements of an array of bits in row-major order; nothing where they are not known.
     pub fn bits(&self, array: &BitArray) -> Option<Vec<bool>> {
         let session = Some(self.server.session()).filter(|session| array.is_of(session))?;
-        let slots: Option<Vec<Vec<bool>>> = array.expanded(session).iter().map(|c| c.known_bits()).collect();
+        let slots: Option<Vec<Vec<bool>>> =
+            array.expanded(session).iter().map(|c| c.known_bits()).collect();
         slots.map(|slots| array.layout().gather(&slots))
     }
 
-    /// Forgets what was noted so far, such as what the encryption of arguments took. The memory of arrays that are there counts on.
+    /// Forgets what was noted so far, such as what the encryption of arguments took. The memory of
+    /// arrays that are there counts on.
     pub fn restart(&self) {
         self.before.store(self.server.bootstraps(), Ordering::Relaxed);
         self.server.session().context().rlwe().reset_tally();
@@ -335,8 +375,8 @@ impl Simulation {
     }
 }
 
-/// What there is in `keys` beside rotations and products, one thing at a time, with keys of this client without
-/// residues.
+/// What there is in `keys` beside rotations and products, one thing at a time, with keys of this
+/// client without residues.
 fn features_of(client: &ClientKey, keys: &EvaluationKeys) -> Result<Vec<Feature>, Error> {
     let (session, secret) = (client.session(), client.secret());
     let (rlwe, none) = (session.context().rlwe(), || KeyRequest::only([]));
@@ -377,6 +417,6 @@ fn features_of(client: &ClientKey, keys: &EvaluationKeys) -> Result<Vec<Feature>
     Ok(features)
 }
 
-/// The part of its bound by which values may exceed a declared interval: those that were clipped exceed their limits by the
-/// error of the approximation.
+/// The part of its bound by which values may exceed a declared interval: those that were clipped
+/// exceed their limits by the error of the approximation.
 pub(crate) const EXCESS: f64 = 1.0 / 256.0;

@@ -14,19 +14,24 @@ use crate::{Bootstrapping, EvaluationKeys, KeyRequest, LookUps};
 pub struct Report {
     /// Seconds that one thread takes, by the profile of the session.
     pub seconds: f64,
-    /// The operations, with how often each is done and the seconds that it takes, the longest first.
+    /// The operations, with how often each is done and the seconds that it takes, the longest
+    /// first.
     pub operations: Vec<(&'static str, u64, f64)>,
-    /// The most bytes of memory at one time while the program runs: of the keys as they are computed with, what is derived from them, and all ciphertexts, plaintexts and intermediate results. What comes before is not in it: while keys
-    /// are read and a server is made of them, the bytes of the file, the keys and those of the server are there at one time, up to about twice as much as the server's alone.
+    /// The most bytes of memory at one time while the program runs: of the keys as they are
+    /// computed with, what is derived from them, and all ciphertexts, plaintexts and intermediate
+    /// results. What comes before is not in it: while keys are read and a server is made of them,
+    /// the bytes of the file, the keys and those of the server are there at one time, up to about
+    /// twice as much as the server's alone.
     pub peak_memory: usize,
     /// Bytes of the keys as they are stored.
     pub key_bytes: usize,
-    /// The keys that are used, each with the modulus that the moduli of the ciphertexts divide that it is used for, and how many bits that has.
+    /// The keys that are used, each with the modulus that the moduli of the ciphertexts divide that
+    /// it is used for, and how many bits that has.
     pub keys: Vec<UsedKey>,
     /// How many bootstraps of ciphertexts there are, those of gates of bits too.
     pub bootstraps: u64,
-    /// log2 of a bound of the probability that a bootstrap or a look-up fails, for all of them together; none where none can. Results are wrong then by more than
-    /// their errors say.
+    /// log2 of a bound of the probability that a bootstrap or a look-up fails, for all of them
+    /// together; none where none can. Results are wrong then by more than their errors say.
     pub log2_failure_probability: Option<f64>,
     /// The bootstrap of numbers, if there is any.
     pub bootstrapping: Option<Bootstrapping>,
@@ -45,7 +50,8 @@ pub struct UsedKey {
     pub modulus: Modulus,
     /// log2 of that.
     pub modulus_bits: f64,
-    /// Whether it comes for this modulus with the keys that are asked for as a whole: those of a bootstrap, of numbers or of bits, or of tables.
+    /// Whether it comes for this modulus with the keys that are asked for as a whole: those of a
+    /// bootstrap, of numbers or of bits, or of tables.
     pub comes_along: bool,
 }
 
@@ -61,8 +67,8 @@ pub enum Purpose {
 }
 
 impl Report {
-    /// With so many bytes of ciphertexts, plaintexts and intermediate results at one time. Keys are those that are used,
-    /// or all of `only`.
+    /// With so many bytes of ciphertexts, plaintexts and intermediate results at one time. Keys are
+    /// those that are used, or all of `only`.
     pub(super) fn new(
         rlwe: &Context,
         tally: &Tally,
@@ -71,7 +77,8 @@ impl Report {
         only: Option<&EvaluationKeys>,
     ) -> Self {
         let parameters = rlwe.parameters();
-        let request = |f: fn(&KeyRequest) -> bool| features.iter().map(|a| &a.request).find(|a| f(a));
+        let request =
+            |f: fn(&KeyRequest) -> bool| features.iter().map(|a| &a.request).find(|a| f(a));
         let used = |(name, modulus): (&KeyUse, &Modulus)| UsedKey {
             purpose: purpose(*name, rlwe.degree()),
             modulus: *modulus,
@@ -88,7 +95,10 @@ impl Report {
             Some(keys) => {
                 let inner = keys.inner();
                 let all = inner.galois().values().chain(inner.relinearisation());
-                (all.map(SwitchingKey::modulus).chain(sparse_moduli(keys)).collect(), table_bytes(keys))
+                (
+                    all.map(SwitchingKey::modulus).chain(sparse_moduli(keys)).collect(),
+                    table_bytes(keys),
+                )
             }
             None => {
                 let tables = features.iter().map(|feature| table_bytes(&feature.keys)).sum();
@@ -103,7 +113,10 @@ impl Report {
             peak_memory: moduli.iter().map(|m| rlwe.prepared_key_bytes_at(*m)).sum::<usize>()
                 + derived
                 + polynomials,
-            key_bytes: moduli.iter().map(|m| parameters.switching_key_size_at(*m).seeded).sum::<usize>()
+            key_bytes: moduli
+                .iter()
+                .map(|m| parameters.switching_key_size_at(*m).seeded)
+                .sum::<usize>()
                 + tables,
             keys,
             bootstraps: tally.raises(),
@@ -161,15 +174,17 @@ impl Feature {
     }
 }
 
-/// The moduli of the keys that [`KeyRequest::for_simulation`] asks for: those that come with features for what these want, the others for all moduli, `full`. Of those of a sparse
-/// secret one is small.
+/// The moduli of the keys that [`KeyRequest::for_simulation`] asks for: those that come with
+/// features for what these want, the others for all moduli, `full`. Of those of a sparse secret one
+/// is small.
 fn key_moduli(tally: &Tally, features: &[&Feature], full: Modulus) -> Vec<Modulus> {
     let mut moduli: BTreeMap<KeyUse, Modulus> = BTreeMap::new();
     let mut back = Vec::new();
     for Feature { keys, .. } in features {
         let inner = keys.inner();
         let galois = inner.galois().iter().map(|(g, key)| (KeyUse::Galois(*g), key.modulus()));
-        let relinearisation = inner.relinearisation().map(|key| (KeyUse::Relinearisation, key.modulus()));
+        let relinearisation =
+            inner.relinearisation().map(|key| (KeyUse::Relinearisation, key.modulus()));
         for (name, modulus) in galois.chain(relinearisation) {
             let all = moduli.entry(name).or_insert(Modulus::ONE);
             *all = all.lcm(modulus);
@@ -186,8 +201,10 @@ fn key_moduli(tally: &Tally, features: &[&Feature], full: Modulus) -> Vec<Modulu
 
 /// The moduli of the keys back from sparse secrets.
 fn sparse_moduli(keys: &EvaluationKeys) -> impl Iterator<Item = Modulus> {
-    let sparse =
-        [keys.bootstrapping().map(|own| own.encapsulation()), keys.bits().map(|own| own.encapsulation())];
+    let sparse = [
+        keys.bootstrapping().map(|own| own.encapsulation()),
+        keys.bits().map(|own| own.encapsulation()),
+    ];
     sparse.map(|own| own.map(|own| own.up().modulus())).into_iter().flatten()
 }
 
@@ -198,8 +215,11 @@ fn table_bytes(keys: &EvaluationKeys) -> usize {
 
 /// The operations, the longest first.
 pub(super) fn operations(tally: &Tally) -> Vec<(&'static str, u64, f64)> {
-    let mut all: Vec<_> =
-        tally.operations().iter().map(|(name, noted)| (*name, noted.count, noted.seconds)).collect();
+    let mut all: Vec<_> = tally
+        .operations()
+        .iter()
+        .map(|(name, noted)| (*name, noted.count, noted.seconds))
+        .collect();
     all.sort_by(|a, b| b.2.total_cmp(&a.2));
     all
 }
@@ -214,6 +234,7 @@ fn purpose(name: KeyUse, degree: usize) -> Purpose {
         return Purpose::Conjugation;
     }
     let slots = degree as i64 / 2;
-    let left = (1..slots).find(|steps| galois_element_of_rotation(degree, *steps) == element).unwrap_or(0);
+    let left =
+        (1..slots).find(|steps| galois_element_of_rotation(degree, *steps) == element).unwrap_or(0);
     Purpose::Rotation(if left > slots / 2 { left - slots } else { left })
 }

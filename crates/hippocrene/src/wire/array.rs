@@ -16,8 +16,8 @@ use super::{
     poly::Widths,
 };
 use crate::{
-    Array, CiphertextBody, Elements, Error, Fresh, Interval, Layout, Session, Settings, layout::MAX_AXES,
-    settings::DEGREES,
+    Array, CiphertextBody, Elements, Error, Fresh, Interval, Layout, Session, Settings,
+    layout::MAX_AXES, settings::DEGREES,
 };
 
 /// Bytes of an array's fields before its axes.
@@ -33,7 +33,8 @@ const UNEVEN_BYTES: usize = 16;
 
 /// The flag of arrays whose slots without an element are zero.
 const CLEAN: u32 = 2;
-/// The flag of arrays with uneven errors: smaller or larger ones in slots that hold zero, or something in common.
+/// The flag of arrays with uneven errors: smaller or larger ones in slots that hold zero, or
+/// something in common.
 const UNEVEN: u32 = 4;
 /// The flag of arrays that state the interval of their elements.
 const INTERVAL: u32 = 8;
@@ -82,7 +83,8 @@ pub trait FileForm: Elements {
     /// The form with an interval that was read; `None` if such elements cannot have it.
     fn with_interval(self, interval: Interval) -> Option<Self>;
 
-    /// Checks the form, and the moduli of its ciphertexts and what these have of their own, against the parameters that the digest names.
+    /// Checks the form, and the moduli of its ciphertexts and what these have of their own, against
+    /// the parameters that the digest names.
     ///
     /// # Errors
     /// When it cannot be with these.
@@ -186,8 +188,10 @@ impl<F: FileForm> CiphertextHead<F> {
         let words = cursor.u128()?;
         let [odd, two] = cursor.array()?;
         let modulus = Modulus::from_parts(words, odd, two).ok_or_else(|| {
-            let (have, need) =
-                (format!("{words:#x} with sprout {odd} and 2^{two}"), "bits 126 and 127 as the sprout says");
+            let (have, need) = (
+                format!("{words:#x} with sprout {odd} and 2^{two}"),
+                "bits 126 and 127 as the sprout says",
+            );
             FormatError::field("the modulus of a ciphertext", have, need)
         })?;
         if modulus.is_one() {
@@ -196,7 +200,11 @@ impl<F: FileForm> CiphertextHead<F> {
         }
         let parts = cursor.u32()?;
         if !(SEEDED..=3).contains(&parts) {
-            return Err(FormatError::field("the parts of a ciphertext", parts, "2, 3, or 1 and a seed"));
+            return Err(FormatError::field(
+                "the parts of a ciphertext",
+                parts,
+                "2, 3, or 1 and a seed",
+            ));
         }
         let noise = read_noise(cursor, parts == SEEDED, uneven)?;
         let own = form.read_own(cursor, parts == SEEDED)?;
@@ -224,7 +232,9 @@ impl<F: FileForm> CiphertextHead<F> {
             let seed = Seed::from_bytes(cursor.array()?);
             let c0 = head.widths.read_poly(cursor, context, modulus, WHAT)?;
             let inner = rlwe::SeededCiphertext::from_parts(context, seed, c0, modulus, key)?;
-            return Ok(CiphertextBody::Seeded(Fresh::new(head.form.seeded(session, inner, self.own)?)));
+            return Ok(CiphertextBody::Seeded(Fresh::new(
+                head.form.seeded(session, inner, self.own)?,
+            )));
         }
         let parts = (0..self.parts)
             .map(|_| head.widths.read_poly(cursor, context, modulus, WHAT))
@@ -234,7 +244,9 @@ impl<F: FileForm> CiphertextHead<F> {
     }
 }
 
-/// What is written of noise: that in slots of the message, that in slots that hold zero, and what is common. Estimates that have left all sense are brought back to the limit, so that what is written can be read.
+/// What is written of noise: that in slots of the message, that in slots that hold zero, and what
+/// is common. Estimates that have left all sense are brought back to the limit, so that what is
+/// written can be read.
 fn written(noise: Noise) -> [f64; 3] {
     let [slots, zeros, common] =
         [noise, noise.in_zeros(), noise.common()].map(|noise| match noise.log2_std() {
@@ -264,10 +276,15 @@ fn read_noise(cursor: &mut Cursor<'_>, seeded: bool, uneven: bool) -> Result<Noi
     if uneven {
         let (zeros, common) = (bits("the noise in zeros")?, bits("the common noise")?);
         if common > slots {
-            return Err(FormatError::number("the common noise", common, format!("at most {slots}")));
+            return Err(FormatError::number(
+                "the common noise",
+                common,
+                format!("at most {slots}"),
+            ));
         }
         if zeros != slots {
-            let nothing = if zeros == -MAX_NOISE_BITS { Noise::NONE } else { Noise::from_log2_std(zeros) };
+            let nothing =
+                if zeros == -MAX_NOISE_BITS { Noise::NONE } else { Noise::from_log2_std(zeros) };
             noise = noise.with_in_zeros(nothing);
         }
         if common != -MAX_NOISE_BITS {
@@ -287,7 +304,9 @@ fn read_noise(cursor: &mut Cursor<'_>, seeded: bool, uneven: bool) -> Result<Noi
 /// The polynomials of a ciphertext that are written.
 fn polys<F: Elements>(body: &CiphertextBody<F>) -> Vec<(Modulus, &Poly)> {
     match body {
-        CiphertextBody::Full(c) => F::inner(c).parts().iter().map(|part| (body.modulus(), part)).collect(),
+        CiphertextBody::Full(c) => {
+            F::inner(c).parts().iter().map(|part| (body.modulus(), part)).collect()
+        }
         CiphertextBody::Seeded(c) => vec![(body.modulus(), F::inner_seeded(c.seeded()).c0())],
     }
 }
@@ -310,7 +329,8 @@ impl<F: FileForm> ArrayHead<F> {
 
     /// Bytes of memory that the ciphertexts take when they are computed with.
     pub(super) fn memory(&self) -> u64 {
-        let words = |c: &CiphertextHead<F>| u64::from(c.parts.max(2)) * c.modulus.limb_count() as u64;
+        let words =
+            |c: &CiphertextHead<F>| u64::from(c.parts.max(2)) * c.modulus.limb_count() as u64;
         let words = self.ciphertexts.iter().map(words).fold(0, u64::saturating_add);
         words.saturating_mul((size_of::<u64>() * self.degree()) as u64)
     }
@@ -325,7 +345,8 @@ impl<F: FileForm> ArrayHead<F> {
     pub(super) fn loaded_memory(&self) -> u64 {
         let degree = self.degree();
         let own = size_of::<CiphertextBody<F>>() as u64;
-        let bytes = |c: &CiphertextHead<F>| u64::from(c.parts) * memory::of_poly(degree, c.modulus) + own;
+        let bytes =
+            |c: &CiphertextHead<F>| u64::from(c.parts) * memory::of_poly(degree, c.modulus) + own;
         self.ciphertexts.iter().map(bytes).fold(memory::ARRAY_BYTES, u64::saturating_add)
     }
 
@@ -384,13 +405,18 @@ impl<F: FileForm> ArrayHead<F> {
         }
         let axes = cursor.u32()?;
         if axes as usize > MAX_AXES {
-            return Err(FormatError::field("the number of axes", axes, format!("at most {MAX_AXES}")));
+            return Err(FormatError::field(
+                "the number of axes",
+                axes,
+                format!("at most {MAX_AXES}"),
+            ));
         }
         let (slots, count) = (size("the number of slots", cursor.u64()?)?, cursor.u64()?);
         let mut form = F::of_field(flags & F::FLAGS, cursor.array()?)?;
         if flags & INTERVAL != 0 {
             let (low, high) = (cursor.f64()?, cursor.f64()?);
-            let read = Interval::finite(low, high).ok().and_then(|interval| form.with_interval(interval));
+            let read =
+                Interval::finite(low, high).ok().and_then(|interval| form.with_interval(interval));
             form = read.ok_or_else(|| {
                 let need = "finite, the lower end first, and one that such elements can have";
                 FormatError::field(
@@ -400,7 +426,8 @@ impl<F: FileForm> ArrayHead<F> {
                 )
             })?;
         }
-        let [least, most] = [DEGREES.start(), DEGREES.end()].map(|degree| degree / form.coefficients());
+        let [least, most] =
+            [DEGREES.start(), DEGREES.end()].map(|degree| degree / form.coefficients());
         if !(slots.is_power_of_two() && (least..=most).contains(&slots)) {
             let need = format!("a power of two from {least} to {most}");
             return Err(FormatError::field("the number of slots", slots, need));
@@ -410,12 +437,16 @@ impl<F: FileForm> ArrayHead<F> {
             shape.push(size("the length of an axis", cursor.u64()?)?);
             let stride = cursor.u64()?;
             if stride > MAX_STRIDE {
-                return Err(FormatError::field("a stride", stride, format!("at most {MAX_STRIDE}")));
+                return Err(FormatError::field(
+                    "a stride",
+                    stride,
+                    format!("at most {MAX_STRIDE}"),
+                ));
             }
             strides.push(size("a stride", stride)?);
         }
-        let layout =
-            Layout::new(shape, strides, slots).map_err(|error| FormatError::unusable("the layout", error))?;
+        let layout = Layout::new(shape, strides, slots)
+            .map_err(|error| FormatError::unusable("the layout", error))?;
         if count != layout.ciphertexts() as u64 {
             let need = format!("{} for shape {:?}", layout.ciphertexts(), layout.shape());
             return Err(FormatError::field("the number of ciphertexts", count, need));
@@ -427,10 +458,15 @@ impl<F: FileForm> ArrayHead<F> {
             let (what, have) = ("heads of ciphertexts", cursor.left());
             return Err(FormatError::Truncated { what, have, need });
         }
-        let ciphertexts =
-            (0..count).map(|_| CiphertextHead::read(cursor, &form, uneven)).collect::<Result<Vec<_>, _>>()?;
+        let ciphertexts = (0..count)
+            .map(|_| CiphertextHead::read(cursor, &form, uneven))
+            .collect::<Result<Vec<_>, _>>()?;
         if uneven && !ciphertexts.iter().any(|c| is_uneven(c.noise)) {
-            return Err(FormatError::field("the flags of an array", flags, "less 4: no errors are uneven"));
+            return Err(FormatError::field(
+                "the flags of an array",
+                flags,
+                "less 4: no errors are uneven",
+            ));
         }
         let factors = ciphertexts.iter().fold(Modulus::ONE, |all, c| all.lcm(c.modulus));
         cursor.enter("widths of residues");
@@ -449,11 +485,16 @@ impl<F: FileForm> ArrayHead<F> {
         let parameters: &Parameters = settings.parameters();
         let slots = parameters.degree() / self.form.coefficients();
         if self.layout.slots() != slots {
-            return Err(FormatError::field("the number of slots", self.layout.slots(), slots.to_string()));
+            return Err(FormatError::field(
+                "the number of slots",
+                self.layout.slots(),
+                slots.to_string(),
+            ));
         }
         for ciphertext in &self.ciphertexts {
             if !ciphertext.modulus.divides(parameters.top()) {
-                let need = format!("a divisor of the {} units and the sprout", parameters.unit_count());
+                let need =
+                    format!("a divisor of the {} units and the sprout", parameters.unit_count());
                 let factors: Vec<usize> = ciphertext.modulus.factors().collect();
                 let (_, odd, two) = ciphertext.modulus.to_parts();
                 let have = format!("at positions {factors:?}, of the sprout {odd:#b} and 2^{two}");
@@ -479,11 +520,13 @@ fn head_bytes<F: FileForm>(uneven: bool) -> usize {
 }
 
 fn size(field: &'static str, value: u64) -> Result<usize, FormatError> {
-    usize::try_from(value).map_err(|_| FormatError::field(field, value, format!("at most {}", usize::MAX)))
+    usize::try_from(value)
+        .map_err(|_| FormatError::field(field, value, format!("at most {}", usize::MAX)))
 }
 
 impl<F: FileForm> Array<F> {
-    /// The array as bytes, in the format of `docs/wire-format.md`. Those of an array of a simulation, which has no residues, cannot be read.
+    /// The array as bytes, in the format of `docs/wire-format.md`. Those of an array of a
+    /// simulation, which has no residues, cannot be read.
     pub fn to_bytes(&self) -> Vec<u8> {
         let Ok(bytes) = self.write_asking(|| Ok::<_, Infallible>(()));
         bytes
@@ -518,7 +561,8 @@ impl<F: FileForm> Array<F> {
     /// The array from bytes that `to_bytes` made.
     ///
     /// # Errors
-    /// [`Error::Format`] when the bytes are not an encrypted array of this form, or were made with other parameters than those of `session`.
+    /// [`Error::Format`] when the bytes are not an encrypted array of this form, or were made with
+    /// other parameters than those of `session`.
     pub fn from_bytes(bytes: &[u8], session: &Session) -> Result<Self, Error> {
         Self::from_bytes_within(bytes, session, &Limits::default())
     }
@@ -527,7 +571,11 @@ impl<F: FileForm> Array<F> {
     ///
     /// # Errors
     /// As [`Array::from_bytes`], and [`FormatError::Limit`] beyond the limits.
-    pub fn from_bytes_within(bytes: &[u8], session: &Session, limits: &Limits) -> Result<Self, Error> {
+    pub fn from_bytes_within(
+        bytes: &[u8],
+        session: &Session,
+        limits: &Limits,
+    ) -> Result<Self, Error> {
         let start = Header::read(bytes)?;
         start.expect(F::KIND)?;
         limits.check_header(&start)?;
@@ -544,7 +592,8 @@ impl<F: FileForm> Array<F> {
         head.check_length(&mut cursor)?;
         limits.check_work(head.layout.moving_work(), bytes.len() as u64)?;
         limits.check_memory(peak_of_array(bytes, &head))?;
-        let parts = head.ciphertexts.iter().map(|c| cursor.part(c.body_bytes(&head.widths, head.degree())));
+        let parts =
+            head.ciphertexts.iter().map(|c| cursor.part(c.body_bytes(&head.widths, head.degree())));
         let parts = parts.collect::<Result<Vec<_>, _>>()?;
         let bodies = session.try_each(parts.len(), |i| {
             head.ciphertexts[i].read_body(&mut parts[i].clone(), &head, session, header.key)
@@ -558,7 +607,8 @@ impl<F: FileForm> Array<F> {
     /// Writes the array to a file, all or nothing.
     ///
     /// # Errors
-    /// [`Error::Io`] when it cannot be written, [`Error::Argument`] for an array of a simulation, [`Error::Stopped`] when it is told to stop.
+    /// [`Error::Io`] when it cannot be written, [`Error::Argument`] for an array of a simulation,
+    /// [`Error::Stopped`] when it is told to stop.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         self.check_residues("save")?;
         file::save(path.as_ref(), &self.to_bytes_or_stop()?, F::KIND)
@@ -577,7 +627,11 @@ impl<F: FileForm> Array<F> {
     ///
     /// # Errors
     /// As [`Array::load`], and [`FormatError::Limit`] beyond the limits.
-    pub fn load_within(path: impl AsRef<Path>, session: &Session, limits: &Limits) -> Result<Self, Error> {
+    pub fn load_within(
+        path: impl AsRef<Path>,
+        session: &Session,
+        limits: &Limits,
+    ) -> Result<Self, Error> {
         let bytes = file::read_within(path.as_ref(), &[F::KIND], limits)?;
         Self::from_bytes_within(&bytes, session, limits)
     }

@@ -1,4 +1,5 @@
-//! What files of evaluation keys hold for bits: what a bootstrap of bits is made of, and the two keys of its sparse secret.
+//! What files of evaluation keys hold for bits: what a bootstrap of bits is made of, and the two
+//! keys of its sparse secret.
 
 use hippocrene_ckks::{
     approximation::Wave,
@@ -10,8 +11,9 @@ use super::{
     FormatError,
     cursor::Cursor,
     fields::{
-        LEVEL_BYTES, MOST_COEFFICIENTS, MOST_LEVELS, at_most, check_last, check_special, expect_modulus,
-        finite, positive, read_levels, read_numbers, read_output_bits, write_levels,
+        LEVEL_BYTES, MOST_COEFFICIENTS, MOST_LEVELS, at_most, check_last, check_special,
+        expect_modulus, finite, positive, read_levels, read_numbers, read_output_bits,
+        write_levels,
     },
     keys::{read_key_modulus, write_modulus},
     sparse::{read_sparse_keys, sparse_keys_bytes, sparse_keys_memory, write_sparse_keys},
@@ -41,7 +43,8 @@ pub(super) struct BitKeysHead {
 pub(super) fn bit_keys_bytes(keys: &BitKeys, parameters: &Parameters) -> u64 {
     let literal = keys.literal();
     let levels = literal.coefficients_to_slots.len() + literal.slots_to_coefficients.len();
-    let head = FIXED_BYTES + LEVEL_BYTES * levels + 8 * literal.wave.polynomial().coefficients().len();
+    let head =
+        FIXED_BYTES + LEVEL_BYTES * levels + 8 * literal.wave.polynomial().coefficients().len();
     head as u64 + sparse_keys_bytes(parameters, keys.narrow(), keys.encapsulation().up().modulus())
 }
 
@@ -95,12 +98,16 @@ impl BitKeysHead {
     }
 
     /// Reads what stands before the keys, and checks that what is left is as long as they are.
-    pub(super) fn read(cursor: &mut Cursor<'_>, parameters: &Parameters) -> Result<Self, FormatError> {
+    pub(super) fn read(
+        cursor: &mut Cursor<'_>,
+        parameters: &Parameters,
+    ) -> Result<Self, FormatError> {
         cursor.enter("keys of bits");
         let flags = at_most(cursor, "the flags of bits", COMPLEX | CLEAN)?;
         let base_bits = positive(cursor, "the bits of the base modulus")?;
         expect_modulus(cursor, "the base modulus", BitLiteral::base_of(base_bits, parameters))?;
-        let weight = at_most(cursor, "the weight of the sparse secret", parameters.degree() as u32)?;
+        let weight =
+            at_most(cursor, "the weight of the sparse secret", parameters.degree() as u32)?;
         let special = cursor.u64()?;
         let scale_bits = positive(cursor, "the bits of a bootstrap's scale")?;
         let falling_bits = finite(cursor, "the bits that scales fall by")?;
@@ -113,7 +120,8 @@ impl BitKeysHead {
         let [reach, doublings] = [cursor.u32()?, cursor.u32()?];
         let count = at_most(cursor, "the number of coefficients of a cosine", MOST_COEFFICIENTS)?;
         let error = cursor.f64()?;
-        let up = read_key_modulus(cursor, parameters, "the modulus of the key from the sparse secret")?;
+        let up =
+            read_key_modulus(cursor, parameters, "the modulus of the key from the sparse secret")?;
         let [coefficients_to_slots, slots_to_coefficients] =
             [read_levels(cursor, levels[0])?, read_levels(cursor, levels[1])?];
         let coefficients = read_numbers(cursor, count)?;

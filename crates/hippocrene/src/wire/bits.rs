@@ -89,9 +89,15 @@ impl FileForm for Bits {
         checked_scale(mantissa, cursor.i32()?)
     }
 
-    fn full(&self, session: &Session, inner: rlwe::Ciphertext, scale: Scale) -> Result<BitCiphertext, Error> {
+    fn full(
+        &self,
+        session: &Session,
+        inner: rlwe::Ciphertext,
+        scale: Scale,
+    ) -> Result<BitCiphertext, Error> {
         self.check_error(session, scale, inner.noise())?;
-        let ciphertext = Ciphertext::from_parts(session.context(), inner, scale, session.slots(), 1.0)?;
+        let ciphertext =
+            Ciphertext::from_parts(session.context(), inner, scale, session.slots(), 1.0)?;
         Ok(BitCiphertext::declare(ciphertext, self.packing)?)
     }
 
@@ -102,14 +108,20 @@ impl FileForm for Bits {
         scale: Scale,
     ) -> Result<SeededBitCiphertext, Error> {
         self.check_error(session, scale, Self::fresh_noise())?;
-        let ciphertext = SeededCiphertext::from_parts(session.context(), inner, scale, session.slots(), 1.0)?;
+        let ciphertext =
+            SeededCiphertext::from_parts(session.context(), inner, scale, session.slots(), 1.0)?;
         Ok(SeededBitCiphertext::declare(ciphertext, self.packing)?)
     }
 }
 
 impl Bits {
     /// Checks that bits can be told.
-    fn check_error(&self, session: &Session, scale: Scale, noise: Noise) -> Result<(), FormatError> {
+    fn check_error(
+        &self,
+        session: &Session,
+        scale: Scale,
+        noise: Noise,
+    ) -> Result<(), FormatError> {
         let error = error_at(scale, noise, session.slots());
         if error < 0.5 {
             return Ok(());

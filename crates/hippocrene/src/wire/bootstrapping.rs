@@ -1,4 +1,5 @@
-//! What files of evaluation keys hold for bootstrapping: what the bootstrap is made of, and the two keys of its sparse secret.
+//! What files of evaluation keys hold for bootstrapping: what the bootstrap is made of, and the two
+//! keys of its sparse secret.
 
 use hippocrene_ckks::{
     approximation::ModularReduction,
@@ -10,8 +11,9 @@ use super::{
     FormatError,
     cursor::Cursor,
     fields::{
-        LEVEL_BYTES, MOST_COEFFICIENTS, MOST_LEVELS, at_most, check_last, check_special, expect_modulus,
-        finite, positive, read_levels, read_numbers, read_optional_bits, read_output_bits, write_levels,
+        LEVEL_BYTES, MOST_COEFFICIENTS, MOST_LEVELS, at_most, check_last, check_special,
+        expect_modulus, finite, positive, read_levels, read_numbers, read_optional_bits,
+        read_output_bits, write_levels,
     },
     keys::{read_key_modulus, write_modulus},
     sparse::{read_sparse_keys, sparse_keys_bytes, sparse_keys_memory, write_sparse_keys},
@@ -59,13 +61,21 @@ pub(super) fn bootstrapping_bytes(keys: &BootstrappingKeys, parameters: &Paramet
     head as u64 + sparse_keys_bytes(parameters, keys.narrow(), keys.encapsulation().up().modulus())
 }
 
-/// The coefficients of the cosine and of the arcsine, of which there are none where there is no arcsine.
+/// The coefficients of the cosine and of the arcsine, of which there are none where there is no
+/// arcsine.
 fn coefficients(reduction: &ModularReduction) -> (&[f64], &[f64]) {
-    (reduction.cosine().coefficients(), reduction.arcsine().map_or(&[], |arcsine| arcsine.coefficients()))
+    (
+        reduction.cosine().coefficients(),
+        reduction.arcsine().map_or(&[], |arcsine| arcsine.coefficients()),
+    )
 }
 
 /// Appends all of it.
-pub(super) fn write_bootstrapping(out: &mut Vec<u8>, keys: &BootstrappingKeys, parameters: &Parameters) {
+pub(super) fn write_bootstrapping(
+    out: &mut Vec<u8>,
+    keys: &BootstrappingKeys,
+    parameters: &Parameters,
+) {
     let (literal, narrow) = (keys.literal(), keys.narrow());
     let (reduction, (cosine, arcsine)) = (&literal.reduction, coefficients(&literal.reduction));
     let complex = if literal.real { 0 } else { COMPLEX };
@@ -85,9 +95,12 @@ pub(super) fn write_bootstrapping(out: &mut Vec<u8>, keys: &BootstrappingKeys, p
     let levels = [&literal.coefficients_to_slots, &literal.slots_to_coefficients];
     let counts = levels.map(|levels| levels.len() as u32);
     let reach = reduction.reach() as u32;
-    for count in
-        counts.into_iter().chain([reach, reduction.doublings(), cosine.len() as u32, arcsine.len() as u32])
-    {
+    for count in counts.into_iter().chain([
+        reach,
+        reduction.doublings(),
+        cosine.len() as u32,
+        arcsine.len() as u32,
+    ]) {
         out.extend(count.to_le_bytes());
     }
     out.extend(reduction.epsilon().to_le_bytes());
@@ -115,7 +128,8 @@ pub(super) fn read_bootstrapping(
 }
 
 impl BootstrappingHead {
-    /// Reads what stands before the keys, and checks that what is left is as long as they are, or longer where `more` follows.
+    /// Reads what stands before the keys, and checks that what is left is as long as they are, or
+    /// longer where `more` follows.
     pub(super) fn read(
         cursor: &mut Cursor<'_>,
         parameters: &Parameters,
@@ -124,7 +138,8 @@ impl BootstrappingHead {
         cursor.enter("bootstrapping keys");
         let precision = positive(cursor, "the precision of a bootstrap")?;
         let flags = at_most(cursor, "the flags of a bootstrap", COMPLEX | LAST | FIRST)?;
-        let log_slots = at_most(cursor, "log2 of the slots of a bootstrap", parameters.log_degree() - 1)?;
+        let log_slots =
+            at_most(cursor, "log2 of the slots of a bootstrap", parameters.log_degree() - 1)?;
         let bound = finite(cursor, "the bound of a bootstrap")?;
         if bound <= 0.0 {
             return Err(FormatError::number("the bound of a bootstrap", bound, "positive"));
@@ -132,7 +147,8 @@ impl BootstrappingHead {
         let base_bits = positive(cursor, "the bits of the base modulus")?;
         let base = parameters.grafted_modulus(base_bits);
         expect_modulus(cursor, "the base modulus", base)?;
-        let weight = at_most(cursor, "the weight of the sparse secret", parameters.degree() as u32)?;
+        let weight =
+            at_most(cursor, "the weight of the sparse secret", parameters.degree() as u32)?;
         let special = cursor.u64()?;
         let [scale_bits, output_scale_bits] = [
             positive(cursor, "the bits of a bootstrap's scale")?,
@@ -149,7 +165,8 @@ impl BootstrappingHead {
             at_most(cursor, "the number of coefficients of an arcsine", MOST_COEFFICIENTS)?,
         ];
         let [epsilon, error] = [cursor.f64()?, cursor.f64()?];
-        let up = read_key_modulus(cursor, parameters, "the modulus of the key from the sparse secret")?;
+        let up =
+            read_key_modulus(cursor, parameters, "the modulus of the key from the sparse secret")?;
         let iterated = read_optional_bits(
             cursor,
             "the precision that a bootstrap is iterated to",
@@ -163,15 +180,21 @@ impl BootstrappingHead {
             ));
         }
         if flags & LAST != 0 && flags & FIRST != 0 {
-            return Err(FormatError::field("the flags of a bootstrap", flags, "without 2 or without 4"));
+            return Err(FormatError::field(
+                "the flags of a bootstrap",
+                flags,
+                "without 2 or without 4",
+            ));
         }
         let [coefficients_to_slots, slots_to_coefficients] =
             [read_levels(cursor, levels[0])?, read_levels(cursor, levels[1])?];
-        let [cosine, arcsine] = [read_numbers(cursor, counts[0])?, read_numbers(cursor, counts[1])?];
+        let [cosine, arcsine] =
+            [read_numbers(cursor, counts[0])?, read_numbers(cursor, counts[1])?];
         check_last(&cosine)?;
         check_last(&arcsine)?;
-        let reduction = ModularReduction::from_parts(cosine, reach, doublings, arcsine, epsilon, error)
-            .map_err(|error| FormatError::unusable("the reduction of a bootstrap", error))?;
+        let reduction =
+            ModularReduction::from_parts(cosine, reach, doublings, arcsine, epsilon, error)
+                .map_err(|error| FormatError::unusable("the reduction of a bootstrap", error))?;
         let literal = BootstrapLiteral {
             slots: 1 << log_slots,
             first_slots: flags & FIRST != 0,

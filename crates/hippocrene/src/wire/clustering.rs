@@ -1,4 +1,5 @@
-//! Files of points that are being clustered: a shape, the number of iterations, and whole files of arrays one after the other.
+//! Files of points that are being clustered: a shape, the number of iterations, and whole files of
+//! arrays one after the other.
 
 use std::path::Path;
 
@@ -103,7 +104,8 @@ impl Clustering {
         let flags = flag(self.assigned.is_some(), ASSIGNED) | flag(self.points.is_some(), POINTS);
         out.extend(flags.to_le_bytes());
         out.extend(self.iteration.to_le_bytes());
-        let digests = [self.origin.map(|origin| origin.points), self.origin.and_then(|origin| origin.start)];
+        let digests =
+            [self.origin.map(|origin| origin.points), self.origin.and_then(|origin| origin.start)];
         for digest in digests {
             out.extend(digest.map_or([0; 16], |digest| *digest.as_bytes()));
         }
@@ -132,13 +134,20 @@ impl Clustering {
             let head = ArrayHead::<Numbers>::read(&mut Cursor::new(array, "array"))?;
             count = head.layout.shape().first().copied().unwrap_or(0);
         }
-        Ok(ClusteringDescription { shape, count, iteration, has_points: flags & POINTS != 0, origin })
+        Ok(ClusteringDescription {
+            shape,
+            count,
+            iteration,
+            has_points: flags & POINTS != 0,
+            origin,
+        })
     }
 
     /// From bytes that `to_bytes` made.
     ///
     /// # Errors
-    /// [`Error::Format`] when the bytes are not that, or were made with other parameters than those of `session`; as [`Clustering::from_parts`].
+    /// [`Error::Format`] when the bytes are not that, or were made with other parameters than those
+    /// of `session`; as [`Clustering::from_parts`].
     pub fn from_bytes(bytes: &[u8], session: &Session) -> Result<Self, Error> {
         let (header, payload) = Header::open_as(bytes, Kind::Clustering)?;
         let digest = session.settings().parameters().digest();
@@ -157,8 +166,14 @@ impl Clustering {
             let need = format!("{}, that of the file", header.key);
             return Err(FormatError::field("the key of centroids", centroids.key(), need).into());
         }
-        let read = Clustering::from_parts(head.shape, head.iteration, [frame, centroids], assigned, points)
-            .map_err(|error| FormatError::unusable("the arrays of clusters", error))?;
+        let read = Clustering::from_parts(
+            head.shape,
+            head.iteration,
+            [frame, centroids],
+            assigned,
+            points,
+        )
+        .map_err(|error| FormatError::unusable("the arrays of clusters", error))?;
         Ok(Clustering { origin: head.origin, ..read })
     }
 

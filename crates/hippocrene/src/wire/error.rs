@@ -59,7 +59,9 @@ pub enum FormatError {
         need: Vec<Kind>,
     },
     /// The file is beyond the limits of who loads it ([`Limits`](super::Limits)).
-    #[error("load: the file {have}, and the limits allow {allowed}. Raise them if you trust its sender.")]
+    #[error(
+        "load: the file {have}, and the limits allow {allowed}. Raise them if you trust its sender."
+    )]
     Limit {
         /// What the file is or takes.
         have: String,
@@ -123,7 +125,9 @@ pub enum FormatError {
         what: String,
     },
     /// A residue that is not below its modulus.
-    #[error("{what}: residue {position} of limb {limb} is {value}, not below its modulus {modulus}")]
+    #[error(
+        "{what}: residue {position} of limb {limb} is {value}, not below its modulus {modulus}"
+    )]
     Residue {
         /// The polynomial.
         what: &'static str,
@@ -156,7 +160,8 @@ impl FormatError {
         FormatError::Field { field, have: have.to_string(), need: need.into() }
     }
 
-    /// The error of what was to be made of a field: in the words of `error`, which are not those of a file but for what is wrong.
+    /// The error of what was to be made of a field: in the words of `error`, which are not those of
+    /// a file but for what is wrong.
     pub(super) fn unusable(field: &'static str, error: impl Into<crate::Error>) -> Self {
         use crate::Error;
         let what = match error.into() {

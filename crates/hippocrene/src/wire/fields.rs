@@ -29,9 +29,17 @@ pub(super) fn expect_modulus(
     }
 }
 
-pub(super) fn at_most(cursor: &mut Cursor<'_>, field: &'static str, most: u32) -> Result<u32, FormatError> {
+pub(super) fn at_most(
+    cursor: &mut Cursor<'_>,
+    field: &'static str,
+    most: u32,
+) -> Result<u32, FormatError> {
     let have = cursor.u32()?;
-    if have <= most { Ok(have) } else { Err(FormatError::field(field, have, format!("at most {most}"))) }
+    if have <= most {
+        Ok(have)
+    } else {
+        Err(FormatError::field(field, have, format!("at most {most}")))
+    }
 }
 
 pub(super) fn finite(cursor: &mut Cursor<'_>, field: &'static str) -> Result<f64, FormatError> {
@@ -48,7 +56,10 @@ pub(super) fn positive(cursor: &mut Cursor<'_>, field: &'static str) -> Result<f
     Err(FormatError::number(field, have, format!("1 to {MOST_BITS}")))
 }
 
-pub(super) fn read_levels(cursor: &mut Cursor<'_>, count: u32) -> Result<Vec<DftLevel>, FormatError> {
+pub(super) fn read_levels(
+    cursor: &mut Cursor<'_>,
+    count: u32,
+) -> Result<Vec<DftLevel>, FormatError> {
     let level = |cursor: &mut Cursor<'_>| {
         let radix_log2 = at_most(cursor, "the stages of a level", MOST_LEVELS)?;
         Ok(DftLevel { radix_log2, scale_bits: positive(cursor, "the bits of a level's scale")? })
@@ -102,5 +113,9 @@ pub(super) fn check_special(special: u64, need: &[u64]) -> Result<(), FormatErro
     if need == [special] {
         return Ok(());
     }
-    Err(FormatError::field("the special modulus of the sparse secret", special, format!("{need:?}")))
+    Err(FormatError::field(
+        "the special modulus of the sparse secret",
+        special,
+        format!("{need:?}"),
+    ))
 }

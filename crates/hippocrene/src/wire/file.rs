@@ -26,11 +26,13 @@ const MOST_OF_NAME: usize = 200;
 /// So many bytes are read or written at a time: what is told to stop does so between them.
 pub(super) const PIECE: usize = 1 << 26;
 
-/// Writes `bytes` to a new file beside `path`, which then takes its place, so that no reader ever sees half of it. Secret files can be
-/// read by their owner only, and take no other file's place. A symbolic link stays one, and what is no file (a pipe, a device) is written to as it is.
+/// Writes `bytes` to a new file beside `path`, which then takes its place, so that no reader ever
+/// sees half of it. Secret files can be read by their owner only, and take no other file's place. A
+/// symbolic link stays one, and what is no file (a pipe, a device) is written to as it is.
 ///
 /// # Errors
-/// [`Error::Io`] when it cannot be written, when `kind` is secret and there is a file, or when that holds a secret key; [`Error::Stopped`] when it is told to stop.
+/// [`Error::Io`] when it cannot be written, when `kind` is secret and there is a file, or when that
+/// holds a secret key; [`Error::Stopped`] when it is told to stop.
 pub fn save(path: &Path, bytes: &[u8], kind: Kind) -> Result<(), Error> {
     if kind.is_secret() && !is_no_file(path) {
         return Staged::write(path, bytes, true)?.create();
@@ -45,7 +47,8 @@ pub fn save(path: &Path, bytes: &[u8], kind: Kind) -> Result<(), Error> {
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     check_replaceable(path)?;
     if is_no_file(path) {
-        let written = OpenOptions::new().write(true).open(path).and_then(|mut file| file.write_all(bytes));
+        let written =
+            OpenOptions::new().write(true).open(path).and_then(|mut file| file.write_all(bytes));
         return written.map_err(|source| failed(path, source));
     }
     Staged::write(path, bytes, false)?.replace()
@@ -62,7 +65,10 @@ pub(super) fn is_no_file(path: &Path) -> bool {
 /// [`Error::Io`] when something else is.
 pub(super) fn check_file(path: &Path) -> Result<(), Error> {
     match is_no_file(path) {
-        true => Err(failed(path, io::Error::new(io::ErrorKind::InvalidInput, "this is there, and no file"))),
+        true => Err(failed(
+            path,
+            io::Error::new(io::ErrorKind::InvalidInput, "this is there, and no file"),
+        )),
         false => Ok(()),
     }
 }
@@ -103,7 +109,8 @@ impl Staged {
         Ok(staged)
     }
 
-    /// Writes a file that is not secret, which is handed over piece by piece: `write` is told what takes every piece.
+    /// Writes a file that is not secret, which is handed over piece by piece: `write` is told what
+    /// takes every piece.
     pub(super) fn in_pieces(
         path: &Path,
         write: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<(), Error>) -> Result<(), Error>,
@@ -116,7 +123,8 @@ impl Staged {
             staged.append(piece)
         })?;
         let (at, checksum) = summed.checksum();
-        let ended = staged.file.seek(SeekFrom::Start(at)).and_then(|_| staged.file.write_all(&checksum));
+        let ended =
+            staged.file.seek(SeekFrom::Start(at)).and_then(|_| staged.file.write_all(&checksum));
         ended.and_then(|()| staged.file.sync_all()).map_err(|source| failed(path, source))?;
         Ok(staged)
     }
@@ -319,17 +327,20 @@ pub fn readable_by_others(path: &Path) -> Option<u32> {
     }
 }
 
-/// Checks that `path` does not hold a secret key: nothing else is written over one, for what was encrypted with it could never
-/// be read again. A key of another version, or one whose header is damaged, is still one.
+/// Checks that `path` does not hold a secret key: nothing else is written over one, for what was
+/// encrypted with it could never be read again. A key of another version, or one whose header is
+/// damaged, is still one.
 ///
 /// # Errors
 /// [`Error::Io`] when it does.
 pub fn check_replaceable(path: &Path) -> Result<(), Error> {
     let mut start = Vec::with_capacity(HEADER_BYTES);
     let is_file = fs::metadata(path).is_ok_and(|there| there.is_file());
-    // What cannot be read is not known to hold one: whether it can be written is for who writes it to find out.
+    // What cannot be read is not known to hold one: whether it can be written is for who writes it
+    // to find out.
     let read = is_file
-        && File::open(path).is_ok_and(|f| f.take(HEADER_BYTES as u64).read_to_end(&mut start).is_ok());
+        && File::open(path)
+            .is_ok_and(|f| f.take(HEADER_BYTES as u64).read_to_end(&mut start).is_ok());
     if read && says_secret(&start) {
         let source = io::Error::new(
             io::ErrorKind::AlreadyExists,
@@ -356,9 +367,9 @@ fn destination(path: &Path) -> io::Result<PathBuf> {
 /// A name in the same folder that no one else uses, no longer than names may be.
 fn temporary_beside(path: &Path) -> io::Result<PathBuf> {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
-    let name = path
-        .file_name()
-        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "this is not the name of a file"))?;
+    let name = path.file_name().ok_or_else(|| {
+        io::Error::new(io::ErrorKind::InvalidInput, "this is not the name of a file")
+    })?;
     let name = name.to_string_lossy();
     let end = (0..=MOST_OF_NAME).rev().find(|end| name.is_char_boundary(*end)).unwrap_or(0);
     let (process, count) = (std::process::id(), COUNTER.fetch_add(1, Ordering::Relaxed));
@@ -374,7 +385,8 @@ impl<R: Read> Read for Pieces<R> {
         let room = out.len().min(PIECE);
         let read = self.0.read(&mut out[..room]);
         if matches!(&read, Err(error) if error.kind() == io::ErrorKind::Interrupted) {
-            // By a signal, which may mean that this is to stop: that is asked again so much later only.
+            // By a signal, which may mean that this is to stop: that is asked again so much later
+            // only.
             thread::sleep(stop::EVERY);
         }
         read
@@ -389,11 +401,12 @@ pub(super) fn load(path: &Path, kind: Kind) -> Result<Zeroizing<Vec<u8>>, Error>
     read(path, &[kind])
 }
 
-/// The bytes of a file that this library wrote: the header first, and the rest only when it is of one of the kinds expected (if there are any) and as
-/// long as the header says.
+/// The bytes of a file that this library wrote: the header first, and the rest only when it is of
+/// one of the kinds expected (if there are any) and as long as the header says.
 ///
 /// # Errors
-/// [`Error::Format`] when the header is wrong, [`Error::Io`] when the file cannot be read, [`Error::Stopped`] when it is told to stop.
+/// [`Error::Format`] when the header is wrong, [`Error::Io`] when the file cannot be read,
+/// [`Error::Stopped`] when it is told to stop.
 pub fn read(path: &Path, kinds: &[Kind]) -> Result<Zeroizing<Vec<u8>>, Error> {
     read_within(path, kinds, &Limits::default())
 }
@@ -402,7 +415,11 @@ pub fn read(path: &Path, kinds: &[Kind]) -> Result<Zeroizing<Vec<u8>>, Error> {
 ///
 /// # Errors
 /// As [`read`], and [`FormatError::Limit`] beyond the limits.
-pub fn read_within(path: &Path, kinds: &[Kind], limits: &Limits) -> Result<Zeroizing<Vec<u8>>, Error> {
+pub fn read_within(
+    path: &Path,
+    kinds: &[Kind],
+    limits: &Limits,
+) -> Result<Zeroizing<Vec<u8>>, Error> {
     let file = File::open(path).map_err(|source| failed(path, source))?;
     let metadata = file.metadata().map_err(|source| failed(path, source))?;
     read_stream_within(file, metadata.is_file().then_some(metadata.len()), path, kinds, limits)
@@ -441,13 +458,19 @@ pub fn read_stream_within(
         header.expect_any(kinds)?;
     }
     limits.check_header(&header)?;
-    // What grows leaves copies behind in memory that was given back: a secret key has room from the start.
-    let mut bytes =
-        Zeroizing::new(Vec::with_capacity(if header.kind.is_secret() { MOST_OF_SECRET } else { 0 }));
+    // What grows leaves copies behind in memory that was given back: a secret key has room from the
+    // start.
+    let mut bytes = Zeroizing::new(Vec::with_capacity(if header.kind.is_secret() {
+        MOST_OF_SECRET
+    } else {
+        0
+    }));
     if let Some(length) = length {
         header.check_length(length)?;
-        // No larger than the file, and in one piece: nothing of a secret is left behind in memory that was given back.
-        let room = usize::try_from(length).ok().filter(|length| bytes.try_reserve_exact(*length).is_ok());
+        // No larger than the file, and in one piece: nothing of a secret is left behind in memory
+        // that was given back.
+        let room =
+            usize::try_from(length).ok().filter(|length| bytes.try_reserve_exact(*length).is_ok());
         room.ok_or_else(|| {
             FormatError::field("the length of the file", length, "no more than there is memory for")
         })?;

@@ -145,7 +145,8 @@ impl WholeFile for GateKeys {
         });
         let polys = polys.collect::<Result<Vec<_>, Error>>()?;
         let rotation = BlindRotationKey::from_parts(rotation, [of_input, header.key], seed, polys);
-        let inner = Keys::from_parts(parameters, switching, rotation.map_err(wrong)?).map_err(wrong)?;
+        let inner =
+            Keys::from_parts(parameters, switching, rotation.map_err(wrong)?).map_err(wrong)?;
         Ok(GateKeys { inner })
     }
 }
@@ -163,11 +164,19 @@ impl ArrayHead {
     fn read(cursor: &mut Cursor<'_>, parameters: &GateParameters) -> Result<Self, FormatError> {
         let (flags, axes) = (cursor.u32()?, cursor.u32()?);
         if flags & !FRESH != 0 {
-            return Err(FormatError::field("the flags of an array of single bits", flags, "0 or 1"));
+            return Err(FormatError::field(
+                "the flags of an array of single bits",
+                flags,
+                "0 or 1",
+            ));
         }
         let fresh = flags == FRESH;
         if axes > MOST_AXES {
-            return Err(FormatError::field("the number of axes", axes, format!("at most {MOST_AXES}")));
+            return Err(FormatError::field(
+                "the number of axes",
+                axes,
+                format!("at most {MOST_AXES}"),
+            ));
         }
         let noise = cursor.f64()?;
         let range = parameters.fresh_noise().log2_std()..=parameters.select_noise().log2_std();
@@ -184,7 +193,11 @@ impl ArrayHead {
         let (Some(size), Ok(shape)) =
             (size, lengths.iter().map(|n| usize::try_from(*n)).collect::<Result<Vec<_>, _>>())
         else {
-            return Err(FormatError::field("the shape", format!("{lengths:?}"), "of fewer elements"));
+            return Err(FormatError::field(
+                "the shape",
+                format!("{lengths:?}"),
+                "of fewer elements",
+            ));
         };
         check_shape(&shape, size as usize, "read").map_err(wrong)?;
         cursor.expect_left(bit_bytes(parameters, fresh, size))?;
@@ -212,7 +225,9 @@ impl WholeFile for GateArray {
 
     fn payload_bytes(&self) -> u64 {
         let fresh = matches!(self.bits, Bits::Fresh(_));
-        HEAD_BYTES + 8 * self.shape.len() as u64 + bit_bytes(&self.parameters, fresh, self.size() as u64)
+        HEAD_BYTES
+            + 8 * self.shape.len() as u64
+            + bit_bytes(&self.parameters, fresh, self.size() as u64)
     }
 
     fn write(&self, out: &mut Vec<u8>) {
@@ -249,7 +264,9 @@ impl WholeFile for GateArray {
         let bits = if fresh {
             let seed = Seed::from_bytes(cursor.array()?);
             let c0 = read_residues(cursor, size, ring.modulus())?;
-            Bits::Fresh(Arc::new(SeededCoefficients::from_parts(ring, seed, c0, header.key).map_err(wrong)?))
+            Bits::Fresh(Arc::new(
+                SeededCoefficients::from_parts(ring, seed, c0, header.key).map_err(wrong)?,
+            ))
         } else {
             let bit = |_| {
                 stop::check(READ)?;

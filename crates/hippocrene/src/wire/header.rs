@@ -8,7 +8,8 @@ use super::{FormatError, cursor::Cursor};
 /// The version of the format that this library writes and reads.
 pub const VERSION: u16 = 4;
 
-/// The first bytes of every file. Like those of PNG they show when a transfer took the file for text.
+/// The first bytes of every file. Like those of PNG they show when a transfer took the file for
+/// text.
 pub(super) const MAGIC: [u8; 8] = *b"\x89HPCR\r\n\x1a";
 
 /// Bytes of the header.
@@ -26,7 +27,8 @@ const SECRET: u8 = 1;
 /// Where the kind and the flags stand in the header, in every version of the format.
 const KIND_AND_FLAGS: std::ops::Range<usize> = 10..12;
 
-/// Whether the start of a file says that it must be kept secret: by its kind or by its flag, in whatever version, and whatever else is wrong with it.
+/// Whether the start of a file says that it must be kept secret: by its kind or by its flag, in
+/// whatever version, and whatever else is wrong with it.
 pub(super) fn says_secret(start: &[u8]) -> bool {
     let secret = |kind: u8| Kind::ALL.into_iter().any(|k| k as u8 == kind && k.is_secret());
     match start.get(KIND_AND_FLAGS) {
@@ -241,7 +243,8 @@ impl Header {
         }
     }
 
-    /// Reads the header of a whole file and checks length and checksum; the second value is the payload.
+    /// Reads the header of a whole file and checks length and checksum; the second value is the
+    /// payload.
     pub(super) fn open(bytes: &[u8]) -> Result<(Self, &[u8]), FormatError> {
         let header = Header::read(bytes)?;
         header.check_length(bytes.len() as u64)?;
@@ -269,7 +272,8 @@ pub(super) fn begin(
     begin_in(Vec::with_capacity(HEADER_BYTES + payload), kind, parameters, key, payload)
 }
 
-/// The start of a file of so large a payload, which is written piece by piece: [`Summed`] has its checksum.
+/// The start of a file of so large a payload, which is written piece by piece: [`Summed`] has its
+/// checksum.
 pub(super) fn begin_in(
     mut out: Vec<u8>,
     kind: Kind,

@@ -156,7 +156,8 @@ pub struct ArrayInspection {
     pub shape: Vec<usize>,
     /// How many slots apart the elements along each axis stand.
     pub strides: Vec<usize>,
-    /// Whether these are the strides of fresh arrays. Elements that stand otherwise may take many more products to be moved.
+    /// Whether these are the strides of fresh arrays. Elements that stand otherwise may take many
+    /// more products to be moved.
     pub packed: bool,
     /// Slots of one ciphertext.
     pub slots: usize,
@@ -164,7 +165,8 @@ pub struct ArrayInspection {
     pub clean: bool,
     /// How many ciphertexts there are.
     pub ciphertexts: usize,
-    /// Bytes of memory that they take when they are computed with. It may be many times what the file takes.
+    /// Bytes of memory that they take when they are computed with. It may be many times what the
+    /// file takes.
     pub memory: u64,
     /// How many products with plaintexts it takes, at most about, to bring the elements to where
     /// those of a fresh array stand, as operations on several arrays do. 0 where `packed`.
@@ -205,7 +207,8 @@ pub enum ElementsInspection {
     Integers {
         /// The plaintext modulus.
         plain_modulus: u64,
-        /// The least noise budget of a ciphertext, as estimated, in bits; known when the parameters are.
+        /// The least noise budget of a ciphertext, as estimated, in bits; known when the parameters
+        /// are.
         budget_bits: Option<f64>,
         /// The ends of the interval that they lie in; `None` if they may be any residue.
         interval: Option<[f64; 2]>,
@@ -217,14 +220,17 @@ pub enum ElementsInspection {
     },
 }
 
-/// Says what a file is. Header, checksum, settings and the sizes of all parts are checked; residues are not, since that takes the
-/// parameters.
+/// Says what a file is. Header, checksum, settings and the sizes of all parts are checked; residues
+/// are not, since that takes the parameters.
 ///
 /// # Errors
 /// [`Error::Format`] when the bytes are not a whole file of this library.
 pub fn inspect(bytes: &[u8]) -> Result<Inspection, Error> {
     let (header, payload) = Header::open(bytes)?;
-    if matches!(header.kind, Kind::TreeSecretKey | Kind::TreeKeys | Kind::TreeQuery | Kind::TreeReply) {
+    if matches!(
+        header.kind,
+        Kind::TreeSecretKey | Kind::TreeKeys | Kind::TreeQuery | Kind::TreeReply
+    ) {
         let (trees, ring_degree) = inspect_trees(&header, payload)?;
         let loaded = trees::loaded_memory(&header, bytes.len() as u64)?;
         return Ok(Inspection {
@@ -257,10 +263,14 @@ pub fn inspect(bytes: &[u8]) -> Result<Inspection, Error> {
             loaded += bytes;
         }
         (Kind::TransferKey, Some(settings)) => {
-            let TransferHead { parameters, key } = TransferHead::read(&mut cursor, settings.parameters())?;
+            let TransferHead { parameters, key } =
+                TransferHead::read(&mut cursor, settings.parameters())?;
             let parameters_of_first = settings.parameters();
             loaded += memory::of_switching_key(parameters_of_first, parameters_of_first.full());
-            transfer = Some(TransferInspection { parameters: parameters.to_string(), key: key.to_string() });
+            transfer = Some(TransferInspection {
+                parameters: parameters.to_string(),
+                key: key.to_string(),
+            });
         }
         (Kind::PublicKey, Some(settings)) => {
             let parameters = settings.parameters();
@@ -316,7 +326,9 @@ pub fn inspect(bytes: &[u8]) -> Result<Inspection, Error> {
         preset: name,
         keys,
         transfer,
-        array: head.filter(|_| header.kind != Kind::Clustering).map(|head| head.describe(parameters)),
+        array: head
+            .filter(|_| header.kind != Kind::Clustering)
+            .map(|head| head.describe(parameters)),
         settings: settings.as_ref().map(describe_settings),
         ..Inspection::of_header(&header, bytes, degree, loaded)
     })
@@ -378,11 +390,17 @@ impl Head {
                 let interval = head.form.interval_within(bound);
                 let elements = ElementsInspection::Numbers {
                     complex: head.form.complex,
-                    scale_bits: all.iter().map(|c| c.own.scale.log2()).fold(f64::NEG_INFINITY, f64::max),
-                    capacity_bits: parameters.map(|p| least(&mut all.iter().map(|c| c.capacity_bits(p)))),
+                    scale_bits: all
+                        .iter()
+                        .map(|c| c.own.scale.log2())
+                        .fold(f64::NEG_INFINITY, f64::max),
+                    capacity_bits: parameters
+                        .map(|p| least(&mut all.iter().map(|c| c.capacity_bits(p)))),
                     precision: head.form.precision,
                     precision_bits: match head.form.error_known {
-                        true => least(&mut all.iter().map(|c| c.precision_bits(head.layout.slots()))),
+                        true => {
+                            least(&mut all.iter().map(|c| c.precision_bits(head.layout.slots())))
+                        }
                         false => f64::NAN,
                     },
                     bound,
@@ -395,7 +413,8 @@ impl Head {
                 let budget = |p| least(&mut all.iter().map(|c| c.budget_bits(p, plain_modulus)));
                 let budget_bits = parameters.map(budget);
                 let interval = head.form.interval.map(|interval| [interval.low(), interval.high()]);
-                let elements = ElementsInspection::Integers { plain_modulus, budget_bits, interval };
+                let elements =
+                    ElementsInspection::Integers { plain_modulus, budget_bits, interval };
                 describe_array(head, parameters, elements)
             }
             Head::Bits(head) => {
@@ -408,7 +427,8 @@ impl Head {
     }
 }
 
-/// Checks the head of an array against the preset that it belongs to, if it does to one, and its length.
+/// Checks the head of an array against the preset that it belongs to, if it does to one, and its
+/// length.
 fn check_array<F: FileForm>(
     head: &ArrayHead<F>,
     preset: Option<&(&'static str, Settings)>,
@@ -436,9 +456,8 @@ fn describe_settings(settings: &Settings) -> SettingsInspection {
         gadget_rank: parameters.literal().gadget_rank,
         precision: settings.precision(),
         scale_bits: settings.scale().log2(),
-        integers: settings.integers().map(|Integers { scheme, plain_modulus }| IntegersInspection {
-            scheme: scheme.name(),
-            plain_modulus,
+        integers: settings.integers().map(|Integers { scheme, plain_modulus }| {
+            IntegersInspection { scheme: scheme.name(), plain_modulus }
         }),
     }
 }
@@ -457,7 +476,8 @@ fn describe_bootstrapping(head: &BootstrappingHead) -> BootstrappingInspection {
     }
 }
 
-/// What a file of evaluation keys holds, from the keys on, and the bytes of memory that it takes: all fields are checked, and no residues are read.
+/// What a file of evaluation keys holds, from the keys on, and the bytes of memory that it takes:
+/// all fields are checked, and no residues are read.
 pub(super) fn inspect_keys(
     contents: &KeyContents,
     cursor: &mut Cursor<'_>,

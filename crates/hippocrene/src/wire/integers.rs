@@ -2,7 +2,9 @@
 
 use hippocrene_bgv::{self as bgv, Ciphertext, SeededCiphertext};
 use hippocrene_ring::arith::inv_mod;
-use hippocrene_rlwe::{self as rlwe, Modulus, Noise, Parameters, SIGMA, noise::secret_key_encryption};
+use hippocrene_rlwe::{
+    self as rlwe, Modulus, Noise, Parameters, SIGMA, noise::secret_key_encryption,
+};
 
 use super::{
     FormatError, Kind,
@@ -111,7 +113,12 @@ impl FileForm for Residues {
         Ok(factor)
     }
 
-    fn full(&self, session: &Session, inner: rlwe::Ciphertext, factor: u64) -> Result<Ciphertext, Error> {
+    fn full(
+        &self,
+        session: &Session,
+        inner: rlwe::Ciphertext,
+        factor: u64,
+    ) -> Result<Ciphertext, Error> {
         let context = session.need_integers("read integers")?;
         Ok(Ciphertext::from_parts(context, inner, self.plain_modulus, factor)?)
     }

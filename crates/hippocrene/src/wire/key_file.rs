@@ -30,7 +30,8 @@ pub(super) trait KeyFile: Sized {
     /// Bytes of what follows the settings.
     fn body_bytes(&self) -> u64;
 
-    /// Appends what follows the settings. `show` sees what there is time and again, and may take it away.
+    /// Appends what follows the settings. `show` sees what there is time and again, and may take it
+    /// away.
     ///
     /// # Errors
     /// What `show` says.
@@ -40,7 +41,8 @@ pub(super) trait KeyFile: Sized {
         show: impl FnMut(&mut Vec<u8>) -> Result<(), E>,
     ) -> Result<(), E>;
 
-    /// Reads what follows the settings, to the end: a key of the secret key `owner`, for `threads` threads.
+    /// Reads what follows the settings, to the end: a key of the secret key `owner`, for `threads`
+    /// threads.
     fn read_body(
         cursor: &mut Cursor<'_>,
         settings: Settings,
@@ -79,12 +81,14 @@ fn payload_bytes<K: KeyFile>(key: &K) -> usize {
 /// The header and the settings.
 fn begin<K: KeyFile>(key: &K, out: Vec<u8>, payload: usize) -> Vec<u8> {
     let settings = key.session_of().settings();
-    let mut out = header::begin_in(out, K::KIND, settings.parameters().digest(), Some(key.owner()), payload);
+    let mut out =
+        header::begin_in(out, K::KIND, settings.parameters().digest(), Some(key.owner()), payload);
     write_settings(&mut out, settings);
     out
 }
 
-/// Writes the file of a key. Only its owner can read that of a secret key, and it is never written over another.
+/// Writes the file of a key. Only its owner can read that of a secret key, and it is never written
+/// over another.
 pub(super) fn save<K: KeyFile>(key: &K, path: &Path) -> Result<(), Error> {
     // What is written to as it is, such as a pipe, takes the checksum first.
     match K::KIND.is_secret() || file::is_no_file(path) {
@@ -106,7 +110,8 @@ pub(super) fn stage<K: KeyFile>(key: &K, path: &Path) -> Result<Staged, Error> {
 fn in_pieces<K: KeyFile>(key: &K, path: &Path) -> Result<Staged, Error> {
     let payload = payload_bytes(key);
     let staged = Staged::in_pieces(path, |take| {
-        let mut out = begin(key, Vec::with_capacity((HEADER_BYTES + payload).min(2 * file::PIECE)), payload);
+        let mut out =
+            begin(key, Vec::with_capacity((HEADER_BYTES + payload).min(2 * file::PIECE)), payload);
         key.write_body(&mut out, |out| {
             if out.len() >= file::PIECE {
                 take(out)?;
@@ -126,7 +131,11 @@ pub(super) fn load<K: KeyFile>(path: &Path, threads: usize) -> Result<K, Error> 
 }
 
 /// A key from a file of it that is within limits.
-pub(super) fn load_within<K: KeyFile>(path: &Path, threads: usize, limits: &Limits) -> Result<K, Error> {
+pub(super) fn load_within<K: KeyFile>(
+    path: &Path,
+    threads: usize,
+    limits: &Limits,
+) -> Result<K, Error> {
     let mut bytes = file::read_within(path, &[K::KIND], limits)?;
     let key = read_within(&bytes, threads, Security::Required, limits);
     if !K::KIND.is_secret() {
@@ -137,7 +146,11 @@ pub(super) fn load_within<K: KeyFile>(path: &Path, threads: usize, limits: &Limi
 }
 
 /// A key from its file.
-pub(super) fn read<K: KeyFile>(bytes: &[u8], threads: usize, security: Security) -> Result<K, Error> {
+pub(super) fn read<K: KeyFile>(
+    bytes: &[u8],
+    threads: usize,
+    security: Security,
+) -> Result<K, Error> {
     read_within(bytes, threads, security, &Limits::default())
 }
 
@@ -172,7 +185,8 @@ macro_rules! key_file {
                 key_file::read(bytes, threads, Security::Required)
             }
 
-            /// `from_bytes` that takes parameter sets of no security: for tests. **Nothing encrypted with such a set is secret.**
+            /// `from_bytes` that takes parameter sets of no security: for tests. **Nothing
+            /// encrypted with such a set is secret.**
             ///
             /// # Errors
             #[doc = concat!("[`Error::Format`] when the bytes are not ", $what, ".")]

@@ -3,7 +3,9 @@
 use std::{collections::BTreeMap, path::Path};
 
 use hippocrene_ring::sample::Seed;
-use hippocrene_rlwe::{self as rlwe, Context, Fingerprint, Modulus, Parameters, SwitchingKey, stop};
+use hippocrene_rlwe::{
+    self as rlwe, Context, Fingerprint, Modulus, Parameters, SwitchingKey, stop,
+};
 use zeroize::Zeroizing;
 
 use super::{
@@ -45,7 +47,8 @@ key_file!(EvaluationKeys, "evaluation keys");
 key_file!(TransferKey, "a transfer key");
 
 impl ClientKey {
-    /// The key as bytes, in the format of `docs/wire-format.md`: **the secret itself**, wiped when dropped.
+    /// The key as bytes, in the format of `docs/wire-format.md`: **the secret itself**, wiped when
+    /// dropped.
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         key_file::write(self)
     }
@@ -78,7 +81,11 @@ impl EvaluationKeys {
     ///
     /// # Errors
     /// As [`EvaluationKeys::load`], and [`FormatError::Limit`] beyond the limits.
-    pub fn load_within(path: impl AsRef<Path>, threads: usize, limits: &Limits) -> Result<Self, Error> {
+    pub fn load_within(
+        path: impl AsRef<Path>,
+        threads: usize,
+        limits: &Limits,
+    ) -> Result<Self, Error> {
         key_file::load_within(path.as_ref(), threads, limits)
     }
 
@@ -197,7 +204,8 @@ impl KeyFile for EvaluationKeys {
     }
 
     fn body_bytes(&self) -> u64 {
-        let (contents, parameters) = (KeyContents::of(self), self.session().settings().parameters());
+        let (contents, parameters) =
+            (KeyContents::of(self), self.session().settings().parameters());
         let own = self.bootstrapping().map_or(0, |own| bootstrapping_bytes(own, parameters))
             + self.look_ups().map_or(0, |own| look_up_bytes(own, parameters))
             + self.bits().map_or(0, |own| bit_keys_bytes(own, parameters));
@@ -238,15 +246,18 @@ impl KeyFile for EvaluationKeys {
         inspect_keys(&contents, &mut cursor.clone(), settings.parameters())?;
         let session = Session::new(settings, threads)?;
         let context = session.context().rlwe();
-        let read =
-            |cursor: &mut Cursor<'_>, modulus, what| read_switching_key(cursor, context, modulus, what);
+        let read = |cursor: &mut Cursor<'_>, modulus, what| {
+            read_switching_key(cursor, context, modulus, what)
+        };
         let relinearisation = contents
             .relinearisation
             .map(|modulus| read(cursor, modulus, "relinearisation key"))
             .transpose()?;
         let parameters = session.settings().parameters();
-        let parts =
-            contents.galois.iter().map(|(_, modulus)| cursor.part(switching_key_bytes(parameters, *modulus)));
+        let parts = contents
+            .galois
+            .iter()
+            .map(|(_, modulus)| cursor.part(switching_key_bytes(parameters, *modulus)));
         let parts = parts.collect::<Result<Vec<_>, _>>()?;
         let galois = session.try_each(parts.len(), |i| {
             let (element, modulus) = contents.galois[i];
@@ -257,8 +268,10 @@ impl KeyFile for EvaluationKeys {
         let look_ups = match contents.look_ups {
             true => {
                 let head = LookUpHead::read(cursor, session.settings().parameters())?;
-                cursor
-                    .expect(head.body_bytes(session.settings().parameters()), contents.follows_look_ups())?;
+                cursor.expect(
+                    head.body_bytes(session.settings().parameters()),
+                    contents.follows_look_ups(),
+                )?;
                 Some(head.read_keys(cursor, &session, owner)?)
             }
             false => None,
@@ -322,7 +335,12 @@ impl KeyFile for TransferKey {
         let head = TransferHead::read(cursor, settings.parameters())?;
         let session = Session::new(settings, threads)?;
         let parameters = session.settings().parameters();
-        let key = read_switching_key(cursor, session.context().rlwe(), parameters.full(), "transfer key")?;
+        let key = read_switching_key(
+            cursor,
+            session.context().rlwe(),
+            parameters.full(),
+            "transfer key",
+        )?;
         let inner = rlwe::TransferKey::from_parts(head.parameters, owner, head.key, key);
         Ok(TransferKey::new(session, inner))
     }
@@ -341,7 +359,10 @@ impl TransferHead {
     const BYTES: u64 = 32;
 
     /// Reads where it leads to, and checks that what is left is as long as the key itself.
-    pub(super) fn read(cursor: &mut Cursor<'_>, parameters: &Parameters) -> Result<Self, FormatError> {
+    pub(super) fn read(
+        cursor: &mut Cursor<'_>,
+        parameters: &Parameters,
+    ) -> Result<Self, FormatError> {
         cursor.enter("transfer key");
         let [digest, key] = [cursor.array()?, cursor.array()?].map(Fingerprint::from_bytes);
         cursor.expect_left(switching_key_bytes(parameters, parameters.full()))?;
@@ -351,7 +372,8 @@ impl TransferHead {
 
 /// What a public key takes after the settings.
 pub(super) fn public_key_bytes(parameters: &Parameters) -> u64 {
-    SEED_BYTES as u64 + Widths::of_moduli(parameters).poly_bytes(parameters.degree(), parameters.top())
+    SEED_BYTES as u64
+        + Widths::of_moduli(parameters).poly_bytes(parameters.degree(), parameters.top())
 }
 
 /// What a switching key modulo `modulus` takes.
@@ -453,7 +475,10 @@ impl KeyContents {
     }
 
     /// Reads which keys there are, and checks that what is left is as long as they are.
-    pub(super) fn read(cursor: &mut Cursor<'_>, parameters: &Parameters) -> Result<Self, FormatError> {
+    pub(super) fn read(
+        cursor: &mut Cursor<'_>,
+        parameters: &Parameters,
+    ) -> Result<Self, FormatError> {
         cursor.enter("evaluation keys");
         let flags = cursor.u32()?;
         if flags > RELINEARISATION | BOOTSTRAPPING | LOOK_UPS | BITS {
@@ -462,10 +487,15 @@ impl KeyContents {
         // There are N - 1 odd numbers between 1 and 2N.
         let (count, most) = (cursor.u32()?, parameters.degree() as u32 - 1);
         if count > most {
-            return Err(FormatError::field("the number of Galois keys", count, format!("at most {most}")));
+            return Err(FormatError::field(
+                "the number of Galois keys",
+                count,
+                format!("at most {most}"),
+            ));
         }
         let elements = cursor.take(4 * count as usize)?;
-        let elements: Vec<u32> = elements.as_chunks().0.iter().map(|b| u32::from_le_bytes(*b)).collect();
+        let elements: Vec<u32> =
+            elements.as_chunks().0.iter().map(|b| u32::from_le_bytes(*b)).collect();
         let limit = 2 * parameters.degree() as u32;
         let mut least = 3;
         for &element in &elements {
@@ -480,10 +510,12 @@ impl KeyContents {
             0 => None,
             _ => Some(read_key_modulus(cursor, parameters, KEY)?),
         };
-        let galois =
-            elements.into_iter().map(|element| Ok((element, read_key_modulus(cursor, parameters, KEY)?)));
+        let galois = elements
+            .into_iter()
+            .map(|element| Ok((element, read_key_modulus(cursor, parameters, KEY)?)));
         let galois = galois.collect::<Result<_, FormatError>>()?;
-        let [bootstrapping, look_ups, bits] = [BOOTSTRAPPING, LOOK_UPS, BITS].map(|flag| flags & flag != 0);
+        let [bootstrapping, look_ups, bits] =
+            [BOOTSTRAPPING, LOOK_UPS, BITS].map(|flag| flags & flag != 0);
         let contents = KeyContents { relinearisation, galois, look_ups, bootstrapping, bits };
         cursor.expect(contents.keys_bytes(parameters), contents.has_more())?;
         Ok(contents)

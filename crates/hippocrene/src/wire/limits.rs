@@ -59,7 +59,8 @@ impl Limits {
     /// [`Error::Parameters`] when there is no such preset.
     pub fn with_presets(mut self, names: &[impl AsRef<str>]) -> Result<Self, Error> {
         let digest = |name: &str| Ok(Preset::by_name(name)?.parameters()?.digest());
-        let digests = names.iter().map(|name| digest(name.as_ref())).collect::<Result<_, Error>>()?;
+        let digests =
+            names.iter().map(|name| digest(name.as_ref())).collect::<Result<_, Error>>()?;
         self.parameters = Some(digests);
         Ok(self)
     }
@@ -90,7 +91,8 @@ impl Limits {
         if let Some(allowed) = &self.parameters
             && !allowed.iter().any(|digest| digest.to_string() == parameters)
         {
-            let name = |digest: &str| preset_of(digest).map_or_else(|| digest.to_owned(), str::to_owned);
+            let name =
+                |digest: &str| preset_of(digest).map_or_else(|| digest.to_owned(), str::to_owned);
             let have = match preset_of(parameters) {
                 Some(preset) => format!("is of the preset {preset}"),
                 None => format!("has the parameters {parameters}"),

@@ -1,4 +1,5 @@
-//! What files of evaluation keys hold for look-up tables: which tables, and the keys between slots and single numbers.
+//! What files of evaluation keys hold for look-up tables: which tables, and the keys between slots
+//! and single numbers.
 
 use hippocrene_ckks::SeededCiphertext;
 use hippocrene_fhew::{BlindRotationKey, LweParameters, LweSwitchingKey, Preset as TableSet};
@@ -68,7 +69,8 @@ fn body_bytes(
     let (small, large) = (width(lwe.modulus() - 1), width(ring.modulus() - 1));
     let switching = |from: usize| digits * packed_bytes(small, from);
     let tables = samples * packed_bytes(large, ring.dimension());
-    let single = switching(parameters.degree()) + tables + switching(ring.dimension()) + 4 * SEED_BYTES;
+    let single =
+        switching(parameters.degree()) + tables + switching(ring.dimension()) + 4 * SEED_BYTES;
     single as u64 + Widths::of_moduli(parameters).poly_bytes(parameters.degree(), modulus)
 }
 
@@ -81,7 +83,8 @@ pub(super) fn write_look_ups<E>(
 ) -> Result<(), E> {
     let (request, inner) = (keys.request(), keys.inner());
     let number = LookUps::NAMES.iter().position(|name| *name == request.tables);
-    let number = number.expect("keys are made by a plan, and plans and files have tables of these names");
+    let number =
+        number.expect("keys are made by a plan, and plans and files have tables of these names");
     let clusters = if request.clusters.is_some() { CLUSTERS } else { 0 };
     out.extend((clusters + FIRST + number as u32).to_le_bytes());
     out.extend(request.capacity_bits().to_le_bytes());
@@ -120,11 +123,15 @@ pub(super) fn write_limbs(out: &mut Vec<u8>, polys: &Poly, of: LweParameters) {
 
 impl LookUpHead {
     /// Reads what stands before the keys.
-    pub(super) fn read(cursor: &mut Cursor<'_>, parameters: &Parameters) -> Result<Self, FormatError> {
+    pub(super) fn read(
+        cursor: &mut Cursor<'_>,
+        parameters: &Parameters,
+    ) -> Result<Self, FormatError> {
         cursor.enter(WHAT);
         let number = cursor.u32()?;
         let (number, clusters) = (number % CLUSTERS, number / CLUSTERS);
-        let name = LookUps::NAMES.get(number.wrapping_sub(FIRST) as usize).filter(|_| clusters <= 1);
+        let name =
+            LookUps::NAMES.get(number.wrapping_sub(FIRST) as usize).filter(|_| clusters <= 1);
         let set = name.and_then(|name| TableSet::by_name(name).ok());
         let (Some(name), Some(set)) = (name, set) else {
             let have = clusters.wrapping_mul(CLUSTERS).wrapping_add(number);
@@ -132,15 +139,24 @@ impl LookUpHead {
         };
         let capacity = cursor.f64()?;
         if !(1.0..=2000.0).contains(&capacity) {
-            return Err(FormatError::number("the capacity of what is looked up", capacity, "1 to 2000"));
+            return Err(FormatError::number(
+                "the capacity of what is looked up",
+                capacity,
+                "1 to 2000",
+            ));
         }
         let clusters = if clusters == 1 { Some(read_shape(cursor)?) } else { None };
         let [lwe, ring] = [cursor.array()?, cursor.array()?].map(Fingerprint::from_bytes);
         let (positions, [odd, two]) = (cursor.u128()?, cursor.array()?);
-        let repacking = Modulus::from_parts(positions, odd, two).filter(|m| m.divides(parameters.top()));
+        let repacking =
+            Modulus::from_parts(positions, odd, two).filter(|m| m.divides(parameters.top()));
         let Some(repacking) = repacking.filter(|modulus| !modulus.is_one()) else {
             let have = format!("{positions:#x} with sprout {odd:#b} and 2^{two}");
-            return Err(FormatError::field("the modulus of a repacking key", have, "a divisor of Q"));
+            return Err(FormatError::field(
+                "the modulus of a repacking key",
+                have,
+                "a divisor of Q",
+            ));
         };
         let request = LookUps { tables: name, capacity: Some(capacity), clusters };
         Ok(LookUpHead { request, lwe, ring, repacking, set })
@@ -160,7 +176,8 @@ impl LookUpHead {
         let [small, large] = [rotation.input(), rotation.ring()].map(|of| width(of.modulus() - 1));
         let rotations =
             packed_bytes(large, rotation.ring().dimension()) * rotation.steps() * rotation.limbs();
-        let repacking = Widths::of_moduli(parameters).poly_bytes(parameters.degree(), self.repacking);
+        let repacking =
+            Widths::of_moduli(parameters).poly_bytes(parameters.degree(), self.repacking);
         let switching = self.body_bytes(parameters).saturating_sub(rotations as u64 + repacking);
         memory::unpacked(switching, small)
             + memory::unpacked(rotations as u64, large)
@@ -185,12 +202,14 @@ impl LookUpHead {
         let plan = plan.pegasus();
         let (rotation, parameters) = (self.set.rotation(), session.context().parameters());
         let (input, ring, digits) = (rotation.input(), rotation.ring(), self.digits());
-        let own = LweParameters::insecure(parameters.degree(), input.modulus(), parameters.secret())
-            .map_err(|error| wrong(error.into()))?;
+        let own =
+            LweParameters::insecure(parameters.degree(), input.modulus(), parameters.secret())
+                .map_err(|error| wrong(error.into()))?;
         let extraction = read_switching(cursor, [own, input], [owner, self.lwe], digits)?;
         let seed = Seed::from_bytes(cursor.array()?);
         let bytes = limb_bytes(ring, rotation.limbs()) as u64;
-        let parts = (0..rotation.steps()).map(|_| cursor.part(bytes)).collect::<Result<Vec<_>, _>>()?;
+        let parts =
+            (0..rotation.steps()).map(|_| cursor.part(bytes)).collect::<Result<Vec<_>, _>>()?;
         let polys = session.try_each(parts.len(), |i| {
             stop::check(READ)?;
             Ok(read_limbs(&mut parts[i].clone(), ring, rotation.limbs())?)
@@ -203,7 +222,13 @@ impl LookUpHead {
         let widths = Widths::of_moduli(parameters);
         let c0 = widths.read_poly(cursor, context.rlwe(), self.repacking, "repacking key")?;
         let inner = Seeded::from_parts(context.rlwe(), seed, c0, self.repacking, owner)?;
-        let inner = SeededCiphertext::from_parts(context, inner, plan.key_scale()?, input.dimension(), 1.0)?;
+        let inner = SeededCiphertext::from_parts(
+            context,
+            inner,
+            plan.key_scale()?,
+            input.dimension(),
+            1.0,
+        )?;
         let repacking =
             RepackingKey::from_parts(plan, inner, self.lwe).map_err(|error| wrong(error.into()))?;
         Ok(LookUpKeys::new(self.request, PegasusKeys { extraction, tables, back, repacking }))

@@ -1,13 +1,18 @@
 //! The wire format: how settings, keys and encrypted arrays are written to bytes and read back.
 //!
-//! `docs/wire-format.md` describes it byte by byte. A file is a header (magic, version, kind, checksum, parameter digest, key
-//! fingerprint, length) and a payload. Reading checks everything before it allocates: sizes first, then the checksum, then every
-//! field and every residue.
+//! `docs/wire-format.md` describes it byte by byte. A file is a header (magic, version, kind,
+//! checksum, parameter digest, key fingerprint, length) and a payload. Reading checks everything
+//! before it allocates: sizes first, then the checksum, then every field and every residue.
 //!
-//! The types themselves have the methods: `to_bytes`, `from_bytes`, `save` and `load` of [`Settings`](crate::Settings),
-//! [`ClientKey`](crate::ClientKey), [`PublicKey`](crate::PublicKey), [`EvaluationKeys`](crate::EvaluationKeys),
-//! [`TransferKey`](crate::TransferKey), [`EncryptedArray`](crate::EncryptedArray), [`IntegerArray`](crate::IntegerArray) and [`BitArray`](crate::BitArray); and of what private decision
-//! trees have, [`TreeClient`](crate::TreeClient), [`TreeKeys`](crate::TreeKeys), [`TreeQuery`](crate::TreeQuery) and [`TreeReply`](crate::TreeReply); of gates of single bits [`GateClient`](crate::GateClient), [`GateKeys`](crate::GateKeys) and [`GateArray`](crate::GateArray). [`inspect()`] tells what any file is.
+//! The types themselves have the methods: `to_bytes`, `from_bytes`, `save` and `load` of
+//! [`Settings`](crate::Settings), [`ClientKey`](crate::ClientKey), [`PublicKey`](crate::PublicKey),
+//! [`EvaluationKeys`](crate::EvaluationKeys), [`TransferKey`](crate::TransferKey),
+//! [`EncryptedArray`](crate::EncryptedArray), [`IntegerArray`](crate::IntegerArray) and
+//! [`BitArray`](crate::BitArray); and of what private decision trees have,
+//! [`TreeClient`](crate::TreeClient), [`TreeKeys`](crate::TreeKeys),
+//! [`TreeQuery`](crate::TreeQuery) and [`TreeReply`](crate::TreeReply); of gates of single bits
+//! [`GateClient`](crate::GateClient), [`GateKeys`](crate::GateKeys) and
+//! [`GateArray`](crate::GateArray). [`inspect()`] tells what any file is.
 
 mod array;
 mod bit_keys;
@@ -43,8 +48,8 @@ pub use array::FileForm;
 pub use clustering::ClusteringDescription;
 pub use error::FormatError;
 pub use file::{
-    Staged, check_replaceable, read, read_stream, read_stream_within, read_within, readable_by_others, save,
-    write,
+    Staged, check_replaceable, read, read_stream, read_stream_within, read_within,
+    readable_by_others, save, write,
 };
 pub use gates::GatesInspection;
 pub use header::{Kind, VERSION};

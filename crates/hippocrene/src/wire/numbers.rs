@@ -1,7 +1,9 @@
 //! What files of arrays of numbers have of their own.
 
 use hippocrene_ckks::{Ciphertext, Scale, SeededCiphertext, encoder::Rounding};
-use hippocrene_rlwe::{self as rlwe, Modulus, Noise, Parameters, SIGMA, noise::secret_key_encryption};
+use hippocrene_rlwe::{
+    self as rlwe, Modulus, Noise, Parameters, SIGMA, noise::secret_key_encryption,
+};
 
 use super::{
     FormatError, Kind,
@@ -28,13 +30,16 @@ pub struct ScaleAndBound {
 }
 
 impl ScaleAndBound {
-    /// Checks that a modulus of so many bits holds the scale, for values up to the bound or, where it is larger, up to 1: bounds of worst cases may be anything. The scale alone may exceed the modulus where values are tiny.
+    /// Checks that a modulus of so many bits holds the scale, for values up to the bound or, where
+    /// it is larger, up to 1: bounds of worst cases may be anything. The scale alone may exceed the
+    /// modulus where values are tiny.
     fn check(&self, modulus: f64) -> Result<(), FormatError> {
         let scale = self.scale.log2();
         if scale + self.bound.min(1.0).log2() <= modulus {
             return Ok(());
         }
-        let (have, need) = (format!("2^{scale:.1}"), format!("no larger than the modulus, 2^{modulus:.1}"));
+        let (have, need) =
+            (format!("2^{scale:.1}"), format!("no larger than the modulus, 2^{modulus:.1}"));
         Err(FormatError::field("the scale of a ciphertext", have, need))
     }
 }
@@ -80,7 +85,11 @@ impl FileForm for Numbers {
     fn of_field(flags: u32, field: [u8; 8]) -> Result<Self, FormatError> {
         let precision = f64::from_le_bytes(field);
         if !precision.is_finite() {
-            return Err(FormatError::number("the precision of an array", precision, "a finite number"));
+            return Err(FormatError::number(
+                "the precision of an array",
+                precision,
+                "a finite number",
+            ));
         }
         let [complex, unknown] = [COMPLEX, ERROR_UNKNOWN].map(|flag| flags & flag != 0);
         Ok(Numbers { complex, precision, interval: None, error_known: !unknown })
@@ -99,7 +108,9 @@ impl FileForm for Numbers {
         settings: &Settings,
         ciphertexts: &[(Modulus, Self::Own)],
     ) -> Result<(), FormatError> {
-        ciphertexts.iter().try_for_each(|(modulus, own)| own.check(settings.parameters().log2(*modulus)))?;
+        ciphertexts
+            .iter()
+            .try_for_each(|(modulus, own)| own.check(settings.parameters().log2(*modulus)))?;
         let scale = settings.scale_of(self.precision);
         scale.map(drop).map_err(|error| FormatError::unusable("the precision of an array", error))
     }
@@ -113,7 +124,8 @@ impl FileForm for Numbers {
             CiphertextBody::Full(c) => (c.scale(), c.bound()),
             CiphertextBody::Seeded(c) => (c.seeded().scale(), c.seeded().bound()),
         };
-        // A bound that has left all sense is brought back to the limit, so that what is written can be read.
+        // A bound that has left all sense is brought back to the limit, so that what is written can
+        // be read.
         ScaleAndBound { scale, bound: bound.min(f64::MAX) }
     }
 
@@ -127,7 +139,11 @@ impl FileForm for Numbers {
         let scale = checked_scale(mantissa, cursor.i32()?)?;
         let bound = cursor.f64()?;
         if !(bound.is_finite() && bound.is_sign_positive()) {
-            return Err(FormatError::number("the bound of a ciphertext", bound, "finite and not negative"));
+            return Err(FormatError::number(
+                "the bound of a ciphertext",
+                bound,
+                "finite and not negative",
+            ));
         }
         Ok(ScaleAndBound { scale, bound })
     }
@@ -147,7 +163,13 @@ impl FileForm for Numbers {
         inner: rlwe::SeededCiphertext,
         own: ScaleAndBound,
     ) -> Result<SeededCiphertext, Error> {
-        Ok(SeededCiphertext::from_parts(session.context(), inner, own.scale, session.slots(), own.bound)?)
+        Ok(SeededCiphertext::from_parts(
+            session.context(),
+            inner,
+            own.scale,
+            session.slots(),
+            own.bound,
+        )?)
     }
 }
 
@@ -166,7 +188,11 @@ pub(super) fn checked_scale(mantissa: u128, exponent: i32) -> Result<Scale, Form
     // floor(log2(scale)) is the exponent plus 127.
     if exponent.checked_add(127).is_none_or(|bits| bits.abs() > MAX_SCALE_BITS) {
         let (least, most) = (-MAX_SCALE_BITS - 127, MAX_SCALE_BITS - 127);
-        return Err(FormatError::field("the exponent of a scale", exponent, format!("{least} to {most}")));
+        return Err(FormatError::field(
+            "the exponent of a scale",
+            exponent,
+            format!("{least} to {most}"),
+        ));
     }
     Ok(scale)
 }
@@ -177,8 +203,9 @@ mod tests {
 
     #[test]
     fn moduli_hold_scales_of_tiny_values() {
-        let fits =
-            |log2, bound| ScaleAndBound { scale: Scale::power_of_two(log2), bound }.check(60.0).is_ok();
+        let fits = |log2, bound| {
+            ScaleAndBound { scale: Scale::power_of_two(log2), bound }.check(60.0).is_ok()
+        };
         assert!(fits(60, 1.0) && fits(60, f64::MAX) && !fits(61, 1.0) && !fits(61, f64::MAX));
         // As signs times values up to a bound of so little have them.
         assert!(fits(99, 2f64.powi(-40)) && !fits(101, 2f64.powi(-40)) && fits(1000, 0.0));

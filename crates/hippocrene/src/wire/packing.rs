@@ -5,13 +5,14 @@ pub(super) fn width(x: u64) -> u32 {
     u64::BITS - x.leading_zeros()
 }
 
-/// Bytes that `count` residues of `width` bits take. Ring degrees are multiples of 16, so that polynomials end at the end of a byte; other bits of the last one are zero.
+/// Bytes that `count` residues of `width` bits take. Ring degrees are multiples of 16, so that
+/// polynomials end at the end of a byte; other bits of the last one are zero.
 pub(super) fn packed_bytes(width: u32, count: usize) -> usize {
     (width as usize * count).div_ceil(8)
 }
 
-/// Appends residues below `2^width`, `width <= 61`: residue `i` is bits `i width .. (i + 1) width` of the bytes, the low bits of a byte
-/// first.
+/// Appends residues below `2^width`, `width <= 61`: residue `i` is bits `i width .. (i + 1) width`
+/// of the bytes, the low bits of a byte first.
 pub(super) fn pack(out: &mut Vec<u8>, residues: &[u64], width: u32) {
     let start = out.len();
     out.resize(start + packed_bytes(width, residues.len()), 0);
@@ -22,7 +23,8 @@ pub(super) fn pack(out: &mut Vec<u8>, residues: &[u64], width: u32) {
 fn pack_into(out: &mut [u8], residues: &[u64], width: u32) {
     if width.is_multiple_of(8) {
         let bytes = width as usize / 8;
-        // Eight bytes each, of which the next one takes those that are too many; the last ones have no next.
+        // Eight bytes each, of which the next one takes those that are too many; the last ones have
+        // no next.
         let eight = residues.len().saturating_sub(8);
         for (i, x) in residues[..eight].iter().enumerate() {
             out[i * bytes..][..8].copy_from_slice(&x.to_le_bytes());

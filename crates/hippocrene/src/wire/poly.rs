@@ -11,7 +11,8 @@ use super::{
     packing::{pack, packed_bytes, unpack, width},
 };
 
-/// The largest of `N` uniform residues is shorter than any may be by more than so many bits with a probability of at most `4^-N`.
+/// The largest of `N` uniform residues is shorter than any may be by more than so many bits with a
+/// probability of at most `4^-N`.
 const UNIFORM_SLACK: u32 = 2;
 
 /// For each position, the bits that a residue takes.
@@ -34,7 +35,8 @@ impl Widths {
         Widths { factors, widths: widths.collect() }
     }
 
-    /// The widths of the given polynomials, which is to say of their largest residue at each position.
+    /// The widths of the given polynomials, which is to say of their largest residue at each
+    /// position.
     pub(super) fn of_polys<'a>(polys: impl Iterator<Item = (Modulus, &'a Poly)> + Clone) -> Self {
         let factors = polys.clone().fold(Modulus::ONE, |all, (modulus, _)| all.lcm(modulus));
         let mut widths = vec![1u8; factors.limb_count()];
@@ -62,7 +64,8 @@ impl Widths {
         &self.widths
     }
 
-    /// Checks that no width is larger than the modulus of the position needs; the positions are positions of these parameters.
+    /// Checks that no width is larger than the modulus of the position needs; the positions are
+    /// positions of these parameters.
     pub(super) fn check(&self, parameters: &Parameters) -> Result<(), FormatError> {
         for (have, q) in self.widths.iter().zip(parameters.limb_moduli(self.factors)) {
             let need = width(q - 1);
@@ -77,8 +80,13 @@ impl Widths {
         Ok(())
     }
 
-    /// Checks that they are not much smaller than uniform residues modulo `modulus` take, which half of a fresh ciphertext is made of: a short file is not to take much memory.
-    pub(super) fn check_uniform(&self, parameters: &Parameters, modulus: Modulus) -> Result<(), FormatError> {
+    /// Checks that they are not much smaller than uniform residues modulo `modulus` take, which
+    /// half of a fresh ciphertext is made of: a short file is not to take much memory.
+    pub(super) fn check_uniform(
+        &self,
+        parameters: &Parameters,
+        modulus: Modulus,
+    ) -> Result<(), FormatError> {
         for (factor, q) in modulus.factors().zip(parameters.limb_moduli(modulus)) {
             let (have, least) = (self.of(factor), width(q - 1).saturating_sub(UNIFORM_SLACK));
             if have < least {
@@ -100,13 +108,16 @@ impl Widths {
 
     /// Appends a polynomial modulo `modulus`.
     pub(super) fn write_poly(&self, out: &mut Vec<u8>, poly: &Poly, modulus: Modulus) {
-        debug_assert!(poly.domain() == Domain::Evaluation && poly.limb_count() == modulus.limb_count());
+        debug_assert!(
+            poly.domain() == Domain::Evaluation && poly.limb_count() == modulus.limb_count()
+        );
         for (limb, factor) in poly.limbs().zip(modulus.factors()) {
             pack(out, limb, self.of(factor));
         }
     }
 
-    /// Reads a polynomial modulo `modulus` and checks that every residue is below the modulus of its limb.
+    /// Reads a polynomial modulo `modulus` and checks that every residue is below the modulus of
+    /// its limb.
     pub(super) fn read_poly(
         &self,
         cursor: &mut Cursor<'_>,
@@ -126,7 +137,8 @@ impl Widths {
         poly.for_each_limb(context.threads(), |limb, out| {
             let (bound, (width, packed)) = (moduli[limb], limbs[limb]);
             unpack(out, packed, width);
-            // Differences below 0 have the highest bit: that is quick, and only a wrong file needs the position.
+            // Differences below 0 have the highest bit: that is quick, and only a wrong file needs
+            // the position.
             if out.iter().fold(0, |all, x| all | (bound - 1).wrapping_sub(*x)) >> 63 == 1
                 && let Some(position) = out.iter().position(|x| *x >= bound)
             {

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use hippocrene_rlwe::{
-    MAX_FACTORS, MAX_SPROUT_PRIMES, Parameters, ParametersLiteral, RlweError, SecretDistribution, Sprout,
+    MAX_FACTORS, MAX_SPROUT_PRIMES, Parameters, ParametersLiteral, RlweError, SecretDistribution,
+    Sprout,
 };
 
 use super::{
@@ -50,7 +51,8 @@ pub(super) fn write_settings(out: &mut Vec<u8>, settings: &Settings) {
         out.extend(field.to_le_bytes());
     }
     out.extend(settings.precision().to_le_bytes());
-    let (scheme, t) = settings.integers().map_or((0, 0), |i| (scheme_number(i.scheme), i.plain_modulus));
+    let (scheme, t) =
+        settings.integers().map_or((0, 0), |i| (scheme_number(i.scheme), i.plain_modulus));
     out.extend(scheme.to_le_bytes());
     out.extend(t.to_le_bytes());
     for prime in units.iter().chain(specials).chain(&sprout.primes) {
@@ -75,9 +77,12 @@ pub(super) fn read_settings(
     let integers = integers_of(cursor.u32()?, cursor.u64()?)?;
     let count = units.saturating_add(specials);
     if count > MAX_FACTORS {
-        return Err(
-            FormatError::field("the number of primes", count, format!("at most {MAX_FACTORS}")).into()
-        );
+        return Err(FormatError::field(
+            "the number of primes",
+            count,
+            format!("at most {MAX_FACTORS}"),
+        )
+        .into());
     }
     if odd > MAX_SPROUT_PRIMES {
         let need = format!("at most {MAX_SPROUT_PRIMES}");
@@ -94,7 +99,8 @@ pub(super) fn read_settings(
         BINARY => SecretDistribution::Binary,
         weight => SecretDistribution::SparseTernary { weight },
     };
-    let literal = ParametersLiteral { log_degree, units: primes, specials, sprout, gadget_rank, secret };
+    let literal =
+        ParametersLiteral { log_degree, units: primes, specials, sprout, gadget_rank, secret };
     let parameters = match (Parameters::new(literal.clone()), security) {
         (Err(RlweError::Insecure { .. } | RlweError::NoSecurityLimit { .. }), Security::Waived) => {
             Parameters::new_insecure(literal)
@@ -110,8 +116,8 @@ pub(super) fn read_settings(
         return Err(FormatError::Parameters { have, need }.into());
     }
     let fresh_two = u8::try_from(fresh_two).unwrap_or(u8::MAX);
-    let settings =
-        Settings::new(parameters, precision).and_then(|settings| settings.with_fresh_two(fresh_two));
+    let settings = Settings::new(parameters, precision)
+        .and_then(|settings| settings.with_fresh_two(fresh_two));
     let settings = match integers {
         Some(integers) => settings.and_then(|settings| settings.with_integers(integers)),
         None => settings,
@@ -131,10 +137,18 @@ fn scheme_number(scheme: Scheme) -> u32 {
 fn integers_of(scheme: u32, plain_modulus: u64) -> Result<Option<Integers>, FormatError> {
     let scheme = match scheme {
         0 if plain_modulus == 0 => return Ok(None),
-        0 => return Err(FormatError::field("the plaintext modulus without a scheme", plain_modulus, "0")),
+        0 => {
+            return Err(FormatError::field(
+                "the plaintext modulus without a scheme",
+                plain_modulus,
+                "0",
+            ));
+        }
         1 => Scheme::Bgv,
         2 => Scheme::Bfv,
-        _ => return Err(FormatError::field("the scheme of integers", scheme, "0 for none, 1 or 2")),
+        _ => {
+            return Err(FormatError::field("the scheme of integers", scheme, "0 for none, 1 or 2"));
+        }
     };
     Ok(Some(Integers { scheme, plain_modulus }))
 }
@@ -142,7 +156,8 @@ fn integers_of(scheme: u32, plain_modulus: u64) -> Result<Option<Integers>, Form
 impl Settings {
     /// The settings as bytes, in the format of `docs/wire-format.md`.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut out = header::begin(Kind::Settings, self.parameters().digest(), None, settings_bytes(self));
+        let mut out =
+            header::begin(Kind::Settings, self.parameters().digest(), None, settings_bytes(self));
         write_settings(&mut out, self);
         header::finish(&mut out);
         out
@@ -151,12 +166,14 @@ impl Settings {
     /// Settings from bytes that [`Settings::to_bytes`] made. Their security is checked again.
     ///
     /// # Errors
-    /// [`Error::Format`] when the bytes are not settings, [`Error::Security`] when the parameter set is not secure.
+    /// [`Error::Format`] when the bytes are not settings, [`Error::Security`] when the parameter
+    /// set is not secure.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         Self::read(bytes, Security::Required)
     }
 
-    /// [`Settings::from_bytes`] that takes parameter sets of no security: for tests. **Nothing encrypted with such a set is secret.**
+    /// [`Settings::from_bytes`] that takes parameter sets of no security: for tests. **Nothing
+    /// encrypted with such a set is secret.**
     ///
     /// # Errors
     /// [`Error::Format`] when the bytes are not settings.

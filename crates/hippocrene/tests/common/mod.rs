@@ -55,7 +55,8 @@ pub fn left(array: &EncryptedArray, server: &Server) -> usize {
     (capacity / 40.0) as usize
 }
 
-/// Ring degree `2^log_degree`, `units` units of 48 bits with a sprout, a sparse secret of weight 192. Insecure.
+/// Ring degree `2^log_degree`, `units` units of 48 bits with a sprout, a sparse secret of weight
+/// 192. Insecure.
 pub fn insecure_grafted(log_degree: u32, units: usize, secret: SecretDistribution) -> Settings {
     let degree = 1 << log_degree;
     let parameters = Parameters::new_insecure(ParametersLiteral {
@@ -69,8 +70,13 @@ pub fn insecure_grafted(log_degree: u32, units: usize, secret: SecretDistributio
     Settings::new(parameters.unwrap(), Settings::DEFAULT_PRECISION).unwrap()
 }
 
-/// Ring degree 2^6, a base of 28 bits, nine units of 48 and a sprout, and a bootstrap of bits. Insecure.
-pub fn insecure_bits(packing: BitPacking, clean: bool, output_bits: Option<f64>) -> (Settings, BitLiteral) {
+/// Ring degree 2^6, a base of 28 bits, nine units of 48 and a sprout, and a bootstrap of bits.
+/// Insecure.
+pub fn insecure_bits(
+    packing: BitPacking,
+    clean: bool,
+    output_bits: Option<f64>,
+) -> (Settings, BitLiteral) {
     static WAVE: LazyLock<Wave> = LazyLock::new(|| Wave::new(17, 3, -12.0).unwrap());
     let (log_degree, degree) = (6, 1 << 6);
     let mut units = primes::ntt_primes(28, degree, 1, &[]).unwrap();

@@ -1,4 +1,5 @@
-//! A reader written from `docs/wire-format.md` alone: it uses nothing of the library that wrote the files, down to ChaCha20 and CRC-32.
+//! A reader written from `docs/wire-format.md` alone: it uses nothing of the library that wrote the
+//! files, down to ChaCha20 and CRC-32.
 
 use num_complex::Complex64;
 
@@ -19,8 +20,9 @@ pub fn take<'a>(bytes: &mut &'a [u8], length: usize) -> &'a [u8] {
 }
 
 pub fn crc32(bytes: impl Iterator<Item = u8>) -> u32 {
-    let divided =
-        |byte: u32| (0..8).fold(byte, |c, _| if c & 1 == 1 { c >> 1 ^ 0xedb8_8320 } else { c >> 1 });
+    let divided = |byte: u32| {
+        (0..8).fold(byte, |c, _| if c & 1 == 1 { c >> 1 ^ 0xedb8_8320 } else { c >> 1 })
+    };
     let table: Vec<u32> = (0..256).map(divided).collect();
     !bytes.fold(!0u32, |crc, b| crc >> 8 ^ table[(crc as u8 ^ b) as usize])
 }
@@ -48,7 +50,9 @@ pub fn chacha20_from(seed: &[u8], nonce: u64, first: u64) -> impl Iterator<Item 
             let columns = (0..4).map(|i| [i, i + 4, i + 8, i + 12]);
             let diagonals = (0..4).map(|i| [i, 4 + (i + 1) % 4, 8 + (i + 2) % 4, 12 + (i + 3) % 4]);
             for [a, b, c, d] in columns.chain(diagonals) {
-                for (to, from, turned, by) in [(a, b, d, 16), (c, d, b, 12), (a, b, d, 8), (c, d, b, 7)] {
+                for (to, from, turned, by) in
+                    [(a, b, d, 16), (c, d, b, 12), (a, b, d, 8), (c, d, b, 7)]
+                {
                     x[to] = x[to].wrapping_add(x[from]);
                     x[turned] = (x[turned] ^ x[to]).rotate_left(by);
                 }
@@ -119,12 +123,14 @@ impl Set {
         assert!(number(bytes, 4) <= u128::from(two));
         let precision = float(bytes);
         integers_of(bytes);
-        let mut factors: Vec<u64> = (0..units + specials + odd).map(|_| number(bytes, 8) as u64).collect();
+        let mut factors: Vec<u64> =
+            (0..units + specials + odd).map(|_| number(bytes, 8) as u64).collect();
         let named: Vec<u8> = named.iter().chain(&factors).flat_map(|x| x.to_le_bytes()).collect();
         assert_eq!(secret, 0);
         let odd = factors.split_off((units + specials) as usize);
         let (units, rank) = (units as usize, rank as usize);
-        let set = Set { degree: 1 << log_degree, units, factors, odd, two: two as u32, rank, precision };
+        let set =
+            Set { degree: 1 << log_degree, units, factors, odd, two: two as u32, rank, precision };
         (set, fingerprint("hippocrene 2026-11 parameter set", &named))
     }
 
@@ -145,11 +151,13 @@ impl Set {
     /// Bytes of a polynomial in a file of keys, where residues take what those modulo `PQ` do.
     pub fn poly_bytes(&self, (positions, ..): Modulus) -> usize {
         let all = (1 << self.odd.len()) - 1;
-        let factors = (0..128).filter(|i| positions >> i & 1 == 1).map(|i| self.factor(i, all, self.two));
+        let factors =
+            (0..128).filter(|i| positions >> i & 1 == 1).map(|i| self.factor(i, all, self.two));
         factors.map(|factor| self.degree as usize * bit_length(factor) / 8).sum()
     }
 
-    /// Bytes of a switching key with this modulus: a seed and a polynomial for every group of factors of `Q` that it has one of.
+    /// Bytes of a switching key with this modulus: a seed and a polynomial for every group of
+    /// factors of `Q` that it has one of.
     pub fn key_bytes(&self, modulus: Modulus) -> usize {
         let sprout = f64::from(self.two) + self.odd.iter().map(|r| (*r as f64).log2()).sum::<f64>();
         let units = (0..self.units).map(|i| (1u128 << i, (self.factors[i] as f64).log2()));
@@ -165,8 +173,10 @@ impl Set {
             }
             groups
         };
-        let groups = (1..).map(|c| groups(f64::from(c))).find(|groups| groups.len() <= self.rank).unwrap();
-        32 + groups.iter().filter(|group| group.0 & modulus.0 != 0).count() * self.poly_bytes(modulus)
+        let groups =
+            (1..).map(|c| groups(f64::from(c))).find(|groups| groups.len() <= self.rank).unwrap();
+        32 + groups.iter().filter(|group| group.0 & modulus.0 != 0).count()
+            * self.poly_bytes(modulus)
     }
 
     /// The power of psi at position `t`.
@@ -183,7 +193,9 @@ impl Set {
     /// `psi^0` to `psi^(2N - 1)`.
     fn powers(&self, q: u64) -> Vec<u64> {
         let psi = self.psi(q);
-        std::iter::successors(Some(1), |x| Some(mul(*x, psi, q))).take(2 * self.degree as usize).collect()
+        std::iter::successors(Some(1), |x| Some(mul(*x, psi, q)))
+            .take(2 * self.degree as usize)
+            .collect()
     }
 
     pub fn values(&self, coefficients: &[i64], q: u64) -> Vec<u64> {
@@ -202,10 +214,9 @@ impl Set {
         let exponents: Vec<u64> = (0..self.degree).map(|t| self.exponent(t)).collect();
         let inverse = pow(self.degree, q - 2, q);
         let coefficient = |j| {
-            let sum = values
-                .iter()
-                .zip(&exponents)
-                .fold(0, |sum, (v, e)| (sum + mul(*v, powers[((full - e) * j % full) as usize], q)) % q);
+            let sum = values.iter().zip(&exponents).fold(0, |sum, (v, e)| {
+                (sum + mul(*v, powers[((full - e) * j % full) as usize], q)) % q
+            });
             centred(mul(sum, inverse, q), q)
         };
         (0..self.degree).map(coefficient).collect()
@@ -234,7 +245,8 @@ impl Set {
         candidates.filter(|c| *c < q).take(self.degree as usize).collect()
     }
 
-    /// The coefficients around zero of `times (c_0 + c_1 s + ..)`, modulo each prime and power of two of the factor at this position.
+    /// The coefficients around zero of `times (c_0 + c_1 s + ..)`, modulo each prime and power of
+    /// two of the factor at this position.
     pub fn message(
         &self,
         c: &[&Vec<u64>],
@@ -252,7 +264,8 @@ impl Set {
         let modulo = |q: u64| {
             let (values, zero) = (self.values(s, q), vec![0; s.len()]);
             let reduced = |part: &Vec<u64>| part.iter().map(|x| x % q).collect::<Vec<_>>();
-            let m = c.iter().rev().fold(zero, |m, part| multiply_add(&reduced(part), &m, &values, q));
+            let m =
+                c.iter().rev().fold(zero, |m, part| multiply_add(&reduced(part), &m, &values, q));
             let m: Vec<u64> = m.iter().map(|x| mul(*x, times % q, q)).collect();
             (q, self.coefficients(&m, q))
         };
@@ -327,7 +340,8 @@ pub fn read_secret(file: &[u8]) -> (Set, Vec<i64>) {
     (set, s)
 }
 
-/// A ciphertext's message: coefficients around zero, small enough to be the same modulo each of its factors.
+/// A ciphertext's message: coefficients around zero, small enough to be the same modulo each of its
+/// factors.
 pub struct Message {
     pub coefficients: Vec<i64>,
     pub factors: Vec<u64>,
@@ -364,7 +378,8 @@ pub struct Read {
     pub messages: Vec<Message>,
 }
 
-/// Reads an array whose ciphertexts' heads end in `own` bytes; the messages are multiplied by `times`.
+/// Reads an array whose ciphertexts' heads end in `own` bytes; the messages are multiplied by
+/// `times`.
 pub fn read_array(file: &[u8], set: &Set, s: &[i64], own: usize, times: u64) -> Read {
     let (kind, _, _, mut rest) = open(file);
     let (flags, axes) = (number(&mut rest, 4), number(&mut rest, 4));
@@ -389,15 +404,17 @@ pub fn read_array(file: &[u8], set: &Set, s: &[i64], own: usize, times: u64) -> 
         })
         .collect();
     let all = heads.iter().fold(0, |all, head| all | head.0);
-    let widths: Vec<usize> =
-        (0..128).map(|i| if all >> i & 1 == 1 { number(&mut rest, 1) as usize } else { 0 }).collect();
+    let widths: Vec<usize> = (0..128)
+        .map(|i| if all >> i & 1 == 1 { number(&mut rest, 1) as usize } else { 0 })
+        .collect();
     let mut messages = Vec::new();
     for (modulus, mask, two, parts, own) in heads {
         let positions: Vec<usize> = (0..128).filter(|i| modulus >> i & 1 == 1).collect();
         let factors: Vec<u64> = positions.iter().map(|i| set.factor(*i, mask, two)).collect();
         let at = || positions.iter().zip(&factors);
         let seed = (parts == 1).then(|| take(&mut rest, 32));
-        let mut read = || -> Limbs { at().map(|(i, q)| set.unpack(&mut rest, widths[*i], *q)).collect() };
+        let mut read =
+            || -> Limbs { at().map(|(i, q)| set.unpack(&mut rest, widths[*i], *q)).collect() };
         let mut c: Vec<Limbs> = (0..parts).map(|_| read()).collect();
         if let Some(seed) = seed {
             c.push(at().map(|(i, q)| set.expand(seed, 0, *i, *q)).collect());
@@ -435,7 +452,8 @@ pub fn elements<T: Copy>(axes: &[(usize, usize)], plain: &[T]) -> (Vec<usize>, V
 
 /// Shape and elements, from the file of an array of numbers.
 pub fn decrypt(file: &[u8], set: &Set, s: &[i64]) -> (Vec<usize>, Vec<f64>) {
-    let Read { kind, flags, field, interval, slots, axes, messages } = read_array(file, set, s, 28, 1);
+    let Read { kind, flags, field, interval, slots, axes, messages } =
+        read_array(file, set, s, 28, 1);
     assert_eq!((kind, flags & 1, slots as u64), (5, 0, set.degree / 2));
     assert_eq!(f64::from_le_bytes(field), set.precision);
     let mut plain = Vec::new();
@@ -456,7 +474,8 @@ pub fn decrypt(file: &[u8], set: &Set, s: &[i64]) -> (Vec<usize>, Vec<f64>) {
 /// Shape and elements, from the file of an array of integers.
 pub fn decrypt_integers(file: &[u8], set: &Set, s: &[i64]) -> (Vec<usize>, Vec<i64>) {
     let t = PLAIN_MODULUS;
-    let Read { kind, flags, field, interval, slots, axes, messages } = read_array(file, set, s, 8, t);
+    let Read { kind, flags, field, interval, slots, axes, messages } =
+        read_array(file, set, s, 8, t);
     assert_eq!(flags & 1, 0);
     assert_eq!((kind, slots as u64, u64::from_le_bytes(field)), (7, set.degree, t));
     let psi = set.psi(t);
@@ -484,7 +503,8 @@ pub fn decrypt_integers(file: &[u8], set: &Set, s: &[i64]) -> (Vec<usize>, Vec<i
 
 /// Shape and elements, from the file of an array of bits.
 pub fn decrypt_bits(file: &[u8], set: &Set, s: &[i64]) -> (Vec<usize>, Vec<bool>) {
-    let Read { kind, flags, field, interval, slots, axes, messages } = read_array(file, set, s, 20, 1);
+    let Read { kind, flags, field, interval, slots, axes, messages } =
+        read_array(file, set, s, 20, 1);
     assert_eq!(interval, None);
     let parts = 1 + (flags & 1) as u64;
     assert_eq!((kind, field, slots as u64), (8, [0; 8], parts * set.degree / 2));

@@ -2,8 +2,9 @@
 #![allow(dead_code)] // each test file uses its own part
 
 use hippocrene::{
-    BitArray, BitKeys, Bits, BootstrappingKeys, CiphertextBody, ClientKey, EncryptedArray, EvaluationKeys,
-    Fresh, IntegerArray, Integers, Layout, PublicKey, Scheme, Server, Settings, TransferKey,
+    BitArray, BitKeys, Bits, BootstrappingKeys, CiphertextBody, ClientKey, EncryptedArray,
+    EvaluationKeys, Fresh, IntegerArray, Integers, Layout, PublicKey, Scheme, Server, Settings,
+    TransferKey,
 };
 use hippocrene_ckks::{
     Plaintext, Scale,
@@ -52,7 +53,8 @@ pub fn grafted(log_degree: u32) -> Settings {
     Settings::new(Parameters::new_insecure(literal).unwrap(), Settings::DEFAULT_PRECISION).unwrap()
 }
 
-/// What tables of dimension 1024 have room in, in keys that are no larger than need be: 18 units of 48 bits with a sprout, two digits. Insecure.
+/// What tables of dimension 1024 have room in, in keys that are no larger than need be: 18 units of
+/// 48 bits with a sprout, two digits. Insecure.
 pub fn for_tables() -> Settings {
     let sprout = Sprout::for_degree(11).unwrap();
     let mut units = primes::ntt_primes(48, 1 << 11, 29, &sprout.primes).unwrap();
@@ -72,7 +74,8 @@ pub fn client(log_degree: u32) -> ClientKey {
     ClientKey::from_seed(settings(log_degree), Seed::from_bytes([7; 32]), 1).unwrap()
 }
 
-/// What the bootstrap of [`bootstrapping`] is made of: numbers that can be written, if not computed with.
+/// What the bootstrap of [`bootstrapping`] is made of: numbers that can be written, if not computed
+/// with.
 pub fn bootstrap_literal(slots: usize) -> BootstrapLiteral {
     let level = |radix_log2, scale_bits| DftLevel { radix_log2, scale_bits };
     let cosine = vec![0.5, -0.25, 0.0, 0.125];
@@ -84,8 +87,15 @@ pub fn bootstrap_literal(slots: usize) -> BootstrapLiteral {
         bound: 2.0,
         base_bits: 48.0,
         sparse_weight: Some(8),
-        reduction: ModularReduction::from_parts(cosine, 17, 2, vec![0.0, 1.0, 0.0, 0.5], 0.0078125, 1e-9)
-            .unwrap(),
+        reduction: ModularReduction::from_parts(
+            cosine,
+            17,
+            2,
+            vec![0.0, 1.0, 0.0, 0.5],
+            0.0078125,
+            1e-9,
+        )
+        .unwrap(),
         scale_bits: 52.0,
         coefficients_to_slots: vec![level(slots.ilog2() - 1, 45.0), level(1, 46.0)],
         slots_to_coefficients: vec![level(slots.ilog2(), 30.5)],
@@ -154,7 +164,8 @@ fn bits(
         let (scale, modulus) = (Scale::power_of_two(26), Modulus::of_range(0..2));
         encode_bits(context, bits, packing, context.max_slots(), scale, modulus).unwrap()
     };
-    let bodies = layout.scatter(values).unwrap().iter().map(|bits| encrypt(&encode(bits))).collect();
+    let bodies =
+        layout.scatter(values).unwrap().iter().map(|bits| encrypt(&encode(bits))).collect();
     BitArray::from_parts(layout, Bits { packing }, true, bodies).unwrap()
 }
 
@@ -207,7 +218,8 @@ pub struct Things {
     pub nots: BitArray,
 }
 
-/// Keys of products, of the rotation by 1 and of conjugation; and of the rotation by -2 for two units only.
+/// Keys of products, of the rotation by 1 and of conjugation; and of the rotation by -2 for two
+/// units only.
 fn evaluation_keys(client: &ClientKey) -> EvaluationKeys {
     let context = client.session().context().rlwe();
     let secret = SecretKey::from_seed(context, Seed::from_bytes([7; 32])).unwrap();

@@ -24,7 +24,8 @@ impl Shape {
     /// At least two clusters and as many points, of dimension 1 at least.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when there are not, or more than `2^20` points, or when one point in all clusters takes more than `2^16` slots.
+    /// [`PegasusError::Argument`] when there are not, or more than `2^20` points, or when one point
+    /// in all clusters takes more than `2^16` slots.
     pub fn new(points: usize, dimension: usize, clusters: usize) -> Result<Self, PegasusError> {
         if clusters < 2 || points < clusters || points > MOST_POINTS || dimension == 0 {
             return argument(
@@ -34,8 +35,9 @@ impl Shape {
                 ),
             );
         }
-        let width =
-            dimension.checked_next_power_of_two().and_then(|d| d.checked_mul(clusters.next_power_of_two()));
+        let width = dimension
+            .checked_next_power_of_two()
+            .and_then(|d| d.checked_mul(clusters.next_power_of_two()));
         if width.is_none_or(|width| width > MOST_SLOTS) {
             let what = format!(
                 "one point of dimension {dimension} in {clusters} clusters takes more than {MOST_SLOTS} slots, which no ciphertext has"
@@ -76,7 +78,10 @@ impl Shape {
     /// [`PegasusError::Argument`] when there is no room for one.
     pub fn together(&self, slots: usize) -> Result<usize, PegasusError> {
         if self.width() > slots {
-            let what = format!("one point in all clusters takes {} slots, there are {slots}", self.width());
+            let what = format!(
+                "one point in all clusters takes {} slots, there are {slots}",
+                self.width()
+            );
             return argument(OPERATION, what);
         }
         Ok(self.points.next_power_of_two().min(slots / self.width()))
@@ -90,23 +95,33 @@ impl Shape {
             .collect()
     }
 
-    /// Points, row by row, in the slots of ciphertexts of `together` points each ([`Shape::together`]).
+    /// Points, row by row, in the slots of ciphertexts of `together` points each
+    /// ([`Shape::together`]).
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when there are not as many numbers, a point is not in the unit ball, or `together` is 0 or more than a power of two that holds all points.
-    pub fn points_in_slots(&self, values: &[f64], together: usize) -> Result<Vec<Vec<f64>>, PegasusError> {
+    /// [`PegasusError::Argument`] when there are not as many numbers, a point is not in the unit
+    /// ball, or `together` is 0 or more than a power of two that holds all points.
+    pub fn points_in_slots(
+        &self,
+        values: &[f64],
+        together: usize,
+    ) -> Result<Vec<Vec<f64>>, PegasusError> {
         self.check_together(together)?;
         self.check_rows(values, self.points)?;
         Ok(self.rows_in_slots(values, together))
     }
 
-    /// Points that are assigned to the clusters of others, row by row, in slots as [`Shape::points_in_slots`] has them: 1 of them to as many as those others. `centroids` are those that they are compared with, row by row.
+    /// Points that are assigned to the clusters of others, row by row, in slots as
+    /// [`Shape::points_in_slots`] has them: 1 of them to as many as those others. `centroids` are
+    /// those that they are compared with, row by row.
     ///
-    /// A point outside of the unit ball is moved to its surface, straight towards the nearest centroid, which stays the nearest: by how much a squared distance is larger than that from it is a linear function of the point, at the
-    /// centroid itself too none below 0.
+    /// A point outside of the unit ball is moved to its surface, straight towards the nearest
+    /// centroid, which stays the nearest: by how much a squared distance is larger than that from
+    /// it is a linear function of the point, at the centroid itself too none below 0.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when there are not so many points or centroids of this dimension, or squares of distances are too large for a number; as [`Shape::points_in_slots`].
+    /// [`PegasusError::Argument`] when there are not so many points or centroids of this dimension,
+    /// or squares of distances are too large for a number; as [`Shape::points_in_slots`].
     pub fn new_points_in_slots(
         &self,
         values: &[f64],
@@ -125,13 +140,17 @@ impl Shape {
         }
         if centroids.len() != self.clusters * d {
             let (have, clusters) = (centroids.len(), self.clusters);
-            return argument(OPERATION, format!("{have} numbers for {clusters} centroids of dimension {d}"));
+            return argument(
+                OPERATION,
+                format!("{have} numbers for {clusters} centroids of dimension {d}"),
+            );
         }
         let mut inside = Zeroizing::new(Vec::with_capacity(values.len()));
         for (i, point) in values.chunks_exact(d).enumerate() {
             if !norm(point).is_finite() {
-                let what =
-                    format!("point {i} lies so far out that squares of distances are too large for a number");
+                let what = format!(
+                    "point {i} lies so far out that squares of distances are too large for a number"
+                );
                 return argument(OPERATION, what);
             }
             inside.extend(into_ball(point, centroids));
@@ -142,7 +161,8 @@ impl Shape {
     /// So many whole rows as there are, in the slots of ciphertexts of `together` points each.
     fn rows_in_slots(&self, values: &[f64], together: usize) -> Vec<Vec<f64>> {
         let (d, stride, width) = (self.dimension, self.stride(), self.width());
-        let mut ciphertexts = vec![vec![0.0; together * width]; (values.len() / d).div_ceil(together)];
+        let mut ciphertexts =
+            vec![vec![0.0; together * width]; (values.len() / d).div_ceil(together)];
         for (i, point) in values.chunks_exact(d).enumerate() {
             let slots = &mut ciphertexts[i / together][i % together * width..][..width];
             slots
@@ -160,7 +180,10 @@ impl Shape {
     pub fn centroids_in_slots(&self, values: &[f64]) -> Result<Vec<f64>, PegasusError> {
         self.check_rows(values, self.clusters)?;
         let mut slots = vec![0.0; self.width()];
-        self.centroid_slots().into_iter().zip(values).for_each(|(slot, value)| slots[slot] = *value);
+        self.centroid_slots()
+            .into_iter()
+            .zip(values)
+            .for_each(|(slot, value)| slots[slot] = *value);
         Ok(slots)
     }
 
@@ -172,15 +195,18 @@ impl Shape {
         self.centroid_slots().into_iter().map(|slot| slots[slot]).collect()
     }
 
-    /// The cluster of every point, from the slots of all ciphertexts of `together` points each: the one whose bit is largest.
+    /// The cluster of every point, from the slots of all ciphertexts of `together` points each: the
+    /// one whose bit is largest.
     ///
     /// # Panics
     /// When these are fewer slots than the points take, or `together` is 0.
     pub fn labels_of_slots(&self, ciphertexts: &[Vec<f64>], together: usize) -> Vec<usize> {
-        let bit =
-            |i: usize, j: usize| ciphertexts[i / together][i % together * self.width() + j * self.stride()];
-        let label =
-            |i: usize| (1..self.clusters).fold(0, |best, j| if bit(i, j) > bit(i, best) { j } else { best });
+        let bit = |i: usize, j: usize| {
+            ciphertexts[i / together][i % together * self.width() + j * self.stride()]
+        };
+        let label = |i: usize| {
+            (1..self.clusters).fold(0, |best, j| if bit(i, j) > bit(i, best) { j } else { best })
+        };
         (0..self.points).map(label).collect()
     }
 
@@ -197,14 +223,19 @@ impl Shape {
 
     fn check_rows(&self, values: &[f64], rows: usize) -> Result<(), PegasusError> {
         if values.len() != rows * self.dimension {
-            let what = format!("{} numbers for {rows} points of dimension {}", values.len(), self.dimension);
+            let what = format!(
+                "{} numbers for {rows} points of dimension {}",
+                values.len(),
+                self.dimension
+            );
             return argument(OPERATION, what);
         }
         let outside = |point: &&[f64]| norm(point).is_nan() || norm(point) > 1.0 + 1e-9;
         match values.chunks_exact(self.dimension).find(outside) {
-            Some(point) => {
-                argument(OPERATION, format!("a point of norm {}: points lie in the unit ball", norm(point)))
-            }
+            Some(point) => argument(
+                OPERATION,
+                format!("a point of norm {}: points lie in the unit ball", norm(point)),
+            ),
             None => Ok(()),
         }
     }
@@ -218,7 +249,8 @@ fn inner(x: &[f64], y: &[f64]) -> f64 {
     x.iter().zip(y).map(|(x, y)| x * y).sum()
 }
 
-/// A point of the ball; instead of one outside of it that on the surface that lies between it and the nearest centroid.
+/// A point of the ball; instead of one outside of it that on the surface that lies between it and
+/// the nearest centroid.
 fn into_ball(point: &[f64], centroids: &[f64]) -> Vec<f64> {
     if norm(point) <= 1.0 {
         return point.to_vec();
@@ -271,7 +303,10 @@ mod tests {
             (Shape::new(4, usize::MAX, 2).map(|_| ()), "more than 65536 slots"),
             (Shape::new(4, 1 << 63, 3).map(|_| ()), "more than 65536 slots"),
             (Shape::new(1 << 20, (1 << 62) + 1, 1 << 20).map(|_| ()), "more than 65536 slots"),
-            (shape.centroids_in_slots(&[1.0, 1.0, 0.0, 0.0, 0.0, 0.0]).map(|_| ()), "a point of norm 1.414"),
+            (
+                shape.centroids_in_slots(&[1.0, 1.0, 0.0, 0.0, 0.0, 0.0]).map(|_| ()),
+                "a point of norm 1.414",
+            ),
             (shape.centroids_in_slots(&[f64::NAN; 6]).map(|_| ()), "a point of norm NaN"),
         ] {
             let refused = refused.unwrap_err().to_string();
@@ -290,11 +325,26 @@ mod tests {
         }
         assert_eq!(slots[0][8..], [0.0; 8]);
         for (refused, what) in [
-            (shape.new_points_in_slots(&[], &centroids, 4), "0 numbers for points of dimension 2: 1 to 3"),
-            (shape.new_points_in_slots(&[0.0; 3], &centroids, 4), "3 numbers for points of dimension 2"),
-            (shape.new_points_in_slots(&[0.0; 8], &centroids, 4), "8 numbers for points of dimension 2"),
-            (shape.new_points_in_slots(&[0.0; 2], &[0.0; 3], 4), "3 numbers for 2 centroids of dimension 2"),
-            (shape.new_points_in_slots(&[0.0; 2], &centroids, 5), "5 points in a ciphertext: 1 to 4"),
+            (
+                shape.new_points_in_slots(&[], &centroids, 4),
+                "0 numbers for points of dimension 2: 1 to 3",
+            ),
+            (
+                shape.new_points_in_slots(&[0.0; 3], &centroids, 4),
+                "3 numbers for points of dimension 2",
+            ),
+            (
+                shape.new_points_in_slots(&[0.0; 8], &centroids, 4),
+                "8 numbers for points of dimension 2",
+            ),
+            (
+                shape.new_points_in_slots(&[0.0; 2], &[0.0; 3], 4),
+                "3 numbers for 2 centroids of dimension 2",
+            ),
+            (
+                shape.new_points_in_slots(&[0.0; 2], &centroids, 5),
+                "5 points in a ciphertext: 1 to 4",
+            ),
             (shape.new_points_in_slots(&[0.0, 1e200], &centroids, 4), "point 0 lies so far out"),
             (shape.new_points_in_slots(&[f64::NAN, 0.0], &centroids, 4), "point 0 lies so far out"),
         ] {
@@ -307,7 +357,8 @@ mod tests {
     fn points_outside_of_the_ball_stay_nearest_to_the_same_centroid() {
         let centroids = [0.9, 0.1, -0.3, 0.4, 0.2, -0.95, 0.0, 1.0, -1.0001, 0.0];
         let nearest = |x: &[f64]| {
-            let distance = |j: usize| (0..2).map(|c| (x[c] - centroids[2 * j + c]).powi(2)).sum::<f64>();
+            let distance =
+                |j: usize| (0..2).map(|c| (x[c] - centroids[2 * j + c]).powi(2)).sum::<f64>();
             (0..5).min_by(|i, j| distance(*i).total_cmp(&distance(*j))).unwrap()
         };
         for i in 0..200 {

@@ -29,7 +29,8 @@ pub struct KMeans {
     pegasus: Pegasus,
 }
 
-/// Centroids after so many iterations, and which points were nearest to which of those before: all that the next iteration is made from.
+/// Centroids after so many iterations, and which points were nearest to which of those before: all
+/// that the next iteration is made from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KMeansState {
     /// How many iterations there were.
@@ -73,7 +74,8 @@ impl Sectors {
 }
 
 impl KMeans {
-    /// K-means by `plan`, with the keys of `evaluator` ([`KMeansPlan::add_keys`]) and those between slots and single numbers.
+    /// K-means by `plan`, with the keys of `evaluator` ([`KMeansPlan::add_keys`]) and those between
+    /// slots and single numbers.
     ///
     /// # Errors
     /// As [`Pegasus::new`].
@@ -96,10 +98,12 @@ impl KMeans {
         &self.pegasus
     }
 
-    /// One iteration from these points, in ciphertexts of [`KMeansPlan::together`] points each; and how long its parts took.
+    /// One iteration from these points, in ciphertexts of [`KMeansPlan::together`] points each; and
+    /// how long its parts took.
     ///
     /// # Errors
-    /// When there are not as many ciphertexts or slots as the shape has, one has too little capacity, or a key is missing.
+    /// When there are not as many ciphertexts or slots as the shape has, one has too little
+    /// capacity, or a key is missing.
     pub fn iterate(
         &self,
         points: &[Ciphertext],
@@ -109,8 +113,10 @@ impl KMeans {
         self.check_points(points)?;
         let start = Instant::now();
         let centroids = self.widened(state)?;
-        let points: Vec<Ciphertext> =
-            points.iter().map(|points| self.aligned(points, &centroids)).collect::<Result<_, _>>()?;
+        let points: Vec<Ciphertext> = points
+            .iter()
+            .map(|points| self.aligned(points, &centroids))
+            .collect::<Result<_, _>>()?;
         add(&mut time.distance, start);
         let mut assigned = Vec::with_capacity(points.len());
         for (k, points) in points.iter().enumerate() {
@@ -123,7 +129,9 @@ impl KMeans {
         Ok((next, time))
     }
 
-    /// Which centroids the points of one ciphertext, the `block`-th, are nearest to: its part of [`KMeansState::assigned`]. With [`KMeans::update`] it makes an iteration, and other machines may take part.
+    /// Which centroids the points of one ciphertext, the `block`-th, are nearest to: its part of
+    /// [`KMeansState::assigned`]. With [`KMeans::update`] it makes an iteration, and other machines
+    /// may take part.
     ///
     /// # Errors
     /// As [`KMeans::iterate`].
@@ -136,11 +144,13 @@ impl KMeans {
         self.nearest(points, self.count(block)?, state)
     }
 
-    /// Which centroids the first `count` points of one ciphertext are nearest to, in the layout of [`KMeansState::assigned`]. They may be others than those that are clustered
+    /// Which centroids the first `count` points of one ciphertext are nearest to, in the layout of
+    /// [`KMeansState::assigned`]. They may be others than those that are clustered
     /// ([`super::Shape::new_points_in_slots`]).
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when a ciphertext has no room for so many points, or there are none; as [`KMeans::iterate`].
+    /// [`PegasusError::Argument`] when a ciphertext has no room for so many points, or there are
+    /// none; as [`KMeans::iterate`].
     pub fn nearest(
         &self,
         points: &Ciphertext,
@@ -194,7 +204,8 @@ impl KMeans {
         Ok((bits, time))
     }
 
-    /// The state after an iteration in which points were assigned so ([`KMeans::assign`]), a ciphertext for each of theirs.
+    /// The state after an iteration in which points were assigned so ([`KMeans::assign`]), a
+    /// ciphertext for each of theirs.
     ///
     /// # Errors
     /// As [`KMeans::iterate`].
@@ -207,8 +218,10 @@ impl KMeans {
         self.check_points(points)?;
         let start = Instant::now();
         let centroids = self.widened(state)?;
-        let points: Vec<Ciphertext> =
-            points.iter().map(|points| self.aligned(points, &centroids)).collect::<Result<_, _>>()?;
+        let points: Vec<Ciphertext> = points
+            .iter()
+            .map(|points| self.aligned(points, &centroids))
+            .collect::<Result<_, _>>()?;
         let aligned = start.elapsed();
         let (next, mut time) = self.update_aligned(&points, assigned, &centroids, state)?;
         time.update += aligned;
@@ -246,10 +259,13 @@ impl KMeans {
         Ok((KMeansState { iteration: state.iteration + 1, centroids, assigned }, time))
     }
 
-    /// A start from points: the centroids of `state`, before any iteration, replaced by the points of these numbers, one for each cluster. They are as precise as centroids are after an iteration.
+    /// A start from points: the centroids of `state`, before any iteration, replaced by the points
+    /// of these numbers, one for each cluster. They are as precise as centroids are after an
+    /// iteration.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when there are not as many as clusters, or no such points; as [`KMeans::iterate`].
+    /// [`PegasusError::Argument`] when there are not as many as clusters, or no such points; as
+    /// [`KMeans::iterate`].
     pub fn start_from(
         &self,
         points: &[Ciphertext],
@@ -261,20 +277,28 @@ impl KMeans {
         let (e, shape, together) = (self.evaluator(), self.plan.shape(), self.plan.together());
         if chosen.len() != shape.clusters() || chosen.iter().any(|i| *i >= shape.points()) {
             let (clusters, count) = (shape.clusters(), shape.points());
-            return argument(OPERATION, format!("{chosen:?}: {clusters} of 0 to {} are needed", count - 1));
+            return argument(
+                OPERATION,
+                format!("{chosen:?}: {clusters} of 0 to {} are needed", count - 1),
+            );
         }
         let centroids = self.widened(state)?;
         let mut sum: Option<Ciphertext> = None;
         for (k, points) in points.iter().enumerate() {
-            // A point stands in its row once for every cluster: the place of its own is let through.
+            // A point stands in its row once for every cluster: the place of its own is let
+            // through.
             let mut mask = vec![0.0; together * shape.width()];
             for (j, i) in chosen.iter().enumerate().filter(|(_, i)| *i / together == k) {
                 let first = i % together * shape.width() + j * shape.stride();
                 mask[first..first + shape.dimension()].fill(1.0);
             }
             let points = self.aligned(points, &centroids)?;
-            let mask =
-                e.context().encode(Values::Real(&mask), mask.len(), self.scale()?, points.modulus())?;
+            let mask = e.context().encode(
+                Values::Real(&mask),
+                mask.len(),
+                self.scale()?,
+                points.modulus(),
+            )?;
             let masked = e.rescale(&e.mul_plain(&points, &mask)?, self.scale()?)?;
             sum = Some(match sum.take() {
                 None => masked,
@@ -284,7 +308,8 @@ impl KMeans {
         let Some(sum) = sum else {
             return argument(OPERATION, "there are no points".into());
         };
-        let mut start = e.inner_sum(&sum, shape.width(), together)?.with_slots(e.context(), shape.width())?;
+        let mut start =
+            e.inner_sum(&sum, shape.width(), together)?.with_slots(e.context(), shape.width())?;
         start.set_bound(1.0);
         let centroids = self.fresh(&start, &mut Sectors::default())?;
         Ok(KMeansState { iteration: 0, centroids, assigned: Vec::new() })
@@ -317,18 +342,26 @@ impl KMeans {
         power(self.plan.slot_scale_bits())
     }
 
-    /// The same ciphertext as if it had no error, seen with so many slots, of which it has a divisor that repeats.
+    /// The same ciphertext as if it had no error, seen with so many slots, of which it has a
+    /// divisor that repeats.
     ///
-    /// Where steps lead to depends neither on where they start nor, but for how near they come, on their length: what centroids and reciprocals are off by is no error of the next centroids.
+    /// Where steps lead to depends neither on where they start nor, but for how near they come, on
+    /// their length: what centroids and reciprocals are off by is no error of the next centroids.
     fn exact(&self, a: &Ciphertext, slots: usize, bound: f64) -> Result<Ciphertext, PegasusError> {
-        let mut a = a.clone().with_noise(Noise::NONE).with_slots(self.evaluator().context(), slots)?;
+        let mut a =
+            a.clone().with_noise(Noise::NONE).with_slots(self.evaluator().context(), slots)?;
         a.set_bound(bound);
         Ok(a)
     }
 
-    fn aligned(&self, points: &Ciphertext, centroids: &Ciphertext) -> Result<Ciphertext, PegasusError> {
+    fn aligned(
+        &self,
+        points: &Ciphertext,
+        centroids: &Ciphertext,
+    ) -> Result<Ciphertext, PegasusError> {
         if points.slots() != centroids.slots() {
-            let what = format!("points in {} slots: {} are needed", points.slots(), centroids.slots());
+            let what =
+                format!("points in {} slots: {} are needed", points.slots(), centroids.slots());
             return argument(OPERATION, what);
         }
         let mut points = points.clone();
@@ -336,7 +369,8 @@ impl KMeans {
         Ok(self.evaluator().adjust(&points, centroids.modulus(), centroids.scale())?)
     }
 
-    /// `|c_j|^2 - 2 <x_i, c_j>` in slot `(i K' + j) d'`, from points and centroids at one modulus and scale; coordinates of the latter are off by about `2^off`.
+    /// `|c_j|^2 - 2 <x_i, c_j>` in slot `(i K' + j) d'`, from points and centroids at one modulus
+    /// and scale; coordinates of the latter are off by about `2^off`.
     fn distances(
         &self,
         points: &Ciphertext,
@@ -366,13 +400,15 @@ impl KMeans {
         self.pegasus.extract(&self.pegasus.to_coefficients(distances)?, &slots)
     }
 
-    /// Bits at the scale of repacking that say which centroid is the nearest one, cluster by cluster.
+    /// Bits at the scale of repacking that say which centroid is the nearest one, cluster by
+    /// cluster.
     fn winners(&self, distances: &Numbers) -> Result<Vec<Numbers>, PegasusError> {
         let (clusters, plan) = (self.plan.shape().clusters(), self.pegasus.plan());
         // In the last round differences may take all of the circle (`distance_bound`).
         let widest = distances.largest_bound() / (1.0 + plan.literal().margin);
         let spread = widest / f64::from(rounds(clusters) - 1).exp2();
-        let levels = self.pegasus.tournament(distances, clusters, spread, plan.repacking_scale(1.0)?)?;
+        let levels =
+            self.pegasus.tournament(distances, clusters, spread, plan.repacking_scale(1.0)?)?;
         let Some(bits) = levels.first() else {
             return argument(OPERATION, "there are no clusters".into());
         };
@@ -385,7 +421,8 @@ impl KMeans {
         let (shape, together) = (self.plan.shape(), self.plan.together());
         let (mut places, mut all) = (Vec::new(), None);
         for (j, bits) in bits.iter().enumerate() {
-            let rows: Vec<usize> = (0..bits.len()).flat_map(|i| vec![i; shape.dimension()]).collect();
+            let rows: Vec<usize> =
+                (0..bits.len()).flat_map(|i| vec![i; shape.dimension()]).collect();
             let first = |i: usize| i * shape.width() + j * shape.stride();
             places.extend((0..bits.len()).flat_map(|i| first(i)..first(i) + shape.dimension()));
             let spread = bits.select(&rows)?;
@@ -400,7 +437,8 @@ impl KMeans {
         }
     }
 
-    /// `sum_i b_ij (x_i - c_j)` and `sum_i b_ij`, both over the number of all points, in `K' d'` slots.
+    /// `sum_i b_ij (x_i - c_j)` and `sum_i b_ij`, both over the number of all points, in `K' d'`
+    /// slots.
     fn sums_of_members(
         &self,
         bits: &Ciphertext,
@@ -448,7 +486,11 @@ impl KMeans {
     }
 
     /// `1/share`, up to a limit, of the shares that clusters have of all points.
-    fn reciprocals(&self, shares: &Ciphertext, time: &mut Sectors) -> Result<Ciphertext, PegasusError> {
+    fn reciprocals(
+        &self,
+        shares: &Ciphertext,
+        time: &mut Sectors,
+    ) -> Result<Ciphertext, PegasusError> {
         let shape = self.plan.shape();
         let most = largest_reciprocal(&shape);
         let start = Instant::now();
@@ -459,9 +501,11 @@ impl KMeans {
         let start = add(&mut time.extraction, start);
         let scale = self.pegasus.plan().repacking_scale(most)?;
         // What the index is off by changes the length of a step and is no error of where it leads.
-        let reciprocals = self.pegasus.look_up_steps(&x, scale, |x| 1.0 / (x + 0.5).max(1.0 / most))?;
+        let reciprocals =
+            self.pegasus.look_up_steps(&x, scale, |x| 1.0 / (x + 0.5).max(1.0 / most))?;
         let start = add(&mut time.look_ups, start);
-        let rows: Vec<usize> = (0..shape.clusters()).flat_map(|j| vec![j; shape.dimension()]).collect();
+        let rows: Vec<usize> =
+            (0..shape.clusters()).flat_map(|j| vec![j; shape.dimension()]).collect();
         let layout = Layout::new(shape.width(), shape.centroid_slots())?;
         let packed = self.pegasus.repack(&reciprocals.select(&rows)?, &layout)?;
         add(&mut time.repacking, start);
@@ -485,13 +529,18 @@ impl KMeans {
     }
 
     /// The same centroids with the capacity of repacked ones.
-    fn fresh(&self, centroids: &Ciphertext, time: &mut Sectors) -> Result<Ciphertext, PegasusError> {
+    fn fresh(
+        &self,
+        centroids: &Ciphertext,
+        time: &mut Sectors,
+    ) -> Result<Ciphertext, PegasusError> {
         let shape = self.plan.shape();
         let start = Instant::now();
         let mut wide = centroids.clone();
         wide.set_bound(widening(self.pegasus.plan().literal()));
         let slots = shape.centroid_slots();
-        let x = self.pegasus.extract(&self.pegasus.to_coefficients(&wide)?, &slots)?.with_bound(1.0)?;
+        let x =
+            self.pegasus.extract(&self.pegasus.to_coefficients(&wide)?, &slots)?.with_bound(1.0)?;
         let start = add(&mut time.extraction, start);
         let packed = self.pegasus.repack(&x, &Layout::new(shape.width(), slots)?)?;
         add(&mut time.repacking, start);

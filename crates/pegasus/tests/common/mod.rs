@@ -9,9 +9,12 @@ use hippocrene_pegasus::{
     Numbers, Pegasus, PegasusKeys, PegasusLiteral, PegasusPlan, PegasusSecrets, SwitchingDigits,
 };
 use hippocrene_ring::{Threads, primes};
-use hippocrene_rlwe::{EvaluationKeys, Parameters, ParametersLiteral, SecretDistribution, SecretKey, Sprout};
+use hippocrene_rlwe::{
+    EvaluationKeys, Parameters, ParametersLiteral, SecretDistribution, SecretKey, Sprout,
+};
 
-/// The modulus of the LWE ciphertexts of tests: a prime of 40 bits with transforms of every degree up to 512.
+/// The modulus of the LWE ciphertexts of tests: a prime of 40 bits with transforms of every degree
+/// up to 512.
 pub static Q: LazyLock<u64> = LazyLock::new(|| primes::ntt_primes(40, 512, 1, &[]).unwrap()[0]);
 
 pub struct Setup {
@@ -50,7 +53,8 @@ pub fn tables(dimension: usize) -> RotationParameters {
 
 /// Tables of so many entries.
 pub fn tables_of(dimension: usize, entries: usize) -> RotationParameters {
-    let of = |dimension, q| LweParameters::insecure(dimension, q, SecretDistribution::Ternary).unwrap();
+    let of =
+        |dimension, q| LweParameters::insecure(dimension, q, SecretDistribution::Ternary).unwrap();
     let ring = primes::ntt_primes(48, entries, 1, &[]).unwrap()[0];
     let gadget = RotationGadget::Digits { base_log2: 15, count: 2 };
     RotationParameters::insecure(of(dimension, *Q), of(entries, ring), gadget).unwrap()
@@ -112,7 +116,8 @@ impl Setup {
         self.context.decode_real(&self.context.decrypt(&self.secret, a).unwrap()).unwrap()
     }
 
-    /// Encrypts numbers one by one, such that one of absolute value `bound` is `epsilon` of the modulus.
+    /// Encrypts numbers one by one, such that one of absolute value `bound` is `epsilon` of the
+    /// modulus.
     pub fn numbers(&self, values: &[f64], bound: f64) -> Numbers {
         let literal = self.pegasus.plan().literal();
         let scale = Scale::from_f64(literal.reduction.epsilon() * *Q as f64 / bound).unwrap();
@@ -141,7 +146,8 @@ pub fn spread(count: usize, r: f64) -> Vec<f64> {
         .collect()
 }
 
-/// Checks that `got` is `expected` to within seven standard deviations, which may be half as much again as is estimated, and their root mean square to within a factor of `2^within`.
+/// Checks that `got` is `expected` to within seven standard deviations, which may be half as much
+/// again as is estimated, and their root mean square to within a factor of `2^within`.
 pub fn check(got: &[f64], expected: &[f64], precision_bits: f64, within: f64, what: &str) {
     assert_eq!(got.len(), expected.len());
     let sum: f64 = got.iter().zip(expected).map(|(g, e)| (g - e).powi(2)).sum();

@@ -5,15 +5,16 @@ use std::arch::x86_64::*;
 use super::Block;
 use crate::{Kernel, arith::bit_reverse};
 
-/// How the affine maps `t -> g t + offset mod 64` act on a block, with `t = 8 high + low`: `high` is the row and `low` the lane, both
-/// in bit-reversed order.
+/// How the affine maps `t -> g t + offset mod 64` act on a block, with `t = 8 high + low`: `high`
+/// is the row and `low` the lane, both in bit-reversed order.
 #[derive(Debug, Clone)]
 pub(super) struct Tables {
     /// The rows of a source block in the order `high = 0, g, 2 g, ...`, as positions.
     rows: [usize; 8],
     /// For every `offset mod 8`, the source lane of each lane.
     lanes: [[u64; 8]; 8],
-    /// For every offset, bit by bit of the number, by how many rows each lane is rotated: one mask of lanes per bit.
+    /// For every offset, bit by bit of the number, by how many rows each lane is rotated: one mask
+    /// of lanes per bit.
     rotations: Vec<[u8; 3]>,
 }
 
@@ -26,8 +27,8 @@ impl Tables {
         let mut rotations = vec![[0; 3]; 64];
         for (offset, masks) in rotations.iter_mut().enumerate() {
             for lane in 0..8 {
-                // The source row of row `high` is `g high + carry`, which is `g (high + g carry)`: an odd number is its own inverse
-                // modulo 8.
+                // The source row of row `high` is `g high + carry`, which is `g (high + g carry)`:
+                // an odd number is its own inverse modulo 8.
                 let carry = (g * bit_reverse(lane, 3) + offset) / 8;
                 let rotation = g * carry % 8;
                 for (bit, mask) in masks.iter_mut().enumerate() {
@@ -38,13 +39,16 @@ impl Tables {
         Some(Tables {
             rows: std::array::from_fn(|high| 8 * bit_reverse(g * high % 8, 3)),
             lanes: std::array::from_fn(|offset| {
-                std::array::from_fn(|lane| bit_reverse((g * bit_reverse(lane, 3) + offset) % 8, 3) as u64)
+                std::array::from_fn(|lane| {
+                    bit_reverse((g * bit_reverse(lane, 3) + offset) % 8, 3) as u64
+                })
             }),
             rotations,
         })
     }
 
-    /// Permutes `a`, which begins with block `first`, into `out`, of the same length, with one entry of `blocks` for every 64 positions.
+    /// Permutes `a`, which begins with block `first`, into `out`, of the same length, with one
+    /// entry of `blocks` for every 64 positions.
     pub(super) fn permute(&self, blocks: &[Block], first: usize, out: &mut [u64], a: &[u64]) {
         // SAFETY: `Tables::new` gives tables only where the CPU has AVX-512F.
         unsafe { self.permute_blocks(blocks, first, out, a) }
@@ -56,7 +60,8 @@ impl Tables {
             let source = &a.as_chunks::<64>().0[block.source as usize - first];
             let lanes = load(&self.lanes[block.offset as usize % 8]);
             let mut rows: [__m512i; 8] = std::array::from_fn(|i| {
-                let row = source[self.rows[i]..].first_chunk().expect("rows are positions of a block");
+                let row =
+                    source[self.rows[i]..].first_chunk().expect("rows are positions of a block");
                 _mm512_permutexvar_epi64(lanes, load(row))
             });
             for (bit, &mask) in self.rotations[block.offset as usize].iter().enumerate() {

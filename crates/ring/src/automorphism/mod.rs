@@ -1,20 +1,23 @@
 //! The automorphisms `X -> X^g` of `Z_q[X]/(X^N + 1)`.
 //!
 //! # In the evaluation domain
-//! The image of `a` has at `psi^e` the value `a(psi^(g e))`: the automorphism permutes the values, the same way for every
-//! modulus. In evaluation order (see [`crate::ntt`]) the permutation has a structure that makes it cheap. Positions come in blocks
-//! of 64 (one block of `N` below that); with `s = 2N/64`, block `b` holds the exponents `e_b + s t` for `t = 0 .. 63` and one
-//! `e_b < s`. As `g (e_b + s t) = (g e_b mod s) + s (g t + c_b)` with `c_b = floor(g e_b / s)`, every block is read from one other
-//! block, by the affine map `t -> g t + c_b mod 64`, of which there are 64 whatever `N` is. In a block, position `8 c + r` holds
-//! `t = 8 brv(c) + brv(r)` (`brv` reverses 3 bits): the low digit of `t` is the lane and the high digit the row of an 8 x 8
-//! matrix, and the affine map permutes lanes alike in every row, then rotates each lane's column on its own.
+//! The image of `a` has at `psi^e` the value `a(psi^(g e))`: the automorphism permutes the values,
+//! the same way for every modulus. In evaluation order (see [`crate::ntt`]) the permutation has a
+//! structure that makes it cheap. Positions come in blocks of 64 (one block of `N` below that);
+//! with `s = 2N/64`, block `b` holds the exponents `e_b + s t` for `t = 0 .. 63` and one `e_b < s`.
+//! As `g (e_b + s t) = (g e_b mod s) + s (g t + c_b)` with `c_b = floor(g e_b / s)`, every block is
+//! read from one other block, by the affine map `t -> g t + c_b mod 64`, of which there are 64
+//! whatever `N` is. In a block, position `8 c + r` holds `t = 8 brv(c) + brv(r)` (`brv` reverses 3
+//! bits): the low digit of `t` is the lane and the high digit the row of an 8 x 8 matrix, and the
+//! affine map permutes lanes alike in every row, then rotates each lane's column on its own.
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 
 use crate::{Kernel, RingError, arith::bit_reverse, ntt};
 
-/// The Galois element `5^steps mod 2N` of the automorphism that rotates the `N/2` slots by `steps`, negative steps the other way.
+/// The Galois element `5^steps mod 2N` of the automorphism that rotates the `N/2` slots by `steps`,
+/// negative steps the other way.
 ///
 /// # Panics
 /// When `degree`, a power of two, is less than 2.
@@ -46,7 +49,8 @@ struct Block {
     offset: u32,
 }
 
-/// The automorphism `X -> X^g` of one ring degree, with the tables that it is computed with: a few KiB, made in microseconds.
+/// The automorphism `X -> X^g` of one ring degree, with the tables that it is computed with: a few
+/// KiB, made in microseconds.
 #[derive(Debug, Clone)]
 pub struct Automorphism {
     degree: usize,
@@ -55,30 +59,38 @@ pub struct Automorphism {
     inverse: usize,
     block_size: usize,
     blocks: Vec<Block>,
-    /// Of every affine map, one after the other: the position in the source block that each position is read from.
+    /// Of every affine map, one after the other: the position in the source block that each
+    /// position is read from.
     positions: Vec<u8>,
     #[cfg(target_arch = "x86_64")]
     avx512: Option<avx512::Tables>,
 }
 
 impl Automorphism {
-    /// The automorphism `X -> X^galois_element` of ring degree `degree`, with the kernel of [`Kernel::detect`].
+    /// The automorphism `X -> X^galois_element` of ring degree `degree`, with the kernel of
+    /// [`Kernel::detect`].
     ///
     /// # Errors
-    /// [`RingError::RingDegree`]; [`RingError::GaloisElement`] when the element is even or not below `2N`; [`RingError::Kernel`].
+    /// [`RingError::RingDegree`]; [`RingError::GaloisElement`] when the element is even or not
+    /// below `2N`; [`RingError::Kernel`].
     pub fn new(degree: usize, galois_element: usize) -> Result<Self, RingError> {
         Self::with_kernel(degree, galois_element, Kernel::detect()?)
     }
 
-    fn with_kernel(degree: usize, galois_element: usize, kernel: Kernel) -> Result<Self, RingError> {
+    fn with_kernel(
+        degree: usize,
+        galois_element: usize,
+        kernel: Kernel,
+    ) -> Result<Self, RingError> {
         ntt::check_degree(degree)?;
         let g = galois_element;
         if g.is_multiple_of(2) || g >= 2 * degree {
             return Err(RingError::GaloisElement { element: g, degree });
         }
-        // Newton's iteration doubles the number of right low bits; an odd number is its own inverse modulo 8.
-        let inverse =
-            (0..3).fold(g, |x, _| x.wrapping_mul(2usize.wrapping_sub(g.wrapping_mul(x)))) & (2 * degree - 1);
+        // Newton's iteration doubles the number of right low bits; an odd number is its own inverse
+        // modulo 8.
+        let inverse = (0..3).fold(g, |x, _| x.wrapping_mul(2usize.wrapping_sub(g.wrapping_mul(x))))
+            & (2 * degree - 1);
 
         let block_size = degree.min(64);
         let step = 2 * degree / block_size;
@@ -91,18 +103,23 @@ impl Automorphism {
             })
             .collect();
 
-        // In a block of 64, exponents go by t as those of ring degree 64, in evaluation order, do: e = 2 t + 1.
-        let position_to_t: Vec<usize> = (0..block_size).map(|p| ntt::exponent(block_size, p) / 2).collect();
+        // In a block of 64, exponents go by t as those of ring degree 64, in evaluation order, do:
+        // e = 2 t + 1.
+        let position_to_t: Vec<usize> =
+            (0..block_size).map(|p| ntt::exponent(block_size, p) / 2).collect();
         let mut t_to_position = vec![0; block_size];
         for (p, &t) in position_to_t.iter().enumerate() {
             t_to_position[t] = p as u8;
         }
         let mut positions = Vec::with_capacity(block_size * block_size);
         for offset in 0..block_size {
-            positions.extend(position_to_t.iter().map(|t| t_to_position[(g * t + offset) % block_size]));
+            positions
+                .extend(position_to_t.iter().map(|t| t_to_position[(g * t + offset) % block_size]));
         }
         #[cfg(target_arch = "x86_64")]
-        let avx512 = (block_size == 64 && kernel >= Kernel::Avx512).then(|| avx512::Tables::new(g)).flatten();
+        let avx512 = (block_size == 64 && kernel >= Kernel::Avx512)
+            .then(|| avx512::Tables::new(g))
+            .flatten();
         #[cfg(not(target_arch = "x86_64"))]
         let _ = kernel;
         Ok(Automorphism {
@@ -127,7 +144,8 @@ impl Automorphism {
         self.galois_element
     }
 
-    /// Sets `out` to the image of `a`, one limb each in the evaluation domain: a permutation of any 64-bit values.
+    /// Sets `out` to the image of `a`, one limb each in the evaluation domain: a permutation of any
+    /// 64-bit values.
     ///
     /// # Panics
     /// When a limb is not of the ring degree.
@@ -152,8 +170,9 @@ impl Automorphism {
         }
     }
 
-    /// Where the values lie, in the evaluation domain, that the image has from position `first` on: as `length` positions are read that begin at what this
-    /// returns. `length` is a power of two, 64 at least (or `N`, if that is less), and divides `first`.
+    /// Where the values lie, in the evaluation domain, that the image has from position `first` on:
+    /// as `length` positions are read that begin at what this returns. `length` is a power of two,
+    /// 64 at least (or `N`, if that is less), and divides `first`.
     ///
     /// # Panics
     /// When there is no position `first`.
@@ -162,27 +181,33 @@ impl Automorphism {
         (block.source as usize * self.block_size) & !(length - 1)
     }
 
-    /// Sets `out` to the values of the image from position `first` on, `a` being those of the limb from [`Automorphism::source`] on, as many.
+    /// Sets `out` to the values of the image from position `first` on, `a` being those of the limb
+    /// from [`Automorphism::source`] on, as many.
     ///
     /// # Panics
     /// When `out` and `a` differ in length, or `first` and this length are not as there.
     pub fn apply_evaluation_range(&self, first: usize, out: &mut [u64], a: &[u64]) {
         let (size, length) = (self.block_size, out.len());
         assert!(
-            length.is_power_of_two() && length >= size && first.is_multiple_of(length) && a.len() == length,
+            length.is_power_of_two()
+                && length >= size
+                && first.is_multiple_of(length)
+                && a.len() == length,
             "{length} values of a power of two, from a multiple of it on"
         );
         let blocks = &self.blocks[first / size..(first + length) / size];
         self.permute(blocks, self.source(first, length) / size, out, a);
     }
 
-    /// Sets `out` to the image of `a`, one limb each of residues in `[0, q)` in the coefficient domain: a permutation with signs.
+    /// Sets `out` to the image of `a`, one limb each of residues in `[0, q)` in the coefficient
+    /// domain: a permutation with signs.
     ///
     /// # Panics
     /// When a limb is not of the ring degree.
     pub fn apply_coefficient(&self, q: u64, out: &mut [u64], a: &[u64]) {
         assert!(out.len() == self.degree && a.len() == self.degree, "limbs are of the ring degree");
-        // X^k goes to X^(g k), and X^N is -1: the coefficient of X^j comes from k = j / g mod 2N, with a sign when k >= N.
+        // X^k goes to X^(g k), and X^N is -1: the coefficient of X^j comes from k = j / g mod 2N,
+        // with a sign when k >= N.
         let (inverse, mask) = (self.inverse, self.degree - 1);
         for (j, x) in out.iter_mut().enumerate() {
             let k = j.wrapping_mul(inverse);
@@ -211,12 +236,10 @@ mod tests {
 
     fn elements(degree: usize) -> impl Iterator<Item = usize> {
         let all = 2 * degree;
-        (1..all).step_by(if degree <= 256 { 2 } else { (all / 64 + 1) | 1 }).filter(|g| g % 2 == 1).chain([
-            5,
-            all - 1,
-            all / 2 + 1,
-            galois_element_of_rotation(degree, -1),
-        ])
+        (1..all)
+            .step_by(if degree <= 256 { 2 } else { (all / 64 + 1) | 1 })
+            .filter(|g| g % 2 == 1)
+            .chain([5, all - 1, all / 2 + 1, galois_element_of_rotation(degree, -1)])
     }
 
     /// By substitution: the coefficient of X^k goes to X^(g k mod 2N), where X^(N + j) = -X^j.
@@ -251,7 +274,9 @@ mod tests {
                     automorphism.apply_evaluation(&mut out, &values);
                     assert_eq!(out, expected, "{degree} {g} {kernel}");
                     let shortest = degree.min(64);
-                    for length in (0..).map(|k| shortest << k).take_while(|length| *length <= degree) {
+                    for length in
+                        (0..).map(|k| shortest << k).take_while(|length| *length <= degree)
+                    {
                         out.fill(0);
                         for (i, out) in out.chunks_exact_mut(length).enumerate() {
                             let source = automorphism.source(i * length, length);
@@ -276,7 +301,8 @@ mod tests {
         };
         for (steps, other) in [(1, 2), (-3, 1000), (77, 65_000)] {
             let g = galois_element_of_rotation(degree, steps);
-            let h = galois_element_of_rotation(degree, other) * galois_element_of_conjugation(degree);
+            let h =
+                galois_element_of_rotation(degree, other) * galois_element_of_conjugation(degree);
             assert_eq!(image(g, &image(h, &a)), image(g * (h % (2 * degree)), &a));
             assert_eq!(image(galois_element_of_rotation(degree, -steps), &image(g, &a)), a);
             assert_ne!(image(g, &a), a);

@@ -1,11 +1,13 @@
-//! The conversion by AVX2 and FMA, to odd `p < 2^50`: rows of doubles, whose products with the weights are summed exactly in two
-//! parts (module [`crate::simd256`] has the arithmetic).
+//! The conversion by AVX2 and FMA, to odd `p < 2^50`: rows of doubles, whose products with the
+//! weights are summed exactly in two parts (module [`crate::simd256`] has the arithmetic).
 //!
-//! An input up to 2^50 is one row, centred. A larger one is split, `y = low + 2^30 high`, into two rows with weights of their own;
-//! if it has to be centred, the digits of `q` are subtracted from its digits.
+//! An input up to 2^50 is one row, centred. A larger one is split, `y = low + 2^30 high`, into two
+//! rows with weights of their own; if it has to be centred, the digits of `q` are subtracted from
+//! its digits.
 //!
-//! A sum of products has a high part that starts at `3 2^(51 + k)`. As long as it stays between `2^(52 + k)` and `2^(53 + k)`, it is a
-//! multiple of `2^k`, so that adding a product to it leaves a remainder of at most `2^(k - 1)`, known exactly, for the low part.
+//! A sum of products has a high part that starts at `3 2^(51 + k)`. As long as it stays between
+//! `2^(52 + k)` and `2^(53 + k)`, it is a multiple of `2^k`, so that adding a product to it leaves
+//! a remainder of at most `2^(k - 1)`, known exactly, for the low part.
 
 use super::{
     MAX_INPUTS, ROUNDING,
@@ -55,12 +57,12 @@ pub(super) fn target(source: &Source, (p, c): (u64, u64)) -> Target {
     }
 }
 
-/// Where groups of rows end whose sums are exact with the unit `2^k` of the high part, for numbers within `bounds` and weights up to
-/// `p/2`:
+/// Where groups of rows end whose sums are exact with the unit `2^k` of the high part, for numbers
+/// within `bounds` and weights up to `p/2`:
 /// - the high part moves by at most `2^(51 + k)`,
 /// - the low part, at most `2^(k - 1)` for each row, is at most `2^52`,
-/// - the high part is at most `2^52 p`, so that with the low one and the total of the groups before, at most `3p + 2^52` is left
-///   after its reduction.
+/// - the high part is at most `2^52 p`, so that with the low one and the total of the groups
+///   before, at most `3p + 2^52` is left after its reduction.
 ///
 /// None if there is a row that does not fit by itself.
 fn groups(bounds: &[u64], p: u64, k: u32) -> Option<Vec<usize>> {
@@ -86,7 +88,8 @@ fn groups(bounds: &[u64], p: u64, k: u32) -> Option<Vec<usize>> {
 /// Converts to targets of [`Family::F64`].
 ///
 /// # Safety
-/// The CPU has the features; inputs and outputs have one length, a multiple of 16; there are as many inputs as in `source`.
+/// The CPU has the features; inputs and outputs have one length, a multiple of 16; there are as
+/// many inputs as in `source`.
 #[target_feature(enable = "avx2,fma")]
 pub(super) unsafe fn run(source: &Source, exact: bool, y: &[&[u64]], outputs: &mut [Output]) {
     let n = y[0].len();
@@ -95,7 +98,8 @@ pub(super) unsafe fn run(source: &Source, exact: bool, y: &[&[u64]], outputs: &m
     let tile: *mut f64 = tile.as_mut_ptr().cast();
     for at in (0..n).step_by(TILE) {
         let count = TILE.min(n - at);
-        // SAFETY: `count` coefficients from `at` on exist, and the tile has two rows of TILE doubles for each input.
+        // SAFETY: `count` coefficients from `at` on exist, and the tile has two rows of TILE
+        // doubles for each input.
         unsafe { prepare(source, exact, y, at, count, tile) };
         for same in outputs.chunk_by_mut(|a, b| a.target.groups == b.target.groups) {
             for outputs in same.chunks_mut(4) {
@@ -118,12 +122,20 @@ pub(super) unsafe fn run(source: &Source, exact: bool, y: &[&[u64]], outputs: &m
 /// # Safety
 /// As said in [`run`].
 #[target_feature(enable = "avx2,fma")]
-unsafe fn prepare(source: &Source, exact: bool, y: &[&[u64]], at: usize, count: usize, tile: *mut f64) {
+unsafe fn prepare(
+    source: &Source,
+    exact: bool,
+    y: &[&[u64]],
+    at: usize,
+    count: usize,
+    tile: *mut f64,
+) {
     for u in (0..count).step_by(4) {
         let mut row = 1;
         let (mut quotient, mut above) = (set1(0.0), set1(0.0));
         for (y, input) in y.iter().zip(&source.inputs) {
-            // SAFETY: `u + 4 <= count`, which is a multiple of 16, and there are `at + count` coefficients.
+            // SAFETY: `u + 4 <= count`, which is a multiple of 16, and there are `at + count`
+            // coefficients.
             let x = unsafe { load_integers(y.as_ptr().add(at + u)) };
             let above_half = greater_integers(x, set1_integer(input.q - input.half - 1));
             if exact {
@@ -143,7 +155,8 @@ unsafe fn prepare(source: &Source, exact: bool, y: &[&[u64]], at: usize, count: 
             unsafe { store(tile.add(row * TILE + u), low) };
             row += 1;
             if let Some(high) = high {
-                let high = sub(from_integers(high, 0.0), masked(above_half, set1(q_high as i64 as f64)));
+                let high =
+                    sub(from_integers(high, 0.0), masked(above_half, set1(q_high as i64 as f64)));
                 // SAFETY: as above.
                 unsafe { store(tile.add(row * TILE + u), high) };
                 row += 1;

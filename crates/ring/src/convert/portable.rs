@@ -1,4 +1,5 @@
-//! The conversion in plain Rust, for any moduli below 2^61: sums of 128 bits, one reduction per group of rows.
+//! The conversion in plain Rust, for any moduli below 2^61: sums of 128 bits, one reduction per
+//! group of rows.
 
 use super::{
     MAX_INPUTS,
@@ -13,13 +14,15 @@ const TILE: usize = 16;
 /// Rows of residues: first the quotient, then the inputs.
 type Tile = [[u64; TILE]; 1 + MAX_INPUTS];
 
-/// The constants for the target `p`, of which `c` times the number is wanted. For odd `p` weights and start are multiplied by `R = 2^64`; even `p`, which
-/// Montgomery's reduction cannot, are served by [`by_words`].
+/// The constants for the target `p`, of which `c` times the number is wanted. For odd `p` weights
+/// and start are multiplied by `R = 2^64`; even `p`, which Montgomery's reduction cannot, are
+/// served by [`by_words`].
 pub(super) fn target(source: &Source, (p, c): (u64, u64)) -> Target {
     let radix = if p % 2 == 1 { ((1u128 << 64) % u128::from(p)) as u64 } else { 1 };
     let plain = std::iter::once(source.negative_product((p, c))).chain(source.weights((p, c)));
     let weights: Vec<u64> = plain.map(|w| mul_mod(w, radix, p)).collect();
-    // A group's sum is below 2^64 p: its reduction is below 2p, and a start below p may be added to the first one.
+    // A group's sum is below 2^64 p: its reduction is below 2p, and a start below p may be added to
+    // the first one.
     let mut groups = Vec::new();
     let mut sum = MAX_INPUTS as u128 + 1;
     for (i, input) in source.inputs.iter().enumerate() {
@@ -88,9 +91,16 @@ fn prepare(source: &Source, exact: bool, y: &[&[u64]], at: usize, tile: &mut Til
     }
 }
 
-/// The residues of one target for one tile, in `[0, 2p)`; `reduce` brings the sum of one group there.
+/// The residues of one target for one tile, in `[0, 2p)`; `reduce` brings the sum of one group
+/// there.
 #[inline(always)]
-fn sums(target: &Target, exact: bool, tile: &Tile, out: &mut [u64], reduce: impl Fn(u128, &Target) -> u64) {
+fn sums(
+    target: &Target,
+    exact: bool,
+    tile: &Tile,
+    out: &mut [u64],
+    reduce: impl Fn(u128, &Target) -> u64,
+) {
     const WIDTH: usize = 4;
     for (at, out) in (0..TILE).step_by(WIDTH).zip(out.chunks_exact_mut(WIDTH)) {
         let mut row = usize::from(!exact);
@@ -121,8 +131,10 @@ fn montgomery(sum: u128, target: &Target) -> u64 {
     (sum >> 64) as u64 + target.p - back
 }
 
-/// What takes a sum below `2^64 p` to one congruent modulo `p`, in `[0, 2p)`, for any `p`: the high word times `2^64 mod p`, and the low one, each reduced by its quotient (Shoup's),
-/// which is one too small at most. Sums may be of what is decrypted: nothing is divided by `p`, which takes a time of its own on some CPUs.
+/// What takes a sum below `2^64 p` to one congruent modulo `p`, in `[0, 2p)`, for any `p`: the high
+/// word times `2^64 mod p`, and the low one, each reduced by its quotient (Shoup's), which is one
+/// too small at most. Sums may be of what is decrypted: nothing is divided by `p`, which takes a
+/// time of its own on some CPUs.
 fn by_words(p: u64) -> impl Fn(u128, &Target) -> u64 {
     let high = |a: u64, b: u64| ((u128::from(a) * u128::from(b)) >> 64) as u64;
     let times = move |x: u64, c: u64, quotient: u64| {

@@ -1,5 +1,5 @@
-//! The conversion to powers of two: sums of words modulo `2^64`, by plain loops that the compiler turns into vectors for each
-//! kernel.
+//! The conversion to powers of two: sums of words modulo `2^64`, by plain loops that the compiler
+//! turns into vectors for each kernel.
 
 use super::{
     source::Source,
@@ -17,7 +17,9 @@ pub(super) fn target(source: &Source, (p, c): (u64, u64)) -> Target {
         p,
         digits: [0; 2],
         inverse: 0,
-        weights: std::iter::once(source.negative_product((p, c))).chain(source.weights((p, c))).collect(),
+        weights: std::iter::once(source.negative_product((p, c)))
+            .chain(source.weights((p, c)))
+            .collect(),
         start: [source.offset((p, c)), 0, 0],
         groups: Vec::new(),
         corrections: 0,
@@ -25,7 +27,13 @@ pub(super) fn target(source: &Source, (p, c): (u64, u64)) -> Target {
 }
 
 /// Converts to targets of [`Family::PowerOfTwo`], to `[0, p)`.
-pub(super) fn run(source: &Source, kernel: Kernel, exact: bool, y: &[&[u64]], outputs: &mut [Output]) {
+pub(super) fn run(
+    source: &Source,
+    kernel: Kernel,
+    exact: bool,
+    y: &[&[u64]],
+    outputs: &mut [Output],
+) {
     for output in outputs {
         if let ([input], [_, 1]) = (source.inputs.as_slice(), output.target.weights.as_slice()) {
             let words = Words::new(output.target.p.trailing_zeros(), kernel);
@@ -81,7 +89,8 @@ fn times<const SHORT: bool>(a: u64, b: u64) -> u64 {
 fn tiles<const SHORT: bool, const EXACT: bool>(source: &Source, y: &[&[u64]], output: &mut Output) {
     let target = output.target;
     for (number, out) in output.data.as_chunks_mut::<TILE>().0.iter_mut().enumerate() {
-        let (mut quotients, mut total) = ([0f64; TILE], [if EXACT { 0 } else { target.start[0] }; TILE]);
+        let (mut quotients, mut total) =
+            ([0f64; TILE], [if EXACT { 0 } else { target.start[0] }; TILE]);
         for ((y, input), &weight) in y.iter().zip(&source.inputs).zip(&target.weights[1..]) {
             let y = &y.as_chunks::<TILE>().0[number];
             for i in 0..TILE {
@@ -96,8 +105,11 @@ fn tiles<const SHORT: bool, const EXACT: bool>(source: &Source, y: &[&[u64]], ou
             }
         }
         for i in 0..TILE {
-            let multiple =
-                if EXACT { times::<SHORT>(super::round(quotients[i]), target.weights[0]) } else { 0 };
+            let multiple = if EXACT {
+                times::<SHORT>(super::round(quotients[i]), target.weights[0])
+            } else {
+                0
+            };
             out[i] = total[i].wrapping_add(multiple) & (target.p - 1);
         }
     }

@@ -1,4 +1,5 @@
-//! The conversion from one modulus `q` to a `p >= q/2`: centred residues are in `[-p, p)`, so adding `p` is all there is to do.
+//! The conversion from one modulus `q` to a `p >= q/2`: centred residues are in `[-p, p)`, so
+//! adding `p` is all there is to do.
 
 use super::{
     source::Source,
@@ -27,7 +28,8 @@ pub(super) fn run(source: &Source, kernel: Kernel, y: &[&[u64]], outputs: &mut [
     }
 }
 
-/// `out = [y] + p` in `[0, 2p)`, with `[y]` the centred residue modulo `q <= 2p` of `y` in `[0, q)`. The CPU has the kernel.
+/// `out = [y] + p` in `[0, 2p)`, with `[y]` the centred residue modulo `q <= 2p` of `y` in `[0,
+/// q)`. The CPU has the kernel.
 ///
 /// # Panics
 /// When `q` is larger than `2p`.

@@ -6,7 +6,8 @@ use crate::Kernel;
 /// What computes a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Family {
-    /// One addition: a single source modulus `q <= 2p`, whose centred residues are already in `[-p, p)`.
+    /// One addition: a single source modulus `q <= 2p`, whose centred residues are already in `[-p,
+    /// p)`.
     Shift,
     /// Sums modulo 2^64 ([`super::power_of_two`]); `p` a power of two.
     PowerOfTwo,
@@ -21,7 +22,8 @@ pub(super) enum Family {
     /// Sums of 52-bit digits, by AVX-512 IFMA ([`super::ifma`]); `p` odd, below 2^50.
     #[cfg(target_arch = "x86_64")]
     IfmaNarrow,
-    /// The same for any odd `p`, when all inputs are below 2^52 and together below 6 2^52, so that unreduced sums stay below 8p.
+    /// The same for any odd `p`, when all inputs are below 2^52 and together below 6 2^52, so that
+    /// unreduced sums stay below 8p.
     #[cfg(target_arch = "x86_64")]
     IfmaWide,
     /// The same for powers of two up to 2^52.
@@ -33,7 +35,8 @@ impl Family {
     /// Whether outputs of this family and of `other` are computed in one pass over the inputs.
     pub fn goes_with(self, other: Family) -> bool {
         #[cfg(target_arch = "x86_64")]
-        let ifma = |family| matches!(family, Family::IfmaNarrow | Family::IfmaWide | Family::IfmaPower);
+        let ifma =
+            |family| matches!(family, Family::IfmaNarrow | Family::IfmaWide | Family::IfmaPower);
         #[cfg(not(target_arch = "x86_64"))]
         let ifma = |_| false;
         self == other || ifma(self) && ifma(other)
@@ -69,8 +72,9 @@ impl Family {
     }
 }
 
-/// The constants of one target. All kernels compute a sum of rows (digits of the inputs, and the quotient by `D` in the exact
-/// conversion) times weights, then reduce it; they differ in the digits and in the Montgomery radix `R`.
+/// The constants of one target. All kernels compute a sum of rows (digits of the inputs, and the
+/// quotient by `D` in the exact conversion) times weights, then reduce it; they differ in the
+/// digits and in the Montgomery radix `R`.
 #[derive(Debug, Clone)]
 pub(super) struct Target {
     pub family: Family,
@@ -80,7 +84,8 @@ pub(super) struct Target {
     pub digits: [u64; 2],
     /// `p^{-1} mod R`.
     pub inverse: u64,
-    /// What each row is multiplied by, times `R mod p`; first the row of the quotient, whose weight is `-D`.
+    /// What each row is multiplied by, times `R mod p`; first the row of the quotient, whose weight
+    /// is `-D`.
     pub weights: Vec<u64>,
     /// What the sums start at.
     pub start: [u64; 3],

@@ -5,7 +5,8 @@ use std::cell::Cell;
 use aligned_vec::{AVec, ConstAlign};
 use zeroize::Zeroize;
 
-/// Words aligned for vectors, of unspecified contents. A thread keeps them for the next tile: on the stack, the most that there may be would be more than some threads have (128 KiB with musl),
+/// Words aligned for vectors, of unspecified contents. A thread keeps them for the next tile: on
+/// the stack, the most that there may be would be more than some threads have (128 KiB with musl),
 /// and allocators would get as much from the operating system each time.
 pub(super) struct Tile(Words);
 

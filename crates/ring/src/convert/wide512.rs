@@ -1,10 +1,11 @@
-//! The conversion by AVX-512 without IFMA, or to `p` of 50 bits and more: signed digits to the base `2^30`, and Karatsuba's
-//! trick, three multiplications for a product.
+//! The conversion by AVX-512 without IFMA, or to `p` of 50 bits and more: signed digits to the base
+//! `2^30`, and Karatsuba's trick, three multiplications for a product.
 //!
-//! Inputs and weights are centred and split, `y = y_0 + 2^30 y_1` with `y_0` in `[-2^29, 2^29)` and `|y_1| <= 2^30`, so that the products of
-//! 5 inputs of 61 bits or 12 of 60 bits (more when smaller) can be summed in 64 bits. With the sums `s_0` of `y_0 w_0`, `s_2` of `y_1 w_1` and `s_1` of
-//! `(y_0 + y_1)(w_0 + w_1)`, all modulo 2^64, the sum of products is `s_0 + 2^30 (s_1 - s_0 - s_2) + 2^60 s_2`.
-//! Two Montgomery steps of 30 bits reduce it, so `R = 2^60`.
+//! Inputs and weights are centred and split, `y = y_0 + 2^30 y_1` with `y_0` in `[-2^29, 2^29)` and
+//! `|y_1| <= 2^30`, so that the products of 5 inputs of 61 bits or 12 of 60 bits (more when
+//! smaller) can be summed in 64 bits. With the sums `s_0` of `y_0 w_0`, `s_2` of `y_1 w_1` and
+//! `s_1` of `(y_0 + y_1)(w_0 + w_1)`, all modulo 2^64, the sum of products is `s_0 + 2^30 (s_1 -
+//! s_0 - s_2) + 2^60 s_2`. Two Montgomery steps of 30 bits reduce it, so `R = 2^60`.
 
 use std::arch::x86_64::*;
 
@@ -41,7 +42,8 @@ pub(super) fn target(source: &Source, (p, c): (u64, u64)) -> Target {
         .map(|digit| digit as u64)
         .collect();
     let (p0, p1) = (p & ((1 << DIGIT) - 1), p >> DIGIT);
-    // A group is as large as its low sum (2^58 for each row) and its middle sum allow, with room for what the reduction adds.
+    // A group is as large as its low sum (2^58 for each row) and its middle sum allow, with room
+    // for what the reduction adds.
     const MOST_ROWS: usize = 24;
     let room = (1u128 << 63) - (u128::from(p1 + 1) << 30) - (1 << 59) - (1 << 40);
     let (mut groups, mut middle) = (vec![0], 0);
@@ -59,7 +61,8 @@ pub(super) fn target(source: &Source, (p, c): (u64, u64)) -> Target {
     }
     // From beginnings, counted by inputs, to ends, counted by rows.
     let groups = groups[1..].iter().map(|i| i + 1).chain([1 + source.inputs.len()]).collect();
-    // The quotient takes no more than this. A reduced sum is within (largest/2^62 + 1/2) p of zero, and `above` p make it positive.
+    // The quotient takes no more than this. A reduced sum is within (largest/2^62 + 1/2) p of zero,
+    // and `above` p make it positive.
     let half = 1u128 << 61;
     let largest = largest + 256;
     let above = (largest + half).div_ceil(1 << 62);
@@ -82,7 +85,8 @@ pub(super) fn target(source: &Source, (p, c): (u64, u64)) -> Target {
 /// Converts to targets of [`Family::Wide512`].
 ///
 /// # Safety
-/// The CPU has the features; inputs and outputs have one length, a multiple of 16; there are as many inputs as in `source`.
+/// The CPU has the features; inputs and outputs have one length, a multiple of 16; there are as
+/// many inputs as in `source`.
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw")]
 pub(super) unsafe fn run(source: &Source, exact: bool, y: &[&[u64]], outputs: &mut [Output]) {
     let n = y[0].len();
@@ -91,7 +95,8 @@ pub(super) unsafe fn run(source: &Source, exact: bool, y: &[&[u64]], outputs: &m
     let tile: *mut u64 = tile.as_mut_ptr();
     for at in (0..n).step_by(TILE) {
         let count = TILE.min(n - at);
-        // SAFETY: `count` coefficients from `at` on exist, and the tile has three rows of TILE words for each input.
+        // SAFETY: `count` coefficients from `at` on exist, and the tile has three rows of TILE
+        // words for each input.
         unsafe { prepare(source, exact, y, at, count, tile) };
         let mut groups = outputs.chunk_by_mut(|a, b| a.target.groups == b.target.groups);
         for same in &mut groups {
@@ -117,8 +122,9 @@ fn shift_down(x: V) -> V {
     unsafe { _mm512_srai_epi64::<DIGIT>(x) }
 }
 
-/// The product of the low halves of `a` and `b`, which is that of `simd512`, hidden from the compiler: where only low bits of the
-/// product are used, it would choose the multiplication of 64 bits, which is three times as slow.
+/// The product of the low halves of `a` and `b`, which is that of `simd512`, hidden from the
+/// compiler: where only low bits of the product are used, it would choose the multiplication of 64
+/// bits, which is three times as slow.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn mul32_opaque(a: V, b: V) -> V {
@@ -157,7 +163,14 @@ unsafe fn store_digits(to: *mut u64, low: V, high: V) {
 /// # Safety
 /// As said in [`run`].
 #[inline(always)]
-unsafe fn prepare(source: &Source, exact: bool, y: &[&[u64]], at: usize, count: usize, tile: *mut u64) {
+unsafe fn prepare(
+    source: &Source,
+    exact: bool,
+    y: &[&[u64]],
+    at: usize,
+    count: usize,
+    tile: *mut u64,
+) {
     for u in (0..count).step_by(8) {
         // SAFETY: `u + 8 <= count`, which is a multiple of 16; the intrinsics as in `simd512`.
         unsafe {
@@ -167,7 +180,8 @@ unsafe fn prepare(source: &Source, exact: bool, y: &[&[u64]], at: usize, count: 
                 let x = load(y.as_ptr().add(at + u));
                 let large = _mm512_cmpge_epu64_mask(x, set1(input.q - input.half));
                 if exact {
-                    let terms = _mm512_mul_pd(_mm512_cvtepu64_pd(x), _mm512_set1_pd(input.reciprocal));
+                    let terms =
+                        _mm512_mul_pd(_mm512_cvtepu64_pd(x), _mm512_set1_pd(input.reciprocal));
                     quotient = _mm512_add_pd(quotient, terms);
                     above_half = _mm512_mask_add_epi64(above_half, large, above_half, set1(1));
                 }
@@ -177,7 +191,8 @@ unsafe fn prepare(source: &Source, exact: bool, y: &[&[u64]], at: usize, count: 
             }
             if exact {
                 // The quotient of the centred inputs. Only its low half counts.
-                let rounded = _mm512_castpd_si512(_mm512_add_pd(quotient, _mm512_set1_pd(ROUNDING)));
+                let rounded =
+                    _mm512_castpd_si512(_mm512_add_pd(quotient, _mm512_set1_pd(ROUNDING)));
                 store_digits(tile.add(u), sub(rounded, above_half), zero());
             }
         }

@@ -1,7 +1,9 @@
-//! The arithmetic for moduli below `2^50` on AVX2 and FMA: four residues at a time, as doubles (module [`crate::simd256`]).
+//! The arithmetic for moduli below `2^50` on AVX2 and FMA: four residues at a time, as doubles
+//! (module [`crate::simd256`]).
 //!
-//! Instructions per four residues beyond the conversion to doubles and back (2 for each operand, 5 for each result): product
-//! 6, product by a constant 6, a term of an inner product 4, its reduction 9, reduction of a word 8.
+//! Instructions per four residues beyond the conversion to doubles and back (2 for each operand, 5
+//! for each result): product 6, product by a constant 6, a term of an inner product 4, its
+//! reduction 9, reduction of a word 8.
 
 use super::{
     Scalar,
@@ -16,8 +18,8 @@ pub(super) struct F64 {
     lazy_multiple: u64,
 }
 
-/// Where the high parts of a sum of products start. Sums around `3 2^102` stay between `2^103` and `2^104` as long as they
-/// move by less than `2^102`, and so are multiples of `2^51`.
+/// Where the high parts of a sum of products start. Sums around `3 2^102` stay between `2^103` and
+/// `2^104` as long as they move by less than `2^102`, and so are multiples of `2^51`.
 const HIGH: f64 = 1.5 * (1u128 << 103) as f64;
 
 impl F64 {
@@ -42,10 +44,11 @@ impl Lanes for F64 {
     type V = I;
     const LANES: usize = 4;
     type Factor = Factor;
-    /// High parts, multiples of `2^51` away from [`HIGH`], and what is left of the products, at most `2^50` each.
+    /// High parts, multiples of `2^51` away from [`HIGH`], and what is left of the products, at
+    /// most `2^50` each.
     type Sum = (V, V);
-    /// Products are below `2^100`, as [`Lanes::multiplicand`] leaves at most `2^51.3` (`3q` where `5q < 2^52`, or `2q`) and keys
-    /// are centred.
+    /// Products are below `2^100`, as [`Lanes::multiplicand`] leaves at most `2^51.3` (`3q` where
+    /// `5q < 2^52`, or `2q`) and keys are centred.
     const TERMS: usize = 4;
     const KEY_WORD: KeyWord = KeyWord { bytes: 8, montgomery_log2: 0 };
 
@@ -115,8 +118,8 @@ impl Lanes for F64 {
         self.modulus.to_canonical(both)
     }
 
-    /// The high half leaves at most `3q/4`: its quotient, up to `2^51`, is off by at most `1/2 + 1/4`. With the low half that is
-    /// below `2^51`.
+    /// The high half leaves at most `3q/4`: its quotient, up to `2^51`, is off by at most `1/2 +
+    /// 1/4`. With the low half that is below `2^51`.
     #[inline(always)]
     fn reduce(&self, x: I) -> I {
         let (high, low) = halves(x);
@@ -151,8 +154,9 @@ impl Lanes for F64 {
         unsafe { store_integers(p.cast(), x) }
     }
 
-    /// Keys are centred doubles; their sum `x` is an integer, `|x| < q`. `x/q` is `1/2q` or more away from every half of an odd number, and the
-    /// quotient that is rounded is off by less than `2^-53 |x| / q < 1/8q`: what is left is centred.
+    /// Keys are centred doubles; their sum `x` is an integer, `|x| < q`. `x/q` is `1/2q` or more
+    /// away from every half of an odd number, and the quotient that is rounded is off by less than
+    /// `2^-53 |x| / q < 1/8q`: what is left is centred.
     #[inline(always)]
     fn add_keys(&self, a: I, b: I) -> I {
         as_integers(self.modulus.reduce(add(as_doubles(a), as_doubles(b))))
@@ -183,12 +187,14 @@ impl Lanes for F64 {
     fn add_product(&self, (high, low): (V, V), x: I, y: I) -> (V, V) {
         let (x, y) = (as_doubles(x), as_doubles(y));
         let sum = mul_add(x, y, high);
-        // Exact: the difference of two multiples of 2^51 that are at most 2^102, and the error of the sum.
+        // Exact: the difference of two multiples of 2^51 that are at most 2^102, and the error of
+        // the sum.
         (sum, add(low, mul_sub(x, y, sub(sum, high))))
     }
 
-    /// The quotient of the high part, below `2^53`, is off by at most 2 from rounding and 1 from the rounded `1/q`; so `3q` is
-    /// left of it at most, and below `2^53` with the low part, at most `2^52`.
+    /// The quotient of the high part, below `2^53`, is off by at most 2 from rounding and 1 from
+    /// the rounded `1/q`; so `3q` is left of it at most, and below `2^53` with the low part, at
+    /// most `2^52`.
     #[inline(always)]
     fn reduce_sum(&self, (high, low): (V, V)) -> I {
         let m = self.modulus;

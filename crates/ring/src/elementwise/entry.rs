@@ -1,7 +1,7 @@
 //! Entry functions: [`super::ops`] compiled with the instructions of one kernel.
 //!
-//! A function with target features cannot be `#[inline(always)]`, so the features stand here, on the outermost functions
-//! only, and everything below is inlined into them.
+//! A function with target features cannot be `#[inline(always)]`, so the features stand here, on
+//! the outermost functions only, and everything below is inlined into them.
 
 use std::mem::MaybeUninit;
 

@@ -1,7 +1,9 @@
-//! The arithmetic for moduli below `2^50` on AVX-512 IFMA: eight residues at a time, on 52-bit words.
+//! The arithmetic for moduli below `2^50` on AVX-512 IFMA: eight residues at a time, on 52-bit
+//! words.
 //!
-//! IFMA instructions per eight residues: product 4 (Barrett), product by a constant 3 (Montgomery, with a prepared
-//! companion), a term of an inner product 2, its reduction 2, reduction of a word 2.
+//! IFMA instructions per eight residues: product 4 (Barrett), product by a constant 3 (Montgomery,
+//! with a prepared companion), a term of an inner product 2, its reduction 2, reduction of a word
+//! 2.
 
 use super::{
     Scalar,
@@ -10,13 +12,13 @@ use super::{
 use crate::{
     kernel::fetches_near,
     simd512::{
-        V, add, and, inv52, load, load_packed_48, madd52hi, madd52lo, minu, prefetch, prefetch_near, redc52,
-        set1, shl_by, shr, store, store_packed_48, sub, zero,
+        V, add, and, inv52, load, load_packed_48, madd52hi, madd52lo, minu, prefetch,
+        prefetch_near, redc52, set1, shl_by, shr, store, store_packed_48, sub, zero,
     },
 };
 
-/// The constants of one modulus `q` of `k` bits. `BELOW_48` says that `q < 2^48`: keys are then packed to 6 bytes, and
-/// some corrections vanish.
+/// The constants of one modulus `q` of `k` bits. `BELOW_48` says that `q < 2^48`: keys are then
+/// packed to 6 bytes, and some corrections vanish.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ifma<const BELOW_48: bool> {
     q: u64,
@@ -58,10 +60,11 @@ impl<const BELOW_48: bool> Ifma<BELOW_48> {
         madd52hi(hi, shl_by(a, self.shift), shl_by(b, self.shift - 1))
     }
 
-    /// Barrett: from `h`, the [`Self::product_high`] of a product `p` (or the sum of two), and `lo = p mod 2^52` (up to
-    /// multiples of `2^52`) to `p mod q + i q`. The quotient `floor(h barrett / 2^52)` falls short of `p / q` by less than
-    /// `barrett / 2^52` for each product in `h`, `h / 2^52` (from `barrett`) and 1 (the last floor): with
-    /// `barrett < 2^(k + 2)` and `h < 2^51` for each product,
+    /// Barrett: from `h`, the [`Self::product_high`] of a product `p` (or the sum of two), and `lo
+    /// = p mod 2^52` (up to multiples of `2^52`) to `p mod q + i q`. The quotient `floor(h barrett
+    /// / 2^52)` falls short of `p / q` by less than `barrett / 2^52` for each product in `h`, `h /
+    /// 2^52` (from `barrett`) and 1 (the last floor): with `barrett < 2^(k + 2)` and `h < 2^51` for
+    /// each product,
     ///
     /// | | one product | two |
     /// |---|---|---|
@@ -91,7 +94,8 @@ impl<const BELOW_48: bool> Lanes for Ifma<BELOW_48> {
     type Factor = (V, V);
     /// High halves (starting at `q`) and low halves of products.
     type Sum = (V, V);
-    /// The low halves would allow `2^12`; [`Lanes::reduce_sum`] takes one step for each bit of the number of terms.
+    /// The low halves would allow `2^12`; [`Lanes::reduce_sum`] takes one step for each bit of the
+    /// number of terms.
     const TERMS: usize = 64;
     const KEY_WORD: KeyWord = KeyWord { bytes: if BELOW_48 { 6 } else { 8 }, montgomery_log2: 52 };
 
@@ -160,8 +164,8 @@ impl<const BELOW_48: bool> Lanes for Ifma<BELOW_48> {
         self.correct_4q(self.barrett(h, madd52lo(madd52lo(zero(), a, b), c, d)))
     }
 
-    /// The quotient `floor(floor(x / 2^12) reciprocal / 2^52)` falls short of `x / q` by less than `2^12 / q <= 1/2` and
-    /// 1 twice, and stays below `2^52`.
+    /// The quotient `floor(floor(x / 2^12) reciprocal / 2^52)` falls short of `x / q` by less than
+    /// `2^12 / q <= 1/2` and 1 twice, and stays below `2^52`.
     #[inline(always)]
     fn reduce(&self, x: V) -> V {
         let quotient = madd52hi(zero(), shr::<12>(x), set1(self.reciprocal));
@@ -174,8 +178,8 @@ impl<const BELOW_48: bool> Lanes for Ifma<BELOW_48> {
         (set1(s.montgomery), set1(s.montgomery_inverse))
     }
 
-    /// Montgomery: `x w = 2^52 h + l` and `m = x w q^-1 mod 2^52` give `x w 2^-52 = h - floor(m q / 2^52)`, between `-q`
-    /// and `q` for every `x < 2^52`.
+    /// Montgomery: `x w = 2^52 h + l` and `m = x w q^-1 mod 2^52` give `x w 2^-52 = h - floor(m q /
+    /// 2^52)`, between `-q` and `q` for every `x < 2^52`.
     #[inline(always)]
     fn mul_factor(&self, x: V, (w, w_inverse): (V, V)) -> V {
         let q = set1(self.q);
@@ -183,8 +187,8 @@ impl<const BELOW_48: bool> Lanes for Ifma<BELOW_48> {
         Self::subtract_if_above(sub(madd52hi(q, x, w), madd52hi(zero(), m, q)), q)
     }
 
-    /// `b` is first brought below `h q`, with `h` half of the lazy multiple, rounded up: `(h + 2) q` is below `2^52` where
-    /// `lazy_multiple q` plus `2q` need not be.
+    /// `b` is first brought below `h q`, with `h` half of the lazy multiple, rounded up: `(h + 2)
+    /// q` is below `2^52` where `lazy_multiple q` plus `2q` need not be.
     #[inline(always)]
     fn mul_difference(&self, a: V, b: V, f: (V, V)) -> V {
         let half = set1(self.lazy_multiple.div_ceil(2) * self.q);

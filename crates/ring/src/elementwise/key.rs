@@ -8,14 +8,17 @@ use super::{
 };
 use crate::{memory::Block, threads::Threads};
 
-/// One limb of a switching key, prepared by [`super::Elementwise::prepare_key`]: for each digit `d` the pair `(b_d, a_d)`.
+/// One limb of a switching key, prepared by [`super::Elementwise::prepare_key`]: for each digit `d`
+/// the pair `(b_d, a_d)`.
 ///
-/// The residues stand in Montgomery form, in 6 bytes each where the kernel packs them (IFMA, `q < 2^48`), else in 8: digit
-/// after digit, each beginning at a multiple of 64 bytes, and within a digit vector by vector, `b_d` before `a_d`.
+/// The residues stand in Montgomery form, in 6 bytes each where the kernel packs them (IFMA, `q <
+/// 2^48`), else in 8: digit after digit, each beginning at a multiple of 64 bytes, and within a
+/// digit vector by vector, `b_d` before `a_d`.
 #[derive(Clone)]
 pub struct KeyLimb {
     digits: usize,
-    /// Keys of rings of powers of two are stored modulo several primes, each with all digits: these are the parts.
+    /// Keys of rings of powers of two are stored modulo several primes, each with all digits: these
+    /// are the parts.
     parts: usize,
     length: usize,
     lanes: usize,
@@ -43,12 +46,13 @@ const PADDING: usize = 64;
 pub type PutDigit<'a> = dyn FnMut(usize, &[u64], &[u64]) + 'a;
 
 impl KeyLimb {
-    /// The limbs of a whole key in one piece of memory, as after [`KeyLimb::gather`] but without a copy: limb `k`, for `rings[k]`, of `digits` pairs of `length`
-    /// residues. `limb(k, put)` calls `put(d, b_d, a_d)` for each digit `d` once, in any order.
+    /// The limbs of a whole key in one piece of memory, as after [`KeyLimb::gather`] but without a
+    /// copy: limb `k`, for `rings[k]`, of `digits` pairs of `length` residues. `limb(k, put)` calls
+    /// `put(d, b_d, a_d)` for each digit `d` once, in any order.
     ///
     /// # Panics
-    /// When a digit is missing, or one is put twice, a polynomial does not have `length` residues, these do not fill the kernel's vectors (of 1, 4 or 8), or
-    /// the key is larger than any memory.
+    /// When a digit is missing, or one is put twice, a polynomial does not have `length` residues,
+    /// these do not fill the kernel's vectors (of 1, 4 or 8), or the key is larger than any memory.
     pub fn prepare(
         rings: &[&Elementwise],
         digits: usize,
@@ -56,14 +60,18 @@ impl KeyLimb {
         threads: &Threads,
         limb: impl Fn(usize, &mut PutDigit<'_>) + Sync + Send,
     ) -> Vec<KeyLimb> {
-        let mut limbs: Vec<KeyLimb> = rings.iter().map(|ring| ring.key_shape(digits, length)).collect();
+        let mut limbs: Vec<KeyLimb> =
+            rings.iter().map(|ring| ring.key_shape(digits, length)).collect();
         let sizes: Vec<usize> = limbs.iter().map(KeyLimb::bytes).collect();
         let memory = write_pieces(&sizes, threads, |k, out| {
             let size = out.len() / digits.max(1);
             let mut missing = vec![true; digits];
             limb(k, &mut |d, b, a| {
                 assert!(d < digits, "digit {d} of {digits}");
-                assert!(std::mem::replace(&mut missing[d], false), "digit {d} of a key is put once");
+                assert!(
+                    std::mem::replace(&mut missing[d], false),
+                    "digit {d} of a key is put once"
+                );
                 assert!(
                     b.len() == length && a.len() == length,
                     "the two polynomials of a digit of a key have one length, {length}: {} and {}",
@@ -92,8 +100,9 @@ impl KeyLimb {
         KeyLimb { parts, ..self }
     }
 
-    /// The key whose limbs are those that [`Elementwise::coalesce_key`] gives of these limbs of one key, gathered as [`KeyLimb::gather`] does
-    /// but without a copy: it takes the time of reading the old key and writing the new one.
+    /// The key whose limbs are those that [`Elementwise::coalesce_key`] gives of these limbs of one
+    /// key, gathered as [`KeyLimb::gather`] does but without a copy: it takes the time of reading
+    /// the old key and writing the new one.
     ///
     /// # Panics
     /// As `coalesce_key`.
@@ -102,17 +111,21 @@ impl KeyLimb {
         groups: &[&[usize]],
         threads: &Threads,
     ) -> Vec<KeyLimb> {
-        let mut sums: Vec<KeyLimb> =
-            limbs.iter().map(|(_, limb)| KeyLimb { digits: groups.len(), ..(*limb).clone() }).collect();
+        let mut sums: Vec<KeyLimb> = limbs
+            .iter()
+            .map(|(_, limb)| KeyLimb { digits: groups.len(), ..(*limb).clone() })
+            .collect();
         let sizes: Vec<usize> = sums.iter().map(KeyLimb::bytes).collect();
-        let memory =
-            write_pieces(&sizes, threads, |k, out| limbs[k].0.coalesce_into(out, limbs[k].1, groups));
+        let memory = write_pieces(&sizes, threads, |k, out| {
+            limbs[k].0.coalesce_into(out, limbs[k].1, groups)
+        });
         place(&mut sums, memory);
         sums
     }
 
-    /// Moves the limbs of a whole key into one piece of memory, on huge pages where the operating system has them: inner
-    /// products then read a key that is not in the cache 1.2 to 1.6 times as fast.
+    /// Moves the limbs of a whole key into one piece of memory, on huge pages where the operating
+    /// system has them: inner products then read a key that is not in the cache 1.2 to 1.6 times as
+    /// fast.
     pub fn gather(limbs: &mut [KeyLimb]) {
         let mut memory = Memory::zeroed(total_bytes(limbs.iter().map(KeyLimb::bytes)));
         let mut start = 0;
@@ -126,7 +139,8 @@ impl KeyLimb {
         place(limbs, Arc::new(memory));
     }
 
-    /// The key of `length` of its residues from `first` on, in the same memory: both are multiples of 8. It is for inner products.
+    /// The key of `length` of its residues from `first` on, in the same memory: both are multiples
+    /// of 8. It is for inner products.
     ///
     /// # Panics
     /// When there are not so many, or it is that of a ring of a power of two.
@@ -165,7 +179,11 @@ impl KeyLimb {
 
     /// The number that digit `d` of a part has among those of all parts.
     pub(crate) fn digit_of_part(&self, part: usize, d: usize) -> usize {
-        assert!(d < self.digits, "an inner product's digits are among the {} of its key", self.digits);
+        assert!(
+            d < self.digits,
+            "an inner product's digits are among the {} of its key",
+            self.digits
+        );
         part * self.digits + d
     }
 
@@ -199,9 +217,10 @@ impl KeyLimb {
     }
 }
 
-/// Bytes from one digit to the next: two polynomials of `length` residues of `width` bytes each. Those of long polynomials are some cache lines more: an
-/// inner product reads all digits at once, and a multiple of 4 KiB apart they would drive each other out of the cache. A key that lies in memory is read
-/// up to twice as fast for it.
+/// Bytes from one digit to the next: two polynomials of `length` residues of `width` bytes each.
+/// Those of long polynomials are some cache lines more: an inner product reads all digits at once,
+/// and a multiple of 4 KiB apart they would drive each other out of the cache. A key that lies in
+/// memory is read up to twice as fast for it.
 pub(super) fn digit_bytes(length: usize, width: usize) -> usize {
     let pair = length.checked_mul(2 * width).and_then(|bytes| bytes.checked_next_multiple_of(64));
     let bytes = addressable(pair);
@@ -210,7 +229,9 @@ pub(super) fn digit_bytes(length: usize, width: usize) -> usize {
 
 /// So many bytes, where an allocation can have them.
 fn addressable(bytes: Option<usize>) -> usize {
-    bytes.filter(|bytes| *bytes <= isize::MAX as usize).expect("a switching key fits the address space")
+    bytes
+        .filter(|bytes| *bytes <= isize::MAX as usize)
+        .expect("a switching key fits the address space")
 }
 
 /// Bytes of pieces of these sizes and of the padding after them.
@@ -218,11 +239,13 @@ fn total_bytes(sizes: impl Iterator<Item = usize>) -> usize {
     sizes.fold(PADDING, |total, size| addressable(total.checked_add(size)))
 }
 
-/// What polynomials are long in [`digit_bytes`], in bytes, and by how much more they lie apart: 17 lines.
+/// What polynomials are long in [`digit_bytes`], in bytes, and by how much more they lie apart: 17
+/// lines.
 const LONG: usize = 1 << 14;
 const STAGGER: usize = 17 * 64;
 
-/// Memory of pieces of these sizes, one after the other, each written by `write`, which writes all of it.
+/// Memory of pieces of these sizes, one after the other, each written by `write`, which writes all
+/// of it.
 fn write_pieces(
     sizes: &[usize],
     threads: &Threads,
@@ -230,9 +253,11 @@ fn write_pieces(
 ) -> Arc<Memory> {
     let total = total_bytes(sizes.iter().copied());
     let mut memory = Memory::zeroed(total);
-    // SAFETY: that much was allocated, and bytes that may be uninitialised may be anything; what is written is not.
-    let mut rest =
-        unsafe { std::slice::from_raw_parts_mut(memory.as_mut_ptr().cast::<MaybeUninit<u8>>(), total) };
+    // SAFETY: that much was allocated, and bytes that may be uninitialised may be anything; what is
+    // written is not.
+    let mut rest = unsafe {
+        std::slice::from_raw_parts_mut(memory.as_mut_ptr().cast::<MaybeUninit<u8>>(), total)
+    };
     let mut pieces: Vec<&mut [MaybeUninit<u8>]> = sizes
         .iter()
         .map(|size| rest.split_off_mut(..*size).expect("the pieces add up to the total"))

@@ -4,12 +4,13 @@ use super::Scalar;
 
 /// Arithmetic modulo one `q` on vectors of `LANES` residues.
 ///
-/// An implementation is a bundle of constants and `#[inline(always)]` methods without target features. The vector ones are
-/// called only from entry functions that have the features (see [`super::entry`]), which [`super::Elementwise`] enters only
-/// when the CPU has been asked; that is what the `SAFETY` lines of their methods rest on.
+/// An implementation is a bundle of constants and `#[inline(always)]` methods without target
+/// features. The vector ones are called only from entry functions that have the features (see
+/// [`super::entry`]), which [`super::Elementwise`] enters only when the CPU has been asked; that is
+/// what the `SAFETY` lines of their methods rest on.
 ///
-/// Residues are canonical, in `[0, q)`, unless a method says otherwise; lazily reduced ones are below
-/// [`Lanes::lazy_multiple`] times `q`.
+/// Residues are canonical, in `[0, q)`, unless a method says otherwise; lazily reduced ones are
+/// below [`Lanes::lazy_multiple`] times `q`.
 pub(super) trait Lanes: Copy {
     /// A vector of 64-bit words.
     type V: Copy;
@@ -27,7 +28,8 @@ pub(super) trait Lanes: Copy {
     /// The modulus.
     fn modulus(&self) -> u64;
 
-    /// The multiple of `q` below which lazily reduced inputs may lie: 16, or fewer where the word is too short.
+    /// The multiple of `q` below which lazily reduced inputs may lie: 16, or fewer where the word
+    /// is too short.
     fn lazy_multiple(&self) -> u64;
 
     /// Reads a vector.
@@ -90,7 +92,8 @@ pub(super) trait Lanes: Copy {
     /// `p` is valid for writing `LANES` key words.
     unsafe fn store_key(p: *mut u8, x: Self::V);
 
-    /// The sum modulo `q` of key residues as they are stored, stored likewise: the residues' own form is linear.
+    /// The sum modulo `q` of key residues as they are stored, stored likewise: the residues' own
+    /// form is linear.
     #[inline(always)]
     fn add_keys(&self, a: Self::V, b: Self::V) -> Self::V {
         self.add(a, b)
@@ -120,8 +123,8 @@ pub(super) trait Lanes: Copy {
     /// `sum + x y` for a [`Lanes::multiplicand`] `x` and a key residue `y`.
     fn add_product(&self, sum: Self::Sum, x: Self::V, y: Self::V) -> Self::Sum;
 
-    /// Congruent to the sum of `terms <= TERMS` products over the Montgomery factor of the key, below
-    /// `2^sum_bound_log2(terms) q`.
+    /// Congruent to the sum of `terms <= TERMS` products over the Montgomery factor of the key,
+    /// below `2^sum_bound_log2(terms) q`.
     fn reduce_sum(&self, sum: Self::Sum) -> Self::V;
 
     /// See [`Lanes::reduce_sum`].
@@ -157,7 +160,8 @@ pub(super) trait Lanes: Copy {
     }
 }
 
-/// How the residues of a switching key are stored: times `2^montgomery_log2 mod q`, in `bytes` bytes each.
+/// How the residues of a switching key are stored: times `2^montgomery_log2 mod q`, in `bytes`
+/// bytes each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct KeyWord {
     pub(super) bytes: usize,

@@ -1,13 +1,16 @@
 //! Operations on one limb: vectors of residues modulo one `q < 2^61`, odd or a power of two.
 //!
-//! Inputs and outputs are canonical, in `[0, q)`, unless an operation says otherwise. Slices of one call have one length,
-//! a multiple of 8; an operation panics when they have not. **Lazily reduced** inputs are those that
-//! [`crate::ntt::NttPlan::forward_lazy`] leaves: below `16q`, and below `2^52` (IFMA, AVX2) or `2^63` (else).
+//! Inputs and outputs are canonical, in `[0, q)`, unless an operation says otherwise. Slices of one
+//! call have one length, a multiple of 8; an operation panics when they have not. **Lazily
+//! reduced** inputs are those that [`crate::ntt::NttPlan::forward_lazy`] leaves: below `16q`, and
+//! below `2^52` (IFMA, AVX2) or `2^63` (else).
 //!
-//! For odd `q`, products are taken position by position: of limbs in the evaluation domain, they are products of polynomials. For
-//! powers of two, whose limbs hold coefficients in both domains, they are products of polynomials themselves, of whole limbs.
+//! For odd `q`, products are taken position by position: of limbs in the evaluation domain, they
+//! are products of polynomials. For powers of two, whose limbs hold coefficients in both domains,
+//! they are products of polynomials themselves, of whole limbs.
 //!
-//! For odd `q`, each operation is written once, in [`ops`], over the few things that an arithmetic offers, [`lanes::Lanes`]:
+//! For odd `q`, each operation is written once, in [`ops`], over the few things that an arithmetic
+//! offers, [`lanes::Lanes`]:
 //!
 //! | kernel | `q` | arithmetic | a product, per 8 residues |
 //! |---|---|---|---|
@@ -16,8 +19,9 @@
 //! | AVX-512 | below `2^61` | [`word61`]: 32 x 32 bits | 8 |
 //! | AVX-512 IFMA | `2^13` to `2^50` | [`ifma`]: 52 x 52 bits | 4 |
 //!
-//! What an operation costs stands with it, in vector instructions per 8 residues beyond loads and stores, as IFMA / 61 bits. Modulo
-//! powers of two, linear operations cost 2 to 4, and products the transforms that [`crate::power_of_two`] tells of.
+//! What an operation costs stands with it, in vector instructions per 8 residues beyond loads and
+//! stores, as IFMA / 61 bits. Modulo powers of two, linear operations cost 2 to 4, and products the
+//! transforms that [`crate::power_of_two`] tells of.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -62,10 +66,12 @@ pub struct Elementwise {
     arithmetic: Arithmetic,
 }
 
-/// What [`Elementwise::inner_product_beside`] adds to an inner product: each takes no pass of its own.
+/// What [`Elementwise::inner_product_beside`] adds to an inner product: each takes no pass of its
+/// own.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Beside<'a> {
-    /// A digit of the key, the `x` that it is multiplied by, lazily reduced, and by what `x` is multiplied first.
+    /// A digit of the key, the `x` that it is multiplied by, lazily reduced, and by what `x` is
+    /// multiplied first.
     pub scaled: Option<(usize, &'a [u64], &'a Scalar)>,
     /// For each of both sums what is added, lazily reduced, and by what it is multiplied.
     pub added: [Option<(&'a [u64], &'a Scalar)>; 2],
@@ -74,7 +80,8 @@ pub struct Beside<'a> {
 /// A term of [`Elementwise::sum_products`]: what both of a pair are multiplied by, and the pair.
 pub type PairTerm<'a> = (&'a [u64], [&'a [u64]; 2]);
 
-/// A term of [`Elementwise::inner_product_turned`]: digits of a key and what they are multiplied by, and the monomial.
+/// A term of [`Elementwise::inner_product_turned`]: digits of a key and what they are multiplied
+/// by, and the monomial.
 pub type Turned<'a> = (&'a [(usize, &'a [u64])], Monomial<'a>);
 
 /// Variants with vectors exist only where the CPU has been found to have their instructions.
@@ -100,9 +107,13 @@ impl Arithmetic {
             #[cfg(target_arch = "x86_64")]
             Kernel::Avx2 | Kernel::Avx512 if F64::supports(q) => Arithmetic::Avx2(F64::new(q)),
             #[cfg(target_arch = "x86_64")]
-            Kernel::Avx512Ifma if Ifma::<true>::supports(q) => Arithmetic::IfmaBelow48(Ifma::new(q)),
+            Kernel::Avx512Ifma if Ifma::<true>::supports(q) => {
+                Arithmetic::IfmaBelow48(Ifma::new(q))
+            }
             #[cfg(target_arch = "x86_64")]
-            Kernel::Avx512Ifma if Ifma::<false>::supports(q) => Arithmetic::IfmaBelow50(Ifma::new(q)),
+            Kernel::Avx512Ifma if Ifma::<false>::supports(q) => {
+                Arithmetic::IfmaBelow50(Ifma::new(q))
+            }
             #[cfg(target_arch = "x86_64")]
             Kernel::Avx512Ifma if q >= 1 << 50 => Arithmetic::IfmaBelow61(Word61::new(q)),
             #[cfg(target_arch = "x86_64")]
@@ -133,7 +144,8 @@ impl Arithmetic {
     }
 }
 
-/// Calls an operation of [`ops`] on the arithmetic at hand. Of powers of two, `words` have the linear ones, `products` the others.
+/// Calls an operation of [`ops`] on the arithmetic at hand. Of powers of two, `words` have the
+/// linear ones, `products` the others.
 macro_rules! run {
     ($elementwise:expr, $part:ident, $operation:ident($($argument:expr),*)) => {
         match &$elementwise.arithmetic {
@@ -159,12 +171,16 @@ macro_rules! run {
 }
 
 impl Elementwise {
-    /// For any odd `q` in `[3, 2^61)`. A kernel that this CPU cannot run gives way to the portable one.
+    /// For any odd `q` in `[3, 2^61)`. A kernel that this CPU cannot run gives way to the portable
+    /// one.
     ///
     /// # Panics
     /// For any other `q`.
     pub fn new(q: u64, kernel: Kernel) -> Self {
-        assert!(q % 2 == 1 && (3..1 << 61).contains(&q), "{q} is no odd modulus from 3 to 2^61 - 1");
+        assert!(
+            q % 2 == 1 && (3..1 << 61).contains(&q),
+            "{q} is no odd modulus from 3 to 2^61 - 1"
+        );
         let kernel = if kernel.is_supported() { kernel } else { Kernel::Portable };
         let (q_inverse, arithmetic) = (inv64(q), Arithmetic::new(q, kernel));
         let factor = pow_mod(2, u64::from(arithmetic.montgomery_log2()), q);
@@ -187,8 +203,8 @@ impl Elementwise {
         self.q
     }
 
-    /// The multiple of `q` below which lazily reduced inputs may lie: 16, or `floor(2^52 / q)` (IFMA, AVX2) or
-    /// `floor(2^63 / q)` (else) where that is less.
+    /// The multiple of `q` below which lazily reduced inputs may lie: 16, or `floor(2^52 / q)`
+    /// (IFMA, AVX2) or `floor(2^63 / q)` (else) where that is less.
     pub fn lazy_multiple(&self) -> u64 {
         match &self.arithmetic {
             Arithmetic::PowerOfTwo(_) => ((1 << 63) / self.q).min(16),
@@ -291,12 +307,19 @@ impl Elementwise {
         run!(self, words, sub_from_mul_scalar_assign(a, b, s));
     }
 
-    /// `a = floor((b - a mod 2^shift q) / 2^shift) s` modulo `q = 2^e`, for any words `a` and `b`; `e + shift <= 64`. It is the exact
-    /// quotient where `2^shift` divides `b - a`: what ends the switch from a modulus with `2^(e + shift)` to one with `2^e`.
+    /// `a = floor((b - a mod 2^shift q) / 2^shift) s` modulo `q = 2^e`, for any words `a` and `b`;
+    /// `e + shift <= 64`. It is the exact quotient where `2^shift` divides `b - a`: what ends the
+    /// switch from a modulus with `2^(e + shift)` to one with `2^e`.
     ///
     /// # Panics
     /// When `q` is not a power of two, or `shift` is too large.
-    pub fn sub_from_shift_mul_scalar_assign(&self, a: &mut [u64], b: &[u64], shift: u32, s: &Scalar) {
+    pub fn sub_from_shift_mul_scalar_assign(
+        &self,
+        a: &mut [u64],
+        b: &[u64],
+        shift: u32,
+        s: &Scalar,
+    ) {
         match &self.arithmetic {
             Arithmetic::PowerOfTwo(l) => l.words.sub_from_shift_mul_scalar_assign(a, b, shift, s),
             _ => panic!("residues modulo {} are not shifted: it is no power of two", self.q),
@@ -309,7 +332,8 @@ impl Elementwise {
         run!(self, words, add_scalar_assign(a, c));
     }
 
-    /// The product of two ciphertexts `(a0, a1)` and `(b0, b1)`: `c0 = a0 b0`, `c1 = a0 b1 + a1 b0`, `c2 = a1 b1`. 34 / 122.
+    /// The product of two ciphertexts `(a0, a1)` and `(b0, b1)`: `c0 = a0 b0`, `c1 = a0 b1 + a1
+    /// b0`, `c2 = a1 b1`. 34 / 122.
     #[allow(clippy::too_many_arguments)]
     pub fn tensor(
         &self,
@@ -339,8 +363,8 @@ impl Elementwise {
         run!(self, words, from_signed(out, a));
     }
 
-    /// `out = v mod q` for `a` in `[0, from)` a residue of another modulus `from < 2^63` and `v` its representative in
-    /// `[-from/2, from/2)`. 15 / 22.
+    /// `out = v mod q` for `a` in `[0, from)` a residue of another modulus `from < 2^63` and `v`
+    /// its representative in `[-from/2, from/2)`. 15 / 22.
     pub fn reduce_centred(&self, out: &mut [u64], a: &[u64], from: u64) {
         debug_assert!(from < 1 << 63);
         run!(self, words, reduce_centred(out, a, from));
@@ -353,7 +377,8 @@ impl Elementwise {
         }
     }
 
-    /// Prepares the pairs `(b_d, a_d)`, in the evaluation domain, for [`Elementwise::inner_product`] with the same kernel.
+    /// Prepares the pairs `(b_d, a_d)`, in the evaluation domain, for
+    /// [`Elementwise::inner_product`] with the same kernel.
     ///
     /// # Panics
     /// When the polynomials differ in length, or do not fill the kernel's vectors (of 1, 4 or 8).
@@ -386,7 +411,8 @@ impl Elementwise {
         }
     }
 
-    /// Writes the pair `(b, a)` of one digit to its place in `out`, the memory of a key of this shape: digit `d` of `digits`, each of `size` bytes in all parts.
+    /// Writes the pair `(b, a)` of one digit to its place in `out`, the memory of a key of this
+    /// shape: digit `d` of `digits`, each of `size` bytes in all parts.
     pub(crate) fn write_key_digit(
         &self,
         out: &mut [MaybeUninit<u8>],
@@ -402,12 +428,13 @@ impl Elementwise {
         run!(self, products, pack_key(&mut out[d * size..(d + 1) * size], b, a, &self.key_factor));
     }
 
-    /// The key whose digit `j` is the sum modulo `q` of the digits `groups[j]` of `key`: digits coalesced as in LAKS. What it gives in inner
-    /// products is what all of its summands give, each multiplied by the digit, to the last bit. 3 for each digit of a group, and 1 to pack.
+    /// The key whose digit `j` is the sum modulo `q` of the digits `groups[j]` of `key`: digits
+    /// coalesced as in LAKS. What it gives in inner products is what all of its summands give, each
+    /// multiplied by the digit, to the last bit. 3 for each digit of a group, and 1 to pack.
     ///
     /// # Panics
-    /// When `q` is a power of two (the sum of several centred numbers modulo it would be too large for its products), a group is empty, the key lacks
-    /// a digit, or another kernel prepared it.
+    /// When `q` is a power of two (the sum of several centred numbers modulo it would be too large
+    /// for its products), a group is empty, the key lacks a digit, or another kernel prepared it.
     pub fn coalesce_key(&self, key: &KeyLimb, groups: &[&[usize]]) -> KeyLimb {
         KeyLimb::coalesce(&[(self, key)], groups, &Threads::single()).swap_remove(0)
     }
@@ -417,11 +444,12 @@ impl Elementwise {
         run!(self, products, coalesce_key(out, key, groups));
     }
 
-    /// `acc0 = sum x b_d` and `acc1 = sum x a_d` over the pairs `(d, x)` of `digits`, each `x` lazily reduced. Up to 64 pairs
-    /// (3 for AVX-512 without IFMA, 16 for the portable kernel) share one reduction; more are added up.
+    /// `acc0 = sum x b_d` and `acc1 = sum x a_d` over the pairs `(d, x)` of `digits`, each `x`
+    /// lazily reduced. Up to 64 pairs (3 for AVX-512 without IFMA, 16 for the portable kernel)
+    /// share one reduction; more are added up.
     ///
-    /// Per pair: 4 (and 2 to unpack, below `2^48`) / 17 with IFMA, 26 without; and for the reductions together, with `t`
-    /// pairs, 10 + 4 log2(t + 1) / 32 with IFMA, 64 without.
+    /// Per pair: 4 (and 2 to unpack, below `2^48`) / 17 with IFMA, 26 without; and for the
+    /// reductions together, with `t` pairs, 10 + 4 log2(t + 1) / 32 with IFMA, 64 without.
     ///
     /// # Panics
     /// When lengths differ, the key lacks a digit, or another kernel prepared it.
@@ -435,9 +463,11 @@ impl Elementwise {
         run!(self, products, inner_product(acc0, acc1, digits, key));
     }
 
-    /// [`Elementwise::inner_product`] with more summands, of odd moduli: a multiple of a digit, and multiples of other limbs.
+    /// [`Elementwise::inner_product`] with more summands, of odd moduli: a multiple of a digit, and
+    /// multiples of other limbs.
     ///
-    /// Beside what the inner product takes: 11 / 51 with IFMA, 78 without, for the scaled digit, and 2 / 9, 13 for each limb that is added.
+    /// Beside what the inner product takes: 11 / 51 with IFMA, 78 without, for the scaled digit,
+    /// and 2 / 9, 13 for each limb that is added.
     ///
     /// # Panics
     /// As `inner_product`, and when the modulus is a power of two.
@@ -449,16 +479,24 @@ impl Elementwise {
         key: &KeyLimb,
         beside: &Beside<'_>,
     ) {
-        run!(self, products, inner_product_beside(acc0, acc1, digits, key, beside, &self.key_factor));
+        run!(
+            self,
+            products,
+            inner_product_beside(acc0, acc1, digits, key, beside, &self.key_factor)
+        );
     }
 
-    /// `acc0 = sum_j (X^e_j - 1) sum x b_d` and `acc1` with `a` likewise, for up to three pairs of digits and a monomial `X^e_j`; the inner sums are over the pairs `(d, x)` of the
-    /// digits, as in [`Elementwise::inner_product`]. The key is read once, and nothing but the sums is written.
+    /// `acc0 = sum_j (X^e_j - 1) sum x b_d` and `acc1` with `a` likewise, for up to three pairs of
+    /// digits and a monomial `X^e_j`; the inner sums are over the pairs `(d, x)` of the digits, as
+    /// in [`Elementwise::inner_product`]. The key is read once, and nothing but the sums is
+    /// written.
     ///
-    /// Beside what the inner products take: 14 / 60 for each pair, for the values of the monomial and the products by them, and one more reduction.
+    /// Beside what the inner products take: 14 / 60 for each pair, for the values of the monomial
+    /// and the products by them, and one more reduction.
     ///
     /// # Panics
-    /// As `inner_product`, when there is no pair or more than three, a monomial is of another ring degree, or the modulus is a power of two.
+    /// As `inner_product`, when there is no pair or more than three, a monomial is of another ring
+    /// degree, or the modulus is a power of two.
     pub fn inner_product_turned(
         &self,
         acc0: &mut [u64],
@@ -469,10 +507,12 @@ impl Elementwise {
         run!(self, products, inner_product_turned(acc0, acc1, turned, key, &self.key_factor));
     }
 
-    /// `acc0 = sum x y0` and `acc1 = sum x y1` over the terms `(x, [y0, y1])`, reduced once for as many terms as in
-    /// [`Elementwise::inner_product`]. `x` and `y` are in the form of [`Elementwise::lift`], which for odd `q` is that of residues below `q`.
+    /// `acc0 = sum x y0` and `acc1 = sum x y1` over the terms `(x, [y0, y1])`, reduced once for as
+    /// many terms as in [`Elementwise::inner_product`]. `x` and `y` are in the form of
+    /// [`Elementwise::lift`], which for odd `q` is that of residues below `q`.
     ///
-    /// Per term: 4 / 17 with IFMA, 26 without; and for the reductions together, with `t` terms, 18 + 4 log2(t + 1) / 60 with IFMA, 100 without.
+    /// Per term: 4 / 17 with IFMA, 26 without; and for the reductions together, with `t` terms, 18
+    /// + 4 log2(t + 1) / 60 with IFMA, 100 without.
     ///
     /// # Panics
     /// When lengths differ.
@@ -480,13 +520,19 @@ impl Elementwise {
         run!(self, products, sum_products(acc0, acc1, terms, &self.key_factor));
     }
 
-    /// [`Elementwise::sum_products`] for `x` whose values repeat: of every 64 positions all groups of 8 are alike, and the first of them stands in
-    /// `x`, which has an eighth of the length. So are, in the evaluation domain, the limbs of polynomials in `X^8` ([`crate::ntt`]), lifted or not; they take an
-    /// eighth of the memory.
+    /// [`Elementwise::sum_products`] for `x` whose values repeat: of every 64 positions all groups
+    /// of 8 are alike, and the first of them stands in `x`, which has an eighth of the length. So
+    /// are, in the evaluation domain, the limbs of polynomials in `X^8` ([`crate::ntt`]), lifted or
+    /// not; they take an eighth of the memory.
     ///
     /// # Panics
     /// When lengths differ, or are no multiple of 64.
-    pub fn sum_repeated_products(&self, acc0: &mut [u64], acc1: &mut [u64], terms: &[PairTerm<'_>]) {
+    pub fn sum_repeated_products(
+        &self,
+        acc0: &mut [u64],
+        acc1: &mut [u64],
+        terms: &[PairTerm<'_>],
+    ) {
         run!(self, products, sum_repeated_products(acc0, acc1, terms, &self.key_factor));
     }
 
@@ -495,8 +541,8 @@ impl Elementwise {
         self.key_factor.value
     }
 
-    /// How many limbs a digit takes in the form of [`Elementwise::lift`]: one for odd `q`, and modulo a power of two one for each prime that products
-    /// are computed modulo.
+    /// How many limbs a digit takes in the form of [`Elementwise::lift`]: one for odd `q`, and
+    /// modulo a power of two one for each prime that products are computed modulo.
     pub fn lifted_limbs(&self) -> usize {
         match &self.arithmetic {
             Arithmetic::PowerOfTwo(l) => l.products.lifted_limbs(),
@@ -504,7 +550,8 @@ impl Elementwise {
         }
     }
 
-    /// What limb `i` of a digit in the form of [`Elementwise::lift`] is modulo: `q` itself if it is odd, else the prime.
+    /// What limb `i` of a digit in the form of [`Elementwise::lift`] is modulo: `q` itself if it is
+    /// odd, else the prime.
     ///
     /// # Panics
     /// When `i` is not below [`Elementwise::lifted_limbs`].
@@ -518,7 +565,8 @@ impl Elementwise {
         }
     }
 
-    /// Bytes that each digit takes of a [`KeyLimb`] with residues modulo `q` of this kernel, for polynomials of `length` coefficients.
+    /// Bytes that each digit takes of a [`KeyLimb`] with residues modulo `q` of this kernel, for
+    /// polynomials of `length` coefficients.
     pub fn key_bytes(&self, length: usize) -> usize {
         let bytes = match &self.arithmetic {
             Arithmetic::PowerOfTwo(l) => return l.products.key_bytes(),
@@ -537,8 +585,8 @@ impl Elementwise {
         key::digit_bytes(length, bytes)
     }
 
-    /// Brings a digit to the form that inner products compute with, for one that takes part in many: modulo a power of two to its transforms;
-    /// for odd `q` it is that form already.
+    /// Brings a digit to the form that inner products compute with, for one that takes part in
+    /// many: modulo a power of two to its transforms; for odd `q` it is that form already.
     ///
     /// # Panics
     /// When `out` does not have [`Elementwise::lifted_limbs`] limbs of the length of `a`.

@@ -1,7 +1,9 @@
-//! The arithmetic in plain Rust: one residue at a time, on 64- and 128-bit integers, for any odd modulus below `2^61`.
+//! The arithmetic in plain Rust: one residue at a time, on 64- and 128-bit integers, for any odd
+//! modulus below `2^61`.
 //!
-//! Per residue: 3 multiplications for a product (Barrett) or a product by a constant (Shoup), 1 and two additions with carry
-//! for each term of an inner product. No divisions. Additions and subtractions compile to branch-free code.
+//! Per residue: 3 multiplications for a product (Barrett) or a product by a constant (Shoup), 1 and
+//! two additions with carry for each term of an inner product. No divisions. Additions and
+//! subtractions compile to branch-free code.
 
 use super::{
     Scalar,
@@ -36,9 +38,10 @@ impl Portable {
         }
     }
 
-    /// `p < 2^(k + 62)` to `p mod q + (0, 1 or 2) q`, exactly: the quotient `h barrett / 2^64` with `h = floor(p / 2^(k - 2))`
-    /// falls short of `p / q` by less than `1/2` (from `h`), `h / 2^64` (from `barrett`) and 1 (the last floor). So the result
-    /// is below `2q` for `p < q^2`, where `h < 2^63`, and below `5q/2` otherwise.
+    /// `p < 2^(k + 62)` to `p mod q + (0, 1 or 2) q`, exactly: the quotient `h barrett / 2^64` with
+    /// `h = floor(p / 2^(k - 2))` falls short of `p / q` by less than `1/2` (from `h`), `h / 2^64`
+    /// (from `barrett`) and 1 (the last floor). So the result is below `2q` for `p < q^2`, where `h
+    /// < 2^63`, and below `5q/2` otherwise.
     #[inline(always)]
     fn barrett(&self, p: u128) -> u64 {
         let h = (p >> (self.shift & 63)) as u64;
@@ -135,7 +138,8 @@ impl Lanes for Portable {
 
     #[inline(always)]
     fn reduce(&self, x: u64) -> u64 {
-        // The quotient falls short by less than 2: below 1 from the reciprocal, below 1 from the floor.
+        // The quotient falls short by less than 2: below 1 from the reciprocal, below 1 from the
+        // floor.
         let r = x.wrapping_sub(high(x, self.reciprocal).wrapping_mul(self.q));
         Self::subtract_if_above(r, self.q)
     }

@@ -2,8 +2,8 @@
 
 use crate::arith::{mul_mod, pow_mod};
 
-/// A constant prepared by [`super::Elementwise::scalar`]: with it go the companions that each arithmetic wants, so that it
-/// serves every kernel of its modulus.
+/// A constant prepared by [`super::Elementwise::scalar`]: with it go the companions that each
+/// arithmetic wants, so that it serves every kernel of its modulus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Scalar {
     /// `c` in `[0, q)`.

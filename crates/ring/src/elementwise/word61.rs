@@ -1,7 +1,9 @@
-//! The arithmetic for every odd modulus below `2^61` on AVX-512: eight residues at a time, on 64-bit words.
+//! The arithmetic for every odd modulus below `2^61` on AVX-512: eight residues at a time, on
+//! 64-bit words.
 //!
-//! 32-bit multiplications per eight residues: product 6 and two of 64 bits (Barrett), product by a constant 3 and two of
-//! 64 bits (Shoup). A term of an inner product takes 4 of them, or 7 IFMA instructions where the CPU has those.
+//! 32-bit multiplications per eight residues: product 6 and two of 64 bits (Barrett), product by a
+//! constant 3 and two of 64 bits (Shoup). A term of an inner product takes 4 of them, or 7 IFMA
+//! instructions where the CPU has those.
 
 use super::{
     Scalar,
@@ -10,12 +12,14 @@ use super::{
 use crate::{
     kernel::fetches_near,
     simd512::{
-        V, add, and, inv52, inv64, load, madd52hi, madd52lo, minu, mul32, mulhi64, mulhi64_approximate,
-        mullo64, or, prefetch, prefetch_near, set1, shl, shl_by, shr, store, sub, zero,
+        V, add, and, inv52, inv64, load, madd52hi, madd52lo, minu, mul32, mulhi64,
+        mulhi64_approximate, mullo64, or, prefetch, prefetch_near, set1, shl, shl_by, shr, store,
+        sub, zero,
     },
 };
 
-/// The constants of one modulus `q` of `k` bits. `IFMA` says that inner products may use it; `q >= 2^50` then.
+/// The constants of one modulus `q` of `k` bits. `IFMA` says that inner products may use it; `q >=
+/// 2^50` then.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Word61<const IFMA: bool> {
     q: u64,
@@ -58,9 +62,10 @@ impl<const IFMA: bool> Word61<IFMA> {
         mulhi64_approximate(shl_by(a, self.shift), shl_by(b, self.shift - 1))
     }
 
-    /// Barrett: from the [`Self::product_high`] of a product `p` (or the sum of two) and `lo = p mod 2^64` to
-    /// `p mod q + i q`. The quotient falls short of `p / q` by less than `3 barrett / 2^64 < 1.5` for each product in `h`,
-    /// `h / 2^64` (1/2 for each product) and 3 (the last high product): `i < 5` for one and `i < 7` for two.
+    /// Barrett: from the [`Self::product_high`] of a product `p` (or the sum of two) and `lo = p
+    /// mod 2^64` to `p mod q + i q`. The quotient falls short of `p / q` by less than `3 barrett /
+    /// 2^64 < 1.5` for each product in `h`, `h / 2^64` (1/2 for each product) and 3 (the last high
+    /// product): `i < 5` for one and `i < 7` for two.
     #[inline(always)]
     fn barrett(&self, h: V, lo: V) -> V {
         sub(lo, mullo64(mulhi64_approximate(h, set1(self.barrett)), set1(self.q)))
@@ -84,7 +89,8 @@ impl<const IFMA: bool> Lanes for Word61<IFMA> {
     const LANES: usize = 8;
     /// The constant and its Shoup quotient.
     type Factor = (V, V);
-    /// Sums of partial products of weights `1`, `2^31`, `2^62`; with IFMA of weights `1`, `2^52`, `2^104`.
+    /// Sums of partial products of weights `1`, `2^31`, `2^62`; with IFMA of weights `1`, `2^52`,
+    /// `2^104`.
     type Sum = [V; 3];
     /// See [`Lanes::multiplicand`] for 3.
     const TERMS: usize = if IFMA { 64 } else { 3 };
@@ -208,9 +214,9 @@ impl<const IFMA: bool> Lanes for Word61<IFMA> {
         [zero(); 3]
     }
 
-    /// Without IFMA, `x < min(16q, 2^63)` is brought below `x' = ceil(ceil(b / 2) / 2) q`, with `b` the lazy multiple. The
-    /// largest middle sum of a product is then `2^-31 x' q + 2^31 2^-31 q`, at most `2^62.3` (for `b = 5`,
-    /// `x' = 2q < 2^61.7`), so that three of them fit in 64 bits.
+    /// Without IFMA, `x < min(16q, 2^63)` is brought below `x' = ceil(ceil(b / 2) / 2) q`, with `b`
+    /// the lazy multiple. The largest middle sum of a product is then `2^-31 x' q + 2^31 2^-31 q`,
+    /// at most `2^62.3` (for `b = 5`, `x' = 2q < 2^61.7`), so that three of them fit in 64 bits.
     #[inline(always)]
     fn multiplicand(&self, x: V) -> V {
         if IFMA {
@@ -235,7 +241,11 @@ impl<const IFMA: bool> Lanes for Word61<IFMA> {
             let mask = set1(SPLIT_MASK);
             let (x0, x1) = (and(x, mask), shr::<SPLIT>(x));
             let (y0, y1) = (and(y, mask), shr::<SPLIT>(y));
-            [add(s0, mul32(x0, y0)), add(s1, add(mul32(x0, y1), mul32(x1, y0))), add(s2, mul32(x1, y1))]
+            [
+                add(s0, mul32(x0, y0)),
+                add(s1, add(mul32(x0, y1), mul32(x1, y0))),
+                add(s2, mul32(x1, y1)),
+            ]
         }
     }
 
@@ -243,8 +253,8 @@ impl<const IFMA: bool> Lanes for Word61<IFMA> {
     fn reduce_sum(&self, [s0, s1, s2]: [V; 3]) -> V {
         let q = set1(self.q);
         if IFMA {
-            // Twice (sum + m q) / 2^52 with m = -sum q^-1 mod 2^52: the sum is below 64 2^63 q, the result below
-            // q + 64 2^63 q / 2^104 < 2q.
+            // Twice (sum + m q) / 2^52 with m = -sum q^-1 mod 2^52: the sum is below 64 2^63 q, the
+            // result below q + 64 2^63 q / 2^104 < 2q.
             let (q1, q_inverse) = (shr::<52>(q), set1(self.q_inverse));
             let m = madd52lo(zero(), s0, q_inverse);
             let s0 = madd52lo(s0, m, q);
@@ -260,7 +270,8 @@ impl<const IFMA: bool> Lanes for Word61<IFMA> {
             let mask = set1(SPLIT_MASK);
             let middle = add(and(s1, mask), shr::<SPLIT>(s0));
             let top = add(s2, add(shr::<SPLIT>(s1), shr::<SPLIT>(middle)));
-            let l = or(or(and(s0, mask), shl::<SPLIT>(and(middle, mask))), shl::<{ 2 * SPLIT }>(top));
+            let l =
+                or(or(and(s0, mask), shl::<SPLIT>(and(middle, mask))), shl::<{ 2 * SPLIT }>(top));
             let h = shr::<{ 64 - 2 * SPLIT }>(top);
             let m = mullo64(l, set1(self.q_inverse));
             Self::add_if_negative(sub(h, mulhi64(m, q)), q)

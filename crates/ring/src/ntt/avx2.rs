@@ -1,22 +1,26 @@
 //! The transform on `f64` with AVX2 and FMA, for `q < 2^50` and `N >= 256`.
 //!
-//! Coefficients become doubles in the first pass and integers again in the last (module [`crate::simd256`] has the
-//! arithmetic); in between the limb holds the bits of doubles. Passes take three layers at once (radix 8), or two where the
-//! number of layers asks for it, depth first, so that a block stays in the cache until it is done. The last six layers
-//! run inside one block of 64: three along the columns of the 8 x 8 matrix, with one root for all lanes, and, transposed,
+//! Coefficients become doubles in the first pass and integers again in the last (module
+//! [`crate::simd256`] has the arithmetic); in between the limb holds the bits of doubles. Passes
+//! take three layers at once (radix 8), or two where the number of layers asks for it, depth first,
+//! so that a block stays in the cache until it is done. The last six layers run inside one block of
+//! 64: three along the columns of the 8 x 8 matrix, with one root for all lanes, and, transposed,
 //! three along its rows, with a root of its own in each lane.
 //!
-//! **Ranges.** All bounds below are multiples of `q`. A product of `|y| <= B < 4` and a root is at most `1/2 + B/32`, or
-//! `1/2 + B/8` in the layers with a root in each lane, whose quotient is made on the fly. `4q + 4 < 2^52` because
-//! `q = 1 mod 2N`, so that no `y` leaves the range of [`Modulus::mul_factor`].
+//! **Ranges.** All bounds below are multiples of `q`. A product of `|y| <= B < 4` and a root is at
+//! most `1/2 + B/32`, or `1/2 + B/8` in the layers with a root in each lane, whose quotient is made
+//! on the fly. `4q + 4 < 2^52` because `q = 1 mod 2N`, so that no `y` leaves the range of
+//! [`Modulus::mul_factor`].
 //!
-//! *Forward*, values enter a pass within 2.3, and only the first one is reduced, to 1/2. The products of the layers are at
-//! most 0.58, 0.59 and 0.61, of factors that grow to 3.47; every value leaves as the first one plus or minus one product of
-//! each layer, so within 2.3. In the last pass the products reach 0.79, 0.89 and 1.0, of factors that grow to 3.98.
+//! *Forward*, values enter a pass within 2.3, and only the first one is reduced, to 1/2. The
+//! products of the layers are at most 0.58, 0.59 and 0.61, of factors that grow to 3.47; every
+//! value leaves as the first one plus or minus one product of each layer, so within 2.3. In the
+//! last pass the products reach 0.79, 0.89 and 1.0, of factors that grow to 3.98.
 //!
-//! *Inverse*, values enter a pass within 1. After two layers the sums are at most 4, and 2 of the eight are sums of
-//! four inputs: those are reduced to 1/2. After the third, the first value is at most 1, as the sum of those two; the next
-//! three, sums of two or four products below 1, are reduced to 1/2; the others are products, below 1.
+//! *Inverse*, values enter a pass within 1. After two layers the sums are at most 4, and 2 of the
+//! eight are sums of four inputs: those are reduced to 1/2. After the third, the first value is at
+//! most 1, as the sum of those two; the next three, sums of two or four products below 1, are
+//! reduced to 1/2; the others are products, below 1.
 
 use std::mem::MaybeUninit;
 
@@ -38,7 +42,8 @@ pub(super) struct Plan {
     unit: InverseFactor,
 }
 
-/// The centred roots of the nodes of the tree whose root is node 1 and where node `k` has the children `2k` and `2k + 1`.
+/// The centred roots of the nodes of the tree whose root is node 1 and where node `k` has the
+/// children `2k` and `2k + 1`.
 #[derive(Debug, Clone)]
 struct Roots {
     /// `w` and `w/q` of the nodes below `N/64`.
@@ -52,7 +57,8 @@ struct Roots {
 struct BlockRoots {
     /// Those of the three layers along the columns, with quotients.
     columns: NodeRoots,
-    /// Those of the three layers along the rows, without quotients: for each root of a radix-8 pass, one for each row.
+    /// Those of the three layers along the rows, without quotients: for each root of a radix-8
+    /// pass, one for each row.
     rows: [[f64; 8]; 7],
 }
 
@@ -64,7 +70,8 @@ fn pass_nodes(k: usize) -> [usize; 7] {
 impl Roots {
     fn new(root: u64, q: u64, degree: usize) -> Self {
         let m = Modulus::new(q);
-        let roots: Vec<[f64; 2]> = powers(root, q, degree).into_iter().map(|w| m.prepare(w)).collect();
+        let roots: Vec<[f64; 2]> =
+            powers(root, q, degree).into_iter().map(|w| m.prepare(w)).collect();
         let block = |k: usize| {
             let mut rows = [[0.0; 8]; 7];
             for r in 0..8 {
@@ -80,7 +87,8 @@ impl Roots {
         }
     }
 
-    /// The roots of a pass at node `k` above the blocks; of a radix-4 pass just above them, the last four do not count.
+    /// The roots of a pass at node `k` above the blocks; of a radix-4 pass just above them, the
+    /// last four do not count.
     fn pass(&self, k: usize) -> NodeRoots {
         NodeRoots(pass_nodes(k).map(|k| self.nodes.get(k).copied().unwrap_or_default()))
     }
@@ -93,7 +101,8 @@ impl Roots {
 
 /// Where the butterflies of a pass find their roots.
 trait PassRoots: Copy {
-    /// Root number `slot`: 0 for the node itself, 1 and 2 for its children, 3 to 6 for its grandchildren.
+    /// Root number `slot`: 0 for the node itself, 1 and 2 for its children, 3 to 6 for its
+    /// grandchildren.
     fn get(self, m: Modulus, slot: usize) -> Factor;
 }
 
@@ -126,7 +135,11 @@ impl PassRoots for RowRoots<'_> {
 
 /// One Cooley-Tukey layer of a pass: the `R` values are `GROUPS` sub-blocks, each with a root.
 #[inline(always)]
-fn forward_layer<const R: usize, const GROUPS: usize>(m: Modulus, x: &mut [V; R], w: impl PassRoots) {
+fn forward_layer<const R: usize, const GROUPS: usize>(
+    m: Modulus,
+    x: &mut [V; R],
+    w: impl PassRoots,
+) {
     let half = R / GROUPS / 2;
     for group in 0..GROUPS {
         let w = w.get(m, GROUPS - 1 + group);
@@ -139,7 +152,11 @@ fn forward_layer<const R: usize, const GROUPS: usize>(m: Modulus, x: &mut [V; R]
 
 /// One Gentleman-Sande layer of a pass, the inverse of [`forward_layer`] up to a factor 2.
 #[inline(always)]
-fn inverse_layer<const R: usize, const GROUPS: usize>(m: Modulus, x: &mut [V; R], w: impl PassRoots) {
+fn inverse_layer<const R: usize, const GROUPS: usize>(
+    m: Modulus,
+    x: &mut [V; R],
+    w: impl PassRoots,
+) {
     let half = R / GROUPS / 2;
     for group in 0..GROUPS {
         let w = w.get(m, GROUPS - 1 + group);
@@ -192,14 +209,16 @@ impl Plan {
     /// The least degree that this kernel takes.
     pub(super) const LEAST_DEGREE: usize = 256;
 
-    /// For `q < 2^50`, a product of primes that are 1 modulo `2 degree`, and a degree of at least [`Plan::LEAST_DEGREE`].
+    /// For `q < 2^50`, a product of primes that are 1 modulo `2 degree`, and a degree of at least
+    /// [`Plan::LEAST_DEGREE`].
     ///
     /// # Panics
     /// When the CPU has no AVX2 or no FMA.
     pub(super) fn new(q: u64, degree: usize, root: u64) -> Self {
         assert!(Kernel::Avx2.is_supported(), "this CPU has no AVX2 or no FMA");
         let inverse = inv_mod(root, q).expect("a root of unity is invertible");
-        let degree_inverse = inv_mod(degree as u64, q).expect("the degree is a power of two and q is odd");
+        let degree_inverse =
+            inv_mod(degree as u64, q).expect("the degree is a power of two and q is odd");
         let mut plan = Plan {
             modulus: Modulus::new(q),
             degree,
@@ -216,7 +235,8 @@ impl Plan {
         4
     }
 
-    /// `c / N` and its product with the root of the last layer, each with its quotient by `q`, as the bits of doubles.
+    /// `c / N` and its product with the root of the last layer, each with its quotient by `q`, as
+    /// the bits of doubles.
     pub(super) fn inverse_factor(&self, c: u64) -> InverseFactor {
         let q = self.modulus.q;
         let root = self.inverse.nodes[1][0] as i64;
@@ -283,7 +303,8 @@ impl Plan {
         for j in (0..stride).step_by(4) {
             let mut x = [set1(0.0); R];
             for (i, x) in x.iter_mut().enumerate() {
-                // SAFETY: `stride` is a multiple of 4, so 4 elements from `j + i stride` are within the `R stride` of `a`.
+                // SAFETY: `stride` is a multiple of 4, so 4 elements from `j + i stride` are within
+                // the `R stride` of `a`.
                 *x = unsafe {
                     let p = p.add(j + i * stride);
                     if FIRST { from_integers(load_integers(p), m.q as f64) } else { load(p.cast()) }
@@ -310,7 +331,8 @@ impl Plan {
             let column = 4 * half;
             let mut x = [set1(0.0); 8];
             for (row, x) in x.iter_mut().enumerate() {
-                // SAFETY: 4 elements from `8 row + column` are within the 64 of `a`, for rows below 8 and columns up to 4.
+                // SAFETY: 4 elements from `8 row + column` are within the 64 of `a`, for rows below
+                // 8 and columns up to 4.
                 *x = unsafe { load(p.add(8 * row + column).cast()) };
             }
             forward_layers(m, &mut x, roots.columns);
@@ -322,11 +344,16 @@ impl Plan {
         for half in 0..2 {
             let first = 4 * half;
             let w = RowRoots { rows: &roots.rows, first };
-            // SAFETY: the rows `first` to `first + 3` of the 8 x 8 `matrix`, its left and its right half; all is written.
+            // SAFETY: the rows `first` to `first + 3` of the 8 x 8 `matrix`, its left and its right
+            // half; all is written.
             let (left, right) = unsafe {
-                (load_transposed(matrix.add(8 * first), 8), load_transposed(matrix.add(8 * first + 4), 8))
+                (
+                    load_transposed(matrix.add(8 * first), 8),
+                    load_transposed(matrix.add(8 * first + 4), 8),
+                )
             };
-            let mut x = [left[0], left[1], left[2], left[3], right[0], right[1], right[2], right[3]];
+            let mut x =
+                [left[0], left[1], left[2], left[3], right[0], right[1], right[2], right[3]];
             forward_layer::<8, 1>(m, &mut x, w);
             forward_layer::<8, 2>(m, &mut x, w);
             if LAZY {
@@ -373,7 +400,8 @@ impl Plan {
         }
     }
 
-    /// The first six layers, the inverse of [`Plan::forward_end`] up to a factor 64, from integers in `[0, 2q)`.
+    /// The first six layers, the inverse of [`Plan::forward_end`] up to a factor 64, from integers
+    /// in `[0, 2q)`.
     #[target_feature(enable = "avx2,fma")]
     fn inverse_start(&self, a: &mut [u64], k: usize) {
         let a: &mut [u64; 64] = a.try_into().expect("a block of 64");
@@ -397,12 +425,14 @@ impl Plan {
         }
         for half in 0..2 {
             let column = 4 * half;
-            // SAFETY: the columns `column` to `column + 3` of the upper and of the lower four rows, each 4 x 4.
+            // SAFETY: the columns `column` to `column + 3` of the upper and of the lower four rows,
+            // each 4 x 4.
             let (top, bottom) = unsafe {
                 let p = matrices.add(4 * column);
                 (load_transposed(p, 4), load_transposed(p.add(32), 4))
             };
-            let mut x = [top[0], top[1], top[2], top[3], bottom[0], bottom[1], bottom[2], bottom[3]];
+            let mut x =
+                [top[0], top[1], top[2], top[3], bottom[0], bottom[1], bottom[2], bottom[3]];
             inverse_layers(m, &mut x, roots.columns);
             for (row, x) in x.into_iter().enumerate() {
                 // SAFETY: 4 elements from `8 row + column` are within the 64 of `a`.
@@ -420,7 +450,8 @@ impl Plan {
         for j in (0..stride).step_by(4) {
             let mut x = [set1(0.0); R];
             for (i, x) in x.iter_mut().enumerate() {
-                // SAFETY: `stride` is a multiple of 4, so 4 elements from `j + i stride` are within the `R stride` of `a`.
+                // SAFETY: `stride` is a multiple of 4, so 4 elements from `j + i stride` are within
+                // the `R stride` of `a`.
                 *x = unsafe { load(p.add(j + i * stride).cast()) };
             }
             inverse_layers(m, &mut x, w);
@@ -442,7 +473,8 @@ impl Plan {
         for j in (0..stride).step_by(4) {
             let mut x = [set1(0.0); R];
             for (i, x) in x.iter_mut().enumerate() {
-                // SAFETY: `stride` is a multiple of 4, so 4 elements from `j + i stride` are within the `R stride` of `a`.
+                // SAFETY: `stride` is a multiple of 4, so 4 elements from `j + i stride` are within
+                // the `R stride` of `a`.
                 *x = unsafe { load(p.add(j + i * stride).cast()) };
             }
             inverse_layers_but_last(m, &mut x, w);
@@ -462,7 +494,8 @@ impl Plan {
 #[repr(align(64))]
 struct Matrix(MaybeUninit<[f64; 64]>);
 
-/// The radix of the pass on a block of `len > 64`: as many 8 as possible on the way down to 64, after at most two 4.
+/// The radix of the pass on a block of `len > 64`: as many 8 as possible on the way down to 64,
+/// after at most two 4.
 fn radix(len: usize) -> usize {
     if (len / 64).trailing_zeros().is_multiple_of(3) { 8 } else { 4 }
 }

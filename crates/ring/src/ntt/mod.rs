@@ -1,13 +1,14 @@
 //! The negacyclic number-theoretic transform of `Z_q[X]/(X^N + 1)`.
 //!
-//! With `psi` the primitive `2N`-th root of unity of [`crate::primes::primitive_root_2n`] (of a product of primes: the number that is
-//! this root modulo each), the forward transform takes the
-//! coefficients of `a` to its values `a(psi^e)` at the odd powers of `psi`. They are stored in **evaluation order**:
-//! standard index `k` holds `e = 2 brv(k) + 1` (`brv` reverses `log2 N` bits), and for `N >= 64` each block of 64
-//! indices is stored as the transpose of an 8 x 8 matrix, index `64 b + 8 r + c` at position `64 b + 8 c + r`. The order
-//! is the same for every kernel.
+//! With `psi` the primitive `2N`-th root of unity of [`crate::primes::primitive_root_2n`] (of a
+//! product of primes: the number that is this root modulo each), the forward transform takes the
+//! coefficients of `a` to its values `a(psi^e)` at the odd powers of `psi`. They are stored in
+//! **evaluation order**: standard index `k` holds `e = 2 brv(k) + 1` (`brv` reverses `log2 N`
+//! bits), and for `N >= 64` each block of 64 indices is stored as the transpose of an 8 x 8 matrix,
+//! index `64 b + 8 r + c` at position `64 b + 8 c + r`. The order is the same for every kernel.
 //!
-//! Modulo a power of two there is no such root, and limbs hold coefficients in both domains: the transform is the identity.
+//! Modulo a power of two there is no such root, and limbs hold coefficients in both domains: the
+//! transform is the identity.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -25,7 +26,11 @@ use crate::{
 
 /// The standard (bit-reversed) index that is stored at `position`.
 pub fn standard_index(degree: usize, position: usize) -> usize {
-    if degree < 64 { position } else { (position & !63) | ((position & 7) << 3) | ((position >> 3) & 7) }
+    if degree < 64 {
+        position
+    } else {
+        (position & !63) | ((position & 7) << 3) | ((position >> 3) & 7)
+    }
 }
 
 /// The exponent `e` such that `position` holds `a(psi^e)`: odd, below `2 degree`.
@@ -42,7 +47,8 @@ pub(crate) fn check_degree(degree: usize) -> Result<(), RingError> {
     }
 }
 
-/// A constant prepared for the last pass of an inverse transform, by [`NttPlan::inverse_factor`], for that plan only.
+/// A constant prepared for the last pass of an inverse transform, by [`NttPlan::inverse_factor`],
+/// for that plan only.
 #[derive(Debug, Clone, Copy)]
 pub struct InverseFactor([u64; 4]);
 
@@ -50,7 +56,8 @@ pub struct InverseFactor([u64; 4]);
 #[derive(Debug, Clone)]
 pub struct NttPlan(Box<Inner>);
 
-/// What each kernel keeps. Every variant has the same methods as [`NttPlan`], which only passes calls on.
+/// What each kernel keeps. Every variant has the same methods as [`NttPlan`], which only passes
+/// calls on.
 #[derive(Debug, Clone)]
 enum Inner {
     Identity(identity::Plan),
@@ -73,8 +80,12 @@ impl Inner {
     fn new(q: u64, degree: usize, root: u64, kernel: Kernel) -> Self {
         let wide = degree >= avx512::LEAST_DEGREE;
         match kernel {
-            Kernel::Avx512Ifma if wide && q < 1 << 48 => Inner::Ifma48(avx512::Plan::new(q, degree, root)),
-            Kernel::Avx512Ifma if wide && q < 1 << 50 => Inner::Ifma50(avx512::Plan::new(q, degree, root)),
+            Kernel::Avx512Ifma if wide && q < 1 << 48 => {
+                Inner::Ifma48(avx512::Plan::new(q, degree, root))
+            }
+            Kernel::Avx512Ifma if wide && q < 1 << 50 => {
+                Inner::Ifma50(avx512::Plan::new(q, degree, root))
+            }
             Kernel::Avx512Ifma if wide => Inner::Ifma61(avx512::Plan::new(q, degree, root)),
             // Without IFMA, four lanes of f64 are faster than eight of 64-bit integers.
             Kernel::Avx2 | Kernel::Avx512 | Kernel::Avx512Ifma
@@ -125,12 +136,14 @@ impl NttPlan {
 
     /// A plan for the product `q < 2^61` of distinct `primes`, each `1 mod 2 degree`.
     ///
-    /// Its `psi` is, modulo each prime, the root of [`crate::primes::primitive_root_2n`], put together by the Chinese remainder
-    /// theorem. So the transform modulo `q`, reduced modulo a divisor, is the transform modulo that divisor of what has been reduced:
-    /// reduction and its inverse, the embedding, commute with transforms (GRAFT C.6).
+    /// Its `psi` is, modulo each prime, the root of [`crate::primes::primitive_root_2n`], put
+    /// together by the Chinese remainder theorem. So the transform modulo `q`, reduced modulo a
+    /// divisor, is the transform modulo that divisor of what has been reduced: reduction and its
+    /// inverse, the embedding, commute with transforms (GRAFT C.6).
     ///
     /// # Errors
-    /// When the degree or the product is not supported, two primes are equal, or there is no root of unity.
+    /// When the degree or the product is not supported, two primes are equal, or there is no root
+    /// of unity.
     pub fn composite(primes: &[u64], degree: usize, kernel: Kernel) -> Result<Self, RingError> {
         check_degree(degree)?;
         let mut q = 1u64;
@@ -186,8 +199,9 @@ impl NttPlan {
         dispatch!(self, plan => plan.forward_lazy(a));
     }
 
-    /// [`NttPlan::forward_lazy`] of residues modulo another modulus: of the centred residues of `y`, which is in `[0, from)` with `from <= 2q`, into `out`. The vector kernels with
-    /// lanes of 512 bits take no more passes for it than for a transform.
+    /// [`NttPlan::forward_lazy`] of residues modulo another modulus: of the centred residues of
+    /// `y`, which is in `[0, from)` with `from <= 2q`, into `out`. The vector kernels with lanes of
+    /// 512 bits take no more passes for it than for a transform.
     ///
     /// # Panics
     /// When `out` or `y` is not of the ring degree, or `from` is larger than `2q`.

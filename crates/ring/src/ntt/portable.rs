@@ -1,8 +1,9 @@
 //! The transform in plain Rust, for any modulus below 2^61.
 //!
-//! Cooley-Tukey forwards and Gentleman-Sande backwards, two layers to a pass (radix 4), with Shoup's multiplication by
-//! constants and lazy reduction in the manner of Harvey ("Faster arithmetic for number-theoretic transforms", 2014). As
-//! `8q < 2^64`, half of Harvey's corrections fall away: one layer of each pass runs without any.
+//! Cooley-Tukey forwards and Gentleman-Sande backwards, two layers to a pass (radix 4), with
+//! Shoup's multiplication by constants and lazy reduction in the manner of Harvey ("Faster
+//! arithmetic for number-theoretic transforms", 2014). As `8q < 2^64`, half of Harvey's corrections
+//! fall away: one layer of each pass runs without any.
 
 use super::InverseFactor;
 use crate::{
@@ -23,7 +24,8 @@ impl Shoup {
         Shoup { value, quotient: ((u128::from(value) << 64) / u128::from(q)) as u64 }
     }
 
-    /// A value in `[0, 2q)` that is congruent to `w y`, for any 64-bit `y`: the estimated quotient is at most one too small.
+    /// A value in `[0, 2q)` that is congruent to `w y`, for any 64-bit `y`: the estimated quotient
+    /// is at most one too small.
     #[inline(always)]
     fn mul(self, y: u64, q: u64) -> u64 {
         let quotient = ((u128::from(y) * u128::from(self.quotient)) >> 64) as u64;
@@ -41,8 +43,8 @@ fn correct(x: u64, bound: u64) -> u64 {
 pub(super) struct Plan {
     q: u64,
     degree: usize,
-    /// `psi^brv(k)` at `k`: the root of node `k` of the tree whose root is node 1 and where node `k` has the children
-    /// `2k` and `2k + 1`.
+    /// `psi^brv(k)` at `k`: the root of node `k` of the tree whose root is node 1 and where node
+    /// `k` has the children `2k` and `2k + 1`.
     roots: Vec<Shoup>,
     /// The inverses of `roots`.
     inverse_roots: Vec<Shoup>,
@@ -52,7 +54,8 @@ pub(super) struct Plan {
 impl Plan {
     pub(super) fn new(q: u64, degree: usize, root: u64) -> Self {
         let inverse = inv_mod(root, q).expect("a root of unity is invertible");
-        let degree_inverse = inv_mod(degree as u64, q).expect("the degree is a power of two and q is odd");
+        let degree_inverse =
+            inv_mod(degree as u64, q).expect("the degree is a power of two and q is odd");
         let table = |root| powers(root, q, degree).into_iter().map(|w| Shoup::new(w, q)).collect();
         Plan { q, degree, roots: table(root), inverse_roots: table(inverse), degree_inverse }
     }
@@ -117,7 +120,8 @@ impl Plan {
         }
     }
 
-    /// The last four layers, on a block of 16 or 64 that starts at node `node` of the layer of 16ths, with its transposition.
+    /// The last four layers, on a block of 16 or 64 that starts at node `node` of the layer of
+    /// 16ths, with its transposition.
     #[inline]
     fn forward_end<const BLOCK: usize, const LAZY: bool>(&self, a: &mut [u64; BLOCK], node: usize) {
         let q = self.q;
@@ -130,7 +134,8 @@ impl Plan {
             let x = forward_butterfly(*x, node_roots(&self.roots, 4 * node + i), q);
             for (j, x) in x.into_iter().enumerate() {
                 let x = correct(x, 4 * q);
-                a[position::<BLOCK>(4 * i + j)] = if LAZY { x } else { correct(correct(x, 2 * q), q) };
+                a[position::<BLOCK>(4 * i + j)] =
+                    if LAZY { x } else { correct(correct(x, 2 * q), q) };
             }
         }
     }
@@ -207,7 +212,8 @@ fn node_roots(roots: &[Shoup], node: usize) -> [Shoup; 3] {
     [roots[node], roots[2 * node], roots[2 * node + 1]]
 }
 
-/// Applies `butterfly` to the elements that stand at the same place in the four quarters of `block`.
+/// Applies `butterfly` to the elements that stand at the same place in the four quarters of
+/// `block`.
 #[inline(always)]
 fn for_each_quarter(block: &mut [u64], butterfly: impl Fn([u64; 4]) -> [u64; 4]) {
     let (left, right) = block.split_at_mut(block.len() / 2);
@@ -218,7 +224,8 @@ fn for_each_quarter(block: &mut [u64], butterfly: impl Fn([u64; 4]) -> [u64; 4])
     }
 }
 
-/// Two Cooley-Tukey layers, from `[0, 6q)` to `[0, 6q)`: the first grows to `[0, 8q)`, the second is corrected.
+/// Two Cooley-Tukey layers, from `[0, 6q)` to `[0, 6q)`: the first grows to `[0, 8q)`, the second
+/// is corrected.
 #[inline(always)]
 fn forward_butterfly([x0, x1, x2, x3]: [u64; 4], w: [Shoup; 3], q: u64) -> [u64; 4] {
     let (t2, t3) = (w[0].mul(x2, q), w[0].mul(x3, q));

@@ -1,8 +1,9 @@
 //! The ring `Z[X]/(2^e, X^N + 1)`, `1 <= e <= 60`.
 //!
-//! Two has no `2N`-th root of unity, so there is no transform: a limb holds coefficients in `[0, 2^e)`, in both domains. Sums
-//! and products by constants are those of words modulo `2^64`, of which the low `e` bits count ([`words`]); products of polynomials are
-//! computed over the integers, modulo primes that have transforms ([`products`]; GRAFT Ex. 3.1, C.6).
+//! Two has no `2N`-th root of unity, so there is no transform: a limb holds coefficients in `[0,
+//! 2^e)`, in both domains. Sums and products by constants are those of words modulo `2^64`, of
+//! which the low `e` bits count ([`words`]); products of polynomials are computed over the
+//! integers, modulo primes that have transforms ([`products`]; GRAFT Ex. 3.1, C.6).
 
 mod products;
 mod words;

@@ -1,15 +1,17 @@
 //! Products of polynomials modulo `2^e`, by way of transforms modulo primes.
 //!
-//! With coefficients in `[-2^(e-1), 2^(e-1))`, those of a product in `Z[X]/(X^N + 1)` are sums of `N` products of two of them: at most
-//! `N 2^(2e-2)` in absolute value, which the product of two polynomials whose coefficients are all `-2^(e-1)` reaches in its last
-//! coefficient. So a sum of `d` products is known exactly from its residues modulo distinct primes with product `G` if
+//! With coefficients in `[-2^(e-1), 2^(e-1))`, those of a product in `Z[X]/(X^N + 1)` are sums of
+//! `N` products of two of them: at most `N 2^(2e-2)` in absolute value, which the product of two
+//! polynomials whose coefficients are all `-2^(e-1)` reaches in its last coefficient. So a sum of
+//! `d` products is known exactly from its residues modulo distinct primes with product `G` if
 //!
 //! `d N 2^(2e-2) < G/2`.
 //!
-//! For the least cost that allows for `d = 2` there is one prime just below `2^48`, where transforms are fastest (up to about `2^15`, depending on
-//! `N`), else one just below `2^61` (up to about `2^21`; not for AVX2), else two or three just below `2^48` (up to about `2^39`, and all). Results do not
-//! depend on the choice. The residues of the sum become words modulo `2^e` by an exact base conversion; to leave room for its rounding,
-//! `d` is counted for `(1 - 2^-32) G`.
+//! For the least cost that allows for `d = 2` there is one prime just below `2^48`, where
+//! transforms are fastest (up to about `2^15`, depending on `N`), else one just below `2^61` (up to
+//! about `2^21`; not for AVX2), else two or three just below `2^48` (up to about `2^39`, and all).
+//! Results do not depend on the choice. The residues of the sum become words modulo `2^e` by an
+//! exact base conversion; to leave room for its rounding, `d` is counted for `(1 - 2^-32) G`.
 
 use std::{mem::MaybeUninit, ops::RangeInclusive, sync::Arc};
 
@@ -43,7 +45,8 @@ fn choices(degree: usize, kernel: Kernel) -> Result<Vec<Vec<u64>>, RingError> {
     Ok(choices)
 }
 
-/// How many products can be summed modulo `primes`: the largest `d` with `d N 2^(2e-1) <= (1 - 2^-32) G`.
+/// How many products can be summed modulo `primes`: the largest `d` with `d N 2^(2e-1) <= (1 -
+/// 2^-32) G`.
 fn most_terms(primes: &[u64], exponent: u32, degree: usize) -> usize {
     let product: BigUint = primes.iter().product();
     let room = &product - (&product >> 32u32);
@@ -85,8 +88,13 @@ impl Emulation {
             return Err(RingError::Exponent { exponent });
         }
         let scratch = ScratchPool::new(degree);
-        let mut emulation =
-            Emulation { degree, kernel, choices: choices(degree, kernel)?, rings: Vec::new(), scratch };
+        let mut emulation = Emulation {
+            degree,
+            kernel,
+            choices: choices(degree, kernel)?,
+            rings: Vec::new(),
+            scratch,
+        };
         exponents.try_for_each(|exponent| emulation.prepare(exponent))?;
         Ok(emulation)
     }
@@ -129,14 +137,23 @@ impl Products {
     pub(crate) fn new(shared: Arc<Emulation>, exponent: u32) -> Self {
         let primes = shared.choose(exponent);
         let converter = BaseConverter::new(primes, &[1 << exponent], shared.kernel);
-        let number = |g: &u64| shared.rings.iter().position(|ring| ring.elementwise.modulus() == *g);
+        let number =
+            |g: &u64| shared.rings.iter().position(|ring| ring.elementwise.modulus() == *g);
         let rings: Vec<usize> = primes.iter().filter_map(number).collect();
         assert_eq!(rings.len(), primes.len(), "the exponent is among those of the emulation");
-        let factor =
-            |(i, ring): (usize, &usize)| shared.rings[*ring].ntt.inverse_factor(converter.input_factor(i));
+        let factor = |(i, ring): (usize, &usize)| {
+            shared.rings[*ring].ntt.inverse_factor(converter.input_factor(i))
+        };
         let factors = rings.iter().enumerate().map(factor).collect();
         let terms = most_terms(primes, exponent, shared.degree).min(MAX_TERMS);
-        Products { words: Words::new(exponent, shared.kernel), rings, terms, converter, factors, shared }
+        Products {
+            words: Words::new(exponent, shared.kernel),
+            rings,
+            terms,
+            converter,
+            factors,
+            shared,
+        }
     }
 
     /// The rings in use, each with the factor for its inverse transforms.
@@ -160,8 +177,9 @@ impl Products {
         }
     }
 
-    /// Sums of products, `OUTPUTS` of them, of the transforms of `inputs`: `evaluate` computes them modulo one prime, in the evaluation
-    /// domain. Limb `i OUTPUTS + j` of what is returned is sum `j` modulo prime `i`, ready for [`Products::finish`]; one more limb is free.
+    /// Sums of products, `OUTPUTS` of them, of the transforms of `inputs`: `evaluate` computes them
+    /// modulo one prime, in the evaluation domain. Limb `i OUTPUTS + j` of what is returned is sum
+    /// `j` modulo prime `i`, ready for [`Products::finish`]; one more limb is free.
     fn sums<const INPUTS: usize, const OUTPUTS: usize>(
         &self,
         inputs: [&[u64]; INPUTS],
@@ -170,7 +188,8 @@ impl Products {
         let degree = self.shared.degree;
         let mut sums = self.shared.scratch.take(self.rings.len() * OUTPUTS + 1, Domain::Evaluation);
         let mut scratch = self.shared.scratch.take(INPUTS, Domain::Evaluation);
-        let (sums_of_primes, spare) = sums.as_mut_slice().split_at_mut(self.rings.len() * OUTPUTS * degree);
+        let (sums_of_primes, spare) =
+            sums.as_mut_slice().split_at_mut(self.rings.len() * OUTPUTS * degree);
         let sums_of_primes = sums_of_primes.chunks_exact_mut(OUTPUTS * degree);
         for ((PrimeRing { ntt, elementwise }, factor), sums) in self.rings().zip(sums_of_primes) {
             for (x, a) in scratch.as_mut_slice().chunks_exact_mut(degree).zip(inputs) {
@@ -198,14 +217,16 @@ impl Products {
         self.converter.convert_exact(&mut [out], &residues[..self.rings.len()]);
     }
 
-    /// Adds sum `j` of `outputs` modulo `2^e` to `acc`. `sums` has one limb more than there are sums, which is overwritten.
+    /// Adds sum `j` of `outputs` modulo `2^e` to `acc`. `sums` has one limb more than there are
+    /// sums, which is overwritten.
     fn finish_add(&self, acc: &mut [u64], sums: &mut [u64], outputs: usize, j: usize) {
         let (sums, spare) = sums.split_at_mut(self.rings.len() * outputs * self.shared.degree);
         self.finish(spare, sums, outputs, j);
         self.words.add_assign(acc, spare);
     }
 
-    /// Sets both of `accs` to the two sums modulo `2^e` where these are the first, else adds them; `sums` is as in [`Products::finish_add`].
+    /// Sets both of `accs` to the two sums modulo `2^e` where these are the first, else adds them;
+    /// `sums` is as in [`Products::finish_add`].
     fn finish_pair(&self, accs: [&mut [u64]; 2], sums: &mut [u64], are_first: bool) {
         for (j, acc) in accs.into_iter().enumerate() {
             match are_first {
@@ -254,14 +275,22 @@ impl Products {
     }
 
     /// `c0 = a0^2`, `c1 = 2 a0 a1`, `c2 = a1^2`.
-    pub(crate) fn square(&self, c0: &mut [u64], c1: &mut [u64], c2: &mut [u64], a0: &[u64], a1: &[u64]) {
+    pub(crate) fn square(
+        &self,
+        c0: &mut [u64],
+        c1: &mut [u64],
+        c2: &mut [u64],
+        a0: &[u64],
+        a1: &[u64],
+    ) {
         let sums = self.sums([a0, a1], |e, [a0, a1], [c0, c1, c2]| e.square(c0, c1, c2, a0, a1));
         for (j, c) in [c0, c1, c2].into_iter().enumerate() {
             self.finish(c, sums.as_slice(), 3, j);
         }
     }
 
-    /// `acc0 = sum x y0` and `acc1 = sum x y1` over the terms `(x, [y0, y1])`, all in the form of [`Products::lift`].
+    /// `acc0 = sum x y0` and `acc1 = sum x y1` over the terms `(x, [y0, y1])`, all in the form of
+    /// [`Products::lift`].
     pub(crate) fn sum_products(
         &self,
         acc0: &mut [u64],
@@ -299,7 +328,8 @@ impl Products {
         });
     }
 
-    /// The shape of a key whose pairs `(b_d, a_d)` are transformed for [`Products::inner_product`]. In it, the digits modulo one prime come after those modulo another.
+    /// The shape of a key whose pairs `(b_d, a_d)` are transformed for [`Products::inner_product`].
+    /// In it, the digits modulo one prime come after those modulo another.
     pub(crate) fn key_shape(&self, digits: usize, length: usize) -> KeyLimb {
         let first = &self.shared.rings[self.rings[0]].elementwise;
         first.key_shape(digits, length).in_parts(self.rings.len())
@@ -317,26 +347,37 @@ impl Products {
         let (x, spare) = scratch.as_mut_slice().split_at_mut(2 * self.shared.degree);
         let (transformed_b, transformed_a) = x.split_at_mut(self.shared.degree);
         let part_bytes = out.len() / self.rings.len();
-        for ((PrimeRing { ntt, elementwise }, _), out) in self.rings().zip(out.chunks_exact_mut(part_bytes)) {
+        for ((PrimeRing { ntt, elementwise }, _), out) in
+            self.rings().zip(out.chunks_exact_mut(part_bytes))
+        {
             for (x, poly) in [(&mut *transformed_b, b), (&mut *transformed_a, a)] {
                 self.embed(elementwise, x, poly, spare);
                 ntt.forward(x);
             }
-            elementwise.write_key_digit(out, part_bytes / digits, [digits, d], transformed_b, transformed_a);
+            elementwise.write_key_digit(
+                out,
+                part_bytes / digits,
+                [digits, d],
+                transformed_b,
+                transformed_a,
+            );
         }
     }
 
-    /// What [`Elementwise::pack_key`] would be: no key gets here, for [`Elementwise::write_key_digit`] has them written by [`Products::write_key_digit`].
+    /// What [`Elementwise::pack_key`] would be: no key gets here, for
+    /// [`Elementwise::write_key_digit`] has them written by [`Products::write_key_digit`].
     pub(crate) fn pack_key(&self, _: &mut [MaybeUninit<u8>], _: &[u64], _: &[u64], _: &Scalar) {
         panic!("keys modulo 2^{} are stored modulo primes", self.words.exponent());
     }
 
-    /// The sum of several digits of a key, each of centred numbers, can be larger than sums of products leave room for.
+    /// The sum of several digits of a key, each of centred numbers, can be larger than sums of
+    /// products leave room for.
     pub(crate) fn coalesce_key(&self, _: &mut [MaybeUninit<u8>], _: &KeyLimb, _: &[&[usize]]) {
         panic!("digits of a key modulo 2^{} are not coalesced", self.words.exponent());
     }
 
-    /// Products of limbs modulo a power of two are sums modulo primes, in which a multiple of a limb is no multiple.
+    /// Products of limbs modulo a power of two are sums modulo primes, in which a multiple of a
+    /// limb is no multiple.
     pub(crate) fn inner_product_beside(
         &self,
         _: &mut [u64],
@@ -364,7 +405,11 @@ impl Products {
     /// Limb `i` of what [`Products::lift`] has made, or of an eighth of it.
     fn lifted_limb<'a>(&self, lifted: &'a [u64], i: usize) -> &'a [u64] {
         let words = lifted.len() / self.rings.len();
-        assert_eq!(words * self.rings.len(), lifted.len(), "lifted polynomials have a limb for each prime");
+        assert_eq!(
+            words * self.rings.len(),
+            lifted.len(),
+            "lifted polynomials have a limb for each prime"
+        );
         &lifted[i * words..][..words]
     }
 
@@ -388,7 +433,9 @@ impl Products {
         let degree = self.shared.degree;
         assert_eq!(out.len(), self.rings.len() * degree, "one limb for each prime");
         let mut spare = self.shared.scratch.take(1, Domain::Coefficient);
-        for ((PrimeRing { ntt, elementwise }, _), out) in self.rings().zip(out.chunks_exact_mut(degree)) {
+        for ((PrimeRing { ntt, elementwise }, _), out) in
+            self.rings().zip(out.chunks_exact_mut(degree))
+        {
             self.embed(elementwise, out, a, spare.limb_mut(0));
             ntt.forward(out);
         }
@@ -403,7 +450,8 @@ impl Products {
         key: &KeyLimb,
     ) {
         let words = self.rings.len() * self.shared.degree;
-        let mut scratch = self.shared.scratch.take(self.rings.len() * digits.len(), Domain::Evaluation);
+        let mut scratch =
+            self.shared.scratch.take(self.rings.len() * digits.len(), Domain::Evaluation);
         for (out, (_, digit)) in scratch.as_mut_slice().chunks_exact_mut(words).zip(digits) {
             self.lift(out, digit);
         }
@@ -429,7 +477,11 @@ impl Products {
         digits: impl Iterator<Item = (usize, &'a [u64])>,
         key: &KeyLimb,
     ) {
-        assert_eq!(key.parts(), self.rings.len(), "a switching key is used in the ring that prepared it");
+        assert_eq!(
+            key.parts(),
+            self.rings.len(),
+            "a switching key is used in the ring that prepared it"
+        );
         self.sum_lifted([acc0, acc1], digits, |part, elementwise, [sum0, sum1], digits| {
             let of_part: ArrayVec<(usize, &[u64]), MAX_TERMS> = digits
                 .iter()
@@ -439,8 +491,9 @@ impl Products {
         });
     }
 
-    /// Two sums of products of what [`Products::lift`] has made ready, as many terms at a time as the primes have room for: `evaluate` computes those of
-    /// some terms modulo the prime of a number.
+    /// Two sums of products of what [`Products::lift`] has made ready, as many terms at a time as
+    /// the primes have room for: `evaluate` computes those of some terms modulo the prime of a
+    /// number.
     fn sum_lifted<T>(
         &self,
         [acc0, acc1]: [&mut [u64]; 2],
@@ -485,7 +538,8 @@ mod tests {
                 let primes = emulation.choose(exponent);
                 let terms = most_terms(primes, exponent, degree);
                 assert!(terms >= 2);
-                let sum = (terms.min(MAX_TERMS) as f64).log2() + f64::from(log + 2 * exponent) - 2.0;
+                let sum =
+                    (terms.min(MAX_TERMS) as f64).log2() + f64::from(log + 2 * exponent) - 2.0;
                 let room: f64 = primes.iter().map(|&g| (g as f64).log2()).sum::<f64>() - 1.0;
                 assert!(sum < room, "N = 2^{log}, e = {exponent}");
             }

@@ -2,8 +2,8 @@
 
 use crate::{Kernel, elementwise::Scalar};
 
-/// Operations on vectors of words modulo `2^e`, `1 <= e <= 63`. Inputs are any 64-bit words, of which the low `e` bits count; outputs
-/// are in `[0, 2^e)`. Slices of one call have one length.
+/// Operations on vectors of words modulo `2^e`, `1 <= e <= 63`. Inputs are any 64-bit words, of
+/// which the low `e` bits count; outputs are in `[0, 2^e)`. Slices of one call have one length.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Words {
     exponent: u32,
@@ -47,7 +47,8 @@ macro_rules! vectorised {
     };
 }
 
-/// For every position: binds the inputs' words and stores what the expression gives, modulo `2^e`. An output may be an input.
+/// For every position: binds the inputs' words and stores what the expression gives, modulo `2^e`.
+/// An output may be an input.
 macro_rules! each {
     ($words:ident, ($($input:ident),*) -> $output:ident, $value:expr) => {{
         let length = $output.len();
@@ -174,14 +175,15 @@ impl Words {
         /// `out = a` for signed `a`.
         from_signed(w, out: &mut [u64], a: &[i64]) { each!(w, (a) -> out, a as u64) }
 
-        /// `out = v` for `a` in `[0, from)` a residue of another modulus `from < 2^63` and `v` its representative in
-        /// `[-from/2, from/2)`.
+        /// `out = v` for `a` in `[0, from)` a residue of another modulus `from < 2^63` and `v` its
+        /// representative in `[-from/2, from/2)`.
         reduce_centred(w, out: &mut [u64], a: &[u64], from: u64) {
             let least = (from - from / 2) as i64;
             each!(w, (a) -> out, if (a as i64) < least { a } else { a.wrapping_sub(from) })
         }
 
-        /// `out = v mod q` in `[0, q)`, for `v` the representative of `a` in `[-2^(e-1), 2^(e-1))` and `q >= 2^(e-1)`, `q < 2^63`.
+        /// `out = v mod q` in `[0, q)`, for `v` the representative of `a` in `[-2^(e-1), 2^(e-1))`
+        /// and `q >= 2^(e-1)`, `q < 2^63`.
         embed(w, out: &mut [u64], a: &[u64], q: u64) {
             debug_assert!(q > w.mask >> 1);
             assert_eq!(out.len(), a.len(), "the slices of an elementwise operation have one length");

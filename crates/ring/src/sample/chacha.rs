@@ -1,7 +1,8 @@
 //! The ChaCha20 block function (Bernstein 2008), many blocks side by side.
 //!
-//! Of our own rather than of a library for two reasons: the key and the keystream have to be wiped, and with 16 blocks side by side
-//! in AVX-512 registers it is about twice as fast. Tests hold it to a library.
+//! Of our own rather than of a library for two reasons: the key and the keystream have to be wiped,
+//! and with 16 blocks side by side in AVX-512 registers it is about twice as fast. Tests hold it to
+//! a library.
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
@@ -60,7 +61,9 @@ impl ChaCha {
     fn batch_of<const L: usize>(&mut self, out: &mut [u64; BATCH]) {
         for out in out.chunks_exact_mut(L * BLOCK) {
             let mut start = [Lanes([0; L]); 16];
-            for (i, word) in [0x6170_7865, 0x3320_646e, 0x7962_2d32, 0x6b20_6574].into_iter().enumerate() {
+            for (i, word) in
+                [0x6170_7865, 0x3320_646e, 0x7962_2d32, 0x6b20_6574].into_iter().enumerate()
+            {
                 start[i] = Lanes([word; L]);
             }
             for (i, word) in self.key.into_iter().enumerate() {
@@ -139,7 +142,8 @@ mod tests {
     #[test]
     fn agrees_with_a_library() {
         let seed = Seed::from_bytes(std::array::from_fn(|i| 7 * i as u8));
-        for (stream, block) in [(0, 0), (1 << 40 | 5, (1 << 32) - 8), (u64::MAX, 1 << 63), (3, u64::MAX >> 1)]
+        for (stream, block) in
+            [(0, 0), (1 << 40 | 5, (1 << 32) - 8), (u64::MAX, 1 << 63), (3, u64::MAX >> 1)]
         {
             let mut library = ChaCha20Rng::from_seed(*seed.as_bytes());
             library.set_stream(stream);

@@ -5,11 +5,12 @@ use zeroize::Zeroize;
 use super::Sampler;
 use crate::Kernel;
 
-/// The standard deviation parameter of [`Sampler::gaussian`]: the customary `8 / sqrt(2 pi)` of the Homomorphic Encryption
-/// Standard, rounded as everybody rounds it.
+/// The standard deviation parameter of [`Sampler::gaussian`]: the customary `8 / sqrt(2 pi)` of the
+/// Homomorphic Encryption Standard, rounded as everybody rounds it.
 pub const SIGMA: f64 = 3.19;
 
-/// The high and low 63 bits of `floor(2^126 P(|X| >= k))` for `k = 1, 2, ...` up to the last that is not zero.
+/// The high and low 63 bits of `floor(2^126 P(|X| >= k))` for `k = 1, 2, ...` up to the last that
+/// is not zero.
 const TAILS: [(u64, u64); 41] = {
     let tails = super::gaussian_table::TAILS;
     let mut halves = [(0, 0); 41];
@@ -27,12 +28,13 @@ const LOW_63: u64 = (1 << 63) - 1;
 const LANES: usize = 32;
 
 impl Sampler {
-    /// Fills `out` with independent draws `X` from the discrete Gaussian distribution on the integers with parameter [`SIGMA`]:
-    /// `P(X = x)` is proportional to `exp(-x^2 / (2 SIGMA^2))`.
+    /// Fills `out` with independent draws `X` from the discrete Gaussian distribution on the
+    /// integers with parameter [`SIGMA`]: `P(X = x)` is proportional to `exp(-x^2 / (2 SIGMA^2))`.
     ///
-    /// Constant time: a uniform number of 126 bits is compared with every entry of a table of the tails `P(|X| >= k)`, and the
-    /// number of entries above it is `|X|`; one more bit is the sign. The tails are rounded down to multiples of `2^-126`, which
-    /// cuts them off at `|X| = 41`: the distance from the exact distribution is below `2^-120` per draw.
+    /// Constant time: a uniform number of 126 bits is compared with every entry of a table of the
+    /// tails `P(|X| >= k)`, and the number of entries above it is `|X|`; one more bit is the sign.
+    /// The tails are rounded down to multiples of `2^-126`, which cuts them off at `|X| = 41`: the
+    /// distance from the exact distribution is below `2^-120` per draw.
     pub fn gaussian(&mut self, out: &mut [i64]) {
         let mut high = [0; LANES];
         let mut low = [0; LANES];
@@ -74,8 +76,8 @@ fn invert_avx2(high: &[u64; LANES], low: &[u64; LANES], values: &mut [i64; LANES
     invert(high, low, values);
 }
 
-/// The values for the uniform numbers whose high and low 63 bits are in the low bits of `high` and `low`; the top bit of `high`
-/// is the sign.
+/// The values for the uniform numbers whose high and low 63 bits are in the low bits of `high` and
+/// `low`; the top bit of `high` is the sign.
 #[inline(always)]
 fn invert(high: &[u64; LANES], low: &[u64; LANES], values: &mut [i64; LANES]) {
     let mut counts = [0u64; LANES];
@@ -103,7 +105,8 @@ mod tests {
     #[test]
     fn table_is_right() {
         let one: BigUint = BigUint::from(1u8) << 320u32;
-        // exp(-1 / (2 SIGMA^2)) with SIGMA = 319/100: exp(-x) with x = 5000/101761, as even minus odd terms.
+        // exp(-1 / (2 SIGMA^2)) with SIGMA = 319/100: exp(-x) with x = 5000/101761, as even minus
+        // odd terms.
         let (mut term, mut even, mut odd) = (one.clone(), BigUint::ZERO, BigUint::ZERO);
         for i in 1u32..100 {
             if i % 2 == 1 {
@@ -115,7 +118,8 @@ mod tests {
         }
         let base = even - odd;
         // rho(k) = base^(k^2)
-        let (mut rho, mut step, square) = (vec![one.clone()], base.clone(), (&base * &base) >> 320u32);
+        let (mut rho, mut step, square) =
+            (vec![one.clone()], base.clone(), (&base * &base) >> 320u32);
         for _ in 0..80 {
             let next = (rho.last().unwrap() * &step) >> 320u32;
             rho.push(next);
@@ -145,7 +149,8 @@ mod tests {
         for (k, &(high, low)) in TAILS.iter().enumerate() {
             let k = k as i64;
             assert_eq!(value(high, low), k);
-            let (below_high, below_low) = if low == 0 { (high - 1, LOW_63) } else { (high, low - 1) };
+            let (below_high, below_low) =
+                if low == 0 { (high - 1, LOW_63) } else { (high, low - 1) };
             assert_eq!(value(below_high, below_low), k + 1);
             // The top bit of the low half says nothing, that of the high half is the sign.
             assert_eq!(value(below_high | 1 << 63, below_low | 1 << 63), -k - 1);
@@ -159,18 +164,21 @@ mod tests {
         let n = 1 << 20;
         let mut out = vec![0; n];
         Sampler::new(&Seed::from_bytes([9; 32]), 0).gaussian(&mut out);
-        let moment = |power: i32| out.iter().map(|x| (*x as f64).powi(power)).sum::<f64>() / n as f64;
+        let moment =
+            |power: i32| out.iter().map(|x| (*x as f64).powi(power)).sum::<f64>() / n as f64;
         // Five standard errors each: SIGMA / 1024, sqrt(2) SIGMA^2 / 1024, sqrt(96) SIGMA^4 / 1024.
         assert!(moment(1).abs() < 0.0156);
         assert!((moment(2) - SIGMA.powi(2)).abs() < 0.0703);
         assert!((moment(4) - 3.0 * SIGMA.powi(4)).abs() < 4.96);
-        // Chi-square over -12..=12 and the two tails, 26 degrees of freedom: below 54.1 with probability 0.999.
+        // Chi-square over -12..=12 and the two tails, 26 degrees of freedom: below 54.1 with
+        // probability 0.999.
         let rho = |x: i64| (-((x * x) as f64) / (2.0 * SIGMA * SIGMA)).exp();
         let total: f64 = (-60..=60).map(rho).sum();
         let chi: f64 = (-13..=13)
             .map(|cell: i64| {
                 let seen = out.iter().filter(|x| (**x).clamp(-13, 13) == cell).count() as f64;
-                let mass: f64 = (-60..=60).filter(|x: &i64| (*x).clamp(-13, 13) == cell).map(rho).sum();
+                let mass: f64 =
+                    (-60..=60).filter(|x: &i64| (*x).clamp(-13, 13) == cell).map(rho).sum();
                 let expected = n as f64 * mass / total;
                 (seen - expected).powi(2) / expected
             })

@@ -20,7 +20,9 @@ impl Seed {
     /// [`RingError::Entropy`] when the operating system gives none.
     pub fn random() -> Result<Self, RingError> {
         let mut seed = Seed([0; 32]);
-        OsRng.try_fill_bytes(&mut seed.0).map_err(|e| RingError::Entropy { reason: e.to_string() })?;
+        OsRng
+            .try_fill_bytes(&mut seed.0)
+            .map_err(|e| RingError::Entropy { reason: e.to_string() })?;
         Ok(seed)
     }
 
@@ -34,8 +36,8 @@ impl Seed {
         &self.0
     }
 
-    /// A seed of its own for every `domain`: the first 32 bytes of block `2^63` of keystream number `domain`. It tells nothing
-    /// about this seed, its other derived seeds or its keystreams.
+    /// A seed of its own for every `domain`: the first 32 bytes of block `2^63` of keystream number
+    /// `domain`. It tells nothing about this seed, its other derived seeds or its keystreams.
     pub fn derive(&self, domain: u64) -> Seed {
         let mut derived = Seed([0; 32]);
         let mut stream = Keystream::new(self, domain, DERIVED_AT_BLOCK);
@@ -68,6 +70,9 @@ mod tests {
     fn random_seeds_differ_and_stay_unprinted() {
         let (a, b) = (Seed::random().unwrap(), Seed::random().unwrap());
         assert_ne!(a.as_bytes(), b.as_bytes());
-        assert_eq!(format!("{:?} {:?}", a, super::super::Sampler::new(&a, 0)), "Seed(..) Sampler(..)");
+        assert_eq!(
+            format!("{:?} {:?}", a, super::super::Sampler::new(&a, 0)),
+            "Seed(..) Sampler(..)"
+        );
     }
 }

@@ -18,9 +18,15 @@ pub(super) struct Keystream {
 
 impl Keystream {
     pub(super) fn new(seed: &Seed, stream: u64, block: u64) -> Self {
-        // The words are the same for every kernel, so that one that cannot be used need not be an error here.
+        // The words are the same for every kernel, so that one that cannot be used need not be an
+        // error here.
         let kernel = Kernel::detect().unwrap_or(Kernel::Portable);
-        Keystream { kernel, chacha: ChaCha::new(seed, stream, block, kernel), words: [0; BATCH], used: BATCH }
+        Keystream {
+            kernel,
+            chacha: ChaCha::new(seed, stream, block, kernel),
+            words: [0; BATCH],
+            used: BATCH,
+        }
     }
 
     /// What the CPU is used for.

@@ -8,8 +8,9 @@ use crate::RingError;
 impl Sampler {
     /// Fills `out` with independent values that are exactly uniform on `{-1, 0, 1}`.
     ///
-    /// Constant time: the keystream is read in pairs of bits; of the four values of a pair three give a coefficient and one is
-    /// passed over. Where pairs are passed over does not depend on what the others give.
+    /// Constant time: the keystream is read in pairs of bits; of the four values of a pair three
+    /// give a coefficient and one is passed over. Where pairs are passed over does not depend on
+    /// what the others give.
     pub fn ternary(&mut self, out: &mut [i64]) {
         let mut filled = 0;
         while filled < out.len() {
@@ -24,7 +25,8 @@ impl Sampler {
         }
     }
 
-    /// Fills `out` with independent values that are exactly uniform on `{0, 1}`, each a bit of the keystream. Constant time.
+    /// Fills `out` with independent values that are exactly uniform on `{0, 1}`, each a bit of the
+    /// keystream. Constant time.
     pub fn binary(&mut self, out: &mut [i64]) {
         for chunk in out.chunks_mut(64) {
             let mut word = self.stream.word();
@@ -35,12 +37,13 @@ impl Sampler {
         }
     }
 
-    /// Fills `out` with exactly `weight` coefficients that are `-1` or `1`, each sign with probability 1/2, in uniformly random
-    /// places, and zeros elsewhere.
+    /// Fills `out` with exactly `weight` coefficients that are `-1` or `1`, each sign with
+    /// probability 1/2, in uniformly random places, and zeros elsewhere.
     ///
-    /// Data-oblivious: the coefficients are sorted by random keys in Batcher's bitonic network, which compares and exchanges
-    /// the same positions in the same order whatever the keys are, by arithmetic without branches. Keys are drawn again in the
-    /// one case of `2^-27` (at length `2^17`) that two are equal, so that the places are exactly uniform.
+    /// Data-oblivious: the coefficients are sorted by random keys in Batcher's bitonic network,
+    /// which compares and exchanges the same positions in the same order whatever the keys are, by
+    /// arithmetic without branches. Keys are drawn again in the one case of `2^-27` (at length
+    /// `2^17`) that two are equal, so that the places are exactly uniform.
     ///
     /// # Errors
     /// [`RingError::HammingWeight`] when `weight` exceeds the length of `out`.
@@ -48,8 +51,9 @@ impl Sampler {
         if weight > out.len() {
             return Err(RingError::HammingWeight { degree: out.len(), weight });
         }
-        // Each entry is a coefficient plus one in the two low bits below a random key of 61 bits, the sign bit clear. The
-        // entries that fill up to a power of two are larger than all of them.
+        // Each entry is a coefficient plus one in the two low bits below a random key of 61 bits,
+        // the sign bit clear. The entries that fill up to a power of two are larger than all of
+        // them.
         let mut entries = Zeroizing::new(vec![i64::MAX; out.len().next_power_of_two()]);
         loop {
             for (i, entry) in entries[..out.len()].iter_mut().enumerate() {
@@ -59,7 +63,9 @@ impl Sampler {
             }
             entries[out.len()..].fill(i64::MAX);
             bitonic_sort(&mut entries);
-            let equal = entries[..out.len()].windows(2).fold(0, |n, w| n + u32::from(w[0] >> 2 == w[1] >> 2));
+            let equal = entries[..out.len()]
+                .windows(2)
+                .fold(0, |n, w| n + u32::from(w[0] >> 2 == w[1] >> 2));
             if equal == 0 {
                 break;
             }
@@ -79,7 +85,8 @@ fn bitonic_sort(a: &mut [i64]) {
         while distance > 0 {
             for (i, chunk) in a.chunks_exact_mut(2 * distance).enumerate() {
                 let (low, high) = chunk.split_at_mut(distance);
-                // Runs are sorted upwards and downwards in turn; the one run that is left at the end upwards.
+                // Runs are sorted upwards and downwards in turn; the one run that is left at the
+                // end upwards.
                 if (i * 2 * distance) & run == 0 {
                     exchange(low, high);
                 } else {
@@ -112,7 +119,8 @@ mod tests {
         Sampler::new(&Seed::from_bytes([0x5a; 32]), stream)
     }
 
-    /// Files of secret keys hold seeds: these values are part of the wire format and must never change.
+    /// Files of secret keys hold seeds: these values are part of the wire format and must never
+    /// change.
     #[test]
     fn known_answers() {
         let seed = Seed::from_bytes(std::array::from_fn(|i| i as u8));
@@ -121,8 +129,8 @@ mod tests {
         assert_eq!(
             out,
             [
-                0, 1, -1, 0, 1, 1, -1, 0, 0, 0, 1, 0, 0, 0, -1, 0, 1, 0, -1, 1, 1, 1, 0, 0, -1, 1, 0, 1, -1,
-                -1, -1, 0, 0, -1, 1, 1, -1, 1, 0, 0
+                0, 1, -1, 0, 1, 1, -1, 0, 0, 0, 1, 0, 0, 0, -1, 0, 1, 0, -1, 1, 1, 1, 0, 0, -1, 1,
+                0, 1, -1, -1, -1, 0, 0, -1, 1, 1, -1, 1, 0, 0
             ]
         );
         let mut out = [7; 80];
@@ -136,8 +144,8 @@ mod tests {
         assert_eq!(
             out,
             [
-                0, -1, 0, 0, 1, 0, 1, 0, 0, 0, 0, 1, -1, -1, 0, 1, 0, 1, 0, 0, 0, 0, -1, 0, 0, 0, 1, 0, 0, 0,
-                0, -1, 0, 0, -1, 0, 0, 0, 0, 0
+                0, -1, 0, 0, 1, 0, 1, 0, 0, 0, 0, 1, -1, -1, 0, 1, 0, 1, 0, 0, 0, 0, -1, 0, 0, 0,
+                1, 0, 0, 0, 0, -1, 0, 0, -1, 0, 0, 0, 0, 0
             ]
         );
     }
@@ -147,7 +155,8 @@ mod tests {
         let n = 1 << 18;
         let mut out = vec![7; n];
         sampler(0).ternary(&mut out);
-        // Pairs of neighbours over 9 cells: chi-square with 8 degrees of freedom, below 26.1 with probability 0.999.
+        // Pairs of neighbours over 9 cells: chi-square with 8 degrees of freedom, below 26.1 with
+        // probability 0.999.
         let mut cells = [0f64; 9];
         for pair in out.chunks_exact(2) {
             assert!(pair.iter().all(|x| (-1..=1).contains(x)));
@@ -158,7 +167,8 @@ mod tests {
         assert!(chi < 26.1, "{chi}");
     }
 
-    /// Words of eight bits: chi-square with 255 degrees of freedom, below 331 with probability 0.999.
+    /// Words of eight bits: chi-square with 255 degrees of freedom, below 331 with probability
+    /// 0.999.
     #[test]
     fn binary_is_uniform_and_uncorrelated() {
         let mut out = vec![7; 1 << 18];
@@ -195,8 +205,8 @@ mod tests {
         assert_eq!(refused, Err(RingError::HammingWeight { degree: 16, weight: 17 }));
     }
 
-    /// Every one of the C(6,2) 2^2 = 60 outcomes at length 6 and weight 2 is equally likely: chi-square with 59 degrees of
-    /// freedom, between 30 and 98 with probability 0.998.
+    /// Every one of the C(6,2) 2^2 = 60 outcomes at length 6 and weight 2 is equally likely:
+    /// chi-square with 59 degrees of freedom, between 30 and 98 with probability 0.998.
     #[test]
     fn sparse_is_uniform() {
         let mut sampler = sampler(3);

@@ -5,9 +5,10 @@ use super::Sampler;
 impl Sampler {
     /// Fills `out` with independent uniform residues in `[0, q)`, for any `q >= 1`.
     ///
-    /// With `m` the least power of two that is at least `q`, the words `w` of the keystream are taken in order; a word gives
-    /// the candidate `w mod m`, which becomes the next residue if it is below `q` and is passed over if not. Nothing is read
-    /// beyond the word that gives the last residue. The wire format rests on this rule.
+    /// With `m` the least power of two that is at least `q`, the words `w` of the keystream are
+    /// taken in order; a word gives the candidate `w mod m`, which becomes the next residue if it
+    /// is below `q` and is passed over if not. Nothing is read beyond the word that gives the last
+    /// residue. The wire format rests on this rule.
     ///
     /// # Panics
     /// When `q` is zero.
@@ -16,7 +17,8 @@ impl Sampler {
         let mask = u64::MAX.checked_shr((q - 1).leading_zeros()).unwrap_or(0);
         let mut filled = 0;
         while filled < out.len() {
-            // Never more words than residues still missing, so that the last word read is one that was accepted.
+            // Never more words than residues still missing, so that the last word read is one that
+            // was accepted.
             for word in self.stream.some(out.len() - filled) {
                 let candidate = word & mask;
                 out[filled] = candidate;

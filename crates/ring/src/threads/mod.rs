@@ -7,13 +7,15 @@ use std::sync::Arc;
 use crate::RingError;
 use pool::Pool;
 
-/// A setting: one thread (nothing is started, nothing is allocated), or the calling thread and helpers, among which the limbs of a polynomial are shared out.
+/// A setting: one thread (nothing is started, nothing is allocated), or the calling thread and
+/// helpers, among which the limbs of a polynomial are shared out.
 #[derive(Debug, Clone, Default)]
 pub struct Threads {
     pool: Option<Arc<Pool>>,
 }
 
-/// The most threads of a pool: more than that is a slip of the hand, which the operating system takes minutes to refuse.
+/// The most threads of a pool: more than that is a slip of the hand, which the operating system
+/// takes minutes to refuse.
 const MAX_THREADS: usize = 1024;
 
 impl Threads {
@@ -34,8 +36,8 @@ impl Threads {
             let reason = format!("at most {MAX_THREADS} are possible");
             return Err(RingError::Threads { threads: count, reason });
         }
-        let pool =
-            Pool::new(count - 1).map_err(|e| RingError::Threads { threads: count, reason: e.to_string() })?;
+        let pool = Pool::new(count - 1)
+            .map_err(|e| RingError::Threads { threads: count, reason: e.to_string() })?;
         Ok(Threads { pool: Some(Arc::new(pool)) })
     }
 
@@ -44,7 +46,8 @@ impl Threads {
         1 + self.pool.as_ref().map_or(0, |pool| pool.helpers())
     }
 
-    /// Calls `work` for each of the items: several threads begin with the last, as limbs modulo a power of two are the last and take longest.
+    /// Calls `work` for each of the items: several threads begin with the last, as limbs modulo a
+    /// power of two are the last and take longest.
     fn share<T: Send>(
         &self,
         items: impl ExactSizeIterator<Item = T> + DoubleEndedIterator + Send,
@@ -66,7 +69,8 @@ impl Threads {
         self.map_waiting(count, f, || ())
     }
 
-    /// [`Threads::map`], where the calling thread does `wait` several times in a millisecond while others are at the last pieces of work.
+    /// [`Threads::map`], where the calling thread does `wait` several times in a millisecond while
+    /// others are at the last pieces of work.
     pub fn map_waiting<T: Send>(
         &self,
         count: usize,
@@ -74,7 +78,8 @@ impl Threads {
         wait: impl FnMut(),
     ) -> Vec<T> {
         let mut made: Vec<Option<T>> = (0..count).map(|_| None).collect();
-        let (items, make) = (made.iter_mut().enumerate().rev(), |(i, made): (_, &mut _)| *made = Some(f(i)));
+        let (items, make) =
+            (made.iter_mut().enumerate().rev(), |(i, made): (_, &mut _)| *made = Some(f(i)));
         match &self.pool {
             None => items.rev().for_each(make),
             Some(pool) => pool.share(items, make, wait),
@@ -93,11 +98,17 @@ impl Threads {
     }
 
     /// Calls `f(i, chunk i)` for the chunks of `size` words of `data`; the last may be shorter.
-    pub fn for_each_chunk(&self, data: &mut [u64], size: usize, f: impl Fn(usize, &mut [u64]) + Sync) {
+    pub fn for_each_chunk(
+        &self,
+        data: &mut [u64],
+        size: usize,
+        f: impl Fn(usize, &mut [u64]) + Sync,
+    ) {
         self.share(data.chunks_mut(size).enumerate(), |(i, chunk)| f(i, chunk));
     }
 
-    /// Calls `f(i, chunk i of a, chunk i of b)` for the chunks of `size` words of two slices of one length; the last may be shorter.
+    /// Calls `f(i, chunk i of a, chunk i of b)` for the chunks of `size` words of two slices of one
+    /// length; the last may be shorter.
     pub fn for_each_chunk_pair(
         &self,
         a: &mut [u64],
@@ -109,7 +120,8 @@ impl Threads {
         self.share(pairs.enumerate(), |(i, (a, b))| f(i, a, b));
     }
 
-    /// Calls `f(i, chunks i)` for the chunks of `size` words of three slices of one length; the last may be shorter.
+    /// Calls `f(i, chunks i)` for the chunks of `size` words of three slices of one length; the
+    /// last may be shorter.
     pub fn for_each_chunk_triple(
         &self,
         slices: [&mut [u64]; 3],
@@ -166,7 +178,8 @@ mod tests {
         let both = std::sync::Barrier::new(3);
         thread::scope(|scope| {
             scope.spawn(|| {
-                // The helper and this thread are at it until the other caller is through, and would be for long.
+                // The helper and this thread are at it until the other caller is through, and would
+                // be for long.
                 threads.for_each(2, |_| {
                     both.wait();
                     for _ in 0..3000 {
@@ -191,7 +204,8 @@ mod tests {
     fn helpers_help_helpers() {
         let threads = Threads::new(4).unwrap();
         let (all, begun) = (std::sync::Barrier::new(4), std::sync::Barrier::new(2));
-        // Two pieces of work take one helper, and each of them, when both have begun, one of the two that are left.
+        // Two pieces of work take one helper, and each of them, when both have begun, one of the
+        // two that are left.
         let inner = |i: usize| {
             begun.wait();
             threads.map(2, |k| (all.wait(), (i, k, Threads::are_shared())).1)
@@ -200,7 +214,8 @@ mod tests {
         assert!(!Threads::are_shared());
     }
 
-    /// Callers at the same time share helpers with one another, also within what is shared out, and panics reach who called.
+    /// Callers at the same time share helpers with one another, also within what is shared out, and
+    /// panics reach who called.
     #[test]
     fn threads_share_with_whoever_calls() {
         let threads = Threads::new(3).unwrap();

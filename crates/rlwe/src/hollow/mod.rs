@@ -1,11 +1,14 @@
 //! Hollow contexts: what computations would cost, before any key is made.
 //!
-//! A hollow context computes without residues. Its polynomials have as many limbs as any others, and every limb is empty ([`Poly::hollow`]), so that the
-//! loops over limbs have nothing to do; everything else is what it is elsewhere, by the same code: moduli, noise, keys, checks and errors. In place of
-//! the arithmetic, each operation notes what it takes by the profile in use, and each key switch which key it uses, in a [`Tally`]. The memory of polynomials is reckoned
-//! by a [`Meter`].
+//! A hollow context computes without residues. Its polynomials have as many limbs as any others,
+//! and every limb is empty ([`Poly::hollow`]), so that the loops over limbs have nothing to do;
+//! everything else is what it is elsewhere, by the same code: moduli, noise, keys, checks and
+//! errors. In place of the arithmetic, each operation notes what it takes by the profile in use,
+//! and each key switch which key it uses, in a [`Tally`]. The memory of polynomials is reckoned by
+//! a [`Meter`].
 //!
-//! Parameters of a hollow context have a digest of their own, so that what is hollow is never taken for what is not.
+//! Parameters of a hollow context have a digest of their own, so that what is hollow is never taken
+//! for what is not.
 
 mod tally;
 
@@ -48,13 +51,15 @@ impl Context {
         Self::build(parameters.hollow(), threads, Kernel::detect()?, Some(Hollow::default()))
     }
 
-    /// A context for `parameters` with the threads and the kernel of this one; if this one is hollow, so is that, and both note in one place.
+    /// A context for `parameters` with the threads and the kernel of this one; if this one is
+    /// hollow, so is that, and both note in one place.
     ///
     /// # Errors
     /// As [`Context::new`].
     pub fn sibling(&self, parameters: Parameters) -> Result<Self, RlweError> {
         let parameters = if self.is_hollow() { parameters.hollow() } else { parameters };
-        let context = Self::build(parameters, self.threads().clone(), self.kernel(), self.hollow.clone())?;
+        let context =
+            Self::build(parameters, self.threads().clone(), self.kernel(), self.hollow.clone())?;
         Ok(context.with_profile(self.profile().clone()))
     }
 
@@ -68,7 +73,8 @@ impl Context {
         let mut tally = Tally::default();
         if let Some(hollow) = &self.hollow {
             hollow.note(|noted| tally = noted.clone());
-            // A copy reads and writes as much as a pass; how much of that is not in the cache, is reckoned for fresh ciphertexts.
+            // A copy reads and writes as much as a pass; how much of that is not in the cache, is
+            // reckoned for fresh ciphertexts.
             let (parameters, limb) = (self.parameters(), self.degree() * size_of::<u64>());
             let limbs = hollow.meter.copied() as f64 / limb as f64;
             let bytes = (4 * limb * parameters.top().limb_count()) as u64;
@@ -82,19 +88,22 @@ impl Context {
         tally
     }
 
-    /// In a hollow context, predicts times by `profile` from now on. Key switches are planned as before, so that
-    /// results and their noise do not depend on it. Contexts that note in one place share it.
+    /// In a hollow context, predicts times by `profile` from now on. Key switches are planned as
+    /// before, so that results and their noise do not depend on it. Contexts that note in one place
+    /// share it.
     pub fn set_prices(&self, profile: Profile) {
         if let Some(hollow) = &self.hollow {
             *hollow.prices.write().unwrap_or_else(PoisonError::into_inner) = Some(profile);
         }
     }
 
-    /// What `f` makes of the profile that times are predicted by: that of [`Context::set_prices`], or the one that
-    /// key switches are planned by.
+    /// What `f` makes of the profile that times are predicted by: that of [`Context::set_prices`],
+    /// or the one that key switches are planned by.
     pub fn priced<T>(&self, f: impl FnOnce(&Profile) -> T) -> T {
-        let prices =
-            self.hollow.as_ref().map(|hollow| hollow.prices.read().unwrap_or_else(PoisonError::into_inner));
+        let prices = self
+            .hollow
+            .as_ref()
+            .map(|hollow| hollow.prices.read().unwrap_or_else(PoisonError::into_inner));
         f(prices.as_ref().and_then(|prices| prices.as_ref()).unwrap_or(self.profile()))
     }
 
@@ -111,8 +120,9 @@ impl Context {
         }
     }
 
-    /// In a hollow context, notes the encoding of a plaintext modulo `extended`, which takes as long as `transforms` transforms before it is reduced; or one of
-    /// a ring degree that is a `share` of the context's.
+    /// In a hollow context, notes the encoding of a plaintext modulo `extended`, which takes as
+    /// long as `transforms` transforms before it is reduced; or one of a ring degree that is a
+    /// `share` of the context's.
     pub fn note_encoding(&self, extended: Modulus, transforms: u64, share: usize) {
         let Some(hollow) = &self.hollow else { return };
         let mut count = Count::plain(self);
@@ -122,14 +132,16 @@ impl Context {
         hollow.note(|tally| tally.add("encode", count.seconds() / share as f64, 0));
     }
 
-    /// In a hollow context, notes an operation of another crate, by the seconds that it takes and the transforms that it makes.
+    /// In a hollow context, notes an operation of another crate, by the seconds that it takes and
+    /// the transforms that it makes.
     pub fn note(&self, operation: &'static str, seconds: f64, transforms: u64) {
         if let Some(hollow) = &self.hollow {
             hollow.note(|tally| tally.add(operation, seconds, transforms));
         }
     }
 
-    /// In a hollow context, notes log2 of the probability that what is computed fails: with it, no error tells of what results are off by.
+    /// In a hollow context, notes log2 of the probability that what is computed fails: with it, no
+    /// error tells of what results are off by.
     pub fn note_failure(&self, log2_probability: impl FnOnce() -> f64) {
         if let Some(hollow) = &self.hollow {
             hollow.note(|tally| tally.add_failure(log2_probability()));
@@ -137,7 +149,11 @@ impl Context {
     }
 
     /// In a hollow context, notes an operation by what it does with limbs.
-    pub(crate) fn reckon<'a>(&'a self, operation: &'static str, count: impl FnOnce(&mut Count<'a>)) {
+    pub(crate) fn reckon<'a>(
+        &'a self,
+        operation: &'static str,
+        count: impl FnOnce(&mut Count<'a>),
+    ) {
         let Some(hollow) = &self.hollow else { return };
         let mut done = Count::plain(self);
         count(&mut done);
@@ -163,9 +179,11 @@ impl Context {
         self.prepared_key_bytes_at(self.parameters().full())
     }
 
-    /// Bytes of memory that a switching key modulo `modulus` ([`crate::SwitchingKey::modulus`]) takes that is ready to compute with.
+    /// Bytes of memory that a switching key modulo `modulus` ([`crate::SwitchingKey::modulus`])
+    /// takes that is ready to compute with.
     pub fn prepared_key_bytes_at(&self, modulus: Modulus) -> usize {
-        let digit: usize = self.rings(modulus).map(|ring| ring.elementwise().key_bytes(self.degree())).sum();
+        let digit: usize =
+            self.rings(modulus).map(|ring| ring.elementwise().key_bytes(self.degree())).sum();
         self.parameters().digits(modulus).count() * digit
     }
 
@@ -178,7 +196,11 @@ impl Context {
     }
 
     /// Checks that polynomials are hollow where this is, and only there.
-    pub(crate) fn check_residues(&self, polys: &[&Poly], operation: &'static str) -> Result<(), RlweError> {
+    pub(crate) fn check_residues(
+        &self,
+        polys: &[&Poly],
+        operation: &'static str,
+    ) -> Result<(), RlweError> {
         match polys.iter().find(|poly| poly.is_hollow() != self.is_hollow()) {
             None => Ok(()),
             Some(poly) => {
@@ -188,7 +210,8 @@ impl Context {
         }
     }
 
-    /// Takes and gives back scratch memory of so many limbs, as operations do that have nothing else to do where there are no residues.
+    /// Takes and gives back scratch memory of so many limbs, as operations do that have nothing
+    /// else to do where there are no residues.
     pub(crate) fn touch_scratch(&self, limbs: &[usize]) {
         if self.is_hollow() {
             let taken: Vec<_> =

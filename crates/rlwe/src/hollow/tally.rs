@@ -49,8 +49,8 @@ impl Tally {
         self.count(RAISE)
     }
 
-    /// log2 of a bound of the probability that something goes wrong that errors do not tell of, the sum of those that were noted
-    /// ([`crate::Context::note_failure`]); none where nothing can.
+    /// log2 of a bound of the probability that something goes wrong that errors do not tell of, the
+    /// sum of those that were noted ([`crate::Context::note_failure`]); none where nothing can.
     pub fn log2_failure_probability(&self) -> Option<f64> {
         (self.failure > 0.0).then(|| self.failure.min(1.0).log2())
     }
@@ -66,12 +66,14 @@ impl Tally {
         self.operations.values().map(|noted| noted.transforms).sum()
     }
 
-    /// The keys that were used, each with the least common multiple of the moduli of the ciphertexts that it was used for.
+    /// The keys that were used, each with the least common multiple of the moduli of the
+    /// ciphertexts that it was used for.
     pub fn keys(&self) -> &BTreeMap<KeyUse, Modulus> {
         &self.keys
     }
 
-    /// Bytes of what is derived from keys to switch faster ([`crate::Context::set_key_memory`]), if there is room for all of it.
+    /// Bytes of what is derived from keys to switch faster ([`crate::Context::set_key_memory`]), if
+    /// there is room for all of it.
     pub fn derived_key_bytes(&self) -> usize {
         self.derived.values().sum()
     }

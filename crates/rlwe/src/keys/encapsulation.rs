@@ -3,13 +3,16 @@
 use super::{PreparedSwitchingKey, SecretKey, SwitchingKey};
 use crate::{Context, Fingerprint, Modulus, RlweError, second::Inclusion, security};
 
-/// The keys of sparse-secret encapsulation (Bossuat, Troncoso-Pastoriza and Hubaux, ePrint 2022/024): from the secret `s` of a parameter set to a sparse
-/// secret `s'` at a small modulus `q0 p`, and back from `s'` to `s` at the large one that moduli are raised to (times specials).
+/// The keys of sparse-secret encapsulation (Bossuat, Troncoso-Pastoriza and Hubaux, ePrint
+/// 2022/024): from the secret `s` of a parameter set to a sparse secret `s'` at a small modulus `q0
+/// p`, and back from `s'` to `s` at the large one that moduli are raised to (times specials).
 ///
-/// A ciphertext is under `s'` only while its modulus is raised, so that what is added to the message, `q0 I`, has the small `I` of a sparse secret
-/// ([`Context::raise_modulus_into`]). RLWE samples of `s'` exist modulo `q0 p` only, those of the first key, so that a weight is safe here that would
-/// not be at that; the parameter set of `s'` ([`crate::Parameters::encapsulation`]) is held to the security limit of its own modulus. The second key
-/// is made of samples of `s`. `s'` itself is made, used and wiped by [`EncapsulationKeys::generate`].
+/// A ciphertext is under `s'` only while its modulus is raised, so that what is added to the
+/// message, `q0 I`, has the small `I` of a sparse secret ([`Context::raise_modulus_into`]). RLWE
+/// samples of `s'` exist modulo `q0 p` only, those of the first key, so that a weight is safe here
+/// that would not be at that; the parameter set of `s'` ([`crate::Parameters::encapsulation`]) is
+/// held to the security limit of its own modulus. The second key is made of samples of `s`. `s'`
+/// itself is made, used and wiped by [`EncapsulationKeys::generate`].
 #[derive(Debug, Clone)]
 pub struct EncapsulationKeys {
     secret: Fingerprint,
@@ -20,11 +23,14 @@ pub struct EncapsulationKeys {
 const MAKE: &str = "make encapsulation keys";
 
 impl EncapsulationKeys {
-    /// Fresh keys for `secret`, of the set of `context`, and a fresh sparse secret of the set of `narrow`, to raise moduli to `raised` or a divisor of it.
+    /// Fresh keys for `secret`, of the set of `context`, and a fresh sparse secret of the set of
+    /// `narrow`, to raise moduli to `raised` or a divisor of it.
     ///
     /// # Errors
-    /// [`RlweError::Insecure`] or [`RlweError::NoSecurityLimit`] when the set of `context` is secure and that of `narrow` is not;
-    /// [`RlweError::Parameters`] when the moduli of `narrow` are none of `context`; [`RlweError::Modulus`] when `raised` is not a modulus of ciphertexts; [`RlweError::ParameterMismatch`] when the secret is of another set.
+    /// [`RlweError::Insecure`] or [`RlweError::NoSecurityLimit`] when the set of `context` is
+    /// secure and that of `narrow` is not; [`RlweError::Parameters`] when the moduli of `narrow`
+    /// are none of `context`; [`RlweError::Modulus`] when `raised` is not a modulus of ciphertexts;
+    /// [`RlweError::ParameterMismatch`] when the secret is of another set.
     pub fn generate(
         context: &Context,
         narrow: &Context,
@@ -45,11 +51,17 @@ impl EncapsulationKeys {
         Ok(EncapsulationKeys {
             secret: secret.fingerprint(),
             down: SwitchingKey::generate(narrow, low.poly(), sparse.poly(), small.full())?,
-            up: SwitchingKey::generate(context, high.poly(), secret.poly(), wide.key_modulus(raised))?,
+            up: SwitchingKey::generate(
+                context,
+                high.poly(),
+                secret.poly(),
+                wide.key_modulus(raised),
+            )?,
         })
     }
 
-    /// Puts keys together from their stored parts: the fingerprint of the secret, the key from `s` to `s'`, and the key back.
+    /// Puts keys together from their stored parts: the fingerprint of the secret, the key from `s`
+    /// to `s'`, and the key back.
     pub fn from_parts(secret: Fingerprint, down: SwitchingKey, up: SwitchingKey) -> Self {
         EncapsulationKeys { secret, down, up }
     }

@@ -21,9 +21,11 @@ const PREPARE: &str = "prepare evaluation keys";
 /// An error names so many rotations that there are keys for.
 const MOST_NAMED: usize = 32;
 
-/// Evaluation keys as they are stored and sent: from `s^2` to `s`, and for each Galois element `g` from `s` to `s(X^{1/g})`.
+/// Evaluation keys as they are stored and sent: from `s^2` to `s`, and for each Galois element `g`
+/// from `s` to `s(X^{1/g})`.
 ///
-/// A rotation first switches keys and then applies the automorphism, so that one key serves single and hoisted rotations.
+/// A rotation first switches keys and then applies the automorphism, so that one key serves single
+/// and hoisted rotations.
 #[derive(Debug, Clone)]
 pub struct EvaluationKeys {
     parameters: Fingerprint,
@@ -47,7 +49,11 @@ impl EvaluationKeys {
     ///
     /// # Errors
     /// When the key does not fit or the operating system has no entropy.
-    pub fn add_relinearisation(&mut self, context: &Context, secret: &SecretKey) -> Result<(), RlweError> {
+    pub fn add_relinearisation(
+        &mut self,
+        context: &Context,
+        secret: &SecretKey,
+    ) -> Result<(), RlweError> {
         self.check(context, secret)?;
         let full = context.parameters().full();
         let mut square = context.zero(full, Domain::Evaluation);
@@ -61,7 +67,8 @@ impl EvaluationKeys {
         Ok(())
     }
 
-    /// Adds the key of the automorphism `X -> X^element` for all moduli, unless it is there or the element is 1.
+    /// Adds the key of the automorphism `X -> X^element` for all moduli, unless it is there or the
+    /// element is 1.
     ///
     /// # Errors
     /// When the element is even or the key does not fit.
@@ -74,8 +81,9 @@ impl EvaluationKeys {
         self.add_galois_at(context, secret, element, context.parameters().top())
     }
 
-    /// [`EvaluationKeys::add_galois`] for ciphertexts modulo `modulus` and its divisors: a smaller key ([`crate::Parameters::key_modulus`]). One that is there
-    /// for other moduli is replaced by one for the least common multiple.
+    /// [`EvaluationKeys::add_galois`] for ciphertexts modulo `modulus` and its divisors: a smaller
+    /// key ([`crate::Parameters::key_modulus`]). One that is there for other moduli is replaced by
+    /// one for the least common multiple.
     ///
     /// # Errors
     /// As `add_galois`, and [`RlweError::Modulus`] when `modulus` is not one of ciphertexts.
@@ -89,7 +97,8 @@ impl EvaluationKeys {
         self.add_each_galois_at(context, secret, [(element, modulus)])
     }
 
-    /// [`EvaluationKeys::add_galois_at`] for several elements, each with its modulus, shared out among the threads.
+    /// [`EvaluationKeys::add_galois_at`] for several elements, each with its modulus, shared out
+    /// among the threads.
     ///
     /// # Errors
     /// As `add_galois_at`; then no key is added.
@@ -108,7 +117,9 @@ impl EvaluationKeys {
             let there = moduli.get(&element).copied().unwrap_or(before);
             let key_modulus = match modulus == parameters.top() {
                 true => parameters.full(),
-                false => parameters.key_modulus(modulus.lcm(there.gcd(parameters.top()))).lcm(there),
+                false => {
+                    parameters.key_modulus(modulus.lcm(there.gcd(parameters.top()))).lcm(there)
+                }
             };
             if element != 1 && key_modulus != there {
                 moduli.insert(element, key_modulus);
@@ -123,7 +134,8 @@ impl EvaluationKeys {
         Ok(())
     }
 
-    /// Adds the keys of the rotations by `steps` slots to the left (negative: to the right), for all moduli.
+    /// Adds the keys of the rotations by `steps` slots to the left (negative: to the right), for
+    /// all moduli.
     ///
     /// # Errors
     /// When a key does not fit.
@@ -136,7 +148,8 @@ impl EvaluationKeys {
         self.add_rotations_at(context, secret, steps, context.parameters().top())
     }
 
-    /// [`EvaluationKeys::add_rotations`] for ciphertexts modulo `modulus` and its divisors, as [`EvaluationKeys::add_galois_at`].
+    /// [`EvaluationKeys::add_rotations`] for ciphertexts modulo `modulus` and its divisors, as
+    /// [`EvaluationKeys::add_galois_at`].
     ///
     /// # Errors
     /// As `add_galois_at`.
@@ -156,7 +169,11 @@ impl EvaluationKeys {
     ///
     /// # Errors
     /// When the key does not fit.
-    pub fn add_conjugation(&mut self, context: &Context, secret: &SecretKey) -> Result<(), RlweError> {
+    pub fn add_conjugation(
+        &mut self,
+        context: &Context,
+        secret: &SecretKey,
+    ) -> Result<(), RlweError> {
         self.add_galois(context, secret, galois_element_of_conjugation(context.degree()))
     }
 
@@ -174,7 +191,12 @@ impl EvaluationKeys {
             .iter()
             .chain(galois.values())
             .try_for_each(|k| context.check_digest(k.parameters(), "load evaluation keys"))?;
-        Ok(EvaluationKeys { parameters: context.parameters().digest(), key, relinearisation, galois })
+        Ok(EvaluationKeys {
+            parameters: context.parameters().digest(),
+            key,
+            relinearisation,
+            galois,
+        })
     }
 
     /// The digest of the parameters they were made with.
@@ -203,7 +225,8 @@ impl EvaluationKeys {
     /// When they were made with other parameters, and when it is told to stop.
     pub fn prepare(&self, context: &Context) -> Result<PreparedEvaluationKeys, RlweError> {
         context.check_digest(self.parameters, PREPARE)?;
-        let relinearisation = self.relinearisation.as_ref().map(|k| relinearisation(k.prepare(context)));
+        let relinearisation =
+            self.relinearisation.as_ref().map(|k| relinearisation(k.prepare(context)));
         let stored: Vec<(&usize, &SwitchingKey)> = self.galois.iter().collect();
         let prepared = context.try_each(stored.len(), |i| {
             stop::check(PREPARE)?;
@@ -211,7 +234,12 @@ impl EvaluationKeys {
             Ok::<_, RlweError>((*g, galois(*g, key.prepare(context))))
         });
         let galois = Galois::Some(prepared?.into_iter().collect());
-        Ok(PreparedEvaluationKeys { key: self.key, relinearisation, galois, degree: context.degree() })
+        Ok(PreparedEvaluationKeys {
+            key: self.key,
+            relinearisation,
+            galois,
+            degree: context.degree(),
+        })
     }
 
     /// [`EvaluationKeys::prepare`], giving up the memory of each key as soon as it is laid out.
@@ -226,10 +254,17 @@ impl EvaluationKeys {
         let prepared = context.try_each(stored.len(), |i| {
             stop::check(PREPARE)?;
             let key = stored[i].lock().unwrap_or_else(PoisonError::into_inner).take();
-            Ok::<_, RlweError>(key.map(|key| (elements[i], galois(elements[i], key.prepare(context)))))
+            Ok::<_, RlweError>(
+                key.map(|key| (elements[i], galois(elements[i], key.prepare(context)))),
+            )
         });
         let galois = Galois::Some(prepared?.into_iter().flatten().collect());
-        Ok(PreparedEvaluationKeys { key: self.key, relinearisation, galois, degree: context.degree() })
+        Ok(PreparedEvaluationKeys {
+            key: self.key,
+            relinearisation,
+            galois,
+            degree: context.degree(),
+        })
     }
 
     /// Bytes of all keys as they are stored.
@@ -238,7 +273,8 @@ impl EvaluationKeys {
     /// When they were made with other parameters.
     pub fn stored_bytes(&self, context: &Context) -> Result<usize, RlweError> {
         context.check_digest(self.parameters, "add up the sizes of evaluation keys")?;
-        let size = |key: &SwitchingKey| context.parameters().switching_key_size_at(key.modulus()).seeded;
+        let size =
+            |key: &SwitchingKey| context.parameters().switching_key_size_at(key.modulus()).seeded;
         Ok(self.relinearisation.iter().chain(self.galois.values()).map(size).sum())
     }
 
@@ -248,7 +284,11 @@ impl EvaluationKeys {
         if secret.fingerprint() == self.key {
             Ok(())
         } else {
-            Err(RlweError::KeyMismatch { operation: OPERATION, have: secret.fingerprint(), need: self.key })
+            Err(RlweError::KeyMismatch {
+                operation: OPERATION,
+                have: secret.fingerprint(),
+                need: self.key,
+            })
         }
     }
 }
@@ -261,7 +301,8 @@ fn generate_galois(
     modulus: Modulus,
 ) -> Result<SwitchingKey, RlweError> {
     // Encrypted under s(X^{1/g}), so that the automorphism X -> X^g afterwards brings it back to s.
-    let inverse = inv_mod(element as u64, 2 * context.degree() as u64).map_or(element, |g| g as usize);
+    let inverse =
+        inv_mod(element as u64, 2 * context.degree() as u64).map_or(element, |g| g as usize);
     let automorphism = context.automorphism(inverse)?;
     if element >= 2 * context.degree() {
         // Names the element: it fails as the inverse would not.
@@ -291,11 +332,13 @@ pub struct PreparedEvaluationKeys {
 #[derive(Debug, Clone)]
 enum Galois {
     Some(BTreeMap<usize, PreparedSwitchingKey>),
-    /// All of a hollow context: those for smaller moduli, and where these do not serve, one for all moduli.
+    /// All of a hollow context: those for smaller moduli, and where these do not serve, one for all
+    /// moduli.
     Every(BTreeMap<usize, PreparedSwitchingKey>, Arc<Whole>),
 }
 
-/// Keys for all moduli, without residues: that of each odd element `g`, at `(g - 1)/2`, made when it is first asked for.
+/// Keys for all moduli, without residues: that of each odd element `g`, at `(g - 1)/2`, made when
+/// it is first asked for.
 #[derive(Debug)]
 struct Whole {
     one: PreparedSwitchingKey,
@@ -318,8 +361,8 @@ fn galois(element: usize, key: PreparedSwitchingKey) -> PreparedSwitchingKey {
 }
 
 impl PreparedEvaluationKeys {
-    /// All keys that there can be of a hollow context, without residues, for the secret key named `key`. Which of them are used is noted
-    /// ([`crate::Tally::keys`]).
+    /// All keys that there can be of a hollow context, without residues, for the secret key named
+    /// `key`. Which of them are used is noted ([`crate::Tally::keys`]).
     ///
     /// # Errors
     /// [`RlweError::Parameters`] when the context is not hollow.
@@ -327,7 +370,8 @@ impl PreparedEvaluationKeys {
         Self::every_beside(context, &EvaluationKeys::empty(context, key))
     }
 
-    /// [`PreparedEvaluationKeys::every`], where the Galois keys of `keys` are used at the moduli that they are for.
+    /// [`PreparedEvaluationKeys::every`], where the Galois keys of `keys` are used at the moduli
+    /// that they are for.
     ///
     /// # Errors
     /// As `every`, and when `keys` were made with other parameters.
@@ -351,7 +395,8 @@ impl PreparedEvaluationKeys {
     /// [`RlweError::Parameters`] when the context is not hollow.
     pub fn without_residues(&self, context: &Context, key: Fingerprint) -> Result<Self, RlweError> {
         let every = Self::every(context, key)?;
-        let bare = |key: &PreparedSwitchingKey| PreparedSwitchingKey::hollow(context, key.modulus());
+        let bare =
+            |key: &PreparedSwitchingKey| PreparedSwitchingKey::hollow(context, key.modulus());
         let all = |keys: &BTreeMap<usize, PreparedSwitchingKey>| {
             keys.iter().map(|(element, key)| (*element, galois(*element, bare(key)))).collect()
         };
@@ -372,7 +417,11 @@ impl PreparedEvaluationKeys {
     ///
     /// # Errors
     /// [`RlweError::KeyMismatch`] when they are not.
-    pub(crate) fn check_key(&self, of: Fingerprint, operation: &'static str) -> Result<(), RlweError> {
+    pub(crate) fn check_key(
+        &self,
+        of: Fingerprint,
+        operation: &'static str,
+    ) -> Result<(), RlweError> {
         match of == self.key {
             true => Ok(()),
             false => Err(RlweError::KeyMismatch { operation, have: of, need: self.key }),
@@ -383,11 +432,15 @@ impl PreparedEvaluationKeys {
     ///
     /// # Errors
     /// [`RlweError::MissingRelinearisationKey`] when it is not there.
-    pub fn relinearisation(&self, operation: &'static str) -> Result<&PreparedSwitchingKey, RlweError> {
+    pub fn relinearisation(
+        &self,
+        operation: &'static str,
+    ) -> Result<&PreparedSwitchingKey, RlweError> {
         self.relinearisation.as_ref().ok_or(RlweError::MissingRelinearisationKey { operation })
     }
 
-    /// The key of the automorphism `X -> X^element`; of all keys of a hollow context, the one for all moduli.
+    /// The key of the automorphism `X -> X^element`; of all keys of a hollow context, the one for
+    /// all moduli.
     ///
     /// # Errors
     /// [`RlweError::MissingGaloisKey`] when it is not there; it names the rotations that are.
@@ -414,7 +467,8 @@ impl PreparedEvaluationKeys {
         let others = rotations.len().saturating_sub(MOST_NAMED);
         let named: Vec<String> = rotations.iter().take(MOST_NAMED).map(i64::to_string).collect();
         let more = if others > 0 { format!(" and {others} others") } else { String::new() };
-        let rotations = (!named.is_empty()).then(|| format!("rotations by {}{more}", named.join(", ")));
+        let rotations =
+            (!named.is_empty()).then(|| format!("rotations by {}{more}", named.join(", ")));
         let mut parts: Vec<String> = rotations.into_iter().collect();
         if keys.contains_key(&galois_element_of_conjugation(self.degree)) {
             parts.push("conjugation".into());
@@ -422,11 +476,13 @@ impl PreparedEvaluationKeys {
         if parts.is_empty() { "none".into() } else { parts.join(" and ") }
     }
 
-    /// The Galois elements of all rotations, and by how many slots to the left: more than half of all slots are so many less to the right.
+    /// The Galois elements of all rotations, and by how many slots to the left: more than half of
+    /// all slots are so many less to the right.
     fn rotations(&self) -> impl Iterator<Item = (usize, i64)> + '_ {
         let slots = self.degree as i64 / 2;
         let next = |element: &usize| Some(element * 5 % (2 * self.degree));
-        let steps = (0..slots).map(move |steps| if steps > slots / 2 { steps - slots } else { steps });
+        let steps =
+            (0..slots).map(move |steps| if steps > slots / 2 { steps - slots } else { steps });
         std::iter::successors(Some(1), next).zip(steps)
     }
 
@@ -455,17 +511,21 @@ impl PreparedEvaluationKeys {
         }
     }
 
-    /// Whether the key of this Galois element is there, for ciphertexts modulo `modulus` (none is needed for 1).
+    /// Whether the key of this Galois element is there, for ciphertexts modulo `modulus` (none is
+    /// needed for 1).
     pub fn has_galois(&self, element: usize, modulus: Modulus) -> bool {
         match &self.galois {
             _ if element == 1 => true,
-            Galois::Some(keys) => keys.get(&element).is_some_and(|key| modulus.divides(key.modulus())),
+            Galois::Some(keys) => {
+                keys.get(&element).is_some_and(|key| modulus.divides(key.modulus()))
+            }
             Galois::Every(_, whole) => whole.get(element).is_some(),
         }
     }
 
-    /// The greatest common divisor of the moduli of the keys of these Galois elements, as far as they are there for ciphertexts modulo `modulus`, and `PQ_max`: what hoisted
-    /// rotations are planned for ([`Context::hoist_within`], [`Context::rotation_sums`]).
+    /// The greatest common divisor of the moduli of the keys of these Galois elements, as far as
+    /// they are there for ciphertexts modulo `modulus`, and `PQ_max`: what hoisted rotations are
+    /// planned for ([`Context::hoist_within`], [`Context::rotation_sums`]).
     pub fn common_modulus(
         &self,
         context: &Context,

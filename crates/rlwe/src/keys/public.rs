@@ -9,7 +9,8 @@ use zeroize::Zeroize;
 use super::secret::{error_seed, expand_uniform, rlwe_sample};
 use crate::{Ciphertext, Context, Fingerprint, Modulus, RlweError, SecretKey, noise};
 
-/// An encryption of zero, `(b, a)` with `b = -a s + e`, modulo `Q_max`: who has it can encrypt. `a` is kept as a seed on disk.
+/// An encryption of zero, `(b, a)` with `b = -a s + e`, modulo `Q_max`: who has it can encrypt. `a`
+/// is kept as a seed on disk.
 #[derive(Debug, Clone)]
 pub struct PublicKey {
     parameters: Fingerprint,
@@ -30,14 +31,26 @@ impl PublicKey {
         let modulus = context.parameters().top();
         let a = expand_uniform(context, &seed, 0, modulus);
         let b = rlwe_sample(context, secret.poly(), &a, modulus, &error_seed()?, 0);
-        Ok(PublicKey { parameters: context.parameters().digest(), key: secret.fingerprint(), seed, b, a })
+        Ok(PublicKey {
+            parameters: context.parameters().digest(),
+            key: secret.fingerprint(),
+            seed,
+            b,
+            a,
+        })
     }
 
-    /// Puts a public key together from its stored parts: the seed of `a`, and `b` modulo `Q_max` in the evaluation domain.
+    /// Puts a public key together from its stored parts: the seed of `a`, and `b` modulo `Q_max` in
+    /// the evaluation domain.
     ///
     /// # Errors
     /// [`RlweError::Modulus`] when `b` is not that.
-    pub fn from_parts(context: &Context, key: Fingerprint, seed: Seed, b: Poly) -> Result<Self, RlweError> {
+    pub fn from_parts(
+        context: &Context,
+        key: Fingerprint,
+        seed: Seed,
+        b: Poly,
+    ) -> Result<Self, RlweError> {
         let modulus = context.parameters().top();
         context.check_message(&b, modulus, "load a public key")?;
         let a = expand_uniform(context, &seed, 0, modulus);
@@ -64,8 +77,8 @@ impl PublicKey {
         &self.b
     }
 
-    /// Encrypts `message`, a polynomial modulo `modulus` (a divisor of `Q_max`) in the evaluation domain:
-    /// `(v b + e0 + m, v a + e1)` with `v` ternary and `e0`, `e1` Gaussian.
+    /// Encrypts `message`, a polynomial modulo `modulus` (a divisor of `Q_max`) in the evaluation
+    /// domain: `(v b + e0 + m, v a + e1)` with `v` ternary and `e0`, `e1` Gaussian.
     ///
     /// # Errors
     /// When the moduli or parameters do not fit, or the operating system has no entropy.
@@ -101,8 +114,11 @@ impl PublicKey {
             context.limb_ring(modulus, k).elementwise().add_assign(c, message.limb(k));
         });
         debug_assert_eq!(c0.domain(), Domain::Evaluation);
-        let noise =
-            noise::public_key_encryption(context.degree(), SIGMA, context.parameters().secret_weight());
+        let noise = noise::public_key_encryption(
+            context.degree(),
+            SIGMA,
+            context.parameters().secret_weight(),
+        );
         Ciphertext::from_parts(context, vec![c0, c1], modulus, noise, self.key)
     }
 }

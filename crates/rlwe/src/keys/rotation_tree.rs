@@ -7,8 +7,9 @@ use hippocrene_ring::automorphism::galois_element_of_rotation;
 use super::{PreparedEvaluationKeys, rotations::composed};
 use crate::{Modulus, RlweError, RotationSum};
 
-/// Rotations that others are composed of, as a tree: by its edges, each a rotation that there is a key for, one ciphertext comes from the root to all of its rotations, or as many
-/// ciphertexts, each rotated as its node says, come to one sum at the root.
+/// Rotations that others are composed of, as a tree: by its edges, each a rotation that there is a
+/// key for, one ciphertext comes from the root to all of its rotations, or as many ciphertexts,
+/// each rotated as its node says, come to one sum at the root.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RotationTree {
     /// Of the others; parents come before their children.
@@ -19,7 +20,8 @@ pub struct RotationTree {
 /// A node of a [`RotationTree`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RotationNode {
-    /// The place of the node that it is rotated from: 0 for the root, and one more than that in [`RotationTree::nodes`] for the others.
+    /// The place of the node that it is rotated from: 0 for the root, and one more than that in
+    /// [`RotationTree::nodes`] for the others.
     pub parent: usize,
     /// The Galois element of the rotation from there.
     pub element: usize,
@@ -31,12 +33,15 @@ impl RotationTree {
         &self.nodes
     }
 
-    /// The place of the rotation by `step`: 0 for the root, and one more than that in [`RotationTree::nodes`] for the others. `None` where the tree was not asked for it and does not pass by.
+    /// The place of the rotation by `step`: 0 for the root, and one more than that in
+    /// [`RotationTree::nodes`] for the others. `None` where the tree was not asked for it and does
+    /// not pass by.
     pub fn place(&self, step: usize) -> Option<usize> {
         self.places.get(&step).copied()
     }
 
-    /// What is at the places of these steps, of `root` at the root and what [`RotationTree::grow`] gave.
+    /// What is at the places of these steps, of `root` at the root and what [`RotationTree::grow`]
+    /// gave.
     ///
     /// # Panics
     /// When the tree was not asked for one of the steps, or has more nodes.
@@ -54,7 +59,8 @@ impl RotationTree {
         each.collect()
     }
 
-    /// What is at each node, where `root` is at the root, and `rotate` makes of what is at a place what is at all that are rotated from there, by the Galois elements of these.
+    /// What is at each node, where `root` is at the root, and `rotate` makes of what is at a place
+    /// what is at all that are rotated from there, by the Galois elements of these.
     ///
     /// # Errors
     /// Those of `rotate`.
@@ -68,7 +74,8 @@ impl RotationTree {
     ) -> Result<Vec<C>, E> {
         let mut out: Vec<Option<C>> = self.nodes.iter().map(|_| None).collect();
         for place in 0..=self.nodes.len() {
-            let children = || self.nodes.iter().enumerate().filter(|(_, node)| node.parent == place);
+            let children =
+                || self.nodes.iter().enumerate().filter(|(_, node)| node.parent == place);
             let elements: Vec<usize> = children().map(|(_, node)| node.element).collect();
             if elements.is_empty() {
                 continue;
@@ -84,7 +91,8 @@ impl RotationTree {
         Ok(out.into_iter().map(|node| node.expect("every node has a parent")).collect())
     }
 
-    /// The sum of what stands at each place, where anything does, rotated as that says. Where all come from the root, they are added in their order.
+    /// The sum of what stands at each place, where anything does, rotated as that says. Where all
+    /// come from the root, they are added in their order.
     ///
     /// # Errors
     /// As [`RotationSum::rotated`].
@@ -106,7 +114,8 @@ impl RotationTree {
         keys: &PreparedEvaluationKeys,
     ) -> Result<Option<RotationSum<'a>>, RlweError> {
         let mut total = parts[place].take();
-        for (child, node) in self.nodes.iter().enumerate().filter(|(_, node)| node.parent == place) {
+        for (child, node) in self.nodes.iter().enumerate().filter(|(_, node)| node.parent == place)
+        {
             let Some(part) = self.sum_from(child + 1, parts, keys)? else { continue };
             let part = part.rotated(node.element, keys)?;
             match &mut total {
@@ -119,8 +128,10 @@ impl RotationTree {
 }
 
 impl PreparedEvaluationKeys {
-    /// The rotations by all of `steps` of ciphertexts modulo `modulus` in `slots` slots, each from the one before that it takes the fewest rotations to come from
-    /// ([`PreparedEvaluationKeys::rotation_elements`]): with keys for powers of two, those by all of `1..2^k` are `2^k - 1` rotations in all, not `k 2^(k-1)`.
+    /// The rotations by all of `steps` of ciphertexts modulo `modulus` in `slots` slots, each from
+    /// the one before that it takes the fewest rotations to come from
+    /// ([`PreparedEvaluationKeys::rotation_elements`]): with keys for powers of two, those by all
+    /// of `1..2^k` are `2^k - 1` rotations in all, not `k 2^(k-1)`.
     ///
     /// # Panics
     /// When there are no slots.
@@ -136,7 +147,8 @@ impl PreparedEvaluationKeys {
     }
 }
 
-/// The tree, grown as Prim's algorithm grows one, but for nodes on the way from one to the next, which are nodes too.
+/// The tree, grown as Prim's algorithm grows one, but for nodes on the way from one to the next,
+/// which are nodes too.
 fn tree(
     slots: usize,
     steps: impl IntoIterator<Item = usize>,
@@ -146,10 +158,11 @@ fn tree(
     let mut known: BTreeMap<usize, Vec<i64>> = BTreeMap::new();
     let mut between = |from: usize, to: usize| {
         let step = (to + slots - from) % slots;
-        let path = known.entry(step).or_insert_with(|| match composed(slots, step as i64, &has)[..] {
-            [] => vec![step as i64],
-            ref path => path.to_vec(),
-        });
+        let path =
+            known.entry(step).or_insert_with(|| match composed(slots, step as i64, &has)[..] {
+                [] => vec![step as i64],
+                ref path => path.to_vec(),
+            });
         // What there is no key for is missed where it is wanted, from the root.
         let cost = if path.len() == 1 && !has(path[0]) { usize::MAX } else { path.len() };
         (cost, path.clone())
@@ -200,7 +213,11 @@ mod tests {
         steps
     }
 
-    fn of(slots: usize, keys: &BTreeSet<usize>, steps: impl IntoIterator<Item = usize>) -> RotationTree {
+    fn of(
+        slots: usize,
+        keys: &BTreeSet<usize>,
+        steps: impl IntoIterator<Item = usize>,
+    ) -> RotationTree {
         let place = |step: i64| step.rem_euclid(slots as i64) as usize;
         tree(slots, steps, |step| keys.contains(&place(step)), place)
     }

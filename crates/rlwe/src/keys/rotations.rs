@@ -7,9 +7,12 @@ use super::{EvaluationKeys, PreparedEvaluationKeys};
 use crate::{Context, Modulus};
 
 impl PreparedEvaluationKeys {
-    /// The Galois elements of the fewest rotations that there are keys for, for ciphertexts modulo `modulus`, and that compose the one by `steps` of `slots` slots (a power of two up to `N/2`; fewer repeat, so
-    /// that rotations are modulo their number): this itself, or those by powers of two to the left, to the right, or both (in non-adjacent form, or one or two to the right and
-    /// all others to the left, which takes few keys to the right). This itself when none of these can be had.
+    /// The Galois elements of the fewest rotations that there are keys for, for ciphertexts modulo
+    /// `modulus`, and that compose the one by `steps` of `slots` slots (a power of two up to `N/2`;
+    /// fewer repeat, so that rotations are modulo their number): this itself, or those by powers of
+    /// two to the left, to the right, or both (in non-adjacent form, or one or two to the right and
+    /// all others to the left, which takes few keys to the right). This itself when none of these
+    /// can be had.
     ///
     /// # Panics
     /// When there are no slots.
@@ -20,7 +23,8 @@ impl PreparedEvaluationKeys {
         steps: i64,
         modulus: Modulus,
     ) -> ArrayVec<usize, 64> {
-        let element = |steps: i64| galois_element_of_rotation(degree, steps.rem_euclid(slots as i64));
+        let element =
+            |steps: i64| galois_element_of_rotation(degree, steps.rem_euclid(slots as i64));
         let composed = composed(slots, steps, |steps| self.has_galois(element(steps), modulus));
         let mut elements: ArrayVec<usize, 64> = composed.into_iter().map(element).collect();
         if elements.is_empty() {
@@ -29,11 +33,18 @@ impl PreparedEvaluationKeys {
         elements
     }
 
-    /// How many rotations [`PreparedEvaluationKeys::rotation_elements`] names: none for that by no slots, and `None` when keys are missing.
+    /// How many rotations [`PreparedEvaluationKeys::rotation_elements`] names: none for that by no
+    /// slots, and `None` when keys are missing.
     ///
     /// # Panics
     /// When there are no slots.
-    pub fn rotation_count(&self, degree: usize, slots: usize, steps: i64, modulus: Modulus) -> Option<usize> {
+    pub fn rotation_count(
+        &self,
+        degree: usize,
+        slots: usize,
+        steps: i64,
+        modulus: Modulus,
+    ) -> Option<usize> {
         let mut elements = self.rotation_elements(degree, slots, steps, modulus);
         elements.retain(|element| *element != 1);
         elements.iter().all(|element| self.has_galois(*element, modulus)).then_some(elements.len())
@@ -41,8 +52,8 @@ impl PreparedEvaluationKeys {
 }
 
 impl EvaluationKeys {
-    /// Whether any ciphertext can be rotated by `steps` slots: by a key of that rotation, or by others that compose
-    /// it. Keys for smaller moduli only do not count.
+    /// Whether any ciphertext can be rotated by `steps` slots: by a key of that rotation, or by
+    /// others that compose it. Keys for smaller moduli only do not count.
     pub fn rotates(&self, context: &Context, steps: i64) -> bool {
         let (degree, full) = (context.degree(), context.parameters().full());
         let slots = (degree / 2) as i64;
@@ -76,7 +87,9 @@ pub(super) fn composed(slots: usize, steps: i64, has: impl Fn(i64) -> bool) -> A
         }
     };
     for (plus, minus) in [(left, 0), (0, right), from_left, (from_right.1, from_right.0)] {
-        consider(digits(plus, 1).chain(digits(minus, -1)).filter(|s| s % slots as i64 != 0).collect());
+        consider(
+            digits(plus, 1).chain(digits(minus, -1)).filter(|s| s % slots as i64 != 0).collect(),
+        );
     }
     let rights: ArrayVec<i64, 64> =
         (0..slots.trailing_zeros()).map(|k| -1 << k).filter(|&s| has(s)).collect();
@@ -104,7 +117,8 @@ mod tests {
         let (mut reached, mut count) = (BTreeSet::from([0]), 0);
         while !reached.is_empty() {
             reached.iter().for_each(|&place: &i64| found[place as usize] = Some(count));
-            let next = reached.iter().flat_map(|place| moves.iter().map(move |s| (place + s) % slots));
+            let next =
+                reached.iter().flat_map(|place| moves.iter().map(move |s| (place + s) % slots));
             reached = next.filter(|&place| found[place as usize].is_none()).collect();
             count += 1;
         }

@@ -14,8 +14,8 @@ const STREAM_SECRET: u64 = 0;
 /// What error seeds are derived for.
 const DOMAIN_ERRORS: u64 = 1;
 
-/// A secret `s`: small coefficients, kept modulo `PQ_max` in the evaluation domain. It is wiped from memory when dropped, and
-/// nothing prints it.
+/// A secret `s`: small coefficients, kept modulo `PQ_max` in the evaluation domain. It is wiped
+/// from memory when dropped, and nothing prints it.
 ///
 /// It is made from a seed of 32 bytes, which is what is stored.
 pub struct SecretKey {
@@ -37,8 +37,9 @@ impl SecretKey {
 
     /// The secret that `seed` gives with these parameters.
     ///
-    /// A seed is for one parameter set. With another one it gives a related secret, of the same ring degree and distribution the same
-    /// one, and no limit is for samples of secrets of two ring degrees that are related.
+    /// A seed is for one parameter set. With another one it gives a related secret, of the same
+    /// ring degree and distribution the same one, and no limit is for samples of secrets of two
+    /// ring degrees that are related.
     ///
     /// # Errors
     /// When the parameters ask for a Hamming weight above the ring degree.
@@ -46,7 +47,8 @@ impl SecretKey {
         Self::of_distribution(context, seed, context.parameters().secret())
     }
 
-    /// The secret that `seed` gives with another set of the same ring degree, whose secrets are of `distribution`, modulo `PQ_max` of this one.
+    /// The secret that `seed` gives with another set of the same ring degree, whose secrets are of
+    /// `distribution`, modulo `PQ_max` of this one.
     pub(crate) fn of_distribution(
         context: &Context,
         seed: Seed,
@@ -57,7 +59,8 @@ impl SecretKey {
         let poly = context.from_signed(&coefficients, context.parameters().full());
         coefficients.zeroize();
         sampled?;
-        let fingerprint = Fingerprint::of("hippocrene 2026-11 secret key fingerprint", seed.as_bytes());
+        let fingerprint =
+            Fingerprint::of("hippocrene 2026-11 secret key fingerprint", seed.as_bytes());
         Ok(SecretKey { seed, parameters: context.parameters().digest(), fingerprint, poly })
     }
 
@@ -106,7 +109,11 @@ impl Drop for SecretKey {
     }
 }
 
-fn sample_secret(seed: &Seed, distribution: SecretDistribution, out: &mut [i64]) -> Result<(), RingError> {
+fn sample_secret(
+    seed: &Seed,
+    distribution: SecretDistribution,
+    out: &mut [i64],
+) -> Result<(), RingError> {
     let mut sampler = Sampler::new(seed, STREAM_SECRET);
     match distribution {
         SecretDistribution::Ternary => {
@@ -121,8 +128,9 @@ fn sample_secret(seed: &Seed, distribution: SecretDistribution, out: &mut [i64])
     }
 }
 
-/// `-a s + e` in the evaluation domain, modulo `modulus`: the second half of an RLWE sample whose first half is `a`, for the secret
-/// `s` modulo `PQ_max`. The error is Gaussian, from the stream `stream` of `errors`.
+/// `-a s + e` in the evaluation domain, modulo `modulus`: the second half of an RLWE sample whose
+/// first half is `a`, for the secret `s` modulo `PQ_max`. The error is Gaussian, from the stream
+/// `stream` of `errors`.
 pub(crate) fn rlwe_sample(
     context: &Context,
     secret: &Poly,
@@ -165,8 +173,9 @@ pub(crate) fn error_seed() -> Result<Seed, RlweError> {
     Ok(Seed::random()?.derive(DOMAIN_ERRORS))
 }
 
-/// The uniform polynomial that `seed` gives modulo `modulus`, in the evaluation domain: limb `k`, at position `i`, is the stream
-/// `256 stream + i`. There are 128 positions, so that no two polynomials of one seed share a stream.
+/// The uniform polynomial that `seed` gives modulo `modulus`, in the evaluation domain: limb `k`,
+/// at position `i`, is the stream `256 stream + i`. There are 128 positions, so that no two
+/// polynomials of one seed share a stream.
 pub fn expand_uniform(context: &Context, seed: &Seed, stream: u32, modulus: Modulus) -> Poly {
     let mut a = context.zero(modulus, Domain::Evaluation);
     a.for_each_limb(context.threads(), |k, limb| {

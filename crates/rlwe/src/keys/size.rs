@@ -2,11 +2,12 @@
 
 use crate::{Modulus, Parameters};
 
-/// Bytes of one switching key: for relinearisation, for one rotation, or any other; all of one modulus are of the same size.
+/// Bytes of one switching key: for relinearisation, for one rotation, or any other; all of one
+/// modulus are of the same size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeySize {
-    /// As GRAFT's Table 5 counts: `dnum` pairs of polynomials modulo `PQ` in words of 8 bytes, with no seed. The sprout takes two
-    /// words, one for its odd primes and one for its power of two.
+    /// As GRAFT's Table 5 counts: `dnum` pairs of polynomials modulo `PQ` in words of 8 bytes, with
+    /// no seed. The sprout takes two words, one for its odd primes and one for its power of two.
     pub words: usize,
     /// As stored, every residue in the bits of its modulus, but with both polynomials of each pair.
     pub packed: usize,
@@ -32,6 +33,10 @@ impl Parameters {
         let moduli = self.limb_moduli(modulus);
         let bits: u32 = moduli.iter().map(|q| u64::BITS - (q - 1).leading_zeros()).sum();
         let half = pairs * bits as usize * self.degree() / 8;
-        KeySize { words: 2 * pairs * moduli.len() * self.degree() * 8, packed: 2 * half, seeded: half + SEED }
+        KeySize {
+            words: 2 * pairs * moduli.len() * self.degree() * 8,
+            packed: 2 * half,
+            seeded: half + SEED,
+        }
     }
 }

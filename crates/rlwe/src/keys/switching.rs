@@ -13,13 +13,15 @@ use crate::{
     keyswitch::expanded::{Components, Identity},
 };
 
-/// A switching key from `s'` to `s`: for each digit `d` of the gadget the pair `(b_d, a_d)` modulo `M`, with
-/// `b_d = -a_d s + e_d + P g_d s'`, where `g_d` is 1 modulo block `d` of `Q_max` and 0 modulo the others
-/// ([`crate::Parameters::digits`]). The `a_d` are kept as a seed:
-/// half of the size.
+/// A switching key from `s'` to `s`: for each digit `d` of the gadget the pair `(b_d, a_d)` modulo
+/// `M`, with `b_d = -a_d s + e_d + P g_d s'`, where `g_d` is 1 modulo block `d` of `Q_max` and 0
+/// modulo the others ([`crate::Parameters::digits`]). The `a_d` are kept as a seed: half of the
+/// size.
 ///
-/// `M` is `PQ_max` or a divisor of it, for a key that is used at smaller moduli only ([`crate::Parameters::key_modulus`]): its pairs are those modulo `PQ_max`, taken modulo `M`, and
-/// those of blocks that have no factor in `M`, which would encrypt 0, are left out. It serves moduli `Q` with gadgets of which `P'Q` divides `M`.
+/// `M` is `PQ_max` or a divisor of it, for a key that is used at smaller moduli only
+/// ([`crate::Parameters::key_modulus`]): its pairs are those modulo `PQ_max`, taken modulo `M`, and
+/// those of blocks that have no factor in `M`, which would encrypt 0, are left out. It serves
+/// moduli `Q` with gadgets of which `P'Q` divides `M`.
 #[derive(Debug, Clone)]
 pub struct SwitchingKey {
     parameters: Fingerprint,
@@ -31,7 +33,8 @@ pub struct SwitchingKey {
 const LOAD: &str = "load a switching key";
 
 impl SwitchingKey {
-    /// The key modulo `modulus` from the secret `from` to the secret `to`, polynomials modulo `PQ_max` in the evaluation domain.
+    /// The key modulo `modulus` from the secret `from` to the secret `to`, polynomials modulo
+    /// `PQ_max` in the evaluation domain.
     pub(crate) fn generate(
         context: &Context,
         from: &Poly,
@@ -60,7 +63,8 @@ impl SwitchingKey {
                     expand_uniform_limb(context, &seed, d as u32, modulus, position, spare);
                     subtract_product(context, b, spare, to, modulus, position);
                     if block.contains(position) {
-                        let p = ring.scalar(parameters.residue(parameters.specials(), ring.modulus()));
+                        let p =
+                            ring.scalar(parameters.residue(parameters.specials(), ring.modulus()));
                         let from = context.reduced_limb(from, full, modulus, position, spare);
                         ring.elementwise().mul_scalar_add_assign(b, from, &p);
                         // It may be the secret modulo this limb's modulus.
@@ -73,10 +77,12 @@ impl SwitchingKey {
         Ok(SwitchingKey { parameters: parameters.digest(), modulus, seed, b })
     }
 
-    /// Puts a key together from its stored parts: its modulus, the seed of the `a_d`, and the `b_d` in the evaluation domain.
+    /// Puts a key together from its stored parts: its modulus, the seed of the `a_d`, and the `b_d`
+    /// in the evaluation domain.
     ///
     /// # Errors
-    /// [`RlweError::Parts`] or [`RlweError::Modulus`] when they are not as many as the gadget asks for, or the modulus is none of keys.
+    /// [`RlweError::Parts`] or [`RlweError::Modulus`] when they are not as many as the gadget asks
+    /// for, or the modulus is none of keys.
     pub fn from_parts(
         context: &Context,
         modulus: Modulus,
@@ -91,7 +97,8 @@ impl SwitchingKey {
         }
         let limbs = modulus.limb_count();
         let fits = |p: &Poly| {
-            (p.limb_count(), p.degree(), p.domain()) == (limbs, context.degree(), Domain::Evaluation)
+            (p.limb_count(), p.degree(), p.domain())
+                == (limbs, context.degree(), Domain::Evaluation)
         };
         match b.iter().find(|p| !fits(p)) {
             Some(p) => Err(RlweError::Modulus {
@@ -113,7 +120,8 @@ impl SwitchingKey {
         self.modulus
     }
 
-    /// The seed of the `a_d`: that of block `d` is the uniform polynomial of stream `d` ([`super::super::expand_uniform`]).
+    /// The seed of the `a_d`: that of block `d` is the uniform polynomial of stream `d`
+    /// ([`super::super::expand_uniform`]).
     pub fn seed(&self) -> &Seed {
         &self.seed
     }
@@ -123,7 +131,8 @@ impl SwitchingKey {
         &self.b
     }
 
-    /// Expands the seed and lays the key out for the inner product; the parameters are those it was made with.
+    /// Expands the seed and lays the key out for the inner product; the parameters are those it was
+    /// made with.
     pub(crate) fn prepare(&self, context: &Context) -> PreparedSwitchingKey {
         if context.is_hollow() {
             return PreparedSwitchingKey::hollow(context, self.modulus);
@@ -131,20 +140,35 @@ impl SwitchingKey {
         let (parameters, modulus) = (context.parameters(), self.modulus);
         let blocks: Vec<usize> = parameters.digits(modulus).map(|(d, _)| d).collect();
         let positions: Vec<usize> = modulus.factors().collect();
-        let rings: Vec<&Elementwise> = context.rings(modulus).map(|ring| ring.elementwise()).collect();
-        let limbs = KeyLimb::prepare(&rings, blocks.len(), context.degree(), context.threads(), |k, put| {
-            let mut a = context.scratch_limbs(1, Domain::Evaluation);
-            for (i, (d, b)) in blocks.iter().zip(&self.b).enumerate() {
-                expand_uniform_limb(context, &self.seed, *d as u32, modulus, positions[k], a.limb_mut(0));
-                put(i, b.limb(k), a.limb(0));
-            }
-        });
+        let rings: Vec<&Elementwise> =
+            context.rings(modulus).map(|ring| ring.elementwise()).collect();
+        let limbs = KeyLimb::prepare(
+            &rings,
+            blocks.len(),
+            context.degree(),
+            context.threads(),
+            |k, put| {
+                let mut a = context.scratch_limbs(1, Domain::Evaluation);
+                for (i, (d, b)) in blocks.iter().zip(&self.b).enumerate() {
+                    expand_uniform_limb(
+                        context,
+                        &self.seed,
+                        *d as u32,
+                        modulus,
+                        positions[k],
+                        a.limb_mut(0),
+                    );
+                    put(i, b.limb(k), a.limb(0));
+                }
+            },
+        );
         debug_assert!(self.b.iter().all(|b| b.domain() == Domain::Evaluation));
         PreparedSwitchingKey { limbs, ..PreparedSwitchingKey::hollow(context, modulus) }
     }
 }
 
-/// A switching key in memory, laid out for the inner product: for each position of its modulus the residues of all digits.
+/// A switching key in memory, laid out for the inner product: for each position of its modulus the
+/// residues of all digits.
 #[derive(Debug, Clone)]
 pub struct PreparedSwitchingKey {
     limbs: Vec<KeyLimb>,

@@ -3,7 +3,8 @@
 use super::{PreparedSwitchingKey, SecretKey, SwitchingKey};
 use crate::{Context, Fingerprint, Modulus, RlweError, second::Inclusion, security};
 
-/// A switching key of a first parameter set, from its secret `s` to the secret `s'` of a second one ([`crate::Parameters::second`]; MG23 3.6).
+/// A switching key of a first parameter set, from its secret `s` to the secret `s'` of a second one
+/// ([`crate::Parameters::second`]; MG23 3.6).
 #[derive(Debug, Clone)]
 pub struct TransferKey {
     second: Fingerprint,
@@ -17,13 +18,15 @@ const MAKE: &str = "make a transfer key";
 impl TransferKey {
     /// A fresh transfer key from the secret `from` of `first` to the secret `to` of `second`.
     ///
-    /// It is made of RLWE samples of `to` modulo `PQ` of the first set, which is larger than that of the second. Their errors are drawn
-    /// for this key alone: samples modulo two numbers that do not divide each other have to have errors of their own.
+    /// It is made of RLWE samples of `to` modulo `PQ` of the first set, which is larger than that
+    /// of the second. Their errors are drawn for this key alone: samples modulo two numbers that do
+    /// not divide each other have to have errors of their own.
     ///
     /// # Errors
-    /// [`RlweError::Insecure`] when the second set is secure and `PQ` of the first is beyond the limit of its secret;
-    /// [`RlweError::Parameters`] when the second set is none of the first, or the secrets are one and the same; [`RlweError::ParameterMismatch`] when a
-    /// secret is of another set.
+    /// [`RlweError::Insecure`] when the second set is secure and `PQ` of the first is beyond the
+    /// limit of its secret; [`RlweError::Parameters`] when the second set is none of the first, or
+    /// the secrets are one and the same; [`RlweError::ParameterMismatch`] when a secret is of
+    /// another set.
     pub fn generate(
         first: &Context,
         second: &Context,
@@ -47,11 +50,22 @@ impl TransferKey {
         // The same coefficients, modulo PQ of the first set.
         let target = SecretKey::from_seed(first, to.seed().clone())?;
         let key = SwitchingKey::generate(first, from.poly(), target.poly(), wide.full())?;
-        Ok(TransferKey { second: narrow.digest(), from: from.fingerprint(), to: to.fingerprint(), key })
+        Ok(TransferKey {
+            second: narrow.digest(),
+            from: from.fingerprint(),
+            to: to.fingerprint(),
+            key,
+        })
     }
 
-    /// Puts a key together from its stored parts: the switching key, the digest of the second set, and the fingerprints of the secrets.
-    pub fn from_parts(second: Fingerprint, from: Fingerprint, to: Fingerprint, key: SwitchingKey) -> Self {
+    /// Puts a key together from its stored parts: the switching key, the digest of the second set,
+    /// and the fingerprints of the secrets.
+    pub fn from_parts(
+        second: Fingerprint,
+        from: Fingerprint,
+        to: Fingerprint,
+        key: SwitchingKey,
+    ) -> Self {
         TransferKey { second, from, to, key }
     }
 
@@ -84,7 +98,11 @@ impl TransferKey {
     ///
     /// # Errors
     /// When it was made with other parameters.
-    pub fn prepare(&self, first: &Context, second: &Context) -> Result<PreparedTransferKey, RlweError> {
+    pub fn prepare(
+        &self,
+        first: &Context,
+        second: &Context,
+    ) -> Result<PreparedTransferKey, RlweError> {
         const OPERATION: &str = "prepare a transfer key";
         first.check_digest(self.first(), OPERATION)?;
         second.check_digest(self.second, OPERATION)?;
@@ -125,7 +143,8 @@ impl PreparedTransferKey {
         self.inclusion.modulus(modulus)
     }
 
-    /// What the greatest common divisor of `modulus`, of the first set, and `Q_max` of the second is called in the second.
+    /// What the greatest common divisor of `modulus`, of the first set, and `Q_max` of the second
+    /// is called in the second.
     pub fn common(&self, modulus: Modulus) -> Modulus {
         self.inclusion.common(modulus)
     }

@@ -37,7 +37,8 @@ impl<'a> Count<'a> {
         self.touch(2 * times as usize * modulus.limb_count());
     }
 
-    /// So many products of polynomials modulo `modulus` in the evaluation domain. Modulo a power of two they are products of coefficients.
+    /// So many products of polynomials modulo `modulus` in the evaluation domain. Modulo a power of
+    /// two they are products of coefficients.
     pub(crate) fn products(&mut self, modulus: Modulus, times: u64) {
         self.passes(modulus, times);
         if modulus.contains(Modulus::TWO) {
@@ -53,13 +54,17 @@ impl<'a> Count<'a> {
 
     /// So many forward transforms of a polynomial modulo `modulus`.
     pub(crate) fn forward(&mut self, modulus: Modulus, times: u64) {
-        modulus.factors().for_each(|p| self.transform(modulus, p, |limbs| &mut limbs.forward, times));
+        modulus
+            .factors()
+            .for_each(|p| self.transform(modulus, p, |limbs| &mut limbs.forward, times));
         self.touch(times as usize * modulus.limb_count());
     }
 
     /// So many inverse transforms of a polynomial modulo `modulus`.
     pub(crate) fn inverse(&mut self, modulus: Modulus, times: u64) {
-        modulus.factors().for_each(|p| self.transform(modulus, p, |limbs| &mut limbs.inverse, times));
+        modulus
+            .factors()
+            .for_each(|p| self.transform(modulus, p, |limbs| &mut limbs.inverse, times));
         self.touch(times as usize * modulus.limb_count());
     }
 
@@ -128,8 +133,9 @@ impl Context {
             for operand in added.iter().filter_map(|added| added.evaluation.as_ref()) {
                 count.operand(from, operand);
             }
-            let parts =
-                |is_there: fn(&Added<'_>) -> bool| added.iter().filter(|a| is_there(a)).count() as u64;
+            let parts = |is_there: fn(&Added<'_>) -> bool| {
+                added.iter().filter(|a| is_there(a)).count() as u64
+            };
             count.add(from, parts(|added| added.evaluation.is_some()), shape.is_some());
             count.passes(from, parts(|added| added.coefficients.is_some()));
             match &shape {
@@ -163,7 +169,8 @@ impl Context {
         });
     }
 
-    /// Notes sums of `rotated` rotated ciphertexts and `same` others times plaintexts: `terms` in `rows` rows, with so many words of plaintext in each limb of a term.
+    /// Notes sums of `rotated` rotated ciphertexts and `same` others times plaintexts: `terms` in
+    /// `rows` rows, with so many words of plaintext in each limb of a term.
     pub(super) fn note_rotation_sums(
         &self,
         plan: &Decomposition,

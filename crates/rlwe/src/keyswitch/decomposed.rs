@@ -8,11 +8,12 @@ use hippocrene_ring::{Domain, Poly, arith::mul_mod, elementwise::Scalar, scratch
 use super::{decomposition::Decomposition, gadget::Gadget, operand::Operand};
 use crate::{Context, Modulus, RlweError, context::LimbRefs, modulus::MAX_LIMBS, switch::GROUP};
 
-/// A polynomial modulo `Q` decomposed into digits, each to be known modulo `P'Q` in the evaluation domain.
+/// A polynomial modulo `Q` decomposed into digits, each to be known modulo `P'Q` in the evaluation
+/// domain.
 ///
-/// From [`Context::decompose`] the digits are extended to `P'Q` as a key switch goes along, a few limbs at a time; from
-/// [`Context::decompose_hoisted`] they are extended at once, to be shared by the rotations of one ciphertext (hoisting, Halevi and
-/// Shoup, ePrint 2018/244).
+/// From [`Context::decompose`] the digits are extended to `P'Q` as a key switch goes along, a few
+/// limbs at a time; from [`Context::decompose_hoisted`] they are extended at once, to be shared by
+/// the rotations of one ciphertext (hoisting, Halevi and Shoup, ePrint 2018/244).
 #[derive(Debug)]
 pub struct Decomposed<'a> {
     pub(crate) plan: Arc<Decomposition>,
@@ -39,12 +40,16 @@ pub(crate) struct Hoisted<'a> {
 }
 
 impl Context {
-    /// Decomposes `poly`, modulo `modulus` (a divisor of `Q_max`) in either domain, for one key switch with the gadget that is planned for this
-    /// modulus ([`Context::gadget`]).
+    /// Decomposes `poly`, modulo `modulus` (a divisor of `Q_max`) in either domain, for one key
+    /// switch with the gadget that is planned for this modulus ([`Context::gadget`]).
     ///
     /// # Errors
     /// When the polynomial does not fit, or the parameters have no key switching.
-    pub fn decompose<'a>(&'a self, poly: &'a Poly, modulus: Modulus) -> Result<Decomposed<'a>, RlweError> {
+    pub fn decompose<'a>(
+        &'a self,
+        poly: &'a Poly,
+        modulus: Modulus,
+    ) -> Result<Decomposed<'a>, RlweError> {
         self.decompose_with(poly, modulus, self.gadget(modulus)?)
     }
 
@@ -87,8 +92,14 @@ impl Context {
                 }
             }
         });
-        let decomposed =
-            Decomposed { plan, modulus, original: operand, coefficients, hoisted: None, shared: None };
+        let decomposed = Decomposed {
+            plan,
+            modulus,
+            original: operand,
+            coefficients,
+            hoisted: None,
+            shared: None,
+        };
         self.note_decomposition(&decomposed);
         Ok(decomposed)
     }
@@ -132,7 +143,12 @@ impl Context {
                 for (k, limb) in limbs {
                     match digit.converter.centres(k) {
                         Some(from) => {
-                            self.forward_lazy_centred(self.limb_ring(digit.others, k), limb, inputs[0], from);
+                            self.forward_lazy_centred(
+                                self.limb_ring(digit.others, k),
+                                limb,
+                                inputs[0],
+                                from,
+                            );
                         }
                         None => outputs.push((k, limb)),
                     }
@@ -201,17 +217,20 @@ impl Decomposed<'_> {
         (self.plan.factors.is_none() && poly.domain() == Domain::Evaluation).then_some(poly)
     }
 
-    /// Sets `out` to limb `k` of `(P'/P) c` in the evaluation domain, lazily reduced: the limb that a digit has itself, where that is not the
-    /// polynomial's.
+    /// Sets `out` to limb `k` of `(P'/P) c` in the evaluation domain, lazily reduced: the limb that
+    /// a digit has itself, where that is not the polynomial's.
     pub(crate) fn own_limb(&self, context: &Context, k: usize, out: &mut [u64]) {
         let ring = context.limb_ring(self.modulus, k);
         let factor = self.plan.factors.as_ref().map(|factors| &factors[k]);
         match (self.original, factor) {
-            (Operand::Poly(poly), Some(factor)) => ring.elementwise().mul_scalar(out, poly.limb(k), factor),
+            (Operand::Poly(poly), Some(factor)) => {
+                ring.elementwise().mul_scalar(out, poly.limb(k), factor)
+            }
             (Operand::Poly(poly), None) => out.copy_from_slice(poly.limb(k)),
             (Operand::Tensor(tensor), factor) => {
                 let q = ring.modulus();
-                let factor = mul_mod(factor.map_or(1, Scalar::value), self.original.factor() % q, q);
+                let factor =
+                    mul_mod(factor.map_or(1, Scalar::value), self.original.factor() % q, q);
                 tensor.compute(ring, k, out);
                 if factor != 1 {
                     ring.elementwise().mul_scalar_assign(out, &ring.scalar(factor));

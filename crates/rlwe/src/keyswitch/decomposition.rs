@@ -18,7 +18,8 @@ pub(crate) struct Decomposition {
     pub(crate) extended: Modulus,
     /// The digits that are left at this modulus.
     pub(crate) digits: Vec<Digit>,
-    /// For each limb of `Q`: `(D/q)^{-1} P'/P` with `D` the digit it belongs to, for its inverse transform and on its own.
+    /// For each limb of `Q`: `(D/q)^{-1} P'/P` with `D` the digit it belongs to, for its inverse
+    /// transform and on its own.
     pub(crate) inputs: Vec<(InverseFactor, Scalar)>,
     /// For each limb of `Q`: `P'/P`, by which the polynomial is multiplied; nothing if that is 1.
     pub(crate) factors: Option<Vec<Scalar>>,
@@ -28,7 +29,8 @@ pub(crate) struct Decomposition {
     pub(crate) double: Option<Double>,
 }
 
-/// One digit: the residues of `(P'/P) c` modulo a divisor `D` of `Q`, extended to the other positions of `P'Q`.
+/// One digit: the residues of `(P'/P) c` modulo a divisor `D` of `Q`, extended to the other
+/// positions of `P'Q`.
 #[derive(Debug)]
 pub(crate) struct Digit {
     /// The components of the base key that it is multiplied by.
@@ -41,12 +43,14 @@ pub(crate) struct Digit {
     pub(crate) others: Modulus,
     /// From the limbs of `D` to the others.
     pub(crate) converter: BaseConverter,
-    /// How many of the digits before it have one limb, if it has one; if it has several, how many of these have several.
+    /// How many of the digits before it have one limb, if it has one; if it has several, how many
+    /// of these have several.
     rank: usize,
 }
 
 impl Digit {
-    /// Whether `D` is one limb: then nothing is gained by converting it to several positions at once.
+    /// Whether `D` is one limb: then nothing is gained by converting it to several positions at
+    /// once.
     pub(crate) fn has_one_limb(&self) -> bool {
         self.factors.limb_count() == 1
     }
@@ -58,8 +62,9 @@ impl Decomposition {
         self.digits.iter().filter(|digit| !digit.has_one_limb()).count()
     }
 
-    /// Limbs of scratch memory to extend the digits to so many positions: those with several limbs at all of these at once, those with one limb at one position after the
-    /// other in the same place, which stays in the cache.
+    /// Limbs of scratch memory to extend the digits to so many positions: those with several limbs
+    /// at all of these at once, those with one limb at one position after the other in the same
+    /// place, which stays in the cache.
     pub(crate) fn scratch_limbs(&self, positions: usize) -> usize {
         let wide = self.wide_digits();
         wide * positions + self.digits.len() - wide
@@ -74,7 +79,11 @@ impl Decomposition {
         }
     }
 
-    pub(crate) fn new(context: &Context, modulus: Modulus, gadget: Gadget) -> Result<Self, RlweError> {
+    pub(crate) fn new(
+        context: &Context,
+        modulus: Modulus,
+        gadget: Gadget,
+    ) -> Result<Self, RlweError> {
         let parameters = context.parameters();
         let extended = modulus.lcm(gadget.specials());
         let groups: Vec<_> = parameters.groups(gadget.group()).collect();
@@ -120,7 +129,8 @@ impl Decomposition {
                 let ring = context.ring_at(modulus, position);
                 // Without specials there are no digits, and no factors for them.
                 let digit = digits.iter().find(|digit| digit.factors.contains(position));
-                let input = digit.map_or(1, |d| d.converter.input_factor(d.factors.limb_of(position)));
+                let input =
+                    digit.map_or(1, |d| d.converter.input_factor(d.factors.limb_of(position)));
                 let input = mul_mod(input, factor(ring.modulus()), ring.modulus());
                 (ring.ntt().inverse_factor(input), ring.scalar(input))
             })

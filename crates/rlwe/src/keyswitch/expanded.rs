@@ -18,8 +18,9 @@ use crate::{
 /// The bytes that coalesced and doubly decomposed keys may take where nothing else is said.
 pub const DEFAULT_KEY_MEMORY: usize = 1 << 30;
 
-/// A switching key in another form: with the components of each group of blocks added up (LAKS' `Expand`), at all positions of its modulus but
-/// [`Modulus::TWO`], which is the last and where products are of another form; or decomposed a second time ([`super::double`]).
+/// A switching key in another form: with the components of each group of blocks added up (LAKS'
+/// `Expand`), at all positions of its modulus but [`Modulus::TWO`], which is the last and where
+/// products are of another form; or decomposed a second time ([`super::double`]).
 #[derive(Debug)]
 pub(crate) struct ExpandedKey {
     pub(crate) limbs: Vec<KeyLimb>,
@@ -27,7 +28,8 @@ pub(crate) struct ExpandedKey {
     pub(crate) components: Components,
 }
 
-/// Of which blocks, or groups of blocks, a key has components: bit `i` for number `i`. They stand in ascending order.
+/// Of which blocks, or groups of blocks, a key has components: bit `i` for number `i`. They stand
+/// in ascending order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Components(u128);
 
@@ -52,13 +54,16 @@ impl Components {
 
 impl ExpandedKey {
     fn new(context: &Context, key: &PreparedSwitchingKey, group: usize) -> Self {
-        let there = |blocks: Range<usize>| blocks.filter_map(|b| key.components().index(b)).collect();
+        let there =
+            |blocks: Range<usize>| blocks.filter_map(|b| key.components().index(b)).collect();
         let groups: Vec<Vec<usize>> = context.parameters().groups(group).map(there).collect();
         let groups: Vec<&[usize]> =
             groups.iter().map(Vec::as_slice).filter(|group| !group.is_empty()).collect();
         let limbs: Vec<(&Elementwise, &KeyLimb)> = expanded_modulus(key.modulus())
             .factors()
-            .map(|position| (context.ring_at(key.modulus(), position).elementwise(), key.limb(position)))
+            .map(|position| {
+                (context.ring_at(key.modulus(), position).elementwise(), key.limb(position))
+            })
             .collect();
         let limbs = KeyLimb::coalesce(&limbs, &groups, context.threads());
         ExpandedKey { limbs, components: expanded_components(context, key.modulus(), group) }
@@ -96,7 +101,8 @@ pub(crate) struct KeyStore {
 struct Store {
     limit: usize,
     used: usize,
-    /// By the address of the identity and the shape. While there is a weak reference, no other identity has its address.
+    /// By the address of the identity and the shape. While there is a weak reference, no other
+    /// identity has its address.
     entries: HashMap<Id, Entry>,
     /// When the store was last asked for what it had no room for.
     missed: HashMap<Id, u64>,
@@ -120,7 +126,8 @@ struct Entry {
 impl Default for KeyStore {
     fn default() -> Self {
         let (entries, missed) = (HashMap::new(), HashMap::new());
-        let store = Arc::new(Mutex::new(Store { limit: DEFAULT_KEY_MEMORY, used: 0, entries, missed }));
+        let store =
+            Arc::new(Mutex::new(Store { limit: DEFAULT_KEY_MEMORY, used: 0, entries, missed }));
         let evict: Arc<dyn Evict> = Arc::clone(&store) as _;
         budget::register(Arc::downgrade(&evict));
         KeyStore { store, making: Making::default() }
@@ -168,8 +175,10 @@ impl Store {
         }
     }
 
-    /// Since when what has to go for `bytes` of `id` must not have been used, if they are to be taken: where there is room, or where what has to go was not used since the store was last asked for `id`. So what is used
-    /// in turn and is more than there is room for does not drive itself out, to be made again each time: some of it stays.
+    /// Since when what has to go for `bytes` of `id` must not have been used, if they are to be
+    /// taken: where there is room, or where what has to go was not used since the store was last
+    /// asked for `id`. So what is used in turn and is more than there is room for does not drive
+    /// itself out, to be made again each time: some of it stays.
     fn admits(&mut self, id: Id, bytes: usize) -> Option<u64> {
         self.drop_gone();
         let since = self.missed.remove(&id).unwrap_or(0);
@@ -199,12 +208,17 @@ impl Store {
 
     /// Drops what belongs to keys that are gone.
     fn drop_gone(&mut self) {
-        let gone: Vec<_> =
-            self.entries.iter().filter(|(_, e)| e.owner.strong_count() == 0).map(|(id, _)| *id).collect();
+        let gone: Vec<_> = self
+            .entries
+            .iter()
+            .filter(|(_, e)| e.owner.strong_count() == 0)
+            .map(|(id, _)| *id)
+            .collect();
         gone.iter().for_each(|id| self.remove(id));
     }
 
-    /// Makes room for `bytes`: drops what belongs to keys that are gone, then what was not used for the longest time.
+    /// Makes room for `bytes`: drops what belongs to keys that are gone, then what was not used for
+    /// the longest time.
     fn make_room(&mut self, bytes: usize) {
         self.drop_gone();
         while self.used + bytes > self.limit {
@@ -215,9 +229,12 @@ impl Store {
 }
 
 impl Context {
-    /// Sets how many bytes coalesced and doubly decomposed keys of this context may take, within the budget of the process ([`crate::set_cache_budget`]), beside the keys themselves; what is more is dropped at once, the least recently
-    /// used first. Where there is no room, a key in another form takes the place of such as were not used since it was last wanted; until then it is done without. With 0 none are kept, sums of components are taken in every key switch, and the single decomposition stands in for the double one.
-    /// Results do not depend on it.
+    /// Sets how many bytes coalesced and doubly decomposed keys of this context may take, within
+    /// the budget of the process ([`crate::set_cache_budget`]), beside the keys themselves; what is
+    /// more is dropped at once, the least recently used first. Where there is no room, a key in
+    /// another form takes the place of such as were not used since it was last wanted; until then
+    /// it is done without. With 0 none are kept, sums of components are taken in every key switch,
+    /// and the single decomposition stands in for the double one. Results do not depend on it.
     pub fn set_key_memory(&self, bytes: usize) {
         let mut store = self.expanded.lock();
         store.limit = bytes;
@@ -241,7 +258,8 @@ impl Context {
         self.kept_key(key, gadget, bytes, || ExpandedKey::new(self, key, gadget.group()))
     }
 
-    /// The form of `key` that a gadget wants, of so many bytes: kept from before, or made if there is room for it.
+    /// The form of `key` that a gadget wants, of so many bytes: kept from before, or made if there
+    /// is room for it.
     pub(crate) fn kept_key(
         &self,
         key: &PreparedSwitchingKey,

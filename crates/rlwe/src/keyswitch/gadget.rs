@@ -10,12 +10,13 @@ use crate::{
     noise::{self, Noise},
 };
 
-/// How polynomials modulo one `Q` are decomposed and what their products with a switching key are divided by: what LAKS calls a gadget
-/// toolkit, chosen by the evaluator ([`Parameters::gadget`]).
+/// How polynomials modulo one `Q` are decomposed and what their products with a switching key are
+/// divided by: what LAKS calls a gadget toolkit, chosen by the evaluator ([`Parameters::gadget`]).
 ///
-/// The base key has one component for each block of `Q_max` ([`Parameters::digits`]). Components add up: the sum of those of some blocks is
-/// a component for their product (LAKS 3.2). The larger digits take a larger special modulus, for which factors of `PQ_max` that `Q` does
-/// not have are free (LAKS 4.2).
+/// The base key has one component for each block of `Q_max` ([`Parameters::digits`]). Components
+/// add up: the sum of those of some blocks is a component for their product (LAKS 3.2). The larger
+/// digits take a larger special modulus, for which factors of `PQ_max` that `Q` does not have are
+/// free (LAKS 4.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Gadget {
     group: usize,
@@ -28,8 +29,9 @@ pub struct Gadget {
 pub enum Method {
     /// Modulo each factor of `P'Q` (the single decomposition).
     Single,
-    /// Over the integers, with the residues of the key modulo groups of factors of `PQ_max` (the double decomposition: Kim, Lee, Seo and Song, ePrint
-    /// 2023/413; MG23 4). It takes fewer transforms the more digits there are, and larger keys, which are made on first use.
+    /// Over the integers, with the residues of the key modulo groups of factors of `PQ_max` (the
+    /// double decomposition: Kim, Lee, Seo and Song, ePrint 2023/413; MG23 4). It takes fewer
+    /// transforms the more digits there are, and larger keys, which are made on first use.
     Double {
         /// Into how many groups `PQ_max` is cut, MG23's `omega~`: 1 to the number of its limbs.
         groups: usize,
@@ -37,7 +39,8 @@ pub enum Method {
 }
 
 impl Gadget {
-    /// How many blocks of the base key make one component, LAKS' digit length `r` in blocks. (A block that is the sprout alone stays by itself.)
+    /// How many blocks of the base key make one component, LAKS' digit length `r` in blocks. (A
+    /// block that is the sprout alone stays by itself.)
     pub fn group(&self) -> usize {
         self.group
     }
@@ -77,30 +80,35 @@ impl Parameters {
         Gadget { group: 1, specials: self.specials(), method: Method::Single }
     }
 
-    /// The most noise that a key switch adds before the final rounding, whatever the modulus and the gadget: what the base gadget would add at `Q_max`
-    /// were its digits, of `l` limbs each, extended by fast base conversion (HK20), which makes their variance `l D^2 / 12`. They are extended exactly,
-    /// which leaves that much room for larger digits elsewhere.
+    /// The most noise that a key switch adds before the final rounding, whatever the modulus and
+    /// the gadget: what the base gadget would add at `Q_max` were its digits, of `l` limbs each,
+    /// extended by fast base conversion (HK20), which makes their variance `l D^2 / 12`. They are
+    /// extended exactly, which leaves that much room for larger digits elsewhere.
     pub fn largest_switching_noise(&self) -> Noise {
         let digits = self.digits(self.top());
         let digits = digits.map(|(_, d)| self.log2(d) + 0.5 * (d.limb_count() as f64).log2());
         noise::inner_product(self.degree(), SIGMA, digits).scaled(-self.log2(self.specials()))
     }
 
-    /// The gadget at `modulus` with `group` blocks of the base key in each component, if there is one: its special modulus is the smallest that
-    /// keeps to [`Parameters::largest_switching_noise`]. It is made of specials, and where they do not suffice of units
-    /// from the last on. These are not in `modulus`, nor in a group of blocks that shares a factor with it, so that the component of that
-    /// group is 0 modulo `P'`. Its method is the single decomposition.
+    /// The gadget at `modulus` with `group` blocks of the base key in each component, if there is
+    /// one: its special modulus is the smallest that keeps to
+    /// [`Parameters::largest_switching_noise`]. It is made of specials, and where they do not
+    /// suffice of units from the last on. These are not in `modulus`, nor in a group of blocks that
+    /// shares a factor with it, so that the component of that group is 0 modulo `P'`. Its method is
+    /// the single decomposition.
     pub fn gadget(&self, modulus: Modulus, group: usize) -> Option<Gadget> {
         self.gadget_within(modulus, group, self.full())
     }
 
-    /// [`Parameters::gadget`] for a key modulo `key`, a multiple of `modulus`: its special modulus is made of what `key` has.
+    /// [`Parameters::gadget`] for a key modulo `key`, a multiple of `modulus`: its special modulus
+    /// is made of what `key` has.
     pub fn gadget_within(&self, modulus: Modulus, group: usize, key: Modulus) -> Option<Gadget> {
         if group == 0 || !modulus.divides(key) {
             return None;
         }
         let touched = self.groups(group).map(|blocks| self.product_of_blocks(blocks));
-        let touched = touched.filter(|whole| !whole.gcd(modulus).is_one()).fold(Modulus::ONE, Modulus::lcm);
+        let touched =
+            touched.filter(|whole| !whole.gcd(modulus).is_one()).fold(Modulus::ONE, Modulus::lcm);
         let free = Modulus::of_range(0..self.unit_count()).without(touched).gcd(key);
         let noise = self.gadget_noise(modulus, group, self.full());
         let limit = self.largest_switching_noise().log2_std() + NOISE_TOLERANCE;
@@ -114,19 +122,23 @@ impl Parameters {
         None
     }
 
-    /// The gadgets at `modulus` that are offered to the planner: with 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, .. blocks in a group, a power of two times 1, 3 or 5, and with all of
-    /// them, but for those that have the same digits and special modulus as a smaller one. The keys expanded for all of these sizes together take about twice the memory of the
-    /// base key.
+    /// The gadgets at `modulus` that are offered to the planner: with 1, 2, 3, 4, 5, 6, 8, 10, 12,
+    /// 16, 20, .. blocks in a group, a power of two times 1, 3 or 5, and with all of them, but for
+    /// those that have the same digits and special modulus as a smaller one. The keys expanded for
+    /// all of these sizes together take about twice the memory of the base key.
     pub fn gadgets(&self, modulus: Modulus) -> Vec<Gadget> {
         self.gadgets_within(modulus, self.full())
     }
 
     /// [`Parameters::gadgets`] for a key modulo `key`.
     pub fn gadgets_within(&self, modulus: Modulus, key: Modulus) -> Vec<Gadget> {
-        let mut gadgets: Vec<Gadget> =
-            self.group_sizes().filter_map(|group| self.gadget_within(modulus, group, key)).collect();
-        let digits =
-            |gadget: &Gadget| self.digit_shapes(modulus, gadget.group).into_iter().map(|shape| shape.factors);
+        let mut gadgets: Vec<Gadget> = self
+            .group_sizes()
+            .filter_map(|group| self.gadget_within(modulus, group, key))
+            .collect();
+        let digits = |gadget: &Gadget| {
+            self.digit_shapes(modulus, gadget.group).into_iter().map(|shape| shape.factors)
+        };
         gadgets.dedup_by(|b, a| a.specials == b.specials && digits(a).eq(digits(b)));
         gadgets
     }
@@ -134,28 +146,33 @@ impl Parameters {
     /// The sizes of groups that are offered.
     fn group_sizes(&self) -> impl Iterator<Item = usize> {
         let count = self.digits(self.top()).count();
-        let offered =
-            move |size: &usize| matches!(size >> size.trailing_zeros(), 1 | 3 | 5) || *size == count;
+        let offered = move |size: &usize| {
+            matches!(size >> size.trailing_zeros(), 1 | 3 | 5) || *size == count
+        };
         (1..=count).filter(offered)
     }
 
-    /// The modulus of a key for ciphertexts modulo `modulus = Q` and its divisors: `P'Q`, with the fewest specials that keep to
-    /// [`Parameters::largest_switching_noise`] at all of them with as few digits as possible. Near `Q_max` that is all specials; further down fewer do, since no digit is larger
-    /// than `Q`.
+    /// The modulus of a key for ciphertexts modulo `modulus = Q` and its divisors: `P'Q`, with the
+    /// fewest specials that keep to [`Parameters::largest_switching_noise`] at all of them with as
+    /// few digits as possible. Near `Q_max` that is all specials; further down fewer do, since no
+    /// digit is larger than `Q`.
     ///
     /// # Panics
     /// When `modulus` does not divide `PQ_max`.
     pub fn key_modulus(&self, modulus: Modulus) -> Modulus {
         let limit = self.largest_switching_noise().log2_std() + NOISE_TOLERANCE;
         let choices = self.group_sizes().filter_map(|group| {
-            let wholes = self.groups(group).map(|blocks| (blocks.len(), self.product_of_blocks(blocks)));
+            let wholes =
+                self.groups(group).map(|blocks| (blocks.len(), self.product_of_blocks(blocks)));
             let cap = wholes.clone().map(|(_, whole)| self.log2(whole)).fold(0.0, f64::max);
             let touched = wholes.filter(|(_, whole)| !whole.gcd(modulus).is_one());
-            // At some divisor every digit may be as large as that: what is left of groups is merged.
+            // At some divisor every digit may be as large as that: what is left of groups is
+            // merged.
             let components = touched.map(|(blocks, _)| blocks).sum();
             let digits = std::iter::repeat_n(cap.min(self.log2(modulus)), components);
             let noise = noise::inner_product(self.degree(), SIGMA, digits);
-            let enough = |specials: &Modulus| noise.scaled(-self.log2(*specials)).log2_std() <= limit;
+            let enough =
+                |specials: &Modulus| noise.scaled(-self.log2(*specials)).log2_std() <= limit;
             let (first, most) = (self.unit_count(), self.specials().limb_count());
             let specials = (1..=most).map(|n| Modulus::of_range(first..first + n)).find(enough)?;
             Some((self.digit_shapes(modulus, group).len(), specials))
@@ -164,7 +181,8 @@ impl Parameters {
         modulus.lcm(best.map_or(self.specials(), |(_, specials)| specials))
     }
 
-    /// Checks that keys modulo `modulus` can be: it divides `PQ_max`, and has factors of `Q_max` and of the specials.
+    /// Checks that keys modulo `modulus` can be: it divides `PQ_max`, and has factors of `Q_max`
+    /// and of the specials.
     ///
     /// # Errors
     /// [`RlweError::Modulus`] when it does not.
@@ -172,7 +190,11 @@ impl Parameters {
         let none = |of: Modulus| of.gcd(modulus).is_one();
         if !modulus.divides(self.full()) || none(self.top()) || none(self.specials()) {
             let need = "a divisor of PQ_max with factors of Q_max and of the specials is needed";
-            return Err(RlweError::Modulus { operation: "make keys", have: modulus.limb_count(), need });
+            return Err(RlweError::Modulus {
+                operation: "make keys",
+                have: modulus.limb_count(),
+                need,
+            });
         }
         Ok(())
     }
@@ -182,19 +204,23 @@ impl Parameters {
         Components::of(modulus, (0..self.digits(self.top()).count()).map(|d| self.block(d)))
     }
 
-    /// Whether keys can be switched at `modulus` with this gadget: its special modulus is of specials and units that the rule of [`Parameters::gadget`] leaves free,
-    /// and large enough for the noise.
+    /// Whether keys can be switched at `modulus` with this gadget: its special modulus is of
+    /// specials and units that the rule of [`Parameters::gadget`] leaves free, and large enough for
+    /// the noise.
     pub(crate) fn has_gadget(&self, modulus: Modulus, gadget: Gadget) -> bool {
         let key = modulus.lcm(gadget.specials);
         let single = gadget.with_method(Method::Single);
-        single == self.base_gadget() || self.gadget_within(modulus, gadget.group, key) == Some(single)
+        single == self.base_gadget()
+            || self.gadget_within(modulus, gadget.group, key) == Some(single)
     }
 
     /// The blocks that make component after component of the gadgets with `group` blocks in each.
     pub(crate) fn groups(&self, group: usize) -> impl Iterator<Item = Range<usize>> + Clone {
         let count = self.digits(self.top()).count();
         let alone = usize::from(self.block(0).words().is_one()).min(count);
-        let rest = (alone..count).step_by(group.max(1)).map(move |first| first..(first + group).min(count));
+        let rest = (alone..count)
+            .step_by(group.max(1))
+            .map(move |first| first..(first + group).min(count));
         (alone > 0).then_some(0..alone).into_iter().chain(rest)
     }
 
@@ -204,9 +230,10 @@ impl Parameters {
 
     /// The digits of the gadgets with `group` blocks in each component, at `modulus`.
     ///
-    /// What is left of the groups is merged, the first that fits at a time, as long as it is no larger than the largest group. (The same polynomial
-    /// is then multiplied by the component of each.) Where `modulus` has a small divisor of the sprout, the sprout's digit mostly goes with that
-    /// of the last units.
+    /// What is left of the groups is merged, the first that fits at a time, as long as it is no
+    /// larger than the largest group. (The same polynomial is then multiplied by the component of
+    /// each.) Where `modulus` has a small divisor of the sprout, the sprout's digit mostly goes
+    /// with that of the last units.
     pub(crate) fn digit_shapes(&self, modulus: Modulus, group: usize) -> Vec<DigitShape> {
         let wholes = || self.groups(group).map(|blocks| self.product_of_blocks(blocks));
         let cap = wholes().map(|whole| self.log2(whole)).fold(0.0, f64::max) + 1e-6;
@@ -227,11 +254,13 @@ impl Parameters {
         shapes
     }
 
-    /// The noise of inner products of digits with a key modulo `key`, before the division by `P'`. The errors of the components of all blocks of a group add up (LAKS
-    /// 4.3); there is one for each block that shares a factor with `key`.
+    /// The noise of inner products of digits with a key modulo `key`, before the division by `P'`.
+    /// The errors of the components of all blocks of a group add up (LAKS 4.3); there is one for
+    /// each block that shares a factor with `key`.
     pub(crate) fn gadget_noise(&self, modulus: Modulus, group: usize, key: Modulus) -> Noise {
         let there = |block: &usize| !self.block(*block).gcd(key).is_one();
-        let blocks: Vec<usize> = self.groups(group).map(|blocks| blocks.filter(there).count()).collect();
+        let blocks: Vec<usize> =
+            self.groups(group).map(|blocks| blocks.filter(there).count()).collect();
         let shapes = self.digit_shapes(modulus, group);
         let digits = shapes.iter().flat_map(|shape| {
             let size = self.log2(shape.factors);

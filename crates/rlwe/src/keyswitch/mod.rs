@@ -1,4 +1,5 @@
-//! Key switching: hybrid (HK20), with a gadget chosen for each modulus from one key (LAKS), in one pass that ends in one modulus switch.
+//! Key switching: hybrid (HK20), with a gadget chosen for each modulus from one key (LAKS), in one
+//! pass that ends in one modulus switch.
 
 mod count;
 mod decomposed;

@@ -11,9 +11,10 @@ pub(crate) enum Operand<'a> {
     Tensor(TensorPart<'a>),
 }
 
-/// `n` times part `i` of the tensor product of `(a0, a1)` and `(b0, b1)`: `(a0 b0, a0 b1 + a1 b0, a1 b1)`. Its limbs are computed when they are wanted, while they
-/// are in the cache, and are never written to memory: at `N = 2^15` that is most of what a product takes beside its key switch. `n` is left to who multiplies
-/// by a constant anyway.
+/// `n` times part `i` of the tensor product of `(a0, a1)` and `(b0, b1)`: `(a0 b0, a0 b1 + a1 b0,
+/// a1 b1)`. Its limbs are computed when they are wanted, while they are in the cache, and are never
+/// written to memory: at `N = 2^15` that is most of what a product takes beside its key switch. `n`
+/// is left to who multiplies by a constant anyway.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TensorPart<'a> {
     pub(crate) a: [&'a Poly; 2],
@@ -22,7 +23,8 @@ pub(crate) struct TensorPart<'a> {
     pub(crate) n: u64,
 }
 
-/// What is added to a part of a key switch, modulo `Q`: the sum of a polynomial in the evaluation domain and of one in coefficients, whose residues may be in `[0, 2q)`.
+/// What is added to a part of a key switch, modulo `Q`: the sum of a polynomial in the evaluation
+/// domain and of one in coefficients, whose residues may be in `[0, 2q)`.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Added<'a> {
     pub(crate) evaluation: Option<Operand<'a>>,
@@ -55,7 +57,8 @@ impl<'a> Operand<'a> {
         self.poly().map_or(Domain::Evaluation, Poly::domain)
     }
 
-    /// The constant by which what [`TensorPart::compute`] gives has to be multiplied; 1 for a polynomial.
+    /// The constant by which what [`TensorPart::compute`] gives has to be multiplied; 1 for a
+    /// polynomial.
     pub(crate) fn factor(&self) -> u64 {
         match self {
             Operand::Poly(_) => 1,

@@ -19,13 +19,16 @@ pub struct LimbOperations {
     pub inverse: u64,
     /// Inverse transforms of sums that were just made.
     pub inverse_of_sums: u64,
-    /// Base conversions: limbs that are converted from, once for all limbs that they are converted to at once.
+    /// Base conversions: limbs that are converted from, once for all limbs that they are converted
+    /// to at once.
     pub sources: u64,
-    /// Base conversions: pairs of a limb that is converted from and a limb that is converted to. They are counted with the latter.
+    /// Base conversions: pairs of a limb that is converted from and a limb that is converted to.
+    /// They are counted with the latter.
     pub pairs: u64,
     /// Base conversions: limbs that are converted to.
     pub targets: u64,
-    /// Inner products with the key: pairs of a component of the key and a limb of a digit, the first of each digit.
+    /// Inner products with the key: pairs of a component of the key and a limb of a digit, the
+    /// first of each digit.
     pub products: u64,
     /// The same: the further ones, of digits that several components belong to.
     pub repeats: u64,
@@ -85,7 +88,8 @@ impl AddAssign for LimbOperations {
 
 /// The operations of one key switch.
 ///
-/// Of a limb modulo a power of two the operations are counted that its products take modulo primes; it has no transforms of its own, but a pass instead.
+/// Of a limb modulo a power of two the operations are counted that its products take modulo primes;
+/// it has no transforms of its own, but a pass instead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Operations {
     limbs: [LimbOperations; WordSize::ALL.len()],
@@ -93,7 +97,8 @@ pub struct Operations {
     digits: usize,
     pub(super) key_bytes: u64,
     sum_bytes: u64,
-    /// Bytes of the coefficients of all digits with one limb, and of what they are extended to at one position.
+    /// Bytes of the coefficients of all digits with one limb, and of what they are extended to at
+    /// one position.
     digit_bytes: u64,
     /// Bytes of these that are read, written and read at all positions.
     extended_bytes: u64,
@@ -117,7 +122,8 @@ impl Operations {
         total
     }
 
-    /// Transforms of limbs as [`Context::transforms`] counts them: one for each limb modulo a power of two, and none for its products.
+    /// Transforms of limbs as [`Context::transforms`] counts them: one for each limb modulo a power
+    /// of two, and none for its products.
     pub fn transforms(&self) -> u64 {
         self.transforms
     }
@@ -132,24 +138,28 @@ impl Operations {
         self.key_bytes
     }
 
-    /// Bytes of the sums of a double decomposition that are read, once for each run of limbs that they are converted to.
+    /// Bytes of the sums of a double decomposition that are read, once for each run of limbs that
+    /// they are converted to.
     pub fn sum_bytes(&self) -> u64 {
         self.sum_bytes
     }
 
-    /// Bytes of the polynomials that it goes through: what is switched, its coefficients, the digits that are there at one time, what is divided away,
-    /// and the result.
+    /// Bytes of the polynomials that it goes through: what is switched, its coefficients, the
+    /// digits that are there at one time, what is divided away, and the result.
     pub fn polynomial_bytes(&self) -> u64 {
         self.polynomial_bytes
     }
 
-    /// Seconds that they take one thread at ring degree `2^log_degree`: the sum of what each takes. As far as keys and polynomials do not fit into the cache
-    /// together, that is more, and the time is added to read the key and the sums of a double decomposition from memory. So are digits with one limb each, as far as all of them at one position
-    /// do not fit.
+    /// Seconds that they take one thread at ring degree `2^log_degree`: the sum of what each takes.
+    /// As far as keys and polynomials do not fit into the cache together, that is more, and the
+    /// time is added to read the key and the sums of a double decomposition from memory. So are
+    /// digits with one limb each, as far as all of them at one position do not fit.
     pub fn seconds(&self, log_degree: u32, profile: &Profile) -> f64 {
         let missed = profile.missed(self.key_bytes + self.polynomial_bytes);
-        let costs = WordSize::ALL.map(|size| profile.limb_of_digits(log_degree, size, missed, self.digits));
-        let limbs: f64 = self.limbs.iter().zip(&costs).map(|(limbs, costs)| limbs.nanoseconds(costs)).sum();
+        let costs =
+            WordSize::ALL.map(|size| profile.limb_of_digits(log_degree, size, missed, self.digits));
+        let limbs: f64 =
+            self.limbs.iter().zip(&costs).map(|(limbs, costs)| limbs.nanoseconds(costs)).sum();
         let read = missed * (self.key_bytes + self.sum_bytes) as f64
             + profile.missed(self.digit_bytes) * self.extended_bytes as f64;
         1e-9 * (limbs + read / profile.memory().key_bytes_per_ns)
@@ -157,8 +167,9 @@ impl Operations {
 }
 
 impl Context {
-    /// The operations of a key switch of a polynomial modulo `from = Q` with `gadget` that ends modulo `to = Q'` as products do: in the evaluation domain in
-    /// and out, both parts added to, and with coalesced or doubly decomposed keys that are there.
+    /// The operations of a key switch of a polynomial modulo `from = Q` with `gadget` that ends
+    /// modulo `to = Q'` as products do: in the evaluation domain in and out, both parts added to,
+    /// and with coalesced or doubly decomposed keys that are there.
     ///
     /// # Errors
     /// As [`Context::decompose_with`], and when `to` does not divide `PQ_max`.
@@ -201,7 +212,8 @@ pub(crate) struct Count<'a> {
     pub(super) operations: Operations,
 }
 
-/// A digit: what it is modulo, and how many components of the key there are for it, coalesced and as they are.
+/// A digit: what it is modulo, and how many components of the key there are for it, coalesced and
+/// as they are.
 pub(super) struct Digit {
     pub(super) factors: Modulus,
     pub(super) groups: u64,
@@ -211,7 +223,8 @@ pub(super) struct Digit {
 impl<'a> Count<'a> {
     pub(super) fn new(context: &'a Context, modulus: Modulus, gadget: Gadget) -> Self {
         let parameters = context.parameters();
-        let sizes: Vec<usize> = parameters.groups(gadget.group()).map(|blocks| blocks.len()).collect();
+        let sizes: Vec<usize> =
+            parameters.groups(gadget.group()).map(|blocks| blocks.len()).collect();
         let digit = |DigitShape { groups, factors }: DigitShape| {
             let blocks: usize = groups.iter().map(|group| sizes[*group]).sum();
             Digit { factors, groups: groups.len() as u64, blocks: blocks as u64 }
@@ -219,14 +232,23 @@ impl<'a> Count<'a> {
         Count {
             context,
             extended: modulus.lcm(gadget.specials()),
-            digits: parameters.digit_shapes(modulus, gadget.group()).into_iter().map(digit).collect(),
+            digits: parameters
+                .digit_shapes(modulus, gadget.group())
+                .into_iter()
+                .map(digit)
+                .collect(),
             scaled: gadget.specials() != parameters.specials(),
             operations: Operations::default(),
         }
     }
 
     /// The polynomials that a key switch from modulo `from` to modulo `to` goes through.
-    pub(super) fn switch_memory(&mut self, from: Modulus, to: Modulus, shape: Option<&DoubleShape>) {
+    pub(super) fn switch_memory(
+        &mut self,
+        from: Modulus,
+        to: Modulus,
+        shape: Option<&DoubleShape>,
+    ) {
         let (context, digits) = (self.context, self.digits.len());
         let scratch = match shape {
             Some(shape) => {
@@ -268,30 +290,40 @@ impl<'a> Count<'a> {
     }
 
     /// So many transforms of limbs of other moduli than those of the parameters, all of one class.
-    pub(crate) fn transforms_of_size(&mut self, size: WordSize, forward: u64, inverse_of_sums: u64) {
+    pub(crate) fn transforms_of_size(
+        &mut self,
+        size: WordSize,
+        forward: u64,
+        inverse_of_sums: u64,
+    ) {
         self.operations.transforms += forward + inverse_of_sums;
         let limbs = self.operations.of_size_mut(size);
         limbs.forward += forward;
         limbs.inverse_of_sums += inverse_of_sums;
     }
 
-    /// So many exact conversions from the limbs of `from`, each to all that it is converted to at once.
+    /// So many exact conversions from the limbs of `from`, each to all that it is converted to at
+    /// once.
     pub(crate) fn sources(&mut self, from: Modulus, times: usize) {
         from.factors().for_each(|position| self.at(from, position).sources += times as u64);
     }
 
-    /// In how many runs so many limbs are worked on together, which take `scratch` limbs of scratch memory each.
+    /// In how many runs so many limbs are worked on together, which take `scratch` limbs of scratch
+    /// memory each.
     pub(crate) fn runs(&self, limbs: usize, scratch: usize) -> usize {
         limbs.div_ceil(self.context.group_of_threads(1, limbs, scratch))
     }
 
-    /// How many digits have more than one limb: these are extended to runs of positions, the others to one position after the other.
+    /// How many digits have more than one limb: these are extended to runs of positions, the others
+    /// to one position after the other.
     fn wide_digits(&self) -> usize {
         self.digits.iter().filter(|digit| digit.factors.limb_count() > 1).count()
     }
 
-    /// So many exact conversions from the limbs of `from` to the limb of `modulus` at `position`, which are transformed: those that are no more than an addition are part of the transform
-    /// with vectors of 512 bits, and a pass with other kernels. [`Count::sources`] are counted beside where there are several limbs, and here where there is one.
+    /// So many exact conversions from the limbs of `from` to the limb of `modulus` at `position`,
+    /// which are transformed: those that are no more than an addition are part of the transform
+    /// with vectors of 512 bits, and a pass with other kernels. [`Count::sources`] are counted
+    /// beside where there are several limbs, and here where there is one.
     pub(crate) fn convert_to_transform(
         &mut self,
         from: Modulus,
@@ -301,7 +333,8 @@ impl<'a> Count<'a> {
     ) {
         let (parameters, kernel) = (self.context.parameters(), self.context.kernel());
         let most = 2 * parameters.limb_modulus(modulus, position);
-        let first = from.factors().next().filter(|_| from.limb_count() == 1 && position != Modulus::TWO);
+        let first =
+            from.factors().next().filter(|_| from.limb_count() == 1 && position != Modulus::TWO);
         let is_addition = first.is_some_and(|first| parameters.limb_modulus(from, first) <= most);
         match (is_addition, kernel) {
             (true, Kernel::Avx512 | Kernel::Avx512Ifma) => (),
@@ -322,7 +355,8 @@ impl<'a> Count<'a> {
         limbs.targets += times;
     }
 
-    /// What is added to a key switch in the evaluation domain, to so many parts: modulo primes it goes with the inner products of single decompositions.
+    /// What is added to a key switch in the evaluation domain, to so many parts: modulo primes it
+    /// goes with the inner products of single decompositions.
     pub(super) fn add(&mut self, from: Modulus, parts: u64, double: bool) {
         for position in from.factors().filter(|position| double || *position >= MAX_FACTORS) {
             self.at(from, position).passes += parts;
@@ -343,7 +377,8 @@ impl<'a> Count<'a> {
         }
     }
 
-    /// What the single decomposition reads at the beginning of each run of positions: the digits, if they are not extended yet, and what is divided away.
+    /// What the single decomposition reads at the beginning of each run of positions: the digits,
+    /// if they are not extended yet, and what is divided away.
     pub(super) fn runs_of_single(&mut self, to: Modulus, dropped: Modulus, extends: bool) {
         let wide = if extends { self.wide_digits() } else { 0 };
         let [away, kept] = [dropped, to].map(|modulus| self.runs(modulus.limb_count(), wide));
@@ -445,7 +480,8 @@ impl<'a> Count<'a> {
             match digit.factors.contains(position) {
                 // Modulo a prime it goes with the inner product.
                 true => {
-                    self.at(extended, position).passes += u64::from(self.scaled && position >= MAX_FACTORS)
+                    self.at(extended, position).passes +=
+                        u64::from(self.scaled && position >= MAX_FACTORS)
                 }
                 false => {
                     self.convert_to_transform(digit.factors, extended, position, 1);
@@ -467,12 +503,14 @@ impl<'a> Count<'a> {
         };
         let elementwise = context.ring_at(full, position).elementwise();
         for i in 0..elementwise.lifted_limbs() {
-            let limbs = &mut self.operations.limbs[WordSize::of(elementwise.lifted_modulus(i)) as usize];
+            let limbs =
+                &mut self.operations.limbs[WordSize::of(elementwise.lifted_modulus(i)) as usize];
             limbs.products += digits.len() as u64;
             limbs.repeats += components - digits.len() as u64;
             limbs.sums += 1;
             if position == Modulus::TWO {
-                // Digits are embedded and transformed; the two sums are transformed back and converted.
+                // Digits are embedded and transformed; the two sums are transformed back and
+                // converted.
                 limbs.passes += digits.len() as u64;
                 limbs.forward += digits.len() as u64;
                 limbs.inverse_of_sums += 2;
@@ -491,7 +529,8 @@ impl<'a> Count<'a> {
         self.digits = digits;
     }
 
-    /// The end of the modulus switch, at a position of `Q'`, for both parts; after a double decomposition, what is subtracted is worked on before it is transformed.
+    /// The end of the modulus switch, at a position of `Q'`, for both parts; after a double
+    /// decomposition, what is subtracted is worked on before it is transformed.
     pub(super) fn finish(&mut self, to: Modulus, position: usize, dropped: Modulus, double: bool) {
         if !dropped.is_one() {
             match double {

@@ -5,13 +5,16 @@ use std::sync::Arc;
 use super::{Gadget, Method, decomposition::Decomposition};
 use crate::{Context, Modulus, Noise, RlweError};
 
-/// By what factor a double decomposition has to be faster than any single one: its keys are larger, but the plan is to be within 5 % of the fastest gadget, and predictions are off by
-/// some per cent themselves.
+/// By what factor a double decomposition has to be faster than any single one: its keys are larger,
+/// but the plan is to be within 5 % of the fastest gadget, and predictions are off by some per cent
+/// themselves.
 const DOUBLE_HANDICAP: f64 = 1.03;
 
 impl Context {
-    /// The gadget that key switches at `modulus` use, with keys modulo `PQ_max`: the one of [`crate::Parameters::gadgets`] that takes the least time by the profile in use
-    /// ([`Context::predict`]; MG23 4.4, LAKS 4.3), or of [`crate::Parameters::double_gadgets`], whose keys take memory beside, if that takes 3 % less.
+    /// The gadget that key switches at `modulus` use, with keys modulo `PQ_max`: the one of
+    /// [`crate::Parameters::gadgets`] that takes the least time by the profile in use
+    /// ([`Context::predict`]; MG23 4.4, LAKS 4.3), or of [`crate::Parameters::double_gadgets`],
+    /// whose keys take memory beside, if that takes 3 % less.
     ///
     /// # Errors
     /// When `modulus` is not one of ciphertexts, or the parameters have no key switching.
@@ -19,11 +22,13 @@ impl Context {
         self.gadget_within(modulus, self.parameters().full())
     }
 
-    /// [`Context::gadget`] with keys modulo `key` ([`crate::PreparedSwitchingKey::modulus`]), of those gadgets for which they have what is needed: `P'Q` divides `key`. The
-    /// double decomposition is for keys modulo `PQ_max`.
+    /// [`Context::gadget`] with keys modulo `key` ([`crate::PreparedSwitchingKey::modulus`]), of
+    /// those gadgets for which they have what is needed: `P'Q` divides `key`. The double
+    /// decomposition is for keys modulo `PQ_max`.
     ///
     /// # Errors
-    /// As `gadget`, when `key` does not divide `PQ_max`, and [`RlweError::KeyModulus`] when the keys have too small a modulus.
+    /// As `gadget`, when `key` does not divide `PQ_max`, and [`RlweError::KeyModulus`] when the
+    /// keys have too small a modulus.
     pub fn gadget_within(&self, modulus: Modulus, key: Modulus) -> Result<Gadget, RlweError> {
         self.check_modulus(modulus, "switch keys")?;
         self.check_divisor(key)?;
@@ -32,7 +37,8 @@ impl Context {
             if parameters.specials().is_one() {
                 return Err(no_specials());
             }
-            let single = parameters.gadgets_within(modulus, key).into_iter().map(|gadget| (gadget, 1.0));
+            let single =
+                parameters.gadgets_within(modulus, key).into_iter().map(|gadget| (gadget, 1.0));
             let double = match key == parameters.full() {
                 true => parameters.double_gadgets(modulus),
                 false => Vec::new(),
@@ -40,14 +46,16 @@ impl Context {
             let base = Some(parameters.base_gadget());
             let base = base.filter(|base| modulus.lcm(base.specials()).divides(key));
             let mut best = base.map(|base| (base, f64::INFINITY));
-            for (gadget, handicap) in single.chain(double.into_iter().map(|g| (g, DOUBLE_HANDICAP))) {
+            for (gadget, handicap) in single.chain(double.into_iter().map(|g| (g, DOUBLE_HANDICAP)))
+            {
                 let seconds = handicap * self.predict(modulus, gadget, modulus)?;
                 if best.is_none_or(|(_, least)| seconds < least) {
                     best = Some((gadget, seconds));
                 }
             }
             let need = || modulus.lcm(parameters.base_gadget().specials());
-            best.map(|(gadget, _)| gadget).ok_or_else(|| self.key_too_small("switch keys", key, need()))
+            best.map(|(gadget, _)| gadget)
+                .ok_or_else(|| self.key_too_small("switch keys", key, need()))
         })?;
         Ok(*gadget)
     }
@@ -79,7 +87,8 @@ impl Context {
         RlweError::KeyModulus { operation: operation.to_owned(), have, need }
     }
 
-    /// Seconds that a key switch as of [`Context::key_switch_operations`] takes one thread by the profile in use.
+    /// Seconds that a key switch as of [`Context::key_switch_operations`] takes one thread by the
+    /// profile in use.
     ///
     /// # Errors
     /// As [`Context::key_switch_operations`].
@@ -103,7 +112,8 @@ impl Context {
         })
     }
 
-    /// The noise of inner products of the digits of a polynomial modulo `modulus` with a key modulo `key`, before the division by `P'`.
+    /// The noise of inner products of the digits of a polynomial modulo `modulus` with a key modulo
+    /// `key`, before the division by `P'`.
     pub(crate) fn product_noise(
         &self,
         modulus: Modulus,
@@ -128,7 +138,11 @@ impl Context {
         let fits = parameters.has_gadget(modulus, gadget);
         if !fits || gadget != single && parameters.double_shape(modulus, gadget).is_none() {
             let need = "a gadget for this modulus is needed";
-            return Err(RlweError::Modulus { operation: "switch keys", have: modulus.limb_count(), need });
+            return Err(RlweError::Modulus {
+                operation: "switch keys",
+                have: modulus.limb_count(),
+                need,
+            });
         }
         Ok(())
     }

@@ -52,8 +52,9 @@ impl<'a> Product<'a> {
         Ok(Product { context, decomposed, key, expanded, added })
     }
 
-    /// The components of the key that each digit is multiplied by, and the limbs of the digits: of the coalesced key, or of the key itself. Where the key's modulus has
-    /// no factor of a block, that has no component: it would be one of 0.
+    /// The components of the key that each digit is multiplied by, and the limbs of the digits: of
+    /// the coalesced key, or of the key itself. Where the key's modulus has no factor of a block,
+    /// that has no component: it would be one of 0.
     fn pairs(&self, coalesced: bool, limb: impl Fn(usize) -> &'a [u64]) -> Pairs<'a> {
         let mut pairs = ArrayVec::new();
         for (d, digit) in self.decomposed.plan.digits.iter().enumerate() {
@@ -61,23 +62,34 @@ impl<'a> Product<'a> {
             match (&self.expanded, coalesced) {
                 (Some(expanded), true) => {
                     pairs.extend(
-                        digit.groups.iter().filter_map(|g| expanded.components.index(*g)).map(|c| (c, limb)),
+                        digit
+                            .groups
+                            .iter()
+                            .filter_map(|g| expanded.components.index(*g))
+                            .map(|c| (c, limb)),
                     );
                 }
                 _ => pairs.extend(
-                    digit.blocks.iter().filter_map(|b| self.key.components().index(*b)).map(|c| (c, limb)),
+                    digit
+                        .blocks
+                        .iter()
+                        .filter_map(|b| self.key.components().index(*b))
+                        .map(|c| (c, limb)),
                 ),
             }
         }
         pairs
     }
 
-    /// The coefficients of the digits at the positions `targets` of `P'Q`, as far as they are not there, where [`super::decomposition::Decomposition::scratch_limb`] says. Those of digits with one limb are left to
-    /// [`Product::at`], and so are those that are the digit's own but for an addition.
+    /// The coefficients of the digits at the positions `targets` of `P'Q`, as far as they are not
+    /// there, where [`super::decomposition::Decomposition::scratch_limb`] says. Those of digits
+    /// with one limb are left to [`Product::at`], and so are those that are the digit's own but for
+    /// an addition.
     pub(crate) fn extend(&self, targets: &[usize]) -> Scratch<'a> {
         let Product { context, decomposed, .. } = *self;
         let (degree, digits) = (context.degree(), &decomposed.plan.digits);
-        let wanted = |digit: &Digit| targets.iter().any(|position| digit.others.contains(*position));
+        let wanted =
+            |digit: &Digit| targets.iter().any(|position| digit.others.contains(*position));
         let needed = decomposed.own().is_none() || digits.iter().any(wanted);
         let count = if needed { decomposed.scratch_limbs(targets.len()) } else { 0 };
         let mut extended = context.scratch_limbs(count, Domain::Evaluation);
@@ -96,7 +108,8 @@ impl<'a> Product<'a> {
         extended
     }
 
-    /// Takes the digits that [`Product::extend`] gave at target `i`, and those with one limb, to the evaluation domain, and puts those beside them that are there already.
+    /// Takes the digits that [`Product::extend`] gave at target `i`, and those with one limb, to
+    /// the evaluation domain, and puts those beside them that are there already.
     fn transform(&self, targets: &[usize], i: usize, fresh: &mut Poly) {
         let Product { context, decomposed, .. } = *self;
         let (position, plan) = (targets[i], &*decomposed.plan);
@@ -126,8 +139,9 @@ impl<'a> Product<'a> {
         }
     }
 
-    /// The component of the key that goes with the digit that has the limb at `position` itself, where that limb is multiplied by its constant in the inner product, not
-    /// before: where it is a limb of the polynomial, in the evaluation domain, and goes with one component.
+    /// The component of the key that goes with the digit that has the limb at `position` itself,
+    /// where that limb is multiplied by its constant in the inner product, not before: where it is
+    /// a limb of the polynomial, in the evaluation domain, and goes with one component.
     fn scaled_component(&self, position: usize) -> Option<usize> {
         let Product { decomposed, .. } = *self;
         let is_late = position < MAX_FACTORS
@@ -143,12 +157,20 @@ impl<'a> Product<'a> {
         component.filter(|_| is_late)
     }
 
-    /// The inner product at target `i`, from the digits that [`Product::extend`] gave for these targets, plus what is added in the evaluation
-    /// domain. The digits are transformed here, right before they are used; so it is called once for each target.
+    /// The inner product at target `i`, from the digits that [`Product::extend`] gave for these
+    /// targets, plus what is added in the evaluation domain. The digits are transformed here, right
+    /// before they are used; so it is called once for each target.
     ///
-    /// The key is modulo a multiple of `P'Q`; where `P'Q` has a divisor of what that has at a position, the product is reduced. (The residues of the digits modulo the
-    /// divisor stand for themselves as numbers.)
-    pub(crate) fn at(&self, targets: &[usize], i: usize, fresh: &mut Poly, [acc0, acc1]: [&mut [u64]; 2]) {
+    /// The key is modulo a multiple of `P'Q`; where `P'Q` has a divisor of what that has at a
+    /// position, the product is reduced. (The residues of the digits modulo the divisor stand for
+    /// themselves as numbers.)
+    pub(crate) fn at(
+        &self,
+        targets: &[usize],
+        i: usize,
+        fresh: &mut Poly,
+        [acc0, acc1]: [&mut [u64]; 2],
+    ) {
         let Product { context, decomposed, .. } = *self;
         if decomposed.hoisted.is_none() {
             self.transform(targets, i, fresh);
@@ -156,8 +178,11 @@ impl<'a> Product<'a> {
         let (position, plan) = (targets[i], &*decomposed.plan);
         let full = self.key.modulus();
         let wide = context.ring_at(full, position).elementwise();
-        let limb = |d: usize| match (&decomposed.hoisted, plan.digits[d].factors.contains(position)) {
-            (Some(hoisted), false) => hoisted.others[d].limb(plan.digits[d].others.limb_of(position)),
+        let limb = |d: usize| match (&decomposed.hoisted, plan.digits[d].factors.contains(position))
+        {
+            (Some(hoisted), false) => {
+                hoisted.others[d].limb(plan.digits[d].others.limb_of(position))
+            }
             (hoisted, true) => {
                 let extended = hoisted.as_ref().and_then(|hoisted| hoisted.own.as_deref());
                 match extended.or_else(|| decomposed.own()) {
@@ -174,7 +199,8 @@ impl<'a> Product<'a> {
             let size = wide.lifted_limbs() * context.degree();
             let hoisted = decomposed.hoisted.as_ref().and_then(|hoisted| hoisted.lifted.as_ref());
             let count = if hoisted.is_none() { plan.digits.len() } else { 0 };
-            let mut scratch = context.scratch_limbs(count * wide.lifted_limbs(), Domain::Evaluation);
+            let mut scratch =
+                context.scratch_limbs(count * wide.lifted_limbs(), Domain::Evaluation);
             for (d, out) in scratch.as_mut_slice().chunks_exact_mut(size).enumerate() {
                 wide.lift(out, limb(d));
             }
@@ -208,7 +234,8 @@ impl<'a> Product<'a> {
         }
     }
 
-    /// [`Product::at`] the position of a unit or a special, where the limbs of the digits are these. What is added goes with the inner product, and so does the multiplication that
+    /// [`Product::at`] the position of a unit or a special, where the limbs of the digits are
+    /// these. What is added goes with the inner product, and so does the multiplication that
     /// [`Product::scaled_component`] tells of: they take no passes of their own.
     fn at_prime<'b>(
         &'b self,
@@ -224,14 +251,18 @@ impl<'a> Product<'a> {
         let mut factors: [Option<Scalar>; 2] = [None; 2];
         if decomposed.modulus.contains(position) {
             let k = decomposed.modulus.limb_of(position);
-            if let (Some(component), Some(poly), Some(factors)) =
-                (self.scaled_component(position), decomposed.original.poly(), &decomposed.plan.factors)
-            {
+            if let (Some(component), Some(poly), Some(factors)) = (
+                self.scaled_component(position),
+                decomposed.original.poly(),
+                &decomposed.plan.factors,
+            ) {
                 pairs.retain(|(c, _)| *c != component);
                 beside.scaled = Some((component, poly.limb(k), &factors[k]));
             }
             let spares = spare.limbs_mut().zip(&mut factors);
-            for ((added, (spare, factor)), beside) in self.added.iter().zip(spares).zip(&mut beside.added) {
+            for ((added, (spare, factor)), beside) in
+                self.added.iter().zip(spares).zip(&mut beside.added)
+            {
                 if let Some(operand) = &added.evaluation {
                     let (limb, multiple) = self.multiple(operand, position, spare);
                     *beside = Some((limb, factor.insert(multiple)));
@@ -241,7 +272,8 @@ impl<'a> Product<'a> {
         elementwise.inner_product_beside(acc0, acc1, &pairs, self.key_limb(position), &beside);
     }
 
-    /// The limb at a position of `Q` of what is added in the evaluation domain, in `spare` where it has to be computed, and the multiple of it that is added.
+    /// The limb at a position of `Q` of what is added in the evaluation domain, in `spare` where it
+    /// has to be computed, and the multiple of it that is added.
     fn multiple<'b>(
         &self,
         operand: &Operand<'b>,
@@ -261,8 +293,9 @@ impl<'a> Product<'a> {
         }
     }
 
-    /// [`Product::at`] of digits that were extended at once, for the words from `first` on, at any position but that of a power of two; of what is added, for
-    /// polynomials in the evaluation domain.
+    /// [`Product::at`] of digits that were extended at once, for the words from `first` on, at any
+    /// position but that of a power of two; of what is added, for polynomials in the evaluation
+    /// domain.
     pub(crate) fn range_at(&self, position: usize, first: usize, [acc0, acc1]: [&mut [u64]; 2]) {
         let Product { context, decomposed, .. } = *self;
         let (plan, range) = (&*decomposed.plan, first..first + acc0.len());
@@ -272,13 +305,25 @@ impl<'a> Product<'a> {
         let key = key.range(first, range.len());
         let wide = context.ring_at(full, position).elementwise();
         let added = self.added.each_ref().map(|added| {
-            debug_assert!(added.coefficients.is_none(), "what is added is in the evaluation domain");
+            debug_assert!(
+                added.coefficients.is_none(),
+                "what is added is in the evaluation domain"
+            );
             let poly = added.evaluation.as_ref().and_then(Operand::poly)?;
-            let k = decomposed.modulus.contains(position).then(|| decomposed.modulus.limb_of(position))?;
+            let k = decomposed
+                .modulus
+                .contains(position)
+                .then(|| decomposed.modulus.limb_of(position))?;
             Some((&poly.limb(k)[range.clone()], &plan.specials[k]))
         });
         if position < MAX_FACTORS {
-            return wide.inner_product_beside(acc0, acc1, &pairs, &key, &Beside { scaled: None, added });
+            return wide.inner_product_beside(
+                acc0,
+                acc1,
+                &pairs,
+                &key,
+                &Beside { scaled: None, added },
+            );
         }
         wide.inner_product(acc0, acc1, &pairs, &key);
         if !full.agrees(plan.extended, position) {
@@ -292,7 +337,8 @@ impl<'a> Product<'a> {
         }
     }
 
-    /// The limb of the coalesced key, or else of the key itself, at any position but that of a power of two.
+    /// The limb of the coalesced key, or else of the key itself, at any position but that of a
+    /// power of two.
     fn key_limb(&self, position: usize) -> &KeyLimb {
         match &self.expanded {
             Some(expanded) => &expanded.limbs[self.key.modulus().limb_of(position)],
@@ -330,7 +376,8 @@ impl<'a> Product<'a> {
         self.added[part].coefficients.is_some()
     }
 
-    /// The limb at `position` of what is added to a part in coefficients and was not yet added by [`Product::at`], and `P'` modulo it.
+    /// The limb at `position` of what is added to a part in coefficients and was not yet added by
+    /// [`Product::at`], and `P'` modulo it.
     pub(crate) fn coefficients(&self, part: usize, position: usize) -> Option<(&'a [u64], u64)> {
         let modulus = self.decomposed.modulus;
         let late = position < MAX_FACTORS && modulus.contains(position);

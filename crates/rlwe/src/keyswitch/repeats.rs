@@ -8,18 +8,26 @@ use super::rotation_sum::REPEATED;
 use crate::{Context, Modulus, RlweError};
 
 impl Context {
-    /// Whether factors of [`Context::rotation_sums`] modulo `extended = P'Q` can be made by [`Context::ring_of_repeats`].
+    /// Whether factors of [`Context::rotation_sums`] modulo `extended = P'Q` can be made by
+    /// [`Context::ring_of_repeats`].
     pub fn has_repeats(&self, extended: Modulus) -> bool {
         self.degree() >= 16 * REPEATED && !extended.contains(Modulus::TWO)
     }
 
-    /// The residue ring of degree `N/8` in which `p` stands for the polynomial `p(X^8)` of the limb at `position` of `extended`: with the roots of unity of
-    /// [`hippocrene_ring::primes::primitive_root_2n`], the values of `p(X^8)` are those of `p`, each of them eight times. In the order of
-    /// [`Context::order_repeats`] they are what [`crate::RotationFactor::repeated`] makes of `p(X^8)`, at an eighth of the cost.
+    /// The residue ring of degree `N/8` in which `p` stands for the polynomial `p(X^8)` of the limb
+    /// at `position` of `extended`: with the roots of unity of
+    /// [`hippocrene_ring::primes::primitive_root_2n`], the values of `p(X^8)` are those of `p`,
+    /// each of them eight times. In the order of [`Context::order_repeats`] they are what
+    /// [`crate::RotationFactor::repeated`] makes of `p(X^8)`, at an eighth of the cost.
     ///
     /// # Errors
-    /// [`RlweError::Modulus`] where [`Context::has_repeats`] is false or the position is not in `extended`.
-    pub fn ring_of_repeats(&self, extended: Modulus, position: usize) -> Result<Arc<ResidueRing>, RlweError> {
+    /// [`RlweError::Modulus`] where [`Context::has_repeats`] is false or the position is not in
+    /// `extended`.
+    pub fn ring_of_repeats(
+        &self,
+        extended: Modulus,
+        position: usize,
+    ) -> Result<Arc<ResidueRing>, RlweError> {
         if !self.has_repeats(extended) || !extended.contains(position) {
             let need = "a limb modulo primes is needed, and a ring degree of 2^7";
             return Err(RlweError::Modulus {
@@ -33,7 +41,8 @@ impl Context {
         self.repeats.get_or_try_insert(parameters.limb_modulus(extended, position), || {
             let ring = match position {
                 Modulus::ODD => {
-                    let primes: Vec<u64> = parameters.literal().sprout.chosen(extended.odd()).collect();
+                    let primes: Vec<u64> =
+                        parameters.literal().sprout.chosen(extended.odd()).collect();
                     ResidueRing::composite(&primes, degree, self.kernel())?
                 }
                 _ => ResidueRing::prime(parameters.factor(position), degree, self.kernel())?,
@@ -42,7 +51,8 @@ impl Context {
         })
     }
 
-    /// Brings a limb from the evaluation order of the ring of degree `N/8` to the order that factors of [`Context::rotation_sums`] have: the standard one.
+    /// Brings a limb from the evaluation order of the ring of degree `N/8` to the order that
+    /// factors of [`Context::rotation_sums`] have: the standard one.
     pub fn order_repeats(&self, limb: &mut [u64]) {
         if limb.len() < 64 {
             return;
@@ -80,7 +90,8 @@ mod tests {
                 secret: SecretDistribution::Ternary,
             };
             let context =
-                Context::new(Parameters::new_insecure(literal).unwrap(), Threads::single()).unwrap();
+                Context::new(Parameters::new_insecure(literal).unwrap(), Threads::single())
+                    .unwrap();
             let full = context.parameters().full();
             let odd = Modulus::of_sprout(full.odd(), 0);
             let extended = Modulus::of_range(0..4).lcm(odd);
@@ -90,7 +101,8 @@ mod tests {
                 (0..degree as i64 / 8).map(|i| (i * i * 7919 + 13 * i) % 1009 - 500).collect();
             let mut whole = vec![0; degree];
             whole.iter_mut().step_by(8).zip(&small).for_each(|(w, s)| *w = *s);
-            let whole = context.rotation_factor(context.from_signed(&whole, extended), extended).unwrap();
+            let whole =
+                context.rotation_factor(context.from_signed(&whole, extended), extended).unwrap();
             let expected = whole.repeated(&context).unwrap();
             let mut made = Poly::zero(degree / 8, extended.limb_count(), Domain::Evaluation);
             for (position, limb) in extended.factors().zip(made.limbs_mut()) {

@@ -9,16 +9,19 @@ use crate::{Context, Modulus, RlweError, WordSize};
 
 const OPERATION: &str = "make a factor of rotations";
 
-/// A plaintext modulo `P'Q` as [`Context::rotation_sums`] multiplies by it: in the evaluation domain, its limb modulo a power of two in the form of
-/// [`hippocrene_ring::elementwise::Elementwise::lift`], which has as many limbs as there are primes that products are computed modulo. One that is a polynomial in `X^8` may
-/// have an eighth of the values, the others of which repeat.
+/// A plaintext modulo `P'Q` as [`Context::rotation_sums`] multiplies by it: in the evaluation
+/// domain, its limb modulo a power of two in the form of
+/// [`hippocrene_ring::elementwise::Elementwise::lift`], which has as many limbs as there are primes
+/// that products are computed modulo. One that is a polynomial in `X^8` may have an eighth of the
+/// values, the others of which repeat.
 #[derive(Debug, Clone)]
 pub struct RotationFactor {
     limbs: Poly,
     extended: Modulus,
 }
 
-/// A plaintext of which each limb is made where it is used, and gone after that: for sums that come once, of more plaintexts than memory is worth.
+/// A plaintext of which each limb is made where it is used, and gone after that: for sums that come
+/// once, of more plaintexts than memory is worth.
 pub trait LimbByLimb: Debug + Sync {
     /// Writes the plaintext modulo the modulus of `ring`, in the evaluation domain.
     fn write(&self, ring: &ResidueRing, limb: &mut [u64]);
@@ -69,12 +72,17 @@ impl<'a> From<&'a RotationFactor> for TermFactor<'a> {
 }
 
 impl Context {
-    /// The factor that `poly` is: a plaintext modulo `extended = P'Q` ([`Context::rotation_modulus`]) in the evaluation domain, or, of ring degree `N/8`, one made by
-    /// [`Context::ring_of_repeats`].
+    /// The factor that `poly` is: a plaintext modulo `extended = P'Q`
+    /// ([`Context::rotation_modulus`]) in the evaluation domain, or, of ring degree `N/8`, one made
+    /// by [`Context::ring_of_repeats`].
     ///
     /// # Errors
     /// [`RlweError::Modulus`] when it is not that.
-    pub fn rotation_factor(&self, mut poly: Poly, extended: Modulus) -> Result<RotationFactor, RlweError> {
+    pub fn rotation_factor(
+        &self,
+        mut poly: Poly,
+        extended: Modulus,
+    ) -> Result<RotationFactor, RlweError> {
         let (degree, have) = (self.degree(), poly.limb_count());
         let is_repeated = self.has_repeats(extended) && poly.degree() == degree / REPEATED;
         let need = if poly.degree() != degree && !is_repeated {
@@ -94,7 +102,8 @@ impl Context {
         Err(RlweError::Modulus { operation: OPERATION, have, need })
     }
 
-    /// How many limbs of the ring degree, or of an eighth of it, a [`RotationFactor`] modulo `extended = P'Q` has.
+    /// How many limbs of the ring degree, or of an eighth of it, a [`RotationFactor`] modulo
+    /// `extended = P'Q` has.
     pub fn rotation_factor_limbs(&self, extended: Modulus) -> usize {
         let lifted = |position| match position {
             Modulus::TWO => self.ring_at(extended, position).elementwise().lifted_limbs(),
@@ -103,7 +112,8 @@ impl Context {
         extended.factors().map(lifted).sum()
     }
 
-    /// Puts what [`hippocrene_ring::elementwise::Elementwise::lift`] makes of the limb modulo a power of two, the last, in its place.
+    /// Puts what [`hippocrene_ring::elementwise::Elementwise::lift`] makes of the limb modulo a
+    /// power of two, the last, in its place.
     fn lift_two(&self, poly: &mut Poly, extended: Modulus) {
         let (degree, last) = (self.degree(), extended.limb_of(Modulus::TWO));
         let elementwise = self.ring_at(extended, Modulus::TWO).elementwise();
@@ -123,7 +133,8 @@ impl Context {
 }
 
 impl RotationFactor {
-    /// What is left of a polynomial in `X^8` without the values that repeat, an eighth of them. Nothing where the ring degree is below 64, or this is such already.
+    /// What is left of a polynomial in `X^8` without the values that repeat, an eighth of them.
+    /// Nothing where the ring degree is below 64, or this is such already.
     pub fn repeated(&self, context: &Context) -> Option<Self> {
         let degree = context.degree();
         if degree < 64 || self.degree() != degree {
@@ -150,7 +161,8 @@ impl RotationFactor {
 
     /// Whether it is a plaintext modulo `extended`.
     pub(super) fn is_modulo(&self, context: &Context, extended: Modulus) -> bool {
-        self.extended == extended && self.limbs.limb_count() == context.rotation_factor_limbs(extended)
+        self.extended == extended
+            && self.limbs.limb_count() == context.rotation_factor_limbs(extended)
     }
 
     /// Bytes that it takes; those that it would take, where it is hollow.
@@ -162,7 +174,8 @@ impl RotationFactor {
         self.limbs.is_hollow()
     }
 
-    /// The limb at `position`; modulo a power of two all limbs of the lifted form, one after the other.
+    /// The limb at `position`; modulo a power of two all limbs of the lifted form, one after the
+    /// other.
     pub(super) fn limb(&self, position: usize) -> &[u64] {
         let k = self.extended.limb_of(position);
         match position {

@@ -1,17 +1,24 @@
 //! Sums of rotated ciphertexts times plaintexts, divided by the special modulus once.
 //!
-//! A rotation is an inner product modulo `P'Q` and a division by `P'`. Where rotated ciphertexts are multiplied by plaintexts and added up, all of
-//! this can be had modulo `P'Q`, and the division comes once, at the end ("double hoisting", Bossuat, Mouchet, Troncoso-Pastoriza and Hubaux, ePrint
-//! 2020/1203, section 4.3): for `sum_j m_j sigma_j(c)` with `J` rotations `2 (J - 1)` divisions less, for plaintexts that are known modulo `P'Q`.
+//! A rotation is an inner product modulo `P'Q` and a division by `P'`. Where rotated ciphertexts
+//! are multiplied by plaintexts and added up, all of this can be had modulo `P'Q`, and the division
+//! comes once, at the end ("double hoisting", Bossuat, Mouchet, Troncoso-Pastoriza and Hubaux,
+//! ePrint 2020/1203, section 4.3): for `sum_j m_j sigma_j(c)` with `J` rotations `2 (J - 1)`
+//! divisions less, for plaintexts that are known modulo `P'Q`.
 //!
-//! **Noise.** A ciphertext modulo `P'Q` here stands for `P'` times a message modulo `Q`; noise is stated relative to that, over `P'`. With `e_j` the noise of
-//! `c_j` and `e_ks` that of an inner product over `P'` (not rounded), the sum has `sum_j |m_j| (e_j + e_ks)` for an `m_j` by which noise grows by
-//! `|m_j|`, in variances; a rotation of a sum adds `e_ks`, and the rounding of its second part, of variance `|s|^2/12`; the division at
-//! the end one rounding ([`crate::noise::rounding`]). Sums without a rotation are multiples of `P'`, and their division rounds nothing.
+//! **Noise.** A ciphertext modulo `P'Q` here stands for `P'` times a message modulo `Q`; noise is
+//! stated relative to that, over `P'`. With `e_j` the noise of `c_j` and `e_ks` that of an inner
+//! product over `P'` (not rounded), the sum has `sum_j |m_j| (e_j + e_ks)` for an `m_j` by which
+//! noise grows by `|m_j|`, in variances; a rotation of a sum adds `e_ks`, and the rounding of its
+//! second part, of variance `|s|^2/12`; the division at the end one rounding
+//! ([`crate::noise::rounding`]). Sums without a rotation are multiples of `P'`, and their division
+//! rounds nothing.
 
 use std::sync::Arc;
 
-use hippocrene_ring::{Domain, automorphism::Automorphism, elementwise::PairTerm, scratch::Scratch};
+use hippocrene_ring::{
+    Domain, automorphism::Automorphism, elementwise::PairTerm, scratch::Scratch,
+};
 
 use super::{
     Decomposed, Gadget, Method, RotationFactor, TermFactor,
@@ -19,11 +26,14 @@ use super::{
     operand::Added,
     product::{Product, Targets},
 };
-use crate::{Ciphertext, Context, Fingerprint, Modulus, Noise, PreparedEvaluationKeys, RlweError, noise};
+use crate::{
+    Ciphertext, Context, Fingerprint, Modulus, Noise, PreparedEvaluationKeys, RlweError, noise,
+};
 
 const OPERATION: &str = "add rotations";
 
-/// How many words of rotated ciphertexts are made and go through all rows before the next are: half a megabyte, to be found in the cache.
+/// How many words of rotated ciphertexts are made and go through all rows before the next are: half
+/// a megabyte, to be found in the cache.
 const CACHED_WORDS: usize = 1 << 16;
 
 /// By how much shorter limbs are that leave out what repeats.
@@ -43,15 +53,18 @@ pub enum Summand<'a> {
 pub struct Term<'a> {
     /// The number of the summand.
     pub summand: usize,
-    /// The plaintext modulo `P'Q` ([`Context::rotation_modulus`]). In one row all have all values, or all an eighth of them.
+    /// The plaintext modulo `P'Q` ([`Context::rotation_modulus`]). In one row all have all values,
+    /// or all an eighth of them.
     pub factor: TermFactor<'a>,
     /// By how many bits it makes noise grow.
     pub log2_norm: f64,
-    /// Whether there are slots that are multiplied by zero in all terms of a sum: no error comes there ([`Noise::without_zeros`]).
+    /// Whether there are slots that are multiplied by zero in all terms of a sum: no error comes
+    /// there ([`Noise::without_zeros`]).
     pub leaves_zeros: bool,
 }
 
-/// A sum of rotated ciphertexts modulo `P'Q`, that has not been divided by `P'`. It lives in scratch memory.
+/// A sum of rotated ciphertexts modulo `P'Q`, that has not been divided by `P'`. It lives in
+/// scratch memory.
 #[derive(Debug)]
 pub struct RotationSum<'a> {
     context: &'a Context,
@@ -62,7 +75,8 @@ pub struct RotationSum<'a> {
     parts: [Scratch<'a>; 2],
     key: Fingerprint,
     noise: Noise,
-    /// Whether it is a multiple of `P'`, as it is where no rotation takes part: dividing by `P'` rounds nothing.
+    /// Whether it is a multiple of `P'`, as it is where no rotation takes part: dividing by `P'`
+    /// rounds nothing.
     is_multiple: bool,
 }
 
@@ -87,8 +101,9 @@ struct Source<'a> {
 }
 
 impl Context {
-    /// `P'Q`: what sums of rotations of ciphertexts modulo `modulus = Q` are computed modulo, and their plaintexts are wanted modulo. The keys that take part have moduli that are
-    /// multiples of `keys` ([`PreparedEvaluationKeys::common_modulus`]).
+    /// `P'Q`: what sums of rotations of ciphertexts modulo `modulus = Q` are computed modulo, and
+    /// their plaintexts are wanted modulo. The keys that take part have moduli that are multiples
+    /// of `keys` ([`PreparedEvaluationKeys::common_modulus`]).
     ///
     /// # Errors
     /// As [`Context::gadget_within`].
@@ -96,7 +111,8 @@ impl Context {
         Ok(modulus.lcm(self.rotation_gadget(modulus, keys)?.specials()))
     }
 
-    /// Decomposes a ciphertext once for any number of rotations of it in [`Context::rotation_sums`], by keys whose moduli are multiples of `keys`.
+    /// Decomposes a ciphertext once for any number of rotations of it in
+    /// [`Context::rotation_sums`], by keys whose moduli are multiples of `keys`.
     ///
     /// # Errors
     /// When the ciphertext has more than two parts, or as [`Context::gadget_within`].
@@ -106,20 +122,27 @@ impl Context {
         keys: Modulus,
     ) -> Result<Decomposed<'a>, RlweError> {
         self.check_two_parts(a, OPERATION)?;
-        self.decompose_hoisted_with(a.part(1), a.modulus(), self.rotation_gadget(a.modulus(), keys)?)
+        self.decompose_hoisted_with(
+            a.part(1),
+            a.modulus(),
+            self.rotation_gadget(a.modulus(), keys)?,
+        )
     }
 
-    /// The planned gadget, with the single decomposition: the double one has its inner products elsewhere than modulo `P'Q`.
+    /// The planned gadget, with the single decomposition: the double one has its inner products
+    /// elsewhere than modulo `P'Q`.
     fn rotation_gadget(&self, modulus: Modulus, keys: Modulus) -> Result<Gadget, RlweError> {
         Ok(self.gadget_within(modulus, keys)?.with_method(Method::Single))
     }
 
-    /// For each row the sum of its terms, modulo `P'Q`. Each summand is rotated once, however many rows want it. The moduli of the keys that take part are
-    /// multiples of `common`, by which `P'` is chosen.
+    /// For each row the sum of its terms, modulo `P'Q`. Each summand is rotated once, however many
+    /// rows want it. The moduli of the keys that take part are multiples of `common`, by which `P'`
+    /// is chosen.
     ///
     /// # Errors
-    /// When there is no summand, moduli, keys or numbers of parts differ, a key is missing, a decomposition is of another ciphertext or by another
-    /// gadget than is planned, or a term does not fit.
+    /// When there is no summand, moduli, keys or numbers of parts differ, a key is missing, a
+    /// decomposition is of another ciphertext or by another gadget than is planned, or a term does
+    /// not fit.
     pub fn rotation_sums(
         &self,
         summands: &[Summand<'_>],
@@ -133,8 +156,10 @@ impl Context {
         let (modulus, key) = (first.modulus(), first.key());
         keys.check_key(first.key(), OPERATION)?;
         let plan = self.decomposition(modulus, self.rotation_gadget(modulus, common)?)?;
-        let sources: Vec<Source> =
-            summands.iter().map(|s| self.source(s, first, &plan, keys)).collect::<Result<_, _>>()?;
+        let sources: Vec<Source> = summands
+            .iter()
+            .map(|s| self.source(s, first, &plan, keys))
+            .collect::<Result<_, _>>()?;
         let noise = |term: &Term| {
             let source = &sources[term.summand];
             let noise = source.ciphertext.noise().plus(source.added).scaled(term.log2_norm);
@@ -143,7 +168,8 @@ impl Context {
         let mut sums = Vec::with_capacity(rows.len());
         for row in rows {
             let kind = row.first().map_or(self.degree(), |term| term.factor.degree(self.degree()));
-            row.iter().try_for_each(|term| self.check_term(term, summands.len(), plan.extended, kind))?;
+            row.iter()
+                .try_for_each(|term| self.check_term(term, summands.len(), plan.extended, kind))?;
             let noise = row.iter().map(noise).fold(Noise::NONE, Noise::plus);
             let parts = [0, 1].map(|_| self.scratch(plan.extended, Domain::Evaluation));
             let is_multiple = row.iter().all(|term| sources[term.summand].rotation.is_none());
@@ -159,7 +185,8 @@ impl Context {
         }
         let rotated = sources.iter().filter(|source| source.rotation.is_some()).count();
         let terms = rows.iter().map(Vec::len).sum();
-        let words = rows.iter().flatten().next().map_or(0, |term| term.factor.degree(self.degree()));
+        let words =
+            rows.iter().flatten().next().map_or(0, |term| term.factor.degree(self.degree()));
         self.note_rotation_sums(
             &plan,
             modulus,
@@ -183,12 +210,14 @@ impl Context {
                 stretch.sums.push([out0, out1]);
             }
         }
-        self.threads()
-            .for_each_mut(&mut stretches, |_, stretch| self.sums_at(&plan, &sources, rows, stretch));
+        self.threads().for_each_mut(&mut stretches, |_, stretch| {
+            self.sums_at(&plan, &sources, rows, stretch)
+        });
         Ok(sums)
     }
 
-    /// The words of a polynomial modulo `modulus` as they are shared out, in order: limb by limb, or unless they are to be `whole` to several threads in halves of limbs, so that none waits
+    /// The words of a polynomial modulo `modulus` as they are shared out, in order: limb by limb,
+    /// or unless they are to be `whole` to several threads in halves of limbs, so that none waits
     /// long for another's last.
     fn stretches<'s>(&self, modulus: Modulus, whole: bool) -> Vec<Stretch<'s>> {
         let degree = self.degree();
@@ -198,7 +227,12 @@ impl Context {
             // Modulo a power of two products are of whole limbs.
             let words = if halves && position != Modulus::TWO { degree / 2 } else { degree };
             let firsts = (0..degree).step_by(words);
-            stretches.extend(firsts.map(|first| Stretch { position, first, words, sums: Vec::new() }));
+            stretches.extend(firsts.map(|first| Stretch {
+                position,
+                first,
+                words,
+                sums: Vec::new(),
+            }));
         }
         stretches
     }
@@ -259,8 +293,9 @@ impl Context {
         Err(RlweError::Modulus { operation: OPERATION, have, need })
     }
 
-    /// A stretch of all sums, some words at a time: those of each summand first, then those of each row. An automorphism reads what lies together
-    /// in the evaluation domain from what lies together.
+    /// A stretch of all sums, some words at a time: those of each summand first, then those of each
+    /// row. An automorphism reads what lies together in the evaluation domain from what lies
+    /// together.
     fn sums_at(
         &self,
         plan: &Decomposition,
@@ -280,7 +315,8 @@ impl Context {
         let size = (CACHED_WORDS / (2 * sources.len())).next_power_of_two().max(64).min(length);
         let words = (2 * sources.len() + 2) * size;
         let mut scratch = self.scratch_limbs(words.div_ceil(degree), Domain::Evaluation);
-        let (images, spare) = scratch.as_mut_slice()[..words].split_at_mut(2 * sources.len() * size);
+        let (images, spare) =
+            scratch.as_mut_slice()[..words].split_at_mut(2 * sources.len() * size);
         let (spare0, spare1) = spare.split_at_mut(size);
         for at in (0..length).step_by(size) {
             let first = begin + at;
@@ -310,7 +346,8 @@ impl Context {
         }
     }
 
-    /// The limbs of all sums at a position where plaintexts are made: those of all summands are there, and each row makes its plaintexts in the same memory, which stays in the cache.
+    /// The limbs of all sums at a position where plaintexts are made: those of all summands are
+    /// there, and each row makes its plaintexts in the same memory, which stays in the cache.
     fn sums_by_limb(
         &self,
         plan: &Decomposition,
@@ -329,7 +366,14 @@ impl Context {
         let (spare0, spare1) = spare.split_at_mut(degree);
         for (source, images) in sources.iter().zip(images.chunks_exact_mut(2 * degree)) {
             let (image0, image1) = images.split_at_mut(degree);
-            source.image_at(self, plan, position, 0, [image0, image1], [&mut *spare0, &mut *spare1]);
+            source.image_at(
+                self,
+                plan,
+                position,
+                0,
+                [image0, image1],
+                [&mut *spare0, &mut *spare1],
+            );
         }
         let image = |i: usize| &images[i * degree..(i + 1) * degree];
         for (row, [sum0, sum1]) in rows.iter().zip(sums) {
@@ -351,7 +395,8 @@ impl Context {
         }
     }
 
-    /// All sums modulo a power of two: each summand is lifted once, and each sum comes back from its transforms once.
+    /// All sums modulo a power of two: each summand is lifted once, and each sum comes back from
+    /// its transforms once.
     fn sums_modulo_two(
         &self,
         plan: &Decomposition,
@@ -364,11 +409,14 @@ impl Context {
         let elementwise = ring.elementwise();
         let limbs = elementwise.lifted_limbs();
         let by_limb = limbs * most_by_limb(rows);
-        let mut scratch = self.scratch_limbs(2 * limbs * sources.len() + 4 + by_limb, Domain::Evaluation);
-        let (images, spare) = scratch.as_mut_slice().split_at_mut(2 * limbs * sources.len() * degree);
+        let mut scratch =
+            self.scratch_limbs(2 * limbs * sources.len() + 4 + by_limb, Domain::Evaluation);
+        let (images, spare) =
+            scratch.as_mut_slice().split_at_mut(2 * limbs * sources.len() * degree);
         let (spare, made) = spare.split_at_mut(4 * degree);
         let (parts, spares) = spare.split_at_mut(2 * degree);
-        let ((part0, part1), (spare0, spare1)) = (parts.split_at_mut(degree), spares.split_at_mut(degree));
+        let ((part0, part1), (spare0, spare1)) =
+            (parts.split_at_mut(degree), spares.split_at_mut(degree));
         for (source, images) in sources.iter().zip(images.chunks_exact_mut(2 * limbs * degree)) {
             if source.is_at(position) {
                 let (parts, spares) = ([&mut *part0, &mut *part1], [&mut *spare0, &mut *spare1]);
@@ -400,7 +448,8 @@ impl Context {
         }
     }
 
-    /// The noise of an inner product of a polynomial modulo `modulus` with a key modulo `key`, over `P'`, before it is rounded.
+    /// The noise of an inner product of a polynomial modulo `modulus` with a key modulo `key`, over
+    /// `P'`, before it is rounded.
     fn inner_product_noise(
         &self,
         plan: &Decomposition,
@@ -437,7 +486,8 @@ impl Source<'_> {
         self.rotation.is_some() || self.ciphertext.modulus().contains(position)
     }
 
-    /// Its limbs modulo `P'Q` at a position, from word `first` on, with as much to spare. Nothing is written where it is 0.
+    /// Its limbs modulo `P'Q` at a position, from word `first` on, with as much to spare. Nothing
+    /// is written where it is 0.
     fn image_at(
         &self,
         context: &Context,
@@ -450,7 +500,12 @@ impl Source<'_> {
         let ring = context.ring_at(plan.extended, position);
         match &self.rotation {
             Some((product, automorphism)) if position == Modulus::TWO => {
-                product.at(&[position], 0, &mut product.extend(&[position]), [&mut *spare0, &mut *spare1]);
+                product.at(
+                    &[position],
+                    0,
+                    &mut product.extend(&[position]),
+                    [&mut *spare0, &mut *spare1],
+                );
                 ring.apply_automorphism(automorphism, Domain::Evaluation, image0, spare0);
                 ring.apply_automorphism(automorphism, Domain::Evaluation, image1, spare1);
             }
@@ -501,11 +556,16 @@ impl RotationSum<'_> {
         Ok(())
     }
 
-    /// Its image under `X -> X^element`. Of its two parts only the second is divided by `P'`, to be decomposed.
+    /// Its image under `X -> X^element`. Of its two parts only the second is divided by `P'`, to be
+    /// decomposed.
     ///
     /// # Errors
     /// When the key of the automorphism is missing, or they are of another secret.
-    pub fn rotated(&self, element: usize, keys: &PreparedEvaluationKeys) -> Result<Self, RlweError> {
+    pub fn rotated(
+        &self,
+        element: usize,
+        keys: &PreparedEvaluationKeys,
+    ) -> Result<Self, RlweError> {
         let (context, modulus, plan) = (self.context, self.modulus, &self.plan);
         keys.check_key(self.key, "rotate")?;
         let (key, automorphism) =
@@ -544,7 +604,8 @@ impl RotationSum<'_> {
         let added = context.inner_product_noise(plan, modulus, key.modulus())?;
         let mut noise = self.noise.plus(added);
         if !self.is_multiple {
-            noise = noise.plus(Noise::from_std((context.parameters().secret_weight() / 12.0).sqrt()));
+            noise =
+                noise.plus(Noise::from_std((context.parameters().secret_weight() / 12.0).sqrt()));
         }
         Ok(RotationSum {
             context,
@@ -557,7 +618,8 @@ impl RotationSum<'_> {
         })
     }
 
-    /// The sum over `P'`, brought from its modulus `Q` to `to = Q'` (scaled by `Q'/Q`) in the same modulus switch.
+    /// The sum over `P'`, brought from its modulus `Q` to `to = Q'` (scaled by `Q'/Q`) in the same
+    /// modulus switch.
     ///
     /// # Errors
     /// When `to` is not a divisor of `PQ_max`.
@@ -580,10 +642,15 @@ impl RotationSum<'_> {
         let (context, parameters) = (self.context, self.context.parameters());
         context.check_digest(other.context.parameters().digest(), OPERATION)?;
         if other.key != self.key {
-            return Err(RlweError::KeyMismatch { operation: OPERATION, have: other.key, need: self.key });
+            return Err(RlweError::KeyMismatch {
+                operation: OPERATION,
+                have: other.key,
+                need: self.key,
+            });
         }
         if (other.modulus, other.plan.gadget) != (self.modulus, self.plan.gadget) {
-            let (left, right) = (parameters.log2(self.plan.extended), parameters.log2(other.plan.extended));
+            let (left, right) =
+                (parameters.log2(self.plan.extended), parameters.log2(other.plan.extended));
             return Err(RlweError::ModulusMismatch { operation: OPERATION, left, right });
         }
         Ok(())

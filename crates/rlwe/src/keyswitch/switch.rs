@@ -34,14 +34,17 @@ impl Destination<'_> {
 }
 
 impl Context {
-    /// Switches keys: with a key from `s'` to `s`, the decomposed `c` modulo `Q`, and `added` (polynomials modulo `Q`),
-    /// `out0 + out1 s = round((Q'/Q) (added0 + added1 s + c s')) + e` modulo `Q'`, any divisor of `PQ_max`, in one modulus switch from `P'Q`. `c`,
-    /// what is added, and the result are each in either domain: with `omega` digits, `l` limbs of `Q` and `k` of `P'`, all combinations take `(omega + 2)(l + k)`
-    /// transforms for `Q' = Q` (MG23 3.1; two more for each polynomial in coefficients where the sprout has odd primes).
-    /// With the double decomposition they are as many as MG23's Table 4 says.
+    /// Switches keys: with a key from `s'` to `s`, the decomposed `c` modulo `Q`, and `added`
+    /// (polynomials modulo `Q`), `out0 + out1 s = round((Q'/Q) (added0 + added1 s + c s')) + e`
+    /// modulo `Q'`, any divisor of `PQ_max`, in one modulus switch from `P'Q`. `c`, what is added,
+    /// and the result are each in either domain: with `omega` digits, `l` limbs of `Q` and `k` of
+    /// `P'`, all combinations take `(omega + 2)(l + k)` transforms for `Q' = Q` (MG23 3.1; two more
+    /// for each polynomial in coefficients where the sprout has odd primes). With the double
+    /// decomposition they are as many as MG23's Table 4 says.
     ///
-    /// It is Algorithm 4 of GRAFT without its first step: the digits are taken modulo the divisors of the blocks that `Q` has, of the sprout
-    /// too, so that there is no `Q_inter`. What only `Q'` has costs no inner product.
+    /// It is Algorithm 4 of GRAFT without its first step: the digits are taken modulo the divisors
+    /// of the blocks that `Q` has, of the sprout too, so that there is no `Q_inter`. What only `Q'`
+    /// has costs no inner product.
     ///
     /// # Errors
     /// When moduli or parameters do not fit.
@@ -73,7 +76,9 @@ impl Context {
         self.switch_product_into(out, decomposed, key, added.map(Added::new), destination)
     }
 
-    /// [`Context::switch_keys_into`] by the single decomposition, of checked operands: what is added to a part may be the sum of two, in both domains, which takes no more transforms than one.
+    /// [`Context::switch_keys_into`] by the single decomposition, of checked operands: what is
+    /// added to a part may be the sum of two, in both domains, which takes no more transforms than
+    /// one.
     pub(crate) fn switch_product_into(
         &self,
         out: [&mut Poly; 2],
@@ -89,14 +94,21 @@ impl Context {
         let plan = self.switch_plan(extended, to, 1)?;
         let degree = self.degree();
 
-        // First where one part of a limb is divided away and another stays, which can be in the sprout only.
-        let split: ArrayVec<usize, GROUP> = plan.dropped.factors().filter(|p| to.contains(*p)).collect();
+        // First where one part of a limb is divided away and another stays, which can be in the
+        // sprout only.
+        let split: ArrayVec<usize, GROUP> =
+            plan.dropped.factors().filter(|p| to.contains(*p)).collect();
         let mut shared = [0, 1].map(|_| self.scratch_limbs(split.len(), Domain::Evaluation));
         let [s0, s1] = &mut shared;
-        self.threads().for_each_chunk_pair(s0.as_mut_slice(), s1.as_mut_slice(), degree, |k, s0, s1| {
-            let target = [split[k]];
-            product.at(&target, 0, &mut product.extend(&target), [s0, s1]);
-        });
+        self.threads().for_each_chunk_pair(
+            s0.as_mut_slice(),
+            s1.as_mut_slice(),
+            degree,
+            |k, s0, s1| {
+                let target = [split[k]];
+                product.at(&target, 0, &mut product.extend(&target), [s0, s1]);
+            },
+        );
         let shared = |position: usize| {
             let k = split.iter().position(|p| *p == position)?;
             Some([shared[0].limb(k), shared[1].limb(k)])
@@ -112,7 +124,8 @@ impl Context {
             size * degree,
             |group, r0, r1| {
                 let positions = positions(plan.dropped, group * size, r0.len() / degree);
-                let targets: Targets = positions.iter().copied().filter(|p| !split.contains(p)).collect();
+                let targets: Targets =
+                    positions.iter().copied().filter(|p| !split.contains(p)).collect();
                 let mut fresh = product.extend(&targets);
                 let limbs = r0.chunks_exact_mut(degree).zip(r1.chunks_exact_mut(degree));
                 for (position, (r0, r1)) in positions.into_iter().zip(limbs) {
@@ -161,18 +174,19 @@ impl Context {
                 r0.modulo(first, out0);
                 r1.modulo(first, out1);
                 for (k, position) in positions.into_iter().enumerate() {
-                    let known = match (targets.iter().position(|p| *p == position), shared(position)) {
-                        (Some(i), _) => {
-                            product.at(&targets, i, &mut fresh, [&mut *acc0, &mut *acc1]);
-                            true
-                        }
-                        (None, Some([x0, x1])) => {
-                            acc0.copy_from_slice(x0);
-                            acc1.copy_from_slice(x1);
-                            true
-                        }
-                        (None, None) => false,
-                    };
+                    let known =
+                        match (targets.iter().position(|p| *p == position), shared(position)) {
+                            (Some(i), _) => {
+                                product.at(&targets, i, &mut fresh, [&mut *acc0, &mut *acc1]);
+                                true
+                            }
+                            (None, Some([x0, x1])) => {
+                                acc0.copy_from_slice(x0);
+                                acc1.copy_from_slice(x1);
+                                true
+                            }
+                            (None, None) => false,
+                        };
                     let range = k * degree..(k + 1) * degree;
                     let parts = [(&r0, &mut out0[range.clone()]), (&r1, &mut out1[range])];
                     let parts = parts.into_iter().zip([&mut *acc0, &mut *acc1]).enumerate();
@@ -181,7 +195,14 @@ impl Context {
                             product.take_to(&plan, part, position, acc, limb, domain);
                         }
                         let x = known.then_some(&*acc);
-                        remainder.finish_limb(first + k, limb, x, domain, spare, destination.automorphism);
+                        remainder.finish_limb(
+                            first + k,
+                            limb,
+                            x,
+                            domain,
+                            spare,
+                            destination.automorphism,
+                        );
                     }
                 }
             },
@@ -189,8 +210,9 @@ impl Context {
         Ok(())
     }
 
-    /// The noise that a key switch of a polynomial modulo `from` with the planned gadget adds when it ends modulo `to`: that of the inner
-    /// product, divided by `P' Q/Q'`, and the rounding of the modulus switch.
+    /// The noise that a key switch of a polynomial modulo `from` with the planned gadget adds when
+    /// it ends modulo `to`: that of the inner product, divided by `P' Q/Q'`, and the rounding of
+    /// the modulus switch.
     ///
     /// # Errors
     /// As [`Context::gadget`], and when `to` does not divide `PQ_max`.
@@ -225,7 +247,8 @@ impl Context {
         self.key_switch_noise_within(from, gadget, self.parameters().full(), to)
     }
 
-    /// [`Context::key_switch_noise_with`] a key modulo `key`: it has a component for each block of `Q_max` that shares a factor with `key`.
+    /// [`Context::key_switch_noise_with`] a key modulo `key`: it has a component for each block of
+    /// `Q_max` that shares a factor with `key`.
     ///
     /// # Errors
     /// As [`Context::decompose_with`], and when `to` does not divide `PQ_max`.
@@ -248,8 +271,15 @@ impl Context {
 }
 
 impl Product<'_> {
-    /// Adds to the remainder at `position`, as coefficients times its input factor, what is added to this part in coefficients.
-    fn add_remainder(&self, plan: &SwitchPlan, part: usize, position: usize, remainder: &mut [u64]) {
+    /// Adds to the remainder at `position`, as coefficients times its input factor, what is added
+    /// to this part in coefficients.
+    fn add_remainder(
+        &self,
+        plan: &SwitchPlan,
+        part: usize,
+        position: usize,
+        remainder: &mut [u64],
+    ) {
         if let Some((added, specials)) = self.coefficients(part, position) {
             let ring = self.context.ring_at(plan.dropped, position);
             let input = plan.inputs[plan.dropped.limb_of(position)].1.value();
@@ -258,8 +288,9 @@ impl Product<'_> {
         }
     }
 
-    /// Takes the inner product at `position` to `domain`, with what is added to this part in coefficients: in the evaluation domain that is subtracted
-    /// from `delta` instead, which is transformed anyway.
+    /// Takes the inner product at `position` to `domain`, with what is added to this part in
+    /// coefficients: in the evaluation domain that is subtracted from `delta` instead, which is
+    /// transformed anyway.
     fn take_to(
         &self,
         plan: &SwitchPlan,

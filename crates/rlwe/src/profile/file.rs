@@ -4,7 +4,8 @@ use hippocrene_ring::Kernel;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    COSTS, Costs, DEGREES, LEAST_LOG_DEGREE, LOG_DEGREES, LimbCosts, MemoryCosts, Profile, Table, WordSize,
+    COSTS, Costs, DEGREES, LEAST_LOG_DEGREE, LOG_DEGREES, LimbCosts, MemoryCosts, Profile, Table,
+    WordSize,
 };
 use crate::RlweError;
 
@@ -62,16 +63,24 @@ impl TryFrom<Stored> for Profile {
     fn try_from(stored: Stored) -> Result<Self, RlweError> {
         let fail = |what: String| Err(RlweError::Profile { what });
         if stored.version != VERSION {
-            return fail(format!("version is {}; this library reads version {VERSION}", stored.version));
+            return fail(format!(
+                "version is {}; this library reads version {VERSION}",
+                stored.version
+            ));
         }
         // A profile of a kernel that this CPU lacks may lie here: it is sound, and not used.
-        let Some(kernel) = Kernel::ALL.into_iter().find(|kernel| kernel.to_string() == stored.kernel) else {
+        let Some(kernel) =
+            Kernel::ALL.into_iter().find(|kernel| kernel.to_string() == stored.kernel)
+        else {
             let names = Kernel::ALL.map(|kernel| kernel.to_string()).join(", ");
             return fail(format!("kernel is {:?}; there are {names}", stored.kernel));
         };
         let mut found = [[None; WordSize::ALL.len()]; DEGREES];
-        for (i, Entry { log_degree, modulus_bits, cached, memory }) in stored.limbs.into_iter().enumerate() {
-            let place = format!("limbs[{i}] (log_degree {log_degree}, modulus_bits {modulus_bits})");
+        for (i, Entry { log_degree, modulus_bits, cached, memory }) in
+            stored.limbs.into_iter().enumerate()
+        {
+            let place =
+                format!("limbs[{i}] (log_degree {log_degree}, modulus_bits {modulus_bits})");
             let size = WordSize::ALL.into_iter().find(|size| size.bits() == modulus_bits);
             let (true, Some(size)) = (LOG_DEGREES.contains(&log_degree), size) else {
                 let (least, most) = (LOG_DEGREES.start(), LOG_DEGREES.end());
@@ -87,7 +96,8 @@ impl TryFrom<Stored> for Profile {
         }
         let mut limbs = NO_COSTS;
         for (log_degree, (limbs, found)) in LOG_DEGREES.zip(limbs.iter_mut().zip(found)) {
-            for (size, (limb, found)) in WordSize::ALL.into_iter().zip(limbs.iter_mut().zip(found)) {
+            for (size, (limb, found)) in WordSize::ALL.into_iter().zip(limbs.iter_mut().zip(found))
+            {
                 match found {
                     Some(costs) => *limb = costs,
                     None => {

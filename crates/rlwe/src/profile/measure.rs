@@ -6,7 +6,9 @@ use hippocrene_ring::{
     Domain, Kernel, Poly, ResidueRing, convert::BaseConverter, elementwise::KeyLimb, primes,
 };
 
-use super::{CACHE_MISSED, COSTS, Costs, DEGREES, LOG_DEGREES, LimbCosts, MemoryCosts, Profile, WordSize};
+use super::{
+    CACHE_MISSED, COSTS, Costs, DEGREES, LOG_DEGREES, LimbCosts, MemoryCosts, Profile, WordSize,
+};
 use crate::RlweError;
 
 /// The shape of a key switch in miniature.
@@ -31,9 +33,11 @@ const COMPONENTS: usize = 4;
 /// Moduli that base conversions are measured from: a few and many.
 const FEW: usize = 2;
 const MANY: usize = 8;
-/// How often everything is measured, one after the other, so that other work on the machine disturbs a third of the samples of a figure and not all: medians are taken.
+/// How often everything is measured, one after the other, so that other work on the machine
+/// disturbs a third of the samples of a figure and not all: medians are taken.
 const PASSES: usize = 3;
-/// How long one shape is run first at one ring degree and class in each pass, until its data are in the cache as far as they fit, and then measured; how often at least.
+/// How long one shape is run first at one ring degree and class in each pass, until its data are in
+/// the cache as far as they fit, and then measured; how often at least.
 const WARM: Duration = Duration::from_millis(10);
 const TIME: Duration = Duration::from_millis(25);
 const LEAST_ROUNDS: usize = 1;
@@ -42,7 +46,8 @@ const LEAST_ROUNDS: usize = 1;
 #[derive(Default)]
 struct Samples(Vec<[f64; STEPS]>);
 
-/// The steps: inverse transforms; conversions from few limbs, from many, and from many to one; forward transforms; inner products of one digit, of one with all components, and of all digits;
+/// The steps: inverse transforms; conversions from few limbs, from many, and from many to one;
+/// forward transforms; inner products of one digit, of one with all components, and of all digits;
 /// inverse transforms of sums; passes.
 const STEPS: usize = 10;
 
@@ -55,17 +60,21 @@ impl Samples {
     /// The costs that fit samples of this shape.
     fn fit(&self, shape: Shape) -> LimbCosts {
         let [inverse, few, many, alone, forward, one, same, all, of_sum, pass] = self.medians();
-        // Where a limb is converted to alone, all that the sources take is with it; where it is one of many, its share.
+        // Where a limb is converted to alone, all that the sources take is with it; where it is one
+        // of many, its share.
         let share = 1.0 / shape.targets as f64;
         let source = ((alone - many) / (1.0 - share)).max(alone / 100.0) / MANY as f64;
-        // Other work on the machine may have held up `alone`, which then says too much of the sources.
-        let without =
-            |sources: usize, time: f64| (sources, (time - share * sources as f64 * source).max(time / 100.0));
+        // Other work on the machine may have held up `alone`, which then says too much of the
+        // sources.
+        let without = |sources: usize, time: f64| {
+            (sources, (time - share * sources as f64 * source).max(time / 100.0))
+        };
         let (pair, target) = line([without(FEW, few), without(MANY, many)]);
         let (product, sum) = line([(1, one), (shape.digits, all)]);
         let (repeat, _) = line([(1, one), (COMPONENTS, same)]);
         LimbCosts::of(
-            [forward, inverse, of_sum, source, pair, target, product, repeat, sum, pass].map(rounded),
+            [forward, inverse, of_sum, source, pair, target, product, repeat, sum, pass]
+                .map(rounded),
         )
     }
 }
@@ -92,8 +101,9 @@ impl Stopwatch {
     }
 }
 
-/// A key switch in miniature: the polynomial, its coefficients, the digits, and the sums. All limbs use the same few moduli and components of a key,
-/// so that these do not count among what has to come from memory.
+/// A key switch in miniature: the polynomial, its coefficients, the digits, and the sums. All limbs
+/// use the same few moduli and components of a key, so that these do not count among what has to
+/// come from memory.
 struct Miniature<'a> {
     moduli: &'a Moduli,
     shape: Shape,
@@ -128,7 +138,10 @@ impl Moduli {
         // In descending order: residues modulo a later one are residues modulo an earlier one.
         let moduli = primes::ntt_primes(size.bits(), degree, MANY + RINGS, &[])?;
         let rings = |moduli: &[u64]| -> Result<Vec<ResidueRing>, RlweError> {
-            Ok(moduli.iter().map(|q| ResidueRing::prime(*q, degree, kernel)).collect::<Result<_, _>>()?)
+            Ok(moduli
+                .iter()
+                .map(|q| ResidueRing::prime(*q, degree, kernel))
+                .collect::<Result<_, _>>()?)
         };
         let (sources, targets) = (rings(&moduli[..MANY])?, rings(&moduli[MANY..])?);
         let polynomial = residues(degree, 2);
@@ -142,12 +155,14 @@ impl Moduli {
     /// The conversion from the first `inputs` moduli to `outputs` limbs.
     fn converter(&self, inputs: usize, outputs: usize) -> BaseConverter {
         let from: Vec<u64> = self.sources[..inputs].iter().map(ResidueRing::modulus).collect();
-        let to: Vec<u64> = self.targets.iter().cycle().take(outputs).map(ResidueRing::modulus).collect();
+        let to: Vec<u64> =
+            self.targets.iter().cycle().take(outputs).map(ResidueRing::modulus).collect();
         BaseConverter::new(&from, &to, self.kernel)
     }
 }
 
-/// A polynomial with residues below `2^40`, whatever the moduli; no kernel can tell these from others.
+/// A polynomial with residues below `2^40`, whatever the moduli; no kernel can tell these from
+/// others.
 fn residues(degree: usize, limbs: usize) -> Poly {
     let mut poly = Poly::zero(degree, limbs, Domain::Evaluation);
     for (x, i) in poly.as_mut_slice().iter_mut().zip(1u64..) {
@@ -199,7 +214,8 @@ impl<'a> Miniature<'a> {
             from_few += stopwatch.lap();
         }
 
-        // At each target the digits are transformed right before their products, which find them in the cache.
+        // At each target the digits are transformed right before their products, which find them in
+        // the cache.
         let [mut forward, mut of_one, mut of_same, mut of_all, mut of_sums] = [0.0; 5];
         let [sums0, sums1, results] = &mut self.sums;
         for (i, (sum0, sum1)) in sums0.limbs_mut().zip(sums1.limbs_mut()).enumerate() {
@@ -257,16 +273,18 @@ impl<'a> Miniature<'a> {
     }
 }
 
-/// The slope of the line through two points, and its height at 0. What times give is never less than nothing: a height below a hundredth of the first point is
-/// taken for that, and so the slope.
+/// The slope of the line through two points, and its height at 0. What times give is never less
+/// than nothing: a height below a hundredth of the first point is taken for that, and so the slope.
 fn line([(x0, y0), (x1, y1)]: [(usize, f64); 2]) -> (f64, f64) {
     let slope = ((y1 - y0) / (x1 - x0) as f64).max(y0 / 100.0);
     (slope, (y0 - slope * x0 as f64).max(y0 / 100.0))
 }
 
-/// log2 of the ring degree at which memory is measured: several limbs fit into the second-level cache.
+/// log2 of the ring degree at which memory is measured: several limbs fit into the second-level
+/// cache.
 const MEMORY_LOG_DEGREE: u32 = 13;
-/// Twice log2 of the bytes of data gone through again and again: from 2 MiB, which are in the cache, to 64 MiB, which are not.
+/// Twice log2 of the bytes of data gone through again and again: from 2 MiB, which are in the
+/// cache, to 64 MiB, which are not.
 const HALF_OCTAVES: std::ops::RangeInclusive<u32> = 42..=52;
 /// Components of the key in one inner product.
 const SHARE: usize = 8;
@@ -294,8 +312,10 @@ fn measure_memory(kernel: Kernel) -> Result<MemoryCosts, RlweError> {
         }) / count as f64
     };
     let times: Vec<f64> = sizes.iter().map(|bytes| transform(*bytes)).collect();
-    let (cached, missed) = (times.iter().copied().fold(f64::INFINITY, f64::min), times[times.len() - 1]);
-    // The last size at which no more is missed: other work on the machine makes a measurement slower, never faster.
+    let (cached, missed) =
+        (times.iter().copied().fold(f64::INFINITY, f64::min), times[times.len() - 1]);
+    // The last size at which no more is missed: other work on the machine makes a measurement
+    // slower, never faster.
     let limit = cached + CACHE_MISSED * (missed - cached).max(cached / 10.0);
     let cache_bytes = sizes[times.iter().rposition(|time| *time <= limit).unwrap_or(0)] as f64;
 
@@ -315,7 +335,8 @@ fn measure_memory(kernel: Kernel) -> Result<MemoryCosts, RlweError> {
         }) / (count * SHARE * component) as f64
     };
     let (cached, missed) = (read(least), read(UNCACHED_KEY));
-    // A slow kernel has the key read ahead of it, so that it makes no difference: no more than this, then.
+    // A slow kernel has the key read ahead of it, so that it makes no difference: no more than
+    // this, then.
     let more = (missed - cached).max(cached / 100.0);
     Ok(MemoryCosts { cache_bytes, key_bytes_per_ns: rounded(1.0 / more) })
 }
@@ -333,13 +354,17 @@ fn repeated(mut work: impl FnMut()) -> f64 {
 }
 
 impl Profile {
-    /// Measures what operations cost on this machine with `kernel`, with one thread: in each of three passes every ring degree and class of moduli for five hundredths of a second or one
-    /// round, and a key of 256 MiB that is read, which takes some seconds in all. After each of the steps, `progress` is told how many are done, and of
-    /// how many.
+    /// Measures what operations cost on this machine with `kernel`, with one thread: in each of
+    /// three passes every ring degree and class of moduli for five hundredths of a second or one
+    /// round, and a key of 256 MiB that is read, which takes some seconds in all. After each of the
+    /// steps, `progress` is told how many are done, and of how many.
     ///
     /// # Errors
     /// [`RlweError::Ring`] when this CPU cannot run the kernel.
-    pub fn measure(kernel: Kernel, mut progress: impl FnMut(usize, usize)) -> Result<Profile, RlweError> {
+    pub fn measure(
+        kernel: Kernel,
+        mut progress: impl FnMut(usize, usize),
+    ) -> Result<Profile, RlweError> {
         let steps = PASSES * (1 + DEGREES * WordSize::ALL.len());
         let mut done = 0;
         let mut step = || {
@@ -366,27 +391,32 @@ impl Profile {
             cache_bytes: of(|costs| costs.cache_bytes),
             key_bytes_per_ns: of(|costs| costs.key_bytes_per_ns),
         };
-        let costs =
-            |[cached, memory]: [Samples; 2]| Costs { cached: cached.fit(SMALL), memory: memory.fit(LARGE) };
+        let costs = |[cached, memory]: [Samples; 2]| Costs {
+            cached: cached.fit(SMALL),
+            memory: memory.fit(LARGE),
+        };
         Profile::new(kernel, memory, samples.map(|sizes| sizes.map(costs)))
     }
 }
 
-/// log2 of the ring degrees that are measured when there is little time: polynomials of the first stay in the cache, and
-/// those of the second do not.
+/// log2 of the ring degrees that are measured when there is little time: polynomials of the first
+/// stay in the cache, and those of the second do not.
 const QUICK_LOG_DEGREES: [u32; 2] = [13, 15];
 
-/// The costs that are scaled together, by their places among the fields of [`LimbCosts`]: transforms, base
-/// conversions, inner products and passes. Sums of several costs are steadier than each is.
+/// The costs that are scaled together, by their places among the fields of [`LimbCosts`]:
+/// transforms, base conversions, inner products and passes. Sums of several costs are steadier than
+/// each is.
 const GROUPS: [&[usize]; 4] = [&[0, 1, 2], &[3, 4, 5], &[6, 7, 8], &[9]];
 
-/// No figure is scaled by more than this or less than its inverse: what is beyond has not been measured but disturbed.
+/// No figure is scaled by more than this or less than its inverse: what is beyond has not been
+/// measured but disturbed.
 const LARGEST_QUICK_FACTOR: f64 = 20.0;
 
 impl Profile {
-    /// Measures this machine with `kernel` in about a second, with one thread: moduli below `2^48` at two ring degrees,
-    /// once each. All other figures are those of [`Profile::typical`], scaled as these differ from theirs.
-    /// [`Profile::measure`] is more precise, and takes several times as long.
+    /// Measures this machine with `kernel` in about a second, with one thread: moduli below `2^48`
+    /// at two ring degrees, once each. All other figures are those of [`Profile::typical`], scaled
+    /// as these differ from theirs. [`Profile::measure`] is more precise, and takes several times
+    /// as long.
     ///
     /// # Errors
     /// [`RlweError::Ring`] when this CPU cannot run the kernel.
@@ -401,7 +431,9 @@ impl Profile {
                 let measured = samples.fit(shape).named();
                 let usual = typical.limb(log_degree, size, place as f64).named();
                 for group in GROUPS {
-                    let sum = |costs: &[(&str, f64); COSTS]| group.iter().map(|i| costs[*i].1).sum::<f64>();
+                    let sum = |costs: &[(&str, f64); COSTS]| {
+                        group.iter().map(|i| costs[*i].1).sum::<f64>()
+                    };
                     let factor = sum(&measured) / sum(&usual);
                     let factor = factor.clamp(1.0 / LARGEST_QUICK_FACTOR, LARGEST_QUICK_FACTOR);
                     group.iter().for_each(|i| factors[place][*i] = factor);

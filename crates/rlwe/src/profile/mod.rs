@@ -1,4 +1,5 @@
-//! What the operations of key switching cost on one machine (MG23 4.4): the figures that the planner reckons with.
+//! What the operations of key switching cost on one machine (MG23 4.4): the figures that the
+//! planner reckons with.
 
 mod file;
 mod measure;
@@ -43,7 +44,8 @@ impl WordSize {
     }
 }
 
-/// What operations on limbs of one ring degree and one class of moduli take one thread in a key switch, in nanoseconds.
+/// What operations on limbs of one ring degree and one class of moduli take one thread in a key
+/// switch, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LimbCosts {
@@ -53,7 +55,8 @@ pub struct LimbCosts {
     pub inverse: f64,
     /// The same in place, of sums that were just made.
     pub inverse_of_sum: f64,
-    /// An exact base conversion: for each limb that is converted from, whatever it is converted to at once.
+    /// An exact base conversion: for each limb that is converted from, whatever it is converted to
+    /// at once.
     pub source: f64,
     /// The same: for each limb that is converted to, for each limb that is converted from.
     pub pair: f64,
@@ -75,8 +78,18 @@ const COSTS: usize = 10;
 impl LimbCosts {
     /// The costs with their names, in the order of the fields.
     fn named(&self) -> [(&'static str, f64); COSTS] {
-        let LimbCosts { forward, inverse, inverse_of_sum, source, pair, target, product, repeat, sum, pass } =
-            *self;
+        let LimbCosts {
+            forward,
+            inverse,
+            inverse_of_sum,
+            source,
+            pair,
+            target,
+            product,
+            repeat,
+            sum,
+            pass,
+        } = *self;
         [
             ("forward", forward),
             ("inverse", inverse),
@@ -95,11 +108,23 @@ impl LimbCosts {
     const fn of(
         [forward, inverse, inverse_of_sum, source, pair, target, product, repeat, sum, pass]: [f64; COSTS],
     ) -> Self {
-        LimbCosts { forward, inverse, inverse_of_sum, source, pair, target, product, repeat, sum, pass }
+        LimbCosts {
+            forward,
+            inverse,
+            inverse_of_sum,
+            source,
+            pair,
+            target,
+            product,
+            repeat,
+            sum,
+            pass,
+        }
     }
 }
 
-/// What operations on limbs of one ring degree and one class of moduli take, depending on where the polynomials are.
+/// What operations on limbs of one ring degree and one class of moduli take, depending on where the
+/// polynomials are.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Costs {
     /// When all data of a key switch stay in the cache.
@@ -118,16 +143,19 @@ const CACHE_MISSED: f64 = 0.25;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryCosts {
-    /// Of so many bytes of data that a computation goes through again and again a quarter is not in the cache when it is wanted.
+    /// Of so many bytes of data that a computation goes through again and again a quarter is not in
+    /// the cache when it is wanted.
     pub cache_bytes: f64,
-    /// Bytes of a key that are read per nanosecond from memory, over and above the time that its inner products take with a key in the cache.
+    /// Bytes of a key that are read per nanosecond from memory, over and above the time that its
+    /// inner products take with a key in the cache.
     pub key_bytes_per_ns: f64,
 }
 
 /// What the operations of key switching cost on one machine with one kernel.
 ///
-/// [`Profile::measure`] makes one on this machine; [`Profile::typical`] has figures for every kernel that were measured on one machine. Where the
-/// planner's choice depends on a profile, the results of key switches do not: they are the same up to noise.
+/// [`Profile::measure`] makes one on this machine; [`Profile::typical`] has figures for every
+/// kernel that were measured on one machine. Where the planner's choice depends on a profile, the
+/// results of key switches do not: they are the same up to noise.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "file::Stored", into = "file::Stored")]
 pub struct Profile {
@@ -159,9 +187,13 @@ impl Profile {
             for (size, costs) in WordSize::ALL.iter().zip(costs) {
                 for (which, costs) in [("cached", costs.cached), ("memory", costs.memory)] {
                     let bits = size.bits();
-                    let place =
-                        |name| format!("{which}.{name} of log_degree {log_degree}, modulus_bits {bits}");
-                    costs.named().iter().try_for_each(|(name, cost)| check(&|| place(name), *cost))?;
+                    let place = |name| {
+                        format!("{which}.{name} of log_degree {log_degree}, modulus_bits {bits}")
+                    };
+                    costs
+                        .named()
+                        .iter()
+                        .try_for_each(|(name, cost)| check(&|| place(name), *cost))?;
                 }
             }
         }
@@ -178,19 +210,30 @@ impl Profile {
         self.memory
     }
 
-    /// What operations on a limb cost in a computation whose data are not in the cache to a part `missed` in `[0, 1]`. Ring degrees below `2^12` are
-    /// reckoned as fractions of `2^12`.
+    /// What operations on a limb cost in a computation whose data are not in the cache to a part
+    /// `missed` in `[0, 1]`. Ring degrees below `2^12` are reckoned as fractions of `2^12`.
     pub fn limb(&self, log_degree: u32, size: WordSize, missed: f64) -> LimbCosts {
         let measured = log_degree.clamp(*LOG_DEGREES.start(), *LOG_DEGREES.end());
-        let Costs { cached, memory } = &self.limbs[(measured - LEAST_LOG_DEGREE) as usize][size as usize];
+        let Costs { cached, memory } =
+            &self.limbs[(measured - LEAST_LOG_DEGREE) as usize][size as usize];
         let scale = (f64::from(log_degree) - f64::from(measured)).exp2();
         let (cached, memory) = (cached.named(), memory.named());
-        LimbCosts::of(std::array::from_fn(|i| scale * ((1.0 - missed) * cached[i].1 + missed * memory[i].1)))
+        LimbCosts::of(std::array::from_fn(|i| {
+            scale * ((1.0 - missed) * cached[i].1 + missed * memory[i].1)
+        }))
     }
 
-    /// [`Profile::limb`] in a key switch with so many digits. The digits at one position are transformed and then multiplied by the key. Where there are more of them than the four that
-    /// costs in the cache were measured with, they leave the nearest cache in between: transforms and products then cost up to what they do from memory, which was measured with eight.
-    pub fn limb_of_digits(&self, log_degree: u32, size: WordSize, missed: f64, digits: usize) -> LimbCosts {
+    /// [`Profile::limb`] in a key switch with so many digits. The digits at one position are
+    /// transformed and then multiplied by the key. Where there are more of them than the four that
+    /// costs in the cache were measured with, they leave the nearest cache in between: transforms
+    /// and products then cost up to what they do from memory, which was measured with eight.
+    pub fn limb_of_digits(
+        &self,
+        log_degree: u32,
+        size: WordSize,
+        missed: f64,
+        digits: usize,
+    ) -> LimbCosts {
         let [few, many] = measure::DIGITS.map(|count| count as f64);
         let crowded = ((digits as f64 - few) / (many - few)).clamp(0.0, 1.0);
         let LimbCosts { forward, product, repeat, sum, .. } =
@@ -198,8 +241,10 @@ impl Profile {
         LimbCosts { forward, product, repeat, sum, ..self.limb(log_degree, size, missed) }
     }
 
-    /// What part of `bytes` of data that a computation goes through again and again is not in the cache when it is wanted: what is more than three quarters of
-    /// [`MemoryCosts::cache_bytes`], where a quarter is missed. (What is used soon after it was made stays in the cache even then, and is not counted among what comes from memory.)
+    /// What part of `bytes` of data that a computation goes through again and again is not in the
+    /// cache when it is wanted: what is more than three quarters of [`MemoryCosts::cache_bytes`],
+    /// where a quarter is missed. (What is used soon after it was made stays in the cache even
+    /// then, and is not counted among what comes from memory.)
     pub fn missed(&self, bytes: u64) -> f64 {
         (1.0 - (1.0 - CACHE_MISSED) * self.memory.cache_bytes / bytes as f64).max(0.0)
     }

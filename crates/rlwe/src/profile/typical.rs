@@ -5,10 +5,13 @@ use hippocrene_ring::{Cpu, Design, Kernel};
 use super::{COSTS, Costs, LOG_DEGREES, LimbCosts, MemoryCosts, Profile, Table};
 
 impl Profile {
-    /// Figures for `kernel` by which key switches are planned where no other profile is given: the medians of three runs of [`Profile::measure`] on one core of a
-    /// virtual machine (AMD EPYC of family 25, Zen 4, with AVX-512 IFMA and 32 MiB of third-level cache shared with others). There [`LimbCosts::source`] and
-    /// [`LimbCosts::pair`] were one figure, and [`LimbCosts::inverse`] and [`LimbCosts::inverse_of_sum`] too: they have the ratios of Zen 5, as [`LimbCosts::product`] and [`LimbCosts::repeat`] have. Other machines are faster or slower, but the ratios, on
-    /// which the choice of a gadget depends, are much the same.
+    /// Figures for `kernel` by which key switches are planned where no other profile is given: the
+    /// medians of three runs of [`Profile::measure`] on one core of a virtual machine (AMD EPYC of
+    /// family 25, Zen 4, with AVX-512 IFMA and 32 MiB of third-level cache shared with others).
+    /// There [`LimbCosts::source`] and [`LimbCosts::pair`] were one figure, and
+    /// [`LimbCosts::inverse`] and [`LimbCosts::inverse_of_sum`] too: they have the ratios of Zen 5,
+    /// as [`LimbCosts::product`] and [`LimbCosts::repeat`] have. Other machines are faster or
+    /// slower, but the ratios, on which the choice of a gadget depends, are much the same.
     pub fn typical(kernel: Kernel) -> Profile {
         let (memory, limbs) = match kernel {
             Kernel::Portable => (PORTABLE_MEMORY, PORTABLE),
@@ -20,18 +23,20 @@ impl Profile {
     }
 }
 
-/// How many times as long as on Zen 4 operations take on Intel's Sapphire and Emerald Rapids. Measured on an Emerald
-/// Rapids (two cores of a virtual machine, 2026-11-28) over what [`Profile::typical`] predicts: a polynomial of degree 33
-/// at `N = 2^16` 1.67, a product there 1.39, transforms modulo 61 bits 1.55 to 1.84.
+/// How many times as long as on Zen 4 operations take on Intel's Sapphire and Emerald Rapids.
+/// Measured on an Emerald Rapids (two cores of a virtual machine, 2026-11-28) over what
+/// [`Profile::typical`] predicts: a polynomial of degree 33 at `N = 2^16` 1.67, a product there
+/// 1.39, transforms modulo 61 bits 1.55 to 1.84.
 const SAPPHIRE_RAPIDS: f64 = 1.6;
 
-/// The same on Zen 5 with kernels of 512-bit vectors. It has not been measured: such vectors are twice as wide in the
-/// CPU as on Zen 4, and half of what that could save is assumed.
+/// The same on Zen 5 with kernels of 512-bit vectors. It has not been measured: such vectors are
+/// twice as wide in the CPU as on Zen 4, and half of what that could save is assumed.
 const ZEN_5: f64 = 0.75;
 
 impl Profile {
-    /// Figures to predict times by on `cpu` with `kernel`, where nothing was measured: those of [`Profile::typical`],
-    /// scaled to the design of the CPU. That of an unknown CPU counts as Zen 4.
+    /// Figures to predict times by on `cpu` with `kernel`, where nothing was measured: those of
+    /// [`Profile::typical`], scaled to the design of the CPU. That of an unknown CPU counts as Zen
+    /// 4.
     pub fn typical_of(kernel: Kernel, cpu: Cpu) -> Profile {
         let has_wide_vectors = matches!(kernel, Kernel::Avx512 | Kernel::Avx512Ifma);
         let factor = match cpu.design() {
@@ -42,8 +47,8 @@ impl Profile {
         Profile::typical(kernel).scaled(|_, _| [factor; COSTS])
     }
 
-    /// Every cost times a factor: those of the ring degree `2^log_degree`, from the cache (`false`) or from memory
-    /// (`true`), in the order of the fields of [`LimbCosts`].
+    /// Every cost times a factor: those of the ring degree `2^log_degree`, from the cache (`false`)
+    /// or from memory (`true`), in the order of the fields of [`LimbCosts`].
     pub(super) fn scaled(mut self, factors: impl Fn(u32, bool) -> [f64; COSTS]) -> Profile {
         for (log_degree, costs) in LOG_DEGREES.zip(&mut self.limbs) {
             for Costs { cached, memory } in costs {
@@ -57,12 +62,14 @@ impl Profile {
     }
 }
 
-/// The costs of one ring degree and class of moduli: when data stay in the cache, and when they come from memory.
+/// The costs of one ring degree and class of moduli: when data stay in the cache, and when they
+/// come from memory.
 const fn costs(cached: [f64; COSTS], memory: [f64; COSTS]) -> Costs {
     Costs { cached: LimbCosts::of(cached), memory: LimbCosts::of(memory) }
 }
 
-const PORTABLE_MEMORY: MemoryCosts = MemoryCosts { cache_bytes: 5932000.0, key_bytes_per_ns: 97.59 };
+const PORTABLE_MEMORY: MemoryCosts =
+    MemoryCosts { cache_bytes: 5932000.0, key_bytes_per_ns: 97.59 };
 
 #[rustfmt::skip]
 const PORTABLE: Table = [
@@ -170,7 +177,8 @@ const AVX512: Table = [
     ],
 ];
 
-const AVX512IFMA_MEMORY: MemoryCosts = MemoryCosts { cache_bytes: 11860000.0, key_bytes_per_ns: 58.41 };
+const AVX512IFMA_MEMORY: MemoryCosts =
+    MemoryCosts { cache_bytes: 11860000.0, key_bytes_per_ns: 58.41 };
 
 #[rustfmt::skip]
 const AVX512IFMA: Table = [

@@ -16,7 +16,8 @@ use crate::{Context, Modulus, RlweError};
 /// The primes of the auxiliary modulus have so many bits: those that all kernels are fastest for.
 const PRIME_BITS: u32 = 48;
 
-/// `R` may be smaller than `Q` by so many bits, if that saves a prime: the rounding of `b'` then counts for so many bits more.
+/// `R` may be smaller than `Q` by so many bits, if that saves a prime: the rounding of `b'` then
+/// counts for so many bits more.
 const SLACK: f64 = 0.5;
 
 /// The constants of products of a ciphertext modulo `Q` and one modulo `Q_b`, times `t`.
@@ -53,8 +54,9 @@ impl ScaledProduct {
         let primes: Vec<u64> = rings.iter().map(|ring| ring.modulus()).collect();
         // The auxiliary modulus, modulo q.
         let auxiliary = |q: u64| primes.iter().fold(1 % q, |product, p| mul_mod(product, p % q, q));
-        let inverse =
-            |x: u64, q: u64| inv_mod(x, q).expect("no factor of Q_max is among the auxiliary primes");
+        let inverse = |x: u64, q: u64| {
+            inv_mod(x, q).expect("no factor of Q_max is among the auxiliary primes")
+        };
         let kernel = context.kernel();
         let (own, others) = (parameters.limb_moduli(modulus), parameters.limb_moduli(other));
         let lift = BaseConverter::new(&own, &primes, kernel);
@@ -65,10 +67,14 @@ impl ScaledProduct {
             &scaled(&own, |q| mul_mod(t % q, inverse(auxiliary(q), q), q)),
             kernel,
         );
-        let divide =
-            BaseConverter::scaled(&primes, &scaled(&own, |q| neg_mod(inverse(auxiliary(q), q), q)), kernel);
+        let divide = BaseConverter::scaled(
+            &primes,
+            &scaled(&own, |q| neg_mod(inverse(auxiliary(q), q), q)),
+            kernel,
+        );
         let lift_inputs = context.rings(modulus).enumerate();
-        let lift_inputs = lift_inputs.map(|(k, ring)| ring.ntt().inverse_factor(lift.input_factor(k)));
+        let lift_inputs =
+            lift_inputs.map(|(k, ring)| ring.ntt().inverse_factor(lift.input_factor(k)));
         let switch_inputs = context.rings(other).enumerate().map(|(k, ring)| {
             let q = ring.modulus();
             ring.ntt().inverse_factor(mul_mod(switch.input_factor(k), auxiliary(q), q))
@@ -84,7 +90,10 @@ impl ScaledProduct {
         Ok(ScaledProduct {
             lift_inputs: lift_inputs.collect(),
             switch_inputs: switch_inputs.collect(),
-            raise: context.rings(other).map(|ring| ring.scalar(auxiliary(ring.modulus()))).collect(),
+            raise: context
+                .rings(other)
+                .map(|ring| ring.scalar(auxiliary(ring.modulus())))
+                .collect(),
             back_inputs: rings
                 .iter()
                 .enumerate()
@@ -118,7 +127,8 @@ impl Context {
             .get_or_try_insert((modulus, other, t), || ScaledProduct::new(self, modulus, other, t))
     }
 
-    /// log2 of the auxiliary modulus `R` of scaled products modulo `modulus = Q`: at least that of `Q`, but for half a bit.
+    /// log2 of the auxiliary modulus `R` of scaled products modulo `modulus = Q`: at least that of
+    /// `Q`, but for half a bit.
     ///
     /// # Errors
     /// When it is no modulus of ciphertexts, or there are too few primes for it.
@@ -134,7 +144,8 @@ impl Context {
         let avoid: Vec<u64> = factors.copied().collect();
         let mut missing = parameters.log2(modulus) - SLACK;
         let mut chosen = Vec::new();
-        let free = primes::ntt_primes_below(PRIME_BITS, self.degree()).filter(|p| !avoid.contains(p));
+        let free =
+            primes::ntt_primes_below(PRIME_BITS, self.degree()).filter(|p| !avoid.contains(p));
         for p in free.take(MAX_INPUTS) {
             if missing <= 0.0 {
                 break;
@@ -145,15 +156,18 @@ impl Context {
         if missing <= 0.0 {
             return Ok(chosen);
         }
-        let (have, need) =
-            (modulus.limb_count(), "a modulus that the auxiliary primes of 48 bits cover is needed");
+        let (have, need) = (
+            modulus.limb_count(),
+            "a modulus that the auxiliary primes of 48 bits cover is needed",
+        );
         Err(RlweError::Modulus { operation: "multiply over the integers", have, need })
     }
 
     /// The rings of the auxiliary modulus.
     fn auxiliary_rings(&self, modulus: Modulus) -> Result<Vec<Arc<ResidueRing>>, RlweError> {
         let ring = |q: u64| {
-            self.shared.get_or_try_insert(q, || Ok(ResidueRing::prime(q, self.degree(), self.kernel())?))
+            self.shared
+                .get_or_try_insert(q, || Ok(ResidueRing::prime(q, self.degree(), self.kernel())?))
         };
         self.auxiliary_primes(modulus)?.into_iter().map(ring).collect()
     }

@@ -24,7 +24,8 @@ pub(super) struct Run<'a> {
 
 /// The three parts of a scaled product modulo `Q`.
 pub(super) struct Parts<'a> {
-    /// `(t/R) b'` in the evaluation domain, which makes `(t/R) x` with `a`; where products are eager, that itself, of the parts 0 and 1.
+    /// `(t/R) b'` in the evaluation domain, which makes `(t/R) x` with `a`; where products are
+    /// eager, that itself, of the parts 0 and 1.
     pub(super) pair: [Scratch<'a>; 2],
     /// `-delta/R` of the parts 0 and 1, in coefficients in `[0, 2q)`.
     pub(super) remainders: [Scratch<'a>; 2],
@@ -33,12 +34,17 @@ pub(super) struct Parts<'a> {
 }
 
 impl Context {
-    /// The product over the integers of `a` modulo `Q` and `b` modulo any `Q_b`, scaled, relinearised and brought from `Q` to `to = Q'` in one modulus switch: with `a0 + a1 s = A` and
-    /// `b0 + b1 s = B`, it has `(Q'/Q) (t/Q_b) A B` modulo `Q'`. `a` and `b` may be the same. The noise is set to that of the key switch; the caller adds that of the product,
-    /// which depends on messages, with the rounding of `b` to a modulus of [`Context::auxiliary_log2`] bits.
+    /// The product over the integers of `a` modulo `Q` and `b` modulo any `Q_b`, scaled,
+    /// relinearised and brought from `Q` to `to = Q'` in one modulus switch: with `a0 + a1 s = A`
+    /// and `b0 + b1 s = B`, it has `(Q'/Q) (t/Q_b) A B` modulo `Q'`. `a` and `b` may be the same.
+    /// The noise is set to that of the key switch; the caller adds that of the product, which
+    /// depends on messages, with the rounding of `b` to a modulus of [`Context::auxiliary_log2`]
+    /// bits.
     ///
     /// # Errors
-    /// When keys differ, an operand has more than two parts or a modulus that is none of ciphertexts, the relinearisation key is missing, or the modulus is too large for its auxiliary modulus.
+    /// When keys differ, an operand has more than two parts or a modulus that is none of
+    /// ciphertexts, the relinearisation key is missing, or the modulus is too large for its
+    /// auxiliary modulus.
     pub fn multiply_scaled_into(
         &self,
         out: &mut Ciphertext,
@@ -72,7 +78,8 @@ impl Context {
         self.relinearise_scaled_into(out, &last, added, key, [from, to], a.key())
     }
 
-    /// Relinearises a scaled product modulo `from`, of which part 2 is `last`, to modulo `to`. The noise is set to that of the key switch.
+    /// Relinearises a scaled product modulo `from`, of which part 2 is `last`, to modulo `to`. The
+    /// noise is set to that of the key switch.
     pub(super) fn relinearise_scaled_into(
         &self,
         out: &mut Ciphertext,
@@ -91,7 +98,8 @@ impl Context {
         self.switch_product_into([out0, out1], &decomposed, key, added, &Destination::new(to))
     }
 
-    /// The scaled product of two checked ciphertexts, whose parts 0 and 1 are multiplied here if products are `eager`.
+    /// The scaled product of two checked ciphertexts, whose parts 0 and 1 are multiplied here if
+    /// products are `eager`.
     pub(super) fn scaled_parts(
         &self,
         constants: &ScaledProduct,
@@ -112,42 +120,51 @@ impl Context {
         let Parts { pair: [p0, p1], remainders: [r0, r1], last } = &mut parts;
         let polynomials = [p0, p1, r0, r1, last].map(|poly| poly.as_mut_slice());
         let mut runs = runs(polynomials, self.group(modulus.limb_count(), 1) * degree, degree);
-        self.threads().for_each_mut(&mut runs, |_, Run { first, limbs: [p0, p1, r0, r1, last] }| {
-            for (y, p) in [(&b0, &mut **p0), (&b1, &mut **p1)] {
-                constants.back.convert_exact_into(&mut outputs(*first, p, degree), y);
-            }
-            for (y, r) in [(&x0, &mut **r0), (&x1, &mut **r1), (&x2, &mut **last)] {
-                constants.divide.convert_exact_into(&mut outputs(*first, r, degree), y);
-            }
-            let mut scratch = self.scratch_limbs(3, Domain::Evaluation);
-            let (x2, factors) = scratch.as_mut_slice().split_at_mut(degree);
-            let (b0, b1) = factors.split_at_mut(degree);
-            let limbs = p0.chunks_exact_mut(degree).zip(p1.chunks_exact_mut(degree));
-            for (i, ((p0, p1), last)) in limbs.zip(last.chunks_exact_mut(degree)).enumerate() {
-                let k = *first + i;
-                let ring = self.limb_ring(modulus, k);
-                let (a0, a1) = (a.part(0).limb(k), a.part(1).limb(k));
-                self.forward(ring, p0);
-                self.forward(ring, p1);
-                if eager {
-                    b0.copy_from_slice(p0);
-                    b1.copy_from_slice(p1);
-                    ring.elementwise().tensor(p0, p1, x2, a0, a1, b0, b1);
-                } else {
-                    ring.elementwise().mul(x2, a1, p1);
+        self.threads().for_each_mut(
+            &mut runs,
+            |_, Run { first, limbs: [p0, p1, r0, r1, last] }| {
+                for (y, p) in [(&b0, &mut **p0), (&b1, &mut **p1)] {
+                    constants.back.convert_exact_into(&mut outputs(*first, p, degree), y);
                 }
-                // -(-x - (-delta/R)) with -x in the place of x.
-                let (inverse, negative) = &constants.negative[k];
-                self.inverse_scaled(ring, x2, inverse);
-                ring.elementwise().sub_from_mul_scalar_assign(last, x2, negative);
-            }
-        });
+                for (y, r) in [(&x0, &mut **r0), (&x1, &mut **r1), (&x2, &mut **last)] {
+                    constants.divide.convert_exact_into(&mut outputs(*first, r, degree), y);
+                }
+                let mut scratch = self.scratch_limbs(3, Domain::Evaluation);
+                let (x2, factors) = scratch.as_mut_slice().split_at_mut(degree);
+                let (b0, b1) = factors.split_at_mut(degree);
+                let limbs = p0.chunks_exact_mut(degree).zip(p1.chunks_exact_mut(degree));
+                for (i, ((p0, p1), last)) in limbs.zip(last.chunks_exact_mut(degree)).enumerate() {
+                    let k = *first + i;
+                    let ring = self.limb_ring(modulus, k);
+                    let (a0, a1) = (a.part(0).limb(k), a.part(1).limb(k));
+                    self.forward(ring, p0);
+                    self.forward(ring, p1);
+                    if eager {
+                        b0.copy_from_slice(p0);
+                        b1.copy_from_slice(p1);
+                        ring.elementwise().tensor(p0, p1, x2, a0, a1, b0, b1);
+                    } else {
+                        ring.elementwise().mul(x2, a1, p1);
+                    }
+                    // -(-x - (-delta/R)) with -x in the place of x.
+                    let (inverse, negative) = &constants.negative[k];
+                    self.inverse_scaled(ring, x2, inverse);
+                    ring.elementwise().sub_from_mul_scalar_assign(last, x2, negative);
+                }
+            },
+        );
         drop(runs);
         parts
     }
 
     /// Notes what it takes.
-    fn note_scaled_product(&self, constants: &ScaledProduct, a: &Ciphertext, b: &Ciphertext, eager: bool) {
+    fn note_scaled_product(
+        &self,
+        constants: &ScaledProduct,
+        a: &Ciphertext,
+        b: &Ciphertext,
+        eager: bool,
+    ) {
         self.reckon("scaled product", |count| {
             let (modulus, same) = (a.modulus(), std::ptr::eq(a, b));
             let (limbs, primes) = (modulus.limb_count() as u64, constants.rings.len() as u64);
@@ -179,8 +196,9 @@ impl Context {
         });
     }
 
-    /// Modulo each prime `p` of `R` five limbs: of the three parts of the tensor product, in the evaluation domain as they are or in coefficients times `t (R/p)^{-1}`, and of the two
-    /// parts of `b'` in coefficients, times `(R/p)^{-1}`.
+    /// Modulo each prime `p` of `R` five limbs: of the three parts of the tensor product, in the
+    /// evaluation domain as they are or in coefficients times `t (R/p)^{-1}`, and of the two parts
+    /// of `b'` in coefficients, times `(R/p)^{-1}`.
     pub(super) fn auxiliary_products(
         &self,
         constants: &ScaledProduct,
@@ -269,7 +287,11 @@ pub(super) fn outputs(first: usize, limbs: &mut [u64], degree: usize) -> Outputs
 }
 
 /// The runs of `size` words of five polynomials.
-pub(super) fn runs(polynomials: [&mut [u64]; 5], size: usize, degree: usize) -> ArrayVec<Run<'_>, MAX_LIMBS> {
+pub(super) fn runs(
+    polynomials: [&mut [u64]; 5],
+    size: usize,
+    degree: usize,
+) -> ArrayVec<Run<'_>, MAX_LIMBS> {
     let [a, b, c, d, e] = polynomials.map(|poly| poly.chunks_mut(size));
     let firsts = (0..).step_by(size / degree);
     let limbs = a.zip(b).zip(c).zip(d.zip(e)).map(|(((a, b), c), (d, e))| [a, b, c, d, e]);

@@ -14,7 +14,8 @@ use crate::{
 
 const OPERATION: &str = "add products";
 
-/// A sum of products over the integers `sum_i (t/Q_i) A_i B_i`, of `a_i` modulo one `Q` and `b_i` modulo any `Q_i`, all of one key: the tensor products are added up modulo `Q R`, to be scaled by
+/// A sum of products over the integers `sum_i (t/Q_i) A_i B_i`, of `a_i` modulo one `Q` and `b_i`
+/// modulo any `Q_i`, all of one key: the tensor products are added up modulo `Q R`, to be scaled by
 /// `t/R` and relinearised once. It lives in scratch memory. Noise is left to the caller.
 #[derive(Debug)]
 pub struct ScaledSum<'a> {
@@ -33,7 +34,8 @@ impl Context {
     /// The empty sum of scaled products, of ciphertexts modulo that of `a` and others, times `t`.
     ///
     /// # Errors
-    /// When `a` was made with other parameters, or its modulus is too large for its auxiliary modulus.
+    /// When `a` was made with other parameters, or its modulus is too large for its auxiliary
+    /// modulus.
     pub fn scaled_sum(&self, a: &Ciphertext, t: u64) -> Result<ScaledSum<'_>, RlweError> {
         self.check_operand(a, OPERATION)?;
         let modulus = a.modulus();
@@ -48,7 +50,8 @@ impl ScaledSum<'_> {
     /// Adds the product of `a`, of the modulus of this sum, and `b` of any. They may be the same.
     ///
     /// # Errors
-    /// When keys or parameters differ, `a` has another modulus, or an operand has more than two parts.
+    /// When keys or parameters differ, `a` has another modulus, or an operand has more than two
+    /// parts.
     pub fn add(&mut self, a: &Ciphertext, b: &Ciphertext) -> Result<(), RlweError> {
         let (context, modulus) = (self.context, self.modulus);
         for operand in [a, b] {
@@ -87,35 +90,39 @@ impl ScaledSum<'_> {
         let polynomials = [c0, c1, c2, b0, b1].map(|poly| poly.as_mut_slice());
         let size = context.group(modulus.limb_count(), 1) * degree;
         let mut runs = runs(polynomials, size, degree);
-        context.threads().for_each_mut(&mut runs, |_, Run { first, limbs: [c0, c1, c2, b0, b1] }| {
-            for (y, b) in switched.iter().zip([&mut **b0, &mut **b1]) {
-                constants.back.convert_exact_into(&mut outputs(*first, b, degree), y);
-            }
-            let mut product = context.scratch_limbs(3, Domain::Evaluation);
-            let (p0, rest) = product.as_mut_slice().split_at_mut(degree);
-            let (p1, p2) = rest.split_at_mut(degree);
-            let factors = b0.chunks_exact_mut(degree).zip(b1.chunks_exact_mut(degree));
-            for (i, (b0, b1)) in factors.enumerate() {
-                let (k, range) = (*first + i, i * degree..(i + 1) * degree);
-                let ring = context.limb_ring(modulus, k);
-                context.forward(ring, b0);
-                context.forward(ring, b1);
-                let (a0, a1) = (a.part(0).limb(k), a.part(1).limb(k));
-                let elementwise = ring.elementwise();
-                elementwise.tensor(p0, p1, p2, a0, a1, b0, b1);
-                let sums = [&mut c0[range.clone()], &mut c1[range.clone()], &mut c2[range]];
-                for (sum, product) in sums.into_iter().zip([&*p0, &*p1, &*p2]) {
-                    match is_zero {
-                        true => sum.copy_from_slice(product),
-                        false => elementwise.add_assign(sum, product),
+        context.threads().for_each_mut(
+            &mut runs,
+            |_, Run { first, limbs: [c0, c1, c2, b0, b1] }| {
+                for (y, b) in switched.iter().zip([&mut **b0, &mut **b1]) {
+                    constants.back.convert_exact_into(&mut outputs(*first, b, degree), y);
+                }
+                let mut product = context.scratch_limbs(3, Domain::Evaluation);
+                let (p0, rest) = product.as_mut_slice().split_at_mut(degree);
+                let (p1, p2) = rest.split_at_mut(degree);
+                let factors = b0.chunks_exact_mut(degree).zip(b1.chunks_exact_mut(degree));
+                for (i, (b0, b1)) in factors.enumerate() {
+                    let (k, range) = (*first + i, i * degree..(i + 1) * degree);
+                    let ring = context.limb_ring(modulus, k);
+                    context.forward(ring, b0);
+                    context.forward(ring, b1);
+                    let (a0, a1) = (a.part(0).limb(k), a.part(1).limb(k));
+                    let elementwise = ring.elementwise();
+                    elementwise.tensor(p0, p1, p2, a0, a1, b0, b1);
+                    let sums = [&mut c0[range.clone()], &mut c1[range.clone()], &mut c2[range]];
+                    for (sum, product) in sums.into_iter().zip([&*p0, &*p1, &*p2]) {
+                        match is_zero {
+                            true => sum.copy_from_slice(product),
+                            false => elementwise.add_assign(sum, product),
+                        }
                     }
                 }
-            }
-        });
+            },
+        );
         Ok(())
     }
 
-    /// The sum, scaled, relinearised and brought from its modulus `Q` to `to = Q'` (scaled by `Q'/Q`) in one modulus switch. The noise is set to that of the key switch.
+    /// The sum, scaled, relinearised and brought from its modulus `Q` to `to = Q'` (scaled by
+    /// `Q'/Q`) in one modulus switch. The noise is set to that of the key switch.
     ///
     /// # Errors
     /// When it is empty or of another key, or the relinearisation key is missing.
@@ -143,12 +150,19 @@ impl ScaledSum<'_> {
         let mut remainders = [0, 1, 2].map(|_| context.scratch(modulus, Domain::Coefficient));
         let [_, _, c2] = &mut self.own;
         let auxiliary = &self.auxiliary;
-        let parts = [0, 1, 2].map(|j| -> LimbRefs<'_> { auxiliary.limbs().skip(j).step_by(3).collect() });
+        let parts =
+            [0, 1, 2].map(|j| -> LimbRefs<'_> { auxiliary.limbs().skip(j).step_by(3).collect() });
         for (remainder, part) in remainders.iter_mut().zip(&parts) {
             let size = context.group(modulus.limb_count(), 1);
-            context.threads().for_each_chunk(remainder.as_mut_slice(), size * degree, |group, limbs| {
-                constants.divide.convert_exact_into(&mut outputs(group * size, limbs, degree), part);
-            });
+            context.threads().for_each_chunk(
+                remainder.as_mut_slice(),
+                size * degree,
+                |group, limbs| {
+                    constants
+                        .divide
+                        .convert_exact_into(&mut outputs(group * size, limbs, degree), part);
+                },
+            );
         }
         let [r0, r1, last] = &mut remainders;
         context.threads().for_each_chunk_pair(

@@ -4,8 +4,8 @@ use hippocrene_ring::{Domain, Kernel, Poly, RnsBasis, Threads, primes::ntt_prime
 use num_bigint::BigInt;
 
 use crate::{
-    Ciphertext, Context, Fingerprint, Modulus, Noise, Parameters, ParametersLiteral, SecretDistribution,
-    Sprout, expand_uniform,
+    Ciphertext, Context, Fingerprint, Modulus, Noise, Parameters, ParametersLiteral,
+    SecretDistribution, Sprout, expand_uniform,
 };
 
 const LOG_DEGREE: u32 = 5;
@@ -88,8 +88,11 @@ fn check(context: &Context, modulus: Modulus, other: Modulus, t: u64, square: bo
     };
     let big_b: Vec<_> = b.parts().iter().map(switched).collect();
     let cross = product(&big_a[0], &big_b[1]).into_iter().zip(product(&big_a[1], &big_b[0]));
-    let tensor =
-        [product(&big_a[0], &big_b[0]), cross.map(|(x, y)| x + y).collect(), product(&big_a[1], &big_b[1])];
+    let tensor = [
+        product(&big_a[0], &big_b[0]),
+        cross.map(|(x, y)| x + y).collect(),
+        product(&big_a[1], &big_b[1]),
+    ];
     let t = BigInt::from(t);
     for (i, x) in tensor.iter().enumerate() {
         let got: Vec<BigInt> = match i {
@@ -114,16 +117,23 @@ fn check(context: &Context, modulus: Modulus, other: Modulus, t: u64, square: bo
 
 #[test]
 fn scaled_products_are_exact() {
-    let sizes: [(&[u32], &str); 3] =
-        [(&[48, 48, 47, 47], "sprout-15-16-32"), (&[48, 48, 48], "none"), (&[60, 61, 40, 30], "none")];
+    let sizes: [(&[u32], &str); 3] = [
+        (&[48, 48, 47, 47], "sprout-15-16-32"),
+        (&[48, 48, 48], "none"),
+        (&[60, 61, 40, 30], "none"),
+    ];
     let kernels = [Kernel::Portable, Kernel::detect().unwrap()];
     for (units, sprout) in sizes {
-        for (kernel, threads) in kernels.into_iter().zip([Threads::single(), Threads::new(2).unwrap()]) {
+        for (kernel, threads) in
+            kernels.into_iter().zip([Threads::single(), Threads::new(2).unwrap()])
+        {
             let context = insecure(units, sprout, kernel, threads);
             let top = context.parameters().top();
             let smaller = Modulus::of_range(0..2).lcm(Modulus::of_sprout(top.odd() & 1, 0));
             for t in [2, 65537, (1 << 40) + 15] {
-                for (modulus, other) in [(top, top), (smaller, top), (smaller, smaller), (top, smaller)] {
+                for (modulus, other) in
+                    [(top, top), (smaller, top), (smaller, smaller), (top, smaller)]
+                {
                     check(&context, modulus, other, t, false);
                 }
                 check(&context, top, top, t, true);
@@ -136,7 +146,8 @@ fn scaled_products_are_exact() {
 /// The auxiliary modulus is about as large, and of primes that no modulus has.
 #[test]
 fn auxiliary_moduli() {
-    let context = insecure(&[48, 48, 47, 47], "sprout-15-16-32", Kernel::Portable, Threads::single());
+    let context =
+        insecure(&[48, 48, 47, 47], "sprout-15-16-32", Kernel::Portable, Threads::single());
     let parameters = context.parameters();
     let top = parameters.top();
     let constants = context.scaled_product(top, top, 3).unwrap();

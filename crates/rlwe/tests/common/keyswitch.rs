@@ -6,8 +6,8 @@ use hippocrene_ring::{
     sample::{Sampler, Seed},
 };
 use hippocrene_rlwe::{
-    Ciphertext, Context, Destination, EvaluationKeys, Gadget, Modulus, Noise, PreparedEvaluationKeys,
-    SecretKey, Sprout,
+    Ciphertext, Context, Destination, EvaluationKeys, Gadget, Modulus, Noise,
+    PreparedEvaluationKeys, SecretKey, Sprout,
 };
 use num_bigint::BigInt;
 
@@ -31,7 +31,8 @@ impl Setup {
         Setup { context, secret, keys, element }
     }
 
-    /// Simple chains with every unit a block of its own (the finest gadget) and with blocks of two, and grafted ones.
+    /// Simple chains with every unit a block of its own (the finest gadget) and with blocks of two,
+    /// and grafted ones.
     pub fn all() -> [Setup; 4] {
         let sprout = Sprout { two: 8, primes: vec![12289, 40961] };
         [
@@ -81,26 +82,39 @@ impl Setup {
         out
     }
 
-    /// The error of a switch that ended modulo `modulus` itself: `out0 + out1 s' - c s` in coefficients, as the key leads from `s` to
-    /// `s' = s(X^(1/g))`.
+    /// The error of a switch that ended modulo `modulus` itself: `out0 + out1 s' - c s` in
+    /// coefficients, as the key leads from `s` to `s' = s(X^(1/g))`.
     pub fn error(&self, c: &Poly, modulus: Modulus, out: &[Poly; 2]) -> Vec<BigInt> {
         self.scaled_error(c, modulus, modulus, out)
     }
 
-    /// The error of a switch from `from = Q` that ended modulo `to = Q'`, times `Q/gcd(Q, Q')`: `out0 + out1 s' - (Q'/Q) c s`.
-    pub fn scaled_error(&self, c: &Poly, from: Modulus, to: Modulus, out: &[Poly; 2]) -> Vec<BigInt> {
+    /// The error of a switch from `from = Q` that ended modulo `to = Q'`, times `Q/gcd(Q, Q')`:
+    /// `out0 + out1 s' - (Q'/Q) c s`.
+    pub fn scaled_error(
+        &self,
+        c: &Poly,
+        from: Modulus,
+        to: Modulus,
+        out: &[Poly; 2],
+    ) -> Vec<BigInt> {
         let Setup { context, secret, element, .. } = self;
         let automorphism = context.automorphism(*element).unwrap();
         let rotated = |poly: &Poly, modulus: Modulus| {
             let mut out = context.zero(modulus, Domain::Evaluation);
             for (k, ring) in context.rings(modulus).enumerate() {
-                ring.apply_automorphism(&automorphism, Domain::Evaluation, out.limb_mut(k), poly.limb(k));
+                ring.apply_automorphism(
+                    &automorphism,
+                    Domain::Evaluation,
+                    out.limb_mut(k),
+                    poly.limb(k),
+                );
             }
             out
         };
         let decrypted = |parts: Vec<Poly>, modulus: Modulus| {
             let key = secret.fingerprint();
-            let ciphertext = Ciphertext::from_parts(context, parts, modulus, Noise::NONE, key).unwrap();
+            let ciphertext =
+                Ciphertext::from_parts(context, parts, modulus, Noise::NONE, key).unwrap();
             let mut poly = secret.decrypt(context, &ciphertext).unwrap();
             context.to_evaluation(&mut poly, modulus);
             poly
@@ -108,9 +122,12 @@ impl Setup {
         let expected = decrypted(vec![context.zero(from, Domain::Evaluation), c.clone()], from);
         let expected = coefficients(context, &rotated(&expected, from), from);
         let got = decrypted(out.iter().map(|part| rotated(part, to)).collect(), to);
-        let (raise, divide) = (number(context, to.without(from)), number(context, from.without(to)));
+        let (raise, divide) =
+            (number(context, to.without(from)), number(context, from.without(to)));
         let modulus = &divide * number(context, to);
         let pairs = coefficients(context, &got, to).into_iter().zip(expected);
-        pairs.map(|(got, expected)| centred(&(got * &divide - expected * &raise), &modulus)).collect()
+        pairs
+            .map(|(got, expected)| centred(&(got * &divide - expected * &raise), &modulus))
+            .collect()
     }
 }

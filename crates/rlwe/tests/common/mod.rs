@@ -4,7 +4,9 @@
 pub mod keyswitch;
 
 use hippocrene_ring::{Domain, Poly, RnsBasis, Threads, primes::ntt_primes};
-use hippocrene_rlwe::{Context, Modulus, Parameters, ParametersLiteral, SecretDistribution, Sprout};
+use hippocrene_rlwe::{
+    Context, Modulus, Parameters, ParametersLiteral, SecretDistribution, Sprout,
+};
 use num_bigint::BigInt;
 
 /// Units of 40, specials of 41 bits, at ring degree `2^log_degree`.
@@ -51,8 +53,14 @@ pub fn insecure_sizes(
             .collect()
     };
     let (units, specials) = (primes(units), primes(specials));
-    let literal =
-        ParametersLiteral { log_degree, units, specials, sprout: Sprout::default(), gadget_rank, secret };
+    let literal = ParametersLiteral {
+        log_degree,
+        units,
+        specials,
+        sprout: Sprout::default(),
+        gadget_rank,
+        secret,
+    };
     Context::new(Parameters::new_insecure(literal).unwrap(), Threads::single()).unwrap()
 }
 
@@ -125,6 +133,7 @@ pub fn polynomial(context: &Context, values: &[BigInt], modulus: Modulus) -> Pol
 pub fn log2_std(values: &[BigInt]) -> f64 {
     let largest = values.iter().map(|v| v.bits()).max().unwrap_or(0);
     let shift = largest.saturating_sub(60);
-    let sum: f64 = values.iter().map(|v| i64::try_from(v >> shift).unwrap() as f64).map(|x| x * x).sum();
+    let sum: f64 =
+        values.iter().map(|v| i64::try_from(v >> shift).unwrap() as f64).map(|x| x * x).sum();
     0.5 * (sum / values.len() as f64).log2() + shift as f64
 }

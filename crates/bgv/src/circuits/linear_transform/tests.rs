@@ -2,7 +2,8 @@
 
 use hippocrene_ring::{Threads, primes};
 use hippocrene_rlwe::{
-    self as rlwe, EvaluationKeys, Parameters, ParametersLiteral, SecretDistribution, SecretKey, Sprout,
+    self as rlwe, EvaluationKeys, Parameters, ParametersLiteral, SecretDistribution, SecretKey,
+    Sprout,
 };
 
 use super::*;
@@ -41,7 +42,8 @@ fn batches_give_the_same_results_with_few_keys() {
 fn check((secret, e): (SecretKey, Evaluator)) {
     let (context, degree) = (e.context(), e.context().rlwe().degree());
     let values = |k: i64| (0..degree as i64).map(|i| i * (k + 3) % 7681).collect::<Vec<_>>();
-    let encrypt = |k| context.encrypt(&secret, &context.encode(&values(k)).unwrap()).unwrap().expand(context);
+    let encrypt =
+        |k| context.encrypt(&secret, &context.encode(&values(k)).unwrap()).unwrap().expand(context);
     let operands: Vec<Ciphertext> = (0..5).map(encrypt).collect();
     let diagonal = |r: usize| (0..degree).map(|i| ((i + 5 * r) % 11) as i64).collect::<Vec<i64>>();
     let permutation = |r: usize| Permutation { exchanged: r % 2 == 1, rotation: 3 * r };

@@ -17,7 +17,8 @@ pub(super) fn g(n: usize) -> Option<Vec<f64>> {
     Some(chebyshev(&coefficients.iter().map(|c| f64::from(*c) / 1024.0).collect::<Vec<_>>()))
 }
 
-/// `f_n = sum_(i <= n) C(2i, i) x (1 - x^2)^i / 4^i`, which is 1 at 1, where its first `n` derivatives are 0.
+/// `f_n = sum_(i <= n) C(2i, i) x (1 - x^2)^i / 4^i`, which is 1 at 1, where its first `n`
+/// derivatives are 0.
 pub(super) fn f(n: usize) -> Option<Vec<f64>> {
     if !(1..=MOST).contains(&n) {
         return None;
@@ -36,8 +37,8 @@ fn binomial(n: usize, k: usize) -> f64 {
     (0..k).fold(1.0, |b, i| b * (n - i) as f64 / (i + 1) as f64)
 }
 
-/// From coefficients of `x, x^3, x^5, ..` to those of `T_0, T_1, ..`: `x^k = 2^(1-k) sum_(2j < k) C(k, j) T_(k-2j)` for odd `k`. All numbers are short binary fractions:
-/// nothing is rounded.
+/// From coefficients of `x, x^3, x^5, ..` to those of `T_0, T_1, ..`: `x^k = 2^(1-k) sum_(2j < k)
+/// C(k, j) T_(k-2j)` for odd `k`. All numbers are short binary fractions: nothing is rounded.
 fn chebyshev(odd: &[f64]) -> Vec<f64> {
     let mut out = vec![0.0; 2 * odd.len()];
     for (i, c) in odd.iter().enumerate() {

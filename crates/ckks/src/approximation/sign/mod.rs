@@ -1,10 +1,13 @@
 //! Compositions of polynomials that come close to the sign where `gap <= |x| <= 1`.
 //!
-//! A single polynomial would need a degree in proportion to `1 / gap`; a composition, each polynomial of which takes what is far from
-//! `-1` and `1` nearer to them, needs a depth in proportion to `log(1 / gap)` (Cheon, Kim, Kim, ePrint 2019/1234: CKK20). There are two kinds:
-//! - [`CompositeSign::iterated`]: CKK20's `g_n`, which takes small values away from 0, then `f_n`, which takes values near 1 nearer;
-//! - [`CompositeSign::minimax`]: each polynomial is the best odd one for what the one before left (Lee, Lee, No, Kim, ePrint 2020/834: LLNK22), and
-//!   [`CompositeSign::least`] chooses the degrees.
+//! A single polynomial would need a degree in proportion to `1 / gap`; a composition, each
+//! polynomial of which takes what is far from `-1` and `1` nearer to them, needs a depth in
+//! proportion to `log(1 / gap)` (Cheon, Kim, Kim, ePrint 2019/1234: CKK20). There are two kinds:
+//! - [`CompositeSign::iterated`]: CKK20's `g_n`, which takes small values away from 0, then `f_n`,
+//!   which takes values near 1 nearer;
+//! - [`CompositeSign::minimax`]: each polynomial is the best odd one for what the one before left
+//!   (Lee, Lee, No, Kim, ePrint 2020/834: LLNK22), and [`CompositeSign::least`] chooses the
+//!   degrees.
 
 mod iterated;
 mod search;
@@ -21,7 +24,8 @@ use crate::{
     circuits::{Basis, Polynomial},
 };
 
-/// Odd polynomials, each applied to the result of the one before: close to the sign where `gap <= |x| <= 1`. All are written in the Chebyshev basis of `[-1, 1]`.
+/// Odd polynomials, each applied to the result of the one before: close to the sign where `gap <=
+/// |x| <= 1`. All are written in the Chebyshev basis of `[-1, 1]`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CompositeSign {
     stages: Vec<Polynomial>,
@@ -33,10 +37,12 @@ const OPERATION: &str = "approximate the sign";
 const BASIS: Basis = Basis::Chebyshev { low: -1.0, high: 1.0 };
 
 impl CompositeSign {
-    /// `g_n` so many times, then `f_n` so many times (CKK20): polynomials of degree `2n + 1`, where `n` is 1 to 4.
+    /// `g_n` so many times, then `f_n` so many times (CKK20): polynomials of degree `2n + 1`, where
+    /// `n` is 1 to 4.
     ///
     /// # Errors
-    /// [`CkksError::Argument`] unless `1 <= n <= 4`, `2^-30 <= gap < 1` and there are 1 to 64 polynomials.
+    /// [`CkksError::Argument`] unless `1 <= n <= 4`, `2^-30 <= gap < 1` and there are 1 to 64
+    /// polynomials.
     pub fn iterated(n: usize, g: usize, f: usize, gap: f64) -> Result<Self, CkksError> {
         let (Some(g_n), Some(f_n)) = (iterated::g(n), iterated::f(n)) else {
             let what = format!("f_{n} and g_{n}: n is 1 to {}", iterated::MOST);
@@ -54,11 +60,13 @@ impl CompositeSign {
         Ok(sign)
     }
 
-    /// The best odd polynomials of these degrees, each for the range that the one before leaves (LLNK22): of all compositions of these degrees, the one of
-    /// least error. All but the last are divided by their largest value, so that what the next one is given lies in `[-1, 1]`.
+    /// The best odd polynomials of these degrees, each for the range that the one before leaves
+    /// (LLNK22): of all compositions of these degrees, the one of least error. All but the last are
+    /// divided by their largest value, so that what the next one is given lies in `[-1, 1]`.
     ///
     /// # Errors
-    /// [`CkksError::Argument`] unless `2^-30 <= gap < 1`, there are 1 to 64 polynomials, and their degrees are odd, 3 to 63.
+    /// [`CkksError::Argument`] unless `2^-30 <= gap < 1`, there are 1 to 64 polynomials, and their
+    /// degrees are odd, 3 to 63.
     pub fn minimax(degrees: &[usize], gap: f64) -> Result<Self, CkksError> {
         let good = |d: &usize| (3..=63).contains(d) && !d.is_multiple_of(2);
         if !(1..=64).contains(&degrees.len()) || !degrees.iter().all(good) {
@@ -79,7 +87,8 @@ impl CompositeSign {
         Ok(sign)
     }
 
-    /// The minimax composition that comes within `error`, is least deep, and of those takes the fewest products of ciphertexts. Degrees are 31 at most.
+    /// The minimax composition that comes within `error`, is least deep, and of those takes the
+    /// fewest products of ciphertexts. Degrees are 31 at most.
     ///
     /// # Errors
     /// [`CkksError::Argument`] unless `2^-30 <= gap < 1` and `2^-40 <= error < 1`.
@@ -107,8 +116,10 @@ impl CompositeSign {
         &self.stages
     }
 
-    /// Bounds of the absolute values, below and above: first those of the argument, then those that each polynomial leaves. (They are the bounds to declare for a
-    /// ciphertext after each: what [`Evaluator::polynomial`](crate::Evaluator::polynomial) finds from the coefficients is larger than 1.)
+    /// Bounds of the absolute values, below and above: first those of the argument, then those that
+    /// each polynomial leaves. (They are the bounds to declare for a ciphertext after each: what
+    /// [`Evaluator::polynomial`](crate::Evaluator::polynomial) finds from the coefficients is
+    /// larger than 1.)
     pub fn ranges(&self) -> &[(f64, f64)] {
         &self.ranges
     }
@@ -173,8 +184,9 @@ pub(crate) fn best(degree: usize, low: f64) -> Result<Polynomial, CkksError> {
     Ok(minimax(|_| 1.0, &[(low, 1.0)], degree, Parity::Odd, smooth)?.polynomial)
 }
 
-/// Bounds of the values of a polynomial on `[low, high]`, from values at Chebyshev nodes of pieces. Where the values come near 0, at the lower end and at the
-/// minima in between, pieces are halved until the lower bound is right to 1e-4 of itself.
+/// Bounds of the values of a polynomial on `[low, high]`, from values at Chebyshev nodes of pieces.
+/// Where the values come near 0, at the lower end and at the minima in between, pieces are halved
+/// until the lower bound is right to 1e-4 of itself.
 pub(crate) fn range(p: &Polynomial, (low, high): (f64, f64)) -> (f64, f64) {
     let samples = 16 * (p.degree() + 1);
     let rounding = 4.0 * f64::EPSILON * p.coefficients().iter().map(|c| c.abs()).sum::<f64>();

@@ -18,8 +18,9 @@ struct Candidate {
     products: usize,
 }
 
-/// Degrees with which the error is at most `error`, to some per cent. For each depth those compositions are kept of which no other one reaches as much
-/// with as few products: the more has been reached, the more any polynomial reaches from there.
+/// Degrees with which the error is at most `error`, to some per cent. For each depth those
+/// compositions are kept of which no other one reaches as much with as few products: the more has
+/// been reached, the more any polynomial reaches from there.
 pub(super) fn degrees(gap: f64, error: f64) -> Result<Vec<usize>, CkksError> {
     const DEEPEST: usize = 200;
     let candidates = candidates()?;
@@ -56,7 +57,8 @@ pub(super) fn degrees(gap: f64, error: f64) -> Result<Vec<usize>, CkksError> {
         }
         frontier.push(kept);
     }
-    let what = format!("a gap of {gap:e} and an error of {error:e} need more than {DEEPEST} levels");
+    let what =
+        format!("a gap of {gap:e} and an error of {error:e} need more than {DEEPEST} levels");
     Err(CkksError::Argument { operation: OPERATION, what })
 }
 

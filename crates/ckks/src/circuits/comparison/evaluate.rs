@@ -11,14 +11,17 @@ use crate::{
 const OPERATION: &str = "sign";
 
 impl Evaluator {
-    /// The sign of every slot of `a`, to within [`SignPlan::error`] where its absolute value is `gap` to `bound`, and at most so much more than 1 in absolute value
-    /// in the gap. Between stages, `refresh` gives capacity back where it lacks.
+    /// The sign of every slot of `a`, to within [`SignPlan::error`] where its absolute value is
+    /// `gap` to `bound`, and at most so much more than 1 in absolute value in the gap. Between
+    /// stages, `refresh` gives capacity back where it lacks.
     ///
-    /// The noise of the result is what comes on top of the polynomials ([`SignPlan::apply`]); it counts for arguments outside of the gap.
+    /// The noise of the result is what comes on top of the polynomials ([`SignPlan::apply`]); it
+    /// counts for arguments outside of the gap.
     ///
     /// # Errors
-    /// [`CkksError::Argument`] when the bound of `a` exceeds that of the plan, or its precision, or that of a refresh, is too low; [`CkksError::Capacity`] when `refresh` gives too
-    /// little; and when the keys of products or of the conjugation are missing.
+    /// [`CkksError::Argument`] when the bound of `a` exceeds that of the plan, or its precision, or
+    /// that of a refresh, is too low; [`CkksError::Capacity`] when `refresh` gives too little; and
+    /// when the keys of products or of the conjugation are missing.
     pub fn sign(
         &self,
         a: &Ciphertext,

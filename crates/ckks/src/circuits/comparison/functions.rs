@@ -12,7 +12,8 @@ use crate::{
 const FINER: f64 = 2.0;
 
 impl Evaluator {
-    /// 1 where a slot of `a` is positive, 0 where it is negative, and 1/2 where it is 0: half of the sign and a half.
+    /// 1 where a slot of `a` is positive, 0 where it is negative, and 1/2 where it is 0: half of
+    /// the sign and a half.
     ///
     /// # Errors
     /// As [`Evaluator::sign`].
@@ -35,7 +36,8 @@ impl Evaluator {
     /// 1 where `a > b`, 0 where `a < b`, and 1/2 where they are equal: the step of `a - b`.
     ///
     /// # Errors
-    /// As [`Evaluator::sign`], for `a - b`; and when they cannot be brought to one scale ([`Evaluator::align`]).
+    /// As [`Evaluator::sign`], for `a - b`; and when they cannot be brought to one scale
+    /// ([`Evaluator::align`]).
     pub fn greater(
         &self,
         a: &Ciphertext,
@@ -60,7 +62,8 @@ impl Evaluator {
         self.greater(b, a, plan, refresh)
     }
 
-    /// `|a|`, slot by slot: `a` times its sign. **Error:** that of the sign times `a`, and the rounding of the product, which goes by the scales and is in the estimate of noise alone.
+    /// `|a|`, slot by slot: `a` times its sign. **Error:** that of the sign times `a`, and the
+    /// rounding of the product, which goes by the scales and is in the estimate of noise alone.
     ///
     /// # Errors
     /// As [`Evaluator::sign`].
@@ -139,7 +142,8 @@ impl Evaluator {
         // Roundings of the factor and of the product are small beside those of the last stage.
         let finer = if plan.composition.unit.fixed.is_none() { FINER } else { 0.0 };
         let target = scale_of((plan.last().scale_bits + finer).exp2(), operation)?;
-        // The product at the end takes the bits of a factor's scale, and half a bit by which that may be larger.
+        // The product at the end takes the bits of a factor's scale, and half a bit by which that
+        // may be larger.
         let tail = target.log2() + 1.0 + kept(refresh);
         let x = self.normalised(a, plan, operation)?;
         // The factor itself has to have them too.
@@ -149,7 +153,11 @@ impl Evaluator {
             self.add_number_assign(&mut s, plus)?;
         }
         let x = self.at_most(Cow::Borrowed(&x), target)?;
-        let lower = if self.log2(x.modulus()) <= self.log2(s.modulus()) { x.modulus() } else { s.modulus() };
+        let lower = if self.log2(x.modulus()) <= self.log2(s.modulus()) {
+            x.modulus()
+        } else {
+            s.modulus()
+        };
         let (x, s) = (self.brought(&x, lower)?, self.brought(&s, lower)?);
         let out = self.mul_rescale(&x, &s, target)?;
         let scale = out.scale().over(scale_of(plan.reach, operation)?);

@@ -1,28 +1,41 @@
-//! The sign of real slots, and what follows from it: comparisons, the larger and the smaller of two, absolute values.
+//! The sign of real slots, and what follows from it: comparisons, the larger and the smaller of
+//! two, absolute values.
 //!
-//! The sign is a composition of polynomials ([`CompositeSign`], CKK20, LLNK22), which comes close to it where
-//! `gap <= |x| <= bound`. What noise an early stage adds is little beside the values that it leaves, and later ones take both to 1 or -1: early stages
-//! take smaller scales than late ones (GRAFT 4.3). [`SignPlan`] finds polynomials and scales together, so that the whole takes the fewest bits of capacity.
+//! The sign is a composition of polynomials ([`CompositeSign`], CKK20, LLNK22), which comes close
+//! to it where `gap <= |x| <= bound`. What noise an early stage adds is little beside the values
+//! that it leaves, and later ones take both to 1 or -1: early stages take smaller scales than late
+//! ones (GRAFT 4.3). [`SignPlan`] finds polynomials and scales together, so that the whole takes
+//! the fewest bits of capacity.
 //!
 //! # How scales follow from the precision
-//! With `u(S) = 2^-S sqrt(n (1 + h) / 12)` the standard deviation of the error that one rounding at the scale `2^S` makes in each of `n` slots, `h` the squared norm of the
-//! secret, a stage `p` adds an error of standard deviation `k u(S)`; `k` is computed from the derivatives of `p` by each rounding of its evaluation. Each stage
-//! has a *margin* `m >= 16 k u(S)`. The values that it leaves lie in `[low - m, high + m]`, and that is the range which the next stage is made for:
-//! so the errors of all stages are in the ranges, however they are amplified or shrunk on the way, and the last one's says how far the result may be off:
-//! `1 - low + m`, at most `2^-precision`.
+//! With `u(S) = 2^-S sqrt(n (1 + h) / 12)` the standard deviation of the error that one rounding at
+//! the scale `2^S` makes in each of `n` slots, `h` the squared norm of the secret, a stage `p` adds
+//! an error of standard deviation `k u(S)`; `k` is computed from the derivatives of `p` by each
+//! rounding of its evaluation. Each stage has a *margin* `m >= 16 k u(S)`. The values that it
+//! leaves lie in `[low - m, high + m]`, and that is the range which the next stage is made for: so
+//! the errors of all stages are in the ranges, however they are amplified or shrunk on the way, and
+//! the last one's says how far the result may be off: `1 - low + m`, at most `2^-precision`.
 //!
-//! All of this is about real numbers, and the errors of slots are complex. Imaginary parts would not do harm at first, but are amplified where a value is near 0, as values are, and
-//! without end: odd polynomials do not bound them. So they are taken away after each stage but the last, as half the sum of the result and its
-//! conjugate, which takes the key of the conjugation, and a bit of capacity.
+//! All of this is about real numbers, and the errors of slots are complex. Imaginary parts would
+//! not do harm at first, but are amplified where a value is near 0, as values are, and without end:
+//! odd polynomials do not bound them. So they are taken away after each stage but the last, as half
+//! the sum of the result and its conjugate, which takes the key of the conjugation, and a bit of
+//! capacity.
 //!
 //! # What is stated
-//! With `e = 2^-precision`, up to the error of the arguments themselves (and but for a probability of about `2^-32` for each slot and stage, that noise is beyond
-//! sixteen standard deviations: what a rounding adds to a slot is distributed as Laplace's, since it goes with the secret there):
-//! - [`Evaluator::sign`](crate::Evaluator::sign): within `e` where `gap <= |x| <= bound`; of absolute value at most `1 + e` where `|x| < gap`.
-//! - [`Evaluator::step`](crate::Evaluator::step), [`greater`](crate::Evaluator::greater), [`less`](crate::Evaluator::less): within `e/2` of 0 or 1; between `-e/2` and `1 + e/2` in the gap.
-//! - [`Evaluator::abs`](crate::Evaluator::abs): within `e |x|` outside of the gap, `(2 + e) |x|`, thus `(2 + e) gap`, within it; and `bound e/2` for the product at the end.
-//! - [`Evaluator::relu`](crate::Evaluator::relu): half of that; and so [`maximum`](crate::Evaluator::maximum) and [`minimum`](crate::Evaluator::minimum), with `x` the difference
-//!   of the operands.
+//! With `e = 2^-precision`, up to the error of the arguments themselves (and but for a probability
+//! of about `2^-32` for each slot and stage, that noise is beyond sixteen standard deviations: what
+//! a rounding adds to a slot is distributed as Laplace's, since it goes with the secret there):
+//! - [`Evaluator::sign`](crate::Evaluator::sign): within `e` where `gap <= |x| <= bound`; of
+//!   absolute value at most `1 + e` where `|x| < gap`.
+//! - [`Evaluator::step`](crate::Evaluator::step), [`greater`](crate::Evaluator::greater),
+//!   [`less`](crate::Evaluator::less): within `e/2` of 0 or 1; between `-e/2` and `1 + e/2` in the
+//!   gap.
+//! - [`Evaluator::abs`](crate::Evaluator::abs): within `e |x|` outside of the gap, `(2 + e) |x|`,
+//!   thus `(2 + e) gap`, within it; and `bound e/2` for the product at the end.
+//! - [`Evaluator::relu`](crate::Evaluator::relu): half of that; and so
+//!   [`maximum`](crate::Evaluator::maximum) and [`minimum`](crate::Evaluator::minimum), with `x`
+//!   the difference of the operands.
 
 mod evaluate;
 mod functions;
@@ -54,12 +67,14 @@ pub struct SignLiteral {
 #[derive(Debug, Clone, PartialEq)]
 pub struct SignPlan {
     literal: SignLiteral,
-    /// Arguments are divided by this, the bound and a little more: they lie in `[-1, 1]` then, with their error.
+    /// Arguments are divided by this, the bound and a little more: they lie in `[-1, 1]` then, with
+    /// their error.
     reach: f64,
     composition: Composition,
 }
 
-/// So many arguments outside of the gap, of all orders of magnitude alike, say by what errors are multiplied.
+/// So many arguments outside of the gap, of all orders of magnitude alike, say by what errors are
+/// multiplied.
 const SAMPLES: usize = 256;
 
 /// The share of the gap that the error of an argument may be, as so many standard deviations of it.
@@ -67,17 +82,19 @@ const SHARE: f64 = 1.0 / 32.0;
 const ARGUMENT_DEVIATIONS: f64 = 8.0;
 
 impl SignPlan {
-    /// The minimax composition (LLNK22) and the scales that take the fewest bits of capacity; `context` has to allow for any scale (a sprout). The search takes about a second.
+    /// The minimax composition (LLNK22) and the scales that take the fewest bits of capacity;
+    /// `context` has to allow for any scale (a sprout). The search takes about a second.
     ///
     /// # Errors
-    /// [`CkksError::Argument`] unless `2^-30 <= gap/bound < 1` and the precision is 1 to 40 bits (numbers of 53 bits do no better), the slots are a power of two that the
-    /// parameters have; [`CkksError::Capacity`] unless a modulus of these parameters holds a stage.
+    /// [`CkksError::Argument`] unless `2^-30 <= gap/bound < 1` and the precision is 1 to 40 bits
+    /// (numbers of 53 bits do no better), the slots are a power of two that the parameters have;
+    /// [`CkksError::Capacity`] unless a modulus of these parameters holds a stage.
     pub fn new(context: &Context, literal: SignLiteral) -> Result<Self, CkksError> {
         Self::planned(context, literal, None, search::least)
     }
 
-    /// The polynomials of `composition`, at the scales that take the fewest bits; all but the last divided by a number near 1, such that what they leave lies in `[-1, 1]` with its
-    /// error.
+    /// The polynomials of `composition`, at the scales that take the fewest bits; all but the last
+    /// divided by a number near 1, such that what they leave lies in `[-1, 1]` with its error.
     ///
     /// # Errors
     /// As [`SignPlan::new`], and when the composition does not come so close.
@@ -87,13 +104,17 @@ impl SignPlan {
         literal: SignLiteral,
     ) -> Result<Self, CkksError> {
         let stages = composition.stages();
-        Self::planned(context, literal, None, |low, error, unit| Ok(search::scales(stages, low, error, unit)))
+        Self::planned(context, literal, None, |low, error, unit| {
+            Ok(search::scales(stages, low, error, unit))
+        })
     }
 
-    /// The polynomials of `composition`, all at one scale, as simple chains have it. The precision is what comes of that; what the literal says counts for nothing. The
-    /// bound has to be 1, or a power of two by which the scales of arguments are smaller. Imaginary parts are left as they are, so that the scale stays: it has to be so
-    /// large that the noise of all stages is small beside the gap. Values between stages may be off by as much as a refresh leaves that has this standard deviation, `refreshed`; 0
-    /// where there is none.
+    /// The polynomials of `composition`, all at one scale, as simple chains have it. The precision
+    /// is what comes of that; what the literal says counts for nothing. The bound has to be 1, or a
+    /// power of two by which the scales of arguments are smaller. Imaginary parts are left as they
+    /// are, so that the scale stays: it has to be so large that the noise of all stages is small
+    /// beside the gap. Values between stages may be off by as much as a refresh leaves that has
+    /// this standard deviation, `refreshed`; 0 where there is none.
     ///
     /// # Errors
     /// As [`SignPlan::new`], and when the noise at this scale does not leave the sign.
@@ -148,7 +169,8 @@ impl SignPlan {
         let composition = Composition { stages, gains, unit, slack: off / reach, conjugates };
         let have = context.parameters().log2(context.parameters().top());
         match composition.beyond(have) {
-            // What it takes in all: parameters that have more than one stage needs may not have that.
+            // What it takes in all: parameters that have more than one stage needs may not have
+            // that.
             Some(need) => {
                 let need = need.max(composition.bits());
                 Err(CkksError::Capacity { operation: OPERATION, need, have })
@@ -162,7 +184,8 @@ impl SignPlan {
         &self.literal
     }
 
-    /// The polynomials with their scales, first applied first. The first one's argument is divided by [`SignPlan::reach`].
+    /// The polynomials with their scales, first applied first. The first one's argument is divided
+    /// by [`SignPlan::reach`].
     pub fn stages(&self) -> &[Stage] {
         &self.composition.stages
     }
@@ -172,14 +195,15 @@ impl SignPlan {
         self.reach
     }
 
-    /// A bound of the distance from the sign where `gap <= |x| <= bound`, and of how far the absolute value exceeds 1 anywhere.
+    /// A bound of the distance from the sign where `gap <= |x| <= bound`, and of how far the
+    /// absolute value exceeds 1 anywhere.
     pub fn error(&self) -> f64 {
         let last = self.last();
         (1.0 - last.range.0).max(last.range.1 - 1.0) + last.margin
     }
 
-    /// How precise arguments have to be, as [`crate::Ciphertext::precision_bits`] says it, for the least of them to count: eight standard deviations of their error are
-    /// a 32nd of the gap.
+    /// How precise arguments have to be, as [`crate::Ciphertext::precision_bits`] says it, for the
+    /// least of them to count: eight standard deviations of their error are a 32nd of the gap.
     pub fn argument_precision(&self) -> f64 {
         -(SHARE * self.literal.gap / ARGUMENT_DEVIATIONS).log2()
     }
@@ -194,7 +218,8 @@ impl SignPlan {
         self.composition.products()
     }
 
-    /// Whether it takes the key of the conjugation: to take imaginary parts away between stages, where scales are free.
+    /// Whether it takes the key of the conjugation: to take imaginary parts away between stages,
+    /// where scales are free.
     pub fn conjugates(&self) -> bool {
         self.stages().len() > 1 && self.composition.conjugates
     }

@@ -41,11 +41,13 @@ impl Reached {
         (self.low / (1.0 - self.low)).log2()
     }
 
-    /// What a polynomial makes of them, which takes them to the given range; none where it does not keep their sign. Where it is `divided`, it is so by its largest value:
-    /// values then stay in `[-1, 1]`.
+    /// What a polynomial makes of them, which takes them to the given range; none where it does not
+    /// keep their sign. Where it is `divided`, it is so by its largest value: values then stay in
+    /// `[-1, 1]`.
     ///
-    /// Values in the gap stay below those at its end, with `f_n`, `g_n` and minimax polynomials: the derivative of the last has all its zeros between the points where its
-    /// error alternates, so that it rises from 0 to the end of the gap.
+    /// Values in the gap stay below those at its end, with `f_n`, `g_n` and minimax polynomials:
+    /// the derivative of the last has all its zeros between the points where its error alternates,
+    /// so that it rises from 0 to the end of the gap.
     pub(super) fn step(
         &self,
         polynomial: &Polynomial,
@@ -75,8 +77,9 @@ impl Reached {
 }
 
 impl Step<'_> {
-    /// A next stage whose margin is the given share of the slack: of the least value, or of the distance of that from 1. Where the polynomial was divided, it is again, such
-    /// that values lie in `[-1, 1]` with the margin.
+    /// A next stage whose margin is the given share of the slack: of the least value, or of the
+    /// distance of that from 1. Where the polynomial was divided, it is again, such that values lie
+    /// in `[-1, 1]` with the margin.
     pub(super) fn next(&self, share: f64, divided: bool, unit: Unit) -> Option<Reached> {
         let (low, high) = self.range;
         if let Some(scale_bits) = unit.fixed {
@@ -102,7 +105,9 @@ impl Step<'_> {
         let off = (1.0 - low).max(high - 1.0);
         let (margin, scale_bits) = match unit.fixed {
             // Nothing is refreshed after it.
-            Some(scale_bits) => (Unit { refreshed: 0.0, ..unit }.margin(self.gain(), scale_bits), scale_bits),
+            Some(scale_bits) => {
+                (Unit { refreshed: 0.0, ..unit }.margin(self.gain(), scale_bits), scale_bits)
+            }
             None if off < error => (error - off, self.scale_bits(error - off, unit)),
             None => return None,
         };
@@ -114,8 +119,12 @@ impl Step<'_> {
         if margin >= low {
             return None;
         }
-        let stage =
-            Stage { polynomial: scaled(&self.polynomial, divisor), scale_bits, margin, range: (low, high) };
+        let stage = Stage {
+            polynomial: scaled(&self.polynomial, divisor),
+            scale_bits,
+            margin,
+            range: (low, high),
+        };
         let mut out = self.before.clone();
         (out.low, out.high, out.bits) = (low - margin, high + margin, out.bits + stage.bits());
         out.stages.push(stage);
@@ -123,7 +132,8 @@ impl Step<'_> {
         Some(out)
     }
 
-    /// The scale for a margin. Where the stage before has a larger one, or there is none, the argument is rounded too.
+    /// The scale for a margin. Where the stage before has a larger one, or there is none, the
+    /// argument is rounded too.
     fn scale_bits(&self, margin: f64, unit: Unit) -> f64 {
         let bits = unit.scale_bits(self.largest.0, margin);
         let before = self.before.stages.last().map_or(f64::INFINITY, |stage| stage.scale_bits);
@@ -137,5 +147,7 @@ impl Step<'_> {
 }
 
 fn scaled(polynomial: &Polynomial, divisor: f64) -> Polynomial {
-    polynomial.times(divisor.recip()).expect("coefficients were finite, and the divisor is positive")
+    polynomial
+        .times(divisor.recip())
+        .expect("coefficients were finite, and the divisor is positive")
 }

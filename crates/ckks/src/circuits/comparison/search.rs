@@ -12,13 +12,16 @@ use crate::{
 /// The shares of the slack that margins are chosen from.
 const SHARES: [f64; 6] = [0.5, 0.25, 0.125, 0.0625, 0.03125, 0.015625];
 
-/// Compositions count as having come as far when their logits are in the same part of so many per bit: where polynomials are searched for, and where they are given.
+/// Compositions count as having come as far when their logits are in the same part of so many per
+/// bit: where polynomials are searched for, and where they are given.
 const PARTS: f64 = 4.0;
 const FINE_PARTS: f64 = 32.0;
 
-/// The minimax composition (LLNK22) that takes values from `low` to 1 within `error` of 1 in the fewest bits. A shortest path: from values that reach down to
-/// `low`, a polynomial of any degree leads, with any of the margins, to values that reach down to some larger number, at the price of its depth
-/// times the scale that the margin takes. Of all ways to come as far the cheapest is kept.
+/// The minimax composition (LLNK22) that takes values from `low` to 1 within `error` of 1 in the
+/// fewest bits. A shortest path: from values that reach down to `low`, a polynomial of any degree
+/// leads, with any of the margins, to values that reach down to some larger number, at the price of
+/// its depth times the scale that the margin takes. Of all ways to come as far the cheapest is
+/// kept.
 pub(super) fn least(low: f64, error: f64, unit: Unit) -> Result<Option<Reached>, CkksError> {
     let degrees = sign::degrees_of_use()?;
     let mut open = BTreeMap::from([(part(&Reached::start(low), PARTS), Reached::start(low))]);
@@ -69,8 +72,14 @@ fn again(found: &Reached, low: f64, error: f64, unit: Unit) -> Result<Option<Rea
     Ok(Some(reached))
 }
 
-/// Polynomials in their order, at the scales that take the fewest bits. All but the last are divided such that what they leave, with its margin, lies in `[-1, 1]`.
-pub(super) fn scales(polynomials: &[Polynomial], low: f64, error: f64, unit: Unit) -> Option<Reached> {
+/// Polynomials in their order, at the scales that take the fewest bits. All but the last are
+/// divided such that what they leave, with its margin, lies in `[-1, 1]`.
+pub(super) fn scales(
+    polynomials: &[Polynomial],
+    low: f64,
+    error: f64,
+    unit: Unit,
+) -> Option<Reached> {
     let (last, others) = polynomials.split_last()?;
     let mut open = BTreeMap::from([(0, Reached::start(low))]);
     // Values stay in [-1, 1], beyond which some polynomials have none to speak of.

@@ -7,17 +7,21 @@ use hippocrene_rlwe::Noise;
 use super::{Composition, DEVIATIONS, Stage};
 use crate::{Ciphertext, CkksError, Evaluator, Refresh, Scale};
 
-/// Where noise leaves fewer standard deviations of a margin than this, it is refused. (Scales meet what the plan asks for to half a bit, and a refresh adds an error of its own.)
+/// Where noise leaves fewer standard deviations of a margin than this, it is refused. (Scales meet
+/// what the plan asks for to half a bit, and a refresh adds an error of its own.)
 const LEAST_DEVIATIONS: f64 = 10.0;
 
-/// The same of arguments and what they may be off by: what is stated of results is beside the error of these.
+/// The same of arguments and what they may be off by: what is stated of results is beside the error
+/// of these.
 const LEAST_OF_ARGUMENT: f64 = 5.0;
 
 /// A scale that is smaller than what a stage wants by so many bits will do.
 const CLOSE: f64 = 0.1;
 
 impl Evaluator {
-    /// The composition of an argument up to 1, with `tail` bits of capacity left, [`kept`] included: the result is up to 1 as well, and its noise as root mean squares are multiplied ([`super::ErrorGains`]).
+    /// The composition of an argument up to 1, with `tail` bits of capacity left, [`kept`]
+    /// included: the result is up to 1 as well, and its noise as root mean squares are multiplied
+    /// ([`super::ErrorGains`]).
     pub(in crate::circuits) fn composition(
         &self,
         x: Cow<'_, Ciphertext>,
@@ -48,8 +52,10 @@ impl Evaluator {
                 y = rescaled;
                 error = error.hypot(plan.gains.arguments[i] * rounding(y.scale().log2()));
             }
-            let chain = self.square_chain((y.modulus(), y.scale()), stage.polynomial.depth(), |_| target);
-            // Where all stages have one scale it is met exactly, or it would be further off with every product.
+            let chain =
+                self.square_chain((y.modulus(), y.scale()), stage.polynomial.depth(), |_| target);
+            // Where all stages have one scale it is met exactly, or it would be further off with
+            // every product.
             let exact = |scale| if plan.unit.fixed.is_some() { target } else { scale };
             y = self.polynomial_to(&y, &stage.polynomial, |_| target, exact)?;
             y.set_bound(1.0);
@@ -70,10 +76,15 @@ impl Evaluator {
         Ok(y)
     }
 
-    /// Message and scale times a power of two, where the scale is smaller than that of a stage: its roundings are as small then as planned.
+    /// Message and scale times a power of two, where the scale is smaller than that of a stage: its
+    /// roundings are as small then as planned.
     fn raise_scale(&self, a: &mut Ciphertext, stage: &Stage) -> Result<(), CkksError> {
         let bits = (stage.scale_bits - a.scale().log2() - CLOSE).ceil();
-        if bits >= 1.0 { self.multiply_constant(a, 1u128 << (bits as u32).min(127)) } else { Ok(()) }
+        if bits >= 1.0 {
+            self.multiply_constant(a, 1u128 << (bits as u32).min(127))
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -107,7 +118,8 @@ impl Composition {
         Err(CkksError::Argument { operation, what })
     }
 
-    /// What is asked of a refresh before stage `i`, for `tail` bits to be left at the end: what has to be there, and what can be made use of.
+    /// What is asked of a refresh before stage `i`, for `tail` bits to be left at the end: what has
+    /// to be there, and what can be made use of.
     fn asks(&self, i: usize, tail: f64, refresh: &dyn Refresh) -> (f64, f64) {
         let needs = (i..self.stages.len()).map(|j| self.needs(j));
         let rest: f64 = needs.clone().sum::<f64>() + tail;
@@ -136,7 +148,10 @@ pub(in crate::circuits) fn kept(refresh: &dyn Refresh) -> f64 {
     if reserve.is_finite() { reserve } else { 0.0 }
 }
 
-pub(in crate::circuits) fn scale_of(value: f64, operation: &'static str) -> Result<Scale, CkksError> {
+pub(in crate::circuits) fn scale_of(
+    value: f64,
+    operation: &'static str,
+) -> Result<Scale, CkksError> {
     Scale::from_f64(value)
         .ok_or_else(|| CkksError::Argument { operation, what: format!("a scale of {value}") })
 }

@@ -1,4 +1,5 @@
-//! Polynomials one after another, each at a scale of its own: what a next one takes to nearly the same values may be off by the more.
+//! Polynomials one after another, each at a scale of its own: what a next one takes to nearly the
+//! same values may be off by the more.
 
 mod evaluate;
 mod stage;
@@ -35,7 +36,8 @@ impl ErrorGains {
     /// The root mean squares over the given arguments.
     pub(super) fn new(stages: &[Stage], arguments: impl ExactSizeIterator<Item = f64>) -> Self {
         let count = arguments.len() as f64;
-        let roundings = stages.iter().map(|stage| vec![0.0; stage.polynomial.depth() + 1]).collect();
+        let roundings =
+            stages.iter().map(|stage| vec![0.0; stage.polynomial.depth() + 1]).collect();
         let mut out = ErrorGains { arguments: vec![0.0; stages.len()], roundings };
         for mut x in arguments {
             let mut gains = Vec::with_capacity(stages.len());
@@ -67,7 +69,10 @@ impl ErrorGains {
             let mut after = 1.0;
             for (i, gains) in stages.iter().enumerate().rev() {
                 let roundings = gains[place].roundings.iter();
-                out.roundings[i].iter_mut().zip(roundings).for_each(|(a, v)| larger(a, after * v.sqrt()));
+                out.roundings[i]
+                    .iter_mut()
+                    .zip(roundings)
+                    .for_each(|(a, v)| larger(a, after * v.sqrt()));
                 after *= gains[place].argument;
                 larger(&mut out.arguments[i], after);
             }
@@ -92,11 +97,13 @@ impl Composition {
         self.stages.iter().fold(x, |x, stage| stage.polynomial.evaluate(x))
     }
 
-    /// The bits of capacity that stage `i` takes: its own, those by which its scale is larger than that of the stage before, and one for the sum with the conjugate.
+    /// The bits of capacity that stage `i` takes: its own, those by which its scale is larger than
+    /// that of the stage before, and one for the sum with the conjugate.
     pub(super) fn needs(&self, i: usize) -> f64 {
         let stage = &self.stages[i];
         let doubled = if self.conjugates { 1.0 } else { 0.0 };
-        let before = if i == 0 { stage.scale_bits } else { self.stages[i - 1].scale_bits + doubled };
+        let before =
+            if i == 0 { stage.scale_bits } else { self.stages[i - 1].scale_bits + doubled };
         let after = if i + 1 < self.stages.len() { doubled } else { 0.0 };
         stage.bits() + (stage.scale_bits - before).max(0.0) + after
     }

@@ -1,18 +1,24 @@
-//! The homomorphic discrete Fourier transform: coefficients of a message to slots, and slots to coefficients.
+//! The homomorphic discrete Fourier transform: coefficients of a message to slots, and slots to
+//! coefficients.
 //!
-//! A ciphertext with `n` slots has a message `p(X^(N/2n))`, `p` with `2n` real coefficients `t_0 .. t_(2n-1)`. It holds them in its slots as the
-//! `n` complex numbers `c_k = t_k + i t_(k+n)` after [`Direction::CoefficientsToSlots`], where bootstrapping can work on them one by one
-//! (Cheon, Han, Kim, Kim, Song, ePrint 2018/153), and [`Direction::SlotsToCoefficients`] is the way back. What connects them is the special FFT, whose
-//! stages are merged into a few sparse matrices (Chen, Chillotti, Song, ePrint 2018/1043; Han, Hhan, Cheon, ePrint 2018/1073), each of them one
+//! A ciphertext with `n` slots has a message `p(X^(N/2n))`, `p` with `2n` real coefficients `t_0 ..
+//! t_(2n-1)`. It holds them in its slots as the `n` complex numbers `c_k = t_k + i t_(k+n)` after
+//! [`Direction::CoefficientsToSlots`], where bootstrapping can work on them one by one (Cheon, Han,
+//! Kim, Kim, Song, ePrint 2018/153), and [`Direction::SlotsToCoefficients`] is the way back. What
+//! connects them is the special FFT, whose stages are merged into a few sparse matrices (Chen,
+//! Chillotti, Song, ePrint 2018/1043; Han, Hhan, Cheon, ePrint 2018/1073), each of them one
 //! [`super::LinearTransform`]. GRAFT's Table 9 measures the same two transforms.
 //!
-//! **Order.** In the slots the `c_k` stand in bit-reversed order: slot `j` holds `c_k` with `k` the `log2(n)` bits of `j` reversed. So no permutation is ever
-//! paid for: what goes on between the two transforms does the same to every slot.
+//! **Order.** In the slots the `c_k` stand in bit-reversed order: slot `j` holds `c_k` with `k` the
+//! `log2(n)` bits of `j` reversed. So no permutation is ever paid for: what goes on between the two
+//! transforms does the same to every slot.
 //!
 //! **Factor.** The whole transform is multiplied by a number, of which each level has its share.
 //!
-//! **Packing.** What the slots hold between the transforms is one of [`Packing`]: complex numbers, or real ones, which bootstrapping needs; a ciphertext of complex
-//! numbers is parted by [`crate::Evaluator::real_and_imaginary`] and put together again by [`crate::Evaluator::complex`].
+//! **Packing.** What the slots hold between the transforms is one of [`Packing`]: complex numbers,
+//! or real ones, which bootstrapping needs; a ciphertext of complex numbers is parted by
+//! [`crate::Evaluator::real_and_imaginary`] and put together again by
+//! [`crate::Evaluator::complex`].
 
 mod evaluate;
 mod parts;
@@ -29,9 +35,11 @@ const OPERATION: &str = "make a homomorphic DFT";
 /// Which way a transform goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
-    /// The coefficients of the message into the slots: a multiplication by the inverse of the special FFT's matrix.
+    /// The coefficients of the message into the slots: a multiplication by the inverse of the
+    /// special FFT's matrix.
     CoefficientsToSlots,
-    /// What is in the slots into the coefficients of the message: a multiplication by the special FFT's matrix.
+    /// What is in the slots into the coefficients of the message: a multiplication by the special
+    /// FFT's matrix.
     SlotsToCoefficients,
 }
 
@@ -40,37 +48,46 @@ pub enum Direction {
 pub enum Packing {
     /// `n` slots of complex numbers: slot `j` holds `t_k + i t_(k+n)`.
     Complex,
-    /// `2n` slots of real numbers, at most `N/2`: slot `j` holds `t_k`, and slot `n + j` holds `t_(k+n)`. From coefficients to slots it takes a conjugation
-    /// more, and back a rotation by `n` more.
+    /// `2n` slots of real numbers, at most `N/2`: slot `j` holds `t_k`, and slot `n + j` holds
+    /// `t_(k+n)`. From coefficients to slots it takes a conjugation more, and back a rotation by
+    /// `n` more.
     SideBySide,
-    /// `n` slots of real numbers, for messages whose `n` slots are real: slot `j` holds `t_k`. The other coefficients follow from these, for `t_n = 0` and
-    /// `t_(2n-k) = -t_k`. Either way it takes a conjugation more.
+    /// `n` slots of real numbers, for messages whose `n` slots are real: slot `j` holds `t_k`. The
+    /// other coefficients follow from these, for `t_n = 0` and `t_(2n-k) = -t_k`. Either way it
+    /// takes a conjugation more.
     Real,
 }
 
 /// A level of a transform: neighbouring stages of the FFT, merged into one linear transform.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DftLevel {
-    /// How many of the `log2(n)` stages are merged: the matrix has `2^radix_log2` entries in each row.
+    /// How many of the `log2(n)` stages are merged: the matrix has `2^radix_log2` entries in each
+    /// row.
     pub radix_log2: u32,
-    /// How many bits of the modulus the level takes where it leaves the scale as it is: the scale at which its matrix is encoded, as log2. From coefficients
-    /// to slots the entries are of absolute value `2^-radix_log2` (times the factor), and so have that many bits less; back they
-    /// are of absolute value 1.
+    /// How many bits of the modulus the level takes where it leaves the scale as it is: the scale
+    /// at which its matrix is encoded, as log2. From coefficients to slots the entries are of
+    /// absolute value `2^-radix_log2` (times the factor), and so have that many bits less; back
+    /// they are of absolute value 1.
     pub scale_bits: f64,
 }
 
 impl DftLevel {
-    /// `count` levels of radices that differ by a factor 2 at most, the larger ones first, for a transform of `slots` slots, all at one scale.
+    /// `count` levels of radices that differ by a factor 2 at most, the larger ones first, for a
+    /// transform of `slots` slots, all at one scale.
     pub fn even(slots: usize, count: u32, scale_bits: f64) -> Vec<DftLevel> {
         let stages = slots.max(1).ilog2();
         let count = count.max(1);
         (0..count)
-            .map(|i| DftLevel { radix_log2: stages / count + u32::from(i < stages % count), scale_bits })
+            .map(|i| DftLevel {
+                radix_log2: stages / count + u32::from(i < stages % count),
+                scale_bits,
+            })
             .collect()
     }
 }
 
-/// A transform between coefficients and slots, ready to be applied ([`crate::Evaluator::homomorphic_dft`]). Its matrices are made of roots of unity, to any
+/// A transform between coefficients and slots, ready to be applied
+/// ([`crate::Evaluator::homomorphic_dft`]). Its matrices are made of roots of unity, to any
 /// precision; they are encoded when they are first used.
 #[derive(Debug)]
 pub struct HomomorphicDft {
@@ -95,11 +112,13 @@ struct Level {
 }
 
 impl HomomorphicDft {
-    /// The transform of messages with `slots` slots, times `factor`, in these levels, the one that is applied first coming first. It leaves the
-    /// coefficients in complex slots, or takes them from there: [`Packing::Complex`].
+    /// The transform of messages with `slots` slots, times `factor`, in these levels, the one that
+    /// is applied first coming first. It leaves the coefficients in complex slots, or takes them
+    /// from there: [`Packing::Complex`].
     ///
     /// # Errors
-    /// [`CkksError::Argument`] when the radices do not make up the number of slots, this is not possible, or a number makes no sense.
+    /// [`CkksError::Argument`] when the radices do not make up the number of slots, this is not
+    /// possible, or a number makes no sense.
     pub fn new(
         context: &Context,
         direction: Direction,
@@ -125,9 +144,11 @@ impl HomomorphicDft {
         Self::make(context, direction, packing, slots, levels, factor, false)
     }
 
-    /// The transform of the first `slots` of all `N/2` slots into coefficients ([`Packing::Complex`]), whatever the others hold. These coefficients are `N/(2n)` times smaller than those of a
-    /// message with `n` slots, and they are the only ones that mean something: once the others have been summed away, by rotations by `n`, `2n`, .., `N/4`, which multiplies these by as much,
-    /// the message has `n` slots.
+    /// The transform of the first `slots` of all `N/2` slots into coefficients
+    /// ([`Packing::Complex`]), whatever the others hold. These coefficients are `N/(2n)` times
+    /// smaller than those of a message with `n` slots, and they are the only ones that mean
+    /// something: once the others have been summed away, by rotations by `n`, `2n`, .., `N/4`,
+    /// which multiplies these by as much, the message has `n` slots.
     ///
     /// # Errors
     /// As [`HomomorphicDft::new`].
@@ -137,7 +158,15 @@ impl HomomorphicDft {
         levels: &[DftLevel],
         factor: f64,
     ) -> Result<Self, CkksError> {
-        Self::make(context, Direction::SlotsToCoefficients, Packing::Complex, slots, levels, factor, true)
+        Self::make(
+            context,
+            Direction::SlotsToCoefficients,
+            Packing::Complex,
+            slots,
+            levels,
+            factor,
+            true,
+        )
     }
 
     fn make(
@@ -179,11 +208,16 @@ impl HomomorphicDft {
                 Mask::None | Mask::HalveFirst => slots,
             };
             let diagonals = diagonals(exponents, stages.log_order(), sign, factor);
-            // The last giant step of a level is as long as the first baby step of the next coarser one; going the same way they are the same rotation, and take one key. Of both
+            // The last giant step of a level is as long as the first baby step of the next coarser
+            // one; going the same way they are the same rotation, and take one key. Of both
             // directions the same levels are mirrored.
             let coarser = if forward { levels.len() - 1 - made.len() } else { made.len() };
             made.push(Level {
-                transform: LinearTransform::from_roots(transform_slots, diagonals, coarser % 2 == 1)?,
+                transform: LinearTransform::from_roots(
+                    transform_slots,
+                    diagonals,
+                    coarser % 2 == 1,
+                )?,
                 scale_bits: level.scale_bits,
                 factor: share.to_f64(),
                 growth: factor.to_f64() * (f64::from(count) / 2.0).exp2(),
@@ -271,7 +305,8 @@ impl HomomorphicDft {
         }
     }
 
-    /// Sets how many bytes the encoded matrices of each level may take: see [`LinearTransform::set_memory`].
+    /// Sets how many bytes the encoded matrices of each level may take: see
+    /// [`LinearTransform::set_memory`].
     pub fn set_memory(&self, bytes: usize) {
         self.levels.iter().for_each(|level| level.transform.set_memory(bytes));
     }
@@ -299,7 +334,8 @@ fn check(
             "{stages} stages in {} levels: {slots} slots need {need}, in one level at least",
             levels.len()
         )
-    } else if let Some(level) = levels.iter().find(|level| !(1.0..=1e4).contains(&level.scale_bits)) {
+    } else if let Some(level) = levels.iter().find(|level| !(1.0..=1e4).contains(&level.scale_bits))
+    {
         format!("a scale of 2^{}", level.scale_bits)
     } else if !factor.is_normal() {
         format!("a factor of {factor}")
@@ -309,7 +345,8 @@ fn check(
     Err(CkksError::Argument { operation: OPERATION, what })
 }
 
-/// Each level's share of the factor, exactly, with its sign (whether it is negative): what is not a power of two and the sign go to the first.
+/// Each level's share of the factor, exactly, with its sign (whether it is negative): what is not a
+/// power of two and the sign go to the first.
 fn shares(factor: f64, count: usize) -> Vec<(bool, Scale)> {
     let exponent = factor.abs().log2().round() as i64;
     let mantissa = Scale::from_f64(factor.abs()).expect("the factor is finite and not zero");
@@ -330,7 +367,12 @@ fn diagonals(
     negative: bool,
     factor: Scale,
 ) -> BTreeMap<usize, Roots> {
-    let with_sign = |t: u32| if negative && t != Roots::ZERO { t ^ 1 << (log_order - 1) } else { t };
-    let roots = |d: Vec<u32>| Roots { exponents: d.into_iter().map(with_sign).collect(), log_order, factor };
+    let with_sign =
+        |t: u32| if negative && t != Roots::ZERO { t ^ 1 << (log_order - 1) } else { t };
+    let roots = |d: Vec<u32>| Roots {
+        exponents: d.into_iter().map(with_sign).collect(),
+        log_order,
+        factor,
+    };
     exponents.into_iter().map(|(r, d)| (r, roots(d))).collect()
 }

@@ -13,11 +13,15 @@ impl Evaluator {
         self.add(a, &self.conjugate(a)?)
     }
 
-    /// Twice the real parts and twice the imaginary parts of the slots, for one conjugation: `a + conj(a)` and `-i (a - conj(a))`.
+    /// Twice the real parts and twice the imaginary parts of the slots, for one conjugation: `a +
+    /// conj(a)` and `-i (a - conj(a))`.
     ///
     /// # Errors
     /// When the conjugation key is missing, or the values do not fit.
-    pub fn real_and_imaginary(&self, a: &Ciphertext) -> Result<(Ciphertext, Ciphertext), CkksError> {
+    pub fn real_and_imaginary(
+        &self,
+        a: &Ciphertext,
+    ) -> Result<(Ciphertext, Ciphertext), CkksError> {
         let conjugate = self.conjugate(a)?;
         let real = self.add(a, &conjugate)?;
         let imaginary = self.mul_by_i(&self.sub(&conjugate, a)?)?;
@@ -28,7 +32,11 @@ impl Evaluator {
     ///
     /// # Errors
     /// When moduli, scales, slots or keys differ, or the values do not fit.
-    pub fn complex(&self, real: &Ciphertext, imaginary: &Ciphertext) -> Result<Ciphertext, CkksError> {
+    pub fn complex(
+        &self,
+        real: &Ciphertext,
+        imaginary: &Ciphertext,
+    ) -> Result<Ciphertext, CkksError> {
         self.add(real, &self.mul_by_i(imaginary)?)
     }
 

@@ -1,7 +1,8 @@
 //! The butterflies of the special FFT, several stages merged into one matrix.
 //!
-//! With `n` slots and `xi = exp(2 pi i / 4n)`, the numbers `c_k = t_k + i t_(k+n)` go to the slots `z_j = sum_k c_k xi^(5^j k)`. The FFT of
-//! [`crate::encoder`] takes `log2(n)` stages from the `c_k`, in natural order, to the slots in bit-reversed order. Here its stages act on the `c_k` in
+//! With `n` slots and `xi = exp(2 pi i / 4n)`, the numbers `c_k = t_k + i t_(k+n)` go to the slots
+//! `z_j = sum_k c_k xi^(5^j k)`. The FFT of [`crate::encoder`] takes `log2(n)` stages from the
+//! `c_k`, in natural order, to the slots in bit-reversed order. Here its stages act on the `c_k` in
 //! bit-reversed order, and the slots come out in natural order: stage `e` pairs places `2^e` apart,
 //!
 //! ```text
@@ -9,11 +10,13 @@
 //! y_(i+2^e) = x_i - w x_(i + 2^e),     w = exp(2 pi i 5^a / 2^(e+3)),  a = i mod 2^e
 //! ```
 //!
-//! for every `i` whose bit `e` is 0. The matrix of stages `f .. f + k` has `2^k` entries in each row, all of them roots of unity: from
-//! column `j` to row `i` leads one path, and on it stage `e` multiplies by `w` if bit `e` of `j` is set, and by `-1` too if bit `e` of `i` is.
-//! Row and column differ by a multiple of `2^f` below `2^(f+k)` in absolute value: `2^(k+1) - 1` diagonals, or, modulo `n`, `2^k` of them
-//! when the last stage is among these. The entries repeat every `2^(f+k)` rows. Each stage is `sqrt(2)` times a unitary matrix, so that
-//! the inverse is the conjugate transpose over `2^k`.
+//! for every `i` whose bit `e` is 0. The matrix of stages `f .. f + k` has `2^k` entries in each
+//! row, all of them roots of unity: from column `j` to row `i` leads one path, and on it stage `e`
+//! multiplies by `w` if bit `e` of `j` is set, and by `-1` too if bit `e` of `i` is. Row and column
+//! differ by a multiple of `2^f` below `2^(f+k)` in absolute value: `2^(k+1) - 1` diagonals, or,
+//! modulo `n`, `2^k` of them when the last stage is among these. The entries repeat every `2^(f+k)`
+//! rows. Each stage is `sqrt(2)` times a unitary matrix, so that the inverse is the conjugate
+//! transpose over `2^k`.
 
 use std::collections::BTreeMap;
 
@@ -58,8 +61,14 @@ impl Stages {
         self.diagonals(mask, |fives, row, column| self.entry(fives, column, row).wrapping_neg(), -1)
     }
 
-    /// The diagonals of a matrix with these entries, with `mask` multiplied in: `i^quarter` for the second half.
-    fn diagonals(self, mask: Mask, entry: impl Fn(&[u32], usize, usize) -> u32, quarter: i32) -> Exponents {
+    /// The diagonals of a matrix with these entries, with `mask` multiplied in: `i^quarter` for the
+    /// second half.
+    fn diagonals(
+        self,
+        mask: Mask,
+        entry: impl Fn(&[u32], usize, usize) -> u32,
+        quarter: i32,
+    ) -> Exponents {
         let (slots, order) = (1usize << self.log_slots, 1u32 << self.log_order());
         let fives = powers_of_five(slots, order);
         let columns_masked = quarter > 0;
@@ -84,7 +93,8 @@ impl Stages {
                     exponent |= Roots::HALF;
                 }
                 let rotation = (column + modulus - row % modulus) % modulus;
-                diagonals.entry(rotation).or_insert_with(|| vec![Roots::ZERO; length])[row] = exponent;
+                diagonals.entry(rotation).or_insert_with(|| vec![Roots::ZERO; length])[row] =
+                    exponent;
             }
         }
         diagonals
@@ -118,20 +128,25 @@ mod tests {
         if entry == Roots::ZERO {
             return Complex64::ZERO;
         }
-        let angle = std::f64::consts::TAU * f64::from(entry & !Roots::HALF) / (1u64 << log_order) as f64;
+        let angle =
+            std::f64::consts::TAU * f64::from(entry & !Roots::HALF) / (1u64 << log_order) as f64;
         Complex64::from_polar(if entry & Roots::HALF == 0 { 1.0 } else { 0.5 }, angle)
     }
 
     fn apply(diagonals: &Exponents, log_order: u32, x: &[Complex64]) -> Vec<Complex64> {
         let row = |i: usize| {
-            let term = |(r, d): (&usize, &Vec<u32>)| number(d[i % d.len()], log_order) * x[(i + r) % x.len()];
+            let term = |(r, d): (&usize, &Vec<u32>)| {
+                number(d[i % d.len()], log_order) * x[(i + r) % x.len()]
+            };
             diagonals.iter().map(term).sum()
         };
         (0..x.len()).map(row).collect()
     }
 
     fn vector(n: usize) -> Vec<Complex64> {
-        (0..n).map(|i| Complex64::new((i as f64 * 0.7).sin(), (i as f64 * 1.3 + 0.4).cos())).collect()
+        (0..n)
+            .map(|i| Complex64::new((i as f64 * 0.7).sin(), (i as f64 * 1.3 + 0.4).cos()))
+            .collect()
     }
 
     /// The places of `0..n` with their bits reversed.
@@ -210,7 +225,9 @@ mod tests {
                 let last = first + count == 8;
                 assert_eq!(diagonals.len(), if last { 1 << count } else { (2 << count) - 1 });
                 assert!(
-                    diagonals.iter().all(|(r, d)| r % (1 << first) == 0 && d.len() == 1 << (first + count))
+                    diagonals
+                        .iter()
+                        .all(|(r, d)| r % (1 << first) == 0 && d.len() == 1 << (first + count))
                 );
                 let rows = 1usize << (first + count);
                 for row in 0..rows {
@@ -246,7 +263,11 @@ mod tests {
             // Column 0 halved.
             let mut halved = low.to_vec();
             halved[0] *= 0.5;
-            assert_close(&apply(&stages.forward(Mask::HalveFirst), order, low), &plain(&halved), "column 0");
+            assert_close(
+                &apply(&stages.forward(Mask::HalveFirst), order, low),
+                &plain(&halved),
+                "column 0",
+            );
         }
     }
 }

@@ -28,10 +28,12 @@ pub(super) struct Sparse {
     pub entries: Vec<(u32, f64)>,
 }
 
-/// Roots of unity, some of them halved, and zeros, times a number. They take 4 bytes each, and are known to any precision.
+/// Roots of unity, some of them halved, and zeros, times a number. They take 4 bytes each, and are
+/// known to any precision.
 #[derive(Debug, Clone)]
 pub(in crate::circuits) struct Roots {
-    /// `t` for `exp(2 pi i t / 2^log_order)`, with [`Roots::HALF`] for half of that, and [`Roots::ZERO`] for 0.
+    /// `t` for `exp(2 pi i t / 2^log_order)`, with [`Roots::HALF`] for half of that, and
+    /// [`Roots::ZERO`] for 0.
     pub exponents: Vec<u32>,
     /// `2^log_order` divides `2N`.
     pub log_order: u32,
@@ -46,8 +48,11 @@ impl Roots {
     /// Stands for 0 among exponents.
     pub const ZERO: u32 = u32::MAX;
 
-    /// How many coefficients of the polynomial with these numbers in its slots may be other than 0, in pairs: all are as many pairs as there are numbers. The difference of the two halves makes the odd ones, which are none
-    /// where these are the same, and the sum makes the even ones: none where one is the negative of the other, and as many as the first alone has where the second is another multiple of it.
+    /// How many coefficients of the polynomial with these numbers in its slots may be other than 0,
+    /// in pairs: all are as many pairs as there are numbers. The difference of the two halves makes
+    /// the odd ones, which are none where these are the same, and the sum makes the even ones: none
+    /// where one is the negative of the other, and as many as the first alone has where the second
+    /// is another multiple of it.
     fn coefficients(exponents: &[u32], log_order: u32) -> usize {
         let (first, second) = exponents.split_at(exponents.len() / 2);
         if first.is_empty() {
@@ -56,7 +61,9 @@ impl Roots {
         let (half, mask) = (1 << (log_order - 1), (1 << log_order) - 1);
         let turn = |(x, y): (&u32, &u32)| match (Self::parts(*x), Self::parts(*y)) {
             (None, None) => None,
-            (Some((x, shift)), Some((y, other))) if shift == other => Some(Some(y.wrapping_sub(x) & mask)),
+            (Some((x, shift)), Some((y, other))) if shift == other => {
+                Some(Some(y.wrapping_sub(x) & mask))
+            }
             _ => Some(None),
         };
         let mut turns = first.iter().zip(second).filter_map(turn);
@@ -69,9 +76,11 @@ impl Roots {
         }
     }
 
-    /// An entry as the exponent of its root and the power of two that this is multiplied by; nothing for 0.
+    /// An entry as the exponent of its root and the power of two that this is multiplied by;
+    /// nothing for 0.
     fn parts(entry: u32) -> Option<(u32, i32)> {
-        (entry != Self::ZERO).then_some((entry & !Self::HALF, if entry & Self::HALF == 0 { 0 } else { -1 }))
+        (entry != Self::ZERO)
+            .then_some((entry & !Self::HALF, if entry & Self::HALF == 0 { 0 } else { -1 }))
     }
 }
 
@@ -100,11 +109,13 @@ impl Diagonal {
         Some(EncodeError::NotFinite { index, value })
     }
 
-    /// The absolute values of the numbers before they repeat, each with its slot; those that are left out are 0.
+    /// The absolute values of the numbers before they repeat, each with its slot; those that are
+    /// left out are 0.
     fn absolute_values(&self) -> Box<dyn Iterator<Item = (usize, f64)> + '_> {
         if let Diagonal::Roots(roots) = self {
             let size = |shift| roots.factor.times(Scale::power_of_two(shift)).to_f64();
-            let value = move |entry: &u32| Roots::parts(*entry).map_or(0.0, |(_, shift)| size(shift));
+            let value =
+                move |entry: &u32| Roots::parts(*entry).map_or(0.0, |(_, shift)| size(shift));
             return Box::new(roots.exponents.iter().map(value).enumerate());
         }
         Box::new(self.numbers().into_iter().flatten().map(|(slot, z)| (slot, z.norm())))
@@ -114,9 +125,9 @@ impl Diagonal {
     pub fn numbers(&self) -> Option<Box<dyn Iterator<Item = (usize, Complex64)> + '_>> {
         Some(match self {
             Diagonal::Double(v) => Box::new(v.iter().copied().enumerate()),
-            Diagonal::Sparse(sparse) => {
-                Box::new(sparse.entries.iter().map(|(slot, x)| (*slot as usize, Complex64::from(x))))
-            }
+            Diagonal::Sparse(sparse) => Box::new(
+                sparse.entries.iter().map(|(slot, x)| (*slot as usize, Complex64::from(x))),
+            ),
             Diagonal::Big(v) => {
                 Box::new(v.iter().map(|z| Complex64::new(z.re.to_f64(), z.im.to_f64())).enumerate())
             }
@@ -138,7 +149,8 @@ impl Diagonal {
         (sum / self.period() as f64).sqrt()
     }
 
-    /// How many coefficients of the polynomial are rounded, in pairs: those that are 0 have no error.
+    /// How many coefficients of the polynomial are rounded, in pairs: those that are 0 have no
+    /// error.
     pub fn rounded_coefficients(&self) -> usize {
         match self {
             Diagonal::Roots(roots) => Roots::coefficients(&roots.exponents, roots.log_order),
@@ -146,7 +158,8 @@ impl Diagonal {
         }
     }
 
-    /// How they are rounded. The roots of a DFT fill their slots, so that coefficients are sums of many waves; a dither would only double the variance.
+    /// How they are rounded. The roots of a DFT fill their slots, so that coefficients are sums of
+    /// many waves; a dither would only double the variance.
     pub fn rounding(&self) -> Rounding {
         match self {
             Diagonal::Roots(_) => Rounding::Nearest,
@@ -154,7 +167,8 @@ impl Diagonal {
         }
     }
 
-    /// The numbers rotated by `steps` to the right and encoded at `scale` modulo `extended`; they fit `modulus`.
+    /// The numbers rotated by `steps` to the right and encoded at `scale` modulo `extended`; they
+    /// fit `modulus`.
     pub fn encode_rotated(
         &self,
         context: &Context,
@@ -196,7 +210,8 @@ impl Diagonal {
         }
     }
 
-    /// What `encode` makes of the numbers rotated by `steps` to the right, at `scale` or another one that they are multiples of.
+    /// What `encode` makes of the numbers rotated by `steps` to the right, at `scale` or another
+    /// one that they are multiples of.
     fn rotated<T>(
         &self,
         context: &Context,
@@ -225,7 +240,8 @@ impl Diagonal {
                 encode(Values::BigComplex(&v), scale)
             }
             Diagonal::Roots(Roots { exponents, log_order, factor }) => {
-                let exponents = exponents[slots - steps..].iter().chain(&exponents[..slots - steps]);
+                let exponents =
+                    exponents[slots - steps..].iter().chain(&exponents[..slots - steps]);
                 let encoder = context.encoder();
                 if self.is_big(scale) {
                     let root = |entry: &u32| match Roots::parts(*entry) {
@@ -251,14 +267,17 @@ impl Diagonal {
 mod tests {
     use super::*;
 
-    /// The coefficients of the polynomial with these numbers in its slots that are not 0, by the sums that they are.
+    /// The coefficients of the polynomial with these numbers in its slots that are not 0, by the
+    /// sums that they are.
     fn counted(exponents: &[u32], log_order: u32) -> usize {
         let turn = |t: f64| Complex64::cis(std::f64::consts::TAU * t);
         let n = exponents.len();
         let values: Vec<Complex64> = exponents
             .iter()
             .map(|entry| match Roots::parts(*entry) {
-                Some((t, shift)) => f64::from(shift).exp2() * turn(f64::from(t) / f64::from(1 << log_order)),
+                Some((t, shift)) => {
+                    f64::from(shift).exp2() * turn(f64::from(t) / f64::from(1 << log_order))
+                }
                 None => Complex64::ZERO,
             })
             .collect();
@@ -274,7 +293,8 @@ mod tests {
         (0..2 * n).filter(|k| coefficient(*k).abs() > 1e-9).count()
     }
 
-    /// Numbers without a structure, and what is made of them by halves that are multiples of each other.
+    /// Numbers without a structure, and what is made of them by halves that are multiples of each
+    /// other.
     #[test]
     fn coefficients_are_counted() {
         let zero = Roots::ZERO;

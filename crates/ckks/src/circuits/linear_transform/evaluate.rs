@@ -14,7 +14,8 @@ const OPERATION: &str = "linear transform";
 pub(in crate::circuits) struct Landing {
     pub modulus: Modulus,
     pub scale: Scale,
-    /// The root mean square of the slots of the operand, for the noise of the rounding of the diagonals.
+    /// The root mean square of the slots of the operand, for the noise of the rounding of the
+    /// diagonals.
     pub magnitude: f64,
     /// What the coefficients of the result are no larger than, over the scale.
     pub largest_coefficient: f64,
@@ -31,16 +32,19 @@ pub(super) struct Operand<'a> {
 }
 
 impl Evaluator {
-    /// The map `t` of the slots of `a`, rescaled to `target`: modulus and exact scale are those of a square, [`Evaluator::after_product`], of
-    /// `a`, which is rescaled to the target first if its scale is larger. The diagonals are encoded at the scale of `a`.
+    /// The map `t` of the slots of `a`, rescaled to `target`: modulus and exact scale are those of
+    /// a square, [`Evaluator::after_product`], of `a`, which is rescaled to the target first if its
+    /// scale is larger. The diagonals are encoded at the scale of `a`.
     ///
-    /// All of it is had modulo `P'Q` (double hoisting, ePrint 2020/1203): the baby rotations share one decomposition, their products with the diagonals are
-    /// added up as they are, of each such sum one part is divided by `P'` for its giant rotation, and the result is divided and rescaled in one
-    /// modulus switch.
+    /// All of it is had modulo `P'Q` (double hoisting, ePrint 2020/1203): the baby rotations share
+    /// one decomposition, their products with the diagonals are added up as they are, of each such
+    /// sum one part is divided by `P'` for its giant rotation, and the result is divided and
+    /// rescaled in one modulus switch.
     ///
-    /// Products of polynomials modulo a power of two cost transforms. Where the modulus has such a limb, the map is had modulo the next larger one
-    /// that has none, to which `a` is brought by a rational rescale; near the top, where there is none, modulo one that is smaller by at most 4 bits;
-    /// failing that, where it stands.
+    /// Products of polynomials modulo a power of two cost transforms. Where the modulus has such a
+    /// limb, the map is had modulo the next larger one that has none, to which `a` is brought by a
+    /// rational rescale; near the top, where there is none, modulo one that is smaller by at most 4
+    /// bits; failing that, where it stands.
     ///
     /// # Errors
     /// When a rotation key is missing, the slots differ, or the result does not fit the modulus.
@@ -53,7 +57,8 @@ impl Evaluator {
         self.linear_transforms(&[a], t, target).map(only)
     }
 
-    /// [`Evaluator::linear_transform`] of each of several ciphertexts. Diagonals that are not kept are encoded once for many of them: [`Batch`] says how much memory that takes.
+    /// [`Evaluator::linear_transform`] of each of several ciphertexts. Diagonals that are not kept
+    /// are encoded once for many of them: [`Batch`] says how much memory that takes.
     ///
     /// # Errors
     /// As [`Evaluator::linear_transform`].
@@ -66,7 +71,8 @@ impl Evaluator {
         self.mapped(operands, t, None, target)
     }
 
-    /// [`Evaluator::linear_transforms`] with diagonals at a scale of the caller's choice, such as [`Evaluator::plain_scale`].
+    /// [`Evaluator::linear_transforms`] with diagonals at a scale of the caller's choice, such as
+    /// [`Evaluator::plain_scale`].
     ///
     /// # Errors
     /// As [`Evaluator::linear_transform`].
@@ -117,8 +123,9 @@ impl Evaluator {
         Ok(out)
     }
 
-    /// [`Evaluator::linear_transform`] to any modulus and scale: the diagonals are encoded at the scale that takes `a` there. The slots of `a` are taken for
-    /// those of the transform, of which there are at least as many: they repeat.
+    /// [`Evaluator::linear_transform`] to any modulus and scale: the diagonals are encoded at the
+    /// scale that takes `a` there. The slots of `a` are taken for those of the transform, of which
+    /// there are at least as many: they repeat.
     pub(in crate::circuits) fn linear_transform_to(
         &self,
         a: &Ciphertext,
@@ -131,11 +138,15 @@ impl Evaluator {
     /// How much of a map is had at a time, by the modulus `P'Q` and the number of operands.
     fn batch_of(&self, t: &LinearTransform) -> impl Fn(Modulus, usize) -> Batch {
         let (baby, giants) = t.steps();
-        let (diagonals, steps, limit) = (t.diagonals.len(), [baby.len(), giants.len()], t.memory().1);
-        move |extended, operands| self.context().rlwe().batch(extended, diagonals, steps, operands, limit)
+        let (diagonals, steps, limit) =
+            (t.diagonals.len(), [baby.len(), giants.len()], t.memory().1);
+        move |extended, operands| {
+            self.context().rlwe().batch(extended, diagonals, steps, operands, limit)
+        }
     }
 
-    /// [`Evaluator::linear_transform_to`] of ciphertexts of one modulus and scale, to one modulus and scale.
+    /// [`Evaluator::linear_transform_to`] of ciphertexts of one modulus and scale, to one modulus
+    /// and scale.
     fn linear_transforms_to(
         &self,
         operands: &[&Ciphertext],
@@ -144,8 +155,10 @@ impl Evaluator {
         batch: impl Fn(Modulus, usize) -> Batch,
     ) -> Result<Vec<Ciphertext>, CkksError> {
         let modulus = self.without_two(operands[0].modulus());
-        let operands: Vec<_> = operands.iter().map(|a| self.brought(a, modulus)).collect::<Result<_, _>>()?;
-        let factor = self.switched_scale(to[0].scale, to[0].modulus, modulus).over(operands[0].scale());
+        let operands: Vec<_> =
+            operands.iter().map(|a| self.brought(a, modulus)).collect::<Result<_, _>>()?;
+        let factor =
+            self.switched_scale(to[0].scale, to[0].modulus, modulus).over(operands[0].scale());
         let common = self.common_modulus(t, modulus);
         for (a, to) in operands.iter().zip(to) {
             let log2_scale = a.scale().times(factor).log2();
@@ -171,7 +184,8 @@ impl Evaluator {
                     let groups = giants.chunks(batch.giants).map(|some| {
                         let wanted = |giant: usize| some.contains(&giant);
                         let moduli = [modulus, extended];
-                        t.encode_some(self.context(), moduli, factor, encodings, wanted).map(Arc::new)
+                        t.encode_some(self.context(), moduli, factor, encodings, wanted)
+                            .map(Arc::new)
                     });
                     self.sums_of_giant_steps(operands, t.slots, &baby, groups, batch.sums, common)?
                 }
@@ -183,7 +197,8 @@ impl Evaluator {
         Ok(out)
     }
 
-    /// The transform of `a` by diagonals at the scale `factor` of what is all there but for the rotation by the origin, divided.
+    /// The transform of `a` by diagonals at the scale `factor` of what is all there but for the
+    /// rotation by the origin, divided.
     fn landed(
         &self,
         total: RotationSum<'_>,
@@ -196,7 +211,9 @@ impl Evaluator {
             0 => total,
             origin => {
                 let elements = self.rotation_elements(t.slots, origin as i64, a.modulus());
-                elements.into_iter().try_fold(total, |total, element| total.rotated(element, self.keys()))?
+                elements
+                    .into_iter()
+                    .try_fold(total, |total, element| total.rotated(element, self.keys()))?
             }
         };
         let mut out = Ciphertext::empty(self.context());
@@ -211,15 +228,18 @@ impl Evaluator {
         Ok(out)
     }
 
-    /// As how many rotations of its argument, all of them with key switches of their own, those of a transform count. Where they are composed, many have the first of their steps in common.
+    /// As how many rotations of its argument, all of them with key switches of their own, those of
+    /// a transform count. Where they are composed, many have the first of their steps in common.
     fn independent_rotations(&self, t: &LinearTransform, modulus: Modulus) -> f64 {
         let (babies, _) = t.steps();
-        let is_one_step = |baby: &usize| self.rotation_elements(t.slots, *baby as i64, modulus).len() <= 1;
+        let is_one_step =
+            |baby: &usize| self.rotation_elements(t.slots, *baby as i64, modulus).len() <= 1;
         let count = babies.len() as f64;
         if babies.iter().all(is_one_step) { count } else { count.sqrt() / 2.0 }
     }
 
-    /// What the keys of the rotations that a transform wants of ciphertexts modulo `modulus` have in common: by it the special modulus is chosen.
+    /// What the keys of the rotations that a transform wants of ciphertexts modulo `modulus` have
+    /// in common: by it the special modulus is chosen.
     fn common_modulus(&self, t: &LinearTransform, modulus: Modulus) -> Modulus {
         let (baby, giant) = t.steps();
         let sums = giant.into_iter().chain(std::iter::once(t.split.origin()));
@@ -239,8 +259,10 @@ impl Evaluator {
         self.keys().common_modulus(self.context().rlwe(), modulus, babies.chain(giants))
     }
 
-    /// For each operand the products with all diagonals, rotated and added up, modulo `P'Q`: those of some giant steps after the others, as `groups` gives them. All take their
-    /// baby steps from `baby`, which is sorted; these are rotated anew for each group. The sums of giant steps are there for so many operands `together`. The keys have `common` in common.
+    /// For each operand the products with all diagonals, rotated and added up, modulo `P'Q`: those
+    /// of some giant steps after the others, as `groups` gives them. All take their baby steps from
+    /// `baby`, which is sorted; these are rotated anew for each group. The sums of giant steps are
+    /// there for so many operands `together`. The keys have `common` in common.
     pub(super) fn sums_of_giant_steps<'a>(
         &'a self,
         operands: &[Operand<'_>],
@@ -256,17 +278,22 @@ impl Evaluator {
         let mut hoisted = Vec::with_capacity(operands.len());
         for Operand { ciphertext: a, .. } in operands {
             let is_composed = |step: &usize| !self.keys().has_galois(element(*step), a.modulus());
-            let composed = self.rotation_tree(slots, baby.iter().copied().filter(is_composed), a.modulus());
+            let composed =
+                self.rotation_tree(slots, baby.iter().copied().filter(is_composed), a.modulus());
             let rotated = self.rotate_along(a, &composed)?;
             hoisted.push((rlwe.hoist_for_sums(a.inner(), common)?, composed, rotated));
         }
         let mut summands: Vec<Vec<Summand>> = Vec::with_capacity(operands.len());
-        for (Operand { ciphertext: a, .. }, (hoisted, composed, rotated)) in operands.iter().zip(&hoisted) {
-            let summand =
-                |step: &usize| match composed.place(*step % slots).and_then(|place| place.checked_sub(1)) {
-                    Some(place) => Summand::Same(rotated[place].inner()),
-                    None => Summand::Rotated(a.inner(), hoisted, element(*step)),
-                };
+        for (Operand { ciphertext: a, .. }, (hoisted, composed, rotated)) in
+            operands.iter().zip(&hoisted)
+        {
+            let summand = |step: &usize| match composed
+                .place(*step % slots)
+                .and_then(|place| place.checked_sub(1))
+            {
+                Some(place) => Summand::Same(rotated[place].inner()),
+                None => Summand::Rotated(a.inner(), hoisted, element(*step)),
+            };
             summands.push(baby.iter().map(summand).collect());
         }
         let mut totals: Vec<Option<RotationSum>> = operands.iter().map(|_| None).collect();
@@ -275,17 +302,23 @@ impl Evaluator {
             let tree = self.rotation_tree(slots, encoded.keys().copied(), common);
             let parts = operands.chunks(together).zip(summands.chunks(together));
             for ((operands, summands), totals) in parts.zip(totals.chunks_mut(together)) {
-                let mut sums = self.sums_of_baby_steps(summands, baby, &encoded, common)?.into_iter();
+                let mut sums =
+                    self.sums_of_baby_steps(summands, baby, &encoded, common)?.into_iter();
                 let mut parts: Vec<Vec<Option<RotationSum>>> = Vec::with_capacity(operands.len());
                 for total in &mut *totals {
-                    parts.push(iter::once(total.take()).chain(tree.nodes().iter().map(|_| None)).collect());
+                    parts.push(
+                        iter::once(total.take()).chain(tree.nodes().iter().map(|_| None)).collect(),
+                    );
                 }
                 for (giant, terms) in encoded.iter() {
-                    let place = tree.place(*giant % slots).expect("every giant step is in the tree");
+                    let place =
+                        tree.place(*giant % slots).expect("every giant step is in the tree");
                     // The rounding of the diagonals, times the message.
                     let rounding: f64 = terms.iter().map(|factor| factor.rounding).sum();
                     let rounding = Noise::from_std(rounding.sqrt());
-                    for ((operand, parts), mut sum) in operands.iter().zip(&mut parts).zip(&mut sums) {
+                    for ((operand, parts), mut sum) in
+                        operands.iter().zip(&mut parts).zip(&mut sums)
+                    {
                         let log2_scale = operand.ciphertext.scale().log2();
                         let error = Self::message_times(log2_scale, operand.magnitude, rounding);
                         sum.set_noise(sum.noise().plus(error));
@@ -300,12 +333,16 @@ impl Evaluator {
                 }
             }
         }
-        Ok(totals.into_iter().map(|total| total.expect("a transform has at least one diagonal")).collect())
+        Ok(totals
+            .into_iter()
+            .map(|total| total.expect("a transform has at least one diagonal"))
+            .collect())
     }
 }
 
 impl Evaluator {
-    /// The products of these summands, baby steps of several operands, with encoded diagonals: for each giant step the sum of those of each operand.
+    /// The products of these summands, baby steps of several operands, with encoded diagonals: for
+    /// each giant step the sum of those of each operand.
     fn sums_of_baby_steps(
         &self,
         summands: &[Vec<Summand<'_>>],
@@ -318,7 +355,8 @@ impl Evaluator {
         for terms in encoded.values() {
             for first in (0..summands.len()).map(|i| i * baby.len()) {
                 let terms = terms.iter().map(|factor| Term {
-                    summand: first + baby.binary_search(&factor.baby).expect("every baby step is a summand"),
+                    summand: first
+                        + baby.binary_search(&factor.baby).expect("every baby step is a summand"),
                     factor: factor.encoded.term(),
                     log2_norm: factor.log2_norm,
                     leaves_zeros: factor.leaves_zeros,

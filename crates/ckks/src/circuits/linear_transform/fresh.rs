@@ -10,13 +10,16 @@ use super::{
     evaluate::{Operand, only},
     quantised::Quantised,
 };
-use crate::{Ciphertext, CkksError, Context, Evaluator, Scale, Values, encoder::Rounding, known::Known};
+use crate::{
+    Ciphertext, CkksError, Context, Evaluator, Scale, Values, encoder::Rounding, known::Known,
+};
 
 const OPERATION: &str = "fresh linear transform";
 
-/// A linear map of the slots that is used once, given by its first diagonals: slot `i` of the result is the sum over `r < count` of `diagonal_r[i]` times slot `i + r`.
-/// Its diagonals are real; they are made, encoded and dropped some giant steps at a time ([`Evaluator::fresh_linear_transform`]), where a
-/// [`super::LinearTransform`] keeps them.
+/// A linear map of the slots that is used once, given by its first diagonals: slot `i` of the
+/// result is the sum over `r < count` of `diagonal_r[i]` times slot `i + r`. Its diagonals are
+/// real; they are made, encoded and dropped some giant steps at a time
+/// ([`Evaluator::fresh_linear_transform`]), where a [`super::LinearTransform`] keeps them.
 pub struct FreshTransform<'a> {
     /// The slots of the result, a power of two: at least as many as the operand has, which repeat.
     pub slots: usize,
@@ -32,10 +35,11 @@ pub struct FreshTransform<'a> {
     pub operand: f64,
     /// What the slots of the result are no larger than.
     pub bound: f64,
-    /// The scale at which the diagonals are encoded. Their rounding adds to each slot of the result an error of standard deviation
-    /// `operand sqrt(count slots/12)/scale`.
+    /// The scale at which the diagonals are encoded. Their rounding adds to each slot of the result
+    /// an error of standard deviation `operand sqrt(count slots/12)/scale`.
     pub scale: Scale,
-    /// How many bytes of encoded diagonals there may be at a time; one giant step of them there always is.
+    /// How many bytes of encoded diagonals there may be at a time; one giant step of them there
+    /// always is.
     pub memory: usize,
 }
 
@@ -47,7 +51,8 @@ impl FreshTransform<'_> {
         baby.chain(giant).map(|r| r as i64).collect()
     }
 
-    /// Giant steps `first .. last`, encoded modulo `P'Q = extended`; the diagonals are shared out to threads.
+    /// Giant steps `first .. last`, encoded modulo `P'Q = extended`; the diagonals are shared out
+    /// to threads.
     fn encode(
         &self,
         context: &Context,
@@ -57,11 +62,13 @@ impl FreshTransform<'_> {
     ) -> Result<Arc<Encoded>, CkksError> {
         let rotations: Vec<usize> =
             (giants.start * self.baby..self.count.min(giants.end * self.baby)).collect();
-        let mut made: Vec<Option<Result<Factor, CkksError>>> = rotations.iter().map(|_| None).collect();
+        let mut made: Vec<Option<Result<Factor, CkksError>>> =
+            rotations.iter().map(|_| None).collect();
         let make = |i: usize, made: &mut Option<Result<Factor, CkksError>>| {
             *made = Some(self.factor(context, modulus, extended, scale, rotations[i]));
         };
-        // Threads that run operations on whole polynomials share out their limbs; here one diagonal is one thread's.
+        // Threads that run operations on whole polynomials share out their limbs; here one diagonal
+        // is one thread's.
         context.rlwe().threads().for_each_mut(&mut made, make);
         let mut encoded = Encoded::new();
         for (r, factor) in rotations.iter().zip(made) {
@@ -90,7 +97,9 @@ impl FreshTransform<'_> {
             None => {
                 let (values, rounding) = (Values::Real(&values), Rounding::Nearest);
                 let moduli = [modulus, extended];
-                Encoding::Quantised(Quantised::new(context, values, self.slots, scale, rounding, moduli)?)
+                Encoding::Quantised(Quantised::new(
+                    context, values, self.slots, scale, rounding, moduli,
+                )?)
             }
         };
         let log2_norm = scale.log2() + self.magnitude.log2();
@@ -129,11 +138,13 @@ impl FreshTransform<'_> {
 }
 
 impl Evaluator {
-    /// The map `t` of the slots of `a`, rescaled to near `target`: the exact scale is that of [`Evaluator::switched_scale`], and the modulus
-    /// [`Evaluator::rescaled_modulus`]. It is had as in [`Evaluator::linear_transform`], all of it modulo `P'Q`.
+    /// The map `t` of the slots of `a`, rescaled to near `target`: the exact scale is that of
+    /// [`Evaluator::switched_scale`], and the modulus [`Evaluator::rescaled_modulus`]. It is had as
+    /// in [`Evaluator::linear_transform`], all of it modulo `P'Q`.
     ///
     /// # Errors
-    /// When a rotation key is missing, numbers make no sense, or the result does not fit the modulus.
+    /// When a rotation key is missing, numbers make no sense, or the result does not fit the
+    /// modulus.
     pub fn fresh_linear_transform(
         &self,
         a: &Ciphertext,
@@ -161,11 +172,12 @@ impl Evaluator {
         };
         let at_once = (t.memory / (8 * words * t.baby.min(t.count))).clamp(1, giants);
         let baby: Vec<usize> = (0..t.baby.min(t.count)).collect();
-        let groups = (0..giants)
-            .step_by(at_once)
-            .map(|first| t.encode(context, [modulus, extended], t.scale, first..giants.min(first + at_once)));
+        let groups = (0..giants).step_by(at_once).map(|first| {
+            t.encode(context, [modulus, extended], t.scale, first..giants.min(first + at_once))
+        });
         let operand = Operand { ciphertext: a, magnitude: t.operand };
-        let total = self.sums_of_giant_steps(&[operand], t.slots, &baby, groups, 1, common).map(only)?;
+        let total =
+            self.sums_of_giant_steps(&[operand], t.slots, &baby, groups, 1, common).map(only)?;
         let mut out = Ciphertext::empty(context);
         total.divide_into(out.inner_mut(), to)?;
         out.set_meta(scale, t.slots, t.bound);

@@ -11,7 +11,9 @@ use std::{
     sync::Arc,
 };
 
-use hippocrene_rlwe::{Encodings, Kept, Modulus, RotationFactor, StepSplit, TermFactor, noise::log2, stop};
+use hippocrene_rlwe::{
+    Encodings, Kept, Modulus, RotationFactor, StepSplit, TermFactor, noise::log2, stop,
+};
 use num_complex::{Complex, Complex64};
 
 pub(super) use self::{diagonal::Roots, evaluate::Landing};
@@ -23,11 +25,13 @@ use self::{
 };
 use crate::{BigFloat, CkksError, Context, Scale, known::Known};
 
-/// A linear map of the slots, given by its diagonals: slot `i` of the result is the sum over `r` of `diagonal_r[i]` times slot
-/// `i + r` (modulo the number of slots).
+/// A linear map of the slots, given by its diagonals: slot `i` of the result is the sum over `r` of
+/// `diagonal_r[i]` times slot `i + r` (modulo the number of slots).
 ///
-/// It is applied by baby steps and giant steps (Halevi and Shoup, ePrint 2014/873 and 2018/244): with `r = g + b`, the result is
-/// `sum_g rot_g(sum_b rot_{-g}(diagonal_{g+b}) rot_b(x))`, where the baby rotations `rot_b(x)` are hoisted. Where diagonals have an origin ([`StepSplit`]), all of that is rotated by it.
+/// It is applied by baby steps and giant steps (Halevi and Shoup, ePrint 2014/873 and 2018/244):
+/// with `r = g + b`, the result is `sum_g rot_g(sum_b rot_{-g}(diagonal_{g+b}) rot_b(x))`, where
+/// the baby rotations `rot_b(x)` are hoisted. Where diagonals have an origin ([`StepSplit`]), all
+/// of that is rotated by it.
 #[derive(Debug)]
 pub struct LinearTransform {
     slots: usize,
@@ -35,10 +39,12 @@ pub struct LinearTransform {
     split: StepSplit,
     /// The largest sum of absolute values along a row.
     norm: f64,
-    /// The share of the rows that are not zero. The others, whose slots come out without noise, are no part of what the noise of the result is the average of: results
-    /// of few elements stand in few slots.
+    /// The share of the rows that are not zero. The others, whose slots come out without noise, are
+    /// no part of what the noise of the result is the average of: results of few elements stand in
+    /// few slots.
     occupied: f64,
-    /// How it spreads errors of slots; not those of the levels of a DFT, to which slots are no message.
+    /// How it spreads errors of slots; not those of the levels of a DFT, to which slots are no
+    /// message.
     spread: Option<Spread>,
     /// Encodings by modulus and scale, and whether they are hollow.
     kept: Kept<(Modulus, Scale, bool), Encoded>,
@@ -52,11 +58,13 @@ type Encoded = BTreeMap<usize, Vec<Factor>>;
 struct Factor {
     baby: usize,
     encoded: Encoding,
-    /// By how many bits it makes noise grow: its scale and the root mean square of its numbers, over the rows of the map that are not zero.
+    /// By how many bits it makes noise grow: its scale and the root mean square of its numbers,
+    /// over the rows of the map that are not zero.
     log2_norm: f64,
     /// Whether rows of the map are zero.
     leaves_zeros: bool,
-    /// The variance of what its rounding adds to a coefficient, on average over all: those that are zero have no error.
+    /// The variance of what its rounding adds to a coefficient, on average over all: those that are
+    /// zero have no error.
     rounding: f64,
 }
 
@@ -95,13 +103,18 @@ impl LinearTransform {
     /// The map with these diagonals, each of `slots` numbers, by rotation.
     ///
     /// # Errors
-    /// [`CkksError::Argument`] when there is no diagonal, one has another length, a rotation is not below the number of slots, or that is no power of two up to `2^20`;
+    /// [`CkksError::Argument`] when there is no diagonal, one has another length, a rotation is not
+    /// below the number of slots, or that is no power of two up to `2^20`;
     /// [`crate::encoder::EncodeError::NotFinite`] when a number is NaN or infinite.
-    pub fn new(slots: usize, diagonals: BTreeMap<usize, Vec<Complex64>>) -> Result<Self, CkksError> {
+    pub fn new(
+        slots: usize,
+        diagonals: BTreeMap<usize, Vec<Complex64>>,
+    ) -> Result<Self, CkksError> {
         Self::of(slots, diagonals.into_iter().map(|(r, d)| (r, Diagonal::Double(d))).collect())
     }
 
-    /// [`LinearTransform::new`] for diagonals of numbers of many bits: they are encoded to the unit of any scale.
+    /// [`LinearTransform::new`] for diagonals of numbers of many bits: they are encoded to the unit
+    /// of any scale.
     ///
     /// # Errors
     /// As [`LinearTransform::new`].
@@ -112,22 +125,25 @@ impl LinearTransform {
         Self::of(slots, diagonals.into_iter().map(|(r, d)| (r, Diagonal::Big(d))).collect())
     }
 
-    /// The map with these diagonals of roots of unity. They may have fewer numbers than there are slots, a power of two: they repeat. Where it is `mirrored`, baby steps are to
-    /// the right.
+    /// The map with these diagonals of roots of unity. They may have fewer numbers than there are
+    /// slots, a power of two: they repeat. Where it is `mirrored`, baby steps are to the right.
     pub(super) fn from_roots(
         slots: usize,
         diagonals: BTreeMap<usize, Roots>,
         mirrored: bool,
     ) -> Result<Self, CkksError> {
-        let map = Self::of(slots, diagonals.into_iter().map(|(r, d)| (r, Diagonal::Roots(d))).collect())?;
-        // Between slots and coefficients, whose noise is the average of all slots', whichever are zero.
+        let map =
+            Self::of(slots, diagonals.into_iter().map(|(r, d)| (r, Diagonal::Roots(d))).collect())?;
+        // Between slots and coefficients, whose noise is the average of all slots', whichever are
+        // zero.
         Ok(LinearTransform { split: map.split.mirrored(mirrored), occupied: 1.0, ..map })
     }
 
     fn of(slots: usize, diagonals: BTreeMap<usize, Diagonal>) -> Result<Self, CkksError> {
         let fail = |what: String| Err(CkksError::Argument { operation: OPERATION, what });
         if !slots.is_power_of_two() || slots > MOST_SLOTS || diagonals.is_empty() {
-            let need = format!("one at least is needed, over a power of two of slots up to {MOST_SLOTS}");
+            let need =
+                format!("one at least is needed, over a power of two of slots up to {MOST_SLOTS}");
             return fail(format!("{} diagonals over {slots} slots: {need}", diagonals.len()));
         }
         let fits = |d: &Diagonal| match d {
@@ -157,15 +173,23 @@ impl LinearTransform {
             true => StepSplit::best_power_of_two(slots, &rotations, OPERATION)?,
             false => StepSplit::best(slots, &rotations, OPERATION)?,
         };
-        Ok(LinearTransform { slots, diagonals, split, norm, occupied, spread, kept: Kept::default() })
+        Ok(LinearTransform {
+            slots,
+            diagonals,
+            split,
+            norm,
+            occupied,
+            spread,
+            kept: Kept::default(),
+        })
     }
 
     fn spread_of(slots: usize, diagonals: &BTreeMap<usize, Diagonal>) -> Option<Spread> {
         let numbers = diagonals.iter().map(|(r, diagonal)| Some((*r, diagonal.numbers()?)));
         let numbers = numbers.collect::<Option<Vec<_>>>()?;
-        let entries = numbers
-            .into_iter()
-            .flat_map(|(r, diagonal)| diagonal.map(move |(slot, number)| (slot, (slot + r) % slots, number)));
+        let entries = numbers.into_iter().flat_map(|(r, diagonal)| {
+            diagonal.map(move |(slot, number)| (slot, (slot + r) % slots, number))
+        });
         Some(Spread::of(slots, slots, entries))
     }
 
@@ -173,13 +197,17 @@ impl LinearTransform {
     ///
     /// # Errors
     /// As [`LinearTransform::new`].
-    pub fn from_real(slots: usize, diagonals: BTreeMap<usize, Vec<f64>>) -> Result<Self, CkksError> {
+    pub fn from_real(
+        slots: usize,
+        diagonals: BTreeMap<usize, Vec<f64>>,
+    ) -> Result<Self, CkksError> {
         let complex = |d: Vec<f64>| d.into_iter().map(Complex64::from).collect();
         Self::new(slots, diagonals.into_iter().map(|(r, d)| (r, complex(d))).collect())
     }
 
-    /// [`LinearTransform::from_real`] for diagonals that may have few numbers that are not 0: each is given by these, with their slots, in ascending order, and takes
-    /// no more memory than they do until it is encoded.
+    /// [`LinearTransform::from_real`] for diagonals that may have few numbers that are not 0: each
+    /// is given by these, with their slots, in ascending order, and takes no more memory than they
+    /// do until it is encoded.
     ///
     /// # Errors
     /// As [`LinearTransform::new`], and when slots do not rise or there is no such slot.
@@ -192,7 +220,8 @@ impl LinearTransform {
             last < slots && entries.is_sorted_by(|x, y| x.0 < y.0)
         };
         if let Some((r, _)) = diagonals.iter().find(|(_, entries)| !fits(entries)) {
-            let what = format!("the slots of diagonal {r} do not rise, or one is not below {slots}");
+            let what =
+                format!("the slots of diagonal {r} do not rise, or one is not below {slots}");
             return Err(CkksError::Argument { operation: OPERATION, what });
         }
         let sparse = |entries| Diagonal::Sparse(Sparse { slots, entries });
@@ -207,9 +236,13 @@ impl LinearTransform {
         steps.into_iter().filter(|r| *r != 0).map(|r| r as i64).collect()
     }
 
-    /// Sets how many bytes encoded diagonals may take. They are encoded for each modulus and scale that the transform is used at; what is more is
-    /// dropped, those first that were not used for the longest time. Those used last are kept for the next use, whatever they take, unless there are more than 256 diagonals, or the
-    /// limit is 0. Then each limb of a diagonal is made where it is used, which takes little memory, and less time than to encode what is dropped again; for several ciphertexts some giant steps are encoded at a time ([`hippocrene_rlwe::Batch`]).
+    /// Sets how many bytes encoded diagonals may take. They are encoded for each modulus and scale
+    /// that the transform is used at; what is more is dropped, those first that were not used for
+    /// the longest time. Those used last are kept for the next use, whatever they take, unless
+    /// there are more than 256 diagonals, or the limit is 0. Then each limb of a diagonal is made
+    /// where it is used, which takes little memory, and less time than to encode what is dropped
+    /// again; for several ciphertexts some giant steps are encoded at a time
+    /// ([`hippocrene_rlwe::Batch`]).
     pub fn set_memory(&self, bytes: usize) {
         self.kept.set_memory(bytes);
     }
@@ -248,7 +281,8 @@ impl LinearTransform {
         (all().map(|(_, baby)| baby).collect(), all().map(|(giant, _)| giant).collect())
     }
 
-    /// The diagonals, which fit `modulus = Q` at `scale`, encoded modulo `P'Q` for keys whose moduli are multiples of `keys`; made once and kept as long as there is room.
+    /// The diagonals, which fit `modulus = Q` at `scale`, encoded modulo `P'Q` for keys whose
+    /// moduli are multiples of `keys`; made once and kept as long as there is room.
     fn encode(
         &self,
         context: &Context,
@@ -257,7 +291,9 @@ impl LinearTransform {
         keys: Modulus,
     ) -> Result<Arc<Encoded>, CkksError> {
         let extended = context.rlwe().rotation_modulus(modulus, keys)?;
-        let bytes = |encoded: &Encoded| encoded.values().flatten().map(|factor| factor.encoded.bytes()).sum();
+        let bytes = |encoded: &Encoded| {
+            encoded.values().flatten().map(|factor| factor.encoded.bytes()).sum()
+        };
         self.kept.get_or_try_insert((extended, scale, context.rlwe().is_hollow()), bytes, || {
             self.encode_some(context, [modulus, extended], scale, Encodings::Kept, |_| true)
         })
@@ -274,7 +310,9 @@ impl LinearTransform {
     ) -> Result<Encoded, CkksError> {
         // Polynomials in X^8 at least.
         let repeats = self.diagonals.values().all(|d| 8 * d.period() <= context.max_slots());
-        let factor = |diagonal: &Diagonal, (giant, baby): (usize, usize)| -> Result<Factor, CkksError> {
+        let factor = |diagonal: &Diagonal,
+                      (giant, baby): (usize, usize)|
+         -> Result<Factor, CkksError> {
             // What the result is rotated by is taken back.
             let back = (giant + self.split.origin()) % self.slots;
             let encoded = match encodings {
@@ -293,14 +331,16 @@ impl LinearTransform {
                 baby,
                 encoded,
                 leaves_zeros: self.occupied < 1.0,
-                log2_norm: scale.log2() + log2(diagonal.root_mean_square()) - 0.5 * self.occupied.log2(),
+                log2_norm: scale.log2() + log2(diagonal.root_mean_square())
+                    - 0.5 * self.occupied.log2(),
                 rounding: share * diagonal.rounding().variance(),
             })
         };
         let steps = self.diagonals.iter().map(|(r, diagonal)| (diagonal, self.split.of(*r)));
         let wanted: Vec<(&Diagonal, (usize, usize))> =
             steps.filter(|(_, (giant, _))| wanted(*giant)).collect();
-        let mut made: Vec<Option<Result<Factor, CkksError>>> = wanted.iter().map(|_| None).collect();
+        let mut made: Vec<Option<Result<Factor, CkksError>>> =
+            wanted.iter().map(|_| None).collect();
         context.rlwe().threads().for_each_mut(&mut made, |i, made| {
             let (diagonal, steps) = wanted[i];
             *made = Some(factor(diagonal, steps));

@@ -10,8 +10,9 @@ use crate::{
     encoder::{Encoder, IntegerPolynomial, Rounding},
 };
 
-/// A diagonal over the integers, which is reduced modulo a limb and transformed where that limb of a sum is had: it takes the memory of one limb (more at scales
-/// beyond doubles), and what is made of it stays in the cache.
+/// A diagonal over the integers, which is reduced modulo a limb and transformed where that limb of
+/// a sum is had: it takes the memory of one limb (more at scales beyond doubles), and what is made
+/// of it stays in the cache.
 #[derive(Debug)]
 pub(super) enum Quantised {
     Integers {

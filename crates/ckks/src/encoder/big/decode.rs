@@ -21,12 +21,13 @@ use super::{
 use crate::{BigFloat, Scale};
 
 impl Encoder {
-    /// [`Encoder::decode_real`] to numbers of many bits: the real parts of `slots` slots, each within `2^-8/scale` of the exact one as long
-    /// as the coefficients are below `2^300 / slots^2`, and otherwise within `2^-300 slots^2` of the largest coefficient over
-    /// the scale.
+    /// [`Encoder::decode_real`] to numbers of many bits: the real parts of `slots` slots, each
+    /// within `2^-8/scale` of the exact one as long as the coefficients are below `2^300 /
+    /// slots^2`, and otherwise within `2^-300 slots^2` of the largest coefficient over the scale.
     ///
     /// # Errors
-    /// [`EncodeError`] when the slot count or the shape is not possible, or the result is out of the range of [`BigFloat`].
+    /// [`EncodeError`] when the slot count or the shape is not possible, or the result is out of
+    /// the range of [`BigFloat`].
     pub fn decode_big_real<R: Borrow<ResidueRing>>(
         &self,
         plaintext: &Poly,
@@ -57,7 +58,10 @@ impl Encoder {
         let coefficients = self.big_coefficients(plaintext, rings, scale, magnitude_bits, slots)?;
         with_words!(&self.big, coefficients.words_needed(), |fft| {
             let (points, number) = coefficients.transformed(&fft, scale);
-            points.iter().map(|z| Ok(Complex { re: number.of(z.re)?, im: number.of(z.im)? })).collect()
+            points
+                .iter()
+                .map(|z| Ok(Complex { re: number.of(z.re)?, im: number.of(z.im)? }))
+                .collect()
         })
     }
 
@@ -85,7 +89,8 @@ struct Coefficients {
     length: usize,
     /// `q_0 ... q_(j-1)` for every `j`.
     weights: Vec<u64>,
-    /// `sum_(i < j) floor(q_i/2) q_0 ... q_(i-1)`, for `j` from 1 on: what `j` unsigned digits are too much.
+    /// `sum_(i < j) floor(q_i/2) q_0 ... q_(i-1)`, for `j` from 1 on: what `j` unsigned digits are
+    /// too much.
     offsets: Vec<u64>,
     /// In two's complement, the lower half of the coefficients first.
     integers: Vec<u64>,
@@ -200,9 +205,10 @@ impl Coefficients {
         words_for(self.bits + 2 * self.log_slots() + 14)
     }
 
-    /// The slots, in order, in units that the number format knows. A sum of all coefficients has room, with a bit to spare, and so the largest
-    /// coefficient has `64 W - 3 - log2(slots)` bits. With `n` slots they are off by at most `4 n` units, and `2 n` more from what
-    /// is dropped of them.
+    /// The slots, in order, in units that the number format knows. A sum of all coefficients has
+    /// room, with a bit to spare, and so the largest coefficient has `64 W - 3 - log2(slots)` bits.
+    /// With `n` slots they are off by at most `4 n` units, and `2 n` more from what is dropped of
+    /// them.
     fn transformed<const W: usize>(
         &self,
         fft: &Fft<'_, W>,
@@ -211,7 +217,8 @@ impl Coefficients {
         let unit = self.bits - (64 * W as i64 - 3 - self.log_slots());
         let mut magnitude = Zeroizing::new(vec![0; self.length]);
         let mut fixed = |index: usize| {
-            magnitude.copy_from_slice(&self.integers[index * self.length..(index + 1) * self.length]);
+            magnitude
+                .copy_from_slice(&self.integers[index * self.length..(index + 1) * self.length]);
             let negative = magnitude[self.length - 1] >> 63 == 1;
             if negative {
                 negate(&mut magnitude);
@@ -240,7 +247,8 @@ impl<const W: usize> Number<W> {
     fn new(scale: Scale, unit: i64, dropped: i64) -> Self {
         let (mantissa, exponent) = scale.to_parts();
         let mantissa = BigUint::from(mantissa);
-        let reciprocal: BigUint = ((BigUint::from(1u8) << (64 * W + 127)) + (&mantissa >> 1)) / mantissa;
+        let reciprocal: BigUint =
+            ((BigUint::from(1u8) << (64 * W + 127)) + (&mantissa >> 1)) / mantissa;
         Number {
             dropped,
             reciprocal: reciprocal.to_u64_digits(),

@@ -5,7 +5,8 @@ use zeroize::Zeroizing;
 
 use super::{
     super::{
-        EncodeError, Encoder, IntegerPolynomial, Rounding, encode::check_count, integer::DIGIT_BITS, round,
+        EncodeError, Encoder, IntegerPolynomial, Rounding, encode::check_count,
+        integer::DIGIT_BITS, round,
     },
     fft::{self, Fft},
     fixed::{Fixed, Point, bit_length, shifted},
@@ -14,8 +15,9 @@ use super::{
 use crate::{BigFloat, Scale};
 
 impl Encoder {
-    /// [`Encoder::quantise_real`] for numbers of many bits: each coefficient is within `1/2 + 2^-8` of the exact one (or `1 + 2^-8`, when it is dithered), as long as the
-    /// largest scaled value is below `2^290 / slots`; beyond that, within `2^-290 slots` of the largest scaled value.
+    /// [`Encoder::quantise_real`] for numbers of many bits: each coefficient is within `1/2 + 2^-8`
+    /// of the exact one (or `1 + 2^-8`, when it is dithered), as long as the largest scaled value
+    /// is below `2^290 / slots`; beyond that, within `2^-290 slots` of the largest scaled value.
     ///
     /// # Errors
     /// As [`Encoder::encode_real`].
@@ -28,7 +30,14 @@ impl Encoder {
         modulus_bits: f64,
         out: &mut IntegerPolynomial,
     ) -> Result<(), EncodeError> {
-        self.quantise_big(values.iter().map(|x| [Some(x), None]), slots, scale, rounding, modulus_bits, out)
+        self.quantise_big(
+            values.iter().map(|x| [Some(x), None]),
+            slots,
+            scale,
+            rounding,
+            modulus_bits,
+            out,
+        )
     }
 
     /// [`Encoder::quantise_big_real`] for complex values.
@@ -61,11 +70,13 @@ impl Encoder {
         check_count(values.len(), slots)?;
         *out = IntegerPolynomial::zero(self.degree);
         // All parts are below 2^top.
-        let Some(top) = values.clone().flatten().flatten().filter_map(BigFloat::log2_ceil).max() else {
+        let Some(top) = values.clone().flatten().flatten().filter_map(BigFloat::log2_ceil).max()
+        else {
             return Ok(());
         };
         let log = i64::from(slots.ilog2());
-        // A unit, before the division by the number of slots, is at most 2^-10 of one of the result.
+        // A unit, before the division by the number of slots, is at most 2^-10 of one of the
+        // result.
         let words = words_for(top + scale.log2().ceil() as i64 + 10 + 3 + log);
         with_words!(&self.big, words, |fft| {
             let (points, unit) = transformed(&fft, values.clone(), slots, top);
@@ -73,7 +84,11 @@ impl Encoder {
             let needed_bits = quantised.needed_bits();
             if needed_bits > modulus_bits {
                 let needed_bits = needed_bits.ceil();
-                return Err(EncodeError::TooLarge { scale_bits: scale.log2(), needed_bits, modulus_bits });
+                return Err(EncodeError::TooLarge {
+                    scale_bits: scale.log2(),
+                    needed_bits,
+                    modulus_bits,
+                });
             }
             quantised.write(self.degree / (2 * slots), out);
             Ok(())
@@ -81,9 +96,10 @@ impl Encoder {
     }
 }
 
-/// The inverse transform of values below `2^top`: `slots` times the coefficients, in order, and `u` where they are in units of `2^u`. A sum
-/// of all values has room, with a bit to spare, and so the largest value has `64 W - 3 - log2(slots)` bits; what comes
-/// out is off by at most `4 slots` units.
+/// The inverse transform of values below `2^top`: `slots` times the coefficients, in order, and `u`
+/// where they are in units of `2^u`. A sum of all values has room, with a bit to spare, and so the
+/// largest value has `64 W - 3 - log2(slots)` bits; what comes out is off by at most `4 slots`
+/// units.
 fn transformed<'a, const W: usize>(
     fft: &Fft<'_, W>,
     values: impl Iterator<Item = [Option<&'a BigFloat>; 2]>,
@@ -129,7 +145,8 @@ impl<const W: usize> Quantised<'_, W> {
         // What rounds up to 2^64 is 0 here.
         let top = if top[0] == 0 && low > 0 { 64.0 } else { (top[0] as f64).log2() };
         let magnitude = top + (low.max(0) + self.unit) as f64 + self.scale.log2();
-        // A centred representative needs one bit more; the last term covers the rounding of these very numbers.
+        // A centred representative needs one bit more; the last term covers the rounding of these
+        // very numbers.
         magnitude.max(0.0) + 1.0 + 1e-9
     }
 
@@ -169,8 +186,8 @@ fn increment(x: &mut [u64]) {
     }
 }
 
-/// Adds the dither of coefficient `index`, less 1/2, to `x / 2^dropped` (unsigned, lowest word first), which is rounded to nearest next; what would be
-/// negative is 0. `dropped` is at least 33.
+/// Adds the dither of coefficient `index`, less 1/2, to `x / 2^dropped` (unsigned, lowest word
+/// first), which is rounded to nearest next; what would be negative is 0. `dropped` is at least 33.
 fn dither(x: &mut [u64], dropped: i64, index: u64) {
     // In units of 2^-33.
     let amount = 2 * i64::from(round::dither_bits(index)) + 1 - (1 << 32);
@@ -227,7 +244,10 @@ mod tests {
             quantised.write(1, &mut out);
             let digits: Vec<&[i64]> = out.digits().collect();
             let number = |k: usize| {
-                digits.iter().rev().fold(0i128, |sum, digits| (sum << DIGIT_BITS) + i128::from(digits[k]))
+                digits
+                    .iter()
+                    .rev()
+                    .fold(0i128, |sum, digits| (sum << DIGIT_BITS) + i128::from(digits[k]))
             };
             let up = (0..2 * POINTS).filter(|k| number(*k) == 1 << bits).count();
             let down = (0..2 * POINTS).filter(|k| number(*k) == (1 << bits) - 1).count();

@@ -12,11 +12,12 @@ pub(super) struct Fft<'a, const W: usize> {
 }
 
 impl<const W: usize> Fft<'_, W> {
-    /// Coefficients `c_k`, in their order, to slots, in that of their bit reversals. Slots are sums of as many terms as there are
-    /// coefficients, which must fit.
+    /// Coefficients `c_k`, in their order, to slots, in that of their bit reversals. Slots are sums
+    /// of as many terms as there are coefficients, which must fit.
     ///
-    /// Each level adds two numbers, one of them multiplied by a root, so an error of `e` units in absolute value becomes at most
-    /// `2 e + 3` (two units in each part of the product, [`Point::mul`]): at most `(e + 3) n` after all.
+    /// Each level adds two numbers, one of them multiplied by a root, so an error of `e` units in
+    /// absolute value becomes at most `2 e + 3` (two units in each part of the product,
+    /// [`Point::mul`]): at most `(e + 3) n` after all.
     pub(super) fn forward(&self, c: &mut [Point<W>]) {
         for depth in 0..c.len().ilog2() {
             for (k, block) in c.chunks_exact_mut(c.len() >> depth).enumerate() {
@@ -30,7 +31,8 @@ impl<const W: usize> Fft<'_, W> {
         }
     }
 
-    /// Slots, in the order of their bit reversals, to `n` times the coefficients. Errors are bounded as in [`Fft::forward`].
+    /// Slots, in the order of their bit reversals, to `n` times the coefficients. Errors are
+    /// bounded as in [`Fft::forward`].
     pub(super) fn inverse(&self, z: &mut [Point<W>]) {
         for depth in (0..z.len().ilog2()).rev() {
             for (k, block) in z.chunks_exact_mut(z.len() >> depth).enumerate() {

@@ -2,7 +2,8 @@
 
 use zeroize::{DefaultIsZeroes, Zeroize};
 
-/// An integer of `64 W` bits in two's complement, lowest word first: a real number in units that the caller keeps in mind.
+/// An integer of `64 W` bits in two's complement, lowest word first: a real number in units that
+/// the caller keeps in mind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Fixed<const W: usize>(pub [u64; W]);
 
@@ -59,7 +60,9 @@ impl<const W: usize> Fixed<W> {
             for j in 0..W {
                 let place = if i + j < W { &mut low[i + j] } else { &mut high[i + j - W] };
                 // (2^64 - 1)^2 + 2 (2^64 - 1) = 2^128 - 1.
-                let t = u128::from(self.0[i]) * u128::from(f[j]) + u128::from(*place) + u128::from(carry);
+                let t = u128::from(self.0[i]) * u128::from(f[j])
+                    + u128::from(*place)
+                    + u128::from(carry);
                 (*place, carry) = (t as u64, (t >> 64) as u64);
             }
             high[i] = carry;
@@ -74,8 +77,8 @@ impl<const W: usize> Fixed<W> {
         if self.is_negative() { self.neg().0 } else { self.0 }
     }
 
-    /// The integer `(-1)^negative magnitude 2^shift`, rounded to nearest, halves away from zero. Its absolute value is below
-    /// `2^(64 W - 1)`, before and after rounding.
+    /// The integer `(-1)^negative magnitude 2^shift`, rounded to nearest, halves away from zero.
+    /// Its absolute value is below `2^(64 W - 1)`, before and after rounding.
     pub(super) fn from_shifted(negative: bool, magnitude: &[u64], shift: i64) -> Self {
         let mut out = [0; W];
         shifted(&mut out, magnitude, shift);
@@ -91,9 +94,11 @@ impl<const W: usize> Default for Fixed<W> {
 
 impl<const W: usize> DefaultIsZeroes for Fixed<W> {}
 
-/// `out = magnitude 2^shift`, rounded to nearest, halves up: unsigned integers, lowest word first. What does not fit `out` is cut off.
+/// `out = magnitude 2^shift`, rounded to nearest, halves up: unsigned integers, lowest word first.
+/// What does not fit `out` is cut off.
 pub(super) fn shifted(out: &mut [u64], magnitude: &[u64], shift: i64) {
-    let word = |i: i64| usize::try_from(i).ok().and_then(|i| magnitude.get(i)).copied().unwrap_or(0);
+    let word =
+        |i: i64| usize::try_from(i).ok().and_then(|i| magnitude.get(i)).copied().unwrap_or(0);
     let (words, bits) = (shift.div_euclid(64), shift.rem_euclid(64) as u32);
     for (i, out) in out.iter_mut().enumerate() {
         let i = i as i64 - words;
@@ -159,8 +164,8 @@ impl<const W: usize> Point<W> {
         Point { re: self.re.sub(other.re), im: self.im.sub(other.im) }
     }
 
-    /// The product with a root of unity: each part is off by at most one unit for the rounding of two products, and one more (`|self|` is
-    /// below `2^(64 W - 1)` units) for that of the root.
+    /// The product with a root of unity: each part is off by at most one unit for the rounding of
+    /// two products, and one more (`|self|` is below `2^(64 W - 1)` units) for that of the root.
     #[inline(always)]
     pub(super) fn mul(self, root: Root<'_, W>) -> Self {
         let (xc, ys) = (self.re.mul(root.cos), self.im.mul(root.sin));
@@ -227,7 +232,9 @@ mod tests {
         let (c, s) = (sign(signs.0, &cos), sign(signs.1, &sin));
         let got = Point { re: a, im: b }.mul(root);
         let one = BigInt::from(1) << (64 * W);
-        for (got, want) in [(got.re, big(a) * &c - big(b) * &s), (got.im, big(a) * &s + big(b) * &c)] {
+        for (got, want) in
+            [(got.re, big(a) * &c - big(b) * &s), (got.im, big(a) * &s + big(b) * &c)]
+        {
             prop_assert!((big(got) * &one - want).magnitude() <= one.magnitude());
         }
         Ok(())

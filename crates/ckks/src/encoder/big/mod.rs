@@ -1,9 +1,11 @@
 //! Vectors of [`crate::BigFloat`] to plaintexts and back.
 //!
-//! The special FFT runs in fixed point here, on integers of two to five words, as many as make plaintexts exact to the unit: a transform
-//! adds and multiplies numbers of like size whose error counts absolutely, so exponents would be no use, and neither would a
-//! library's numbers, which lie on the heap one by one: at ring degree 2^14 the transform takes 213 thousand products and as many sums, each
-//! of them a few nanoseconds here. Numbers are of the library's type only at the ends.
+//! The special FFT runs in fixed point here, on integers of two to five words, as many as make
+//! plaintexts exact to the unit: a transform adds and multiplies numbers of like size whose error
+//! counts absolutely, so exponents would be no use, and neither would a library's numbers, which
+//! lie on the heap one by one: at ring degree 2^14 the transform takes 213 thousand products and as
+//! many sums, each of them a few nanoseconds here. Numbers are of the library's type only at the
+//! ends.
 //!
 //! Everything is integer arithmetic: the same vector gives the same plaintext everywhere.
 
@@ -49,11 +51,13 @@ impl Tables {
         }
     }
 
-    /// `(cos, sin)` of `2 pi t / 2^log_order`, to 320 bits and times `2^shift`; `2^log_order` is at most twice the ring degree.
+    /// `(cos, sin)` of `2 pi t / 2^log_order`, to 320 bits and times `2^shift`; `2^log_order` is at
+    /// most twice the ring degree.
     pub(super) fn root(&self, t: u32, log_order: u32, shift: i32) -> (BigFloat, BigFloat) {
         let circle = self.five.get_or_init(|| Circle::new(self.log_slots + 2));
         let number = |negative: bool, words: &[u64], exponent: i64| {
-            BigFloat::from_words(negative, words, exponent + i64::from(shift)).expect("it is at most 1")
+            BigFloat::from_words(negative, words, exponent + i64::from(shift))
+                .expect("it is at most 1")
         };
         let quarter = 1 << self.log_slots;
         let t = t << (self.log_slots + 2 - log_order);

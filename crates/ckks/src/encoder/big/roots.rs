@@ -11,8 +11,8 @@ use super::{
 /// Words of the numbers that the tables are computed with, and rounded from.
 const WORDS: usize = 7;
 
-/// Which roots the tree of remainders of [`super::super::roots::Roots`] takes where: `w(d, brv(k))` is `exp(2 pi i t / 2^log_order)` with
-/// `t` at `2^d + k`, `d` bits of `k` reversed.
+/// Which roots the tree of remainders of [`super::super::roots::Roots`] takes where: `w(d, brv(k))`
+/// is `exp(2 pi i t / 2^log_order)` with `t` at `2^d + k`, `d` bits of `k` reversed.
 pub(super) fn exponents(log_slots: u32) -> Vec<u32> {
     let log_order = log_slots + 2;
     let mut exponents = vec![0];
@@ -25,8 +25,8 @@ pub(super) fn exponents(log_slots: u32) -> Vec<u32> {
     exponents
 }
 
-/// The points `exp(2 pi i t / 2^log_order)`, correctly rounded (up to cases within 2^-100 of a tie): one octant is stored, symmetry gives
-/// the rest.
+/// The points `exp(2 pi i t / 2^log_order)`, correctly rounded (up to cases within 2^-100 of a
+/// tie): one octant is stored, symmetry gives the rest.
 #[derive(Debug)]
 pub(super) struct Circle<const W: usize> {
     log_order: u32,
@@ -42,12 +42,16 @@ impl<const W: usize> Circle<W> {
         let steps: Vec<_> = halved_angles(log_order - 2);
         let mut points = Vec::with_capacity(last + 1);
         points.push(([u64::MAX; WORDS], [0; WORDS]));
-        // The steps double: every point is the product of one before it and the step of its highest bit, so that errors add up over
-        // the bits of t only.
+        // The steps double: every point is the product of one before it and the step of its highest
+        // bit, so that errors add up over the bits of t only.
         for t in 1..=last {
             let bit = t.ilog2();
             let step = &steps[(log_order - 3 - bit) as usize];
-            points.push(if t.is_power_of_two() { *step } else { product(&points[t - (1 << bit)], step) });
+            points.push(if t.is_power_of_two() {
+                *step
+            } else {
+                product(&points[t - (1 << bit)], step)
+            });
         }
         let octant = points.iter().map(|(cos, sin)| (rounded(cos), rounded(sin))).collect();
         Circle { log_order, octant }
@@ -73,8 +77,9 @@ impl<const W: usize> Circle<W> {
 
 type Wide = Fraction<WORDS>;
 
-/// `(cos, sin)` of `pi/4`, `pi/8`, .., so many, each by the half-angle formulas from the one before:
-/// `cos(a/2) = sqrt((1 + cos a)/2)`, `sin(a/2) = sin a / (2 cos(a/2))`. The error grows by less than two units at each.
+/// `(cos, sin)` of `pi/4`, `pi/8`, .., so many, each by the half-angle formulas from the one
+/// before: `cos(a/2) = sqrt((1 + cos a)/2)`, `sin(a/2) = sin a / (2 cos(a/2))`. The error grows by
+/// less than two units at each.
 fn halved_angles(count: u32) -> Vec<(Wide, Wide)> {
     const BITS: u32 = 64 * WORDS as u32;
     let one = BigUint::from(1u8) << BITS;
@@ -96,7 +101,8 @@ fn words(x: &BigUint) -> Wide {
     out
 }
 
-/// The product of two points of the first quadrant whose angles add up to at most an eighth of a turn.
+/// The product of two points of the first quadrant whose angles add up to at most an eighth of a
+/// turn.
 fn product(a: &(Wide, Wide), b: &(Wide, Wide)) -> (Wide, Wide) {
     let times = |x: &Wide, y: &Wide| {
         // Fractions above one half are negative as integers; that is corrected by a whole.
@@ -138,9 +144,14 @@ mod tests {
                 let root = circle.point(t);
                 let sign = |negative: bool| if negative { -1.0 } else { 1.0 };
                 let angle = 2.0 * std::f64::consts::PI * f64::from(t) / f64::from(order);
-                let (c, s) =
-                    (sign(root.cos_negative) * to_f64(root.cos), sign(root.sin_negative) * to_f64(root.sin));
-                assert!((c - angle.cos()).abs() < 1e-15 && (s - angle.sin()).abs() < 1e-15, "{t} of {order}");
+                let (c, s) = (
+                    sign(root.cos_negative) * to_f64(root.cos),
+                    sign(root.sin_negative) * to_f64(root.sin),
+                );
+                assert!(
+                    (c - angle.cos()).abs() < 1e-15 && (s - angle.sin()).abs() < 1e-15,
+                    "{t} of {order}"
+                );
             }
         }
     }
@@ -153,14 +164,21 @@ mod tests {
         let log_order = 14;
         let circle = Circle::<5>::new(log_order);
         let pi = dashu_float::Context::<HalfEven>::new(500).pi::<2>(None).value();
-        for t in (0..=1u32 << (log_order - 3)).step_by(37).chain([1, 1 << (log_order - 3)]).filter(|&t| t > 0)
+        for t in (0..=1u32 << (log_order - 3))
+            .step_by(37)
+            .chain([1, 1 << (log_order - 3)])
+            .filter(|&t| t > 0)
         {
             let angle = pi.clone() * Float::from(t) / Float::from(1u32 << (log_order - 1));
             let root = circle.point(t);
             for (have, want) in [(root.cos, angle.clone().cos()), (root.sin, angle.sin())] {
                 let nearest = (want << 320isize).round().to_int().value();
                 let bytes: Vec<u8> = have.iter().flat_map(|word| word.to_le_bytes()).collect();
-                assert_eq!(dashu_int::IBig::from(dashu_int::UBig::from_le_bytes(&bytes)), nearest, "{t}");
+                assert_eq!(
+                    dashu_int::IBig::from(dashu_int::UBig::from_le_bytes(&bytes)),
+                    nearest,
+                    "{t}"
+                );
             }
         }
     }

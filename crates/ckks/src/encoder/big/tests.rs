@@ -17,7 +17,9 @@ fn float(x: &BigFloat) -> Inner {
 }
 
 fn integer(x: &BigInt) -> Inner {
-    Inner::from_parts(dashu_int::IBig::from_le_bytes(&x.to_signed_bytes_le()), 0).with_precision(BITS).value()
+    Inner::from_parts(dashu_int::IBig::from_le_bytes(&x.to_signed_bytes_le()), 0)
+        .with_precision(BITS)
+        .value()
 }
 
 fn power_of_two(exponent: i64) -> Inner {
@@ -80,7 +82,8 @@ fn noise(count: usize, seed: u64, size: f64) -> Vec<BigFloat> {
         .map(|_| {
             let sign = if word() % 2 == 0 { Sign::Plus } else { Sign::Minus };
             let unit =
-                BigFloat::from_parts(&BigInt::new(sign, (0..13).map(|_| word()).collect()), -416).unwrap();
+                BigFloat::from_parts(&BigInt::new(sign, (0..13).map(|_| word()).collect()), -416)
+                    .unwrap();
             BigFloat::try_from(unit.into_inner() * &size).unwrap()
         })
         .collect()
@@ -200,7 +203,8 @@ proptest! {
 
 #[test]
 fn words_are_enough_where_their_number_changes() {
-    // Scales at which two, three and four words of 64 bits just hold what is needed, and a little beyond.
+    // Scales at which two, three and four words of 64 bits just hold what is needed, and a little
+    // beyond.
     let (degree, slots) = (64, 32);
     let encoder = Encoder::new(degree, Kernel::Portable).unwrap();
     let rings = rings(degree, &[60, 60, 60, 60, 60, 60], Kernel::Portable);
@@ -209,21 +213,27 @@ fn words_are_enough_where_their_number_changes() {
         let values = complex_noise(slots, bits as u64, 1.0);
         let scale = Scale::power_of_two(bits);
         let mut out = IntegerPolynomial::zero(degree);
-        encoder.quantise_big_complex(&values, slots, scale, Rounding::Nearest, 400.0, &mut out).unwrap();
+        encoder
+            .quantise_big_complex(&values, slots, scale, Rounding::Nearest, 400.0, &mut out)
+            .unwrap();
         let coefficients = integers(&out);
         let z: Vec<Pair> = values.iter().map(|z| (float(&z.re), float(&z.im))).collect();
         for k in 0..slots {
             let want = coefficient(&circle, &z, k);
             for (have, want) in [(&coefficients[k], want.0), (&coefficients[k + slots], want.1)] {
                 let error = (integer(have) - want * of_scale(scale)).to_f64().value().abs();
-                assert!(error <= 0.5 + 2f64.powi(-8), "coefficient {k} at 2^{bits} is off by {error}");
+                assert!(
+                    error <= 0.5 + 2f64.powi(-8),
+                    "coefficient {k} at 2^{bits} is off by {error}"
+                );
             }
         }
 
         let poly = poly_of(&coefficients, &rings);
         let have = encoder.decode_big_complex(&poly, &rings, scale, None, slots).unwrap();
-        let c: Vec<Pair> =
-            (0..slots).map(|k| (integer(&coefficients[k]), integer(&coefficients[k + slots]))).collect();
+        let c: Vec<Pair> = (0..slots)
+            .map(|k| (integer(&coefficients[k]), integer(&coefficients[k + slots])))
+            .collect();
         for (j, have) in have.iter().enumerate() {
             let want = slot(&circle, &c, j);
             for (have, want) in [(&have.re, want.0), (&have.im, want.1)] {
@@ -243,7 +253,9 @@ fn round_trips_grow_with_the_scale() {
     for bits in [20, 40, 60, 80, 100, 120, 140, 160] {
         let scale = Scale::power_of_two(bits);
         let mut integers = IntegerPolynomial::zero(degree);
-        encoder.quantise_big_complex(&values, slots, scale, Rounding::Nearest, 190.0, &mut integers).unwrap();
+        encoder
+            .quantise_big_complex(&values, slots, scale, Rounding::Nearest, 190.0, &mut integers)
+            .unwrap();
         let mut poly = Poly::zero(degree, rings.len(), Domain::Evaluation);
         for (ring, limb) in rings.iter().zip(poly.limbs_mut()) {
             encoder.reduce(&integers, ring, limb).unwrap();
@@ -252,11 +264,17 @@ fn round_trips_grow_with_the_scale() {
         let worst = have
             .iter()
             .zip(&values)
-            .flat_map(|(have, want)| [float(&have.re) - float(&want.re), float(&have.im) - float(&want.im)])
+            .flat_map(|(have, want)| {
+                [float(&have.re) - float(&want.re), float(&have.im) - float(&want.im)]
+            })
             .map(|error| error.to_f64().value().abs().log2())
             .fold(f64::NEG_INFINITY, f64::max);
-        // The rounding of 1024 coefficients: sqrt(512/12) of standard deviation, and at most 5 of that.
-        assert!((-f64::from(bits)..5.1 - f64::from(bits)).contains(&worst), "2^{worst:.2} at 2^{bits}");
+        // The rounding of 1024 coefficients: sqrt(512/12) of standard deviation, and at most 5 of
+        // that.
+        assert!(
+            (-f64::from(bits)..5.1 - f64::from(bits)).contains(&worst),
+            "2^{worst:.2} at 2^{bits}"
+        );
 
         // The f64 road agrees as far as it goes.
         let mut real = vec![0.0; slots];
@@ -284,9 +302,13 @@ fn what_does_not_fit_is_named() {
     };
     let (three, five) = (BigFloat::from(-3), BigFloat::from(-5));
     assert_eq!(encode(&[three.clone(), three.clone(), three.clone(), three], 4, 77, 80.0), Ok(()));
-    let error = encode(&[five.clone(), five.clone(), five.clone(), five.clone()], 4, 77, 80.0).unwrap_err();
+    let error =
+        encode(&[five.clone(), five.clone(), five.clone(), five.clone()], 4, 77, 80.0).unwrap_err();
     assert!(
-        matches!(error, EncodeError::TooLarge { scale_bits: 77.0, needed_bits: 81.0, modulus_bits: 80.0 }),
+        matches!(
+            error,
+            EncodeError::TooLarge { scale_bits: 77.0, needed_bits: 81.0, modulus_bits: 80.0 }
+        ),
         "{error}"
     );
     assert_eq!(
@@ -294,14 +316,19 @@ fn what_does_not_fit_is_named() {
         Err(EncodeError::TooManyValues { values: 9, slots: 8 })
     );
     for slots in [0, 3, 64] {
-        assert_eq!(encode(&[], slots, 10, 80.0), Err(EncodeError::SlotCount { slots, max_slots: 32 }));
+        assert_eq!(
+            encode(&[], slots, 10, 80.0),
+            Err(EncodeError::SlotCount { slots, max_slots: 32 })
+        );
     }
     // The largest numbers and scales there are.
     let huge = BigFloat::from_parts(&1.into(), BigFloat::MAX_BITS - 1).unwrap();
     for bits in [-65536, 0, 1000, i32::MAX] {
         assert!(
-            matches!(encode(std::slice::from_ref(&huge), 4, bits, 2000.0), Err(EncodeError::TooLarge { .. }))
-                == (bits >= 0)
+            matches!(
+                encode(std::slice::from_ref(&huge), 4, bits, 2000.0),
+                Err(EncodeError::TooLarge { .. })
+            ) == (bits >= 0)
         );
     }
     // What is too small for the scale is nothing.

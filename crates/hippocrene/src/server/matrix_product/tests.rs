@@ -27,7 +27,8 @@ fn insecure_of(log_degree: u32, scheme: Scheme) -> (ClientKey, Server) {
         secret: SecretDistribution::Ternary,
     });
     let integers = Integers { plain_modulus: PLAIN_MODULUS as u64, scheme };
-    let settings = Settings::at_scale(parameters.unwrap(), 40).unwrap().with_integers(integers).unwrap();
+    let settings =
+        Settings::at_scale(parameters.unwrap(), 40).unwrap().with_integers(integers).unwrap();
     let client = ClientKey::generate_with(settings, 1).unwrap();
     let server = Server::new(client.evaluation_keys(&KeyRequest::default()).unwrap()).unwrap();
     (client, server)
@@ -40,19 +41,25 @@ fn integers(count: usize, seed: usize) -> Vec<i64> {
 
 fn product(x: &[i64], y: &[i64], inner: usize) -> Vec<i64> {
     let columns = y.len() / inner;
-    let entry = |i: usize, j: usize| (0..inner).map(|k| x[i * inner + k] * y[k * columns + j]).sum();
+    let entry =
+        |i: usize, j: usize| (0..inner).map(|k| x[i * inner + k] * y[k * columns + j]).sum();
     (0..x.len() / inner).flat_map(|i| (0..columns).map(move |j| entry(i, j))).collect()
 }
 
-/// The array, or as many elements that stand otherwise: its transpose transposed, or with ones in slots that hold no element.
+/// The array, or as many elements that stand otherwise: its transpose transposed, or with ones in
+/// slots that hold no element.
 fn standing<F: Form>(server: &Server, array: &Array<F>, how: usize) -> Array<F> {
     let shape = array.shape().to_vec();
     let moved = |layout: Layout| server.relayout(array, layout).unwrap();
     match how {
         0 => array.clone(),
         1 => moved(
-            Layout::new(shape.clone(), vec![1, shape[0].next_power_of_two()], array.layout().slots())
-                .unwrap(),
+            Layout::new(
+                shape.clone(),
+                vec![1, shape[0].next_power_of_two()],
+                array.layout().slots(),
+            )
+            .unwrap(),
         ),
         _ => strayed(server, array),
     }
@@ -62,11 +69,13 @@ fn standing<F: Form>(server: &Server, array: &Array<F>, how: usize) -> Array<F> 
 fn strayed<F: Form>(server: &Server, array: &Array<F>) -> Array<F> {
     let zeros = server.sub(array, array).unwrap();
     let ones = server.add_plain(&zeros, F::plain(&vec![F::ONE; array.size()])).unwrap();
-    let all = server.map(&zeros, OPERATION, false, 0.0, |form, x| form.add_number(server, x, F::ONE));
+    let all =
+        server.map(&zeros, OPERATION, false, 0.0, |form, x| form.add_number(server, x, F::ONE));
     server.sub(&server.add(array, &all.unwrap()).unwrap(), &ones).unwrap()
 }
 
-/// Every way gives the product, and nothing in slots without an element. How many ways by tiles and by diagonals there are.
+/// Every way gives the product, and nothing in slots without an element. How many ways by tiles and
+/// by diagonals there are.
 fn check<F: Form>(
     server: &Server,
     [a, b]: [&Array<F>; 2],
@@ -100,7 +109,8 @@ fn check<F: Form>(
 /// How a fresh array is made to stand.
 type Standing<'a, F> = &'a dyn Fn(&Server, &Array<F>) -> Array<F>;
 
-/// [`check`] of integers and of numbers, of two matrices that stand as these functions make them stand of fresh ones.
+/// [`check`] of integers and of numbers, of two matrices that stand as these functions make them
+/// stand of fresh ones.
 fn check_both(
     scheme: Scheme,
     [rows, inner, columns]: [usize; 3],
@@ -142,12 +152,17 @@ fn check_both(
         // Ciphertexts that are not full count as if they were where there are several.
         |array| {
             let times = array.bound() / bound;
-            assert!((1.0 - 1e-6..2.0 + 1e-6).contains(&times), "{}, where {bound} would do", array.bound());
+            assert!(
+                (1.0 - 1e-6..2.0 + 1e-6).contains(&times),
+                "{}, where {bound} would do",
+                array.bound()
+            );
         },
     )
 }
 
-/// The transpose of an array that stands like a fresh one of its own, or with a slot between its elements that is zero, or not.
+/// The transpose of an array that stands like a fresh one of its own, or with a slot between its
+/// elements that is zero, or not.
 fn columnwise<F: Form>(server: &Server, array: &Array<F>, how: usize) -> Array<F> {
     let [m, n] = *array.shape() else { unreachable!("a matrix") };
     let (slots, length) = (array.layout().slots(), m.next_power_of_two());
@@ -285,13 +300,15 @@ proptest! {
     }
 }
 
-/// A matrix transposed times itself, with ones in slots that hold no element: these are set to zero once, and the product is that by diagonals.
+/// A matrix transposed times itself, with ones in slots that hold no element: these are set to zero
+/// once, and the product is that by diagonals.
 #[test]
 fn what_stands_between_rows_is_set_to_zero_where_that_is_less_work() {
     let (client, server) = insecure(Scheme::Bgv);
     let (rows, columns) = (2000, 6);
     let x: Vec<i64> = (0..rows * columns).map(|i| ((i * i + 3 * i) % 7) as i64 - 3).collect();
-    let transposed: Vec<i64> = (0..rows * columns).map(|k| x[k % rows * columns + k / rows]).collect();
+    let transposed: Vec<i64> =
+        (0..rows * columns).map(|k| x[k % rows * columns + k / rows]).collect();
     let expected = product(&transposed, &x, rows);
     let numbers: Vec<f64> = x.iter().map(|x| *x as f64 / 8.0).collect();
     let array = client.encrypt(&numbers, &[rows, columns]).unwrap();
@@ -308,13 +325,15 @@ fn what_stands_between_rows_is_set_to_zero_where_that_is_less_work() {
     assert_eq!([products(&array), products(&strays)], [2, 3]);
 }
 
-/// A matrix times its transpose: where the tiles of a fresh one take much less work than copies, it is moved there, if there is room for that.
+/// A matrix times its transpose: where the tiles of a fresh one take much less work than copies, it
+/// is moved there, if there is room for that.
 #[test]
 fn a_transpose_is_moved_where_that_is_less_work() {
     let (client, server) = insecure_of(12, Scheme::Bgv);
     let (rows, columns) = (100, 40);
     let x: Vec<i64> = (0..rows * columns).map(|i| ((i * i + 3 * i) % 7) as i64 - 3).collect();
-    let transposed: Vec<i64> = (0..rows * columns).map(|k| x[k % rows * columns + k / rows]).collect();
+    let transposed: Vec<i64> =
+        (0..rows * columns).map(|k| x[k % rows * columns + k / rows]).collect();
     let expected = product(&x, &transposed, columns);
     let numbers: Vec<f64> = x.iter().map(|x| *x as f64 / 8.0).collect();
     let mut array = client.encrypt(&numbers, &[rows, columns]).unwrap();

@@ -1,8 +1,10 @@
-//! The conversion by AVX-512 IFMA, to odd `p` and powers of two: 52-bit digits, sums of the low and of the high halves of their products.
+//! The conversion by AVX-512 IFMA, to odd `p` and powers of two: 52-bit digits, sums of the low and
+//! of the high halves of their products.
 //!
-//! An input below 2^52 is one row. A larger one is split, `y = low + 2^s high`, into two rows with weights of their own, where `s` is
-//! chosen so that products of the high rows stay below 2^52 if that is possible: such light rows have no high halves.
-//! Modulo powers of two up to 2^52 no row has.
+//! An input below 2^52 is one row. A larger one is split, `y = low + 2^s high`, into two rows with
+//! weights of their own, where `s` is chosen so that products of the high rows stay below 2^52 if
+//! that is possible: such light rows have no high halves. Modulo powers of two up to 2^52 no row
+//! has.
 
 mod narrow;
 mod power;
@@ -24,14 +26,15 @@ use crate::{
 /// Coefficients that are converted together.
 const TILE: usize = 128;
 
-/// From so many bytes of outputs on, more than a second-level cache has, they are stored past the cache: they do not wait there for what comes next, and memory is not read only to be
-/// written.
+/// From so many bytes of outputs on, more than a second-level cache has, they are stored past the
+/// cache: they do not wait there for what comes next, and memory is not read only to be written.
 const STREAMED: usize = 2 << 20;
 
 /// How many rows ahead inputs are fetched.
 const PREFETCH_ROWS: usize = 4;
 
-/// How the inputs are split into rows: first the quotient, then the inputs (or their low digits) in order, then the high digits.
+/// How the inputs are split into rows: first the quotient, then the inputs (or their low digits) in
+/// order, then the high digits.
 #[derive(Debug, Clone)]
 pub(super) struct Digits {
     /// The low digits of split inputs are those modulo `2^split`.
@@ -46,7 +49,8 @@ impl Digits {
     /// For targets of [`Family::IfmaNarrow`] up to `p`.
     pub fn new(source: &Source, p: u64) -> Self {
         let bits = |x: u64| 64 - x.leading_zeros();
-        let large: Vec<usize> = (0..source.inputs.len()).filter(|&i| source.inputs[i].q > 1 << 52).collect();
+        let large: Vec<usize> =
+            (0..source.inputs.len()).filter(|&i| source.inputs[i].q > 1 << 52).collect();
         let top = large.iter().map(|&i| bits(source.inputs[i].q)).max().unwrap_or(0);
         let split = (top + bits(p)).saturating_sub(52).max(32);
         if split <= 52 {
@@ -66,7 +70,8 @@ impl Digits {
         1 + source.inputs.len() + self.large.len()
     }
 
-    /// The constants for the target `p`, of which `c` times the number is wanted, with `R = 2^52` for odd `p`, and 1 for powers of two.
+    /// The constants for the target `p`, of which `c` times the number is wanted, with `R = 2^52`
+    /// for odd `p`, and 1 for powers of two.
     pub fn target(&self, source: &Source, (p, c): (u64, u64), family: Family) -> Target {
         let plain: Vec<u64> = source.weights((p, c)).collect();
         let shift = pow_mod(2, u64::from(self.split), p);
@@ -78,14 +83,20 @@ impl Digits {
             .map(|w| mul_mod(w, radix, p))
             .collect();
         if family == Family::IfmaWide {
-            // The high digits of the weights come after the weights. Multiplications take the low ones by themselves.
+            // The high digits of the weights come after the weights. Multiplications take the low
+            // ones by themselves.
             weights.extend_from_within(..);
             let half = weights.len() / 2;
             weights[half..].iter_mut().for_each(|w| *w >>= 52);
         }
-        // A sum is below (the sum of the largest digits + 1) p; a reduction divides by 2^52 and adds up to p.
+        // A sum is below (the sum of the largest digits + 1) p; a reduction divides by 2^52 and
+        // adds up to p.
         let digits = |q: u64| {
-            if q > 1 << 52 { (1u128 << self.split) + u128::from(q >> self.split) + 1 } else { u128::from(q) }
+            if q > 1 << 52 {
+                (1u128 << self.split) + u128::from(q >> self.split) + 1
+            } else {
+                u128::from(q)
+            }
         };
         let bound: u128 = source.inputs.iter().map(|input| digits(input.q)).sum();
         let bound = bound + source.inputs.len() as u128 + 2;
@@ -102,10 +113,12 @@ impl Digits {
     }
 }
 
-/// Converts to targets of [`Family::IfmaNarrow`], [`Family::IfmaWide`] and [`Family::IfmaPower`], those of each together.
+/// Converts to targets of [`Family::IfmaNarrow`], [`Family::IfmaWide`] and [`Family::IfmaPower`],
+/// those of each together.
 ///
 /// # Safety
-/// The CPU has the features; inputs and outputs have one length, a multiple of 16; there are as many inputs as in `source`.
+/// The CPU has the features; inputs and outputs have one length, a multiple of 16; there are as
+/// many inputs as in `source`.
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,avx512ifma")]
 pub(super) unsafe fn run(
     digits: &Digits,
@@ -117,15 +130,21 @@ pub(super) unsafe fn run(
     let n = y[0].len();
     let mut tile = Tile::of(TILE * digits.rows(source));
     let tile: *mut u64 = tile.as_mut_ptr();
-    let rows = Rows { first: usize::from(!exact), full: digits.full_rows(source), all: digits.rows(source) };
+    let rows = Rows {
+        first: usize::from(!exact),
+        full: digits.full_rows(source),
+        all: digits.rows(source),
+    };
     let aligned = outputs.iter().all(|output| output.data.as_ptr().align_offset(64) == 0);
     let streams = aligned && size_of_val(y[0]) * outputs.len() > STREAMED;
     for at in (0..n).step_by(TILE) {
         let count = TILE.min(n - at);
-        // SAFETY: `count` coefficients from `at` on exist, and the tile has a row of TILE words for each digit.
+        // SAFETY: `count` coefficients from `at` on exist, and the tile has a row of TILE words for
+        // each digit.
         unsafe { prepare(digits, source, exact, y, at, count, tile) };
         let families = outputs.chunk_by_mut(|a, b| a.target.family == b.target.family);
-        // By four or almost as many: few targets at a time leave the multiplier idle while each sum waits for its last product.
+        // By four or almost as many: few targets at a time leave the multiplier idle while each sum
+        // waits for its last product.
         let even = |count: usize| count.div_ceil(count.div_ceil(4));
         for group in families.flat_map(|family| family.chunks_mut(even(family.len()))) {
             // SAFETY: as above; the rows were filled by `prepare`.
@@ -188,8 +207,9 @@ unsafe fn prepare(
 
 /// Fills `VECTORS` vectors of each row from coefficient `at` on.
 ///
-/// Limbs of one polynomial lie a power of two apart, so that what they have at one coefficient competes for few places in the cache: inputs are
-/// read a row at a time, and fetched a few rows ahead.
+/// Limbs of one polynomial lie a power of two apart, so that what they have at one coefficient
+/// competes for few places in the cache: inputs are read a row at a time, and fetched a few rows
+/// ahead.
 ///
 /// # Safety
 /// As said in [`run`], with `8 VECTORS` coefficients.
@@ -215,7 +235,8 @@ unsafe fn prepare_part<const VECTORS: usize>(
                 prefetch(ahead.wrapping_add(8 * v));
                 let mut x = load(from.add(8 * v));
                 if exact {
-                    let terms = _mm512_mul_pd(_mm512_cvtepu64_pd(x), _mm512_set1_pd(input.reciprocal));
+                    let terms =
+                        _mm512_mul_pd(_mm512_cvtepu64_pd(x), _mm512_set1_pd(input.reciprocal));
                     *quotient = _mm512_add_pd(*quotient, terms);
                 } else {
                     x = red(add(x, set1(input.half)), set1(input.q));

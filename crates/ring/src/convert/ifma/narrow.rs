@@ -52,7 +52,10 @@ pub(super) unsafe fn sums<const J: usize>(
             let mut r = [[zero(); 2]; J];
             for j in 0..J {
                 let (p, inverse) = (set1(p[j]), set1(inverse[j]));
-                r[j] = [redc52(high[j][0], low[j][0], p, inverse), redc52(high[j][1], low[j][1], p, inverse)];
+                r[j] = [
+                    redc52(high[j][0], low[j][0], p, inverse),
+                    redc52(high[j][1], low[j][1], p, inverse),
+                ];
             }
             for c in (1..=corrections).rev() {
                 for j in 0..J {

@@ -1,4 +1,5 @@
-//! Sums for `2^50 <= p < 2^61` and inputs of one digit: weights of two digits, of which the high one has at most 9 bits.
+//! Sums for `2^50 <= p < 2^61` and inputs of one digit: weights of two digits, of which the high
+//! one has at most 9 bits.
 
 use super::{Rows, TILE};
 use crate::{
@@ -36,7 +37,8 @@ pub(super) unsafe fn sums<const J: usize>(
                 let y0 = load(tile.add(row * TILE + u));
                 let y1 = load(tile.add(row * TILE + u + 8));
                 for j in 0..J {
-                    let (w, v) = (set1(*weights[j].add(row)), set1(*weights[j].add(rows.all + row)));
+                    let (w, v) =
+                        (set1(*weights[j].add(row)), set1(*weights[j].add(rows.all + row)));
                     s0[j] = [madd52lo(s0[j][0], y0, w), madd52lo(s0[j][1], y1, w)];
                     s1[j] = [madd52hi(s1[j][0], y0, w), madd52hi(s1[j][1], y1, w)];
                     t1[j] = [madd52lo(t1[j][0], y0, v), madd52lo(t1[j][1], y1, v)];

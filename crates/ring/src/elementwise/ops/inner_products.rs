@@ -7,17 +7,21 @@ use crate::{
     monomial::PERIOD,
 };
 
-/// How many digits go together. Each is read from two places, itself and the key: of more than sixteen places at once, memory reads half as fast.
+/// How many digits go together. Each is read from two places, itself and the key: of more than
+/// sixteen places at once, memory reads half as fast.
 const DIGITS: usize = 7;
 
 /// No arithmetic adds up fewer products in one sum.
 const MOST_TURNED: usize = 3;
 
-/// For how many words so many digits go together, before others do: those of the sums stay in the cache.
+/// For how many words so many digits go together, before others do: those of the sums stay in the
+/// cache.
 const STRETCH: usize = 4096;
 
-/// How far ahead of its use a key is fetched, in bytes: into the second-level cache, which on Zen 4 waits for more lines of memory at once than the first has room for. A look-up of
-/// PEGASUS takes a sixth less time so than by way of the first, a hoisted rotation with six digits a quarter. Where the first is the better one, [`Lanes::fetches_near`] says so.
+/// How far ahead of its use a key is fetched, in bytes: into the second-level cache, which on Zen 4
+/// waits for more lines of memory at once than the first has room for. A look-up of PEGASUS takes a
+/// sixth less time so than by way of the first, a hoisted rotation with six digits a quarter. Where
+/// the first is the better one, [`Lanes::fetches_near`] says so.
 pub(super) const PREFETCH: usize = 1536;
 
 /// See [`crate::elementwise::Elementwise::inner_product`].
@@ -38,7 +42,8 @@ pub(in crate::elementwise) fn inner_product<L: Lanes>(
     inner_product_from(l, acc0, acc1, digits, key, None);
 }
 
-/// See [`crate::elementwise::Elementwise::inner_product_beside`]. `montgomery` is the Montgomery factor of key residues.
+/// See [`crate::elementwise::Elementwise::inner_product_beside`]. `montgomery` is the Montgomery
+/// factor of key residues.
 #[inline(always)]
 pub(in crate::elementwise) fn inner_product_beside<L: Lanes>(
     l: L,
@@ -90,7 +95,9 @@ fn check_inner_product<L: Lanes>(
 ) -> usize {
     let length = key.length();
     assert!(
-        acc0.len() == length && acc1.len() == length && digits.iter().all(|(_, x)| x.len() == length),
+        acc0.len() == length
+            && acc1.len() == length
+            && digits.iter().all(|(_, x)| x.len() == length),
         "an inner product's slices have the length of its key, {length}"
     );
     assert!(
@@ -112,8 +119,9 @@ fn inner_product_from<L: Lanes>(
     key: &KeyLimb,
     begun: Option<Begun<'_, L>>,
 ) {
-    // A vector at a time leaves the multiplier idle while each sum waits for its last product: as many go together as there are
-    // registers for; or half as many, where lines for the first-level cache are so asked for in shorter bursts.
+    // A vector at a time leaves the multiplier idle while each sum waits for its last product: as
+    // many go together as there are registers for; or half as many, where lines for the first-level
+    // cache are so asked for in shorter bursts.
     match L::LANES {
         8 if l.fetches_near() => inner_product_wide::<L, 2>(l, acc0, acc1, digits, key, begun),
         8 => inner_product_wide::<L, 4>(l, acc0, acc1, digits, key, begun),
@@ -143,7 +151,8 @@ fn inner_product_wide<L: Lanes, const WIDE: usize>(
         for (batch, digits) in batches.enumerate() {
             let begun = if batch == 0 { begun.as_ref() } else { None };
             let mut at = first;
-            // SAFETY: each vector ends at `end` or before, within every slice, and the digits are in the key: checked above.
+            // SAFETY: each vector ends at `end` or before, within every slice, and the digits are
+            // in the key: checked above.
             unsafe {
                 while at + WIDE * L::LANES <= end {
                     inner_product_at::<L, WIDE>(l, acc0, acc1, digits, key, begun, at, batch > 0);
@@ -161,7 +170,8 @@ fn inner_product_wide<L: Lanes, const WIDE: usize>(
 /// `WIDE` vectors of the inner product, at word `at`; or added to what is there.
 ///
 /// # Safety
-/// All slices and the key have at least `at + WIDE LANES` words; the key has every digit and is stored for `L`.
+/// All slices and the key have at least `at + WIDE LANES` words; the key has every digit and is
+/// stored for `L`.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
 unsafe fn inner_product_at<L: Lanes, const WIDE: usize>(
@@ -191,7 +201,8 @@ unsafe fn inner_product_at<L: Lanes, const WIDE: usize>(
     }
 }
 
-/// Adds `WIDE` vectors of the products of a digit and the key, from word `at` on, to sums: of the digit times a factor, if there is one.
+/// Adds `WIDE` vectors of the products of a digit and the key, from word `at` on, to sums: of the
+/// digit times a factor, if there is one.
 ///
 /// # Safety
 /// As for [`inner_product_at`].
@@ -214,7 +225,11 @@ unsafe fn add_digit<L: Lanes, const WIDE: usize>(
         // SAFETY: the caller vouches for `WIDE` vectors at `at`; the key is padded.
         let (mut x, b, a) = unsafe {
             let pair = pairs.add(2 * i * bytes);
-            (L::load(x.as_ptr().add(at + i * L::LANES)), L::load_key(pair), L::load_key(pair.add(bytes)))
+            (
+                L::load(x.as_ptr().add(at + i * L::LANES)),
+                L::load_key(pair),
+                L::load_key(pair.add(bytes)),
+            )
         };
         if let Some(factor) = factor {
             x = l.mul_factor(x, factor);
@@ -255,8 +270,9 @@ unsafe fn begin<L: Lanes, const WIDE: usize>(
     (sums, count)
 }
 
-/// `WIDE` vectors of the products of digits and key, from word `at` on, added to sums of `begun` products, which are fewer than `L::TERMS`: canonical, or, where they are no more
-/// than `L::TERMS` in all, below `2^kept_log2 q`.
+/// `WIDE` vectors of the products of digits and key, from word `at` on, added to sums of `begun`
+/// products, which are fewer than `L::TERMS`: canonical, or, where they are no more than `L::TERMS`
+/// in all, below `2^kept_log2 q`.
 ///
 /// # Safety
 /// As for [`inner_product_at`].
@@ -269,7 +285,8 @@ unsafe fn sum_digits<L: Lanes, const WIDE: usize>(
     at: usize,
     kept_log2: u32,
 ) -> [[L::V; 2]; WIDE] {
-    // No closures here: one that is not inlined would be compiled without the caller's instructions.
+    // No closures here: one that is not inlined would be compiled without the caller's
+    // instructions.
     let mut totals = [[L::splat(0); 2]; WIDE];
     let (first, rest) = digits.split_at(digits.len().min(L::TERMS - begun));
     let kept_log2 = if rest.is_empty() { kept_log2 } else { 0 };
@@ -292,7 +309,8 @@ unsafe fn sum_digits<L: Lanes, const WIDE: usize>(
         }
         for i in 0..WIDE {
             let [b, a] = reduced[i];
-            totals[i] = if chunk == 0 { [b, a] } else { [l.add(totals[i][0], b), l.add(totals[i][1], a)] };
+            totals[i] =
+                if chunk == 0 { [b, a] } else { [l.add(totals[i][0], b), l.add(totals[i][1], a)] };
         }
         sums = [[l.no_products(); 2]; WIDE];
     }
@@ -319,7 +337,8 @@ unsafe fn store_pairs<L: Lanes, const WIDE: usize>(
     }
 }
 
-/// See [`crate::elementwise::Elementwise::inner_product_turned`]. `montgomery` is the Montgomery factor of key residues.
+/// See [`crate::elementwise::Elementwise::inner_product_turned`]. `montgomery` is the Montgomery
+/// factor of key residues.
 #[inline(always)]
 pub(in crate::elementwise) fn inner_product_turned<L: Lanes>(
     l: L,
@@ -361,12 +380,15 @@ fn turned_wide<L: Lanes, const WIDE: usize>(
             let mut sums = nothing;
             for (digits, monomial) in turned {
                 let factor = l.key_residue(L::splat(monomial.factor(block)));
-                // SAFETY: steps are as long as `WIDE` vectors and divide `PERIOD`, the length of the monomial's row; the slices have `PERIOD` words for each block. The
-                // digits are in the key: both checked above.
+                // SAFETY: steps are as long as `WIDE` vectors and divide `PERIOD`, the length of
+                // the monomial's row; the slices have `PERIOD` words for each block. The digits are
+                // in the key: both checked above.
                 unsafe {
                     let totals = sum_digits::<L, WIDE>(l, (nothing, 0), digits, key, at, kept_log2);
                     for (i, (sum, total)) in sums.iter_mut().zip(&totals).enumerate() {
-                        let row = l.multiplicand(L::load(monomial.row().as_ptr().add(step + i * L::LANES)));
+                        let row = l.multiplicand(L::load(
+                            monomial.row().as_ptr().add(step + i * L::LANES),
+                        ));
                         let value = l.canonical_sum(l.add_product(l.no_products(), row, factor), 1);
                         let value = l.key_residue(l.sub(value, L::splat(one)));
                         for (sum, total) in sum.iter_mut().zip(total) {

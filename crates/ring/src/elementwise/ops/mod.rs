@@ -1,7 +1,7 @@
 //! The operations, written once over [`Lanes`].
 //!
-//! Every operation checks that its slices have one length, a multiple of the vector length, and then moves through them
-//! vector by vector.
+//! Every operation checks that its slices have one length, a multiple of the vector length, and
+//! then moves through them vector by vector.
 
 mod inner_products;
 mod sums_of_products;
@@ -13,8 +13,8 @@ use super::{Scalar, key::KeyLimb, lanes::Lanes};
 pub(super) use inner_products::{inner_product, inner_product_beside, inner_product_turned};
 pub(super) use sums_of_products::{sum_products, sum_repeated_products};
 
-/// For every vector position: loads the inputs under their own names, evaluates the expression (an array with one vector
-/// for each output) and stores it. A slice may be input and output.
+/// For every vector position: loads the inputs under their own names, evaluates the expression (an
+/// array with one vector for each output) and stores it. A slice may be input and output.
 macro_rules! each {
     ($lanes:ty, ($($input:ident),*) -> ($first:ident $(, $output:ident)*), $value:expr) => {{
         let length = $first.len();
@@ -151,7 +151,14 @@ pub(super) fn tensor<L: Lanes>(
 }
 
 #[inline(always)]
-pub(super) fn square<L: Lanes>(l: L, c0: &mut [u64], c1: &mut [u64], c2: &mut [u64], a0: &[u64], a1: &[u64]) {
+pub(super) fn square<L: Lanes>(
+    l: L,
+    c0: &mut [u64],
+    c1: &mut [u64],
+    c2: &mut [u64],
+    a0: &[u64],
+    a1: &[u64],
+) {
     each!(L, (a0, a1) -> (c0, c1, c2), [l.mul(a0, a0), l.mul(a0, l.add(a1, a1)), l.mul(a1, a1)]);
 }
 
@@ -181,7 +188,8 @@ pub(super) fn reduce_centred<L: Lanes>(l: L, out: &mut [u64], a: &[u64], from: u
     });
 }
 
-/// See [`super::Elementwise::prepare_key`]: writes all of `out`, one digit as it is stored: vectors of `b` and of `a` in turn, times the Montgomery factor.
+/// See [`super::Elementwise::prepare_key`]: writes all of `out`, one digit as it is stored: vectors
+/// of `b` and of `a` in turn, times the Montgomery factor.
 #[inline(always)]
 pub(super) fn pack_key<L: Lanes>(
     l: L,
@@ -213,19 +221,31 @@ pub(super) fn pack_key<L: Lanes>(
 
 /// See [`KeyLimb::coalesce`]: writes all of `out`, the digits of the sum as they are stored.
 #[inline(always)]
-pub(super) fn coalesce_key<L: Lanes>(l: L, out: &mut [MaybeUninit<u8>], key: &KeyLimb, groups: &[&[usize]]) {
+pub(super) fn coalesce_key<L: Lanes>(
+    l: L,
+    out: &mut [MaybeUninit<u8>],
+    key: &KeyLimb,
+    groups: &[&[usize]],
+) {
     assert!(
-        groups.iter().all(|group| !group.is_empty() && group.iter().all(|&d| d < key.stored_digits())),
+        groups
+            .iter()
+            .all(|group| !group.is_empty() && group.iter().all(|&d| d < key.stored_digits())),
         "digits that are coalesced are among the {} of their key",
         key.stored_digits()
     );
-    assert_eq!(out.len(), groups.len() * key.stride(), "the digits of a sum are as long as those of its key");
+    assert_eq!(
+        out.len(),
+        groups.len() * key.stride(),
+        "the digits of a sum are as long as those of its key"
+    );
     key.assert_stored_for::<L>();
     let (width, step) = (2 * key.length() * L::KEY_WORD.bytes, L::LANES * L::KEY_WORD.bytes);
     for (out, group) in out.chunks_exact_mut(key.stride()).zip(groups) {
         let mut at = 0;
         while at < width {
-            // SAFETY: the digits are in the key, which has `width` bytes for each, a multiple of `step`, and more after the last.
+            // SAFETY: the digits are in the key, which has `width` bytes for each, a multiple of
+            // `step`, and more after the last.
             let mut sum = unsafe { L::load_key(key.digit(group[0]).add(at)) };
             for d in &group[1..] {
                 // SAFETY: as above.

@@ -3,7 +3,8 @@
 use super::inner_products::PREFETCH;
 use crate::elementwise::{PairTerm, Scalar, lanes::Lanes};
 
-/// See [`crate::elementwise::Elementwise::sum_products`]. `montgomery` is the Montgomery factor of key residues, which sums of products are divided by.
+/// See [`crate::elementwise::Elementwise::sum_products`]. `montgomery` is the Montgomery factor of
+/// key residues, which sums of products are divided by.
 #[inline(always)]
 pub(in crate::elementwise) fn sum_products<L: Lanes>(
     l: L,
@@ -41,9 +42,9 @@ fn sum_any_products<L: Lanes, const REPEATED: bool>(
     assert!(
         length.is_multiple_of(multiple)
             && acc1.len() == length
-            && terms
-                .iter()
-                .all(|(x, pair)| { x.len() * share == length && pair.iter().all(|y| y.len() == length) }),
+            && terms.iter().all(|(x, pair)| {
+                x.len() * share == length && pair.iter().all(|y| y.len() == length)
+            }),
         "the slices of a sum of products have one length, a multiple of 8, and repeated ones an eighth of it"
     );
     match L::LANES {
@@ -67,7 +68,8 @@ fn sum_products_wide<L: Lanes, const WIDE: usize, const REPEATED: bool>(
     let factor = l.factor(montgomery);
     let mut at = 0;
     while at < wide {
-        // SAFETY: `at + WIDE LANES <= length`, the length of every slice (or eight times that): checked above.
+        // SAFETY: `at + WIDE LANES <= length`, the length of every slice (or eight times that):
+        // checked above.
         unsafe { sum_products_at::<L, WIDE, REPEATED>(l, acc0, acc1, terms, factor, at) };
         at += WIDE * L::LANES;
     }
@@ -81,7 +83,8 @@ fn sum_products_wide<L: Lanes, const WIDE: usize, const REPEATED: bool>(
 /// `WIDE` vectors of the sums of products, at word `at`.
 ///
 /// # Safety
-/// All slices have at least `at + WIDE LANES` words, but for those of repeated values, which have an eighth of a multiple of 64 that is no less.
+/// All slices have at least `at + WIDE LANES` words, but for those of repeated values, which have
+/// an eighth of a multiple of 64 that is no less.
 #[inline(always)]
 unsafe fn sum_products_at<L: Lanes, const WIDE: usize, const REPEATED: bool>(
     l: L,
@@ -91,7 +94,8 @@ unsafe fn sum_products_at<L: Lanes, const WIDE: usize, const REPEATED: bool>(
     factor: L::Factor,
     at: usize,
 ) {
-    // No closures here: one that is not inlined would be compiled without the caller's instructions.
+    // No closures here: one that is not inlined would be compiled without the caller's
+    // instructions.
     let mut totals = [[L::splat(0); 2]; WIDE];
     for terms in terms.chunks(L::TERMS) {
         let mut sums = [[l.no_products(); 2]; WIDE];
@@ -104,7 +108,8 @@ unsafe fn sum_products_at<L: Lanes, const WIDE: usize, const REPEATED: bool>(
             for (i, sum) in sums.iter_mut().enumerate() {
                 let at = at + i * L::LANES;
                 let at_x = if REPEATED { at / 64 * 8 + at % 8 } else { at };
-                // SAFETY: the caller vouches for `WIDE` vectors at `at`. A vector of repeated values is part of a group of 8.
+                // SAFETY: the caller vouches for `WIDE` vectors at `at`. A vector of repeated
+                // values is part of a group of 8.
                 let (x, y0, y1) = unsafe {
                     (
                         L::load(x.as_ptr().add(at_x)),

@@ -2,15 +2,16 @@
 
 use crate::simd512::V;
 
-/// A constant multiplier in every lane (or one per lane) and its companion, see [`Arithmetic::prepare`].
+/// A constant multiplier in every lane (or one per lane) and its companion, see
+/// [`Arithmetic::prepare`].
 #[derive(Clone, Copy)]
 pub(in crate::ntt) struct Twiddle {
     pub(super) multiplier: V,
     pub(super) companion: V,
 }
 
-/// The multipliers of two or three layers, as a binary tree: node 0 for the layer with one multiplier, nodes 1 and 2 for the layer with
-/// two, nodes 3 to 6 for the layer with four.
+/// The multipliers of two or three layers, as a binary tree: node 0 for the layer with one
+/// multiplier, nodes 1 and 2 for the layer with two, nodes 3 to 6 for the layer with four.
 pub(in crate::ntt) trait Tree: Copy {
     /// The multiplier at `node`.
     fn twiddle(self, node: usize) -> Twiddle;
@@ -34,15 +35,19 @@ pub(in crate::ntt) enum Half {
     Whole,
 }
 
-/// A residue arithmetic modulo one odd `q`, on vectors of eight residues that are only loosely reduced.
+/// A residue arithmetic modulo one odd `q`, on vectors of eight residues that are only loosely
+/// reduced.
 ///
-/// A forward pass takes some layers of butterflies `(x, y) -> (x + w y, x - w y)` through registers, in layer `l` of `L` on the pairs
-/// `(i, i + 2^(L-1-l))`. Between passes residues are in one of two intervals, which each arithmetic chooses: *forward-tight*, or
-/// *forward-loose*, which contains it. A pass of three layers takes tight residues to loose ones, or, when it begins with [`Arithmetic::enter`]
-/// in registers 0 and 1, loose ones to tight ones. The last six layers take loose residues to loose ones: they begin with [`Arithmetic::scale`].
+/// A forward pass takes some layers of butterflies `(x, y) -> (x + w y, x - w y)` through
+/// registers, in layer `l` of `L` on the pairs `(i, i + 2^(L-1-l))`. Between passes residues are in
+/// one of two intervals, which each arithmetic chooses: *forward-tight*, or *forward-loose*, which
+/// contains it. A pass of three layers takes tight residues to loose ones, or, when it begins with
+/// [`Arithmetic::enter`] in registers 0 and 1, loose ones to tight ones. The last six layers take
+/// loose residues to loose ones: they begin with [`Arithmetic::scale`].
 ///
-/// An inverse pass takes butterflies `(x, y) -> (x + y, w (x - y))`, in layer `l` on the pairs `(i, i + 2^l)`. Between passes
-/// residues are in the interval *inverse-loose*, which contains `[0, 2q)`.
+/// An inverse pass takes butterflies `(x, y) -> (x + y, w (x - y))`, in layer `l` on the pairs `(i,
+/// i + 2^l)`. Between passes residues are in the interval *inverse-loose*, which contains `[0,
+/// 2q)`.
 ///
 /// All functions but `prepare` follow the contract of [`crate::simd512`].
 pub(in crate::ntt) trait Arithmetic: Copy + 'static {
@@ -67,8 +72,8 @@ pub(in crate::ntt) trait Arithmetic: Copy + 'static {
     /// From `[0, 2q)` to what leaves the first three layers forward-tight.
     fn enter_first(self, r: [V; 8]) -> [V; 8];
 
-    /// From `[0, 16q)` or forward-loose, whichever is more, to what later layers take in registers that no layer has multiplied yet: see
-    /// [`super::forward`] for the layers where.
+    /// From `[0, 16q)` or forward-loose, whichever is more, to what later layers take in registers
+    /// that no layer has multiplied yet: see [`super::forward`] for the layers where.
     fn enter(self, x: V) -> V;
 
     /// `w x`, where [`Arithmetic::enter`] takes `x`.
@@ -83,11 +88,13 @@ pub(in crate::ntt) trait Arithmetic: Copy + 'static {
     /// From what the last layers leave to `[0, q)`.
     fn leave_canonical(self, x: V) -> V;
 
-    /// The first two layers of an inverse pass on four registers (inverse-loose), by the tree below `root` of `t`. Lower and
-    /// upper halves are left as [`Arithmetic::inverse_join`] takes them; a whole pass inverse-loose.
+    /// The first two layers of an inverse pass on four registers (inverse-loose), by the tree below
+    /// `root` of `t`. Lower and upper halves are left as [`Arithmetic::inverse_join`] takes them; a
+    /// whole pass inverse-loose.
     fn inverse_half<T: Tree>(self, r: [V; 4], t: T, root: usize, half: Half) -> [V; 4];
 
-    /// A butterfly of the third layer of an inverse pass, between register `index` (0 to 3) of each half; to inverse-loose.
+    /// A butterfly of the third layer of an inverse pass, between register `index` (0 to 3) of each
+    /// half; to inverse-loose.
     fn inverse_join(self, index: usize, x: V, y: V, w: Twiddle) -> (V, V);
 
     /// The same with a multiplier for the sum and one for the difference.

@@ -9,7 +9,8 @@ use crate::simd512::{V, add, in_step, load, prefetch, red, set1, store, transpos
 /// How many blocks of 128 words ahead the scales of the last layers are prefetched.
 pub(super) const PREFETCH_PAIRS: usize = 6;
 
-/// How many words ahead of its eight streams the first pass prefetches a limb that is not in the cache.
+/// How many words ahead of its eight streams the first pass prefetches a limb that is not in the
+/// cache.
 const PREFETCH_WORDS: usize = 128;
 
 /// Layer 0, 1 or 2 of three, in registers.
@@ -54,7 +55,8 @@ pub(super) unsafe fn store8(p: *mut u64, stride: usize, r: [V; 8]) {
     }
 }
 
-/// What three layers do first to the vectors that were read for word `j` of each eighth. (A trait, as closures are not sure to be inlined.)
+/// What three layers do first to the vectors that were read for word `j` of each eighth. (A trait,
+/// as closures are not sure to be inlined.)
 trait Entry<A>: Copy {
     fn enter(self, a: A, r: [V; 8], j: usize) -> [V; 8];
 }
@@ -81,7 +83,8 @@ impl<A: Arithmetic> Entry<A> for Loose {
     }
 }
 
-/// From `[0, 2q)`, the first time: the limb that is read may not be in the cache, and is fetched ahead.
+/// From `[0, 2q)`, the first time: the limb that is read may not be in the cache, and is fetched
+/// ahead.
 #[derive(Clone, Copy)]
 struct First {
     source: *const u64,
@@ -141,13 +144,14 @@ pub(super) unsafe fn first_centred<A: Arithmetic>(
     [q, from]: [u64; 2],
 ) {
     let half = from / 2;
-    let entry = Centred { first: First { source, stride }, constants: [half, from, q - half].map(set1) };
+    let entry =
+        Centred { first: First { source, stride }, constants: [half, from, q - half].map(set1) };
     // SAFETY: by the caller.
     unsafe { three_layers(a, t, source, p, stride, 1, entry) }
 }
 
-/// Three layers on the block of `8 stride` words with node `k`, from forward-tight to forward-loose; or, when it `REDUCES`, from forward-loose
-/// to forward-tight.
+/// Three layers on the block of `8 stride` words with node `k`, from forward-tight to
+/// forward-loose; or, when it `REDUCES`, from forward-loose to forward-tight.
 ///
 /// # Safety
 /// `p` has `8 stride` words; `stride` is a multiple of 16.
@@ -168,8 +172,8 @@ pub(super) unsafe fn pass<A: Arithmetic, const REDUCES: bool>(
     }
 }
 
-/// Two lots of eight vectors go through side by side, so that the butterflies of one layer hide each other's latencies. The layers are spelt out: the compiler
-/// does not unroll a loop over them.
+/// Two lots of eight vectors go through side by side, so that the butterflies of one layer hide
+/// each other's latencies. The layers are spelt out: the compiler does not unroll a loop over them.
 ///
 /// # Safety
 /// `source` and `p`, which may be the same, have `8 stride` words; `stride` is a multiple of 16.
@@ -203,13 +207,19 @@ unsafe fn three_layers<A: Arithmetic>(
     }
 }
 
-/// Two layers on each of the 256-blocks that `count` blocks of 128 words from `first` on make up; from forward-loose to
-/// what [`ends`] takes of eight layers.
+/// Two layers on each of the 256-blocks that `count` blocks of 128 words from `first` on make up;
+/// from forward-loose to what [`ends`] takes of eight layers.
 ///
 /// # Safety
 /// `p` has `128 count` words.
 #[inline(always)]
-pub(super) unsafe fn quarters<A: Arithmetic>(a: A, t: &Tables, p: *mut u64, first: usize, count: usize) {
+pub(super) unsafe fn quarters<A: Arithmetic>(
+    a: A,
+    t: &Tables,
+    p: *mut u64,
+    first: usize,
+    count: usize,
+) {
     for i in 0..count / 2 {
         let k = t.degree() / 256 + first / 2 + i;
         let (w0, w1, w2) = (t.node(k), t.node(2 * k), t.node(2 * k + 1));
@@ -217,7 +227,8 @@ pub(super) unsafe fn quarters<A: Arithmetic>(a: A, t: &Tables, p: *mut u64, firs
             // SAFETY: there are 256 words for each block.
             unsafe {
                 let p = p.add(256 * i + j);
-                let (r0, r1, r2, r3) = (load(p), load(p.add(64)), load(p.add(128)), load(p.add(192)));
+                let (r0, r1, r2, r3) =
+                    (load(p), load(p.add(64)), load(p.add(128)), load(p.add(192)));
                 let (r0, r2) = a.butterfly(a.enter(r0), r2, w0);
                 let (r1, r3) = a.butterfly(r1, r3, w0);
                 let (r0, r1) = a.butterfly(r0, r1, w1);
@@ -239,11 +250,13 @@ fn scaled<A: Arithmetic>(a: A, r: &mut [V; 8], [w, node]: [Twiddle; 2]) {
     }
 }
 
-/// What is left of the last `LAYERS` layers: six of 64-blocks, seven of 128-blocks, or six of 64-blocks after [`quarters`]; and the transposes of
-/// the 64-blocks. In `count` blocks of 128 words from `first` on, from forward-loose to `[0, q)` when `CANONICAL`, else to `[0, LAZY_BOUND q)`.
+/// What is left of the last `LAYERS` layers: six of 64-blocks, seven of 128-blocks, or six of
+/// 64-blocks after [`quarters`]; and the transposes of the 64-blocks. In `count` blocks of 128
+/// words from `first` on, from forward-loose to `[0, q)` when `CANONICAL`, else to `[0, LAZY_BOUND
+/// q)`.
 ///
-/// Two 64-blocks go through side by side, because the butterflies of one layer of a single one do not hide each other's
-/// latencies.
+/// Two 64-blocks go through side by side, because the butterflies of one layer of a single one do
+/// not hide each other's latencies.
 ///
 /// # Safety
 /// `p` has `128 count` words.

@@ -6,11 +6,13 @@ use crate::{
     simd512::{V, add, inv52, madd52hi, madd52lo, maxu, minu, red, set1, sub, zero},
 };
 
-/// Montgomery's product with a precomputed companion, and a reduction in every butterfly. The constant `w` is stored as `W = 2^52 w mod q` and `W' = W q^-1 mod 2^52`. With
-/// `m = y W' mod 2^52` the low halves of `y W` and `m q` are equal, and the difference of the high ones is `w y mod q`.
+/// Montgomery's product with a precomputed companion, and a reduction in every butterfly. The
+/// constant `w` is stored as `W = 2^52 w mod q` and `W' = W q^-1 mod 2^52`. With `m = y W' mod
+/// 2^52` the low halves of `y W` and `m q` are equal, and the difference of the high ones is `w y
+/// mod q`.
 ///
-/// *Forward-loose* is `[0, 4q)`. *Inverse-loose* is `[0, 2q)`; within an inverse pass, what is subtracted is kept in `[-2q, 0)`, so that
-/// differences are in `(0, 4q)` at no cost.
+/// *Forward-loose* is `[0, 4q)`. *Inverse-loose* is `[0, 2q)`; within an inverse pass, what is
+/// subtracted is kept in `[-2q, 0)`, so that differences are in `(0, 4q)` at no cost.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::ntt) struct Ifma50 {
     q: V,

@@ -57,8 +57,9 @@ fn two_layers<'a, A: Arithmetic, T: Tree>(
     in_step(x, y, t)
 }
 
-/// The transposes and the first `LAYERS` layers: six of 64-blocks, or seven of 128-blocks. In `count` blocks of 128 words from `first` on, from `[0, 2q)` to
-/// inverse-loose, and from `source` to `p`, which may be the same.
+/// The transposes and the first `LAYERS` layers: six of 64-blocks, or seven of 128-blocks. In
+/// `count` blocks of 128 words from `first` on, from `[0, 2q)` to inverse-loose, and from `source`
+/// to `p`, which may be the same.
 ///
 /// Two 64-blocks go through side by side, as in [`super::forward::ends`].
 ///
@@ -109,12 +110,19 @@ pub(super) unsafe fn ends<A: Arithmetic, const LAYERS: u32>(
     }
 }
 
-/// Two layers, which join the 64-blocks within each of the 256-blocks that `count` blocks of 128 words from `first` on make up.
+/// Two layers, which join the 64-blocks within each of the 256-blocks that `count` blocks of 128
+/// words from `first` on make up.
 ///
 /// # Safety
 /// `p` has `128 count` words.
 #[inline(always)]
-pub(super) unsafe fn quarters<A: Arithmetic>(a: A, t: &Tables, p: *mut u64, first: usize, count: usize) {
+pub(super) unsafe fn quarters<A: Arithmetic>(
+    a: A,
+    t: &Tables,
+    p: *mut u64,
+    first: usize,
+    count: usize,
+) {
     for i in 0..count / 2 {
         let k = t.degree() / 256 + first / 2 + i;
         let w = [t.node(k), t.node(2 * k), t.node(2 * k + 1)];
@@ -133,7 +141,8 @@ pub(super) unsafe fn quarters<A: Arithmetic>(a: A, t: &Tables, p: *mut u64, firs
     }
 }
 
-/// Three layers on the block of `8 stride` words with node `k`, from inverse-loose to inverse-loose. Two lots of eight vectors go through side by side.
+/// Three layers on the block of `8 stride` words with node `k`, from inverse-loose to
+/// inverse-loose. Two lots of eight vectors go through side by side.
 ///
 /// # Safety
 /// `p` has `8 stride` words; `stride` is a multiple of 16.
@@ -153,8 +162,8 @@ pub(super) unsafe fn pass<A: Arithmetic>(a: A, t: &Tables, p: *mut u64, stride: 
     }
 }
 
-/// The last three layers, at the root, from inverse-loose to `[0, q)`, times a constant: `factors` are that constant and the
-/// constant times the multiplier of the root.
+/// The last three layers, at the root, from inverse-loose to `[0, q)`, times a constant: `factors`
+/// are that constant and the constant times the multiplier of the root.
 ///
 /// # Safety
 /// `p` has `8 stride` words; `stride` is a multiple of 16.

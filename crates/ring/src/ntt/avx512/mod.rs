@@ -1,9 +1,10 @@
 //! The transform with AVX-512, for degrees from 2^9.
 //!
-//! Three arithmetics share one driver. Passes take three layers at a time, with eight vectors in registers, over ever smaller blocks,
-//! depth first so that a block stays in cache until it is done. The last six, seven or eight layers (as many as leave a
-//! multiple of three) are the *ends*. The last three of them run across the lanes of vectors by means of a transpose of each
-//! 64-block, which is left in place: hence the evaluation order. The inverse takes the same way back.
+//! Three arithmetics share one driver. Passes take three layers at a time, with eight vectors in
+//! registers, over ever smaller blocks, depth first so that a block stays in cache until it is
+//! done. The last six, seven or eight layers (as many as leave a multiple of three) are the *ends*.
+//! The last three of them run across the lanes of vectors by means of a transpose of each 64-block,
+//! which is left in place: hence the evaluation order. The inverse takes the same way back.
 
 mod arithmetic;
 mod forward;
@@ -38,8 +39,9 @@ pub(super) struct Plan<A: Arithmetic> {
     q: u64,
     constants: A::Constants,
     degree: usize,
-    /// What the sums and the differences of the last layer of an inverse transform are multiplied by: the inverse of the degree, and that
-    /// times the inverse of the multiplier of the first layer.
+    /// What the sums and the differences of the last layer of an inverse transform are multiplied
+    /// by: the inverse of the degree, and that times the inverse of the multiplier of the first
+    /// layer.
     unscaled: [u64; 2],
     unit: InverseFactor,
     forward: Tables,
@@ -50,8 +52,10 @@ pub(super) struct Plan<A: Arithmetic> {
 /// The outermost functions of the kernels, where the instruction sets are enabled.
 ///
 /// # Safety
-/// For all of them: the CPU has the features, and `p` points to the words in question: the whole limb (`first` and its like, `last`), the block of `8 stride`
-/// words with node `k` (`pass`), or `count` blocks of 128 words, of which `first` is the first (`ends`); and so does `source`, which may be `p`.
+/// For all of them: the CPU has the features, and `p` points to the words in question: the whole
+/// limb (`first` and its like, `last`), the block of `8 stride` words with node `k` (`pass`), or
+/// `count` blocks of 128 words, of which `first` is the first (`ends`); and so does `source`, which
+/// may be `p`.
 pub(super) trait Outermost: Arithmetic {
     /// The kernel that has the features.
     const KERNEL: Kernel;
@@ -59,8 +63,19 @@ pub(super) trait Outermost: Arithmetic {
     unsafe fn forward_first(plan: &Plan<Self>, p: *mut u64);
     unsafe fn forward_first_centred(plan: &Plan<Self>, source: *const u64, p: *mut u64, from: u64);
     unsafe fn forward_pass(plan: &Plan<Self>, p: *mut u64, stride: usize, k: usize);
-    unsafe fn forward_ends<const CANONICAL: bool>(plan: &Plan<Self>, p: *mut u64, first: usize, count: usize);
-    unsafe fn inverse_ends(plan: &Plan<Self>, source: *const u64, p: *mut u64, first: usize, count: usize);
+    unsafe fn forward_ends<const CANONICAL: bool>(
+        plan: &Plan<Self>,
+        p: *mut u64,
+        first: usize,
+        count: usize,
+    );
+    unsafe fn inverse_ends(
+        plan: &Plan<Self>,
+        source: *const u64,
+        p: *mut u64,
+        first: usize,
+        count: usize,
+    );
     unsafe fn inverse_pass(plan: &Plan<Self>, p: *mut u64, stride: usize, k: usize);
     unsafe fn inverse_last(plan: &Plan<Self>, p: *mut u64, factor: &InverseFactor);
 }
@@ -78,7 +93,12 @@ macro_rules! outermost {
             }
 
             #[target_feature(enable = $features)]
-            unsafe fn forward_first_centred(plan: &Plan<Self>, source: *const u64, p: *mut u64, from: u64) {
+            unsafe fn forward_first_centred(
+                plan: &Plan<Self>,
+                source: *const u64,
+                p: *mut u64,
+                from: u64,
+            ) {
                 let (a, t) = (Self::new(&plan.constants), &plan.forward);
                 // SAFETY: `source` and `p` have `degree` words.
                 unsafe { forward::first_centred(a, t, source, p, plan.degree / 8, [plan.q, from]) };
@@ -89,7 +109,8 @@ macro_rules! outermost {
                 let (a, t) = (Self::new(&plan.constants), &plan.forward);
                 // SAFETY: by the caller.
                 unsafe {
-                    // The first pass leaves tight residues, and the passes below it loose and tight ones by turns.
+                    // The first pass leaves tight residues, and the passes below it loose and tight
+                    // ones by turns.
                     if k.ilog2() / 3 % 2 == 1 {
                         forward::pass::<_, false>(a, t, p, stride, k);
                     } else {
@@ -162,20 +183,27 @@ macro_rules! outermost {
 
 outermost!(Ifma48, Kernel::Avx512Ifma, "avx512f,avx512dq,avx512vl,avx512bw,avx512ifma,avx512vbmi");
 outermost!(Ifma50, Kernel::Avx512Ifma, "avx512f,avx512dq,avx512vl,avx512bw,avx512ifma,avx512vbmi");
-outermost!(Word61<true>, Kernel::Avx512Ifma, "avx512f,avx512dq,avx512vl,avx512bw,avx512ifma,avx512vbmi");
+outermost!(
+    Word61<true>,
+    Kernel::Avx512Ifma,
+    "avx512f,avx512dq,avx512vl,avx512bw,avx512ifma,avx512vbmi"
+);
 outermost!(Word61<false>, Kernel::Avx512, "avx512f,avx512dq,avx512vl,avx512bw");
 
 impl<A: Outermost> Plan<A> {
     /// For the primitive `2 degree`-th root of unity `root` modulo `q`.
     ///
     /// # Panics
-    /// When this CPU cannot run the kernel, the degree is below [`LEAST_DEGREE`] or `q` is not below the bound of the arithmetic.
+    /// When this CPU cannot run the kernel, the degree is below [`LEAST_DEGREE`] or `q` is not
+    /// below the bound of the arithmetic.
     pub(super) fn new(q: u64, degree: usize, root: u64) -> Self {
         assert!(A::KERNEL.is_supported(), "this CPU cannot run the kernel {}", A::KERNEL);
         assert!(degree >= LEAST_DEGREE && degree.is_power_of_two() && q < A::MODULUS_BOUND);
         let inverse = inv_mod(root, q).expect("a root of unity is invertible");
-        let degree_inverse = inv_mod(degree as u64, q).expect("the degree is a power of two and q is odd");
-        let unscaled = [degree_inverse, mul_mod(degree_inverse, pow_mod(inverse, degree as u64 / 2, q), q)];
+        let degree_inverse =
+            inv_mod(degree as u64, q).expect("the degree is a power of two and q is odd");
+        let unscaled =
+            [degree_inverse, mul_mod(degree_inverse, pow_mod(inverse, degree as u64 / 2, q), q)];
         Plan {
             q,
             constants: A::constants(q),
@@ -217,7 +245,11 @@ impl<A: Outermost> Plan<A> {
 
     pub(super) fn forward_lazy_centred(&self, out: &mut [u64], y: &[u64], from: u64) {
         assert!(y.len() == self.degree && out.len() == self.degree);
-        assert!(from <= 2 * self.q, "centred residues modulo {from} are not in [-{0}, {0})", self.q);
+        assert!(
+            from <= 2 * self.q,
+            "centred residues modulo {from} are not in [-{0}, {0})",
+            self.q
+        );
         // SAFETY: `new` has seen to the CPU, and all of `y` and `out` is there.
         unsafe {
             A::forward_first_centred(self, y.as_ptr(), out.as_mut_ptr(), from);
@@ -316,7 +348,12 @@ impl<A: Outermost> Plan<A> {
                 A::inverse_ends(self, source, p, first, (1 << bits) / 128);
             } else {
                 for i in 0..8 {
-                    self.inverse_block(source.add(i << eighth), p.add(i << eighth), eighth, 8 * k + i);
+                    self.inverse_block(
+                        source.add(i << eighth),
+                        p.add(i << eighth),
+                        eighth,
+                        8 * k + i,
+                    );
                 }
             }
             A::inverse_pass(self, p, 1 << eighth, k);

@@ -9,24 +9,30 @@ use crate::{
     simd512::{load, prefetch, set1},
 };
 
-/// The multipliers of one direction. With `psi` the root of that direction, the butterfly block `k` of the layer with `m` blocks
-/// (`0 <= k < m`) has node `m + k` and multiplier `psi^brv(m + k)`, where `brv` reverses `log2 N` bits.
+/// The multipliers of one direction. With `psi` the root of that direction, the butterfly block `k`
+/// of the layer with `m` blocks (`0 <= k < m`) has node `m + k` and multiplier `psi^brv(m + k)`,
+/// where `brv` reverses `log2 N` bits.
 ///
-/// The last three layers run across lanes, and the nodes `8b + lane` (and their children) of the 64-block with node `b` are in one vector. As a table that
-/// would be most of the memory. But `psi^brv(8b + lane) = psi^brv(8b) psi^brv(lane)`, and the children have roots of the first factor: with
-/// `s = psi^brv(32b)` the multipliers are `s^4`, `s^2` and `s` times what does not depend on the block. So the eighth `r` of the block, which is multiplied by those
-/// for which `r` has a bit, may be multiplied by `s^r` before, and all blocks share the rest.
+/// The last three layers run across lanes, and the nodes `8b + lane` (and their children) of the
+/// 64-block with node `b` are in one vector. As a table that would be most of the memory. But
+/// `psi^brv(8b + lane) = psi^brv(8b) psi^brv(lane)`, and the children have roots of the first
+/// factor: with `s = psi^brv(32b)` the multipliers are `s^4`, `s^2` and `s` times what does not
+/// depend on the block. So the eighth `r` of the block, which is multiplied by those for which `r`
+/// has a bit, may be multiplied by `s^r` before, and all blocks share the rest.
 ///
-/// Before the transposes `s^r` belongs to lane `r`, the same in all vectors, and may be multiplied in any layer of the three that run across vectors: in the
-/// first of a forward transform and the last of an inverse one, where half of the vectors have a product already.
+/// Before the transposes `s^r` belongs to lane `r`, the same in all vectors, and may be multiplied
+/// in any layer of the three that run across vectors: in the first of a forward transform and the
+/// last of an inverse one, where half of the vectors have a product already.
 #[derive(Debug, Clone)]
 pub(super) struct Tables {
     degree: usize,
     /// Multiplier and companion of the nodes below `N / 8`.
     nodes: AVec<u64, ConstAlign<64>>,
-    /// What the last three layers of all blocks share: seven vectors of multipliers, each followed by its companions, in the order of [`Tree`].
+    /// What the last three layers of all blocks share: seven vectors of multipliers, each followed
+    /// by its companions, in the order of [`Tree`].
     lanes: AVec<u64, ConstAlign<64>>,
-    /// For each 64-block the vector `s^0, .., s^7`, and that times the multiplier of the block's node, each followed by its companions.
+    /// For each 64-block the vector `s^0, .., s^7`, and that times the multiplier of the block's
+    /// node, each followed by its companions.
     scales: AVec<u64, ConstAlign<64>>,
 }
 
@@ -37,7 +43,8 @@ impl Tables {
     /// For the primitive `2 degree`-th root of unity `psi` modulo `q`.
     pub(super) fn new<A: Arithmetic>(q: u64, degree: usize, psi: u64) -> Self {
         let roots = powers(psi, q, degree);
-        let mut tables = Tables { degree, nodes: AVec::new(64), lanes: AVec::new(64), scales: AVec::new(64) };
+        let mut tables =
+            Tables { degree, nodes: AVec::new(64), lanes: AVec::new(64), scales: AVec::new(64) };
         for root in &roots[..degree / 8] {
             tables.nodes.extend_from_slice(&A::prepare(q, *root));
         }
@@ -72,7 +79,8 @@ impl Tables {
     pub(super) fn node(&self, node: usize) -> Twiddle {
         debug_assert!(node < self.degree / 8);
         // SAFETY: there are two words for every such node.
-        let [multiplier, companion] = unsafe { *self.nodes.as_ptr().add(2 * node).cast::<[u64; 2]>() };
+        let [multiplier, companion] =
+            unsafe { *self.nodes.as_ptr().add(2 * node).cast::<[u64; 2]>() };
         Twiddle { multiplier: set1(multiplier), companion: set1(companion) }
     }
 
@@ -88,7 +96,8 @@ impl Tables {
         Lanes(self)
     }
 
-    /// What the vectors of 64-block `block < N / 64` are multiplied by: those that its first layer does not multiply by its node, and those that it does.
+    /// What the vectors of 64-block `block < N / 64` are multiplied by: those that its first layer
+    /// does not multiply by its node, and those that it does.
     #[inline(always)]
     pub(super) fn scales(&self, block: usize) -> [Twiddle; 2] {
         debug_assert!(block < self.degree / 64);
@@ -99,7 +108,8 @@ impl Tables {
         }
     }
 
-    /// Starts loading [`Tables::scales`] of the 64-blocks `block` and `block + 1`, if there are such.
+    /// Starts loading [`Tables::scales`] of the 64-blocks `block` and `block + 1`, if there are
+    /// such.
     #[inline(always)]
     pub(super) fn prefetch_scales(&self, block: usize) {
         let p = self.scales.as_ptr().wrapping_add(block * SCALE_WORDS);

@@ -8,7 +8,8 @@ use crate::{
     primes::{ntt_primes_above, ntt_primes_below, primitive_root_2n},
 };
 
-/// Multiples of `q/2` that bound the intervals: forward-tight and forward-loose from and to, inverse-loose to.
+/// Multiples of `q/2` that bound the intervals: forward-tight and forward-loose from and to,
+/// inverse-loose to.
 trait Intervals: Outermost {
     const TIGHT: (u64, u64);
     const LOOSE: (u64, u64) = Self::TIGHT;
@@ -78,9 +79,10 @@ impl<A: Intervals> Setting<A> {
         }
     }
 
-    /// Runs `pass` on `length` words that are all `0` or all `1` below the ends of the interval `from` (multiples of `q/2`): in 64
-    /// rounds, each of eight lanes has a combination of its own of these for the eighths of the words, and then at random.
-    /// Results are to be in the interval `to`, and congruent to those of `plain`.
+    /// Runs `pass` on `length` words that are all `0` or all `1` below the ends of the interval
+    /// `from` (multiples of `q/2`): in 64 rounds, each of eight lanes has a combination of its own
+    /// of these for the eighths of the words, and then at random. Results are to be in the interval
+    /// `to`, and congruent to those of `plain`.
     fn check(
         &self,
         length: usize,
@@ -94,10 +96,15 @@ impl<A: Intervals> Setting<A> {
         let mut random = 1u64;
         for round in 0..64 {
             let word = |i: usize| {
-                random =
-                    random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                random = random
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1_442_695_040_888_963_407);
                 let combination = 8 * round + i % 8;
-                let bit = if round < 32 { combination >> (8 * i / length) } else { (random >> 40) as usize };
+                let bit = if round < 32 {
+                    combination >> (8 * i / length)
+                } else {
+                    (random >> 40) as usize
+                };
                 if bit & 1 == 1 { least(from.1) - 1 } else { least(from.0) }
             };
             let inputs: Vec<u64> = (0..length).map(word).collect();
@@ -106,7 +113,10 @@ impl<A: Intervals> Setting<A> {
             let mut expected: Vec<u64> = inputs.iter().map(|x| x % q).collect();
             plain(&mut expected);
             for (i, (&r, e)) in results.iter().zip(expected).enumerate() {
-                assert!((least(to.0)..least(to.1)).contains(&r), "word {i} = {r}, q = {q}, round {round}");
+                assert!(
+                    (least(to.0)..least(to.1)).contains(&r),
+                    "word {i} = {r}, q = {q}, round {round}"
+                );
                 assert_eq!(r % q, e, "word {i}, q = {q}, round {round}");
             }
         }
@@ -197,7 +207,8 @@ fn ends<A: Intervals>(q: u64) {
     }
 }
 
-/// The largest primes for the arithmetic, with offsets of products all over `[0, q)`, and one of the smallest.
+/// The largest primes for the arithmetic, with offsets of products all over `[0, q)`, and one of
+/// the smallest.
 fn primes<A: Intervals>() -> impl Iterator<Item = u64> {
     let largest = ntt_primes_below(A::MODULUS_BOUND.trailing_zeros(), 1 << 12).take(12);
     largest.chain(ntt_primes_above(19, 1 << 12).next()).filter(|_| A::KERNEL.is_supported())
@@ -231,8 +242,9 @@ fn word61_stays_in_its_intervals() {
     }
 }
 
-/// Moduli whose products are farthest off, at the degrees whose last passes have four layers before the last three: there residues come close to
-/// the ends of their intervals about once in a million.
+/// Moduli whose products are farthest off, at the degrees whose last passes have four layers before
+/// the last three: there residues come close to the ends of their intervals about once in a
+/// million.
 #[test]
 fn ifma48_stays_in_its_intervals_at_random() {
     if !Kernel::Avx512Ifma.is_supported() {
@@ -246,8 +258,9 @@ fn ifma48_stays_in_its_intervals_at_random() {
             [Kernel::Avx512Ifma, Kernel::Portable].map(|k| NttPlan::new(q, degree, k).unwrap());
         for round in 0..(1 << 23) / degree {
             let word = |_| {
-                random =
-                    random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                random = random
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1_442_695_040_888_963_407);
                 ((u128::from(random) * u128::from(q)) >> 64) as u64
             };
             let input: Vec<u64> = (0..degree).map(word).collect();

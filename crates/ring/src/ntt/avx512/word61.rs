@@ -3,17 +3,19 @@
 use super::arithmetic::{Arithmetic, Half, Tree, Twiddle};
 use crate::simd512::{V, add, and, madd52hi, maxu, minu, mul32, mullo64, red, set1, shl, shr, sub};
 
-/// Shoup's product: the constant `w` is stored as itself and `w' = floor(2^64 w / q)`. With an estimate `h` of `w' y / 2^64`,
+/// Shoup's product: the constant `w` is stored as itself and `w' = floor(2^64 w / q)`. With an
+/// estimate `h` of `w' y / 2^64`,
 ///
 /// `t = w y - h q mod 2^64` is `w y mod q`, in `[0, 4q)`, for any `0 <= y < 2^64`:
 ///
-/// `h` is less than 4 below `w y / q`, less than 1 because `w'` is rounded down, and less than 3 by the estimate. That
-/// adds up the high halves of partial products without carries. With `y = 2^32 y1 + y0` and `w' = 2^32 w1 + w0` they are
-/// `y1 w1`, `y1 w0 / 2^32` and `y0 w1 / 2^32`; and `y0 w0 / 2^64 < 1` is left out. With `IFMA` the latter two are one instruction each, shifts
-/// and additions included.
+/// `h` is less than 4 below `w y / q`, less than 1 because `w'` is rounded down, and less than 3 by
+/// the estimate. That adds up the high halves of partial products without carries. With `y = 2^32
+/// y1 + y0` and `w' = 2^32 w1 + w0` they are `y1 w1`, `y1 w0 / 2^32` and `y0 w1 / 2^32`; and `y0 w0
+/// / 2^64 < 1` is left out. With `IFMA` the latter two are one instruction each, shifts and
+/// additions included.
 ///
-/// *Forward-loose* is `[0, 8q)`. *Inverse-loose* is `[0, 4q)`; within an inverse pass, sums that will be subtracted are kept in `[-4q, 0)`,
-/// so that differences are in `(0, 8q)`.
+/// *Forward-loose* is `[0, 8q)`. *Inverse-loose* is `[0, 4q)`; within an inverse pass, sums that
+/// will be subtracted are kept in `[-4q, 0)`, so that differences are in `(0, 8q)`.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::ntt) struct Word61<const IFMA: bool> {
     q: V,

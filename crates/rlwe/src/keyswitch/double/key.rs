@@ -10,11 +10,12 @@ use crate::{
     keyswitch::{decomposition::Decomposition, expanded::ExpandedKey},
 };
 
-/// What the digits of a range take of the second cache, in bytes, with the accumulators and the key that passes through beside.
+/// What the digits of a range take of the second cache, in bytes, with the accumulators and the key
+/// that passes through beside.
 const RANGE_BYTES: usize = 1 << 19;
 
-/// How many coefficients are worked on together for a key of so many components: a power of two, so that those of all digits stay in the second
-/// cache while the groups of the key pass over them.
+/// How many coefficients are worked on together for a key of so many components: a power of two, so
+/// that those of all digits stay in the second cache while the groups of the key pass over them.
 pub(super) fn range(degree: usize, components: usize) -> usize {
     let most = RANGE_BYTES / (8 * components.max(1));
     let power = 1 << most.max(1).ilog2();
@@ -27,7 +28,8 @@ pub(super) fn bytes(degree: usize, rings: &[Arc<ResidueRing>]) -> usize {
 }
 
 impl Context {
-    /// `key`, which is modulo `PQ_max`, for the double decomposition of `plan`, if there is room for it.
+    /// `key`, which is modulo `PQ_max`, for the double decomposition of `plan`, if there is room
+    /// for it.
     pub(super) fn double_key(
         &self,
         key: &PreparedSwitchingKey,
@@ -35,19 +37,28 @@ impl Context {
         double: &Double,
     ) -> Option<Arc<ExpandedKey>> {
         let components = key.components();
-        let make = || ExpandedKey { limbs: decompose(self, key, plan.gadget.group(), double), components };
+        let make =
+            || ExpandedKey { limbs: decompose(self, key, plan.gadget.group(), double), components };
         self.kept_key(key, plan.gadget, double.key_bytes, make)
     }
 }
 
-/// The components of `key`, coalesced, modulo each group of factors of `PQ_max`, as polynomials modulo the primes of the shared basis, cut into ranges: limb after limb
-/// those of one prime and one range, with the component `j` for group `i` as digit `i omega + j`. So they are read in the order in which they lie.
-fn decompose(context: &Context, key: &PreparedSwitchingKey, group: usize, double: &Double) -> Vec<KeyLimb> {
+/// The components of `key`, coalesced, modulo each group of factors of `PQ_max`, as polynomials
+/// modulo the primes of the shared basis, cut into ranges: limb after limb those of one prime and
+/// one range, with the component `j` for group `i` as digit `i omega + j`. So they are read in the
+/// order in which they lie.
+fn decompose(
+    context: &Context,
+    key: &PreparedSwitchingKey,
+    group: usize,
+    double: &Double,
+) -> Vec<KeyLimb> {
     let (parameters, rings) = (context.parameters(), &double.rings);
     let full = parameters.full();
     let primes: Vec<u64> = rings.iter().map(|ring| ring.modulus()).collect();
-    let converter =
-        |group: Modulus| BaseConverter::new(&parameters.limb_moduli(group), &primes, context.kernel());
+    let converter = |group: Modulus| {
+        BaseConverter::new(&parameters.limb_moduli(group), &primes, context.kernel())
+    };
     let groups: Vec<(Modulus, BaseConverter)> =
         double.cut.iter().map(|group| (*group, converter(*group))).collect();
     let components: Vec<Vec<usize>> = parameters.groups(group).map(Iterator::collect).collect();
@@ -84,7 +95,8 @@ fn decompose(context: &Context, key: &PreparedSwitchingKey, group: usize, double
     limbs
 }
 
-/// The sum of the components `blocks` of `key`, both parts modulo `PQ_max`, in coefficients times the input factors of its groups.
+/// The sum of the components `blocks` of `key`, both parts modulo `PQ_max`, in coefficients times
+/// the input factors of its groups.
 fn coefficients(
     context: &Context,
     key: &PreparedSwitchingKey,
@@ -97,8 +109,10 @@ fn coefficients(
     context.threads().for_each_chunk_pair(b.as_mut_slice(), a.as_mut_slice(), degree, |k, b, a| {
         let ring = context.limb_ring(full, k);
         let position = full.factors().nth(k).expect("a limb of PQ_max");
-        let (group, converter) =
-            groups.iter().find(|(group, _)| group.contains(position)).expect("groups have all positions");
+        let (group, converter) = groups
+            .iter()
+            .find(|(group, _)| group.contains(position))
+            .expect("groups have all positions");
         // The product with 1 takes it out of the form it is stored in.
         let mut one = vec![0; degree];
         one[0] = 1;

@@ -14,12 +14,14 @@ pub(super) const PRIME_BITS: u32 = 48;
 /// A lower bound of log2 of the largest primes of [`PRIME_BITS`] bits.
 const PRIME_LOG2: f64 = 47.99;
 
-/// By so many bits sums stay below half of the shared basis: far more than what exact base conversion wants of it (`l (l + 7) 2^-54` of it for `l` limbs),
-/// what digits may exceed one half by for the same reason, and what logarithms are rounded by.
+/// By so many bits sums stay below half of the shared basis: far more than what exact base
+/// conversion wants of it (`l (l + 7) 2^-54` of it for `l` limbs), what digits may exceed one half
+/// by for the same reason, and what logarithms are rounded by.
 const MARGIN: f64 = 1e-6;
 
-/// What operations on limbs take, in transforms: the product of a digit and a component of the key, which is read from memory, and a pair of limbs of base conversion (measured at
-/// `N = 2^15` with IFMA).
+/// What operations on limbs take, in transforms: the product of a digit and a component of the key,
+/// which is read from memory, and a pair of limbs of base conversion (measured at `N = 2^15` with
+/// IFMA).
 const PRODUCT: f64 = 0.4;
 const PAIR: f64 = 0.07;
 
@@ -43,7 +45,8 @@ impl DoubleShape {
     }
 }
 
-/// The limbs of `modulus` in runs of neighbours that are in one group, or none, of at most `size` limbs and of about one length: how many limbs each has.
+/// The limbs of `modulus` in runs of neighbours that are in one group, or none, of at most `size`
+/// limbs and of about one length: how many limbs each has.
 pub(super) fn runs(
     modulus: Modulus,
     size: usize,
@@ -58,9 +61,11 @@ pub(super) fn runs(
 }
 
 impl Parameters {
-    /// The gadgets at `modulus` with the double decomposition: for each of [`Parameters::gadgets`] with as many groups as cost least at `Q_max`, with transforms, products and
-    /// base conversion weighed as they were measured (MG23 4.4), and with the fewest that cost up to a tenth more, for which keys are smaller. The number of
-    /// groups is not fitted to the modulus, so that one key serves all moduli.
+    /// The gadgets at `modulus` with the double decomposition: for each of [`Parameters::gadgets`]
+    /// with as many groups as cost least at `Q_max`, with transforms, products and base conversion
+    /// weighed as they were measured (MG23 4.4), and with the fewest that cost up to a tenth more,
+    /// for which keys are smaller. The number of groups is not fitted to the modulus, so that one
+    /// key serves all moduli.
     pub fn double_gadgets(&self, modulus: Modulus) -> Vec<Gadget> {
         let gadgets = self.gadgets(modulus).into_iter();
         let with = |gadget: Gadget| {
@@ -81,15 +86,18 @@ impl Parameters {
             (primes <= MAX_LIMBS).then_some((groups, each * primes as f64))
         };
         let choices: Vec<(usize, f64)> = (1..=limbs).filter_map(cost).collect();
-        let Some(best) = choices.iter().min_by(|a, b| a.1.total_cmp(&b.1)) else { return Vec::new() };
+        let Some(best) = choices.iter().min_by(|a, b| a.1.total_cmp(&b.1)) else {
+            return Vec::new();
+        };
         let smaller = choices.iter().find(|choice| choice.1 <= best.1 * SMALLER);
-        let mut offered: Vec<usize> = [smaller, Some(best)].into_iter().flatten().map(|c| c.0).collect();
+        let mut offered: Vec<usize> =
+            [smaller, Some(best)].into_iter().flatten().map(|c| c.0).collect();
         offered.dedup();
         offered
     }
 
-    /// `PQ_max` cut into at most `groups` groups of neighbours in `[specials, sprout, units]` of about as many bits each: the second decomposition of keys. It is the
-    /// same for all moduli.
+    /// `PQ_max` cut into at most `groups` groups of neighbours in `[specials, sprout, units]` of
+    /// about as many bits each: the second decomposition of keys. It is the same for all moduli.
     pub(super) fn key_groups(&self, groups: usize) -> Vec<Modulus> {
         let sprout = self.top().sprout();
         let sprout = [Modulus::of_sprout(sprout.odd(), 0), Modulus::of_sprout(0, sprout.two())];
@@ -111,10 +119,13 @@ impl Parameters {
         cut
     }
 
-    /// How many primes the product `E` of the shared basis needs, for sums of `pairs` products of a digit below `2^digit` and a residue below `2^group`,
-    /// both centred: `pairs N (2^digit / 2) (2^group / 2) < E/2`.
+    /// How many primes the product `E` of the shared basis needs, for sums of `pairs` products of a
+    /// digit below `2^digit` and a residue below `2^group`, both centred: `pairs N (2^digit / 2)
+    /// (2^group / 2) < E/2`.
     fn primes(&self, pairs: usize, digit: f64, group: f64) -> usize {
-        let bits = (pairs.max(1) as f64).log2() + f64::from(self.log_degree()) + digit + group - 1.0 + MARGIN;
+        let bits = (pairs.max(1) as f64).log2() + f64::from(self.log_degree()) + digit + group
+            - 1.0
+            + MARGIN;
         (bits / PRIME_LOG2).ceil() as usize
     }
 
@@ -126,7 +137,8 @@ impl Parameters {
         self.primes(wholes().count(), digit + MARGIN, largest)
     }
 
-    /// What a gadget computes with at `modulus`; nothing if its method is the single decomposition or has a number of groups that cannot be.
+    /// What a gadget computes with at `modulus`; nothing if its method is the single decomposition
+    /// or has a number of groups that cannot be.
     pub(crate) fn double_shape(&self, modulus: Modulus, gadget: Gadget) -> Option<DoubleShape> {
         let Method::Double { groups } = gadget.method() else { return None };
         if groups == 0
@@ -155,7 +167,8 @@ mod tests {
     #[test]
     fn runs_are_of_one_group_and_about_one_length() {
         // Units 0 to 3 are in no group, 4 to 8 in the first, 9 to 11 in the second.
-        let group = |position: usize| [4..9, 9..12].iter().position(|group| group.contains(&position));
+        let group =
+            |position: usize| [4..9, 9..12].iter().position(|group| group.contains(&position));
         let lengths = |range, size| runs(Modulus::of_range(range), size, group).to_vec();
         assert_eq!(lengths(0..12, 8), [4, 5, 3]);
         assert_eq!(lengths(0..12, 4), [4, 2, 3, 3]);

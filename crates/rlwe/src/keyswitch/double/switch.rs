@@ -10,7 +10,8 @@ use crate::{
     Context, Modulus, PreparedSwitchingKey, RlweError,
     context::LimbRefs,
     keyswitch::{
-        Decomposed, Destination, expanded::ExpandedKey, operand::Added, product::Targets, switch::positions,
+        Decomposed, Destination, expanded::ExpandedKey, operand::Added, product::Targets,
+        switch::positions,
     },
     modulus::{MAX_FACTORS, MAX_LIMBS},
     switch::{GROUP, Remainder, SwitchPlan},
@@ -19,26 +20,30 @@ use crate::{
 /// Limbs at positions of `P'Q`.
 type Outputs<'a> = ArrayVec<(usize, &'a mut [u64]), GROUP>;
 
-/// Neighbouring limbs of both parts of a result, from the `first` on, whose positions are in one group of the key (or none): base conversion reads its inputs once for all of them.
+/// Neighbouring limbs of both parts of a result, from the `first` on, whose positions are in one
+/// group of the key (or none): base conversion reads its inputs once for all of them.
 struct Run<'a> {
     first: usize,
     positions: Targets,
     limbs: [&'a mut [u64]; 2],
 }
 
-/// The inner products of digits with a key over the integers, to which `P'` times what is added is to be added.
+/// The inner products of digits with a key over the integers, to which `P'` times what is added is
+/// to be added.
 pub(crate) struct Sums<'a> {
     context: &'a Context,
     decomposed: &'a Decomposed<'a>,
     double: &'a Double,
     /// Polynomials modulo `Q`, in either domain.
     added: [Option<&'a Poly>; 2],
-    /// Modulo prime after prime, and then for each group in use, the coefficients of both parts times `(E/e)^{-1}`.
+    /// Modulo prime after prime, and then for each group in use, the coefficients of both parts
+    /// times `(E/e)^{-1}`.
     limbs: Scratch<'a>,
 }
 
 impl Double {
-    /// Extends the digits to the primes from the `first` on, `count` of them: limb `d count + i` of `out` is digit `d` modulo the `i`-th of these.
+    /// Extends the digits to the primes from the `first` on, `count` of them: limb `d count + i` of
+    /// `out` is digit `d` modulo the `i`-th of these.
     fn extend(
         &self,
         context: &Context,
@@ -51,7 +56,8 @@ impl Double {
         let digits = decomposed.plan.digits.iter().zip(&self.digits);
         for ((digit, converter), limbs) in digits.zip(out.chunks_exact_mut(count * degree)) {
             let mut outputs: Outputs = (first..).zip(limbs.chunks_exact_mut(degree)).collect();
-            converter.convert_exact_into(&mut outputs, &decomposed.digit_coefficients(digit.factors));
+            converter
+                .convert_exact_into(&mut outputs, &decomposed.digit_coefficients(digit.factors));
             for (e, limb) in outputs {
                 context.forward_lazy(&self.rings[e], limb);
             }
@@ -77,15 +83,19 @@ impl Context {
 }
 
 impl<'a> Sums<'a> {
-    /// The sums, if the double decomposition is the method of the decomposed polynomial, the key is one modulo `PQ_max` and there is room for what is made of it.
+    /// The sums, if the double decomposition is the method of the decomposed polynomial, the key is
+    /// one modulo `PQ_max` and there is room for what is made of it.
     pub(in crate::keyswitch) fn new(
         context: &'a Context,
         decomposed: &'a Decomposed<'a>,
         key: &PreparedSwitchingKey,
         added: [Option<&'a Poly>; 2],
     ) -> Option<Self> {
-        let double =
-            decomposed.plan.double.as_ref().filter(|_| key.modulus() == context.parameters().full())?;
+        let double = decomposed
+            .plan
+            .double
+            .as_ref()
+            .filter(|_| key.modulus() == context.parameters().full())?;
         let key = match context.is_hollow() {
             false => Some(context.double_key(key, &decomposed.plan, double)?),
             true => {
@@ -93,7 +103,8 @@ impl<'a> Sums<'a> {
                 None
             }
         };
-        let limbs = context.scratch_limbs(2 * double.groups.len() * double.primes, Domain::Coefficient);
+        let limbs =
+            context.scratch_limbs(2 * double.groups.len() * double.primes, Domain::Coefficient);
         let mut sums = Sums { context, decomposed, double, added, limbs };
         if let Some(key) = &key {
             sums.fill(key);
@@ -105,43 +116,53 @@ impl<'a> Sums<'a> {
         let Sums { context, decomposed, double, ref mut limbs, .. } = *self;
         let (degree, digits) = (context.degree(), &decomposed.plan.digits);
         let (size, sums) = (context.group(double.primes, digits.len()), 2 * double.groups.len());
-        context.threads().for_each_chunk(limbs.as_mut_slice(), size * sums * degree, |chunk, out| {
-            let (first, count) = (chunk * size, out.len() / (sums * degree));
-            let missing = if decomposed.shared.is_none() { digits.len() * count } else { 0 };
-            let mut fresh = context.scratch_limbs(missing, Domain::Evaluation);
-            let extended = match &decomposed.shared {
-                Some(shared) => &shared.as_slice()[first * digits.len() * degree..],
-                None => {
-                    double.extend(context, decomposed, first, count, fresh.as_mut_slice());
-                    fresh.as_slice()
-                }
-            };
-            for (i, out) in out.chunks_exact_mut(sums * degree).enumerate() {
-                let (e, ring) = (first + i, &double.rings[first + i]);
-                let ranges = (0..degree).step_by(double.range).map(|at| at..at + double.range);
-                for (range, key) in ranges.zip(&key.limbs[e * degree / double.range..]) {
-                    for (group, sum) in double.groups.iter().zip(out.chunks_exact_mut(2 * degree)) {
-                        let mut pairs: ArrayVec<(usize, &[u64]), MAX_LIMBS> = ArrayVec::new();
-                        for (d, digit) in digits.iter().enumerate() {
-                            let limb = &extended[(d * count + i) * degree..][range.clone()];
-                            let component = |j: &usize| (group.index * double.components + j, limb);
-                            pairs.extend(digit.groups.iter().map(component));
+        context.threads().for_each_chunk(
+            limbs.as_mut_slice(),
+            size * sums * degree,
+            |chunk, out| {
+                let (first, count) = (chunk * size, out.len() / (sums * degree));
+                let missing = if decomposed.shared.is_none() { digits.len() * count } else { 0 };
+                let mut fresh = context.scratch_limbs(missing, Domain::Evaluation);
+                let extended = match &decomposed.shared {
+                    Some(shared) => &shared.as_slice()[first * digits.len() * degree..],
+                    None => {
+                        double.extend(context, decomposed, first, count, fresh.as_mut_slice());
+                        fresh.as_slice()
+                    }
+                };
+                for (i, out) in out.chunks_exact_mut(sums * degree).enumerate() {
+                    let (e, ring) = (first + i, &double.rings[first + i]);
+                    let ranges = (0..degree).step_by(double.range).map(|at| at..at + double.range);
+                    for (range, key) in ranges.zip(&key.limbs[e * degree / double.range..]) {
+                        for (group, sum) in
+                            double.groups.iter().zip(out.chunks_exact_mut(2 * degree))
+                        {
+                            let mut pairs: ArrayVec<(usize, &[u64]), MAX_LIMBS> = ArrayVec::new();
+                            for (d, digit) in digits.iter().enumerate() {
+                                let limb = &extended[(d * count + i) * degree..][range.clone()];
+                                let component =
+                                    |j: &usize| (group.index * double.components + j, limb);
+                                pairs.extend(digit.groups.iter().map(component));
+                            }
+                            let (sum0, sum1) = sum.split_at_mut(degree);
+                            let (sum0, sum1) = (&mut sum0[range.clone()], &mut sum1[range.clone()]);
+                            ring.elementwise().inner_product(sum0, sum1, &pairs, key);
                         }
-                        let (sum0, sum1) = sum.split_at_mut(degree);
-                        let (sum0, sum1) = (&mut sum0[range.clone()], &mut sum1[range.clone()]);
-                        ring.elementwise().inner_product(sum0, sum1, &pairs, key);
+                    }
+                    for sum in out.chunks_exact_mut(degree) {
+                        context.inverse_scaled(ring, sum, &double.inverses[e]);
                     }
                 }
-                for sum in out.chunks_exact_mut(degree) {
-                    context.inverse_scaled(ring, sum, &double.inverses[e]);
-                }
-            }
-        });
+            },
+        );
     }
 
-    /// Converts the sums of a part to positions of `P'Q` that are in one group: minus their coefficients, in `[0, 2q)`.
+    /// Converts the sums of a part to positions of `P'Q` that are in one group: minus their
+    /// coefficients, in `[0, 2q)`.
     fn convert(&self, part: usize, outputs: &mut Outputs<'_>) {
-        let Some(i) = outputs.first().and_then(|(position, _)| self.group_of(*position)) else { return };
+        let Some(i) = outputs.first().and_then(|(position, _)| self.group_of(*position)) else {
+            return;
+        };
         let (group, groups) = (&self.double.groups[i], self.double.groups.len());
         let mut targets: Outputs<'_> = outputs
             .iter_mut()
@@ -157,7 +178,8 @@ impl<'a> Sums<'a> {
         self.double.groups.iter().position(|group| group.factors.contains(position))
     }
 
-    /// The limbs of both parts of a polynomial modulo `modulus` in [`shape::runs`] of up to [`GROUP`], fewer if there are threads for more runs.
+    /// The limbs of both parts of a polynomial modulo `modulus` in [`shape::runs`] of up to
+    /// [`GROUP`], fewer if there are threads for more runs.
     fn runs<'b>(
         &self,
         modulus: Modulus,
@@ -185,8 +207,8 @@ impl<'a> Sums<'a> {
             .map(|added| (added, modulus.limb_of(position)))
     }
 
-    /// Sets `out` to `P'` times what is added to a part at `position`, and says whether there is anything: in `domain`, if what is added is in the evaluation
-    /// domain, else in coefficients.
+    /// Sets `out` to `P'` times what is added to a part at `position`, and says whether there is
+    /// anything: in `domain`, if what is added is in the evaluation domain, else in coefficients.
     fn load_added(&self, part: usize, position: usize, domain: Domain, out: &mut [u64]) -> bool {
         let Some((added, k)) = self.added(part, position) else { return false };
         let Sums { context, decomposed, double, .. } = self;
@@ -200,7 +222,8 @@ impl<'a> Sums<'a> {
         true
     }
 
-    /// From minus the coefficients of the sum of a part at `position`, in `[0, 2q)`, to what is divided away: residues modulo the limb of `S`, times its input factor.
+    /// From minus the coefficients of the sum of a part at `position`, in `[0, 2q)`, to what is
+    /// divided away: residues modulo the limb of `S`, times its input factor.
     fn take_to_remainder(&self, plan: &SwitchPlan, part: usize, position: usize, x: &mut [u64]) {
         let Sums { context, decomposed, .. } = self;
         let (extended, dropped) = (decomposed.plan.extended, plan.dropped);
@@ -218,14 +241,23 @@ impl<'a> Sums<'a> {
         ring.elementwise().mul_scalar_assign(x, input);
     }
 
-    /// From minus the coefficients of the sum of a part at `position`, in `[0, 2q)`, to the sum with what is added, in `domain`.
-    fn take_to_sum(&self, part: usize, position: usize, domain: Domain, x: &mut [u64], spare: &mut [u64]) {
+    /// From minus the coefficients of the sum of a part at `position`, in `[0, 2q)`, to the sum
+    /// with what is added, in `domain`.
+    fn take_to_sum(
+        &self,
+        part: usize,
+        position: usize,
+        domain: Domain,
+        x: &mut [u64],
+        spare: &mut [u64],
+    ) {
         let Sums { context, decomposed, .. } = self;
         let ring = context.ring_at(decomposed.plan.extended, position);
         ring.elementwise().mul_scalar_assign(x, &ring.scalar(ring.modulus() - 1));
         // What is in coefficients is added before the transform.
-        let early =
-            self.added(part, position).is_some_and(|(added, _)| added.domain() == Domain::Coefficient);
+        let early = self
+            .added(part, position)
+            .is_some_and(|(added, _)| added.domain() == Domain::Coefficient);
         let first = if early { Domain::Coefficient } else { domain };
         if first == domain && domain == Domain::Evaluation {
             context.forward(ring, x);
@@ -240,7 +272,8 @@ impl<'a> Sums<'a> {
 }
 
 impl Context {
-    /// The end of a key switch by the double decomposition: the modulus switch of the sums, with what is added.
+    /// The end of a key switch by the double decomposition: the modulus switch of the sums, with
+    /// what is added.
     pub(in crate::keyswitch) fn switch_sums_into(
         &self,
         out: [&mut Poly; 2],
@@ -287,40 +320,45 @@ impl Context {
             out.set_domain(domain);
         }
         let parts = [out0.as_mut_slice(), out1.as_mut_slice()];
-        self.threads().for_each_mut(&mut sums.runs(to, parts), |_, Run { first, positions, limbs }| {
-            let count = positions.len();
-            let mut scratch = self.scratch_limbs(count + 2, Domain::Coefficient);
-            let (x, rest) = scratch.as_mut_slice().split_at_mut(count * degree);
-            let (acc, spare) = rest.split_at_mut(degree);
-            for (part, out) in limbs.iter_mut().enumerate() {
-                let known = positions.iter().copied().zip(x.chunks_exact_mut(degree));
-                let mut known: Outputs = known.filter(|(p, _)| extended.contains(*p)).collect();
-                sums.convert(part, &mut known);
-                // The results take the place of what is subtracted.
-                remainders[part].modulo(*first, out);
-                let limbs = out.chunks_exact_mut(degree);
-                let mut known = known.into_iter().peekable();
-                for ((k, &position), limb) in (*first..).zip(&*positions).zip(limbs) {
-                    let x = known.next_if(|(p, _)| *p == position).map(|(_, x)| x);
-                    let whole = x.map(|x| match position < MAX_FACTORS && !plan.dropped.is_one() {
-                        true => sums.subtract(part, position, domain, x, limb, acc),
-                        false => {
-                            sums.take_to_sum(part, position, domain, x, spare);
-                            acc.copy_from_slice(x);
-                        }
-                    });
-                    let whole = whole.map(|()| &*acc);
-                    remainders[part].finish_limb(k, limb, whole, domain, spare, automorphism);
+        self.threads().for_each_mut(
+            &mut sums.runs(to, parts),
+            |_, Run { first, positions, limbs }| {
+                let count = positions.len();
+                let mut scratch = self.scratch_limbs(count + 2, Domain::Coefficient);
+                let (x, rest) = scratch.as_mut_slice().split_at_mut(count * degree);
+                let (acc, spare) = rest.split_at_mut(degree);
+                for (part, out) in limbs.iter_mut().enumerate() {
+                    let known = positions.iter().copied().zip(x.chunks_exact_mut(degree));
+                    let mut known: Outputs = known.filter(|(p, _)| extended.contains(*p)).collect();
+                    sums.convert(part, &mut known);
+                    // The results take the place of what is subtracted.
+                    remainders[part].modulo(*first, out);
+                    let limbs = out.chunks_exact_mut(degree);
+                    let mut known = known.into_iter().peekable();
+                    for ((k, &position), limb) in (*first..).zip(&*positions).zip(limbs) {
+                        let x = known.next_if(|(p, _)| *p == position).map(|(_, x)| x);
+                        let whole =
+                            x.map(|x| match position < MAX_FACTORS && !plan.dropped.is_one() {
+                                true => sums.subtract(part, position, domain, x, limb, acc),
+                                false => {
+                                    sums.take_to_sum(part, position, domain, x, spare);
+                                    acc.copy_from_slice(x);
+                                }
+                            });
+                        let whole = whole.map(|()| &*acc);
+                        remainders[part].finish_limb(k, limb, whole, domain, spare, automorphism);
+                    }
                 }
-            }
-        });
+            },
+        );
         Ok(())
     }
 }
 
 impl Sums<'_> {
-    /// Splits the sum of a part with what is added, at the position of a unit or special: what is in coefficients is subtracted from `delta`, which is transformed anyway
-    /// if the sum is wanted in the evaluation domain, and the rest is left in `acc`. `x` is minus the sum.
+    /// Splits the sum of a part with what is added, at the position of a unit or special: what is
+    /// in coefficients is subtracted from `delta`, which is transformed anyway if the sum is wanted
+    /// in the evaluation domain, and the rest is left in `acc`. `x` is minus the sum.
     fn subtract(
         &self,
         part: usize,

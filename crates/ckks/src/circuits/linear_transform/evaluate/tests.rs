@@ -3,7 +3,9 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use hippocrene_ring::{Threads, primes};
-use hippocrene_rlwe::{EvaluationKeys, Parameters, ParametersLiteral, SecretDistribution, SecretKey, Sprout};
+use hippocrene_rlwe::{
+    EvaluationKeys, Parameters, ParametersLiteral, SecretDistribution, SecretKey, Sprout,
+};
 
 use super::*;
 use crate::Context;
@@ -44,8 +46,9 @@ fn check((secret, e): (SecretKey, Evaluator), exactly: bool) {
     let operands: Vec<Ciphertext> = (0..5)
         .map(|k| {
             let values: Vec<f64> = (0..slots).map(|i| ((i * (k + 3)) % 17) as f64 / 17.0).collect();
-            let plaintext =
-                context.encode(values[..].into(), slots, scale, context.parameters().top()).unwrap();
+            let plaintext = context
+                .encode(values[..].into(), slots, scale, context.parameters().top())
+                .unwrap();
             context.encrypt(&secret, &plaintext).unwrap().expand(context)
         })
         .collect();
@@ -79,8 +82,8 @@ fn check((secret, e): (SecretKey, Evaluator), exactly: bool) {
         for (x, y) in mapped(batch).iter().zip(&one_by_one) {
             assert!(!exactly || x.inner().parts() == y.inner().parts(), "{batch:?}");
             assert!((x.precision_bits() - y.precision_bits()).abs() < 0.5, "{batch:?}");
-            let [x, y] =
-                [x, y].map(|x| context.decode_complex(&context.decrypt(&secret, x).unwrap()).unwrap());
+            let [x, y] = [x, y]
+                .map(|x| context.decode_complex(&context.decrypt(&secret, x).unwrap()).unwrap());
             assert!(x.iter().zip(&y).all(|(x, y)| (x - y).norm() < 1e-6), "{batch:?}");
         }
     }
