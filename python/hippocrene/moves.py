@@ -172,7 +172,7 @@ class Moves(Encrypted):
         **how: Any,
     ) -> EncryptedArray:
         """Return the elements at these places, which are moved where they are needed one by one."""
-        precise = server._for_now is not None
+        precise = server._raw.has_own_precision
         return server._wrap(Picked(server._raw, source, places, operation, precise=precise, **how))
 
     def _in_place(self, operation: str) -> EncryptedArray:

@@ -223,9 +223,9 @@ def cache_budget() -> tuple[int, int]:
     return _native.cache_budget()
 
 
-# Servers that compute with a precision of their own in this context.
-_at_precision: ContextVar[Mapping[Server, _native.Server]] = ContextVar(
-    "_at_precision", default=MappingProxyType({})
+# What computes for servers in this context, with a precision of its own or at the end of a program.
+_in_place: ContextVar[Mapping[Server, _native.Server]] = ContextVar(
+    "_in_place", default=MappingProxyType({})
 )
 # The server of the simulation that this is a part of.
 _simulated: ContextVar[Server | None] = ContextVar("_simulated", default=None)
@@ -306,28 +306,39 @@ class Server(Described):
 
     @property
     def _raw(self) -> _native.Server:
-        """The server of the extension module, with the precision that holds here."""
+        """The server of the extension module, with the policy that holds here."""
         return self._for_now or self._here._own
 
     @property
     def _for_now(self) -> _native.Server | None:
-        """What computes with another precision in the ``with`` block that this is in, if it is in one."""
-        return _at_precision.get().get(self._here)
+        """What computes by another policy in the ``with`` block that this is in, if it is in one."""
+        return _in_place.get().get(self._here)
 
     @contextmanager
-    def at_precision(self, bits: float) -> Iterator[Server]:
+    def _replaced(self, raw: _native.Server) -> Iterator[Server]:
+        """Compute with this server of the extension module within a ``with`` block."""
+        token = _in_place.set({**_in_place.get(), self._here: raw})
+        try:
+            yield self
+        finally:
+            _in_place.reset(token)
+
+    def at_precision(self, bits: float) -> AbstractContextManager[Server]:
         """Compute with another precision, in bits after the binary point, within a ``with`` block.
 
         It holds for every operation of this server in the block, in this thread or task, whatever
         the precision of the operands is; results keep it.
         """
-        here = self._here
-        precise = here._own.with_precision(double(bits, "a precision"))
-        token = _at_precision.set({**_at_precision.get(), here: precise})
-        try:
-            yield self
-        finally:
-            _at_precision.reset(token)
+        return self._replaced(self._raw.with_precision(double(bits, "a precision")))
+
+    def finishing(self) -> AbstractContextManager[Server]:
+        """Let results use up all capacity within a ``with`` block: the last operations of a program.
+
+        Elsewhere an operation keeps the capacity that a bootstrap of its result needs, and
+        bootstraps its operands first if they have too little for that. In the block no operand is
+        bootstrapped for the sake of later operations. It holds in this thread or task.
+        """
+        return self._replaced(self._raw.finishing())
 
     def with_scheme(self, scheme: Literal["bgv", "bfv"]) -> Server:
         """Return a server with the same keys that multiplies encrypted integers in the manner of `scheme`.

@@ -199,6 +199,16 @@ impl Server {
         detached(py, || self.0.with_precision(bits).map(Self))
     }
 
+    fn finishing(&self) -> Self {
+        Self(self.0.finishing())
+    }
+
+    /// Whether results have a precision of the server's, not of their operands.
+    #[getter]
+    fn has_own_precision(&self) -> bool {
+        self.0.own_precision().is_some()
+    }
+
     fn array_with_precision(
         &self,
         py: Python<'_>,

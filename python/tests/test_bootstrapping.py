@@ -183,3 +183,45 @@ def test_what_is_not_possible_is_refused(client, server):
         client.describe_bootstrapping(Bootstrapping(slots=24))
     with pytest.raises(ArgumentError, match="a bound of -1"):
         client.describe_bootstrapping(Bootstrapping(bound=-1))
+
+
+def test_last_operations_may_use_up_all_capacity():
+    """A polynomial right after a bootstrap, which leaves too little for another one."""
+    polynomial = hippocrene.approximate(np.tanh, domain=(-1, 1), degree=15)
+    values = np.linspace(-1, 1, 64)
+
+    def kept(x):
+        return polynomial(x.server.bootstrap(x))
+
+    def last(x):
+        y = x.server.bootstrap(x)
+        with x.server.finishing():
+            return polynomial(y)
+
+    by_default, finished = (
+        hippocrene.simulate(
+            program, values, preset="n15", precision=14, bound=1, bootstrapping=True
+        )
+        for program in (kept, last)
+    )
+    needed = hippocrene.Client.generate("n15", precision=14).describe_bootstrapping(True)
+    assert by_default.bootstraps == 3
+    assert by_default.capacity_bits >= needed.capacity_needed
+    assert finished.bootstraps == 1
+    assert 0 < finished.capacity_bits < needed.capacity_needed
+    np.testing.assert_allclose(finished.result, np.tanh(values), atol=polynomial.error + 1e-9)
+
+
+def test_finishing_keeps_the_precision_that_was_asked_for():
+    precisions = []
+
+    def program(x):
+        with x.server.at_precision(12), x.server.finishing():
+            precisions.append((x * x).precision)
+        with x.server.finishing(), x.server.at_precision(12):
+            precisions.append((x * x).precision)
+        precisions.append((x * x).precision)
+        return x
+
+    hippocrene.simulate(program, np.ones(4), preset="n15", precision=20, bootstrapping=True)
+    assert precisions == [12, 12, 20]

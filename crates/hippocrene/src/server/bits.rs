@@ -4,7 +4,7 @@ use std::{borrow::Cow, collections::BTreeSet};
 
 use hippocrene_ckks::{Ciphertext, bits::BitParts};
 
-use super::{Server, stages::Moves};
+use super::{Server, policy::Policy, stages::Moves};
 use crate::{Array, BitArray, Bits, Error, Layout, Numbers};
 
 const OPERATION: &str = "move elements";
@@ -143,7 +143,8 @@ impl Server {
         let form = Numbers { complex: false, precision, interval: None, error_known: true };
         let array = Array::from_ciphertexts(layout(parts.len() * slots)?, form, false, parts);
         let entries = moves.iter().map(|(to, from)| (*to, *from, 1.0));
-        let server = Server { precision: None, ..self.clone() };
+        let policy = Policy { precision: None, ..self.policy };
+        let server = Server { policy, ..self.clone() };
         let mapped = server.linear_map(&array, layout(end)?, entries, OPERATION)?;
         Ok(mapped.expanded(&self.session).into_iter().map(Cow::into_owned).collect())
     }

@@ -335,6 +335,12 @@ impl Server {
         self.bootstraps.as_ref().map(|bootstraps| bootstraps.reserve)
     }
 
+    /// The bits of capacity that results keep for a bootstrap: [`Server::bootstrap_reserve`], or
+    /// `None` for the last operations of a program ([`Server::finishing`]).
+    fn kept(&self) -> Option<f64> {
+        self.bootstrap_reserve().filter(|_| !self.policy.finishing)
+    }
+
     /// The bootstrapper of real or of complex arrays, where there are keys for it.
     pub fn bootstrapper(&self, complex: bool) -> Option<&Bootstrapper> {
         let bootstraps = self.bootstraps.as_ref()?;
@@ -396,7 +402,7 @@ impl Server {
         let Some(Bootstraps { reserve, most, .. }) = self.bootstraps.as_deref() else {
             return false;
         };
-        let need = bits + reserve;
+        let need = bits + self.kept().unwrap_or(0.0);
         let one = self.form_of(&[a]).product_bits(self) + reserve;
         need > *most
             && one <= *most
@@ -411,10 +417,10 @@ impl Server {
         f: impl Fn([&Array<F>; COUNT]) -> Result<Array<F>, Error>,
     ) -> Result<Array<F>, Error> {
         let Some(bootstraps) = &self.bootstraps else { return f(operands) };
-        let (reserve, most) = (bootstraps.reserve, bootstraps.most);
+        let (kept, most) = (self.kept(), bootstraps.most);
         let capacity = |a: &Array<F>| F::capacity_bits(&self.session, a);
         let helps = |a: &Array<F>| capacity(a) < most && F::check_bootstrap(self, a).is_ok();
-        let need = if bits + reserve <= most { bits + reserve } else { bits };
+        let need = bits + kept.filter(|reserve| bits + reserve <= most).unwrap_or(0.0);
         let mut ready = operands.map(Cow::Borrowed);
         for operand in &mut ready {
             if capacity(operand) < need && helps(operand) {
@@ -431,10 +437,10 @@ impl Server {
         let least = ready.iter().map(|operand| capacity(operand)).fold(f64::INFINITY, f64::min);
         let lacks = match &first {
             // Worth a bootstrap if the result has the reserve then.
-            Ok(out) => {
+            Ok(out) => kept.is_some_and(|reserve| {
                 let reserve = reserve + self.bits_to_scale_down(out);
                 capacity(out) < reserve && most - least + capacity(out) >= reserve
-            }
+            }),
             Err(error) => matches!(error, Error::Capacity { .. }),
         };
         if !lacks {

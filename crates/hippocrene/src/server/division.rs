@@ -19,7 +19,7 @@ impl Server {
     /// Whether products with factors of up to `size` that are rounded to doubles are less precise
     /// than what is asked for: off by more than `2^-(precision + 4)`.
     pub fn needs_digits(&self, a: &EncryptedArray, size: f64) -> bool {
-        let precision = self.precision.unwrap_or(a.form().precision);
+        let precision = self.policy.precision.unwrap_or(a.form().precision);
         (a.bound() * size.abs()).log2() - f64::from(f64::MANTISSA_DIGITS) > -(precision + SPARE)
     }
 

@@ -30,7 +30,7 @@ impl Server {
         };
         let integers =
             dry.integers.clone().zip(self.scheme()).map(|(e, scheme)| e.with_scheme(scheme));
-        Ok(Server { precision: self.precision, integers, ..Server::clone(dry) })
+        Ok(Server { policy: self.policy, integers, ..Server::clone(dry) })
     }
 
     fn without_residues(&self) -> Result<Server, Error> {

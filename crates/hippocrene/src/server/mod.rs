@@ -37,6 +37,7 @@ mod narrow;
 mod numbers;
 mod order;
 mod plain;
+mod policy;
 mod polynomial;
 mod polynomial_parts;
 mod power;
@@ -70,6 +71,7 @@ use crate::{Array, BitServer, Error, EvaluationKeys, Form, Layout, LookUpPlan, S
 use bootstrap::Bootstraps;
 use comparison::Plans;
 use maps::AllMaps;
+use policy::Policy;
 
 /// A layout may take so many slots: some gigabytes of ciphertexts.
 const MOST_SLOTS: usize = 1 << 24;
@@ -100,8 +102,7 @@ pub struct Server {
     evaluator: Evaluator,
     integers: Option<bgv::Evaluator>,
     key: Fingerprint,
-    /// The precision of results, where it does not come from the operands.
-    precision: Option<f64>,
+    policy: Policy,
     /// The way from another key to this one, with the session of the arrays that it is for.
     transfer: Option<(Session, Transfer)>,
     bootstraps: Option<Arc<Bootstraps>>,
@@ -178,7 +179,7 @@ impl Server {
             evaluator,
             integers,
             key,
-            precision: None,
+            policy: Policy::default(),
             transfer: None,
             bootstraps,
             pegasus,
@@ -188,21 +189,6 @@ impl Server {
             maps: Arc::default(),
             dry: Arc::default(),
         })
-    }
-
-    /// This server, with another precision of results, in bits after the binary point, whatever
-    /// that of their operands is.
-    ///
-    /// # Errors
-    /// [`Error::Parameters`] when these parameters do not allow it, [`Error::Argument`] when the
-    /// keys are those of integers.
-    pub fn with_precision(&self, precision: f64) -> Result<Self, Error> {
-        if self.session.integers().is_some() {
-            let what = "the keys are those of integers, which are exact and have none";
-            return Err(Error::argument("compute at a precision", what));
-        }
-        self.session.settings().scale_of(precision)?;
-        Ok(Server { precision: Some(precision), ..self.clone() })
     }
 
     /// Sets how many bytes of memory, beside the keys, may go to what is derived from them to

@@ -133,7 +133,11 @@ impl Form for Numbers {
     /// The precision is the least of the operands, unless the server has one of its own. Of the
     /// interval nothing is known: operations that know it say so.
     fn computed_by(self, server: &Server) -> Self {
-        Numbers { precision: server.precision.unwrap_or(self.precision), interval: None, ..self }
+        Numbers {
+            precision: server.policy.precision.unwrap_or(self.precision),
+            interval: None,
+            ..self
+        }
     }
 
     fn know_no_more_than(&mut self, operand: &Self) {
