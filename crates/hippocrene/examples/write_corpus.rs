@@ -98,7 +98,13 @@ fn clusters(client: &hippocrene::ClientKey) -> Vec<u8> {
     let array = |extents: Vec<usize>, strides: Vec<usize>| {
         let some = client.encrypt(&vec![0.25; slots][..], &[slots]).unwrap();
         let layout = Layout::new(extents, strides, slots).unwrap();
-        EncryptedArray::from_parts(layout, *some.form(), false, some.bodies().to_vec()).unwrap()
+        EncryptedArray::from_parts(
+            layout,
+            *some.form(),
+            hippocrene::SlotContents::Stray,
+            some.bodies().to_vec(),
+        )
+        .unwrap()
     };
     let (width, stride) = (shape.width(), shape.stride());
     let bits = array(vec![2, 2], vec![width, stride]);

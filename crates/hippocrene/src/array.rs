@@ -7,7 +7,9 @@ use std::{
 
 use hippocrene_rlwe::{self as rlwe, Fingerprint};
 
-use crate::{CiphertextBody, Elements, Error, Layout, Session, terms::Terms};
+use crate::{
+    CiphertextBody, Elements, Error, Layout, Padding, Session, SlotContents, terms::Terms,
+};
 
 /// An encrypted array: a shape, and ciphertexts that hold the elements in the slots that the layout
 /// names. What the elements are is said by `F`.
@@ -15,13 +17,8 @@ use crate::{CiphertextBody, Elements, Error, Layout, Session, terms::Terms};
 pub struct Array<F: Elements> {
     layout: Layout,
     form: F,
-    /// Whether the slots that hold no element are zero.
-    clean: bool,
-    /// The slots of every ciphertext repeat after so many, a divisor of their number, if they are
-    /// known to. It is not written to files.
-    period: Option<usize>,
-    /// Whether slots of a period that hold no element are zero. It is not written to files.
-    zero_within: bool,
+    /// What the slots hold that hold no element.
+    slots: SlotContents,
     bodies: Vec<CiphertextBody<F>>,
     /// The same elements bootstrapped, once an operation has needed that: it may not be the only
     /// one.
@@ -69,7 +66,7 @@ impl<F: Elements> Array<F> {
     pub fn from_parts(
         layout: Layout,
         form: F,
-        clean: bool,
+        slots: SlotContents,
         bodies: Vec<CiphertextBody<F>>,
     ) -> Option<Self> {
         let first = bodies.first()?;
@@ -80,9 +77,7 @@ impl<F: Elements> Array<F> {
         alike.then_some(Array {
             layout,
             form,
-            clean,
-            period: None,
-            zero_within: false,
+            slots,
             bodies,
             refreshed: Arc::default(),
             terms: Terms::default(),
@@ -92,21 +87,12 @@ impl<F: Elements> Array<F> {
     pub(crate) fn from_ciphertexts(
         layout: Layout,
         form: F,
-        clean: bool,
+        slots: SlotContents,
         ciphertexts: Vec<F::Ciphertext>,
     ) -> Self {
         debug_assert_eq!(layout.ciphertexts(), ciphertexts.len());
         let bodies = ciphertexts.into_iter().map(CiphertextBody::Full).collect();
-        Array {
-            layout,
-            form,
-            clean,
-            period: None,
-            zero_within: false,
-            bodies,
-            refreshed: Arc::default(),
-            terms: Terms::default(),
-        }
+        Array { layout, form, slots, bodies, refreshed: Arc::default(), terms: Terms::default() }
     }
 
     /// The same of another form.
@@ -139,26 +125,35 @@ impl<F: Elements> Array<F> {
         &mut self.form
     }
 
+    /// What the slots hold that hold no element.
+    pub fn slot_contents(&self) -> SlotContents {
+        self.slots
+    }
+
     /// Whether the slots that hold no element are zero.
     pub fn is_clean(&self) -> bool {
-        self.clean
+        self.slots == SlotContents::Zero
     }
 
     /// Whether there are slots with something else than an element or a copy of one.
     pub(crate) fn has_others(&self) -> bool {
         let copies = |period| period == self.size() && self.layout.last() < period;
-        !(self.layout.is_full() || self.period.is_some_and(copies))
+        !(self.layout.is_full() || self.slots.period().is_some_and(copies))
     }
 
     /// Whether a product with one number may leave slots without an element as they are: they hold
     /// 0, there are none, or they repeat.
     pub(crate) fn is_regular(&self) -> bool {
-        self.clean || self.layout.is_full() || self.period.is_some()
+        self.slots != SlotContents::Stray || self.layout.is_full()
     }
 
     /// Whether there are slots with something else than an element, a copy of one, or 0.
     pub fn has_strays(&self) -> bool {
-        self.has_others() && !self.clean && !self.zero_within
+        self.has_others()
+            && !matches!(
+                self.slots,
+                SlotContents::Zero | SlotContents::Repeats { padding: Padding::Zero, .. }
+            )
     }
 
     /// The ciphertexts.
@@ -208,27 +203,10 @@ impl<F: Elements> Array<F> {
         }
     }
 
-    /// After how many slots every ciphertext repeats, if that is known.
-    pub(crate) fn period(&self) -> Option<usize> {
-        self.period
-    }
-
-    /// The array with a period of its slots that is known.
-    pub(crate) fn with_period(mut self, period: Option<usize>) -> Self {
-        self.period = period;
+    /// The same ciphertexts, of which this is known of slots that hold no element.
+    pub(crate) fn with_slot_contents(mut self, slots: SlotContents) -> Self {
+        self.slots = slots;
         self
-    }
-
-    /// [`Array::with_period`], where the slots of a period that hold no element are zero if that is
-    /// said.
-    pub(crate) fn with_zeros_within(mut self, period: Option<usize>, zero: bool) -> Self {
-        self.zero_within = zero && period.is_some();
-        self.with_period(period)
-    }
-
-    /// Whether it has a period in which slots that hold no element are zero.
-    pub(crate) fn is_zero_within(&self) -> bool {
-        self.zero_within
     }
 
     /// Whether these are the ciphertexts of the other array, seen with the same layout or another.
@@ -259,19 +237,10 @@ impl<F: Elements> Array<F> {
 
     /// The elements that a layout names in the ciphertexts from number `first` on. Of their
     /// interval nothing is known, since they may be other slots than the elements of this array.
-    pub(crate) fn part(&self, first: usize, layout: Layout, clean: bool) -> Self {
+    pub(crate) fn part(&self, first: usize, layout: Layout, slots: SlotContents) -> Self {
         let bodies = self.bodies[first..first + layout.ciphertexts()].to_vec();
-        let (form, period) = (self.form.clone().without_interval(), self.period);
-        Array {
-            layout,
-            form,
-            clean,
-            period,
-            zero_within: false,
-            bodies,
-            refreshed: Arc::default(),
-            terms: Terms::default(),
-        }
+        let form = self.form.clone().without_interval();
+        Array { layout, form, slots, bodies, refreshed: Arc::default(), terms: Terms::default() }
     }
 
     /// The same elements bootstrapped, by `bootstrap` if they have not been yet.
@@ -287,8 +256,7 @@ impl<F: Elements> Array<F> {
             }
         };
         let (layout, form) = (self.layout.clone(), self.form.clone());
-        let array = Array::from_ciphertexts(layout, form, self.clean, ciphertexts.clone());
-        Ok(array.with_period(self.period))
+        Ok(Array::from_ciphertexts(layout, form, self.slots, ciphertexts.clone()))
     }
 
     /// The whole ciphertexts.

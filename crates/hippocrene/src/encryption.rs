@@ -2,7 +2,9 @@
 
 use hippocrene_ckks::{BigFloat, Plaintext, Scale, Values};
 
-use crate::{CiphertextBody, EncryptedArray, Error, Interval, Layout, Numbers, Session};
+use crate::{
+    CiphertextBody, EncryptedArray, Error, Interval, Layout, Numbers, Session, SlotContents,
+};
 
 /// What is declared of values when they are encrypted.
 ///
@@ -61,7 +63,7 @@ pub(crate) fn encrypt_elements(
     let form =
         Numbers { complex: values.is_complex(), precision, interval: None, error_known: true };
     let interval = how.interval.unwrap_or_else(|| public_interval(have));
-    let array = EncryptedArray::from_parts(layout, form, true, bodies)
+    let array = EncryptedArray::from_parts(layout, form, SlotContents::Zero, bodies)
         .expect("one body for each ciphertext of the layout, all of one key");
     let array = array.of_interval(Interval::finite(interval.low(), interval.high())?);
     array.check_room(session, OPERATION)?;

@@ -3,7 +3,10 @@
 use hippocrene_bgv::{self as bgv, Plaintext};
 use hippocrene_rlwe::{Noise, SIGMA, noise::secret_key_encryption};
 
-use crate::{Array, CiphertextBody, Error, Integers, Interval, Layout, Session, encryption::wipe};
+use crate::{
+    Array, CiphertextBody, Error, Integers, Interval, Layout, Session, SlotContents,
+    encryption::wipe,
+};
 
 /// The form of arrays of integers modulo a plaintext modulus (BGV and BFV).
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -156,7 +159,7 @@ pub(crate) fn encrypt_integers(
     let mut slots = layout.scatter(values)?;
     let bodies = session.try_each(slots.len(), |i| encrypt(context, &context.encode(&slots[i])?));
     wipe(&mut slots);
-    let array = Array::from_parts(layout, form, true, bodies?)
+    let array = Array::from_parts(layout, form, SlotContents::Zero, bodies?)
         .expect("one body for each ciphertext of the layout, all of one key");
     match known {
         Some(known) => array.with_interval(known),

@@ -38,6 +38,7 @@ mod server;
 mod session;
 mod settings;
 mod simulation;
+mod slots;
 mod terms;
 mod trees;
 pub mod wire;
@@ -79,6 +80,7 @@ pub use server::{Comparison, Server, ServerMemory, Ties};
 pub use session::Session;
 pub use settings::{Integers, Settings};
 pub use simulation::{Purpose, Report, Simulation, TreeSimulation, UsedKey};
+pub use slots::{Padding, SlotContents};
 pub use trees::{
     TreeClient, TreeInterface, TreeKeys, TreePlan, TreeQuery, TreeReply, TreeServer, TreeTables,
 };

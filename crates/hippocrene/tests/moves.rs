@@ -381,7 +381,13 @@ fn layouts_of_other_slots_are_refused() {
             };
             is_refused(server.relayout(&array, layout.clone()).unwrap_err());
             let bodies = vec![array.bodies()[0].clone(); layout.ciphertexts()];
-            let array = EncryptedArray::from_parts(layout, *array.form(), true, bodies).unwrap();
+            let array = EncryptedArray::from_parts(
+                layout,
+                *array.form(),
+                hippocrene::SlotContents::Zero,
+                bodies,
+            )
+            .unwrap();
             is_refused(server.mul_plain(&array, &[1.0, 2.0, 3.0][..]).unwrap_err());
             is_refused(server.broadcast_to(&array, &[2, 3]).unwrap_err());
             is_refused(client.decrypt(&array).unwrap_err());

@@ -15,8 +15,13 @@ fn modulus_bits(array: &EncryptedArray, server: &Server) -> f64 {
 fn slots_of(client: &ClientKey, array: &EncryptedArray) -> Vec<f64> {
     let slots = array.layout().slots();
     let layout = Layout::packed(&[array.bodies().len() * slots], slots).unwrap();
-    let all =
-        EncryptedArray::from_parts(layout, *array.form(), true, array.bodies().to_vec()).unwrap();
+    let all = EncryptedArray::from_parts(
+        layout,
+        *array.form(),
+        hippocrene::SlotContents::Zero,
+        array.bodies().to_vec(),
+    )
+    .unwrap();
     client.decrypt(&all).unwrap()
 }
 

@@ -21,7 +21,7 @@ use hippocrene_rlwe as rlwe;
 
 use crate::{
     Array, CiphertextBody, ClientKey, Elements, Error, Fresh, Layout, PublicKey, Session,
-    encryption::wipe,
+    SlotContents, encryption::wipe,
 };
 
 pub use keys::BitKeys;
@@ -187,6 +187,6 @@ fn encrypt(
     });
     let bodies = bodies.collect::<Result<Vec<_>, Error>>();
     wipe(&mut slots);
-    Ok(Array::from_parts(layout, Bits { packing }, true, bodies?)
+    Ok(Array::from_parts(layout, Bits { packing }, SlotContents::Zero, bodies?)
         .expect("one body for each ciphertext of the layout, all of one key"))
 }

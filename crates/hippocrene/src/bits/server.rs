@@ -15,7 +15,7 @@ use hippocrene_ckks::{
 use hippocrene_rlwe::{Fingerprint, Gate, RlweError};
 
 use super::{BitArray, BitKeys};
-use crate::{Array, Error, Session};
+use crate::{Array, Error, Session, SlotContents};
 
 /// Several gates at once.
 const GATES: &str = "gates";
@@ -83,7 +83,7 @@ impl BitServer {
         let evaluator = self.bootstrapper.evaluator();
         let inputs = a.expanded(&self.session);
         let out = self.session.compute_each(inputs.len(), |i| Ok(evaluator.not_bits(&inputs[i])?));
-        Ok(Array::from_ciphertexts(a.layout().clone(), *a.form(), false, out?))
+        Ok(Array::from_ciphertexts(a.layout().clone(), *a.form(), SlotContents::Stray, out?))
     }
 
     /// `a` and `b`, element by element.
@@ -226,7 +226,7 @@ impl BitServer {
         let (slots, like_it) = (like.layout().scatter(bits)?, like.expanded(&self.session));
         let public = |i: usize| Ok(evaluator.public_bits(&like_it[i], &slots[i])?);
         let out = self.session.compute_each(like_it.len(), public);
-        Ok(Array::from_ciphertexts(like.layout().clone(), *like.form(), true, out?))
+        Ok(Array::from_ciphertexts(like.layout().clone(), *like.form(), SlotContents::Zero, out?))
     }
 
     /// What a gate of these arrays has made. Slots that hold no element are zero where the gate of
@@ -238,7 +238,8 @@ impl BitServer {
         ciphertexts: Vec<BitCiphertext>,
     ) -> BitArray {
         let clean = inputs.iter().all(|a| a.is_clean()) && !gate.value(0, inputs.len());
-        Array::from_ciphertexts(inputs[0].layout().clone(), *inputs[0].form(), clean, ciphertexts)
+        let slots = SlotContents::zero_if(clean);
+        Array::from_ciphertexts(inputs[0].layout().clone(), *inputs[0].form(), slots, ciphertexts)
     }
 
     /// A gate by products, where there is one and the result can still be bootstrapped, with no

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use hippocrene_ckks::bits::{BitCiphertext, BitPacking};
 
 use super::{BitArray, BitServer};
-use crate::{Array, Error, Layout};
+use crate::{Array, Error, Layout, SlotContents};
 
 const OPERATION: &str = "move elements";
 
@@ -35,7 +35,7 @@ impl BitServer {
         };
         let Some(layout) = Layout::standing(shape, &from, slots) else { return Ok(None) };
         let left = from[0] % slots;
-        let part = a.part(from[0] / slots, layout.clone(), false);
+        let part = a.part(from[0] / slots, layout.clone(), SlotContents::Stray);
         if left == 0 {
             return Ok(Some(part));
         }
@@ -58,6 +58,6 @@ impl BitServer {
         };
         let moved =
             part.expanded(&self.session).into_iter().map(moved).collect::<Result<_, Error>>()?;
-        Ok(Some(Array::from_ciphertexts(layout, *a.form(), false, moved)))
+        Ok(Some(Array::from_ciphertexts(layout, *a.form(), SlotContents::Stray, moved)))
     }
 }

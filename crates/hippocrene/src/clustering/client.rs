@@ -7,7 +7,7 @@ use zeroize::Zeroizing;
 use super::{Clustering, centroid_layout, point_layout};
 use crate::{
     CiphertextBody, ClientKey, EncryptedArray, Encryption, Error, Fresh, Layout, LookUps, Numbers,
-    Shape,
+    Shape, SlotContents,
 };
 
 const OPERATION: &str = "encrypt points";
@@ -126,7 +126,7 @@ impl ClientKey {
             interval: None,
             error_known: true,
         };
-        let array = EncryptedArray::from_parts(layout, form, false, bodies)
+        let array = EncryptedArray::from_parts(layout, form, SlotContents::Stray, bodies)
             .ok_or_else(|| Error::Internal("points have another number of ciphertexts".into()))?;
         array.with_bound(1.0)
     }

@@ -7,7 +7,7 @@ mod new_points;
 use hippocrene_pegasus::Shape;
 use hippocrene_rlwe::Fingerprint;
 
-use crate::{Array, CiphertextBody, EncryptedArray, Error, Layout, Numbers};
+use crate::{Array, CiphertextBody, EncryptedArray, Error, Layout, Numbers, SlotContents};
 
 /// What a run began with. It stays with what is made of it, so that a run goes on from its own
 /// checkpoints only. That of new points is the clusters that they are to be assigned to.
@@ -170,8 +170,13 @@ impl Clustering {
         let slots = points.layout().slots();
         let layout = Layout::packed(&[slots], slots)?;
         let block = |body: &CiphertextBody<Numbers>| {
-            Array::from_parts(layout.clone(), *points.form(), points.is_clean(), vec![body.clone()])
-                .ok_or_else(|| Error::Internal("a ciphertext of points is none of numbers".into()))
+            Array::from_parts(
+                layout.clone(),
+                *points.form(),
+                SlotContents::zero_if(points.is_clean()),
+                vec![body.clone()],
+            )
+            .ok_or_else(|| Error::Internal("a ciphertext of points is none of numbers".into()))
         };
         points.bodies().iter().map(block).collect()
     }

@@ -3,7 +3,7 @@
 use hippocrene_ckks::{Short, encoder::EncodeError};
 
 use super::Server;
-use crate::{Array, EncryptedArray, Error, Form, Interval};
+use crate::{Array, EncryptedArray, Error, Form, Interval, SlotContents};
 
 impl Server {
     /// `a + b`, element by element; shapes broadcast as numpy's do.
@@ -15,8 +15,7 @@ impl Server {
     pub fn add<F: Form>(&self, a: &Array<F>, b: &Array<F>) -> Result<Array<F>, Error> {
         const OPERATION: &str = "add";
         if std::ptr::eq(a, b) {
-            let twice =
-                self.map(a, OPERATION, a.is_clean(), 0.0, |form, x| form.add(self, x, x))?;
+            let twice = self.map(a, OPERATION, true, 0.0, |form, x| form.add(self, x, x))?;
             return Ok(
                 F::within(twice, F::interval(a).times_count(2)).with_terms(a.terms().clone())
             );
@@ -35,17 +34,10 @@ impl Server {
         combine: impl Fn(&F, &F::Ciphertext, &F::Ciphertext) -> Result<F::Ciphertext, Error> + Sync,
     ) -> Result<Array<F>, Error> {
         let is_dependent = a.terms().meet(b.terms());
-        let sum = self.zip(
-            a,
-            b,
-            operation,
-            |a, b| a && b,
-            0.0,
-            |form, x, y| {
-                let sum = combine(form, x, y)?;
-                Ok(if is_dependent { form.of_dependent(sum, x, y) } else { sum })
-            },
-        )?;
+        let sum = self.zip(a, b, operation, SlotContents::of_sum, 0.0, |form, x, y| {
+            let sum = combine(form, x, y)?;
+            Ok(if is_dependent { form.of_dependent(sum, x, y) } else { sum })
+        })?;
         Ok(sum.with_terms(a.terms().join(b.terms())))
     }
 
@@ -63,7 +55,7 @@ impl Server {
     /// # Errors
     /// [`Error::KeyMismatch`] when the array belongs to another key.
     pub fn negate<F: Form>(&self, a: &Array<F>) -> Result<Array<F>, Error> {
-        let negated = self.map(a, "negate", a.is_clean(), 0.0, |form, x| form.negate(self, x))?;
+        let negated = self.map(a, "negate", true, 0.0, |form, x| form.negate(self, x))?;
         Ok(F::within(negated, -F::interval(a)).with_terms(a.terms().clone()))
     }
 
@@ -81,14 +73,9 @@ impl Server {
         // Factors with terms in common have errors in common: they add up, as those of two copies
         // do.
         let copies = if a.terms().meet(b.terms()) { 2 } else { 1 };
-        let product = self.zip(
-            a,
-            b,
-            OPERATION,
-            |a, b| a || b,
-            bits,
-            |form, x, y| Ok(form.of_copies(form.mul(self, x, y)?, copies)),
-        )?;
+        let product = self.zip(a, b, OPERATION, SlotContents::of_product, bits, |form, x, y| {
+            Ok(form.of_copies(form.mul(self, x, y)?, copies))
+        })?;
         Ok(F::within(product, F::interval(a) * F::interval(b)))
     }
 
@@ -98,7 +85,7 @@ impl Server {
     /// [`Error::Capacity`] or [`Error::Budget`] when no multiplication is left.
     pub fn square<F: Form>(&self, a: &Array<F>) -> Result<Array<F>, Error> {
         let bits = self.form_of(&[a]).product_bits(self);
-        let square = self.map(a, "square", a.is_clean(), bits, |form, x| form.mul(self, x, x))?;
+        let square = self.map(a, "square", true, bits, |form, x| form.mul(self, x, x))?;
         Ok(F::within(square, F::interval(a).power(2)))
     }
 
@@ -123,7 +110,7 @@ impl Server {
             Ok(Array::from_ciphertexts(
                 a.layout().clone(),
                 form.clone().with_plain(p),
-                a.is_clean(),
+                SlotContents::zero_if(a.is_clean()),
                 out,
             ))
         })?;
@@ -150,7 +137,12 @@ impl Server {
             let out = form
                 .mul_plain(self, a.layout(), &ciphertexts, p)
                 .map_err(|e| e.during(OPERATION))?;
-            Ok(Array::from_ciphertexts(a.layout().clone(), form.clone().with_plain(p), true, out))
+            Ok(Array::from_ciphertexts(
+                a.layout().clone(),
+                form.clone().with_plain(p),
+                SlotContents::Zero,
+                out,
+            ))
         })?;
         Ok(F::within(product, F::interval(a) * a.form().plain_interval(p)))
     }
@@ -171,8 +163,8 @@ impl Server {
                 other => other,
             });
         }
-        let sum =
-            self.map(a, OPERATION, a.is_clean(), 0.0, |form, x| form.add_number(self, x, c))?;
+        let sum = self
+            .map(a, OPERATION, a.layout().is_full(), 0.0, |form, x| form.add_number(self, x, c))?;
         Ok(F::within(sum, F::interval(a) + a.form().number_interval(c))
             .with_terms(a.terms().clone()))
     }
@@ -203,10 +195,9 @@ impl Server {
                 other => other.during(OPERATION),
             });
         }
-        let product =
-            self.map(a, OPERATION, a.is_clean(), 0.0, |form, x| form.mul_number(self, x, c))?;
+        let product = self.map(a, OPERATION, true, 0.0, |form, x| form.mul_number(self, x, c))?;
         let product = F::within(product, F::interval(a) * a.form().number_interval(c));
-        Ok(product.with_zeros_within(a.period(), a.is_zero_within()).with_terms(a.terms().clone()))
+        Ok(product.with_terms(a.terms().clone()))
     }
 
     /// Declares that the elements lie in `interval`, as [`EncryptedArray::with_interval`]. The

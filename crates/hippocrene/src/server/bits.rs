@@ -5,7 +5,7 @@ use std::{borrow::Cow, collections::BTreeSet};
 use hippocrene_ckks::{Ciphertext, bits::BitParts};
 
 use super::{Server, policy::Policy, stages::Moves};
-use crate::{Array, BitArray, Bits, Error, Layout, Numbers};
+use crate::{Array, BitArray, Bits, Error, Layout, Numbers, SlotContents};
 
 const OPERATION: &str = "move elements";
 
@@ -122,7 +122,7 @@ impl Server {
         Ok(Array::from_ciphertexts(
             out,
             Bits { packing: bits.plan().literal().packing },
-            true,
+            SlotContents::Zero,
             bodies,
         ))
     }
@@ -141,7 +141,8 @@ impl Server {
         let slots = self.session.slots();
         let layout = |end: usize| Layout::packed(&[end], slots);
         let form = Numbers { complex: false, precision, interval: None, error_known: true };
-        let array = Array::from_ciphertexts(layout(parts.len() * slots)?, form, false, parts);
+        let array =
+            Array::from_ciphertexts(layout(parts.len() * slots)?, form, SlotContents::Stray, parts);
         let entries = moves.iter().map(|(to, from)| (*to, *from, 1.0));
         let policy = Policy { precision: None, ..self.policy };
         let server = Server { policy, ..self.clone() };

@@ -10,7 +10,7 @@ use hippocrene_ckks::{
 use super::Server;
 use crate::{
     Array, BootstrappingKeys, ClientKey, EncryptedArray, Error, Form, Layout, Numbers, Session,
-    bootstrapping, numbers::precision_bits,
+    SlotContents, bootstrapping, numbers::precision_bits,
 };
 
 const OPERATION: &str = "bootstrap";
@@ -263,7 +263,7 @@ impl Server {
             true => Cow::Owned(a.clone().with_precision_bits(form.precision, &self.session)?),
             false => Cow::Borrowed(a),
         };
-        let out = self.map_as_it_is(&ready, OPERATION, a.is_clean(), |form, x| {
+        let out = self.map_as_it_is(&ready, OPERATION, true, |form, x| {
             Ok(bootstraps.bootstrap(x, form, raised)?)
         })?;
         let mut out = self.masked(bootstraps, a, out)?;
@@ -310,10 +310,15 @@ impl Server {
                 let masked = form.mul_plain(self, out.layout(), &inputs, (&ones[..]).into())?;
                 let masked =
                     masked.into_iter().zip(&units).map(|(x, unit)| x.in_unit(-unit)).collect();
-                let masked = Array::from_ciphertexts(out.layout().clone(), *form, true, masked);
+                let masked = Array::from_ciphertexts(
+                    out.layout().clone(),
+                    *form,
+                    SlotContents::Zero,
+                    masked,
+                );
                 Ok(masked.with_bound(a.bound())?)
             }
-            Some(slots) => Ok(out.with_period(Some(slots))),
+            Some(slots) => Ok(out.with_slot_contents(SlotContents::repeating(Some(slots), false))),
             None => Ok(out),
         }
     }

@@ -14,7 +14,7 @@ use super::{
     Server,
     stages::{LEFT, Moves, ONE_STEP},
 };
-use crate::{Array, Error, Form, Layout, form::After};
+use crate::{Array, Error, Form, Layout, SlotContents, form::After};
 
 const OPERATION: &str = "broadcast";
 
@@ -215,13 +215,12 @@ impl Server {
                 });
                 picked.collect::<Result<Vec<_>, Error>>().map_err(|e| e.during(OPERATION))
             };
-            if a.period().is_some_and(|period| repetition.axes.iter().all(|(s, _)| s % period == 0))
-            {
+            let period = a.slot_contents().period();
+            if period.is_some_and(|period| repetition.axes.iter().all(|(s, _)| s % period == 0)) {
                 let within = repetition.copies(layout.slots());
                 let out = pick(inputs.into_iter().map(Cow::into_owned).collect(), within)?;
-                return Ok(
-                    Array::from_ciphertexts(layout, form, false, out).with_period(a.period())
-                );
+                let slots = SlotContents::repeating(period, false);
+                return Ok(Array::from_ciphertexts(layout, form, slots, out));
             }
             // Whole ciphertexts are repeated with whatever is between their elements.
             if a.is_clean() || repetition.axes.iter().all(|(stride, _)| *stride >= layout.slots()) {
@@ -239,7 +238,8 @@ impl Server {
                 };
                 let clean = a.is_clean() && repetition.axes.iter().all(fills);
                 let out = pick(out, 1)?;
-                return Ok(Array::from_ciphertexts(layout, form, clean, out));
+                let slots = SlotContents::zero_if(clean);
+                return Ok(Array::from_ciphertexts(layout, form, slots, out));
             }
         }
         // Each element to the first of its places, and from there to the others.
@@ -437,7 +437,8 @@ fn copied_layout<F: Form>(a: &Array<F>, shape: &[usize], slots: usize) -> Result
 /// already, or go to slots that are zero.
 fn repeats_freely<F: Form>(a: &Array<F>, layout: &Layout) -> bool {
     let Some(repetition) = repetition(a.layout(), layout) else { return false };
-    let far = |stride: usize| a.period().is_some_and(|period| stride.is_multiple_of(period));
+    let period = a.slot_contents().period();
+    let far = |stride: usize| period.is_some_and(|period| stride.is_multiple_of(period));
     a.is_clean()
         || repetition.axes.iter().all(|(stride, _)| far(*stride))
         || repetition.axes.iter().all(|(stride, _)| *stride >= layout.slots())

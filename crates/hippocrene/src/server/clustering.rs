@@ -7,7 +7,7 @@ use hippocrene_pegasus::{KMeans, KMeansState, Sectors};
 
 use super::Server;
 use crate::{
-    Array, Clustering, EncryptedArray, Error, Layout, Numbers, Origin,
+    Array, Clustering, EncryptedArray, Error, Layout, Numbers, Origin, SlotContents,
     clustering::{bit_layout, centroid_layout},
 };
 
@@ -63,7 +63,15 @@ impl Server {
             error_known: true,
         };
         let bits = self.seen_with(&bits, all)?;
-        Ok((Array::from_ciphertexts(Layout::packed(&[all], all)?, form, true, vec![bits]), sectors))
+        Ok((
+            Array::from_ciphertexts(
+                Layout::packed(&[all], all)?,
+                form,
+                SlotContents::Zero,
+                vec![bits],
+            ),
+            sectors,
+        ))
     }
 
     /// The end of an iteration from `clusters` in which the blocks of the points were assigned so,
@@ -259,7 +267,7 @@ impl Server {
             interval: None,
             error_known: true,
         };
-        Ok(Array::from_ciphertexts(layout, form, false, all))
+        Ok(Array::from_ciphertexts(layout, form, SlotContents::Stray, all))
     }
 }
 

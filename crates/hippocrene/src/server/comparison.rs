@@ -14,7 +14,7 @@ use hippocrene_pegasus::Which;
 use hippocrene_rlwe::Noise;
 
 use super::{Server, broadcast::shape_of_both};
-use crate::{EncryptedArray, Error, Interval, Layout, Numbers};
+use crate::{EncryptedArray, Error, Interval, Layout, Numbers, SlotContents};
 
 /// How closely numbers are compared. By tables ([`Server::sign`]) nothing need be said: the gap is
 /// that of the tables ([`Server::table_gap`]), and the precision what they have.
@@ -448,15 +448,14 @@ impl Server {
         let plan = plan.map_err(|e| e.with_at_most(least))?;
         let bits = if refreshed { 0.0 } else { plan.bits() };
         let refresh = self.refresh_if(refreshed, &form, &[a.layout(), b.layout()]);
-        let full = a.layout().is_full() && b.layout().is_full();
-        self.zip(
-            a,
-            b,
-            operation,
-            |_, _| full,
-            bits,
-            |_, x, y| Ok(f(&self.evaluator, x, y, &plan, &*refresh)?),
-        )
+        let is_full = a.layout().is_full() && b.layout().is_full();
+        let slots = |a: SlotContents, b| match a.of_sum(b).after(false) {
+            SlotContents::Stray => SlotContents::zero_if(is_full),
+            known => known,
+        };
+        self.zip(a, b, operation, slots, bits, |_, x, y| {
+            Ok(f(&self.evaluator, x, y, &plan, &*refresh)?)
+        })
     }
 
     /// The result by tables where these are the road, and else by polynomials. Where those fail on

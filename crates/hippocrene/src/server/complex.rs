@@ -17,7 +17,7 @@ impl Server {
             return Ok(a.clone());
         }
         self.check_conjugation("conjugate")?;
-        self.map(a, "conjugate", a.is_clean(), 0.0, |_, x| Ok(self.evaluator.conjugate(x)?))
+        self.map(a, "conjugate", true, 0.0, |_, x| Ok(self.evaluator.conjugate(x)?))
     }
 
     /// Checks that there is the key of the conjugation.
@@ -40,8 +40,8 @@ impl Server {
     /// # Errors
     /// When the array is of another key.
     pub fn times_i(&self, a: &EncryptedArray) -> Result<EncryptedArray, Error> {
-        let product = self
-            .map(a, "multiply by i", a.is_clean(), 0.0, |_, x| Ok(self.evaluator.mul_by_i(x)?))?;
+        let product =
+            self.map(a, "multiply by i", true, 0.0, |_, x| Ok(self.evaluator.mul_by_i(x)?))?;
         Ok(with_complex(product, true))
     }
 

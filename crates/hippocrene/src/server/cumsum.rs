@@ -1,7 +1,7 @@
 //! Sums of all elements up to each.
 
 use super::Server;
-use crate::{Array, Error, Form};
+use crate::{Array, Error, Form, SlotContents};
 
 const OPERATION: &str = "cumsum";
 
@@ -79,7 +79,8 @@ impl Server {
             strides.splice(axis..=axis, [stride * piece, stride]);
             a.layout().with_shape(shape, strides)
         };
-        let sums = self.sum(&a.part(0, split([pieces - 1, piece])?, false), Some(axis + 1))?;
+        let sums =
+            self.sum(&a.part(0, split([pieces - 1, piece])?, SlotContents::Stray), Some(axis + 1))?;
         let first = split([pieces, 1])?;
         let (to, from): (Vec<usize>, Vec<usize>) =
             (first.positions().collect(), sums.layout().positions().collect());
@@ -93,6 +94,10 @@ impl Server {
         });
         let before = self.linear_map(&sums, first, entries, OPERATION)?;
         let repeated = self.broadcast_as(&before, split([pieces, piece])?)?;
-        Ok(repeated.part(0, a.layout().clone(), repeated.is_clean() && length == pieces * piece))
+        let contents = match repeated.slot_contents() {
+            SlotContents::Zero if length == pieces * piece => SlotContents::Zero,
+            contents => SlotContents::repeating(contents.period(), false),
+        };
+        Ok(repeated.part(0, a.layout().clone(), contents))
     }
 }

@@ -78,9 +78,8 @@ impl Server {
             });
         }
         let times = |form: &Numbers, x: &_| form.mul_big_number(self, x, c);
-        let product = self.map(a, OPERATION, a.is_clean(), 0.0, times)?;
-        let product = product.within(a.interval() * Interval::point(c.to_f64()));
-        Ok(product.with_zeros_within(a.period(), a.is_zero_within()))
+        let product = self.map(a, OPERATION, true, 0.0, times)?;
+        Ok(product.within(a.interval() * Interval::point(c.to_f64())))
     }
 
     /// The mean of all elements (`axis` `None`) or along one axis, as numpy's `mean`; one

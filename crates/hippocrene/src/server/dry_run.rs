@@ -64,9 +64,7 @@ impl Server {
             Ok(CiphertextBody::Full(a.form().full(&self.session, inner, F::own(body))?))
         };
         let bodies = a.bodies().iter().map(hollow).collect::<Result<Vec<_>, Error>>()?;
-        let array = Array::from_parts(a.layout().clone(), a.form().clone(), a.is_clean(), bodies);
-        let array = array
-            .ok_or_else(|| Error::Internal(format!("{OPERATION}: an array of no ciphertexts")))?;
-        Ok(array.with_zeros_within(a.period(), a.is_zero_within()))
+        Array::from_parts(a.layout().clone(), a.form().clone(), a.slot_contents(), bodies)
+            .ok_or_else(|| Error::Internal(format!("{OPERATION}: an array of no ciphertexts")))
     }
 }

@@ -84,10 +84,9 @@ impl Server {
             true => Cow::Borrowed(a),
             false => Cow::Owned(self.cleaned(a)?),
         };
-        let clean = a.is_clean() || a.layout().is_full();
         let refresh = self.refresh_of(&form, &[a.layout()]);
         let found = |refresh: &dyn Refresh, bits: f64| {
-            self.map(&a, OPERATION, clean, bits, |_, x| {
+            self.map(&a, OPERATION, true, bits, |_, x| {
                 Ok(self.evaluator.entries(x, &plan, refresh)?)
             })
         };

@@ -11,8 +11,9 @@ impl Server {
     /// [`Error::Budget`] when too few multiplications are left.
     pub fn is_zero(&self, a: &IntegerArray) -> Result<IntegerArray, Error> {
         // Slots that hold no element, if they are 0, are 1 then.
-        let clean = a.layout().is_full();
-        self.map(a, "test for zero", clean, 0.0, |_, x| Ok(evaluator(self)?.is_zero(x)?))
+        self.map(a, "test for zero", a.layout().is_full(), 0.0, |_, x| {
+            Ok(evaluator(self)?.is_zero(x)?)
+        })
     }
 
     /// 1 where `a` and `b` are equal, and 0 elsewhere: [`Server::is_zero`] of their difference.

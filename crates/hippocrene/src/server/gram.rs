@@ -15,7 +15,7 @@ use super::{
     tiles::{HOISTED, SHORT, TENSOR, strides},
     wide::ROTATION,
 };
-use crate::{Array, Error, Form, Layout};
+use crate::{Array, Error, Form, Layout, SlotContents};
 
 /// How such a product is had.
 #[derive(Debug, Clone)]
@@ -103,7 +103,7 @@ impl Server {
         let layout = Layout::packed(&[gram.diagonals() * slots], slots)?;
         let diagonals = self.with_capacity([a, b], form.product_bits(self), |[a, b]| {
             let sums = self.diagonals_of(&form, a, b, gram).map_err(|e| e.during(operation))?;
-            Ok(Array::from_ciphertexts(layout.clone(), form.clone(), false, sums))
+            Ok(Array::from_ciphertexts(layout.clone(), form.clone(), SlotContents::Stray, sums))
         })?;
         let out = Layout::new(vec![gram.rows, gram.columns], vec![along, outer], slots)?;
         let entries: Vec<_> =

@@ -10,7 +10,7 @@ use std::{
 use hippocrene_rlwe::stop;
 
 use super::{Server, maps::Name};
-use crate::{Array, Diagonals, Error, Extent, Form, Layout, form::After};
+use crate::{Array, Diagonals, Error, Extent, Form, Layout, SlotContents, form::After};
 
 /// After so many entries it is asked whether to stop.
 const ASKED: usize = 4096;
@@ -77,7 +77,7 @@ impl Server {
         self.with_capacity([a], form.product_bits(self), |[a]| {
             let ciphertexts =
                 self.mapped(&form, a, &blocks, after).map_err(|e| e.during(operation))?;
-            Ok(Array::from_ciphertexts(out.clone(), form.clone(), true, ciphertexts))
+            Ok(Array::from_ciphertexts(out.clone(), form.clone(), SlotContents::Zero, ciphertexts))
         })
     }
 

@@ -4,7 +4,7 @@ use hippocrene_ckks::{Ciphertext, Short};
 use hippocrene_pegasus::{Function, Pegasus, PegasusError, Tables, Tangents};
 
 use super::Server;
-use crate::{Array, EncryptedArray, Error, Interval, Numbers};
+use crate::{Array, EncryptedArray, Error, Interval, Numbers, SlotContents};
 
 const APPLY: &str = "apply a function";
 
@@ -292,7 +292,8 @@ impl Server {
             // Where elements reach into the second half of the slots, these are not repeated, and
             // hold 0 elsewhere.
             let clean = places.iter().all(|places| places.iter().any(|place| *place >= slots / 2));
-            Ok(Array::from_ciphertexts(a.layout().clone(), form, clean, out))
+            let slots = SlotContents::zero_if(clean);
+            Ok(Array::from_ciphertexts(a.layout().clone(), form, slots, out))
         });
         applied.map_err(|e| e.during(operation))
     }

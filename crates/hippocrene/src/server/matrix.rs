@@ -9,7 +9,7 @@ use super::{
     moves::in_order,
     stages::{ONE_STEP, products},
 };
-use crate::{Array, Error, Form, Interval, Layout, form::After};
+use crate::{Array, Error, Form, Interval, Layout, SlotContents, form::After};
 
 /// The most slots for the products of the numbers of two encrypted matrices: some gigabytes of
 /// ciphertexts.
@@ -335,7 +335,7 @@ impl Server {
             left.iter().zip(&right).map(|(x, y)| (x.as_ref(), y.as_ref())).collect();
         let sum = form.sum_of_products(self, &pairs).transpose();
         let sum = sum.map_err(|e| self.advised(e, &[a, b]).during(OPERATION))?;
-        Ok(sum.map(|sum| Array::from_ciphertexts(layout, form, true, vec![sum])))
+        Ok(sum.map(|sum| Array::from_ciphertexts(layout, form, SlotContents::Zero, vec![sum])))
     }
 
     /// The elements moved on by `shift` in row-major order (`axis` `None`) or along an axis, those

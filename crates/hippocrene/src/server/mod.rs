@@ -67,7 +67,9 @@ use hippocrene_ckks::{Evaluator, Transfer};
 use hippocrene_pegasus::{KMeans, Pegasus};
 use hippocrene_rlwe::{Fingerprint, PreparedEvaluationKeys, RlweError};
 
-use crate::{Array, BitServer, Error, EvaluationKeys, Form, Layout, LookUpPlan, Session};
+use crate::{
+    Array, BitServer, Error, EvaluationKeys, Form, Layout, LookUpPlan, Session, SlotContents,
+};
 use bootstrap::Bootstraps;
 use comparison::Plans;
 use maps::AllMaps;
@@ -315,11 +317,11 @@ impl Server {
         &self,
         a: &Array<F>,
         operation: &'static str,
-        clean: bool,
+        keeps_zeros: bool,
         bits: f64,
         f: impl Fn(&F, &F::Ciphertext) -> Result<F::Ciphertext, Error> + Sync,
     ) -> Result<Array<F>, Error> {
-        self.with_capacity([a], bits, |[a]| self.map_as_it_is(a, operation, clean, &f))
+        self.with_capacity([a], bits, |[a]| self.map_as_it_is(a, operation, keeps_zeros, &f))
     }
 
     /// [`Server::map`] of an array with whatever capacity it has.
@@ -327,7 +329,7 @@ impl Server {
         &self,
         a: &Array<F>,
         operation: &'static str,
-        clean: bool,
+        keeps_zeros: bool,
         f: impl Fn(&F, &F::Ciphertext) -> Result<F::Ciphertext, Error> + Sync,
     ) -> Result<Array<F>, Error> {
         self.check(a, operation)?;
@@ -335,7 +337,8 @@ impl Server {
         let inputs = a.expanded(&self.session);
         let out = self.session.compute_each(inputs.len(), |i| f(&form, &inputs[i]));
         let out = out.map_err(|e| e.during(operation))?;
-        Ok(Array::from_ciphertexts(a.layout().clone(), form, clean, out).with_period(a.period()))
+        let slots = a.slot_contents().after(keeps_zeros);
+        Ok(Array::from_ciphertexts(a.layout().clone(), form, slots, out))
     }
 
     /// Applies `f`, which does the same in every slot, to the ciphertexts of two arrays, pair by
@@ -347,7 +350,7 @@ impl Server {
         a: &Array<F>,
         b: &Array<F>,
         operation: &'static str,
-        clean: impl Fn(bool, bool) -> bool,
+        slots: impl Fn(SlotContents, SlotContents) -> SlotContents,
         bits: f64,
         f: impl Fn(&F, &F::Ciphertext, &F::Ciphertext) -> Result<F::Ciphertext, Error> + Sync,
     ) -> Result<Array<F>, Error> {
@@ -358,11 +361,9 @@ impl Server {
             let (a, b) = self.broadcast(a, b, operation)?;
             let (left, right) = (a.expanded(&self.session), b.expanded(&self.session));
             let out = self.session.compute_each(left.len(), |i| f(&form, &left[i], &right[i]));
-            let (out, clean) =
-                (out.map_err(|e| e.during(operation))?, clean(a.is_clean(), b.is_clean()));
-            let period = a.period().zip(b.period()).map(|(p, q)| p.max(q));
-            Ok(Array::from_ciphertexts(a.layout().clone(), form.clone(), clean, out)
-                .with_period(period))
+            let out = out.map_err(|e| e.during(operation))?;
+            let slots = slots(a.slot_contents(), b.slot_contents());
+            Ok(Array::from_ciphertexts(a.layout().clone(), form.clone(), slots, out))
         })
     }
 

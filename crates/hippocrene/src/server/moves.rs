@@ -6,7 +6,7 @@ use super::{
     Server,
     stages::{Moves, ONE_STEP, Way, products},
 };
-use crate::{Array, Error, Form, Interval, Layout, form::After};
+use crate::{Array, Error, Form, Interval, Layout, SlotContents, form::After};
 
 const OPERATION: &str = "move elements";
 
@@ -183,14 +183,16 @@ impl Server {
         let slots = F::slots(&self.session);
         let Some(layout) = standing::<F>(shape, from, slots) else { return Ok(None) };
         let (offset, left) = (from[0], from[0] % slots);
-        let view = a.part(offset / slots, layout, a.is_clean() && from.len() == a.size());
+        // Other elements of `a` stand between those of a part. What repeats goes on repeating.
+        let contents = match a.slot_contents() {
+            SlotContents::Zero if from.len() == a.size() => SlotContents::Zero,
+            contents => SlotContents::repeating(contents.period(), false),
+        };
+        let view = a.part(offset / slots, layout, contents);
         if left == 0 {
             return Ok(Some(view));
         }
-        self.map(&view, OPERATION, view.is_clean(), 0.0, |form, x| {
-            form.rotate(self, x, left as i64)
-        })
-        .map(Some)
+        self.map(&view, OPERATION, true, 0.0, |form, x| form.rotate(self, x, left as i64)).map(Some)
     }
 
     /// The elements of several arrays, each moved to its places, in one array: in these ways, as
@@ -241,7 +243,7 @@ impl Server {
         let sums = sums
             .into_iter()
             .map(|sum| sum.expect("every ciphertext has elements, or comes of a linear map"));
-        Ok(Array::from_ciphertexts(out, form, true, sums.collect()))
+        Ok(Array::from_ciphertexts(out, form, SlotContents::Zero, sums.collect()))
     }
 
     /// The ciphertexts of `a` rotated and put in the places of ciphertexts of a result, if that

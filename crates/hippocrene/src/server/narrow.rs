@@ -155,7 +155,10 @@ impl Server {
         // The last slot meets less than a side beyond it.
         let count = (rows + side - 1).div_ceil(side).next_power_of_two().min(span / side);
         let copies = axis.layout(&[(count, side), (axis.length, 1)], slots)?;
-        let repeats = a.period().is_some_and(|period| (side * axis.stride).is_multiple_of(period));
+        let repeats = a
+            .slot_contents()
+            .period()
+            .is_some_and(|period| (side * axis.stride).is_multiple_of(period));
         if !(a.is_clean() || repeats) {
             return Ok(None);
         }

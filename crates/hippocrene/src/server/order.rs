@@ -5,7 +5,7 @@ use hippocrene_ckks::{Ciphertext, Scale};
 use hippocrene_pegasus::{Layout as Places, Numbers as Single, Pegasus, PegasusError};
 
 use super::Server;
-use crate::{Array, EncryptedArray, Error, Layout, Numbers};
+use crate::{Array, EncryptedArray, Error, Layout, Numbers, SlotContents};
 
 /// Places among more numbers are off by half of one and more, as a standard deviation.
 const MOST_PLACES: usize = 256;
@@ -186,7 +186,7 @@ impl Server {
         let zeros = self.mul_number(a, 0.0)?;
         let one = zeros.expanded(&self.session)[0].clone().into_owned();
         let ciphertexts = vec![one; layout.ciphertexts()];
-        Ok(Array::from_ciphertexts(layout, *zeros.form(), true, ciphertexts))
+        Ok(Array::from_ciphertexts(layout, *zeros.form(), SlotContents::Zero, ciphertexts))
     }
 
     /// The first place of every line, which is 0.
@@ -376,8 +376,8 @@ impl Server {
             (0..layout.ciphertexts()).map(of_ciphertext).collect::<Result<_, Error>>()?;
         // Of several ciphertexts, all but the last one are full.
         let period = (layout.ciphertexts() == 1).then(|| (layout.last() + 1).next_power_of_two());
-        Ok(Array::from_ciphertexts(layout, form, false, ciphertexts)
-            .with_zeros_within(period, true))
+        let slots = SlotContents::repeating(period, true);
+        Ok(Array::from_ciphertexts(layout, form, slots, ciphertexts))
     }
 
     /// The elements as single numbers in row-major order, extracted as if they were up to `bound`.

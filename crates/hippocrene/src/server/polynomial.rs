@@ -54,8 +54,8 @@ impl Server {
                 return Ok(F::within(values, F::range(p, F::interval(a))));
             }
         }
-        let evaluated = |p: &F::Polynomial, clean: bool| {
-            self.map(a, OPERATION, clean, bits, |form, x| form.polynomial(self, x, p))
+        let evaluated = |p: &F::Polynomial, keeps_zeros: bool| {
+            self.map(a, OPERATION, keeps_zeros, bits, |form, x| form.polynomial(self, x, p))
         };
         // Where there is no element, zeros stay: the constant is added to elements alone.
         let values = match F::apart_from_constant(p)? {
@@ -64,8 +64,8 @@ impl Server {
                     self.add_plain(&evaluated(&rest, true)?, F::plain(&vec![constant; a.size()]));
                 values.map(|values| F::bounded_by(values, p, a)).map_err(|e| e.during(OPERATION))
             }
-            Some(_) => evaluated(p, a.is_clean() && a.layout().is_full()),
-            None => evaluated(p, a.is_clean()),
+            Some(_) => evaluated(p, a.layout().is_full()),
+            None => evaluated(p, true),
         };
         // The interval is that of the values that the polynomial was asked for.
         let values = values?.with_form(asked);

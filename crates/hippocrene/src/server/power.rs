@@ -36,7 +36,7 @@ impl Server {
         if self.strands(a, bits) {
             return squared();
         }
-        match self.map(a, OPERATION, a.is_clean(), bits, |form, x| form.power(self, x, n)) {
+        match self.map(a, OPERATION, true, bits, |form, x| form.power(self, x, n)) {
             Err(Error::Capacity { .. }) if self.bootstraps.is_some() => squared(),
             power => Ok(F::within(power?, F::interval(a).power(n))),
         }

@@ -3,7 +3,7 @@
 use std::ops::Add;
 
 use super::Server;
-use crate::{Array, Computed, Error, Form, Interval};
+use crate::{Array, Computed, Error, Form, Interval, SlotContents};
 
 const OPERATION: &str = "add products";
 
@@ -87,9 +87,8 @@ impl Server {
         let sums = self.session.compute_each(layout.ciphertexts(), sum);
         let sums = sums.map_err(|e| self.advised(e, &arrays).during(OPERATION))?;
         let Some(out) = sums.into_iter().collect::<Option<Vec<_>>>() else { return Ok(None) };
-        let clean = pairs.iter().all(|(a, b)| a.is_clean() || b.is_clean());
-        let periods = arrays.iter().map(|array| array.period());
-        let period = periods.reduce(|p, q| p.zip(q).map(|(p, q)| p.max(q))).flatten();
-        Ok(Some(Array::from_ciphertexts(layout.clone(), form, clean, out).with_period(period)))
+        let products = pairs.iter().map(|(a, b)| a.slot_contents().of_product(b.slot_contents()));
+        let slots = products.reduce(SlotContents::of_sum).unwrap_or(SlotContents::Stray);
+        Ok(Some(Array::from_ciphertexts(layout.clone(), form, slots, out)))
     }
 }

@@ -1,7 +1,7 @@
 //! Sums along axes.
 
 use super::Server;
-use crate::{Array, Error, Form};
+use crate::{Array, Error, Form, SlotContents};
 
 impl Server {
     /// The sum of all elements (`axis` `None`) or along one axis, as numpy's `sum`.
@@ -50,7 +50,7 @@ impl Server {
                 out = self.sum_axis(&out, axis, padded, operation)?;
             }
             let period = windows.and_then(|windows| period_of(repeats(a), windows));
-            return Ok(out.with_zeros_within(period, padded));
+            return Ok(summed(out, period, padded));
         };
         if axis >= a.shape().len() {
             return Err(Error::shape(
@@ -109,8 +109,9 @@ impl Server {
                 false => form.mul_number(self, inputs[first].as_ref(), F::Number::default()),
             });
             let out = out.map_err(|e| e.during(operation))?;
-            let out = Array::from_ciphertexts(layout.clone(), form.clone(), clean, out);
-            Ok(out.with_zeros_within(period, padded))
+            let slots = SlotContents::zero_if(clean);
+            let out = Array::from_ciphertexts(layout.clone(), form.clone(), slots, out);
+            Ok(summed(out, period, padded))
         })
     }
 }
@@ -125,9 +126,18 @@ fn window<F: Form>(a: &Array<F>, axis: usize, padded: bool) -> Option<(usize, us
     (count.is_power_of_two() || length.is_multiple_of(each)).then(|| (stride, count.min(each)))
 }
 
+/// A sum whose ciphertexts repeat after `period` slots, if that is known. Where padding was added
+/// up, it is zero in the sum.
+fn summed<F: Form>(sum: Array<F>, period: Option<usize>, padded: bool) -> Array<F> {
+    match sum.slot_contents() {
+        SlotContents::Zero => sum,
+        _ => sum.with_slot_contents(SlotContents::repeating(period, padded)),
+    }
+}
+
 /// After how many slots every ciphertext of an array repeats.
 fn repeats<F: Form>(a: &Array<F>) -> usize {
-    a.period().unwrap_or(a.layout().slots())
+    a.slot_contents().period().unwrap_or(a.layout().slots())
 }
 
 /// After how many slots the result of sums of these windows repeats, of slots that repeat after so

@@ -19,7 +19,7 @@ use super::{
     stages::{Moves, products},
     wide::ROTATION,
 };
-use crate::{Array, Error, Form, Layout};
+use crate::{Array, Error, Form, Layout, SlotContents};
 
 /// So many short rotations there are of a tile, or of an array, and keys for them: a power of two.
 pub(super) const SHORT: usize = 8;
@@ -251,7 +251,7 @@ impl Server {
             let (first, second) = (first.expanded(&self.session), second.expanded(&self.session));
             let sums = self.sums_of_rotated(&form, &first, &second, tiles);
             let sums = sums.map_err(|e| e.during(operation))?;
-            Ok(Array::from_ciphertexts(layout.clone(), form.clone(), true, sums))
+            Ok(Array::from_ciphertexts(layout.clone(), form.clone(), SlotContents::Zero, sums))
         })
     }
 
@@ -277,7 +277,7 @@ impl Server {
         let filled = |i: usize| self.repeated(&form, &inputs[i], &copies[i / each], Copies::Any);
         let filled =
             self.session.compute_each(inputs.len(), filled).map_err(|e| e.during(operation))?;
-        Ok(Array::from_ciphertexts(layout, form, true, filled))
+        Ok(Array::from_ciphertexts(layout, form, SlotContents::Zero, filled))
     }
 
     /// The sums over all chunks of the products of their tiles, rotated. With `k = w v + u`, `u <

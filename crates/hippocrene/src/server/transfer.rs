@@ -58,7 +58,7 @@ impl Server {
         let out = self
             .session
             .compute_each(each.len(), |i| a.form().transferred(self, transfer, &each[i]))?;
-        let out = Array::from_ciphertexts(a.layout().clone(), a.form().clone(), a.is_clean(), out);
-        Ok(out.with_period(a.period()))
+        let slots = a.slot_contents();
+        Ok(Array::from_ciphertexts(a.layout().clone(), a.form().clone(), slots, out))
     }
 }

@@ -2,7 +2,7 @@
 //! They take no plaintext and no rotation, and are rescaled once.
 
 use super::Server;
-use crate::{Array, Error, Form};
+use crate::{Array, Error, Form, SlotContents};
 
 impl Server {
     /// `sum_j weight(i, j) a_j` over an axis of `a`, for `i` below `rows`, where elements that
@@ -39,7 +39,9 @@ impl Server {
         };
         let sums = self.session.compute_each(layout.ciphertexts(), sum)?;
         let sums = sums.into_iter().collect::<Option<Vec<_>>>();
-        Ok(sums.map(|sums| Array::from_ciphertexts(layout, form, a.is_clean(), sums)))
+        Ok(sums.map(|sums| {
+            Array::from_ciphertexts(layout, form, SlotContents::zero_if(a.is_clean()), sums)
+        }))
     }
 }
 

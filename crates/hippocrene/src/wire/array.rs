@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     Array, CiphertextBody, Elements, Error, Fresh, Interval, Layout, Session, Settings,
-    layout::MAX_AXES, settings::DEGREES,
+    SlotContents, layout::MAX_AXES, settings::DEGREES,
 };
 
 /// Bytes of an array's fields before its axes.
@@ -599,9 +599,10 @@ impl<F: FileForm> Array<F> {
             head.ciphertexts[i].read_body(&mut parts[i].clone(), &head, session, header.key)
         })?;
         let count = bodies.len();
-        Array::from_parts(head.layout, head.form, head.clean, bodies).ok_or_else(|| {
-            FormatError::field("the number of ciphertexts", count, "that of the layout").into()
-        })
+        Array::from_parts(head.layout, head.form, SlotContents::zero_if(head.clean), bodies)
+            .ok_or_else(|| {
+                FormatError::field("the number of ciphertexts", count, "that of the layout").into()
+            })
     }
 
     /// Writes the array to a file, all or nothing.

@@ -166,7 +166,7 @@ fn bits(
     };
     let bodies =
         layout.scatter(values).unwrap().iter().map(|bits| encrypt(&encode(bits))).collect();
-    BitArray::from_parts(layout, Bits { packing }, true, bodies).unwrap()
+    BitArray::from_parts(layout, Bits { packing }, hippocrene::SlotContents::Zero, bodies).unwrap()
 }
 
 /// In complex slots, two ciphertexts, seeded.
