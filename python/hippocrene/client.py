@@ -167,23 +167,11 @@ def _raw_array(array: EncryptedArray) -> _native.EncryptedArray:
     return array._to_be_read
 
 
-class PublicKey:
-    """Encrypts for the client it is from, and can do nothing else: give it to whoever sends data."""
+class _Encrypting:
+    """Encrypts for one client, by its secret key or by its public key."""
 
-    __slots__ = ("_raw",)
-
-    def __init__(self, raw: _native.PublicKey) -> None:
-        """Wrap what the extension module made; `Client.public_key` is the way in."""
-        if not isinstance(raw, _native.PublicKey):
-            raise TypeError(
-                "public keys are made by Client.public_key, PublicKey.load and PublicKey.from_bytes"
-            )
-        self._raw = raw
-
-    @property
-    def fingerprint(self) -> str:
-        """Which secret key this belongs to."""
-        return self._raw.fingerprint
+    __slots__ = ()
+    _raw: _native.ClientKey | _native.PublicKey
 
     def encrypt(
         self,
@@ -216,6 +204,26 @@ class PublicKey:
         """
         return encrypt(self._raw, values, interval, bound, precision, bool(wrap))
 
+
+class PublicKey(_Encrypting):
+    """Encrypts for the client it is from, and can do nothing else: give it to whoever sends data."""
+
+    __slots__ = ("_raw",)
+    _raw: _native.PublicKey
+
+    def __init__(self, raw: _native.PublicKey) -> None:
+        """Wrap what the extension module made; `Client.public_key` is the way in."""
+        if not isinstance(raw, _native.PublicKey):
+            raise TypeError(
+                "public keys are made by Client.public_key, PublicKey.load and PublicKey.from_bytes"
+            )
+        self._raw = raw
+
+    @property
+    def fingerprint(self) -> str:
+        """Which secret key this belongs to."""
+        return self._raw.fingerprint
+
     def to_bytes(self) -> bytes:
         """Return what `save` writes."""
         return self._raw.to_bytes()
@@ -246,12 +254,14 @@ class PublicKey:
 _may_pickle: ContextVar[frozenset[Client]] = ContextVar("_may_pickle", default=frozenset())
 
 
-class Client:
+class Client(_Encrypting):
     """The owner of the data, with the secret key.
 
     What it makes for others, `evaluation_keys` and `public_key`, and what it encrypts, hold no
     secret; the client itself, and the file that `save` writes, stay where they are.
     """
+
+    _raw: _native.ClientKey
 
     def __init__(self, raw: _native.ClientKey) -> None:
         """Wrap what the extension module made; `generate`, `load` and `from_bytes` are the ways in."""
@@ -332,37 +342,6 @@ class Client:
     def slots(self) -> int:
         """How many numbers (or integers, twice as many) one ciphertext holds; larger arrays span several."""
         return self._raw.slots
-
-    def encrypt(
-        self,
-        values: npt.ArrayLike,
-        *,
-        interval: tuple[float, float] | None = None,
-        bound: float | None = None,
-        precision: float | None = None,
-        wrap: bool = False,
-    ) -> EncryptedArray:
-        """Encrypt real or complex numbers of any shape; finite ones only.
-
-        Everybody can see the shape and the `interval` ``(low, high)`` that goes with the array and
-        in which all values lie. By default, its bound is the largest absolute value rounded up to a
-        power of two from 1, and it ends at 0 if no value is negative, or none is positive. An
-        interval that does not come from the values tells nothing of them; operations check it, so
-        that ``numpy.sqrt(x)`` wants ``low >= 0``. ``bound=b`` is short for ``interval=(-b, b)``.
-
-        `precision` is how precise the values and what is computed from them are to be, in bits
-        after the binary point, where that is not to be the client's own: see `Client.generate`.
-        Beyond the 53 bits of doubles, values can be `numpy.longdouble`, `decimal.Decimal`, mpmath's
-        `mpf` or decimal text such as ``"0.1"``, and are taken as they are.
-
-        A client with a `plain_modulus` ``t`` encrypts integers of any shape. Results count modulo
-        ``t``. Integers outside ``[-(t - 1) / 2, t - 1]`` would wrap around, which is an error
-        unless ``wrap=True``. By default, the interval of integers says only whether all of them lie
-        in ``[0, t - 1]``.
-
-        A client of a preset for bits encrypts booleans, for gates.
-        """
-        return encrypt(self._raw, values, interval, bound, precision, bool(wrap))
 
     def decrypt(
         self, array: EncryptedArray, *, dtype: Kind | None = None, signed: bool = False
