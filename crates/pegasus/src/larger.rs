@@ -1,5 +1,5 @@
-//! The larger and the smaller of two numbers from slots to slots: `x + y + |x - y|` and `x + y - |x
-//! - y|` are twice these, and the magnitude is antiperiodic but for a constant, so that differences
+//! The larger and the smaller of two numbers from slots to slots: `x + y + |x - y|` and `x + y -
+//! |x - y|` are twice these, and the magnitude is antiperiodic but for a constant, so that differences
 //! take all of the circle, at twice the resolution of other tables.
 
 use hippocrene_ckks::Ciphertext;

@@ -7,8 +7,8 @@
 //! goes on to the next round. In the end the bits are multiplied along the tree: "is the smallest
 //! of all" and "the first one of the two is smaller" are 1 if their sum is 2, which one look-up
 //! says for the first one, and what is left is the second one. With `K` numbers this takes `K - 1`
-//! look-ups of signs, of which `K - 2` have the magnitudes with them, and `K - 2` of products: `2K
-//! - 3` (PEGASUS has about `2K`).
+//! look-ups of signs, of which `K - 2` have the magnitudes with them, and `K - 2` of products:
+//! `2K - 3` (PEGASUS has about `2K`).
 
 use hippocrene_ckks::{Ciphertext, Scale};
 use hippocrene_rlwe::Noise;

@@ -83,8 +83,8 @@ impl Sprout {
         })
     }
 
-    /// The error with which it is universal for words of `word` bits, in bits: `max_b min_r |log2 r
-    /// - b|` over `b` in `1..=word` and the divisors `r`. GRAFT's Theorem 3.3 states it as `|r /
+    /// The error with which it is universal for words of `word` bits, in bits: `max_b min_r |log2
+    /// r - b|` over `b` in `1..=word` and the divisors `r`. GRAFT's Theorem 3.3 states it as `|r /
     /// 2^b - 1|`, which is `ln 2` times as much for small errors.
     ///
     /// From that theorem (its proof in C.4 gives it without the remainder when it is written in

@@ -432,8 +432,8 @@ fn steered(moduli: &[u64], up: bool, rng: &mut ChaCha20Rng) -> BigInt {
     terms.sum::<BigInt>() % product
 }
 
-/// With `l` limbs in `S` the nearest integer comes out, but where the remainder is within `l (l +
-/// 7) 2^-54` of one half of `S`.
+/// With `l` limbs in `S` the nearest integer comes out, but where the remainder is within `l
+/// (l + 7) 2^-54` of one half of `S`.
 #[test]
 fn many_dropped_limbs_round_to_the_nearest_outside_of_the_stated_window() {
     let sizes = [&[48; 41][..], &[60]].concat();

@@ -18,8 +18,8 @@ impl Intervals {
         (-most..=most).map(|i| i as f64)
     }
 
-    /// The nodes, from left to right: in each interval those of Chebyshev, `i + epsilon cos((2j -
-    /// 1) pi / (2 d_i))`.
+    /// The nodes, from left to right: in each interval those of Chebyshev, `i + epsilon
+    /// cos((2j - 1) pi / (2 d_i))`.
     pub(super) fn nodes(self, counts: &[usize]) -> Vec<f64> {
         let mut nodes = Vec::with_capacity(counts.iter().sum());
         for (i, &d) in self.middles().zip(counts) {

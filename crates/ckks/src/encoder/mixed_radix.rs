@@ -101,8 +101,8 @@ impl MixedRadix {
         }
     }
 
-    /// Replaces the residues in `limbs` (limb `i` at `i * BLOCK`, `length` of them, a multiple of
-    /// 8) by unsigned digits, as far as there are digits that are not zero, and returns how many
+    /// Replaces the residues in `limbs` (limb `i` at `i * BLOCK`, `length` of them, a multiple
+    /// of 8) by unsigned digits, as far as there are digits that are not zero, and returns how many
     /// that is (at least 1).
     pub(super) fn digits<R: Borrow<ResidueRing>>(
         &self,

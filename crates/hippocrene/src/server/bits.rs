@@ -4,7 +4,7 @@ use std::{borrow::Cow, collections::BTreeSet};
 
 use hippocrene_ckks::{Ciphertext, bits::BitParts};
 
-use super::{Server, policy::Policy, stages::Moves};
+use crate::server::{Server, moves::Moves, planner::policy::Policy};
 use crate::{Array, BitArray, Bits, Error, Layout, Numbers, SlotContents};
 
 const OPERATION: &str = "move elements";

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use hippocrene_ckks::Ciphertext;
 use hippocrene_pegasus::{KMeans, KMeansState, Sectors};
 
-use super::Server;
+use crate::server::Server;
 use crate::{
     Array, Clustering, EncryptedArray, Error, Layout, Numbers, Origin, SlotContents,
     clustering::{bit_layout, centroid_layout},

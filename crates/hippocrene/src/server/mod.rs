@@ -8,54 +8,17 @@
 //! Operations are written once for both [forms](Form) of arrays; `numbers.rs` and `integers.rs`
 //! have what they do to single ciphertexts.
 
-mod advice;
-mod arithmetic;
 mod bits;
-mod bootstrap;
-mod broadcast;
 mod clustering;
-mod combinations;
-mod common;
-mod comparison;
-mod complex;
-mod convolution;
-mod cumsum;
-mod division;
-mod dry_run;
-mod entries;
-mod equality;
-mod gaps;
-mod gram;
-mod integers;
-mod linear_map;
-mod look_ups;
-mod maps;
-mod matrix;
-mod matrix_product;
+mod functions;
+mod linear;
+mod matmul;
 mod moves;
-mod narrow;
-mod numbers;
-mod order;
-mod plain;
-mod policy;
-mod polynomial;
-mod polynomial_parts;
-mod power;
-mod products;
-mod quantile;
-mod reduce;
-mod routes;
-mod scheme;
-mod stages;
-mod steep;
-mod steps;
-mod tiles;
-mod transfer;
-mod whole;
-mod wide;
+mod planner;
+mod schemes;
 
-pub use comparison::{Comparison, Ties};
-pub(crate) use maps::Maps;
+pub use functions::comparison::{Comparison, Ties};
+pub(crate) use linear::map_cache::Maps;
 
 use std::{
     borrow::Borrow,
@@ -70,10 +33,10 @@ use hippocrene_rlwe::{Fingerprint, PreparedEvaluationKeys, RlweError};
 use crate::{
     Array, BitServer, Error, EvaluationKeys, Form, Layout, LookUpPlan, Session, SlotContents,
 };
-use bootstrap::Bootstraps;
-use comparison::Plans;
-use maps::AllMaps;
-use policy::Policy;
+use functions::comparison::Plans;
+use linear::map_cache::AllMaps;
+use planner::bootstrap::Bootstraps;
+use planner::policy::Policy;
 
 /// A layout may take so many slots: some gigabytes of ciphertexts.
 const MOST_SLOTS: usize = 1 << 24;

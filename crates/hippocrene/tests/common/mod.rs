@@ -55,8 +55,8 @@ pub fn left(array: &EncryptedArray, server: &Server) -> usize {
     (capacity / 40.0) as usize
 }
 
-/// Ring degree `2^log_degree`, `units` units of 48 bits with a sprout, a sparse secret of weight
-/// 192. Insecure.
+/// Ring degree `2^log_degree`, `units` units of 48 bits with a sprout, a sparse secret of
+/// weight 192. Insecure.
 pub fn insecure_grafted(log_degree: u32, units: usize, secret: SecretDistribution) -> Settings {
     let degree = 1 << log_degree;
     let parameters = Parameters::new_insecure(ParametersLiteral {

@@ -1,8 +1,8 @@
 //! K-means on encrypted points, in one server (PEGASUS V.C).
 //!
 //! Points lie in the unit ball, one after the other in the slots: with `K'` and `d'` the powers of
-//! two that hold the clusters and the dimension, coordinate `c` of point `i` stands in slot `(i K'
-//! + j) d' + c` for every cluster `j` ([`Shape`]). Centroids are `K' d'` slots that repeat. So one
+//! two that hold the clusters and the dimension, coordinate `c` of point `i` stands in slot `(i
+//! K' + j) d' + c` for every cluster `j` ([`Shape`]). Centroids are `K' d'` slots that repeat. So one
 //! product and `log2 d'` rotations make all distances, and one product and `log2 n` rotations all
 //! sums over the members of clusters, which come out repeating as the centroids do. Where points
 //! take more slots than there are, they take several ciphertexts.

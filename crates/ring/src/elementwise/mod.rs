@@ -511,8 +511,8 @@ impl Elementwise {
     /// many terms as in [`Elementwise::inner_product`]. `x` and `y` are in the form of
     /// [`Elementwise::lift`], which for odd `q` is that of residues below `q`.
     ///
-    /// Per term: 4 / 17 with IFMA, 26 without; and for the reductions together, with `t` terms, 18
-    /// + 4 log2(t + 1) / 60 with IFMA, 100 without.
+    /// Per term: 4 / 17 with IFMA, 26 without; and for the reductions together, with `t` terms,
+    /// 18 + 4 log2(t + 1) / 60 with IFMA, 100 without.
     ///
     /// # Panics
     /// When lengths differ.

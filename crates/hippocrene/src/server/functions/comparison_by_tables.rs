@@ -1,0 +1,224 @@
+//! Signs, comparisons, equality, and the larger of two, by look-up tables.
+
+use hippocrene_ckks::Short;
+use hippocrene_pegasus::{Pegasus, Which};
+
+use crate::server::{
+    Comparison, Server,
+    functions::comparison::{DEVIATIONS_FROM_ZERO, indistinct},
+};
+use crate::{EncryptedArray, Error};
+
+/// What has more than tables have.
+const MORE: &str = "more takes bootstrapping keys, or the key of the conjugation and more capacity";
+
+impl Server {
+    /// The least absolute value, or difference of two, that tables tell from 0 where absolute
+    /// values are up to `bound`: seven deviations of the index. With `lut12` that is about a 118th
+    /// of the bound, with `lut11` twice and with `lut13` about half as much.
+    ///
+    /// # Errors
+    /// [`Error::NoKeys`] when the server has no keys of tables; [`Error::Argument`] when the bound
+    /// is negative or not finite.
+    pub fn table_gap(&self, bound: f64) -> Result<f64, Error> {
+        const OPERATION: &str = "gap of tables";
+        let pegasus = self.pegasus(OPERATION)?;
+        if !(bound.is_finite() && bound >= 0.0) {
+            let what = format!(
+                "absolute values up to {}: a finite bound is needed, not below 0",
+                Short(bound)
+            );
+            return Err(Error::argument(OPERATION, what));
+        }
+        Ok(pegasus.step_gap(bound))
+    }
+
+    /// 1 where `a` and `b` differ by less than `tolerance`, and 0 where they differ by more, by a
+    /// look-up for each element. Shapes broadcast as numpy's do.
+    ///
+    /// **Error:** what [`EncryptedArray::precision_bits`] says, where the difference is farther
+    /// from the tolerance than [`Server::table_gap`] of the sum of both bounds and the tolerance;
+    /// nearer, the result may be either.
+    ///
+    /// # Errors
+    /// [`Error::NoKeys`] when the server has no keys of tables; [`Error::Argument`] when the arrays
+    /// are complex or have no bound, or the tolerance is not above that gap; [`Error::Shape`] when
+    /// the shapes do not fit; [`Error::Capacity`] when there is too little to go from slots to
+    /// single numbers.
+    pub fn is_close(
+        &self,
+        a: &EncryptedArray,
+        b: &EncryptedArray,
+        tolerance: f64,
+    ) -> Result<EncryptedArray, Error> {
+        const OPERATION: &str = "is close";
+        self.check_two(a, b, OPERATION)?;
+        let difference = self.sub(a, b).map_err(|e| e.during(OPERATION))?;
+        self.near(&difference, tolerance, OPERATION)
+    }
+
+    /// 1 where the absolute value is less than `tolerance`, and 0 where it is more:
+    /// [`Server::is_close`] to 0.
+    ///
+    /// # Errors
+    /// As [`Server::is_close`].
+    pub fn is_near_zero(
+        &self,
+        a: &EncryptedArray,
+        tolerance: f64,
+    ) -> Result<EncryptedArray, Error> {
+        const OPERATION: &str = "compare with 0";
+        self.check(a, OPERATION)?;
+        self.near(a, tolerance, OPERATION)
+    }
+
+    fn near(
+        &self,
+        a: &EncryptedArray,
+        tolerance: f64,
+        operation: &'static str,
+    ) -> Result<EncryptedArray, Error> {
+        self.pegasus(operation)?;
+        let distances = a.interval().abs();
+        if !a.is_complex()
+            && tolerance > 0.0
+            && (distances.high() < tolerance || distances.low() >= tolerance)
+        {
+            let near = f64::from(distances.high() < tolerance);
+            return self.constant(a, near).map_err(|e| e.during(operation));
+        }
+        let near = self.apply_each(a, operation, |pegasus, c, places| {
+            pegasus.apply_near(c, tolerance, places)
+        });
+        near.map_err(|error| match error {
+            Error::Argument { what, .. } => Error::argument(operation, what),
+            other => other,
+        })
+    }
+
+    /// The least distance from a step at which tables tell elements of `d`, if these are moved by
+    /// as much.
+    pub(in crate::server) fn moved_table_gap(
+        &self,
+        d: &EncryptedArray,
+        operation: &'static str,
+    ) -> Result<f64, Error> {
+        let pegasus = self.pegasus(operation)?;
+        let off = DEVIATIONS_FROM_ZERO * self.noise_of(&[d]).log2_std().exp2();
+        let part = pegasus.step_gap(1.0);
+        Ok((part * d.bound()).hypot(off) / (1.0 - part.min(0.5)))
+    }
+
+    /// 1 above 0, 0 below.
+    pub(in crate::server) fn step_by_tables(
+        &self,
+        a: &EncryptedArray,
+        how: Comparison,
+        operation: &'static str,
+    ) -> Result<EncryptedArray, Error> {
+        self.check_tables(&[a], how, operation)?;
+        self.apply_each(a, operation, |pegasus, c, places| pegasus.apply_step(c, places))
+    }
+
+    /// 1 above 0, -1 below.
+    pub(in crate::server) fn sign_by_tables(
+        &self,
+        a: &EncryptedArray,
+        how: Comparison,
+        operation: &'static str,
+    ) -> Result<EncryptedArray, Error> {
+        self.check_tables(&[a], how, operation)?;
+        self.apply_each(a, operation, |pegasus, c, places| pegasus.apply_sign(c, places))
+    }
+
+    /// The larger or the smaller of both, or of the one and 0. It is right at every difference, so
+    /// that nothing is to be said of a gap.
+    pub(in crate::server) fn order_by_tables(
+        &self,
+        a: &EncryptedArray,
+        b: Option<&EncryptedArray>,
+        which: Which,
+        how: Comparison,
+        operation: &'static str,
+    ) -> Result<EncryptedArray, Error> {
+        self.check_order(a.bound() + b.map_or(0.0, EncryptedArray::bound), how, operation)?;
+        self.check_real(a, operation)?;
+        let Some(b) = b else {
+            let one = |pegasus: &Pegasus, c: &_, places: &[usize]| {
+                pegasus.apply_order(c, None, which, places)
+            };
+            return self.apply_each(a, operation, one);
+        };
+        self.check_real(b, operation)?;
+        let form = self.form_of(&[a, b]);
+        let (a, b) = self.broadcast(a, b, operation).map_err(|e| e.during(operation))?;
+        let others = b.expanded(&self.session);
+        self.apply_blocks(&a, form, operation, |pegasus, k, c, places| {
+            pegasus.apply_order(c, Some(&others[k]), which, places)
+        })
+    }
+
+    /// The absolute values, by one table for each.
+    pub(in crate::server) fn magnitude_by_tables(
+        &self,
+        a: &EncryptedArray,
+        how: Comparison,
+        operation: &'static str,
+    ) -> Result<EncryptedArray, Error> {
+        self.check_order(a.bound(), how, operation)?;
+        self.apply(a, f64::abs, None, Some(1)).map_err(|e| e.during(operation))
+    }
+
+    /// Checks that tables are as precise as is asked for, at differences up to `bound`: half of
+    /// what an index is off by is to be what polynomials are off by near 0, a quarter of
+    /// `2^-precision` of the bound.
+    fn check_order(
+        &self,
+        bound: f64,
+        how: Comparison,
+        operation: &'static str,
+    ) -> Result<(), Error> {
+        let pegasus = self.pegasus(operation)?;
+        let off =
+            pegasus.step_gap(bound) / bound + DEVIATIONS_FROM_ZERO * pegasus.repacking_deviation();
+        let bits = -(2.0 * off).log2();
+        if how.precision.is_some_and(|asked| asked > bits) {
+            let what = format!("tables have {bits:.1} bits; {MORE}");
+            return Err(Error::argument(operation, what));
+        }
+        Ok(())
+    }
+
+    /// Checks that tables do what is asked for, of the difference of two operands. A sign is off by
+    /// as much as what is repacked, and a comparison by half of that.
+    pub(in crate::server) fn check_tables(
+        &self,
+        operands: &[&EncryptedArray],
+        how: Comparison,
+        operation: &'static str,
+    ) -> Result<(), Error> {
+        let pegasus = self.pegasus(operation)?;
+        let bound = operands.iter().map(|a| a.bound()).sum();
+        // Where the index is off by less than what is off by that.
+        let off = DEVIATIONS_FROM_ZERO * self.noise_of(operands).log2_std().exp2();
+        let (gap, bits) = (
+            pegasus.step_gap(bound).hypot(off),
+            -(DEVIATIONS_FROM_ZERO * pegasus.repacking_deviation()).log2(),
+        );
+        if how.gap.is_some_and(|asked| asked < gap)
+            || how.precision.is_some_and(|asked| asked > bits)
+        {
+            let what = format!(
+                "tables have a gap of {gap:.2e} for numbers up to {} that are as precise as these, and {bits:.1} bits; {MORE}",
+                Short(bound)
+            );
+            return Err(Error::argument(operation, what));
+        }
+        let [least, most] =
+            [how.gap.unwrap_or(gap), operands.iter().map(|a| a.interval().bound()).sum()];
+        if most <= least {
+            return Err(indistinct(most, least, operation));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,96 @@
+//! Division by plain numbers: products with their inverses, in as many digits as the precision
+//! needs.
+
+use hippocrene_ckks::{BigFloat, Short};
+
+use crate::server::Server;
+use crate::{EncryptedArray, Error, Interval, Numbers, Values};
+
+/// The rounding of a factor is accepted if it is this many bits below the precision asked for.
+const SPARE_BITS: f64 = 4.0;
+
+/// Whether a double is the number itself.
+fn is_double(x: &BigFloat) -> bool {
+    BigFloat::try_from(x.to_f64()).is_ok_and(|double| double == *x)
+}
+
+impl Server {
+    /// Whether products with factors of up to `size` that are rounded to doubles are less precise
+    /// than what is asked for: off by more than `2^-(precision + 4)`.
+    pub fn needs_digits(&self, a: &EncryptedArray, size: f64) -> bool {
+        let precision = self.policy.precision.unwrap_or(a.form().precision);
+        (a.bound() * size.abs()).log2() - f64::from(f64::MANTISSA_DIGITS)
+            > -(precision + SPARE_BITS)
+    }
+
+    /// `a / divisor`, element by element: a product with the inverse, which is a double where that
+    /// is precise enough ([`Server::needs_digits`]) and has 512 bits elsewhere.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] when `divisor` is zero or not finite, or its inverse too large for the
+    /// modulus, and as [`Server::mul_number`].
+    pub fn div_number(&self, a: &EncryptedArray, divisor: f64) -> Result<EncryptedArray, Error> {
+        const OPERATION: &str = "divide by a number";
+        self.check(a, OPERATION)?;
+        let inverse = BigFloat::try_from(divisor).ok().and_then(|d| d.reciprocal());
+        let Some(inverse) = inverse else {
+            return Err(Error::argument(OPERATION, format!("the divisor is {divisor}")));
+        };
+        let double = inverse.to_f64();
+        if is_double(&inverse) || !self.needs_digits(a, double) {
+            return self.mul_number(a, double).map_err(|error| match error {
+                Error::Argument { what, .. } => Error::argument(OPERATION, what),
+                other => other.during(OPERATION),
+            });
+        }
+        let parameters = self.session.settings().parameters();
+        if double.abs().log2() > parameters.log2(parameters.top()) {
+            let what = format!(
+                "the divisor is {}, and its inverse too large for the modulus",
+                Short(divisor)
+            );
+            return Err(Error::argument(OPERATION, what));
+        }
+        self.mul_big_number(a, &inverse).map_err(|e| e.during(OPERATION))
+    }
+
+    /// [`Server::mul_number`] by a number of more precision than doubles have.
+    ///
+    /// # Errors
+    /// As [`Server::mul_number`].
+    pub fn mul_big_number(
+        &self,
+        a: &EncryptedArray,
+        c: &BigFloat,
+    ) -> Result<EncryptedArray, Error> {
+        const OPERATION: &str = "multiply by a number";
+        self.check(a, OPERATION)?;
+        if is_double(c) {
+            return self.mul_number(a, c.to_f64());
+        }
+        if !a.is_regular() {
+            let product = self.mul_plain(a, Values::Big(&vec![c.clone(); a.size()]));
+            return product.map_err(|error| match error {
+                Error::Encode(_) => {
+                    Error::argument(OPERATION, "the factor is too large for the modulus")
+                }
+                other => other.during(OPERATION),
+            });
+        }
+        let times = |form: &Numbers, x: &_| form.mul_big_number(self, x, c);
+        let product = self.map(a, OPERATION, true, 0.0, times)?;
+        Ok(product.within(a.interval() * Interval::point(c.to_f64())))
+    }
+
+    /// The mean of all elements (`axis` `None`) or along one axis, as numpy's `mean`; one
+    /// multiplication deep.
+    ///
+    /// # Errors
+    /// As [`Server::sum`], and [`Error::Capacity`] when no multiplication is left.
+    pub fn mean(&self, a: &EncryptedArray, axis: Option<usize>) -> Result<EncryptedArray, Error> {
+        const OPERATION: &str = "mean";
+        let sum = self.sum_in(a, axis, OPERATION)?;
+        let count = a.size() / sum.size();
+        self.div_number(&sum, count as f64).map_err(|e| e.during(OPERATION))
+    }
+}

@@ -1,0 +1,30 @@
+//! Tests for equality of integers, element by element.
+
+use crate::server::{Server, schemes::integers::evaluator};
+use crate::{Error, IntegerArray};
+
+impl Server {
+    /// 1 where `a` is 0, and 0 elsewhere: `1 - a^(t-1)` by Fermat's little theorem, `ceil(log2(t -
+    /// 1))` multiplications deep ([`hippocrene_bgv::Evaluator::is_zero`]).
+    ///
+    /// # Errors
+    /// [`Error::Budget`] when too few multiplications are left.
+    pub fn is_zero(&self, a: &IntegerArray) -> Result<IntegerArray, Error> {
+        // Slots that hold no element, if they are 0, are 1 then.
+        self.map(a, "test for zero", a.layout().is_full(), 0.0, |_, x| {
+            Ok(evaluator(self)?.is_zero(x)?)
+        })
+    }
+
+    /// 1 where `a` and `b` are equal, and 0 elsewhere: [`Server::is_zero`] of their difference.
+    /// Shapes broadcast as numpy's do.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when the shapes do not fit, [`Error::KeyMismatch`] when the keys do,
+    /// [`Error::Budget`] when too few multiplications are left.
+    pub fn equals(&self, a: &IntegerArray, b: &IntegerArray) -> Result<IntegerArray, Error> {
+        const OPERATION: &str = "compare";
+        let difference = self.sub(a, b).map_err(|e| e.during(OPERATION))?;
+        self.is_zero(&difference).map_err(|e| e.during(OPERATION))
+    }
+}

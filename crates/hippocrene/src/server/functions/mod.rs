@@ -1,0 +1,16 @@
+//! Functions of elements: arithmetic, polynomials, comparisons, look-up tables, order.
+
+pub(in crate::server) mod arithmetic;
+pub(in crate::server) mod comparison;
+pub(in crate::server) mod comparison_by_tables;
+pub(in crate::server) mod complex;
+pub(in crate::server) mod division;
+pub(in crate::server) mod entries;
+pub(in crate::server) mod equality;
+pub(in crate::server) mod polynomial;
+pub(in crate::server) mod polynomial_in_parts;
+pub(in crate::server) mod power;
+pub(in crate::server) mod quantile;
+pub(in crate::server) mod sort;
+pub(in crate::server) mod steep;
+pub(in crate::server) mod tables;

@@ -1,0 +1,500 @@
+//! Numbers in order, by look-ups of their differences ([PEGASUS](hippocrene_pegasus)): sorted, the
+//! largest, and where it is, along an axis or of all.
+
+use hippocrene_ckks::{Ciphertext, Scale};
+use hippocrene_pegasus::{Layout as Places, Numbers as Single, Pegasus, PegasusError};
+
+use crate::server::Server;
+use crate::{Array, EncryptedArray, Error, Layout, Numbers, SlotContents};
+
+/// Places among more numbers would have a standard deviation of half a place or more.
+const MAX_PLACES: usize = 256;
+
+impl Server {
+    /// The elements in rising order along an axis, or all of them as an array of one axis (`axis`
+    /// `None`) ([`Pegasus::sort`]): 63 look-ups for 16 elements, and one or two hundred for 32.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when there is no such axis; [`Error::NoKeys`] when the server has no keys
+    /// of tables; [`Error::Argument`] when the array is complex or has no bound.
+    pub fn sort(&self, a: &EncryptedArray, axis: Option<usize>) -> Result<EncryptedArray, Error> {
+        let lines = Lines::of(a.shape(), axis, "sort")?;
+        if lines.length == 1 {
+            return self.insert_axis(&self.alone(a, &lines)?, axis.unwrap_or(0));
+        }
+        if let Some(filled) = self.filled(a, &lines.with(lines.length).0, lines.operation)? {
+            return Ok(filled);
+        }
+        self.in_order(a, &lines, lines.length, |pegasus, x| pegasus.sort(x, lines.length))
+    }
+
+    /// The `k` largest elements along an axis, or of all as an array of one axis, in rising order
+    /// ([`Pegasus::top_k`]).
+    ///
+    /// # Errors
+    /// [`Error::Argument`] when there are not as many or none is wanted, and as [`Server::sort`].
+    pub fn top_k(
+        &self,
+        a: &EncryptedArray,
+        k: usize,
+        axis: Option<usize>,
+    ) -> Result<EncryptedArray, Error> {
+        let lines = Lines::of(a.shape(), axis, "top_k")?;
+        if !(1..=lines.length).contains(&k) {
+            return Err(Error::argument("top_k", format!("{k} of {} numbers", lines.length)));
+        }
+        if lines.length == 1 {
+            return self.insert_axis(&self.alone(a, &lines)?, axis.unwrap_or(0));
+        }
+        if let Some(filled) = self.filled(a, &lines.with(k).0, lines.operation)? {
+            return Ok(filled);
+        }
+        self.in_order(a, &lines, k, |pegasus, x| pegasus.top_k(x, lines.length, k))
+    }
+
+    /// The largest elements along an axis, or the largest of all ([`Pegasus::largest`]): by `n - 1`
+    /// look-ups for `n` elements.
+    ///
+    /// # Errors
+    /// As [`Server::sort`].
+    pub fn largest(
+        &self,
+        a: &EncryptedArray,
+        axis: Option<usize>,
+    ) -> Result<EncryptedArray, Error> {
+        let lines = Lines::of(a.shape(), axis, "max")?;
+        if lines.length == 1 {
+            return self.alone(a, &lines);
+        }
+        if let Some(filled) = self.filled(a, &lines.kept, lines.operation)? {
+            return Ok(filled);
+        }
+        self.of_lines(a, &lines, in_rounds(lines.length), |pegasus, x| {
+            pegasus.largest(x, lines.length)
+        })
+    }
+
+    /// The smallest elements: as [`Server::largest`].
+    ///
+    /// # Errors
+    /// As [`Server::sort`].
+    pub fn smallest(
+        &self,
+        a: &EncryptedArray,
+        axis: Option<usize>,
+    ) -> Result<EncryptedArray, Error> {
+        let lines = Lines::of(a.shape(), axis, "min")?;
+        if lines.length == 1 {
+            return self.alone(a, &lines);
+        }
+        if let Some(filled) = self.filled(a, &lines.kept, lines.operation)? {
+            return Ok(filled);
+        }
+        self.of_lines(a, &lines, in_rounds(lines.length), |pegasus, x| {
+            pegasus.smallest(x, lines.length)
+        })
+    }
+
+    /// The places of the smallest elements along an axis, or of the smallest among all in row-major
+    /// order, from 0 ([`Pegasus::argmin`]): by `2n - 3` look-ups for `n` elements. Where several
+    /// are nearer to the smallest than the index of a table is off by in a round of the tournament,
+    /// the result is the place of one of these.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] when there are more than 256 in a line, or what they are off by is too
+    /// much for a tournament of so many; and as [`Server::sort`].
+    pub fn argmin(&self, a: &EncryptedArray, axis: Option<usize>) -> Result<EncryptedArray, Error> {
+        let lines = Lines::of(a.shape(), axis, "argmin")?;
+        self.place(a, &lines, Pegasus::argmin_digits)
+    }
+
+    /// The places of the largest elements: as [`Server::argmin`].
+    ///
+    /// # Errors
+    /// As [`Server::argmin`].
+    pub fn argmax(&self, a: &EncryptedArray, axis: Option<usize>) -> Result<EncryptedArray, Error> {
+        let lines = Lines::of(a.shape(), axis, "argmax")?;
+        self.place(a, &lines, Pegasus::argmax_digits)
+    }
+
+    /// The place that `f` finds in every line, digit by digit.
+    fn place(
+        &self,
+        a: &EncryptedArray,
+        lines: &Lines,
+        f: impl Fn(&Pegasus, &Single, usize, u32, Scale) -> Result<Vec<Single>, PegasusError>,
+    ) -> Result<EncryptedArray, Error> {
+        if lines.length == 1 || is_constant(a) {
+            return self.first_places(a, lines);
+        }
+        if lines.length > MAX_PLACES {
+            let what = format!(
+                "among {} numbers: what places are off by goes by how many there are, and those of {MAX_PLACES} are the most that are told apart; of an array of several lines the places in each, along the axis, and those of the \
+                 largest or smallest among the lines say it together",
+                lines.length
+            );
+            return Err(Error::argument(lines.operation, what));
+        }
+        let bits = lines.digit_bits();
+        let largest = lines.last().min(f64::from((1u32 << bits) - 1));
+        let scale_of = |pegasus: &Pegasus| pegasus.plan().repacking_scale(largest);
+        let wide = |pegasus: &Pegasus, a: &Ciphertext, slot: usize| {
+            pegasus.place_bound_of(a, slot, lines.length, scale_of(pegasus)?)
+        };
+        self.of_elements(a, lines, wide, |pegasus, x, form| {
+            let digits = f(pegasus, x, lines.length, bits, scale_of(pegasus)?)?;
+            let mut place: Option<EncryptedArray> = None;
+            for digit in digits.iter().rev() {
+                let digit = self.repacked(pegasus, digit, &lines.kept, form)?;
+                place = Some(match place {
+                    Some(higher) => {
+                        self.add(&self.mul_number(&higher, f64::from(1u32 << bits))?, &digit)?
+                    }
+                    None => digit,
+                });
+            }
+            place.ok_or_else(|| Error::Internal("a place without digits".into()))
+        })
+    }
+
+    /// The only element of every line, for which nothing is looked up, without the axis.
+    pub(in crate::server) fn alone(
+        &self,
+        a: &EncryptedArray,
+        lines: &Lines,
+    ) -> Result<EncryptedArray, Error> {
+        self.check_real(a, lines.operation)?;
+        self.sum(a, lines.axis).map_err(|e| e.during(lines.operation))
+    }
+
+    /// Returns an array of this shape filled with the one value that all elements of `a` are known
+    /// to have, or `None` if they may differ. Such elements are in order already.
+    pub(in crate::server) fn filled(
+        &self,
+        a: &EncryptedArray,
+        shape: &[usize],
+        operation: &'static str,
+    ) -> Result<Option<EncryptedArray>, Error> {
+        self.check_real(a, operation)?;
+        if !is_constant(a) {
+            return Ok(None);
+        }
+        let filled =
+            self.zeros(a, shape).and_then(|zeros| self.add_number(&zeros, a.interval().low()));
+        filled.map(Some).map_err(|e| e.during(operation))
+    }
+
+    /// Returns zeros in this shape, encrypted under the key of `a`.
+    fn zeros(&self, a: &EncryptedArray, shape: &[usize]) -> Result<EncryptedArray, Error> {
+        let layout = Layout::packed(shape, self.session.slots())?;
+        let zeros = self.mul_number(a, 0.0)?;
+        let one = zeros.expanded(&self.session)[0].clone().into_owned();
+        let ciphertexts = vec![one; layout.ciphertexts()];
+        Ok(Array::from_ciphertexts(layout, *zeros.form(), SlotContents::Zero, ciphertexts))
+    }
+
+    /// The first place of every line, which is 0.
+    fn first_places(&self, a: &EncryptedArray, lines: &Lines) -> Result<EncryptedArray, Error> {
+        self.check_real(a, lines.operation)?;
+        self.zeros(a, &lines.kept).map_err(|e| e.during(lines.operation))
+    }
+
+    /// The places in rising order along an axis, from 0: that of the smallest element, that of the
+    /// next one, and so on. Without an axis, those of all elements, counted in row-major order, as
+    /// an array of one axis. It takes `n (n + 1)/2` look-ups for `n` elements
+    /// ([`Pegasus::argsort`]).
+    ///
+    /// Every place appears exactly once. Elements farther apart than [`Server::table_gap`] of a
+    /// little less than three times the bound are in order. Nearer ones may be in either order,
+    /// equal ones too.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] when there are so many elements that tables do not tell their ranks
+    /// apart, and as [`Server::sort`].
+    pub fn argsort(
+        &self,
+        a: &EncryptedArray,
+        axis: Option<usize>,
+    ) -> Result<EncryptedArray, Error> {
+        let lines = Lines::of(a.shape(), axis, "argsort")?;
+        if lines.length == 1 {
+            return self.insert_axis(&self.first_places(a, &lines)?, axis.unwrap_or(0));
+        }
+        let (shape, next) = lines.with(lines.length);
+        if is_constant(a) {
+            let places: Vec<f64> = next.iter().map(|i| (i % lines.length) as f64).collect();
+            let ordered =
+                self.zeros(a, &shape).and_then(|zeros| self.add_plain(&zeros, &places[..]));
+            return ordered.map_err(|e| e.during(lines.operation));
+        }
+        let off = (-a.precision_bits(&self.session)).exp2() / a.bound();
+        let named = |error| match error {
+            PegasusError::Argument { what, .. } => Error::argument(lines.operation, what),
+            other => other.into(),
+        };
+        self.of_elements(
+            a,
+            &lines,
+            |pegasus, _, _| Ok(pegasus.argsort_bound(off)),
+            |pegasus, x, form| {
+                let middle = lines.last() / 2.0;
+                let scale = pegasus.plan().repacking_scale(middle)?;
+                let places =
+                    pegasus.argsort(x, lines.length, scale).map_err(named)?.select(&next)?;
+                self.add_number(&self.repacked(pegasus, &places, &shape, form)?, middle)
+            },
+        )
+    }
+
+    /// The largest element of every window of `size`, or of `size` by `size` in an array of two
+    /// axes ([`Pegasus::largest`]): windows lie side by side.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when an axis is not so many windows long or there are more than two; and as
+    /// [`Server::sort`].
+    pub fn max_pool(&self, a: &EncryptedArray, size: usize) -> Result<EncryptedArray, Error> {
+        const OPERATION: &str = "max_pool";
+        let shape = a.shape();
+        let (rows, columns, down) = match *shape {
+            [n] => (1, n, 1),
+            [rows, columns] => (rows, columns, size),
+            _ => {
+                return Err(Error::shape(
+                    OPERATION,
+                    format!("one axis or two are pooled, not {shape:?}"),
+                ));
+            }
+        };
+        if size == 0 || !rows.is_multiple_of(down) || !columns.is_multiple_of(size) {
+            return Err(Error::shape(
+                OPERATION,
+                format!("windows of {size} do not fill the shape {shape:?}"),
+            ));
+        }
+        // Element by element of a window, window by window.
+        let windows =
+            (0..rows / down).flat_map(|i| (0..columns / size).map(move |j| (i * down, j * size)));
+        let order = windows
+            .flat_map(|(i, j)| {
+                (i..i + down).flat_map(move |i| (j..j + size).map(move |j| i * columns + j))
+            })
+            .collect();
+        if size == 1 {
+            self.check_real(a, OPERATION)?;
+            return Ok(a.clone());
+        }
+        let kept: Vec<usize> = shape.iter().map(|extent| extent / size).collect();
+        if let Some(filled) = self.filled(a, &kept, OPERATION)? {
+            return Ok(filled);
+        }
+        let lines =
+            Lines { operation: OPERATION, length: down * size, order, kept, inner: 1, axis: None };
+        self.of_lines(a, &lines, in_rounds(lines.length), |pegasus, x| {
+            pegasus.largest(x, lines.length)
+        })
+    }
+
+    /// `f` of the elements, line by line, which sorts lines and leaves `k` numbers of each: the
+    /// axis has as many then.
+    fn in_order(
+        &self,
+        a: &EncryptedArray,
+        lines: &Lines,
+        k: usize,
+        f: impl Fn(&Pegasus, &Single) -> Result<Single, PegasusError>,
+    ) -> Result<EncryptedArray, Error> {
+        let wide = |pegasus: &Pegasus, _: &_, _| {
+            Ok(pegasus.order_bound(Pegasus::sort_rounds(lines.length)))
+        };
+        let (shape, next) = lines.with(k);
+        self.of_elements(a, lines, wide, |pegasus, x, form| {
+            self.repacked(pegasus, &f(pegasus, x)?.select(&next)?, &shape, form)
+        })
+    }
+
+    /// `f` of the elements, line by line, which makes one number of each line; extracted `wide`
+    /// times as wide as they are.
+    fn of_lines(
+        &self,
+        a: &EncryptedArray,
+        lines: &Lines,
+        wide: impl Fn(&Pegasus) -> f64,
+        f: impl Fn(&Pegasus, &Single) -> Result<Single, PegasusError>,
+    ) -> Result<EncryptedArray, Error> {
+        self.of_elements(
+            a,
+            lines,
+            |pegasus, _, _| Ok(wide(pegasus)),
+            |pegasus, x, form| self.repacked(pegasus, &f(pegasus, x)?, &lines.kept, form),
+        )
+    }
+
+    /// `f` of the elements as single numbers, line by line, at the scale that they have if they are
+    /// extracted as if their bound was `wide` times as large (asked for of a slot of the ciphertext
+    /// with the first element), and of the form that results have.
+    pub(in crate::server) fn of_elements(
+        &self,
+        a: &EncryptedArray,
+        lines: &Lines,
+        wide: impl Fn(&Pegasus, &Ciphertext, usize) -> Result<f64, PegasusError>,
+        f: impl Fn(&Pegasus, &Single, Numbers) -> Result<EncryptedArray, Error>,
+    ) -> Result<EncryptedArray, Error> {
+        self.check_real(a, lines.operation)?;
+        let pegasus = self.pegasus(lines.operation)?;
+        let form = self.form_of(&[a]);
+        let ordered = self.with_capacity([a], 0.0, |[a]| {
+            let first = a.layout().positions().next().unwrap_or(0);
+            let (ciphertext, slot) = (first / a.layout().slots(), first % a.layout().slots());
+            let mut one = Ciphertext::clone(&a.expanded(&self.session)[ciphertext]);
+            one.set_bound(a.bound());
+            let x = self.single(pegasus, a, wide(pegasus, &one, slot)? * a.bound())?;
+            f(pegasus, &x.select(&lines.order)?, form)
+        });
+        ordered.map_err(|e| e.during(lines.operation))
+    }
+
+    /// Single numbers in row-major order as an array of this shape.
+    pub(in crate::server) fn repacked(
+        &self,
+        pegasus: &Pegasus,
+        y: &Single,
+        shape: &[usize],
+        form: Numbers,
+    ) -> Result<EncryptedArray, Error> {
+        let layout = Layout::packed(shape, self.session.slots())?;
+        let positions: Vec<usize> = layout.positions().collect();
+        let of_ciphertext = |k: usize| {
+            let here = |position: &usize| position / layout.slots() == k;
+            let chosen: Vec<usize> =
+                (0..positions.len()).filter(|i| here(&positions[*i])).collect();
+            let places: Vec<usize> =
+                chosen.iter().map(|i| positions[*i] % layout.slots()).collect();
+            let slots = places.iter().max().map_or(1, |last| (last + 1).next_power_of_two());
+            Ok(pegasus.repack_repeated(
+                &y.select(&chosen)?,
+                &Places::new(slots, places)?,
+                self.session.slots(),
+            )?)
+        };
+        let ciphertexts =
+            (0..layout.ciphertexts()).map(of_ciphertext).collect::<Result<_, Error>>()?;
+        // Of several ciphertexts, all but the last one are full.
+        let period = (layout.ciphertexts() == 1).then(|| (layout.last() + 1).next_power_of_two());
+        let slots = SlotContents::repeating(period, true);
+        Ok(Array::from_ciphertexts(layout, form, slots, ciphertexts))
+    }
+
+    /// The elements as single numbers in row-major order, extracted as if they were up to `bound`.
+    fn single(&self, pegasus: &Pegasus, a: &EncryptedArray, bound: f64) -> Result<Single, Error> {
+        let (slots, ciphertexts) = (a.layout().slots(), a.expanded(&self.session));
+        let mut elements = vec![(Vec::new(), Vec::new()); ciphertexts.len()];
+        for (element, position) in a.layout().positions().enumerate() {
+            elements[position / slots].0.push(position % slots);
+            elements[position / slots].1.push(element);
+        }
+        let (mut all, mut order): (Option<Single>, _) = (None, vec![0; a.size()]);
+        for (c, (places, numbers)) in
+            ciphertexts.iter().zip(&elements).filter(|(_, (places, _))| !places.is_empty())
+        {
+            let mut c = Ciphertext::clone(c);
+            c.set_bound(bound);
+            let x =
+                pegasus.extract(&pegasus.to_coefficients(&c)?, places)?.with_bound(a.bound())?;
+            let before = all.as_ref().map_or(0, Single::len);
+            numbers.iter().enumerate().for_each(|(i, element)| order[*element] = before + i);
+            all = Some(match all {
+                Some(all) => all.concat(&x)?,
+                None => x,
+            });
+        }
+        match all {
+            Some(all) => Ok(all.select(&order)?),
+            None => Err(Error::Internal("an array without elements".into())),
+        }
+    }
+}
+
+/// True if all elements of `a` are known to have the same value.
+fn is_constant(a: &EncryptedArray) -> bool {
+    a.interval().width() == 0.0
+}
+
+/// The lines of elements of an array along an axis, or the one line of all.
+pub(in crate::server) struct Lines {
+    operation: &'static str,
+    /// How many elements a line has.
+    pub(in crate::server) length: usize,
+    /// The elements, line by line.
+    order: Vec<usize>,
+    /// The shape without the axis.
+    pub(in crate::server) kept: Vec<usize>,
+    /// How many lines there are for one index in the axes before.
+    inner: usize,
+    axis: Option<usize>,
+}
+
+impl Lines {
+    pub(in crate::server) fn of(
+        shape: &[usize],
+        axis: Option<usize>,
+        operation: &'static str,
+    ) -> Result<Self, Error> {
+        let size = shape.iter().product();
+        let Some(along) = axis else {
+            return Ok(Lines {
+                operation,
+                length: size,
+                order: (0..size).collect(),
+                kept: vec![],
+                inner: 1,
+                axis,
+            });
+        };
+        let Some(&length) = shape.get(along) else {
+            return Err(Error::shape(
+                operation,
+                format!("there is no axis {along} in shape {shape:?}"),
+            ));
+        };
+        let (mut kept, inner) = (shape.to_vec(), shape[along + 1..].iter().product());
+        kept.remove(along);
+        let element = |i: usize| {
+            let (line, place) = (i / length, i % length);
+            (line / inner * length + place) * inner + line % inner
+        };
+        Ok(Lines { operation, length, order: (0..size).map(element).collect(), kept, inner, axis })
+    }
+
+    /// The shape with `k` results along the axis, or of one axis for all elements; and in row-major
+    /// order which of the results, line by line, comes next.
+    fn with(&self, k: usize) -> (Vec<usize>, Vec<usize>) {
+        let (mut shape, inner) = (self.kept.clone(), self.inner);
+        shape.insert(self.axis.unwrap_or(0), k);
+        let count = self.order.len() / self.length * k;
+        let next = |i: usize| (i / (k * inner) * inner + i % inner) * k + i / inner % k;
+        (shape, (0..count).map(next).collect())
+    }
+
+    /// How many bits there are in a digit of places, as digits are repacked one by one: all of them
+    /// in lines of up to 16 elements, and one in longer ones.
+    ///
+    /// Of a digit up to `r`, what a bit is off by and what repacking adds go by `r`. Bits of `n/2`
+    /// elements are added up, which makes the error of one digit about `n^2`; of several digits it
+    /// is about that of the highest one, `r` times its place value, which is least where `r` is 1:
+    /// `n/2`.
+    fn digit_bits(&self) -> u32 {
+        const MOST_IN_ONE: usize = 16;
+        if self.length > MOST_IN_ONE { 1 } else { self.length.next_power_of_two().ilog2() }
+    }
+
+    /// The last place in a line, of one element at least.
+    fn last(&self) -> f64 {
+        (self.length as f64 - 1.0).max(1.0)
+    }
+}
+
+/// By how much wider the numbers of a tournament of so many are extracted.
+fn in_rounds(count: usize) -> impl Fn(&Pegasus) -> f64 {
+    let rounds = count.max(1).next_power_of_two().ilog2() as usize;
+    move |pegasus| pegasus.order_bound(rounds)
+}

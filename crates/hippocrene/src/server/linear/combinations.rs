@@ -1,0 +1,432 @@
+//! Sums of picked elements, each times a plain number: windows of an image times a kernel, and any
+//! other product with a plain matrix, sparse or not.
+
+use std::collections::HashMap;
+
+use hippocrene_rlwe::stop;
+
+use crate::server::{
+    Server,
+    moves::several_steps::products,
+    planner::prices::{ROTATION_IN_PLAIN_PRODUCTS, SPARED_CIPHERTEXT_IN_PLAIN_PRODUCTS},
+};
+use crate::{Array, Error, Form, Interval, Layout, form::After};
+
+const OPERATION: &str = "linear combinations";
+
+/// The wanted layout may cost up to this many times the least work.
+const PRICE_OF_WANTED_LAYOUT: usize = 2;
+
+/// What a sum of so many doubles, none of which is negative, is no larger than, times what it is
+/// computed to be: each addition is off by half of `EPSILON` at most, and so is what else a bound
+/// is made of, from its logarithm.
+pub(in crate::server) fn rounded(terms: usize) -> f64 {
+    1.0 + (terms as f64 + 64.0) * f64::EPSILON
+}
+
+/// A way to compute all of the combinations: where the elements of the result come to stand.
+struct Way {
+    layout: Layout,
+    /// The axis of sums that are added up after the map, if there is one.
+    groups: Option<Groups>,
+}
+
+/// Sums of the elements that stand from a multiple of `side` on to the next, within `span` slots:
+/// they come to stand there, and are added up by rotations.
+struct Groups {
+    axis: usize,
+    side: usize,
+    span: usize,
+}
+
+impl Server {
+    /// The array of this shape of which every element is the sum of `terms` elements of `a`, each
+    /// times a plain number. `entries` has the place of each of them among all elements of `a`, in
+    /// row-major order, and the number: those for the first element of the result, those for the
+    /// second and so on. An element may come in a sum several times. One multiplication deep.
+    ///
+    /// Elements stand as those that they are made of, or row by row, or beside one another in place
+    /// of the many that each is made of, whichever is less work: a convolution takes as many
+    /// products as its kernel has elements, and a sum of all elements one for each ciphertext.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when there are not as many entries as the shape and `terms` say,
+    /// [`Error::Argument`] when there is no such place, [`Error::Encode`] when a number is NaN,
+    /// infinite or too large, [`Error::MissingKey`] when rotation keys are missing,
+    /// [`Error::Capacity`] or [`Error::Budget`] when no multiplication is left.
+    pub fn linear_combinations<F: Form>(
+        &self,
+        a: &Array<F>,
+        shape: &[usize],
+        terms: usize,
+        entries: impl Iterator<Item = (usize, F::Number)> + Clone,
+    ) -> Result<Array<F>, Error> {
+        let all = self.linear_combinations_within(a, shape, terms, entries, usize::MAX, None)?;
+        all.ok_or_else(|| Error::shape(OPERATION, format!("too many entries for shape {shape:?}")))
+    }
+
+    /// [`Server::linear_combinations`] where they take fewer than `most` products with plaintexts,
+    /// or rotations that take as long; nothing elsewhere. They stand at these `strides` where that
+    /// takes no more than twice as many as another way: what stands alike is added and multiplied
+    /// without a move.
+    ///
+    /// # Errors
+    /// As [`Server::linear_combinations`].
+    pub fn linear_combinations_within<F: Form>(
+        &self,
+        a: &Array<F>,
+        shape: &[usize],
+        terms: usize,
+        entries: impl Iterator<Item = (usize, F::Number)> + Clone,
+        most: usize,
+        strides: Option<&[usize]>,
+    ) -> Result<Option<Array<F>>, Error> {
+        self.check(a, OPERATION)?;
+        if terms == 0 {
+            let what =
+                format!("0 terms for each element of shape {shape:?}: one or more are needed");
+            return Err(Error::shape(OPERATION, what));
+        }
+        let slots = F::slots(&self.session);
+        let size = shape.iter().fold(1usize, |size, length| size.saturating_mul(*length));
+        let packed = Layout::filled(shape, slots, size, OPERATION)?;
+        let positions: Vec<usize> = a.layout().positions().collect();
+        let have = entries.clone().count();
+        let need = packed.size().saturating_mul(terms);
+        if have != need {
+            let what = format!(
+                "{have} entries for shape {shape:?}, {need} are needed: {terms} for each element"
+            );
+            return Err(Error::shape(OPERATION, what));
+        }
+        let (firsts, largest) = examined::<F>(&positions, terms, entries.clone())?;
+        let interval = interval_of_sums(a, terms, entries.clone());
+        let positions = &positions;
+        let numbered =
+            entries.enumerate().map(|(i, (place, weight))| (i / terms, positions[place], weight));
+        let reach = (a.layout().last() + 1).next_power_of_two().min(slots);
+        let usual = packed.ciphertexts().max(a.layout().ciphertexts());
+        // Whatever the numbers are: zeros among them are where others stand in another product of
+        // these elements.
+        let best = |strides: &[Vec<usize>], most: usize| -> Result<(Option<Way>, usize), Error> {
+            let (mut way, mut least) = (None, most);
+            for other in strides.iter().flat_map(|strides| ways(shape, strides, reach, slots)) {
+                stop::check(OPERATION)?;
+                let ciphertexts = other.layout.ciphertexts();
+                let more = SPARED_CIPHERTEXT_IN_PLAIN_PRODUCTS
+                    .saturating_mul(ciphertexts.saturating_sub(usual));
+                let sums = other.sums().saturating_add(more);
+                let pairs = other.entries(numbered.clone()).map(|(to, from, _)| (to, from));
+                let products = products::<F>(slots, pairs, least.saturating_sub(sums));
+                // A ciphertext in which no element stands takes a product with zero.
+                let work = sums + products.max(ciphertexts);
+                if work < least {
+                    (way, least) = (Some(other), work);
+                }
+            }
+            Ok((way, least))
+        };
+        let wished: Vec<Vec<usize>> = strides.map(<[usize]>::to_vec).into_iter().collect();
+        let (mut way, least) = best(&wished, most)?;
+        let others = strides_of(shape, &distances(shape, &firsts), packed.strides());
+        let enough = if way.is_some() { least.div_ceil(PRICE_OF_WANTED_LAYOUT) } else { most };
+        if let (Some(other), _) = best(&others, enough)? {
+            way = Some(other);
+        }
+        let Some(way) = way else { return Ok(None) };
+        let nonzero =
+            way.entries(numbered.clone()).filter(|(_, _, weight)| *weight != F::Number::default());
+        let after = way
+            .groups
+            .as_ref()
+            .map_or(After::Nothing, |groups| After::Sums(groups.span / groups.side));
+        let weights = way.entries(numbered).map(|(to, _, weight)| (to, F::magnitude(weight)));
+        let elsewhere = way.groups.as_ref().map_or(0.0, |groups| groups.largest_elsewhere(weights));
+        let sums = self.linear_map_before(a, way.layout.clone(), nonzero, after, OPERATION)?;
+        let bound = |factor: f64| F::log2_bound(a).exp2() * factor * rounded(terms);
+        match way.groups {
+            None => Ok(Some(F::within(F::tightened(sums, bound(largest)), interval))),
+            Some(groups) => {
+                let sums = self.sum(&sums, Some(groups.axis)).map_err(|e| e.during(OPERATION))?;
+                let sums = F::tightened(sums, bound(elsewhere.clamp(largest, 2.0 * largest)));
+                Ok(Some(F::within(sums, interval)))
+            }
+        }
+    }
+}
+
+impl Groups {
+    /// What values are multiplied by at most in any slot, after a map with these weights to slots,
+    /// and sums of groups: slots without an element hold the end of one sum and the start of the
+    /// next, with one number for each place in a group, so that twice what it is in elements is a
+    /// bound too.
+    fn largest_elsewhere(&self, weights: impl Iterator<Item = (usize, f64)>) -> f64 {
+        let mut slots: HashMap<usize, f64> = HashMap::new();
+        for (to, weight) in weights {
+            *slots.entry(to).or_default() += weight;
+        }
+        let mut places = vec![0.0f64; self.span];
+        for (to, weight) in slots {
+            places[to % self.span] = places[to % self.span].max(weight);
+        }
+        (0..self.side).map(|k| places[k..].iter().step_by(self.side).sum()).fold(0.0, f64::max)
+    }
+}
+
+impl Way {
+    /// How many products with plaintexts take as long as the rotations after the map.
+    fn sums(&self) -> usize {
+        let sums =
+            self.groups.as_ref().map_or(0, |groups| (groups.span / groups.side).ilog2() as usize);
+        ROTATION_IN_PLAIN_PRODUCTS * sums * self.layout.ciphertexts()
+    }
+
+    /// The entries of the map, by those of elements of the result and positions of `a`.
+    fn entries<N>(
+        &self,
+        numbered: impl Iterator<Item = (usize, usize, N)>,
+    ) -> impl Iterator<Item = (usize, usize, N)> {
+        let positions: Vec<usize> = match &self.groups {
+            None => self.layout.positions().collect(),
+            Some(groups) => self.layout.without_axis(groups.axis).positions().collect(),
+        };
+        numbered.map(move |(element, from, weight)| {
+            let to = positions[element];
+            let to = match &self.groups {
+                None => to,
+                Some(Groups { side, span, .. }) => {
+                    // From slot `to` modulo the side on, less than a side before `from`.
+                    let (block, within) = (to / span * span, (to % span) % side);
+                    let before = (from % span + side - within) % side;
+                    block + (from % span + span - before) % span
+                }
+            };
+            (to, from, weight)
+        })
+    }
+}
+
+/// The positions of the first element of every sum, and the largest sum of absolute values of the
+/// numbers.
+fn examined<F: Form>(
+    positions: &[usize],
+    terms: usize,
+    entries: impl Iterator<Item = (usize, F::Number)>,
+) -> Result<(Vec<usize>, f64), Error> {
+    let (mut firsts, mut sum, mut largest) = (Vec::new(), 0.0, 0.0f64);
+    for (i, (place, weight)) in entries.enumerate() {
+        let Some(position) = positions.get(place) else {
+            let what = format!("place {place} of an array of {} elements", positions.len());
+            return Err(Error::argument(OPERATION, what));
+        };
+        if i % terms == 0 {
+            firsts.push(*position);
+            sum = 0.0;
+        }
+        sum += F::magnitude(weight);
+        largest = largest.max(sum);
+    }
+    Ok((firsts, largest))
+}
+
+/// The interval of sums of `terms` elements of `a` each, times these numbers.
+fn interval_of_sums<F: Form>(
+    a: &Array<F>,
+    terms: usize,
+    entries: impl Iterator<Item = (usize, F::Number)>,
+) -> Interval {
+    let (mut all, mut sum) = (None, Interval::point(0.0));
+    for (i, (_, weight)) in entries.enumerate() {
+        sum = sum + F::interval(a) * a.form().number_interval(weight);
+        if i % terms == terms - 1 {
+            all = Some(all.map_or(sum, |all: Interval| all.union(sum)));
+            sum = Interval::point(0.0);
+        }
+    }
+    all.unwrap_or(Interval::EVERYTHING)
+}
+
+/// How far apart along each axis the positions `from` of neighbours are, where it is a power of
+/// two.
+fn distances(shape: &[usize], from: &[usize]) -> Vec<Option<usize>> {
+    let mut inner = 1;
+    let mut distances = vec![None; shape.len()];
+    for (distance, length) in distances.iter_mut().zip(shape).rev() {
+        if *length > 1 {
+            *distance =
+                from[inner].checked_sub(from[0]).filter(|distance| distance.is_power_of_two());
+        }
+        inner *= length;
+    }
+    distances
+}
+
+/// The strides that elements may have where neighbours along each axis are made of elements at
+/// these distances.
+fn strides_of(shape: &[usize], distances: &[Option<usize>], packed: &[usize]) -> Vec<Vec<usize>> {
+    let lasts =
+        shape.iter().zip(distances).filter_map(|(n, distance)| Some((n - 1) * (*distance)?));
+    let end = (lasts.sum::<usize>() + 1).next_power_of_two();
+    // Axes without a distance stand between the elements of the others, in place of what these are
+    // made of, or in the first place where there is room for all of them, or beyond all others.
+    let starts = [Some(1), first_gap(shape, distances), Some(end)];
+    let mut all: Vec<Vec<usize>> = Vec::new();
+    let of_starts =
+        starts.into_iter().flatten().filter_map(|start| Some(strides(shape, distances, start)?.0));
+    for strides in of_starts.chain([packed.to_vec()]) {
+        if !all.contains(&strides) {
+            all.push(strides);
+        }
+    }
+    all
+}
+
+/// The ways to elements that stand at these strides: by sums of groups in any of the gaps between
+/// axes, or in the slots up to `reach`, beyond which none stands that these are made of; and
+/// directly.
+fn ways(shape: &[usize], strides: &[usize], reach: usize, slots: usize) -> Vec<Way> {
+    let axes = shape.iter().zip(strides).filter(|(n, _)| **n > 1);
+    let mut axes: Vec<(usize, usize)> = axes.map(|(n, stride)| (*stride, *n)).collect();
+    axes.sort_unstable();
+    let mut start = 1usize;
+    let mut ways = Vec::new();
+    for (stride, length) in axes.into_iter().chain([(reach, 1)]) {
+        ways.extend(grouped(shape, strides.to_vec(), start, stride.min(reach), slots));
+        start = stride.saturating_mul(length.next_power_of_two());
+    }
+    let layout = Layout::new(shape.to_vec(), strides.to_vec(), slots).ok();
+    ways.extend(layout.map(|layout| Way { layout, groups: None }));
+    ways
+}
+
+/// Where there is room for all axes without a distance, between those that have one or beyond.
+fn first_gap(shape: &[usize], distances: &[Option<usize>]) -> Option<usize> {
+    let (_, side) = strides(shape, distances, 1)?;
+    let axes =
+        shape.iter().zip(distances).filter_map(|(n, distance)| Some((*distance.as_ref()?, *n)));
+    let mut axes: Vec<(usize, usize)> = axes.collect();
+    axes.sort_unstable();
+    let mut start = 1usize;
+    for (distance, length) in axes {
+        if start.checked_mul(side)? <= distance {
+            break;
+        }
+        start = distance.checked_mul(length.next_power_of_two())?;
+    }
+    Some(start)
+}
+
+/// The strides of axes at these distances, and of the others row by row from `start` on; and where
+/// these end.
+fn strides(
+    shape: &[usize],
+    distances: &[Option<usize>],
+    start: usize,
+) -> Option<(Vec<usize>, usize)> {
+    let (mut strides, mut end) = (vec![1; shape.len()], start);
+    for ((stride, distance), length) in strides.iter_mut().zip(distances).zip(shape).rev() {
+        match distance {
+            Some(distance) => *stride = *distance,
+            None if *length > 1 => {
+                *stride = end;
+                end = end.checked_mul(length.next_power_of_two())?;
+            }
+            None => {}
+        }
+    }
+    Some((strides, end))
+}
+
+/// The way by sums of groups of `side` slots within `span`.
+fn grouped(
+    shape: &[usize],
+    mut strides: Vec<usize>,
+    side: usize,
+    span: usize,
+    slots: usize,
+) -> Option<Way> {
+    if side >= span {
+        return None;
+    }
+    let (axis, mut shape) = (shape.len(), shape.to_vec());
+    shape.push(span / side);
+    strides.push(side);
+    let layout = Layout::new(shape, strides, slots).ok()?;
+    Some(Way { layout, groups: Some(Groups { axis, side, span }) })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn every_way_leads_to_the_sums(
+            shape in prop::collection::vec(1usize..6, 0..4),
+            from in prop::collection::vec((1usize..6, 0u32..9), 1..4),
+            terms in 1usize..5,
+            steps in prop::collection::vec(0usize..40, 5),
+            picks in prop::collection::vec(0usize..200, 1..20),
+            regular in any::<bool>(),
+        ) {
+            let slots = 64;
+            let (lengths, strides): (Vec<usize>, Vec<usize>) = from.iter().map(|(n, log2)| (*n, 1 << log2)).unzip();
+            let source = Layout::new(lengths.clone(), strides, slots).or_else(|_| Layout::packed(&lengths, slots));
+            let source: Vec<usize> = source.unwrap().positions().collect();
+            let packed = Layout::packed(&shape, slots).unwrap();
+            // Places that go on alike along every axis, as those of windows do, or in no order.
+            let place = |element: usize, term: usize| {
+                let (mut rest, mut place) = (element, term * steps[4]);
+                for (length, step) in shape.iter().zip(&steps).rev() {
+                    place += rest % length * step;
+                    rest /= length;
+                }
+                let irregular = picks[(element * terms + term) % picks.len()];
+                (if regular { place } else { irregular }) % source.len()
+            };
+            let entries: Vec<(usize, usize, usize)> = (0..packed.size())
+                .flat_map(|element| (0..terms).map(move |term| (element, term)))
+                .map(|(element, term)| (element, source[place(element, term)], element * terms + term + 1))
+                .collect();
+            let mut expected = vec![0; packed.size()];
+            entries.iter().for_each(|(element, from, weight)| expected[*element] += (from + 1) * weight);
+            let firsts: Vec<usize> = entries.iter().step_by(terms).map(|entry| entry.1).collect();
+            let reach = (source.iter().max().unwrap() + 1).next_power_of_two().min(slots);
+            let mut count = 0;
+            for strides in strides_of(&shape, &distances(&shape, &firsts), packed.strides()) {
+                for way in ways(&shape, &strides, reach, slots) {
+                    let mut sums: HashMap<usize, usize> = HashMap::new();
+                    for (to, from, weight) in way.entries(entries.iter().copied()) {
+                        *sums.entry(to).or_default() += (from + 1) * weight;
+                    }
+                    let at = |position: usize| sums.get(&position).copied().unwrap_or(0);
+                    let along = way.groups.as_ref().map_or(vec![0], |groups| {
+                        (0..groups.span / groups.side).map(|group| group * groups.side).collect()
+                    });
+                    let elements = match &way.groups {
+                        None => way.layout.clone(),
+                        Some(groups) => way.layout.without_axis(groups.axis),
+                    };
+                    let added = elements.positions().map(|p| along.iter().map(|group| at(p + group)).sum());
+                    prop_assert_eq!(added.collect::<Vec<usize>>(), expected.clone());
+                    if let Some(groups) = &way.groups {
+                        let weights = || way.entries(entries.iter().copied()).map(|(to, _, w)| (to, w as f64));
+                        let most = groups.largest_elsewhere(weights());
+                        let mut all: HashMap<usize, f64> = HashMap::new();
+                        weights().for_each(|(to, weight)| *all.entry(to).or_default() += weight);
+                        let at = |position: usize| all.get(&position).copied().unwrap_or(0.0);
+                        for first in 0..slots * way.layout.ciphertexts() {
+                            let block = first / slots * slots;
+                            let sum: f64 = along.iter().map(|group| at(block + (first + group) % slots)).sum();
+                            prop_assert!(sum <= most);
+                        }
+                    }
+                    count += 1;
+                }
+            }
+            prop_assert!(count > 0);
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! Convolutions with plain vectors.
+
+use crate::server::Server;
+use crate::{Array, Error, Form, Interval, Layout};
+
+const OPERATION: &str = "convolve";
+
+impl Server {
+    /// Elements `first` to `first + length - 1` of the convolution of a vector with a plain one, of
+    /// which element `i` is `sum_j kernel_j a_(i - j)` (`a` is 0 beyond its ends): a product with a
+    /// matrix that has as many diagonals as the kernel has elements. One multiplication deep.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when the array is no vector, or there are no such elements among the `n +
+    /// m - 1` of vectors of `n` and `m`; [`Error::Encode`] when a number is NaN, infinite or too
+    /// large, [`Error::Capacity`] or [`Error::Budget`] when no multiplication is left,
+    /// [`Error::MissingKey`] when a rotation key is missing.
+    pub fn convolve_plain<F: Form>(
+        &self,
+        a: &Array<F>,
+        kernel: &[F::Number],
+        first: usize,
+        length: usize,
+    ) -> Result<Array<F>, Error> {
+        let fail = |what| Err(Error::shape(OPERATION, what));
+        let ([n], [stride]) = (a.shape(), a.layout().strides()) else {
+            return fail(format!("shape {:?} is that of no vector", a.shape()));
+        };
+        let all = (n + kernel.len()).saturating_sub(1);
+        if kernel.is_empty() || length == 0 || first.checked_add(length).is_none_or(|end| end > all)
+        {
+            let m = kernel.len();
+            return fail(format!(
+                "{length} elements from {first} on, of vectors of {n} and {m} elements"
+            ));
+        }
+        let out = Layout::packed(&[length], F::slots(&self.session))?;
+        let entries = (0..length).flat_map(|i| {
+            // Those j for which first + i - j is from 0 to n - 1.
+            let js = (first + i + 1).saturating_sub(*n)..kernel.len().min(first + i + 1);
+            js.map(move |j| (i, (first + i - j) * stride, kernel[j]))
+        });
+        let entries = entries.filter(|entry| entry.2 != F::Number::default());
+        let convolution = self.linear_map(a, out, entries, OPERATION)?;
+        // Near the ends, elements of the kernel meet none of the vector.
+        let zero = Interval::point(0.0);
+        let terms = kernel
+            .iter()
+            .map(|weight| zero.union(F::interval(a) * a.form().number_interval(*weight)));
+        Ok(F::within(convolution, terms.fold(zero, |sum, term| sum + term)))
+    }
+}

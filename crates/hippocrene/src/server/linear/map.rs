@@ -1,0 +1,385 @@
+//! Any linear map from the elements of one array to those of another: matrix products, moves,
+//! broadcasts.
+
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use hippocrene_rlwe::stop;
+
+use crate::server::{Server, linear::map_cache::Name};
+use crate::{Array, Diagonals, Error, Extent, Form, Layout, SlotContents, form::After};
+
+/// Number of entries after which the computation asks whether to stop.
+const ENTRIES_BETWEEN_STOPS: usize = 4096;
+
+/// From this many diagonals on, an encoded map is reused by rotating the operand: a rotation takes
+/// less time than encoding as many.
+const MIN_DIAGONALS_TO_ROTATE_FOR: usize = 8;
+
+/// Maximum bytes of encoded diagonals at a time. More are encoded in parts.
+const MAX_ENCODED_BYTES: usize = 1 << 30;
+
+/// Number of ciphertexts that one thread maps at a time if all diagonals are encoded.
+const CIPHERTEXTS_AT_ONCE: usize = 4;
+
+/// Maximum bytes of mapped ciphertexts before they are added up, if diagonals are encoded once for
+/// all of them.
+const MAX_BYTES_OF_TERMS: usize = 512 << 20;
+
+/// A linear map between two ciphertexts, and between which ciphertexts it is to be had.
+struct Block<F: Form> {
+    diagonals: Diagonals<F>,
+    pairs: Vec<Pair>,
+}
+
+/// Where a map leads, and from where, rotated to the left.
+struct Pair {
+    to: usize,
+    from: usize,
+    rotated: usize,
+}
+
+impl Server {
+    /// The array of layout `out` whose element at position `to` is the sum of `weight` times the
+    /// slot of `a` at position `from`, over the entries `(to, from, weight)`; those of one pair of
+    /// positions are added up. Every slot of the result that holds no element is zero. One
+    /// multiplication deep.
+    ///
+    /// It takes as much memory as there are entries, and as a few hundred encoded diagonals: more
+    /// of them are encoded some at a time. What is encoded of a map that is applied for the second
+    /// time is kept while there is room ([`Server::set_cache_memory`]).
+    pub(in crate::server) fn linear_map<F: Form>(
+        &self,
+        a: &Array<F>,
+        out: Layout,
+        entries: impl IntoIterator<Item = (usize, usize, F::Number)>,
+        operation: &'static str,
+    ) -> Result<Array<F>, Error> {
+        self.linear_map_before(a, out, entries, After::Nothing, operation)
+    }
+
+    /// [`Server::linear_map`] with what is done to its result: where roundings are added up, they
+    /// are the finer.
+    pub(in crate::server) fn linear_map_before<F: Form>(
+        &self,
+        a: &Array<F>,
+        out: Layout,
+        entries: impl IntoIterator<Item = (usize, usize, F::Number)>,
+        after: After,
+        operation: &'static str,
+    ) -> Result<Array<F>, Error> {
+        self.check(a, operation)?;
+        let form = self.form_of(&[a]);
+        let blocks = blocks(&form, &out, F::slots(&self.session), entries, operation)?;
+        self.with_capacity([a], form.product_bits(self), |[a]| {
+            let ciphertexts =
+                self.mapped(&form, a, &blocks, after).map_err(|e| e.during(operation))?;
+            Ok(Array::from_ciphertexts(out.clone(), form.clone(), SlotContents::Zero, ciphertexts))
+        })
+    }
+
+    /// The sums of the mapped ciphertexts of `a`, one for each number in the first place of a pair.
+    fn mapped<F: Form>(
+        &self,
+        form: &F,
+        a: &Array<F>,
+        blocks: &[Block<F>],
+        after: After,
+    ) -> Result<Vec<F::Ciphertext>, Error> {
+        let inputs = a.expanded(&self.session);
+        let apart = apart::<F>(blocks, F::slots(&self.session));
+        let extent = extent(blocks, F::slots(&self.session), after);
+        let inputs =
+            self.session.compute_each(inputs.len(), |i| form.lowered(self, &inputs[i], extent))?;
+        let mut results: BTreeMap<usize, F::Ciphertext> = BTreeMap::new();
+        for Block { diagonals, pairs } in blocks {
+            let name = Name::of::<F>(diagonals);
+            let bytes = self.bytes_of_diagonals(diagonals.len());
+            let (map, is_whole) = match F::maps(self).get(name) {
+                Some(kept) => (kept, true),
+                None => {
+                    // What is encoded for these ciphertexts alone, and is not to be kept, is
+                    // dropped as it is made.
+                    let kept = F::maps(self).is_to_be_kept(name, bytes, self.session.room());
+                    let is_whole = kept || (pairs.len() > 1 && bytes <= MAX_ENCODED_BYTES);
+                    (Arc::new(F::map(self, diagonals, is_whole)?), is_whole)
+                }
+            };
+            let operand = |Pair { from, rotated, .. }: &Pair| match rotated {
+                0 => Ok(Cow::Borrowed(&*inputs[*from])),
+                left => form.rotate(self, &inputs[*from], *left as i64).map(Cow::Owned),
+            };
+            let terms = |pairs: &[Pair]| {
+                let operands: Vec<Cow<F::Ciphertext>> =
+                    pairs.iter().map(operand).collect::<Result<_, _>>()?;
+                form.apply_each(
+                    self,
+                    &operands.iter().map(|x| &**x).collect::<Vec<_>>(),
+                    &map,
+                    extent,
+                )
+            };
+            let few = CIPHERTEXTS_AT_ONCE * self.session.threads();
+            let at_once = if is_whole {
+                few
+            } else {
+                few.max(MAX_BYTES_OF_TERMS / self.bytes_of_diagonals(2))
+            };
+            for pairs in pairs.chunks(at_once) {
+                // Diagonals that are encoded on the way are for all operands, whose limbs are
+                // shared out.
+                let each = if is_whole {
+                    pairs.len().div_ceil(self.session.threads())
+                } else {
+                    pairs.len()
+                };
+                let parts: Vec<&[Pair]> = pairs.chunks(each).collect();
+                let terms = self.session.compute_each(parts.len(), |i| terms(parts[i]))?;
+                for (Pair { to, .. }, term) in pairs.iter().zip(terms.into_iter().flatten()) {
+                    let sum = match results.get(to) {
+                        None => term,
+                        Some(sum) if apart.contains(to) => form.beside(self, sum, &term)?,
+                        Some(sum) => form.add(self, sum, &term)?,
+                    };
+                    results.insert(*to, sum);
+                }
+            }
+            let bytes = F::map_bytes(&map);
+            F::maps(self).keep(name, map, bytes, self.session.room());
+        }
+        Ok(results.into_values().collect())
+    }
+
+    /// What so many diagonals take at most, encoded modulo `PQ_max`.
+    fn bytes_of_diagonals(&self, count: usize) -> usize {
+        let parameters = self.session.settings().parameters();
+        count
+            .saturating_mul(parameters.degree() * parameters.full().limb_count() * size_of::<u64>())
+    }
+}
+
+/// The ciphertexts of the result of which every slot comes from one ciphertext at most: no value is
+/// larger than in these.
+fn apart<F: Form>(blocks: &[Block<F>], slots: usize) -> BTreeSet<usize> {
+    let mut feeds: BTreeMap<usize, Vec<&Diagonals<F>>> = BTreeMap::new();
+    for Block { diagonals, pairs } in blocks {
+        for Pair { to, .. } in pairs {
+            feeds.entry(*to).or_default().push(diagonals);
+        }
+    }
+    feeds.retain(|_, feeds| {
+        let mut fed = vec![usize::MAX; slots];
+        feeds.iter().enumerate().all(|(k, diagonals)| {
+            diagonals.values().flatten().all(|(slot, _)| {
+                let by = &mut fed[*slot as usize];
+                let free = *by == usize::MAX || *by == k;
+                *by = k;
+                free
+            })
+        })
+    });
+    feeds.into_keys().collect()
+}
+
+/// That of all maps whose results are added up, the most of any result: what is added up is to be
+/// of one scale.
+fn extent<F: Form>(blocks: &[Block<F>], slots: usize, after: After) -> Extent {
+    let none = Extent { norm: 0.0, diagonals: 0, energy: 0.0, after };
+    let mut sums: BTreeMap<usize, Extent> = BTreeMap::new();
+    for Block { diagonals, pairs } in blocks {
+        let mut rows = vec![(0.0, 0.0); slots];
+        for (slot, weight) in diagonals.values().flatten() {
+            let (size, row) = (F::magnitude(*weight), &mut rows[*slot as usize]);
+            *row = (row.0 + size, row.1 + size * size);
+        }
+        let (norm, energy) = rows.into_iter().fold((0.0, 0.0), larger_of_both);
+        for Pair { to, .. } in pairs {
+            let sum = sums.entry(*to).or_insert(none);
+            sum.norm += norm;
+            sum.energy += energy;
+            sum.diagonals += diagonals.len();
+        }
+    }
+    sums.into_values().fold(none, |a, b| {
+        let (norm, energy) = larger_of_both((a.norm, a.energy), (b.norm, b.energy));
+        Extent { norm, energy, diagonals: a.diagonals.max(b.diagonals), after }
+    })
+}
+
+fn larger_of_both(a: (f64, f64), b: (f64, f64)) -> (f64, f64) {
+    (a.0.max(b.0), a.1.max(b.1))
+}
+
+/// Which ciphertext feeds which, by diagonals. Blocks of rows are mapped alike, and blocks of
+/// columns but for a rotation: one map serves all of them.
+fn blocks<F: Form>(
+    form: &F,
+    out: &Layout,
+    slots: usize,
+    entries: impl IntoIterator<Item = (usize, usize, F::Number)>,
+    operation: &'static str,
+) -> Result<Vec<Block<F>>, Error> {
+    let (log2, mask) = (slots.ilog2(), slots - 1);
+    // Where the entries of a pair of ciphertexts are collected: the next one is mostly of the same
+    // pair.
+    let mut places: BTreeMap<(usize, usize), usize> = BTreeMap::new();
+    let mut collected: Vec<Vec<Entry<F>>> = Vec::new();
+    let (mut last, mut place) = (None, 0);
+    for (i, (to, from, weight)) in entries.into_iter().enumerate() {
+        if i % ENTRIES_BETWEEN_STOPS == 0 {
+            stop::check(operation)?;
+        }
+        let pair = (to >> log2, from >> log2);
+        if last != Some(pair) {
+            last = Some(pair);
+            place = *places.entry(pair).or_insert(collected.len());
+            collected.resize_with(collected.len().max(place + 1), Vec::new);
+        }
+        let (to, from) = (to & mask, from & mask);
+        collected[place].push((F::diagonal(slots, to, from) as u32, to as u32, weight));
+    }
+    for to in 0..out.ciphertexts() {
+        if places.range((to, 0)..(to + 1, 0)).next().is_none() {
+            places.insert((to, 0), collected.len());
+            collected.push(Vec::new());
+        }
+    }
+    let mut blocks: Vec<Block<F>> = Vec::new();
+    for ((to, from), place) in places {
+        stop::check(operation)?;
+        let diagonals = diagonals(form, slots, &std::mem::take(&mut collected[place]));
+        let alike = blocks.iter().enumerate().find_map(|(i, block)| {
+            rotation_between::<F>(slots, &block.diagonals, &diagonals).map(|rotated| (i, rotated))
+        });
+        match alike {
+            Some((i, rotated)) => blocks[i].pairs.push(Pair { to, from, rotated }),
+            None => blocks.push(Block { diagonals, pairs: vec![Pair { to, from, rotated: 0 }] }),
+        }
+    }
+    Ok(blocks)
+}
+
+/// An entry of a map between two ciphertexts: its diagonal, the slot that it leads to, and its
+/// weight.
+type Entry<F> = (u32, u32, <F as Form>::Number);
+
+/// The entries by diagonals, and those of each by slots, one for each; where there is none, the
+/// diagonal 0 without any.
+fn diagonals<F: Form>(form: &F, slots: usize, entries: &[Entry<F>]) -> Diagonals<F> {
+    let mut counts = vec![0usize; slots];
+    entries.iter().for_each(|(diagonal, ..)| counts[*diagonal as usize] += 1);
+    if entries.is_empty() {
+        return BTreeMap::from([(0, Vec::new())]);
+    }
+    let (mut numbers, mut sorted) = (Vec::new(), Vec::new());
+    for (diagonal, count) in counts.iter_mut().enumerate().filter(|(_, count)| **count > 0) {
+        sorted.push(Vec::with_capacity(*count));
+        numbers.push(diagonal);
+        *count = numbers.len() - 1;
+    }
+    entries.iter().for_each(|(diagonal, slot, weight)| {
+        sorted[counts[*diagonal as usize]].push((*slot, *weight))
+    });
+    for entries in &mut sorted {
+        entries.sort_unstable_by_key(|(slot, _)| *slot);
+        entries.dedup_by(|next, kept| {
+            let same = next.0 == kept.0;
+            if same {
+                kept.1 = form.plus(kept.1, next.1);
+            }
+            same
+        });
+    }
+    numbers.into_iter().zip(sorted).collect()
+}
+
+/// By how many slots to the left an operand is to be rotated for the map `known` to do what `map`
+/// does, if that is so.
+fn rotation_between<F: Form>(
+    slots: usize,
+    known: &Diagonals<F>,
+    map: &Diagonals<F>,
+) -> Option<usize> {
+    if known == map {
+        return Some(0);
+    }
+    if known.len() != map.len() || map.len() < MIN_DIAGONALS_TO_ROTATE_FOR {
+        return None;
+    }
+    // Rows of slots rotate by themselves: diagonals stay in a row, or exchange the rows, and so
+    // they do when rotated. Those of one side tell by how much.
+    let row = F::row(slots);
+    let side = map.first_key_value()?.0 / row * row;
+    // The first diagonal after the longest gap, of which there is one: equal gaps are looked at no
+    // further.
+    let first = |map: &Diagonals<F>| {
+        let map = || map.range(side..side + row).map(|(r, _)| r % row);
+        let before = map().next_back().into_iter().chain(map());
+        map().zip(before).max_by_key(|(r, before)| (r + row - before) % row).map(|(r, _)| r)
+    };
+    let rotated = (first(map)? + row - first(known)?) % row;
+    let same = known
+        .iter()
+        .all(|(r, entries)| map.get(&(r / row * row + (r + rotated) % row)) == Some(entries));
+    same.then_some(rotated)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Numbers, Residues};
+
+    #[test]
+    fn maps_are_alike_but_for_a_rotation() {
+        let slots = 256;
+        // Element `k` of a column of 40 rows, `stride` apart, to slot `k`.
+        let column = |first: usize, stride: usize, weight: f64| -> Diagonals<Numbers> {
+            (0..40)
+                .map(|k| ((first + (stride - 1) * k) % slots, vec![(k as u32, weight)]))
+                .collect()
+        };
+        let between = |known: &_, map: &_| rotation_between::<Numbers>(slots, known, map);
+        let known = column(3, 4, 1.0);
+        assert_eq!(between(&known, &known), Some(0));
+        for first in [0, 2, 4, 200, 255] {
+            assert_eq!(between(&known, &column(first, 4, 1.0)), Some((first + slots - 3) % slots));
+        }
+        assert_eq!(between(&known, &column(5, 4, 2.0)), None);
+        assert_eq!(between(&known, &column(5, 6, 1.0)), None);
+        // Of few diagonals, and of rows that rotate by themselves.
+        let few = |first: usize| {
+            column(first, 4, 1.0).into_iter().take(MIN_DIAGONALS_TO_ROTATE_FOR - 1).collect()
+        };
+        assert_eq!(between(&few(3), &few(4)), None);
+        let integers = |first: usize| -> Diagonals<Residues> {
+            (first..first + 40).map(|r| (r, vec![(0, 1)])).collect()
+        };
+        let between = |first: usize, other: usize| {
+            rotation_between::<Residues>(slots, &integers(first), &integers(other))
+        };
+        assert_eq!(
+            [between(0, 1), between(5, 2), between(130, 133)],
+            [Some(1), Some(125), Some(3)]
+        );
+        // Of which the second exchanges the rows, all of it or a part, and of which both exchange
+        // the rows in a part.
+        assert_eq!([between(0, 128), between(0, 100)], [None, None]);
+        let both = |by: usize| -> Diagonals<Residues> {
+            let places = (3..40).chain(140..150).map(|r| r / 128 * 128 + (r + by) % 128);
+            places.zip((0..47).map(|i| vec![(0, i)])).collect()
+        };
+        let between =
+            |by: usize, other: usize| rotation_between::<Residues>(slots, &both(by), &both(other));
+        assert_eq!(
+            [between(0, 9), between(9, 0), between(0, 100)],
+            [Some(9), Some(119), Some(100)]
+        );
+        let mut moved = both(9);
+        let last = moved.pop_last().unwrap();
+        moved.insert((last.0 + 1) % slots, last.1);
+        assert_eq!(rotation_between::<Residues>(slots, &both(0), &moved), None);
+    }
+}

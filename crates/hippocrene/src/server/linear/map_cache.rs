@@ -1,0 +1,274 @@
+//! Linear maps that were applied twice, kept with their encoded diagonals: the same matrix comes
+//! again with the next array. What comes once is not worth the memory, and the time to write it
+//! there.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use hippocrene_bgv as bgv;
+use hippocrene_ckks::circuits::LinearTransform;
+use hippocrene_rlwe::budget::{self, Evict};
+
+use crate::{
+    Diagonals, Form,
+    room::{Place, Room},
+};
+
+/// The maps of a server, by the elements of the arrays that they are for.
+#[derive(Debug, Default)]
+pub(crate) struct AllMaps {
+    pub numbers: Maps<LinearTransform>,
+    pub integers: Maps<bgv::LinearTransform>,
+}
+
+impl AllMaps {
+    /// Drops all of them.
+    pub fn clear(&self) {
+        self.numbers.0.lock().entries.clear();
+        self.integers.0.lock().entries.clear();
+    }
+}
+
+/// Maximum number of names of applied maps that are remembered.
+const MAX_NAMES: usize = 256;
+
+/// Linear maps by what is in them.
+#[derive(Debug)]
+pub struct Maps<M>(Arc<Shared<M>>);
+
+/// What the budget of all caches asks to make room.
+#[derive(Debug)]
+struct Shared<M>(Mutex<Known<M>>);
+
+#[derive(Debug)]
+struct Known<M> {
+    /// What is kept, the last used last.
+    entries: Vec<Entry<M>>,
+    /// What was applied and is not kept, and when, the last one last.
+    applied: VecDeque<(Name, u64)>,
+}
+
+#[derive(Debug)]
+struct Entry<M> {
+    name: Name,
+    map: Arc<M>,
+    place: Place,
+    /// When it was applied last, by the clock of all caches.
+    used: u64,
+}
+
+/// A hash of all diagonals.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Name(blake3::Hash);
+
+impl<M: Send + Sync + 'static> Default for Maps<M> {
+    fn default() -> Self {
+        let known = Known::<M> { entries: Vec::new(), applied: VecDeque::new() };
+        let shared = Arc::new(Shared(Mutex::new(known)));
+        let evict: Arc<dyn Evict> = Arc::clone(&shared) as _;
+        budget::register(Arc::downgrade(&evict));
+        Maps(shared)
+    }
+}
+
+impl<M: Send + Sync> Evict for Shared<M> {
+    fn oldest_use(&self) -> Option<u64> {
+        self.lock().entries.first().map(|entry| entry.used)
+    }
+
+    fn idle_bytes(&self, since: u64) -> usize {
+        self.lock().idle_bytes(since)
+    }
+
+    fn evict_oldest(&self, since: u64) {
+        self.lock().evict_oldest(since);
+    }
+}
+
+impl<M> Shared<M> {
+    fn lock(&self) -> MutexGuard<'_, Known<M>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<M> Maps<M> {
+    /// The map of that name, if it is kept.
+    pub(in crate::server) fn get(&self, name: Name) -> Option<Arc<M>> {
+        self.0
+            .lock()
+            .entries
+            .iter()
+            .find(|entry| entry.name == name)
+            .map(|entry| Arc::clone(&entry.map))
+    }
+
+    /// Whether a map of that name, of at most so many bytes, is to be kept when it is applied: it
+    /// was applied before, not long ago, and there is room for it, or would be without those that
+    /// were not used since then. Maps that come in turn and are too many do not drive one another
+    /// out.
+    pub(in crate::server) fn is_to_be_kept(&self, name: Name, bytes: usize, room: &Room) -> bool {
+        let (before, unused) = {
+            let known = self.0.lock();
+            let Some(before) = known.last_time(name) else { return false };
+            (before, known.idle_bytes(before))
+        };
+        let (taken, limit) = room.memory();
+        bytes <= limit.saturating_sub(taken) + unused && bytes <= budget::available(before)
+    }
+
+    /// Keeps a map that was just applied, of which `bytes` bytes are encoded, or its name where
+    /// there are none. Those that were not used since it was applied before make room for it; where
+    /// that does not do, it is not kept.
+    pub(in crate::server) fn keep(&self, name: Name, map: Arc<M>, bytes: usize, room: &Room) {
+        let before = {
+            let mut known = self.0.lock();
+            let before = known.last_time(name).unwrap_or_else(|| known.last_use());
+            known.entries.retain(|entry| entry.name != name);
+            before
+        };
+        let mut place = None;
+        // Without the lock: the budget asks all caches.
+        while bytes > 0 && bytes <= room.memory().1 {
+            place = room.take_since(bytes, before);
+            if place.is_some() || !self.0.lock().evict_oldest(before) {
+                break;
+            }
+        }
+        let mut known = self.0.lock();
+        let used = budget::now();
+        // Another thread may have kept it meanwhile.
+        known.entries.retain(|entry| entry.name != name);
+        known.applied.retain(|(other, _)| *other != name);
+        if let Some(place) = place {
+            known.entries.push(Entry { name, map, place, used });
+            return;
+        }
+        if known.applied.len() == MAX_NAMES {
+            known.applied.pop_front();
+        }
+        known.applied.push_back((name, used));
+    }
+}
+
+impl<M> Known<M> {
+    /// Bytes of the maps that were not applied since `since`.
+    fn idle_bytes(&self, since: u64) -> usize {
+        let idle = self.entries.iter().filter(|entry| entry.used < since);
+        idle.map(|entry| entry.place.bytes()).sum()
+    }
+
+    /// Drops the map that was not applied for the longest time, if that was before `since`. Returns
+    /// whether there was such.
+    fn evict_oldest(&mut self, since: u64) -> bool {
+        let is_idle = self.entries.first().is_some_and(|entry| entry.used < since);
+        if is_idle {
+            self.entries.remove(0);
+        }
+        is_idle
+    }
+
+    /// When any map was applied last.
+    fn last_use(&self) -> u64 {
+        let kept = self.entries.last().map_or(0, |entry| entry.used);
+        kept.max(self.applied.back().map_or(0, |(_, used)| *used))
+    }
+
+    /// When a map of that name was applied last.
+    fn last_time(&self, name: Name) -> Option<u64> {
+        let kept = self.entries.iter().map(|entry| (entry.name, entry.used));
+        kept.chain(self.applied.iter().copied())
+            .find(|(other, _)| *other == name)
+            .map(|(_, used)| used)
+    }
+}
+
+impl Name {
+    /// The name of the map with these diagonals.
+    pub(in crate::server) fn of<F: Form>(diagonals: &Diagonals<F>) -> Self {
+        let mut hasher = blake3::Hasher::new();
+        let mut bytes = Vec::new();
+        for (diagonal, entries) in diagonals {
+            bytes.clear();
+            bytes.extend((*diagonal as u64).to_le_bytes());
+            bytes.extend((entries.len() as u64).to_le_bytes());
+            for (slot, number) in entries {
+                bytes.extend(slot.to_le_bytes());
+                bytes.extend(F::bytes(*number));
+            }
+            hasher.update(&bytes);
+        }
+        Name(hasher.finalize())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Numbers, Residues};
+
+    #[test]
+    fn names_tell_maps_apart() {
+        let of = |diagonals: &[(usize, &[(u32, f64)])]| {
+            Name::of::<Numbers>(
+                &diagonals.iter().map(|(r, entries)| (*r, entries.to_vec())).collect(),
+            )
+        };
+        let all = [
+            of(&[]),
+            of(&[(0, &[])]),
+            of(&[(0, &[(0, 1.0)])]),
+            of(&[(1, &[(0, 1.0)])]),
+            of(&[(0, &[(1, 1.0)])]),
+            of(&[(0, &[(0, -1.0)])]),
+            of(&[(0, &[(0, 1.0), (1, 1.0)])]),
+            of(&[(0, &[(0, 1.0)]), (1, &[(1, 1.0)])]),
+        ];
+        for (i, name) in all.iter().enumerate() {
+            assert_eq!(all.iter().position(|other| other == name), Some(i));
+        }
+        assert_eq!(all[2], of(&[(0, &[(0, 1.0)])]));
+        let integers = |x: i64| Name::of::<Residues>(&[(0, vec![(0, x)])].into());
+        assert_ne!(integers(1), integers(-1));
+    }
+
+    #[test]
+    fn what_comes_again_is_kept_while_there_is_room() {
+        let (maps, room) = (Maps::default(), Room::default());
+        room.set_limit(10);
+        let name = |i: usize| Name::of::<Numbers>(&[(0, vec![(0, i as f64)])].into());
+        // As a server applies maps that take 4 bytes each.
+        let apply = |i: usize| {
+            let kept = maps.get(name(i)).is_some();
+            let bytes = if kept || maps.is_to_be_kept(name(i), 4, &room) { 4 } else { 0 };
+            maps.keep(name(i), Arc::new(i), bytes, &room);
+            kept
+        };
+        assert_eq!([0, 1, 2].map(apply), [false; 3]);
+        assert_eq!(room.memory().0, 0, "what came once is not kept");
+        assert_eq!([0, 1, 2].map(apply), [false; 3]);
+        // Three in turn, of which two have room.
+        for _ in 0..3 {
+            assert_eq!([0, 1, 2].map(apply), [true, true, false]);
+        }
+        assert_eq!(room.memory().0, 8);
+        // One that comes again where another does not.
+        assert_eq!([2, 1, 2, 2].map(apply), [false, true, true, true]);
+        assert_eq!([0, 1, 2].map(|i| maps.get(name(i)).is_some()), [false, true, true]);
+        // What is too large is not kept, and what is smaller than it was said to be is.
+        assert!(!maps.is_to_be_kept(name(0), 11, &room));
+        room.set_limit(0);
+        maps.keep(name(1), Arc::new(1), 4, &room);
+        assert!(maps.get(name(1)).is_none());
+    }
+
+    #[test]
+    fn names_of_what_is_not_kept_are_remembered() {
+        let (maps, room) = (Maps::default(), Room::default());
+        let name = |i: usize| Name::of::<Numbers>(&[(0, vec![(0, i as f64)])].into());
+        let comes_again = |i: usize| maps.is_to_be_kept(name(i), 1, &room);
+        (0..=MAX_NAMES).for_each(|i| maps.keep(name(i), Arc::new(i), 0, &room));
+        assert_eq!([0, 1, MAX_NAMES, MAX_NAMES + 1].map(comes_again), [false, true, true, false]);
+    }
+}

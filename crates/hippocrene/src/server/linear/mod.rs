@@ -1,0 +1,8 @@
+//! Linear maps with plain weights: sums, convolutions, combinations of elements.
+
+pub(in crate::server) mod combinations;
+pub(in crate::server) mod convolution;
+pub(in crate::server) mod cumsum;
+pub(in crate::server) mod map;
+pub(in crate::server) mod map_cache;
+pub(in crate::server) mod reduce;

@@ -1,0 +1,353 @@
+//! Products of two encrypted matrices by rotations of tiles.
+//!
+//! For a product of `m` rows and `n` columns, `lambda` numbers of the inner axis at a time, row `i`
+//! has the slots from `R i` on. A tile of the first matrix has `A[i, (i + j) mod lambda]` in slot
+//! `R i + j`, as often as there is room for, and one of the second `B[(i + j) mod lambda, j]` in
+//! all rows of slots, and zeros beyond column `n`. The first one rotated by `k` and the second one
+//! by `R k` have the factors of one summand of element `(i, j)` in slot `R i + j`, for each `k <
+//! lambda` another one: the rotations are hoisted, and the products relinearised together. This is
+//! the product of Jiang, Kim, Lauter and Song (CCS 2018, section 3), where the rows of slots are so
+//! long, `R >= n + lambda - 1`, that rotated columns take no mask: it is two multiplications deep,
+//! not three.
+
+use std::borrow::Cow;
+
+use crate::server::{
+    Server,
+    moves::Moves,
+    moves::broadcast::Copies,
+    moves::several_steps::products,
+    planner::prices::{
+        HOISTED_ROTATION_IN_PLAIN_PRODUCTS, MAX_SLOTS_OF_PRODUCTS, ROTATION_IN_PLAIN_PRODUCTS,
+        TENSOR_IN_PLAIN_PRODUCTS,
+    },
+};
+use crate::{Array, Error, Form, Layout, SlotContents};
+
+/// Number of short rotations of a tile, or of an array, and of keys for them: a power of two.
+pub(in crate::server) const SHORT_ROTATIONS: usize = 8;
+
+/// Number of tiles of the first matrix that are held in all their short rotations at once.
+const TILES_AT_ONCE: usize = 4;
+
+/// Rows of slots may be up to 2 to this power times as long as the shortest possible.
+const MAX_LOG2_ROW_GROWTH: usize = 3;
+
+/// Numbers of the inner axis that are taken at a time: from where on, and how many there is room
+/// for, a power of two.
+#[derive(Debug, Clone, Copy)]
+struct Chunk {
+    start: usize,
+    period: usize,
+}
+
+/// How a product is had.
+#[derive(Debug, Clone)]
+pub(in crate::server) struct Tiles {
+    /// The rows and the columns of the product, or the columns and the rows where it is that of the
+    /// transposes.
+    rows: usize,
+    columns: usize,
+    inner: usize,
+    transposed: bool,
+    /// Strides of both matrices, along rows, the inner axis, and columns.
+    first: [usize; 2],
+    second: [usize; 2],
+    /// How many slots there are from one row of the product to the next.
+    stride: usize,
+    /// How many numbers of the inner axis are taken at a time.
+    period: usize,
+    /// How many short rotations of a tile there are.
+    short: usize,
+    slots: usize,
+    /// The slots that rotate by themselves.
+    row: usize,
+}
+
+impl Tiles {
+    /// The way that takes least work for matrices that stand so, and about how much: in products
+    /// with plaintexts. `None` where there is no room.
+    pub(in crate::server) fn best<F: Form>(a: &Layout, b: &Layout) -> Option<(usize, Tiles)> {
+        Self::all::<F>(a, b)
+            .into_iter()
+            .map(|tiles| (tiles.work::<F>(), tiles))
+            .min_by_key(|(work, _)| *work)
+    }
+
+    /// The ways that are looked at.
+    pub(in crate::server) fn all<F: Form>(a: &Layout, b: &Layout) -> Vec<Tiles> {
+        let slots = a.slots();
+        let row = F::row(slots);
+        let ([a_rows, a_inner], [b_inner, b_columns]) = (strides(a), strides(b));
+        let (rows, inner, columns) = (a.shape()[0], a.shape()[1], b.shape()[1]);
+        let orders = [
+            (rows, columns, false, [a_rows, a_inner], [b_inner, b_columns]),
+            (columns, rows, true, [b_columns, b_inner], [a_inner, a_rows]),
+        ];
+        let mut all = Vec::new();
+        for (rows, columns, transposed, first, second) in orders {
+            let least = columns.next_power_of_two();
+            for stride in
+                (0..MAX_LOG2_ROW_GROWTH).map(|k| least << k).take_while(|stride| *stride <= row)
+            {
+                let room = (stride - columns + 1).min(row / stride).min(inner.next_power_of_two());
+                let most = 1 << room.ilog2();
+                for period in [most, most / 2].into_iter().filter(|period| *period > 1) {
+                    all.push(Tiles {
+                        rows,
+                        columns,
+                        inner,
+                        transposed,
+                        first,
+                        second,
+                        stride,
+                        period,
+                        short: SHORT_ROTATIONS,
+                        slots,
+                        row,
+                    });
+                }
+            }
+        }
+        let taken = |tiles: &Tiles| {
+            tiles.chunks().len().saturating_mul(tiles.count()).saturating_mul(slots)
+        };
+        all.retain(|tiles| taken(tiles) <= MAX_SLOTS_OF_PRODUCTS);
+        all
+    }
+
+    /// With so many short rotations, a power of two.
+    #[cfg(test)]
+    pub(in crate::server) fn with_short(self, short: usize) -> Self {
+        Tiles { short, ..self }
+    }
+
+    /// How many ciphertexts the product has.
+    fn count(&self) -> usize {
+        self.rows.div_ceil(self.slots / self.stride)
+    }
+
+    /// The inner axis in parts.
+    fn chunks(&self) -> Vec<Chunk> {
+        let mut chunks = Vec::new();
+        let mut start = 0;
+        while start < self.inner {
+            let period = self.period.min((self.inner - start).next_power_of_two());
+            chunks.push(Chunk { start, period });
+            start += period;
+        }
+        chunks
+    }
+
+    /// Where numbers of the first matrix go to in its tiles of a chunk, those of rows below `rows`,
+    /// once each.
+    fn first_moves(&self, chunk: Chunk, rows: usize) -> impl Iterator<Item = (usize, usize)> {
+        let (stride, [along, inward]) = (self.stride, self.first);
+        let (each, inner) = (self.row / stride, self.inner);
+        (0..rows).flat_map(move |i| {
+            let from = move |j: usize| chunk.start + (i % each + j) % chunk.period;
+            let is_there = move |j: &usize| from(*j) < inner;
+            (0..chunk.period)
+                .filter(is_there)
+                .map(move |j| (i * stride + j, i * along + from(j) * inward))
+        })
+    }
+
+    /// Where numbers of the second matrix go to in the first rows of its tile of a chunk.
+    fn second_moves(&self, chunk: Chunk) -> impl Iterator<Item = (usize, usize)> {
+        let (stride, [inward, along]) = (self.stride, self.second);
+        let (inner, columns) = (self.inner, self.columns);
+        (0..chunk.period).flat_map(move |i| {
+            let from = move |j: usize| chunk.start + (i + j) % chunk.period;
+            let is_there = move |j: &usize| from(*j) < inner;
+            (0..columns)
+                .filter(is_there)
+                .map(move |j| (i * stride + j, from(j) * inward + j * along))
+        })
+    }
+
+    /// The copies that a tile of the first matrix is filled up with: strides and lengths.
+    fn first_copies(&self, chunk: Chunk) -> Vec<(usize, usize)> {
+        vec![(chunk.period, self.stride / chunk.period)]
+    }
+
+    /// The copies that a tile of the second matrix is filled up with.
+    fn second_copies(&self, chunk: Chunk) -> Vec<(usize, usize)> {
+        let rows = self.row / self.stride;
+        vec![(chunk.period * self.stride, rows / chunk.period), (self.row, self.slots / self.row)]
+    }
+
+    /// About how many products with plaintexts take as long.
+    fn work<F: Form>(&self) -> usize {
+        let (slots, count, chunks) = (self.slots, self.count(), self.chunks());
+        let rows = self.rows.min(slots / self.stride);
+        let map = |moves: Moves| {
+            let mut feeds: Vec<usize> = moves.iter().map(|(_, from)| from / slots).collect();
+            feeds.sort_unstable();
+            feeds.dedup();
+            (products::<F>(slots, moves.iter().copied(), usize::MAX), feeds.len())
+        };
+        let (first, second) = (
+            map(self.first_moves(chunks[0], rows).collect()),
+            map(self.second_moves(chunks[0]).collect()),
+        );
+        // They are encoded once, but for chunks of another period.
+        let encoded = map_encoding(first.0) + map_encoding(second.0);
+        let each = chunks.iter().map(|chunk| {
+            let [a, b] = [self.first_copies(*chunk), self.second_copies(*chunk)].map(|axes| {
+                ROTATION_IN_PLAIN_PRODUCTS
+                    * axes.iter().map(|(_, length)| length.ilog2() as usize).sum::<usize>()
+            });
+            let maps = count * (map_work(first.0, first.1) + a) + map_work(second.0, second.1) + b;
+            let (short, long) = (chunk.period.min(self.short), chunk.period.div_ceil(self.short));
+            let rotations = HOISTED_ROTATION_IN_PLAIN_PRODUCTS
+                * (count * short + count.div_ceil(TILES_AT_ONCE) * chunk.period);
+            maps + rotations
+                + TENSOR_IN_PLAIN_PRODUCTS * count * chunk.period
+                + ROTATION_IN_PLAIN_PRODUCTS * count * 2 * long
+        });
+        encoded + each.sum::<usize>()
+    }
+}
+
+/// How far elements of a matrix stand apart, along both axes.
+pub(in crate::server) fn strides(layout: &Layout) -> [usize; 2] {
+    [layout.strides()[0], layout.strides()[1]]
+}
+
+/// How much longer than a product with a plaintext it takes to encode so many diagonals of a map.
+pub(in crate::server) fn map_encoding(diagonals: usize) -> usize {
+    2 * diagonals
+}
+
+/// About how many products with plaintexts a map of so many diagonals takes, of so many ciphertexts
+/// together, by baby steps, which are hoisted, and giant steps.
+pub(in crate::server) fn map_work(diagonals: usize, ciphertexts: usize) -> usize {
+    let steps = 2.0
+        * ((HOISTED_ROTATION_IN_PLAIN_PRODUCTS
+            * ROTATION_IN_PLAIN_PRODUCTS
+            * diagonals
+            * ciphertexts) as f64)
+            .sqrt();
+    diagonals + steps as usize
+}
+
+impl Server {
+    /// The product of two matrices by tiles: two multiplications deep.
+    pub(in crate::server) fn tiled_product<F: Form>(
+        &self,
+        a: &Array<F>,
+        b: &Array<F>,
+        tiles: &Tiles,
+        operation: &'static str,
+    ) -> Result<Array<F>, Error> {
+        let (count, form) = (tiles.count(), self.form_of(&[a, b]));
+        let (first, second) = if tiles.transposed { (b, a) } else { (a, b) };
+        let first = self.tiles_of(first, count, tiles, operation, |chunk| {
+            (tiles.first_moves(chunk, tiles.rows).collect(), tiles.first_copies(chunk))
+        })?;
+        let second = self.tiles_of(second, 1, tiles, operation, |chunk| {
+            (tiles.second_moves(chunk).collect(), tiles.second_copies(chunk))
+        })?;
+        let (shape, strides) = match tiles.transposed {
+            true => (vec![tiles.columns, tiles.rows], vec![1, tiles.stride]),
+            false => (vec![tiles.rows, tiles.columns], vec![tiles.stride, 1]),
+        };
+        let layout = Layout::new(shape, strides, tiles.slots)?;
+        self.with_capacity([&first, &second], form.product_bits(self), |[first, second]| {
+            let (first, second) = (first.expanded(&self.session), second.expanded(&self.session));
+            let sums = self.sums_of_rotated(&form, &first, &second, tiles);
+            let sums = sums.map_err(|e| e.during(operation))?;
+            Ok(Array::from_ciphertexts(layout.clone(), form.clone(), SlotContents::Zero, sums))
+        })
+    }
+
+    /// The tiles of a matrix, `each` of them for each chunk, by the moves that it gives and the
+    /// copies that are made then.
+    fn tiles_of<F: Form>(
+        &self,
+        array: &Array<F>,
+        each: usize,
+        tiles: &Tiles,
+        operation: &'static str,
+        of: impl Fn(Chunk) -> (Moves, Vec<(usize, usize)>),
+    ) -> Result<Array<F>, Error> {
+        let slots = tiles.slots;
+        let (moves, copies): (Vec<Moves>, Vec<_>) = tiles.chunks().into_iter().map(of).unzip();
+        let entries = moves.into_iter().enumerate().flat_map(|(c, moves)| {
+            let first = c * each * slots;
+            moves.into_iter().map(move |(to, from)| (first + to, from, F::ONE))
+        });
+        let layout = Layout::packed(&[copies.len() * each * slots], slots)?;
+        let moved = self.linear_map(array, layout.clone(), entries, operation)?;
+        let (form, inputs) = (self.form_of(&[array]), moved.expanded(&self.session));
+        let filled = |i: usize| self.repeated(&form, &inputs[i], &copies[i / each], Copies::Any);
+        let filled =
+            self.session.compute_each(inputs.len(), filled).map_err(|e| e.during(operation))?;
+        Ok(Array::from_ciphertexts(layout, form, SlotContents::Zero, filled))
+    }
+
+    /// The sums over all chunks of the products of their tiles, rotated. With `k = w v + u`, `u <
+    /// w`, the tile of the second matrix is rotated by `R k - w v`, that of the first one by `u`
+    /// alone, and what comes of all `u` by `w v`: it stands as many columns to the right.
+    fn sums_of_rotated<F: Form>(
+        &self,
+        form: &F,
+        first: &[Cow<'_, F::Ciphertext>],
+        second: &[Cow<'_, F::Ciphertext>],
+        tiles: &Tiles,
+    ) -> Result<Vec<F::Ciphertext>, Error> {
+        let (count, chunks) = (tiles.count(), tiles.chunks());
+        let (stride, short) = (tiles.stride as i64, tiles.short as i64);
+        let mut totals: Vec<Vec<F::Ciphertext>> = vec![Vec::new(); count];
+        for (chunk, (first, second)) in chunks.iter().zip(first.chunks(count).zip(second)) {
+            let steps = || 0..chunk.period.min(tiles.short) as i64;
+            // Of as many summands as the chunk has room for, others are zero.
+            let there = chunk.period.min(tiles.inner - chunk.start);
+            let [_, second] = form.as_factors(self, &first[0], second)?;
+            for (first, totals) in first.chunks(TILES_AT_ONCE).zip(totals.chunks_mut(TILES_AT_ONCE))
+            {
+                let rotated = self.session.compute_each(first.len(), |i| {
+                    let [left, _] = form.as_factors(self, &first[i], &second)?;
+                    form.rotate_many(self, &left, &steps().collect::<Vec<_>>())
+                })?;
+                let mut right = Cow::Borrowed(&*second);
+                for v in 0..chunk.period.div_ceil(tiles.short) {
+                    if v > 0 {
+                        right = Cow::Owned(form.rotate(self, &right, short * (stride - 1))?);
+                    }
+                    let rights = form.rotate_many(
+                        self,
+                        &right,
+                        &steps().map(|u| u * stride).collect::<Vec<_>>(),
+                    )?;
+                    let sums = self.session.compute_each(first.len(), |i| {
+                        let pairs: Vec<_> = rotated[i].iter().zip(&rights).collect();
+                        let sum = form.with_summands(
+                            self.sum_of_pairs(form, &pairs)?,
+                            there,
+                            chunk.period,
+                        );
+                        match totals[i].get(v) {
+                            None => Ok(sum),
+                            Some(total) => form.add(self, total, &sum),
+                        }
+                    })?;
+                    for (totals, sum) in totals.iter_mut().zip(sums) {
+                        match totals.get_mut(v) {
+                            None => totals.push(sum),
+                            Some(total) => *total = sum,
+                        }
+                    }
+                }
+            }
+        }
+        self.session.compute_each(count, |i| {
+            let mut long = totals[i].iter().rev();
+            let last = long.next().expect("no axis is empty, so that there is a chunk").clone();
+            long.try_fold(last, |total, sum| {
+                form.add(self, &form.rotate(self, &total, short)?, sum)
+            })
+        })
+    }
+}

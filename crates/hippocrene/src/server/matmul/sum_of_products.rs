@@ -1,0 +1,94 @@
+//! Sums of products.
+
+use std::ops::Add;
+
+use crate::server::Server;
+use crate::{Array, Computed, Error, Form, Interval, SlotContents};
+
+const OPERATION: &str = "add products";
+
+impl Server {
+    /// `sum_i a_i b_i`, element by element, over pairs of arrays whose products have one shape; in
+    /// each pair shapes broadcast as numpy's do. Of arrays of one layout it is relinearised once,
+    /// so that each product but the first costs hardly more than a sum does (in the manner of BFV
+    /// about half a product), unless they are numbers that differ in precision or in how many
+    /// products came before, or can be bootstrapped; else it is the sum of the products.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] when there are no pairs, [`Error::Shape`] when shapes do not fit, and as
+    /// [`Server::mul`].
+    pub fn sum_of_products<F: Form>(
+        &self,
+        pairs: &[(&Array<F>, &Array<F>)],
+    ) -> Result<Array<F>, Error> {
+        let [(a, b), rest @ ..] = pairs else {
+            return Err(Error::argument(OPERATION, "there are no products"));
+        };
+        for (a, b) in pairs {
+            self.check_two(*a, *b, OPERATION)?;
+        }
+        if let Some(sum) = self.products_of_one_layout(pairs)? {
+            let products = pairs.iter().map(|(a, b)| match std::ptr::eq(*a, *b) {
+                true => F::interval(a).power(2),
+                false => F::interval(a) * F::interval(b),
+            });
+            return Ok(F::within(sum, products.fold(Interval::point(0.0), Interval::add)));
+        }
+        let product = |a, b| self.mul(a, b).map_err(|e| e.during(OPERATION));
+        rest.iter().try_fold(product(a, b)?, |sum, (a, b)| {
+            let product = product(a, b)?;
+            if product.shape() == sum.shape() {
+                return self.add(&sum, &product).map_err(|e| e.during(OPERATION));
+            }
+            let what = format!("products of shapes {:?} and {:?}", sum.shape(), product.shape());
+            Err(Error::shape(OPERATION, what))
+        })
+    }
+
+    /// `sum_i x_i y_i` over one pair of ciphertexts or more, relinearised once if that can be.
+    pub(in crate::server) fn sum_of_pairs<F: Form>(
+        &self,
+        form: &F,
+        pairs: &[(&F::Ciphertext, &F::Ciphertext)],
+    ) -> Computed<F> {
+        if let Some(sum) = form.sum_of_products(self, pairs) {
+            return sum;
+        }
+        let [(x, y), rest @ ..] = pairs else {
+            return Err(Error::argument(OPERATION, "there are no products"));
+        };
+        let add = |sum, (x, y): &(&_, &_)| form.add(self, &sum, &form.mul(self, x, y)?);
+        rest.iter().try_fold(form.mul(self, x, y)?, add)
+    }
+
+    /// The sum relinearised once, if that can be.
+    fn products_of_one_layout<F: Form>(
+        &self,
+        pairs: &[(&Array<F>, &Array<F>)],
+    ) -> Result<Option<Array<F>>, Error> {
+        let arrays: Vec<&Array<F>> = pairs.iter().flat_map(|(a, b)| [*a, *b]).collect();
+        let layout = arrays[0].layout();
+        let refreshes = |array: &&Array<F>| F::check_bootstrap(self, array).is_ok();
+        if arrays.iter().any(|array| array.layout() != layout || refreshes(array)) {
+            return Ok(None);
+        }
+        let form = self.form_of(&arrays);
+        let inputs: Vec<_> = arrays.iter().map(|array| array.expanded(&self.session)).collect();
+        let sum = |k: usize| {
+            let each = pairs.iter().zip(inputs.chunks(2));
+            let each = each.map(|((a, b), inputs)| {
+                let x = inputs[0][k].as_ref();
+                // One and the same for a square, which costs less.
+                (x, if std::ptr::eq(*a, *b) { x } else { inputs[1][k].as_ref() })
+            });
+            let pairs: Vec<_> = each.collect();
+            form.sum_of_products(self, &pairs).transpose()
+        };
+        let sums = self.session.compute_each(layout.ciphertexts(), sum);
+        let sums = sums.map_err(|e| self.advised(e, &arrays).during(OPERATION))?;
+        let Some(out) = sums.into_iter().collect::<Option<Vec<_>>>() else { return Ok(None) };
+        let products = pairs.iter().map(|(a, b)| a.slot_contents().of_product(b.slot_contents()));
+        let slots = products.reduce(SlotContents::of_sum).unwrap_or(SlotContents::Stray);
+        Ok(Some(Array::from_ciphertexts(layout.clone(), form, slots, out)))
+    }
+}

@@ -1,0 +1,536 @@
+//! Arrays repeated to larger shapes.
+//!
+//! Copies of elements within a ciphertext are sums of rotations, which take no multiplication; they
+//! want the slots that the copies go to to be zero. That is so where the axes that are there
+//! already stand as far apart as they do in the larger array, and no sum has left other numbers in
+//! between. Sums over whole ciphertexts leave every element everywhere already, and nothing is
+//! computed at all. Elsewhere elements have to be picked out one by one, and there is no way to do
+//! that in slots but to multiply by zeros and ones: each is moved to its first place, and copied
+//! from there.
+
+use std::borrow::Cow;
+
+use crate::server::{
+    Server,
+    moves::Moves,
+    moves::several_steps::{MAX_DISTANCES_IN_ONE_STEP, PRODUCTS_LEFT},
+    planner::prices::SPARED_CIPHERTEXT_IN_PLAIN_PRODUCTS,
+};
+use crate::{Array, Error, Form, Layout, SlotContents, form::After};
+
+const OPERATION: &str = "broadcast";
+
+/// What copies of elements are for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(in crate::server) enum Copies {
+    /// Anything: they may be added up.
+    Any,
+    /// Of each element one is taken by every sum that is computed.
+    One,
+}
+
+/// Two arrays, of one layout or to be brought to one.
+type Both<'a, F> = (Cow<'a, Array<F>>, Cow<'a, Array<F>>);
+
+/// How an array stands in one that it is repeated to.
+struct Repetition {
+    /// Axes that are new, or longer than 1 now: stride and length, shortest stride first.
+    axes: Vec<(usize, usize)>,
+    /// For each ciphertext of the result, which one of the array its elements come from, if it has
+    /// any.
+    sources: Vec<Option<usize>>,
+}
+
+impl Repetition {
+    /// Returns the number of ciphertexts of the result that are copies of ciphertext `source`.
+    fn times(&self, source: usize) -> usize {
+        self.sources.iter().filter(|one| **one == Some(source)).count()
+    }
+
+    /// How many copies of every element come into one ciphertext.
+    fn copies(&self, slots: usize) -> usize {
+        let within = self.axes.iter().filter(|(stride, _)| *stride < slots);
+        within.map(|(stride, length)| (*length).min(slots / stride)).product()
+    }
+}
+
+impl Server {
+    /// The array repeated to a larger shape, as numpy's `broadcast_to`. One multiplication deep,
+    /// except where the layout allows rotations to do it: where the array is fresh or a product, or
+    /// a sum that went over whole ciphertexts, and its axes stand as those of a fresh array of the
+    /// larger shape do. Where that takes elements by hundreds of distances, they stay where they
+    /// are, and whole copies of the array stand one after the other.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when the shapes do not fit, [`Error::Capacity`] when no multiplication is
+    /// left.
+    pub fn broadcast_to<F: Form>(&self, a: &Array<F>, shape: &[usize]) -> Result<Array<F>, Error> {
+        self.check(a, "broadcast")?;
+        if a.shape() == shape {
+            return Ok(a.clone());
+        }
+        let mut layout = self.repeated_layout(a, shape)?;
+        if common_shape(a.shape(), shape).as_deref() == Some(shape) && !repeats_freely(a, &layout) {
+            let copies = copied_layout(a, shape, F::slots(&self.session))?;
+            if repeats_freely(a, &copies) && copies.ciphertexts() <= layout.ciphertexts() {
+                layout = copies;
+            }
+        }
+        Ok(F::within(self.broadcast_as(a, layout)?, F::interval(a)))
+    }
+
+    /// The layout of a fresh array of this shape where that takes few products with plaintexts, or
+    /// fewer than the ciphertexts weigh that it spares, and else that of copies of the array one
+    /// after the other.
+    fn repeated_layout<F: Form>(&self, a: &Array<F>, shape: &[usize]) -> Result<Layout, Error> {
+        let packed = Layout::packed(shape, F::slots(&self.session))?;
+        if common_shape(a.shape(), shape).as_deref() != Some(shape) {
+            return Ok(packed);
+        }
+        let (_, moves) = first_moves(a.layout(), &packed)?;
+        if moves.len() <= MAX_DISTANCES_IN_ONE_STEP || repetition(a.layout(), &packed).is_some() {
+            return Ok(packed);
+        }
+        let (way, copies) =
+            (self.way(a, &moves, 0, OPERATION)?, copied_layout(a, shape, F::slots(&self.session))?);
+        let spared = copies.ciphertexts().saturating_sub(packed.ciphertexts());
+        let room =
+            || self.form_of(&[a]).has_products(self, a, way.before.len() + 1 + PRODUCTS_LEFT);
+        let worth = way.products <= MAX_DISTANCES_IN_ONE_STEP
+            || (way.products < SPARED_CIPHERTEXT_IN_PLAIN_PRODUCTS.saturating_mul(spared)
+                && room());
+        Ok(if worth { packed } else { copies })
+    }
+
+    /// Checks both operands, and that their shapes fit.
+    pub(in crate::server) fn check_two<F: Form>(
+        &self,
+        a: &Array<F>,
+        b: &Array<F>,
+        operation: &'static str,
+    ) -> Result<(), Error> {
+        self.check(a, operation)?;
+        self.check(b, operation)?;
+        shape_of_both(a, b, operation).map(drop)
+    }
+
+    /// Both arrays in one shape and one layout.
+    pub(in crate::server) fn broadcast<'a, F: Form>(
+        &self,
+        a: &'a Array<F>,
+        b: &'a Array<F>,
+        operation: &'static str,
+    ) -> Result<Both<'a, F>, Error> {
+        let layout = self.layout_of_both(a, b, operation)?;
+        let stands = |x: &'a Array<F>| match *x.layout() == *layout {
+            true => Ok(Cow::Borrowed(x)),
+            false => self.broadcast_as(x, layout.clone().into_owned()).map(Cow::Owned),
+        };
+        Ok((stands(a)?, stands(b)?))
+    }
+
+    /// The layout that both arrays are brought to: that of the first one that has the shape
+    /// already.
+    fn layout_of_both<'a, F: Form>(
+        &self,
+        a: &'a Array<F>,
+        b: &'a Array<F>,
+        operation: &'static str,
+    ) -> Result<Cow<'a, Layout>, Error> {
+        let shape = shape_of_both(a, b, operation)?;
+        Ok(match [a, b].into_iter().find(|x| x.shape() == shape) {
+            Some(x) => Cow::Borrowed(x.layout()),
+            // The longer one stays where it is.
+            None => {
+                Cow::Owned(self.repeated_layout(if a.size() < b.size() { b } else { a }, &shape)?)
+            }
+        })
+    }
+
+    /// [`Server::broadcast`] as an operation of its own, which bootstraps what lacks capacity,
+    /// where copies take a product, and what follows takes so many bits that both together would
+    /// leave less than a bootstrap takes; else both arrays as they are.
+    pub(in crate::server) fn broadcast_first<'a, F: Form>(
+        &self,
+        a: &'a Array<F>,
+        b: &'a Array<F>,
+        bits: f64,
+        operation: &'static str,
+    ) -> Result<Both<'a, F>, Error> {
+        let as_they_are = (Cow::Borrowed(a), Cow::Borrowed(b));
+        let one = self.form_of(&[a, b]).product_bits(self);
+        if a.layout() == b.layout() || ![a, b].into_iter().any(|x| self.strands(x, one + bits)) {
+            return Ok(as_they_are);
+        }
+        let layout = self.layout_of_both(a, b, operation)?;
+        let takes_one = |x: &Array<F>| *x.layout() != *layout && !repeats_freely(x, &layout);
+        if ![a, b].into_iter().any(takes_one) {
+            return Ok(as_they_are);
+        }
+        let copies = |x: &Array<F>| {
+            let bits = if takes_one(x) { one } else { 0.0 };
+            self.with_capacity([x], bits, |[x]| self.broadcast_as(x, layout.clone().into_owned()))
+        };
+        Ok((Cow::Owned(copies(a)?), Cow::Owned(copies(b)?)))
+    }
+
+    /// The array repeated to the shape of `layout`, and its elements where that says.
+    pub(in crate::server) fn broadcast_as<F: Form>(
+        &self,
+        a: &Array<F>,
+        layout: Layout,
+    ) -> Result<Array<F>, Error> {
+        self.broadcast_for(a, layout, Copies::Any)
+    }
+
+    /// [`Server::broadcast_as`] for what is done with the copies.
+    pub(in crate::server) fn broadcast_for<F: Form>(
+        &self,
+        a: &Array<F>,
+        layout: Layout,
+        copies_for: Copies,
+    ) -> Result<Array<F>, Error> {
+        if *a.layout() == layout {
+            return Ok(a.clone());
+        }
+        if common_shape(a.shape(), layout.shape()).as_deref() != Some(layout.shape()) {
+            let what = format!("shape {:?} does not broadcast to {:?}", a.shape(), layout.shape());
+            return Err(Error::shape(OPERATION, what));
+        }
+        if let Some(repetition) = repetition(a.layout(), &layout) {
+            let (inputs, form) = (a.expanded(&self.session), self.form_of(&[a]));
+            let is_of_one = a.size() == 1 && layout.size() > 1;
+            // Copies of one element have one error. Sums over copies of others add up equal errors
+            // too.
+            let copied = |c: &F::Ciphertext, count: usize| match (is_of_one, copies_for) {
+                (true, _) => form.of_one_element(c.clone()),
+                (false, Copies::Any) => form.of_copies(c.clone(), count),
+                (false, Copies::One) => c.clone(),
+            };
+            let pick = |copies: Vec<F::Ciphertext>, within: usize| {
+                let picked = repetition.sources.iter().map(|source| match source {
+                    Some(source) => {
+                        Ok(copied(&copies[*source], within * repetition.times(*source)))
+                    }
+                    None => form.mul_number(self, &copies[0], F::Number::default()),
+                });
+                picked.collect::<Result<Vec<_>, Error>>().map_err(|e| e.during(OPERATION))
+            };
+            let period = a.slot_contents().period();
+            if period.is_some_and(|period| repetition.axes.iter().all(|(s, _)| s % period == 0)) {
+                let within = repetition.copies(layout.slots());
+                let out = pick(inputs.into_iter().map(Cow::into_owned).collect(), within)?;
+                let slots = SlotContents::repeating(period, false);
+                return Ok(Array::from_ciphertexts(layout, form, slots, out));
+            }
+            // Whole ciphertexts are repeated with whatever is between their elements.
+            if a.is_clean() || repetition.axes.iter().all(|(stride, _)| *stride >= layout.slots()) {
+                let for_one = if is_of_one { Copies::One } else { copies_for };
+                let repeated =
+                    |i: usize| self.repeated(&form, &inputs[i], &repetition.axes, for_one);
+                let out = self
+                    .session
+                    .compute_each(inputs.len(), repeated)
+                    .map_err(|e| e.during(OPERATION))?;
+                // Within a ciphertext there are as many copies as are wanted, or as fit.
+                let slots = F::slots(&self.session);
+                let fills = |(stride, length): &(usize, usize)| {
+                    stride * length <= slots || (stride * length).is_multiple_of(slots)
+                };
+                let clean = a.is_clean() && repetition.axes.iter().all(fills);
+                let out = pick(out, 1)?;
+                let slots = SlotContents::zero_if(clean);
+                return Ok(Array::from_ciphertexts(layout, form, slots, out));
+            }
+        }
+        // Each element to the first of its places, and from there to the others.
+        let (first, moves) = first_moves(a.layout(), &layout)?;
+        let operation = if a.shape() == layout.shape() { "move elements" } else { OPERATION };
+        let copies =
+            repetition(&first, &layout).map_or(1, |repetition| repetition.copies(layout.slots()));
+        let moved = self.moved(a, first, &moves, After::Copies(copies), operation)?;
+        self.broadcast_for(&moved, layout, copies_for)
+    }
+
+    /// Repeats an array times a number to the shape of `other`, with its elements where those of
+    /// `other` stand.
+    ///
+    /// Where other slots have to be set to zero, the same product does both, as finely as so many
+    /// copies need.
+    ///
+    /// # Errors
+    /// As [`Server::broadcast_to`] and [`Server::mul_number`].
+    pub fn broadcast_like<F: Form>(
+        &self,
+        a: &Array<F>,
+        other: &Array<F>,
+        factor: F::Number,
+    ) -> Result<Array<F>, Error> {
+        self.check_two(a, other, OPERATION)?;
+        let layout = other.layout();
+        let (first, moves) = first_moves(a.layout(), layout)?;
+        if repeats_freely(a, layout) || moves.iter().any(|(to, from)| to != from) {
+            return self.repeated_as(&self.mul_number(a, factor)?, layout, Copies::Any);
+        }
+        let copies =
+            repetition(&first, layout).map_or(1, |repetition| repetition.copies(layout.slots()));
+        self.with_capacity([a], self.form_of(&[a]).product_bits(self), |[a]| {
+            let entries = moves.iter().map(|(to, from)| (*to, *from, factor));
+            let one = self.linear_map_before(
+                a,
+                first.clone(),
+                entries,
+                After::Copies(copies),
+                OPERATION,
+            )?;
+            self.broadcast_for(&one, layout.clone(), Copies::Any)
+        })
+    }
+
+    /// Repeats an array to `layout`, and bootstraps it first where it lacks capacity.
+    pub(in crate::server) fn repeated_as<F: Form>(
+        &self,
+        a: &Array<F>,
+        layout: &Layout,
+        copies_for: Copies,
+    ) -> Result<Array<F>, Error> {
+        let bits = match repeats_freely(a, layout) {
+            true => 0.0,
+            false => self.form_of(&[a]).product_bits(self),
+        };
+        self.with_capacity([a], bits, |[a]| self.broadcast_for(a, layout.clone(), copies_for))
+    }
+
+    /// How many products with plaintexts it takes to repeat an array to the shape of `layout`, its
+    /// elements where that says, and whether these are several multiplications deep.
+    pub(in crate::server) fn products_to_repeat<F: Form>(
+        &self,
+        a: &Array<F>,
+        layout: &Layout,
+    ) -> Result<(usize, bool), Error> {
+        if repeats_freely(a, layout) {
+            return Ok((0, false));
+        }
+        let (_, moves) = first_moves(a.layout(), layout)?;
+        let way = self.way(a, &moves, 0, OPERATION)?;
+        Ok((way.products, !way.before.is_empty()))
+    }
+
+    /// The same array with its elements elsewhere: one multiplication deep unless they are there
+    /// already.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when the shape is another, the layout is not of as many slots as
+    /// ciphertexts have, or it takes more than `2^24` slots and more than 16 for each element;
+    /// [`Error::Capacity`] when no multiplication is left.
+    pub fn relayout<F: Form>(&self, a: &Array<F>, layout: Layout) -> Result<Array<F>, Error> {
+        const OPERATION: &str = "move elements";
+        self.check(a, OPERATION)?;
+        if layout.shape() != a.shape() {
+            let what = format!("shape {:?} to {:?}", a.shape(), layout.shape());
+            return Err(Error::shape(OPERATION, what));
+        }
+        self.check_layout::<F>(&layout, OPERATION)?;
+        Ok(F::within(self.broadcast_as(a, layout)?, F::interval(a)))
+    }
+
+    /// The slots of a ciphertext added to themselves at the places of new axes, whose slots are
+    /// zero: as many copies as an axis has places, or as there is room for. The places that an axis
+    /// fills up to a power of two stand within one row of slots, or are both rows.
+    ///
+    /// The copies come from the first one by rotations to the right, or from the last one, where
+    /// that has been brought, by the same rotations to the left: whatever takes fewer with the keys
+    /// that there are.
+    pub(in crate::server) fn repeated<F: Form>(
+        &self,
+        form: &F,
+        c: &F::Ciphertext,
+        axes: &[(usize, usize)],
+        copies_for: Copies,
+    ) -> Result<F::Ciphertext, Error> {
+        let slots = F::slots(&self.session);
+        let row = F::row(slots);
+        let mut out = Cow::Borrowed(c);
+        for &(stride, length) in axes.iter().filter(|(stride, _)| *stride < slots) {
+            let count = length.min(slots / stride);
+            // Rotations to the left stay in the row that they begin in.
+            let within = count * stride <= row;
+            // What fills a row all around ends where it begins.
+            let last = if count * stride == row { 0 } else { stride * (count - 1) };
+            let (stride, last) = (stride as i64, last as i64);
+            let right = copying_steps(-stride, count);
+            let left = copying_steps(stride, count).chain([-last]);
+            let fewer = self.key_switches::<F>(&out, left) < self.key_switches::<F>(&out, right);
+            out = Cow::Owned(if fewer && within {
+                self.copies(form, &form.rotate(self, &out, -last)?, stride, count, copies_for)?
+            } else {
+                self.copies(form, &out, -stride, count, copies_for)?
+            });
+        }
+        Ok(out.into_owned())
+    }
+
+    /// How many key switches these rotations take; more than any do when keys are missing.
+    fn key_switches<F: Form>(&self, c: &F::Ciphertext, steps: impl Iterator<Item = i64>) -> usize {
+        steps
+            .map(|left| F::rotation_count(self, c, left))
+            .sum::<Option<usize>>()
+            .unwrap_or(usize::MAX)
+    }
+
+    /// A ciphertext and itself rotated by `left`, by twice as much and so on, `count` in all, added
+    /// up.
+    fn copies<F: Form>(
+        &self,
+        form: &F,
+        c: &F::Ciphertext,
+        left: i64,
+        count: usize,
+        copies_for: Copies,
+    ) -> Result<F::Ciphertext, Error> {
+        let beside = |x: &F::Ciphertext, y: &F::Ciphertext, step: i64| {
+            let y = form.rotate(self, y, step)?;
+            match copies_for {
+                Copies::Any => form.overlay(self, x, &y),
+                Copies::One => form.beside(self, x, &y),
+            }
+        };
+        // Copies in powers of two, and those of the lower bits of the count beside them.
+        let mut copies = Cow::Borrowed(c);
+        let mut lower: Option<F::Ciphertext> = None;
+        for k in 0..=count.ilog2() {
+            if count >> k & 1 == 1 {
+                lower = Some(match &lower {
+                    None => copies.as_ref().clone(),
+                    Some(lower) => beside(&copies, lower, left << k)?,
+                });
+            }
+            if k < count.ilog2() {
+                copies = Cow::Owned(beside(&copies, &copies, left << k)?);
+            }
+        }
+        Ok(lower.unwrap_or_else(|| copies.into_owned()))
+    }
+}
+
+/// The rotations of [`Server::copies`].
+fn copying_steps(left: i64, count: usize) -> impl Iterator<Item = i64> {
+    let doubled = 0..count.ilog2();
+    let beside = (count.trailing_zeros() + 1..=count.ilog2()).filter(move |k| count >> k & 1 == 1);
+    doubled.chain(beside).map(move |k| left << k)
+}
+
+/// The layout in which copies of the array stand one after the other.
+fn copied_layout<F: Form>(a: &Array<F>, shape: &[usize], slots: usize) -> Result<Layout, Error> {
+    let mut next = (a.layout().last() + 1).next_power_of_two();
+    let missing = shape.len() - a.shape().len();
+    let mut strides = [&vec![1; missing], a.layout().strides()].concat();
+    for (axis, stride) in strides.iter_mut().enumerate().rev() {
+        if shape[axis] > axis.checked_sub(missing).map_or(1, |i| a.shape()[i]) {
+            *stride = next;
+            next = next.saturating_mul(shape[axis].next_power_of_two());
+        }
+    }
+    Layout::new(shape.to_vec(), strides, slots)
+}
+
+/// Whether the array repeats to this layout without a multiplication: in copies that are there
+/// already, or go to slots that are zero.
+fn repeats_freely<F: Form>(a: &Array<F>, layout: &Layout) -> bool {
+    let Some(repetition) = repetition(a.layout(), layout) else { return false };
+    let period = a.slot_contents().period();
+    let far = |stride: usize| period.is_some_and(|period| stride.is_multiple_of(period));
+    a.is_clean()
+        || repetition.axes.iter().all(|(stride, _)| far(*stride))
+        || repetition.axes.iter().all(|(stride, _)| *stride >= layout.slots())
+}
+
+/// The shape that both arrays broadcast to.
+pub(in crate::server) fn shape_of_both<F: Form>(
+    a: &Array<F>,
+    b: &Array<F>,
+    operation: &'static str,
+) -> Result<Vec<usize>, Error> {
+    common_shape(a.shape(), b.shape()).ok_or_else(|| {
+        let what = format!("shapes {:?} and {:?} do not broadcast together", a.shape(), b.shape());
+        Error::shape(operation, what)
+    })
+}
+
+/// The shape that both broadcast to, as numpy's rules have it.
+fn common_shape(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
+    let axes = a.len().max(b.len());
+    let length = |shape: &[usize], axis: usize| {
+        (axis + shape.len()).checked_sub(axes).map_or(1, |i| shape[i])
+    };
+    (0..axes)
+        .map(|axis| match (length(a, axis), length(b, axis)) {
+            (x, y) if x == y || y == 1 => Some(x),
+            (1, y) => Some(y),
+            _ => None,
+        })
+        .collect()
+}
+
+/// How an array of layout `from` stands in one of layout `to`, to whose shape it broadcasts: `None`
+/// when its axes stand otherwise there.
+fn repetition(from: &Layout, to: &Layout) -> Option<Repetition> {
+    let missing = to.shape().len() - from.shape().len();
+    let mut axes = Vec::new();
+    for (axis, (&length, &stride)) in to.shape().iter().zip(to.strides()).enumerate() {
+        match axis.checked_sub(missing).map(|i| (from.shape()[i], from.strides()[i])) {
+            Some((here, _)) if here == length && length == 1 => {}
+            Some((here, there)) if here == length && there == stride => {}
+            Some((here, _)) if here == length => return None,
+            _ if length > 1 => axes.push((stride, length)),
+            _ => {}
+        }
+    }
+    axes.sort_unstable();
+    let mut sources_of = vec![None; to.ciphertexts()];
+    for (position, source) in to.positions().zip(sources(from, to.shape())) {
+        sources_of[position / to.slots()] = Some(source / from.slots());
+    }
+    Some(Repetition { axes, sources: sources_of })
+}
+
+/// Where the first copy of each element of an array of layout `from` stands in one of layout `to`,
+/// axes that are repeated having length 1; and position there and in the array of each.
+fn first_moves(from: &Layout, to: &Layout) -> Result<(Layout, Moves), Error> {
+    let missing = to.shape().len() - from.shape().len();
+    let shape = [&vec![1; missing], from.shape()].concat();
+    let first = Layout::new(shape, to.strides().to_vec(), to.slots())?;
+    let moves = first.positions().zip(sources(from, first.shape())).collect();
+    Ok((first, moves))
+}
+
+/// The positions that the elements of an array of layout `from` have, in row-major order of the
+/// larger shape `to`.
+fn sources(from: &Layout, to: &[usize]) -> Vec<usize> {
+    let missing = to.len() - from.shape().len();
+    let mut positions = vec![0];
+    for (axis, &length) in to.iter().enumerate() {
+        let stride = match axis.checked_sub(missing) {
+            Some(i) if from.shape()[i] > 1 => from.strides()[i],
+            _ => 0,
+        };
+        positions =
+            positions.iter().flat_map(|p| (0..length).map(move |i| p + i * stride)).collect();
+    }
+    positions
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shapes_broadcast_as_numpys() {
+        assert_eq!(common_shape(&[3, 1], &[4]), Some(vec![3, 4]));
+        assert_eq!(common_shape(&[], &[2, 1]), Some(vec![2, 1]));
+        assert_eq!(common_shape(&[5, 2], &[2, 5, 1]), Some(vec![2, 5, 2]));
+        assert_eq!(common_shape(&[3], &[4]), None);
+        let column = Layout::new(vec![3, 1], vec![4, 1], 16).unwrap();
+        assert_eq!(sources(&column, &[2, 3, 2]), [0, 0, 4, 4, 8, 8, 0, 0, 4, 4, 8, 8]);
+    }
+}

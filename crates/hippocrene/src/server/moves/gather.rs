@@ -1,0 +1,391 @@
+//! Elements moved: picked, put in another order or shape, and joined from several arrays.
+
+use std::collections::BTreeMap;
+
+use crate::server::{
+    Server,
+    moves::Moves,
+    moves::several_steps::{MAX_DISTANCES_IN_ONE_STEP, Way, products},
+};
+use crate::{Array, Error, Form, Interval, Layout, SlotContents, form::After};
+
+const OPERATION: &str = "move elements";
+
+/// If fewer than one element in this many is picked, positions are found one by one, by divisions.
+const SPARSE_PICK: usize = 8;
+
+impl Server {
+    /// The array of this shape whose elements are, in row-major order, those at the places
+    /// `sources` of all elements of `arrays`: these count in row-major order too, one array after
+    /// the other. Elements may be left out, and come several times. So every slice, transpose,
+    /// reshape, concatenation or stack of numpy's is the one that it makes of arrays of places.
+    ///
+    /// Nothing is computed where the elements can stay where they are (transposes, slices from the
+    /// first element on with steps that are powers of two), and no multiplication where they all
+    /// move alike within their ciphertexts: other such slices, rows, columns, and arrays put one
+    /// after the other. Everything else is one multiplication deep, or two where thousands of
+    /// elements move by as many distances, that makes it much less work, and a third is left (two
+    /// or three, of which a third or two more are left, where elements stand far apart with nothing
+    /// between them, as sums and products with matrices leave them; three, of which three more are
+    /// left, where thousands of elements move without any order). Elements stand row by row then,
+    /// as in fresh arrays, or, where that is much less work, with the axes in the order that they
+    /// had (a transpose that is reversed or padded).
+    ///
+    /// # Errors
+    /// [`Error::Argument`] when there is no array or no such place, [`Error::Shape`] when there are
+    /// not as many sources as the shape has elements, [`Error::MissingKey`] when rotation keys are
+    /// missing, [`Error::Capacity`] when no multiplication is left where one is needed.
+    pub fn gather<F: Form>(
+        &self,
+        arrays: &[&Array<F>],
+        shape: &[usize],
+        sources: &[usize],
+    ) -> Result<Array<F>, Error> {
+        self.gather_padded(arrays, shape, &sources.iter().copied().map(Some).collect::<Vec<_>>())
+    }
+
+    /// [`Server::gather`] with zeros where there is no source. Where all elements of an array move
+    /// alike and there is room around them, as in an image whose rows are not as long as the power
+    /// of two that they stand apart, no multiplication is needed either.
+    ///
+    /// # Errors
+    /// As [`Server::gather`], and [`Error::Argument`] when there are zeros only.
+    pub fn gather_padded<F: Form>(
+        &self,
+        arrays: &[&Array<F>],
+        shape: &[usize],
+        sources: &[Option<usize>],
+    ) -> Result<Array<F>, Error> {
+        for array in arrays {
+            self.check(array, OPERATION)?;
+        }
+        let from = places(arrays, sources)?;
+        let gathered = self.gather_from(arrays, shape, &from)?;
+        let used = arrays
+            .iter()
+            .enumerate()
+            .filter(|(k, _)| from.iter().flatten().any(|(array, _)| array == k));
+        let zero = from.contains(&None).then_some(Interval::point(0.0));
+        let interval =
+            used.map(|(_, array)| F::interval(array)).chain(zero).reduce(Interval::union);
+        Ok(F::within(gathered, interval.unwrap_or(Interval::EVERYTHING)))
+    }
+
+    /// [`Server::gather_padded`] from these arrays and positions.
+    fn gather_from<F: Form>(
+        &self,
+        arrays: &[&Array<F>],
+        shape: &[usize],
+        from: &[Option<(usize, usize)>],
+    ) -> Result<Array<F>, Error> {
+        let out = Layout::filled(shape, F::slots(&self.session), from.len(), OPERATION)?;
+        let Some((first, _)) = from.iter().copied().flatten().next() else {
+            return Err(Error::argument(OPERATION, "no place of an element: zeros take no moving"));
+        };
+        let place_in_first = |from: &Option<(usize, usize)>| {
+            from.filter(|(array, _)| *array == first).map(|(_, position)| position)
+        };
+        if let Some(from) = from.iter().map(place_in_first).collect::<Option<Vec<_>>>()
+            && let Some(view) = self.view(arrays[first], shape, &from)?
+        {
+            return Ok(view);
+        }
+        let moves_to = |out: &Layout| {
+            let mut moves: BTreeMap<usize, Moves> = BTreeMap::new();
+            for (to, from) in out.positions().zip(from) {
+                let Some((k, from)) = *from else { continue };
+                moves.entry(k).or_default().push((to, from));
+            }
+            moves
+        };
+        let shifts = |out: &Layout, moves: &BTreeMap<usize, Moves>| {
+            moves.iter().all(|(k, moves)| shift_of(arrays[*k], out, moves).is_some())
+        };
+        let moves = moves_to(&out);
+        if shape.len() <= 1 || shifts(&out, &moves) {
+            return self.joined(arrays, out, moves, BTreeMap::new());
+        }
+        // Columns stand one after the other as rows do.
+        let columns = out.with_shape(shape.to_vec(), columnwise(shape, out.slots())?)?;
+        let by_columns = moves_to(&columns);
+        if shifts(&columns, &by_columns) {
+            return self.joined(arrays, columns, by_columns, BTreeMap::new());
+        }
+        if from.len() <= MAX_DISTANCES_IN_ONE_STEP {
+            return self.joined(arrays, out, moves, BTreeMap::new());
+        }
+        let ways = self.ways(arrays, &moves)?;
+        // Axes in the order that they stand in already.
+        let strides = strides_like(from, shape, out.slots())?;
+        let like = out.with_shape(shape.to_vec(), strides).ok().filter(|like| !like.is_packed());
+        if let Some(like) = like {
+            let in_order = moves_to(&like);
+            let ways_in_order = self.ways(arrays, &in_order)?;
+            let products =
+                |ways: &BTreeMap<usize, Way>| ways.values().map(|way| way.products).sum::<usize>();
+            if 4 * products(&ways_in_order) < products(&ways) {
+                return self.joined(arrays, like, in_order, ways_in_order);
+            }
+        }
+        self.joined(arrays, out, moves, ways)
+    }
+
+    /// How the elements of each array are moved.
+    fn ways<F: Form>(
+        &self,
+        arrays: &[&Array<F>],
+        moves: &BTreeMap<usize, Moves>,
+    ) -> Result<BTreeMap<usize, Way>, Error> {
+        moves
+            .iter()
+            .map(|(k, moves)| Ok((*k, self.way(arrays[*k], moves, 0, OPERATION)?)))
+            .collect()
+    }
+
+    /// How many products with plaintexts it takes to bring the elements of an array at these places
+    /// to an array of this shape, or about as many as two steps take for each ciphertext where
+    /// these are fewer; 0 where [`Server::gather`] takes no multiplication, or fails because none
+    /// is left.
+    ///
+    /// # Errors
+    /// As [`Server::gather`], but that no keys are needed.
+    pub fn moving_products<F: Form>(
+        &self,
+        a: &Array<F>,
+        shape: &[usize],
+        sources: &[usize],
+    ) -> Result<usize, Error> {
+        self.check(a, OPERATION)?;
+        let out = Layout::filled(shape, F::slots(&self.session), sources.len(), OPERATION)?;
+        let sources: Vec<Option<usize>> = sources.iter().copied().map(Some).collect();
+        let from: Vec<usize> =
+            places(&[a], &sources)?.into_iter().flatten().map(|(_, position)| position).collect();
+        if standing::<F>(shape, &from, out.slots()).is_some()
+            || !self.form_of(&[a]).has_products(self, a, 1)
+        {
+            return Ok(0);
+        }
+        let columns = out.with_shape(shape.to_vec(), columnwise(shape, out.slots())?)?;
+        let moves = |out: &Layout| -> Moves { out.positions().zip(from.iter().copied()).collect() };
+        if [&out, &columns].into_iter().any(|out| shift_of(a, out, &moves(out)).is_some()) {
+            return Ok(0);
+        }
+        Ok(products::<F>(
+            out.slots(),
+            moves(&out).into_iter(),
+            2 * MAX_DISTANCES_IN_ONE_STEP * out.ciphertexts(),
+        ))
+    }
+
+    /// The elements at these positions, if they stand as a layout has them but for a rotation of
+    /// all ciphertexts.
+    fn view<F: Form>(
+        &self,
+        a: &Array<F>,
+        shape: &[usize],
+        from: &[usize],
+    ) -> Result<Option<Array<F>>, Error> {
+        let slots = F::slots(&self.session);
+        let Some(layout) = standing::<F>(shape, from, slots) else { return Ok(None) };
+        let (offset, left) = (from[0], from[0] % slots);
+        // Other elements of `a` stand between those of a part. What repeats goes on repeating.
+        let contents = match a.slot_contents() {
+            SlotContents::Zero if from.len() == a.size() => SlotContents::Zero,
+            contents => SlotContents::repeating(contents.period(), false),
+        };
+        let view = a.part(offset / slots, layout, contents);
+        if left == 0 {
+            return Ok(Some(view));
+        }
+        self.map(&view, OPERATION, true, 0.0, |form, x| form.rotate(self, x, left as i64)).map(Some)
+    }
+
+    /// The elements of several arrays, each moved to its places, in one array: in these ways, as
+    /// far as they are known.
+    fn joined<F: Form>(
+        &self,
+        arrays: &[&Array<F>],
+        out: Layout,
+        moves: BTreeMap<usize, Moves>,
+        mut ways: BTreeMap<usize, Way>,
+    ) -> Result<Array<F>, Error> {
+        let form = self.form_of(&moves.keys().map(|k| arrays[*k]).collect::<Vec<_>>());
+        let mut sums: Vec<Option<F::Ciphertext>> = vec![None; out.ciphertexts()];
+        // A ciphertext that has nothing but padding comes of a linear map, which gives all of them.
+        let mut with_elements = vec![false; out.ciphertexts()];
+        moves.values().flatten().for_each(|(to, _)| with_elements[to / out.slots()] = true);
+        let mut complete = with_elements.iter().all(|with| *with);
+        for (k, moves) in moves {
+            let shifted =
+                if complete { self.shifted(&form, arrays[k], &out, &moves)? } else { None };
+            let part = match shifted {
+                Some(part) => part,
+                None => {
+                    let way = ways
+                        .remove(&k)
+                        .map_or_else(|| self.way(arrays[k], &moves, 0, OPERATION), Ok)?;
+                    let part = self.moved_by(
+                        arrays[k],
+                        out.clone(),
+                        &moves,
+                        &way,
+                        After::Nothing,
+                        OPERATION,
+                    )?;
+                    complete = true;
+                    part.expanded(&self.session).into_iter().map(|c| Some(c.into_owned())).collect()
+                }
+            };
+            for (sum, part) in sums.iter_mut().zip(part) {
+                *sum = match (sum.take(), part) {
+                    (Some(x), Some(y)) => {
+                        Some(form.overlay(self, &x, &y).map_err(|e| e.during(OPERATION))?)
+                    }
+                    (x, y) => x.or(y),
+                };
+            }
+        }
+        let sums = sums
+            .into_iter()
+            .map(|sum| sum.expect("every ciphertext has elements, or comes of a linear map"));
+        Ok(Array::from_ciphertexts(out, form, SlotContents::Zero, sums.collect()))
+    }
+
+    /// The ciphertexts of `a` rotated and put in the places of ciphertexts of a result, if that
+    /// brings all its elements to where these moves do and other slots are zero.
+    fn shifted<F: Form>(
+        &self,
+        form: &F,
+        a: &Array<F>,
+        out: &Layout,
+        moves: &[(usize, usize)],
+    ) -> Result<Option<Vec<Option<F::Ciphertext>>>, Error> {
+        let slots = out.slots();
+        let Some(by) = shift_of(a, out, moves) else { return Ok(None) };
+        let (ciphertexts, right) = (by / slots, by % slots);
+        let inputs = a.expanded(&self.session);
+        let rotated = self.session.compute_each(inputs.len(), |k| match right {
+            0 => Ok(F::Ciphertext::clone(&inputs[k])),
+            _ => form.rotate(self, &inputs[k], -(right as i64)).map_err(|e| e.during(OPERATION)),
+        })?;
+        let mut part = vec![None; out.ciphertexts()];
+        part.iter_mut().skip(ciphertexts).zip(rotated).for_each(|(place, c)| *place = Some(c));
+        Ok(Some(part))
+    }
+}
+
+/// The array and the position of each of these elements, which are counted over all arrays; where
+/// none is to be, none.
+fn places<F: Form>(
+    arrays: &[&Array<F>],
+    sources: &[Option<usize>],
+) -> Result<Vec<Option<(usize, usize)>>, Error> {
+    let ends: Vec<usize> = arrays
+        .iter()
+        .scan(0, |end, array| {
+            *end += array.size();
+            Some(*end)
+        })
+        .collect();
+    let total = ends.last().copied().unwrap_or(0);
+    if let Some(have) = sources.iter().flatten().find(|source| **source >= total) {
+        let what = format!("place {have} of {total} elements in {} arrays", arrays.len());
+        return Err(Error::argument(OPERATION, what));
+    }
+    // Of a few of many elements each is found by itself.
+    if SPARSE_PICK * sources.len() < total {
+        let place = |source: usize| {
+            let k = ends.partition_point(|end| *end <= source);
+            (k, arrays[k].layout().position_of(source + arrays[k].size() - ends[k]))
+        };
+        return Ok(sources.iter().map(|source| source.map(place)).collect());
+    }
+    let all: Vec<(usize, usize)> = arrays
+        .iter()
+        .enumerate()
+        .flat_map(|(k, array)| array.layout().positions().map(move |position| (k, position)))
+        .collect();
+    Ok(sources.iter().map(|source| source.map(|source| all[source])).collect())
+}
+
+/// The layout of the elements at these positions, if they stand as one has them but for a rotation
+/// of all ciphertexts.
+fn standing<F: Form>(shape: &[usize], from: &[usize], slots: usize) -> Option<Layout> {
+    let left = from[0] % slots;
+    let layout = Layout::standing(shape, from, slots)?;
+    let positions = || from.iter().map(|from| [from % slots, from % slots - left]);
+    (left == 0 || F::rotates(slots, left) || stay_in_rows::<F>(slots, left, positions()))
+        .then_some(layout)
+}
+
+/// Whether a rotation by so many slots, either way, takes every slot of these to the other one
+/// where rows rotate each by itself.
+fn stay_in_rows<F: Form>(
+    slots: usize,
+    by: usize,
+    mut moves: impl Iterator<Item = [usize; 2]>,
+) -> bool {
+    let row = F::row(slots);
+    by < row && moves.all(|[from, to]| from / row == to / row)
+}
+
+/// By how many slots to the right all elements of `a` go and nothing else, if that is so and what
+/// is in other slots is zero.
+fn shift_of<F: Form>(a: &Array<F>, out: &Layout, moves: &[(usize, usize)]) -> Option<usize> {
+    let slots = out.slots();
+    let (to, from) = moves[0];
+    let by = to.checked_sub(from)?;
+    let right = by % slots;
+    let alike = moves.iter().all(|(to, from)| from + by == *to && from % slots + right < slots);
+    let positions = || moves.iter().map(|(_, from)| [from % slots, from % slots + right]);
+    let rotates = || {
+        right == 0
+            || F::rotates(slots, slots - right)
+            || stay_in_rows::<F>(slots, right, positions())
+    };
+    (a.is_clean() && alike && moves.len() == a.size() && rotates()).then_some(by)
+}
+
+/// The strides of [`Layout::packed`], with the axes in reverse order.
+fn columnwise(shape: &[usize], slots: usize) -> Result<Vec<usize>, Error> {
+    in_order(shape, &(0..shape.len()).rev().collect::<Vec<_>>(), slots)
+}
+
+/// The strides of [`Layout::packed`], with the axes in the order in which the elements that are
+/// moved stand: those of which the nearest two are farthest apart come first. `from` has array and
+/// position of each.
+fn strides_like(
+    from: &[Option<(usize, usize)>],
+    shape: &[usize],
+    slots: usize,
+) -> Result<Vec<usize>, Error> {
+    let mut inner = 1;
+    let mut nearest = vec![usize::MAX; shape.len()];
+    for (nearest, length) in nearest.iter_mut().zip(shape).rev() {
+        let pairs = from.iter().zip(&from[inner..]).enumerate();
+        for (_, (one, next)) in pairs.filter(|(i, _)| i / inner % length + 1 < *length) {
+            let (Some((array, here)), Some((other, there))) = (one, next) else { continue };
+            if array == other && here != there {
+                *nearest = here.abs_diff(*there).min(*nearest);
+            }
+        }
+        inner *= length;
+    }
+    let mut order: Vec<usize> = (0..shape.len()).collect();
+    order.sort_by_key(|axis| std::cmp::Reverse(nearest[*axis]));
+    in_order(shape, &order, slots)
+}
+
+/// The strides of [`Layout::packed`] with the axes in this order.
+pub(in crate::server) fn in_order(
+    shape: &[usize],
+    order: &[usize],
+    slots: usize,
+) -> Result<Vec<usize>, Error> {
+    let ordered: Vec<usize> = order.iter().map(|axis| shape[*axis]).collect();
+    let mut strides = vec![1; shape.len()];
+    for (axis, stride) in order.iter().zip(Layout::packed(&ordered, slots)?.strides()) {
+        strides[*axis] = *stride;
+    }
+    Ok(strides)
+}

@@ -1,0 +1,11 @@
+//! Moves of elements: gathering, broadcasting, and the ways of moving with few rotations.
+
+pub(in crate::server) mod broadcast;
+pub(in crate::server) mod compact;
+pub(in crate::server) mod gather;
+pub(in crate::server) mod several_steps;
+pub(in crate::server) mod three_steps;
+pub(in crate::server) mod transfer;
+
+/// Moves of elements between slots, `(to, from)`, counted over all ciphertexts of an array.
+pub(in crate::server) type Moves = Vec<(usize, usize)>;

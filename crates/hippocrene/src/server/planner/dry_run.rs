@@ -1,0 +1,70 @@
+//! Dry runs: what an operation on an array would give, without doing it.
+
+use std::sync::Arc;
+
+use hippocrene_ring::Domain;
+use hippocrene_rlwe as rlwe;
+
+use crate::server::Server;
+use crate::{Array, CiphertextBody, ClientKey, Error, EvaluationKeys, Session, wire::FileForm};
+
+const OPERATION: &str = "dry run";
+
+impl Server {
+    /// Returns a server that computes without residues, with keys for the same rotations and
+    /// bootstraps as this one.
+    ///
+    /// Arrays for it come from [`Server::stand_in`]. What it computes has the precision, the
+    /// capacity and the bound that the same operations of this server give. It is made once, and
+    /// has no look-up tables and no bits.
+    ///
+    /// # Errors
+    /// As [`Server::new`].
+    pub fn dry_run(&self) -> Result<Server, Error> {
+        let dry = match self.dry.get() {
+            Some(dry) => dry,
+            None => {
+                let made = self.without_residues()?;
+                self.dry.get_or_init(|| Box::new(made))
+            }
+        };
+        let integers =
+            dry.integers.clone().zip(self.scheme()).map(|(e, scheme)| e.with_scheme(scheme));
+        Ok(Server { policy: self.policy, integers, ..Server::clone(dry) })
+    }
+
+    fn without_residues(&self) -> Result<Server, Error> {
+        let session = Session::hollow(self.session.settings().clone())?;
+        let client = ClientKey::in_session(session.clone())?;
+        let (context, key) = (session.context().rlwe(), client.fingerprint());
+        let prepared = Arc::new(self.evaluator.keys().without_residues(context, key)?);
+        let mut keys =
+            EvaluationKeys::new(session.clone(), rlwe::EvaluationKeys::empty(context, key));
+        if let Some(bootstraps) = &self.bootstraps {
+            keys = keys.with_bootstrapping(bootstraps.without_residues(&client)?);
+        }
+        Server::of_prepared(session, prepared, &keys)
+    }
+
+    /// Returns an array without residues for this server, a [`Server::dry_run`], that is in all
+    /// else like `a`.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] when this server is none of a dry run with the parameters of `a`.
+    pub fn stand_in<F: FileForm>(&self, a: &Array<F>) -> Result<Array<F>, Error> {
+        let context = self.session.context().rlwe();
+        let hollow = |body: &CiphertextBody<F>| {
+            let (noise, parts) = match body {
+                CiphertextBody::Full(c) => (F::inner(c).noise(), F::inner(c).parts().len()),
+                CiphertextBody::Seeded(_) => (F::fresh_noise(), 2),
+            };
+            let modulus = body.modulus();
+            let parts = (0..parts).map(|_| context.zero(modulus, Domain::Evaluation)).collect();
+            let inner = rlwe::Ciphertext::from_parts(context, parts, modulus, noise, self.key)?;
+            Ok(CiphertextBody::Full(a.form().full(&self.session, inner, F::own(body))?))
+        };
+        let bodies = a.bodies().iter().map(hollow).collect::<Result<Vec<_>, Error>>()?;
+        Array::from_parts(a.layout().clone(), a.form().clone(), a.slot_contents(), bodies)
+            .ok_or_else(|| Error::Internal(format!("{OPERATION}: an array of no ciphertexts")))
+    }
+}

@@ -1,0 +1,47 @@
+//! What results are to have, where operations have a choice.
+
+use crate::Error;
+use crate::server::Server;
+
+/// How precise results are, and whether they keep capacity for a bootstrap.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(in crate::server) struct Policy {
+    /// The precision of results, in bits after the binary point. `None` is that of the operands.
+    pub(in crate::server) precision: Option<f64>,
+    /// True if results need no capacity for a bootstrap.
+    pub(in crate::server) finishing: bool,
+}
+
+impl Server {
+    /// This server, with another precision of results, in bits after the binary point, whatever
+    /// that of their operands is.
+    ///
+    /// # Errors
+    /// [`Error::Parameters`] when these parameters do not allow it, [`Error::Argument`] when the
+    /// keys are those of integers.
+    pub fn with_precision(&self, precision: f64) -> Result<Self, Error> {
+        if self.session.integers().is_some() {
+            let what = "the keys are those of integers, which are exact and have none";
+            return Err(Error::argument("compute at a precision", what));
+        }
+        self.session.settings().scale_of(precision)?;
+        let policy = Policy { precision: Some(precision), ..self.policy };
+        Ok(Server { policy, ..self.clone() })
+    }
+
+    /// The precision of results, if it is not that of their operands
+    /// ([`Server::with_precision`]).
+    pub fn own_precision(&self) -> Option<f64> {
+        self.policy.precision
+    }
+
+    /// This server for the last operations of a program: their results may use up all capacity.
+    ///
+    /// Elsewhere an operation keeps the capacity that a bootstrap of its result takes, and
+    /// bootstraps its operands if they have too little for that.
+    #[must_use]
+    pub fn finishing(&self) -> Self {
+        let policy = Policy { finishing: true, ..self.policy };
+        Server { policy, ..self.clone() }
+    }
+}

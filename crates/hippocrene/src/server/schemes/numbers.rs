@@ -1,0 +1,707 @@
+//! What is done to ciphertexts of real and complex numbers (CKKS).
+
+use std::borrow::Cow;
+
+use hippocrene_ckks::{
+    BigFloat, Ciphertext, CkksError, Scale, SeededCiphertext, Short, Transfer, Values,
+    circuits::{Basis, LinearTransform, Polynomial},
+};
+use hippocrene_rlwe::{self as rlwe, Noise};
+
+use crate::server::{
+    Maps, Server,
+    functions::polynomial::{self, OPERATION as POLYNOMIAL},
+    functions::polynomial_in_parts::polynomial_in_parts,
+    planner::bootstrap,
+    schemes::plain::{encode, largest, with_plain},
+    schemes::shared_error::{with_errors_of_factors, with_errors_of_matrix, with_errors_of_vector},
+};
+use crate::{
+    Argument, CiphertextBody, Diagonals, Elements, EncryptedArray, Error, Extent, Form, Interval,
+    Layout, Numbers, Session, simulation::EXCESS,
+};
+
+/// Integers up to this, `2^53`, are multiplied with exactly.
+const LARGEST_EXACT: f64 = 9_007_199_254_740_992.0;
+
+/// Numbers with so many places after the binary point, or fewer, are multiplied with exactly, at
+/// the price of one bit of capacity for each. With more places the scale would be so much larger
+/// that bringing sums with other arrays to one scale costs more than is saved.
+const MOST_BINARY_PLACES: i32 = 12;
+
+/// A bound has so many bits at most by which numbers that are multiplied with exactly may have more
+/// places.
+const MOST_OF_BOUND: f64 = 512.0;
+
+/// So many bits of capacity are left for sums that follow on products, as their bounds grow.
+const SUMS: f64 = 10.0;
+
+/// The share of its bound by which an argument may exceed the interval of a polynomial.
+const ROUNDED: f64 = 1e-9;
+
+/// A scale that exceeds the one that is asked for by so many bits is brought down before a product.
+const SURPLUS: f64 = 0.5;
+
+impl Elements for Numbers {
+    type Ciphertext = Ciphertext;
+    type Seeded = SeededCiphertext;
+
+    fn inner(ciphertext: &Ciphertext) -> &rlwe::Ciphertext {
+        ciphertext.inner()
+    }
+
+    fn inner_seeded(ciphertext: &SeededCiphertext) -> &rlwe::SeededCiphertext {
+        ciphertext.inner()
+    }
+
+    fn expand(session: &Session, ciphertext: &SeededCiphertext) -> Ciphertext {
+        ciphertext.expand(session.context())
+    }
+
+    fn fits(&self, _: &CiphertextBody<Self>) -> bool {
+        true
+    }
+
+    fn without_interval(self) -> Self {
+        Numbers { interval: None, ..self }
+    }
+}
+
+impl Form for Numbers {
+    type Number = f64;
+    type Plain<'v> = Values<'v>;
+    type Map = LinearTransform;
+    type Polynomial = Polynomial;
+    const ONE: f64 = 1.0;
+
+    fn plus(&self, x: f64, y: f64) -> f64 {
+        x + y
+    }
+
+    fn interval(array: &EncryptedArray) -> Interval {
+        array.interval()
+    }
+
+    fn within(array: EncryptedArray, interval: Interval) -> EncryptedArray {
+        array.within(interval)
+    }
+
+    fn plain_interval(&self, plain: Values<'_>) -> Interval {
+        let interval = match plain {
+            Values::Real(v) => Interval::of(v.iter().copied()),
+            Values::Big(v) => Interval::of(v.iter().map(BigFloat::to_f64)),
+            Values::Complex(_) | Values::BigComplex(_) => None,
+        };
+        interval.unwrap_or(Interval::EVERYTHING)
+    }
+
+    fn number_interval(&self, number: f64) -> Interval {
+        Interval::point(number)
+    }
+
+    fn precision(&self) -> Option<f64> {
+        Some(self.precision)
+    }
+
+    fn magnitude(number: f64) -> f64 {
+        number.abs()
+    }
+
+    fn tightened(mut array: EncryptedArray, bound: f64) -> EncryptedArray {
+        if bound < array.bound() {
+            array.set_bound(bound);
+        }
+        array
+    }
+
+    fn slots(session: &Session) -> usize {
+        session.slots()
+    }
+
+    fn check(&self, _: &Server, _: &'static str) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn join(&self, other: &Self) -> Self {
+        Numbers {
+            complex: self.complex || other.complex,
+            precision: self.precision.min(other.precision),
+            interval: None,
+            error_known: self.error_known && other.error_known,
+        }
+    }
+
+    /// The precision is the least of the operands, unless the server has one of its own. Of the
+    /// interval nothing is known: operations that know it say so.
+    fn computed_by(self, server: &Server) -> Self {
+        Numbers {
+            precision: server.policy.precision.unwrap_or(self.precision),
+            interval: None,
+            ..self
+        }
+    }
+
+    fn know_no_more_than(&mut self, operand: &Self) {
+        self.error_known &= operand.error_known;
+    }
+
+    fn with_plain(self, plain: Values<'_>) -> Self {
+        Numbers { complex: self.complex || plain.is_complex(), ..self }
+    }
+
+    fn plain(numbers: &[f64]) -> Values<'_> {
+        Values::Real(numbers)
+    }
+
+    fn count(plain: Values<'_>) -> usize {
+        plain.len()
+    }
+
+    fn add(&self, server: &Server, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, Error> {
+        if std::ptr::eq(x, y) {
+            // The errors are one and the same, not independent: twice the ciphertext says so.
+            return self.mul_number(server, x, 2.0);
+        }
+        let (x, y) = server.evaluator.align(x, y)?;
+        Ok(server.evaluator.add(&x, &y)?)
+    }
+
+    fn add_alike(
+        &self,
+        server: &Server,
+        x: &Ciphertext,
+        y: &Ciphertext,
+    ) -> Result<Ciphertext, Error> {
+        let (x, y) = server.evaluator.align(x, y)?;
+        let mut sum = x.into_owned();
+        server.evaluator.add_alike(&mut sum, &y)?;
+        Ok(sum)
+    }
+
+    fn of_one_element(&self, x: Ciphertext) -> Ciphertext {
+        let noise = x.inner().noise();
+        x.with_noise(noise.with_common(noise))
+    }
+
+    fn of_dependent(&self, sum: Ciphertext, x: &Ciphertext, y: &Ciphertext) -> Ciphertext {
+        let at_sum =
+            |c: &Ciphertext| c.inner().noise().scaled(sum.scale().log2() - c.scale().log2());
+        let (x, y, noise) = (at_sum(x), at_sum(y), sum.inner().noise());
+        // What the sum has beside the errors of both comes from bringing them to one scale.
+        let rest = Noise::from_log2_std(noise.less(x.plus(y)).log2_std());
+        sum.with_noise(x.plus_equal(y).plus(rest))
+    }
+
+    fn of_copies(&self, x: Ciphertext, count: usize) -> Ciphertext {
+        let noise = x.inner().noise();
+        x.with_noise(noise.scaled(0.5 * (count as f64).log2()))
+    }
+
+    fn of_vector(
+        product: EncryptedArray,
+        matrix: &EncryptedArray,
+        vector: &EncryptedArray,
+        inner: usize,
+    ) -> EncryptedArray {
+        with_errors_of_vector(product, matrix, vector, inner)
+    }
+
+    fn of_product(
+        product: EncryptedArray,
+        a: &EncryptedArray,
+        size: [usize; 2],
+        entries: impl IntoIterator<Item = (usize, usize, f64)>,
+    ) -> EncryptedArray {
+        with_errors_of_matrix(product, a, size, entries)
+    }
+
+    fn sub(&self, server: &Server, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, Error> {
+        let (x, y) = server.evaluator.align(x, y)?;
+        Ok(server.evaluator.sub(&x, &y)?)
+    }
+
+    fn overlay(
+        &self,
+        server: &Server,
+        x: &Ciphertext,
+        y: &Ciphertext,
+    ) -> Result<Ciphertext, Error> {
+        Ok(server.evaluator.overlay(x, y, false)?)
+    }
+
+    fn beside(&self, server: &Server, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, Error> {
+        Ok(server.evaluator.overlay(x, y, true)?)
+    }
+
+    fn negate(&self, server: &Server, x: &Ciphertext) -> Result<Ciphertext, Error> {
+        Ok(server.evaluator.negate(x)?)
+    }
+
+    fn mul(&self, server: &Server, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, Error> {
+        let target = self.scale(server)?;
+        if std::ptr::eq(x, y) {
+            return Ok(server.evaluator.square_rescale(&*self.factor(server, x)?, target)?);
+        }
+        let [x, y] = self.as_factors(server, x, y)?;
+        Ok(server.evaluator.mul_rescale(&x, &y, target)?)
+    }
+
+    fn as_factors<'a>(
+        &self,
+        server: &Server,
+        x: &'a Ciphertext,
+        y: &'a Ciphertext,
+    ) -> Result<[Cow<'a, Ciphertext>; 2], Error> {
+        in_one_modulus(server, self.factor(server, x)?, self.factor(server, y)?)
+    }
+
+    /// Factors that differ in scale or modulus are multiplied one by one.
+    fn sum_of_products(
+        &self,
+        server: &Server,
+        pairs: &[(&Ciphertext, &Ciphertext)],
+    ) -> Option<Result<Ciphertext, Error>> {
+        let &[first, ..] = pairs else { return None };
+        let alike =
+            |x: &Ciphertext, y: &Ciphertext| (x.scale(), x.modulus()) == (y.scale(), y.modulus());
+        let alike = |(x, y): &(&Ciphertext, &Ciphertext)| alike(x, first.0) && alike(y, first.1);
+        pairs.iter().all(alike).then(|| self.sum_of_like_products(server, pairs))
+    }
+
+    fn rotate_many(
+        &self,
+        server: &Server,
+        x: &Ciphertext,
+        left: &[i64],
+    ) -> Result<Vec<Ciphertext>, Error> {
+        Ok(server.evaluator.rotate_many(x, left)?)
+    }
+
+    fn transferred(
+        &self,
+        server: &Server,
+        transfer: &Transfer,
+        x: &Ciphertext,
+    ) -> Result<Ciphertext, Error> {
+        server.session.settings().scale_of(self.precision)?;
+        Ok(transfer.transfer(x)?)
+    }
+
+    fn with_summands(&self, mut x: Ciphertext, some: usize, all: usize) -> Ciphertext {
+        x.set_bound(x.bound() / all as f64 * some as f64);
+        let noise = x.inner().noise().of_share(some as f64 / all as f64);
+        x.with_noise(noise)
+    }
+
+    fn add_number(&self, server: &Server, x: &Ciphertext, c: f64) -> Result<Ciphertext, Error> {
+        Ok(server.evaluator.add_number(x, c)?)
+    }
+
+    fn is_exact(c: f64) -> bool {
+        // What is not finite is refused where it is multiplied.
+        !c.is_finite() || exact_scale(c, 0.0).is_some()
+    }
+
+    fn mul_number(&self, server: &Server, x: &Ciphertext, c: f64) -> Result<Ciphertext, Error> {
+        if let Some(scale) = exact_scale(c, x.bound().log2()) {
+            return Ok(server.evaluator.mul_number(x, c, scale)?);
+        }
+        self.times_rounded(server, x, c.abs(), |x, scale| server.evaluator.mul_number(x, c, scale))
+    }
+
+    fn add_plain(
+        &self,
+        server: &Server,
+        layout: &Layout,
+        ciphertexts: &[Cow<'_, Ciphertext>],
+        plain: Values<'_>,
+    ) -> Result<Vec<Ciphertext>, Error> {
+        let largest = largest(&plain);
+        with_plain(server, ciphertexts, layout, plain, |x, slots| {
+            if largest.is_finite() {
+                server.evaluator.check_bound(x, x.bound() + largest, "add plain numbers")?;
+            }
+            Ok(server.evaluator.add_plain(x, &encode(server, slots, x, x.scale())?)?)
+        })
+    }
+
+    fn mul_plain(
+        &self,
+        server: &Server,
+        layout: &Layout,
+        ciphertexts: &[Cow<'_, Ciphertext>],
+        plain: Values<'_>,
+    ) -> Result<Vec<Ciphertext>, Error> {
+        let (target, largest) = (self.scale(server)?, largest(&plain));
+        // Each slot is rounded.
+        let variance = server.session.slots() as f64 / 6.0;
+        with_plain(server, ciphertexts, layout, plain, |x, slots| {
+            let x = self.factor(server, x)?;
+            let (scale, target) = server.evaluator.plain_scale(&x, largest, variance, target);
+            let product = server.evaluator.mul_plain(&x, &encode(server, slots, &x, scale)?)?;
+            let product = with_errors_of_factors(product, &x, slots, scale);
+            Ok(server.evaluator.rescale(&product, target)?)
+        })
+    }
+
+    /// Of ciphertexts of one modulus and scale.
+    fn combination(
+        &self,
+        server: &Server,
+        terms: &[(&Ciphertext, f64)],
+    ) -> Result<Option<Ciphertext>, Error> {
+        let lowered =
+            terms.iter().map(|(x, _)| self.factor(server, x)).collect::<Result<Vec<_>, _>>()?;
+        let (modulus, scale) = (lowered[0].modulus(), lowered[0].scale());
+        let alike = lowered.iter().all(|x| (x.modulus(), x.scale()) == (modulus, scale));
+        if !alike || terms.iter().any(|(_, c)| !c.is_finite()) {
+            return Ok(None);
+        }
+        let terms: Vec<(&Ciphertext, f64)> =
+            lowered.iter().zip(terms).map(|(x, (_, c))| (&**x, *c)).collect();
+        let Some(large) = lowered.iter().max_by(|x, y| x.bound().total_cmp(&y.bound())) else {
+            return Ok(None);
+        };
+        let (target, total) = (self.scale(server)?, terms.iter().map(|(_, c)| c.abs()).sum());
+        let (numbers, target) =
+            server.evaluator.plain_scale(large, total, terms.len() as f64 / 12.0, target);
+        let sum = server.evaluator.linear_combination(&terms, modulus, scale.times(numbers))?;
+        Ok(Some(server.evaluator.rescale(&sum, target)?))
+    }
+
+    fn rotates(_: usize, _: usize) -> bool {
+        true
+    }
+
+    fn rotate(&self, server: &Server, x: &Ciphertext, left: i64) -> Result<Ciphertext, Error> {
+        Ok(server.evaluator.rotate(x, left)?)
+    }
+
+    fn rotation_count(server: &Server, x: &Ciphertext, left: i64) -> Option<usize> {
+        let degree = server.session.context().rlwe().degree();
+        server.evaluator.keys().rotation_count(degree, x.slots(), left, x.modulus())
+    }
+
+    fn inner_sum(
+        &self,
+        server: &Server,
+        x: &Ciphertext,
+        stride: usize,
+        count: usize,
+    ) -> Result<Ciphertext, Error> {
+        Ok(server.evaluator.inner_sum(x, stride, count)?)
+    }
+
+    /// The rotation to the left that does it.
+    fn diagonal(slots: usize, to: usize, from: usize) -> usize {
+        from.wrapping_sub(to) & (slots - 1)
+    }
+
+    fn map(
+        server: &Server,
+        diagonals: &Diagonals<Self>,
+        kept: bool,
+    ) -> Result<LinearTransform, Error> {
+        let map = LinearTransform::from_entries(server.session.slots(), diagonals.clone())?;
+        if !kept {
+            map.set_memory(0);
+        }
+        Ok(map)
+    }
+
+    fn maps(server: &Server) -> &Maps<LinearTransform> {
+        &server.maps.numbers
+    }
+
+    fn map_bytes(map: &LinearTransform) -> usize {
+        map.memory().0
+    }
+
+    fn bytes(number: f64) -> [u8; 8] {
+        number.to_le_bytes()
+    }
+
+    fn lowered<'a>(
+        &self,
+        server: &Server,
+        x: &'a Ciphertext,
+        extent: Extent,
+    ) -> Result<Cow<'a, Ciphertext>, Error> {
+        let (added, _) = extent.added();
+        lowered_to(server, x, self.scale(server)?.times(server.evaluator.finest_for_sums(added)))
+    }
+
+    fn product_bits(&self, server: &Server) -> f64 {
+        // Arrays of a precision that is not possible have been refused.
+        self.scale(server).map_or(0.0, Scale::log2)
+    }
+
+    fn capacity_bits(session: &Session, a: &EncryptedArray) -> f64 {
+        a.capacity_bits(session)
+    }
+
+    fn log2_bound(a: &EncryptedArray) -> f64 {
+        a.bound().log2()
+    }
+
+    fn has_products(&self, server: &Server, a: &EncryptedArray, count: usize) -> bool {
+        Self::capacity_bits(&server.session, a) > count as f64 * self.product_bits(server) + SUMS
+    }
+
+    fn check_bootstrap(server: &Server, a: &EncryptedArray) -> Result<(), Error> {
+        bootstrap::check_bootstrap(server, a)
+    }
+
+    fn is_too_large(server: &Server, a: &EncryptedArray) -> bool {
+        bootstrap::is_too_large(server, a)
+    }
+
+    fn bootstrapped(server: &Server, a: &EncryptedArray) -> Result<EncryptedArray, Error> {
+        bootstrap::bootstrapped(server, a)
+    }
+
+    fn apply_each(
+        &self,
+        server: &Server,
+        operands: &[&Ciphertext],
+        map: &LinearTransform,
+        extent: Extent,
+    ) -> Result<Vec<Ciphertext>, Error> {
+        let (evaluator, target) = (&server.evaluator, self.scale(server)?);
+        let lowered = operands.iter().map(|x| self.lowered(server, x, extent));
+        let lowered = lowered.collect::<Result<Vec<_>, _>>()?;
+        let Some(large) = lowered.iter().max_by(|x, y| x.bound().total_cmp(&y.bound())) else {
+            return Ok(vec![]);
+        };
+        // Each slot of a diagonal is rounded, and as many are added up as there are.
+        let variance = (server.session.slots() * extent.diagonals) as f64 / 6.0;
+        let (diagonals, target) = evaluator.plain_scale(large, extent.norm, variance, target);
+        let (added, energy) = extent.added();
+        let finer = evaluator.finer_for_sums(large, diagonals, target, added, energy);
+        let (diagonals, target) = (diagonals.times(finer), target.times(finer));
+        let lowered: Vec<&Ciphertext> = lowered.iter().map(|x| &**x).collect();
+        Ok(evaluator.linear_transforms_at(&lowered, map, diagonals, target)?)
+    }
+
+    fn power(&self, server: &Server, x: &Ciphertext, n: u32) -> Result<Ciphertext, Error> {
+        Ok(server.evaluator.power(&*self.factor(server, x)?, n, self.scale(server)?)?)
+    }
+
+    fn polynomial(
+        &self,
+        server: &Server,
+        x: &Ciphertext,
+        p: &Polynomial,
+    ) -> Result<Ciphertext, Error> {
+        let (e, x, scale) = (&server.evaluator, self.factor(server, x)?, self.scale(server)?);
+        Ok(if self.complex {
+            e.polynomial(&x, p, scale)
+        } else {
+            e.polynomial_of_reals(&x, p, scale)
+        }?)
+    }
+
+    /// A Chebyshev polynomial explodes outside of its interval. Where that does not hold all values
+    /// up to the bound, other values than elements are set to zero; and where it does not hold
+    /// zero, the middle is subtracted from the elements, so that zero is the middle of the interval
+    /// of the polynomial that is left.
+    fn within_domain<'a>(
+        server: &Server,
+        a: &'a EncryptedArray,
+        p: &'a Polynomial,
+    ) -> Result<Argument<'a, Numbers>, Error> {
+        let (a, p) = (Cow::Borrowed(a), Cow::Borrowed(p));
+        let Basis::Chebyshev { low, high } = p.basis() else {
+            return polynomial::of_unit(server, a, p);
+        };
+        if server.form_of(&[&*a]).complex && p.degree() > 0 {
+            let what = "a polynomial on an interval, by Chebyshev's, is for real numbers in it, and the array is complex: take its real part, or a polynomial in powers without a domain";
+            return Err(Error::argument(POLYNOMIAL, what));
+        }
+        // Intervals that exceed the domain are refused, but for their rounding.
+        let reach = low.abs().max(high.abs());
+        let rounded = ROUNDED * reach;
+        let domain = Interval::new(low - rounded, high + rounded).unwrap_or(Interval::EVERYTHING);
+        if p.degree() > 0 && !domain.covers(a.interval()) {
+            return Err(Error::argument(POLYNOMIAL, outside_of_domain(a.interval(), low, high)));
+        }
+        let slack = EXCESS * 0.5 * (high - low);
+        if let Some(x) = server.known_beyond(&a, (low - slack, high + slack)) {
+            let [x, low, high] = [x, low, high].map(Short);
+            let what = format!("a value of {x} does not lie in the interval [{low}, {high}]");
+            return Err(Error::argument(POLYNOMIAL, what));
+        }
+        let holds_all = low - rounded <= -a.bound() && a.bound() <= high + rounded;
+        if holds_all || p.degree() == 0 || !a.has_others() || a.bound() > reach + rounded {
+            return Ok((a, p));
+        }
+        let a = if a.has_strays() { Cow::Owned(server.cleaned(&a)?) } else { a };
+        if low <= 0.0 && 0.0 <= high {
+            return Ok((a, p));
+        }
+        let (middle, half) = (0.5 * low + 0.5 * high, 0.5 * (high - low));
+        let mut shifted = server.add_plain(&a, Self::plain(&vec![-middle; a.size()]))?;
+        shifted.set_bound(half);
+        let basis = Basis::Chebyshev { low: -half, high: half };
+        let p = Polynomial::new(basis, p.coefficients().to_vec())?;
+        Ok((Cow::Owned(shifted), Cow::Owned(p)))
+    }
+
+    fn polynomial_depth(p: &Polynomial) -> usize {
+        p.depth()
+    }
+
+    fn polynomial_in_parts(
+        server: &Server,
+        a: &EncryptedArray,
+        p: &Polynomial,
+    ) -> Result<Option<EncryptedArray>, Error> {
+        match polynomial::in_unit_interval(server, a, p)? {
+            Some((a, p)) => server.polynomial(&a, &p).map(Some),
+            None => polynomial_in_parts(server, a, p),
+        }
+    }
+
+    fn apart_from_constant(p: &Polynomial) -> Result<Option<(Polynomial, f64)>, Error> {
+        let (rest, constant) = p.apart_from_constant()?;
+        Ok((constant != 0.0).then_some((rest, constant)))
+    }
+
+    fn bounded_by(
+        mut values: EncryptedArray,
+        p: &Polynomial,
+        a: &EncryptedArray,
+    ) -> EncryptedArray {
+        values.set_bound(p.bound(a.bound()).min(values.bound()));
+        values
+    }
+
+    fn range(p: &Polynomial, interval: Interval) -> Interval {
+        polynomial::range(p, interval)
+    }
+}
+
+impl Numbers {
+    /// A factor of a product of this precision: its own scale is no larger. Bringing it down costs
+    /// no capacity.
+    fn factor<'a>(&self, server: &Server, x: &'a Ciphertext) -> Result<Cow<'a, Ciphertext>, Error> {
+        lowered_to(server, x, self.scale(server)?)
+    }
+
+    /// `x c` for a number of many bits, as [`Form::mul_number`] where that rounds.
+    pub(in crate::server) fn mul_big_number(
+        &self,
+        server: &Server,
+        x: &Ciphertext,
+        c: &BigFloat,
+    ) -> Result<Ciphertext, Error> {
+        let multiply = |x: &Ciphertext, scale| server.evaluator.mul_big_number(x, c, scale);
+        self.times_rounded(server, x, c.to_f64().abs(), multiply)
+    }
+
+    /// The product with one number of this size, which is taken at a scale.
+    fn times_rounded(
+        &self,
+        server: &Server,
+        x: &Ciphertext,
+        size: f64,
+        multiply: impl Fn(&Ciphertext, Scale) -> Result<Ciphertext, CkksError>,
+    ) -> Result<Ciphertext, Error> {
+        let (x, target) = (self.factor(server, x)?, self.scale(server)?);
+        // One number is rounded, not one for each slot.
+        let (scale, target) = server.evaluator.plain_scale(&x, size, 1.0 / 12.0, target);
+        Ok(server.evaluator.rescale(&multiply(&x, scale)?, target)?)
+    }
+
+    /// The scale that products are rescaled to.
+    pub(in crate::server) fn scale(&self, server: &Server) -> Result<Scale, Error> {
+        server.session.settings().scale_of(self.precision)
+    }
+
+    /// The sum of products whose first factors have one scale and one modulus, and the second ones
+    /// too.
+    fn sum_of_like_products(
+        &self,
+        server: &Server,
+        pairs: &[(&Ciphertext, &Ciphertext)],
+    ) -> Result<Ciphertext, Error> {
+        let target = self.scale(server)?;
+        let mut factors = Vec::with_capacity(pairs.len());
+        for (x, y) in pairs {
+            factors.push(match std::ptr::eq(*x, *y) {
+                true => (self.factor(server, x)?, None),
+                false => self.as_factors(server, x, y).map(|[x, y]| (x, Some(y)))?,
+            });
+        }
+        // One and the same for a square.
+        let pairs: Vec<_> =
+            factors.iter().map(|(x, y)| (&**x, y.as_deref().unwrap_or(x))).collect();
+        Ok(server.evaluator.sum_of_products(&pairs, target)?)
+    }
+}
+
+/// What is wrong where the values of an array may leave the domain of a function, and what to do.
+pub(in crate::server) fn outside_of_domain(interval: Interval, low: f64, high: f64) -> String {
+    let (low, high) = (Short(low), Short(high));
+    format!(
+        "values {interval} are possible, and the domain is from {low} to {high}. Take a wider domain, or declare the interval if you know that no value is beyond (in Rust, Server::declare_interval; in Python, x.with_interval(({low}, {high})) or x.with_bound(b))"
+    )
+}
+
+/// A ciphertext of no larger scale than the target, but for what makes no difference.
+fn lowered_to<'a>(
+    server: &Server,
+    x: &'a Ciphertext,
+    target: Scale,
+) -> Result<Cow<'a, Ciphertext>, Error> {
+    if x.scale().log2() <= target.log2() + SURPLUS
+        || server.evaluator.rescaled_modulus(x.modulus(), x.scale(), target) == x.modulus()
+    {
+        return Ok(Cow::Borrowed(x));
+    }
+    Ok(Cow::Owned(server.evaluator.rescale(x, target)?))
+}
+
+/// Two factors in one modulus. Factors of one scale keep that in common, so that their product can
+/// be added to others of its depth as it is; of factors of different precision only the moduli have
+/// to agree.
+fn in_one_modulus<'a>(
+    server: &Server,
+    x: Cow<'a, Ciphertext>,
+    y: Cow<'a, Ciphertext>,
+) -> Result<[Cow<'a, Ciphertext>; 2], Error> {
+    let parameters = server.session.settings().parameters();
+    if x.modulus() == y.modulus() {
+        return Ok([x, y]);
+    }
+    if (x.scale().log2() - y.scale().log2()).abs() <= SURPLUS {
+        let (a, b) = server.evaluator.align(&x, &y)?;
+        let (a, b) = (changed(a), changed(b));
+        return Ok([a.map_or(x, Cow::Owned), b.map_or(y, Cow::Owned)]);
+    }
+    if parameters.log2(x.modulus()) >= parameters.log2(y.modulus()) {
+        let x = server.evaluator.bring_to(&x, y.modulus())?;
+        return Ok([Cow::Owned(x), y]);
+    }
+    let y = server.evaluator.bring_to(&y, x.modulus())?;
+    Ok([x, Cow::Owned(y)])
+}
+
+/// What is not as it was.
+fn changed(x: Cow<'_, Ciphertext>) -> Option<Ciphertext> {
+    match x {
+        Cow::Owned(x) => Some(x),
+        Cow::Borrowed(_) => None,
+    }
+}
+
+/// The least scale `2^k`, `k <= 12` or as many as the bound of what it is multiplied by has bits,
+/// at which `c` is an integer that an `f64` holds exactly.
+fn exact_scale(c: f64, log2_bound: f64) -> Option<Scale> {
+    let exact = |k: &i32| {
+        let scaled = c * f64::from(*k).exp2();
+        scaled.fract() == 0.0 && scaled.abs() <= LARGEST_EXACT
+    };
+    let most = MOST_BINARY_PLACES.max(log2_bound.min(MOST_OF_BOUND) as i32);
+    (0..=most).find(exact).map(Scale::power_of_two)
+}

@@ -1,0 +1,62 @@
+//! Plain numbers beside ciphertexts of real and complex ones.
+
+use std::borrow::Cow;
+
+use hippocrene_ckks::{Ciphertext, Plaintext, Scale, Values};
+
+use crate::server::Server;
+use crate::{Error, Layout};
+
+/// Applies `f` to every ciphertext with its slots' worth of `p`.
+pub(in crate::server) fn with_plain(
+    server: &Server,
+    ciphertexts: &[Cow<'_, Ciphertext>],
+    layout: &Layout,
+    p: Values<'_>,
+    f: impl Fn(&Ciphertext, Values<'_>) -> Result<Ciphertext, Error> + Sync,
+) -> Result<Vec<Ciphertext>, Error> {
+    match p {
+        Values::Real(v) => each(server, ciphertexts, layout, v, |v| Values::Real(v), f),
+        Values::Complex(v) => each(server, ciphertexts, layout, v, |v| Values::Complex(v), f),
+        Values::Big(v) => each(server, ciphertexts, layout, v, |v| Values::Big(v), f),
+        Values::BigComplex(v) => each(server, ciphertexts, layout, v, |v| Values::BigComplex(v), f),
+    }
+}
+
+/// `f` of every ciphertext and its slots' worth of numbers.
+fn each<T: Clone + Default + Sync>(
+    server: &Server,
+    ciphertexts: &[Cow<'_, Ciphertext>],
+    layout: &Layout,
+    values: &[T],
+    wrap: impl Fn(&[T]) -> Values<'_> + Sync,
+    f: impl Fn(&Ciphertext, Values<'_>) -> Result<Ciphertext, Error> + Sync,
+) -> Result<Vec<Ciphertext>, Error> {
+    let slots = layout.scatter(values)?;
+    let of = |i: usize| {
+        f(&ciphertexts[i], wrap(&slots[i])).map_err(|error| error.of_ciphertext(i, layout))
+    };
+    server.session.compute_each(ciphertexts.len(), of)
+}
+
+/// Numbers in the slots, at a scale and the modulus of `x`.
+pub(in crate::server) fn encode(
+    server: &Server,
+    slots: Values<'_>,
+    x: &Ciphertext,
+    scale: Scale,
+) -> Result<Plaintext, Error> {
+    Ok(server.session.context().encode(slots, server.session.slots(), scale, x.modulus())?)
+}
+
+/// The largest absolute value.
+pub(in crate::server) fn largest(values: &Values<'_>) -> f64 {
+    match values {
+        Values::Real(v) => v.iter().fold(0.0, |largest, x| x.abs().max(largest)),
+        Values::Complex(v) => v.iter().fold(0.0, |largest, z| z.norm().max(largest)),
+        Values::Big(v) => v.iter().fold(0.0, |largest, x| x.to_f64().abs().max(largest)),
+        Values::BigComplex(v) => {
+            v.iter().fold(0.0, |largest, z| z.re.to_f64().hypot(z.im.to_f64()).max(largest))
+        }
+    }
+}
