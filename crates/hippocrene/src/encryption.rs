@@ -84,8 +84,8 @@ fn encrypt_slots<T: Clone + Default + Sync>(
         |i: usize| session.context().encode(wrap(&slots[i]), session.slots(), scale, modulus);
     let encrypted =
         |i: usize| encode(i).map_err(Error::from).and_then(|plaintext| encrypt(&plaintext));
-    let bodies =
-        session.try_each(slots.len(), |i| encrypted(i).map_err(|e| e.of_ciphertext(i, layout)));
+    let bodies = session
+        .try_each(slots.len(), |i| encrypted(i).map_err(|e| layout.error_of_ciphertext(i, e)));
     wipe(&mut slots);
     bodies
 }

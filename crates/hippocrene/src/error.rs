@@ -9,7 +9,7 @@ use hippocrene_ring::RingError;
 use hippocrene_rlwe::RlweError;
 use thiserror::Error;
 
-use crate::{Layout, wire::FormatError};
+use crate::wire::FormatError;
 
 /// What went wrong. Each message names the operation, what it had and what it needed.
 #[derive(Debug, Error)]
@@ -104,19 +104,6 @@ impl Error {
 
     pub(crate) fn argument(operation: &'static str, what: impl Into<String>) -> Self {
         Error::Argument { operation, what: what.into() }
-    }
-
-    /// The error of an array in this layout: a value that is not finite is told by its number among
-    /// the elements, in row-major order, not by its slot in ciphertext `k`.
-    pub(crate) fn of_ciphertext(self, k: usize, layout: &Layout) -> Self {
-        match self {
-            Error::Encode(EncodeError::NotFinite { index, value }) => {
-                let place = k * layout.slots() + index;
-                let element = layout.positions().position(|position| position == place);
-                Error::Encode(EncodeError::NotFinite { index: element.unwrap_or(index), value })
-            }
-            other => other,
-        }
     }
 
     /// The same error of a whole operation on arrays, where it came from a part of it.

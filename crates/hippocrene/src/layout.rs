@@ -1,5 +1,7 @@
 //! Where the elements of an array stand: which slot of which ciphertext.
 
+use hippocrene_ckks::encoder::EncodeError;
+
 use crate::Error;
 
 /// The place of each element of an array in the slots of its ciphertexts.
@@ -192,6 +194,19 @@ impl Layout {
             axes.filter(|(length, _)| **length > 1).map(|(_, stride)| *stride).collect()
         };
         (&self.shape, self.slots) == (&other.shape, other.slots) && strides(self) == strides(other)
+    }
+
+    /// Returns an error of encoding ciphertext `k` as one of the array: a value that is not finite
+    /// is named by its number among the elements, in row-major order, not by its slot.
+    pub(crate) fn error_of_ciphertext(&self, k: usize, error: Error) -> Error {
+        match error {
+            Error::Encode(EncodeError::NotFinite { index, value }) => {
+                let place = k * self.slots + index;
+                let element = self.positions().position(|position| position == place);
+                Error::Encode(EncodeError::NotFinite { index: element.unwrap_or(index), value })
+            }
+            other => other,
+        }
     }
 
     /// How many ciphertexts it takes.

@@ -9,6 +9,7 @@ use hippocrene_rlwe::{self as rlwe, Fingerprint, Modulus, Noise, Parameters, sto
 use super::{
     FormatError, Kind, Limits, READ, WRITE,
     cursor::Cursor,
+    fields::unusable,
     file,
     header::{self, Header},
     keys::SEED_BYTES,
@@ -445,8 +446,8 @@ impl<F: FileForm> ArrayHead<F> {
             }
             strides.push(size("a stride", stride)?);
         }
-        let layout = Layout::new(shape, strides, slots)
-            .map_err(|error| FormatError::unusable("the layout", error))?;
+        let layout =
+            Layout::new(shape, strides, slots).map_err(|error| unusable("the layout", error))?;
         if count != layout.ciphertexts() as u64 {
             let need = format!("{} for shape {:?}", layout.ciphertexts(), layout.shape());
             return Err(FormatError::field("the number of ciphertexts", count, need));

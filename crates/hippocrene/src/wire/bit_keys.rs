@@ -12,7 +12,7 @@ use super::{
     cursor::Cursor,
     fields::{
         LEVEL_BYTES, MOST_COEFFICIENTS, MOST_LEVELS, at_most, check_last, check_special,
-        expect_modulus, finite, positive, read_levels, read_numbers, read_output_bits,
+        expect_modulus, finite, positive, read_levels, read_numbers, read_output_bits, unusable,
         write_levels,
     },
     keys::{read_key_modulus, write_modulus},
@@ -127,7 +127,7 @@ impl BitKeysHead {
         let coefficients = read_numbers(cursor, count)?;
         check_last(&coefficients)?;
         let wave = Wave::from_parts(reach, doublings, coefficients, error)
-            .map_err(|error| FormatError::unusable("the cosine of bits", error))?;
+            .map_err(|error| unusable("the cosine of bits", error))?;
         let literal = BitLiteral {
             packing: if flags & COMPLEX == 0 { BitPacking::Real } else { BitPacking::Complex },
             base_bits,
@@ -142,7 +142,7 @@ impl BitKeysHead {
             output_bits,
         };
         let narrow = BitKeys::narrow_of(parameters, &literal)
-            .map_err(|error| FormatError::unusable("the sparse secret of bits", error))?;
+            .map_err(|error| unusable("the sparse secret of bits", error))?;
         check_special(special, &narrow.literal().specials)?;
         cursor.expect_left(sparse_keys_bytes(parameters, &narrow, up))?;
         Ok(BitKeysHead { literal, narrow, up })

@@ -13,7 +13,7 @@ use super::{
     fields::{
         LEVEL_BYTES, MOST_COEFFICIENTS, MOST_LEVELS, at_most, check_last, check_special,
         expect_modulus, finite, positive, read_levels, read_numbers, read_optional_bits,
-        read_output_bits, write_levels,
+        read_output_bits, unusable, write_levels,
     },
     keys::{read_key_modulus, write_modulus},
     sparse::{read_sparse_keys, sparse_keys_bytes, sparse_keys_memory, write_sparse_keys},
@@ -194,7 +194,7 @@ impl BootstrappingHead {
         check_last(&arcsine)?;
         let reduction =
             ModularReduction::from_parts(cosine, reach, doublings, arcsine, epsilon, error)
-                .map_err(|error| FormatError::unusable("the reduction of a bootstrap", error))?;
+                .map_err(|error| unusable("the reduction of a bootstrap", error))?;
         let literal = BootstrapLiteral {
             slots: 1 << log_slots,
             first_slots: flags & FIRST != 0,
@@ -215,7 +215,7 @@ impl BootstrappingHead {
             precision: iterated,
         };
         let narrow = BootstrappingKeys::narrow_of(parameters, &literal)
-            .map_err(|error| FormatError::unusable("the sparse secret of a bootstrap", error))?;
+            .map_err(|error| unusable("the sparse secret of a bootstrap", error))?;
         check_special(special, &narrow.literal().specials)?;
         cursor.expect(sparse_keys_bytes(parameters, &narrow, up), more)?;
         Ok(BootstrappingHead { precision, literal, narrow, up })

@@ -9,6 +9,7 @@ use super::{
     FormatError, Kind,
     array::ArrayHead,
     cursor::Cursor,
+    fields::unusable,
     file,
     header::{self, Header},
     look_ups::{read_shape, write_shape},
@@ -173,7 +174,7 @@ impl Clustering {
             assigned,
             points,
         )
-        .map_err(|error| FormatError::unusable("the arrays of clusters", error))?;
+        .map_err(|error| unusable("the arrays of clusters", error))?;
         Ok(Clustering { origin: head.origin, ..read })
     }
 

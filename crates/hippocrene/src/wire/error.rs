@@ -159,16 +159,4 @@ impl FormatError {
     pub(super) fn field(field: &'static str, have: impl ToString, need: impl Into<String>) -> Self {
         FormatError::Field { field, have: have.to_string(), need: need.into() }
     }
-
-    /// The error of what was to be made of a field: in the words of `error`, which are not those of
-    /// a file but for what is wrong.
-    pub(super) fn unusable(field: &'static str, error: impl Into<crate::Error>) -> Self {
-        use crate::Error;
-        let what = match error.into() {
-            Error::Argument { what, .. } | Error::Shape { what, .. } => what,
-            other => other.to_string(),
-        };
-        let what = what.strip_prefix("parameters: ").unwrap_or(&what).to_owned();
-        FormatError::Unusable { field, what }
-    }
 }

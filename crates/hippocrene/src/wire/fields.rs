@@ -3,6 +3,8 @@
 use hippocrene_ckks::circuits::DftLevel;
 use hippocrene_rlwe::Modulus;
 
+use crate::Error;
+
 use super::{FormatError, cursor::Cursor, keys::modulus_name};
 
 /// Bytes of a level of a transform.
@@ -118,4 +120,15 @@ pub(super) fn check_special(special: u64, need: &[u64]) -> Result<(), FormatErro
         special,
         format!("{need:?}"),
     ))
+}
+
+/// Returns the error of a field of which nothing can be made, in the words of `error`, which are not
+/// those of a file but for what is wrong.
+pub(super) fn unusable(field: &'static str, error: impl Into<Error>) -> FormatError {
+    let what = match error.into() {
+        Error::Argument { what, .. } | Error::Shape { what, .. } => what,
+        other => other.to_string(),
+    };
+    let what = what.strip_prefix("parameters: ").unwrap_or(&what).to_owned();
+    FormatError::Unusable { field, what }
 }

@@ -13,6 +13,7 @@ use zeroize::Zeroizing;
 use super::{
     FormatError, Kind, READ,
     cursor::Cursor,
+    fields::unusable,
     header::Header,
     keys::SEED_BYTES,
     look_ups::{read_limbs, read_switching, write_limbs, write_switching},
@@ -35,7 +36,7 @@ const MOST_AXES: u32 = 64;
 const HEAD_BYTES: u64 = 16;
 
 fn wrong(error: impl Into<Error>) -> FormatError {
-    FormatError::unusable(WHAT, error)
+    unusable(WHAT, error)
 }
 
 /// The parameters that a header names.

@@ -10,6 +10,7 @@ use hippocrene_rlwe::{Fingerprint, Modulus, Parameters, SeededCiphertext as Seed
 use super::{
     FormatError, READ,
     cursor::Cursor,
+    fields::unusable,
     keys::SEED_BYTES,
     memory,
     packing::{pack, packed_bytes, unpack, width},
@@ -197,7 +198,7 @@ impl LookUpHead {
         session: &Session,
         owner: Fingerprint,
     ) -> Result<LookUpKeys, Error> {
-        let wrong = |error| FormatError::unusable(WHAT, error);
+        let wrong = |error| unusable(WHAT, error);
         let plan = self.request.plan(session).map_err(wrong)?;
         let plan = plan.pegasus();
         let (rotation, parameters) = (self.set.rotation(), session.context().parameters());
@@ -246,7 +247,7 @@ pub(super) fn write_shape(out: &mut Vec<u8>, shape: Shape) {
 pub(super) fn read_shape(cursor: &mut Cursor<'_>) -> Result<Shape, FormatError> {
     let [points, dimension, clusters] = [cursor.u32()?, cursor.u32()?, cursor.u32()?];
     Shape::new(points as usize, dimension as usize, clusters as usize)
-        .map_err(|error| FormatError::unusable("the shape of points", error))
+        .map_err(|error| unusable("the shape of points", error))
 }
 
 pub(super) fn read_switching(
@@ -258,7 +259,7 @@ pub(super) fn read_switching(
     let seed = Seed::from_bytes(cursor.array()?);
     let b = read_limbs(cursor, to, from.dimension() / to.ring_degree() * digits.1)?;
     LweSwitchingKey::from_parts([from, to], keys, digits, seed, b)
-        .map_err(|error| FormatError::unusable(WHAT, error))
+        .map_err(|error| unusable(WHAT, error))
 }
 
 /// What so many polynomials of residues of these parameters take.

@@ -9,6 +9,7 @@ use super::{
     FormatError, Kind,
     array::{CiphertextHead, FileForm},
     cursor::Cursor,
+    fields::unusable,
 };
 use crate::{
     CiphertextBody, Error, Interval, Numbers, Session, Settings,
@@ -112,7 +113,7 @@ impl FileForm for Numbers {
             .iter()
             .try_for_each(|(modulus, own)| own.check(settings.parameters().log2(*modulus)))?;
         let scale = settings.scale_of(self.precision);
-        scale.map(drop).map_err(|error| FormatError::unusable("the precision of an array", error))
+        scale.map(drop).map_err(|error| unusable("the precision of an array", error))
     }
 
     fn check_session(&self, _: &Session) -> Result<(), FormatError> {

@@ -31,7 +31,7 @@ fn tables_of(header: &Header) -> Result<TreeTables, FormatError> {
 }
 
 fn wrong(error: impl Into<Error>) -> FormatError {
-    FormatError::unusable(WHAT, error)
+    super::fields::unusable(WHAT, error)
 }
 
 impl WholeFile for TreeClient {

@@ -34,7 +34,7 @@ fn each<T: Clone + Default + Sync>(
 ) -> Result<Vec<Ciphertext>, Error> {
     let slots = layout.scatter(values)?;
     let of = |i: usize| {
-        f(&ciphertexts[i], wrap(&slots[i])).map_err(|error| error.of_ciphertext(i, layout))
+        f(&ciphertexts[i], wrap(&slots[i])).map_err(|error| layout.error_of_ciphertext(i, error))
     };
     server.session.compute_each(ciphertexts.len(), of)
 }
