@@ -19,9 +19,9 @@ mod bits;
 mod bootstrapping;
 mod client;
 mod clustering;
+mod elements;
 mod encryption;
 mod error;
-mod form;
 mod fresh;
 mod gates;
 mod integers;
@@ -48,9 +48,9 @@ pub use bits::{BitArray, BitKeys, BitServer, Bits};
 pub use bootstrapping::{Bootstrapping, BootstrappingDescription, BootstrappingKeys};
 pub use client::ClientKey;
 pub use clustering::{Clustering, Origin};
+pub use elements::{CiphertextBody, Elements};
 pub use encryption::Encryption;
 pub use error::Error;
-pub use form::{Apart, Argument, CiphertextBody, Computed, Diagonals, Elements, Extent, Form};
 pub use fresh::Fresh;
 pub use hippocrene_bgv::{Polynomial as IntegerPolynomial, Scheme};
 pub use hippocrene_ckks::{
@@ -76,7 +76,9 @@ pub use preset::{
     FailureDescription, Family, KeyBytes, PRESETS, Paper, PaperDescription, Plan, Planned, Preset,
     PresetDescription, SecurityDescription,
 };
-pub use server::{Comparison, Server, ServerMemory, Ties};
+pub use server::{
+    Apart, Argument, Comparison, Computed, Diagonals, Extent, Form, Server, ServerMemory, Ties,
+};
 pub use session::Session;
 pub use settings::{Integers, Settings};
 pub use simulation::{Purpose, Report, Simulation, TreeSimulation, UsedKey};

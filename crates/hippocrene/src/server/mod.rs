@@ -18,7 +18,8 @@ mod planner;
 mod schemes;
 
 pub use functions::comparison::{Comparison, Ties};
-pub(crate) use linear::map_cache::Maps;
+pub(crate) use schemes::form::After;
+pub use schemes::form::{Apart, Argument, Computed, Diagonals, Extent, Form};
 
 use std::{
     borrow::Borrow,
@@ -30,9 +31,7 @@ use hippocrene_ckks::{Evaluator, Transfer};
 use hippocrene_pegasus::{KMeans, Pegasus};
 use hippocrene_rlwe::{Fingerprint, PreparedEvaluationKeys, RlweError};
 
-use crate::{
-    Array, BitServer, Error, EvaluationKeys, Form, Layout, LookUpPlan, Session, SlotContents,
-};
+use crate::{Array, BitServer, Error, EvaluationKeys, Layout, LookUpPlan, Session, SlotContents};
 use functions::comparison::Plans;
 use linear::map_cache::AllMaps;
 use planner::bootstrap::Bootstraps;

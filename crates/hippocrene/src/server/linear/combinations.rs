@@ -10,7 +10,7 @@ use crate::server::{
     moves::several_steps::products,
     planner::prices::{ROTATION_IN_PLAIN_PRODUCTS, SPARED_CIPHERTEXT_IN_PLAIN_PRODUCTS},
 };
-use crate::{Array, Error, Form, Interval, Layout, form::After};
+use crate::{Array, Error, Form, Interval, Layout, server::After};
 
 const OPERATION: &str = "linear combinations";
 

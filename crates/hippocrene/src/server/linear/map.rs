@@ -10,7 +10,7 @@ use std::{
 use hippocrene_rlwe::stop;
 
 use crate::server::{Server, linear::map_cache::Name};
-use crate::{Array, Diagonals, Error, Extent, Form, Layout, SlotContents, form::After};
+use crate::{Array, Diagonals, Error, Extent, Form, Layout, SlotContents, server::After};
 
 /// Number of entries after which the computation asks whether to stop.
 const ENTRIES_BETWEEN_STOPS: usize = 4096;

@@ -8,7 +8,7 @@ use crate::server::{
     moves::several_steps::{self, MAX_DISTANCES_IN_ONE_STEP, PRODUCTS_LEFT},
     planner::prices::{MAX_SLOTS_OF_PRODUCTS, ROTATION_IN_PLAIN_PRODUCTS},
 };
-use crate::{Array, Error, Form, Layout, form::After};
+use crate::{Array, Error, Form, Layout, server::After};
 
 const OPERATION: &str = "dot product";
 

@@ -8,7 +8,7 @@
 //! are added up by rotations.
 
 use crate::server::{Server, moves::broadcast::Copies};
-use crate::{Array, Error, Form, Layout, form::After};
+use crate::{Array, Error, Form, Layout, server::After};
 
 /// Diagonals are avoided only if there are this many times as many of them as of products here.
 const MIN_DIAGONALS_PER_PRODUCT: usize = 4;

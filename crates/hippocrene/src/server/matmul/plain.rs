@@ -9,7 +9,7 @@ use crate::server::{
     moves::gather::in_order,
     moves::several_steps::{MAX_DISTANCES_IN_ONE_STEP, products},
 };
-use crate::{Array, Error, Form, Interval, Layout, SlotContents, form::After};
+use crate::{Array, Error, Form, Interval, Layout, SlotContents, server::After};
 
 /// A row of at most this many numbers is multiplied by diagonals, which leaves zeros in slots
 /// without an element. A longer row is multiplied by one product.

@@ -16,7 +16,7 @@ use crate::server::{
     moves::several_steps::{MAX_DISTANCES_IN_ONE_STEP, PRODUCTS_LEFT},
     planner::prices::SPARED_CIPHERTEXT_IN_PLAIN_PRODUCTS,
 };
-use crate::{Array, Error, Form, Layout, SlotContents, form::After};
+use crate::{Array, Error, Form, Layout, SlotContents, server::After};
 
 const OPERATION: &str = "broadcast";
 

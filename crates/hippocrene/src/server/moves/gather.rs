@@ -7,7 +7,7 @@ use crate::server::{
     moves::Moves,
     moves::several_steps::{MAX_DISTANCES_IN_ONE_STEP, Way, products},
 };
-use crate::{Array, Error, Form, Interval, Layout, SlotContents, form::After};
+use crate::{Array, Error, Form, Interval, Layout, SlotContents, server::After};
 
 const OPERATION: &str = "move elements";
 

@@ -22,7 +22,7 @@ use crate::server::{
     moves::three_steps::by_rows,
     planner::prices::{MAP_IN_PLAIN_PRODUCTS, ROTATION_IN_PLAIN_PRODUCTS},
 };
-use crate::{Array, Error, Form, Layout, form::After};
+use crate::{Array, Error, Form, Layout, server::After};
 
 /// Maximum number of distances within ciphertexts that are moved in one step. More would take over
 /// a second; fewer steps spare the capacity of a product.

@@ -10,7 +10,7 @@ use hippocrene_ckks::Transfer;
 use hippocrene_ring::automorphism::galois_element_of_conjugation;
 use hippocrene_rlwe as rlwe;
 
-use crate::server::{Maps, Server, functions::power::by_squaring};
+use crate::server::{Server, functions::power::by_squaring, linear::map_cache::Maps};
 use crate::{
     Argument, CiphertextBody, Diagonals, Elements, Error, Extent, Form, IntegerArray, Interval,
     Layout, Residues, Session,

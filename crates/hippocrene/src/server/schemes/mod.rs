@@ -1,6 +1,7 @@
 //! The primitives on single ciphertexts, of numbers and of integers, and what they know of errors.
 
 pub(in crate::server) mod choice;
+pub(in crate::server) mod form;
 pub(in crate::server) mod integers;
 pub(in crate::server) mod numbers;
 pub(in crate::server) mod plain;

@@ -9,9 +9,10 @@ use hippocrene_ckks::{
 use hippocrene_rlwe::{self as rlwe, Noise};
 
 use crate::server::{
-    Maps, Server,
+    Server,
     functions::polynomial::{self, OPERATION as POLYNOMIAL},
     functions::polynomial_in_parts::polynomial_in_parts,
+    linear::map_cache::Maps,
     planner::bootstrap,
     schemes::plain::{encode, largest, with_plain},
     schemes::shared_error::{with_errors_of_factors, with_errors_of_matrix, with_errors_of_vector},
