@@ -6,6 +6,10 @@ use hippocrene_ckks::Short;
 
 use crate::Error;
 
+/// The part of its bound by which values may exceed a declared interval: those that were clipped
+/// exceed their limits by the error of the approximation.
+pub(crate) const EXCESS: f64 = 1.0 / 256.0;
+
 /// The values `[low, high]` that the elements of an array may hold. Both ends are finite or
 /// infinite, never NaN, and `low <= high`.
 ///

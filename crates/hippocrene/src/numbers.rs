@@ -4,7 +4,7 @@ use hippocrene_ckks::{Scale, Short};
 use hippocrene_rlwe::{Noise, noise::log2};
 use num_complex::Complex64;
 
-use crate::{Array, CiphertextBody, Error, Interval, Session, simulation::EXCESS};
+use crate::{Array, CiphertextBody, Error, Interval, Session, interval::EXCESS};
 
 /// The form of arrays of real or complex numbers (CKKS).
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -416,7 +416,3 @@ fn features_of(client: &ClientKey, keys: &EvaluationKeys) -> Result<Vec<Feature>
     }
     Ok(features)
 }
-
-/// The part of its bound by which values may exceed a declared interval: those that were clipped
-/// exceed their limits by the error of the approximation.
-pub(crate) const EXCESS: f64 = 1.0 / 256.0;

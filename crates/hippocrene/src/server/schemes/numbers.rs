@@ -19,7 +19,7 @@ use crate::server::{
 };
 use crate::{
     Argument, CiphertextBody, Diagonals, Elements, EncryptedArray, Error, Extent, Form, Interval,
-    Layout, Numbers, Session, simulation::EXCESS,
+    Layout, Numbers, Session, interval::EXCESS,
 };
 
 /// Integers up to this, `2^53`, are multiplied with exactly.
