@@ -12,9 +12,9 @@ use super::{
     fields::unusable,
     file,
     header::{self, Header},
-    keys::SEED_BYTES,
     memory,
     poly::Widths,
+    switching_keys::SEED_BYTES,
 };
 use crate::{
     Array, CiphertextBody, Elements, Error, Fresh, Interval, Layout, Session, Settings,

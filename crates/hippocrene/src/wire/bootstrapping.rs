@@ -15,8 +15,8 @@ use super::{
         expect_modulus, finite, positive, read_levels, read_numbers, read_optional_bits,
         read_output_bits, unusable, write_levels,
     },
-    keys::{read_key_modulus, write_modulus},
     sparse::{read_sparse_keys, sparse_keys_bytes, sparse_keys_memory, write_sparse_keys},
+    switching_keys::{read_key_modulus, write_modulus},
 };
 use crate::{BootstrappingKeys, Error, Session};
 

@@ -5,7 +5,7 @@ use hippocrene_rlwe::Modulus;
 
 use crate::Error;
 
-use super::{FormatError, cursor::Cursor, keys::modulus_name};
+use super::{FormatError, cursor::Cursor, switching_keys::modulus_name};
 
 /// Bytes of a level of a transform.
 pub(super) const LEVEL_BYTES: usize = 12;

@@ -15,10 +15,10 @@ use super::{
     cursor::Cursor,
     fields::unusable,
     header::Header,
-    keys::SEED_BYTES,
     look_ups::{read_limbs, read_switching, write_limbs, write_switching},
     memory,
     packing::{pack, packed_bytes, width},
+    switching_keys::SEED_BYTES,
     trees::read_residues,
     whole::{WholeFile, public_bytes, to_bytes, whole_file},
 };

@@ -5,7 +5,7 @@ use hippocrene_rlwe::Parameters;
 use serde::Serialize;
 
 use super::{
-    FormatError, Kind,
+    FormatError, Kind, Limits,
     array::{ArrayHead, FileForm},
     bit_keys::BitKeysHead,
     bootstrapping::BootstrappingHead,
@@ -13,10 +13,11 @@ use super::{
     cursor::Cursor,
     gates::{self, GatesInspection, inspect_gates},
     header::Header,
-    keys::{KeyContents, SEED_BYTES, TransferHead, public_key_bytes},
+    keys::{KeyContents, TransferHead, public_key_bytes},
     look_ups::LookUpHead,
     memory,
     settings::{Security, read_settings},
+    switching_keys::SEED_BYTES,
     trees::{self, TreesInspection, inspect_trees},
 };
 use crate::{Bits, Error, Integers, Numbers, Preset, Residues, Settings, keys::rotations_among};
@@ -551,5 +552,18 @@ fn describe_array<F: FileForm>(
         limbs: all.iter().map(|c| c.modulus.limb_count()).min().unwrap_or(0),
         modulus_bits: parameters.map(bits),
         elements,
+    }
+}
+
+impl Limits {
+    /// Checks a file by what [`inspect`](super::inspect()) says of it.
+    ///
+    /// # Errors
+    /// [`FormatError::Limit`] when it is beyond the limits.
+    pub fn check(&self, file: &Inspection) -> Result<(), FormatError> {
+        self.check_start(file.kind, file.bytes, &file.parameters)?;
+        self.check_memory(file.peak_memory)?;
+        let work = file.array.as_ref().map_or(0, |array| array.work);
+        self.check_work(work, file.bytes)
     }
 }

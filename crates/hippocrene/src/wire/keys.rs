@@ -3,13 +3,11 @@
 use std::{collections::BTreeMap, path::Path};
 
 use hippocrene_ring::sample::Seed;
-use hippocrene_rlwe::{
-    self as rlwe, Context, Fingerprint, Modulus, Parameters, SwitchingKey, stop,
-};
+use hippocrene_rlwe::{self as rlwe, Fingerprint, Modulus, Parameters, SwitchingKey};
 use zeroize::Zeroizing;
 
 use super::{
-    FormatError, Kind, Limits, READ,
+    FormatError, Kind, Limits,
     bit_keys::{bit_keys_bytes, read_bit_keys, write_bit_keys},
     bootstrapping::{bootstrapping_bytes, read_bootstrapping, write_bootstrapping},
     cursor::Cursor,
@@ -20,11 +18,12 @@ use super::{
     memory,
     poly::Widths,
     settings::Security,
+    switching_keys::{
+        MODULUS_BYTES, SEED_BYTES, read_key_modulus, read_switching_key, switching_key_bytes,
+        write_modulus, write_switching_key,
+    },
 };
 use crate::{ClientKey, Error, EvaluationKeys, PublicKey, Session, Settings, TransferKey};
-
-/// Bytes of a seed.
-pub(super) const SEED_BYTES: usize = 32;
 
 /// The flag of evaluation keys that hold the relinearisation key.
 const RELINEARISATION: u32 = 1;
@@ -376,41 +375,6 @@ pub(super) fn public_key_bytes(parameters: &Parameters) -> u64 {
         + Widths::of_moduli(parameters).poly_bytes(parameters.degree(), parameters.top())
 }
 
-/// What a switching key modulo `modulus` takes.
-pub(super) fn switching_key_bytes(parameters: &Parameters, modulus: Modulus) -> u64 {
-    let digits = parameters.digits(modulus).count() as u64;
-    SEED_BYTES as u64
-        + digits * Widths::of_modulus(parameters, modulus).poly_bytes(parameters.degree(), modulus)
-}
-
-pub(super) fn write_switching_key(out: &mut Vec<u8>, key: &SwitchingKey, parameters: &Parameters) {
-    out.extend(key.seed().as_bytes());
-    let widths = Widths::of_modulus(parameters, key.modulus());
-    for b in key.b() {
-        widths.write_poly(out, b, key.modulus());
-    }
-}
-
-pub(super) fn read_switching_key(
-    cursor: &mut Cursor<'_>,
-    context: &Context,
-    modulus: Modulus,
-    what: &'static str,
-) -> Result<SwitchingKey, Error> {
-    let parameters = context.parameters();
-    let widths = Widths::of_modulus(parameters, modulus);
-    cursor.enter(what);
-    let seed = Seed::from_bytes(cursor.array()?);
-    let b = parameters
-        .digits(modulus)
-        .map(|_| {
-            stop::check(READ)?;
-            Ok(widths.read_poly(cursor, context, modulus, what)?)
-        })
-        .collect::<Result<_, Error>>()?;
-    Ok(SwitchingKey::from_parts(context, modulus, seed, b)?)
-}
-
 /// Which keys a file of evaluation keys holds, and their moduli.
 #[derive(Debug)]
 pub(super) struct KeyContents {
@@ -424,9 +388,6 @@ pub(super) struct KeyContents {
     /// Whether those of bits follow.
     pub(super) bits: bool,
 }
-
-/// Bytes of a modulus: positions, odd primes of the sprout, exponent of two.
-const MODULUS_BYTES: u64 = 18;
 
 impl KeyContents {
     fn of(keys: &EvaluationKeys) -> Self {
@@ -530,29 +491,4 @@ impl KeyContents {
     pub(super) fn follows_look_ups(&self) -> bool {
         self.bootstrapping || self.bits
     }
-}
-
-pub(super) fn write_modulus(out: &mut Vec<u8>, modulus: Modulus) {
-    let (positions, odd, two) = modulus.to_parts();
-    out.extend(positions.to_le_bytes());
-    out.extend([odd, two]);
-}
-
-/// A modulus by its parts, whether there is such a modulus or not.
-pub(super) fn modulus_name((positions, odd, two): (u128, u8, u8)) -> String {
-    format!("{positions:#x} with sprout {odd:#b} and 2^{two}")
-}
-
-/// Reads the modulus of a switching key.
-pub(super) fn read_key_modulus(
-    cursor: &mut Cursor<'_>,
-    parameters: &Parameters,
-    field: &'static str,
-) -> Result<Modulus, FormatError> {
-    let (positions, [odd, two]) = (cursor.u128()?, cursor.array()?);
-    let modulus = Modulus::from_parts(positions, odd, two);
-    modulus.filter(|modulus| parameters.check_key_modulus(*modulus).is_ok()).ok_or_else(|| {
-        let have = modulus_name((positions, odd, two));
-        FormatError::field(field, have, "a divisor of PQ with factors of Q and of P")
-    })
 }

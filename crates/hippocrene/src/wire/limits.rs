@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use hippocrene_rlwe::Fingerprint;
 
-use super::{FormatError, Inspection, Kind, header::Header};
+use super::{FormatError, Kind, header::Header};
 use crate::{Error, Preset};
 
 /// The work that a file of any size may take by default, in products with plaintexts.
@@ -38,7 +38,7 @@ const BYTES_PER_PRODUCT: u64 = 16;
 pub struct Limits {
     /// The largest file, in bytes.
     pub max_bytes: Option<u64>,
-    /// The largest peak of memory while a file is loaded, in bytes, as [`Inspection::peak_memory`]
+    /// The largest peak of memory while a file is loaded, in bytes, as [`Inspection::peak_memory`](super::Inspection::peak_memory)
     /// has it.
     pub max_memory: Option<u64>,
     /// The most work that the layout of an array may make, in products with plaintexts, as
@@ -65,23 +65,17 @@ impl Limits {
         Ok(self)
     }
 
-    /// Checks a file by what [`inspect`](super::inspect()) says of it.
-    ///
-    /// # Errors
-    /// [`FormatError::Limit`] when it is beyond the limits.
-    pub fn check(&self, file: &Inspection) -> Result<(), FormatError> {
-        self.check_start(file.kind, file.bytes, &file.parameters)?;
-        self.check_memory(file.peak_memory)?;
-        let work = file.array.as_ref().map_or(0, |array| array.work);
-        self.check_work(work, file.bytes)
-    }
-
     /// Checks what the header says.
     pub(super) fn check_header(&self, header: &Header) -> Result<(), FormatError> {
         self.check_start(header.kind, header.file_bytes(), &header.parameters.to_string())
     }
 
-    fn check_start(&self, kind: Kind, bytes: u64, parameters: &str) -> Result<(), FormatError> {
+    pub(super) fn check_start(
+        &self,
+        kind: Kind,
+        bytes: u64,
+        parameters: &str,
+    ) -> Result<(), FormatError> {
         if let Some(kinds) = &self.kinds
             && !kinds.contains(&kind)
         {

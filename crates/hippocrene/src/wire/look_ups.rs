@@ -11,10 +11,10 @@ use super::{
     FormatError, READ,
     cursor::Cursor,
     fields::unusable,
-    keys::SEED_BYTES,
     memory,
     packing::{pack, packed_bytes, unpack, width},
     poly::Widths,
+    switching_keys::SEED_BYTES,
 };
 use crate::{Error, LookUpKeys, LookUps, Session};
 

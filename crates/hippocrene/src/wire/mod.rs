@@ -37,6 +37,7 @@ mod packing;
 mod poly;
 mod settings;
 mod sparse;
+mod switching_keys;
 mod trees;
 mod whole;
 

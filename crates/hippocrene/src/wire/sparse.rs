@@ -4,8 +4,8 @@ use hippocrene_rlwe::{Context, EncapsulationKeys, Fingerprint, Modulus, Paramete
 
 use super::{
     cursor::Cursor,
-    keys::{read_switching_key, switching_key_bytes, write_switching_key},
     memory,
+    switching_keys::{read_switching_key, switching_key_bytes, write_switching_key},
 };
 use crate::Error;
 

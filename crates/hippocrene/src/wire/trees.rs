@@ -10,10 +10,10 @@ use super::{
     FormatError, Kind, READ,
     cursor::Cursor,
     header::Header,
-    keys::SEED_BYTES,
     look_ups::{read_limbs, read_switching, write_limbs, write_switching},
     memory,
     packing::{pack, packed_bytes, unpack, width},
+    switching_keys::SEED_BYTES,
     whole::{WholeFile, public_bytes, to_bytes, whole_file},
 };
 use crate::{Error, TreeClient, TreeKeys, TreeQuery, TreeReply, TreeTables};
@@ -26,7 +26,11 @@ const INTERFACE_BYTES: u64 = 16;
 /// The tables that a header names.
 fn tables_of(header: &Header) -> Result<TreeTables, FormatError> {
     TreeTables::of_digest(header.parameters).ok_or_else(|| {
-        FormatError::field("the digest of the tables", header.parameters, "that of lut11, lut12 or lut13")
+        FormatError::field(
+            "the digest of the tables",
+            header.parameters,
+            "that of lut11, lut12 or lut13",
+        )
     })
 }
 
@@ -122,8 +126,10 @@ impl WholeFile for TreeKeys {
             Ok(read_limbs(cursor, ring, rotation.limbs())?)
         });
         let polys = polys.collect::<Result<Vec<_>, Error>>()?;
-        let rotations = BlindRotationKey::from_parts(rotation, [key, of_ring], seed, polys).map_err(wrong)?;
-        let back = read_switching(cursor, [ring, input], [of_ring, key], (back.base_log2, back.count))?;
+        let rotations =
+            BlindRotationKey::from_parts(rotation, [key, of_ring], seed, polys).map_err(wrong)?;
+        let back =
+            read_switching(cursor, [ring, input], [of_ring, key], (back.base_log2, back.count))?;
         Ok(TreeKeys { tables, inner: hippocrene_pegasus::TreeKeys { tables: rotations, back } })
     }
 }
@@ -138,7 +144,11 @@ pub(super) fn read_residues(
     let packed = cursor.take(packed_bytes(bits, count))?;
     let used = (bits as usize * count) % 8;
     if let Some(last) = packed.last().filter(|last| used != 0 && **last >> used != 0) {
-        return Err(FormatError::field("the last byte of residues", last, format!("of {used} bits")));
+        return Err(FormatError::field(
+            "the last byte of residues",
+            last,
+            format!("of {used} bits"),
+        ));
     }
     let mut residues = vec![0; count];
     unpack(&mut residues, packed, bits);
@@ -187,8 +197,9 @@ impl WholeFile for TreeQuery {
         let seed = Seed::from_bytes(cursor.array()?);
         let parameters = tables.parameters().query();
         let c0 = read_residues(cursor, count as usize, parameters.modulus())?;
-        let inner = hippocrene_pegasus::TreeQuery::from_parts(parameters, features as usize, seed, c0, key)
-            .map_err(wrong)?;
+        let inner =
+            hippocrene_pegasus::TreeQuery::from_parts(parameters, features as usize, seed, c0, key)
+                .map_err(wrong)?;
         Ok(TreeQuery { tables, interface, inner })
     }
 }
@@ -202,7 +213,9 @@ fn query_bytes(tables: TreeTables, count: u64) -> u64 {
 /// Features, rows and their product, of a query that is as long as they say.
 fn read_query(cursor: &mut Cursor<'_>, tables: TreeTables) -> Result<[u64; 3], FormatError> {
     let counts = read_counts(cursor, ["the number of features", "the number of rows"])?;
-    cursor.expect_left(query_bytes(tables, counts[2]).saturating_add(INTERFACE_BYTES + SEED_BYTES as u64))?;
+    cursor.expect_left(
+        query_bytes(tables, counts[2]).saturating_add(INTERFACE_BYTES + SEED_BYTES as u64),
+    )?;
     Ok(counts)
 }
 
@@ -219,7 +232,8 @@ struct ReplyHead {
 impl ReplyHead {
     /// Reads it, and checks that what follows is as long as it says.
     fn read(cursor: &mut Cursor<'_>, tables: TreeTables) -> Result<Self, FormatError> {
-        let [outputs, rows, count] = read_counts(cursor, ["the number of outputs", "the number of rows"])?;
+        let [outputs, rows, count] =
+            read_counts(cursor, ["the number of outputs", "the number of rows"])?;
         let interface = Fingerprint::from_bytes(cursor.array()?);
         let (span, modulus) = (cursor.f64()?, cursor.u64()?);
         let input = tables.parameters().rotation().input();
@@ -273,7 +287,8 @@ impl WholeFile for TreeReply {
 
     fn read(cursor: &mut Cursor<'_>, header: &Header) -> Result<Self, Error> {
         let (tables, key) = (tables_of(header)?, header.key);
-        let ReplyHead { interface, span, modulus, outputs, rows, middles } = ReplyHead::read(cursor, tables)?;
+        let ReplyHead { interface, span, modulus, outputs, rows, middles } =
+            ReplyHead::read(cursor, tables)?;
         let input = tables.parameters().rotation().input();
         // Values are switched to this modulus, and not encrypted.
         let parameters =
@@ -284,8 +299,9 @@ impl WholeFile for TreeReply {
             let a = residues.split_off(1);
             values.push((residues[0], a));
         }
-        let inner = hippocrene_pegasus::TreeReply::from_parts(parameters, key, span, middles, values)
-            .map_err(wrong)?;
+        let inner =
+            hippocrene_pegasus::TreeReply::from_parts(parameters, key, span, middles, values)
+                .map_err(wrong)?;
         Ok(TreeReply { tables, interface, inner })
     }
 }
@@ -309,12 +325,15 @@ pub(super) fn inspect_trees(
     let tables = tables_of(header)?;
     let mut cursor = Cursor::new(payload, WHAT);
     let counts = match header.kind {
-        Kind::TreeQuery => read_query(&mut cursor, tables).map(|[numbers, rows, _]| Some((numbers, rows)))?,
+        Kind::TreeQuery => {
+            read_query(&mut cursor, tables).map(|[numbers, rows, _]| Some((numbers, rows)))?
+        }
         Kind::TreeReply => {
             ReplyHead::read(&mut cursor, tables).map(|head| Some((head.outputs, head.rows)))?
         }
         Kind::TreeKeys => {
-            cursor.expect_left(16 + 2 * SEED_BYTES as u64 + key_bytes(tables).iter().sum::<u64>())?;
+            cursor
+                .expect_left(16 + 2 * SEED_BYTES as u64 + key_bytes(tables).iter().sum::<u64>())?;
             None
         }
         _ => {
