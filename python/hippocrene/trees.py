@@ -6,8 +6,6 @@ gets a `TreeReply`. The trees stay with the server, and the rows and what the tr
 
 from __future__ import annotations
 
-import math
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -41,15 +39,6 @@ if TYPE_CHECKING:
 
 _Doubles = npt.NDArray[np.float64]
 
-# Thresholds that are nearer to values of the sample than this many deviations are warned of: at 5 deviations a
-# comparison comes out wrong with probability 3e-7. Chosen; anything from 4 to 6.5 works.
-_WARNED_BELOW = 5.0
-
-
-def _beyond(deviations: float) -> float:
-    """Return the probability that a normal error exceeds so many deviations in one direction."""
-    return math.erfc(deviations / math.sqrt(2)) / 2
-
 
 class TreeKeys(Stored[_native.TreeKeys]):
     """What a server needs to evaluate trees for a client. There is no secret in it.
@@ -76,7 +65,7 @@ class TreeKeys(Stored[_native.TreeKeys]):
 
 
 class TreeQuery(Stored[_native.TreeQuery]):
-    """Encrypted rows of features: some 100 bytes, and 12 to 14 bits for each feature of each row."""
+    """Encrypted rows of features: some 100 bytes, and 8 or 9 for each feature of each row."""
 
     __slots__ = ()
     _kind = _native.TreeQuery
@@ -239,7 +228,7 @@ class TreeSimulation:
     """What `PrivateDecisionTree.simulate` found out."""
 
     result: npt.NDArray[Any]
-    """What the trees say of each row, as `TreeClient.decrypt` returns it if no error of a comparison matters."""
+    """What the trees say of each row, as `TreeClient.decrypt` returns it, but for its noise."""
     seconds: float
     """How long one thread of the server takes, as predicted for this machine."""
     operations: Mapping[str, tuple[int, float]]
@@ -257,7 +246,7 @@ class TreeSimulation:
 class PrivateDecisionTree(Local):
     """A decision tree or a forest that a server evaluates on encrypted rows."""
 
-    __slots__ = ("_distance", "_interface", "_raw")
+    __slots__ = ("_interface", "_raw")
     _instead = "pickle the trees that it was made from, and call from_sklearn there, with the same sample or ranges"
 
     def __init__(self, raw: _native.TreeModel, interface: TreeInterface) -> None:
@@ -265,7 +254,6 @@ class PrivateDecisionTree(Local):
         if not isinstance(raw, _native.TreeModel):
             raise TypeError("private decision trees are made by PrivateDecisionTree.from_sklearn")
         self._raw, self._interface = raw, interface
-        self._distance: float | None = None
 
     @classmethod
     def from_sklearn(
@@ -277,40 +265,38 @@ class PrivateDecisionTree(Local):
         tables: str = "lut12",
         deviation: float | npt.ArrayLike | None = None,
         clamp: bool = False,
-        approximate: bool = False,
     ) -> PrivateDecisionTree:
         """Take over a fitted tree, forest or gradient boosting of scikit-learn, of one target if it classifies.
 
         Either a `sample` or `ranges` say which values features have:
 
         - `sample` are rows like those that the trees were fitted to, or like those that clients
-          will have. Values are compared by about their ranks in it, so that thresholds are sharp
-          where values are many. **The extremes and quantiles of its features become public** (65
-          values of each, or all where there are no more): where rows of the training data must not
-          be, take others. Nothing of the trees becomes so.
-        - `ranges` are the least and the largest value of each feature, ``(low, high)``. Values are
-          compared linearly in between: the narrower the ranges, the sharper the thresholds.
+          will have. **The extremes and quantiles of its features become public** (65 values of
+          each, or all where there are no more): where rows of the training data must not be, take
+          others. Nothing of the trees becomes so.
+        - `ranges` are the least and the largest value of each feature, ``(low, high)``.
+
+        Answers are those of scikit-learn, but for one comparison in 10**10:
+
+        - With a `sample`, for its rows. If all its values of a feature are integers, or decimal
+          numbers with the same few digits after the point, also for any other such numbers. A value
+          between others may be compared wrongly where it is next to a threshold.
+        - With `ranges`, for all values that float32 has. That takes several times as long. If all
+          thresholds of a feature are integers or half-way between two, it is for integers only.
 
         Rows are rounded to float32 before they are compared, as scikit-learn does (histogram-based
-        boosting compares doubles). Thresholds keep away from values of the sample, and from
-        integers where all values of a feature in the sample are integers, by up to 6.5 of
-        `comparison_deviation`: such values are compared as scikit-learn does.
+        boosting compares doubles). Values on either side of a threshold that are too near to each
+        other for the tables are refused.
 
         `clamp`: whether a threshold may lie outside the sample or the ranges. Clients take values
         beyond the ends for the nearest end. Such a split would therefore send every row to the same
         side, and is refused. With ``True`` it does so, as is right for clients whose rows never
         leave the ranges.
 
-        `approximate`: whether values of the sample on either side of a threshold may be too near to
-        each other for the tables. Values that the tables cannot tell apart at all are refused,
-        because rows with such values get each other's answers. Of values that they tell apart with
-        too small a probability there is a warning (`comparison_failure_probability`). ``True``
-        accepts both, for example for a large forest, in which single comparisons count little.
+        `tables`: ``"lut11"``, ``"lut12"`` or ``"lut13"``. A look-up takes more than twice as long
+        with each step up, and fewer are needed; keys are twice as large.
 
-        `tables`: ``"lut11"``, ``"lut12"`` or ``"lut13"``. Each step up makes thresholds twice as sharp, and takes more
-        than twice as long.
-
-        `deviation` is the largest standard deviation wanted of the errors of results, beside those at thresholds: 1/256
+        `deviation` is the largest standard deviation wanted of the errors of results: 1/256
         for the shares of classes of a forest and a 1000th of the range of results for regression, if nothing is said
         (for scores of a gradient boosting, and values of one, of the largest range of a tree times their number),
         or, in large forests, what is possible (`PrivateDecisionTree.deviation` says it). Of several targets each has
@@ -320,9 +306,8 @@ class PrivateDecisionTree(Local):
         Where the trees were fitted to a data frame, the names of its columns become public too, and rows and samples
         that are data frames need the same ones in the same order.
         """
-        for name, value in (("clamp", clamp), ("approximate", approximate)):
-            if not isinstance(value, bool):
-                raise TypeError(f"from_sklearn: {name} is True or False, not {type(value).__name__}")
+        if not isinstance(clamp, bool):
+            raise TypeError(f"from_sklearn: clamp is True or False, not {type(clamp).__name__}")
         trees, outputs, classes = parts(model)
         if (sample is None) == (ranges is None):
             raise TypeError(
@@ -358,28 +343,17 @@ class PrivateDecisionTree(Local):
             scales=scales,
         )
         raw = interface._raw()
-        how = Comparing(knots, kind, raw.resolution, raw.comparison_deviation, names)
+        widths = tuple(raw.resolution(digits) for digits in range(1, raw.digits + 1))
+        how = Comparing(knots, kind, widths, raw.margin, names)
         if not clamp:
             check_inside(trees, how)
         told = placed(trees, rows, how)
-        nearest = float(told.distances.min(initial=np.inf))
-        if not approximate:
-            larger = "R" if tables == "lut13" else "Use larger tables, r"
-            other = "ound features before fitting" if ranges is None else "educe ranges, give a sample"
-            advice = f"{larger}{other}, or accept it with approximate=True."
-            if told.unresolved is not None:
-                raise ArgumentError(f"from_sklearn: {told.unresolved} {advice}")
-            if nearest < _WARNED_BELOW:
-                near = np.count_nonzero(told.distances < _WARNED_BELOW)
-                warnings.warn(
-                    f"from_sklearn: {near} of {len(told.distances)} splits are near values of the sample. Rows with "
-                    f"these values may be compared wrongly, with a probability of up to {_beyond(nearest):.1g}. "
-                    f"{advice}",
-                    stacklevel=2,
-                )
-        nodes, firm = [tree.lists() for tree in told.trees], outputs == "class"
-        made = cls(_native.TreeModel(raw, nodes, wanted, firm, clamp, approximate), interface)
-        made._distance = None if rows is None else nearest
+        if told.unresolved is not None:
+            larger = "R" if tables == "lut13" else "Use larger tables, or r"
+            other = "ound the feature before fitting." if ranges is None else "educe its range."
+            raise ArgumentError(f"from_sklearn: {told.unresolved} {larger}{other}")
+        nodes = [tree.lists(digits) for tree, digits in zip(told.trees, told.digits, strict=True)]
+        made = cls(_native.TreeModel(raw, nodes, wanted, outputs == "class", clamp), interface)
         if deviation is not None and wanted is not None and made._raw.deviation > wanted:
             possible = np.array2string(np.asarray(made.deviation), formatter={"float_kind": "{:.4g}".format})
             raise ArgumentError(f"from_sklearn: results with a deviation of {deviation}, where {possible} is possible")
@@ -391,32 +365,13 @@ class PrivateDecisionTree(Local):
         return self._interface
 
     @property
-    def comparison_deviation(self) -> float:
-        """The standard deviation of the error of a comparison, as a share of the range of a feature.
-
-        A row with a feature within a few of these of a threshold, by `TreeInterface.shares`, may be taken for one on
-        the other side.
-        """
-        return self._raw.comparison_deviation
-
-    @property
-    def comparison_failure_probability(self) -> float | None:
-        """The largest probability that one comparison of a row of the sample comes out wrong.
-
-        It is that of the value of the sample that is nearest to a threshold: 10**-10 or less where
-        the tables tell apart all values next to thresholds, and up to 1/2 where they hardly do.
-        None where there was no sample.
-        """
-        return None if self._distance is None else _beyond(self._distance)
-
-    @property
     def look_ups(self) -> tuple[int, int]:
-        """How many look-ups a row takes: for features, and for subtrees."""
+        """How many look-ups a row takes: for comparisons, and for subtrees."""
         return self._raw.look_ups
 
     @property
     def deviation(self) -> float | _Doubles:
-        """The standard deviation of the errors of results, beside those at thresholds: of several targets, of each.
+        """The standard deviation of the errors of results: of several targets, of each.
 
         Of the shares of a forest's classes it is the largest: that of the first class, which is 1 less all others.
         """
@@ -427,7 +382,7 @@ class PrivateDecisionTree(Local):
 
     @property
     def log2_failure_probability(self) -> float:
-        """log2 of the probability that a row is led to a wrong leaf, features at thresholds aside."""
+        """log2 of the probability that a row is led to a wrong leaf, the errors of its features aside."""
         return self._raw.log2_failure_probability
 
     def simulate(self, rows: npt.ArrayLike) -> TreeSimulation:

@@ -21,7 +21,9 @@ pub struct TreeTables {
 }
 
 impl TreeTables {
-    /// `lut11`, `lut12` or `lut13`: each step up halves the share of the mapped range within which a feature may be taken to be at the other side of a threshold, and takes more than twice as long.
+    /// `lut11`, `lut12` or `lut13`: each step up makes look-ups take more than twice as long, and
+    /// fewer of them are needed. The digits of features are twice as fine and larger subtrees are
+    /// looked up at once.
     ///
     /// # Errors
     /// [`Error::Parameters`] with the names there are, when it is none of them.
@@ -145,7 +147,7 @@ impl Deref for TreePlan {
 ///
 /// let server = TreeServer::new(&client.evaluation_keys()?, 1)?; // holds no secret
 /// let nodes = vec![
-///     TreeNode::Split { feature: 1, threshold: 0.5, left: 1, right: 2 },
+///     TreeNode::Split { feature: 1, threshold: 0.5, digits: 1, left: 1, right: 2 },
 ///     TreeNode::Leaf { values: vec![0.0] },
 ///     TreeNode::Leaf { values: vec![1.0] },
 /// ];

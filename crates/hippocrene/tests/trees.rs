@@ -28,7 +28,8 @@ static FILES: LazyLock<Files> = LazyLock::new(|| {
     let keys = client.evaluation_keys().unwrap();
     let ranges = FeatureRanges::new(vec![(0.0, 10.0), (-1.0, 1.0)]).unwrap();
     let interface = TreeInterface::new(tables, ranges.clone(), MEANING);
-    let split = |feature, threshold, left| TreeNode::Split { feature, threshold, left, right: left + 1 };
+    let split =
+        |feature, threshold, left| TreeNode::Split { feature, threshold, digits: 1, left, right: left + 1 };
     let leaf = |value| TreeNode::Leaf { values: vec![value] };
     let nodes = vec![split(0, 5.0, 1), leaf(0.0), split(1, 0.0, 3), leaf(1.0), leaf(2.0)];
     let tree = DecisionTree::new(nodes).unwrap();
@@ -67,8 +68,8 @@ fn client_and_server_share_files_only() {
     let classes: Vec<f64> =
         client.decrypt(&FILES.interface, &reply).unwrap().iter().map(|x| x.round()).collect();
     assert_eq!(classes, [0.0, 1.0, 2.0]);
-    // Header, counts, digest, seed and 12 bits for each feature; header, counts, digest, span, modulus, middle and 1025 numbers of 8 bits for each row.
-    assert_eq!(FILES.query.len(), 56 + 8 + 16 + 32 + 9);
+    // Header, counts, digest, seed and 5 digits of 12 bits for each feature; header, counts, digest, span, modulus, middle and 1025 numbers of 8 bits for each row.
+    assert_eq!(FILES.query.len(), 56 + 8 + 16 + 32 + 45);
     assert_eq!(FILES.reply.len(), 56 + 8 + 16 + 16 + 8 + 3 * 1025);
 
     // A secret key is not written over, and another client's is of no use.
@@ -174,7 +175,7 @@ fn simulations_say_what_it_takes() {
     let size = told.key_bytes as f64 / FILES.keys.len() as f64;
     assert!((size - 1.0).abs() < 1e-3 && told.key_memory > told.key_bytes, "{told:?}");
     let count = |name| told.operations.iter().find(|operation| operation.0 == name).unwrap().1;
-    assert_eq!(count("look up"), 3 * (plan.compared() + plan.look_ups()) as u64);
+    assert_eq!(count("look up"), 3 * (plan.compared() + plan.combined() + plan.look_ups()) as u64);
     assert!(told.seconds > 0.01 && told.seconds < 10.0, "{told:?}");
 
     assert!(plan.simulate(&[1.0]).is_err());

@@ -43,7 +43,7 @@ impl Client {
 }
 
 fn split(feature: usize, threshold: f64, left: usize, right: usize) -> TreeNode {
-    TreeNode::Split { feature, threshold, left, right }
+    TreeNode::Split { feature, threshold, digits: 1, left, right }
 }
 
 fn leaf(values: &[f64]) -> TreeNode {
@@ -161,13 +161,90 @@ fn blocks_are_as_large_as_is_certain() {
     assert_eq!((plan.compared(), plan.blocks()), (0, 0));
 }
 
+/// A split that compares so many digits.
+fn fine_split(feature: usize, threshold: f64, digits: usize, left: usize, right: usize) -> TreeNode {
+    TreeNode::Split { feature, threshold, digits, left, right }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    /// Rows that are as near to a threshold as is certain, on either side of it, and at the ends.
+    #[test]
+    fn rows_beside_thresholds_are_on_their_side(
+        thresholds in prop::collection::vec((0usize..2, 0.0f64..10.0, 1usize..=5), 1..8),
+    ) {
+        let client = Client::new(insecure(16, 2048));
+        let parameters = client.secrets.parameters();
+        prop_assert_eq!(parameters.digits(), 5);
+        let mut nodes = Vec::new();
+        for (i, (feature, threshold, digits)) in thresholds.iter().enumerate() {
+            nodes.push(fine_split(*feature, *threshold, *digits, 2 * i + 1, 2 * i + 2));
+            nodes.push(leaf(&[i as f64]));
+        }
+        nodes.push(leaf(&[thresholds.len() as f64]));
+        let model = model(2, nodes, TreeModel::CLASSES);
+        // Two that happen to have the same position are refused.
+        let plan = TreePlan::new(&model, parameters);
+        prop_assume!(plan.is_ok());
+        let plan = plan.unwrap();
+        prop_assert!(plan.log2_failure_probability() < -25.0);
+        let certain = |digits: usize| 10.0 * (parameters.margin() + 1.0) * parameters.resolution(digits);
+        let mut rows = vec![[0.0, 0.0], [10.0, 10.0], [0.0, 10.0], [10.0, 0.0]];
+        for (feature, threshold, digits) in &thresholds {
+            for value in [threshold - certain(*digits), threshold + certain(*digits)] {
+                let mut row = [5.0, 5.0];
+                row[*feature] = value.clamp(0.0, 10.0);
+                rows.push(row);
+            }
+        }
+        let far = |row: &[f64; 2]| thresholds.iter().all(|(feature, threshold, digits)| {
+            (row[*feature] - threshold).abs() > 0.999 * certain(*digits)
+        });
+        rows.retain(far);
+        prop_assume!(!rows.is_empty());
+        let results = client.results(&model, &plan, &rows.concat());
+        for (row, got) in rows.iter().zip(results) {
+            prop_assert_eq!(got.round(), model.evaluate(row).unwrap()[0], "{:?} {:?}", row, thresholds);
+        }
+    }
+}
+
+/// A rotation for each digit that a threshold needs, and one for each digit of a threshold but one.
+#[test]
+fn rotations_are_those_of_the_digits_that_are_compared() {
+    let parameters = insecure(16, 2048);
+    let counts = |digits: [usize; 3]| {
+        let nodes = vec![
+            fine_split(0, 2.0, digits[0], 1, 2),
+            leaf(&[0.0]),
+            fine_split(0, 7.0, digits[1], 3, 4),
+            leaf(&[1.0]),
+            fine_split(1, 5.0, digits[2], 5, 6),
+            leaf(&[2.0]),
+            leaf(&[3.0]),
+        ];
+        let plan = TreePlan::new(&model(2, nodes, TreeModel::CLASSES), parameters)?;
+        Ok::<_, PegasusError>((plan.compared(), plan.combined()))
+    };
+    for (digits, expected) in
+        [([1, 1, 1], (2, 0)), ([3, 1, 1], (4, 2)), ([3, 2, 5], (8, 7)), ([5, 5, 5], (10, 12))]
+    {
+        assert_eq!(counts(digits).unwrap(), expected, "{digits:?}");
+    }
+    let error = counts([1, 6, 1]).unwrap_err().to_string();
+    assert!(error.contains("6 digits of feature 0 are compared, where queries have 5"), "{error}");
+    // Rings whose positions are too few have one digit.
+    assert_eq!((insecure(16, 512).digits(), insecure(16, 1024).digits()), (1, 1));
+}
+
 /// A feature that is one stated deviation from a threshold is taken for one on the other side in 16 of 100 rows; at 7 deviations in none.
 #[test]
 fn comparisons_are_as_certain_as_stated() {
     let client = Client::new(insecure(32, 512));
     let model = model(1, vec![split(0, 5.0, 1, 2), leaf(&[0.0]), leaf(&[1.0])], TreeModel::CLASSES);
     let plan = TreePlan::new(&model, client.secrets.parameters()).unwrap();
-    let deviation = 10.0 * client.secrets.parameters().comparison_deviation();
+    let deviation = 10.0 * client.secrets.parameters().comparison_deviation(1);
     // Positions up to 256 are told from those above, which the threshold is in the middle of.
     let position = 10.0 / (512.0 * 15.0 / 16.0);
     let wrong = |offset: f64, count: usize| {
@@ -247,10 +324,8 @@ fn splits_that_would_vanish_are_refused() {
     // A position is 10/480 wide.
     for (first, second, other) in [(5.001, 5.002, 5.001), (0.0, 0.01, 0.0)] {
         let error = plan(&path(first, second)).unwrap_err().to_string();
-        let told =
-            format!("feature 0 is split at {second} and bounded by {other}, which these tables cannot");
+        let told = format!("feature 0 is split at {second} and bounded by {other}, which so many digits of");
         assert!(error.contains(&told), "{error}");
-        plan(&path(first, second).approximate()).unwrap();
     }
     plan(&path(5.0, 5.03)).unwrap();
     // What the thresholds above settle is no split that vanishes.
@@ -343,7 +418,7 @@ fn secure_parameters() {
     let model = model(4, nodes, TreeModel::CLASSES);
     let plan = TreePlan::new(&model, parameters).unwrap();
     assert_eq!((plan.compared(), plan.blocks(), plan.reply_modulus()), (2, 1, 256));
-    assert!(plan.log2_failure_probability() < -30.0 && parameters.comparison_deviation() < 1.0 / 250.0);
+    assert!(plan.log2_failure_probability() < -30.0 && parameters.comparison_deviation(1) < 1.0 / 250.0);
     let rows = [[1.0, 2.0, 3.0, 1.0], [-90.0, 1e300, 4.0, 5.0], [5.0, 5.0, 9.0, 5.0], [0.0, 0.0, 1.0, 9.0]];
     let results = client.results(&model, &plan, &rows.concat());
     for (row, result) in rows.iter().zip(results) {
@@ -363,6 +438,9 @@ fn mistakes_are_named() {
     assert!(tree(vec![leaf(&[1.0]), leaf(&[1.0])]).contains("no node before it leads to node 1"));
     assert!(tree(vec![split(0, f64::NAN, 1, 2), leaf(&[1.0]), leaf(&[1.0])]).contains("threshold of node 0"));
     assert!(tree(vec![split(0, 1.0, 1, 2), leaf(&[1.0]), leaf(&[])]).contains("leaf 2 has 0 values"));
+    assert!(
+        tree(vec![fine_split(0, 1.0, 0, 1, 2), leaf(&[1.0]), leaf(&[1.0])]).contains("compares no digits")
+    );
     assert!(tree(vec![leaf(&[f64::INFINITY])]).contains("a value of leaf 0 is inf"));
     let deep = (0..1001).flat_map(|i| [split(0, 0.0, 2 * i + 1, 2 * i + 2), leaf(&[0.0])]);
     assert!(tree(deep.chain([leaf(&[0.0])]).collect()).contains("a path of more than 1000 nodes"));

@@ -21,7 +21,7 @@ pub struct TreeSimulation {
     pub query_bytes: usize,
     /// Bytes of the reply as a file.
     pub reply_bytes: usize,
-    /// The outputs of every row, those of a row together: what decryption gives but for noise, where no feature is at a threshold.
+    /// The outputs of every row, those of a row together: what decryption gives but for noise.
     pub values: Vec<f64>,
 }
 

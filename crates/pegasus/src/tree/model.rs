@@ -19,6 +19,9 @@ pub enum TreeNode {
         feature: usize,
         /// What it is compared with.
         threshold: f64,
+        /// The number of digits of the feature that are compared, from 1 on: as many as it takes
+        /// to tell apart the values that are next to the threshold.
+        digits: usize,
         /// The number of the node that follows.
         left: usize,
         /// And the other.
@@ -61,9 +64,12 @@ impl DecisionTree {
                 return argument(OPERATION, format!("a path of more than {DEEPEST} nodes"));
             }
             match node {
-                TreeNode::Split { feature, threshold, left, right } => {
+                TreeNode::Split { feature, threshold, digits, left, right } => {
                     if !threshold.is_finite() {
                         return argument(OPERATION, format!("the threshold of node {i} is {threshold}"));
+                    }
+                    if *digits == 0 {
+                        return argument(OPERATION, format!("node {i} compares no digits of its feature"));
                     }
                     features = features.max(feature.saturating_add(1));
                     for child in [*left, *right] {
@@ -119,7 +125,7 @@ impl DecisionTree {
         let mut node = 0;
         loop {
             match &self.nodes[node] {
-                TreeNode::Split { feature, threshold, left, right } => {
+                TreeNode::Split { feature, threshold, left, right, .. } => {
                     node = if row[*feature] <= *threshold { *left } else { *right };
                 }
                 TreeNode::Leaf { values } => return values,
@@ -135,7 +141,6 @@ pub struct TreeModel {
     trees: Vec<DecisionTree>,
     deviation: f64,
     firm: bool,
-    approximate: bool,
 }
 
 impl TreeModel {
@@ -194,18 +199,7 @@ impl TreeModel {
         if !(deviation.is_finite() && deviation > 0.0) {
             return argument(MODEL, format!("outputs with a deviation of {deviation}"));
         }
-        Ok(TreeModel { ranges, trees, deviation, firm: true, approximate: false })
-    }
-
-    /// The same model, where a split may vanish because its threshold has the same position as
-    /// another one on its path. Without this, [`TreePlan::new`](super::TreePlan::new) refuses it.
-    pub fn approximate(self) -> Self {
-        TreeModel { approximate: true, ..self }
-    }
-
-    /// True if splits may vanish.
-    pub fn is_approximate(&self) -> bool {
-        self.approximate
+        Ok(TreeModel { ranges, trees, deviation, firm: true })
     }
 
     /// The same model, of which outputs are as precise as is possible where the deviation is not: that is no error then.

@@ -9,8 +9,13 @@ use crate::SwitchingDigits;
 /// How many deviations states of blocks and numbers of classes are away from the next: more happens once in `10^10` times.
 pub(super) const CERTAIN: f64 = 6.5;
 
-/// The share of the `N` positions that is kept free at either end: an error leads into it, and not to the other end.
+/// The share of the `N` positions that is kept free at either end of the first digit: an error leads
+/// into it, and not to the other end.
 const GUARD: f64 = 1.0 / 32.0;
+
+/// The number of digits of a feature in a query, where the tables have several. Chosen: with five,
+/// `lut11` tells neighbours in float32 apart, up to 24 bits above the range divided by the value.
+const DIGITS: usize = 5;
 
 /// The parameters of trees: those of blind rotations, whose input's secret queries are encrypted by, and the gadget of the key from the ring of the rotations back to that secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,21 +62,51 @@ impl TreeParameters {
         self.rotation.ring().dimension() as f64
     }
 
-    /// The position in `[0, N)` of what is at a share of its range.
-    pub(super) fn position(&self, share: f64) -> f64 {
-        self.positions() * (GUARD + share.clamp(0.0, 1.0) * (1.0 - 2.0 * GUARD))
+    /// The number of digits that a query has for each feature: five, and one with rings whose
+    /// refinement is smaller than the margin.
+    pub fn digits(&self) -> usize {
+        if self.refinement() >= self.margin() { DIGITS } else { 1 }
     }
 
-    /// The width of one position, as a share of the range of a feature: values that are nearer to
-    /// each other than this can have the same position.
-    pub fn resolution(&self) -> f64 {
-        1.0 / (self.positions() * (1.0 - 2.0 * GUARD))
+    /// The number of positions of a digit between a value and a threshold that makes their
+    /// comparison certain: 6.5 deviations of the error of a fresh ciphertext, and 1/2 for rounding.
+    pub fn margin(&self) -> f64 {
+        (CERTAIN * SIGMA + 0.5).ceil()
     }
 
-    /// The standard deviation of the error by which a feature is off at comparisons, as a share of its range: that of fresh ciphertexts, and of the rounding of features and of thresholds
-    /// to positions. A feature that is `k` deviations from a threshold is taken to be at the other side of it with the probability that a normal number exceeds `k`.
-    pub fn comparison_deviation(&self) -> f64 {
+    /// The factor by which each digit is finer than the one before.
+    ///
+    /// Where the bounds of a digit leave the answer to the next one, up to `2 margin + 2` positions
+    /// of the former from the threshold, the next one must be certain: its period is `2N` of its
+    /// own positions, so that it is certain up to `N - 2 margin - 2` positions from the threshold.
+    pub(super) fn refinement(&self) -> f64 {
+        (self.positions() / (2.0 * self.margin() + 2.0)).floor() - 1.0
+    }
+
+    /// The number of positions in the range of a feature, of the digit with this number from 0 on.
+    pub(super) fn scale(&self, digit: usize) -> f64 {
+        self.positions() * (1.0 - 2.0 * GUARD) * self.refinement().powi(digit as i32)
+    }
+
+    /// The position of the least value of a feature: in the first digit there is a guard before it.
+    pub(super) fn start(&self, digit: usize) -> f64 {
+        if digit == 0 { self.positions() * GUARD } else { 0.0 }
+    }
+
+    /// The width of one position of the last of so many digits, as a share of the range of a
+    /// feature. Values that are nearer to each other than this can have the same position.
+    pub fn resolution(&self, digits: usize) -> f64 {
+        1.0 / self.scale(digits.saturating_sub(1))
+    }
+
+    /// The standard deviation of the error by which a feature is off when so many of its digits are
+    /// compared, as a share of its range: that of fresh ciphertexts, and of the rounding of features
+    /// and of thresholds to positions.
+    ///
+    /// A feature that is `k` deviations from a threshold is taken to be at the other side of it with
+    /// the probability that a normal number exceeds `k`.
+    pub fn comparison_deviation(&self, digits: usize) -> f64 {
         let off = Noise::from_std(SIGMA).plus(Noise::from_std(6f64.sqrt().recip()));
-        off.log2_std().exp2() * self.resolution()
+        off.log2_std().exp2() * self.resolution(digits)
     }
 }

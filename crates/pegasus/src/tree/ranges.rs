@@ -12,8 +12,9 @@ const MOST_KNOTS: usize = 4097;
 /// *knots*, the values at shares `0, 1/k, .. 1`. The first and the last are the least and the largest value that is told apart; values beyond are taken for the nearest in between,
 /// which changes nothing at thresholds inside.
 ///
-/// A comparison is off by the same share everywhere ([`TreeParameters::comparison_deviation`](super::TreeParameters::comparison_deviation)), so that a map should be steep where values are
-/// many, as that of [`FeatureRanges::of_sample`] is. It must not be made of the thresholds, which it would tell the client.
+/// A threshold needs the more digits, the nearer to it values are by their shares
+/// ([`TreeParameters::resolution`](super::TreeParameters::resolution)). So a map should be steep
+/// where values are many, as that of [`FeatureRanges::of_sample`] is. It must not be made of the thresholds, which it would tell the client.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FeatureRanges {
     knots: Vec<Vec<f64>>,
@@ -98,10 +99,16 @@ impl FeatureRanges {
         (knots[0], knots[knots.len() - 1])
     }
 
-    /// The shares that the features of a row are mapped to; nothing where it has another number of features, or one is not a number.
-    pub fn shares(&self, row: &[f64]) -> Option<Vec<f64>> {
-        let shares = || row.iter().enumerate().map(|(feature, value)| self.share(feature, *value)).collect();
-        (row.len() == self.count() && !row.iter().any(|x| x.is_nan())).then(shares)
+    /// Returns the shares that the features of a row are mapped to.
+    ///
+    /// # Errors
+    /// [`PegasusError::Argument`] when it has another number of features, or one is not a number.
+    pub fn shares(&self, row: &[f64]) -> Result<Vec<f64>, PegasusError> {
+        if row.len() != self.count() || row.iter().any(|x| x.is_nan()) {
+            let what = format!("{} values are no row of {} numbers", row.len(), self.count());
+            return argument("map features to shares", what);
+        }
+        Ok(row.iter().enumerate().map(|(feature, value)| self.share(feature, *value)).collect())
     }
 
     /// The share that a value, which is a number, is mapped to. All parts are looked at, whatever the value is.
@@ -197,8 +204,8 @@ mod tests {
         let numbers: Vec<f64> = (0..600).map(|i| f64::from(i * i % 6)).collect();
         let ranges = FeatureRanges::of_sample(1, &numbers).unwrap();
         assert!((ranges.share(0, 1.0) - 1.0 / 3.0).abs() < 0.01);
-        assert_eq!((ranges.shares(&[1.0]), ranges.shares(&[])), (Some(vec![ranges.share(0, 1.0)]), None));
-        assert_eq!(ranges.shares(&[f64::NAN]), None);
+        assert_eq!(ranges.shares(&[1.0]).unwrap(), [ranges.share(0, 1.0)]);
+        assert!(ranges.shares(&[]).is_err() && ranges.shares(&[f64::NAN]).is_err());
         assert_eq!(by_ranks(vec![0.5; 3]), [-0.5, 1.5]);
     }
 }
