@@ -40,9 +40,7 @@ def main() -> None:
     )
     tree = DecisionTreeClassifier(max_depth=options.depth, random_state=0).fit(rows, known)
     (folder / "server" / "tree.pickle").write_bytes(pickle.dumps((tree, rows)))
-    PrivateDecisionTree.from_sklearn(tree, rows, tables=TABLES).interface.save(
-        folder / "shared" / "interface.json"
-    )
+    PrivateDecisionTree.from_sklearn(tree, rows, tables=TABLES).interface.save(folder / "shared" / "interface.json")
     np.save(folder / "client" / "rows.npy", asked)
     np.savez(folder / "client" / "truth.npz", classes=truth, plaintext=tree.predict(asked))
 

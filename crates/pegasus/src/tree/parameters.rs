@@ -13,8 +13,9 @@ pub(super) const CERTAIN: f64 = 6.5;
 /// into it, and not to the other end.
 const GUARD: f64 = 1.0 / 32.0;
 
-/// The number of digits of a feature in a query, where the tables have several. Chosen: with five,
-/// `lut11` tells neighbours in float32 apart, up to 24 bits above the range divided by the value.
+/// The number of digits of a feature in a query, where the positions are enough for several. Chosen:
+/// with five, `lut11` tells apart values that are `7e-9` of the range apart, so that most neighbours
+/// in float32 are.
 const DIGITS: usize = 5;
 
 /// The parameters of trees: those of blind rotations, whose input's secret queries are encrypted by, and the gadget of the key from the ring of the rotations back to that secret.
