@@ -293,9 +293,8 @@ def placed(trees: list[Nodes], rows: _Doubles | None, how: Comparing) -> Placed:
     """Return the same trees with thresholds away from values, and how many digits they compare.
 
     A comparison is certain for values that are `Comparing.margin` positions from the threshold. So a
-    threshold compares as many digits as it takes to have its neighbouring values so far away, and
-    moves away from a value that is nearer. The neighbours are, with what trees say of others
-    unchanged but for those in between:
+    threshold compares as many digits as it takes to have room for that between its neighbours, and
+    moves away from a neighbour that is nearer. The neighbours of a threshold are:
 
     - Of a feature with integers in the sample, or decimal numbers with a few digits after the point,
       the nearest such numbers, in the sample or not.

@@ -136,6 +136,18 @@ def test_thresholds_compare_no_more_digits_than_they_need():
     assert np.array_equal(model.simulate(asked).result, tree.predict(asked))
 
 
+@pytest.mark.parametrize("unit", [0.001, 0.1, 1.0, 128.0])
+def test_numbers_between_those_of_the_sample_may_be_thresholds(unit):
+    # Every second number is in the sample: thresholds are half-way, which is where the others are.
+    steps = np.arange(401)
+    rows = (steps * unit).round(3)[:, np.newaxis]
+    sample = rows[::2]
+    tree = DecisionTreeClassifier(max_depth=4, random_state=0).fit(sample, steps[::2] % 82 > 40)
+    assert np.isin(np.float32(tree.tree_.threshold[tree.tree_.children_left >= 0]), np.float32(rows)).sum() > 2
+    assert agrees(tree, sample, rows)
+    assert agrees(tree, sample, rows + 1e-9 * unit)
+
+
 def test_ensembles_are_evaluated_as_by_scikit_learn():
     rows, known = load_breast_cancer(return_X_y=True)
     for fitted in (

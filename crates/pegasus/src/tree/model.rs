@@ -47,7 +47,7 @@ impl DecisionTree {
     ///
     /// # Errors
     /// [`PegasusError::Argument`] when they are no tree: there are none, nodes that lead back or nowhere, or that two lead to or none; when leaves differ in how many values they have, when numbers are not
-    /// finite, or when a path has more than 1000 nodes.
+    /// finite, when a split compares no digits, or when a path has more than 1000 nodes.
     pub fn new(nodes: Vec<TreeNode>) -> Result<Self, PegasusError> {
         if nodes.is_empty() {
             return argument(OPERATION, "there are no nodes: a leaf is needed at least".into());

@@ -12,7 +12,7 @@ const MOST_KNOTS: usize = 4097;
 /// *knots*, the values at shares `0, 1/k, .. 1`. The first and the last are the least and the largest value that is told apart; values beyond are taken for the nearest in between,
 /// which changes nothing at thresholds inside.
 ///
-/// A threshold needs the more digits, the nearer to it values are by their shares
+/// The nearer values are to a threshold by their shares, the more digits it needs
 /// ([`TreeParameters::resolution`](super::TreeParameters::resolution)). So a map should be steep
 /// where values are many, as that of [`FeatureRanges::of_sample`] is. It must not be made of the thresholds, which it would tell the client.
 #[derive(Debug, Clone, PartialEq)]
