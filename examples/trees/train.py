@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from hippocrene.trees import PrivateDecisionTree
 
-# The tables: a look-up takes half as long with `lut11` as with `lut12`, and more of them may be needed.
+# The tables: look-ups take half as long with `lut11`, and more of them may be needed.
 TABLES = "lut12"
 # So many rows are asked about at most.
 MOST = 30

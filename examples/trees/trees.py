@@ -15,7 +15,7 @@ from processes import play  # noqa: E402
 
 
 def report(folder: Path) -> bool:
-    """Print what came out, and return whether the rows were classified as the plaintext tree does."""
+    """Print what came out, and return whether it is what the plaintext tree says of the rows."""
     truth, ours = np.load(folder / "client" / "truth.npz"), np.load(folder / "client" / "classes.npy")
     same = ours == truth["plaintext"]
     print()

@@ -44,7 +44,7 @@ class Nodes:
         return replace(self, values=values)
 
     def lists(self, digits: _Integers) -> tuple[list[int], list[float], list[int], list[int], list[int], list[Any]]:
-        """Return what it consists of, with the digits that are compared, as the extension module takes it."""
+        """Return what it consists of, and the digits to compare, as the extension module takes it."""
         children = self.left.tolist(), self.right.tolist()
         return self.features.tolist(), self.thresholds.tolist(), digits.tolist(), *children, self.values.tolist()
 
@@ -243,9 +243,9 @@ class Comparing:
     knots: tuple[tuple[float, ...], ...]
     kind: _RowType
     resolutions: tuple[float, ...]
-    """How wide a position of the last digit is, as a share of the range: of one digit, of two, and so on."""
+    """The width of a position of the last digit, of one, two and more, as a share of the range."""
     margin: float
-    """The number of positions between a value and a threshold that makes their comparison certain."""
+    """The number of positions between a value and a threshold that makes a comparison certain."""
     names: tuple[str, ...] | None = None
 
     def name(self, feature: int) -> str:
@@ -270,7 +270,7 @@ class Placed:
     digits: list[_Integers]
     """For each tree the number of digits that its nodes compare; for leaves it says nothing."""
     unresolved: str | None
-    """A sentence on splits whose neighbouring values are too near to each other, if there are any."""
+    """A sentence on splits whose neighbouring values are too near to each other, if any."""
 
 
 def check_inside(trees: list[Nodes], how: Comparing) -> None:
@@ -360,7 +360,7 @@ def _apart(
 def _neighbours(
     feature: int, thresholds: _Doubles, column: _Doubles | None, decimals: int | None, how: Comparing
 ) -> list[_Pair]:
-    """Return values at most each threshold and above it that are to be told apart, the nearest first."""
+    """Return values on either side of thresholds that are to be told apart, the nearest first."""
     if column is None:
         of_integers = decimals == 0
         return [_decimal_neighbours(thresholds, 0, how.kind) if of_integers else _floats(thresholds, how.kind)]
@@ -382,7 +382,7 @@ def _floats(thresholds: _Doubles, kind: _RowType) -> _Pair:
 
 
 def _decimals(values: _Doubles, kind: _RowType) -> int | None:
-    """Return the least number of digits after the point that all values have, if they are decimal numbers."""
+    """Return the least number of digits after the point that all values have, if it is small."""
     rounded = values.astype(kind)
     spacing = float(np.spacing(np.max(np.abs(rounded))))
     for decimals in range(_MOST_DECIMALS + 1):

@@ -382,7 +382,7 @@ class PrivateDecisionTree(Local):
 
     @property
     def log2_failure_probability(self) -> float:
-        """log2 of the probability that a row is led to a wrong leaf, the errors of its features aside."""
+        """log2 of the probability that a row is led to a wrong leaf, errors of its features aside."""
         return self._raw.log2_failure_probability
 
     def simulate(self, rows: npt.ArrayLike) -> TreeSimulation:

@@ -13,8 +13,8 @@ use crate::{
     files::{load, to_python},
 };
 
-/// A tree as scikit-learn has it, node by node: the feature, the threshold, the number of digits that
-/// are compared, the nodes below (negative at a leaf) and the values.
+/// A tree as scikit-learn has it, node by node: the feature, the threshold, the number of digits
+/// that are compared, the nodes below (negative at a leaf) and the values.
 type Nodes = (Vec<i64>, Vec<f64>, Vec<i64>, Vec<i64>, Vec<i64>, Vec<Vec<f64>>);
 
 /// The knots of the map of each feature, by the ranks of values in a sample that is given row by row.

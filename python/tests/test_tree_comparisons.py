@@ -91,7 +91,7 @@ def test_values_of_any_size_are_compared_as_by_scikit_learn(tables):
 
 
 def neighbours_of_thresholds(tree: DecisionTreeClassifier, around: np.ndarray) -> np.ndarray:
-    """Return rows that have the nearest floats on either side of each threshold, in rows of the sample."""
+    """Return rows of the sample with the nearest floats on either side of each threshold."""
     inner = tree.tree_.children_left >= 0
     rows = []
     for feature, threshold in zip(tree.tree_.feature[inner], tree.tree_.threshold[inner], strict=True):

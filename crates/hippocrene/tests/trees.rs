@@ -68,7 +68,8 @@ fn client_and_server_share_files_only() {
     let classes: Vec<f64> =
         client.decrypt(&FILES.interface, &reply).unwrap().iter().map(|x| x.round()).collect();
     assert_eq!(classes, [0.0, 1.0, 2.0]);
-    // Header, counts, digest, seed and 5 digits of 12 bits for each feature; header, counts, digest, span, modulus, middle and 1025 numbers of 8 bits for each row.
+    // Header, counts, digest, seed and 5 digits of 12 bits for each feature; header, counts, digest,
+    // span, modulus, middle and 1025 numbers of 8 bits for each row.
     assert_eq!(FILES.query.len(), 56 + 8 + 16 + 32 + 45);
     assert_eq!(FILES.reply.len(), 56 + 8 + 16 + 16 + 8 + 3 * 1025);
 

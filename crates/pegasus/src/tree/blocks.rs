@@ -19,7 +19,8 @@ pub(super) struct Block {
     pub(super) cells: usize,
 }
 
-/// A tree in which every path can be taken: thresholds are comparisons, and splits that are settled by those above them, or that lead to one value, are gone.
+/// A tree in which every path can be taken: thresholds are comparisons, and splits that are settled
+/// by those above them, or that lead to one value, are gone.
 #[derive(Debug, PartialEq)]
 enum Reduced {
     Leaf(Vec<f64>),

@@ -17,7 +17,8 @@
 //!
 //! A comparison is certain, but for one in `10^10`, for features that are
 //! [`TreeParameters::margin`] positions of the last digit away from the threshold. Sums are told
-//! apart with the probability of [`TreePlan::log2_failure_probability`]. The reply's noise is not flooded: it may tell something of the trees to who has the secret key.
+//! apart with the probability of [`TreePlan::log2_failure_probability`]. The reply's
+//! noise is not flooded: it may tell something of the trees to who has the secret key.
 
 mod blocks;
 mod comparison;

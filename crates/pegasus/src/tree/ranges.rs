@@ -14,7 +14,8 @@ const MOST_KNOTS: usize = 4097;
 ///
 /// The nearer values are to a threshold by their shares, the more digits it needs
 /// ([`TreeParameters::resolution`](super::TreeParameters::resolution)). So a map should be steep
-/// where values are many, as that of [`FeatureRanges::of_sample`] is. It must not be made of the thresholds, which it would tell the client.
+/// where values are many, as that of [`FeatureRanges::of_sample`] is. It must not be made of the
+/// thresholds, which it would tell the client.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FeatureRanges {
     knots: Vec<Vec<f64>>,
