@@ -16,10 +16,12 @@ def answer(own: Path, shared: Path) -> None:
     """Say of each row what the tree says of it."""
     tree, rows = pickle.loads((own / "tree.pickle").read_bytes())
     tables = TreeInterface.load(shared / "interface.json").tables
-    model = PrivateDecisionTree.from_sklearn(tree, rows, tables=tables, approximate=True)
+    model = PrivateDecisionTree.from_sklearn(tree, rows, tables=tables)
     with Steps("server", 4) as steps:
         with steps.step("load the evaluation keys"):
-            server = TreeServer(TreeKeys.load(shared / "evaluation.keys"), threads=os.cpu_count() or 1)
+            server = TreeServer(
+                TreeKeys.load(shared / "evaluation.keys"), threads=os.cpu_count() or 1
+            )
         with steps.step("load the query"):
             query = TreeQuery.load(shared / "query")
         with steps.step(f"evaluate a tree of {tree.get_n_leaves()} leaves"):

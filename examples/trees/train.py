@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from hippocrene.trees import PrivateDecisionTree
 
-# The tables: `lut11` is the fastest, and makes thresholds half as sharp as `lut12`.
+# The tables: look-ups take half as long with `lut11`, and more of them may be needed.
 TABLES = "lut12"
 # So many rows are asked about at most.
 MOST = 30
@@ -24,7 +24,9 @@ def main() -> None:
     """Give the server the tree, the client rows, and publish what a client has to know of the tree."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, help="where all is written")
-    parser.add_argument("--depth", type=int, default=4, help="how deep the tree is at most (default: 4)")
+    parser.add_argument(
+        "--depth", type=int, default=4, help="how deep the tree is at most (default: 4)"
+    )
     add_options(parser, "the last column is the class")
     options = parser.parse_args()
     features, classes = load(options, classified=True)
@@ -36,11 +38,15 @@ def main() -> None:
     counts = np.unique(classes, return_counts=True)[1]
     share = max(min(0.2, MOST / len(features)), len(counts) / len(features))
     rows, asked, known, truth = train_test_split(
-        features, classes, test_size=share, random_state=7, stratify=classes if counts.min() > 1 else None
+        features,
+        classes,
+        test_size=share,
+        random_state=7,
+        stratify=classes if counts.min() > 1 else None,
     )
     tree = DecisionTreeClassifier(max_depth=options.depth, random_state=0).fit(rows, known)
     (folder / "server" / "tree.pickle").write_bytes(pickle.dumps((tree, rows)))
-    PrivateDecisionTree.from_sklearn(tree, rows, tables=TABLES, approximate=True).interface.save(
+    PrivateDecisionTree.from_sklearn(tree, rows, tables=TABLES).interface.save(
         folder / "shared" / "interface.json"
     )
     np.save(folder / "client" / "rows.npy", asked)

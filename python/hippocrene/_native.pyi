@@ -589,10 +589,16 @@ class Server:
     ) -> EncryptedArray: ...
 
 _Nodes: TypeAlias = tuple[
-    Sequence[int], Sequence[float], Sequence[int], Sequence[int], Sequence[Sequence[float]]
+    Sequence[int],
+    Sequence[float],
+    Sequence[int],
+    Sequence[int],
+    Sequence[int],
+    Sequence[Sequence[float]],
 ]
 
 def feature_knots(features: int, rows: Sequence[float]) -> list[list[float]]: ...
+def feature_shares(knots: Sequence[float], values: Sequence[float]) -> list[float]: ...
 
 @final
 class TreeInterface:
@@ -602,9 +608,10 @@ class TreeInterface:
     @property
     def digest(self) -> str: ...
     @property
-    def resolution(self) -> float: ...
+    def digits(self) -> int: ...
     @property
-    def comparison_deviation(self) -> float: ...
+    def margin(self) -> float: ...
+    def resolution(self, digits: int) -> float: ...
 
 @final
 class TreeModel:
@@ -615,15 +622,12 @@ class TreeModel:
         deviation: float | None,
         firm: bool,
         clamp: bool,
-        approximate: bool,
     ) -> TreeModel: ...
     def simulate(
         self, rows: Sequence[float]
     ) -> tuple[float, list[tuple[str, int, float]], tuple[int, int, int, int], list[float]]: ...
     @property
     def look_ups(self) -> tuple[int, int]: ...
-    @property
-    def comparison_deviation(self) -> float: ...
     @property
     def deviation(self) -> float: ...
     @property

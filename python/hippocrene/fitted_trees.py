@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
     _Doubles = npt.NDArray[np.float64]
     _Integers = npt.NDArray[np.intp]
+    _Pair = tuple[_Doubles, _Doubles]
     _Outputs = Literal["class", "shares", "values", "scores"]
     _Classes = tuple[int | float | str | bool, ...]
     _RowType = Literal["float32", "float64"]
 
-# A threshold keeps this many standard deviations of a comparison's error away from values. The
-# error is larger once in 10**10 comparisons.
-_CERTAIN = 6.5
-# Integers that are this many positions apart are resolved: a whole position is between them.
-_RESOLVED = 2.0
-# The share of a position within which rounding may go either way: far above the error of doubles.
-_TINY = 1e-6
+# Values with more decimals than this are taken for no decimal numbers. Chosen: float32 has 7
+# digits.
+_MOST_DECIMALS = 6
+# Decimal numbers are at least this many times as far apart as floats: by chance, a float is one of
+# them with a probability of 1/8 at most.
+_LEAST_SPACING = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +44,18 @@ class Nodes:
         """Return the same tree with other values."""
         return replace(self, values=values)
 
-    def lists(self) -> tuple[list[int], list[float], list[int], list[int], list[list[float]]]:
-        """Return what it consists of as the extension module takes it."""
+    def lists(
+        self, digits: _Integers
+    ) -> tuple[list[int], list[float], list[int], list[int], list[int], list[Any]]:
+        """Return what it consists of, and the digits to compare, as the extension module takes it."""
         children = self.left.tolist(), self.right.tolist()
-        return self.features.tolist(), self.thresholds.tolist(), *children, self.values.tolist()
+        return (
+            self.features.tolist(),
+            self.thresholds.tolist(),
+            digits.tolist(),
+            *children,
+            self.values.tolist(),
+        )
 
 
 def parts(model: Any) -> tuple[list[Nodes], _Outputs, _Classes | None]:
@@ -59,10 +67,20 @@ def parts(model: Any) -> tuple[list[Nodes], _Outputs, _Classes | None]:
     forest = isinstance(estimators, list) and hasattr(model, "n_outputs_")
     of_trees: list[Any] = list(estimators.flat) if boosted else estimators if forest else [model]
     others = hasattr(model, "estimators_features_") or hasattr(model, "estimator_weights_")
-    if others or not hasattr(model, "predict") or not all(hasattr(tree, "tree_") for tree in of_trees):
-        fitted = "one that is not fitted: " if hasattr(model, "fit") and not hasattr(model, "n_features_in_") else ""
+    if (
+        others
+        or not hasattr(model, "predict")
+        or not all(hasattr(tree, "tree_") for tree in of_trees)
+    ):
+        fitted = (
+            "one that is not fitted: "
+            if hasattr(model, "fit") and not hasattr(model, "n_features_in_")
+            else ""
+        )
         what = f"{fitted}{type(model).__name__}{_hint(model)}"
-        raise TypeError(f"from_sklearn takes a fitted decision tree, random forest or gradient boosting, not {what}")
+        raise TypeError(
+            f"from_sklearn takes a fitted decision tree, random forest or gradient boosting, not {what}"
+        )
     classes = _classes_of(model)
     if boosted:
         return _boosted(model, classes), "values" if classes is None else "scores", classes
@@ -79,7 +97,10 @@ def _classes_of(model: Any) -> _Classes | None:
             "classes are needed. Fit one model for each target."
         )
     classes = tuple(np.asarray(model.classes_).tolist())
-    if not all(isinstance(one, (bool, int, float, str)) for one in classes) or model.classes_.dtype.kind in "mM":
+    if (
+        not all(isinstance(one, (bool, int, float, str)) for one in classes)
+        or model.classes_.dtype.kind in "mM"
+    ):
         raise ArgumentError(
             f"from_sklearn: the classes are of type {model.classes_.dtype} ({classes[0]!r}, ..): the interface can "
             "hold numbers, booleans and text, so fit the trees to labels that are"
@@ -90,16 +111,20 @@ def _classes_of(model: Any) -> _Classes | None:
 def _boosted(model: Any, classes: _Classes | None) -> list[Nodes]:
     """Return the trees of a gradient boosting, with values of which it has the means: scores are log odds.
 
-    It starts from a number for each output and adds what its stages say, each with one tree for each output, times the
-    learning rate.
+    It starts from a number for each output and adds what its stages say, each with one tree for
+    each output, times the learning rate.
     """
     if model.init is not None and model.init != "zero":
-        raise ArgumentError("from_sklearn: a gradient boosting that starts from another model (init) is not possible")
+        raise ArgumentError(
+            "from_sklearn: a gradient boosting that starts from another model (init) is not possible"
+        )
     stages, anywhere = model.estimators_, np.zeros((1, model.n_features_in_))
     with warnings.catch_warnings():
         # That the row has no names of features.
         warnings.simplefilter("ignore", UserWarning)
-        result = (model.predict if classes is None else model.decision_function)(anywhere).reshape(-1)
+        result = (model.predict if classes is None else model.decision_function)(anywhere).reshape(
+            -1
+        )
     of_stages = [[tree.predict(anywhere)[0] for tree in stage] for stage in stages]
     start = result - model.learning_rate * np.sum(of_stages, axis=0)
     # The exponential loss is of half of the log odds.
@@ -121,7 +146,9 @@ def _added(stages: list[list[Nodes]], start: _Doubles, rate: float) -> list[Node
 def _of_histograms(model: Any) -> tuple[list[Nodes], _Outputs, _Classes | None]:
     """Return what `parts` does of a histogram-based gradient boosting."""
     if model.is_categorical_ is not None and np.any(model.is_categorical_):
-        raise ArgumentError("from_sklearn: trees that split by categories are not possible: encode them as numbers")
+        raise ArgumentError(
+            "from_sklearn: trees that split by categories are not possible: encode them as numbers"
+        )
     if model.loss in {"gamma", "poisson"}:
         raise ArgumentError(
             f"from_sklearn: results of the loss {model.loss!r} are exponentials of what trees add up: fit logarithms "
@@ -141,7 +168,13 @@ def _nodes_of_histograms(nodes: Any) -> Nodes:
     leaf = nodes["is_leaf"] != 0
     left, right = (np.where(leaf, -1, nodes[side].astype(np.intp)) for side in ("left", "right"))
     features = np.where(leaf, -1, nodes["feature_idx"].astype(np.intp))
-    return Nodes(features, nodes["num_threshold"], left, right, nodes["value"].astype(np.float64)[:, np.newaxis])
+    return Nodes(
+        features,
+        nodes["num_threshold"],
+        left,
+        right,
+        nodes["value"].astype(np.float64)[:, np.newaxis],
+    )
 
 
 def _check_thresholds(thresholds: _Doubles) -> None:
@@ -158,7 +191,8 @@ def _hint(model: Any) -> str:
         return ": take its best_estimator_"
     if hasattr(model, "steps"):
         return (
-            ": take its last step, model[-1], whose samples and queries are rows that the steps before were applied to"
+            ": take its last step, model[-1], whose samples and queries are rows that the steps "
+            "before were applied to"
         )
     return ""
 
@@ -179,7 +213,8 @@ def _nodes_of(estimator: Any, outputs: _Outputs) -> Nodes:
 
 def scales_of(trees: list[Nodes]) -> tuple[_Doubles, _Doubles]:
     """Return the largest range of the values of a tree's leaves, for each output, and a power of two as large."""
-    # Other nodes of a histogram-based boosting have values that are not yet times the learning rate.
+    # Other nodes of a histogram-based boosting have values that are not yet times the learning
+    # rate.
     spans = np.max([np.ptp(tree.values[tree.features < 0], axis=0) for tree in trees], axis=0)
     spans = np.where(spans > 0, spans, 1.0)
     return spans, np.exp2(np.ceil(np.log2(spans)).clip(-1022, 1023))
@@ -219,8 +254,12 @@ def knots_of(
     """Return the knots of each feature, from the rows of a sample or else from ranges."""
     if rows is not None:
         if rows.ndim != 2 or rows.shape[1] != features:
-            raise ShapeError(f"from_sklearn: a sample of rows of {features} features is needed, not {rows.shape}")
-        return tuple(tuple(knots) for knots in _native.feature_knots(features, rows.ravel().tolist()))
+            raise ShapeError(
+                f"from_sklearn: a sample of rows of {features} features is needed, not {rows.shape}"
+            )
+        return tuple(
+            tuple(knots) for knots in _native.feature_knots(features, rows.ravel().tolist())
+        )
     try:
         low, high = cast("tuple[npt.ArrayLike, npt.ArrayLike]", ranges)
     except (TypeError, ValueError):
@@ -229,7 +268,9 @@ def knots_of(
         ) from None
     low, high = (real_numbers(end, "from_sklearn").copy() for end in (low, high))
     if low.shape != (features,) or high.shape != (features,):
-        raise ShapeError(f"from_sklearn: ranges of {features} features are needed, not {low.shape} and {high.shape}")
+        raise ShapeError(
+            f"from_sklearn: ranges of {features} features are needed, not {low.shape} and {high.shape}"
+        )
     # A feature that does not vary: any range around it does.
     same = low == high
     low[same] -= 1.0
@@ -239,29 +280,28 @@ def knots_of(
 
 @dataclass(frozen=True, slots=True)
 class Comparing:
-    """How features are compared: by positions, of which a range has as many as the tables allow."""
+    """How features are compared: by positions of their digits, each finer than the one before."""
 
     knots: tuple[tuple[float, ...], ...]
     kind: _RowType
-    resolution: float
-    """How wide a position is, as a share of the range."""
-    deviation: float
-    """The standard deviation of the error of a comparison, as a share of the range."""
+    resolutions: tuple[float, ...]
+    """The width of a position of the last digit, of one, two and more, as a share of the range."""
+    margin: float
+    """The number of positions between a value and a threshold that makes a comparison certain."""
     names: tuple[str, ...] | None = None
 
     def name(self, feature: int) -> str:
         """Return the number of a feature, and its name if it has one."""
         return f"{feature}" if self.names is None else f"{feature} ({self.names[feature]!r})"
 
-    def positions(self, feature: int, values: _Doubles) -> _Doubles:
-        """Return positions of values, counted from the least value of a feature and not rounded."""
-        knots = self.knots[feature]
-        return np.interp(values, knots, np.linspace(0.0, 1.0 / self.resolution, len(knots)))
+    def shares(self, feature: int, values: _Doubles) -> _Doubles:
+        """Return the shares of the range that clients map values of a feature to."""
+        return np.array(_native.feature_shares(self.knots[feature], values.tolist()))
 
-    def values(self, feature: int, positions: _Doubles) -> _Doubles:
-        """Return the values of a feature at positions."""
+    def values(self, feature: int, shares: _Doubles) -> _Doubles:
+        """Return the values of a feature that have these shares."""
         knots = self.knots[feature]
-        return np.interp(positions, np.linspace(0.0, 1.0 / self.resolution, len(knots)), knots)
+        return np.interp(shares, np.linspace(0.0, 1.0, len(knots)), knots)
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,10 +309,10 @@ class Placed:
     """The same trees, with thresholds away from values."""
 
     trees: list[Nodes]
+    digits: list[_Integers]
+    """For each tree the number of digits that its nodes compare; for leaves it says nothing."""
     unresolved: str | None
-    """A sentence on splits whose neighbouring values have the same position, if there are any."""
-    distances: _Doubles
-    """How far each threshold is from the nearest value of the sample, in deviations of the error."""
+    """A sentence on splits whose neighbouring values are too near to each other, if any."""
 
 
 def check_inside(trees: list[Nodes], how: Comparing) -> None:
@@ -281,7 +321,9 @@ def check_inside(trees: list[Nodes], how: Comparing) -> None:
     Values beyond a range are taken for its end.
     """
     for tree in trees:
-        for feature, threshold in zip(tree.features[tree.left >= 0], tree.thresholds[tree.left >= 0], strict=True):
+        for feature, threshold in zip(
+            tree.features[tree.left >= 0], tree.thresholds[tree.left >= 0], strict=True
+        ):
             low, high = how.knots[feature][0], how.knots[feature][-1]
             if not low <= threshold < high:
                 raise ArgumentError(
@@ -292,131 +334,139 @@ def check_inside(trees: list[Nodes], how: Comparing) -> None:
 
 
 def placed(trees: list[Nodes], rows: _Doubles | None, how: Comparing) -> Placed:
-    """Return the same trees with thresholds away from values.
+    """Return the same trees with thresholds away from values, and how many digits they compare.
 
-    Tables compare rounded positions, and with an error. So a threshold moves away from the nearest
-    values of the sample until the error does not reach them, or to the middle between them. Of a
-    feature that is an integer in all rows of the sample the nearest integers count as well, if the
-    tables resolve them: what trees say of integers stays.
+    A comparison is certain for values that are `Comparing.margin` positions from the threshold. So
+    a threshold compares as many digits as it takes to have room for that between its neighbours,
+    and moves away from a neighbour that is nearer. The neighbours of a threshold are:
 
-    Without a sample, a feature of which all thresholds are integers or half-way between two is
-    taken for an integer.
+    - Of a feature with integers in the sample, or decimal numbers with a few digits after the
+      point, the nearest such numbers, in the sample or not.
+    - Of any other feature the nearest values of the sample.
+    - Without a sample the nearest integers where all thresholds are integers or half-way between
+      two, else the nearest floats.
     """
     splits = [tree.left >= 0 for tree in trees]
-    feature = np.concatenate([tree.features[inner] for tree, inner in zip(trees, splits, strict=True)])
-    threshold = np.concatenate([tree.thresholds[inner] for tree, inner in zip(trees, splits, strict=True)])
-    moved, finer, distances = threshold.astype(np.float64), [], np.full(threshold.shape, np.inf)
+    feature = np.concatenate(
+        [tree.features[inner] for tree, inner in zip(trees, splits, strict=True)]
+    )
+    threshold = np.concatenate(
+        [tree.thresholds[inner] for tree, inner in zip(trees, splits, strict=True)]
+    )
+    moved, digits, finer = threshold.astype(np.float64), np.ones(threshold.shape, dtype=np.intp), []
     for one in np.unique(feature).tolist():
         mine = feature == one
-        column = None if rows is None else np.unique(rows[:, one])
         inside = mine & (how.knots[one][0] <= moved) & (moved < how.knots[one][-1])
-        integers = 2 * moved[mine] if column is None else column
-        gaps = _Gaps.of(one, moved[inside], column, bool(np.all(np.rint(integers) == integers)), how)
-        moved[inside] = gaps.placed()
-        finer += gaps.unresolved()
-        distances[inside] = gaps.distances()
+        column = None if rows is None else np.unique(rows[:, one])
+        decimals = _decimals(2 * moved[mine] if column is None else column, how.kind)
+        near = _neighbours(one, moved[inside], column, decimals, how)
+        low, high = near[-1]
+        moved[inside], digits[inside], certain = _apart(one, moved[inside], near, how)
+        if column is not None or decimals == 0:
+            tight = np.flatnonzero(~certain)
+            finer += [(one, *(float(x[i]) for x in (threshold[inside], low, high))) for i in tight]
     trees = [replace(tree, thresholds=tree.thresholds.astype(np.float64)) for tree in trees]
-    each = np.split(moved, np.cumsum([np.count_nonzero(inner) for inner in splits])[:-1])
-    for tree, inner, own in zip(trees, splits, each, strict=True):
-        tree.thresholds[inner] = own
+    counts = [np.ones(tree.left.shape, dtype=np.intp) for tree in trees]
+    ends = np.cumsum([np.count_nonzero(inner) for inner in splits])[:-1]
+    each = zip(trees, counts, splits, np.split(moved, ends), np.split(digits, ends), strict=True)
+    for tree, count, inner, own, of_own in each:
+        tree.thresholds[inner], count[inner] = own, of_own
     what = None
     if finer:
-        one, at, low, high = finer[0]
+        one, at, least, most = finer[0]
         what = (
             f"the tables do not resolve {len(finer)} of {len(threshold)} splits. The first is that of feature "
-            f"{how.name(one)} at {at:.12g}, between the values {low:.12g} and {high:.12g}."
+            f"{how.name(one)} at {at:.12g}, between the values {least:.12g} and {most:.12g}."
         )
-    return Placed(trees, what, distances)
+    return Placed(trees, counts, what)
 
 
-@dataclass(frozen=True, slots=True)
-class _Gaps:
-    """The values of a feature between which its thresholds are, all inside the range."""
+def _apart(
+    feature: int, thresholds: _Doubles, neighbours: list[_Pair], how: Comparing
+) -> tuple[_Doubles, _Integers, npt.NDArray[np.bool_]]:
+    """Return where thresholds are in the end, how many digits they compare, and which are certain.
 
-    feature: int
-    how: Comparing
-    thresholds: _Doubles
-    low: _Doubles
-    """The nearest value at or below each threshold: of the sample, or else that a row can have."""
-    high: _Doubles
-    """The nearest value above."""
-    representable: tuple[_Doubles, _Doubles]
-    """The nearest values that a row can have."""
-    sampled: bool
-    integers: bool
-
-    @classmethod
-    def of(cls, feature: int, thresholds: _Doubles, column: _Doubles | None, integers: bool, how: Comparing) -> _Gaps:
-        near = _representable(thresholds, integers, how.kind)
-        low, high = near
-        if column is not None:
-            knots = how.knots[feature]
-            points = np.unique(np.concatenate([[knots[0]], column, [knots[-1]]]))
-            above = np.searchsorted(points, thresholds, side="right")
-            low, high = points[above - 1], points[above]
-        return cls(feature, how, thresholds, low, high, near, column is not None, integers)
-
-    def _positions(self, values: _Doubles) -> _Doubles:
-        return self.how.positions(self.feature, values)
-
-    def _between(self, low: _Doubles, high: _Doubles) -> tuple[_Doubles, _Doubles]:
-        """Return the least and the largest position between `low` and `high`.
-
-        The least is above the largest where values have the same position.
-        """
-        return np.floor(self._positions(low) + 0.5 + _TINY), np.floor(self._positions(high) + 0.5 - _TINY) - 1
-
-    def _chosen(self) -> _Doubles:
-        """Return the position that each threshold has in the end."""
-        chosen = self._positions(self.thresholds)
-        for low, high in (self.representable, (self.low, self.high)):
-            start, end = self._positions(low), self._positions(high)
-            margin = np.minimum(_CERTAIN * self.how.deviation / self.how.resolution, (end - start) / 2)
-            chosen = np.clip(chosen, start + margin, end - margin)
-        first, last = self._between(self.low, self.high)
-        least, most = self._between(*self.representable)
-        # Integers stay on their side, in the sample or not, where the tables resolve them. Of other
-        # numbers only those of the sample do.
-        start, end = (self._positions(values) for values in self.representable)
-        narrow = (least <= most) & (end - start >= _RESOLVED) & self.integers
-        return np.clip(np.floor(chosen), np.where(narrow, least, first), np.where(narrow, most, last))
-
-    def _resolved(self) -> npt.NDArray[np.bool_]:
-        first, last = self._between(self.low, self.high)
-        return first <= last
-
-    def placed(self) -> _Doubles:
-        """Return thresholds in the middle of their positions, or unchanged where that is right."""
-        chosen, position = self._chosen(), self._positions(self.thresholds)
-        stays = (chosen + _TINY < position) & (position < chosen + 1 - _TINY)
-        moved = self.how.values(self.feature, chosen + 0.5)
-        return np.where(self._resolved() & ~stays, moved, self.thresholds)
-
-    def unresolved(self) -> list[tuple[int, float, float, float]]:
-        """Return thresholds whose neighbouring values the tables do not tell apart, with these."""
-        if not (self.sampled or self.integers):
-            return []
-        # Where values are too near to each other for numbers in between, a threshold cannot move.
-        right = self._resolved() & (np.floor(self._positions(self.placed())) == self._chosen())
-        at, low, high = (values[~right].tolist() for values in (self.thresholds, self.low, self.high))
-        return [(self.feature, *found) for found in zip(at, low, high, strict=True)]
-
-    def distances(self) -> _Doubles:
-        """Return how far each threshold is from the nearest value of the sample, in deviations."""
-        if not self.sampled:
-            return np.full(self.thresholds.shape, np.inf)
-        at = self._chosen() + 0.5
-        nearest = np.minimum(at - self._positions(self.low), self._positions(self.high) - at)
-        return np.where(self._resolved(), nearest, 0.0) * self.how.resolution / self.how.deviation
+    Each is between the first of its pairs of neighbours that some number of digits tells apart, and
+    compares the least such number. Where there is none, it stays and compares all digits.
+    """
+    at = how.shares(feature, thresholds)
+    moved, certain = thresholds.copy(), np.zeros(thresholds.shape, dtype=bool)
+    digits = np.full(thresholds.shape, len(how.resolutions), dtype=np.intp)
+    for near in neighbours:
+        start, end = (how.shares(feature, values) for values in near)
+        for count, width in enumerate(how.resolutions, start=1):
+            # A threshold is half-way between two positions.
+            first = np.ceil(start / width + how.margin - 0.5) + 0.5
+            last = np.floor(end / width - how.margin - 0.5) + 0.5
+            own = how.values(feature, np.clip(np.floor(at / width) + 0.5, first, last) * width)
+            found = np.floor(how.shares(feature, own) / width) + 0.5
+            fits = ~certain & (first <= found) & (found <= last)
+            moved, digits, certain = (
+                np.where(fits, own, moved),
+                np.where(fits, count, digits),
+                certain | fits,
+            )
+    return moved, digits, certain
 
 
-def _representable(thresholds: _Doubles, integers: bool, kind: _RowType) -> tuple[_Doubles, _Doubles]:
-    """Return the nearest values that a row can have, at most a threshold and above it."""
-    below, least = (np.floor(thresholds), np.floor(thresholds) + 1) if integers else (thresholds, thresholds)
-    low, high = below.astype(kind), least.astype(kind)
-    low = np.where(low > below, np.nextafter(low, low.dtype.type(-np.inf)), low)
-    high = np.where((high <= thresholds) | (high < least), np.nextafter(high, high.dtype.type(np.inf)), high)
-    return low.astype(np.float64), high.astype(np.float64)
+def _neighbours(
+    feature: int,
+    thresholds: _Doubles,
+    column: _Doubles | None,
+    decimals: int | None,
+    how: Comparing,
+) -> list[_Pair]:
+    """Return values on either side of thresholds that are to be told apart, the nearest first."""
+    if column is None:
+        of_integers = decimals == 0
+        return [
+            _decimal_neighbours(thresholds, 0, how.kind)
+            if of_integers
+            else _floats(thresholds, how.kind)
+        ]
+    knots = how.knots[feature]
+    points = np.unique(np.concatenate([[knots[0]], column, [knots[-1]]]))
+    above = np.searchsorted(points, thresholds, side="right")
+    of_sample = points[above - 1], points[above]
+    if decimals is None:
+        return [of_sample]
+    low, high = _decimal_neighbours(thresholds, decimals, how.kind)
+    return [(np.maximum(low, of_sample[0]), np.minimum(high, of_sample[1])), of_sample]
+
+
+def _floats(thresholds: _Doubles, kind: _RowType) -> _Pair:
+    """Return the nearest floats, at most a threshold and above it."""
+    low = thresholds.astype(kind)
+    low = np.where(low > thresholds, np.nextafter(low, low.dtype.type(-np.inf)), low)
+    return low.astype(np.float64), np.nextafter(low, low.dtype.type(np.inf)).astype(np.float64)
+
+
+def _decimals(values: _Doubles, kind: _RowType) -> int | None:
+    """Return the least number of digits after the point that all values have, if it is small."""
+    rounded = values.astype(kind)
+    spacing = float(np.spacing(np.max(np.abs(rounded))))
+    for decimals in range(_MOST_DECIMALS + 1):
+        if decimals and 10.0**-decimals < _LEAST_SPACING * spacing:
+            break
+        if np.array_equal(_rounded(values * 10.0**decimals, decimals, kind), rounded):
+            return decimals
+    return None
+
+
+def _rounded(steps: _Doubles, decimals: int, kind: _RowType) -> npt.NDArray[np.floating[Any]]:
+    """Return decimal numbers, counted in units of the last digit, as floats."""
+    return (np.rint(steps) / 10.0**decimals).astype(kind)
+
+
+def _decimal_neighbours(thresholds: _Doubles, decimals: int, kind: _RowType) -> _Pair:
+    """Return the nearest decimal numbers, as floats, at most a threshold and above it."""
+    steps = np.floor(thresholds * 10.0**decimals)[:, np.newaxis] + np.arange(-1.0, 3.0)
+    numbers, at = _rounded(steps, decimals, kind).astype(np.float64), thresholds[:, np.newaxis]
+    low = np.max(numbers, axis=1, initial=-np.inf, where=numbers <= at)
+    high = np.min(numbers, axis=1, initial=np.inf, where=numbers > at)
+    # Floats so large that they are further apart are all integers.
+    floats, few = _floats(thresholds, kind), np.isinf(low) | np.isinf(high)
+    return np.where(few, floats[0], low), np.where(few, floats[1], high)
 
 
 def feature_names(model: Any) -> tuple[str, ...] | None:
@@ -433,15 +483,23 @@ def check_columns(rows: Any, names: tuple[str, ...] | None, operation: str) -> N
         return
     have = tuple(str(label) for label in labels)
     # A row that has no names of its own is counted.
-    if have != names and (columns is not None or not all(isinstance(label, (int, np.integer)) for label in labels)):
-        raise ShapeError(f"{operation}: the columns are {list(have)}, where {list(names)} are needed, in this order")
+    if have != names and (
+        columns is not None or not all(isinstance(label, (int, np.integer)) for label in labels)
+    ):
+        raise ShapeError(
+            f"{operation}: the columns are {list(have)}, where {list(names)} are needed, in this order"
+        )
 
 
 def deviations(deviation: npt.ArrayLike, outputs: int) -> _Doubles:
     """Return a deviation for each output."""
     each = real_numbers(deviation, "from_sklearn")
     if each.shape not in {(), (outputs,)}:
-        raise ShapeError(f"from_sklearn: a deviation, or one for each of {outputs} outputs, not {each.shape}")
+        raise ShapeError(
+            f"from_sklearn: a deviation, or one for each of {outputs} outputs, not {each.shape}"
+        )
     if not (np.isfinite(each) & (each > 0)).all():
-        raise ArgumentError(f"from_sklearn: a deviation of {each.tolist()}, where positive numbers are needed")
+        raise ArgumentError(
+            f"from_sklearn: a deviation of {each.tolist()}, where positive numbers are needed"
+        )
     return np.broadcast_to(each, (outputs,))

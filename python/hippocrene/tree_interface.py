@@ -28,8 +28,8 @@ _START = 64
 class TreeInterface:
     """What a client has to know of a server's trees. It is public.
 
-    The client maps the values of each feature to shares from 0 to 1, by which they are compared; values beyond the ends
-    are taken for the nearest, which changes nothing at thresholds inside.
+    The client maps the values of each feature to shares from 0 to 1, by which they are compared;
+    values beyond the ends are taken for the nearest, which changes nothing at thresholds inside.
     """
 
     tables: str
@@ -41,8 +41,8 @@ class TreeInterface:
     outputs: Literal["class", "shares", "values", "scores"]
     """What a reply holds for a row: the number of a class; the shares of all classes but the first; values; or scores.
 
-    Scores are the log odds of the second of two classes, or for each of several the logarithm of its share, up to a
-    number that is the same for all.
+    Scores are the log odds of the second of two classes, or for each of several the logarithm of
+    its share, up to a number that is the same for all.
     """
 
     classes: tuple[int | float | str | bool, ...] | None
@@ -63,8 +63,13 @@ class TreeInterface:
         return self._raw().digest
 
     def _raw(self) -> _native.TreeInterface:
-        told = {name: getattr(self, name) for name in ("classes", "feature_names", "outputs", "row_type", "scales")}
-        return _native.TreeInterface(self.tables, self.knots, json.dumps(told, separators=(",", ":")))
+        told = {
+            name: getattr(self, name)
+            for name in ("classes", "feature_names", "outputs", "row_type", "scales")
+        }
+        return _native.TreeInterface(
+            self.tables, self.knots, json.dumps(told, separators=(",", ":"))
+        )
 
     @property
     def low(self) -> tuple[float, ...]:
@@ -79,13 +84,17 @@ class TreeInterface:
     def shares(self, rows: npt.ArrayLike) -> _Doubles:
         """Return what rows of features are mapped to."""
         columns = zip(self._rows(rows, "shares").T, self.knots, strict=True)
-        return np.column_stack([np.interp(x, knots, np.linspace(0, 1, len(knots))) for x, knots in columns])
+        return np.column_stack(
+            [np.interp(x, knots, np.linspace(0, 1, len(knots))) for x, knots in columns]
+        )
 
     def _rows(self, rows: npt.ArrayLike, operation: str) -> _Doubles:
         check_columns(rows, self.feature_names, operation)
         values = np.atleast_2d(as_compared(rows, self.row_type, operation))
         if values.ndim != 2 or values.shape[1] != len(self.knots):
-            raise ShapeError(f"{operation}: rows of {len(self.knots)} features are needed, not {values.shape}")
+            raise ShapeError(
+                f"{operation}: rows of {len(self.knots)} features are needed, not {values.shape}"
+            )
         return values
 
     def to_json(self) -> str:
@@ -105,7 +114,9 @@ class TreeInterface:
             missing = sorted({own.name for own in fields_of(cls)} - fields.keys())
             if missing:
                 raise ValueError(f"it lacks {', '.join(missing)}")
-            fields["knots"] = tuple(tuple(_number(x) for x in _list(knots)) for knots in _list(fields["knots"]))
+            fields["knots"] = tuple(
+                tuple(_number(x) for x in _list(knots)) for knots in _list(fields["knots"])
+            )
             if not isinstance(fields["tables"], str) or fields["outputs"] not in _OUTPUTS:
                 raise ValueError("unknown tables or outputs")
             if fields["row_type"] not in ("float32", "float64"):
@@ -115,14 +126,22 @@ class TreeInterface:
             for name in ("classes", "feature_names", "scales"):
                 if fields[name] is not None:
                     fields[name] = tuple(_list(fields[name]))
-            names, scales, of_values = fields["feature_names"], fields["scales"], fields["outputs"] == "values"
+            names, scales, of_values = (
+                fields["feature_names"],
+                fields["scales"],
+                fields["outputs"] == "values",
+            )
             if (fields["classes"] is None) != of_values or fields["classes"] == ():
                 raise ValueError("classes and outputs do not go together")
             if not all(isinstance(own, (bool, int, float, str)) for own in fields["classes"] or ()):
                 raise ValueError("classes are numbers, texts or booleans")
             scaled = of_values or fields["outputs"] == "scores"
-            if (scales is not None) != scaled or not all(_is_scale(scale) for scale in scales or ()):
-                raise ValueError("positive scales are needed where outputs are values or scores, and there alone")
+            if (scales is not None) != scaled or not all(
+                _is_scale(scale) for scale in scales or ()
+            ):
+                raise ValueError(
+                    "positive scales are needed where outputs are values or scores, and there alone"
+                )
             if scaled and not of_values and len(scales) != _scores(len(fields["classes"])):
                 raise ValueError("a scale is needed for each score")
             if names is not None and not (
@@ -132,7 +151,14 @@ class TreeInterface:
             interface = cls(**fields)
             interface._raw()  # There are such tables.
             return interface
-        except (AttributeError, KeyError, OverflowError, RecursionError, TypeError, ValueError) as error:
+        except (
+            AttributeError,
+            KeyError,
+            OverflowError,
+            RecursionError,
+            TypeError,
+            ValueError,
+        ) as error:
             raise FormatError(f"this is no interface of decision trees: {error!s:.300}") from error
 
     def save(self, path: FilePath) -> None:
@@ -169,7 +195,9 @@ def read(interface: TreeInterface, values: _Doubles) -> npt.NDArray[Any]:
 def _labels(classes: tuple[int | float | str | bool, ...]) -> npt.NDArray[Any]:
     """Return classes as an array of the type that they have in common, or else of objects: they stay what they are."""
     unsigned = all(type(one) is int and 0 <= one < 2**64 for one in classes)
-    labels = np.array(classes, dtype=np.uint64 if unsigned and max(map(int, classes)) >= 2**63 else None)
+    labels = np.array(
+        classes, dtype=np.uint64 if unsigned and max(map(int, classes)) >= 2**63 else None
+    )
     same = zip(labels.tolist(), classes, strict=True)
     if all(type(label) is type(one) and label == one for label, one in same):
         return labels
@@ -177,7 +205,11 @@ def _labels(classes: tuple[int | float | str | bool, ...]) -> npt.NDArray[Any]:
 
 
 def _rises(knots: tuple[float, ...]) -> bool:
-    return len(knots) >= 2 and bool(np.all(np.diff(knots) > 0)) and bool(np.isfinite([knots[0], knots[-1]]).all())
+    return (
+        len(knots) >= 2
+        and bool(np.all(np.diff(knots) > 0))
+        and bool(np.isfinite([knots[0], knots[-1]]).all())
+    )
 
 
 def _list(value: object) -> list[Any]:

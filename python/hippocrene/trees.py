@@ -1,13 +1,12 @@
 """Private decision trees: a client asks a server's trees about rows that the server cannot read.
 
-The server publishes a `TreeInterface`; the client sends `TreeKeys` once, and then a `TreeQuery` for rows, for which it
-gets a `TreeReply`. The trees stay with the server, and the rows and what the trees say of them with the client.
+The server publishes a `TreeInterface`; the client sends `TreeKeys` once, and then a `TreeQuery` for
+rows, for which it gets a `TreeReply`. The trees stay with the server, and the rows and what the
+trees say of them with the client.
 """
 
 from __future__ import annotations
 
-import math
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -41,15 +40,6 @@ if TYPE_CHECKING:
 
 _Doubles = npt.NDArray[np.float64]
 
-# Thresholds that are nearer to values of the sample than this many deviations are warned of: at 5 deviations a
-# comparison comes out wrong with probability 3e-7. Chosen; anything from 4 to 6.5 works.
-_WARNED_BELOW = 5.0
-
-
-def _beyond(deviations: float) -> float:
-    """Return the probability that a normal error exceeds so many deviations in one direction."""
-    return math.erfc(deviations / math.sqrt(2)) / 2
-
 
 class TreeKeys(Stored[_native.TreeKeys]):
     """What a server needs to evaluate trees for a client. There is no secret in it.
@@ -76,7 +66,7 @@ class TreeKeys(Stored[_native.TreeKeys]):
 
 
 class TreeQuery(Stored[_native.TreeQuery]):
-    """Encrypted rows of features: some 100 bytes, and 12 to 14 bits for each feature of each row."""
+    """Encrypted rows of features: some 100 bytes, and 8 or 9 for each feature of each row."""
 
     __slots__ = ()
     _kind = _native.TreeQuery
@@ -125,7 +115,9 @@ class TreeClient:
     def __init__(self, raw: _native.TreeClient) -> None:
         """Wrap what the extension module made; `generate`, `load` and `from_bytes` are the ways in."""
         if not isinstance(raw, _native.TreeClient):
-            raise TypeError("clients of trees are made by TreeClient.generate, .load and .from_bytes")
+            raise TypeError(
+                "clients of trees are made by TreeClient.generate, .load and .from_bytes"
+            )
         self._raw = raw
 
     @classmethod
@@ -133,7 +125,9 @@ class TreeClient:
         """Make a fresh secret key for these tables, or for those of an interface."""
         name = tables.tables if isinstance(tables, TreeInterface) else tables
         if not isinstance(name, str):
-            raise TypeError(f"keys are made for the name of tables or a TreeInterface, not {type(name).__name__}")
+            raise TypeError(
+                f"keys are made for the name of tables or a TreeInterface, not {type(name).__name__}"
+            )
         return cls(_native.TreeClient.generate(name))
 
     @property
@@ -163,7 +157,8 @@ class TreeClient:
     def decrypt(self, interface: TreeInterface, reply: TreeReply) -> npt.NDArray[Any]:
         """Return what trees say of each row: its class, or the values of a regression.
 
-        `interface` is the one that the query was made with; a reply that was made for another is refused.
+        `interface` is the one that the query was made with; a reply that was made for another is
+        refused.
         """
         return read(interface, self._outputs(interface, reply))
 
@@ -184,7 +179,9 @@ class TreeClient:
         counts = {"class": 1, "shares": len(interface.classes or ()) - 1}
         need = counts.get(interface.outputs, len(interface.scales or ()))
         if reply.shape[1] != need:
-            raise ShapeError(f"decrypt: the reply has {reply.shape[1]} numbers for a row, not {need}")
+            raise ShapeError(
+                f"decrypt: the reply has {reply.shape[1]} numbers for a row, not {need}"
+            )
         return outputs
 
     def to_bytes(self) -> bytes:
@@ -207,7 +204,9 @@ class TreeClient:
             return cls(_native.TreeClient.load(name))
 
     def __reduce__(self) -> tuple[object, ...]:
-        raise SecretPickleError("a client of trees holds the secret key and does not pickle: use save and load")
+        raise SecretPickleError(
+            "a client of trees holds the secret key and does not pickle: use save and load"
+        )
 
     def __repr__(self) -> str:
         return f"TreeClient(tables={self.tables!r}, fingerprint={self.fingerprint!r})"
@@ -222,7 +221,9 @@ class TreeServer(Local):
     def __init__(self, keys: TreeKeys, *, threads: int = 1) -> None:
         """Make them ready: that takes about three times their size."""
         if not isinstance(keys, TreeKeys):
-            raise TypeError(f"a server of trees is made from TreeKeys, not from {type(keys).__name__}")
+            raise TypeError(
+                f"a server of trees is made from TreeKeys, not from {type(keys).__name__}"
+            )
         self._raw = _native.TreeServer(keys._raw, thread_count(threads))
 
     @property
@@ -239,7 +240,7 @@ class TreeSimulation:
     """What `PrivateDecisionTree.simulate` found out."""
 
     result: npt.NDArray[Any]
-    """What the trees say of each row, as `TreeClient.decrypt` returns it if no error of a comparison matters."""
+    """What the trees say of each row, as `TreeClient.decrypt` returns it, but for its noise."""
     seconds: float
     """How long one thread of the server takes, as predicted for this machine."""
     operations: Mapping[str, tuple[int, float]]
@@ -257,7 +258,7 @@ class TreeSimulation:
 class PrivateDecisionTree(Local):
     """A decision tree or a forest that a server evaluates on encrypted rows."""
 
-    __slots__ = ("_distance", "_interface", "_raw")
+    __slots__ = ("_interface", "_raw")
     _instead = "pickle the trees that it was made from, and call from_sklearn there, with the same sample or ranges"
 
     def __init__(self, raw: _native.TreeModel, interface: TreeInterface) -> None:
@@ -265,7 +266,6 @@ class PrivateDecisionTree(Local):
         if not isinstance(raw, _native.TreeModel):
             raise TypeError("private decision trees are made by PrivateDecisionTree.from_sklearn")
         self._raw, self._interface = raw, interface
-        self._distance: float | None = None
 
     @classmethod
     def from_sklearn(
@@ -277,52 +277,50 @@ class PrivateDecisionTree(Local):
         tables: str = "lut12",
         deviation: float | npt.ArrayLike | None = None,
         clamp: bool = False,
-        approximate: bool = False,
     ) -> PrivateDecisionTree:
         """Take over a fitted tree, forest or gradient boosting of scikit-learn, of one target if it classifies.
 
         Either a `sample` or `ranges` say which values features have:
 
         - `sample` are rows like those that the trees were fitted to, or like those that clients
-          will have. Values are compared by about their ranks in it, so that thresholds are sharp
-          where values are many. **The extremes and quantiles of its features become public** (65
-          values of each, or all where there are no more): where rows of the training data must not
-          be, take others. Nothing of the trees becomes so.
-        - `ranges` are the least and the largest value of each feature, ``(low, high)``. Values are
-          compared linearly in between: the narrower the ranges, the sharper the thresholds.
+          will have. **The extremes and quantiles of its features become public** (65 values of
+          each, or all where there are no more): where rows of the training data must not be, take
+          others. Nothing of the trees becomes so.
+        - `ranges` are the least and the largest value of each feature, ``(low, high)``.
+
+        Answers are those of scikit-learn, but for one comparison in 10**10:
+
+        - With a `sample`, for its rows. If all its values of a feature are integers, or decimal
+          numbers with the same few digits after the point, also for any other such numbers. A value
+          between others may be compared wrongly where it is next to a threshold.
+        - With `ranges`, for all values that float32 has. That takes several times as long. If all
+          thresholds of a feature are integers or half-way between two, it is for integers only.
 
         Rows are rounded to float32 before they are compared, as scikit-learn does (histogram-based
-        boosting compares doubles). Thresholds keep away from values of the sample, and from
-        integers where all values of a feature in the sample are integers, by up to 6.5 of
-        `comparison_deviation`: such values are compared as scikit-learn does.
+        boosting compares doubles). Values on either side of a threshold that are too near to each
+        other for the tables are refused.
 
         `clamp`: whether a threshold may lie outside the sample or the ranges. Clients take values
         beyond the ends for the nearest end. Such a split would therefore send every row to the same
         side, and is refused. With ``True`` it does so, as is right for clients whose rows never
         leave the ranges.
 
-        `approximate`: whether values of the sample on either side of a threshold may be too near to
-        each other for the tables. Values that the tables cannot tell apart at all are refused,
-        because rows with such values get each other's answers. Of values that they tell apart with
-        too small a probability there is a warning (`comparison_failure_probability`). ``True``
-        accepts both, for example for a large forest, in which single comparisons count little.
+        `tables`: ``"lut11"``, ``"lut12"`` or ``"lut13"``. A look-up takes more than twice as long
+        with each step up, and fewer are needed; keys are twice as large.
 
-        `tables`: ``"lut11"``, ``"lut12"`` or ``"lut13"``. Each step up makes thresholds twice as sharp, and takes more
-        than twice as long.
-
-        `deviation` is the largest standard deviation wanted of the errors of results, beside those at thresholds: 1/256
-        for the shares of classes of a forest and a 1000th of the range of results for regression, if nothing is said
-        (for scores of a gradient boosting, and values of one, of the largest range of a tree times their number),
-        or, in large forests, what is possible (`PrivateDecisionTree.deviation` says it). Of several targets each has
-        its own range, and may have its own deviation: ``[0.1, 20.0]``. One that is asked for and not possible is
+        `deviation` is the largest standard deviation wanted of the errors of results: 1/256 for the
+        shares of classes of a forest and a 1000th of the range of results for regression, if
+        nothing is said (for scores of a gradient boosting, and values of one, of the largest range
+        of a tree times their number), or, in large forests, what is possible
+        (`PrivateDecisionTree.deviation` says it). Of several targets each has its own range, and
+        may have its own deviation: ``[0.1, 20.0]``. One that is asked for and not possible is
         refused. Classes of a single tree are exact.
 
-        Where the trees were fitted to a data frame, the names of its columns become public too, and rows and samples
-        that are data frames need the same ones in the same order.
+        Where the trees were fitted to a data frame, the names of its columns become public too, and
+        rows and samples that are data frames need the same ones in the same order.
         """
-        for name, value in (("clamp", clamp), ("approximate", approximate)):
-            if not isinstance(value, bool):
-                raise TypeError(f"from_sklearn: {name} is True or False, not {type(value).__name__}")
+        if not isinstance(clamp, bool):
+            raise TypeError(f"from_sklearn: clamp is True or False, not {type(clamp).__name__}")
         trees, outputs, classes = parts(model)
         if (sample is None) == (ranges is None):
             raise TypeError(
@@ -344,7 +342,10 @@ class PrivateDecisionTree(Local):
             wanted = float(largest / noisiest(outputs, len(classes or ())))
         elif outputs != "class":
             spans, units = scales_of(trees)
-            scales, trees = tuple(units.tolist()), [tree.of_values(tree.values / units) for tree in trees]
+            scales, trees = (
+                tuple(units.tolist()),
+                [tree.of_values(tree.values / units) for tree in trees],
+            )
             each = spans / 1000 if deviation is None else deviations(deviation, len(scales))
             # One for all outputs, of numbers that are as large: powers of two tell no more of them.
             wanted = float(np.min(each / units))
@@ -358,31 +359,24 @@ class PrivateDecisionTree(Local):
             scales=scales,
         )
         raw = interface._raw()
-        how = Comparing(knots, kind, raw.resolution, raw.comparison_deviation, names)
+        widths = tuple(raw.resolution(digits) for digits in range(1, raw.digits + 1))
+        how = Comparing(knots, kind, widths, raw.margin, names)
         if not clamp:
             check_inside(trees, how)
         told = placed(trees, rows, how)
-        nearest = float(told.distances.min(initial=np.inf))
-        if not approximate:
-            larger = "R" if tables == "lut13" else "Use larger tables, r"
-            other = "ound features before fitting" if ranges is None else "educe ranges, give a sample"
-            advice = f"{larger}{other}, or accept it with approximate=True."
-            if told.unresolved is not None:
-                raise ArgumentError(f"from_sklearn: {told.unresolved} {advice}")
-            if nearest < _WARNED_BELOW:
-                near = np.count_nonzero(told.distances < _WARNED_BELOW)
-                warnings.warn(
-                    f"from_sklearn: {near} of {len(told.distances)} splits are near values of the sample. Rows with "
-                    f"these values may be compared wrongly, with a probability of up to {_beyond(nearest):.1g}. "
-                    f"{advice}",
-                    stacklevel=2,
-                )
-        nodes, firm = [tree.lists() for tree in told.trees], outputs == "class"
-        made = cls(_native.TreeModel(raw, nodes, wanted, firm, clamp, approximate), interface)
-        made._distance = None if rows is None else nearest
+        if told.unresolved is not None:
+            larger = "R" if tables == "lut13" else "Use larger tables, or r"
+            other = "ound the feature before fitting." if ranges is None else "educe its range."
+            raise ArgumentError(f"from_sklearn: {told.unresolved} {larger}{other}")
+        nodes = [tree.lists(digits) for tree, digits in zip(told.trees, told.digits, strict=True)]
+        made = cls(_native.TreeModel(raw, nodes, wanted, outputs == "class", clamp), interface)
         if deviation is not None and wanted is not None and made._raw.deviation > wanted:
-            possible = np.array2string(np.asarray(made.deviation), formatter={"float_kind": "{:.4g}".format})
-            raise ArgumentError(f"from_sklearn: results with a deviation of {deviation}, where {possible} is possible")
+            possible = np.array2string(
+                np.asarray(made.deviation), formatter={"float_kind": "{:.4g}".format}
+            )
+            raise ArgumentError(
+                f"from_sklearn: results with a deviation of {deviation}, where {possible} is possible"
+            )
         return made
 
     @property
@@ -391,34 +385,16 @@ class PrivateDecisionTree(Local):
         return self._interface
 
     @property
-    def comparison_deviation(self) -> float:
-        """The standard deviation of the error of a comparison, as a share of the range of a feature.
-
-        A row with a feature within a few of these of a threshold, by `TreeInterface.shares`, may be taken for one on
-        the other side.
-        """
-        return self._raw.comparison_deviation
-
-    @property
-    def comparison_failure_probability(self) -> float | None:
-        """The largest probability that one comparison of a row of the sample comes out wrong.
-
-        It is that of the value of the sample that is nearest to a threshold: 10**-10 or less where
-        the tables tell apart all values next to thresholds, and up to 1/2 where they hardly do.
-        None where there was no sample.
-        """
-        return None if self._distance is None else _beyond(self._distance)
-
-    @property
     def look_ups(self) -> tuple[int, int]:
-        """How many look-ups a row takes: for features, and for subtrees."""
+        """How many look-ups a row takes: for comparisons, and for subtrees."""
         return self._raw.look_ups
 
     @property
     def deviation(self) -> float | _Doubles:
-        """The standard deviation of the errors of results, beside those at thresholds: of several targets, of each.
+        """The standard deviation of the errors of results: of several targets, of each.
 
-        Of the shares of a forest's classes it is the largest: that of the first class, which is 1 less all others.
+        Of the shares of a forest's classes it is the largest: that of the first class, which is 1
+        less all others.
         """
         interface = self.interface
         each = self._raw.deviation * np.array(interface.scales or (1.0,))
@@ -427,7 +403,7 @@ class PrivateDecisionTree(Local):
 
     @property
     def log2_failure_probability(self) -> float:
-        """log2 of the probability that a row is led to a wrong leaf, features at thresholds aside."""
+        """log2 of the probability that a row is led to a wrong leaf, errors of its features aside."""
         return self._raw.log2_failure_probability
 
     def simulate(self, rows: npt.ArrayLike) -> TreeSimulation:
@@ -446,14 +422,18 @@ class PrivateDecisionTree(Local):
         )
 
     def evaluate(
-        self, query: TreeQuery, server: TreeServer, *, progress: bool | Callable[[int, int], object] = False
+        self,
+        query: TreeQuery,
+        server: TreeServer,
+        *,
+        progress: bool | Callable[[int, int], object] = False,
     ) -> TreeReply:
         """Say of each row of the query what the trees say of it.
 
         A query that was made for another interface than that of this model is refused.
 
-        `progress` shows how far it is, in a bar where rich is installed and there is a terminal, else in lines, or is
-        called with the number of rows that are done and of all.
+        `progress` shows how far it is, in a bar where rich is installed and there is a terminal,
+        else in lines, or is called with the number of rows that are done and of all.
         """
         if not isinstance(query, TreeQuery) or not isinstance(server, TreeServer):
             raise TypeError(
@@ -463,4 +443,6 @@ class PrivateDecisionTree(Local):
             return TreeReply(server._raw.evaluate(self._raw, query._raw, show))
 
     def __repr__(self) -> str:
-        return f"PrivateDecisionTree(features={len(self.interface.knots)}, look_ups={self.look_ups})"
+        return (
+            f"PrivateDecisionTree(features={len(self.interface.knots)}, look_ups={self.look_ups})"
+        )

@@ -91,7 +91,7 @@ mod _native {
     #[pymodule_export]
     use super::trees::{
         TreeClient, TreeInterface, TreeKeys, TreeModel, TreeQuery, TreeReply, TreeServer,
-        feature_knots,
+        feature_knots, feature_shares,
     };
 
     use pyo3::prelude::*;

@@ -13,30 +13,59 @@ use crate::{
     files::{load, to_python},
 };
 
-/// A tree as scikit-learn has it, node by node: the feature, the threshold, the nodes below (negative at a leaf) and the values.
-type Nodes = (Vec<i64>, Vec<f64>, Vec<i64>, Vec<i64>, Vec<Vec<f64>>);
+/// A tree as scikit-learn has it, node by node: the feature, the threshold, the number of digits
+/// that are compared, the nodes below (negative at a leaf) and the values.
+type Nodes = (Vec<i64>, Vec<f64>, Vec<i64>, Vec<i64>, Vec<i64>, Vec<Vec<f64>>);
 
-/// The knots of the map of each feature, by the ranks of values in a sample that is given row by row.
+/// The knots of the map of each feature, by the ranks of values in a sample that is given row by
+/// row.
 #[pyfunction]
-pub(crate) fn feature_knots(py: Python<'_>, features: usize, rows: Vec<f64>) -> PyResult<Vec<Vec<f64>>> {
+pub(crate) fn feature_knots(
+    py: Python<'_>,
+    features: usize,
+    rows: Vec<f64>,
+) -> PyResult<Vec<Vec<f64>>> {
     detached(py, || Ok::<_, Error>(FeatureRanges::of_sample(features, &rows)?.knots().to_vec()))
 }
 
-fn tree((feature, threshold, left, right, values): Nodes) -> Result<DecisionTree, Error> {
+/// The shares that values of a feature with these knots are mapped to.
+#[pyfunction]
+pub(crate) fn feature_shares(
+    py: Python<'_>,
+    knots: Vec<f64>,
+    values: Vec<f64>,
+) -> PyResult<Vec<f64>> {
+    detached(py, || {
+        let ranges = FeatureRanges::of_knots(vec![knots])?;
+        let shares =
+            values.iter().map(|value| ranges.shares(&[*value])).collect::<Result<Vec<_>, _>>()?;
+        Ok::<_, Error>(shares.concat())
+    })
+}
+
+fn tree((feature, threshold, digits, left, right, values): Nodes) -> Result<DecisionTree, Error> {
     let nodes = values.into_iter().enumerate().map(|(i, values)| {
         // What is not a number of a node or a feature is none that there is.
-        let number = |all: &[i64]| all.get(i).and_then(|x| usize::try_from(*x).ok()).unwrap_or(usize::MAX);
+        let number =
+            |all: &[i64]| all.get(i).and_then(|x| usize::try_from(*x).ok()).unwrap_or(usize::MAX);
         let is_leaf = left.get(i).is_none_or(|child| *child < 0);
         if is_leaf {
             return TreeNode::Leaf { values };
         }
         let threshold = threshold.get(i).copied().unwrap_or(f64::NAN);
-        TreeNode::Split { feature: number(&feature), threshold, left: number(&left), right: number(&right) }
+        TreeNode::Split {
+            feature: number(&feature),
+            threshold,
+            digits: number(&digits),
+            left: number(&left),
+            right: number(&right),
+        }
     });
     Ok(DecisionTree::new(nodes.collect())?)
 }
 
-/// Of a simulation: seconds; operations with how often they are done and their seconds; bytes of the keys in memory, of the keys as stored, of the query and of the reply; and outputs.
+/// Of a simulation: seconds; operations with how often they are done and their seconds; bytes of
+/// the keys in memory, of the keys as stored, of the query and of the reply; and outputs.
 type Told = (f64, Vec<(&'static str, u64, f64)>, (usize, usize, usize, usize), Vec<f64>);
 
 /// What client and server have to agree on.
@@ -58,16 +87,21 @@ impl TreeInterface {
         self.0.digest().to_string()
     }
 
-    /// The share of the range of a feature that one position of the tables is wide.
+    /// The number of digits of a feature in a query.
     #[getter]
-    fn resolution(&self) -> f64 {
-        self.0.tables().parameters().resolution()
+    fn digits(&self) -> usize {
+        self.0.tables().parameters().digits()
     }
 
-    /// The standard deviation of the error of a comparison, as a share of the range.
+    /// The share of the range of a feature that one position of the last of so many digits is wide.
+    fn resolution(&self, digits: usize) -> f64 {
+        self.0.tables().parameters().resolution(digits)
+    }
+
+    /// The number of positions between a value and a threshold that makes a comparison certain.
     #[getter]
-    fn comparison_deviation(&self) -> f64 {
-        self.0.tables().parameters().comparison_deviation()
+    fn margin(&self) -> f64 {
+        self.0.tables().parameters().margin()
     }
 }
 
@@ -87,15 +121,14 @@ impl TreeModel {
         deviation: Option<f64>,
         firm: bool,
         clamp: bool,
-        approximate: bool,
     ) -> PyResult<Self> {
         detached(py, || {
             let trees = trees.into_iter().map(tree).collect::<Result<_, _>>()?;
             let deviation = deviation.unwrap_or(hippocrene::TreeModel::CLASSES);
-            let new = if clamp { hippocrene::TreeModel::clamped } else { hippocrene::TreeModel::new };
+            let new =
+                if clamp { hippocrene::TreeModel::clamped } else { hippocrene::TreeModel::new };
             let model = new(interface.0.ranges().clone(), trees, deviation)?;
             let model = if firm { model } else { model.or_as_possible() };
-            let model = if approximate { model.approximate() } else { model };
             Ok(TreeModel { plan: interface.0.plan(&model)? })
         })
     }
@@ -109,12 +142,7 @@ impl TreeModel {
 
     #[getter]
     fn look_ups(&self) -> (usize, usize) {
-        (self.plan.compared(), self.plan.look_ups())
-    }
-
-    #[getter]
-    fn comparison_deviation(&self) -> f64 {
-        self.plan.parameters().comparison_deviation()
+        (self.plan.compared() + self.plan.combined(), self.plan.look_ups())
     }
 
     #[getter]
@@ -183,11 +211,21 @@ with_files!(TreeClient, TreeSecretKey, {
         detached(py, || self.0.evaluation_keys().map(TreeKeys))
     }
 
-    fn encrypt(&self, py: Python<'_>, interface: &TreeInterface, rows: Vec<f64>) -> PyResult<TreeQuery> {
+    fn encrypt(
+        &self,
+        py: Python<'_>,
+        interface: &TreeInterface,
+        rows: Vec<f64>,
+    ) -> PyResult<TreeQuery> {
         detached(py, || self.0.encrypt(&interface.0, &rows).map(TreeQuery))
     }
 
-    fn decrypt(&self, py: Python<'_>, interface: &TreeInterface, reply: &TreeReply) -> PyResult<Vec<f64>> {
+    fn decrypt(
+        &self,
+        py: Python<'_>,
+        interface: &TreeInterface,
+        reply: &TreeReply,
+    ) -> PyResult<Vec<f64>> {
         detached(py, || self.0.decrypt(&interface.0, &reply.0))
     }
 });
@@ -244,7 +282,8 @@ impl TreeServer {
         self.0.tables().name()
     }
 
-    /// `progress` is called with how many rows are done; what it raises, and an interrupt, is raised when all are.
+    /// `progress` is called with how many rows are done; what it raises, and an interrupt, is
+    /// raised when all are.
     fn evaluate(
         &self,
         py: Python<'_>,

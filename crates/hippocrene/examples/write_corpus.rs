@@ -74,7 +74,7 @@ fn trees() -> ([(&'static str, Vec<u8>); 3], Vec<u8>) {
     let client = TreeClient::generate(tables).unwrap();
     let query = client.encrypt(&interface, &[2.5, 0.25, 7.5, 0.75]).unwrap();
     let nodes = vec![
-        TreeNode::Split { feature: 1, threshold: 0.5, left: 1, right: 2 },
+        TreeNode::Split { feature: 1, threshold: 0.5, digits: 1, left: 1, right: 2 },
         TreeNode::Leaf { values: vec![0.0] },
         TreeNode::Leaf { values: vec![1.0] },
     ];

@@ -1,12 +1,15 @@
-//! Private decision trees: a client's rows of features, a server's trees, one message each way ([PEGASUS V.B](hippocrene_pegasus)).
+//! Private decision trees: a client's rows of features, a server's trees, one message each way
+//! ([PEGASUS V.B](hippocrene_pegasus)).
 //!
-//! What client and server have to know of each other is a [`TreeInterface`]; the trees stay with the server.
+//! What client and server have to know of each other is a [`TreeInterface`]; the trees stay with
+//! the server.
 
 use std::ops::Deref;
 
 use hippocrene_fhew::Preset as TableSet;
 use hippocrene_pegasus::{
-    FeatureRanges, PegasusError, PreparedTreeKeys, TreeModel, TreeParameters, TreeSecrets as Secrets,
+    FeatureRanges, PegasusError, PreparedTreeKeys, TreeModel, TreeParameters,
+    TreeSecrets as Secrets,
 };
 use hippocrene_ring::Threads;
 use hippocrene_rlwe::Fingerprint;
@@ -21,7 +24,9 @@ pub struct TreeTables {
 }
 
 impl TreeTables {
-    /// `lut11`, `lut12` or `lut13`: each step up halves the share of the mapped range within which a feature may be taken to be at the other side of a threshold, and takes more than twice as long.
+    /// `lut11`, `lut12` or `lut13`: each step up makes look-ups take more than twice as long, and
+    /// fewer of them are needed. The digits of features are twice as fine and larger subtrees are
+    /// looked up at once.
     ///
     /// # Errors
     /// [`Error::Parameters`] with the names there are, when it is none of them.
@@ -53,9 +58,12 @@ impl TreeTables {
     }
 }
 
-/// What a query and a reply mean: which tables they are for, how values of features are mapped, and, in words of the server's choice, what features and outputs are. **Public**: the server gives it to its clients.
+/// What a query and a reply mean: which tables they are for, how values of features are mapped,
+/// and, in words of the server's choice, what features and outputs are. **Public**: the server
+/// gives it to its clients.
 ///
-/// Its digest goes along with every query and every reply: one that was made for another interface, such as that of the model before it was fitted to other rows, is refused.
+/// Its digest goes along with every query and every reply: one that was made for another interface,
+/// such as that of the model before it was fitted to other rows, is refused.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TreeInterface {
     tables: TreeTables,
@@ -64,7 +72,8 @@ pub struct TreeInterface {
 }
 
 impl TreeInterface {
-    /// The interface of these tables and ranges. `meaning` is what else both sides have to agree on (names of features, classes in their order, units); of it the digest is all that is kept.
+    /// The interface of these tables and ranges. `meaning` is what else both sides have to agree on
+    /// (names of features, classes in their order, units); of it the digest is all that is kept.
     pub fn new(tables: TreeTables, ranges: FeatureRanges, meaning: &str) -> Self {
         let mut all = tables.digest().as_bytes().to_vec();
         all.extend((ranges.count() as u32).to_le_bytes());
@@ -95,7 +104,8 @@ impl TreeInterface {
     /// What is computed for these trees.
     ///
     /// # Errors
-    /// [`Error::Argument`] when the model has other ranges, and as [`hippocrene_pegasus::TreePlan::new`].
+    /// [`Error::Argument`] when the model has other ranges, and as
+    /// [`hippocrene_pegasus::TreePlan::new`].
     pub fn plan(&self, model: &TreeModel) -> Result<TreePlan, Error> {
         if model.ranges() != &self.ranges {
             let what = "the model has other ranges of features than the interface";
@@ -128,7 +138,8 @@ impl Deref for TreePlan {
     }
 }
 
-/// The secret key of a client of private decision trees: it encrypts queries, decrypts replies and makes the [`TreeKeys`] of the server.
+/// The secret key of a client of private decision trees: it encrypts queries, decrypts replies and
+/// makes the [`TreeKeys`] of the server.
 ///
 /// ```no_run
 /// # fn main() -> Result<(), hippocrene::Error> {
@@ -145,7 +156,7 @@ impl Deref for TreePlan {
 ///
 /// let server = TreeServer::new(&client.evaluation_keys()?, 1)?; // holds no secret
 /// let nodes = vec![
-///     TreeNode::Split { feature: 1, threshold: 0.5, left: 1, right: 2 },
+///     TreeNode::Split { feature: 1, threshold: 0.5, digits: 1, left: 1, right: 2 },
 ///     TreeNode::Leaf { values: vec![0.0] },
 ///     TreeNode::Leaf { values: vec![1.0] },
 /// ];
@@ -193,7 +204,8 @@ impl TreeClient {
     /// Encrypts rows of features, one after the other, for a model of this interface.
     ///
     /// # Errors
-    /// [`Error::Argument`] when the interface is for other tables, the values are no rows, or one is not a number.
+    /// [`Error::Argument`] when the interface is for other tables, the values are no rows, or one
+    /// is not a number.
     pub fn encrypt(&self, interface: &TreeInterface, rows: &[f64]) -> Result<TreeQuery, Error> {
         if interface.tables != self.tables {
             let (have, need) = (interface.tables.name, self.tables.name);
@@ -207,7 +219,8 @@ impl TreeClient {
     /// The outputs of every row, those of a row together, of a model of this interface.
     ///
     /// # Errors
-    /// [`Error::KeyMismatch`] when the reply belongs to another key, [`Error::Argument`] when it was made for another interface.
+    /// [`Error::KeyMismatch`] when the reply belongs to another key, [`Error::Argument`] when it
+    /// was made for another interface.
     pub fn decrypt(&self, interface: &TreeInterface, reply: &TreeReply) -> Result<Vec<f64>, Error> {
         if reply.interface != interface.digest {
             let what = format!(
@@ -301,7 +314,8 @@ impl TreeServer {
     /// A server with these keys, of so many threads.
     ///
     /// # Errors
-    /// [`Error::Argument`] when the keys are not of one client, [`Error::System`] when there cannot be so many threads.
+    /// [`Error::Argument`] when the keys are not of one client, [`Error::System`] when there cannot
+    /// be so many threads.
     pub fn new(keys: &TreeKeys, threads: usize) -> Result<Self, Error> {
         let threads = Threads::new(threads)?;
         Ok(TreeServer { tables: keys.tables, keys: keys.inner.prepare(&threads)?, threads })
@@ -315,12 +329,14 @@ impl TreeServer {
     /// The outputs of every row of a query.
     ///
     /// # Errors
-    /// [`Error::Argument`] when the query is for another interface than that of the plan, or the plan for other tables; [`Error::KeyMismatch`] when the query belongs to another key.
+    /// [`Error::Argument`] when the query is for another interface than that of the plan, or the
+    /// plan for other tables; [`Error::KeyMismatch`] when the query belongs to another key.
     pub fn evaluate(&self, plan: &TreePlan, query: &TreeQuery) -> Result<TreeReply, Error> {
         self.evaluate_with_progress(plan, query, &mut |_, _| ())
     }
 
-    /// [`TreeServer::evaluate`]; `progress` is told how many rows are done, and of how many, now and then.
+    /// [`TreeServer::evaluate`]; `progress` is told how many rows are done, and of how many, now
+    /// and then.
     ///
     /// # Errors
     /// As there.

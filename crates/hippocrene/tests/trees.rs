@@ -4,8 +4,8 @@ use std::sync::LazyLock;
 
 use crate::entry::{read_everything, seal};
 use hippocrene::{
-    ClientKey, DecisionTree, Error, FeatureRanges, TreeClient, TreeInterface, TreeKeys, TreeModel, TreeNode,
-    TreeQuery, TreeReply, TreeServer, TreeTables,
+    ClientKey, DecisionTree, Error, FeatureRanges, TreeClient, TreeInterface, TreeKeys, TreeModel,
+    TreeNode, TreeQuery, TreeReply, TreeServer, TreeTables,
     wire::{FormatError, Kind, inspect},
 };
 
@@ -28,7 +28,13 @@ static FILES: LazyLock<Files> = LazyLock::new(|| {
     let keys = client.evaluation_keys().unwrap();
     let ranges = FeatureRanges::new(vec![(0.0, 10.0), (-1.0, 1.0)]).unwrap();
     let interface = TreeInterface::new(tables, ranges.clone(), MEANING);
-    let split = |feature, threshold, left| TreeNode::Split { feature, threshold, left, right: left + 1 };
+    let split = |feature, threshold, left| TreeNode::Split {
+        feature,
+        threshold,
+        digits: 1,
+        left,
+        right: left + 1,
+    };
     let leaf = |value| TreeNode::Leaf { values: vec![value] };
     let nodes = vec![split(0, 5.0, 1), leaf(0.0), split(1, 0.0, 3), leaf(1.0), leaf(2.0)];
     let tree = DecisionTree::new(nodes).unwrap();
@@ -67,8 +73,9 @@ fn client_and_server_share_files_only() {
     let classes: Vec<f64> =
         client.decrypt(&FILES.interface, &reply).unwrap().iter().map(|x| x.round()).collect();
     assert_eq!(classes, [0.0, 1.0, 2.0]);
-    // Header, counts, digest, seed and 12 bits for each feature; header, counts, digest, span, modulus, middle and 1025 numbers of 8 bits for each row.
-    assert_eq!(FILES.query.len(), 56 + 8 + 16 + 32 + 9);
+    // Header, counts, digest, seed and 5 digits of 12 bits for each feature; header, counts,
+    // digest, span, modulus, middle and 1025 numbers of 8 bits for each row.
+    assert_eq!(FILES.query.len(), 56 + 8 + 16 + 32 + 45);
     assert_eq!(FILES.reply.len(), 56 + 8 + 16 + 16 + 8 + 3 * 1025);
 
     // A secret key is not written over, and another client's is of no use.
@@ -103,10 +110,19 @@ fn files_say_what_they_are() {
         let told = inspect(bytes).unwrap();
         let trees = told.trees.unwrap();
         assert_eq!((told.kind, told.secret), (kind, kind == Kind::TreeSecretKey));
-        assert_eq!((trees.tables, trees.numbers.zip(trees.rows), told.ring_degree), ("lut11", counts, 2048));
+        assert_eq!(
+            (trees.tables, trees.numbers.zip(trees.rows), told.ring_degree),
+            ("lut11", counts, 2048)
+        );
     }
-    assert!(matches!(ClientKey::from_bytes(&FILES.secret, 1), Err(Error::Format(FormatError::Kind { .. }))));
-    assert!(matches!(TreeQuery::from_bytes(&FILES.reply), Err(Error::Format(FormatError::Kind { .. }))));
+    assert!(matches!(
+        ClientKey::from_bytes(&FILES.secret, 1),
+        Err(Error::Format(FormatError::Kind { .. }))
+    ));
+    assert!(matches!(
+        TreeQuery::from_bytes(&FILES.reply),
+        Err(Error::Format(FormatError::Kind { .. }))
+    ));
 }
 
 /// Loads a file of trees as what it says it is.
@@ -124,9 +140,15 @@ fn truncation_anywhere_is_an_error() {
     for bytes in [&FILES.secret, &FILES.query, &FILES.reply] {
         for end in 0..bytes.len() {
             let mut cut = bytes[..end].to_vec();
-            assert!(matches!(load(&cut), Err(Error::Format(FormatError::Truncated { .. }))), "{end}");
+            assert!(
+                matches!(load(&cut), Err(Error::Format(FormatError::Truncated { .. }))),
+                "{end}"
+            );
             seal(&mut cut);
-            assert!(matches!(load(&cut), Err(Error::Format(FormatError::Truncated { .. }))), "{end}");
+            assert!(
+                matches!(load(&cut), Err(Error::Format(FormatError::Truncated { .. }))),
+                "{end}"
+            );
             assert!(inspect(&cut).is_err());
         }
         let mut long = bytes.clone();
@@ -174,7 +196,7 @@ fn simulations_say_what_it_takes() {
     let size = told.key_bytes as f64 / FILES.keys.len() as f64;
     assert!((size - 1.0).abs() < 1e-3 && told.key_memory > told.key_bytes, "{told:?}");
     let count = |name| told.operations.iter().find(|operation| operation.0 == name).unwrap().1;
-    assert_eq!(count("look up"), 3 * (plan.compared() + plan.look_ups()) as u64);
+    assert_eq!(count("look up"), 3 * (plan.compared() + plan.combined() + plan.look_ups()) as u64);
     assert!(told.seconds > 0.01 && told.seconds < 10.0, "{told:?}");
 
     assert!(plan.simulate(&[1.0]).is_err());
@@ -183,10 +205,17 @@ fn simulations_say_what_it_takes() {
     let server = TreeServer::new(&TreeKeys::from_bytes(&FILES.keys).unwrap(), 1).unwrap();
     let query = TreeQuery::from_bytes(&FILES.query).unwrap();
     let mut shown = Vec::new();
-    let reply = server.evaluate_with_progress(&plan, &query, &mut |done, of| shown.push((done, of))).unwrap();
+    let reply = server
+        .evaluate_with_progress(&plan, &query, &mut |done, of| shown.push((done, of)))
+        .unwrap();
     assert_eq!((shown.last(), reply.rows()), (Some(&(3, 3)), 3));
     assert!(
-        client.decrypt(&FILES.interface, &reply).unwrap().iter().zip(&plain).all(|(x, y)| x.round() == *y)
+        client
+            .decrypt(&FILES.interface, &reply)
+            .unwrap()
+            .iter()
+            .zip(&plain)
+            .all(|(x, y)| x.round() == *y)
     );
 }
 
@@ -195,7 +224,9 @@ fn errors_name_what_is_wrong() {
     let Files { secret, query, reply, keys, .. } = &*FILES;
     assert!(refused(query, 16, &[0; 16]).contains("the digest of the tables"));
     assert!(refused(secret, 56, &[0; 32]).contains("names key"));
-    for (bytes, name) in [(query, "the number of features is 0"), (reply, "the number of outputs is 0")] {
+    for (bytes, name) in
+        [(query, "the number of features is 0"), (reply, "the number of outputs is 0")]
+    {
         assert!(refused(bytes, 56, &[0; 4]).contains(name));
         assert!(refused(bytes, 60, &[0; 4]).contains("the number of rows is 0"));
         for at in [56, 60] {
@@ -217,13 +248,15 @@ fn errors_name_what_is_wrong() {
     assert!(refused(keys, 56 + 16 + 32, &[0xff; 6]).contains("beyond its modulus"));
 }
 
-/// What was made for another interface is refused, on both sides: other ranges, columns in another order, or other names of the outputs.
+/// What was made for another interface is refused, on both sides: other ranges, columns in another
+/// order, or other names of the outputs.
 #[test]
 fn other_interfaces_are_refused() {
     let Files { secret, query, reply, keys, interface, model } = &*FILES;
     let client = TreeClient::from_bytes(secret).unwrap();
     let server = TreeServer::new(&TreeKeys::from_bytes(keys).unwrap(), 2).unwrap();
-    let (query, reply) = (TreeQuery::from_bytes(query).unwrap(), TreeReply::from_bytes(reply).unwrap());
+    let (query, reply) =
+        (TreeQuery::from_bytes(query).unwrap(), TreeReply::from_bytes(reply).unwrap());
     assert_eq!((query.interface(), reply.interface()), (interface.digest(), interface.digest()));
     let ranges = |ranges: &[(f64, f64)]| FeatureRanges::new(ranges.to_vec()).unwrap();
     for (ranges, meaning) in [

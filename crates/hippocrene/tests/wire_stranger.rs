@@ -388,7 +388,7 @@ fn a_stranger_asks_decision_trees_and_understands_the_answer() {
     let interface = fingerprint("hippocrene 2026-11 interface of decision trees", &interface);
     assert_eq!(take(&mut payload, 16), interface);
     let seed = take(&mut payload, 32);
-    let c0 = residues(payload, 4, 12);
+    let c0 = residues(payload, 4 * 5, 12);
     let c1 = ring.expand_nonce(seed, 0, two_r);
     let product = multiply_add_two(&vec![0; 1024], &c1, &z);
     for (i, (feature, low, high)) in
@@ -396,9 +396,16 @@ fn a_stranger_asks_decision_trees_and_understands_the_answer() {
             .into_iter()
             .enumerate()
     {
-        let m = (c0[i].wrapping_add(product[i]) % two_r) as f64;
-        let expected = two_r as f64 * (1.0 / 64.0 + 15.0 / 32.0 * (feature - low) / (high - low));
-        assert!((m - expected).abs() < 30.0, "number {i}: {m} instead of {expected}");
+        for digit in 0..5 {
+            let number = 5 * i + digit;
+            let m = c0[number].wrapping_add(product[number]) % two_r;
+            let guard = if digit == 0 { 64.0 } else { 0.0 };
+            let share = (feature - low) / (high - low);
+            let position = guard + 1920.0 * 43f64.powi(digit as i32) * share;
+            let expected = position.round().rem_euclid(two_r as f64) as u64;
+            let off = centred((m + two_r - expected) % two_r, two_r);
+            assert!(off.abs() < 15, "digit {digit} of number {i}: {m} instead of {expected}");
+        }
     }
 
     let (kind, same, of, mut payload) = open(&reply);

@@ -1,15 +1,17 @@
-//! Private decision trees: the leaves that plain trees lead to, outputs as precise and comparisons as certain as stated.
+//! Private decision trees: the leaves that plain trees lead to, outputs as precise and comparisons
+//! as certain as stated.
 
 use hippocrene_fhew::{LweParameters, Preset, RotationGadget, RotationParameters};
 use hippocrene_pegasus::{
-    DecisionTree, FeatureRanges, PegasusError, PreparedTreeKeys, SwitchingDigits, TreeKeys, TreeModel,
-    TreeNode, TreeParameters, TreePlan, TreeSecrets,
+    DecisionTree, FeatureRanges, PegasusError, PreparedTreeKeys, SwitchingDigits, TreeKeys,
+    TreeModel, TreeNode, TreeParameters, TreePlan, TreeSecrets,
 };
 use hippocrene_ring::{Threads, primes::ntt_primes};
 use hippocrene_rlwe::{Noise, SecretDistribution};
 use proptest::prelude::*;
 
-/// Without security; the input's secret has a fixed weight, so that errors are the same for all keys.
+/// Without security; the input's secret has a fixed weight, so that errors are the same for all
+/// keys.
 fn insecure(dimension: usize, degree: usize) -> TreeParameters {
     let weight = dimension * 2 / 3;
     let secret = SecretDistribution::SparseTernary { weight };
@@ -43,7 +45,7 @@ impl Client {
 }
 
 fn split(feature: usize, threshold: f64, left: usize, right: usize) -> TreeNode {
-    TreeNode::Split { feature, threshold, left, right }
+    TreeNode::Split { feature, threshold, digits: 1, left, right }
 }
 
 fn leaf(values: &[f64]) -> TreeNode {
@@ -122,11 +124,13 @@ proptest! {
     }
 }
 
-/// A tree of few thresholds is one block; a chain of many takes several, and what is told apart is what they need.
+/// A tree of few thresholds is one block; a chain of many takes several, and what is told apart is
+/// what they need.
 #[test]
 fn blocks_are_as_large_as_is_certain() {
     let parameters = insecure(16, 512);
-    let plan = |features, count| TreePlan::new(&model(features, chain(features, count), 0.07), parameters);
+    let plan =
+        |features, count| TreePlan::new(&model(features, chain(features, count), 0.07), parameters);
     let small = plan(4, 4).unwrap();
     assert_eq!((small.compared(), small.blocks()), (4, 1));
     let large = plan(8, 24).unwrap();
@@ -154,20 +158,105 @@ fn blocks_are_as_large_as_is_certain() {
         leaf(&[2.0]),
     ];
     let ranges = FeatureRanges::new(vec![(0.0, 10.0); 3]).unwrap();
-    let clamped = TreeModel::clamped(ranges, vec![DecisionTree::new(nodes).unwrap()], 0.05).unwrap();
+    let clamped =
+        TreeModel::clamped(ranges, vec![DecisionTree::new(nodes).unwrap()], 0.05).unwrap();
     let plan = TreePlan::new(&clamped, parameters).unwrap();
     assert_eq!((plan.compared(), plan.blocks()), (1, 1));
     let plan = TreePlan::new(&model(1, vec![leaf(&[3.0])], 0.05), parameters).unwrap();
     assert_eq!((plan.compared(), plan.blocks()), (0, 0));
 }
 
-/// A feature that is one stated deviation from a threshold is taken for one on the other side in 16 of 100 rows; at 7 deviations in none.
+/// A split that compares so many digits.
+fn fine_split(
+    feature: usize,
+    threshold: f64,
+    digits: usize,
+    left: usize,
+    right: usize,
+) -> TreeNode {
+    TreeNode::Split { feature, threshold, digits, left, right }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    /// Rows that are as near to a threshold as is certain, on either side of it, and at the ends.
+    #[test]
+    fn rows_beside_thresholds_are_on_their_side(
+        thresholds in prop::collection::vec((0usize..2, 0.0f64..10.0, 1usize..=5), 1..8),
+    ) {
+        let client = Client::new(insecure(16, 2048));
+        let parameters = client.secrets.parameters();
+        prop_assert_eq!(parameters.digits(), 5);
+        let mut nodes = Vec::new();
+        for (i, (feature, threshold, digits)) in thresholds.iter().enumerate() {
+            nodes.push(fine_split(*feature, *threshold, *digits, 2 * i + 1, 2 * i + 2));
+            nodes.push(leaf(&[i as f64]));
+        }
+        nodes.push(leaf(&[thresholds.len() as f64]));
+        let model = model(2, nodes, TreeModel::CLASSES);
+        // Two that happen to have the same position are refused.
+        let plan = TreePlan::new(&model, parameters);
+        prop_assume!(plan.is_ok());
+        let plan = plan.unwrap();
+        prop_assert!(plan.log2_failure_probability() < -25.0);
+        let certain = |digits: usize| 10.0 * (parameters.margin() + 1.0) * parameters.resolution(digits);
+        let mut rows = vec![[0.0, 0.0], [10.0, 10.0], [0.0, 10.0], [10.0, 0.0]];
+        for (feature, threshold, digits) in &thresholds {
+            for value in [threshold - certain(*digits), threshold + certain(*digits)] {
+                let mut row = [5.0, 5.0];
+                row[*feature] = value.clamp(0.0, 10.0);
+                rows.push(row);
+            }
+        }
+        let far = |row: &[f64; 2]| thresholds.iter().all(|(feature, threshold, digits)| {
+            (row[*feature] - threshold).abs() > 0.999 * certain(*digits)
+        });
+        rows.retain(far);
+        prop_assume!(!rows.is_empty());
+        let results = client.results(&model, &plan, &rows.concat());
+        for (row, got) in rows.iter().zip(results) {
+            prop_assert_eq!(got.round(), model.evaluate(row).unwrap()[0], "{:?} {:?}", row, thresholds);
+        }
+    }
+}
+
+/// A rotation for each digit that a threshold needs, and one for each digit of a threshold but one.
+#[test]
+fn rotations_are_those_of_the_digits_that_are_compared() {
+    let parameters = insecure(16, 2048);
+    let counts = |digits: [usize; 3]| {
+        let nodes = vec![
+            fine_split(0, 2.0, digits[0], 1, 2),
+            leaf(&[0.0]),
+            fine_split(0, 7.0, digits[1], 3, 4),
+            leaf(&[1.0]),
+            fine_split(1, 5.0, digits[2], 5, 6),
+            leaf(&[2.0]),
+            leaf(&[3.0]),
+        ];
+        let plan = TreePlan::new(&model(2, nodes, TreeModel::CLASSES), parameters)?;
+        Ok::<_, PegasusError>((plan.compared(), plan.combined()))
+    };
+    for (digits, expected) in
+        [([1, 1, 1], (2, 0)), ([3, 1, 1], (4, 2)), ([3, 2, 5], (8, 7)), ([5, 5, 5], (10, 12))]
+    {
+        assert_eq!(counts(digits).unwrap(), expected, "{digits:?}");
+    }
+    let error = counts([1, 6, 1]).unwrap_err().to_string();
+    assert!(error.contains("6 digits of feature 0 are compared, where queries have 5"), "{error}");
+    // Rings whose positions are too few have one digit.
+    assert_eq!((insecure(16, 512).digits(), insecure(16, 1024).digits()), (1, 1));
+}
+
+/// A feature that is one stated deviation from a threshold is taken for one on the other side in 16
+/// of 100 rows; at 7 deviations in none.
 #[test]
 fn comparisons_are_as_certain_as_stated() {
     let client = Client::new(insecure(32, 512));
     let model = model(1, vec![split(0, 5.0, 1, 2), leaf(&[0.0]), leaf(&[1.0])], TreeModel::CLASSES);
     let plan = TreePlan::new(&model, client.secrets.parameters()).unwrap();
-    let deviation = 10.0 * client.secrets.parameters().comparison_deviation();
+    let deviation = 10.0 * client.secrets.parameters().comparison_deviation(1);
     // Positions up to 256 are told from those above, which the threshold is in the middle of.
     let position = 10.0 / (512.0 * 15.0 / 16.0);
     let wrong = |offset: f64, count: usize| {
@@ -184,17 +273,24 @@ fn comparisons_are_as_certain_as_stated() {
     assert_eq!((wrong(7.0 * deviation, 200), wrong(-7.0 * deviation, 200)), (0.0, 0.0));
 }
 
-/// Thresholds that are far apart by the ranks of a sample, and next to each other in its range, are told apart.
+/// Thresholds that are far apart by the ranks of a sample, and next to each other in its range, are
+/// told apart.
 #[test]
 fn maps_are_steep_where_values_are_many() {
     let client = Client::new(insecure(16, 512));
     let sample: Vec<f64> = (0..1000).map(|i| (f64::from(i) / 1000.0).powi(8)).collect();
     let at = |share: f64| share.powi(8);
-    let nodes =
-        vec![split(0, at(0.3), 1, 2), leaf(&[0.0]), split(0, at(0.5), 3, 4), leaf(&[1.0]), leaf(&[2.0])];
+    let nodes = vec![
+        split(0, at(0.3), 1, 2),
+        leaf(&[0.0]),
+        split(0, at(0.5), 3, 4),
+        leaf(&[1.0]),
+        leaf(&[2.0]),
+    ];
     let ranges = FeatureRanges::of_sample(1, &sample).unwrap();
-    let model =
-        |ranges| TreeModel::new(ranges, vec![DecisionTree::new(nodes.clone()).unwrap()], 0.05).unwrap();
+    let model = |ranges| {
+        TreeModel::new(ranges, vec![DecisionTree::new(nodes.clone()).unwrap()], 0.05).unwrap()
+    };
     let rows: Vec<f64> = [0.1, 0.2, 0.4, 0.6, 0.9].map(at).repeat(4);
     let results = |model: &TreeModel| {
         let plan = TreePlan::new(model, client.secrets.parameters()).unwrap();
@@ -206,17 +302,20 @@ fn maps_are_steep_where_values_are_many() {
     assert_ne!(results(&model(FeatureRanges::new(vec![(0.0, 1.0)]).unwrap())), plain);
 }
 
-/// Rows are clamped to their ranges: a split at an end or beyond would send all of them to one side.
+/// Rows are clamped to their ranges: a split at an end or beyond would send all of them to one
+/// side.
 #[test]
 fn splits_outside_ranges_are_refused() {
-    let tree =
-        |threshold| DecisionTree::new(vec![split(1, threshold, 1, 2), leaf(&[0.0]), leaf(&[1.0])]).unwrap();
+    let tree = |threshold| {
+        DecisionTree::new(vec![split(1, threshold, 1, 2), leaf(&[0.0]), leaf(&[1.0])]).unwrap()
+    };
     let ranges = FeatureRanges::new(vec![(0.0, 1.0), (-2.0, 3.0)]).unwrap();
     let new = |threshold| TreeModel::new(ranges.clone(), vec![tree(0.5), tree(threshold)], 0.05);
     for threshold in [3.0, 7.5, -2.5] {
         let error = new(threshold).unwrap_err().to_string();
-        let told =
-            format!("feature 1 is split at {threshold}, outside its range from -2 to 3. Widen the range");
+        let told = format!(
+            "feature 1 is split at {threshold}, outside its range from -2 to 3. Widen the range"
+        );
         assert!(error.contains(&told), "{error}");
     }
     let parameters = insecure(16, 512);
@@ -239,18 +338,23 @@ fn splits_outside_ranges_are_refused() {
 fn splits_that_would_vanish_are_refused() {
     let parameters = insecure(16, 512);
     let path = |first, second| {
-        let nodes =
-            vec![split(0, first, 1, 2), leaf(&[0.0]), split(0, second, 3, 4), leaf(&[1.0]), leaf(&[2.0])];
+        let nodes = vec![
+            split(0, first, 1, 2),
+            leaf(&[0.0]),
+            split(0, second, 3, 4),
+            leaf(&[1.0]),
+            leaf(&[2.0]),
+        ];
         model(1, nodes, 0.05)
     };
     let plan = |model: &TreeModel| TreePlan::new(model, parameters);
     // A position is 10/480 wide.
     for (first, second, other) in [(5.001, 5.002, 5.001), (0.0, 0.01, 0.0)] {
         let error = plan(&path(first, second)).unwrap_err().to_string();
-        let told =
-            format!("feature 0 is split at {second} and bounded by {other}, which these tables cannot");
+        let told = format!(
+            "feature 0 is split at {second} and bounded by {other}, which so many digits of"
+        );
         assert!(error.contains(&told), "{error}");
-        plan(&path(first, second).approximate()).unwrap();
     }
     plan(&path(5.0, 5.03)).unwrap();
     // What the thresholds above settle is no split that vanishes.
@@ -262,7 +366,8 @@ fn rms(errors: &[f64]) -> f64 {
     (errors.iter().map(|e| e * e).sum::<f64>() / errors.len() as f64).sqrt()
 }
 
-/// Errors of outputs against the plan's statement: where the reply's rounding counts, and where it is not rounded; over several keys.
+/// Errors of outputs against the plan's statement: where the reply's rounding counts, and where it
+/// is not rounded; over several keys.
 #[test]
 fn outputs_are_as_precise_as_stated() {
     let nodes = chain(4, 12);
@@ -279,11 +384,13 @@ fn outputs_are_as_precise_as_stated() {
         };
         let possible: f64 = possible.split([' ', ',']).nth_back(2).unwrap().parse().unwrap();
         // Who would have what is possible has that.
-        let any = TreePlan::new(&model(4, nodes.clone(), 1e-12).or_as_possible(), parameters).unwrap();
+        let any =
+            TreePlan::new(&model(4, nodes.clone(), 1e-12).or_as_possible(), parameters).unwrap();
         assert!((any.deviation() / possible - 1.0).abs() < 0.01);
         // Outputs that are looked up together are less precise than those that are one by one.
-        let rotations =
-            |wanted| TreePlan::new(&model(4, nodes.clone(), wanted), parameters).unwrap().look_ups();
+        let rotations = |wanted| {
+            TreePlan::new(&model(4, nodes.clone(), wanted), parameters).unwrap().look_ups()
+        };
         assert_eq!((rotations(0.5), any.look_ups()), (any.blocks(), outputs * any.blocks()));
         for wanted in [0.07, 1.5 * possible] {
             let model = model(4, nodes.clone(), wanted);
@@ -292,7 +399,8 @@ fn outputs_are_as_precise_as_stated() {
             let mut errors = Vec::new();
             for _ in 0..6 {
                 let client = Client::new(parameters);
-                let rows: Vec<f64> = (0..30).flat_map(|i| [0.5, 1.5, 0.5, 8.5 - f64::from(i % 8)]).collect();
+                let rows: Vec<f64> =
+                    (0..30).flat_map(|i| [0.5, 1.5, 0.5, 8.5 - f64::from(i % 8)]).collect();
                 let results = client.results(&model, &plan, &rows);
                 for (row, got) in rows.chunks(4).zip(results.chunks(outputs)) {
                     errors.extend(got.iter().zip(model.evaluate(row).unwrap()).map(|(x, y)| x - y));
@@ -324,7 +432,8 @@ fn threads_give_the_same_bits() {
     assert_eq!((query.rows(), one.rows(), one.outputs()), (8, 8, 1));
 }
 
-/// The default security: three classes, from a query of a seed and 12 bits for each coefficient to a reply of 1024 numbers of 8 bits.
+/// The default security: three classes, from a query of a seed and 12 bits for each coefficient to
+/// a reply of 1024 numbers of 8 bits.
 #[test]
 fn secure_parameters() {
     let parameters = TreeParameters::of(&Preset::by_name("lut11").unwrap());
@@ -343,8 +452,15 @@ fn secure_parameters() {
     let model = model(4, nodes, TreeModel::CLASSES);
     let plan = TreePlan::new(&model, parameters).unwrap();
     assert_eq!((plan.compared(), plan.blocks(), plan.reply_modulus()), (2, 1, 256));
-    assert!(plan.log2_failure_probability() < -30.0 && parameters.comparison_deviation() < 1.0 / 250.0);
-    let rows = [[1.0, 2.0, 3.0, 1.0], [-90.0, 1e300, 4.0, 5.0], [5.0, 5.0, 9.0, 5.0], [0.0, 0.0, 1.0, 9.0]];
+    assert!(
+        plan.log2_failure_probability() < -30.0 && parameters.comparison_deviation(1) < 1.0 / 250.0
+    );
+    let rows = [
+        [1.0, 2.0, 3.0, 1.0],
+        [-90.0, 1e300, 4.0, 5.0],
+        [5.0, 5.0, 9.0, 5.0],
+        [0.0, 0.0, 1.0, 9.0],
+    ];
     let results = client.results(&model, &plan, &rows.concat());
     for (row, result) in rows.iter().zip(results) {
         assert_eq!(result.round(), model.evaluate(row).unwrap()[0], "{row:?}: {result}");
@@ -361,8 +477,17 @@ fn mistakes_are_named() {
     assert!(tree(vec![split(0, 1.0, 1, 1), leaf(&[1.0])]).contains("two nodes lead to node 1"));
     assert!(tree(vec![split(0, 1.0, 1, 5), leaf(&[1.0])]).contains("leads to 5"));
     assert!(tree(vec![leaf(&[1.0]), leaf(&[1.0])]).contains("no node before it leads to node 1"));
-    assert!(tree(vec![split(0, f64::NAN, 1, 2), leaf(&[1.0]), leaf(&[1.0])]).contains("threshold of node 0"));
-    assert!(tree(vec![split(0, 1.0, 1, 2), leaf(&[1.0]), leaf(&[])]).contains("leaf 2 has 0 values"));
+    assert!(
+        tree(vec![split(0, f64::NAN, 1, 2), leaf(&[1.0]), leaf(&[1.0])])
+            .contains("threshold of node 0")
+    );
+    assert!(
+        tree(vec![split(0, 1.0, 1, 2), leaf(&[1.0]), leaf(&[])]).contains("leaf 2 has 0 values")
+    );
+    assert!(
+        tree(vec![fine_split(0, 1.0, 0, 1, 2), leaf(&[1.0]), leaf(&[1.0])])
+            .contains("compares no digits")
+    );
     assert!(tree(vec![leaf(&[f64::INFINITY])]).contains("a value of leaf 0 is inf"));
     let deep = (0..1001).flat_map(|i| [split(0, 0.0, 2 * i + 1, 2 * i + 2), leaf(&[0.0])]);
     assert!(tree(deep.chain([leaf(&[0.0])]).collect()).contains("a path of more than 1000 nodes"));
@@ -370,7 +495,9 @@ fn mistakes_are_named() {
     let ranges = |pairs: &[(f64, f64)]| FeatureRanges::new(pairs.to_vec());
     assert!(ranges(&[]).unwrap_err().to_string().contains("no features"));
     for pair in [(1.0, 1.0), (f64::NAN, 1.0), (0.0, f64::INFINITY)] {
-        assert!(ranges(&[(0.0, 1.0), pair]).unwrap_err().to_string().contains("feature 1 goes from"));
+        assert!(
+            ranges(&[(0.0, 1.0), pair]).unwrap_err().to_string().contains("feature 1 goes from")
+        );
     }
     for (knots, what) in [
         (vec![1.0], "feature 1 has 1 knots"),
@@ -382,18 +509,25 @@ fn mistakes_are_named() {
         let error = FeatureRanges::of_knots(vec![vec![0.0, 1.0], knots]).unwrap_err().to_string();
         assert!(error.contains(what), "{error}");
     }
-    let sample = |features, rows: &[f64]| FeatureRanges::of_sample(features, rows).unwrap_err().to_string();
+    let sample =
+        |features, rows: &[f64]| FeatureRanges::of_sample(features, rows).unwrap_err().to_string();
     assert!(sample(0, &[1.0]).contains("1 values are no rows of 0 features"));
     assert!(sample(2, &[1.0]).contains("1 values are no rows of 2 features"));
     assert!(sample(2, &[]).contains("0 values are no rows"));
-    assert!(sample(2, &[1.0, 1.0, 1.0, f64::INFINITY]).contains("feature 1 of row 1 is not a finite number"));
+    assert!(
+        sample(2, &[1.0, 1.0, 1.0, f64::INFINITY])
+            .contains("feature 1 of row 1 is not a finite number")
+    );
     assert!(sample(1, &[-1e308, 1e308]).contains("feature 0 goes from"));
-    let stump =
-        |f| DecisionTree::new(vec![split(f, 0.5, 1, 2), leaf(&[0.0, 0.0]), leaf(&[1.0, 2.0])]).unwrap();
+    let stump = |f| {
+        DecisionTree::new(vec![split(f, 0.5, 1, 2), leaf(&[0.0, 0.0]), leaf(&[1.0, 2.0])]).unwrap()
+    };
     let one = ranges(&[(0.0, 1.0)]).unwrap();
     let model = TreeModel::new(one.clone(), vec![stump(0)], 1.0).unwrap();
     assert_eq!(model.evaluate(&[f64::INFINITY]).unwrap(), [1.0, 2.0]);
-    assert!(model.evaluate(&[f64::NAN]).unwrap_err().to_string().contains("feature 0 is not a number"));
+    assert!(
+        model.evaluate(&[f64::NAN]).unwrap_err().to_string().contains("feature 0 is not a number")
+    );
     assert!(model.evaluate(&[]).unwrap_err().to_string().contains("0 features"));
     let new = |trees: Vec<DecisionTree>, deviation| {
         TreeModel::new(one.clone(), trees, deviation).unwrap_err().to_string()
@@ -405,17 +539,20 @@ fn mistakes_are_named() {
 
     let model = TreeModel::new(one.clone(), vec![stump(0)], 0.1).unwrap();
     let (client, other) = (Client::new(insecure(16, 256)), Client::new(insecure(16, 256)));
-    let encrypt =
-        |ranges: &FeatureRanges, row: &[f64]| client.secrets.encrypt(ranges, row).unwrap_err().to_string();
+    let encrypt = |ranges: &FeatureRanges, row: &[f64]| {
+        client.secrets.encrypt(ranges, row).unwrap_err().to_string()
+    };
     assert!(encrypt(&one, &[]).contains("0 values are no rows of 1 features"));
     assert!(encrypt(&one, &[0.0, f64::NAN]).contains("feature 0 of row 1 is not a number"));
     let plan = TreePlan::new(&model, client.secrets.parameters()).unwrap();
     let query = client.secrets.encrypt(&one, &[0.1]).unwrap();
-    let error = other.server.evaluate(&plan, &query, &Threads::single(), &mut |_, _| ()).unwrap_err();
+    let error =
+        other.server.evaluate(&plan, &query, &Threads::single(), &mut |_, _| ()).unwrap_err();
     assert!(error.to_string().contains("key"), "{error}");
     let two = ranges(&[(0.0, 1.0), (0.0, 1.0)]).unwrap();
     let query = client.secrets.encrypt(&two, &[0.1, 0.2]).unwrap();
-    let error = client.server.evaluate(&plan, &query, &Threads::single(), &mut |_, _| ()).unwrap_err();
+    let error =
+        client.server.evaluate(&plan, &query, &Threads::single(), &mut |_, _| ()).unwrap_err();
     assert!(error.to_string().contains("rows of 2 features, where the model has 1"), "{error}");
     let larger = TreePlan::new(&model, insecure(16, 512)).unwrap();
     assert!(client.server.evaluate(&larger, &query, &Threads::single(), &mut |_, _| ()).is_err());

@@ -9,7 +9,8 @@ use crate::{Error, Preset, Session, TreeClient, TreePlan, TreeReply};
 /// What the evaluation of trees takes and gives, before there are keys.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TreeSimulation {
-    /// Seconds that one thread of the server takes, by the profile of this machine ([`crate::profile::installed`]).
+    /// Seconds that one thread of the server takes, by the profile of this machine
+    /// ([`crate::profile::installed`]).
     pub seconds: f64,
     /// What is done, with how often and the seconds that it takes, the longest first.
     pub operations: Vec<(&'static str, u64, f64)>,
@@ -21,15 +22,17 @@ pub struct TreeSimulation {
     pub query_bytes: usize,
     /// Bytes of the reply as a file.
     pub reply_bytes: usize,
-    /// The outputs of every row, those of a row together: what decryption gives but for noise, where no feature is at a threshold.
+    /// The outputs of every row, those of a row together: what decryption gives but for noise.
     pub values: Vec<f64>,
 }
 
 impl TreePlan {
-    /// Evaluates the trees on rows of features as if they were encrypted, by the code that computes on encrypted ones, and says what it would take.
+    /// Evaluates the trees on rows of features as if they were encrypted, by the code that computes
+    /// on encrypted ones, and says what it would take.
     ///
     /// # Errors
-    /// [`Error::Argument`] when the values are no rows, or one is not a number; those of [`crate::profile::installed`].
+    /// [`Error::Argument`] when the values are no rows, or one is not a number; those of
+    /// [`crate::profile::installed`].
     pub fn simulate(&self, rows: &[f64]) -> Result<TreeSimulation, Error> {
         // Trees take nothing of these parameters; their context notes what is done.
         let session = Session::hollow(Preset::by_name("n12")?.settings()?)?;

@@ -177,8 +177,8 @@ impl WholeFile for TreeQuery {
     }
 
     fn payload_bytes(&self) -> u64 {
-        let numbers = self.inner.numbers().c0().len() as u64;
-        COUNTS_BYTES + INTERFACE_BYTES + SEED_BYTES as u64 + query_bytes(self.tables, numbers)
+        let features = self.features() as u64 * self.rows() as u64;
+        COUNTS_BYTES + INTERFACE_BYTES + SEED_BYTES as u64 + query_bytes(self.tables, features)
     }
 
     fn write(&self, out: &mut Vec<u8>) {
@@ -192,11 +192,12 @@ impl WholeFile for TreeQuery {
 
     fn read(cursor: &mut Cursor<'_>, header: &Header) -> Result<Self, Error> {
         let (tables, key) = (tables_of(header)?, header.key);
-        let [features, _, count] = read_query(cursor, tables)?;
+        let [features, _, features_of_all] = read_query(cursor, tables)?;
         let interface = Fingerprint::from_bytes(cursor.array()?);
         let seed = Seed::from_bytes(cursor.array()?);
-        let parameters = tables.parameters().query();
-        let c0 = read_residues(cursor, count as usize, parameters.modulus())?;
+        let parameters = tables.parameters();
+        let count = features_of_all as usize * parameters.digits();
+        let c0 = read_residues(cursor, count, parameters.query().modulus())?;
         let inner =
             hippocrene_pegasus::TreeQuery::from_parts(parameters, features as usize, seed, c0, key)
                 .map_err(wrong)?;
@@ -204,10 +205,11 @@ impl WholeFile for TreeQuery {
     }
 }
 
-/// Bytes of so many residues; of more than there is memory for, too many.
-fn query_bytes(tables: TreeTables, count: u64) -> u64 {
-    let bits = width(tables.parameters().query().modulus() - 1);
-    count.saturating_mul(u64::from(bits)).div_ceil(8)
+/// Bytes of the digits of so many features; of more than there is memory for, too many.
+fn query_bytes(tables: TreeTables, features: u64) -> u64 {
+    let parameters = tables.parameters();
+    let bits = u64::from(width(parameters.query().modulus() - 1)) * parameters.digits() as u64;
+    features.saturating_mul(bits).div_ceil(8)
 }
 
 /// Features, rows and their product, of a query that is as long as they say.

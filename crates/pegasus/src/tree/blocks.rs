@@ -2,28 +2,27 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{DecisionTree, FeatureRanges, TreeNode, TreeParameters};
+use super::{
+    DecisionTree, FeatureRanges, TreeNode, TreeParameters,
+    comparison::{Comparison, digits},
+};
 use crate::{PegasusError, error::argument};
 
-/// Is a feature above a position?
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Comparison {
-    pub(super) feature: usize,
-    pub(super) position: usize,
-}
-
-/// One look-up: of the sum of `constant` and of the weights of those comparisons whose answer is yes.
+/// One look-up: of the sum of `constant` and of the weights of those comparisons whose answer is
+/// yes.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Block {
     pub(super) terms: Vec<(Comparison, i64)>,
     pub(super) constant: i64,
-    /// For each sum below their number the values of a leaf; at others the block has nothing to say.
+    /// For each sum below their number the values of a leaf; at others the block has nothing to
+    /// say.
     pub(super) values: Vec<Vec<f64>>,
     /// Sums are below this.
     pub(super) cells: usize,
 }
 
-/// A tree in which every path can be taken: thresholds are positions, and splits that are settled by those above them, or that lead to one value, are gone.
+/// A tree in which every path can be taken: thresholds are comparisons, and splits that are settled
+/// by those above them, or that lead to one value, are gone.
 #[derive(Debug, PartialEq)]
 enum Reduced {
     Leaf(Vec<f64>),
@@ -33,23 +32,27 @@ enum Reduced {
 /// What is known of a feature on a path: it is above `low` and at most `high`.
 #[derive(Debug, Clone, Copy, Default)]
 struct Bounds {
-    low: Option<usize>,
-    high: Option<usize>,
+    low: Option<Comparison>,
+    high: Option<Comparison>,
 }
 
 type Path = BTreeMap<usize, Bounds>;
 
-/// The blocks of a tree, of at most `limit` cells each, and the values to which theirs are added: those of its most frequent leaf. The values of blocks are differences from these.
+/// The blocks of a tree, of at most `limit` cells each, and the values to which theirs are added:
+/// those of its most frequent leaf. The values of blocks are differences from these.
 ///
 /// # Errors
-/// [`PegasusError::Argument`] when a path asks for so many features that even a block of one leaf has more cells.
+/// [`PegasusError::Argument`] when a path asks for so many features that even a block of one leaf
+/// has more cells.
 pub(super) fn cut(
     tree: &DecisionTree,
     ranges: &FeatureRanges,
     parameters: &TreeParameters,
     limit: usize,
 ) -> Result<(Vec<Block>, Vec<f64>), PegasusError> {
-    let reduced = Reducing { nodes: tree.nodes(), ranges, parameters }.reduce(0, &mut Path::new());
+    let digits = digits(tree, ranges, parameters);
+    let reduced =
+        Reducing { nodes: tree.nodes(), ranges, parameters, digits }.reduce(0, &mut Path::new());
     let mut base = reduced.most_frequent();
     // A zero is a zero.
     base.iter_mut().for_each(|x| *x += 0.0);
@@ -59,7 +62,7 @@ pub(super) fn cut(
 }
 
 /// Two thresholds of a feature on one path, between which nothing can be told apart: they have the
-/// same position. One of the two splits would vanish.
+/// same place. One of the two splits would vanish.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Vanishing {
     pub(super) feature: usize,
@@ -70,23 +73,25 @@ pub(super) struct Vanishing {
 /// Returns the first split of a tree that would vanish, although values of its feature within the
 /// range pass on either side of it.
 ///
-/// The thresholds that a path has passed bound the values of a feature, with the positions of these
+/// The thresholds that a path has passed bound the values of a feature, with the places of these
 /// thresholds. The upper end of the range is a bound from the start.
 pub(super) fn vanishing(
     tree: &DecisionTree,
     ranges: &FeatureRanges,
     parameters: &TreeParameters,
 ) -> Option<Vanishing> {
-    type Bound = (f64, usize);
+    type Bound = (f64, i64);
     /// For each feature on a path the bound below, if there is one, and the bound above.
     type Bounded = BTreeMap<usize, (Option<Bound>, Bound)>;
-    let place = |feature: usize, x: f64| parameters.position(ranges.share(feature, x)) as usize;
+    let digits = digits(tree, ranges, parameters);
     let mut open = vec![(0, Bounded::new())];
     while let Some((node, mut path)) = open.pop() {
-        let TreeNode::Split { feature, threshold, left, right } = &tree.nodes()[node] else { continue };
+        let TreeNode::Split { feature, threshold, left, right, .. } = &tree.nodes()[node] else {
+            continue;
+        };
+        let place = Comparison::new(*feature, *threshold, digits[node], ranges, parameters).place;
         let (least, most) = ranges.ends(*feature);
-        let end = (most, place(*feature, most));
-        let (low, high) = path.get(feature).copied().unwrap_or((None, end));
+        let (low, high) = path.get(feature).copied().unwrap_or((None, (most, Comparison::END)));
         if *threshold >= high.0 {
             open.push((*left, path));
             continue;
@@ -95,14 +100,13 @@ pub(super) fn vanishing(
             open.push((*right, path));
             continue;
         }
-        let position = place(*feature, *threshold);
-        let same = [Some(high).filter(|high| position >= high.1), low.filter(|low| position <= low.1)];
+        let same = [Some(high).filter(|high| place >= high.1), low.filter(|low| place <= low.1)];
         if let Some((other, _)) = same.into_iter().flatten().next() {
             return Some(Vanishing { feature: *feature, threshold: *threshold, other });
         }
         let mut below = path.clone();
-        below.insert(*feature, (low, (*threshold, position)));
-        path.insert(*feature, (Some((*threshold, position)), high));
+        below.insert(*feature, (low, (*threshold, place)));
+        path.insert(*feature, (Some((*threshold, place)), high));
         open.extend([(*left, below), (*right, path)]);
     }
     None
@@ -112,30 +116,35 @@ struct Reducing<'a> {
     nodes: &'a [TreeNode],
     ranges: &'a FeatureRanges,
     parameters: &'a TreeParameters,
+    digits: Vec<usize>,
 }
 
 impl Reducing<'_> {
     fn reduce(&self, node: usize, path: &mut Path) -> Reduced {
         let (feature, threshold, left, right) = match &self.nodes[node] {
-            TreeNode::Split { feature, threshold, left, right } => (*feature, *threshold, *left, *right),
+            TreeNode::Split { feature, threshold, left, right, .. } => {
+                (*feature, *threshold, *left, *right)
+            }
             TreeNode::Leaf { values } => return Reduced::Leaf(values.clone()),
         };
+        let comparison =
+            Comparison::new(feature, threshold, self.digits[node], self.ranges, self.parameters);
         let (least, most) = self.ranges.ends(feature);
-        let position = self.parameters.position(self.ranges.share(feature, threshold)) as usize;
         let Bounds { low, high } = path.get(&feature).copied().unwrap_or_default();
         // Features are within their ranges.
-        if threshold >= most || high.is_some_and(|high| position >= high) {
+        if threshold >= most || high.is_some_and(|high| comparison.place >= high.place) {
             return self.reduce(left, path);
         }
-        if threshold < least || low.is_some_and(|low| position <= low) {
+        if threshold < least || low.is_some_and(|low| comparison.place <= low.place) {
             return self.reduce(right, path);
         }
-        let comparison = Comparison { feature, position };
         let left = Box::new(comparison.below(path, |path| self.reduce(left, path)));
         let right = Box::new(comparison.above(path, |path| self.reduce(right, path)));
         match (*left, *right) {
             (Reduced::Leaf(a), Reduced::Leaf(b)) if a == b => Reduced::Leaf(a),
-            (left, right) => Reduced::Split { comparison, left: Box::new(left), right: Box::new(right) },
+            (left, right) => {
+                Reduced::Split { comparison, left: Box::new(left), right: Box::new(right) }
+            }
         }
     }
 }
@@ -143,15 +152,20 @@ impl Reducing<'_> {
 impl Comparison {
     /// What `f` says where the answer is no.
     fn below<T>(self, path: &mut Path, f: impl FnOnce(&mut Path) -> T) -> T {
-        self.with(path, |bounds| bounds.high = Some(self.position), f)
+        self.with(path, |bounds| bounds.high = Some(self), f)
     }
 
     /// What `f` says where the answer is yes.
     fn above<T>(self, path: &mut Path, f: impl FnOnce(&mut Path) -> T) -> T {
-        self.with(path, |bounds| bounds.low = Some(self.position), f)
+        self.with(path, |bounds| bounds.low = Some(self), f)
     }
 
-    fn with<T>(self, path: &mut Path, change: impl FnOnce(&mut Bounds), f: impl FnOnce(&mut Path) -> T) -> T {
+    fn with<T>(
+        self,
+        path: &mut Path,
+        change: impl FnOnce(&mut Bounds),
+        f: impl FnOnce(&mut Path) -> T,
+    ) -> T {
         let before = path.get(&self.feature).copied();
         change(path.entry(self.feature).or_default());
         let result = f(path);
@@ -172,29 +186,38 @@ impl Reduced {
                     let bits = values.iter().map(|x| x.to_bits()).collect();
                     counts.entry(bits).or_insert((0, values)).0 += 1;
                 }
-                Reduced::Split { left, right, .. } => [left, right].iter().for_each(|t| count(t, counts)),
+                Reduced::Split { left, right, .. } => {
+                    [left, right].iter().for_each(|t| count(t, counts))
+                }
             }
         }
         let mut counts = BTreeMap::new();
         count(self, &mut counts);
-        counts.values().max_by_key(|(count, _)| *count).map_or(Vec::new(), |(_, values)| values.to_vec())
+        counts
+            .values()
+            .max_by_key(|(count, _)| *count)
+            .map_or(Vec::new(), |(_, values)| values.to_vec())
     }
 
-    /// The positions that each feature is compared with.
-    fn comparisons(&self, of: &mut BTreeMap<usize, BTreeSet<usize>>) {
+    /// The comparisons of each feature.
+    fn comparisons(&self, of: &mut BTreeMap<usize, BTreeSet<Comparison>>) {
         if let Reduced::Split { comparison, left, right } = self {
-            of.entry(comparison.feature).or_default().insert(comparison.position);
+            of.entry(comparison.feature).or_default().insert(*comparison);
             left.comparisons(of);
             right.comparisons(of);
         }
     }
 
-    /// The values where features have passed so many of their positions.
-    fn values(&self, of: &BTreeMap<usize, BTreeSet<usize>>, passed: &BTreeMap<usize, usize>) -> &[f64] {
+    /// The values where features have passed so many of their thresholds.
+    fn values(
+        &self,
+        of: &BTreeMap<usize, BTreeSet<Comparison>>,
+        passed: &BTreeMap<usize, usize>,
+    ) -> &[f64] {
         match self {
             Reduced::Leaf(values) => values,
             Reduced::Split { comparison, left, right } => {
-                let place = of[&comparison.feature].range(..comparison.position).count();
+                let place = of[&comparison.feature].range(..comparison).count();
                 let next = if passed[&comparison.feature] > place { right } else { left };
                 next.values(of, passed)
             }
@@ -208,11 +231,12 @@ impl Reduced {
         base: &[f64],
         out: &mut Vec<Block>,
     ) -> Result<(), PegasusError> {
-        let mut positions = BTreeMap::new();
-        self.comparisons(&mut positions);
-        let states = positions.values().fold(1usize, |states, of| states.saturating_mul(of.len() + 1));
+        let mut thresholds = BTreeMap::new();
+        self.comparisons(&mut thresholds);
+        let states =
+            thresholds.values().fold(1usize, |states, of| states.saturating_mul(of.len() + 1));
         if states.saturating_mul(path.len() + 1) <= limit {
-            out.extend(self.block(&positions, states, path, base));
+            out.extend(self.block(&thresholds, states, path, base));
             return Ok(());
         }
         match self {
@@ -234,30 +258,30 @@ impl Reduced {
     /// All of this subtree as one block, if it has anything to add to `base`.
     fn block(
         &self,
-        positions: &BTreeMap<usize, BTreeSet<usize>>,
+        thresholds: &BTreeMap<usize, BTreeSet<Comparison>>,
         states: usize,
         path: &Path,
         base: &[f64],
     ) -> Option<Block> {
         let (mut terms, mut constant, mut radix) = (Vec::new(), 0, 1);
         let mut radices = Vec::new();
-        for (feature, of) in positions {
-            terms.extend(of.iter().map(|p| (Comparison { feature: *feature, position: *p }, radix as i64)));
+        for (feature, of) in thresholds {
+            terms.extend(of.iter().map(|comparison| (*comparison, radix as i64)));
             radices.push((*feature, radix, of.len() + 1));
             radix *= of.len() + 1;
         }
-        for (feature, Bounds { low, high }) in path {
-            let comparison = |position: usize| Comparison { feature: *feature, position };
-            terms.extend(high.map(|high| (comparison(high), states as i64)));
+        for Bounds { low, high } in path.values() {
+            terms.extend(high.map(|high| (high, states as i64)));
             if let Some(low) = low {
-                terms.push((comparison(*low), -(states as i64)));
+                terms.push((*low, -(states as i64)));
                 constant += states as i64;
             }
         }
         let values: Vec<Vec<f64>> = (0..states)
             .map(|state| {
-                let passed = radices.iter().map(|(f, radix, base)| (*f, state / radix % base)).collect();
-                let values = self.values(positions, &passed);
+                let passed =
+                    radices.iter().map(|(f, radix, base)| (*f, state / radix % base)).collect();
+                let values = self.values(thresholds, &passed);
                 values.iter().zip(base).map(|(x, base)| x - base).collect()
             })
             .collect();

@@ -9,7 +9,7 @@ use hippocrene_rlwe::RlweError;
 
 use super::{
     FeatureRanges, TreeKeys, TreePlan, TreeQuery, TreeReply,
-    plan::{BlockTables, PlannedBlock},
+    plan::{Answer, BlockTables, Combined, Compared, PlannedBlock},
 };
 use crate::{PegasusError, error::argument};
 
@@ -29,10 +29,12 @@ impl TreeKeys {
     /// Expands the seeds and lays the keys out.
     ///
     /// # Errors
-    /// When the keys are not of one client, or the environment asks for a kernel that this CPU lacks.
+    /// When the keys are not of one client, or the environment asks for a kernel that this CPU
+    /// lacks.
     pub fn prepare(&self, threads: &Threads) -> Result<PreparedTreeKeys, PegasusError> {
         let ([input, ring], rotation) = (self.tables.keys(), self.tables.parameters());
-        if self.back.keys() != [ring, input] || self.back.parameters() != [rotation.ring(), rotation.input()]
+        if self.back.keys() != [ring, input]
+            || self.back.parameters() != [rotation.ring(), rotation.input()]
         {
             return argument("prepare keys of decision trees", "they are not of one client".into());
         }
@@ -51,10 +53,12 @@ impl PreparedTreeKeys {
         self.tables.bytes() + self.back.bytes()
     }
 
-    /// The outputs of every row of the query. Rotations are shared out to `threads`. `progress` is told how many rows are done, and of how many, now and then.
+    /// The outputs of every row of the query. Rotations are shared out to `threads`. `progress` is
+    /// told how many rows are done, and of how many, now and then.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when plan, query and keys are not of one kind; [`RlweError::KeyMismatch`] when the query belongs to another key.
+    /// [`PegasusError::Argument`] when plan, query and keys are not of one kind;
+    /// [`RlweError::KeyMismatch`] when the query belongs to another key.
     pub fn evaluate(
         &self,
         plan: &TreePlan,
@@ -66,10 +70,12 @@ impl PreparedTreeKeys {
         self.all(plan, query.rows(), &query.numbers().expand()?, threads, progress)
     }
 
-    /// [`PreparedTreeKeys::evaluate`] on rows in the clear: outputs are those without errors but of rounding, and with [`TreeKeys::hollow`] it is noted what the rest would take.
+    /// [`PreparedTreeKeys::evaluate`] on rows in the clear: outputs are those without errors but of
+    /// rounding, and with [`TreeKeys::hollow`] it is noted what the rest would take.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when plan, ranges and keys are not of one kind, the values are no rows, or one is not a number.
+    /// [`PegasusError::Argument`] when plan, ranges and keys are not of one kind, the values are no
+    /// rows, or one is not a number.
     pub fn simulate(
         &self,
         plan: &TreePlan,
@@ -81,8 +87,11 @@ impl PreparedTreeKeys {
             return argument(OPERATION, "the plan and the keys are of different parameters".into());
         }
         if plan.features() != ranges.count() {
-            let what =
-                format!("ranges of {} features, where the model has {}", ranges.count(), plan.features());
+            let what = format!(
+                "ranges of {} features, where the model has {}",
+                ranges.count(),
+                plan.features()
+            );
             return argument(OPERATION, what);
         }
         let parameters = plan.parameters().query();
@@ -107,7 +116,7 @@ impl PreparedTreeKeys {
         progress: &mut dyn FnMut(usize, usize),
     ) -> Result<TreeReply, PegasusError> {
         let rows: Vec<usize> = (0..rows).collect();
-        let most = plan.compared().max(plan.look_ups()).max(1);
+        let most = plan.compared().max(plan.combined.len()).max(plan.look_ups()).max(1);
         let together = (TOGETHER * threads.count() / most).max(1);
         let mut values = Vec::with_capacity(rows.len() * plan.outputs());
         for some in rows.chunks(together) {
@@ -123,7 +132,10 @@ impl PreparedTreeKeys {
             return argument(OPERATION, "the plan and the keys are of different parameters".into());
         }
         if query.numbers().parameters() != plan.parameters().query() {
-            return argument(OPERATION, "the query and the keys are of different parameters".into());
+            return argument(
+                OPERATION,
+                "the query and the keys are of different parameters".into(),
+            );
         }
         let (have, need) = (query.numbers().key(), self.tables.keys()[0]);
         if have != need {
@@ -131,7 +143,10 @@ impl PreparedTreeKeys {
         }
         let (have, need) = (query.features(), plan.features());
         if have != need {
-            return argument(OPERATION, format!("rows of {have} features, where the model has {need}"));
+            return argument(
+                OPERATION,
+                format!("rows of {have} features, where the model has {need}"),
+            );
         }
         Ok(())
     }
@@ -146,31 +161,37 @@ impl PreparedTreeKeys {
     ) -> Result<Vec<LweCiphertext>, PegasusError> {
         let rotation = self.tables.parameters();
         let degree = rotation.input().dimension();
+        let digits = plan.parameters().digits();
+        let number = |row: usize, (feature, digit): (usize, usize)| {
+            (row * plan.features() + feature) * digits + digit
+        };
         let numbers: Vec<LweCiphertext> = rows
             .iter()
-            .flat_map(|row| plan.compared.iter().map(move |feature| row * plan.features() + feature))
+            .flat_map(|row| plan.compared.iter().map(move |compared| number(*row, *compared)))
             .map(|i| ciphertexts[i / degree].extract(i % degree))
             .collect::<Result<_, _>>()?;
         let constant = vec![plan.half_unit; rotation.ring().dimension()];
-        let inputs: Vec<(&LweCiphertext, &[u64])> = numbers.iter().map(|c| (c, &constant[..])).collect();
+        let inputs: Vec<(&LweCiphertext, &[u64])> =
+            numbers.iter().map(|c| (c, &constant[..])).collect();
         let compared = self.tables.rotate_all(&inputs, threads)?;
+        let combined = self.combine(plan, &compared, rows.len(), threads)?;
 
         let count = plan.blocks();
-        let mut sums: Ciphertexts = (0..rows.len() * count).map(|_| self.number(0)).collect();
-        threads.for_each_mut(&mut sums, |i, sum| {
-            let compared = &compared[i / count * plan.compared()..][..plan.compared()];
-            if let Ok(zero) = &*sum {
-                let added = add_up(plan, &plan.blocks[i % count], compared, zero.clone());
-                *sum = added.and_then(|sum| self.switch(&sum));
-            }
-        });
-        drop(compared);
-        let sums = sums.into_iter().collect::<Result<Vec<_>, _>>()?;
+        let sums = self.sums(rows.len() * count, threads, |i, zero| {
+            let answers = Answers::of_row(plan, &compared, &combined, i / count);
+            add_up(plan, &plan.blocks[i % count], &answers, zero)
+        })?;
+        drop((compared, combined));
         let values = self.look_up(plan, &sums, threads)?;
 
         let outputs = plan.outputs();
-        let mut results: Ciphertexts =
-            plan.offsets.iter().cycle().take(rows.len() * outputs).map(|o| self.share(*o)).collect();
+        let mut results: Ciphertexts = plan
+            .offsets
+            .iter()
+            .cycle()
+            .take(rows.len() * outputs)
+            .map(|o| self.share(*o))
+            .collect();
         threads.for_each_mut(&mut results, |i, result| {
             let (row, output) = (i / outputs, i % outputs);
             if let Ok(offset) = &*result {
@@ -179,6 +200,73 @@ impl PreparedTreeKeys {
             }
         });
         Ok(results.into_iter().collect::<Result<_, _>>()?)
+    }
+
+    /// The answers of comparisons by several digits, those of a row together.
+    ///
+    /// Each digit before the last takes one rotation of a constant polynomial: by the sum of the
+    /// two bounds and of the answer of the digits after it. The answer is the sign.
+    fn combine(
+        &self,
+        plan: &TreePlan,
+        compared: &[RlweCoefficients],
+        rows: usize,
+        threads: &Threads,
+    ) -> Result<Vec<LweCiphertext>, PegasusError> {
+        let rotation = self.tables.parameters();
+        let constant = vec![plan.half_unit; rotation.ring().dimension()];
+        let count = plan.combined.len();
+        let mut answers = Vec::with_capacity(rows * count);
+        for row in 0..rows {
+            let of_row = Answers::of_row(plan, compared, &[], row);
+            for Combined { last, .. } in &plan.combined {
+                answers.push(of_row.compared(*last)?);
+            }
+        }
+        for step in 0.. {
+            // Those that have as many digits come first.
+            let some =
+                plan.combined.iter().take_while(|combined| combined.bounds.len() > step).count();
+            let all: Vec<usize> =
+                (0..rows).flat_map(|row| row * count..row * count + some).collect();
+            if all.is_empty() {
+                break;
+            }
+            for some in all.chunks(TOGETHER * threads.count()) {
+                let sums = self.sums(some.len(), threads, |i, mut sum| {
+                    let of_row = Answers::of_row(plan, compared, &[], some[i] / count);
+                    sum.add_assign(&answers[some[i]])?;
+                    for bound in plan.combined[some[i] % count].bounds[step] {
+                        sum.add_assign(&of_row.compared(bound)?)?;
+                    }
+                    // Not above is a positive number, and found at negative positions.
+                    sum.neg_assign();
+                    Ok(sum)
+                })?;
+                let inputs: Vec<(&LweCiphertext, &[u64])> =
+                    sums.iter().map(|c| (c, &constant[..])).collect();
+                for (i, rotated) in some.iter().zip(self.tables.rotate_all(&inputs, threads)?) {
+                    answers[*i] = rotated.extract(0)?;
+                }
+            }
+        }
+        Ok(answers)
+    }
+
+    /// So many sums, which `f` adds to a zero under the ring's secret, under the LWE secret.
+    fn sums(
+        &self,
+        count: usize,
+        threads: &Threads,
+        f: impl Fn(usize, LweCiphertext) -> Result<LweCiphertext, FhewError> + Sync,
+    ) -> Result<Vec<LweCiphertext>, FhewError> {
+        let mut sums: Ciphertexts = (0..count).map(|_| self.number(0)).collect();
+        threads.for_each_mut(&mut sums, |i, sum| {
+            if let Ok(zero) = &*sum {
+                *sum = f(i, zero.clone()).and_then(|sum| self.switch(&sum));
+            }
+        });
+        sums.into_iter().collect()
     }
 
     /// For each sum the outputs of its block; sums are those of one row after the other.
@@ -191,10 +279,13 @@ impl PreparedTreeKeys {
         let block = |i: usize| &plan.blocks[i % plan.blocks()].tables;
         // They are all of one kind.
         let each = |(i, sum)| match block(i) {
-            BlockTables::Each(tables) => tables.iter().map(|table| (sum, table.coefficients())).collect(),
+            BlockTables::Each(tables) => {
+                tables.iter().map(|table| (sum, table.coefficients())).collect()
+            }
             BlockTables::Together(_) => Vec::new(),
         };
-        let inputs: Vec<(&LweCiphertext, &[u64])> = sums.iter().enumerate().flat_map(each).collect();
+        let inputs: Vec<(&LweCiphertext, &[u64])> =
+            sums.iter().enumerate().flat_map(each).collect();
         if !inputs.is_empty() {
             let rotated = self.tables.rotate_all(&inputs, threads)?;
             let values = rotated.chunks(plan.outputs());
@@ -248,17 +339,62 @@ impl PreparedTreeKeys {
     }
 }
 
-/// Adds the sum of a block to `sum`: with `u` of the comparisons' weights in it, the middle of cell `u`.
+/// The answers of the comparisons of a row: a constant for no, and its negative for yes.
+struct Answers<'a> {
+    /// The rotated polynomials of its digits.
+    compared: &'a [RlweCoefficients],
+    /// The answers of comparisons by several digits.
+    combined: &'a [LweCiphertext],
+}
+
+impl<'a> Answers<'a> {
+    /// Those of a row among all; `combined` is empty as long as there are none.
+    fn of_row(
+        plan: &TreePlan,
+        compared: &'a [RlweCoefficients],
+        combined: &'a [LweCiphertext],
+        row: usize,
+    ) -> Self {
+        let count = if combined.is_empty() { 0 } else { plan.combined.len() };
+        let compared = &compared[row * plan.compared()..][..plan.compared()];
+        Answers { compared, combined: &combined[row * count..][..count] }
+    }
+
+    /// That of a comparison by one digit. The second half of the `2N` positions has the
+    /// coefficients of the first, with the other sign.
+    fn compared(
+        &self,
+        Compared { number, position }: Compared,
+    ) -> Result<LweCiphertext, FhewError> {
+        let rotated = &self.compared[number];
+        let degree = rotated.parameters().dimension();
+        let mut answer = rotated.extract(position % degree)?;
+        if position >= degree {
+            answer.neg_assign();
+        }
+        Ok(answer)
+    }
+
+    fn get(&self, answer: Answer) -> Result<LweCiphertext, FhewError> {
+        match answer {
+            Answer::Compared(compared) => self.compared(compared),
+            Answer::Combined(number) => Ok(self.combined[number].clone()),
+        }
+    }
+}
+
+/// Adds the sum of a block to `sum`: with `u` of the comparisons' weights in it, the middle of cell
+/// `u`.
 fn add_up(
     plan: &TreePlan,
     block: &PlannedBlock,
-    compared: &[RlweCoefficients],
+    answers: &Answers<'_>,
     mut sum: LweCiphertext,
 ) -> Result<LweCiphertext, FhewError> {
     // In half units: a comparison is 1 for no and -1 for yes, and a weight is 2 for yes.
     let mut halves = 1 + 2 * block.constant;
-    for (place, position, weight) in &block.terms {
-        let mut term = compared[*place].extract(*position)?;
+    for (answer, weight) in &block.terms {
+        let mut term = answers.get(*answer)?;
         term.scale_assign(-weight);
         sum.add_assign(&term)?;
         halves += weight;

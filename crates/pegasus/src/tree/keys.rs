@@ -13,7 +13,8 @@ use crate::PegasusError;
 const DOMAIN_INPUT: u64 = 0;
 const DOMAIN_RING: u64 = 1;
 
-/// The client's secrets, of queries and replies and of the ring of rotations: both follow from one seed.
+/// The client's secrets, of queries and replies and of the ring of rotations: both follow from one
+/// seed.
 #[derive(Debug)]
 pub struct TreeSecrets {
     parameters: TreeParameters,
@@ -76,20 +77,29 @@ impl TreeKeys {
         let TreeSecrets { parameters, input, ring, .. } = secrets;
         let digits = parameters.back();
         Ok(TreeKeys {
-            tables: BlindRotationKey::generate(parameters.rotation(), input, ring, &Threads::single())?,
+            tables: BlindRotationKey::generate(
+                parameters.rotation(),
+                input,
+                ring,
+                &Threads::single(),
+            )?,
             back: LweSwitchingKey::generate(ring, input, digits.base_log2, digits.count)?,
         })
     }
 
-    /// Keys without samples for simulations ([`PreparedTreeKeys::simulate`](super::PreparedTreeKeys::simulate)): what they would do is noted in `context`, which is hollow.
+    /// Keys without samples for simulations
+    /// ([`PreparedTreeKeys::simulate`](super::PreparedTreeKeys::simulate)): what they would do is
+    /// noted in `context`, which is hollow.
     ///
     /// # Errors
-    /// When the context is not hollow, the digits are no gadget of the modulus or the operating system has no entropy.
+    /// When the context is not hollow, the digits are no gadget of the modulus or the operating
+    /// system has no entropy.
     pub fn hollow(context: &Arc<Context>, secrets: &TreeSecrets) -> Result<Self, PegasusError> {
         let TreeSecrets { parameters, input, ring, .. } = secrets;
         let (rotation, digits) = (parameters.rotation(), parameters.back());
         let [of_input, of_ring] = [input.fingerprint(), ring.fingerprint()];
-        let (both, digits) = ([rotation.ring(), rotation.input()], (digits.base_log2, digits.count));
+        let (both, digits) =
+            ([rotation.ring(), rotation.input()], (digits.base_log2, digits.count));
         Ok(TreeKeys {
             tables: BlindRotationKey::hollow(context, rotation, [of_input, of_ring])?,
             back: LweSwitchingKey::hollow(context, both, [of_ring, of_input], digits)?,

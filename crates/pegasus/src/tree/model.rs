@@ -19,6 +19,9 @@ pub enum TreeNode {
         feature: usize,
         /// What it is compared with.
         threshold: f64,
+        /// The number of digits of the feature that are compared, from 1 on: as many as it takes
+        /// to tell apart the values that are next to the threshold.
+        digits: usize,
         /// The number of the node that follows.
         left: usize,
         /// And the other.
@@ -43,8 +46,10 @@ impl DecisionTree {
     /// The tree of these nodes.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when they are no tree: there are none, nodes that lead back or nowhere, or that two lead to or none; when leaves differ in how many values they have, when numbers are not
-    /// finite, or when a path has more than 1000 nodes.
+    /// [`PegasusError::Argument`] when they are no tree: there are none, nodes that lead back or
+    /// nowhere, or that two lead to or none; when leaves differ in how many values they have, when
+    /// numbers are not finite, when a split compares no digits, or when a path has more than 1000
+    /// nodes.
     pub fn new(nodes: Vec<TreeNode>) -> Result<Self, PegasusError> {
         if nodes.is_empty() {
             return argument(OPERATION, "there are no nodes: a leaf is needed at least".into());
@@ -61,15 +66,26 @@ impl DecisionTree {
                 return argument(OPERATION, format!("a path of more than {DEEPEST} nodes"));
             }
             match node {
-                TreeNode::Split { feature, threshold, left, right } => {
+                TreeNode::Split { feature, threshold, digits, left, right } => {
                     if !threshold.is_finite() {
-                        return argument(OPERATION, format!("the threshold of node {i} is {threshold}"));
+                        return argument(
+                            OPERATION,
+                            format!("the threshold of node {i} is {threshold}"),
+                        );
+                    }
+                    if *digits == 0 {
+                        return argument(
+                            OPERATION,
+                            format!("node {i} compares no digits of its feature"),
+                        );
                     }
                     features = features.max(feature.saturating_add(1));
                     for child in [*left, *right] {
                         if child <= i || child >= nodes.len() {
-                            let what =
-                                format!("node {i} of {} leads to {child}, not to a later one", nodes.len());
+                            let what = format!(
+                                "node {i} of {} leads to {child}, not to a later one",
+                                nodes.len()
+                            );
                             return argument(OPERATION, what);
                         }
                         if depths[child].replace(depth + 1).is_some() {
@@ -82,7 +98,10 @@ impl DecisionTree {
                         return argument(OPERATION, format!("a value of leaf {i} is {value}"));
                     }
                     if *outputs.get_or_insert(values.len()) != values.len() {
-                        return argument(OPERATION, format!("leaf {i} has {} values", values.len()));
+                        return argument(
+                            OPERATION,
+                            format!("leaf {i} has {} values", values.len()),
+                        );
                     }
                 }
             }
@@ -119,7 +138,7 @@ impl DecisionTree {
         let mut node = 0;
         loop {
             match &self.nodes[node] {
-                TreeNode::Split { feature, threshold, left, right } => {
+                TreeNode::Split { feature, threshold, left, right, .. } => {
                     node = if row[*feature] <= *threshold { *left } else { *right };
                 }
                 TreeNode::Leaf { values } => return values,
@@ -135,16 +154,17 @@ pub struct TreeModel {
     trees: Vec<DecisionTree>,
     deviation: f64,
     firm: bool,
-    approximate: bool,
 }
 
 impl TreeModel {
-    /// These trees on features of these ranges. `deviation` is the largest standard deviation wanted of the errors of outputs, those of comparisons aside: [`TreeModel::CLASSES`] for
+    /// These trees on features of these ranges. `deviation` is the largest standard deviation
+    /// wanted of the errors of outputs, those of comparisons aside: [`TreeModel::CLASSES`] for
     /// numbers of classes, which are integers.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when there is no tree, they differ in the number of outputs, one asks for a feature that has no range, or the deviation is not positive and finite.
-    /// A threshold outside the range of its feature is an error too: values beyond the range are
+    /// [`PegasusError::Argument`] when there is no tree, they differ in the number of outputs, one
+    /// asks for a feature that has no range, or the deviation is not positive and finite. A
+    /// threshold outside the range of its feature is an error too: values beyond the range are
     /// compared as its ends, so that the split would say the same of every row.
     /// [`TreeModel::clamped`] allows such thresholds.
     pub fn new(
@@ -186,29 +206,21 @@ impl TreeModel {
             let what = format!("trees of {} and of {} outputs", first.outputs, other.outputs);
             return argument(MODEL, what);
         }
-        let (have, most) = (ranges.count(), trees.iter().map(|tree| tree.features).max().unwrap_or(0));
+        let (have, most) =
+            (ranges.count(), trees.iter().map(|tree| tree.features).max().unwrap_or(0));
         if most > have {
-            let what = format!("a tree asks for feature {}, but there are ranges of {have}", most - 1);
+            let what =
+                format!("a tree asks for feature {}, but there are ranges of {have}", most - 1);
             return argument(MODEL, what);
         }
         if !(deviation.is_finite() && deviation > 0.0) {
             return argument(MODEL, format!("outputs with a deviation of {deviation}"));
         }
-        Ok(TreeModel { ranges, trees, deviation, firm: true, approximate: false })
+        Ok(TreeModel { ranges, trees, deviation, firm: true })
     }
 
-    /// The same model, where a split may vanish because its threshold has the same position as
-    /// another one on its path. Without this, [`TreePlan::new`](super::TreePlan::new) refuses it.
-    pub fn approximate(self) -> Self {
-        TreeModel { approximate: true, ..self }
-    }
-
-    /// True if splits may vanish.
-    pub fn is_approximate(&self) -> bool {
-        self.approximate
-    }
-
-    /// The same model, of which outputs are as precise as is possible where the deviation is not: that is no error then.
+    /// The same model, of which outputs are as precise as is possible where the deviation is not:
+    /// that is no error then.
     pub fn or_as_possible(self) -> Self {
         TreeModel { firm: false, ..self }
     }
@@ -218,7 +230,8 @@ impl TreeModel {
         self.firm
     }
 
-    /// The deviation at which integers are told apart: half of the way to the next is 6.5 of it, and more happens once in `10^10` times.
+    /// The deviation at which integers are told apart: half of the way to the next is 6.5 of it,
+    /// and more happens once in `10^10` times.
     pub const CLASSES: f64 = 0.5 / super::parameters::CERTAIN;
 
     /// The ranges of features.
@@ -241,14 +254,17 @@ impl TreeModel {
         self.deviation
     }
 
-    /// The result in the clear, of a row of features that are within their ranges: what [`TreePlan`](super::TreePlan) is held to.
+    /// The result in the clear, of a row of features that are within their ranges: what
+    /// [`TreePlan`](super::TreePlan) is held to.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when it has another number of features, or one is not a number, which is at most no threshold and above none.
+    /// [`PegasusError::Argument`] when it has another number of features, or one is not a number,
+    /// which is at most no threshold and above none.
     pub fn evaluate(&self, row: &[f64]) -> Result<Vec<f64>, PegasusError> {
         const OPERATION: &str = "evaluate decision trees";
         if row.len() != self.ranges.count() {
-            let what = format!("{} features, but there are ranges of {}", row.len(), self.ranges.count());
+            let what =
+                format!("{} features, but there are ranges of {}", row.len(), self.ranges.count());
             return argument(OPERATION, what);
         }
         if let Some(feature) = row.iter().position(|x| x.is_nan()) {

@@ -1,29 +1,36 @@
 //! What is computed for a model, before there are keys.
 
-use std::collections::BTreeSet;
+use std::{cmp::Reverse, collections::BTreeSet};
 
 use hippocrene_fhew::{FhewError, LookupTable, LookupTables, LweSwitchingKey};
 use hippocrene_ring::digits::Digits;
 use hippocrene_rlwe::{Noise, noise};
 
 use super::{
-    TreeModel, TreeParameters,
-    blocks::{Block, Comparison, Vanishing, cut, vanishing},
+    TreeModel, TreeNode, TreeParameters,
+    blocks::{Block, Vanishing, cut, vanishing},
+    comparison::{Comparison, Reading},
     parameters::CERTAIN,
 };
 use crate::{PegasusError, error::argument};
 
 const OPERATION: &str = "plan decision trees";
 
+/// The squares of the weights of a majority of three: 1 each.
+const MAJORITY_SQUARES: f64 = 3.0;
+
 /// The tables of a [`TreeModel`], and what is known of them before anything is computed.
 #[derive(Debug)]
 pub struct TreePlan {
     parameters: TreeParameters,
     features: usize,
-    /// The features that are compared, in rising order.
-    pub(super) compared: Vec<usize>,
+    /// The features and their digits that are compared, in rising order.
+    pub(super) compared: Vec<(usize, usize)>,
+    /// The comparisons by several digits, those by the most first.
+    pub(super) combined: Vec<Combined>,
     pub(super) blocks: Vec<PlannedBlock>,
-    /// What `c` of the constant polynomial of comparisons is, modulo the modulus of the ring: half of what a sum of a block grows by when a weight of 1 is added.
+    /// What `c` of the constant polynomial of comparisons is, modulo the modulus of the ring: half
+    /// of what a sum of a block grows by when a weight of 1 is added.
     pub(super) half_unit: u64,
     pub(super) span: f64,
     pub(super) middles: Vec<f64>,
@@ -34,11 +41,34 @@ pub struct TreePlan {
     log2_failure: f64,
 }
 
+/// A comparison by one digit: which of [`TreePlan::compared`], and the position modulo `2N`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Compared {
+    pub(super) number: usize,
+    pub(super) position: usize,
+}
+
+/// A comparison by several digits: the last one, and two bounds of each digit before it, from the
+/// finest to the first.
+#[derive(Debug)]
+pub(super) struct Combined {
+    pub(super) last: Compared,
+    pub(super) bounds: Vec<[Compared; 2]>,
+}
+
+/// The answer of a comparison.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Answer {
+    Compared(Compared),
+    /// Which of [`TreePlan::combined`].
+    Combined(usize),
+}
+
 /// A [`Block`] with its comparisons by number, and its tables.
 #[derive(Debug)]
 pub(super) struct PlannedBlock {
-    /// Which of [`TreePlan::compared`], its position, and the weight.
-    pub(super) terms: Vec<(usize, usize, i64)>,
+    /// Answers and their weights.
+    pub(super) terms: Vec<(Answer, i64)>,
     pub(super) constant: i64,
     pub(super) tables: BlockTables,
 }
@@ -56,38 +86,37 @@ impl TreePlan {
     /// Cuts the trees into blocks, the largest that are certain, and makes their tables.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when a path asks for so many features that they cannot be counted with these parameters, or outputs cannot be as precise as the model wants; the message says
-    /// what is possible.
-    /// Also when two thresholds of a feature on one path have the same position, so that a split
-    /// would vanish; [`TreeModel::approximate`] allows that.
+    /// [`PegasusError::Argument`] when a path asks for so many features that they cannot be counted
+    /// with these parameters, or outputs cannot be as precise as the model wants; the message says
+    /// what is possible. Also when a split compares more digits than these parameters have, or two
+    /// thresholds of a feature on one path have the same position, so that a split would vanish.
     pub fn new(model: &TreeModel, parameters: TreeParameters) -> Result<Self, PegasusError> {
-        if !model.is_approximate() {
-            let mut all = model.trees().iter().map(|tree| vanishing(tree, model.ranges(), &parameters));
-            if let Some(Vanishing { feature, threshold, other }) = all.find_map(|found| found) {
-                let what = format!(
-                    "feature {feature} is split at {threshold} and bounded by {other}, which these tables \
-                     cannot tell apart. Use finer tables or narrow its range, or let the trees be approximate"
-                );
-                return argument(OPERATION, what);
-            }
+        check_digits(model, &parameters)?;
+        let mut all = model.trees().iter().map(|tree| vanishing(tree, model.ranges(), &parameters));
+        if let Some(Vanishing { feature, threshold, other }) = all.find_map(|found| found) {
+            let what = format!(
+                "feature {feature} is split at {threshold} and bounded by {other}, which so many digits of \
+                 these tables cannot tell apart. Compare more digits, use finer tables or narrow its range"
+            );
+            return argument(OPERATION, what);
         }
         let errors = Errors::of(&parameters)?;
         let (cells, blocks, bases) = errors.cut(model, &parameters)?;
         let all = || blocks.iter().flatten();
-        let compared: BTreeSet<usize> =
-            all().flat_map(|block| &block.terms).map(|(comparison, _)| comparison.feature).collect();
-        let compared: Vec<usize> = compared.into_iter().collect();
+        let comparisons = Comparisons::of(all());
         let (count, outputs) = (model.trees().len() as f64, model.outputs());
         let (low, high) = extremes(model);
-        let widest = low.iter().zip(&high).map(|(low, high)| (high - low) / count).fold(0.0, f64::max);
+        let widest =
+            low.iter().zip(&high).map(|(low, high)| (high - low) / count).fold(0.0, f64::max);
         let span = widest + 2.0 * CERTAIN * model.deviation();
-        let middles: Vec<f64> = low.iter().zip(&high).map(|(l, h)| l.midpoint(*h) / count).collect();
+        let middles: Vec<f64> =
+            low.iter().zip(&high).map(|(l, h)| l.midpoint(*h) / count).collect();
         let mut offsets: Vec<f64> = middles.iter().map(|middle| -middle / span).collect();
         for base in &bases {
             offsets.iter_mut().zip(base).for_each(|(sum, x)| *sum += x / count / span);
         }
-        let place = |feature: usize| compared.partition_point(|other| *other < feature);
-        let number = |(c, weight): &(Comparison, i64)| (place(c.feature), c.position, *weight);
+        let number =
+            |(c, weight): &(Comparison, i64)| (comparisons.answer(c, &parameters), *weight);
         let plan = |together: bool| -> Result<_, PegasusError> {
             let planned = all().map(|block| {
                 Ok(PlannedBlock {
@@ -97,23 +126,28 @@ impl TreePlan {
                 })
             });
             let planned = planned.collect::<Result<Vec<_>, FhewError>>()?;
-            let noise =
-                planned.iter().fold(Noise::NONE, |sum, block| sum.plus(block.tables.noise(&parameters)));
+            let noise = planned
+                .iter()
+                .fold(Noise::NONE, |sum, block| sum.plus(block.tables.noise(&parameters)));
             let reply = errors.reply(noise, span, model)?;
             Ok((planned, reply))
         };
         // Together where outputs are as precise as wanted then.
         let together = if outputs > 1 { plan(true).ok() } else { None };
         let wanted = |deviation: f64| deviation <= model.deviation();
-        let (planned, (reply_modulus, deviation)) = match together.filter(|(_, reply)| wanted(reply.1)) {
-            Some(together) => together,
-            None => plan(false)?,
-        };
-        let log2_failure = errors.log2_failure(all(), cells);
+        let (planned, (reply_modulus, deviation)) =
+            match together.filter(|(_, reply)| wanted(reply.1)) {
+                Some(together) => together,
+                None => plan(false)?,
+            };
+        let combined = comparisons.combined(&parameters);
+        let majorities = combined.iter().map(|combined| combined.bounds.len()).sum();
+        let log2_failure = errors.log2_failure(all(), majorities, cells);
         Ok(TreePlan {
             parameters,
             features: model.ranges().count(),
-            compared,
+            compared: comparisons.compared,
+            combined,
             blocks: planned,
             half_unit: half_unit(parameters.rotation().ring().modulus(), cells),
             span,
@@ -140,9 +174,14 @@ impl TreePlan {
         self.middles.len()
     }
 
-    /// How many features are compared: a rotation for each.
+    /// The number of digits of features that are compared: a rotation for each.
     pub fn compared(&self) -> usize {
         self.compared.len()
+    }
+
+    /// The number of rotations by which thresholds are compared with digits after the first.
+    pub fn combined(&self) -> usize {
+        self.combined.iter().map(|combined| combined.bounds.len()).sum()
     }
 
     /// How many blocks there are.
@@ -150,7 +189,8 @@ impl TreePlan {
         self.blocks.len()
     }
 
-    /// How many rotations the blocks take: one for each, or, where several outputs would not be as precise as wanted then, one for each output of each.
+    /// How many rotations the blocks take: one for each, or, where several outputs would not be as
+    /// precise as wanted then, one for each output of each.
     pub fn look_ups(&self) -> usize {
         let each = |block: &PlannedBlock| match &block.tables {
             BlockTables::Each(tables) => tables.len(),
@@ -159,7 +199,8 @@ impl TreePlan {
         self.blocks.iter().map(each).sum()
     }
 
-    /// The modulus of the reply: the least power of two, or that of the input of rotations, at which it is as precise as wanted.
+    /// The modulus of the reply: the least power of two, or that of the input of rotations, at
+    /// which it is as precise as wanted.
     pub fn reply_modulus(&self) -> u64 {
         self.reply_modulus
     }
@@ -169,9 +210,79 @@ impl TreePlan {
         self.deviation
     }
 
-    /// log2 of the probability that a block of a row is taken to be in a state that it is not in.
+    /// log2 of the probability that a sum of comparisons of a row is taken for another: that of a
+    /// block, or that of a digit with the one after it.
     pub fn log2_failure_probability(&self) -> f64 {
         self.log2_failure
+    }
+}
+
+/// Checks that no split compares more digits than queries have.
+fn check_digits(model: &TreeModel, parameters: &TreeParameters) -> Result<(), PegasusError> {
+    let have = parameters.digits();
+    for node in model.trees().iter().flat_map(|tree| tree.nodes()) {
+        if let TreeNode::Split { feature, digits, .. } = node
+            && *digits > have
+        {
+            let what = format!(
+                "{digits} digits of feature {feature} are compared, where queries have {have}"
+            );
+            return argument(OPERATION, what);
+        }
+    }
+    Ok(())
+}
+
+/// The comparisons of all blocks, each of them once.
+struct Comparisons {
+    /// As in [`TreePlan::compared`].
+    compared: Vec<(usize, usize)>,
+    /// Those by several digits, in the order of [`TreePlan::combined`].
+    deep: Vec<Comparison>,
+}
+
+impl Comparisons {
+    fn of<'a>(blocks: impl Iterator<Item = &'a Block>) -> Self {
+        let terms = blocks.flat_map(|block| &block.terms);
+        let all: BTreeSet<Comparison> = terms.map(|(comparison, _)| *comparison).collect();
+        let digits =
+            |c: &Comparison| (0..c.digits).map(|digit| (c.feature, digit)).collect::<Vec<_>>();
+        let compared: BTreeSet<(usize, usize)> = all.iter().flat_map(digits).collect();
+        let mut deep: Vec<Comparison> = all.into_iter().filter(|c| c.digits > 1).collect();
+        deep.sort_by_key(Self::order);
+        Comparisons { compared: compared.into_iter().collect(), deep }
+    }
+
+    /// By more digits first.
+    fn order(comparison: &Comparison) -> (Reverse<usize>, Comparison) {
+        (Reverse(comparison.digits), *comparison)
+    }
+
+    /// The number of a digit among those that are compared.
+    fn compared(&self, feature: usize, Reading { digit, position }: Reading) -> Compared {
+        let number = self.compared.partition_point(|other| *other < (feature, digit));
+        Compared { number, position }
+    }
+
+    fn answer(&self, comparison: &Comparison, parameters: &TreeParameters) -> Answer {
+        match self.deep.binary_search_by_key(&Self::order(comparison), Self::order) {
+            Ok(number) => Answer::Combined(number),
+            Err(_) => {
+                Answer::Compared(self.compared(comparison.feature, comparison.last(parameters)))
+            }
+        }
+    }
+
+    fn combined(&self, parameters: &TreeParameters) -> Vec<Combined> {
+        let combined = |comparison: &Comparison| {
+            let compared = |reading: Reading| self.compared(comparison.feature, reading);
+            let bounds = comparison.bounds(parameters).into_iter();
+            Combined {
+                last: compared(comparison.last(parameters)),
+                bounds: bounds.map(|both| both.map(compared)).collect(),
+            }
+        };
+        self.deep.iter().map(combined).collect()
     }
 }
 
@@ -193,7 +304,8 @@ fn half_unit(modulus: u64, cells: usize) -> u64 {
     modulus / (4 * cells as u64)
 }
 
-/// The tables of a block on the circle of `2N` positions: cell `j` of `cells` is the positions from `j N / cells` on. A sum `u` comes as the middle of cell `u`.
+/// The tables of a block on the circle of `2N` positions: cell `j` of `cells` is the positions from
+/// `j N / cells` on. A sum `u` comes as the middle of cell `u`.
 fn tables(
     parameters: &TreeParameters,
     block: &Block,
@@ -229,7 +341,9 @@ impl BlockTables {
             BlockTables::Each(_) => parameters.rotation().noise(),
             BlockTables::Together(tables) => {
                 let noises = tables.noises(&parameters.rotation()).into_iter();
-                noises.reduce(|a, b| if a.log2_std() > b.log2_std() { a } else { b }).unwrap_or(Noise::NONE)
+                noises
+                    .reduce(|a, b| if a.log2_std() > b.log2_std() { a } else { b })
+                    .unwrap_or(Noise::NONE)
             }
         }
     }
@@ -255,7 +369,10 @@ impl Errors {
                 Ok(Errors { parameters: *parameters, back })
             }
             None => {
-                let what = format!("{} digits of {} bits are no gadget of {q}", back.count, back.base_log2);
+                let what = format!(
+                    "{} digits of {} bits are no gadget of {q}",
+                    back.count, back.base_log2
+                );
                 argument(OPERATION, what)
             }
         }
@@ -271,8 +388,16 @@ impl Errors {
 
     /// How many deviations a sum of this block is from the next cell.
     fn certainty(&self, block: &Block, cells: usize) -> f64 {
+        self.certainty_of(
+            block.terms.iter().map(|(_, weight)| (*weight as f64).powi(2)).sum(),
+            cells,
+        )
+    }
+
+    /// How many deviations a sum of comparisons with weights of these squares is from the next
+    /// cell. The majority of three is as far from the other one.
+    fn certainty_of(&self, square: f64, cells: usize) -> f64 {
         let rotation = self.parameters.rotation();
-        let square: f64 = block.terms.iter().map(|(_, weight)| (*weight as f64).powi(2)).sum();
         let sum = rotation.noise().scaled(0.5 * square.max(1.0).log2());
         let index = rotation.index_noise(self.switched(sum), rotation.input().modulus());
         self.parameters.positions() / (2.0 * cells as f64) / index.log2_std().exp2()
@@ -284,11 +409,16 @@ impl Errors {
         let least = rotation.index_noise(Noise::NONE, rotation.input().modulus()).log2_std().exp2();
         let most = (parameters.positions() / (2.0 * CERTAIN * least)) as usize;
         for limit in (1..=most).rev() {
-            let trees = model.trees().iter().map(|tree| cut(tree, model.ranges(), parameters, limit));
-            let (blocks, bases): (Vec<_>, Vec<_>) = trees.collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
+            let trees =
+                model.trees().iter().map(|tree| cut(tree, model.ranges(), parameters, limit));
+            let (blocks, bases): (Vec<_>, Vec<_>) =
+                trees.collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
             let all = || blocks.iter().flatten();
             let cells = all().map(|block: &Block| block.cells).max().unwrap_or(1);
-            if all().all(|block| self.certainty(block, cells) >= CERTAIN) {
+            let combines =
+                all().flat_map(|block| &block.terms).any(|(comparison, _)| comparison.digits > 1);
+            let majorities = !combines || self.certainty_of(MAJORITY_SQUARES, cells) >= CERTAIN;
+            if majorities && all().all(|block| self.certainty(block, cells) >= CERTAIN) {
                 return Ok((cells, blocks, bases));
             }
         }
@@ -296,13 +426,25 @@ impl Errors {
     }
 
     /// A bound of log2 of the probability that one of these sums is off by half of a cell.
-    fn log2_failure<'a>(&self, blocks: impl Iterator<Item = &'a Block>, cells: usize) -> f64 {
+    fn log2_failure<'a>(
+        &self,
+        blocks: impl Iterator<Item = &'a Block>,
+        majorities: usize,
+        cells: usize,
+    ) -> f64 {
         let tail = |z: f64| (-z * z / 2.0).exp() * 2.0 / (z * (2.0 * std::f64::consts::PI).sqrt());
-        blocks.map(|block| tail(self.certainty(block, cells))).sum::<f64>().log2()
+        let of_majorities = majorities as f64 * tail(self.certainty_of(MAJORITY_SQUARES, cells));
+        (blocks.map(|block| tail(self.certainty(block, cells))).sum::<f64>() + of_majorities).log2()
     }
 
-    /// The modulus of a reply, and the deviation of its errors, for values with this error under the ring's secret.
-    fn reply(&self, before: Noise, span: f64, model: &TreeModel) -> Result<(u64, f64), PegasusError> {
+    /// The modulus of a reply, and the deviation of its errors, for values with this error under
+    /// the ring's secret.
+    fn reply(
+        &self,
+        before: Noise,
+        span: f64,
+        model: &TreeModel,
+    ) -> Result<(u64, f64), PegasusError> {
         let wanted = model.deviation();
         let input = self.parameters.rotation().input();
         let noise = self.switched(before);
@@ -319,7 +461,9 @@ impl Errors {
             None if !model.is_firm() => Ok((input.modulus(), deviation(input.modulus()))),
             None => {
                 let have = deviation(input.modulus());
-                let what = format!("outputs with a deviation of {wanted:.3e}, where {have:.3e} is possible");
+                let what = format!(
+                    "outputs with a deviation of {wanted:.3e}, where {have:.3e} is possible"
+                );
                 argument(OPERATION, what)
             }
         }

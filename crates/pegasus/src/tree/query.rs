@@ -8,10 +8,14 @@ use zeroize::Zeroizing;
 use super::{FeatureRanges, TreeParameters, TreeSecrets};
 use crate::{PegasusError, error::argument};
 
-/// Rows of encrypted features: the first row's, then those of the second, and so on, as coefficients of RLWE ciphertexts in the ring of the LWE secret, with half of them a seed.
+/// Rows of encrypted features: the first row's, then those of the second, and so on.
+///
+/// Each feature is as many numbers as [`TreeParameters::digits`] says. They are coefficients of
+/// RLWE ciphertexts in the ring of the LWE secret, with half of them a seed.
 #[derive(Debug, Clone)]
 pub struct TreeQuery {
     features: usize,
+    digits: usize,
     numbers: SeededCoefficients,
 }
 
@@ -19,19 +23,26 @@ impl TreeQuery {
     /// Puts a query of so many features together from its parts.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when the numbers are no rows, and as [`SeededCoefficients::from_parts`].
+    /// [`PegasusError::Argument`] when the numbers are no rows, and as
+    /// [`SeededCoefficients::from_parts`].
     pub fn from_parts(
-        parameters: LweParameters,
+        parameters: TreeParameters,
         features: usize,
         seed: Seed,
         c0: Vec<u64>,
         key: Fingerprint,
     ) -> Result<Self, PegasusError> {
-        if features == 0 || c0.is_empty() || !c0.len().is_multiple_of(features) {
-            let what = format!("{} numbers are no rows of {features} features", c0.len());
+        let digits = parameters.digits();
+        let numbers = features.saturating_mul(digits);
+        if numbers == 0 || c0.is_empty() || !c0.len().is_multiple_of(numbers) {
+            let what = format!(
+                "{} numbers are no rows of {features} features of {digits} digits",
+                c0.len()
+            );
             return argument("put a query together", what);
         }
-        Ok(TreeQuery { features, numbers: SeededCoefficients::from_parts(parameters, seed, c0, key)? })
+        let numbers = SeededCoefficients::from_parts(parameters.query(), seed, c0, key)?;
+        Ok(TreeQuery { features, digits, numbers })
     }
 
     /// How many features a row has.
@@ -41,7 +52,7 @@ impl TreeQuery {
 
     /// How many rows there are.
     pub fn rows(&self) -> usize {
-        self.numbers.c0().len() / self.features
+        self.numbers.c0().len() / (self.features * self.digits)
     }
 
     /// The encrypted numbers.
@@ -50,8 +61,9 @@ impl TreeQuery {
     }
 }
 
-/// For each row and each output an LWE ciphertext under the secret of queries. A number that comes out as `m` modulo `q` means `middle + span m / q`, with the middle of its output:
-/// those and the span are public.
+/// For each row and each output an LWE ciphertext under the secret of queries. A number that comes
+/// out as `m` modulo `q` means `middle + span m / q`, with the middle of its output: those and the
+/// span are public.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TreeReply {
     pub(super) span: f64,
@@ -60,10 +72,12 @@ pub struct TreeReply {
 }
 
 impl TreeReply {
-    /// Puts a reply together from its parts: the outputs of the first row, then those of the second, and so on, `b` and `a` of each.
+    /// Puts a reply together from its parts: the outputs of the first row, then those of the
+    /// second, and so on, `b` and `a` of each.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when the values are no rows of outputs, or a number is not finite; and as [`LweCiphertext::from_parts`].
+    /// [`PegasusError::Argument`] when the values are no rows of outputs, or a number is not
+    /// finite; and as [`LweCiphertext::from_parts`].
     pub fn from_parts(
         parameters: LweParameters,
         key: Fingerprint,
@@ -80,7 +94,8 @@ impl TreeReply {
             return argument(OPERATION, format!("a span of {span} around {middles:?}"));
         }
         let values = values.into_iter();
-        let values = values.map(|(b, a)| LweCiphertext::from_parts(parameters, b, a, Noise::NONE, key));
+        let values =
+            values.map(|(b, a)| LweCiphertext::from_parts(parameters, b, a, Noise::NONE, key));
         Ok(TreeReply { span, middles, values: values.collect::<Result<_, _>>()? })
     }
 
@@ -111,7 +126,7 @@ impl TreeReply {
 }
 
 impl TreeParameters {
-    /// The positions of rows of features, one after the other.
+    /// The positions of the digits of rows of features, one after the other.
     pub(super) fn messages(
         &self,
         ranges: &FeatureRanges,
@@ -127,21 +142,37 @@ impl TreeParameters {
             let (row, feature) = (place / features, place % features);
             return argument(operation, format!("feature {feature} of row {row} is not a number"));
         }
-        // Half of the residues are positions, the others are those of -X^N.
-        let message = |(i, x): (usize, &f64)| self.position(ranges.share(i % features, *x)).round() as u64;
-        Ok(Zeroizing::new(rows.iter().enumerate().map(message).collect()))
+        let mut messages = Zeroizing::new(Vec::with_capacity(rows.len() * self.digits()));
+        for (i, value) in rows.iter().enumerate() {
+            let share = ranges.share(i % features, *value);
+            messages.extend((0..self.digits()).map(|digit| self.message(share, digit)));
+        }
+        Ok(messages)
+    }
+
+    /// The position of a digit of what is at a share of its range, modulo `2N`.
+    ///
+    /// The first digit is on the first half of the circle of `2N` positions, once around is the
+    /// period of the others.
+    pub(super) fn message(&self, share: f64, digit: usize) -> u64 {
+        let position = self.start(digit) + share * self.scale(digit);
+        let circle = 2.0 * self.positions();
+        position.round().rem_euclid(circle) as u64
     }
 }
 
 impl TreeSecrets {
-    /// Encrypts rows of features, one after the other. Values beyond their range are taken for its end.
+    /// Encrypts rows of features, one after the other. Values beyond their range are taken for its
+    /// end.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when the values are no rows, or one is not a number; when the operating system has no entropy.
+    /// [`PegasusError::Argument`] when the values are no rows, or one is not a number; when the
+    /// operating system has no entropy.
     pub fn encrypt(&self, ranges: &FeatureRanges, rows: &[f64]) -> Result<TreeQuery, PegasusError> {
         let messages = self.parameters().messages(ranges, rows, "encrypt a query")?;
-        let numbers = self.input.encrypt_coefficients(self.parameters().query().modulus(), &messages)?;
-        Ok(TreeQuery { features: ranges.count(), numbers })
+        let numbers =
+            self.input.encrypt_coefficients(self.parameters().query().modulus(), &messages)?;
+        Ok(TreeQuery { features: ranges.count(), digits: self.parameters().digits(), numbers })
     }
 
     /// The values of a reply, those of a row together.

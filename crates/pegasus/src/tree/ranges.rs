@@ -8,12 +8,16 @@ const PARTS: usize = 64;
 /// How many knots a map may have.
 const MOST_KNOTS: usize = 4097;
 
-/// For each feature a rising map of its values to shares from 0 to 1, which features are compared by: **public**, the client maps its rows and the server its thresholds. It is linear between
-/// *knots*, the values at shares `0, 1/k, .. 1`. The first and the last are the least and the largest value that is told apart; values beyond are taken for the nearest in between,
-/// which changes nothing at thresholds inside.
+/// For each feature a rising map of its values to shares from 0 to 1, which features are compared
+/// by: **public**, the client maps its rows and the server its thresholds. It is linear between
+/// *knots*, the values at shares `0, 1/k, .. 1`. The first and the last are the least and the
+/// largest value that is told apart; values beyond are taken for the nearest in between, which
+/// changes nothing at thresholds inside.
 ///
-/// A comparison is off by the same share everywhere ([`TreeParameters::comparison_deviation`](super::TreeParameters::comparison_deviation)), so that a map should be steep where values are
-/// many, as that of [`FeatureRanges::of_sample`] is. It must not be made of the thresholds, which it would tell the client.
+/// The nearer values are to a threshold by their shares, the more digits it needs
+/// ([`TreeParameters::resolution`](super::TreeParameters::resolution)). So a map should be steep
+/// where values are many, as that of [`FeatureRanges::of_sample`] is. It must not be made of the
+/// thresholds, which it would tell the client.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FeatureRanges {
     knots: Vec<Vec<f64>>,
@@ -31,7 +35,8 @@ impl FeatureRanges {
     /// Maps with these knots, of each feature from 2 to 4097.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when there are no features, a feature has another number of knots, or its knots do not rise from one to the next, over an interval of finite length.
+    /// [`PegasusError::Argument`] when there are no features, a feature has another number of
+    /// knots, or its knots do not rise from one to the next, over an interval of finite length.
     pub fn of_knots(knots: Vec<Vec<f64>>) -> Result<Self, PegasusError> {
         const OPERATION: &str = "ranges of features";
         if knots.is_empty() {
@@ -48,7 +53,8 @@ impl FeatureRanges {
             }
             let rises = |pair: &&[f64]| pair[0] < pair[1];
             if let Some(pair) = knots.windows(2).find(|pair| !rises(pair)) {
-                let what = format!("the knots of feature {i} do not rise from {} to {}", pair[0], pair[1]);
+                let what =
+                    format!("the knots of feature {i} do not rise from {} to {}", pair[0], pair[1]);
                 return argument(OPERATION, what);
             }
         }
@@ -67,7 +73,8 @@ impl FeatureRanges {
     /// its quantiles in steps of a 64th.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when the values are no rows, one is not finite, or those of a feature are too far apart.
+    /// [`PegasusError::Argument`] when the values are no rows, one is not finite, or those of a
+    /// feature are too far apart.
     pub fn of_sample(features: usize, rows: &[f64]) -> Result<Self, PegasusError> {
         const OPERATION: &str = "ranges of features from a sample";
         if features == 0 || rows.is_empty() || !rows.len().is_multiple_of(features) {
@@ -76,7 +83,10 @@ impl FeatureRanges {
         }
         if let Some(place) = rows.iter().position(|x| !x.is_finite()) {
             let (row, feature) = (place / features, place % features);
-            return argument(OPERATION, format!("feature {feature} of row {row} is not a finite number"));
+            return argument(
+                OPERATION,
+                format!("feature {feature} of row {row} is not a finite number"),
+            );
         }
         let of_feature = |feature| rows.iter().skip(feature).step_by(features).copied().collect();
         Self::of_knots((0..features).map(|feature| by_ranks(of_feature(feature))).collect())
@@ -98,13 +108,20 @@ impl FeatureRanges {
         (knots[0], knots[knots.len() - 1])
     }
 
-    /// The shares that the features of a row are mapped to; nothing where it has another number of features, or one is not a number.
-    pub fn shares(&self, row: &[f64]) -> Option<Vec<f64>> {
-        let shares = || row.iter().enumerate().map(|(feature, value)| self.share(feature, *value)).collect();
-        (row.len() == self.count() && !row.iter().any(|x| x.is_nan())).then(shares)
+    /// Returns the shares that the features of a row are mapped to.
+    ///
+    /// # Errors
+    /// [`PegasusError::Argument`] when it has another number of features, or one is not a number.
+    pub fn shares(&self, row: &[f64]) -> Result<Vec<f64>, PegasusError> {
+        if row.len() != self.count() || row.iter().any(|x| x.is_nan()) {
+            let what = format!("{} values are no row of {} numbers", row.len(), self.count());
+            return argument("map features to shares", what);
+        }
+        Ok(row.iter().enumerate().map(|(feature, value)| self.share(feature, *value)).collect())
     }
 
-    /// The share that a value, which is a number, is mapped to. All parts are looked at, whatever the value is.
+    /// The share that a value, which is a number, is mapped to. All parts are looked at, whatever
+    /// the value is.
     pub(super) fn share(&self, feature: usize, value: f64) -> f64 {
         let knots = &self.knots[feature];
         let of_part = |part: &[f64]| ((value - part[0]) / (part[1] - part[0])).clamp(0.0, 1.0);
@@ -178,7 +195,8 @@ mod tests {
         assert_eq!(FeatureRanges::of_sample(1, &spread).unwrap().knots(), [spread]);
     }
 
-    /// Of values that are all different the shares are the ranks; one that most rows have is set apart by a 64th of what the others take, and no more.
+    /// Of values that are all different the shares are the ranks; one that most rows have is set
+    /// apart by a 64th of what the others take, and no more.
     #[test]
     fn shares_are_ranks() {
         let values: Vec<f64> = (0..=1000).map(|i| f64::from(i).powi(4)).collect();
@@ -197,8 +215,8 @@ mod tests {
         let numbers: Vec<f64> = (0..600).map(|i| f64::from(i * i % 6)).collect();
         let ranges = FeatureRanges::of_sample(1, &numbers).unwrap();
         assert!((ranges.share(0, 1.0) - 1.0 / 3.0).abs() < 0.01);
-        assert_eq!((ranges.shares(&[1.0]), ranges.shares(&[])), (Some(vec![ranges.share(0, 1.0)]), None));
-        assert_eq!(ranges.shares(&[f64::NAN]), None);
+        assert_eq!(ranges.shares(&[1.0]).unwrap(), [ranges.share(0, 1.0)]);
+        assert!(ranges.shares(&[]).is_err() && ranges.shares(&[f64::NAN]).is_err());
         assert_eq!(by_ranks(vec![0.5; 3]), [-0.5, 1.5]);
     }
 }
