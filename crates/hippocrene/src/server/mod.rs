@@ -5,8 +5,14 @@
 //! mean follows numpy. Where there are keys for it, arrays of numbers that lack capacity are
 //! bootstrapped.
 //!
-//! Operations are written once for both [forms](Form) of arrays; `numbers.rs` and `integers.rs`
-//! have what they do to single ciphertexts.
+//! Operations are written once for both [forms](Form) of arrays. Each folder holds one subject:
+//!
+//! - `schemes`: what an operation does to single ciphertexts, of numbers and of integers;
+//! - `functions`: functions of elements, such as arithmetic, comparisons and look-up tables;
+//! - `linear`: linear maps with plain weights, and sums;
+//! - `matmul`: products of matrices;
+//! - `moves`: moves of elements between slots;
+//! - `planner`: what operations keep and give up, and the prices by which ways are compared.
 
 mod bits;
 mod clustering;
