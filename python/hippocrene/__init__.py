@@ -1,7 +1,7 @@
 """Compute on encrypted numpy arrays.
 
-A `Client` encrypts arrays and makes evaluation keys; a `Server` with those keys computes on what it
-cannot read; only the client reads the result.
+A `Client` holds the secret key. It encrypts arrays, decrypts results and makes evaluation keys. A
+`Server` with evaluation keys computes on the encrypted arrays and cannot read them.
 """
 
 from hippocrene import clustering, gates, trees

@@ -1,4 +1,4 @@
-"""Polynomials that stand for other functions, with their errors."""
+"""Polynomials that approximate functions, with their errors."""
 
 from __future__ import annotations
 
@@ -22,19 +22,20 @@ if TYPE_CHECKING:
 
     from hippocrene.array import EncryptedArray
 
-# The largest degree.
+# The largest degree of an approximation, as in the extension module.
 MOST = 255
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Approximation:
-    """A polynomial that stands for a function on a domain: see `approximate`.
+    """A polynomial that approximates a function on a domain; see `approximate`.
 
-    Called, it is evaluated at plain values as a class of `numpy.polynomial` is, and at those of an
-    encrypted array as `EncryptedArray.polynomial` does, which takes it too.
+    Call it with plain values to evaluate it, as a polynomial of `numpy.polynomial`. Call it with an
+    encrypted array for `EncryptedArray.polynomial`, which also accepts it as an argument.
 
-    - `series`: the polynomial, as numpy has it.
-    - `error`: how far it is from the function at most.
+    - `series`: the polynomial, as a numpy Chebyshev series.
+    - `error`: the largest difference from the function on the domain. It is certain or an estimate,
+      as `approximate` explains.
     """
 
     series: Chebyshev
@@ -42,17 +43,17 @@ class Approximation:
 
     @property
     def coefficients(self) -> npt.NDArray[np.float64]:
-        """The coefficients of Chebyshev's polynomials of the domain, that of the constant first."""
+        """The coefficients of the Chebyshev polynomials on the domain, with the constant first."""
         return np.array(self.series.coef)
 
     @property
     def degree(self) -> int:
-        """The degree."""
+        """The degree of the polynomial."""
         return int(self.series.degree())
 
     @property
     def domain(self) -> tuple[float, float]:
-        """Where it stands for the function."""
+        """The ends of the interval on which the polynomial approximates the function."""
         return float(self.series.domain[0]), float(self.series.domain[1])
 
     @overload
@@ -60,7 +61,7 @@ class Approximation:
     @overload
     def __call__(self, x: npt.ArrayLike) -> Any: ...
     def __call__(self, x: Any) -> Any:
-        """Evaluate it at every value of a plain or an encrypted array."""
+        """Evaluate the polynomial at every value of a plain or an encrypted array."""
         if isinstance(x, Encrypted):
             return cast("EncryptedArray", x).polynomial(self)
         return self.series(np.asarray(x))
@@ -78,22 +79,22 @@ def approximate(
     error: float | None = None,
     derivative: tuple[int, float] | None = None,
 ) -> Approximation:
-    """Return the polynomial that is nearest to a function on a domain, and how far it is from it at most.
+    """Return the polynomial that is closest to a function on a domain, and its largest error.
 
-    It is of `degree`, up to 255, or of the least degree whose error is at most `error`: one of the
-    two is said. Of all polynomials of its degree it is the one whose largest error is least
-    (Remez). `function` takes and returns one number. Where it is even or odd about the middle of
-    the domain, so is the polynomial.
+    Give either the `degree`, up to 255, or the `error`. With `error`, the result has the lowest
+    degree whose largest error is at most `error`. Among all polynomials of its degree, the result
+    has the smallest largest error (Remez' algorithm). `function` takes and returns one number. If
+    it is even or odd about the middle of the domain, the polynomial is too.
 
-    Finitely many values bound no error. Where it is known that the absolute values of a derivative
-    are bounded, ``derivative=(order, bound)`` says so, order 1 being a Lipschitz constant, and the
-    error is certain. Where it is not said, the error is taken from how fast the coefficients of the
-    function's own Chebyshev series fall, which holds for functions that are no wilder than a few
-    thousand of their values show. Coefficients are doubles: errors below about ``2**-44`` of the
-    largest value are out of reach.
+    A finite number of values does not bound the error between them. If you know a bound of the
+    absolute values of a derivative, pass ``derivative=(order, bound)``, and the stated error is
+    certain. The order 1 stands for a Lipschitz constant. Otherwise, the error is estimated from the
+    decrease of the function's Chebyshev coefficients. This holds for functions whose variation
+    shows in a few thousand of their values. Coefficients are doubles, so that errors below about
+    ``2**-44`` of the largest value cannot be reached.
 
-    At an encrypted array, the noise of the computation comes on top, which `precision_bits` tells;
-    the error of the polynomial is not in it.
+    For an encrypted array, the noise of the computation comes on top. `precision_bits` of the
+    result states that noise, and not the error of the polynomial.
     """
     if not callable(function):
         raise TypeError(f"approximate takes a function, not {type(function).__name__}")

@@ -1,4 +1,4 @@
-"""Encrypted arrays that follow numpy."""
+"""Encrypted arrays that behave like numpy arrays."""
 
 from __future__ import annotations
 
@@ -52,36 +52,40 @@ if TYPE_CHECKING:
 
 
 class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Functions):
-    """An array whose numbers only the client can read.
+    """An array whose values only the client can read.
 
-    It has the shape of the array that was encrypted, and computes as numpy does: ``+ - * ** @``,
-    ``x[1:, 0]``, `sum`, `mean`, `dot`, `roll`, `reshape`, `numpy.concatenate`, `numpy.stack` and
-    the like, polynomials and, approximately, ``> < >= <=``, `maximum`, `minimum`, `sign` and `abs`,
-    with other encrypted arrays of the same key, plain arrays and numbers. Scales and rescaling are
-    automatic, and follow from the `precision` asked for. Multiplications use some of
-    `capacity_bits`; when too little is left, the next one raises `CapacityError`.
+    `Client.encrypt` and `Server.load` make encrypted arrays. An array that was read without a
+    server can compute after ``server.load(array)``.
 
-    An array of integers, which a client with a `plain_modulus` encrypts, computes in the same way
-    exactly, modulo `plain_modulus`, with integers. Every operation uses some of `budget_bits`; one
-    that would use them up raises `BudgetError`. What takes numbers that are no integers (`mean`,
-    ``/``, `polynomial`, precision) it does not have.
+    An encrypted array has the shape of the array that was encrypted, and follows numpy's rules. It
+    computes with other encrypted arrays under the same key, with plain arrays and with numbers.
+    There are three kinds of array.
 
-    An array of bits, booleans that a client of a preset for bits encrypts, computes with ``& | ^
-    ~``, ``==``, `nand`, `nor`, `xnor` and `select`, element by element, on arrays of one shape and
-    on plain booleans. There is no limit of depth. docs/bits.md says how numbers of several bits are
-    added and compared.
+    - Numbers: real or complex, with a small error. They support ``+ - * ** @``, slices such as
+      ``x[1:, 0]``, `sum`, `mean`, `dot`, `roll`, `reshape`, `numpy.concatenate`, `numpy.stack`,
+      polynomials and more. ``> < >= <=``, `maximum`, `minimum`, `sign` and `abs` are
+      approximations.
+    - Integers, from a client with a `plain_modulus`: they compute exactly, modulo `plain_modulus`.
+      They lack operations whose results are not integers, such as `mean` and ``/``. They have no
+      precision, and their polynomials need integer coefficients.
+    - Bits, which are booleans from a client with a preset for bits: they support ``& | ^ ~``,
+      ``==``, `nand`, `nor`, `xnor` and `select`, element by element, with other arrays of bits and
+      with plain booleans. Any number of gates can follow one another. docs/bits.md explains how to
+      add and compare numbers of several bits.
 
-    `Client.encrypt` and `Server.load` make these; one read without a server computes after
-    ``server.load(array)``.
+    Scales and rescaling are automatic and follow from the requested `precision`. Multiplications of
+    numbers use up `capacity_bits`. A multiplication that needs more than is left raises
+    `CapacityError`. Every operation on integers uses up some of `budget_bits`, and one that needs
+    more than is left raises `BudgetError`.
     """
 
     __slots__ = ()
 
     def with_precision(self, bits: float) -> EncryptedArray:
-        """Return the array with another `precision` asked for.
+        """Return the array with another requested `precision`, in bits after the binary point.
 
-        With less precision every later product takes less of `capacity_bits`; more than the array
-        has makes nothing more precise.
+        With a lower precision, every later product uses less of `capacity_bits`. A higher precision
+        than the array already has does not reduce its error.
         """
         self._need_numbers("with_precision")
         server = self._bound_server("with_precision")
@@ -94,9 +98,10 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
     def __eq__(self, other: object) -> EncryptedArray:  # type: ignore[override]
         """Return 1 where encrypted integers are equal to others, and 0 elsewhere, encrypted.
 
-        That takes ``ceil(log2(plain_modulus - 1))`` multiplications one after the other. Encrypted
-        numbers are never equal, since they have an error. Encrypted bits are, or are not: a gate,
-        `xnor`. What is neither array nor number, such as None or text, equals no encrypted array.
+        This takes ``ceil(log2(plain_modulus - 1))`` multiplications one after the other. For
+        encrypted bits this is the gate `xnor`. Encrypted numbers have an error and are never equal,
+        so that they raise a `TypeError`; `is_close` compares them. Objects that are neither arrays
+        nor numbers, such as None or text, are not equal to any encrypted array.
         """
         if self.bit_error is not None:
             return self._gate("xnor", other, "==")
@@ -111,7 +116,10 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
             return server._wrap(server._raw.is_zero(self._with(other, "sub")._raw))
 
     def __ne__(self, other: object) -> EncryptedArray:  # type: ignore[override]
-        """Return 1 where encrypted integers or bits differ from others, and 0 elsewhere, encrypted."""
+        """Return 1 where encrypted integers or bits differ from others, and 0 elsewhere.
+
+        The result is encrypted; see `__eq__`.
+        """
         if self.bit_error is not None:
             return self._gate("xor", other, "!=")
         with named("!=", "=="):
@@ -128,7 +136,7 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
                 f"{operation}: shapes {self.shape} and {shape} do not broadcast together"
             ) from None
         except RuntimeError as error:
-            # Of more axes than numpy broadcasts.
+            # numpy raises RuntimeError for arrays with more axes than it can broadcast.
             raise ShapeError(f"{operation}: {error}") from None
         if 0 in common:
             raise ShapeError(
@@ -139,9 +147,10 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
     def _plain(
         self, values: npt.ArrayLike, operation: str, *, rounded: bool = False
     ) -> Values | npt.NDArray[Any]:
-        """Return plain values as this array computes with them: numbers, or integers modulo its modulus.
+        """Convert plain values to the kind that this array computes with.
 
-        Numbers for matrices are doubles, to which integers are `rounded`.
+        The result holds numbers, integers modulo `plain_modulus`, or booleans. Matrices need
+        doubles: with `rounded`, integers are rounded to doubles.
         """
         if self.plain_modulus is not None:
             return integers(values, operation, self.plain_modulus)
@@ -154,10 +163,12 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
     def _times_matrix(
         self, values: npt.ArrayLike, multiply: _Multiply, *, from_left: bool | None = None
     ) -> EncryptedArray:
-        """Multiply by a plain vector or matrix; by a complex one as by its real and its imaginary part.
+        """Multiply by a plain vector or matrix.
 
-        Products along the last axis, or `from_left` along the first, are of elements that are
-        picked where they stand.
+        A complex matrix is multiplied as its real and its imaginary part. `from_left` is True for a
+        product along the first axis and False for one along the last axis. In both cases a lazy
+        view multiplies without moving its elements, where it can. Other products pass None, and
+        move them.
         """
         plain = self._plain(values, "matmul", rounded=True)
         if not plain.size:
@@ -181,7 +192,7 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
         return real + imaginary._times_i()
 
     def _with(self, other: object, operation: Literal["add", "sub", "mul"]) -> EncryptedArray:
-        """Compute with another encrypted array, with plain numbers or with one number."""
+        """Add, subtract or multiply with another encrypted array or with plain values."""
         if self.bit_error is not None:
             return self._product_of_bits(other, operation)
         if isinstance(other, EncryptedArray):
@@ -266,7 +277,7 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
                 return self._with(1 / fractions(divisor, "div"), "mul")
             return self._with(factors, "mul")
 
-    # Hidden from type checkers, which know that there is none.
+    # Hidden from type checkers, so that they report a division by an encrypted array.
     if not TYPE_CHECKING:
 
         def __rtruediv__(self, other: object) -> NoReturn:
@@ -284,9 +295,11 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
     def __pow__(
         self, exponent: SupportsIndex | SupportsFloat, modulus: None = None
     ) -> EncryptedArray:
-        """Raise to an integer power ``n`` from 0 on, in ``ceil(log2(n))`` multiplications one after the other.
+        """Raise every value to an integer power ``n >= 0``.
 
-        As for numpy, ``2.0`` is as much of an integer as ``2``, and the power 0 is 1.
+        This takes ``ceil(log2(n))`` multiplications one after the other. As in numpy, the exponent
+        ``2.0`` is the same as ``2``, and the power 0 is 1. Exponents of ``2**32`` and above, and
+        negative ones, raise an `ArgumentError`.
         """
         if modulus is not None:
             own = (
@@ -316,7 +329,7 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
         return server._computed(lambda x: server._raw.pow(x, n), self)
 
     def _looked_up(self) -> str:
-        """Say what stands for roots and negative powers."""
+        """Return a hint for error messages: the methods for roots and negative powers."""
         if self.plain_modulus is not None:
             return ""
         return (
@@ -325,9 +338,10 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
         )
 
     def conj(self) -> EncryptedArray:
-        """Conjugate complex values; the evaluation keys must have been made with ``conjugation=True``.
+        """Return the complex conjugates.
 
-        Real values and integers are their own conjugates.
+        Complex values need evaluation keys made with ``conjugation=True``. Real values and integers
+        are their own conjugates and are returned unchanged.
         """
         server = self._bound_server("conj")
         if self.plain_modulus is not None:
@@ -335,17 +349,25 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
         return server._wrap(server._raw.conjugate(self._raw))
 
     def conjugate(self) -> EncryptedArray:
-        """Conjugate complex values; see `conj`."""
+        """Return the complex conjugates; see `conj`."""
         return self.conj()
 
     @property
     def real(self) -> EncryptedArray:
-        """The real parts of complex values, by `conj` and one bit of capacity; real values are all of theirs."""
+        """The real parts.
+
+        For complex values this uses the conjugate (see `conj`) and one bit of capacity. Real values
+        are returned unchanged.
+        """
         return self._part(_native.real) if self._held.is_complex else self
 
     @property
     def imag(self) -> EncryptedArray:
-        """The imaginary parts of complex values, by `conj` and one bit of capacity; those of real values are 0."""
+        """The imaginary parts.
+
+        For complex values this uses the conjugate (see `conj`) and one bit of capacity. The
+        imaginary parts of real values are 0.
+        """
         return self._part(_native.imag) if self._held.is_complex else self * 0
 
     def _part(
@@ -397,18 +419,18 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
         return self._times_matrix(other, multiply, from_left=True)
 
     def dot(self, other: EncryptedArray | npt.ArrayLike, out: None = None) -> EncryptedArray:
-        """Compute what `numpy.dot` does.
+        """Return the dot product, as `numpy.dot` does.
 
-        That is the inner product of vectors, the product of matrices, or of a matrix and a vector,
-        and the product with a plain matrix or a number; of arrays of more axes, of their last axis
-        and the last but one of the other.
+        This is the inner product of two vectors, the product of two matrices or of a matrix and a
+        vector, or the product with a plain matrix or a number. For arrays with more axes, it sums
+        over the last axis of this array and the second-to-last axis of the other.
         """
         unset("dot", None, out)
         return cast("EncryptedArray", dot(self, other))
 
     @property
     def T(self) -> EncryptedArray:  # noqa: N802
-        """The array with its axes in reverse order; nothing is computed."""
+        """The array with its axes in reverse order. This computes nothing."""
         if self.bit_error is not None or self._picked is not None:
             return self.transpose()
         server = self._bound_server("transpose")
@@ -419,7 +441,10 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
         shift: SupportsIndex | Sequence[SupportsIndex],
         axis: SupportsIndex | Sequence[SupportsIndex] | None = None,
     ) -> EncryptedArray:
-        """Move every value `shift` places on, in row-major order or along axes, as `numpy.roll` does."""
+        """Move every value by `shift` places, as `numpy.roll` does.
+
+        Without an `axis`, values move in row-major order.
+        """
         server = self._any_server("roll")
         with shape_errors("roll"):
             pairs = np.broadcast(cast("Any", shift), 0 if axis is None else cast("Any", axis))
@@ -494,22 +519,30 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
             return difference._of_sign("positive", gap, precision, at_ties)
 
     def sign(self, *, gap: float | None = None, precision: float | None = None) -> EncryptedArray:
-        """Return the sign of every value, 1 or -1, to within ``2**-precision`` (10 bits if nothing is said).
+        """Return the sign of every value, which is approximately 1 or -1.
 
-        That holds where the absolute value is `gap` or more (``bound / 256`` if nothing is said,
-        and of values less precise than that takes up to ``bound / 32``); where it is less, the
-        result is some number from -1 to 1, give or take the same. The array's own error comes on
-        top. A tighter `bound` (see `with_bound`), a wider gap and less precision take less of
-        `capacity_bits`; with bootstrapping keys, capacity is given back on the way.
+        The result is within ``2**-precision`` of the sign where the absolute value is at least
+        `gap`. The default `precision` is 10 bits. The default `gap` is ``bound / 256``. For values
+        that are too imprecise for that gap, the default is 2, 4 or 8 times as wide, up to
+        ``bound / 32``. Where the absolute value is below `gap`, the result is some number from -1
+        to 1, again to within ``2**-precision``. The error of the array itself comes on top.
 
-        The values have to be real, and the evaluation keys made with ``conjugation=True`` or with
-        bootstrapping.
+        A tighter `bound` (see `with_bound`), a wider gap and a lower precision use less of
+        `capacity_bits`. With bootstrapping keys, capacity is restored between the steps.
 
-        Where the keys have tables, signs, comparisons, `maximum`, `abs` and the like are looked up
-        instead, one by one, if the values are not precise enough for the gap, as those that tables
-        have made seldom are; or if there is no bootstrapping and the array has too little capacity
-        left (or the keys no conjugation). The gap then is the tables', if none is said: about a
-        118th of the bound with ``"lut12"``. A narrower one is refused.
+        The values must be real. The evaluation keys must have been made with ``conjugation=True``
+        or with bootstrapping.
+
+        If the keys have tables, signs, comparisons, `maximum`, `abs` and similar functions can use
+        look-up tables instead, with one look-up for each value. They do so in these cases:
+
+        - The values are not precise enough for the gap. Results of look-up tables seldom are.
+        - One step needs more capacity than a bootstrap restores.
+        - There are no bootstrapping keys, and the array has too little capacity left or the keys
+          lack conjugation.
+
+        The default gap is then that of the tables, about a 118th of the bound with ``"lut12"``. A
+        narrower gap is refused.
         """
         return self._of_sign("sign", gap, precision)
 
@@ -523,19 +556,19 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
     ) -> EncryptedArray:
         """Return 1 where this exceeds `other`, and 0 where it is equal or less, as ``>`` does.
 
-        The result is within half of ``2**-precision`` (10 bits by default) of 1 where this exceeds
-        `other` by `gap` or more, and of 0 where it does not exceed it. Where it exceeds it by less
-        than the gap, the result is some number from 0 to 1. The default gap is a 127th of the sum
-        of the bounds. With tables it is twice that of `sign`. So integers are compared exactly with
-        ``gap=1``, if the result is rounded.
+        The result is approximate. Let ``e = 2**-precision`` (10 bits by default) and ``d`` be the
+        difference of two values. The result is within ``e / 2`` of 1 where ``d >= gap``, and of 0
+        where ``d <= 0``. Where ``0 < d < gap``, it is some number from 0 to 1. The default gap is a
+        127th of the sum of both bounds. With tables, it is twice the gap of `sign`. Integers held
+        as numbers are compared exactly with ``gap=1``, if the result is rounded.
 
-        With ``at_ties=1``, as ``>=`` has it, equal values give 1, and the gap is where this is the
-        smaller one. With ``at_ties=0.5`` they give 1/2, the gap extends to both sides, and by
-        default it is half as wide.
+        With ``at_ties=1``, as for ``>=``, equal values give 1, and the results between 0 and 1
+        occur where ``-gap < d < 0``. With ``at_ties=0.5``, equal values give 1/2. The gap then
+        extends to both sides, and is half as wide by default.
 
-        Where the intervals of both say the answer, it is exact and costs nothing. If no difference
-        is larger than what the error of the values hides, the comparison is refused. The rest is as
-        for `sign`, of the difference.
+        If the intervals of both operands already decide the answer, the result is exact and free.
+        If the errors of the values could hide every possible difference, the comparison is refused.
+        Everything else is as for the `sign` of the difference.
         """
         return self._compared("greater", other, gap, precision, at_ties)
 
@@ -547,7 +580,10 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
         precision: float | None = None,
         at_ties: float = 0,
     ) -> EncryptedArray:
-        """Return 1 where this is less than `other`, and 0 where it is equal or greater: otherwise as `greater`."""
+        """Return 1 where this is less than `other`, and 0 where it is equal or greater.
+
+        See `greater` for the error and the options.
+        """
         return self._compared("less", other, gap, precision, at_ties)
 
     def __ge__(self, other: EncryptedArray | npt.ArrayLike) -> EncryptedArray:
@@ -573,10 +609,14 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
     ) -> EncryptedArray:
         """Return the larger of this and `other`, value by value.
 
-        With ``e = 2**-precision`` (10 bits if nothing is said), ``d`` the difference of two values
-        and ``B`` the sum of the bounds, the result is off by ``e * (abs(d) + B / 2) / 2`` at most
-        where ``abs(d)`` is `gap` or more (``B / 256`` if nothing is said), and by ``(1 + e / 2) *
-        abs(d) + e * B / 4`` where it is less. The rest is as for `sign`, of the difference.
+        Let ``e = 2**-precision`` (10 bits by default), ``d`` be the difference of two values, and
+        ``B`` be the sum of both bounds. The default `gap` is ``B / 256``. The largest error is
+
+        - ``e * (abs(d) + B / 2) / 2`` where ``abs(d)`` is at least `gap`,
+        - ``(1 + e / 2) * abs(d) + e * B / 4`` where it is less.
+
+        Everything else is as for the `sign` of the difference. For encrypted bits this is the gate
+        ``or``.
         """
         if self.bit_error is not None:
             return self._gate("or", other, "maximum")
@@ -593,7 +633,10 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
         gap: float | None = None,
         precision: float | None = None,
     ) -> EncryptedArray:
-        """Return the smaller of this and `other`, value by value: off by no more than `maximum`."""
+        """Return the smaller of this and `other`, value by value.
+
+        The error is at most that of `maximum`. For encrypted bits this is the gate ``and``.
+        """
         if self.bit_error is not None:
             return self._gate("and", other, "minimum")
         if isinstance(other, EncryptedArray):
@@ -611,12 +654,13 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
         gap: float | None = None,
         precision: float | None = None,
     ) -> EncryptedArray:
-        """Return the values, and the nearer limit for those beyond: off by what `maximum` and `minimum` are, together.
+        """Return the values limited to the range from `min` to `max`, as `numpy.clip` does.
 
-        Plain limits outside of the `interval` of the array change nothing and cost nothing. Other
-        plain limits are as deep as one of `maximum` and `minimum`, encrypted ones as deep as both.
-        The `bound` of the result is a worst case, as always: `with_bound` says that it is that of
-        the limits.
+        The error is at most the sum of the errors of `maximum` and `minimum`. Plain limits outside
+        of the `interval` of the array change nothing and are free. Other plain limits need as much
+        depth as one of `maximum` and `minimum`, and encrypted limits as much as both. The `bound`
+        of the result is a worst case and can exceed the limits. Use `with_bound` to declare the
+        bound that follows from the limits.
         """
         unset("clip", None, out)
         if min is None and max is None:
@@ -633,7 +677,7 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
             ):
                 above = self if min is None else self.maximum(min, gap=gap, precision=precision)
                 return above if max is None else above.minimum(max, gap=gap, precision=precision)
-            # Where the least value is above the largest one, numpy takes the largest one.
+            # Where `min` is above `max`, numpy returns `max`.
             limits: list[npt.NDArray[Any]] = [finite(limit, "clip") for limit in (min, max)]
             if any(map(is_exact_kind, limits)):
                 limits = [fractions(limit, "clip") for limit in limits]
@@ -643,7 +687,10 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
             return (parts[0] - parts[1])._with(low, "add")
 
     def _lies_within(self, low: object, high: object) -> bool:
-        """Tell whether the interval shows that limits change neither a value nor the shape; None is no limit."""
+        """Return True if the interval shows that clipping changes neither a value nor the shape.
+
+        A limit of None is no limit.
+        """
         for limit, sign in ((low, 1), (high, -1)):
             if limit is None:
                 continue
@@ -660,16 +707,22 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
         return True
 
     def relu(self, *, gap: float | None = None, precision: float | None = None) -> EncryptedArray:
-        """Return every value that is positive, and 0 for the others: `maximum` with 0, and as precise."""
+        """Return every positive value, and 0 in place of the others.
+
+        This is `maximum` with 0, and has the same error.
+        """
         return self._of_sign("relu", gap, precision)
 
     def abs(self, *, gap: float | None = None, precision: float | None = None) -> EncryptedArray:
         """Return the absolute values, as ``abs(x)`` does.
 
-        With ``e = 2**-precision`` (10 bits if nothing is said), that of ``x`` is off by ``e *
-        (abs(x) + bound / 2)`` at most where it is `gap` or more (``bound / 256`` if nothing is
-        said), and by ``(2 + e) * abs(x) + e * bound / 2`` where it is less. The rest is as for
-        `sign`.
+        Let ``e = 2**-precision`` (10 bits by default). The default `gap` is ``bound / 256``. The
+        largest error is
+
+        - ``e * (abs(x) + bound / 2)`` where ``abs(x)`` is at least `gap`,
+        - ``(2 + e) * abs(x) + e * bound / 2`` where it is less.
+
+        Everything else is as for `sign`.
         """
         return self._of_sign("abs", gap, precision)
 
@@ -679,15 +732,19 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
     # Polynomials
 
     def polynomial(self, polynomial: Series) -> EncryptedArray:
-        """Evaluate a polynomial at every value, in ``ceil(log2(degree + 1))`` multiplications one after the other.
+        """Evaluate a polynomial at every value.
 
-        It is one of the classes of `numpy.polynomial`, a `numpy.poly1d`, what
-        `hippocrene.approximate` returns, or a sequence of coefficients, that of the constant first.
-        A Chebyshev or Legendre series explodes beyond its domain, so an array whose `bound` exceeds
-        that is refused: choose it with room, and say with `with_bound` what is known of the values.
-        A domain other than ``[-1, 1]`` costs one multiplication more.
+        This takes ``ceil(log2(degree + 1))`` multiplications one after the other. A domain other
+        than ``[-1, 1]`` needs one more.
 
-        Of integers it is one with integer coefficients, and counts modulo `plain_modulus`.
+        `polynomial` can be an instance of a class of `numpy.polynomial`, a `numpy.poly1d`, a result
+        of `hippocrene.approximate`, or a sequence of coefficients with the constant first. A
+        Chebyshev or Legendre series grows very fast outside of its domain. It refuses an array
+        whose `bound` exceeds the domain. Choose a domain that is large enough, or declare a smaller
+        range with `with_bound`.
+
+        For encrypted integers, the coefficients must be integers, and the result is exact modulo
+        `plain_modulus`.
         """
         server = self._bound_server("polynomial")
         with named("polynomial", "evaluate a polynomial"):
@@ -698,18 +755,21 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
             return server._wrap(server._raw.polynomial(self._raw, series, interval))._off_by(error)
 
     def with_interval(self, interval: tuple[float, float]) -> EncryptedArray:
-        """Return the array with the declaration that all values lie in ``(low, high)``.
+        """Return the array with a declaration that all values lie between ``low`` and ``high``.
 
-        Use it if you know better than `interval`, which is that of the worst case. A declaration
-        that holds all of the known interval replaces it. Any other is added knowledge: the values
-        lie in both. Where it is wrong, results may be; `hippocrene.simulate` reports it. If the
-        bound becomes tighter, stray slots, in which slices and sums along an axis leave other
-        values, are set to zero, which takes a product.
+        Use this if you know more than `interval`, which is a worst case. A declared interval that
+        contains the whole known interval replaces it. Any other declaration is additional
+        knowledge, and the values are taken to lie in both. If the two intervals have no value in
+        common, this raises an `ArgumentError`.
+
+        If a declaration is wrong, results may be wrong; `hippocrene.simulate` reports it. Slices
+        and sums along an axis leave other values in stray slots, which hold no element. If the
+        bound becomes tighter, these slots are set to zero, which costs a product.
         """
         return self._declared("with_interval", declared_interval(interval, None))
 
     def with_bound(self, bound: float) -> EncryptedArray:
-        """Return the array with a declared bound: `with_interval` of ``(-bound, bound)``."""
+        """Return the array with the declared interval ``(-bound, bound)``; see `with_interval`."""
         return self._declared("with_bound", declared_interval(None, bound))
 
     def _declared(self, operation: str, interval: tuple[float, float] | None) -> EncryptedArray:
@@ -722,13 +782,16 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
             return server._wrap(server._raw.with_interval(self._raw, *interval))
 
     def with_precision_bits(self, bits: float) -> EncryptedArray:
-        """Return the array with a declaration of its error, for who knows better than `precision_bits`.
+        """Return the array with a declared `precision_bits`, for users who know its error better.
 
-        That estimate follows errors as if nothing made them smaller. Iterations that correct
-        themselves (Newton's) do: say it after each step, or there is no room for the estimate in a
-        bootstrap some day. Where it is wrong, so is what later operations say of their errors, and
-        results may be; `Client.decrypt_for_sharing` hides less. Errors between elements may be
-        larger: a multiplication sets what is there to zero then.
+        The estimate assumes that nothing makes errors smaller. Iterations that correct themselves,
+        such as Newton's, do make them smaller. Declare the precision after each step of such an
+        iteration. Otherwise the estimated error grows until a bootstrap has no room for it and
+        gives it up (see `precision_bits`).
+
+        If the declaration is wrong, all later error estimates are wrong, results may be wrong, and
+        `Client.decrypt_for_sharing` hides less. Errors in stray slots, between the elements, may be
+        larger than declared. A multiplication then sets these slots to zero.
         """
         self._need_numbers("with_precision_bits")
         server = self._bound_server("with_precision_bits")
@@ -738,24 +801,26 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
 
     @classmethod
     def from_bytes(cls, data: bytes | bytearray | memoryview) -> EncryptedArray:
-        """Read what `to_bytes` returned; the array has no server."""
+        """Read an array from the bytes that `to_bytes` returned. The array has no server."""
         return cls(_native.EncryptedArray.from_bytes(raw_bytes(data)))
 
     @classmethod
     def load(cls, path: FilePath) -> EncryptedArray:
-        """Read a file that `save` wrote; the array has no server."""
+        """Read an array from a file that `save` wrote. The array has no server."""
         with reading(path) as name:
             return cls(_native.EncryptedArray.load(name))
 
     def copy(self) -> EncryptedArray:
-        """Return the array itself: nothing alters it."""
+        """Return an array with the same contents.
+
+        No data is copied, since encrypted arrays never change.
+        """
         return EncryptedArray(self._held, self._server)
 
     def __copy__(self) -> EncryptedArray:
         return self.copy()
 
     def __deepcopy__(self, memo: object) -> EncryptedArray:
-        # Nothing alters an encrypted array or a server, so that both can be shared.
         return EncryptedArray(self._held, self._server)
 
     def __reduce__(self) -> tuple[object, ...]:

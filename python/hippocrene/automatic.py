@@ -12,6 +12,7 @@ from hippocrene.errors import (
     BudgetError,
     CapacityError,
     HippocreneError,
+    MissingKeyError,
     ParameterError,
 )
 
@@ -54,7 +55,13 @@ def chosen(
             break
         try:
             simulation = _fit(run, preset, precision, min_precision, bootstraps)
-        except (ArgumentError, BudgetError, CapacityError, ParameterError) as error:
+        except (
+            ArgumentError,
+            BudgetError,
+            CapacityError,
+            MissingKeyError,
+            ParameterError,
+        ) as error:
             refused.append((preset, error))
             continue
         (fits if simulation.peak_memory <= max_memory else too_large).append(simulation)

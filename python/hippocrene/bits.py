@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 
 def booleans(values: object, operation: str) -> npt.NDArray[np.bool_] | None:
-    """Return `values` as a C-ordered array of booleans; None for what is not booleans."""
+    """Return `values` as a C-ordered array of booleans, or None if they are not booleans."""
     if not is_plain(values):
         return None
     array = to_array(cast("npt.ArrayLike", values), operation)
-    # pandas has booleans in arrays of objects too.
+    # pandas also stores booleans in arrays of objects.
     objects = (
         array.dtype.kind == "O"
         and array.size
@@ -56,7 +56,7 @@ def gates_of(
     names: Iterable[str],
     operands: Sequence[EncryptedArray | npt.ArrayLike],
 ) -> list[EncryptedArray]:
-    """Compute several gates of the same operands, which broadcast, for `Server.gates`."""
+    """Compute several gates of the same operands, for `Server.gates`. Shapes broadcast."""
     if isinstance(names, str):
         raise TypeError(f"gates takes several names: say [{names!r}] for one")
     if not isinstance(names, Iterable):
@@ -78,7 +78,7 @@ def gates_of(
 
 
 def _constants(values: npt.ArrayLike, beside: EncryptedArray) -> EncryptedArray:
-    """Return plain bits as an array that computes beside another."""
+    """Return plain bits as an array that can compute with another array."""
     plain = plain_bits(values, "gates")
     return beside._placed(np.full(plain.shape, -1), [beside], plain)
 
@@ -88,7 +88,10 @@ def chosen(
     where: EncryptedArray | npt.ArrayLike,
     otherwise: EncryptedArray | npt.ArrayLike,
 ) -> EncryptedArray:
-    """Pick bits by a condition, for `numpy.where`: by a plain one single bits are moved."""
+    """Select bits by a condition, for `numpy.where`.
+
+    With a plain condition, encrypted single bits are moved.
+    """
     mask, ones, zeros = (
         one if isinstance(one, Encrypted) else plain_bits(one, "where")
         for one in (condition, where, otherwise)
@@ -125,7 +128,7 @@ def chosen(
         return arrays[0]._placed(np.where(mask, *places), arrays, np.where(mask, *values))
 
 
-# What gates are of conditions that are numbers.
+# How to compute gates if the conditions are encrypted numbers, 0 or 1.
 _OF_NUMBERS = {
     "&": "a * b",
     "|": "a + b - a * b",
@@ -138,12 +141,12 @@ _OF_NUMBERS = {
 
 @part_of_arrays
 class Gates:
-    """What arrays of encrypted bits compute: each gate is a bootstrap, and there is no limit of depth."""
+    """The methods of encrypted bits. Each gate is a bootstrap, so that depth has no limit."""
 
     __slots__ = ()
 
     def _as_wide(self, shape: tuple[int, ...], operation: str) -> EncryptedArray:
-        """Return the bits, repeated such that the array broadcasts with one of that shape."""
+        """Return the bits, repeated to the common shape of this array and another one."""
         array = cast("EncryptedArray", self)
         common = array._common_shape(shape, operation)
         return (
@@ -167,7 +170,10 @@ class Gates:
         return array
 
     def _gate(self, gate: str, other: object, operation: str = "") -> EncryptedArray:
-        """Compute a gate, which errors call `operation`; `NotImplemented` of what is no array and no number."""
+        """Compute a gate, which errors call `operation`.
+
+        This returns `NotImplemented` if `other` is neither an array nor a number.
+        """
         operation = operation or gate
         array = self._bits(operation)
         if isinstance(other, Encrypted):
@@ -222,7 +228,7 @@ class Gates:
         return self._gate("xor", other, "^")
 
     def __invert__(self) -> EncryptedArray:
-        """Return the complements, for nothing."""
+        """Return the complements. This is free and needs no bootstrap."""
         array = self._bits("~")
         server = array._any_server("~")
         with named("~", "not"):
@@ -234,7 +240,10 @@ class Gates:
         *,
         keepdims: bool = False,
     ) -> EncryptedArray:
-        """Return whether all bits along one axis, several or all of them are 1: a gate for every halving."""
+        """Return 1 where all bits along one axis, several axes or all of them are 1.
+
+        For ``n`` bits, this computes about ``log2(n)`` gates one after the other.
+        """
         return self._halved("all", "and", axis, keepdims=keepdims)
 
     def any(
@@ -243,14 +252,18 @@ class Gates:
         *,
         keepdims: bool = False,
     ) -> EncryptedArray:
-        """Return whether any bit along one axis, several or all of them is 1: a gate for every halving."""
+        """Return 1 where any bit along one axis, several axes or all of them is 1.
+
+        For ``n`` bits, this computes about ``log2(n)`` gates one after the other.
+        """
         return self._halved("any", "or", axis, keepdims=keepdims)
 
     def _halved(self, operation: str, gate: str, axis: Any, *, keepdims: bool) -> EncryptedArray:
-        """Compute a gate of the first half and the last, again and again.
+        """Reduce axes with a gate of the first half and the second half, repeatedly.
 
-        Halves overlap where all bits are computed at once, and none of them counts twice. Elsewhere
-        what has no partner waits for the end.
+        If a gate computes all bits of a ciphertext at once, the two halves of an odd length
+        overlap. This is wrong for ``xor``, which would count a bit twice. For ``xor`` and for
+        single bits, an odd bit waits until the end.
         """
         array = self._bits(operation)
         overlap = gate != "xor" and array._holds == "bits"
@@ -272,17 +285,20 @@ class Gates:
             return array.reshape(rest)
 
     def _parity(self, axis: Any, *, keepdims: bool = False) -> EncryptedArray:
-        """Return whether the number of ones is odd, for `numpy.logical_xor.reduce`."""
+        """Return 1 where the number of ones is odd, for `numpy.logical_xor.reduce`."""
         return self._halved("parity", "xor", axis, keepdims=keepdims)
 
     def _product_of_bits(self, other: object, operation: str) -> EncryptedArray:
-        """Return the conjunction, which is the product of bits as numpy has it; there are no sums."""
+        """Return the gate ``and``, which numpy defines as the product of booleans.
+
+        Sums of encrypted bits are refused.
+        """
         if operation != "mul":
             self._bits(operation)._refuse_bits(operation)
         return self._gate("and", other, "*")
 
     def _ordered(self, sign: str, other: EncryptedArray | npt.ArrayLike) -> EncryptedArray:
-        """Compare bits: 0 is less than 1."""
+        """Compare bits, where 0 is less than 1."""
         if sign in ("<", "<="):
             return cast("Gates", ~self)._gate("and" if sign == "<" else "or", other, sign)
         plain = None if isinstance(other, Encrypted) else booleans(other, sign)
@@ -305,10 +321,10 @@ class Gates:
     def select(
         self, where: EncryptedArray | npt.ArrayLike, otherwise: EncryptedArray | npt.ArrayLike
     ) -> EncryptedArray:
-        """Return the bits of `where` where this is 1 and those of `otherwise` where it is 0: three gates.
+        """Return the bits of `where` where this is 1, and those of `otherwise` where it is 0.
 
-        Of single bits (`hippocrene.gates`) it takes as long as two, and as one where those of one
-        side are plain.
+        This takes three gates. For single bits (`hippocrene.gates`), it takes as long as two gates,
+        or as one if one of the two choices is plain.
         """
         mask = self._bits("select")
         ones, zeros = (

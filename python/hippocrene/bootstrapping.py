@@ -1,4 +1,4 @@
-"""What bootstrapping keys are asked for."""
+"""Requirements for bootstrapping keys."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from hippocrene.scalars import double, double_or_none, whole
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bootstrapping:
-    """What a server is to be able to bootstrap: see `Client.evaluation_keys`.
+    """Requirements for the bootstraps of a server; see `Client.evaluation_keys`.
 
-    - `complex`: complex arrays too, where it is True; bootstrapping them takes twice as long.
-    - `bound`: the bound on absolute values that it is planned for, 1 where nothing is said. Arrays
-      whose bound is ``2**k`` times as large are bootstrapped with ``k`` bits less after the binary
-      point.
-    - `precision`: how precise the result is to be, in bits after the binary point. Each bit takes
-      about 15 bits of the modulus. What one bootstrap does not have, up to about 37 bits, is
-      reached by bootstraps of the errors of bootstraps: 50 bits by two, for arrays that have them
-      (``Client.generate(precision=50)``). By default it is the client's own precision, or as much
-      as one bootstrap has.
-    - `slots`: how many slots of a ciphertext are bootstrapped, a power of two; by default all. With
-      few, bootstraps are faster and keys smaller; arrays that are bootstrapped have to fit in: of
-      one ciphertext, with every axis but the first counted as the next power of two.
+    - `complex`: True to bootstrap complex arrays too. A bootstrap of a complex array takes twice as
+      long.
+    - `bound`: the bound on absolute values that the bootstrap is planned for, by default 1. Arrays
+      with a bound ``2**k`` times as large come out with ``k`` bits less after the binary point.
+    - `precision`: the precision of the result, in bits after the binary point. Each bit uses about
+      15 bits of the modulus. One bootstrap reaches up to about 37 bits. For a higher precision, the
+      error of the bootstrap is bootstrapped again. For example, 50 bits need two bootstraps, for
+      arrays that have this precision (``Client.generate(precision=50)``). The default is the
+      client's own precision, or the highest that one bootstrap reaches.
+    - `slots`: the number of slots of a ciphertext to bootstrap, a power of two, by default all.
+      With fewer slots, bootstraps are faster and keys are smaller. Arrays must then fit into these
+      slots of one ciphertext, with every axis but the first rounded up to the next power of two.
 
-    Everything else about the bootstrap follows from it by rule; `Client.describe_bootstrapping`
-    says what it will be like before any key is made. What the parameters have no room for is an
-    `ArgumentError` or a `ParameterError` there and where keys are made.
+    All other parameters of the bootstrap follow from these. `Client.describe_bootstrapping` returns
+    its properties before any key is made. If the parameters have no room for the requirements, that
+    method and `Client.evaluation_keys` raise an `ArgumentError` or a `ParameterError`.
     """
 
     complex: bool = False
@@ -43,7 +43,7 @@ class Bootstrapping:
 def wanted(
     bootstrapping: bool | Bootstrapping,
 ) -> tuple[bool, float, float | None, int | None] | None:
-    """Say it to the extension module; None for no bootstrapping."""
+    """Convert to the argument of the extension module, or None for no bootstrapping."""
     if isinstance(bootstrapping, Bootstrapping):
         return bootstrapping._raw()
     if not isinstance(bootstrapping, bool):

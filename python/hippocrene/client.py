@@ -1,4 +1,4 @@
-"""The client: it holds the secret key, encrypts, decrypts, and makes the keys that others need."""
+"""The client, which holds the secret key, encrypts, decrypts and makes keys for others."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ if TYPE_CHECKING:
 
     from hippocrene.simulation import Simulation
 
-# Rotations, relinearisation, conjugation, bootstrapping, tables and bits, as the extension module
-# takes them.
+# The arguments of the extension module: rotations, relinearisation, conjugation, bootstrapping,
+# tables and bits.
 KeyRequest: TypeAlias = tuple[
     "list[int] | None",
     bool,
@@ -61,7 +61,10 @@ KeyRequest: TypeAlias = tuple[
 def checked_scheme(
     scheme: str, plain_modulus: int | None, precision: float | None
 ) -> tuple[str | None, int | None]:
-    """Return the scheme of integers, if it is one, and their modulus, as the extension module takes them."""
+    """Return the scheme and the plain modulus as arguments of the extension module.
+
+    The scheme is None for numbers. Wrong combinations raise a `TypeError` or `ParameterError`.
+    """
     if text(scheme, "a scheme") not in ("ckks", "bgv", "bfv"):
         raise ParameterError(
             f"there is no scheme {scheme!r}: ckks is for numbers, bgv and bfv are for integers"
@@ -79,7 +82,7 @@ def checked_scheme(
 def check_for_numbers(
     operation: str, integers: bool, bootstrapping: object, tables: object
 ) -> None:
-    """Refuse bootstraps and tables of integers, which have neither."""
+    """Raise an `ArgumentError` for bootstrapping or tables of integers, which have neither."""
     asked = [
         name
         for name, what in (("bootstrapping", bootstrapping), ("tables", tables))
@@ -100,7 +103,7 @@ def key_request(
     *,
     is_exact: bool,
 ) -> KeyRequest:
-    """Return what `Client.evaluation_keys` is asked for, as the extension module takes it."""
+    """Convert arguments of `Client.evaluation_keys` to those of the extension module."""
     rotations = () if bits and rotations is None else rotations
     if rotations is not None and not isinstance(rotations, Iterable):
         raise TypeError(
@@ -117,7 +120,7 @@ def key_request(
     return steps, True, conjugation, how, looked_up, bits
 
 
-# What to do instead of encrypting missing values.
+# The advice in errors about missing values.
 _MASK = (
     "where values are missing, encrypt others, such as 0, and a mask of ones and zeros beside them"
 )
@@ -131,7 +134,7 @@ def encrypt(
     precision: float | None,
     wrap: bool,
 ) -> EncryptedArray:
-    """Encrypt under either key."""
+    """Encrypt with a secret key, with a public key or in a simulation."""
     ends = declared_interval(interval, bound)
     bits = booleans(values, "encrypt") if key.for_bits else None
     if bits is not None:
@@ -168,7 +171,7 @@ def _raw_array(array: EncryptedArray) -> _native.EncryptedArray:
 
 
 class _Encrypting:
-    """Encrypts for one client, by its secret key or by its public key."""
+    """The base of classes that encrypt for one client, with its secret or its public key."""
 
     __slots__ = ()
     _raw: _native.ClientKey | _native.PublicKey
@@ -182,37 +185,44 @@ class _Encrypting:
         precision: float | None = None,
         wrap: bool = False,
     ) -> EncryptedArray:
-        """Encrypt real or complex numbers of any shape; finite ones only.
+        """Encrypt an array of any shape.
 
-        Everybody can see the shape and the `interval` ``(low, high)`` that goes with the array and
-        in which all values lie. By default, its bound is the largest absolute value rounded up to a
-        power of two from 1, and it ends at 0 if no value is negative, or none is positive. An
-        interval that does not come from the values tells nothing of them; operations check it, so
-        that ``numpy.sqrt(x)`` wants ``low >= 0``. ``bound=b`` is short for ``interval=(-b, b)``.
+        A client of the scheme ``"ckks"`` encrypts real or complex numbers, which must be finite. A
+        client with a `plain_modulus` encrypts integers. A client of a preset for bits encrypts
+        booleans, which compute by gates.
 
-        `precision` is how precise the values and what is computed from them are to be, in bits
-        after the binary point, where that is not to be the client's own: see `Client.generate`.
-        Beyond the 53 bits of doubles, values can be `numpy.longdouble`, `decimal.Decimal`, mpmath's
-        `mpf` or decimal text such as ``"0.1"``, and are taken as they are.
+        Everyone can see the shape of the array and its `interval` ``(low, high)``, which contains
+        all values. By default, its bound is the largest absolute value, rounded up to a power of
+        two that is at least 1. The default interval ends at 0 if no value is negative, or none is
+        positive. An interval that does not depend on the values reveals nothing about them.
+        Operations check the interval. For example, ``numpy.sqrt(x)`` needs ``low >= 0``.
+        ``bound=b`` is short for ``interval=(-b, b)``.
 
-        A client with a `plain_modulus` ``t`` encrypts integers of any shape. Results count modulo
-        ``t``. Integers outside ``[-(t - 1) / 2, t - 1]`` would wrap around, which is an error
-        unless ``wrap=True``. By default, the interval of integers says only whether all of them lie
-        in ``[0, t - 1]``.
+        `precision` is the requested precision of the values and of results computed from them, in
+        bits after the binary point. The default is the client's own (see `Client.generate`). For
+        more than the 53 bits of doubles, values can be `numpy.longdouble`, `decimal.Decimal`,
+        mpmath's `mpf` or decimal text such as ``"0.1"``. They are encrypted without rounding to
+        doubles.
 
-        A client of a preset for bits encrypts booleans, for gates.
+        Results with encrypted integers are modulo the `plain_modulus` ``t``. All integers of an
+        array must lie in ``[0, t - 1]``, or all in ``[-(t - 1) / 2, (t - 1) / 2]``. Others would
+        wrap around, which raises an `ArgumentError` unless ``wrap=True``. By default, the interval
+        of integers only tells which of these two ranges contains them.
         """
         return encrypt(self._raw, values, interval, bound, precision, bool(wrap))
 
 
 class PublicKey(_Encrypting):
-    """Encrypts for the client it is from, and can do nothing else: give it to whoever sends data."""
+    """A key that encrypts for the client that made it, and can do nothing else.
+
+    Give it to anyone who sends data to the client.
+    """
 
     __slots__ = ("_raw",)
     _raw: _native.PublicKey
 
     def __init__(self, raw: _native.PublicKey) -> None:
-        """Wrap what the extension module made; `Client.public_key` is the way in."""
+        """Wrap a key of the extension module; users call `Client.public_key`."""
         if not isinstance(raw, _native.PublicKey):
             raise TypeError(
                 "public keys are made by Client.public_key, PublicKey.load and PublicKey.from_bytes"
@@ -221,16 +231,16 @@ class PublicKey(_Encrypting):
 
     @property
     def fingerprint(self) -> str:
-        """Which secret key this belongs to."""
+        """The identifier of the secret key that this key belongs to."""
         return self._raw.fingerprint
 
     def to_bytes(self) -> bytes:
-        """Return what `save` writes."""
+        """Return the key as bytes, in the format of `save`."""
         return self._raw.to_bytes()
 
     @classmethod
     def from_bytes(cls, data: bytes | bytearray | memoryview, *, threads: int = 1) -> PublicKey:
-        """Read what `to_bytes` returned, to encrypt on so many threads."""
+        """Read a key from the bytes that `to_bytes` returned, to encrypt on `threads` threads."""
         return cls(_native.PublicKey.from_bytes(raw_bytes(data), thread_count(threads)))
 
     def save(self, path: FilePath) -> None:
@@ -239,7 +249,7 @@ class PublicKey(_Encrypting):
 
     @classmethod
     def load(cls, path: FilePath, *, threads: int = 1) -> PublicKey:
-        """Read a file that `save` wrote, to encrypt on so many threads."""
+        """Read a key from a file that `save` wrote, to encrypt on `threads` threads."""
         with reading(path) as name:
             return cls(_native.PublicKey.load(name, thread_count(threads)))
 
@@ -257,14 +267,14 @@ _may_pickle: ContextVar[frozenset[Client]] = ContextVar("_may_pickle", default=f
 class Client(_Encrypting):
     """The owner of the data, with the secret key.
 
-    What it makes for others, `evaluation_keys` and `public_key`, and what it encrypts, hold no
-    secret; the client itself, and the file that `save` writes, stay where they are.
+    Evaluation keys, public keys and encrypted arrays contain no secret and can be given to others.
+    The client itself, and the file that `save` writes, must stay with the owner.
     """
 
     _raw: _native.ClientKey
 
     def __init__(self, raw: _native.ClientKey) -> None:
-        """Wrap what the extension module made; `generate`, `load` and `from_bytes` are the ways in."""
+        """Wrap a secret key of the extension module; users call `Client.generate`."""
         if not isinstance(raw, _native.ClientKey):
             raise TypeError(
                 "clients are made by Client.generate, Client.load and Client.from_bytes"
@@ -281,25 +291,29 @@ class Client(_Encrypting):
         plain_modulus: int | None = None,
         threads: int = 1,
     ) -> Client:
-        """Make a fresh secret key from the randomness of the system.
+        """Make a client with a new secret key from the system's random number generator.
 
-        `preset` names the parameters (see `presets`): the larger, the more can be computed in a
-        row, and the slower.
+        `preset` names the parameters (see `presets`). Larger parameters allow more operations one
+        after the other, and are slower.
 
-        `precision` is how precise results are to be, in bits after the binary point, where arrays
-        and operations say nothing else: a multiplication takes about as many bits of capacity, and
-        some 15 more. Arrays can be encrypted with another precision, ``client.encrypt(x,
-        precision=80)``, and asked for another one later, ``x.with_precision(20)``; operations can
-        have one of their own, ``with server.at_precision(50): ...``. An operation on arrays of
-        different precision has the smaller one. `EncryptedArray.precision_bits` says what precision
-        a result really has.
+        `precision` is the requested precision of results, in bits after the binary point, for
+        numbers. Presets for one fixed scale have a default of their own; for all others it is 32. A
+        multiplication uses up about that many bits of capacity and 15 more. Arrays and operations
+        can have another precision:
 
-        With the `scheme` ``"bgv"`` or ``"bfv"`` the client encrypts integers, which are computed
-        with exactly, modulo `plain_modulus`: a prime that is 1 modulo twice the ring degree, by
-        default 65537, or 786433 at the ring degrees ``2**16`` and ``2**17``;
-        `hippocrene.plain_modulus` finds one of any size. Both schemes have the same keys and the
-        same arrays; they differ in how products are computed. docs/integers.md says when to choose
-        which.
+        - ``client.encrypt(x, precision=80)`` encrypts with another precision.
+        - ``x.with_precision(20)`` changes the precision of an array.
+        - ``with server.at_precision(50): ...`` sets the precision of operations.
+
+        An operation on arrays of different precision uses the smaller one.
+        `EncryptedArray.precision_bits` is the precision that a result really has.
+
+        With the `scheme` ``"bgv"`` or ``"bfv"``, the client encrypts integers, and results are
+        exact modulo `plain_modulus`. It must be a prime that is 1 modulo twice the ring degree. The
+        default is 65537, or 786433 at the ring degrees ``2**16`` and ``2**17``.
+        `hippocrene.plain_modulus` finds a prime of any size. Both schemes have the same keys and
+        the same arrays, and differ in how they compute products. docs/integers.md explains when to
+        choose which.
         """
         exact, modulus = checked_scheme(scheme, plain_modulus, precision)
         precision = double_or_none(precision, "a precision")
@@ -310,55 +324,61 @@ class Client(_Encrypting):
 
     @property
     def scheme(self) -> str:
-        """How it computes: ``"ckks"`` on numbers, ``"bgv"`` or ``"bfv"`` on integers."""
+        """The scheme: ``"ckks"`` for numbers, ``"bgv"`` or ``"bfv"`` for integers."""
         return self._raw.scheme
 
     @property
     def plain_modulus(self) -> int | None:
-        """What its integers are computed modulo; None for a client that encrypts numbers."""
+        """The modulus of the integers, or None for a client that encrypts numbers."""
         return self._raw.plain_modulus
 
     @property
     def precision(self) -> float:
-        """How precise results are to be where nothing else is said, in bits after the binary point."""
+        """The default requested precision of results, in bits after the binary point."""
         return self._raw.precision
 
     @property
     def preset(self) -> str | None:
-        """Name of the parameters, if they have one."""
+        """The name of the parameters, or None if they belong to no preset."""
         return self._raw.preset
 
     @property
     def ring_degree(self) -> int:
-        """The ring degree, a power of two."""
+        """The ring degree, a power of two. A ciphertext holds half as many numbers."""
         return self._raw.ring_degree
 
     @property
     def fingerprint(self) -> str:
-        """Which secret key this is; encrypted arrays and other keys carry the same."""
+        """The identifier of this secret key, which encrypted arrays and other keys carry too."""
         return self._raw.fingerprint
 
     @property
     def slots(self) -> int:
-        """How many numbers (or integers, twice as many) one ciphertext holds; larger arrays span several."""
+        """The number of numbers that one ciphertext holds; it holds twice as many integers.
+
+        Larger arrays span several ciphertexts.
+        """
         return self._raw.slots
 
     def decrypt(
         self, array: EncryptedArray, *, dtype: Kind | None = None, signed: bool = False
     ) -> npt.NDArray[Any]:
-        """Decrypt, for the client's own eyes: doubles, or complex numbers where any were encrypted or computed with.
+        """Decrypt an array, for the client's own eyes.
 
-        Integers are exact, and from 0 up to the `plain_modulus`, or around zero when `signed`. Bits
-        are booleans.
+        Numbers are doubles. They are complex if any value may be complex. Integers are exact and
+        lie from 0 to ``plain_modulus - 1``, or around zero if `signed`. Bits are booleans.
 
-        `dtype` asks for other floats or complex numbers of numpy, such as ``"float32"``, or for
-        more than the 53 bits of doubles: `numpy.longdouble`, `decimal.Decimal` (an array of
-        objects, rounded to what `precision_bits` says that they are worth), or a function of
-        mantissa and exponent of two as one pair, which `mpmath.mpf` is.
+        `dtype` selects another type for numbers. It can be another float or complex type of numpy,
+        such as ``"float32"``. For more than the 53 bits of doubles, there are three choices:
 
-        The last bits of the result are noise that depends on the secret key: whoever sees many
+        - `numpy.longdouble`,
+        - `decimal.Decimal`, which gives an array of objects, each rounded to the digits that
+          `precision_bits` justifies,
+        - a function of a pair of a mantissa and an exponent of two, such as `mpmath.mpf`.
+
+        The last bits of a result are noise that depends on the secret key. Anyone who sees many
         results together with their encryptions can compute the key (ePrint 2020/1533). Publish only
-        what `decrypt_for_sharing` returns.
+        results of `decrypt_for_sharing`.
         """
         raw = _raw_array(array)
         if raw.holds == "single bits":
@@ -376,10 +396,11 @@ class Client(_Encrypting):
         return decrypted(self._raw, raw, None if raw.bit_error is not None else dtype)
 
     def noise_budget(self, array: EncryptedArray) -> float:
-        """Measure the noise budget of encrypted integers, in bits: how far the largest error is from a wrong result.
+        """Measure the noise budget of encrypted integers, in bits.
 
-        The estimate that needs no secret key, ``array.budget_bits``, is below it. What is measured
-        tells how large the error is, and so is for the client's own eyes.
+        This is the distance of the largest error from one that makes a result wrong. It is larger
+        than ``array.budget_bits``, which is an estimate that needs no secret key. The measurement
+        depends on the error, and so is only for the client's own eyes.
         """
         raw = _raw_array(array)
         if raw.plain_modulus is None:
@@ -391,19 +412,22 @@ class Client(_Encrypting):
     def decrypt_for_sharing(
         self, array: EncryptedArray, bits: int | None = None
     ) -> npt.NDArray[np.float64]:
-        """Decrypt real numbers for the eyes of others, with noise that hides what the error tells about the key.
+        """Decrypt real numbers for others to see, with noise that protects the secret key.
 
-        It is ``2**bits`` times as large as the estimated error, or up to four times that, and costs
-        as many bits of precision (ePrint 2022/816). By default it is as much as leaves 8 bits of
-        precision after the binary point, at most 40 bits; an array that would be left with less at
-        20 bits is refused.
+        The last bits of a result depend on the key, and the noise hides them. The noise is
+        ``2**bits`` to ``2**(bits + 2)`` times as large as the estimated error, and costs as many
+        bits of precision (ePrint 2022/816). By default, it leaves 8 bits of precision after the
+        binary point, with `bits` at most 40. An array that would have less than 8 bits left with
+        ``bits=20`` is refused.
 
-        Whoever sees ``d`` ciphertexts decrypted so has an advantage of at most ``sqrt(d * N) *
-        2**-(bits + 1)``, ``N`` the ring degree, where the estimate is right: it takes errors as
-        independent, which sums of an array with itself are not. It is of the mean square over all
-        elements: share ``X @ W[:, 7]``, not ``(X @ W)[:, 7]``, where the columns of ``W`` are of
-        very different sizes. SECURITY.md says more. Who publishes many results encrypts them with
-        more precision, and every bit of that is a bit of hiding.
+        Anyone who sees ``d`` ciphertexts decrypted in this way has an advantage of at most
+        ``sqrt(d * N) * 2**-(bits + 1)``, where ``N`` is the ring degree. This holds if the
+        estimated error is right. The estimate assumes independent errors, which the errors in sums
+        of an array with itself are not. It is also a mean square over all elements. If the columns
+        of ``W`` have very different sizes, share ``X @ W[:, 7]`` and not ``(X @ W)[:, 7]``.
+
+        SECURITY.md has the details. To publish many results, encrypt with a higher precision. Every
+        additional bit of precision allows one more bit of hiding.
         """
         raw = _raw_array(array)
         if raw.bit_error is not None:
@@ -427,33 +451,37 @@ class Client(_Encrypting):
         bits: bool | None = None,
         for_: Simulation | None = None,
     ) -> EvaluationKeys:
-        """Make the keys a server computes with: for products, and for rotations by any number of places.
+        """Make the keys that a server computes with.
 
-        Rotations by powers of two to the left have keys, and those by 1, 16 and 256 to the right
-        where there are none of bootstrapping; all others are composed of these, in up to some ten
-        steps. What `for_` and `rotations` name takes one step.
+        By default these are keys for products and for rotations by any number of places. Rotations
+        to the left by powers of two have their own keys. So do rotations to the right by 1, 16 and
+        256, unless the keys have bootstrapping. All other rotations are composed of these, in up to
+        about ten steps. A rotation that `rotations` or `for_` names takes one step.
 
-        `rotations` limits the latter to these numbers of slots, which makes the keys smaller: none
-        at all for a server that only adds, multiplies and evaluates polynomials. `conjugation` adds
-        the key for conjugating complex values, which also exchanges the two rows of slots that
-        integers stand in: for these it is there where nothing is said.
+        - `rotations` limits the rotations to these numbers of slots, which makes the keys smaller.
+          An empty list is enough for a server that only adds, multiplies and evaluates polynomials.
+        - `conjugation` adds the key for the conjugates of complex values. For integers, this key
+          exchanges the two rows of slots. It is then included by default, unless `rotations` or
+          `for_` limits the keys.
+        - `bootstrapping` lets the server restore the capacity of an array whenever an operation
+          lacks it, so that any number of products can follow one another. The keys take half a
+          gigabyte with the preset ``"n15"``, whose bootstrap has 14 bits of precision. They take
+          gigabytes with ``"n16s"``, ``"n16"``, ``"n17s"`` and ``"n17"``. Use a `Bootstrapping` for
+          more than real values up to 1. `describe_bootstrapping` returns its properties before any
+          key is made.
+        - `tables` lets the server apply any function to values by look-up tables
+          (`EncryptedArray.apply`). The keys take gigabytes, and need the preset ``"n15"`` or a
+          larger one. A name or a `LookUps` selects the tables.
+        - `bits` lets the server compute gates of encrypted bits. It is the default for presets for
+          bits. No rotations for numbers are then made, unless `rotations` asks for them.
+        - `for_` is a result of `simulate` for a program, with the preset, scheme and plain modulus
+          of this client. The keys are those that the program uses, including its bootstrapping,
+          tables and bits. If given, `bootstrapping` and `tables` replace those of the
+          program, and `bits` adds to them. `rotations` or `conjugation` together with `for_` raise
+          a `TypeError`.
 
-        With `bootstrapping` the server gives arrays capacity again wherever an operation lacks it,
-        so that any number of products can follow on one another. The keys take half a gigabyte with
-        the preset ``"n15"``, whose bootstrap has 14 bits of precision, and gigabytes with
-        ``"n16s"``, ``"n16"``, ``"n17s"`` and ``"n17"``. A `Bootstrapping` says what is wanted
-        beyond real values up to 1, and `describe_bootstrapping` what it will be like.
-
-        With `tables` the server looks up any function of values (`EncryptedArray.apply`). The keys
-        take gigabytes, from the preset ``"n15"`` on; a name or `LookUps` says which tables.
-        Bootstrapping and tables are for numbers: a client of integers has an `ArgumentError`.
-
-        With `bits` the server computes gates of encrypted bits, as it does for presets for bits
-        where nothing is said. No rotations for numbers are made then, unless they are asked for.
-
-        `for_` is what `simulate` returned of a program, run with this client's preset, scheme and
-        plain modulus: the keys are those that it uses, with those of bootstrapping, tables and bits
-        where it takes them, and no others but for what is asked for here.
+        Bootstrapping and tables are for numbers, and raise an `ArgumentError` for a client of
+        integers.
         """
         relinearisation = True
         if for_ is not None:
@@ -483,9 +511,10 @@ class Client(_Encrypting):
     def describe_bootstrapping(
         self, bootstrapping: bool | Bootstrapping = True
     ) -> _native.BootstrappingDescription:
-        """Tell what a bootstrap would be like, before any key is made: precision, capacity, chance of failure, size.
+        """Return the properties of a bootstrap before any key is made.
 
-        `bootstrapping` is what `evaluation_keys` takes.
+        They are its precision, the capacities before and after it, its probability of failure and
+        the size of its keys. `bootstrapping` is as for `evaluation_keys`.
         """
         how = wanted(bootstrapping)
         if how is None:
@@ -494,9 +523,10 @@ class Client(_Encrypting):
         return self._raw.describe_bootstrapping(how)
 
     def describe_tables(self, tables: bool | str | LookUps = True) -> _native.TablesDescription:
-        """Tell what look-ups would be like, before any key is made: the capacity of results, and the chance of failure.
+        """Return the properties of look-ups in tables before any key is made.
 
-        `tables` is what `evaluation_keys` takes, without bootstrapping.
+        They include the capacity of results and the probability of failure. `tables` is as for
+        `evaluation_keys`, without bootstrapping.
         """
         how = wanted_tables(tables)
         if how is None:
@@ -504,18 +534,17 @@ class Client(_Encrypting):
         return _native.describe_tables(self._raw, how)
 
     def second(self, capacity: float) -> Client:
-        """Make a client with a second secret key, for what needs no more than `capacity` bits of capacity.
+        """Make a client with a second secret key, for results of limited capacity.
 
-        Of integers that is bits of noise budget.
-
-        Its evaluation keys are a fraction of the size. A server that has them and this client's
-        `transfer_key` takes this client's arrays of numbers and of integers; the second client
-        decrypts what it computes. Encrypted bits are not taken.
+        Results can have at most `capacity` bits of capacity. For integers, these are bits of noise
+        budget. The evaluation keys of the second client are a fraction of the size. A server that
+        has them and this client's `transfer_key` takes this client's arrays of numbers and
+        integers, but not of bits. The second client decrypts the results.
         """
         return Client(self._raw.second(double(capacity, "a capacity")))
 
     def transfer_key(self, second: Client) -> TransferKey:
-        """Make the key with which a server brings this client's arrays to the secret key of `second`."""
+        """Make the key that converts this client's arrays to the secret key of `second`."""
         if not isinstance(second, Client):
             raise TypeError(f"a transfer key leads to a Client, not to {type(second).__name__}")
         return TransferKey(self._raw.transfer_key(second._raw))
@@ -527,30 +556,33 @@ class Client(_Encrypting):
     # Files
 
     def to_bytes(self) -> bytes:
-        """Return what `save` writes: the secret key, in the clear."""
+        """Return the secret key as bytes, unencrypted, in the format of `save`."""
         return self._raw.to_bytes()
 
     @classmethod
     def from_bytes(cls, data: bytes | bytearray | memoryview, *, threads: int = 1) -> Client:
-        """Read what `to_bytes` returned, to work on so many threads."""
+        """Read a client from the bytes that `to_bytes` returned, to work on `threads` threads."""
         return cls(_native.ClientKey.from_bytes(raw_bytes(data), thread_count(threads)))
 
     def save(self, path: FilePath) -> None:
-        """Write the secret key to a new file that only this user may read; a file that exists is left alone."""
+        """Write the secret key, unencrypted, to a new file that only this user may read.
+
+        A file that already exists is not overwritten and raises a `FileError`.
+        """
         self._raw.save(path_of_secret(path))
 
     @classmethod
     def load(cls, path: FilePath, *, threads: int = 1) -> Client:
-        """Read a file that `save` wrote, to work on so many threads."""
+        """Read a client from a file that `save` wrote, to work on `threads` threads."""
         with reading(path) as name:
             return cls(_native.ClientKey.load(name, thread_count(threads)))
 
     @contextmanager
     def allow_pickle(self) -> Iterator[Client]:
-        """Let this client be pickled, secret key and all, within a ``with`` block, in this thread or task only.
+        """Allow pickling this client with its secret key, within a ``with`` block.
 
-        What pickles in threads of its own, as queues of processes and Dask do, is given
-        ``pickle.dumps(client)``.
+        It applies to this thread or task only. Queues of processes and Dask pickle in threads of
+        their own. Give them the bytes of ``pickle.dumps(client)`` instead.
         """
         token = _may_pickle.set(_may_pickle.get() | {self})
         try:

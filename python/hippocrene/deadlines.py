@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 def deadline(seconds: float) -> Iterator[None]:
     """End the work of a ``with`` block that takes longer than `seconds`.
 
-    Operations of this package that begin, run or end later raise `DeadlineExceeded`. Running ones
-    notice it within about a tenth of a second. Servers, keys and arrays stay as they were. The
-    deadline holds in this thread or task. Where blocks are nested, the earliest deadline counts.
+    After that time, operations of this package raise `DeadlineExceeded`, and so do those that are
+    running. Running operations notice it within about a tenth of a second. Servers, keys and arrays
+    stay unchanged. The deadline applies to this thread or task. In nested blocks, the earliest
+    deadline counts.
     """
     seconds = double(seconds, "a deadline")
     if not 0 <= seconds <= TIMEOUT_MAX:
@@ -36,12 +37,12 @@ def deadline(seconds: float) -> Iterator[None]:
 
 
 class CancelToken:
-    """Ends work from another thread or from a signal handler.
+    """A token that ends work from another thread or from a signal handler.
 
-    Operations of this package within ``with token:`` raise `Cancelled` once `cancel` was called.
-    Running ones notice it within about a tenth of a second. Servers, keys and arrays stay as they
-    were. One token may be used by several threads at a time, and more than once. It stays
-    cancelled.
+    After a call of `cancel`, operations of this package within ``with token:`` raise `Cancelled`.
+    Running operations notice it within about a tenth of a second. Servers, keys and arrays stay
+    unchanged. Several threads may use one token at a time, and more than once. A cancelled token
+    stays cancelled.
     """
 
     __slots__ = ("_limit",)
@@ -51,7 +52,7 @@ class CancelToken:
         self._limit = _native.Limit.token()
 
     def cancel(self) -> None:
-        """End the work within this token. It may be called from any thread, and more than once."""
+        """End the work within this token. Any thread may call this, more than once."""
         self._limit.cancel()
 
     @property

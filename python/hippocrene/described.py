@@ -1,4 +1,4 @@
-"""What evaluation keys say of themselves, and servers that were made of them."""
+"""The properties that evaluation keys and servers share."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 def check_made_alike(
     own: Client | Described, simulation: Simulation, operation: str, named: str
 ) -> None:
-    """Check that a simulation was made with the parameters and the scheme of a client, keys or a server."""
+    """Check that a simulation has the parameters and the scheme of a client, keys or a server."""
     theirs = (simulation.preset, simulation.scheme, simulation.plain_modulus)
     preset = own.preset
     if preset is None:
-        # Parameters of a second key have no name, but the ring degree of the first, with fewer
-        # moduli.
+        # The parameters of a second client have no name. They have the ring degree of the first
+        # client and fewer moduli.
         fits = {one.name for one in _native.presets() if one.ring_degree == own.ring_degree}
         preset = (
             simulation.preset if simulation.preset in fits else f"of ring degree {own.ring_degree}"
@@ -39,43 +39,44 @@ def check_made_alike(
 
 
 class Described:
-    """Evaluation keys, or a server with them: what they are for, and what they can do."""
+    """The base of evaluation keys and servers: the properties of their keys."""
 
     __slots__ = ("_description",)
     _description: _native.KeysDescription
 
     @property
     def scheme(self) -> str:
-        """How they compute, as `Client.scheme` says: ``"ckks"`` on numbers, ``"bgv"`` or ``"bfv"`` on integers."""
+        """The scheme: ``"ckks"`` for numbers, ``"bgv"`` or ``"bfv"`` for integers."""
         return self._description.scheme
 
     @property
     def plain_modulus(self) -> int | None:
-        """What integers are computed modulo; None where the scheme is of numbers."""
+        """The modulus of integers, or None if the scheme is for numbers."""
         return self._description.plain_modulus
 
     @property
     def preset(self) -> str | None:
-        """Name of the parameters, as `Client.preset` says; None where they have none."""
+        """The name of the parameters, or None if they belong to no preset."""
         return self._description.preset
 
     @property
     def ring_degree(self) -> int:
-        """The ring degree, a power of two: twice as many as a ciphertext holds numbers."""
+        """The ring degree, a power of two. A ciphertext holds half as many numbers."""
         return self._description.ring_degree
 
     @property
     def precision(self) -> float:
-        """How precise the client wants results where nothing else is said, in bits after the binary point."""
+        """The client's default for the precision of results, in bits after the binary point."""
         return self._description.precision
 
     @property
     def rotations(self) -> Sequence[int]:
-        """The numbers of slots that there are rotation keys for, to the left (negative: to the right), rising.
+        """The rotations that have their own keys, in increasing order.
 
-        Others are composed of them where that is possible. Keys of bootstrapping, of tables and of
-        bits are among them; they may be for arrays of less capacity only. The server of a
-        simulation has all.
+        They are numbers of slots to the left, and negative to the right. Other rotations are
+        composed of these where possible. The list includes keys of bootstrapping, tables and bits,
+        and some of these may only work for arrays of lower capacity. The server of a simulation has
+        all rotations.
         """
         steps = self._description.rotations
         if steps is None:
@@ -85,35 +86,36 @@ class Described:
 
     @property
     def conjugation(self) -> bool:
-        """Whether complex values can be conjugated, and numbers compared without bootstrapping."""
+        """True if complex values can be conjugated, and numbers compared without bootstrapping."""
         return self._description.conjugation
 
     @property
     def bootstrapping(self) -> bool:
-        """Whether arrays of numbers get capacity again."""
+        """True if arrays of numbers can be bootstrapped."""
         return self._description.bootstrapping
 
     @property
     def tables(self) -> str | None:
-        """Which tables values are looked up in, as `LookUps.tables` says; None where there are none."""
+        """The name of the look-up tables, as in `LookUps`, or None if there are none."""
         return self._description.tables
 
     @property
     def log2_failure_probability(self) -> float | None:
-        """log2 of the probability that a look-up of as many values as a ciphertext holds fails.
+        """log2 of the probability that a look-up of a ciphertext full of values fails.
 
-        One of the results is wrong then by more than `precision_bits` says. None where there are no
-        tables; bootstraps have one of their own (`Client.describe_bootstrapping`).
+        One of the results then has a larger error than `precision_bits` states. It is None if there
+        are no tables. Bootstraps have their own probability of failure (see
+        `Client.describe_bootstrapping`).
         """
         return self._description.log2_failure_probability
 
     def _looks_up(self) -> str:
-        """Say of tables what stands in `repr`."""
+        """Return the part of the `repr` about tables."""
         failure = self.log2_failure_probability
         told = "" if failure is None else f", log2_failure_probability={failure:.1f}"
         return "" if self.tables is None else f", tables={self.tables!r}{told}"
 
     @property
     def bits(self) -> bool:
-        """Whether gates of encrypted bits are computed."""
+        """True if gates of encrypted bits can be computed."""
         return self._description.bits

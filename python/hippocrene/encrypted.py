@@ -1,4 +1,4 @@
-"""What every encrypted array is and says of itself, whatever is computed with it."""
+"""The properties that every encrypted array has, whatever it computes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ Part = TypeVar("Part", bound=type)
 
 
 def part_of_arrays(part: Part) -> Part:
-    """Name methods of a part of `EncryptedArray` in Python's errors of arguments as they are called: of the whole."""
+    """Rename the methods of a mixin, so that errors call them methods of `EncryptedArray`.
+
+    Python's own messages about arguments contain the qualified name of the method.
+    """
     for method in vars(part).values():
         if inspect.isfunction(method):
             method.__module__, method.__qualname__ = (
@@ -34,16 +37,19 @@ def part_of_arrays(part: Part) -> Part:
 
 @part_of_arrays
 class Encrypted:
-    """What `EncryptedArray` stands on: the shape, what is known of the values and their errors, and the server."""
+    """The base of `EncryptedArray`: its shape, its metadata and its server.
+
+    The metadata describe the known properties of the values and their errors.
+    """
 
     __slots__ = ("__weakref__", "_held", "_server")
 
-    # pandas hands `series + EncryptedArray` and the like over to the methods of `EncryptedArray`,
-    # above its own 4000.
+    # A priority above pandas' own 4000 makes pandas leave `series + array` and similar operations
+    # to the methods of `EncryptedArray`.
     __pandas_priority__ = 5000
 
     def __init__(self, raw: _native.EncryptedArray | Picked, server: Server | None = None) -> None:
-        """Wrap what the extension module made; `Client.encrypt` and `Server.load` are the ways in."""
+        """Wrap an array of the extension module; users call `Client.encrypt` or `Server.load`."""
         if not isinstance(raw, (_native.EncryptedArray, Picked)):
             raise TypeError(
                 "encrypted arrays are made by Client.encrypt, PublicKey.encrypt and Server.load"
@@ -53,88 +59,101 @@ class Encrypted:
 
     @property
     def _raw(self) -> _native.EncryptedArray:
-        """What the extension module computes with; what was only picked is moved for it, once."""
+        """The array of the extension module. A lazy view is moved first, and only once."""
         if isinstance(self._held, Picked):
             self._held = self._held.moved()
         return self._held
 
     @property
     def _to_be_read(self) -> _native.EncryptedArray:
-        """What clients and files read; what was only picked is moved for it, and computed with as if it were not."""
+        """The array for clients and files to read.
+
+        The elements of a lazy view are moved for this, and the view itself stays lazy.
+        """
         picked = self._picked
         return self._raw if picked is None else picked.to_be_read
 
     def _raw_beside(self, server: _native.Server, other: Encrypted) -> _native.EncryptedArray:
-        """Return what `_raw` does; where these are what `other` has picked, transposed, both are moved at once."""
+        """Return `_raw` for a computation together with `other`.
+
+        If this is a lazy transpose of the lazy view `other`, one move of elements serves both.
+        """
         if isinstance(self._held, Picked) and self._held.is_transposed(other._held):
             return server.transpose(other._raw)
         return self._raw
 
     @property
     def _picked(self) -> Picked | None:
-        """What was picked, and is not moved yet."""
+        """The lazy view, or None if this array is not one or has been moved."""
         return self._held if isinstance(self._held, Picked) else None
 
     @property
     def _alike(self) -> _native.EncryptedArray:
-        """An array of which the same holds as of these values where they are: what was picked is not moved for it."""
+        """An array with the same metadata, available without moving the selection."""
         picked = self._picked
         return self._raw if picked is None else picked.alike
 
     @property
     def _one_by_one(self) -> _native.EncryptedArray:
-        """An array of which the same holds as of these values one by one: what was picked is moved to be asked."""
+        """An array with the metadata of the moved elements; a dry run of the move finds them."""
         picked = self._picked
         return self._raw if picked is None else picked.one_by_one
 
-    # What it is
+    # Properties
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Extent along each axis."""
+        """The length of each axis."""
         return self._held.shape
 
     @property
     def ndim(self) -> int:
-        """Number of axes."""
+        """The number of axes."""
         return len(self.shape)
 
     @property
     def size(self) -> int:
-        """Number of values."""
+        """The number of values."""
         return int(np.prod(self.shape, dtype=np.int64))
 
     @property
     def is_complex(self) -> bool:
-        """Whether the values may be complex."""
+        """True if the values may be complex."""
         return self._held.is_complex
 
     @property
     def fingerprint(self) -> str:
-        """Which secret key this is encrypted under; the client, its other keys and servers with them have the same."""
+        """The identifier of the secret key that this array is encrypted under.
+
+        The client, its other keys, and servers with those keys have the same fingerprint.
+        """
         return self._held.fingerprint
 
     @property
     def plain_modulus(self) -> int | None:
-        """What integers are computed modulo; None for an array of numbers or bits."""
+        """The modulus of encrypted integers, or None for an array of numbers or bits."""
         return self._held.plain_modulus
 
     @property
     def budget_bits(self) -> float | None:
-        """How many bits the noise of encrypted integers may still grow by, as estimated; results are exact until then.
+        """The estimated noise budget of encrypted integers, in bits.
 
-        None for an array of numbers or bits, and for one without a server that was made with
-        parameters of no preset.
+        The noise may still grow by this many bits, and results stay exact until then. It is None
+        for an array of numbers or bits, and for an array without a server whose parameters belong
+        to no preset.
         """
         return self._one_by_one.budget_bits
 
     @property
     def bit_error(self) -> float | None:
-        """How far what a slot holds is from its bit at most, below 1/2; None for an array that is not of bits."""
+        """The largest difference between a slot and its bit, or None for other kinds of array.
+
+        It is below 1/2, so that the bits are right.
+        """
         return self._held.bit_error
 
     def _of_numbers(self, value: float | None, what: str) -> float:
-        """Return what an array of numbers has, and integers have not."""
+        """Return a property of numbers; raise an `AttributeError` for integers and bits."""
         if value is None and self.bit_error is not None:
             raise AttributeError(
                 f"encrypted bits have no {what}: bit_error says how uncertain they are"
@@ -147,39 +166,48 @@ class Encrypted:
 
     @property
     def precision_bits(self) -> float:
-        """How small the error is, in bits after the binary point: ``-log2`` of its estimated standard deviation.
+        """The precision in bits after the binary point, from an estimate of the error.
 
-        The largest error among thousands of values is four to sixteen times that: two to four bits
-        worse. What a comparison is off by as a polynomial (see `sign`) comes beside it.
+        It is ``-log2`` of the estimated standard deviation of the error. The largest error among
+        thousands of values is four to sixteen times the standard deviation, which is two to four
+        bits worse. Comparisons by polynomials (see `sign`) have an additional error that is not
+        part of this estimate.
 
-        It is NaN where the error is not known. Estimates follow errors as if nothing made them
-        smaller, and exceed the values in iterations that correct themselves; a bootstrap gives such
-        an estimate up. Comparisons, look-up tables and `Client.decrypt_for_sharing` then refuse the
-        array, until `with_precision_bits` says how precise it is.
+        It is NaN if the error is unknown. Estimates assume that nothing makes errors smaller. In
+        iterations that correct themselves, the estimated error can therefore exceed the values. A
+        bootstrap gives up such an estimate. Comparisons, look-up tables and
+        `Client.decrypt_for_sharing` then refuse the array, until `with_precision_bits` declares its
+        precision.
         """
         return self._of_numbers(self._one_by_one.precision_bits, "precision_bits")
 
     @property
     def precision(self) -> float:
-        """How precise what is computed from this array is to be, in bits after the binary point: what was asked for.
+        """The requested precision of results computed from this array, in bits.
 
-        Operations on arrays of different precision have the smaller one. `precision_bits` says what
-        there is.
+        Bits count after the binary point. Operations on arrays of different precision use the
+        smaller one. `precision_bits` is the precision that the array really has.
         """
         return self._of_numbers(self._alike.precision, "precision")
 
     @property
     def bound(self) -> float:
-        """No absolute value is larger: the worst case that follows from the interval declared at encryption."""
+        """An upper bound of all absolute values.
+
+        It is a worst case that follows from the interval declared at encryption. Encrypted bits
+        have no bound.
+        """
+        if self.plain_modulus is not None:
+            return max(abs(end) for end in self.interval)
         return self._of_numbers(self._alike.bound, "bound")
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The ends ``(low, high)`` of the interval that all values lie in.
+        """The ends ``(low, high)`` of the interval that contains all values.
 
-        It is declared at encryption, and every operation propagates the worst case: see
-        `with_interval`. Of complex values it holds the real and the imaginary parts. Integers that
-        may be any residue lie in ``[0, t - 1]``.
+        It is declared at encryption, and every operation propagates the worst case; see
+        `with_interval`. For complex values, it contains both the real and the imaginary parts.
+        Integers that may have any value modulo ``t`` lie in ``[0, t - 1]``.
         """
         ends = self._alike.interval
         if ends is None and self.plain_modulus is not None:
@@ -190,9 +218,10 @@ class Encrypted:
 
     @property
     def capacity_bits(self) -> float | None:
-        """Bits left for computing; a multiplication takes as many as its precision has, and some 15 more.
+        """The number of bits of modulus that are left to compute with.
 
-        None for an array without a server that was made with parameters of no preset.
+        A multiplication uses up the bits of the requested `precision`, and about 15 more. It is
+        None for an array without a server whose parameters belong to no preset.
         """
         if self.plain_modulus is not None or self.bit_error is not None:
             self._of_numbers(None, "capacity_bits")
@@ -200,15 +229,21 @@ class Encrypted:
 
     @property
     def server(self) -> Server | None:
-        """The server that computes with this array, if it has one."""
+        """The server that computes with this array, or None."""
         return self._server
 
     def _needs_digits(self, size: float, operation: str) -> bool:
-        """Tell whether products with doubles of up to `size` that are rounded are less precise than is asked for."""
+        """Return True if factors rounded to doubles would miss the requested precision.
+
+        `size` is the largest absolute value of the factors.
+        """
         return _native.needs_digits(self._bound_server(operation)._raw, self._alike, size)
 
     def _rounded(self, product: EncryptedArray, size: float) -> EncryptedArray:
-        """Return a product of this array with rounded doubles of up to `size`, whose rounding is part of the error."""
+        """Return a product with rounded doubles, and add their rounding to its estimated error.
+
+        `size` is the largest absolute value of the factors.
+        """
         return (
             product._off_by(self.bound * size * 2.0**-53)
             if self._needs_digits(size, "mul")
@@ -216,7 +251,7 @@ class Encrypted:
         )
 
     def _off_by(self, error: float) -> EncryptedArray:
-        """Return the array with rounding to doubles, which makes it off by up to `error`, as part of its error."""
+        """Return the array with an additional error of at most `error` in its estimate."""
         if not error or math.isnan(self.precision_bits):
             return cast("EncryptedArray", self)
         server = self._bound_server("with_precision_bits")
@@ -224,7 +259,11 @@ class Encrypted:
         return server._wrap(server._raw.with_precision_bits(self._raw, bits))
 
     def _beside(self, other: Encrypted | npt.NDArray[Any]) -> EncryptedArray:
-        """Return the sum with an array that is 0 wherever this one is not: no element is larger than in either."""
+        """Return the sum with an array that is 0 wherever this one is not.
+
+        No element of the sum is larger than the elements of either array, so that its bound is the
+        larger one of both.
+        """
         total: EncryptedArray = cast("EncryptedArray", self) + cast("Any", other)
         if (
             self.plain_modulus is not None
@@ -238,7 +277,7 @@ class Encrypted:
             bound = max(self.bound, float(np.max(abs(other))))
         else:
             return total
-        # What stands between the elements may be larger.
+        # Values in stray slots may exceed the bound of the elements.
         return (
             total.with_bound(bound) if bound < total.bound and not total._raw.has_strays else total
         )
@@ -254,7 +293,10 @@ class Encrypted:
         )
 
     def _bound_server(self, operation: str, other: Encrypted | None = None) -> Server:
-        """Return the server that computes with this array and another: of numbers, or of integers."""
+        """Return the server that computes with this array, and with `other` if there is one.
+
+        Bits are refused, and so is a mix of numbers and integers.
+        """
         for array in (self, other):
             if array is not None:
                 array._refuse_bits(operation)
@@ -281,7 +323,7 @@ class Encrypted:
             )
 
     def _check_operand(self, other: object, operation: str) -> None:
-        """Refuse integers, and what is neither an array nor a number to compare with."""
+        """Refuse encrypted integers, and operands that are neither arrays nor numbers."""
         self._refuse_integers(operation)
         if not isinstance(other, Encrypted) and not is_plain(other):
             raise TypeError(
@@ -316,7 +358,7 @@ class Encrypted:
     def __repr__(self) -> str:
         if self.bit_error is not None:
             return f"EncryptedArray(shape={self.shape}, bit_error={self.bit_error:.3g})"
-        # Who looks at an array moves nothing.
+        # A repr must not move the elements of a lazy view.
         alike = self._alike
         left = alike.capacity_bits if self.plain_modulus is None else alike.budget_bits
         bits = "?" if left is None else f"{left:.1f}"
@@ -326,7 +368,7 @@ class Encrypted:
         precision, kind = f"{alike.precision_bits:.1f}", ", complex" if self.is_complex else ""
         return f"EncryptedArray(shape={self.shape}{kind}, precision_bits={precision}, capacity_bits={bits}{picked})"
 
-    # What it cannot be
+    # Conversions and operators that encrypted arrays refuse
 
     def __bool__(self) -> NoReturn:
         raise TypeError(
@@ -343,8 +385,8 @@ class Encrypted:
 
     __hash__ = None  # type: ignore[assignment]
 
-    # Hidden from type checkers, which would take what has it for something that `ndarray` computes
-    # with itself.
+    # Hidden from type checkers, which would otherwise infer that `ndarray` operators accept
+    # encrypted arrays.
     if not TYPE_CHECKING:
 
         def __array__(self, dtype: object = None, copy: bool | None = None) -> NoReturn:
@@ -392,7 +434,7 @@ class Encrypted:
     # Files
 
     def to_bytes(self) -> bytes:
-        """Return what `save` writes."""
+        """Return the array as bytes, in the format of `save`."""
         return self._to_be_read.to_bytes()
 
     def save(self, path: FilePath) -> None:

@@ -1,4 +1,4 @@
-"""Entries of plain tables at encrypted places."""
+"""Entries of plain tables at encrypted indices."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from hippocrene.bits import chosen
 from hippocrene.encrypted import Encrypted, part_of_arrays
 from hippocrene.errors import ArgumentError, ShapeError, named
-from hippocrene.integers import integers
+from hippocrene.integers import integers, without_wrapping
 from hippocrene.scalars import double
 from hippocrene.values import real_numbers
 
@@ -24,31 +24,39 @@ if TYPE_CHECKING:
 
 @part_of_arrays
 class TableEntries:
-    """What encrypted arrays of places do with plain tables."""
+    """The methods of encrypted arrays that use their values as indices into plain tables."""
 
     __slots__ = ()
 
     def entries_of(self, table: npt.ArrayLike, *, precision: float | None = None) -> EncryptedArray:
-        """Return the entry of a table at the place that every value is: what ``table[x]`` would be.
+        """Return the entries of a plain table at encrypted indices, as ``table[x]`` would.
 
-        Values are integers from 0 to ``len(table) - 1``, give or take a little. It is one
-        computation for all of them, by polynomials, and takes no keys but that of products. Rows of
-        a table of several axes follow on the axes of the array, as `numpy.stack` puts them there:
-        ``x.entries_of(numpy.eye(5, dtype=int))`` has a one where a value is, and zeros beside it.
-        Every number of a row takes as long as a table of its own.
+        Values are integers from 0 to ``len(table) - 1``, with a small error. Polynomials compute
+        all entries at once, and need only the keys for products. The array's interval must not go
+        beyond the indices, or the operation raises an `ArgumentError`. Declare it when you encrypt,
+        or with `with_interval`.
 
-        Of numbers it takes 2 or 3 multiplications in a row for up to 4 entries, and 3 to 5 more
-        than ``log2(2 * p)`` for `p` of them, 4096 at most; what that takes of `capacity_bits` is
-        given back on the way where there are bootstrapping keys. An entry comes out within
-        ``2**-precision``: where nothing is said, 12 bits below the difference of the largest and
-        the smallest. A value that is off by ``e`` adds about ``4 * e**2`` times that difference (8
-        where there are up to 4), and among the places stands some mean of entries. An array whose
-        `bound` is more than 1/2 beyond the last place (1/8 in tables of up to 4) is refused. What
-        is below ``-1/2`` comes out as what is as far above; in tables of up to 4 entries, below
-        ``-1/8``, it may be anything.
+        If the table has several axes, those after the first follow the axes of the array. For
+        example, ``x.entries_of(numpy.eye(5, dtype=int))`` has a one at the position of the value
+        and zeros elsewhere. Every number of a row takes as long as a separate table.
 
-        Of integers it is exact: a polynomial modulo `plain_modulus` of a degree less than there are
-        entries. Values beyond the table come out as anything.
+        **Numbers.** Up to 4 entries take 2 or 3 multiplications one after the other. A table of
+        ``p`` entries, at most 4096, takes 3 to 5 more than ``log2(2 * p)``. With bootstrapping
+        keys, capacity is restored on the way.
+
+        An entry is within ``2**-precision`` of the right one. The default `precision` is 12 bits
+        below the difference of the largest and the smallest entry. A value with an error ``e`` adds
+        an error of about ``3.3 * e**2`` times that difference, or ``8 * e**2`` times for up to 4
+        entries. Between two indices, the result is some mean of entries.
+
+        The interval may go 1/2 beyond the first and the last index, or 1/8 for up to 4 entries. If
+        a declaration is wrong, a value below ``-1/2`` gives the result for its mirror image about
+        ``-1/2``. With up to 4 entries, a value more than 1/8 beyond the indices may give any
+        result.
+
+        **Integers.** The result is exact. It is a polynomial modulo `plain_modulus` with a degree
+        below the number of entries. Entries that would wrap around modulo `plain_modulus` raise an
+        `ArgumentError`. If a declaration is wrong, values beyond the table may give any result.
         """
         array = cast("EncryptedArray", self)
         modulus, name = array.plain_modulus, "entries_of"
@@ -63,6 +71,7 @@ class TableEntries:
             )
         else:
             entries = integers(table, name, modulus)
+            without_wrapping(table, entries, modulus, name)
         if entries.ndim == 0 or entries.size == 0:
             raise ShapeError(
                 f"entries_of: a table has one entry or more, not shape {entries.shape}"
@@ -89,7 +98,7 @@ class TableEntries:
 
 
 def choose(a: Any, choices: Sequence[Any]) -> Any:
-    """Take from one of several arrays or numbers at every encrypted place, as `numpy.choose` does."""
+    """Return elements of several arrays or numbers by encrypted index, as `numpy.choose` does."""
     options = list(choices)
     if not options:
         raise ArgumentError("choose: there is nothing to choose from")
@@ -108,7 +117,10 @@ def choose(a: Any, choices: Sequence[Any]) -> Any:
 
 
 def counts(x: Any, weights: Any, bins: Any) -> Any:
-    """Count the encrypted places 0, 1, .. of so many bins, or add up weights there, as `numpy.bincount` does."""
+    """Count the values 0, 1, and so on, or add up their weights, as `numpy.bincount` does.
+
+    The values are encrypted integers below `bins`, the number of results.
+    """
     count = operator.index(bins)
     if count < 1:
         raise ArgumentError(

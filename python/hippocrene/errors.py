@@ -1,6 +1,6 @@
-"""What can go wrong, as a tree of exceptions: one class for each kind of error of the Rust library.
+"""The errors that this package raises, one class for each kind of error of the Rust library.
 
-Every message names the operation, what it had and what it needed.
+Every message names the operation, its input and its requirement.
 """
 
 from __future__ import annotations
@@ -13,68 +13,74 @@ if TYPE_CHECKING:
 
 
 class HippocreneError(Exception):
-    """Base of what this package raises, but where Python has one word for it.
+    """The base class of this package's errors.
 
-    That is so where something is of the wrong type (`TypeError`; `AttributeError` for what
-    encrypted integers and bits do not have), an index lies outside (`IndexError`), a divisor is
-    zero (`ZeroDivisionError`), or a number that is to be a double is too large for one
-    (`OverflowError`).
+    Some errors have Python's own class instead:
+
+    - `TypeError` for an object of the wrong type, and `AttributeError` for a property that
+      encrypted integers or bits lack,
+    - `IndexError` for an index out of range,
+    - `ZeroDivisionError` for a divisor of zero,
+    - `OverflowError` for a number that is too large for a double.
     """
 
 
 class ParameterError(HippocreneError, ValueError):
-    """A parameter set or preset that does not exist or makes no sense."""
+    """A parameter set or preset does not exist or is not valid."""
 
 
 class SecurityError(HippocreneError, ValueError):
-    """A parameter set beyond the limit for 128-bit security."""
+    """A parameter set exceeds the limit for 128-bit security."""
 
 
 class EncodeError(HippocreneError, ValueError):
-    """Values that cannot be encoded: not finite, or too large."""
+    """Values cannot be encoded, since they are not finite or too large."""
 
 
 class ShapeError(HippocreneError, ValueError):
-    """Shapes or axes that do not fit each other or an operation."""
+    """Shapes or axes do not fit each other or the operation."""
 
 
 class CapacityError(HippocreneError, ArithmeticError):
-    """The capacity of an encrypted array is used up."""
+    """An encrypted array has too little capacity left for an operation."""
 
 
 class BudgetError(HippocreneError, ArithmeticError):
-    """The noise budget of encrypted integers is used up."""
+    """Encrypted integers have too little noise budget left for an operation."""
 
 
 class ScaleError(HippocreneError, ArithmeticError):
-    """Scales that cannot be brought together."""
+    """Two arrays have scales that cannot be made equal."""
 
 
 class MissingKeyError(HippocreneError, LookupError):
-    """The evaluation keys lack one that the operation needs."""
+    """The evaluation keys lack a key that the operation needs."""
 
 
 class KeyMismatchError(HippocreneError, ValueError):
-    """Things that belong to different keys."""
+    """Arrays or keys belong to different secret keys."""
 
 
 class ParameterMismatchError(HippocreneError, ValueError):
-    """Things that were made with different parameters."""
+    """Arrays or keys were made with different parameters."""
 
 
 class FormatError(HippocreneError, ValueError):
-    """Bytes that are not what they should be: truncated, altered, of another kind or version."""
+    """Bytes are not valid: they are truncated, altered, or of another kind or version.
+
+    Files and bytes beyond given `Limits` raise it too.
+    """
 
 
 class FileError(HippocreneError, OSError):
-    """A file that cannot be read or written.
+    """A file cannot be read or written.
 
-    It is of Python's own kind too: ``except FileNotFoundError`` and ``except FileExistsError``
-    catch those that are.
+    It is also an instance of Python's own class of the error. ``except FileNotFoundError`` and
+    ``except FileExistsError``, for example, catch it.
     """
 
     def __new__(cls, *args: object) -> FileError:
-        """Make one from the number of the error, what it is in words, and the file, as `OSError` does."""
+        """Make an error from an error number, a message and a file name, as `OSError` does."""
         own = _FILE_ERRORS.get(type(OSError(*args)), cls) if cls is FileError else cls
         error: FileError = super().__new__(own, *args)
         return error
@@ -83,13 +89,13 @@ class FileError(HippocreneError, OSError):
         return FileError, (self.errno, self.strerror, self.filename)
 
 
-# What a difference is named as in errors, where something else was called that is made of it.
+# The names that errors give to the steps of a difference, for operations that compute one.
 DIFFERENCE = ("sub", "subtract", "neg", "add", "add a number", "add plain numbers")
 
 
 @contextmanager
 def named(operation: str, *parts: str) -> Iterator[None]:
-    """Name `operation` in errors of the block that name one of the parts that it is made of."""
+    """Replace the name of a part by `operation` in errors that are raised in the block."""
     try:
         yield
     except (HippocreneError, TypeError) as error:
@@ -123,7 +129,7 @@ _FILE_ERRORS: dict[type[OSError], type[FileError]] = {
 
 @contextmanager
 def file_errors() -> Iterator[None]:
-    """Raise what Python says of files in the block as `FileError`."""
+    """Convert Python's errors about files in the block to `FileError`."""
     try:
         yield
     except FileError:
@@ -137,15 +143,18 @@ def file_errors() -> Iterator[None]:
 
 
 class ArgumentError(HippocreneError, ValueError):
-    """An argument that an operation cannot work with."""
+    """An operation cannot work with one of its arguments."""
 
 
 class MachineError(HippocreneError, RuntimeError):
-    """Something this machine cannot do: a kernel, threads, randomness."""
+    """The machine lacks something that is needed: a compute kernel, threads or randomness."""
 
 
 class StoppedError(HippocreneError, RuntimeError):
-    """A computation that was told to stop; in Python, what a signal's handler raises comes in its place."""
+    """A computation was told to stop.
+
+    If a signal handler stops it in Python, the exception of the handler is raised instead.
+    """
 
 
 class DeadlineExceeded(HippocreneError, TimeoutError):  # noqa: N818
@@ -157,16 +166,16 @@ class Cancelled(HippocreneError, RuntimeError):  # noqa: N818
 
 
 class InternalError(HippocreneError, RuntimeError):
-    """A failure that no argument should be able to cause: please report it."""
+    """A failure that no argument should be able to cause. Please report it."""
 
 
 class SecretPickleError(HippocreneError, TypeError):
-    """A client was pickled, with its secret key, without having been allowed to."""
+    """A client, which holds a secret key, was pickled outside of `Client.allow_pickle`."""
 
 
 class SecretKeyWarning(UserWarning):
-    """A file with a secret key was loaded that others than its owner can read."""
+    """A file with a secret key was loaded that users other than its owner can read."""
 
 
 class MissingServerError(HippocreneError, RuntimeError):
-    """An encrypted array without a server was asked to compute."""
+    """An operation needs a server, and the encrypted array has none."""

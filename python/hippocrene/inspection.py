@@ -1,4 +1,4 @@
-"""What a file is, told without any key."""
+"""Descriptions of files, without any key."""
 
 from __future__ import annotations
 
@@ -11,27 +11,35 @@ from hippocrene.values import raw_bytes, reading
 
 
 def inspect(data: bytes | bytearray | memoryview | str | PathLike[str]) -> dict[str, Any]:
-    """Say what a file that this package wrote is, given its bytes or its path, without any key.
+    """Describe a file that this package wrote, from its bytes or its path, without any key.
 
-    It is what the command ``hippocrene inspect --json`` prints for the file: ``kind``, ``version``
-    of the wire format, ``secret``, ``bytes``, ``peak_memory`` (how many bytes of memory loading it
-    takes, at most about), ``key`` (the `fingerprint` of the secret key that it belongs to),
-    ``preset``, ``ring_degree``, ``settings`` (with ``precision``, and ``integers`` for their scheme
-    and modulus), and, where it is one, what an ``array`` is like (``shape``, ``memory``, ``work``
-    (see `Limits`), ``precision_bits``, ``capacity_bits`` or ``budget_bits``, ..), which ``keys``
-    there are (``rotations``, ``conjugation``, ``bootstrapping``, ``tables``, ``bits``, ..), where a
-    ``transfer`` key leads, and what a file of ``trees`` has. What does not apply is None.
+    The result is a dict, which the command ``hippocrene inspect --json`` prints too. Entries that
+    do not apply are None. These are the main ones:
+
+    - ``kind``: the kind of file; see below.
+    - ``version``: the version of the wire format.
+    - ``secret``: whether the file contains a secret.
+    - ``bytes``: the size of the file.
+    - ``peak_memory``: an approximate upper bound of the memory needed to load it, in bytes.
+    - ``key``: the `fingerprint` of the secret key that it belongs to.
+    - ``preset`` and ``ring_degree``: the parameters.
+    - ``settings``: details of the parameters, such as ``precision``, and ``integers`` with the
+      scheme and plain modulus.
+    - ``array``: the properties of an array, such as ``shape``, ``memory``, ``work`` (see `Limits`),
+      ``precision_bits``, and ``capacity_bits`` or ``budget_bits``.
+    - ``keys``: the evaluation keys in it, such as ``rotations``, ``conjugation``,
+      ``bootstrapping``, ``tables`` and ``bits``.
+    - ``transfer``: the second secret key that a transfer key leads to.
+    - ``trees``: the properties of a file of decision trees.
 
     ``kind`` is ``"settings"``, ``"secret_key"``, ``"public_key"``, ``"evaluation_keys"``,
     ``"transfer_key"``, ``"array"``, ``"integer_array"``, ``"bit_array"``, ``"tree_secret_key"``,
     ``"tree_keys"``, ``"tree_query"``, ``"tree_reply"``, ``"clustering"``, ``"gate_secret_key"``,
     ``"gate_keys"`` or ``"gate_array"``.
 
-    Header, checksum and the lengths of all parts are checked; whether residues make sense shows
-    where they are read.
-
-    `FormatError` is raised for what is no whole file of this package, and `FileError` for a path
-    that cannot be read.
+    This checks the header, the checksum and the lengths of all parts. Residues are checked only
+    when they are read. Data that is not a whole file of this package raises a `FormatError`, and a
+    path that cannot be read raises a `FileError`.
     """
     if isinstance(data, (str, PathLike)):
         with reading(data) as name:

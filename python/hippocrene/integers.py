@@ -63,22 +63,36 @@ def integers(values: npt.ArrayLike, operation: str, modulus: int) -> npt.NDArray
 
 
 def without_wrapping(
-    values: npt.ArrayLike, residues: npt.NDArray[np.int64], modulus: int
+    values: npt.ArrayLike,
+    residues: npt.NDArray[np.int64],
+    modulus: int,
+    operation: str = "encrypt",
 ) -> npt.NDArray[np.int64]:
-    """Return `values` as signed integers, whose residues are given; refuse values that wrap around modulo `modulus`."""
-    array, half = to_array(values, "encrypt"), (modulus - 1) // 2
+    """Return `values` as signed integers, whose residues are given; refuse those that wrap around.
+
+    Decryption gives back values in ``[0, modulus - 1]``, or signed ones in
+    ``[-(modulus - 1) / 2, (modulus - 1) / 2]``. All values have to lie in one of the two ranges.
+    """
+    array, half = to_array(values, operation), (modulus - 1) // 2
     if not array.size:
         return residues
-    if min(int(one) for one in (array.min(), array.max())) < -half or int(array.max()) >= modulus:
-        # Not which: values are secret.
-        raise ArgumentError(
-            f"encrypt: a value lies outside [{-half}, {modulus - 1}] and would wrap around modulo {modulus}. Generate "
-            "the client with a larger plain_modulus (hippocrene.plain_modulus finds one), or pass wrap=True if you "
-            "mean residues."
+    low, high = int(array.min()), int(array.max())
+    # Not which value: values are secret.
+    if low < -half or high >= modulus:
+        wrong = f"a value lies outside [{-half}, {modulus - 1}]"
+    elif low < 0 and high > half:
+        wrong = f"with values below 0, all have to lie in [{-half}, {half}], and one is larger"
+    else:
+        return np.where(np.asarray(array < 0, dtype=bool), residues - modulus, residues).astype(
+            np.int64, order="C"
         )
-    return np.where(np.asarray(array < 0, dtype=bool), residues - modulus, residues).astype(
-        np.int64, order="C"
+    advice = (
+        "Generate the client with a larger plain_modulus (hippocrene.plain_modulus finds one), or "
+        "pass wrap=True if you mean residues."
+        if operation == "encrypt"
+        else "Reduce the values first if you mean residues."
     )
+    raise ArgumentError(f"{operation}: {wrong} and would wrap around modulo {modulus}. {advice}")
 
 
 def _missing(array: npt.NDArray[Any]) -> tuple[int, ...] | None:

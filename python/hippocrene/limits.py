@@ -1,4 +1,4 @@
-"""Limits on what is loaded, for services that load what strangers send."""
+"""Limits on loaded files, for services that load files from strangers."""
 
 from __future__ import annotations
 
@@ -9,33 +9,28 @@ from typing import TypeAlias
 from hippocrene import _native
 from hippocrene.scalars import text, whole
 
-# As the extension module takes them.
+# The limits as an argument of the extension module.
 Native: TypeAlias = tuple[int | None, int | None, int | None, list[str] | None, list[str] | None]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """What may be loaded: `Server.load`, `EvaluationKeys.load` and `EvaluationKeys.from_bytes` take it.
+    """Limits for `Server.load`, `EvaluationKeys.load` and `EvaluationKeys.from_bytes`.
 
-    Kind, preset and length are checked against the header of a file, before anything else of it is
-    read. Memory and work are checked before there is memory for residues. What is beyond the limits
-    is a `FormatError`. None, which is the default of each field, does not limit anything but the
-    work.
+    Anything beyond the limits raises a `FormatError`. Kind, preset and length are checked against
+    the header, before the rest of the file is read. Memory and work are checked before memory for
+    residues is allocated. None, the default of each field, is no limit, except for `max_work`.
 
-    `max_bytes` is the largest file, in bytes.
-
-    `max_memory` is the largest peak of memory while a file is loaded, in bytes: ``peak_memory`` of
-    `inspect`.
-
-    `max_work` is how many products with plaintexts it may take, at most about, to bring the
-    elements of an array to where those of a fresh array stand: ``work`` of `inspect`. Operations on
-    several arrays do that. 0 takes only arrays whose elements stand as in fresh ones. By default it
-    is 1024, and one more for every 16 bytes of the file, which no array exceeds that a server
-    computed from other values than zeros.
-
-    `kinds` are kinds of files, as `inspect` names them, such as ``["array"]``.
-
-    `presets` are names of presets. What has other parameters is refused.
+    - `max_bytes`: the largest size of a file, in bytes.
+    - `max_memory`: the largest peak of memory while a file is loaded, in bytes. It limits
+      ``peak_memory`` of `inspect`.
+    - `max_work`: the largest number of products with plaintexts, about, that move the elements of
+      an array to where those of a fresh array are. Operations on several arrays may do that. It
+      limits ``work`` of `inspect`. With 0, only arrays with the layout of fresh ones are accepted.
+      The default is 1024, and one more for every 16 bytes of the file. No array exceeds it that a
+      server computed, unless its values were all zeros.
+    - `kinds`: the accepted kinds of files, as `inspect` names them, such as ``["array"]``.
+    - `presets`: the names of the accepted presets. Files with other parameters are refused.
     """
 
     max_bytes: int | None = None
@@ -66,7 +61,7 @@ class Limits:
 
 
 def native_limits(limits: Limits | None, operation: str) -> Native | None:
-    """Return limits as the extension module takes them; what is none is a `TypeError`."""
+    """Convert limits to the argument of the extension module. Other types raise a `TypeError`."""
     if limits is None:
         return None
     if not isinstance(limits, Limits):

@@ -1,4 +1,4 @@
-"""Functions by look-up tables, and which keys they take."""
+"""Functions by look-up tables, and requirements for their keys."""
 
 from __future__ import annotations
 
@@ -23,23 +23,22 @@ if TYPE_CHECKING:
 
     from hippocrene.array import EncryptedArray
 
-# Functions of all integers are for plain moduli up to this: a polynomial of that degree has as many
-# coefficients.
+# The largest plain modulus for functions of all integers. Such a function is a polynomial with one
+# coefficient for each integer.
 LARGEST_TABLE = 2**24
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LookUps:
-    """What a server is to be able to look up: see `Client.evaluation_keys`.
+    """Requirements for the look-up tables of a server; see `Client.evaluation_keys`.
 
-    - `tables`: ``"lut11"``, ``"lut12"`` (where nothing is said) or ``"lut13"``; each step up halves
-      the errors and takes more than twice as long. Others are a `ParameterError` where keys are
-      made.
-    - `capacity`: the capacity of results in bits, where they are of values up to 1. Where nothing
-      is said it is 30, for about one product; with bootstrapping too, and a preset that has room
-      for it (from ``"n16s"`` on), more than a bootstrap takes, so that results can be bootstrapped.
-      On ``"n15"`` it takes ``LookUps(capacity=73)`` for that, and is not enough for all functions
-      and bounds.
+    - `tables`: ``"lut11"``, ``"lut12"`` (the default) or ``"lut13"``. Each step halves the errors
+      and takes more than twice as long. Other names raise a `ParameterError` when keys are made.
+    - `capacity`: the capacity of results with values up to 1, in bits. The default is 30, for about
+      one product. With bootstrapping, and a preset with enough room for it (``"n16s"`` and larger),
+      the default is more than a bootstrap needs, so that results can be bootstrapped. On ``"n15"``,
+      results can be bootstrapped with ``LookUps(capacity=73)``, but not for all functions and
+      bounds.
     """
 
     tables: str = "lut12"
@@ -52,7 +51,7 @@ class LookUps:
 
 
 def wanted_tables(tables: bool | str | LookUps) -> tuple[str, float | None] | None:
-    """Say it to the extension module; None for no tables."""
+    """Convert to the argument of the extension module, or None for no tables."""
     if isinstance(tables, str):
         tables = LookUps(tables=tables)
     if isinstance(tables, LookUps):
@@ -64,7 +63,10 @@ def wanted_tables(tables: bool | str | LookUps) -> tuple[str, float | None] | No
 
 @part_of_arrays
 class TableFunctions:
-    """What encrypted arrays do by look-up tables: keys made with ``tables=True`` are needed."""
+    """The methods of encrypted arrays that use look-up tables.
+
+    For numbers, they need keys made with ``tables=True``, except where a method says otherwise.
+    """
 
     __slots__ = ()
 
@@ -76,42 +78,47 @@ class TableFunctions:
         look_ups: int | None = None,
         precise: bool = False,
     ) -> EncryptedArray:
-        """Return any function, or the entry of a table, of every value.
+        """Apply any function, or take the entry of a table, for every value.
 
-        For numbers, this uses look-up tables. `function` takes and returns one number. It is asked
-        for its values on the `domain` ``(low, high)``, which has to hold the interval of the array:
-        from ``-bound`` to ``bound``, or what is known or declared of it (`with_interval`). That
-        interval is the default. The smaller the domain, the smaller the error, which is about that
-        of a value that is off by a 500th of its width, and less for smooth functions.
-        `precision_bits` states it for the value of the domain where it is largest: beside a jump it
-        is about the height of the jump. If the values are known to be elsewhere,
-        `with_precision_bits` declares what is known. Up to `look_ups` tables are looked up for a
-        value, 1 to 4 (the default is 3), as many as pay. A function with jumps, such as one that
-        rounds, is best looked up once: more tables have a part of the error beside a jump where
-        values lie half of the domain away from it, a quarter and so on, and the function may be
-        flat there. If the interval of the array is one value, as of ``x * 0``, the result is exact
-        and nothing is looked up.
+        **Numbers.** This uses look-up tables. `function` takes and returns one number. It is
+        evaluated on the `domain` ``(low, high)``, which must contain the interval of the array. By
+        default, the domain is that interval (see `with_interval`).
 
-        Where `precise`, two tables are, one of which has the slopes of the function, and the error
-        is about half the second derivative times the square of what it was: for smooth functions a
-        tenth or less. It is a product too, so that the result has 28 bits less of
-        `LookUps.capacity`, of which the default leaves a few, and no more than the array. Functions
-        with jumps gain nothing.
+        The error is about as large as if each value were wrong by a 500th of the width of the
+        domain. It is smaller for smooth functions, and for smaller domains. `precision_bits` states
+        the error at the point of the domain where it is largest. Beside a jump, that is about the
+        height of the jump. If you know that the values stay away from that point, declare the
+        precision with `with_precision_bits`.
 
-        Of integers it is exact: a polynomial through all values. `function` is called with the
-        array of all integers modulo `plain_modulus` (of Python's, which do not overflow), or, where
-        it raises or returns one value for all of that, with one after the other. Modulo 65537 the
-        polynomial is of degree 65536 in general, 17 multiplications deep and of some 500 of them; a
-        function that is a polynomial of low degree is computed as such. `domain`, `look_ups` and
-        `precise` are for numbers.
+        `look_ups`, from 1 to 4, is the largest number of look-ups for each value. The default is 3,
+        and fewer are made if more do not help. For a function with jumps, such as rounding, use one
+        look-up. Additional tables add part of the error beside a jump to values that lie a half, a
+        quarter, an eighth and so on of the domain away from it, where the function may be flat. If
+        the interval of the array is a single value, as for ``x * 0``, the result is exact and
+        nothing is looked up.
 
-        A sequence in place of a function is a table: of integers that for 0, 1, 2 and so on,
-        `plain_modulus` of them, and of numbers those at equal distances from ``low`` to ``high`` of
-        the `domain`, which has to be said; for values in between it is the nearest entry. Where
-        nothing is said of `look_ups`, that is one look-up, so that the error is small at the places
-        of up to some 50 entries (with ``"lut12"``). `precision_bits` states the error half-way
-        between two entries, where it is largest. Of more entries, such as samples of a smooth
-        function, more look-ups may be better.
+        With `precise`, this uses two tables, and one of them holds the slopes of the function. The
+        error is then about half the second derivative times the square of the error of a value. For
+        smooth functions, this is a tenth of the usual error or less. Functions with jumps gain
+        nothing. This also needs a product. The result has 28 bits of capacity less than
+        `LookUps.capacity`, whose default leaves only a few, and at most the capacity of the array.
+
+        **Integers.** The result is exact. The function is evaluated at all integers modulo
+        `plain_modulus`, and a polynomial through these values is computed. `function` is first
+        called with one array of all integers, as Python integers, which do not overflow. If that
+        raises an error or returns a single value, it is called for each integer instead. Modulo
+        65537, the polynomial has degree 65536 in general, and needs about 500 multiplications, 17
+        of them one after the other. If the function is a polynomial of low degree, it takes fewer.
+        Plain moduli above ``2**24`` raise an `ArgumentError`. `domain`, `look_ups` and `precise`
+        are for numbers.
+
+        **Tables.** `function` can also be a sequence. For integers it holds the `plain_modulus`
+        results for 0, 1, 2 and so on. For numbers, its entries are at equal distances from ``low``
+        to ``high`` of the `domain`, which is then required. A value between two entries gives the
+        nearest one. The default is then one look-up, so that the error at the entries is small, for
+        up to about 50 entries with ``"lut12"``. `precision_bits` states the error half-way between
+        two entries, where it is largest. For more entries, such as samples of a smooth function,
+        more look-ups may be better.
         """
         array = cast("EncryptedArray", self)
         if not callable(function) and (not is_plain(function) or isinstance(function, Number)):
@@ -120,8 +127,8 @@ class TableFunctions:
             )
         server, modulus = array._bound_server("apply"), array.plain_modulus
         if modulus is None:
-            # More tables would each be off where one of them jumps, half of the domain, a quarter
-            # and so on away from the ends of entries: where values may be.
+            # A table of entries has jumps. Each additional look-up adds part of the error beside a
+            # jump to values a half, a quarter and so on of the domain away from it.
             usual = 3 if callable(function) else 1
             count = usual if look_ups is None else whole(look_ups, "look_ups", 1, 4)
             of_one = function if callable(function) else _nearest(function, domain)
@@ -163,54 +170,60 @@ class TableFunctions:
     def sigmoid(
         self, *, domain: tuple[float, float] | None = None, precise: bool = False
     ) -> EncryptedArray:
-        """Return ``1 / (1 + exp(-x))`` of every value, by `apply`."""
+        """Return ``1 / (1 + exp(-x))`` of every value; see `apply`."""
         return self._named("sigmoid", domain, precise)
 
     def tanh(
         self, *, domain: tuple[float, float] | None = None, precise: bool = False
     ) -> EncryptedArray:
-        """Return the hyperbolic tangents, by `apply`."""
+        """Return the hyperbolic tangents; see `apply`."""
         return self._named("tanh", domain, precise)
 
     def sqrt(
         self, *, domain: tuple[float, float] | None = None, precise: bool = False
     ) -> EncryptedArray:
-        """Return the square roots of values that are known to be 0 or larger, as variances and sums of squares are.
+        """Return the square roots of values that are known to be at least 0.
 
-        If there is the capacity, this evaluates a polynomial of a degree up to 2047, whose error is
-        about a fifth of the largest root divided by the degree, and takes no look-up. Otherwise it
-        is `apply`, with a larger error. Values of any sign need a declaration first:
-        ``x.with_interval((0, high))``.
+        Variances and sums of squares are known to be. For other values, first declare an interval
+        with ``x.with_interval((0, high))``.
+
+        If the array has enough capacity, this evaluates a polynomial of a degree up to 2047 and
+        needs no look-up. Its error is about a fifth of the largest root divided by the degree.
+        Otherwise this uses look-up tables as `apply` does, with a larger error.
         """
         return self._named("sqrt", domain, precise)
 
     def reciprocal(self, *, domain: tuple[float, float], precise: bool = False) -> EncryptedArray:
-        """Return ``1 / x`` of every value in a domain on one side of 0: by a polynomial or by `apply`, as `sqrt`.
+        """Return ``1 / x`` of every value, for a domain on one side of 0.
 
-        If neither has an error far below the largest result, this is refused.
+        This evaluates a polynomial or uses look-up tables, as `sqrt` does. If neither has an error
+        far below the largest result, it is refused.
         """
         return self._named("reciprocal", domain, precise)
 
     def log(self, *, domain: tuple[float, float], precise: bool = False) -> EncryptedArray:
-        """Return the natural logarithms in a domain above 0: by a polynomial or by `apply`, as `sqrt`."""
+        """Return the natural logarithms, for a domain above 0.
+
+        This evaluates a polynomial or uses look-up tables, as `sqrt` does.
+        """
         return self._named("log", domain, precise)
 
     def exp(
         self, *, domain: tuple[float, float] | None = None, precise: bool = False
     ) -> EncryptedArray:
-        """Return the exponentials, by `apply`."""
+        """Return the exponentials; see `apply`."""
         return self._named("exp", domain, precise)
 
     def is_close(
         self, other: EncryptedArray | npt.ArrayLike, *, tolerance: float
     ) -> EncryptedArray:
-        """Return 1 where values differ from those of `other` by less than `tolerance`, and 0 where they do by more.
+        """Return 1 where values differ from `other` by less than `tolerance`, and 0 elsewhere.
 
-        It takes one look-up for every value. Where the difference is nearer to the tolerance than a
-        gap, it may be either: with the tables ``"lut12"`` that is about a 118th of the sum of both
-        bounds and the tolerance, with ``"lut11"`` twice and with ``"lut13"`` about half as much.
-        The tolerance has to be larger than it: a smaller one is refused, and the error has the gap.
-        Where it is larger than the sum of both bounds, the results are 1 without a look-up.
+        This takes one look-up for each value. Within a gap around the tolerance, the result may be
+        either. With the tables ``"lut12"``, the gap is about a 118th of the sum of both bounds and
+        the tolerance. It is twice as large with ``"lut11"`` and about half as large with
+        ``"lut13"``. A tolerance below the gap is refused, with an error that names the gap. If the
+        tolerance is larger than the sum of both bounds, the results are 1 without a look-up.
         """
         cast("EncryptedArray", self)._check_operand(other, "is_close")
         with named("is_close", *DIFFERENCE):
@@ -223,11 +236,11 @@ class TableFunctions:
             return server._wrap(server._raw.near_zero(difference._raw, within))
 
     def sort(self, axis: SupportsIndex | None = -1, *, kind: str | None = None) -> EncryptedArray:
-        """Return the values in rising order along an axis, or all of them, as one axis, where it is None.
+        """Return the values in rising order along an axis, or all values if `axis` is None.
 
-        It takes 63 look-ups for 16 values, and about ``n * log2(n)**2 / 4`` for ``n``, whatever the
-        `kind` that numpy has. Every value is off by a 40th of the bound at most, as a standard
-        deviation.
+        With None, the result has one axis. Sorting takes 63 look-ups for 16 values, and about
+        ``n * log2(n)**2 / 4`` for ``n`` values, whatever numpy's `kind` says. The standard
+        deviation of the error of a value is at most a 40th of the bound.
         """
         _check_kind("sort", kind)
         return self._in_order("sort", axis)
@@ -239,7 +252,11 @@ class TableFunctions:
         *,
         keepdims: bool = False,
     ) -> EncryptedArray:
-        """Return the largest values along an axis, several, or of all: ``n - 1`` look-ups for ``n``."""
+        """Return the largest values along one or several axes, or of all values.
+
+        This takes ``n - 1`` look-ups to find the largest of ``n`` values. For encrypted bits it
+        takes gates and no look-ups.
+        """
         unset("max", None, out)
         return self._of_axes("max", axis, keepdims)
 
@@ -250,27 +267,31 @@ class TableFunctions:
         *,
         keepdims: bool = False,
     ) -> EncryptedArray:
-        """Return the smallest values along an axis, several, or of all: ``n - 1`` look-ups for ``n``."""
+        """Return the smallest values along one or several axes, or of all values.
+
+        This takes ``n - 1`` look-ups to find the smallest of ``n`` values. For encrypted bits it
+        takes gates and no look-ups.
+        """
         unset("min", None, out)
         return self._of_axes("min", axis, keepdims)
 
     def argsort(
         self, axis: SupportsIndex | None = -1, *, kind: str | None = None
     ) -> EncryptedArray:
-        """Return the places along an axis, or in all values, in rising order of what stands there.
+        """Return the indices that sort the values along an axis, or all values if `axis` is None.
 
-        It takes ``n * (n + 1) / 2`` look-ups for ``n`` values, two at least. Round the places when
-        they are decrypted: `precision_bits` says what they are off by, which is more the more
-        values there are.
+        This takes ``n * (n + 1) / 2`` look-ups for ``n`` values, if ``n`` is at least 2. Round the
+        indices after decryption. `precision_bits` states their error, which grows with the number
+        of values.
 
-        Every place appears exactly once. Two values farther apart than a gap are in order; nearer
-        ones may be in either order, and so may equal ones, whatever `kind` says. The gap is seven
-        standard deviations of the difference of two indices of a table: with the tables ``"lut12"``
-        about a 42nd of the `bound` of the array, with ``"lut11"`` twice and with ``"lut13"`` about
-        half as much. The errors of the values come on top.
+        Every index appears exactly once. Two values that differ by more than a gap are in order.
+        Closer and equal values may be in either order, whatever `kind` says. The gap is seven
+        standard deviations of the difference of two rounded table indices. With the tables
+        ``"lut12"``, it is about a 42nd of the `bound` of the array. It is twice as large with
+        ``"lut11"`` and about half as large with ``"lut13"``. The errors of the values come on top.
 
-        Lines of more values than tables tell ranks of apart are refused: 44 with ``"lut11"`` are
-        possible, 82 with ``"lut12"`` and 109 with ``"lut13"``.
+        The number of values in a line is limited, since the tables must tell their ranks apart: to
+        44 with ``"lut11"``, 82 with ``"lut12"`` and 109 with ``"lut13"``. More are refused.
         """
         _check_kind("argsort", kind)
         return self._in_order("argsort", axis)
@@ -281,7 +302,7 @@ class TableFunctions:
         *,
         keepdims: bool = False,
     ) -> EncryptedArray:
-        """Return the medians along an axis, several, or of all values: as `quantile` of 0.5."""
+        """Return the medians along one or several axes, or of all values, as `quantile` of 0.5."""
         return self._of_axes("median", axis, keepdims)
 
     def quantile(
@@ -292,13 +313,16 @@ class TableFunctions:
         method: str = "linear",
         keepdims: bool = False,
     ) -> EncryptedArray:
-        """Return the quantiles of a share, or of an array of shares, 0 to 1, along an axis, several, or of all values.
+        """Return the quantiles `q`, from 0 to 1, along one or several axes, or of all values.
 
-        The values are sorted once for all of them (see `sort`). Where a quantile falls between two
-        values, it is that on the straight line between them, to a 4096th of their distance. That
-        takes up to 12 bits of the capacity of what is sorted, one in the middle, and as much as a
-        product with plain numbers where several shares fall at different distances. Shares are
-        plain: they are no secret. As for numpy, the axes of `q` come first.
+        `q` is a number or an array of plain numbers, which the server can see. As in numpy, the
+        axes of `q` come first in the result.
+
+        The values are sorted once for all quantiles (see `sort`). A quantile between two values is
+        interpolated linearly, with its position rounded to a 4096th of their distance.
+        Interpolation uses up to 12 bits of the capacity of the sorted values, and one bit in the
+        middle between two values. If several quantiles lie at different distances, it uses as much
+        as a product with plain numbers.
         """
         return self._quantile("quantile", q, 1.0, axis, method, keepdims)
 
@@ -310,7 +334,7 @@ class TableFunctions:
         method: str = "linear",
         keepdims: bool = False,
     ) -> EncryptedArray:
-        """Return the percentiles, 0 to 100, along axes or of all values: `quantile` of a 100th of `q`."""
+        """Return the percentiles `q`, from 0 to 100, as `quantile` of ``q / 100``."""
         return self._quantile("percentile", q, 100.0, axis, method, keepdims)
 
     def _quantile(
@@ -345,7 +369,10 @@ class TableFunctions:
             return result if result.shape == shape else result.reshape(shape)
 
     def top_k(self, k: int, axis: SupportsIndex | None = -1) -> EncryptedArray:
-        """Return the `k` largest values along an axis, or of all, in rising order: they are sorted for that."""
+        """Return the `k` largest values along an axis, or of all, in rising order.
+
+        All values are sorted for this (see `sort`).
+        """
         return self._counted(
             "top_k",
             integer(k, "top_k: k"),
@@ -353,26 +380,32 @@ class TableFunctions:
         )
 
     def max_pool(self, size: int) -> EncryptedArray:
-        """Return the largest value of every window of `size` values, or of `size` by `size` in an array of two axes.
+        """Return the largest value of every window of an array with one or two axes.
 
-        Windows lie side by side and fill the array. It takes a look-up less for each than there are
-        values in a window.
+        Windows have `size` values, or `size` by `size` values in an array of two axes. They lie
+        side by side and must fill the array. A window of ``n`` values takes ``n - 1`` look-ups.
         """
         return self._counted("max_pool", integer(size, "max_pool: a size"))
 
     def argmin(
         self, axis: SupportsIndex | None = None, out: None = None, *, keepdims: bool = False
     ) -> EncryptedArray:
-        """Return the places of the smallest values along an axis, or of the smallest among all in row-major order.
+        """Return the indices of the smallest values along an axis, or of the smallest of all.
 
-        It takes ``2 * n - 3`` look-ups for ``n`` values. Values that are no more than a 20th of the
-        bound apart may not be told apart: where several are that near to the smallest, the result
-        is the place of one of them. Of more than 16 values the place is repacked bit by bit, which
-        takes a repacking each. Round the places when they are decrypted: `precision_bits` says what
-        they are off by. With ``"n15"`` it is about 5 of 32 values, with ``"n16"`` 4, and one less
-        for each doubling: with 2, every twentieth place is rounded to one beside it, and with 1
-        every third. More than 256 are refused: ``lines = x.reshape(-1, 256)``,
-        ``lines.argmin(axis=1)`` and ``lines.min(axis=1).argmin()`` say it together.
+        The index of the smallest of all values counts in row-major order. This takes ``2 * n - 3``
+        look-ups for ``n`` values. Values that differ by at most a 20th of the bound may not be told
+        apart. If several values are that close to the smallest, the result is the index of one of
+        them.
+
+        Round the indices after decryption. `precision_bits` states their error. For 32 values it is
+        about 5 bits with ``"n15"`` and 4 with ``"n16"``, and one less whenever the number of values
+        doubles. With 2 bits, one index in twenty is rounded to its neighbour, and with 1 bit, one
+        in three. For more than 16 values, the bits of the index are repacked one by one, at the
+        cost of a repacking each.
+
+        More than 256 values are refused. Split them instead: with ``lines = x.reshape(-1, 256)``,
+        the results of ``lines.argmin(axis=1)`` and ``lines.min(axis=1).argmin()`` together give the
+        index.
         """
         unset("argmin", None, out)
         return self._in_order("argmin", axis, keepdims=keepdims)
@@ -380,7 +413,7 @@ class TableFunctions:
     def argmax(
         self, axis: SupportsIndex | None = None, out: None = None, *, keepdims: bool = False
     ) -> EncryptedArray:
-        """Return the places of the largest values: see `argmin`."""
+        """Return the indices of the largest values; see `argmin`."""
         unset("argmax", None, out)
         return self._in_order("argmax", axis, keepdims=keepdims)
 
@@ -412,7 +445,10 @@ class TableFunctions:
     def _joined(
         self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None, operation: str
     ) -> tuple[EncryptedArray, int | None, tuple[int, ...]]:
-        """Return the array with these axes as one, which that is (None: all are), and the shape that keeps them."""
+        """Return the array with these axes joined to one, that axis, and the shape that keeps them.
+
+        The axis is None if all axes are joined.
+        """
         array = cast("EncryptedArray", self)
         axes = array._axes(axis, operation)
         ones = tuple(1 if i in axes else n for i, n in enumerate(array.shape))
@@ -426,7 +462,7 @@ class TableFunctions:
             return array.transpose(*others, *axes).reshape(*lengths, -1), len(lengths), ones
 
     def _kept(self, along: int | None) -> tuple[int, ...]:
-        """Return the shape in which one axis, or all of them, have length 1."""
+        """Return the shape in which this axis, or every axis for None, has length 1."""
         shape = cast("EncryptedArray", self).shape
         return tuple(1 if along in (None, i) else n for i, n in enumerate(shape))
 
@@ -436,7 +472,7 @@ class TableFunctions:
         server = array._bound_server(operation)
         if count < 1:
             raise ArgumentError(f"{operation}: {count}, where 1 is the least that makes sense")
-        # More than there are values in any array is refused as that.
+        # The extension module refuses counts above the number of values, whatever their size.
         return server._wrap(
             getattr(server._raw, operation)(array._raw, min(count, 2**63 - 1), *arguments)
         )
@@ -456,26 +492,32 @@ def _domain(domain: tuple[float, float] | None) -> tuple[float, float] | None:
 
 
 def _check_kind(operation: str, kind: str | None) -> None:
-    """Refuse what is no way to sort for numpy: those that are give one and the same here."""
+    """Refuse unknown kinds of sorting. All kinds that numpy knows give the same result here."""
     if kind not in (None, "quicksort", "mergesort", "heapsort", "stable"):
         raise ArgumentError(f"{operation}: there is no kind {kind!r} of sorting")
 
 
 def _of_all(function: Callable[[Any], Any], modulus: int) -> Any:
-    """Return what a function makes of all integers modulo a number, of an array of them or of one after the other."""
+    """Return the function's values at all integers below the modulus.
+
+    It is called with an array of them all or, if that fails, with one after the other.
+    """
     try:
-        # Of Python's integers: those of numpy overflow in `v**4`, without a word.
+        # Python's integers, since numpy's overflow silently in `v**4`.
         values = function(np.arange(modulus).astype(object))
     except Exception:
-        # Such as of conditions, which arrays are none; what is wrong with each integer too is
+        # For example, arrays are not conditions of `if`. Errors that single integers cause are
         # raised below.
         values = None
-    # One value for all of them may be what it made of the array as a whole, such as `len(str(v))`.
+    # A single value may be a property of the whole array, such as `len(str(v))`.
     return [function(x) for x in range(modulus)] if np.ndim(values) == 0 else values
 
 
 def _nearest(table: npt.ArrayLike, domain: tuple[float, float] | None) -> Callable[[float], float]:
-    """Return the function that is the nearest of entries at equal distances over the domain."""
+    """Return a function that gives the nearest entry of a table over the domain.
+
+    The entries are at equal distances.
+    """
     entries, ends = real_numbers(table, "apply"), _domain(domain)
     if entries.ndim != 1 or entries.size < 2:
         raise ShapeError(
@@ -491,6 +533,6 @@ def _nearest(table: npt.ArrayLike, domain: tuple[float, float] | None) -> Callab
             "apply: the entries of a table are for numbers of a domain: say domain=(low, high)"
         )
     low, steps = ends[0], entries.size - 1
-    # What is no domain is refused where it is looked up.
+    # The extension module refuses an empty domain. Here it must not divide by zero.
     width = ends[1] - low or 1.0
     return lambda x: float(entries[min(max(round((x - low) / width * steps), 0), steps)])

@@ -1,4 +1,4 @@
-"""Elements of encrypted arrays picked, reordered and joined, as numpy does it with plain ones."""
+"""Selecting, reordering and joining elements of encrypted arrays, as numpy does."""
 
 from __future__ import annotations
 
@@ -23,25 +23,27 @@ if TYPE_CHECKING:
     from hippocrene.server import Server
 
     _Key = SupportsIndex | slice | EllipsisType | None | npt.ArrayLike
-    # In which order elements are counted: with "C" the last axis runs fastest, with "F" the first
-    # one.
+    # The order of elements: with "C" the last axis runs fastest, with "F" the first one.
     _Order = Literal["C", "F"]
 
 WINDOWS = "numpy.lib.stride_tricks.sliding_window_view"
 
-# Elements that an array has at most.
+# The maximum number of elements of an array, as in the extension module.
 _MOST = 2**32
 
 
 def check_size(operation: str, lengths: Iterable[int]) -> None:
-    """Refuse more elements than an array can have, before numpy makes room for them."""
+    """Refuse more elements than an array can have, before numpy allocates memory for them."""
     total = math.prod(map(int, lengths))
     if total > _MOST:
         raise ShapeError(f"{operation}: {total} elements, an array has up to 2^32")
 
 
 def check_order(operation: str, order: str | None) -> None:
-    """Refuse the orders "A" and "K", which go by how numpy's arrays lie in memory; None is "C"."""
+    """Refuse the orders "A" and "K", which depend on the memory layout of numpy's arrays.
+
+    None means "C".
+    """
     if order is not None and (not isinstance(order, str) or order not in ("C", "F", "c", "f")):
         raise ArgumentError(
             f"{operation}: order is {order!r}: encrypted arrays have no order in memory, their elements are counted "
@@ -50,14 +52,15 @@ def check_order(operation: str, order: str | None) -> None:
 
 
 def places_of(array: Encrypted, first: int = 0) -> npt.NDArray[np.int64]:
-    """Return the places of the elements in row-major order, counted from `first` on."""
+    """Return the indices of the elements in row-major order, counted from `first` on."""
     return np.arange(first, first + array.size, dtype=np.int64).reshape(array.shape)
 
 
 def places_at(shape: tuple[int, ...], key: Any) -> npt.NDArray[np.int64] | None:
-    """Return what `places_of` has at a key of integers, slices, `None` and an ellipsis, without all others.
+    """Return the entries of `places_of` at a key, without making all others.
 
-    None where it is another one, or does not fit.
+    The key holds integers, slices, `None` and an ellipsis. For other keys, and those that do not
+    fit, this returns None.
     """
     parts = key if isinstance(key, tuple) else (key,)
     kinds = (slice, int, np.integer, type(None), type(...))
@@ -75,7 +78,8 @@ def places_at(shape: tuple[int, ...], key: Any) -> npt.NDArray[np.int64] | None:
                 continue
             length = next(axes)
             stride //= length
-            # Ranges are indexed as axes are.
+            # Indexing a range checks bounds, and resolves negative indices and slices, as numpy
+            # does.
             chosen = range(length)[part]
             if isinstance(chosen, range):
                 places = places[..., np.newaxis] + stride * np.arange(
@@ -90,9 +94,10 @@ def places_at(shape: tuple[int, ...], key: Any) -> npt.NDArray[np.int64] | None:
 
 @contextmanager
 def shape_errors(operation: str) -> Iterator[None]:
-    """Raise what numpy says of shapes and axes in the block as `ShapeError`; an `IndexError` of a place stays one.
+    """Convert numpy's errors about shapes and axes in the block to `ShapeError`.
 
-    These, errors of the moves that the operation is made of, and what numpy says of types name it.
+    An `IndexError` for an index of an element stays an `IndexError`. All of these errors name the
+    operation, and so do errors of moves and numpy's errors about types.
     """
     try:
         with named(operation, "move elements"):
@@ -100,7 +105,7 @@ def shape_errors(operation: str) -> Iterator[None]:
     except HippocreneError:
         raise
     except IndexError as error:
-        # numpy has an error of axes that is an error of values too.
+        # numpy.exceptions.AxisError is both an IndexError and a ValueError.
         kind = ShapeError if isinstance(error, ValueError) else IndexError
         raise kind(f"{operation}: {error}") from None
     except ValueError as error:
@@ -108,7 +113,8 @@ def shape_errors(operation: str) -> Iterator[None]:
     except (TypeError, OverflowError) as error:
         if operation.rpartition(".")[2] in str(error):
             raise
-        # numpy has errors of types that are made of more than words.
+        # Some of numpy's TypeErrors take other arguments than a message, so that their class cannot
+        # be used here.
         raise (TypeError if isinstance(error, TypeError) else OverflowError)(
             f"{operation}: {error}"
         ) from None
@@ -116,7 +122,7 @@ def shape_errors(operation: str) -> Iterator[None]:
 
 @part_of_arrays
 class Moves(Encrypted):
-    """What arrays have whose elements can be moved."""
+    """The methods of encrypted arrays that move elements."""
 
     __slots__ = ()
 
@@ -134,9 +140,10 @@ class Moves(Encrypted):
     def _gather(
         self, places: npt.NDArray[np.int64], arrays: Sequence[Moves] = (), *, operation: str = ""
     ) -> EncryptedArray:
-        """Return the elements at these places of the arrays, one after the other; of this one where none are named.
+        """Return the elements at these places of the arrays, one array after the other.
 
-        In the name of an operation, those of one array are moved where they are needed.
+        Without `arrays`, they are elements of this one. If an `operation` is named, elements of one
+        array become a lazy view, which is moved only where necessary.
         """
         arrays = arrays or (self,)
         server = self._mover(arrays)
@@ -171,12 +178,15 @@ class Moves(Encrypted):
         operation: str,
         **how: Any,
     ) -> EncryptedArray:
-        """Return the elements at these places, which are moved where they are needed one by one."""
+        """Return a lazy view of the elements at these places."""
         precise = server._raw.has_own_precision
         return server._wrap(Picked(server._raw, source, places, operation, precise=precise, **how))
 
     def _in_place(self, operation: str) -> EncryptedArray:
-        """Return the array as one that is picked: sums of its products with plain numbers are linear combinations."""
+        """Return the array as a lazy view of all its elements.
+
+        Sums of its products with plain numbers are then computed as linear combinations.
+        """
         if self.bit_error is not None or self._picked is not None:
             return cast("EncryptedArray", self)
         return self._picked_at(self._mover((self,)), self._raw, places_of(self), operation)
@@ -184,20 +194,20 @@ class Moves(Encrypted):
     def _moved(
         self, operation: str, move: Callable[[npt.NDArray[np.int64]], Any]
     ) -> EncryptedArray:
-        """Return the elements as `move` leaves their places, an array of numpy's."""
+        """Return the elements in the order that `move` gives to a numpy array of their places."""
         with shape_errors(operation):
             return self._gather(np.asarray(move(places_of(self))), operation=operation)
 
     def __getitem__(self, key: _Key | tuple[_Key, ...]) -> EncryptedArray:
-        """Pick elements, rows, columns and the like by what numpy takes: integers, slices, lists, masks and `None`.
+        """Select elements with integers, slices, lists, masks and `None`, as in numpy.
 
-        Slices with steps that are powers of two, rows and columns take no multiplication, nearly
-        always; other picks take one, as a product with plain numbers does.
+        Rows, columns, and slices whose steps are powers of two almost never take a multiplication.
+        Other selections take one, like a product with plain numbers.
 
-        Of encrypted bits such slices, rows and columns are a rotation, and other picks a bootstrap.
-        Both take keys of rotations, which have to be asked for:
-        ``client.evaluation_keys(rotations=[3])`` for ``x[3]`` and ``x[3:9]`` of an array of one
-        axis; `simulate` finds out which.
+        For encrypted bits, rows, columns and such slices are a rotation, and other selections are a
+        bootstrap. Both need keys for rotations, which must be requested. For example, ``x[3]`` and
+        ``x[3:9]`` of an array with one axis need ``client.evaluation_keys(rotations=[3])``.
+        `simulate` finds the rotations that a program needs.
         """
         few = places_at(self.shape, key)
         if few is not None:
@@ -206,17 +216,21 @@ class Moves(Encrypted):
         return self._moved("indexing", lambda places: places[cast("Any", key)])
 
     def __iter__(self) -> Iterator[EncryptedArray]:
-        """Go through the first axis."""
+        """Iterate over the first axis."""
         return (self[i] for i in range(len(self)))
 
     def reshape(
         self, *shape: SupportsIndex | Sequence[SupportsIndex], order: _Order = "C"
     ) -> EncryptedArray:
-        """Give the array another shape, with its elements in row-major order; one axis may be -1: what is left.
+        """Return the array with another shape, as `numpy.reshape` does.
 
-        That takes a multiplication, except where axes of length 1 come or go, or all axes but the
-        first are, and stay, of lengths that are powers of two. With the `order` ``"F"``, here and
-        below, the first axis runs fastest.
+        One length may be -1 and is then computed from the others. This needs a multiplication,
+        except in two cases:
+
+        - Only axes of length 1 are added or removed.
+        - The lengths of all axes but the first are powers of two, before and after.
+
+        With the `order` ``"F"``, here and in `ravel` and `flatten`, the first axis runs fastest.
         """
         wanted = cast("Any", shape[0] if len(shape) == 1 else shape)
         return self._reordered("reshape", wanted, order)
@@ -234,21 +248,21 @@ class Moves(Encrypted):
         return self._reordered("flatten", -1, order)
 
     def packed(self) -> EncryptedArray:
-        """Return the array with its elements side by side, as in a fresh one: in as few ciphertexts as there can be.
+        """Return the array with its elements side by side, in as few ciphertexts as possible.
 
-        Sums and products along axes leave elements where they were computed, far apart: what is
-        packed first is sent in a fraction of the bytes. It takes a multiplication where elements
-        are not side by side already.
+        A fresh array has this layout. Sums and products along axes leave elements where they were
+        computed, far apart. Packing a result before it is sent reduces its size to a fraction. This
+        needs a multiplication, unless elements are side by side already.
         """
         server = self._mover((self,))
         return server._wrap(server._raw.packed(self._raw))
 
     def transpose(self, *axes: SupportsIndex | Sequence[SupportsIndex] | None) -> EncryptedArray:
-        """Put the axes in another order, or in reverse order if none is said."""
+        """Return the array with its axes in another order, by default in reverse order."""
         return self._moved("transpose", lambda places: places.transpose(*cast("Any", axes)))
 
     def swapaxes(self, axis1: SupportsIndex, axis2: SupportsIndex) -> EncryptedArray:
-        """Exchange two axes."""
+        """Return the array with two axes exchanged."""
         return self._moved("swapaxes", lambda places: places.swapaxes(axis1, axis2))
 
     @property
@@ -261,7 +275,7 @@ class Moves(Encrypted):
     def squeeze(
         self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None
     ) -> EncryptedArray:
-        """Take axes of length 1 away."""
+        """Return the array without axes of length 1."""
         return self._moved("squeeze", lambda places: places.squeeze(axis))
 
     def take(
@@ -271,7 +285,10 @@ class Moves(Encrypted):
         out: None = None,
         mode: Literal["raise", "wrap", "clip"] = "raise",
     ) -> EncryptedArray:
-        """Pick elements, or along one axis, by their places, as `numpy.take` does."""
+        """Return elements by their indices, as `numpy.take` does.
+
+        Without an `axis`, the indices count all elements in row-major order.
+        """
         unset("take", None, out)
         return self._moved(
             "take", lambda places: places.take(cast("Any", indices), axis, mode=mode)
@@ -282,7 +299,7 @@ class Moves(Encrypted):
         with shape_errors("repeat"):
             counts = np.asarray(repeats)
         if counts.dtype.kind in "iu" and counts.size:
-            # As integers of any size: numpy's own product and sum of them may wrap around.
+            # Python's integers, since numpy's products and sums may overflow.
             check_size("repeat", (self.size // counts.size, sum(counts.ravel().tolist())))
         return self._moved("repeat", lambda places: places.repeat(cast("Any", repeats), axis))
 
@@ -298,7 +315,10 @@ class Moves(Encrypted):
         arrays: Sequence[EncryptedArray],
         values: npt.NDArray[Any],
     ) -> EncryptedArray:
-        """Return the elements at these places of the arrays, and plain values where places are -1."""
+        """Return the elements at these places of the arrays, one array after the other.
+
+        Where a place is -1, the result has the plain value instead.
+        """
         holes = places < 0
         moved = self._gather(places, arrays)
         if moved.bit_error is not None:

@@ -1,4 +1,4 @@
-"""Polynomials at encrypted values."""
+"""Polynomials of encrypted values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hippocrene.values import real_numbers, to_array
 if TYPE_CHECKING:
     from hippocrene.array import EncryptedArray
 
-# The classes of numpy, of which poly1d has the coefficient of the highest power first.
+# numpy's classes of polynomials. A poly1d has the coefficient of the highest power first.
 _OTHERS = (Hermite, HermiteE, Laguerre, Polynomial)
 SERIES = (Chebyshev, Hermite, HermiteE, Laguerre, Legendre, Polynomial)
 Series: TypeAlias = (
@@ -38,7 +38,10 @@ _Array = TypeVar("_Array", bound=np.ndarray[Any, Any])
 
 
 def polyval(p: npt.ArrayLike, x: EncryptedArray) -> EncryptedArray:
-    """Evaluate a polynomial at encrypted values as `numpy.polyval` does: the coefficient of the highest power first."""
+    """Evaluate a polynomial at encrypted values, as `numpy.polyval` does.
+
+    The coefficient of the highest power comes first.
+    """
     if isinstance(p, (*SERIES, Approximation)):
         raise TypeError(f"polyval takes coefficients: x.polynomial takes a {type(p).__name__}")
     if not isinstance(x, Encrypted):
@@ -53,7 +56,7 @@ def polyval(p: npt.ArrayLike, x: EncryptedArray) -> EncryptedArray:
 
 
 def whole_coefficients(polynomial: Series, modulus: int) -> npt.NDArray[np.int64]:
-    """Return the coefficients of a polynomial of integers, that of the constant first."""
+    """Return the coefficients of a polynomial of integers, with the constant first."""
     if isinstance(polynomial, Polynomial) and _is_whole(polynomial):
         polynomial = polynomial.coef.astype(np.int64)
     if isinstance(polynomial, (*SERIES, Approximation)):
@@ -67,7 +70,7 @@ def whole_coefficients(polynomial: Series, modulus: int) -> npt.NDArray[np.int64
 
 
 def _is_whole(polynomial: Polynomial) -> bool:
-    """Return whether it is one in powers of its argument, with integers for coefficients."""
+    """Return True for a polynomial in powers of its argument with integer coefficients."""
     values = polynomial.coef
     if values.dtype.kind != "f" or (polynomial.domain != polynomial.window).any():
         return False
@@ -77,13 +80,17 @@ def _is_whole(polynomial: Polynomial) -> bool:
 def coefficients(
     polynomial: Series, interval: tuple[float, float]
 ) -> tuple[npt.NDArray[np.float64], tuple[float, float] | None, float]:
-    """Return coefficients of powers, that of the constant first, or of Chebyshev's polynomials and their interval.
+    """Return the coefficients of a polynomial, an interval, and a bound of the rounding error.
 
-    The last number is how far off the polynomial is at values of `interval`, whose largest absolute
-    value is `bound`, where these are rounded to doubles: ``sum(e[k] * bound**k)`` for errors
-    ``e[k]`` of coefficients of powers, and ``sum(e[k])`` of those ``c[k]`` of Chebyshev's
-    polynomials, which are ``k**2`` steep at most: ``2 * e / (b - a) * sum(k**2 * abs(c[k]))`` more
-    for an error ``e`` of the ends of an interval from ``a`` to ``b``.
+    The coefficients are of powers, with the constant first and None for the interval, or of
+    Chebyshev polynomials on the interval.
+
+    The error is the largest one at values in `interval` that comes from rounding coefficients and
+    ends to doubles. Let ``bound`` be the largest absolute value in `interval` and ``e[k]`` the
+    rounding errors of the coefficients. For powers, the error is ``sum(e[k] * bound**k)``. For
+    Chebyshev polynomials with coefficients ``c[k]`` it is ``sum(e[k])``. The slope of these
+    polynomials is at most ``k**2``. An error ``e`` of the ends of an interval from ``a`` to ``b``
+    therefore adds ``2 * e / (b - a) * sum(k**2 * abs(c[k]))``.
     """
     bound = max(-interval[0], interval[1])
     if isinstance(polynomial, Approximation):
@@ -93,11 +100,12 @@ def coefficients(
             if not (np.isfinite([low, high]).all() and low != high):
                 raise ArgumentError(f"polynomial: the {what} from {low} to {high} is no interval")
     if isinstance(polynomial, Legendre):
-        # Right on its domain only, as Chebyshev's are, and so of the same bounded numbers there.
+        # Legendre polynomials, like Chebyshev's, are at most 1 on the domain and grow fast outside
+        # of it.
         polynomial = polynomial.convert(polynomial.domain, Chebyshev, polynomial.window)
     elif isinstance(polynomial, _OTHERS) and (polynomial.domain != polynomial.window).any():
-        # As `fit` returns them: powers of what is mapped to the window, which cancel each other in
-        # powers of x.
+        # `fit` returns such polynomials: powers of the argument mapped to the window. As powers of
+        # x, large terms would cancel each other.
         own = sorted(polynomial.domain.tolist())
         if own[0] <= interval[0] and interval[1] <= own[1]:
             domain = polynomial.domain
@@ -133,7 +141,7 @@ def coefficients(
 
 
 def _rounded(values: npt.ArrayLike, bound: float) -> tuple[npt.NDArray[np.float64], float]:
-    """Return coefficients as doubles, and how much these make of their rounding at values of up to `bound`."""
+    """Return coefficients as doubles, and the error of this rounding at values up to `bound`."""
     given = _line(to_array(values, "polynomial"))
     if given.dtype.kind == "c":
         raise TypeError(
@@ -145,7 +153,7 @@ def _rounded(values: npt.ArrayLike, bound: float) -> tuple[npt.NDArray[np.float6
         return doubles, 0.0
     off = abs(fractions(given, "polynomial") - fractions(doubles, "polynomial"))
     error = sum(one * Fraction(bound) ** power for power, one in enumerate(off) if one)
-    # What is larger is refused where it is computed.
+    # The extension module refuses an error this large.
     return doubles, float(min(error, 2**1023))
 
 

@@ -1,4 +1,4 @@
-"""Sums, products and what is made of them, along axes of encrypted arrays."""
+"""Sums, products, means and variances along axes of encrypted arrays."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @part_of_arrays
 class Reductions(Encrypted):
-    """What arrays have of numpy's sums along axes."""
+    """The methods of encrypted arrays that reduce axes, as in numpy."""
 
     __slots__ = ()
 
@@ -37,9 +37,10 @@ class Reductions(Encrypted):
         initial: Any = None,
         where: npt.ArrayLike = True,
     ) -> EncryptedArray:
-        """Sum over one axis, over several, or over all of them; with `keepdims` they stay, with length 1.
+        """Return the sum over one axis, several axes or all of them.
 
-        A plain mask says `where` values are summed, in one multiplication, and `initial` is added.
+        With `keepdims`, summed axes stay with length 1. `where` is a plain mask that selects the
+        values to sum, which takes one multiplication. `initial` is added to the sum.
         """
         unset("sum", dtype, out)
         if initial is not None:
@@ -71,9 +72,10 @@ class Reductions(Encrypted):
         keepdims: bool = False,
         where: npt.ArrayLike = True,
     ) -> EncryptedArray:
-        """Average over one axis, over several, or over all of them; with `keepdims` they stay, with length 1.
+        """Return the mean over one axis, several axes or all of them.
 
-        A plain mask says `where` values are averaged.
+        With `keepdims`, these axes stay with length 1. `where` is a plain mask that selects the
+        values to average. Encrypted integers have no mean.
         """
         unset("mean", dtype, out)
         if self.plain_modulus is not None:
@@ -98,12 +100,13 @@ class Reductions(Encrypted):
             return total / (self.size // total.size)
 
     def _shares(self, axes: list[int]) -> tuple[EncryptedArray, int] | None:
-        """Return windows over the number of elements along these axes, times a power of two, and that power.
+        """Return lazy windows scaled by a power of two over their size, and that power.
 
-        Their sum is one of products with 1 where nothing is said, so that others take no more. They
-        are not below 1, for what products are off by does not become smaller with them. None for
-        what are no windows: sums of other elements leave some between them, and a product after
-        that takes these away.
+        The sum of the scaled windows, divided by the power of two, is their mean. The scaling is a
+        factor of the products that sums of windows take anyway, so that it takes no further
+        product. The factor is at least 1, since the error of a product does not shrink with a
+        smaller factor. This returns None for arrays that are not windows. Sums of other elements
+        leave stray slots, which a product after the sum sets to zero.
         """
         if (picked := self._picked) is None or not picked.windows or not axes:
             return None
@@ -120,17 +123,18 @@ class Reductions(Encrypted):
     def _centred(
         self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None, ddof: float
     ) -> tuple[EncryptedArray, int]:
-        """Return deviations from means and a number ``k``; sums of their squares over ``2**k`` are variances.
+        """Return deviations from means and a number ``k``.
 
-        They are about as large as the values themselves, so that rounding weighs no more than in
-        any other product, and the division by a power of two, which comes last, is exact. The sum
-        is repeated before it is divided: what that adds to its error becomes smaller with it.
+        The sums of their squares over ``2**k`` are the variances. The deviations are scaled to be
+        about as large as the values, so that rounding counts no more than in any other product. The
+        division by a power of two comes last and is exact. The sum is repeated along the axes
+        before it is divided, so that the division also reduces the error of repeating it.
         """
         if self.plain_modulus is not None:
             raise TypeError(
                 "encrypted integers have no variance: take sums of them and of their squares"
             )
-        # Moved before they are summed, for all of them meet their sums.
+        # Every element meets its mean, so that a lazy view is moved first, and only once.
         server = self._bound_server("var")
         array = server._wrap(self._raw)
         with named("var", "sum"):
@@ -169,9 +173,10 @@ class Reductions(Encrypted):
         correction: None = None,
         where: None = None,
     ) -> EncryptedArray:
-        """Return the variance over one axis, over several, or over all of them, in two multiplications.
+        """Return the variance over one axis, several axes or all of them.
 
-        Complex values are multiplied by their conjugates, and the variance is real.
+        This takes two multiplications one after the other. Complex values are multiplied by their
+        conjugates, and their variance is real.
         """
         unset("var", dtype, out, mean=mean, correction=correction, where=where)
         variance = self._squared_deviations(axis, ddof, keepdims=keepdims).real
@@ -195,7 +200,10 @@ class Reductions(Encrypted):
         *,
         keepdims: bool = False,
     ) -> EncryptedArray:
-        """Return the variance as it comes of a product: of complex values, with an imaginary part that is noise."""
+        """Return the variance before its imaginary part is removed.
+
+        For complex values, the imaginary part is noise.
+        """
         if (variance := self._variance_of_windows(axis, ddof, keepdims=keepdims)) is not None:
             return variance
         deviations, halvings = self._centred(axis, ddof)
@@ -203,7 +211,10 @@ class Reductions(Encrypted):
         return halved(squares.sum(axis, keepdims=keepdims), halvings)
 
     def _finer(self, count: int) -> EncryptedArray:
-        """Return the array such that so many roundings of products with it, added up, are about as large as one was."""
+        """Return the array with more requested precision, for a sum of `count` products.
+
+        The rounding errors of the sum are then about as large as that of one product was.
+        """
         array = cast("EncryptedArray", self)
         try:
             return array.with_precision(array.precision + 0.5 * math.log2(count))
@@ -213,9 +224,10 @@ class Reductions(Encrypted):
     def _variance_of_windows(
         self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None, ddof: float, *, keepdims: bool
     ) -> EncryptedArray | None:
-        """Return the mean of squares less the square of the mean, both of which take no moves; None of others.
+        """Return the variance of windows as the mean of squares minus the square of the mean.
 
-        Windows less their means would have to stand one by one.
+        Neither mean moves elements, which deviations of windows from their means would. This
+        returns None for arrays that are not windows.
         """
         picked = self._picked
         if picked is None or not picked.is_alike(picked) or picked.is_complex:
@@ -243,13 +255,14 @@ class Reductions(Encrypted):
         correction: None = None,
         where: None = None,
     ) -> EncryptedArray:
-        """Return the standard deviation: the square root of the variance, by `sqrt`.
+        """Return the standard deviation, which is the `sqrt` of the variance.
 
-        The error is a share of the largest deviation that values in the interval of the array can
-        have, half of its width: about a 10000th where there is capacity for a polynomial of degree
-        2047, as for fresh arrays on ``"n15"``. The tighter the interval, the better: subtract what
-        is common to all columns, scale columns to similar deviations, and declare the interval.
-        With too little capacity for a polynomial it takes keys with tables.
+        The error is relative to the largest possible deviation of values in the interval of the
+        array, which is half its width. It is about a 10000th of that if there is enough capacity
+        for a polynomial of degree 2047, as for fresh arrays with the preset ``"n15"``. A tighter
+        interval reduces the error. Subtract what all columns have in common, scale columns to
+        similar deviations, and declare the interval. With too little capacity for a polynomial, the
+        keys must have tables.
         """
         unset("std", dtype, out, mean=mean, correction=correction, where=where)
         with named("std", "var"):
@@ -272,17 +285,17 @@ class Reductions(Encrypted):
         initial: Any = None,
         where: npt.ArrayLike = True,
     ) -> EncryptedArray:
-        """Multiply the ``n`` values along one axis, several, or all, in ``ceil(log2(n))`` multiplications for each.
+        """Return the product over one axis, several axes or all of them.
 
-        A plain mask says `where` values are multiplied, in one multiplication more, and the product
-        times `initial`.
+        For ``n`` values, this takes ``ceil(log2(n))`` multiplications one after the other along
+        each axis. `where` is a plain mask that selects the values to multiply, which takes one
+        more. The product is multiplied by `initial`.
         """
         unset("prod", dtype, out)
         if initial is not None:
             _check_initial("prod", initial)
             return cast("EncryptedArray", self.prod(axis, keepdims=keepdims, where=where) * initial)
         array = cast("EncryptedArray", self)
-        # Bits are refused before anything is computed.
         self._bound_server("prod")
         if (mask := self._mask(where, "prod")) is not None:
             with named("prod", "where"):
@@ -308,7 +321,10 @@ class Reductions(Encrypted):
     def cumsum(
         self, axis: SupportsIndex | None = None, dtype: None = None, out: None = None
     ) -> EncryptedArray:
-        """Return sums of all values up to each, along one axis or of all in row-major order, in one multiplication."""
+        """Return the cumulative sums along an axis, or of all values in row-major order.
+
+        This takes one multiplication.
+        """
         unset("cumsum", dtype, out)
         array = cast("EncryptedArray", self)
         if axis is None or self._is_of_one_value(axis, "cumsum"):
@@ -324,13 +340,13 @@ class Reductions(Encrypted):
         dtype: None = None,
         out: None = None,
     ) -> EncryptedArray:
-        """Sum a diagonal, as `numpy.trace` does."""
+        """Return the sum of a diagonal, as `numpy.trace` does."""
         unset("trace", dtype, out)
         with named("trace", "diagonal", "sum"):
             return cast("EncryptedArray", self).diagonal(offset, axis1, axis2).sum(-1)
 
     def _mask(self, where: npt.ArrayLike, operation: str) -> npt.NDArray[np.bool_] | None:
-        """Return where a mask is true, as long along each axis as this array; None where it is everywhere."""
+        """Return a mask of this array's shape, or None if it is true everywhere."""
         if where is True:
             return None
         if isinstance(where, Encrypted):
@@ -348,9 +364,9 @@ class Reductions(Encrypted):
     def _axes(
         self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None, operation: str
     ) -> list[int]:
-        """Return the axes that are meant, in ascending order."""
-        # numpy sums and multiplies a single value along an axis that it has not, and does nothing
-        # else so.
+        """Return the axes as indices in ascending order."""
+        # numpy sums and multiplies an array without axes along the axes 0 and -1 too. Its other
+        # operations do not.
         if axis is None or (
             operation in ("sum", "prod") and self._is_of_one_value(axis, operation)
         ):
@@ -363,7 +379,7 @@ class Reductions(Encrypted):
         return axes
 
     def _is_of_one_value(self, axis: object, operation: str) -> bool:
-        """Tell whether there are no axes, and this is the one that numpy takes all the same."""
+        """Return True if there are no axes and `axis` is 0 or -1, which numpy allows."""
         return not self.ndim and not isinstance(axis, tuple) and _index(axis, operation) in (0, -1)
 
     def _axis(self, axis: SupportsIndex, operation: str) -> int:
@@ -388,7 +404,10 @@ def _check_initial(operation: str, initial: object) -> None:
 
 
 def halved(array: EncryptedArray, times: int) -> EncryptedArray:
-    """Divide by ``2**times``, exactly: by at most ``2**12`` at once, as products with larger ones are rounded."""
+    """Divide by ``2**times``, exactly.
+
+    Each product divides by at most ``2**12``, since products with smaller numbers are rounded.
+    """
     for first in range(0, times, 12):
         array = array * 2.0 ** -min(12, times - first)
     return array
@@ -400,7 +419,7 @@ def part_of(array: EncryptedArray, axis: int, part: slice) -> EncryptedArray:
 
 
 def weighted_mean(a: Any, axis: Any = None, weights: Any = None, *, keepdims: bool = False) -> Any:
-    """Average with plain weights, as `numpy.average` does."""
+    """Return the average with plain weights, as `numpy.average` does."""
     if weights is None or a.plain_modulus is not None:
         with named("average", "mean"):
             return a.mean(axis, keepdims=keepdims)
@@ -436,7 +455,8 @@ def weighted_mean(a: Any, axis: Any = None, weights: Any = None, *, keepdims: bo
     if (last or (a.ndim, axes) == (2, (0,))) and shares.dtype == np.float64:
         rows = np.moveaxis(shares, axes[0], -1).reshape(-1, a.shape[axes[0]])
         if np.all(rows == rows[0]):
-            # Products with one vector, whose bound is that of the sum of its numbers.
+            # A product with one vector has a tighter bound than a product followed by a sum, namely
+            # that of the sum of the weights.
             means = a @ rows[0] if last else rows[0] @ a
             return np.expand_dims(means, axes) if keepdims else means
     return (a * shares).sum(axis, keepdims=keepdims)

@@ -1,4 +1,4 @@
-"""The server: it computes on what it cannot read."""
+"""The server, which computes on encrypted arrays and cannot read them."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from hippocrene.simulation import Simulation
 
 
-# What to do where keys are missing.
+# The advice in errors about missing keys.
 HOW_TO_MAKE_THEM = "The client makes them with evaluation_keys(for_=simulation)."
 
 
 def listed(names: list[str]) -> str:
-    """Return names as a list in words."""
+    """Join names with commas and "and"."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
@@ -44,7 +44,7 @@ def array_of(
     source: EncryptedArray | bytes | bytearray | memoryview | str | PathLike[str],
     limits: Limits | None = None,
 ) -> EncryptedArray:
-    """Return an array, or read one from a file or from bytes, within limits."""
+    """Return an array, or read one from a file or from bytes, and check it against the limits."""
     within = native_limits(limits, "load")
     if isinstance(source, EncryptedArray):
         if source._picked is None:
@@ -61,16 +61,16 @@ def array_of(
 
 
 class EvaluationKeys(Described):
-    """What a server needs to compute. There is no secret in it.
+    """The keys that a server computes with. They contain no secret.
 
-    `fingerprint`, `scheme`, `preset`, `rotations` and the like say whom they are from, and what
-    they can do.
+    `fingerprint` identifies the secret key that they belong to. `scheme`, `preset`, `rotations` and
+    similar properties describe their abilities.
     """
 
     __slots__ = ("__weakref__", "_raw")
 
     def __init__(self, raw: _native.EvaluationKeys) -> None:
-        """Wrap what the extension module made; `Client.evaluation_keys` is the way in."""
+        """Wrap keys of the extension module; users call `Client.evaluation_keys`."""
         if not isinstance(raw, _native.EvaluationKeys):
             raise TypeError(
                 "evaluation keys are made by Client.evaluation_keys, EvaluationKeys.load and .from_bytes"
@@ -80,17 +80,18 @@ class EvaluationKeys(Described):
 
     @property
     def fingerprint(self) -> str:
-        """Which secret key these belong to."""
+        """The identifier of the secret key that these keys belong to."""
         return self._raw.fingerprint
 
     def suffice(self, simulation: Simulation) -> Literal[True]:
-        """Return True if these keys are enough for a simulated program, and raise an error otherwise.
+        """Return True if these keys are enough for a simulated program; otherwise raise an error.
 
-        The `MissingKeyError` names all keys that are missing. A rotation that other keys compose is
-        not missing; the program takes longer with it than was predicted, as ``simulate(...,
-        keys=keys)`` says. Keys for tables must have the same name and at least the capacity, and
-        those for bootstrapping must have been made for no less. A simulation of another preset,
-        scheme or plain modulus is an `ArgumentError`.
+        The `MissingKeyError` names all missing keys. A rotation that can be composed of other keys
+        is not missing, but the program then takes longer than predicted.
+        ``simulate(..., keys=keys)`` predicts that time. Keys for tables must have the same name and
+        at least the same capacity. Keys for bootstrapping must have been made for at least the same
+        requirements. A simulation of another preset, scheme or plain modulus raises an
+        `ArgumentError`.
         """
         if not hasattr(simulation, "_requested"):
             raise TypeError(
@@ -102,14 +103,14 @@ class EvaluationKeys(Described):
         return True
 
     def to_bytes(self) -> bytes:
-        """Return what `save` writes."""
+        """Return the keys as bytes, in the format of `save`."""
         return self._raw.to_bytes()
 
     @classmethod
     def from_bytes(
         cls, data: bytes | bytearray | memoryview, *, accept: Limits | None = None
     ) -> EvaluationKeys:
-        """Read what `to_bytes` returned, within the limits `accept`."""
+        """Read keys from the bytes that `to_bytes` returned, within the limits `accept`."""
         within = native_limits(accept, "EvaluationKeys.from_bytes")
         return cls(_native.EvaluationKeys.from_bytes(raw_bytes(data), 1, within))
 
@@ -119,7 +120,7 @@ class EvaluationKeys(Described):
 
     @classmethod
     def load(cls, path: FilePath, *, accept: Limits | None = None) -> EvaluationKeys:
-        """Read a file that `save` wrote, within the limits `accept`."""
+        """Read keys from a file that `save` wrote, within the limits `accept`."""
         within = native_limits(accept, "EvaluationKeys.load")
         with reading(path) as name:
             return cls(_native.EvaluationKeys.load(name, 1, within))
@@ -134,12 +135,15 @@ class EvaluationKeys(Described):
 
 
 class TransferKey:
-    """What brings arrays of one client to a second: see `Client.second`. There is no secret in it."""
+    """A key that converts arrays of one client to the secret key of a second one.
+
+    See `Client.second`. It contains no secret.
+    """
 
     __slots__ = ("_raw",)
 
     def __init__(self, raw: _native.TransferKey) -> None:
-        """Wrap what the extension module made; `Client.transfer_key` is the way in."""
+        """Wrap a key of the extension module; users call `Client.transfer_key`."""
         if not isinstance(raw, _native.TransferKey):
             raise TypeError(
                 "transfer keys are made by Client.transfer_key, TransferKey.load and .from_bytes"
@@ -148,21 +152,21 @@ class TransferKey:
 
     @property
     def fingerprint(self) -> str:
-        """Which secret key the arrays belong to that this is for."""
+        """The identifier of the secret key that arrays are converted from."""
         return self._raw.fingerprint
 
     @property
     def second(self) -> str:
-        """Which secret key it leads to."""
+        """The identifier of the secret key that arrays are converted to."""
         return self._raw.second
 
     def to_bytes(self) -> bytes:
-        """Return what `save` writes."""
+        """Return the key as bytes, in the format of `save`."""
         return self._raw.to_bytes()
 
     @classmethod
     def from_bytes(cls, data: bytes | bytearray | memoryview) -> TransferKey:
-        """Read what `to_bytes` returned."""
+        """Read a key from the bytes that `to_bytes` returned."""
         return cls(_native.TransferKey.from_bytes(raw_bytes(data), 1))
 
     def save(self, path: FilePath) -> None:
@@ -171,7 +175,7 @@ class TransferKey:
 
     @classmethod
     def load(cls, path: FilePath) -> TransferKey:
-        """Read a file that `save` wrote."""
+        """Read a key from a file that `save` wrote."""
         with reading(path) as name:
             return cls(_native.TransferKey.load(name, 1))
 
@@ -184,15 +188,15 @@ class TransferKey:
 
 @dataclass(frozen=True)
 class ServerMemory:
-    """Bytes of memory that a server takes by itself.
+    """The memory that a server uses by itself, in bytes.
 
     - `keys`: the evaluation keys, without those of look-up tables.
     - `tables`: the keys of look-up tables.
     - `derived_keys`: keys derived from the others to compute faster. They are part of the budget of
-      all caches.
-    - `caches`: what is kept of arrays and matrices. They are part of that budget too.
-    - `scratch`: memory that operations worked in, and that of arrays that are gone, kept for the
-      next.
+      all caches (see `set_cache_budget`).
+    - `caches`: cached ciphertexts of arrays and encoded matrices. They are part of that budget too.
+    - `scratch`: working memory of operations, and memory of arrays that no longer exist. It is kept
+      for reuse.
     """
 
     keys: int
@@ -203,39 +207,42 @@ class ServerMemory:
 
     @property
     def total(self) -> int:
-        """The sum of all."""
+        """The sum of all fields."""
         return self.keys + self.tables + self.derived_keys + self.caches + self.scratch
 
 
 def set_cache_budget(limit: int) -> None:
-    """Set how many bytes the caches of all servers of this process may take together: 2 GiB where nothing is said.
+    """Set how many bytes the caches of all servers of this process may use together.
 
-    Caches hold keys derived from others, whole ciphertexts of fresh arrays and encoded matrices.
-    When they are full, those that were not used for the longest time make room, whichever server
-    they belong to. Results do not depend on it. A server's own `key_memory` and `cache_memory` hold
-    within it.
+    The default is 2 GiB. Caches hold derived keys, complete ciphertexts of freshly encrypted
+    arrays, and encoded matrices. When they are full, the entries that have been unused for the
+    longest time are dropped, whichever server they belong to. With a smaller budget, entries of
+    arrays that are in use stay until these arrays are dropped. Results do not depend on the budget.
+    The limits `key_memory` and `cache_memory` of each server apply within it.
     """
     _native.set_cache_budget(whole(limit, "set_cache_budget: limit", 0, 2**63 - 1))
 
 
 def cache_budget() -> tuple[int, int]:
-    """Return how many bytes the caches of all servers take together, and how many they may."""
+    """Return the number of bytes that all caches use, and the number that they may use."""
     return _native.cache_budget()
 
 
-# What computes for servers in this context, with a precision of its own or at the end of a program.
+# The servers of the extension module that replace others in this context, since `at_precision` or
+# `finishing` is in effect.
 _in_place: ContextVar[Mapping[Server, _native.Server]] = ContextVar(
     "_in_place", default=MappingProxyType({})
 )
-# The server of the simulation that this is a part of.
+# The server of the simulation that is running in this context.
 _simulated: ContextVar[Server | None] = ContextVar("_simulated", default=None)
 
 
 class Server(Described):
-    """Evaluation keys made ready for computing: `load` takes a client's arrays, which then compute here.
+    """A server, which computes on encrypted arrays with a client's evaluation keys.
 
-    `fingerprint` says whose arrays it takes, and `scheme`, `preset`, `rotations` and the like what
-    it can do.
+    `load` takes an array of the client, and operations on that array then run here. `fingerprint`
+    identifies the client's secret key. `scheme`, `preset`, `rotations` and similar properties
+    describe the abilities of the server.
     """
 
     __slots__ = ("__weakref__", "_is_simulated", "_own")
@@ -249,20 +256,23 @@ class Server(Described):
         cache_memory: int | None = None,
         transfer: TransferKey | None = None,
     ) -> None:
-        """Make `keys` ready, to compute on `threads` threads, 1 to 1024. That takes memory of about their size.
+        """Prepare `keys` for computing on `threads` threads.
 
-        `key_memory` is how many bytes, beside the keys, may go to what is derived from them to
-        compute faster: 1 GiB where nothing is said. `cache_memory` is how many may go to what is
-        kept of arrays and matrices, to compute faster with those that come again: whole ciphertexts
-        of fresh arrays, half of each of which was a seed, and encoded matrices; 1 GiB too. All
-        servers of the process share one budget for both (`set_cache_budget`). Results do not depend
-        on them.
+        - `keys`: the evaluation keys. The server uses about as much memory as they have bytes.
+        - `threads`: the number of threads, 1 to 1024.
+        - `key_memory`: the largest number of bytes, in addition to the keys, for keys derived from
+          them to compute faster. The default is 1 GiB.
+        - `cache_memory`: the largest number of bytes for cached data of arrays and matrices that
+          may be used again. These are encoded matrices and complete ciphertexts of fresh arrays, of
+          which half is sent as a seed. The default is 1 GiB.
+        - `transfer`: a transfer key. With it, `load` also takes arrays of another client and
+          converts them to this server's key.
 
-        With a key of `transfer` the server takes arrays of another client too: `load` brings them
-        to this one's key.
+        All servers of the process share one budget for both caches (see `set_cache_budget`).
+        Results do not depend on the caches.
 
-        Numbers that are out of range are an `ArgumentError`, more threads than there can be a
-        `MachineError`, and a transfer key that leads to another key than `keys` are of a
+        Numbers out of range raise an `ArgumentError`. More threads than the machine can start raise
+        a `MachineError`. A transfer key that leads to another key than that of `keys` raises a
         `KeyMismatchError`.
         """
         if not isinstance(keys, EvaluationKeys):
@@ -285,14 +295,14 @@ class Server(Described):
     def _of(
         cls, raw: _native.Server, description: _native.KeysDescription, *, is_simulated: bool
     ) -> Server:
-        """Return a server of the extension module as one of this class."""
+        """Wrap a server of the extension module."""
         server = cls.__new__(cls)
         server._own, server._description, server._is_simulated = raw, description, is_simulated
         return server
 
     @contextmanager
     def _standing_in(self) -> Iterator[None]:
-        """Let this simulated server stand in, within a ``with`` block, for any that a program names."""
+        """Let this simulated server replace all servers that a program names, within a block."""
         token = _simulated.set(self)
         try:
             yield
@@ -301,22 +311,22 @@ class Server(Described):
 
     @property
     def _here(self) -> Server:
-        """What computes here: in a program that is simulated no server that it has not made."""
+        """The server that computes here: within a simulation, always the simulated one."""
         return self if self._is_simulated else _simulated.get() or self
 
     @property
     def _raw(self) -> _native.Server:
-        """The server of the extension module, with the policy that holds here."""
+        """The server of the extension module, with the policy of the current block."""
         return self._for_now or self._here._own
 
     @property
     def _for_now(self) -> _native.Server | None:
-        """What computes by another policy in the ``with`` block that this is in, if it is in one."""
+        """The replacement server of the current ``with`` block, or None outside of one."""
         return _in_place.get().get(self._here)
 
     @contextmanager
     def _replaced(self, raw: _native.Server) -> Iterator[Server]:
-        """Compute with this server of the extension module within a ``with`` block."""
+        """Compute with another server of the extension module within a ``with`` block."""
         token = _in_place.set({**_in_place.get(), self._here: raw})
         try:
             yield self
@@ -326,41 +336,46 @@ class Server(Described):
     def at_precision(self, bits: float) -> AbstractContextManager[Server]:
         """Compute with another precision, in bits after the binary point, within a ``with`` block.
 
-        It holds for every operation of this server in the block, in this thread or task, whatever
-        the precision of the operands is; results keep it.
+        It applies to every operation of this server in the block, in this thread or task, whatever
+        the precision of the operands is. Results keep this precision.
         """
         return self._replaced(self._raw.with_precision(double(bits, "a precision")))
 
     def finishing(self) -> AbstractContextManager[Server]:
-        """Let results use up all capacity within a ``with`` block: the last operations of a program.
+        """Let results use up all capacity within a ``with`` block.
 
-        Elsewhere an operation keeps the capacity that a bootstrap of its result needs, and
-        bootstraps its operands first if they have too little for that. In the block no operand is
-        bootstrapped for the sake of later operations. It holds in this thread or task.
+        Use it for the last operations of a program. Elsewhere, with bootstrapping keys, an
+        operation leaves as much capacity as a bootstrap of its result needs. If its operands have
+        too little capacity for that, it bootstraps them first. In the block, no operand is
+        bootstrapped for the sake of later operations. It applies to this thread or task.
         """
         return self._replaced(self._raw.finishing())
 
     def with_scheme(self, scheme: Literal["bgv", "bfv"]) -> Server:
-        """Return a server with the same keys that multiplies encrypted integers in the manner of `scheme`.
+        """Return a server with the same keys that multiplies encrypted integers by another scheme.
 
-        Arrays are the same in both, so that nothing is converted, no noise budget is lost, and the
-        client decrypts what comes of either: ``server.with_scheme("bfv").load(x)`` is `x` with
-        products of BFV. An operation on arrays of both servers is done by that of the first.
-        docs/integers.md says when it is worth it.
+        Arrays are the same in the schemes ``"bgv"`` and ``"bfv"``. Nothing is converted, no noise
+        budget is lost, and the client decrypts results of either. For example,
+        ``server.with_scheme("bfv").load(x)`` is `x` with products of BFV. An operation on arrays of
+        both servers is computed by the server of the first array. docs/integers.md explains when to
+        use which scheme.
         """
         here = self._here
         made = _native.with_scheme(here._own, here._description, text(scheme, "a scheme"))
         return Server._of(*made, is_simulated=here._is_simulated)
 
     def bootstrap(self, array: EncryptedArray, *, capacity: float | None = None) -> EncryptedArray:
-        """Give an array capacity again: `capacity` bits at least, or where nothing is said as many as there are.
+        """Restore the capacity of an array to at least `capacity` bits.
 
-        Operations that lack capacity do so by themselves, where the evaluation keys were made with
-        bootstrapping; this is for who knows a better moment, or how little is needed: the less
-        `capacity`, the less time it takes, and an array that is left with less than a bootstrap
-        needs is not bootstrapped again. The array must have some capacity left for it;
-        `Client.describe_bootstrapping` says how much, and how much it can have after. Each
-        `capacity` that is new to a server takes some memory and, the first time, some more time.
+        The default is the largest possible capacity. If the evaluation keys were made with
+        bootstrapping, operations bootstrap by themselves when they lack capacity. Call this if you
+        know a better moment, or know how little capacity is needed. A lower `capacity` takes less
+        time. An array that is left with less capacity than a bootstrap needs cannot be bootstrapped
+        again.
+
+        The array must have some capacity left. `Client.describe_bootstrapping` returns how much
+        that is, and how much an array can have afterwards. Each new value of `capacity` uses some
+        more memory on the server, and takes longer the first time.
         """
         if not isinstance(array, EncryptedArray):
             raise TypeError(f"an EncryptedArray is bootstrapped, not {type(array).__name__}")
@@ -372,12 +387,14 @@ class Server(Described):
     def sum_of_products(
         self, pairs: Iterable[tuple[EncryptedArray, EncryptedArray]]
     ) -> EncryptedArray:
-        """Return ``sum(x * y for x, y in pairs)`` for one pair of encrypted arrays or more, all products of one shape.
+        """Return ``sum(x * y for x, y in pairs)`` for at least one pair of encrypted arrays.
 
-        Of arrays of one shape they are relinearised once: each product but the first costs hardly
-        more than a sum does, and with the scheme ``"bfv"`` about half a product. Numbers that
-        differ in precision or in how many products came before, or that can be bootstrapped, are
-        multiplied one by one.
+        All products must have the same shape. If all arrays have the same shape, the products share
+        one relinearisation, which is the costly part of a product. Every product but the first then
+        costs little more than a sum. With the scheme ``"bfv"``, it costs about half a product.
+
+        Numbers are multiplied one by one in two cases. Either they differ in precision or in the
+        number of earlier multiplications, or the server can bootstrap them.
         """
         if not isinstance(pairs, Iterable):
             raise TypeError(
@@ -400,11 +417,12 @@ class Server(Described):
     def gates(
         self, names: Iterable[str], *arrays: EncryptedArray | npt.ArrayLike
     ) -> list[EncryptedArray]:
-        """Return several gates of the same two or three arrays of encrypted bits, or booleans, by one bootstrap.
+        """Compute several gates of the same two or three arrays of bits with one bootstrap.
 
-        Names are ``"and"``, ``"or"``, ``"xor"``, ``"nand"``, ``"nor"``, ``"xnor"`` and, of three
-        arrays, ``"majority"``: ``total, carry = server.gates(("xor", "majority"), x, y, carry)`` is
-        a full adder.
+        The arrays are encrypted bits or booleans. At least one must be encrypted. The names are
+        ``"and"``, ``"or"``, ``"xor"``, ``"nand"``, ``"nor"``, ``"xnor"`` and, for three arrays,
+        ``"majority"``. For example, ``total, carry = server.gates(("xor", "majority"), x, y,
+        carry)`` is a full adder.
         """
         return gates_of(self, names, arrays)
 
@@ -415,17 +433,20 @@ class Server(Described):
 
     @property
     def bootstraps(self) -> int:
-        """How many ciphertexts this server has bootstrapped, asked for or not."""
+        """The number of ciphertexts that this server has bootstrapped.
+
+        It includes those that operations bootstrapped by themselves.
+        """
         return self._raw.bootstraps
 
     def progress(
         self, total: int | None = None, *, every: float | None = None
     ) -> AbstractContextManager[None]:
-        """Show how many values are looked up in tables while the block runs.
+        """Show the number of look-ups in tables while a ``with`` block runs.
 
-        ``with server.progress(): y = x.apply(f)`` shows a bar where rich is installed and there is
-        a terminal, and lines elsewhere, one in `every` seconds. `total` is how many there will be,
-        which `simulate` says: ``simulate(...).operations["look up"][0]``.
+        ``with server.progress(): y = x.apply(f)`` shows a bar if rich is installed and the output
+        is a terminal. Otherwise it prints lines, one every `every` seconds. `total` is the expected
+        number of look-ups, which `simulate` predicts: ``simulate(...).operations["look up"][0]``.
         """
         if total is not None:
             total = whole(total, "progress: total", 0, 2**63 - 1)
@@ -441,22 +462,22 @@ class Server(Described):
 
     @property
     def key_memory(self) -> tuple[int, int]:
-        """How many bytes what is derived from the keys takes, and how many it may."""
+        """The bytes that derived keys use, and the bytes that they may use."""
         return self._own.key_memory
 
     @property
     def cache_memory(self) -> tuple[int, int]:
-        """How many bytes what is kept of arrays and matrices takes, and how many it may."""
+        """The bytes that caches of arrays and matrices use, and the bytes that they may use."""
         return self._own.cache_memory
 
     @property
     def memory(self) -> ServerMemory:
-        """How many bytes of memory this server takes by itself; its arrays come on top of it."""
+        """The memory that this server uses by itself, in bytes. Its arrays are not included."""
         return ServerMemory(*self._own.memory)
 
     @property
     def fingerprint(self) -> str:
-        """Which secret key this server's keys belong to."""
+        """The identifier of the secret key that this server's keys belong to."""
         return self._raw.fingerprint
 
     def load(
@@ -465,11 +486,12 @@ class Server(Described):
         *,
         limits: Limits | None = None,
     ) -> EncryptedArray:
-        """Make an encrypted array that computes here from a file, from bytes, or from one without a server.
+        """Return an encrypted array that computes on this server.
 
-        An array of the key that this server has a transfer key for is brought to its own.
+        The source is a file, bytes, or an array without a server. If the server has a transfer key,
+        an array under the key that it converts from is converted to the server's own key.
 
-        `limits` are for files and bytes of strangers, which may choose a layout that makes much
+        `limits` apply to files and bytes from strangers, who may choose a layout that causes much
         work. An array that this process computed is not limited.
         """
         array = array_of(source, limits)
@@ -497,7 +519,11 @@ class Server(Described):
     def _computed(
         self, compute: Callable[..., _native.EncryptedArray], *arrays: EncryptedArray
     ) -> EncryptedArray:
-        """Compute element by element; of windows that are alike, with what they are windows of, which is smaller."""
+        """Compute element by element.
+
+        If the operands are the same windows of several arrays, this computes with those arrays
+        instead, since they are smaller.
+        """
         first, *others = (array._held for array in arrays)
         if isinstance(first, Picked) and all(first.is_alike(held) for held in (first, *others)):
             source = compute(*(cast("Picked", array._held).source for array in arrays))

@@ -1,4 +1,4 @@
-"""What a program on encrypted arrays takes and gives, before any key is made."""
+"""Simulations, which predict time, memory, keys and errors of a program before any key is made."""
 
 from __future__ import annotations
 
@@ -38,74 +38,75 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Simulation:
-    """What `simulate` found out of a program."""
+    """The result of `simulate`: the predicted time, memory, keys and errors of a program."""
 
     result: Any
-    """What the program returned, with plain arrays in place of encrypted ones: what decryption gives, but for noise.
+    """The result of the program, with plain arrays in place of encrypted ones.
 
-    Where the values are not known, as those of integers, it is None. Booleans stand for bits.
+    They are the values that decryption would give, without noise. Unknown values, such as those of
+    integers, are None. Bits are booleans.
     """
     seconds: float
-    """How long one thread takes with the keys that ``client.evaluation_keys(for_=simulation)`` makes.
+    """The time on one thread, with the keys that ``client.evaluation_keys(for_=simulation)`` makes.
 
-    It is predicted for this machine where `hippocrene tune` has measured it, and for a typical one
-    elsewhere. With keys of powers of two, which `Client.evaluation_keys` makes where nothing is
-    said, other rotations are composed of several and take several times as long. A server's first
-    calls take longer than later ones: what is derived from keys is made then.
+    The prediction is for this machine if `hippocrene tune` has measured it, and otherwise for a
+    typical one. The default keys of `Client.evaluation_keys` have rotations by powers of two only.
+    Other rotations are then composed of several and take several times as long. The first calls on
+    a server take longer than later ones, since the server first derives data from the keys.
     """
     operations: Mapping[str, tuple[int, float]]
-    """What is done, how often, and how many seconds it takes, the longest first."""
+    """For each operation, its count and its total time in seconds, in order of decreasing time."""
     capacities: Sequence[tuple[str, float]]
-    """The capacity along the program: each operation on encrypted arrays, and the bits that its result has left.
+    """Each operation on encrypted arrays in order, with the capacity in bits that its result has.
 
-    Of integers that is the noise budget. An operation that is made of several has several steps of
-    its name; those that follow on one another and leave the same are one. Elements that are only
-    picked, and bits, are no steps.
+    For integers this is the noise budget. An operation that is made of several others has several
+    entries with its name. Successive entries with the same name and the same capacity are merged.
+    Gates of bits have no entries, and neither have lazy selections of elements.
     """
     peak_memory: int
-    """The most bytes of memory at one time while the program runs, keys and all.
+    """The peak memory while the program runs, including the keys, in bytes.
 
-    What comes before is not in it: while keys are read and a `Server` is made of them, the bytes of
-    the file, the keys and those of the server, as they are computed with, are there at one time,
-    which is up to about twice as much as the server's alone.
+    It excludes the preparation. While keys are read and a `Server` is made, memory holds the bytes
+    of the file, the keys and the server's own form of the keys at once. This is up to about twice
+    the memory of the server alone.
     """
     bootstraps: int
-    """How many bootstraps of ciphertexts there are, those of gates of bits too."""
+    """The number of bootstraps of ciphertexts, including those of gates."""
     log2_failure_probability: float | None
-    """log2 of the probability that a bootstrap or a look-up fails, for all of them together; None where none can.
+    """log2 of the probability that any bootstrap or look-up fails; None if none can fail.
 
-    What fails is wrong by more than `precision_bits` says.
+    A failed one has a larger error than `precision_bits` states.
     """
     rotations: Mapping[int, float]
-    """The rotations that have keys of their own, each with the bits of the modulus that its key is used at."""
+    """The rotations that need their own keys, each with the modulus of its key in bits."""
     relinearisation: bool
-    """Whether the relinearisation key is used: that of products of encrypted arrays."""
+    """True if the program uses the relinearisation key, for products of encrypted arrays."""
     conjugation: bool
-    """Whether the key of complex conjugation is used."""
+    """True if the program uses the key of complex conjugation."""
     key_bytes: int
-    """How large the file of the evaluation keys is, about."""
+    """The approximate size of the file of evaluation keys, in bytes."""
     precision_bits: float | None
-    """The least precision of the results, in bits after the binary point; None for integers."""
+    """The lowest precision of the results, in bits after the binary point; None for integers."""
     capacity_bits: float | None
-    """The least capacity that is left in a result; None for integers."""
+    """The lowest capacity that is left in a result, in bits; None for integers."""
     budget_bits: float | None
-    """The least noise budget that is left in a result; None for numbers."""
+    """The lowest noise budget that is left in a result, in bits; None for numbers."""
     bit_error: float | None
-    """How far what a slot holds is from its bit at most; None where no result is of bits."""
+    """The largest difference between a slot and its bit; None if no result holds bits."""
     bootstrapping: Bootstrapping | None
-    """The bootstrapping that takes keys; None where no number is bootstrapped."""
+    """The bootstrapping that needs keys, or None if no number is bootstrapped."""
     tables: LookUps | None
-    """The tables that are looked up, with the capacity that results have; None where none is."""
+    """The tables that are used, with the capacity of results; None if there are no look-ups."""
     bits: bool
-    """Whether the keys of bits are used."""
+    """True if the keys of bits are used."""
     preset: str
-    """The name of the parameters that it was made with; `Client.evaluation_keys` takes it for the same only."""
+    """The name of the parameters. `Client.evaluation_keys` needs a client with the same."""
     scheme: str
-    """The scheme that it was made with."""
+    """The scheme."""
     plain_modulus: int | None
-    """What integers are computed modulo; None for numbers and bits."""
+    """The modulus of integers; None for numbers and bits."""
     precision: float | None
-    """The precision that it was made with, as `Client.generate` takes it; None for integers."""
+    """The requested precision, as in `Client.generate`; None for integers."""
 
     def __repr__(self) -> str:
         return described(self)
@@ -114,15 +115,19 @@ class Simulation:
         return described_in_html(self)
 
     def plot(self) -> Any:
-        """Draw the time by operation and the capacity along the program, as a figure of matplotlib.
+        """Draw the time by operation and the capacity along the program, as a matplotlib figure.
 
-        matplotlib is not installed with this package; where it is missing, an `ImportError` says
-        so.
+        matplotlib is not installed with this package. If it is missing, this raises an
+        `ImportError`.
         """
         return drawn(self)
 
     def to_json(self) -> str:
-        """Return everything but the result as JSON: a server sends it to the client, which makes keys `for_` it."""
+        """Return everything except the result as JSON.
+
+        A server can send it to the client, which makes keys with
+        ``evaluation_keys(for_=simulation)``.
+        """
         told = {
             field.name: getattr(self, field.name)
             for field in fields(self)
@@ -136,17 +141,20 @@ class Simulation:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Simulation:
-        """Read what `to_json` returned. The result is None. Anything else is a `FormatError`."""
+        """Read a simulation from the JSON of `to_json`, with None as its result.
+
+        Any other text raises a `FormatError`.
+        """
         return cls(result=None, **read(text))
 
     def _requested(self) -> KeyRequest:
-        """Return the keys that the program uses, as the extension module takes them."""
+        """Return the keys that the program uses, as arguments of the extension module."""
         how = None if self.bootstrapping is None else self.bootstrapping._raw()
         tables = None if self.tables is None else self.tables._raw()
         return list(self.rotations), self.relinearisation, self.conjugation, how, tables, self.bits
 
 
-# The preset where nothing is said, as that of `Client.generate`.
+# The default preset, the same as in `Client.generate`.
 _PRESET = "n14"
 
 
@@ -157,6 +165,7 @@ def simulate(
     precision: float | Literal["auto"] | None = None,
     scheme: Literal["ckks", "bgv", "bfv"] = "ckks",
     plain_modulus: int | None = None,
+    interval: tuple[float, float] | None = None,
     bound: float | None = None,
     bootstrapping: bool | Bootstrapping = False,
     tables: bool | str | LookUps = False,
@@ -164,37 +173,42 @@ def simulate(
     max_memory: int | None = None,
     min_precision: float | None = None,
 ) -> Simulation:
-    """Run `program` on `arrays` as if they were encrypted, and say what it would take.
+    """Run `program` on `arrays` as if they were encrypted, and predict its cost and its errors.
 
-    `program` takes encrypted arrays and returns one, or a tuple (a named one too), list or dict of
-    them, nested or not; whatever else is among them is handed on as it is. It is run as it is, by
-    the code that computes on encrypted arrays, on arrays that hold no residues: moduli, precision
-    and errors such as `CapacityError` are those of the real run, and no key is made. What it takes
-    is added up instead of being done. A server that the program names, as in
-    ``server.at_precision(50)``, is that of the simulation while it runs.
+    `program` is a function of encrypted arrays. It returns one, or a tuple, named tuple, list or
+    dict of them, which may be nested. Other objects among the results are passed through. The
+    program runs unchanged, with the same code as on encrypted arrays, but on arrays that hold no
+    residues. Costs are added up and no key is made. Moduli, precision, and errors such as
+    `CapacityError` are those of the real run. If the program names a server, as in
+    ``server.at_precision(50)``, the simulated server replaces it.
 
-    With `bootstrapping`, as `Client.evaluation_keys` takes it, arrays get capacity again wherever
-    an operation lacks it; with `tables`, values are looked up in these. Programs on bits take
-    booleans and a preset for bits.
+    - `preset` (default ``"n14"``), `precision`, `scheme` and `plain_modulus` are as for
+      `Client.generate`.
+    - `interval` and `bound` are as for `Client.encrypt`, for every array.
+    - `bootstrapping` is as for `Client.evaluation_keys`. With it, arrays are bootstrapped whenever
+      an operation lacks capacity.
+    - `tables` is as for `Client.evaluation_keys`. With it, functions can use look-up tables.
+    - `keys` limits the simulated server to these keys, so that it makes the same choices as a real
+      server with them. It takes `EvaluationKeys`, which also determine the parameters, or a dict of
+      arguments of `Client.evaluation_keys`, such as ``{"rotations": [1, 2], "conjugation": True}``.
+      If keys are missing, the error names all that the program needs.
+    - `max_memory` is for an automatic preset or precision: the limit for keys and arrays in bytes,
+      by default ``2**34`` (16 GiB).
+    - `min_precision` is for an automatic precision: the lowest precision of a result in bits after
+      the binary point, by default 16.
 
-    `preset` (``"n14"`` by default), `precision`, `scheme` and `plain_modulus` are those of
-    `Client.generate`, `bound` that of `Client.encrypt` for every array.
-    ``client.evaluation_keys(for_=simulation)`` makes the keys that the program used, and no others.
+    For programs on bits, the arrays are booleans and the preset is one for bits.
+    ``client.evaluation_keys(for_=simulation)`` makes exactly the keys that the program uses.
 
-    With `keys` the simulated server has these keys and no others, and goes the way that a real one
-    goes with them. They are `EvaluationKeys`, whose parameters it then has, or a dict of arguments
-    of `Client.evaluation_keys`, such as ``{"rotations": [1, 2], "conjugation": True}``. Where some
-    are missing, the error names all that the program needs.
+    ``preset="auto"`` tries several presets and chooses the one that is predicted to be fastest
+    within `max_memory`. ``precision="auto"`` finds the lowest precision at which all results have
+    `min_precision` bits. The simulation holds both choices as `preset` and `precision`, for
+    `Client.generate`. They are based on the times of one reference machine, so that they are the
+    same everywhere. If nothing fits, a `ParameterError` names the best failed attempt. If all
+    presets fail with the same error, that error is raised.
 
-    ``preset="auto"`` runs the program with several presets and takes the one that is predicted to
-    be fastest, within `max_memory` bytes (``2**34``, 16 GiB, by default) for keys and arrays.
-    ``precision="auto"`` finds the least precision with which all results have `min_precision` bits
-    after the binary point (16 by default). The simulation has both as `preset` and `precision`, for
-    `Client.generate`. The times that it goes by are those of one reference machine, so that the
-    choice is the same everywhere. Where nothing fits, a `ParameterError` names the nearest miss.
-
-    The program is called several times with ``"auto"``, and after a `CapacityError`, `BudgetError`
-    or `MissingKeyError`, to find out what would work.
+    The program is called several times with ``"auto"``. It is also called again after a
+    `CapacityError`, `BudgetError` or `MissingKeyError`, to find out what would work.
     """
     if not callable(program):
         raise TypeError(
@@ -227,7 +241,7 @@ def simulate(
     )
     name = text(_PRESET if preset is None else preset, "a preset")
     asked = _Asked(
-        program, arrays, name, known, scheme, plain_modulus, bound, bootstrapping, tables, keys
+        program, arrays, name, known, scheme, plain_modulus, interval, bound, bootstrapping, tables, keys
     )
     if is_auto:
         most = 2**34 if max_memory is None else whole(max_memory, "max_memory", 1, 2**63 - 1)
@@ -246,7 +260,7 @@ def simulate(
 
 
 def _automatic(asked: _Asked, min_precision: float | None, max_memory: int) -> Simulation:
-    """Choose preset and precision as far as they are not said, and run the program with them."""
+    """Choose preset and precision where they are automatic, and run the program with them."""
     if min_precision is not None:
         # Integers have no precision.
         checked_scheme(asked.scheme, asked.plain_modulus, min_precision)
@@ -268,7 +282,7 @@ def _automatic(asked: _Asked, min_precision: float | None, max_memory: int) -> S
 
 @dataclass(frozen=True)
 class _Asked:
-    """What `simulate` was asked for."""
+    """The arguments of `simulate`."""
 
     program: Callable[..., Any]
     arrays: tuple[npt.ArrayLike, ...]
@@ -276,13 +290,14 @@ class _Asked:
     precision: float | None
     scheme: Literal["ckks", "bgv", "bfv"]
     plain_modulus: int | None
+    interval: tuple[float, float] | None
     bound: float | None
     bootstrapping: bool | Bootstrapping
     tables: bool | str | LookUps
     keys: EvaluationKeys | Mapping[str, Any] | None
 
     def raw(self) -> _native.Simulation:
-        """Make the server without residues that it takes."""
+        """Make the simulated server that these arguments describe."""
         if isinstance(self.keys, EvaluationKeys):
             return _native.Simulation.limited_to(self.keys._raw)
         exact = checked_scheme(self.scheme, self.plain_modulus, self.precision)
@@ -296,7 +311,7 @@ class _Asked:
 
 
 def _requested(keys: Mapping[str, Any], bits: bool, *, is_exact: bool) -> KeyRequest:
-    """Return what a dict asks for, as the extension module takes it."""
+    """Convert a dict of keys to the arguments of the extension module."""
     names = ("rotations", "conjugation", "bootstrapping", "tables", "bits")
     if unknown := [name for name in keys if name not in names]:
         raise TypeError(f"keys are made with {listed(list(names))}, not with {unknown[0]!r}")
@@ -309,13 +324,17 @@ def _requested(keys: Mapping[str, Any], bits: bool, *, is_exact: bool) -> KeyReq
 def _run(
     asked: _Asked, *, at_reference: bool = False, raw: _native.Simulation | None = None
 ) -> Simulation:
-    """Run the program once; with times of the reference machine, or by a server that is made already."""
+    """Run the program once.
+
+    With `at_reference`, times are those of the reference machine. `raw` is a simulated server that
+    was made earlier.
+    """
     raw = asked.raw() if raw is None else raw
     if at_reference:
         raw.use_reference_prices()
     description = raw.describe()
     server = Server._of(raw.server(), description, is_simulated=True)
-    declared = (None, asked.bound, None, False)
+    declared = (asked.interval, asked.bound, None, False)
     encrypted = [
         EncryptedArray(encrypt(raw, array, *declared)._raw, server) for array in asked.arrays
     ]
@@ -323,7 +342,8 @@ def _run(
     found: list[EncryptedArray] = []
     try:
         with server._standing_in(), tracing() as capacities:
-            # What is returned may be moved no sooner than it is read.
+            # Results may be lazy views, which move their elements only when their values are read,
+            # so that this is part of the program.
             result = _plain(raw, asked.program(*encrypted), found)
     except (KeyMismatchError, ParameterMismatchError) as mismatch:
         raise type(mismatch)(
@@ -372,9 +392,9 @@ def _bootstrapping(
 
 
 def _missing(asked: _Asked, error: HippocreneError) -> str:
-    """Say which keys the whole program needs that are not there; nothing where none would help."""
+    """Return a sentence about the keys that the whole program lacks, or "" if none would help."""
     limited = asked.raw()
-    # Bootstrapping or none, tables or none: what the error is about first.
+    # All combinations of bootstrapping and tables, beginning with the one that the error is about.
     ways = (
         [(False, True), (True, False)]
         if isinstance(error, MissingKeyError)
@@ -393,13 +413,16 @@ def _missing(asked: _Asked, error: HippocreneError) -> str:
     return ""
 
 
-# The lower precisions that are tried after a `CapacityError`, in bits after the binary point;
-# chosen.
+# The lower precisions to try after a `CapacityError`, in bits after the binary point. They are a
+# choice.
 _LOWER_PRECISIONS = (24.0, 20.0, 16.0, 12.0, 8.0)
 
 
 def _what_fits(asked: _Asked) -> str:
-    """Say which lower precision and which larger preset the program fits, as far as some tries find them."""
+    """Return a sentence about a lower precision and a larger preset that the program fits.
+
+    This tries only a few of them, and returns "" if none fits.
+    """
     # Bits have presets of their own, and runs with tables and bootstraps take seconds each.
     if (
         any(booleans(array, "simulate") is not None for array in asked.arrays)
@@ -431,13 +454,14 @@ def _what_fits(asked: _Asked) -> str:
 
 
 def _plain(raw: _native.Simulation, returned: Any, found: list[EncryptedArray]) -> Any:
-    """Return what was returned with plain values, and add the encrypted arrays in it to `found`."""
+    """Replace encrypted arrays in a result by plain values, and collect them in `found`."""
     if isinstance(returned, EncryptedArray):
         found.append(returned)
         return raw.values(returned._raw)
     if isinstance(returned, (tuple, list)):
         items = [_plain(raw, item, found) for item in returned]
-        # Those with names take one argument for each.
+        # The constructor of a named tuple takes one argument for each item, so that `_make` is
+        # needed.
         return returned._make(items) if hasattr(returned, "_make") else type(returned)(items)
     if isinstance(returned, dict):
         return {key: _plain(raw, item, found) for key, item in returned.items()}
@@ -446,5 +470,5 @@ def _plain(raw: _native.Simulation, returned: Any, found: list[EncryptedArray]) 
 
 def _least(numbers: list[float | None]) -> float | None:
     known = [number for number in numbers if number is not None]
-    # NaN, of which nothing is known, is less than any.
+    # NaN means an unknown precision, and counts as the lowest.
     return min(known, key=lambda number: (not math.isnan(number), number)) if known else None

@@ -424,7 +424,7 @@ def test_equality_and_functions():
     """At a ring degree with room for 17 products one after the other."""
     client = hippocrene.Client.generate("n15", scheme="bgv")
     server = hippocrene.Server(client.evaluation_keys(rotations=[]))
-    x = np.array([3, -1, 40000, 0, 3])
+    x = np.array([3, -1, 30000, 0, 3])
     secret = server.load(client.encrypt(x))
     np.testing.assert_array_equal(client.decrypt(secret == 3), [1, 0, 0, 0, 1])
     np.testing.assert_array_equal(client.decrypt(secret != [3, T - 1, 5, 0, 4]), [0, 0, 1, 0, 1])

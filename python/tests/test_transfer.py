@@ -77,7 +77,7 @@ def test_integers_are_transferred(scheme):
     keys = second.evaluation_keys(rotations=[1])
     assert 2 * len(keys.to_bytes()) < len(client.evaluation_keys(rotations=[1]).to_bytes())
     server = Server(keys, transfer=client.transfer_key(second))
-    x = np.array([3, -2, 40000])
+    x = np.array([3, -2, 30000])
     encrypted = server.load(client.encrypt(x).to_bytes())
     assert encrypted.budget_bits >= 60
     assert second.noise_budget(encrypted) >= encrypted.budget_bits

@@ -11,24 +11,26 @@ use crate::{
     CiphertextBody, Elements, Error, Layout, Padding, Session, SlotContents, terms::Terms,
 };
 
-/// An encrypted array: a shape, and ciphertexts that hold the elements in the slots that the layout
-/// names. What the elements are is said by `F`.
+/// An encrypted array: a shape, a layout, and ciphertexts that hold the elements in the slots that
+/// the layout names.
+///
+/// `F` is the kind of the elements: numbers, integers or bits.
 #[derive(Debug, Clone)]
 pub struct Array<F: Elements> {
     layout: Layout,
     form: F,
-    /// What the slots hold that hold no element.
+    /// The contents of the slots without an element.
     slots: SlotContents,
     bodies: Vec<CiphertextBody<F>>,
-    /// The same elements bootstrapped, once an operation has needed that: it may not be the only
-    /// one.
+    /// The bootstrapped ciphertexts, set by the first operation that bootstraps this array, so that
+    /// later operations reuse them.
     refreshed: Arc<OnceLock<Vec<F::Ciphertext>>>,
-    /// The arrays that it is a sum of.
+    /// The summands, if this array is a sum.
     terms: Terms,
 }
 
 impl<F: Elements> CiphertextBody<F> {
-    /// The whole ciphertext.
+    /// Returns the full ciphertext, expanded from its seed if necessary.
     fn expand(&self, session: &Session) -> Cow<'_, F::Ciphertext> {
         match self {
             CiphertextBody::Full(c) => Cow::Borrowed(c),
@@ -50,7 +52,7 @@ impl<F: Elements> CiphertextBody<F> {
         }
     }
 
-    /// The modulus.
+    /// Returns the modulus of the ciphertext.
     pub(crate) fn modulus(&self) -> rlwe::Modulus {
         match self {
             CiphertextBody::Full(c) => F::inner(c).modulus(),
@@ -60,9 +62,11 @@ impl<F: Elements> CiphertextBody<F> {
 }
 
 impl<F: Elements> Array<F> {
-    /// Puts an array together: as many ciphertexts as the layout has, of one key, one parameter set
-    /// and this form. `None` when they are not. A layout of another number of slots than they have
-    /// is refused where the array is used.
+    /// Puts an array together from its parts.
+    ///
+    /// Returns `None` unless there are as many ciphertexts as the layout needs, all of one key, one
+    /// parameter set and this form. A layout whose number of slots differs from that of the
+    /// ciphertexts is only refused where the array is used.
     pub fn from_parts(
         layout: Layout,
         form: F,
@@ -95,28 +99,28 @@ impl<F: Elements> Array<F> {
         Array { layout, form, slots, bodies, refreshed: Arc::default(), terms: Terms::default() }
     }
 
-    /// The same of another form.
+    /// Returns the same array with another form.
     pub(crate) fn with_form(mut self, form: F) -> Self {
         self.form = form;
         self
     }
 
-    /// The shape.
+    /// Returns the shape.
     pub fn shape(&self) -> &[usize] {
         self.layout.shape()
     }
 
-    /// How many elements there are.
+    /// Returns the number of elements.
     pub fn size(&self) -> usize {
         self.layout.size()
     }
 
-    /// Where the elements stand.
+    /// Returns the layout, which names the slot of each element.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// What holds for all elements alike.
+    /// Returns the properties that all elements share.
     pub fn form(&self) -> &F {
         &self.form
     }
@@ -125,29 +129,31 @@ impl<F: Elements> Array<F> {
         &mut self.form
     }
 
-    /// What the slots hold that hold no element.
+    /// Returns the contents of the slots without an element.
     pub fn slot_contents(&self) -> SlotContents {
         self.slots
     }
 
-    /// Whether the slots that hold no element are zero.
+    /// True if all slots without an element are zero.
     pub fn is_clean(&self) -> bool {
         self.slots == SlotContents::Zero
     }
 
-    /// Whether there are slots with something else than an element or a copy of one.
+    /// True if some slot holds neither an element nor a copy of one. Slots with zeros count.
     pub(crate) fn has_others(&self) -> bool {
         let copies = |period| period == self.size() && self.layout.last() < period;
         !(self.layout.is_full() || self.slots.period().is_some_and(copies))
     }
 
-    /// Whether a product with one number may leave slots without an element as they are: they hold
-    /// 0, there are none, or they repeat.
+    /// True if a product with one number may leave the slots without an element as they are.
+    ///
+    /// That is so if they are zero, if they repeat, or if there are none.
     pub(crate) fn is_regular(&self) -> bool {
         self.slots != SlotContents::Stray || self.layout.is_full()
     }
 
-    /// Whether there are slots with something else than an element, a copy of one, or 0.
+    /// True if there are stray slots: slots with something other than an element, a copy of one, or
+    /// zero.
     pub fn has_strays(&self) -> bool {
         self.has_others()
             && !matches!(
@@ -156,7 +162,7 @@ impl<F: Elements> Array<F> {
             )
     }
 
-    /// The ciphertexts.
+    /// Returns the ciphertexts.
     pub fn bodies(&self) -> &[CiphertextBody<F>] {
         &self.bodies
     }
@@ -166,22 +172,22 @@ impl<F: Elements> Array<F> {
         &mut self.bodies
     }
 
-    /// The fingerprint of the key that decrypts it.
+    /// Returns the fingerprint of the key that decrypts the array.
     pub fn key(&self) -> Fingerprint {
         self.bodies[0].key()
     }
 
-    /// The digest of its parameters.
+    /// Returns the digest of the parameters of the array.
     pub fn parameters(&self) -> Fingerprint {
         self.bodies[0].parameters()
     }
 
-    /// Whether its parameters are those of the session.
+    /// True if the parameters are those of the session.
     pub(crate) fn is_of(&self, session: &Session) -> bool {
         self.parameters() == session.context().parameters().digest()
     }
 
-    /// Whether it is one of a [`Simulation`](crate::Simulation), without residues.
+    /// True if the array belongs to a [`Simulation`](crate::Simulation) and so has no residues.
     pub fn is_simulated(&self) -> bool {
         self.bodies.iter().any(|body| match body {
             CiphertextBody::Full(c) => F::inner(c).part(0).is_hollow(),
@@ -189,10 +195,10 @@ impl<F: Elements> Array<F> {
         })
     }
 
-    /// Checks that it has residues to be written.
+    /// Checks that the array has residues, as writing it needs.
     ///
     /// # Errors
-    /// [`Error::Argument`] when it has none.
+    /// [`Error::Argument`] if it has none.
     pub fn check_residues(&self, operation: &'static str) -> Result<(), Error> {
         match self.is_simulated() {
             false => Ok(()),
@@ -203,31 +209,32 @@ impl<F: Elements> Array<F> {
         }
     }
 
-    /// The same ciphertexts, of which this is known of slots that hold no element.
+    /// Returns the same ciphertexts with these contents declared for slots without an element.
     pub(crate) fn with_slot_contents(mut self, slots: SlotContents) -> Self {
         self.slots = slots;
         self
     }
 
-    /// Whether these are the ciphertexts of the other array, seen with the same layout or another.
+    /// True if both arrays share their ciphertexts, whatever their layouts are.
     pub(crate) fn has_ciphertexts_of(&self, other: &Self) -> bool {
-        // Clones of an array share this, and nothing else does.
+        // This cell is shared by the clones of an array and by nothing else.
         Arc::ptr_eq(&self.refreshed, &other.refreshed)
     }
 
-    /// The arrays that it is a sum of.
+    /// Returns the summands of the array. An array that is not a sum is its own summand.
     pub(crate) fn terms(&self) -> &Terms {
         &self.terms
     }
 
-    /// The array as a sum of these.
+    /// Returns the same array with `terms` as its summands.
     pub(crate) fn with_terms(mut self, terms: Terms) -> Self {
         self.terms = terms;
         self
     }
 
-    /// The same ciphertexts seen with another layout of the same ciphertext count. Of the interval
-    /// nothing is known then, since other slots may be elements.
+    /// Returns the same ciphertexts with another layout of as many ciphertexts.
+    ///
+    /// The interval is dropped, since other slots may be elements now.
     pub(crate) fn with_layout(mut self, layout: Layout) -> Self {
         debug_assert_eq!(layout.ciphertexts(), self.bodies.len());
         self.layout = layout;
@@ -235,15 +242,17 @@ impl<F: Elements> Array<F> {
         self
     }
 
-    /// The elements that a layout names in the ciphertexts from number `first` on. Of their
-    /// interval nothing is known, since they may be other slots than the elements of this array.
+    /// Returns the elements that `layout` names in the ciphertexts from number `first` on.
+    ///
+    /// The interval is dropped, since these may be other slots than the elements of this array.
     pub(crate) fn part(&self, first: usize, layout: Layout, slots: SlotContents) -> Self {
         let bodies = self.bodies[first..first + layout.ciphertexts()].to_vec();
         let form = self.form.clone().without_interval();
         Array { layout, form, slots, bodies, refreshed: Arc::default(), terms: Terms::default() }
     }
 
-    /// The same elements bootstrapped, by `bootstrap` if they have not been yet.
+    /// Returns the same elements bootstrapped. Calls `bootstrap` only if this array has not been
+    /// bootstrapped before.
     pub(crate) fn refreshed(
         &self,
         bootstrap: impl FnOnce() -> Result<Vec<F::Ciphertext>, Error>,
@@ -259,7 +268,7 @@ impl<F: Elements> Array<F> {
         Ok(Array::from_ciphertexts(layout, form, self.slots, ciphertexts.clone()))
     }
 
-    /// The whole ciphertexts.
+    /// Returns the full ciphertexts, expanded from their seeds if necessary.
     pub(crate) fn expanded(&self, session: &Session) -> Vec<Cow<'_, F::Ciphertext>> {
         let whole = |b: &CiphertextBody<F>| matches!(b, CiphertextBody::Full(_));
         if self.bodies.iter().all(whole) {

@@ -1,4 +1,4 @@
-//! What the elements of encrypted arrays are, and the ciphertexts that hold them.
+//! The kinds of elements that encrypted arrays hold, and the ciphertexts that hold them.
 
 use std::fmt::Debug;
 
@@ -6,41 +6,40 @@ use hippocrene_rlwe as rlwe;
 
 use crate::{Fresh, Session};
 
-/// What the elements of encrypted arrays are: [`Numbers`](crate::Numbers),
-/// [`Residues`](crate::Residues) or [`Bits`](crate::Bits). What arrays are and how they are stored
-/// is written once, for all.
+/// A kind of elements of encrypted arrays: [`Numbers`](crate::Numbers),
+/// [`Residues`](crate::Residues) or [`Bits`](crate::Bits).
 ///
-/// A value of it goes with every array: it is what holds for all elements alike.
+/// Arrays and their storage are written once, for all three kinds. Every array carries a value of
+/// this type with the properties that all of its elements share.
 pub trait Elements: Clone + Debug + Send + Sync {
-    /// A whole ciphertext.
+    /// A full ciphertext.
     type Ciphertext: Clone + Debug + Send + Sync;
-    /// A fresh ciphertext, half of it a seed.
+    /// A fresh ciphertext with one part replaced by a seed.
     type Seeded: Clone + Debug + Send + Sync;
 
-    /// The RLWE ciphertext.
+    /// Returns the RLWE ciphertext.
     fn inner(ciphertext: &Self::Ciphertext) -> &rlwe::Ciphertext;
 
-    /// The RLWE ciphertext of a seeded one.
+    /// Returns the RLWE ciphertext of a seeded ciphertext.
     fn inner_seeded(ciphertext: &Self::Seeded) -> &rlwe::SeededCiphertext;
 
-    /// The whole ciphertext of a seeded one.
+    /// Expands a seeded ciphertext to a full one.
     fn expand(session: &Session, ciphertext: &Self::Seeded) -> Self::Ciphertext;
 
-    /// Whether a ciphertext can be one of an array of such elements.
+    /// True if an array of such elements may hold this ciphertext.
     fn fits(&self, ciphertext: &CiphertextBody<Self>) -> bool;
 
-    /// The same form without what is known of the interval of the elements, for an array of other
-    /// elements.
+    /// Returns the same form without its interval, for an array of other elements.
     fn without_interval(self) -> Self {
         self
     }
 }
 
-/// One ciphertext of an array: whole, or fresh from the secret key with half of it a seed.
+/// One ciphertext of an array: full, or fresh from the secret key with one part replaced by a seed.
 #[derive(Debug, Clone)]
 pub enum CiphertextBody<F: Elements> {
     /// Both parts.
     Full(F::Ciphertext),
-    /// One part and a seed: half of the size.
+    /// One part and a seed, at half of the size.
     Seeded(Fresh<F>),
 }

@@ -67,6 +67,7 @@ pub(crate) fn encrypt_elements(
         .expect("one body for each ciphertext of the layout, all of one key");
     let array = array.of_interval(Interval::finite(interval.low(), interval.high())?);
     array.check_room(session, OPERATION)?;
+    array.check_precision(session, OPERATION)?;
     Ok(array)
 }
 

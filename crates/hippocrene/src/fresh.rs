@@ -1,5 +1,4 @@
-//! Fresh ciphertexts, half of each a seed, and the whole ciphertexts that they expand to, kept
-//! while there is room.
+//! Fresh ciphertexts with seeds, and a cache for the full ciphertexts that they expand to.
 
 use std::{
     borrow::Cow,
@@ -10,18 +9,18 @@ use hippocrene_rlwe as rlwe;
 
 use crate::{Elements, Session, room::Place};
 
-/// A fresh ciphertext, half of it a seed, as it comes from a client.
+/// A fresh ciphertext as a client sends it: one part, and a seed for the other.
 ///
-/// Operations take whole ciphertexts. To expand the seed takes longer than to add: the whole
-/// ciphertext is kept with it for the next operation, and for its copies, until all of them are
-/// dropped, unless there is no room for it ([`crate::Server::set_cache_memory`]).
+/// Operations need full ciphertexts, and expanding the seed takes longer than an addition. The full
+/// ciphertext is therefore cached for the next operation and for all clones, until the last of them
+/// is dropped. It is not cached if there is no room ([`crate::Server::set_cache_memory`]).
 #[derive(Debug, Clone)]
 pub struct Fresh<F: Elements> {
     seeded: F::Seeded,
     whole: Arc<OnceLock<Whole<F>>>,
 }
 
-/// A whole ciphertext and the room that it takes.
+/// A full ciphertext and the memory that is reserved for it.
 #[derive(Debug)]
 struct Whole<F: Elements> {
     ciphertext: F::Ciphertext,
@@ -29,23 +28,23 @@ struct Whole<F: Elements> {
 }
 
 impl<F: Elements> Fresh<F> {
-    /// A ciphertext as it was sent.
+    /// Returns a ciphertext as it was sent, not yet expanded.
     pub fn new(seeded: F::Seeded) -> Self {
         Fresh { seeded, whole: Arc::default() }
     }
 
-    /// The ciphertext with its seed.
+    /// Returns the ciphertext with its seed.
     pub fn seeded(&self) -> &F::Seeded {
         &self.seeded
     }
 
-    /// The ciphertext with its seed, to be changed.
+    /// Returns the ciphertext with its seed for changes, and drops the cached full ciphertext.
     pub(crate) fn seeded_mut(&mut self) -> &mut F::Seeded {
         self.whole = Arc::default();
         &mut self.seeded
     }
 
-    /// The whole ciphertext, kept where the session has room for it.
+    /// Returns the full ciphertext, and caches it if the session has room.
     pub(crate) fn expand(&self, session: &Session) -> Cow<'_, F::Ciphertext> {
         if let Some(whole) = self.whole.get() {
             return Cow::Borrowed(&whole.ciphertext);
@@ -60,7 +59,7 @@ impl<F: Elements> Fresh<F> {
     }
 }
 
-/// The memory of its residues, which simulations do not have.
+/// Returns the number of bytes of the residues; 0 in simulations, which have none.
 fn bytes(ciphertext: &rlwe::Ciphertext) -> usize {
     let limbs: usize =
         ciphertext.parts().iter().map(|part| part.limb_count() * part.degree()).sum();

@@ -1,4 +1,4 @@
-//! Where the elements of an array stand: which slot of which ciphertext.
+//! Layouts: which slot of which ciphertext holds which element of an array.
 
 use hippocrene_ckks::encoder::EncodeError;
 
@@ -6,8 +6,8 @@ use crate::Error;
 
 /// The place of each element of an array in the slots of its ciphertexts.
 ///
-/// Element `(i_0, i_1, ..)` stands at position `sum_a i_a stride_a`; position `p` is slot `p mod
-/// slots` of ciphertext `p / slots`. Strides are powers of two, so that sums along an axis are a
+/// Element `(i_0, i_1, ..)` is at position `sum_a i_a stride_a`. Position `p` is slot `p mod slots`
+/// of ciphertext `p / slots`. Strides are powers of two, so that a sum along an axis needs only a
 /// few rotations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
@@ -16,19 +16,20 @@ pub struct Layout {
     slots: usize,
 }
 
-/// The most elements an array may have.
+/// Maximum number of positions from the first element to the last, and so of elements.
 const MAX_ELEMENTS: usize = 1 << 32;
-/// A stride of elements that an array is too large for.
+/// Stands for a stride that overflows. [`Layout::new`] refuses it for axes longer than 1.
 const FAR: usize = 1 << (usize::BITS - 1);
-/// The most axes an array may have.
+/// Maximum number of axes.
 pub(crate) const MAX_AXES: usize = 64;
 
 impl Layout {
-    /// The layout of a fresh array: row-major, every axis but the first padded to a power of two.
+    /// Returns the layout of a fresh array: row-major, every axis but the first padded to a power
+    /// of two.
     ///
     /// # Errors
-    /// [`Error::Shape`] when an axis is empty, there are more than 64, or the array is larger than
-    /// 2^32 elements.
+    /// [`Error::Shape`] if an axis is empty, there are more than 64 axes, or the array would span
+    /// more than 2^32 positions.
     pub fn packed(shape: &[usize], slots: usize) -> Result<Self, Error> {
         let mut strides = vec![1usize; shape.len()];
         for a in (1..shape.len()).rev() {
@@ -39,7 +40,7 @@ impl Layout {
         Self::new(shape.to_vec(), strides, slots)
     }
 
-    /// [`Layout::packed`] for so many elements.
+    /// Returns [`Layout::packed`] after checking that the shape has `count` elements.
     pub(crate) fn filled(
         shape: &[usize],
         slots: usize,
@@ -59,12 +60,16 @@ impl Layout {
         Err(Error::shape(operation, format!("{count} values do not fill shape {shape:?}")))
     }
 
-    /// A layout with these strides.
+    /// Returns the layout with these strides.
     ///
     /// # Errors
-    /// [`Error::Shape`] when shape and strides have different lengths, there are more than 64 axes,
-    /// an axis is empty, a stride or the number of slots is not a power of two, two elements would
-    /// share a position, or the array is larger than 2^32 elements.
+    /// [`Error::Shape`] in each of these cases:
+    ///
+    /// - shape and strides have different lengths,
+    /// - there are more than 64 axes, or an axis is empty,
+    /// - a stride or the number of slots is not a power of two,
+    /// - two elements would share a position,
+    /// - the array would span more than 2^32 positions.
     pub fn new(shape: Vec<usize>, strides: Vec<usize>, slots: usize) -> Result<Self, Error> {
         const OPERATION: &str = "lay out an array";
         if shape.len() != strides.len() {
@@ -117,9 +122,11 @@ impl Layout {
         Ok(Layout { shape, strides, slots })
     }
 
-    /// The layout of elements that stand at the positions `from`, but that the first one is at
-    /// position 0: if they stand as a layout has them, and a rotation of whole ciphertexts brings
-    /// them there.
+    /// Returns the layout that elements at the positions `from` have after a rotation of all
+    /// ciphertexts that brings the first of them to position 0.
+    ///
+    /// Returns `None` if no layout has the elements at such distances, or if the rotation would
+    /// move some of them across the end of a ciphertext.
     pub(crate) fn standing(shape: &[usize], from: &[usize], slots: usize) -> Option<Self> {
         let mut inner = 1;
         let mut strides = vec![1; shape.len()];
@@ -136,44 +143,44 @@ impl Layout {
         alike.then_some(layout)
     }
 
-    /// The shape.
+    /// Returns the shape.
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
-    /// The strides, in slots.
+    /// Returns the strides, in slots.
     pub fn strides(&self) -> &[usize] {
         &self.strides
     }
 
-    /// Slots of one ciphertext.
+    /// Returns the number of slots of one ciphertext.
     pub fn slots(&self) -> usize {
         self.slots
     }
 
-    /// How many elements there are.
+    /// Returns the number of elements.
     pub fn size(&self) -> usize {
         self.shape.iter().product()
     }
 
-    /// Whether the only positions up to the last slot are those of elements: nothing is padding.
+    /// True if every slot of every ciphertext holds an element, so that nothing is padding.
     pub fn is_full(&self) -> bool {
         self.size() == self.ciphertexts() * self.slots
     }
 
-    /// Whether elements stand as in [`Layout::packed`], but for axes of length 1, of which the
-    /// stride does not matter.
+    /// True if all elements are where [`Layout::packed`] puts them. The strides of axes of length 1
+    /// do not matter.
     pub fn is_packed(&self) -> bool {
         Layout::packed(&self.shape, self.slots).is_ok_and(|packed| packed.is_like(self))
     }
 
-    /// How many products with plaintexts it takes, at most about, to bring the elements to where a
-    /// fresh array of this shape has them: 0 where they stand there already.
+    /// Returns an estimate of the largest number of products with plaintexts needed to move the
+    /// elements to where a fresh array of this shape has them; 0 if they are there already.
     ///
-    /// It is computed from shape and strides alone, at once for any size. One step takes a product
-    /// for each distance, of which there are no more than elements. Moves by way of rows take four
-    /// times the square root of a ciphertext's slots for every ciphertext, and more where there are
-    /// many of them.
+    /// The estimate uses shape and strides alone, so it is fast for any size. Moves in one step
+    /// need a product for each distance, and there are at most as many distances as elements. Moves
+    /// by rows need about four times the square root of the number of slots for each ciphertext,
+    /// and more if there are many ciphertexts.
     pub fn moving_work(&self) -> u64 {
         let size = self.size();
         let Ok(packed) = Layout::packed(&self.shape, self.slots) else { return size as u64 };
@@ -186,8 +193,8 @@ impl Layout {
         (4 * row.max(1)).saturating_mul(to + from).min(size as u64)
     }
 
-    /// Whether the shapes are the same and elements stand in the same slots: the stride of axes of
-    /// length 1 does not matter.
+    /// True if both layouts have the same shape and put the elements in the same slots. The strides
+    /// of axes of length 1 do not matter.
     pub fn is_like(&self, other: &Layout) -> bool {
         let strides = |layout: &Layout| -> Vec<usize> {
             let axes = layout.shape.iter().zip(&layout.strides);
@@ -196,8 +203,8 @@ impl Layout {
         (&self.shape, self.slots) == (&other.shape, other.slots) && strides(self) == strides(other)
     }
 
-    /// Returns an error of encoding ciphertext `k` as one of the array: a value that is not finite
-    /// is named by its number among the elements, in row-major order, not by its slot.
+    /// Restates an error of encoding ciphertext `k` in terms of the array: a value that is not
+    /// finite is named by its number among the elements, in row-major order, instead of its slot.
     pub(crate) fn error_of_ciphertext(&self, k: usize, error: Error) -> Error {
         match error {
             Error::Encode(EncodeError::NotFinite { index, value }) => {
@@ -209,24 +216,25 @@ impl Layout {
         }
     }
 
-    /// How many ciphertexts it takes.
+    /// Returns the number of ciphertexts that the layout needs.
     pub fn ciphertexts(&self) -> usize {
         self.last() / self.slots + 1
     }
 
-    /// Which ciphertexts hold elements: those between axes that are padded may have none.
+    /// Returns, for each ciphertext, whether it holds an element. One that lies in the padding of
+    /// an axis may hold none.
     pub(crate) fn occupied(&self) -> Vec<bool> {
         let mut out = vec![false; self.ciphertexts()];
         self.positions().for_each(|position| out[position / self.slots] = true);
         out
     }
 
-    /// The largest position of an element.
+    /// Returns the largest position of an element.
     pub(crate) fn last(&self) -> usize {
         self.shape.iter().zip(&self.strides).map(|(n, s)| (n - 1) * s).sum()
     }
 
-    /// The position of the element of this number in row-major order.
+    /// Returns the position of an element, given its number in row-major order.
     pub(crate) fn position_of(&self, element: usize) -> usize {
         let mut rest = element;
         let mut position = 0;
@@ -237,7 +245,7 @@ impl Layout {
         position
     }
 
-    /// The positions of all elements in row-major order.
+    /// Returns the positions of all elements in row-major order.
     pub fn positions(&self) -> impl Iterator<Item = usize> + '_ {
         let mut index = vec![0usize; self.shape.len()];
         let mut position = 0usize;
@@ -256,11 +264,12 @@ impl Layout {
         })
     }
 
-    /// The slots of each ciphertext for the elements `values` in row-major order; slots that hold
-    /// no element are `T::default()`.
+    /// Returns the slots of each ciphertext for the elements `values`, given in row-major order.
+    ///
+    /// Slots without an element are `T::default()`.
     ///
     /// # Errors
-    /// [`Error::Shape`] when there are not as many values as elements.
+    /// [`Error::Shape`] if the number of values differs from the number of elements.
     pub fn scatter<T: Clone + Default>(&self, values: &[T]) -> Result<Vec<Vec<T>>, Error> {
         if values.len() != self.size() {
             let what =
@@ -274,16 +283,16 @@ impl Layout {
         Ok(out)
     }
 
-    /// The elements in row-major order, from the slots of each ciphertext.
+    /// Returns the elements in row-major order, read from the slots of each ciphertext.
     ///
     /// # Panics
-    /// When there are fewer ciphertexts than [`Layout::ciphertexts`], or one has fewer slots than
-    /// an element in it takes.
+    /// If there are fewer ciphertexts than [`Layout::ciphertexts`], or if one has too few slots for
+    /// an element in it.
     pub fn gather<T: Clone>(&self, slots: &[Vec<T>]) -> Vec<T> {
         self.positions().map(|p| slots[p / self.slots][p % self.slots].clone()).collect()
     }
 
-    /// The layout without axis `axis`: what a sum along it leaves.
+    /// Returns the layout without axis `axis`, as a sum along that axis leaves it.
     pub(crate) fn without_axis(&self, axis: usize) -> Layout {
         let mut out = self.clone();
         out.shape.remove(axis);
@@ -291,8 +300,8 @@ impl Layout {
         out
     }
 
-    /// The same positions seen as another shape, when the elements' order allows it: axes of length
-    /// 1 come and go.
+    /// Returns the layout with this shape and these strides, and the same number of slots. It is
+    /// for changes that keep the positions, such as adding or removing axes of length 1.
     pub(crate) fn with_shape(
         &self,
         shape: Vec<usize>,
@@ -326,13 +335,13 @@ mod tests {
         };
         assert_eq!(Layout::packed(&[5, 3, 7], 1 << 13).unwrap().moving_work(), 0);
         assert_eq!(work(&[1, 64, 128], &[1, 128, 1]), 0, "axes of length 1 stand anywhere");
-        // A transpose of one ciphertext: rows of 45 or so, there and back.
+        // A transpose of one ciphertext: rows of about 45, there and back.
         assert_eq!(work(&[128, 64], &[1, 128]), 4 * 45 * 2);
         assert_eq!(work(&[2; 13], &std::array::from_fn::<usize, 13, _>(|i| 1 << i)), 4 * 45 * 2);
-        // Eight elements in eight ciphertexts, and as many that none is far from another.
+        // Eight elements in eight ciphertexts, and eight elements close to each other.
         assert_eq!(work(&[8], &[1 << 13]), 8);
         assert_eq!(work(&[8], &[2]), 8);
-        // Of many ciphertexts each sends elements to each.
+        // With many ciphertexts, each of them sends elements to every other.
         assert_eq!(work(&[1 << 9, 1 << 12], &[1, 1 << 9]), 4 * 724 * 512);
     }
 

@@ -57,9 +57,30 @@ impl EncryptedArray {
     }
 
     /// The same array, whose elements lie in `interval` too. It changes nothing of complex arrays.
+    ///
+    /// If no slot holds anything but elements, copies of them and zeros, the bound of the
+    /// ciphertexts becomes that of the interval: later operations take less capacity and are more
+    /// precise.
     pub(crate) fn within(mut self, interval: Interval) -> Self {
-        self.set_interval(self.interval().intersection(interval));
+        let known = self.interval().intersection(interval);
+        if !self.is_complex() && known.bound() < self.bound() && !self.has_strays() {
+            self.lower_bound(known.bound());
+        }
+        self.set_interval(known);
         self
+    }
+
+    /// Lowers the bounds of ciphertexts that are larger than `bound`.
+    fn lower_bound(&mut self, bound: f64) {
+        for body in self.bodies_mut() {
+            match body {
+                CiphertextBody::Full(c) => c.set_bound(c.bound().min(bound)),
+                CiphertextBody::Seeded(c) => {
+                    let lower = c.seeded().bound().min(bound);
+                    c.seeded_mut().set_bound(lower);
+                }
+            }
+        }
     }
 
     /// Sets the interval of real elements, which is kept if it says more than the bound.
@@ -345,6 +366,25 @@ impl EncryptedArray {
             "values up to {} take {:.1} bits more than there are: scale them down, ask for less precision, or take a preset with a larger modulus",
             Short(self.bound()),
             -capacity
+        );
+        Err(Error::argument(operation, what))
+    }
+
+    /// Checks that the error of encryption is not larger than the values may be.
+    pub(crate) fn check_precision(
+        &self,
+        session: &Session,
+        operation: &'static str,
+    ) -> Result<(), Error> {
+        let (bits, bound) = (self.precision_bits(session), self.bound());
+        if bound == 0.0 || -bits <= log2(bound) {
+            return Ok(());
+        }
+        let what = format!(
+            "at a precision of {:.1} bits the error of encryption is about {}, and values are up to {}. Ask for more precision, or scale the values up",
+            self.precision(),
+            Short((-bits).exp2()),
+            Short(bound)
         );
         Err(Error::argument(operation, what))
     }

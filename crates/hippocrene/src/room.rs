@@ -1,4 +1,4 @@
-//! The memory that is spent to save time.
+//! The memory that a session may spend on caches to save time.
 
 use std::sync::{
     Arc,
@@ -7,11 +7,13 @@ use std::sync::{
 
 use hippocrene_rlwe::budget::{self, Reserved};
 
-/// The bytes there are room for where nothing else is said.
+/// The default limit, in bytes.
 const DEFAULT: usize = 1 << 30;
 
-/// How many bytes what could be made again takes in a session, and how many it may: whole
-/// ciphertexts of fresh ones ([`crate::Fresh`]), and encoded matrices.
+/// The number of bytes that the caches of a session use, and their limit.
+///
+/// The caches hold values that can be recomputed: full ciphertexts of fresh ones
+/// ([`crate::Fresh`]), and encoded matrices.
 #[derive(Debug, Clone)]
 pub(crate) struct Room(Arc<Bytes>);
 
@@ -19,11 +21,11 @@ pub(crate) struct Room(Arc<Bytes>);
 struct Bytes {
     taken: AtomicUsize,
     limit: AtomicUsize,
-    /// When bytes were last refused, by the clock of all caches.
+    /// The time of the last refusal, by the clock that all caches share.
     refused: AtomicU64,
 }
 
-/// Bytes that are taken, until this is dropped.
+/// Reserved bytes, released when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Place {
     room: Room,
@@ -39,8 +41,11 @@ impl Default for Room {
 }
 
 impl Room {
-    /// So many bytes, if there are as many, here and in the budget of the process. There, what no
-    /// cache used since bytes were last refused makes room.
+    /// Reserves `bytes` of the limit and of the budget of the process, or returns `None` if either
+    /// has no room.
+    ///
+    /// To make room in the budget of the process, caches drop entries that nobody used since the
+    /// last refusal.
     pub fn take(&self, bytes: usize) -> Option<Place> {
         let place = self.take_since(bytes, self.0.refused.load(Relaxed));
         if place.is_none() {
@@ -49,7 +54,7 @@ impl Room {
         place
     }
 
-    /// [`Room::take`], where what no cache used since `since` makes room.
+    /// As [`Room::take`], but caches may drop the entries that nobody used since `since`.
     pub fn take_since(&self, bytes: usize, since: u64) -> Option<Place> {
         let limit = self.0.limit.load(Relaxed);
         let with = |taken: usize| taken.checked_add(bytes).filter(|sum| *sum <= limit);
@@ -63,12 +68,12 @@ impl Room {
         }
     }
 
-    /// Sets how many bytes may be taken. What takes more already keeps it.
+    /// Sets the limit in bytes. Bytes beyond it that are reserved already stay reserved.
     pub fn set_limit(&self, bytes: usize) {
         self.0.limit.store(bytes, Relaxed);
     }
 
-    /// How many bytes are taken, and how many may be.
+    /// Returns the number of reserved bytes and the limit.
     pub fn memory(&self) -> (usize, usize) {
         (self.0.taken.load(Relaxed), self.0.limit.load(Relaxed))
     }

@@ -1,4 +1,4 @@
-//! What client and server have in common: settings made ready to compute with.
+//! Sessions: settings made ready to compute with, for client and server alike.
 
 use std::sync::Arc;
 
@@ -8,13 +8,14 @@ use hippocrene_ring::Threads;
 
 use crate::{Error, Settings, profile, room::Room};
 
-/// The largest ring degree of which several ciphertexts are computed with at once. The ciphertexts
-/// and keys of larger ones are read from memory, not from a cache, by as many threads at a time as
-/// there are: that is no faster than to share out the limbs, and takes the scratch memory of each,
-/// which for a bootstrap is some hundred megabytes.
+/// The largest ring degree for which each thread computes on a ciphertext of its own.
+///
+/// The ciphertexts and keys of larger rings do not fit the caches of the CPU. One ciphertext for
+/// each thread is then no faster than sharing out the limbs of one ciphertext among the threads. It
+/// also needs scratch memory for each thread, several hundred megabytes for a bootstrap.
 const MOST_WHOLE: usize = 1 << 15;
 
-/// Settings and the context made from them; cheap to clone. Nothing in it is secret.
+/// Settings and the contexts made from them. Cheap to clone; holds no secret.
 #[derive(Debug, Clone)]
 pub struct Session {
     settings: Arc<Settings>,
@@ -24,19 +25,21 @@ pub struct Session {
 }
 
 impl Session {
-    /// Prepares `settings` for `threads` threads (0 and 1: only the calling one). Key switches are
-    /// planned by the profile of this machine, if there is one ([`profile::installed`]).
+    /// Prepares `settings` for `threads` threads. With 0 or 1, only the calling thread computes.
+    ///
+    /// Key switches are planned with the profile of this machine, if there is one
+    /// ([`profile::installed`]).
     ///
     /// # Errors
-    /// [`Error::System`] when threads or the kernel named in `HIPPOCRENE_KERNEL` cannot be had;
-    /// those of [`profile::installed`].
+    /// [`Error::System`] if the threads cannot be started or the kernel named in
+    /// `HIPPOCRENE_KERNEL` is not available, and those of [`profile::installed`].
     pub fn new(settings: Settings, threads: usize) -> Result<Self, Error> {
         let rlwe =
             hippocrene_rlwe::Context::new(settings.parameters().clone(), Threads::new(threads)?)?;
         Self::of(settings, rlwe)
     }
 
-    /// A session that computes without residues ([`crate::Simulation`]).
+    /// Returns a session that computes without residues ([`crate::Simulation`]).
     pub(crate) fn hollow(settings: Settings) -> Result<Self, Error> {
         let rlwe =
             hippocrene_rlwe::Context::hollow(settings.parameters().clone(), Threads::single())?;
@@ -62,23 +65,23 @@ impl Session {
         })
     }
 
-    /// The settings.
+    /// Returns the settings.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// The CKKS context.
+    /// Returns the CKKS context.
     pub fn context(&self) -> &Arc<Context> {
         &self.context
     }
 
-    /// The context of integers, on the RLWE context of the other, where the settings have a
-    /// plaintext modulus.
+    /// Returns the context of integers if the settings have a plaintext modulus. It shares the RLWE
+    /// context of the CKKS context.
     pub fn integers(&self) -> Option<&Arc<bgv::Context>> {
         self.integers.as_ref()
     }
 
-    /// [`Session::integers`] for an operation that needs it.
+    /// Returns [`Session::integers`], or an error in the name of `operation` if there is none.
     pub(crate) fn need_integers(
         &self,
         operation: &'static str,
@@ -90,16 +93,19 @@ impl Session {
         })
     }
 
-    /// How many threads it computes on.
+    /// Returns the number of threads that the session computes on.
     pub(crate) fn threads(&self) -> usize {
         self.context.rlwe().threads().count()
     }
 
-    /// What `f` computes for each of `count` ciphertexts, as [`Session::try_each`], or beyond the
-    /// ring degree [`MOST_WHOLE`] one after the other, of each of which the limbs are shared out.
+    /// Computes `f` for each of `count` ciphertexts and returns the results.
+    ///
+    /// Up to ring degree [`MOST_WHOLE`] the ciphertexts are shared out among the threads, as by
+    /// [`Session::try_each`]. Beyond it they are computed one after the other, and the threads
+    /// share the limbs of each.
     ///
     /// # Errors
-    /// Those of `f`.
+    /// The first error of `f`.
     pub(crate) fn compute_each<T: Send>(
         &self,
         count: usize,
@@ -111,11 +117,11 @@ impl Session {
         }
     }
 
-    /// What `f` makes of each of `count` ciphertexts or parts of a file, shared out among the
+    /// Computes `f` for each of `count` ciphertexts or parts of a file, shared out among the
     /// threads ([`hippocrene_rlwe::Context::try_each`]).
     ///
     /// # Errors
-    /// Those of `f`.
+    /// The first error of `f`.
     pub(crate) fn try_each<T: Send>(
         &self,
         count: usize,
@@ -124,13 +130,13 @@ impl Session {
         self.context.rlwe().try_each(count, f)
     }
 
-    /// The room for what could be made again.
+    /// Returns the memory limit of the caches of this session.
     pub(crate) fn room(&self) -> &Room {
         &self.room
     }
 
-    /// Slots of one ciphertext of numbers: half of the ring degree. Ciphertexts of integers have
-    /// twice as many.
+    /// Returns the number of slots of one ciphertext of numbers, half of the ring degree.
+    /// Ciphertexts of integers have twice as many.
     pub fn slots(&self) -> usize {
         self.context.max_slots()
     }

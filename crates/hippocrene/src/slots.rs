@@ -1,26 +1,28 @@
-//! What the slots hold that hold no element.
+//! The contents of slots that hold no element.
 
-/// What the slots of an array hold that hold no element.
+/// The contents of those slots of an array that hold no element.
 ///
-/// Operations follow it, since many cost less where it is known: a sum along an axis may add up
-/// padding that is zero, and an array that repeats is broadcast for nothing.
+/// Operations keep track of it, since many are cheaper if it is known. A sum along an axis may
+/// include padding that is zero, and broadcasting an array whose slots repeat is free.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SlotContents {
     /// Zeros.
     Zero,
-    /// Every ciphertext repeats after `period` slots, a power of two that divides their number. It
-    /// is not written to files.
+    /// Every ciphertext repeats after `period` slots, a power of two that divides the number of
+    /// slots.
+    ///
+    /// Files do not store this: a loaded array has [`SlotContents::Stray`] instead.
     Repeats {
         /// The number of slots after which a ciphertext repeats.
         period: usize,
-        /// What slots within a period hold that hold no element.
+        /// The contents of slots within a period that hold no element.
         padding: Padding,
     },
-    /// Anything, such as other elements of the array that a slice is of, or parts of sums.
+    /// Anything, such as the other elements of an array that was sliced, or partial sums.
     Stray,
 }
 
-/// What slots within a period hold that hold no element.
+/// The contents of slots within a period that hold no element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Padding {
     /// Zeros.
@@ -30,18 +32,20 @@ pub enum Padding {
 }
 
 impl SlotContents {
-    /// Zeros if that is known, else anything.
+    /// Returns [`SlotContents::Zero`] if the slots are known to be zero, else
+    /// [`SlotContents::Stray`].
     pub(crate) fn zero_if(is_zero: bool) -> Self {
         if is_zero { SlotContents::Zero } else { SlotContents::Stray }
     }
 
-    /// Slots that repeat after `period`, if that is known, with zeros as padding if that is known.
+    /// Returns slots that repeat after `period`, with zero padding if `has_zeros`. Without a period
+    /// they are stray.
     pub(crate) fn repeating(period: Option<usize>, has_zeros: bool) -> Self {
         let padding = if has_zeros { Padding::Zero } else { Padding::Stray };
         period.map_or(SlotContents::Stray, |period| SlotContents::Repeats { period, padding })
     }
 
-    /// The number of slots after which every ciphertext repeats, if that is known.
+    /// Returns the number of slots after which every ciphertext repeats, if that is known.
     pub(crate) fn period(self) -> Option<usize> {
         match self {
             SlotContents::Repeats { period, .. } => Some(period),
@@ -49,7 +53,8 @@ impl SlotContents {
         }
     }
 
-    /// After an operation, slot by slot, that leaves zeros as they are or does not.
+    /// Returns the contents after an operation on each slot by itself, which may or may not keep
+    /// zeros.
     pub(crate) fn after(self, keeps_zeros: bool) -> Self {
         match self {
             same if keeps_zeros => same,
@@ -58,7 +63,7 @@ impl SlotContents {
         }
     }
 
-    /// In a sum of two arrays that stand in one layout.
+    /// Returns the contents of a sum of two arrays with the same layout.
     pub(crate) fn of_sum(self, other: Self) -> Self {
         match (self, other) {
             (SlotContents::Zero, SlotContents::Zero) => SlotContents::Zero,
@@ -66,7 +71,7 @@ impl SlotContents {
         }
     }
 
-    /// In a product of two arrays that stand in one layout.
+    /// Returns the contents of a product of two arrays with the same layout.
     pub(crate) fn of_product(self, other: Self) -> Self {
         match (self, other) {
             (SlotContents::Zero, _) | (_, SlotContents::Zero) => SlotContents::Zero,
@@ -74,14 +79,16 @@ impl SlotContents {
         }
     }
 
-    /// Where both repeat, so does the result, after the longer period.
+    /// Returns the contents of a result that repeats if both operands do, after the longer of their
+    /// periods, and is stray otherwise.
     fn both_repeating(self, other: Self, has_zeros: impl Fn(Padding, Padding) -> bool) -> Self {
         match (self, other) {
             (
                 SlotContents::Repeats { period: p, padding: of_p },
                 SlotContents::Repeats { period: q, padding: of_q },
             ) => {
-                // Zeros in a shorter period stand where elements do in a longer one.
+                // If the periods differ, zero padding of the shorter one may lie where the longer
+                // one has elements.
                 Self::repeating(Some(p.max(q)), p == q && has_zeros(of_p, of_q))
             }
             _ => SlotContents::Stray,

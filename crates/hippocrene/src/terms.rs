@@ -1,19 +1,19 @@
-//! Which arrays an array is a sum of.
+//! The summands of an array, tracked to find errors that two arrays share.
 
 use std::{cmp::Ordering, sync::Arc};
 
-/// More terms are not told apart: chosen; a sum of so many arrays takes minutes.
+/// Maximum number of terms that are told apart. Chosen; a sum of this many arrays takes minutes.
 const MOST_TERMS: usize = 4096;
 
-/// The arrays that an array is a sum of, each times a number.
+/// The summands of an array, each of them times a number.
 ///
-/// Two arrays with a term in common have a part of their errors in common, which sums of them add
-/// up. It is not written to files. Every array that is not a sum has itself as its only term.
+/// Two arrays with a term in common share a part of their errors, which adds up when they are
+/// added. An array that is not a sum has itself as its only term. Terms are not written to files.
 #[derive(Debug, Clone)]
 pub(crate) struct Terms {
-    /// In the order of their addresses, which are those of no others as long as they are held.
+    /// Sorted by address. An address is unique for as long as its term is held.
     terms: Arc<Vec<Arc<()>>>,
-    /// Whether there are more.
+    /// True if there are terms beyond the maximum, which are not listed.
     more: bool,
 }
 
@@ -24,7 +24,7 @@ impl Default for Terms {
 }
 
 impl Terms {
-    /// Whether both may have a term in common.
+    /// True if both may have a term in common.
     pub(crate) fn meet(&self, other: &Terms) -> bool {
         let (mut left, mut right) = (self.terms.iter().peekable(), other.terms.iter().peekable());
         while let (Some(a), Some(b)) = (left.peek(), right.peek()) {
@@ -37,7 +37,7 @@ impl Terms {
         self.more || other.more
     }
 
-    /// The terms of a sum of both.
+    /// Returns the terms of a sum of both.
     #[must_use]
     pub(crate) fn join(&self, other: &Terms) -> Terms {
         let mut terms: Vec<Arc<()>> =

@@ -64,6 +64,7 @@ def taken(program: Program) -> dict[str, Any]:
         options.get("precision"),
         options.get("scheme", "ckks"),
         options.get("plain_modulus"),
+        None,
         1.0
         if "plain_modulus" not in options and not options["preset"].startswith("bits")
         else None,

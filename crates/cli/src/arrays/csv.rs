@@ -270,6 +270,8 @@ struct FirstLine {
     has_whole_row: bool,
     /// True if a line below has whole numbers, each one more than the one before.
     has_counting_row: bool,
+    /// True if a line below has only years.
+    has_year_row: bool,
 }
 
 impl FirstLine {
@@ -292,6 +294,7 @@ impl FirstLine {
             first_row: 0,
             has_whole_row: false,
             has_counting_row: false,
+            has_year_row: false,
         };
         // As pandas and R write it: a first column without a name holds the numbers of the rows.
         let corner = record.get(0).filter(|_| table.columns.is_none() && record.len() > 1);
@@ -359,6 +362,7 @@ impl FirstLine {
             let cells: Vec<&str> = self.places.iter().map(|place| &record[*place]).collect();
             self.has_whole_row |= cells.iter().all(|cell| whole(cell).is_some());
             self.has_counting_row |= counts(&cells);
+            self.has_year_row |= are_years(&cells);
         }
     }
 
@@ -367,7 +371,11 @@ impl FirstLine {
         let columns = self.cells.len();
         // Two columns may well begin with 0 and 1, or 1 and 2; fractions below tell that these are
         // names.
-        let are_names = if columns > 2 { !self.has_counting_row } else { !self.has_whole_row };
+        let are_names = match are_years(&self.cells) {
+            true => !self.has_year_row,
+            false if columns > 2 => !self.has_counting_row,
+            false => !self.has_whole_row,
+        };
         if self.is_ambiguous && rows > 1 && are_names {
             let why = "such numbers may be the names of columns, or years, above the values";
             return Err(self.header_refusal(why, ""));
@@ -432,6 +440,11 @@ fn whole(cell: &str) -> Option<u64> {
 fn counts<S: AsRef<str>>(cells: &[S]) -> bool {
     let Some(first) = cells.first().and_then(|cell| whole(cell.as_ref())) else { return false };
     (first..).zip(cells).all(|(number, cell)| whole(cell.as_ref()) == Some(number))
+}
+
+/// True if all cells are years.
+fn are_years<S: AsRef<str>>(cells: &[S]) -> bool {
+    cells.iter().all(|cell| whole(cell.as_ref()).is_some_and(|year| YEARS.contains(&year)))
 }
 
 /// True if numbers may be names of columns: they count from 0 or 1, as those that programs give, or
@@ -669,6 +682,9 @@ mod tests {
     fn numbers_that_may_be_names_are_asked_about() {
         for text in [
             "2019,2020\n5.5,6.25\n1,2.5\n",
+            "2019,2020\n5.5,6\n1,2\n",
+            "2019,2020,2021\n3,4,5\n1,2,9\n",
+            "2019,2020\n30000,40000\n",
             "2019,2020,2021\n5,6,8\n1,2,4\n",
             "0,1\n0.5,1\n0.25,2\n",
             "0,1,2\n5,1,7\n3,3,3\n",
@@ -693,7 +709,7 @@ mod tests {
             "1\n0.5\n",
             "2020,2021\n",
             "0,1\n1,1\n0,0\n",
-            "2019,2020\n5.5,6\n1,2\n",
+            "2019,2020\n2021,2022\n",
         ] {
             let lines = text.lines().count();
             assert_eq!(

@@ -1,4 +1,4 @@
-//! Bits in any order: picked, repeated, joined and padded.
+//! Moves of bits: picking, repeating, joining and padding.
 
 use std::{borrow::Cow, collections::BTreeSet};
 
@@ -10,23 +10,29 @@ use crate::{Array, BitArray, Bits, Error, Layout, Numbers, SlotContents};
 const OPERATION: &str = "move elements";
 
 impl Server {
-    /// The array of this shape whose bits are, in row-major order, those at the places `sources` of
-    /// all bits of `arrays`, counted as [`Server::gather`] counts them, and 0 where there is no
-    /// source. Bits may be left out, and come several times.
+    /// Gathers the bits at the places `sources` into an array of this shape, in row-major order.
     ///
-    /// Nothing is bootstrapped where all bits of one array move alike: single ones, rows, columns,
-    /// slices with steps that are powers of two. That is a rotation of each ciphertext, or nothing
-    /// from the first bit on, and they stand then as they did: gates take two columns of arrays of
-    /// one shape, or two rows, but no row with a column ([`Server::standing_alike`]). Everything
-    /// else takes a bootstrap of each ciphertext that bits come from, which ends with capacity for
-    /// a linear map, and such a map of its real and of its imaginary parts: bits stand row by row
-    /// then, as fresh ones do, and as precise as bits are after a gate that is not cleaned.
+    /// Places count over all bits of `arrays`, as in [`Server::gather`]. A bit without a source
+    /// is 0. Bits may be left out, or come several times.
+    ///
+    /// Nothing is bootstrapped if all bits come from one array and move alike. That holds for
+    /// single bits, rows, columns, and slices whose steps are powers of two. It takes one rotation
+    /// of each ciphertext, or none if the first bit of the array is the first one picked. The bits
+    /// then keep their layout, and gates accept two columns of arrays of one shape, or two rows,
+    /// but not a row with a column ([`Server::standing_alike`]).
+    ///
+    /// In all other cases every ciphertext that bits come from is bootstrapped to the capacity of
+    /// one linear map, which is applied to its real and its imaginary parts. The result has the
+    /// layout of fresh bits, row by row, and the precision of bits after a gate that is not
+    /// cleaned.
     ///
     /// # Errors
-    /// [`Error::NoKeys`] when there are no keys of bits, [`Error::Argument`] when there is no
-    /// array, no such place or zeros only, [`Error::Shape`] when there are not as many sources as
-    /// the shape has elements, [`Error::MissingKey`] when rotation keys are missing: those of bits
-    /// ([`crate::KeyRequest::bits`]) have none for this.
+    /// - [`Error::NoKeys`] if there are no keys of bits.
+    /// - [`Error::Argument`] if there is no array, a place does not exist, or no bit has a source.
+    /// - [`Error::Shape`] if the number of sources differs from the number of elements of the
+    ///   shape.
+    /// - [`Error::MissingKey`] if rotation keys are missing. Those of bits
+    ///   ([`crate::KeyRequest::bits`]) have none for this.
     pub fn gather_bits(
         &self,
         arrays: &[&BitArray],
@@ -43,8 +49,10 @@ impl Server {
         self.moved_bits(arrays, shape, sources)
     }
 
-    /// Arrays of bits of one shape such that gates take them together: those that stand otherwise
-    /// than fresh ones are moved, unless all stand alike.
+    /// Returns arrays of bits with layouts that gates accept together.
+    ///
+    /// If an array has the shape of the first one but another layout, all arrays are moved to the
+    /// layout of fresh ones.
     ///
     /// # Errors
     /// As [`Server::gather_bits`].
@@ -58,7 +66,7 @@ impl Server {
         arrays.iter().map(|a| self.packed_bits(a)).collect()
     }
 
-    /// The same array with its bits where those of fresh arrays stand.
+    /// Returns the same array with its bits moved to the layout of fresh arrays.
     ///
     /// # Errors
     /// As [`Server::gather_bits`].
@@ -69,7 +77,7 @@ impl Server {
         }
     }
 
-    /// [`Server::gather_bits`] by bootstraps and a linear map.
+    /// As [`Server::gather_bits`], always by bootstraps and a linear map.
     fn moved_bits(
         &self,
         arrays: &[&BitArray],
@@ -102,7 +110,7 @@ impl Server {
         if moves.is_empty() {
             return Err(Error::argument(OPERATION, "no place of a bit: zeros take no moving"));
         }
-        // Only those that bits come from are bootstrapped.
+        // Only the ciphertexts that bits come from are bootstrapped.
         let used: BTreeSet<usize> = moves.iter().map(|(_, from)| from / capacity).collect();
         let used: Vec<usize> = used.into_iter().collect();
         for (_, from) in &mut moves {
@@ -127,9 +135,10 @@ impl Server {
         ))
     }
 
-    /// What these moves make of parts of slots, which are the ciphertexts of arrays of numbers, one
-    /// after the other, up to the position `end`: numbers in parts are counted as bits are in slots
-    /// of parts.
+    /// Moves bits within parts of ciphertexts by a linear map, up to the position `end`.
+    ///
+    /// The parts are treated as the ciphertexts of one array of numbers, in this order. `moves`
+    /// counts the numbers in the parts as it counts bits in slots.
     fn mapped_parts(
         &self,
         parts: Vec<Ciphertext>,

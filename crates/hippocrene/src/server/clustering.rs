@@ -1,4 +1,4 @@
-//! Clusters of encrypted points ([`hippocrene_pegasus::KMeans`]).
+//! K-means on encrypted points ([`hippocrene_pegasus::KMeans`]).
 
 use std::borrow::Cow;
 
@@ -14,13 +14,15 @@ use crate::{
 const OPERATION: &str = "an iteration of k-means";
 
 impl Server {
-    /// One iteration of k-means from `clusters`, on the points of `points`; and how long its parts
-    /// took. The same operands give the same result, bit for bit, in whatever process.
+    /// Computes one iteration of k-means from `clusters`, on the points of `points`. Also returns
+    /// the time of each part.
+    ///
+    /// The same operands give the same result, bit for bit, in every process.
     ///
     /// # Errors
-    /// [`Error::NoKeys`] when the server has no keys for k-means; [`Error::Argument`] when it has
-    /// those of another shape, `points` has no points, or `clusters` were made of others; as for
-    /// other operations when keys or parameters differ.
+    /// [`Error::NoKeys`] if the server has no keys for k-means. [`Error::Argument`] if its keys are
+    /// for another shape, if `points` has no points, or if `clusters` were made from other points.
+    /// As for other operations if keys or parameters differ.
     pub fn cluster(
         &self,
         points: &Clustering,
@@ -33,13 +35,14 @@ impl Server {
         Ok((self.clustering(points, origin, next)?, sectors))
     }
 
-    /// The part of an iteration that is about the points of one ciphertext, the `block`-th of
-    /// [`Clustering::blocks`]: which of `clusters` they are nearest to. Other machines may take
-    /// part: parts are independent of one another, and [`Server::update_clusters`] ends the
-    /// iteration.
+    /// Assigns the points of one ciphertext, the `block`-th of [`Clustering::blocks`], to the
+    /// nearest of `clusters`. This is one part of an iteration.
+    ///
+    /// The parts do not depend on each other, so that several machines may share them.
+    /// [`Server::update_clusters`] ends the iteration.
     ///
     /// # Errors
-    /// As [`Server::cluster`], and when there is no such block.
+    /// As [`Server::cluster`], and if there is no such block.
     pub fn assign_block(
         &self,
         points: &EncryptedArray,
@@ -74,11 +77,13 @@ impl Server {
         ))
     }
 
-    /// The end of an iteration from `clusters` in which the blocks of the points were assigned so,
-    /// by [`Server::assign_block`]: bit for bit what [`Server::cluster`] returns.
+    /// Ends an iteration from `clusters`, given the assignment of every block by
+    /// [`Server::assign_block`].
+    ///
+    /// The result equals that of [`Server::cluster`] bit for bit.
     ///
     /// # Errors
-    /// As [`Server::cluster`], and when there are not as many as blocks.
+    /// As [`Server::cluster`], and if the number of assignments differs from the number of blocks.
     pub fn update_clusters(
         &self,
         points: &Clustering,
@@ -96,14 +101,15 @@ impl Server {
         Ok((self.clustering(points, origin, next)?, sectors))
     }
 
-    /// Which of `clusters` new points are nearest to
-    /// ([`ClientKey::encrypt_new_points`](crate::ClientKey::encrypt_new_points)), found as in an
-    /// iteration, by as many look-ups for a point; and how long the parts of it took. The result
-    /// has these clusters and the assignment.
+    /// Assigns new points ([`ClientKey::encrypt_new_points`](crate::ClientKey::encrypt_new_points))
+    /// to the nearest of `clusters`. Also returns the time of each part.
+    ///
+    /// It works as in an iteration, with as many look-ups for each point. The result has these
+    /// clusters and the assignment.
     ///
     /// # Errors
-    /// [`Error::Argument`] when `points` has no new points, or those were encrypted for other
-    /// clusters; as [`Server::cluster`].
+    /// [`Error::Argument`] if `points` has no new points, or if they were encrypted for other
+    /// clusters. As [`Server::cluster`] otherwise.
     pub fn assign_new_points(
         &self,
         points: &Clustering,
@@ -136,12 +142,12 @@ impl Server {
         Ok((made, time))
     }
 
-    /// A start from points that the server chooses: `points` with the points of these numbers as
-    /// centroids, one for each cluster.
+    /// Returns `points` with the points of the numbers `chosen` as centroids, one for each cluster,
+    /// for a start that the server chooses.
     ///
     /// # Errors
-    /// [`Error::Argument`] when there are not as many as clusters, or no such points, and as
-    /// [`Server::cluster`].
+    /// [`Error::Argument`] if the number of points differs from the number of clusters or a point
+    /// does not exist. As [`Server::cluster`] otherwise.
     pub fn start_clusters(
         &self,
         points: &Clustering,
@@ -154,7 +160,7 @@ impl Server {
         self.clustering(points, points.as_origin(Some(chosen)), begun)
     }
 
-    /// K-means with these clusters to go on from.
+    /// Returns k-means with these clusters as the state to go on from.
     fn state(
         &self,
         clusters: &Clustering,
@@ -178,7 +184,7 @@ impl Server {
         ))
     }
 
-    /// The points that are clustered, ciphertext by ciphertext.
+    /// Returns the points that are clustered, ciphertext by ciphertext.
     fn rows(&self, points: &Clustering, operation: &'static str) -> Result<Vec<Ciphertext>, Error> {
         let Some(rows) = &points.points else {
             return Err(Error::argument(operation, "the first operand has no points"));
@@ -190,7 +196,7 @@ impl Server {
         self.checked_rows(points, rows, operation)
     }
 
-    /// Points of the shape that the keys are for, and of the key, ciphertext by ciphertext.
+    /// Checks the key and the shape of points, and returns them ciphertext by ciphertext.
     fn checked_rows(
         &self,
         points: &Clustering,
@@ -228,7 +234,7 @@ impl Server {
         Ok(())
     }
 
-    /// What is stored of a state.
+    /// Returns a state of k-means in the form that is stored.
     fn clustering(
         &self,
         points: &Clustering,
@@ -247,12 +253,12 @@ impl Server {
         Ok(Clustering { origin: Some(origin), ..made })
     }
 
-    /// The shape of the points that this server's keys are for, if they are for k-means.
+    /// Returns the shape of the points that this server's keys are for, if they are for k-means.
     pub fn clusters(&self) -> Option<crate::Shape> {
         self.k_means.as_ref().map(|k_means| k_means.plan().shape())
     }
 
-    /// The same slots, which repeat, counted up to where they do or on.
+    /// Returns the same ciphertext, whose slots repeat, counted as one of `slots` slots.
     fn seen_with(&self, a: &Ciphertext, slots: usize) -> Result<Ciphertext, Error> {
         Ok(a.clone().with_slots(self.session.context(), slots)?)
     }
@@ -271,11 +277,12 @@ impl Server {
     }
 }
 
-/// The origin of what is made of these clusters, if they are of these points.
+/// Returns the origin of results computed from these clusters, after checking that they were made
+/// from these points.
 fn origin(points: &Clustering, clusters: &Clustering) -> Result<Origin, Error> {
     let of_points = points.as_origin(None);
     let Some(origin) = clusters.origin else {
-        // As they were sent: with the points, or another start for them.
+        // Clusters as the client sent them: with the points, or as another start for them.
         let start = Some(clusters.digest()).filter(|digest| *digest != of_points.points);
         return Ok(Origin { start, ..of_points });
     };

@@ -1,18 +1,18 @@
-//! The server: computes on encrypted arrays. It holds no secret.
+//! The server computes on encrypted arrays. It holds no secret.
 //!
-//! Scales and rescaling are automatic: every product is brought back to the scale that its
-//! precision takes, and operands of different moduli are brought to the smaller one. What shapes
-//! mean follows numpy. Where there are keys for it, arrays of numbers that lack capacity are
-//! bootstrapped.
+//! Scales and rescaling are automatic. Every product is rescaled to the scale that its precision
+//! needs, and operands of different moduli are brought to the smaller one. Shapes follow numpy's
+//! rules. Arrays of numbers that lack capacity are bootstrapped if the server has keys for it.
 //!
 //! Operations are written once for both [forms](Form) of arrays. Each folder holds one subject:
 //!
-//! - `schemes`: what an operation does to single ciphertexts, of numbers and of integers;
+//! - `schemes`: the primitives on single ciphertexts, of numbers and of integers;
 //! - `functions`: functions of elements, such as arithmetic, comparisons and look-up tables;
 //! - `linear`: linear maps with plain weights, and sums;
 //! - `matmul`: products of matrices;
 //! - `moves`: moves of elements between slots;
-//! - `planner`: what operations keep and give up, and the prices by which ways are compared.
+//! - `planner`: precision, capacity and bootstraps, and the prices by which candidates are
+//!   compared.
 
 mod bits;
 mod clustering;
@@ -43,29 +43,30 @@ use linear::map_cache::AllMaps;
 use planner::bootstrap::Bootstraps;
 use planner::policy::Policy;
 
-/// A layout may take so many slots: some gigabytes of ciphertexts.
+/// Maximum number of slots of a layout with few elements, which are several gigabytes of
+/// ciphertexts.
 const MOST_SLOTS: usize = 1 << 24;
 
-/// A layout that takes more may take so many for each element.
+/// Maximum number of slots for each element of a layout with more than [`MOST_SLOTS`] slots.
 const MOST_APART: usize = 16;
 
-/// Bytes of memory that a server takes by itself ([`Server::memory`]).
+/// The memory that a server uses itself, in bytes ([`Server::memory`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ServerMemory {
     /// Evaluation keys, without those of look-up tables.
     pub keys: usize,
     /// Keys of look-up tables.
     pub tables: usize,
-    /// Keys derived from the others to compute faster, a part of the budget of all caches
-    /// ([`crate::set_cache_budget`]).
+    /// Keys derived from the others for faster key switches. They count towards the budget of all
+    /// caches ([`crate::set_cache_budget`]).
     pub derived_keys: usize,
-    /// What is kept of arrays and matrices, a part of that budget too.
+    /// Full ciphertexts and encoded matrices that are cached. They count towards that budget too.
     pub caches: usize,
-    /// Memory that operations worked in, and that of arrays that are gone, kept for the next.
+    /// Scratch memory of operations and the memory of dropped arrays, kept for the next operations.
     pub scratch: usize,
 }
 
-/// Evaluation keys made ready to compute with.
+/// A server: evaluation keys made ready to compute with.
 #[derive(Debug, Clone)]
 pub struct Server {
     session: Session,
@@ -73,37 +74,37 @@ pub struct Server {
     integers: Option<bgv::Evaluator>,
     key: Fingerprint,
     policy: Policy,
-    /// The way from another key to this one, with the session of the arrays that it is for.
+    /// The transfer from another key to this one, with the session of the arrays that it takes.
     transfer: Option<(Session, Transfer)>,
     bootstraps: Option<Arc<Bootstraps>>,
-    /// What tables are looked up with.
+    /// Evaluates look-up tables.
     pegasus: Option<Pegasus>,
     bits: Option<BitServer>,
-    /// What makes clusters of points.
+    /// Computes k-means.
     k_means: Option<KMeans>,
-    /// Of comparisons.
+    /// Cached comparison plans.
     plans: Arc<Plans>,
     maps: Arc<AllMaps>,
-    /// The server of dry runs, once it has been needed.
+    /// The server of dry runs, made when it is first needed.
     dry: Arc<OnceLock<Box<Server>>>,
 }
 
 impl Server {
-    /// A server with these keys.
+    /// Makes a server from these keys.
     ///
     /// # Errors
-    /// [`Error::ParameterMismatch`] when the keys do not belong to their session,
-    /// [`Error::MissingKey`] when one of a bootstrap's is missing.
+    /// [`Error::ParameterMismatch`] if the keys do not belong to their session, and
+    /// [`Error::MissingKey`] if a key of a bootstrap is missing.
     pub fn new(keys: impl Borrow<EvaluationKeys>) -> Result<Self, Error> {
         let keys = keys.borrow();
         Self::in_session(keys, keys.session().clone())
     }
 
-    /// A server with these keys that computes on so many threads (0 and 1: only the calling one),
-    /// whatever the keys were loaded with.
+    /// Makes a server from these keys that computes on `threads` threads, however the keys were
+    /// loaded. With 0 or 1, only the calling thread computes.
     ///
     /// # Errors
-    /// As [`Server::new`], and [`Error::System`] when the machine refuses the threads.
+    /// As [`Server::new`], and [`Error::System`] if the machine refuses the threads.
     pub fn with_threads(keys: &EvaluationKeys, threads: usize) -> Result<Self, Error> {
         let session = Session::new(keys.session().settings().clone(), threads)?;
         Self::in_session(keys, session)
@@ -114,7 +115,7 @@ impl Server {
         Self::of_prepared(session, prepared, keys)
     }
 
-    /// A server with `keys`, of which those of rotations and products are `prepared`.
+    /// Makes a server from `keys`, given those of rotations and products in their prepared form.
     pub(crate) fn of_prepared(
         session: Session,
         prepared: Arc<PreparedEvaluationKeys>,
@@ -161,37 +162,42 @@ impl Server {
         })
     }
 
-    /// Sets how many bytes of memory, beside the keys, may go to what is derived from them to
-    /// switch keys faster (LAKS), within the budget of the process ([`crate::set_cache_budget`]); 1
-    /// GiB where nothing is said. It holds for all servers that share this one's [`Session`].
-    /// Results do not depend on it.
+    /// Sets the limit, in bytes, for keys derived from the evaluation keys for faster key switches
+    /// (LAKS).
+    ///
+    /// The evaluation keys themselves do not count. The default is 1 GiB, within the budget of the
+    /// process ([`crate::set_cache_budget`]). The limit holds for all servers that share this one's
+    /// [`Session`]. Results do not depend on it.
     pub fn set_key_memory(&self, bytes: usize) {
         self.session.context().rlwe().set_key_memory(bytes);
     }
 
-    /// How many bytes of memory what is derived from keys takes, and how many it may.
+    /// Returns the number of bytes that derived keys use, and their limit.
     pub fn key_memory(&self) -> (usize, usize) {
         self.session.context().rlwe().key_memory()
     }
 
-    /// Sets how many bytes of memory, beside the keys, may go to what is kept of arrays and
-    /// matrices to compute faster when they come again: the whole ciphertexts of fresh arrays, half
-    /// of each of which was a seed, and encoded matrices, and maps such as those that move
-    /// elements; 1 GiB where nothing is said, and within the budget of the process
-    /// ([`crate::set_cache_budget`]). It holds for all servers that share this one's [`Session`].
-    /// Matrices that are kept are dropped; the ciphertexts of an array are kept until it is
-    /// dropped. Results do not depend on it.
+    /// Sets the limit, in bytes, for cached ciphertexts and matrices, which save time when the same
+    /// operands come again.
+    ///
+    /// The cache holds the full ciphertexts that fresh arrays expand to, encoded matrices, and
+    /// linear maps such as those that move elements. Keys do not count. The default is 1 GiB,
+    /// within the budget of the process ([`crate::set_cache_budget`]). The limit holds for all
+    /// servers that share this one's [`Session`].
+    ///
+    /// A call drops the cached matrices and maps of this server. The full ciphertexts of an array
+    /// stay until the array is dropped. Results do not depend on the limit.
     pub fn set_cache_memory(&self, bytes: usize) {
         self.session.room().set_limit(bytes);
         self.maps.clear();
     }
 
-    /// How many bytes of memory what is kept of arrays and matrices takes, and how many it may.
+    /// Returns the number of bytes that cached ciphertexts and matrices use, and their limit.
     pub fn cache_memory(&self) -> (usize, usize) {
         self.session.room().memory()
     }
 
-    /// The memory that this server takes by itself; arrays come on top of it.
+    /// Returns the memory that this server uses itself. Arrays come on top of it.
     pub fn memory(&self) -> ServerMemory {
         let rlwe = self.session.context().rlwe();
         let own = [
@@ -209,31 +215,31 @@ impl Server {
         }
     }
 
-    /// Settings and context.
+    /// Returns the session: settings and contexts.
     pub fn session(&self) -> &Session {
         &self.session
     }
 
-    /// The evaluator of single ciphertexts of numbers.
+    /// Returns the evaluator of single ciphertexts of numbers.
     pub fn evaluator(&self) -> &Evaluator {
         &self.evaluator
     }
 
-    /// The fingerprint of the key whose arrays it computes on.
+    /// Returns the fingerprint of the key whose arrays this server computes on.
     pub fn key(&self) -> Fingerprint {
         self.key
     }
 
-    /// The evaluator of single ciphertexts of integers, where the settings have a plaintext
+    /// Returns the evaluator of single ciphertexts of integers, if the settings have a plaintext
     /// modulus.
     pub fn integer_evaluator(&self) -> Option<&bgv::Evaluator> {
         self.integers.as_ref()
     }
 
-    /// What computes on arrays of bits.
+    /// Returns the server of arrays of bits.
     ///
     /// # Errors
-    /// [`Error::NoKeys`] when there are no keys for them.
+    /// [`Error::NoKeys`] if there are no keys of bits.
     pub fn bits(&self) -> Result<&BitServer, Error> {
         self.bits.as_ref().ok_or_else(|| {
             let what = "this server has no keys of bits: make evaluation keys with them (KeyRequest::bits; in Python, those of a client of a preset of bits)";
@@ -250,9 +256,11 @@ impl Server {
         a.form().check(self, operation)
     }
 
-    /// Checks a layout to move elements to: that it is of as many slots as ciphertexts have, and
-    /// does not take more than 2^24 slots, and 16 for each element, which would be gigabytes of
-    /// ciphertexts for few elements.
+    /// Checks a layout that elements are moved to.
+    ///
+    /// Its number of slots must be that of the ciphertexts. It may take up to 2^24 slots or 16 for
+    /// each element, whichever is more. Otherwise a few elements could take gigabytes of
+    /// ciphertexts.
     fn check_layout<F: Form>(&self, layout: &Layout, operation: &'static str) -> Result<(), Error> {
         self.check_slots::<F>(layout, operation)?;
         let (have, most) = (layout.last() + 1, MOST_SLOTS.max(MOST_APART * layout.size()));
@@ -267,7 +275,7 @@ impl Server {
         Err(Error::shape(operation, what))
     }
 
-    /// Checks that a layout is of as many slots as ciphertexts have.
+    /// Checks that a layout has the number of slots that ciphertexts have.
     fn check_slots<F: Form>(&self, layout: &Layout, operation: &'static str) -> Result<(), Error> {
         let (have, need) = (layout.slots(), F::slots(&self.session));
         if have == need {
@@ -279,8 +287,9 @@ impl Server {
         ))
     }
 
-    /// Applies `f`, which does the same in every slot or rotates, to every ciphertext of `a`; the
-    /// layout stays. `bits` is about the capacity that it takes.
+    /// Applies `f` to every ciphertext of `a` and keeps the layout.
+    ///
+    /// `f` acts on every slot alike, or rotates. `bits` is about the capacity that it uses.
     fn map<F: Form>(
         &self,
         a: &Array<F>,
@@ -292,7 +301,7 @@ impl Server {
         self.with_capacity([a], bits, |[a]| self.map_as_it_is(a, operation, keeps_zeros, &f))
     }
 
-    /// [`Server::map`] of an array with whatever capacity it has.
+    /// As [`Server::map`], but without a bootstrap if the array lacks capacity.
     fn map_as_it_is<F: Form>(
         &self,
         a: &Array<F>,
@@ -309,10 +318,11 @@ impl Server {
         Ok(Array::from_ciphertexts(a.layout().clone(), form, slots, out))
     }
 
-    /// Applies `f`, which does the same in every slot, to the ciphertexts of two arrays, pair by
-    /// pair. They are broadcast to one shape, and stand where the first one's elements do that has
-    /// this shape. `clean` says whether slots without an element are zero in the result, from
-    /// whether they are in the operands, and `bits` about the capacity that it takes.
+    /// Applies `f`, which acts on every slot alike, to pairs of ciphertexts of two arrays.
+    ///
+    /// Both are broadcast to one shape first. The result has the layout of the first operand that
+    /// has this shape already. `slots` computes the contents of slots without an element from those
+    /// of the operands. `bits` is about the capacity that `f` uses.
     fn zip<F: Form>(
         &self,
         a: &Array<F>,
@@ -335,7 +345,7 @@ impl Server {
         })
     }
 
-    /// The form of what this server computes from these arrays.
+    /// Returns the form of results that this server computes from these arrays.
     fn form_of<F: Form>(&self, arrays: &[&Array<F>]) -> F {
         let first = arrays[0].form().clone();
         arrays[1..].iter().fold(first, |form, a| form.join(a.form())).computed_by(self)

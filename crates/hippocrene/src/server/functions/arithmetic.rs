@@ -1,4 +1,5 @@
-//! Element by element.
+//! Arithmetic element by element: sums, differences, products, and declared intervals and
+//! precision.
 
 use hippocrene_ckks::{Short, encoder::EncodeError};
 
@@ -6,12 +7,15 @@ use crate::server::Server;
 use crate::{Array, EncryptedArray, Error, Form, Interval, SlotContents};
 
 impl Server {
-    /// `a + b`, element by element; shapes broadcast as numpy's do.
+    /// Returns `a + b`, element by element.
+    ///
+    /// Shapes broadcast as in numpy.
     ///
     /// # Errors
-    /// [`Error::Shape`] when the shapes do not fit, [`Error::KeyMismatch`] when the keys do. Of
-    /// integers, here and in what follows: [`Error::Budget`] when the noise would be too large,
-    /// [`Error::PlainModulusMismatch`] when the plaintext moduli differ.
+    /// [`Error::Shape`] when the shapes do not fit, [`Error::KeyMismatch`] when the arrays belong
+    /// to different keys. For arrays of integers, this operation and the following ones also return
+    /// [`Error::Budget`] when the noise would be too large, and [`Error::PlainModulusMismatch`]
+    /// when the plaintext moduli differ.
     pub fn add<F: Form>(&self, a: &Array<F>, b: &Array<F>) -> Result<Array<F>, Error> {
         const OPERATION: &str = "add";
         if std::ptr::eq(a, b) {
@@ -24,8 +28,10 @@ impl Server {
         Ok(F::within(sum, F::interval(a) + F::interval(b)))
     }
 
-    /// A sum or a difference, which knows where both have terms in common: their errors add up
-    /// then.
+    /// Returns the sum or the difference that `combine` computes from each pair of ciphertexts.
+    ///
+    /// If `a` and `b` are sums with terms in common, their errors are not independent. The noise
+    /// estimate then adds them as equal errors.
     fn combined<F: Form>(
         &self,
         a: &Array<F>,
@@ -41,16 +47,19 @@ impl Server {
         Ok(sum.with_terms(a.terms().join(b.terms())))
     }
 
-    /// `a - b`, element by element; shapes broadcast as numpy's do.
+    /// Returns `a - b`, element by element.
+    ///
+    /// Shapes broadcast as in numpy.
     ///
     /// # Errors
-    /// [`Error::Shape`] when the shapes do not fit, [`Error::KeyMismatch`] when the keys do.
+    /// [`Error::Shape`] when the shapes do not fit, [`Error::KeyMismatch`] when the arrays belong
+    /// to different keys.
     pub fn sub<F: Form>(&self, a: &Array<F>, b: &Array<F>) -> Result<Array<F>, Error> {
         let difference = self.combined(a, b, "subtract", |form, x, y| form.sub(self, x, y))?;
         Ok(F::within(difference, F::interval(a) - F::interval(b)))
     }
 
-    /// `-a`.
+    /// Returns `-a`, element by element.
     ///
     /// # Errors
     /// [`Error::KeyMismatch`] when the array belongs to another key.
@@ -59,19 +68,21 @@ impl Server {
         Ok(F::within(negated, -F::interval(a)).with_terms(a.terms().clone()))
     }
 
-    /// `a b`, element by element; shapes broadcast as numpy's do.
+    /// Returns `a b`, element by element.
+    ///
+    /// Shapes broadcast as in numpy.
     ///
     /// # Errors
-    /// [`Error::Shape`] when the shapes do not fit, [`Error::KeyMismatch`] when the keys do,
-    /// [`Error::Capacity`] or [`Error::Budget`] when no multiplication is left.
+    /// [`Error::Shape`] when the shapes do not fit, [`Error::KeyMismatch`] when the arrays belong
+    /// to different keys, [`Error::Capacity`] or [`Error::Budget`] when no multiplication is left.
     pub fn mul<F: Form>(&self, a: &Array<F>, b: &Array<F>) -> Result<Array<F>, Error> {
         const OPERATION: &str = "multiply";
         if std::ptr::eq(a, b) {
             return self.square(a).map_err(|e| e.during(OPERATION));
         }
         let bits = self.form_of(&[a, b]).product_bits(self);
-        // Factors with terms in common have errors in common: they add up, as those of two copies
-        // do.
+        // Factors with terms in common also have errors in common. These add up like the errors of
+        // two copies.
         let copies = if a.terms().meet(b.terms()) { 2 } else { 1 };
         let product = self.zip(a, b, OPERATION, SlotContents::of_product, bits, |form, x, y| {
             Ok(form.of_copies(form.mul(self, x, y)?, copies))
@@ -79,7 +90,7 @@ impl Server {
         Ok(F::within(product, F::interval(a) * F::interval(b)))
     }
 
-    /// `a^2`, element by element.
+    /// Returns `a^2`, element by element.
     ///
     /// # Errors
     /// [`Error::Capacity`] or [`Error::Budget`] when no multiplication is left.
@@ -89,11 +100,11 @@ impl Server {
         Ok(F::within(square, F::interval(a).power(2)))
     }
 
-    /// `a + p` for plain numbers in the shape of `a`, in row-major order.
+    /// Returns `a + p` for plain numbers `p`, one for each element in row-major order.
     ///
     /// # Errors
-    /// [`Error::Shape`] when there are not as many, [`Error::Encode`] when one is NaN, infinite or
-    /// too large.
+    /// [`Error::Shape`] when the count of numbers is not the size of `a`, [`Error::Encode`] when a
+    /// number is NaN, infinite or too large.
     pub fn add_plain<'v, F: Form>(
         &self,
         a: &Array<F>,
@@ -118,12 +129,14 @@ impl Server {
             .with_terms(a.terms().clone()))
     }
 
-    /// `a p` for plain numbers in the shape of `a`, in row-major order. Slots that hold no element
-    /// become zero.
+    /// Returns `a p` for plain numbers `p`, one for each element in row-major order.
+    ///
+    /// Slots that hold no element become zero.
     ///
     /// # Errors
-    /// [`Error::Shape`] when there are not as many, [`Error::Encode`] when one is NaN, infinite or
-    /// too large, [`Error::Capacity`] or [`Error::Budget`] when no multiplication is left.
+    /// [`Error::Shape`] when the count of numbers is not the size of `a`, [`Error::Encode`] when a
+    /// number is NaN, infinite or too large, [`Error::Capacity`] or [`Error::Budget`] when no
+    /// multiplication is left.
     pub fn mul_plain<'v, F: Form>(
         &self,
         a: &Array<F>,
@@ -147,7 +160,7 @@ impl Server {
         Ok(F::within(product, F::interval(a) * a.form().plain_interval(p)))
     }
 
-    /// `a + c`, the number `c` added to every element.
+    /// Returns `a + c`, with the number `c` added to every element.
     ///
     /// # Errors
     /// [`Error::Argument`] when `c` is not finite, [`Error::Capacity`] or [`Error::Encode`] when it
@@ -169,13 +182,17 @@ impl Server {
             .with_terms(a.terms().clone()))
     }
 
-    /// `a c`, every element times the number `c`. Numbers that are an integer over `2^k`, `k` up to
-    /// 12, are exact and take only `k` bits of capacity (and the bits by which they are larger than
-    /// 1); others take as much as any product. Arrays of integers are multiplied by a `c` that is a
-    /// unit modulo the plaintext modulus for nothing, but for sums that they meet in later.
+    /// Returns `a c`, with every element multiplied by the number `c`.
     ///
-    /// What takes as much as a product sets to zero what sums have left in slots that hold no
-    /// element, so that the result can be repeated or summed without another.
+    /// If `c` is an integer over `2^k` with `k` up to 12, the product is exact. It then costs only
+    /// `k` bits of capacity, and `log2 |c|` bits more if `|c|` is above 1. Any other `c` costs as
+    /// much as a product of arrays.
+    ///
+    /// For arrays of integers, a `c` that is a unit modulo the plaintext modulus costs nothing
+    /// here. It can make later sums with other arrays more expensive.
+    ///
+    /// A product at full cost also sets stray slots to zero, such as those that sums leave. The
+    /// result can then be repeated or summed without another multiplication.
     ///
     /// # Errors
     /// [`Error::Argument`] when `c` is not finite or too large for the modulus, [`Error::Capacity`]
@@ -200,14 +217,16 @@ impl Server {
         Ok(product.with_terms(a.terms().clone()))
     }
 
-    /// Declares that the elements lie in `interval`, as [`EncryptedArray::with_interval`]. The
-    /// bound of a ciphertext also holds for its stray slots, such as the other elements of the
-    /// array that a slice is of, and parts of sums. If there are such and the bound becomes
-    /// tighter, they are set to zero, which is one multiplication.
+    /// Declares that the elements lie in `interval`, as [`EncryptedArray::with_interval`] does.
+    ///
+    /// The bound of a ciphertext also holds for its stray slots. These may hold the other elements
+    /// of the array that a slice was taken from, or partial sums. If there are stray slots and the
+    /// bound becomes tighter, this sets them to zero, which costs one multiplication.
     ///
     /// # Errors
     /// As [`EncryptedArray::with_interval`], [`Error::Argument`] if the modulus is too small for
-    /// such values, and [`Error::Capacity`] if that multiplication is not left.
+    /// such values, and [`Error::Capacity`] if no multiplication is left for setting stray slots to
+    /// zero.
     pub fn declare_interval(
         &self,
         a: &EncryptedArray,
@@ -223,8 +242,9 @@ impl Server {
         Ok(declared)
     }
 
-    /// Declares that no element is larger than `bound` in absolute value:
-    /// [`Server::declare_interval`] of `[-bound, bound]`.
+    /// Declares that no element is larger than `bound` in absolute value.
+    ///
+    /// This is [`Server::declare_interval`] of `[-bound, bound]`.
     ///
     /// # Errors
     /// As [`Server::declare_interval`], and [`Error::Argument`] if `bound` is negative.
@@ -232,24 +252,26 @@ impl Server {
         self.declare_interval(a, Interval::finite(-bound, bound)?)
     }
 
-    /// Declares how precise the elements are, for who knows better than
-    /// [`EncryptedArray::precision_bits`].
+    /// Declares the precision of the elements in bits, if you know better than the estimate.
     ///
-    /// That estimate follows errors through every operation as if nothing ever made them smaller.
-    /// Iterations that correct themselves, such as Newton's, gradient descent or normalised powers
-    /// of a matrix, make them smaller in every step; the estimate grows all the same, until a
-    /// bootstrap gives it up ([`EncryptedArray::is_error_known`]). Where the declaration is wrong,
-    /// so is what later operations say of their errors,
+    /// The estimate, [`EncryptedArray::precision_bits`], follows errors through every operation as
+    /// if no operation ever reduced them. Iterations that correct themselves reduce the error in
+    /// every step. Examples are Newton's method, gradient descent and normalised powers of a
+    /// matrix. The estimate grows all the same, until a bootstrap marks the error as unknown
+    /// ([`EncryptedArray::is_error_known`]).
+    ///
+    /// If the declaration is wrong, three things go wrong. Later operations state wrong errors,
     /// [`ClientKey::decrypt_for_sharing`](crate::ClientKey::decrypt_for_sharing) hides less than it
-    /// says, and a bootstrap may return anything.
+    /// states, and a bootstrap may return anything.
     ///
-    /// What such an iteration corrects is the elements: an error in a slot without one may grow in
-    /// every step. Where the estimate of those is larger than what is declared, they are set to
-    /// zero, which is one multiplication.
+    /// An iteration corrects only the elements. An error in a slot without an element may grow in
+    /// every step. If the estimated error of such slots is larger than the declared one, this sets
+    /// them to zero, which costs one multiplication.
     ///
     /// # Errors
     /// [`Error::Argument`] when `bits` is not finite, [`Error::KeyMismatch`] when the array belongs
-    /// to another key, and [`Error::Capacity`] when that multiplication is not left.
+    /// to another key, and [`Error::Capacity`] when no multiplication is left for setting slots to
+    /// zero.
     pub fn declare_precision(
         &self,
         a: &EncryptedArray,
@@ -266,7 +288,9 @@ impl Server {
             .with_precision_bits(bits, &self.session)
     }
 
-    /// Sets every slot that holds no element to zero; one multiplication deep unless they are.
+    /// Returns the array with zero in every slot that holds no element.
+    ///
+    /// This costs one multiplication, unless these slots are zero already or there are none.
     pub(in crate::server) fn cleaned<F: Form>(&self, a: &Array<F>) -> Result<Array<F>, Error> {
         if a.is_clean() || a.layout().is_full() {
             return Ok(a.clone());
@@ -275,7 +299,7 @@ impl Server {
         Ok(F::within(cleaned, F::interval(a)))
     }
 
-    /// Checks that there is a plain number for each element.
+    /// Checks that there is one plain number for each element.
     fn check_plain<F: Form>(
         &self,
         a: &Array<F>,

@@ -1,5 +1,4 @@
-//! Signs and what follows from them: comparisons, the larger and the smaller of two, absolute
-//! values.
+//! Signs and functions computed from them: comparisons, maximum and minimum, ReLU, absolute values.
 
 use std::{
     collections::VecDeque,
@@ -7,7 +6,7 @@ use std::{
 };
 
 use hippocrene_ckks::{
-    Ciphertext, CkksError, Evaluator, NoRefresh, Refresh,
+    Ciphertext, CkksError, Evaluator, NoRefresh, Refresh, Short,
     circuits::comparison::{SignLiteral, SignPlan},
 };
 use hippocrene_pegasus::Which;
@@ -16,37 +15,49 @@ use hippocrene_rlwe::Noise;
 use crate::server::{Server, moves::broadcast::shape_of_both};
 use crate::{EncryptedArray, Error, Interval, Layout, Numbers, SlotContents};
 
-/// How closely numbers are compared. By tables ([`Server::sign`]) nothing need be said: the gap is
-/// that of the tables ([`Server::table_gap`]), and the precision what they have.
+/// The gap, the precision and the handling of ties in a comparison.
+///
+/// By tables ([`Server::sign`]), the default gap is [`Server::table_gap`] and the default precision
+/// is that of the tables.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Comparison {
-    /// The least absolute value, or difference of two, whose sign comes out; where nothing is said,
-    /// by polynomials `2^-8` of the bound, and of values that are not precise enough for that the
-    /// least of `2^-7`, `2^-6` and `2^-5` of it that they are precise enough for.
+    /// The smallest absolute value, or difference of two values, whose sign is certain.
+    ///
+    /// By polynomials, the default is `2^-8` of the bound. A server without look-up keys widens it
+    /// if the values are not precise enough. It then takes the smallest of `2^-7`, `2^-6` and
+    /// `2^-5` of the bound for which they are.
     pub gap: Option<f64>,
-    /// Where the gap is kept, the sign is within `2^-precision`; where nothing is said, it is 10
-    /// bits.
+    /// The precision of the sign in bits: outside of the gap, its error is at most `2^-precision`.
+    ///
+    /// By polynomials, the default is 10 bits.
     pub precision: Option<f64>,
-    /// What a comparison gives for equal values. It makes no difference to signs, maxima and the
-    /// like.
+    /// The result of a comparison of equal values.
+    ///
+    /// Signs, maxima, minima, ReLU and absolute values do not depend on it.
     pub at_ties: Ties,
 }
 
-/// What [`Server::greater`], [`Server::less`] and [`Server::positive`] give for equal values.
+/// The result of [`Server::greater`], [`Server::less`] and [`Server::positive`] for equal values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Ties {
-    /// 0, as `>` and `<` of numpy: 1 from the gap on, and 0 where the other is as large or larger.
+    /// 0, as `>` and `<` in numpy.
+    ///
+    /// The result is 1 for differences of at least the gap, and 0 for differences of at most 0.
     #[default]
     Zero,
-    /// 1/2: the step is in the middle of `[-gap, gap]`. The default gap is half as wide then.
+    /// 1/2, with the step in the middle of `[-gap, gap]`.
+    ///
+    /// The default gap is then half as wide.
     Half,
-    /// 1, as `>=` and `<=` of numpy: 0 from the gap on, and 1 where the other is as large or
-    /// smaller.
+    /// 1, as `>=` and `<=` in numpy.
+    ///
+    /// The result is 1 for differences of at least 0, and 0 for differences of at most minus the
+    /// gap.
     One,
 }
 
 impl Ties {
-    /// Where the step is on the axis of the difference, in units of half of the gap.
+    /// The position of the step on the axis of the difference, in units of half the gap.
     fn place(self) -> f64 {
         match self {
             Ties::Zero => 1.0,
@@ -55,12 +66,12 @@ impl Ties {
         }
     }
 
-    /// The distance of the step from values that are told apart, over the gap.
+    /// The distance from the step to the nearest values that are told apart, divided by the gap.
     fn share(self) -> f64 {
         if self == Ties::Half { 1.0 } else { 0.5 }
     }
 
-    /// The result for differences that lie in `interval`, if all have the same one.
+    /// The result for all differences in `interval`, or `None` if it is not the same for all.
     fn constant(self, interval: Interval) -> Option<f64> {
         let (low, high) = (interval.low(), interval.high());
         match self {
@@ -74,29 +85,44 @@ impl Ties {
     }
 }
 
-/// The default gap, as a share of the bound.
+/// Returns a number to subtract from values before they are ordered.
+///
+/// It is the centre of their common interval if that at least halves the bound, else 0. The smaller
+/// the bound, the smaller the error of an order.
+pub(in crate::server) fn centre(operands: &[&EncryptedArray]) -> f64 {
+    let low = operands.iter().map(|a| a.interval().low()).fold(f64::INFINITY, f64::min);
+    let high = operands.iter().map(|a| a.interval().high()).fold(f64::NEG_INFINITY, f64::max);
+    let (middle, bound) = (low + 0.5 * (high - low), low.abs().max(high.abs()));
+    // Stray slots keep the bound that they have.
+    let halves = high - low <= bound && operands.iter().all(|a| !a.has_strays());
+    if halves { middle } else { 0.0 }
+}
+
+/// The default gap by polynomials, as a fraction of the bound.
 const DEFAULT_GAP: f64 = 1.0 / 256.0;
 
-/// Factors by which the default gap is widened if values are not precise enough for it.
+/// Factors that widen the default gap, tried in this order, if values are not precise enough.
 const WIDER_GAPS: [f64; 3] = [2.0, 4.0, 8.0];
 
-/// The default precision, in bits.
+/// The default precision by polynomials, in bits.
 const DEFAULT_PRECISION: f64 = 10.0;
 
 /// Values within this many standard deviations of their error cannot be told from 0.
+///
+/// It is also the number of deviations in [`Server::table_gap`].
 pub(in crate::server) const DEVIATIONS_FROM_ZERO: f64 = 7.0;
 
 /// Maximum number of cached plans.
 const MAX_PLANS: usize = 16;
 
-/// The plans that were made last: the search for one takes about a second.
+/// Cache of the most recent plans: the search for one runs for about a second.
 #[derive(Debug, Default)]
 pub(in crate::server) struct Plans(Mutex<VecDeque<Arc<SignPlan>>>);
 
-/// An operation on one ciphertext.
+/// An operation on one ciphertext, by a plan for the sign.
 type One = fn(&Evaluator, &Ciphertext, &SignPlan, &dyn Refresh) -> Result<Ciphertext, CkksError>;
 
-/// An operation on two ciphertexts.
+/// An operation on two ciphertexts, by a plan for the sign.
 type Two = fn(
     &Evaluator,
     &Ciphertext,
@@ -106,27 +132,36 @@ type Two = fn(
 ) -> Result<Ciphertext, CkksError>;
 
 impl Server {
-    /// The sign of every element, to within `e = 2^-precision` where the absolute value is at least
-    /// the gap, and some number from `-1 - e` to `1 + e` where it is less. What the array declares
-    /// as its bound ([`EncryptedArray::with_bound`]) is the interval: the tighter it is, the less
-    /// capacity is taken. Where there are bootstrapping keys, capacity that lacks is given back on
-    /// the way, and results keep what a bootstrap needs. The key of the conjugation is needed
-    /// ([`KeyRequest::conjugation`](crate::KeyRequest)), which bootstrapping keys have in any case.
+    /// Returns the sign of every element: 1 if it is positive, -1 if it is negative.
     ///
-    /// All of this is by polynomials. **By tables** the sign is had where there are keys of
-    /// look-ups and polynomials are not possible, for the elements are not precise enough for the
-    /// gap or a stage takes more capacity than a bootstrap gives back, or where there are no
-    /// bootstrapping keys and the array has too little capacity or the key of the conjugation is
-    /// missing: a look-up for each element, whatever is left of the capacity, where polynomials are
-    /// one computation for all. The gap is then [`Server::table_gap`], with seven deviations of
-    /// what the elements are off by. The same holds for [`Server::greater`], [`Server::maximum`]
-    /// and all others here.
+    /// The error is at most `e = 2^-precision` for elements whose absolute value is at least the
+    /// gap. For smaller elements, the result is some number from `-1 - e` to `1 + e`.
+    ///
+    /// **By polynomials**, all elements are computed at once. The polynomials are made for the
+    /// bound that the array declares ([`EncryptedArray::with_bound`]). A tighter bound costs less
+    /// capacity. With bootstrapping keys, missing capacity is restored on the way, and the result
+    /// keeps enough capacity for a bootstrap. The conjugation key is needed
+    /// ([`KeyRequest::conjugation`](crate::KeyRequest)), which bootstrapping keys include.
+    ///
+    /// **By tables**, there is one look-up for each element, whatever capacity is left. The gap is
+    /// then [`Server::table_gap`], widened by seven standard deviations of the error of the
+    /// elements. Tables are used if the server has look-up keys and polynomials fail for one of
+    /// these reasons:
+    ///
+    /// * The elements are not precise enough for the gap.
+    /// * A stage needs more capacity than a bootstrap restores.
+    /// * There are no bootstrapping keys, and capacity is too low or the conjugation key is
+    ///   missing.
+    ///
+    /// The same choice is made for [`Server::greater`], [`Server::maximum`] and all other functions
+    /// of this kind.
     ///
     /// # Errors
-    /// [`Error::Argument`] when tables have a wider gap or less precision than is asked for; when
-    /// the array is complex, the parameters are a simple chain, or gap and precision are not
-    /// possible: the gap is `2^-30` of the bound or more, and the precision 1 to 40 bits;
-    /// [`Error::Capacity`] when too little is left; [`Error::MissingKey`] when a key is missing.
+    /// [`Error::Argument`] when tables have a wider gap or less precision than requested, when the
+    /// array is complex, when the parameters are a simple chain, or when gap or precision are out
+    /// of range. The gap must be at least `2^-30` of the bound, and the precision 1 to 40 bits.
+    /// [`Error::Capacity`] when too little capacity is left. [`Error::MissingKey`] when a key is
+    /// missing.
     pub fn sign(&self, a: &EncryptedArray, how: Comparison) -> Result<EncryptedArray, Error> {
         const OPERATION: &str = "sign";
         self.check_compared(&[a], OPERATION)?;
@@ -150,7 +185,9 @@ impl Server {
         )
     }
 
-    /// 1 where an element is positive and 0 where it is negative: [`Server::greater`] with 0.
+    /// Returns 1 for positive elements and 0 for negative ones.
+    ///
+    /// This is [`Server::greater`] with 0 as the second operand.
     ///
     /// # Errors
     /// As [`Server::sign`].
@@ -160,14 +197,15 @@ impl Server {
         self.step(a, how, OPERATION)
     }
 
-    /// 1 where `a` exceeds `b` by the gap or more, and 0 where it is equal or less, to within half
-    /// of the error of [`Server::sign`]. Where `a` exceeds `b` by less than the gap, the result is
-    /// some number from 0 to 1. Equal elements give 1 with [`Ties::One`]; then the gap lies below
-    /// 0: the result is 0 where `b` exceeds `a` by the gap or more.
+    /// Returns 1 where `a` exceeds `b` by at least the gap, and 0 where it is equal or less.
+    ///
+    /// The error is at most half of that of [`Server::sign`]. Where `a` exceeds `b` by less than
+    /// the gap, the result is some number from 0 to 1. With [`Ties::One`], equal elements give 1
+    /// and the gap lies below 0. The result is then 0 where `b` exceeds `a` by at least the gap.
     ///
     /// The default gap is about `2^-7` of the bound of the difference by polynomials, and twice
-    /// [`Server::table_gap`] by tables. Shapes broadcast as numpy's do. Where the intervals of the
-    /// operands say the answer, it is exact and nothing is computed.
+    /// [`Server::table_gap`] by tables. Shapes broadcast as in numpy. If the intervals of the
+    /// operands decide the answer, the result is exact and no comparison is computed.
     ///
     /// # Errors
     /// As [`Server::sign`], and [`Error::Shape`] if the shapes do not fit.
@@ -183,8 +221,10 @@ impl Server {
         self.step(&difference, how, OPERATION)
     }
 
-    /// 1 where `a` is less than `b` by the gap or more, and 0 where it is equal or greater: as
-    /// [`Server::greater`].
+    /// Returns 1 where `a` is less than `b` by at least the gap, and 0 where it is equal or
+    /// greater.
+    ///
+    /// This is [`Server::greater`] with its operands exchanged.
     ///
     /// # Errors
     /// As [`Server::greater`].
@@ -200,8 +240,10 @@ impl Server {
         self.step(&difference, how, OPERATION)
     }
 
-    /// 1 where `d` is positive and 0 where it is negative. The step is moved by half of the gap, so
-    /// that equal elements of a difference are told as `how` says.
+    /// Returns 1 where `d` is positive and 0 where it is negative.
+    ///
+    /// The step is moved by half of the gap, so that a difference of 0 gives the result that
+    /// `how.at_ties` asks for.
     fn step(
         &self,
         d: &EncryptedArray,
@@ -213,10 +255,10 @@ impl Server {
             return self.constant(d, constant).map_err(|e| e.during(operation));
         }
         self.check_above_noise(d, 1.0 / share, how, operation)?;
-        // From here on, the gap is the distance of told values from the step.
+        // From here on, the gap is the distance from the step to the nearest values told apart.
         let inner = Comparison { gap: how.gap.map(|gap| gap * share), ..how };
         let inner = self.with_gap(&[d], inner, operation);
-        // The default gap is a part of the bound of the moved values.
+        // The default gap is a fraction of the bound of the moved values.
         let by_default =
             if ties == Ties::Half { DEFAULT_GAP } else { DEFAULT_GAP / (1.0 - DEFAULT_GAP) };
         let gap = inner.gap.unwrap_or(by_default * d.bound());
@@ -241,7 +283,8 @@ impl Server {
         Ok(within_ends(compared, (0.0, 1.0), 1.0))
     }
 
-    fn plus_constant(
+    /// Returns `d + by`, or `d` itself if `by` is 0.
+    pub(in crate::server) fn plus_constant(
         &self,
         d: &EncryptedArray,
         by: f64,
@@ -253,7 +296,7 @@ impl Server {
         }
     }
 
-    /// Checks arrays of real numbers that are to be compared.
+    /// Checks the keys and shapes of arrays that are to be compared, and that they are real.
     fn check_compared(
         &self,
         operands: &[&EncryptedArray],
@@ -269,8 +312,10 @@ impl Server {
         Ok(())
     }
 
-    /// Refuses values that are all smaller than what their own errors hide, whatever compares them.
-    /// `sides` is the gap over the distance of told values from the step.
+    /// Returns an error if all values are too small to be told from 0 because of their own errors.
+    ///
+    /// This applies to every way of comparing. `sides` is the gap divided by the distance from the
+    /// step to the nearest values told apart.
     fn check_above_noise(
         &self,
         a: &EncryptedArray,
@@ -278,6 +323,15 @@ impl Server {
         how: Comparison,
         operation: &'static str,
     ) -> Result<(), Error> {
+        let bound = a.interval().bound();
+        if let Some(gap) = how.gap.filter(|gap| *gap >= bound) {
+            let what = format!(
+                "the gap is {}, and no value exceeds {}, so that none would be told from 0. Give a smaller gap",
+                Short(gap),
+                Short(bound)
+            );
+            return Err(Error::argument(operation, what));
+        }
         let gap = sides * DEVIATIONS_FROM_ZERO * self.noise_of(&[a]).log2_std().exp2();
         match how.gap.is_none() && a.interval().bound() <= gap {
             true => Err(indistinct(a.interval().bound(), gap, operation)),
@@ -285,7 +339,7 @@ impl Server {
         }
     }
 
-    /// The array of this shape that holds `c` everywhere, exactly.
+    /// Returns an array in the shape of `a` that holds exactly `c` in every element.
     pub(in crate::server) fn constant(
         &self,
         a: &EncryptedArray,
@@ -298,8 +352,10 @@ impl Server {
         }
     }
 
-    /// `one` of two operands, which holds the result everywhere, in their common shape and as
-    /// precise as both ask for.
+    /// Returns `one` of the two operands, if it is the result for every element.
+    ///
+    /// The result has the broadcast shape of both operands and the precision that results of both
+    /// have.
     fn one_of(
         &self,
         [a, b]: [&EncryptedArray; 2],
@@ -312,15 +368,18 @@ impl Server {
         Ok(one.with_form(form))
     }
 
-    /// The larger of `a` and `b`, element by element: with `d` their difference, `e` what the sign
-    /// is off by and `B` the bound of `d`, to within `e (|d| + B/2) / 2` where `|d|` is the gap at
-    /// least, and `(1 + e/2) |d| + e B/4` where it is less. The rounding of the product comes on
-    /// top, which goes by the precision of `a` and `b`: where `e B` is small beside that, it is the
-    /// larger part ([`EncryptedArray::precision_bits`] of the result has it). Shapes broadcast as
-    /// numpy's do.
+    /// Returns the larger of `a` and `b`, element by element.
     ///
-    /// By tables ([`Server::sign`]) it is had from `a + b + |a - b|`, as single numbers: no gap is
-    /// to be said, and [`EncryptedArray::precision_bits`] of the result says what it is off by.
+    /// Let `d` be the difference, `B` its bound and `e` the error of the sign. By polynomials, the
+    /// error is at most `e (|d| + B/2) / 2` where `|d|` is at least the gap, and
+    /// `(1 + e/2) |d| + e B/4` where it is less. The rounding of the product is added to that. It
+    /// depends on the precision of `a` and `b`, and is the larger part where `e B` is small beside
+    /// it. [`EncryptedArray::precision_bits`] of the result includes it. Shapes broadcast as in
+    /// numpy.
+    ///
+    /// By tables ([`Server::sign`]), the result is computed from `a + b + |a - b|` as single
+    /// numbers. No gap is needed then, and [`EncryptedArray::precision_bits`] of the result states
+    /// its error.
     ///
     /// # Errors
     /// As [`Server::greater`].
@@ -337,15 +396,20 @@ impl Server {
             let larger = if left.low() >= right.high() { a } else { b };
             return self.one_of([a, b], larger, OPERATION);
         }
-        let tables = |how| self.order_by_tables(a, Some(b), Which::Larger, how, OPERATION);
-        let result = self.by_either([a, b], how, OPERATION, tables, |how, refreshed| {
-            self.of_two(a, b, how, OPERATION, Evaluator::maximum, refreshed)
+        let middle = centre(&[a, b]);
+        let centred = |array| self.plus_constant(array, -middle, OPERATION);
+        let (x, y) = (&centred(a)?, &centred(b)?);
+        let tables = |how| self.order_by_tables(x, Some(y), Which::Larger, how, OPERATION);
+        let result = self.by_either([x, y], how, OPERATION, tables, |how, refreshed| {
+            self.of_two(x, y, how, OPERATION, Evaluator::maximum, refreshed)
         })?;
+        let result = self.plus_constant(&result, middle, OPERATION)?;
         let ends = (left.low().max(right.low()), left.high().max(right.high()));
         Ok(within_ends(result, ends, a.bound().max(b.bound())))
     }
 
-    /// The smaller of `a` and `b`, element by element: as [`Server::maximum`].
+    /// Returns the smaller of `a` and `b`, element by element, with the error of
+    /// [`Server::maximum`].
     ///
     /// # Errors
     /// As [`Server::greater`].
@@ -362,15 +426,19 @@ impl Server {
             let smaller = if left.low() >= right.high() { b } else { a };
             return self.one_of([a, b], smaller, OPERATION);
         }
-        let tables = |how| self.order_by_tables(a, Some(b), Which::Smaller, how, OPERATION);
-        let result = self.by_either([a, b], how, OPERATION, tables, |how, refreshed| {
-            self.of_two(a, b, how, OPERATION, Evaluator::minimum, refreshed)
+        let middle = centre(&[a, b]);
+        let centred = |array| self.plus_constant(array, -middle, OPERATION);
+        let (x, y) = (&centred(a)?, &centred(b)?);
+        let tables = |how| self.order_by_tables(x, Some(y), Which::Smaller, how, OPERATION);
+        let result = self.by_either([x, y], how, OPERATION, tables, |how, refreshed| {
+            self.of_two(x, y, how, OPERATION, Evaluator::minimum, refreshed)
         })?;
+        let result = self.plus_constant(&result, middle, OPERATION)?;
         let ends = (left.low().min(right.low()), left.high().min(right.high()));
         Ok(within_ends(result, ends, a.bound().max(b.bound())))
     }
 
-    /// `max(a, 0)`, element by element: as precise as [`Server::maximum`].
+    /// Returns `max(a, 0)`, element by element, with the error of [`Server::maximum`].
     ///
     /// # Errors
     /// As [`Server::sign`].
@@ -391,7 +459,7 @@ impl Server {
         Ok(within_ends(result, (0.0, interval.high()), a.bound()))
     }
 
-    /// `|a|`, element by element: off by twice as much as [`Server::relu`].
+    /// Returns `|a|`, element by element, with twice the error of [`Server::relu`].
     ///
     /// # Errors
     /// As [`Server::sign`].
@@ -463,11 +531,13 @@ impl Server {
         })
     }
 
-    /// The result by tables where these are the road, and else by polynomials. Where those fail on
-    /// their way, for bootstraps give back less than a stage takes, or values that are less precise
-    /// than the gap wants, it is tables after all, if these tell as narrow a gap; and without them
-    /// polynomials without a bootstrap, if the operands have what that takes: the result may be the
-    /// last.
+    /// Returns the result by tables if `is_by_tables` says so, and by polynomials otherwise.
+    ///
+    /// With bootstrapping keys, polynomials may fail on the way. A bootstrap may restore less
+    /// capacity than a stage needs, or return values that are not precise enough for the gap.
+    /// Tables are then used after all, if their gap is narrow enough. Otherwise polynomials are
+    /// tried without bootstraps. That needs enough capacity in the operands, and leaves none
+    /// reserved for a later bootstrap, as the result may be the last one.
     fn by_either<const COUNT: usize>(
         &self,
         operands: [&EncryptedArray; COUNT],
@@ -492,8 +562,10 @@ impl Server {
         polynomials(how, false).or(result)
     }
 
-    /// With a wider gap where none is said, the values are not precise enough for the usual one,
-    /// and there are no tables.
+    /// Returns `how` with a wider gap, if `how.gap` is `None` and the default is too narrow.
+    ///
+    /// The default is too narrow if the values are not precise enough for it. With look-up keys,
+    /// `how` is returned unchanged.
     fn with_gap(
         &self,
         operands: &[&EncryptedArray],
@@ -526,9 +598,13 @@ impl Server {
         }
     }
 
-    /// Whether tables are the road: where they are there, and polynomials would need keys that are
-    /// not, more capacity than there is and no bootstrap gives back, or more precise values for a
-    /// gap that tables have too.
+    /// Returns true if the result is to be computed by tables.
+    ///
+    /// The server must have look-up keys, and one of these must hold:
+    ///
+    /// * Polynomials need keys that are missing, and there are no bootstrapping keys.
+    /// * Polynomials need more capacity than there is, and there are no bootstrapping keys.
+    /// * Polynomials need more precise values, and tables offer the requested gap and precision.
     fn is_by_tables(
         &self,
         operands: &[&EncryptedArray],
@@ -555,7 +631,7 @@ impl Server {
         })
     }
 
-    /// The error of the sum or the difference of the elements.
+    /// The error of the sum or the difference of the operands' elements.
     pub(in crate::server) fn noise_of(&self, operands: &[&EncryptedArray]) -> Noise {
         let noise = |a: &&EncryptedArray| Noise::from_log2_std(-a.precision_bits(&self.session));
         operands.iter().map(noise).fold(Noise::NONE, Noise::plus)
@@ -589,13 +665,13 @@ impl Server {
 }
 
 impl Plans {
-    /// The plan of this literal, from `make` where there is none.
+    /// Returns the cached plan for `literal`, or makes one with `make` and caches it.
     fn get(
         &self,
         literal: &SignLiteral,
         make: impl FnOnce() -> Result<SignPlan, Error>,
     ) -> Result<Arc<SignPlan>, Error> {
-        // Nothing is left half done where a thread panics.
+        // A poisoned lock is safe to use: a thread that panics leaves no half-finished change.
         let plans = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(plan) = plans().iter().find(|plan| plan.literal() == literal) {
             return Ok(Arc::clone(plan));
@@ -608,15 +684,16 @@ impl Plans {
     }
 }
 
-/// The array, whose elements lie between these ends but for the part by which its bound exceeds
-/// `bound`: the error of a polynomial.
+/// Returns the array with the interval `[low, high]`, widened by the error of a polynomial.
+///
+/// That error is the excess of the array's bound over `bound`.
 fn within_ends(a: EncryptedArray, (low, high): (f64, f64), bound: f64) -> EncryptedArray {
     let beyond = (a.bound() - bound).max(0.0);
     let interval = Interval::new(low - beyond, high + beyond);
     a.within(interval.unwrap_or(Interval::EVERYTHING))
 }
 
-/// Why values up to `bound` are not compared with a gap that is no smaller.
+/// The error for values up to `bound` that are all smaller than `gap`.
 pub(in crate::server) fn indistinct(bound: f64, gap: f64, operation: &'static str) -> Error {
     let what = format!(
         "no value exceeds {:.1e}, but only those from a gap of {:.1e} on can be told from 0. Scale the values up before they \

@@ -1,4 +1,4 @@
-//! Signs, comparisons, equality, and the larger of two, by look-up tables.
+//! Signs, comparisons, equality, maximum and minimum by look-up tables.
 
 use hippocrene_ckks::Short;
 use hippocrene_pegasus::{Pegasus, Which};
@@ -9,17 +9,19 @@ use crate::server::{
 };
 use crate::{EncryptedArray, Error};
 
-/// What has more than tables have.
+/// Part of error messages: the keys or the capacity for more precision than tables have.
 const MORE: &str = "more takes bootstrapping keys, or the key of the conjugation and more capacity";
 
 impl Server {
-    /// The least absolute value, or difference of two, that tables tell from 0 where absolute
-    /// values are up to `bound`: seven deviations of the index. With `lut12` that is about a 118th
-    /// of the bound, with `lut11` twice and with `lut13` about half as much.
+    /// Returns the smallest absolute value, or difference, that tables tell from 0.
+    ///
+    /// `bound` is the bound of the absolute values. The gap is seven standard deviations of the
+    /// error of the table index. With `lut12` this is about a 118th of `bound`. It is about twice
+    /// as large with `lut11`, and about half as large with `lut13`.
     ///
     /// # Errors
-    /// [`Error::NoKeys`] when the server has no keys of tables; [`Error::Argument`] when the bound
-    /// is negative or not finite.
+    /// [`Error::NoKeys`] when the server has no look-up keys; [`Error::Argument`] when the bound is
+    /// negative or not finite.
     pub fn table_gap(&self, bound: f64) -> Result<f64, Error> {
         const OPERATION: &str = "gap of tables";
         let pegasus = self.pegasus(OPERATION)?;
@@ -33,18 +35,20 @@ impl Server {
         Ok(pegasus.step_gap(bound))
     }
 
-    /// 1 where `a` and `b` differ by less than `tolerance`, and 0 where they differ by more, by a
-    /// look-up for each element. Shapes broadcast as numpy's do.
+    /// Returns 1 where `a` and `b` differ by less than `tolerance`, and 0 where they differ by
+    /// more.
     ///
-    /// **Error:** what [`EncryptedArray::precision_bits`] says, where the difference is farther
-    /// from the tolerance than [`Server::table_gap`] of the sum of both bounds and the tolerance;
-    /// nearer, the result may be either.
+    /// This is one look-up for each element. Shapes broadcast as in numpy.
+    ///
+    /// **Error:** [`EncryptedArray::precision_bits`] of the result, if the difference is far enough
+    /// from the tolerance. It must be farther away than [`Server::table_gap`] of the sum of both
+    /// bounds and the tolerance. For a nearer difference, the result may be either 0 or 1.
     ///
     /// # Errors
-    /// [`Error::NoKeys`] when the server has no keys of tables; [`Error::Argument`] when the arrays
-    /// are complex or have no bound, or the tolerance is not above that gap; [`Error::Shape`] when
-    /// the shapes do not fit; [`Error::Capacity`] when there is too little to go from slots to
-    /// single numbers.
+    /// [`Error::NoKeys`] when the server has no look-up keys; [`Error::Argument`] when the arrays
+    /// are complex or have no bound, or when the tolerance is not above that gap; [`Error::Shape`]
+    /// when the shapes do not fit; [`Error::Capacity`] when there is too little capacity to extract
+    /// single numbers from slots.
     pub fn is_close(
         &self,
         a: &EncryptedArray,
@@ -57,8 +61,9 @@ impl Server {
         self.near(&difference, tolerance, OPERATION)
     }
 
-    /// 1 where the absolute value is less than `tolerance`, and 0 where it is more:
-    /// [`Server::is_close`] to 0.
+    /// Returns 1 where the absolute value is less than `tolerance`, and 0 where it is more.
+    ///
+    /// This is [`Server::is_close`] with 0 as the second operand.
     ///
     /// # Errors
     /// As [`Server::is_close`].
@@ -96,8 +101,9 @@ impl Server {
         })
     }
 
-    /// The least distance from a step at which tables tell elements of `d`, if these are moved by
-    /// as much.
+    /// Returns the gap of tables for the elements of `d`, if the step is moved by the gap itself.
+    ///
+    /// Moving the step widens the bound of the values by the gap, which in turn widens the gap.
     pub(in crate::server) fn moved_table_gap(
         &self,
         d: &EncryptedArray,
@@ -109,7 +115,7 @@ impl Server {
         Ok((part * d.bound()).hypot(off) / (1.0 - part.min(0.5)))
     }
 
-    /// 1 above 0, 0 below.
+    /// Returns 1 for elements above 0 and 0 for elements below.
     pub(in crate::server) fn step_by_tables(
         &self,
         a: &EncryptedArray,
@@ -120,7 +126,7 @@ impl Server {
         self.apply_each(a, operation, |pegasus, c, places| pegasus.apply_step(c, places))
     }
 
-    /// 1 above 0, -1 below.
+    /// Returns 1 for elements above 0 and -1 for elements below.
     pub(in crate::server) fn sign_by_tables(
         &self,
         a: &EncryptedArray,
@@ -131,8 +137,9 @@ impl Server {
         self.apply_each(a, operation, |pegasus, c, places| pegasus.apply_sign(c, places))
     }
 
-    /// The larger or the smaller of both, or of the one and 0. It is right at every difference, so
-    /// that nothing is to be said of a gap.
+    /// Returns the larger or the smaller of `a` and `b`, or of `a` and 0.
+    ///
+    /// The error bound holds at every difference, so `how.gap` is ignored.
     pub(in crate::server) fn order_by_tables(
         &self,
         a: &EncryptedArray,
@@ -158,7 +165,7 @@ impl Server {
         })
     }
 
-    /// The absolute values, by one table for each.
+    /// Returns the absolute values, by one look-up for each.
     pub(in crate::server) fn magnitude_by_tables(
         &self,
         a: &EncryptedArray,
@@ -169,9 +176,10 @@ impl Server {
         self.apply(a, f64::abs, None, Some(1)).map_err(|e| e.during(operation))
     }
 
-    /// Checks that tables are as precise as is asked for, at differences up to `bound`: half of
-    /// what an index is off by is to be what polynomials are off by near 0, a quarter of
-    /// `2^-precision` of the bound.
+    /// Checks that tables are as precise as `how` asks, for differences up to `bound`.
+    ///
+    /// Half the error of a table index must not exceed the error of polynomials near 0. The latter
+    /// is a quarter of `2^-precision` of the bound.
     fn check_order(
         &self,
         bound: f64,
@@ -189,8 +197,10 @@ impl Server {
         Ok(())
     }
 
-    /// Checks that tables do what is asked for, of the difference of two operands. A sign is off by
-    /// as much as what is repacked, and a comparison by half of that.
+    /// Checks that tables have the gap and the precision that `how` asks for.
+    ///
+    /// They apply to the difference of two operands, or to the only operand. The error of a sign is
+    /// that of repacking, and the error of a comparison is half of it.
     pub(in crate::server) fn check_tables(
         &self,
         operands: &[&EncryptedArray],
@@ -199,7 +209,7 @@ impl Server {
     ) -> Result<(), Error> {
         let pegasus = self.pegasus(operation)?;
         let bound = operands.iter().map(|a| a.bound()).sum();
-        // Where the index is off by less than what is off by that.
+        // The error of the operands, which adds to that of the index.
         let off = DEVIATIONS_FROM_ZERO * self.noise_of(operands).log2_std().exp2();
         let (gap, bits) = (
             pegasus.step_gap(bound).hypot(off),

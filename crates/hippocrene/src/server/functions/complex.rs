@@ -1,4 +1,4 @@
-//! Parts of complex numbers.
+//! Real and imaginary parts, conjugates, and products with the imaginary unit.
 
 use hippocrene_ring::automorphism::galois_element_of_conjugation;
 use hippocrene_rlwe::RlweError;
@@ -7,7 +7,7 @@ use crate::server::{Server, schemes::shared_error::largest_error};
 use crate::{CiphertextBody, EncryptedArray, Error};
 
 impl Server {
-    /// The complex conjugate of every element; of real elements they themselves.
+    /// Returns the complex conjugate of every element; a real array is returned unchanged.
     ///
     /// # Errors
     /// [`Error::MissingKey`] when the conjugation key is missing.
@@ -20,7 +20,7 @@ impl Server {
         self.map(a, "conjugate", true, 0.0, |_, x| Ok(self.evaluator.conjugate(x)?))
     }
 
-    /// Checks that there is the key of the conjugation.
+    /// Checks that the conjugation key is present.
     pub(in crate::server) fn check_conjugation(
         &self,
         operation: &'static str,
@@ -38,22 +38,23 @@ impl Server {
         }
     }
 
-    /// Every element times the imaginary unit, exactly and for no capacity.
+    /// Multiplies every element by the imaginary unit, exactly and at no cost in capacity.
     ///
     /// # Errors
-    /// When the array is of another key.
+    /// [`Error::KeyMismatch`] when the array belongs to another key.
     pub fn times_i(&self, a: &EncryptedArray) -> Result<EncryptedArray, Error> {
         let product =
             self.map(a, "multiply by i", true, 0.0, |_, x| Ok(self.evaluator.mul_by_i(x)?))?;
         Ok(with_complex(product, true))
     }
 
-    /// The real part of every element, `(a + conjugate(a))/2`, for one bit of capacity; of real
-    /// elements they themselves.
+    /// Returns the real part of every element, `(a + conjugate(a))/2`.
+    ///
+    /// It costs one bit of capacity. A real array is returned unchanged.
     ///
     /// # Errors
-    /// [`Error::MissingKey`] when the conjugation key is missing, [`Error::Capacity`] when the bit
-    /// is.
+    /// [`Error::MissingKey`] when the conjugation key is missing, [`Error::Capacity`] when that bit
+    /// is not left.
     pub fn real(&self, a: &EncryptedArray) -> Result<EncryptedArray, Error> {
         if !a.is_complex() {
             return Ok(a.clone());
@@ -62,8 +63,9 @@ impl Server {
         Ok(with_complex(self.mul_number(&twice, 0.5)?, false))
     }
 
-    /// The imaginary part of every element, `(conjugate(a) - a) i/2`, for one bit of capacity; of
-    /// real elements zeros.
+    /// Returns the imaginary part of every element, `(conjugate(a) - a) i/2`.
+    ///
+    /// It costs one bit of capacity. The result of a real array is zero.
     ///
     /// # Errors
     /// As [`Server::real`].
@@ -77,13 +79,15 @@ impl Server {
     }
 }
 
-/// The sum or the difference of an array and its conjugates, the part of whose error that is the
-/// array's is twice as large in the real or in the imaginary part, and nothing in the other one.
+/// Corrects the noise estimate of the sum or the difference of an array and its conjugate.
+///
+/// The estimate of `twice` treats the errors of both operands as independent. In truth the error of
+/// `a` doubles in either the real or the imaginary part, and cancels in the other one.
 fn with_errors_of_parts(mut twice: EncryptedArray, a: &EncryptedArray) -> EncryptedArray {
     if let Some(largest) = largest_error(a) {
         for body in twice.bodies_mut() {
             if let CiphertextBody::Full(c) = body {
-                // Of four times the variance, two are there.
+                // The variance is four times that of `a`. The estimate already counts two of these.
                 c.set_noise(c.inner().noise().plus(largest.scaled(c.scale().log2() + 0.5)));
             }
         }
@@ -91,7 +95,7 @@ fn with_errors_of_parts(mut twice: EncryptedArray, a: &EncryptedArray) -> Encryp
     twice
 }
 
-/// The array, said to be of complex elements or of real ones.
+/// Returns the array marked as complex or as real.
 fn with_complex(mut array: EncryptedArray, complex: bool) -> EncryptedArray {
     array.form_mut().complex = complex;
     array

@@ -1,34 +1,37 @@
-//! Division by plain numbers: products with their inverses, in as many digits as the precision
-//! needs.
+//! Division by plain numbers: products with the inverse, at the precision that the result needs.
 
 use hippocrene_ckks::{BigFloat, Short};
 
 use crate::server::Server;
 use crate::{EncryptedArray, Error, Interval, Numbers, Values};
 
-/// The rounding of a factor is accepted if it is this many bits below the precision asked for.
+/// A factor is rounded to a double if that error is this many bits below the requested precision.
 const SPARE_BITS: f64 = 4.0;
 
-/// Whether a double is the number itself.
+/// Returns true if `x` is exactly a double.
 fn is_double(x: &BigFloat) -> bool {
     BigFloat::try_from(x.to_f64()).is_ok_and(|double| double == *x)
 }
 
 impl Server {
-    /// Whether products with factors of up to `size` that are rounded to doubles are less precise
-    /// than what is asked for: off by more than `2^-(precision + 4)`.
+    /// Returns true if factors rounded to doubles are too imprecise for products with `a`.
+    ///
+    /// `size` is the largest absolute value of the factors. They are too imprecise if the rounding
+    /// error of the product exceeds `2^-(precision + 4)`, at the requested precision in bits.
     pub fn needs_digits(&self, a: &EncryptedArray, size: f64) -> bool {
         let precision = self.policy.precision.unwrap_or(a.form().precision);
         (a.bound() * size.abs()).log2() - f64::from(f64::MANTISSA_DIGITS)
             > -(precision + SPARE_BITS)
     }
 
-    /// `a / divisor`, element by element: a product with the inverse, which is a double where that
-    /// is precise enough ([`Server::needs_digits`]) and has 512 bits elsewhere.
+    /// Returns `a / divisor`, element by element, as a product with the inverse of `divisor`.
+    ///
+    /// The inverse is a double if that is precise enough ([`Server::needs_digits`]). Otherwise it
+    /// has 512 bits.
     ///
     /// # Errors
-    /// [`Error::Argument`] when `divisor` is zero or not finite, or its inverse too large for the
-    /// modulus, and as [`Server::mul_number`].
+    /// [`Error::Argument`] when `divisor` is zero or not finite, or its inverse is too large for
+    /// the modulus, and as [`Server::mul_number`].
     pub fn div_number(&self, a: &EncryptedArray, divisor: f64) -> Result<EncryptedArray, Error> {
         const OPERATION: &str = "divide by a number";
         self.check(a, OPERATION)?;
@@ -54,7 +57,7 @@ impl Server {
         self.mul_big_number(a, &inverse).map_err(|e| e.during(OPERATION))
     }
 
-    /// [`Server::mul_number`] by a number of more precision than doubles have.
+    /// Returns `a c`, as [`Server::mul_number`], for a number more precise than doubles.
     ///
     /// # Errors
     /// As [`Server::mul_number`].
@@ -82,8 +85,9 @@ impl Server {
         Ok(product.within(a.interval() * Interval::point(c.to_f64())))
     }
 
-    /// The mean of all elements (`axis` `None`) or along one axis, as numpy's `mean`; one
-    /// multiplication deep.
+    /// Returns the mean of all elements (`axis` `None`) or along one axis, as `mean` in numpy.
+    ///
+    /// It is one multiplication deep.
     ///
     /// # Errors
     /// As [`Server::sum`], and [`Error::Capacity`] when no multiplication is left.

@@ -1,4 +1,4 @@
-//! Entries of a table at the places that encrypted numbers hold.
+//! Look-up of plain table entries at encrypted indices, by polynomials.
 
 use std::borrow::Cow;
 
@@ -12,28 +12,37 @@ use crate::{EncryptedArray, Error, Interval, Numbers};
 
 const OPERATION: &str = "entries of a table";
 
-/// Default error of entries: this many bits below the difference of the largest and the smallest.
+/// Default precision: the error is this many bits below the spread of the entries.
 const DEFAULT_PRECISION: f64 = 12.0;
 
 impl Server {
-    /// The entry of a table at the place that each element holds: an integer from 0 on, give or
-    /// take a little. One computation for all elements, by polynomials ([`EntriesPlan`]): an entry
-    /// comes out within `2^-precision`, which is `2^-12` of the difference of the largest and the
-    /// smallest where nothing is said, and an element that is off by `e` adds about `3.3 e^2` times
-    /// the difference of entries, `8 e^2` in tables of up to 4. Among the places it is some mean of
-    /// entries. An element below `-1/2` is taken for what is as far above; in tables of up to 4
-    /// entries what is farther from the places than 1/8 may come out as anything.
+    /// Returns the table entry at the index that each element holds.
     ///
-    /// It takes [`EntriesPlan::bits`] of capacity, which where there are bootstrapping keys is
-    /// given back on the way; and of up to 4 entries a multiplication more where there are slots
-    /// with something else than elements. Integers have polynomials that do the same, exactly
+    /// The indices are integers from 0 on, with a small error. One computation by polynomials
+    /// ([`EntriesPlan`]) serves all elements.
+    ///
+    /// **Error:** at most `2^-precision`. By default this is `2^-12` of the spread, the difference
+    /// of the largest and the smallest entry. An index with error `e` adds about `3.3 e^2` times
+    /// the difference of entries, or `8 e^2` times in tables of up to 4 entries. Between two
+    /// indices, the result is some mean of entries.
+    ///
+    /// Elements outside of the table are evaluated without an error message, unless a simulation
+    /// knows them. An element below `-1/2` gives the result for its mirror image about `-1/2`. In
+    /// tables of up to 4 entries, an element more than 1/8 below the first or above the last index
+    /// may give any value.
+    ///
+    /// This uses [`EntriesPlan::bits`] of capacity. With bootstrapping keys, capacity is restored
+    /// on the way. Tables of up to 4 entries cost one more multiplication if the array has stray
+    /// slots. For arrays of integers, polynomials do the same exactly
     /// ([`crate::IntegerPolynomial::of_entries`]).
     ///
     /// # Errors
-    /// [`Error::Argument`] when the array is complex, the parameters are a simple chain, the bound
-    /// of the array exceeds the last place by more than that, its elements are too imprecise, or
-    /// table and precision are not possible ([`EntriesPlan::new`]); [`Error::Capacity`] when too
-    /// little is left; [`Error::MissingKey`] when the key of products is missing.
+    /// [`Error::Argument`] when the array is complex or the parameters are a simple chain; when the
+    /// interval of the array reaches more than 1/2 beyond the first or the last index, or more than
+    /// 1/8 in tables of up to 4 entries; when the elements are too imprecise; when table and
+    /// precision are not possible ([`EntriesPlan::new`]); and in a simulation when an element lies
+    /// outside of the table. [`Error::Capacity`] when too little is left. [`Error::MissingKey`]
+    /// when the relinearisation key is missing.
     pub fn entries(
         &self,
         a: &EncryptedArray,
@@ -53,7 +62,8 @@ impl Server {
             return Err(Error::argument(OPERATION, what));
         }
         let first = entries.first().copied().unwrap_or(0.0);
-        // Zeros stay where there is no element: the first entry is added in the end.
+        // The first entry is subtracted here and added in the end, so that zeros stay zero in slots
+        // without an element.
         let table: Vec<f64> = entries.iter().map(|entry| entry - first).collect();
         let (low, high) =
             table.iter().fold((0.0f64, 0.0f64), |(low, high), x| (low.min(*x), high.max(*x)));
@@ -79,6 +89,11 @@ impl Server {
             let what = format!("a value of {} is no place of {} entries", Short(x), entries.len());
             return Err(Error::argument(OPERATION, what));
         }
+        let place = a.interval().low();
+        if a.interval().width() == 0.0 && place.fract() == 0.0 {
+            let entry = entries.get(place as usize).copied().unwrap_or_default();
+            return self.constant(a, entry).map_err(|e| e.during(OPERATION));
+        }
         let a = match plan.is_tame() || !a.has_strays() {
             true => Cow::Borrowed(a),
             false => Cow::Owned(self.cleaned(a)?),
@@ -90,13 +105,14 @@ impl Server {
             })
         };
         let mut out = match found(&*refresh, 0.0) {
-            // It may be the last operation, which leaves nothing for another bootstrap.
+            // The last operation of a program may leave nothing for another bootstrap, so the plan
+            // is tried again without bootstraps.
             Err(Error::Capacity { .. }) if self.bootstraps.is_some() => {
                 found(&NoRefresh(self.session.context()), plan.bits())?
             }
             out => out?,
         };
-        // By what values may be beyond the entries.
+        // How far values may lie outside of the range of the entries.
         let beyond = (out.bound() - high.max(-low)).max(0.0);
         let values = Interval::new(low + first, high + first).unwrap_or(Interval::EVERYTHING);
         if first != 0.0 {

@@ -1,4 +1,4 @@
-//! Functions of elements: arithmetic, polynomials, comparisons, look-up tables, order.
+//! Functions of elements: arithmetic, polynomials, comparisons, look-up tables and sorting.
 
 pub(in crate::server) mod arithmetic;
 pub(in crate::server) mod comparison;

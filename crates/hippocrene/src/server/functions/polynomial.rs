@@ -9,39 +9,50 @@ use crate::{Argument, Array, EncryptedArray, Error, Form, Interval, Numbers};
 
 pub(in crate::server) const OPERATION: &str = "evaluate a polynomial";
 
-/// Polynomials of a larger degree are evaluated in the basis that they are given in.
+/// Maximum degree of a polynomial in powers that may be converted to another unit or basis.
 const MAX_CONVERTED_DEGREE: usize = 1023;
 
-/// The largest degree of a polynomial whose range is computed. It takes `NODES_FOR_EACH_DEGREE *
-/// degree^2` additions.
+/// Maximum degree of a polynomial whose range is computed.
+///
+/// The computation costs `NODES_FOR_EACH_DEGREE * degree^2` additions.
 const MAX_DEGREE_WITH_RANGE: usize = 1023;
 
-/// Number of nodes for each degree at which the range of a polynomial is sampled; with 16, the
-/// range is widened by 0.5 %.
+/// Number of nodes for each degree at which the range of a polynomial is sampled.
+///
+/// With 16, the range is widened by 0.5 %.
 const NODES_FOR_EACH_DEGREE: usize = 16;
 
-/// Terms of a polynomial cancel each other if their sum of absolute values is this many times that
-/// in Chebyshev's basis.
+/// Minimum ratio of the terms of a polynomial to those of its Chebyshev series for a conversion.
+///
+/// Both are measured as sums of absolute coefficients. Above this ratio, the terms in powers cancel
+/// each other and the Chebyshev series is used. The same ratio decides for small values whether the
+/// rounding of powers dominates.
 const MIN_CANCELLATION: f64 = 16.0;
 
-/// Coefficients are rounded with an error at least this many times as small as that of products.
+/// Minimum factor between the rounding error of products and the smaller one of coefficients.
 const COEFFICIENT_ROUNDING: f64 = 256.0;
 
 impl Server {
-    /// `p(a)`, element by element. Of numbers it is
-    /// [`Polynomial::depth`](hippocrene_ckks::circuits::Polynomial::depth) multiplications deep, of
-    /// integers as [`hippocrene_bgv::Evaluator::polynomial`] says. Where a Chebyshev polynomial is
-    /// for an interval that does not hold all numbers up to the bound of `a`, it is a
-    /// multiplication deeper if other values stand between the elements, such as slices and sums
-    /// leave there: these are set to zero. A polynomial of numbers that takes more capacity than a
-    /// bootstrap gives is computed in parts that are bootstrapped in between, each power once:
-    /// their errors are taken as independent.
+    /// Evaluates the polynomial `p` at every element.
+    ///
+    /// For numbers it is [`Polynomial::depth`](hippocrene_ckks::circuits::Polynomial::depth)
+    /// multiplications deep. For integers the depth is that of
+    /// [`hippocrene_bgv::Evaluator::polynomial`].
+    ///
+    /// A Chebyshev polynomial grows fast outside of its interval. If that interval does not hold
+    /// all numbers up to the bound of `a`, stray slots are set to zero first. Slices and sums leave
+    /// such slots. This costs one more multiplication.
+    ///
+    /// A polynomial of numbers may need more capacity than a bootstrap restores. It is then
+    /// computed in parts with bootstraps between them, and each power is bootstrapped once. The
+    /// errors of the parts are taken as independent.
     ///
     /// # Errors
-    /// [`Error::Capacity`] or [`Error::Budget`] when too few multiplications are left,
-    /// [`Error::Argument`] when the bound of `a` exceeds the interval of a Chebyshev polynomial, or
-    /// `a` is complex, and in a simulation when a value does not lie in that interval,
-    /// [`Error::PlainModulusMismatch`] when the polynomial is one modulo another plaintext modulus.
+    /// [`Error::Capacity`] or [`Error::Budget`] when too few multiplications are left.
+    /// [`Error::PlainModulusMismatch`] when the polynomial has another plaintext modulus. For a
+    /// Chebyshev polynomial [`Error::Argument`] when the interval of `a` exceeds that of the
+    /// polynomial, when `a` is complex, and in a simulation when a value does not lie in the
+    /// interval.
     pub fn polynomial<F: Form>(&self, a: &Array<F>, p: &F::Polynomial) -> Result<Array<F>, Error> {
         let asked = self.form_of(&[a]);
         let (a, p) = F::within_domain(self, a, p)?;
@@ -57,7 +68,8 @@ impl Server {
         let evaluated = |p: &F::Polynomial, keeps_zeros: bool| {
             self.map(a, OPERATION, keeps_zeros, bits, |form, x| form.polynomial(self, x, p))
         };
-        // Where there is no element, zeros stay: the constant is added to elements alone.
+        // Zeros in slots without an element must stay zero, so the constant is added to the
+        // elements alone.
         let values = match F::apart_from_constant(p)? {
             Some((rest, constant)) if a.is_clean() && !a.layout().is_full() => {
                 let values =
@@ -67,16 +79,19 @@ impl Server {
             Some(_) => evaluated(p, a.layout().is_full()),
             None => evaluated(p, true),
         };
-        // The interval is that of the values that the polynomial was asked for.
+        // The converted argument may have a higher precision. The result has the requested form,
+        // with the range of the polynomial as its interval.
         let values = values?.with_form(asked);
         Ok(F::within(values, F::range(p, F::interval(a))))
     }
 }
 
-/// An interval that holds all values of a polynomial on an interval: of its values at Chebyshev
-/// nodes, widened about its centre by what a polynomial of this degree can rise between so many
-/// nodes. A polynomial of degree `d` that is at most 1 at `m > d` Chebyshev nodes is at most `1 /
-/// cos(pi d / (2 m))` between them (Ehlich and Zeller 1964, Satz 1).
+/// Returns an interval that holds all values of a polynomial on `interval`.
+///
+/// The polynomial is sampled at Chebyshev nodes. The range of the samples is widened about its
+/// centre by the largest rise between two nodes. A polynomial of degree `d` that is at most 1 at
+/// `m > d` Chebyshev nodes is at most `1 / cos(pi d / (2 m))` between them (Ehlich and Zeller 1964,
+/// Satz 1).
 pub(in crate::server) fn range(p: &Polynomial, interval: Interval) -> Interval {
     let (degree, centre, half) =
         (p.degree(), 0.5 * (interval.low() + interval.high()), 0.5 * interval.width());
@@ -88,16 +103,23 @@ pub(in crate::server) fn range(p: &Polynomial, interval: Interval) -> Interval {
     let values = (0..nodes).map(|k| p.evaluate(centre + half * angle(k).cos()));
     let Some(values) = Interval::of(values) else { return Interval::EVERYTHING };
     let rise = 1.0 / (std::f64::consts::PI * degree as f64 / (2.0 * nodes as f64)).cos();
-    // Values are rounded too.
+    // The second term covers the rounding of the samples.
     let slack = 0.5 * values.width() * (rise - 1.0) + 1e-12 * values.bound();
     values + Interval::symmetric(slack)
 }
 
-/// A polynomial in powers of values beyond 1, or far below, as one of values up to 1, in a unit
-/// `2^k`, where that is much more precise: where coefficients are so small beside the powers that
-/// they are rounded with, or so large beside powers that are rounded, or terms cancel each other,
-/// as those of Taylor series do. Of these it has Chebyshev's polynomials. Values beyond 1 have `k`
-/// bits more then.
+/// Converts a polynomial in powers to the argument `a / 2^k`, where that is much more precise.
+///
+/// `2^k` is the bound of `a`, rounded up to a power of two, so the new argument is at most 1. The
+/// conversion pays off in three cases:
+///
+/// * The coefficients are so small beside large powers that their rounding dominates.
+/// * The coefficients are so large beside small powers that the rounding of the powers dominates.
+/// * The terms cancel each other, as those of Taylor series do. The result is then a Chebyshev
+///   series.
+///
+/// If `k` is positive, the precision of the new argument is `k` bits higher. If the conversion does
+/// not pay off, `a` and `p` are returned unchanged.
 pub(in crate::server) fn of_unit<'a>(
     server: &Server,
     a: Cow<'a, EncryptedArray>,
@@ -113,7 +135,7 @@ pub(in crate::server) fn of_unit<'a>(
     let terms = p.coefficients().iter().enumerate();
     let steepness: f64 =
         terms.clone().map(|(i, c)| i as f64 * c.abs() * bound.powi(i as i32 - 1)).sum();
-    // Of small values it is their powers that are rounded, each before its coefficient.
+    // For small values the powers are rounded, each before it is multiplied by its coefficient.
     let rounded: f64 = terms.clone().skip(2).map(|(_, c)| c.abs()).sum();
     if bits < 0.0 && rounded < MIN_CANCELLATION * steepness.max(1.0) {
         return Ok((a, p));
@@ -139,8 +161,9 @@ pub(in crate::server) fn of_unit<'a>(
     Ok((Cow::Owned(a), Cow::Owned(series.unwrap_or(powers))))
 }
 
-/// Values of an interval as values in `[-1, 1]`, with the polynomial on that; nothing where the
-/// polynomial is such already.
+/// Maps a Chebyshev polynomial and its argument to the interval `[-1, 1]`.
+///
+/// Returns `None` if the polynomial is in powers, constant, or on `[-1, 1]` already.
 pub(in crate::server) fn in_unit_interval<'a>(
     server: &Server,
     a: &'a EncryptedArray,
@@ -156,7 +179,7 @@ pub(in crate::server) fn in_unit_interval<'a>(
         true => scaled,
         false => server.add_plain(&scaled, Numbers::plain(&vec![shift; a.size()]))?,
     };
-    // Bounds that exceed an interval by no more than roundings are those of it.
+    // A bound that exceeds 1 does so only by rounding.
     values.set_bound(values.bound().min(1.0));
     let p = Polynomial::new(Basis::Chebyshev { low: -1.0, high: 1.0 }, p.coefficients().to_vec())?;
     Ok(Some((Cow::Owned(values), Cow::Owned(p))))

@@ -1,5 +1,6 @@
-//! Polynomials of numbers that take more capacity than a bootstrap gives: in parts, bootstrapped in
-//! between.
+//! Polynomials of numbers that need more capacity than a bootstrap restores.
+//!
+//! They are computed in parts, with bootstraps between the parts.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -11,33 +12,41 @@ use hippocrene_ckks::circuits::{Basis, Polynomial};
 use crate::server::Server;
 use crate::{EncryptedArray, Error, Form, Numbers};
 
-/// Bits by which a value may exceed the bound of a bootstrap, which loses as many after the binary
-/// point.
+/// Maximum excess of a value over the bound of a bootstrap, in bits.
+///
+/// The bootstrap loses this number of bits after the binary point.
 const BITS_BEYOND_BOUND: f64 = 2.0;
 
-/// By Paterson and Stockmeyer: `p = q X^m + r` (or `q T_m + r`) with `m` a power of two, and `q`
-/// and `r` again, down to leaves. What counts are bootstraps, beside which a product takes no time,
-/// and so each value that is multiplied more than once is bootstrapped once, for all of them.
+/// Evaluation of a polynomial in parts, by the method of Paterson and Stockmeyer.
 ///
-/// A *level* is how many products are left to a value beside what a bootstrap takes.
+/// A polynomial `p` is split into `q X^m + r` (or `q T_m + r`), with `m` a power of two. `q` and
+/// `r` are split again, down to leaves. The cost is the number of bootstraps, as products are fast
+/// in comparison. Each value that is multiplied more than once is therefore bootstrapped once for
+/// all its products.
+///
+/// The *level* of a value is the number of products that its capacity allows while keeping the
+/// reserve for a bootstrap.
 struct Parts<'s> {
     server: &'s Server,
     chebyshev: bool,
-    /// What a product takes, and what a bootstrap takes, in bits.
+    /// The capacity of one product, and the reserve for a bootstrap, in bits.
     bits: f64,
     reserve: f64,
     /// The level after a bootstrap, and that of the argument.
     most: usize,
     own: usize,
-    /// Leaves of degrees below this are sums of powers, bootstrapped ones; all others are evaluated
-    /// from the argument itself.
+    /// Leaves of degrees from 2 to below this are sums of bootstrapped powers.
+    ///
+    /// All other leaves are evaluated from the argument itself.
     baby: usize,
-    /// The powers (or Chebyshev polynomials) that were needed.
+    /// The powers (or Chebyshev polynomials) computed so far, by degree.
     powers: BTreeMap<usize, Rc<EncryptedArray>>,
 }
 
-/// `p(a)`, for a polynomial in powers or on the interval `[-1, 1]` that takes more capacity than a
-/// bootstrap gives. Nothing where there is not a single product from one bootstrap to the next.
+/// Evaluates `p(a)` in parts, with bootstraps between them.
+///
+/// `p` is a polynomial in powers, or a Chebyshev polynomial on the interval `[-1, 1]`. Returns
+/// `None` if there is no level for a single product from one bootstrap to the next.
 ///
 /// # Errors
 /// When a value cannot be bootstrapped, and as [`Server::polynomial`].
@@ -54,7 +63,8 @@ pub(in crate::server) fn polynomial_in_parts(
     let level = |capacity: f64| level(capacity, reserve, bits);
     let level_of = |a: &EncryptedArray| level(Numbers::capacity_bits(&server.session, a));
     let most = level(most);
-    // Large values are bootstrapped in a unit, as the polynomial over it.
+    // Large values of the polynomial are computed divided by `2^unit`, so that they can be
+    // bootstrapped.
     let unit = (p.bound(a.bound()).log2().ceil() - BITS_BEYOND_BOUND).max(0.0);
     if most == 0 || !unit.is_finite() {
         return Ok(None);
@@ -83,13 +93,15 @@ pub(in crate::server) fn polynomial_in_parts(
     server.mul_number(&value, unit.exp2()).map(Some)
 }
 
-/// How many products of so many bits are left, beside what a bootstrap takes.
+/// The number of products of `bits` bits each that `capacity` allows beside `reserve`.
 fn level(capacity: f64, reserve: f64, bits: f64) -> usize {
     ((capacity - reserve) / bits).max(0.0) as usize
 }
 
-/// How many bootstraps `q X^m + r` takes at a level, of those that its parts take at each, if it is
-/// not bootstrapped itself: nothing where it has to be.
+/// Number of bootstraps for `q X^m + r` at `level`, if the result itself is not bootstrapped.
+///
+/// `q` and `r` hold the numbers for these parts at each level. Returns `None` if the result has to
+/// be bootstrapped.
 fn unaided(q: &[usize], r: &[usize], level: usize) -> Option<usize> {
     Some(q.get(level + 1)? + r.get(level)?)
 }
@@ -99,15 +111,17 @@ impl Parts<'_> {
         Parts { baby, powers: self.powers.clone(), ..*self }
     }
 
-    /// About how many bootstraps `p` takes.
+    /// Estimates the number of bootstraps for `p`, including those of powers.
     fn bootstraps(&self, p: &Polynomial) -> Result<usize, Error> {
         let mut powers = BTreeSet::new();
         let costs = self.costs(p, &mut powers)?;
         Ok(costs[0] + powers.len())
     }
 
-    /// How many bootstraps it takes to have `p` at each level from 0 on, beside those of powers,
-    /// which are collected.
+    /// Numbers of bootstraps that compute `p` at each level from 0 on.
+    ///
+    /// Bootstraps of powers are not counted. The degrees of the needed powers are collected in
+    /// `powers`.
     fn costs(&self, p: &Polynomial, powers: &mut BTreeSet<usize>) -> Result<Vec<usize>, Error> {
         if let Some(level) = self.level_of_leaf(p) {
             if self.is_sum(p) {
@@ -125,7 +139,7 @@ impl Parts<'_> {
         Ok((0..=self.most).map(at_level).collect())
     }
 
-    /// The level that `p` has as a leaf, where it may be one.
+    /// The level of `p` if it is computed as a leaf, or `None` if it cannot be one.
     fn level_of_leaf(&self, p: &Polynomial) -> Option<usize> {
         match p.degree() {
             0 => Some(self.most),
@@ -134,19 +148,21 @@ impl Parts<'_> {
         }
     }
 
-    /// Whether `p` is a leaf that is a sum of powers.
+    /// Returns true if `p` is a leaf computed as a sum of powers.
     fn is_sum(&self, p: &Polynomial) -> bool {
         p.degree() > 1 && p.degree() < self.baby
     }
 
-    /// Collects a power, and those that it is the product of, down to the argument.
+    /// Collects the degree of a power, and those of the powers that it is the product of.
     fn need(&self, n: usize, powers: &mut BTreeSet<usize>) {
         if n > 1 && powers.insert(n) {
             [n.div_ceil(2), n / 2].into_iter().for_each(|half| self.need(half, powers));
         }
     }
 
-    /// A value, bootstrapped where it has less than this level.
+    /// Returns the value, bootstrapped if its level is below `wanted`.
+    ///
+    /// A `wanted` above the level after a bootstrap counts as that level.
     fn at_level(&self, a: Rc<EncryptedArray>, wanted: usize) -> Result<Rc<EncryptedArray>, Error> {
         let capacity = Numbers::capacity_bits(&self.server.session, &a);
         match level(capacity, self.reserve, self.bits) < wanted.min(self.most) {
@@ -155,7 +171,7 @@ impl Parts<'_> {
         }
     }
 
-    /// The power, or the Chebyshev polynomial, of degree `n` from 1 on, at this level.
+    /// Returns the power or Chebyshev polynomial of degree `n >= 1` of the argument, at this level.
     fn power(&mut self, n: usize, level: usize) -> Result<Rc<EncryptedArray>, Error> {
         let power = match self.powers.get(&n) {
             Some(power) => Rc::clone(power),
@@ -166,8 +182,9 @@ impl Parts<'_> {
         Ok(power)
     }
 
-    /// `X^n` as `X^i X^j`, or `T_n` as `2 T_i T_j - T_(i - j)`, for the halves `i` and `j` of `n`,
-    /// of which `T_(i - j)` is 1 or the argument.
+    /// Computes `X^n` as `X^i X^j`, or `T_n` as `2 T_i T_j - T_(i - j)`.
+    ///
+    /// `i` and `j` are the halves of `n`, so `T_(i - j)` is 1 or the argument.
     fn product(&mut self, n: usize) -> Result<EncryptedArray, Error> {
         let (i, j) = (n.div_ceil(2), n / 2);
         let (x, y) = (self.power(i, 1)?, self.power(j, 1)?);
@@ -188,7 +205,7 @@ impl Parts<'_> {
         Ok(power)
     }
 
-    /// `p` of the argument, at this level.
+    /// Evaluates `p` at the argument, with a result at this level.
     fn evaluate(&mut self, p: &Polynomial, level: usize) -> Result<EncryptedArray, Error> {
         let argument = Rc::clone(&self.powers[&1]);
         let value = if self.is_sum(p) {
@@ -200,7 +217,7 @@ impl Parts<'_> {
             let costs = |p: &Polynomial| self.costs(p, &mut BTreeSet::new());
             let (of_q, of_r) = (costs(&q)?, costs(&r)?);
             let unaided = |level| unaided(&of_q, &of_r, level);
-            // At the first level, and bootstrapped, where that takes fewer.
+            // The result is computed at level 0 and bootstrapped, if that needs fewer bootstraps.
             let level = match (unaided(level), unaided(0)) {
                 (Some(cost), Some(at_first)) if cost <= at_first + 1 => level,
                 _ => 0,
@@ -223,7 +240,7 @@ impl Parts<'_> {
         Ok(Rc::unwrap_or_clone(value))
     }
 
-    /// A leaf as a sum of powers times numbers, the highest first, whose number is not 0.
+    /// Evaluates a leaf as a sum of powers times its nonzero coefficients, the highest power first.
     fn sum(&mut self, p: &Polynomial, level: usize) -> Result<EncryptedArray, Error> {
         let coefficients = p.coefficients();
         let mut sum = self

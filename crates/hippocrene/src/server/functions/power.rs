@@ -4,12 +4,12 @@ use crate::server::Server;
 use crate::{Array, Error, Form};
 
 impl Server {
-    /// `a^n`, element by element, for `n >= 1`; `ceil(log2 n)` multiplications deep.
+    /// Returns `a^n`, element by element, for `n >= 1`.
     ///
-    /// What errors add up to is followed on all of their ways to the result
-    /// ([`hippocrene_ckks::Evaluator::power`]), but for powers that take more capacity than a
-    /// bootstrap gives, which are bootstrapped between products: those of the factors of such a
-    /// product are taken as independent.
+    /// It is `ceil(log2 n)` multiplications deep. The error estimate follows every error along all
+    /// of its ways to the result ([`hippocrene_ckks::Evaluator::power`]). Powers that need more
+    /// capacity than a bootstrap restores are bootstrapped between products. In these products, the
+    /// errors of the factors are taken as independent.
     ///
     /// # Errors
     /// [`Error::Argument`] for `n = 0`, [`Error::Capacity`] or [`Error::Budget`] when too few
@@ -43,8 +43,10 @@ impl Server {
     }
 }
 
-/// The product of `x^(2^k)` over the bits of `n >= 1`, smallest first: the product so far is never
-/// deeper than the next factor by one. Squares are products of one and the same operand.
+/// Returns `x^n` for `n >= 1`, as the product of `x^(2^k)` over the bits `k` of `n`.
+///
+/// The smallest factors come first, so the product so far is never deeper than the next factor.
+/// Squares are products with one and the same operand, so that `product` can recognise them.
 pub(in crate::server) fn by_squaring<T: Clone>(
     x: &T,
     n: u32,

@@ -1,17 +1,23 @@
-//! Quantiles and medians: elements in order, and what lies between two of them.
+//! Quantiles and medians: elements in order, and interpolation between neighbours.
 
 use hippocrene_pegasus::Pegasus;
 
-use crate::server::{Server, functions::sort::Lines};
+use crate::server::{
+    Server,
+    functions::{comparison::centre, sort::Lines},
+};
 use crate::{EncryptedArray, Error};
 
-/// Weights of quantiles are multiples of `1/WEIGHT_STEPS`, so that products with them take at most
-/// 12 bits of capacity.
+/// Number of steps between two neighbouring elements for the weights of quantiles.
+///
+/// Weights are multiples of `1/WEIGHT_STEPS`, so that products with them cost at most 12 bits of
+/// capacity.
 const WEIGHT_STEPS: f64 = 4096.0;
 
 impl Server {
-    /// The medians along an axis, or that of all elements: the quantiles of 1/2
-    /// ([`Server::quantile`]).
+    /// Returns the medians along an axis, or the median of all elements.
+    ///
+    /// These are the quantiles of 1/2 ([`Server::quantile`]).
     ///
     /// # Errors
     /// As [`Server::sort`].
@@ -23,19 +29,24 @@ impl Server {
         self.quantiles(a, &lines, &[0.5], lines.kept.clone())
     }
 
-    /// The quantiles of these shares `q`, 0 to 1, along an axis or of all elements, those of one
-    /// share after those of another: an array of as many as there are shares by the shape without
-    /// the axis. The elements are sorted once for all of them ([`Pegasus::sort`]). Of `n` elements
-    /// in order, from 0, the quantile of `q` is that at `q (n - 1)`, linear between the two next to
-    /// it, as numpy's is where no method is said; where it stands between them counts to a 4096th.
+    /// Returns the quantiles for the fractions `q`, along an axis or of all elements.
     ///
-    /// Between two elements it takes a bit of capacity in the middle of them and up to 12
-    /// elsewhere, and where shares that fall between elements at different distances are asked for
-    /// at once, as much as a product with plain numbers.
+    /// Each fraction is from 0 to 1. The first axis of the result has one entry for each fraction.
+    /// The other axes are those of `a` without `axis`. The elements are sorted once for all
+    /// fractions ([`Pegasus::sort`]).
+    ///
+    /// Let the `n` elements in order have the indices 0 to `n - 1`. The quantile of `q` is at index
+    /// `q (n - 1)`, interpolated linearly between its two neighbours. This is the default method of
+    /// numpy. The weights of the neighbours are rounded to multiples of 1/4096.
+    ///
+    /// A quantile at an element costs nothing more. One bit of capacity is needed in the middle
+    /// between two elements, and up to 12 bits elsewhere between them. If the fractions need
+    /// different weights, the cost is that of a product with plain numbers.
     ///
     /// # Errors
-    /// [`Error::Argument`] when there is no share, or one is not from 0 to 1; [`Error::Capacity`]
-    /// when the keys' look-ups leave too little for it; as [`Server::sort`].
+    /// [`Error::Argument`] when `q` is empty or holds a number outside of 0 to 1;
+    /// [`Error::Capacity`] when the capacity that look-ups leave is too low for the weights; as
+    /// [`Server::sort`].
     pub fn quantile(
         &self,
         a: &EncryptedArray,
@@ -77,7 +88,9 @@ impl Server {
         let wide = |pegasus: &Pegasus, _: &_, _| {
             Ok(pegasus.order_bound(Pegasus::sort_rounds(lines.length)))
         };
-        self.of_elements(a, lines, wide, |pegasus, x, form| {
+        let middle = centre(&[a]);
+        let centred = self.plus_constant(a, -middle, "quantile")?;
+        let quantiles = self.of_elements(&centred, lines, wide, |pegasus, x, form| {
             let sorted = pegasus.sort(x, lines.length)?;
             let count = sorted.len() / lines.length;
             let next = |above: bool| {
@@ -105,15 +118,16 @@ impl Server {
                 self.mul_plain(array, &weights[..])
             };
             let mut between = self.add(&part(&below, false)?, &part(&next(true)?, true)?)?;
-            // Other slots hold copies of these, or 0.
+            // The other slots hold copies of elements, or 0, so the bound of `below` holds
+            // everywhere.
             between.set_bound(below.bound());
             Ok(between)
-        })
+        })?;
+        Ok(self.plus_constant(&quantiles, middle, "quantile")?.within(a.interval()))
     }
 }
 
-/// The place of the element below the quantile of `q` among `n`, and the weight of the one above
-/// it.
+/// Index of the element at or below the quantile `q` among `n`, and the weight of the next one.
 fn place(q: f64, n: usize) -> (usize, f64) {
     let at = q * (n - 1) as f64;
     let place = (at.floor() as usize).min(n - 1);
@@ -131,7 +145,7 @@ mod tests {
         assert_eq!(place(1.0, 5), (4, 0.0));
         assert_eq!(place(0.5, 4), (1, 0.5));
         assert_eq!(place(0.25, 6), (1, 0.25));
-        // 0.1 * 10 and 0.7 * 10 in doubles.
+        // `0.1 * 10` and `0.7 * 10` are whole numbers in doubles.
         assert_eq!((place(0.1, 11), place(0.7, 11)), ((1, 0.0), (7, 0.0)));
         assert_eq!(place(0.3, 1), (0, 0.0));
     }

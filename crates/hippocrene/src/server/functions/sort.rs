@@ -1,22 +1,28 @@
-//! Numbers in order, by look-ups of their differences ([PEGASUS](hippocrene_pegasus)): sorted, the
-//! largest, and where it is, along an axis or of all.
+//! Sorting, extremes and their indices, by look-ups of differences ([PEGASUS](hippocrene_pegasus)).
+//!
+//! Each operation works along an axis or on all elements. A *line* is the group of elements that
+//! are compared with each other. A *place* is the index of an element in its line.
 
 use hippocrene_ckks::{Ciphertext, Scale};
 use hippocrene_pegasus::{Layout as Places, Numbers as Single, Pegasus, PegasusError};
 
-use crate::server::Server;
+use crate::server::{Server, functions::comparison::centre};
 use crate::{Array, EncryptedArray, Error, Layout, Numbers, SlotContents};
 
-/// Places among more numbers would have a standard deviation of half a place or more.
+/// Maximum length of a line whose places are computed.
+///
+/// In longer lines, places would have a standard deviation of half a place or more.
 const MAX_PLACES: usize = 256;
 
 impl Server {
-    /// The elements in rising order along an axis, or all of them as an array of one axis (`axis`
-    /// `None`) ([`Pegasus::sort`]): 63 look-ups for 16 elements, and one or two hundred for 32.
+    /// Sorts the elements in rising order along an axis, or all of them into an array of one axis.
+    ///
+    /// `axis` `None` sorts all elements. A line of 16 elements needs 63 look-ups, and one of 32
+    /// between one and two hundred ([`Pegasus::sort`]).
     ///
     /// # Errors
-    /// [`Error::Shape`] when there is no such axis; [`Error::NoKeys`] when the server has no keys
-    /// of tables; [`Error::Argument`] when the array is complex or has no bound.
+    /// [`Error::Shape`] when there is no such axis; [`Error::NoKeys`] when the server has no
+    /// look-up keys; [`Error::Argument`] when the array is complex or has no bound.
     pub fn sort(&self, a: &EncryptedArray, axis: Option<usize>) -> Result<EncryptedArray, Error> {
         let lines = Lines::of(a.shape(), axis, "sort")?;
         if lines.length == 1 {
@@ -28,11 +34,13 @@ impl Server {
         self.in_order(a, &lines, lines.length, |pegasus, x| pegasus.sort(x, lines.length))
     }
 
-    /// The `k` largest elements along an axis, or of all as an array of one axis, in rising order
-    /// ([`Pegasus::top_k`]).
+    /// Returns the `k` largest elements along an axis, or of all elements, in rising order.
+    ///
+    /// The result of all elements has one axis ([`Pegasus::top_k`]).
     ///
     /// # Errors
-    /// [`Error::Argument`] when there are not as many or none is wanted, and as [`Server::sort`].
+    /// [`Error::Argument`] when `k` is 0 or larger than the number of elements in a line, and as
+    /// [`Server::sort`].
     pub fn top_k(
         &self,
         a: &EncryptedArray,
@@ -52,8 +60,9 @@ impl Server {
         self.in_order(a, &lines, k, |pegasus, x| pegasus.top_k(x, lines.length, k))
     }
 
-    /// The largest elements along an axis, or the largest of all ([`Pegasus::largest`]): by `n - 1`
-    /// look-ups for `n` elements.
+    /// Returns the largest elements along an axis, or the largest of all elements.
+    ///
+    /// It needs `n - 1` look-ups for a line of `n` elements ([`Pegasus::largest`]).
     ///
     /// # Errors
     /// As [`Server::sort`].
@@ -74,7 +83,9 @@ impl Server {
         })
     }
 
-    /// The smallest elements: as [`Server::largest`].
+    /// Returns the smallest elements along an axis, or the smallest of all elements.
+    ///
+    /// The number of look-ups is that of [`Server::largest`].
     ///
     /// # Errors
     /// As [`Server::sort`].
@@ -95,20 +106,25 @@ impl Server {
         })
     }
 
-    /// The places of the smallest elements along an axis, or of the smallest among all in row-major
-    /// order, from 0 ([`Pegasus::argmin`]): by `2n - 3` look-ups for `n` elements. Where several
-    /// are nearer to the smallest than the index of a table is off by in a round of the tournament,
-    /// the result is the place of one of these.
+    /// Returns the places of the smallest elements along an axis, or of the smallest of all.
+    ///
+    /// Places count from 0. Without an axis, they count all elements in row-major order. A line of
+    /// `n` elements needs `2n - 3` look-ups ([`Pegasus::argmin`]).
+    ///
+    /// Several elements may be nearer to the smallest than the error of the table index in a round
+    /// of the tournament. The result is then the place of one of these.
     ///
     /// # Errors
-    /// [`Error::Argument`] when there are more than 256 in a line, or what they are off by is too
-    /// much for a tournament of so many; and as [`Server::sort`].
+    /// [`Error::Argument`] when a line has more than 256 elements, or when the elements are too
+    /// imprecise for a tournament of this size; and as [`Server::sort`].
     pub fn argmin(&self, a: &EncryptedArray, axis: Option<usize>) -> Result<EncryptedArray, Error> {
         let lines = Lines::of(a.shape(), axis, "argmin")?;
         self.place(a, &lines, Pegasus::argmin_digits)
     }
 
-    /// The places of the largest elements: as [`Server::argmin`].
+    /// Returns the places of the largest elements along an axis, or of the largest of all.
+    ///
+    /// Places and look-ups are counted as in [`Server::argmin`].
     ///
     /// # Errors
     /// As [`Server::argmin`].
@@ -117,7 +133,7 @@ impl Server {
         self.place(a, &lines, Pegasus::argmax_digits)
     }
 
-    /// The place that `f` finds in every line, digit by digit.
+    /// Returns the place that `f` finds in every line, assembled from its digits.
     fn place(
         &self,
         a: &EncryptedArray,
@@ -141,6 +157,7 @@ impl Server {
         let wide = |pegasus: &Pegasus, a: &Ciphertext, slot: usize| {
             pegasus.place_bound_of(a, slot, lines.length, scale_of(pegasus)?)
         };
+        let a = &self.plus_constant(a, -centre(&[a]), lines.operation)?;
         self.of_elements(a, lines, wide, |pegasus, x, form| {
             let digits = f(pegasus, x, lines.length, bits, scale_of(pegasus)?)?;
             let mut place: Option<EncryptedArray> = None;
@@ -157,7 +174,9 @@ impl Server {
         })
     }
 
-    /// The only element of every line, for which nothing is looked up, without the axis.
+    /// Returns lines of one element without their axis.
+    ///
+    /// No look-up is needed.
     pub(in crate::server) fn alone(
         &self,
         a: &EncryptedArray,
@@ -167,8 +186,9 @@ impl Server {
         self.sum(a, lines.axis).map_err(|e| e.during(lines.operation))
     }
 
-    /// Returns an array of this shape filled with the one value that all elements of `a` are known
-    /// to have, or `None` if they may differ. Such elements are in order already.
+    /// Returns an array of this shape filled with the only value that elements of `a` can have.
+    ///
+    /// Returns `None` if the elements may differ. Equal elements are in order already.
     pub(in crate::server) fn filled(
         &self,
         a: &EncryptedArray,
@@ -193,24 +213,25 @@ impl Server {
         Ok(Array::from_ciphertexts(layout, *zeros.form(), SlotContents::Zero, ciphertexts))
     }
 
-    /// The first place of every line, which is 0.
+    /// Returns the first place of every line, which is 0.
     fn first_places(&self, a: &EncryptedArray, lines: &Lines) -> Result<EncryptedArray, Error> {
         self.check_real(a, lines.operation)?;
         self.zeros(a, &lines.kept).map_err(|e| e.during(lines.operation))
     }
 
-    /// The places in rising order along an axis, from 0: that of the smallest element, that of the
-    /// next one, and so on. Without an axis, those of all elements, counted in row-major order, as
-    /// an array of one axis. It takes `n (n + 1)/2` look-ups for `n` elements
-    /// ([`Pegasus::argsort`]).
+    /// Returns the places of the elements in rising order along an axis, counted from 0.
     ///
-    /// Every place appears exactly once. Elements farther apart than [`Server::table_gap`] of a
-    /// little less than three times the bound are in order. Nearer ones may be in either order,
-    /// equal ones too.
+    /// The first result is the place of the smallest element, the second that of the next one, and
+    /// so on. Without an axis, all elements are counted in row-major order and the result has one
+    /// axis. A line of `n` elements needs `n (n + 1)/2` look-ups ([`Pegasus::argsort`]).
+    ///
+    /// Every place appears exactly once. Elements are in order if they differ by more than
+    /// [`Server::table_gap`] of a little less than three times the bound. Nearer ones may be in
+    /// either order, and so may equal ones.
     ///
     /// # Errors
-    /// [`Error::Argument`] when there are so many elements that tables do not tell their ranks
-    /// apart, and as [`Server::sort`].
+    /// [`Error::Argument`] when a line is so long that tables cannot tell ranks apart, and as
+    /// [`Server::sort`].
     pub fn argsort(
         &self,
         a: &EncryptedArray,
@@ -227,6 +248,7 @@ impl Server {
                 self.zeros(a, &shape).and_then(|zeros| self.add_plain(&zeros, &places[..]));
             return ordered.map_err(|e| e.during(lines.operation));
         }
+        let a = &self.plus_constant(a, -centre(&[a]), lines.operation)?;
         let off = (-a.precision_bits(&self.session)).exp2() / a.bound();
         let named = |error| match error {
             PegasusError::Argument { what, .. } => Error::argument(lines.operation, what),
@@ -246,12 +268,13 @@ impl Server {
         )
     }
 
-    /// The largest element of every window of `size`, or of `size` by `size` in an array of two
-    /// axes ([`Pegasus::largest`]): windows lie side by side.
+    /// Returns the largest element of every window of `size`, or of `size` by `size` for two axes.
+    ///
+    /// The windows lie side by side without overlap ([`Pegasus::largest`]).
     ///
     /// # Errors
-    /// [`Error::Shape`] when an axis is not so many windows long or there are more than two; and as
-    /// [`Server::sort`].
+    /// [`Error::Shape`] when `size` does not divide the length of an axis or there are more than
+    /// two axes, and as [`Server::sort`].
     pub fn max_pool(&self, a: &EncryptedArray, size: usize) -> Result<EncryptedArray, Error> {
         const OPERATION: &str = "max_pool";
         let shape = a.shape();
@@ -271,7 +294,7 @@ impl Server {
                 format!("windows of {size} do not fill the shape {shape:?}"),
             ));
         }
-        // Element by element of a window, window by window.
+        // The indices of the elements, window by window.
         let windows =
             (0..rows / down).flat_map(|i| (0..columns / size).map(move |j| (i * down, j * size)));
         let order = windows
@@ -294,8 +317,9 @@ impl Server {
         })
     }
 
-    /// `f` of the elements, line by line, which sorts lines and leaves `k` numbers of each: the
-    /// axis has as many then.
+    /// Applies `f`, which sorts every line and keeps `k` numbers of it.
+    ///
+    /// The axis of the result has length `k`.
     fn in_order(
         &self,
         a: &EncryptedArray,
@@ -307,13 +331,17 @@ impl Server {
             Ok(pegasus.order_bound(Pegasus::sort_rounds(lines.length)))
         };
         let (shape, next) = lines.with(k);
-        self.of_elements(a, lines, wide, |pegasus, x, form| {
+        let (middle, interval) = (centre(&[a]), a.interval());
+        let a = &self.plus_constant(a, -middle, lines.operation)?;
+        let ordered = self.of_elements(a, lines, wide, |pegasus, x, form| {
             self.repacked(pegasus, &f(pegasus, x)?.select(&next)?, &shape, form)
-        })
+        })?;
+        Ok(self.plus_constant(&ordered, middle, lines.operation)?.within(interval))
     }
 
-    /// `f` of the elements, line by line, which makes one number of each line; extracted `wide`
-    /// times as wide as they are.
+    /// Applies `f`, which reduces every line to one number.
+    ///
+    /// The numbers are extracted as if their bound was larger by the factor `wide`.
     fn of_lines(
         &self,
         a: &EncryptedArray,
@@ -321,17 +349,21 @@ impl Server {
         wide: impl Fn(&Pegasus) -> f64,
         f: impl Fn(&Pegasus, &Single) -> Result<Single, PegasusError>,
     ) -> Result<EncryptedArray, Error> {
-        self.of_elements(
-            a,
+        let (middle, interval) = (centre(&[a]), a.interval());
+        let result = self.of_elements(
+            &self.plus_constant(a, -middle, lines.operation)?,
             lines,
             |pegasus, _, _| Ok(wide(pegasus)),
             |pegasus, x, form| self.repacked(pegasus, &f(pegasus, x)?, &lines.kept, form),
-        )
+        )?;
+        Ok(self.plus_constant(&result, middle, lines.operation)?.within(interval))
     }
 
-    /// `f` of the elements as single numbers, line by line, at the scale that they have if they are
-    /// extracted as if their bound was `wide` times as large (asked for of a slot of the ciphertext
-    /// with the first element), and of the form that results have.
+    /// Applies `f` to the elements as single numbers, line by line.
+    ///
+    /// The numbers are extracted as if their bound was larger by the factor that `wide` returns,
+    /// which determines their scale. `wide` is called with the ciphertext that holds the first
+    /// element and the slot of that element. `f` also gets the form of results.
     pub(in crate::server) fn of_elements(
         &self,
         a: &EncryptedArray,
@@ -353,7 +385,7 @@ impl Server {
         ordered.map_err(|e| e.during(lines.operation))
     }
 
-    /// Single numbers in row-major order as an array of this shape.
+    /// Packs single numbers in row-major order into an array of this shape.
     pub(in crate::server) fn repacked(
         &self,
         pegasus: &Pegasus,
@@ -378,13 +410,13 @@ impl Server {
         };
         let ciphertexts =
             (0..layout.ciphertexts()).map(of_ciphertext).collect::<Result<_, Error>>()?;
-        // Of several ciphertexts, all but the last one are full.
+        // If there are several ciphertexts, all but the last one are full.
         let period = (layout.ciphertexts() == 1).then(|| (layout.last() + 1).next_power_of_two());
         let slots = SlotContents::repeating(period, true);
         Ok(Array::from_ciphertexts(layout, form, slots, ciphertexts))
     }
 
-    /// The elements as single numbers in row-major order, extracted as if they were up to `bound`.
+    /// Extracts the elements as single numbers in row-major order, as if their bound was `bound`.
     fn single(&self, pegasus: &Pegasus, a: &EncryptedArray, bound: f64) -> Result<Single, Error> {
         let (slots, ciphertexts) = (a.layout().slots(), a.expanded(&self.session));
         let mut elements = vec![(Vec::new(), Vec::new()); ciphertexts.len()];
@@ -414,21 +446,21 @@ impl Server {
     }
 }
 
-/// True if all elements of `a` are known to have the same value.
+/// Returns true if all elements of `a` are known to have the same value.
 fn is_constant(a: &EncryptedArray) -> bool {
     a.interval().width() == 0.0
 }
 
-/// The lines of elements of an array along an axis, or the one line of all.
+/// The lines of elements of an array along an axis, or one line of all elements.
 pub(in crate::server) struct Lines {
     operation: &'static str,
-    /// How many elements a line has.
+    /// The number of elements in a line.
     pub(in crate::server) length: usize,
-    /// The elements, line by line.
+    /// The row-major indices of the elements, line by line.
     order: Vec<usize>,
-    /// The shape without the axis.
+    /// The shape without the axis, or no axes for a line of all elements.
     pub(in crate::server) kept: Vec<usize>,
-    /// How many lines there are for one index in the axes before.
+    /// The number of lines for each index in the axes before `axis`.
     inner: usize,
     axis: Option<usize>,
 }
@@ -465,8 +497,11 @@ impl Lines {
         Ok(Lines { operation, length, order: (0..size).map(element).collect(), kept, inner, axis })
     }
 
-    /// The shape with `k` results along the axis, or of one axis for all elements; and in row-major
-    /// order which of the results, line by line, comes next.
+    /// Returns the shape and the order of results, with `k` results for each line.
+    ///
+    /// The shape has length `k` along the axis, or is one axis for a line of all elements. The
+    /// order lists the indices of the results, which are stored line by line, in row-major order of
+    /// that shape.
     fn with(&self, k: usize) -> (Vec<usize>, Vec<usize>) {
         let (mut shape, inner) = (self.kept.clone(), self.inner);
         shape.insert(self.axis.unwrap_or(0), k);
@@ -475,25 +510,27 @@ impl Lines {
         (shape, (0..count).map(next).collect())
     }
 
-    /// How many bits there are in a digit of places, as digits are repacked one by one: all of them
-    /// in lines of up to 16 elements, and one in longer ones.
+    /// Returns the number of bits in a digit of a place.
     ///
-    /// Of a digit up to `r`, what a bit is off by and what repacking adds go by `r`. Bits of `n/2`
-    /// elements are added up, which makes the error of one digit about `n^2`; of several digits it
-    /// is about that of the highest one, `r` times its place value, which is least where `r` is 1:
-    /// `n/2`.
+    /// Digits are repacked one by one. Lines of up to 16 elements have a single digit with all
+    /// bits, and longer lines have digits of one bit.
+    ///
+    /// The errors of a bit and of repacking are proportional to the largest digit `r`. In a line of
+    /// `n` elements, a place adds up the bits of `n/2` elements. A single digit then has an error
+    /// of about `n^2`. With several digits, the error of the place is about that of the highest
+    /// digit, `r` times its place value. It is smallest for `r = 1`, where it is `n/2`.
     fn digit_bits(&self) -> u32 {
         const MOST_IN_ONE: usize = 16;
         if self.length > MOST_IN_ONE { 1 } else { self.length.next_power_of_two().ilog2() }
     }
 
-    /// The last place in a line, of one element at least.
+    /// Returns the last place in a line, or 1 for a line of one element.
     fn last(&self) -> f64 {
         (self.length as f64 - 1.0).max(1.0)
     }
 }
 
-/// By how much wider the numbers of a tournament of so many are extracted.
+/// Returns the factor that widens the bound for extraction, for a tournament of `count` numbers.
 fn in_rounds(count: usize) -> impl Fn(&Pegasus) -> f64 {
     let rounds = count.max(1).next_power_of_two().ilog2() as usize;
     move |pegasus| pegasus.order_bound(rounds)

@@ -1,10 +1,11 @@
-//! Square roots, logarithms and reciprocals by polynomials, where these are more precise than
-//! look-up tables.
+//! Square roots, logarithms and reciprocals by polynomials, where these beat look-up tables.
 //!
-//! A table is off by the slope of the function times the error of an index, about a 500th of the
-//! domain, and these functions have slopes without a bound. A polynomial of degree `d` is off by
-//! about `0.18/d` of the largest value for a square root from 0, everywhere in the domain, and by
-//! much less for functions that are smooth on it.
+//! The error of a table is the slope of the function times the error of the index, about a 500th of
+//! the domain. These functions have slopes without a bound.
+//!
+//! For a square root on a domain from 0, a polynomial of degree `d` has an error of about `0.18/d`
+//! of the largest value, everywhere in the domain. For functions that are smooth on the domain, the
+//! error is much smaller.
 
 use std::f64::consts::PI;
 
@@ -14,35 +15,43 @@ use hippocrene_pegasus::Function;
 use crate::server::{Server, functions::tables::LARGEST_USEFUL_ERROR};
 use crate::{EncryptedArray, Error, Interval};
 
-/// Degrees that are tried. One more than each is a power of two, so that each takes all the depth
-/// that it has.
+/// Degrees that are tried.
+///
+/// Each is one less than a power of two, the largest degree of its depth.
 const DEGREES: [usize; 8] = [15, 31, 63, 127, 255, 511, 1023, 2047];
-/// A polynomial with this error is precise enough, relative to the range of the values: a larger
-/// degree is not tried. Chosen; it is far below the errors of tables, about a 2^-11th.
+/// Target error of a polynomial, relative to the range of the values.
+///
+/// Larger degrees are not tried once it is reached. Chosen; it is far below the errors of tables,
+/// about `2^-11`.
 const PRECISE: f64 = 1.0 / 65536.0;
-/// A larger degree has to lower the error by this factor at least.
+/// Maximum ratio of the error of a larger degree to that of the degree before.
 const MAX_ERROR_RATIO: f64 = 0.8;
-/// The bits of capacity that are left at least, where the server has no bootstrapping keys. Chosen;
-/// about one product.
+/// Minimum capacity of the result in bits, if the server has no bootstrapping keys.
+///
+/// Chosen; about one product.
 const LEFT_BITS: f64 = 24.0;
-/// Errors are measured at this many places for each degree of the polynomial, equally spaced in the
-/// angle. The error between two of them is larger by a 50th at most: `1/cos(pi/16)` for a
-/// trigonometric polynomial.
+/// Number of points for each degree of the polynomial at which its error is measured.
+///
+/// The points are equally spaced in the angle. The error between two of them is larger by at most a
+/// 50th (`RISE_BETWEEN_PLACES`), as a trigonometric polynomial rises by at most `1/cos(pi/16)`.
 const PLACES_PER_DEGREE: usize = 8;
 const RISE_BETWEEN_PLACES: f64 = 1.02;
-/// The precision of the computation is no less, in bits. Chosen.
+/// Minimum precision of the computation, in bits. Chosen.
 const LEAST_PRECISION: f64 = 16.0;
 
-/// A polynomial on `[-1, 1]`, and its largest distance from the function.
+/// The Chebyshev coefficients of a polynomial on `[-1, 1]`, and its maximum distance from the
+/// function.
 struct Candidate {
     coefficients: Vec<f64>,
     error: f64,
 }
 
 impl Server {
-    /// The function of every element by a polynomial on `domain`, which holds the interval of the
-    /// array. Returns `None` if no polynomial has less than half of the error `other` with the
-    /// capacity that there is.
+    /// Evaluates the function at every element by a polynomial on `domain`.
+    ///
+    /// `domain` must hold the interval of the array. `other` is the error of the alternative, such
+    /// as tables. Returns `None` if no polynomial that fits the capacity has less than half of that
+    /// error.
     pub(in crate::server) fn by_polynomial(
         &self,
         a: &EncryptedArray,
@@ -99,9 +108,11 @@ impl Server {
 }
 
 impl Candidate {
-    /// The precision, in bits, at which errors of the values and of powers make half of the error
-    /// of the polynomial at most, or half of `aim` if that is larger. Those of the `k`-th Chebyshev
-    /// polynomial are up to `k^2` times as large.
+    /// Returns the precision of the argument that the polynomial needs, in bits.
+    ///
+    /// At this precision, the errors of values and powers make at most half of the error of the
+    /// polynomial, or half of `aim` if that is larger. The errors of the `k`-th Chebyshev
+    /// polynomial are up to `k^2` times those of its argument.
     fn precision(&self, aim: f64) -> f64 {
         let steepness: f64 =
             self.coefficients.iter().enumerate().map(|(k, c)| (k * k) as f64 * c.abs()).sum();
@@ -109,14 +120,15 @@ impl Candidate {
     }
 }
 
-/// Polynomials for a function on a domain, whose values are in this interval, in rising order of
-/// their degree.
+/// Returns polynomials for a function on a domain, in rising order of their degree.
+///
+/// `values` is the range of the function on the domain.
 fn candidates(
     function: Function,
     (low, high): (f64, f64),
     values: Interval,
 ) -> Result<Vec<Candidate>, Error> {
-    // Ends of the domain are exact, and numbers next to them do not leave it.
+    // The clamp keeps rounded arguments inside of the domain, and its ends exact.
     let f = |x: f64| function.value((0.5 * (low + high) + 0.5 * (high - low) * x).clamp(low, high));
     let mut all: Vec<Candidate> = Vec::new();
     for degree in DEGREES {
@@ -132,9 +144,11 @@ fn candidates(
     Ok(all)
 }
 
-/// A polynomial of this degree whose largest error is little more than the least that is possible:
-/// the Chebyshev series cut off at it, less the part by which interpolation is worse, and with the
-/// largest errors of both signs made equal.
+/// Returns a polynomial of this degree with nearly the smallest possible maximum error.
+///
+/// With `c` the coefficients of the Chebyshev series and `d` those of interpolation at this degree,
+/// the coefficients are `2c - d`. This is the truncated series less the extra error of
+/// interpolation. Its constant is then shifted so that the largest errors of both signs are equal.
 fn near_best(f: impl Fn(f64) -> f64, degree: usize) -> Result<Candidate, Error> {
     let series = Polynomial::approximate(&f, -1.0, 1.0, 2 * degree + 1)?;
     let interpolation = Polynomial::approximate(&f, -1.0, 1.0, degree)?;

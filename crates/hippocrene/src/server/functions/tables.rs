@@ -8,18 +8,20 @@ use crate::{Array, EncryptedArray, Error, Interval, Numbers, SlotContents};
 
 const APPLY: &str = "apply a function";
 
-/// Default maximum of look-ups for one number.
+/// Default maximum number of look-ups for one number.
 const DEFAULT_MAX_LOOK_UPS: usize = 3;
 
-/// An interval may exceed a domain by this share of its largest number, by which bounds are
-/// rounded.
+/// Tolerance for an interval that exceeds a domain, relative to the largest number of the domain.
+///
+/// It allows for the rounding of bounds.
 const ROUNDING_OF_BOUNDS: f64 = 1e-9;
 
-/// Results of a steep function are refused if their error is a larger share of the largest result.
-/// Chosen.
+/// Maximum error of the results of a steep function, relative to the largest result.
+///
+/// Functions with a larger error are refused. Chosen.
 pub(in crate::server) const LARGEST_USEFUL_ERROR: f64 = 1.0 / 8.0;
 
-/// The tables of a function.
+/// The tables of a function, without or with slopes.
 enum Made {
     Tables(Tables),
     Tangents(Tangents),
@@ -35,21 +37,22 @@ impl Made {
 }
 
 impl Server {
-    /// `f` of every element. The `domain` has to hold the interval of the array
-    /// ([`EncryptedArray::interval`]), which is the default. If that interval is one number, the
-    /// result is exact and nothing is looked up. At most `look_ups` tables (1 to 4; 3 where nothing
-    /// is said) are looked up for an element: as many
-    /// as pay ([`Tables`]).
+    /// Evaluates `f` at every element by look-up tables.
     ///
-    /// **Error:** [`Server::tables`] says it before anything is computed. The result has the
-    /// capacity that the keys were made for; of functions with a straight line in them ([`Tables`])
-    /// no more than the array has after a product.
+    /// `domain` must hold the interval of the array ([`EncryptedArray::interval`]), which is the
+    /// default. If that interval is one number, the result is exact and nothing is looked up. At
+    /// most `look_ups` tables, from 1 to 4 and 3 by default, are looked up for an element. Fewer
+    /// are used if another one would hardly lower the error ([`Tables`]).
+    ///
+    /// **Error:** [`Tables::deviation`] of [`Server::tables`] states it before anything is
+    /// computed. The result has the capacity that the keys were made for. For functions that
+    /// contain a straight line ([`Tables`]), it has no more than the array has after a product.
     ///
     /// # Errors
-    /// [`Error::NoKeys`] when the server has no keys of tables; [`Error::Argument`] when the array
-    /// is complex or has no bound, `f` is not finite on all of the domain, or that is no interval;
-    /// [`Error::Capacity`] when the array has too little capacity to go from slots to single
-    /// numbers.
+    /// [`Error::NoKeys`] when the server has no look-up keys; [`Error::Argument`] when the array is
+    /// complex or has no bound, when `f` is not finite on all of the domain, or when the domain is
+    /// not an interval; [`Error::Capacity`] when the array has too little capacity to extract
+    /// single numbers from slots.
     pub fn apply(
         &self,
         a: &EncryptedArray,
@@ -64,9 +67,10 @@ impl Server {
         self.apply_tables(a, &self.tables(f, domain.unwrap_or(ends(a)), look_ups)?)
     }
 
-    /// [`Server::apply`] of a function by name. Square roots, logarithms and reciprocals are
-    /// computed by a polynomial instead, if the capacity of the array allows one with less than
-    /// half of the error.
+    /// Evaluates a named function at every element, as [`Server::apply`].
+    ///
+    /// Square roots, logarithms and reciprocals are computed by a polynomial instead, if the
+    /// capacity of the array allows one with less than half of the error.
     ///
     /// # Errors
     /// [`Error::Argument`] when the function is not defined on all of the domain, or when the error
@@ -83,8 +87,9 @@ impl Server {
         })
     }
 
-    /// [`Server::apply_precisely`] of a function by name, or a polynomial as for
-    /// [`Server::apply_function`].
+    /// Evaluates a named function at every element, as [`Server::apply_precisely`].
+    ///
+    /// A polynomial may be used instead, as in [`Server::apply_function`].
     ///
     /// # Errors
     /// As [`Server::apply_function`] and [`Server::apply_precisely`].
@@ -148,8 +153,10 @@ impl Server {
         }
     }
 
-    /// `f` of every element of an array whose interval is one number: a constant, which is exact
-    /// and takes no look-up and no capacity. Returns `None` for any other array.
+    /// Evaluates `f` at every element of an array whose interval is one number.
+    ///
+    /// The result is a constant. It is exact and needs no look-up and no capacity. Returns `None`
+    /// for any other array.
     ///
     /// # Errors
     /// [`Error::Argument`] when the number is not in `domain` or `f` is not finite there.
@@ -177,7 +184,8 @@ impl Server {
         Ok(Some(constant.within(Interval::point(value))))
     }
 
-    /// `f` as tables, to be used with [`Server::apply_tables`] as often as one likes;
+    /// Makes tables of `f` for [`Server::apply_tables`], which can be used any number of times.
+    ///
     /// [`Tables::deviation`] is the error.
     ///
     /// # Errors
@@ -191,13 +199,16 @@ impl Server {
         Ok(self.pegasus(APPLY)?.make_tables(domain, look_ups.unwrap_or(DEFAULT_MAX_LOOK_UPS), f)?)
     }
 
-    /// [`Server::apply`], more precisely: two tables are looked up for an element, one of them of
-    /// slopes, and what an element is off by at its index counts by its square ([`Tangents`]). It
-    /// is a product too: the result has 28 bits less of the capacity that the keys were made for,
-    /// and no more than the array.
+    /// Evaluates `f` at every element more precisely than [`Server::apply`].
+    ///
+    /// Two tables are looked up for an element, one of values and one of slopes. The error of the
+    /// index then enters only by its square ([`Tangents`]). The slopes are multiplied by the
+    /// elements. The result therefore has 28 bits less than the capacity that the keys were made
+    /// for, and no more capacity than the array.
     ///
     /// # Errors
-    /// As [`Server::apply`], and [`Error::Capacity`] when the keys were made for too little.
+    /// As [`Server::apply`], and [`Error::Capacity`] when the keys were made for too little
+    /// capacity.
     pub fn apply_precisely(
         &self,
         a: &EncryptedArray,
@@ -211,8 +222,9 @@ impl Server {
         self.apply_tangents(a, &self.tangents(f, domain.unwrap_or(ends(a)))?)
     }
 
-    /// `f` as tables with slopes, to be used with [`Server::apply_tangents`] as often as one likes;
-    /// [`Tangents::deviation`] is the error.
+    /// Makes tables of `f` with slopes for [`Server::apply_tangents`].
+    ///
+    /// They can be used any number of times. [`Tangents::deviation`] is the error.
     ///
     /// # Errors
     /// As [`Server::apply`].
@@ -220,7 +232,7 @@ impl Server {
         Ok(self.pegasus(APPLY)?.make_tangents(domain, f)?)
     }
 
-    /// The function of these tables of every element.
+    /// Evaluates the function of tables with slopes at every element.
     ///
     /// # Errors
     /// As [`Server::apply_precisely`].
@@ -230,14 +242,14 @@ impl Server {
         tangents: &Tangents,
     ) -> Result<EncryptedArray, Error> {
         self.check_domain(a, tangents.domain())?;
-        // Slopes are multiplied by what is in other slots too.
+        // Slopes are multiplied by the contents of all slots, so the stray ones must be zero.
         let clean = self.cleaned(a).map_err(|e| e.during(APPLY))?;
         self.apply_each(&clean, APPLY, |pegasus, c, places| {
             pegasus.apply_tangents(c, tangents, places)
         })
     }
 
-    /// The function of these tables of every element.
+    /// Evaluates the function of tables at every element.
     ///
     /// # Errors
     /// As [`Server::apply`].
@@ -250,7 +262,7 @@ impl Server {
         self.apply_each(a, APPLY, |pegasus, c, places| pegasus.apply(c, tables, places))
     }
 
-    /// `f` of every ciphertext and the slots of it that elements are in.
+    /// Applies `f` to every ciphertext, with the slots in it that hold elements.
     pub(in crate::server) fn apply_each(
         &self,
         a: &EncryptedArray,
@@ -263,8 +275,10 @@ impl Server {
         })
     }
 
-    /// `f` of every ciphertext of an array that was checked, with the number that it has among
-    /// those of the array, and the slots of it that elements are in.
+    /// Applies `f` to every ciphertext of an array that has been checked already.
+    ///
+    /// `f` gets the index of the ciphertext, the ciphertext itself, and the slots in it that hold
+    /// elements.
     pub(in crate::server) fn apply_blocks(
         &self,
         a: &EncryptedArray,
@@ -286,12 +300,12 @@ impl Server {
                 false => f(pegasus, k, c, places).map(Some),
             });
             let out = out.collect::<Result<Vec<_>, _>>()?;
-            // Where there is no element may be anything: another of the results is.
+            // A ciphertext without elements may hold anything, so another result serves there.
             let other = out.iter().flatten().next().cloned();
             let out: Vec<Ciphertext> =
                 out.into_iter().filter_map(|c| c.or_else(|| other.clone())).collect();
-            // Where elements reach into the second half of the slots, these are not repeated, and
-            // hold 0 elsewhere.
+            // Results are repeated in the remaining slots, unless elements reach into the second
+            // half of the slots. Other slots are 0 then.
             let clean = places.iter().all(|places| places.iter().any(|place| *place >= slots / 2));
             let slots = SlotContents::zero_if(clean);
             Ok(Array::from_ciphertexts(a.layout().clone(), form, slots, out))
@@ -299,15 +313,16 @@ impl Server {
         applied.map_err(|e| e.during(operation))
     }
 
-    /// Bytes of memory that the keys between slots and single numbers take.
+    /// The memory of the look-up keys in bytes, without the repacking key.
     pub(crate) fn table_key_bytes(&self) -> usize {
         let clusters = self.k_means.as_ref().map(|k_means| k_means.pegasus());
         self.pegasus.as_ref().or(clusters).map_or(0, Pegasus::key_bytes)
     }
 
-    /// How many values this server and its clones have looked up in tables so far: another thread
-    /// can see how far something is that takes long. [`crate::Simulation`] says how many there will
-    /// be.
+    /// Returns how many look-ups this server and its clones have done so far.
+    ///
+    /// Another thread can follow the progress of a long computation with it. [`crate::Simulation`]
+    /// predicts the total.
     pub fn look_ups_done(&self) -> u64 {
         let clusters = self.k_means.as_ref().map(|k_means| k_means.pegasus());
         [self.pegasus.as_ref(), clusters].into_iter().flatten().map(Pegasus::look_ups_done).sum()
@@ -335,8 +350,10 @@ impl Server {
         a.check_error_known(operation)
     }
 
-    /// Checks that an array holds real numbers, that its interval is in the domain of a function,
-    /// and in a simulation that its elements are, as far as tables reach.
+    /// Checks that an array is real and that its interval lies in the domain of a function.
+    ///
+    /// In a simulation, which knows the elements, it also checks that these lie within reach of
+    /// tables.
     fn check_domain(&self, a: &EncryptedArray, (low, high): (f64, f64)) -> Result<(), Error> {
         self.check_real(a, APPLY)?;
         check_interval(a.interval(), (low, high))?;
@@ -353,7 +370,7 @@ impl Server {
         }
     }
 
-    /// An element beyond these limits, in a simulation, which knows them.
+    /// Returns an element outside of these limits, in a simulation, which knows the elements.
     pub(in crate::server) fn known_beyond(
         &self,
         a: &EncryptedArray,
@@ -367,15 +384,15 @@ impl Server {
     }
 }
 
-/// The ends of the interval of an array.
+/// Returns the ends of the interval of an array.
 fn ends(a: &EncryptedArray) -> (f64, f64) {
     (a.interval().low(), a.interval().high())
 }
 
-/// Checks that a domain holds an interval, but for what its ends are rounded by.
+/// Checks that a domain holds an interval, up to the rounding of its ends.
 fn check_interval(interval: Interval, (low, high): (f64, f64)) -> Result<(), Error> {
     let rounded = ROUNDING_OF_BOUNDS * low.abs().max(high.abs());
-    // An end of a domain may be NaN here, which is refused where tables are made.
+    // An end of a domain may be NaN here. Making the tables refuses it.
     if interval.low() < low - rounded || interval.high() > high + rounded {
         let what = format!(
             "the values are {interval}, but the domain is from {} to {}. Take a larger domain, or declare that the values \
@@ -393,8 +410,8 @@ mod tests {
     use super::*;
     use crate::{Encryption, KeyRequest, LookUps, Preset, Simulation};
 
-    /// By polynomials where tables have less than the slope takes, and not at all where these have
-    /// less too.
+    /// Polynomials are used if tables are too imprecise for the slope. If polynomials are too
+    /// imprecise as well, the function is refused.
     #[test]
     fn reciprocals_are_computed_or_refused() {
         let settings = Preset::by_name("n15").unwrap().settings().unwrap();

@@ -1,5 +1,7 @@
-//! Sums of picked elements, each times a plain number: windows of an image times a kernel, and any
-//! other product with a plain matrix, sparse or not.
+//! Weighted sums of selected elements, with plain weights.
+//!
+//! Examples are windows of an image times a kernel, and any other product with a plain matrix,
+//! sparse or not.
 
 use std::collections::HashMap;
 
@@ -14,25 +16,31 @@ use crate::{Array, Error, Form, Interval, Layout, server::After};
 
 const OPERATION: &str = "linear combinations";
 
-/// The wanted layout may cost up to this many times the least work.
+/// The wanted layout may cost up to this many times the least work of any layout.
 const PRICE_OF_WANTED_LAYOUT: usize = 2;
 
-/// What a sum of so many doubles, none of which is negative, is no larger than, times what it is
-/// computed to be: each addition is off by half of `EPSILON` at most, and so is what else a bound
-/// is made of, from its logarithm.
+/// Returns the factor that turns a computed sum of non-negative doubles into a bound of the exact
+/// sum.
+///
+/// The sum has `terms` terms. Each addition has a relative error of at most half of `EPSILON`. The
+/// same is assumed of the other steps of computing a bound from its logarithm, which 64 more units
+/// of `EPSILON` cover.
 pub(in crate::server) fn rounded(terms: usize) -> f64 {
     1.0 + (terms as f64 + 64.0) * f64::EPSILON
 }
 
-/// A way to compute all of the combinations: where the elements of the result come to stand.
+/// A candidate for computing all combinations, given by the layout of the linear map's result.
 struct Way {
     layout: Layout,
-    /// The axis of sums that are added up after the map, if there is one.
+    /// The groups whose partial sums are added up after the map, if there are any.
     groups: Option<Groups>,
 }
 
-/// Sums of the elements that stand from a multiple of `side` on to the next, within `span` slots:
-/// they come to stand there, and are added up by rotations.
+/// Sums in two steps: the map computes partial sums, and rotations add these up.
+///
+/// A partial sum has the terms whose elements of `a` lie within `side` slots. The partial sums of
+/// one element of the result are `side` slots apart, within `span` slots. They are the axis `axis`
+/// of the map's result.
 struct Groups {
     axis: usize,
     side: usize,
@@ -40,20 +48,26 @@ struct Groups {
 }
 
 impl Server {
-    /// The array of this shape of which every element is the sum of `terms` elements of `a`, each
-    /// times a plain number. `entries` has the place of each of them among all elements of `a`, in
-    /// row-major order, and the number: those for the first element of the result, those for the
-    /// second and so on. An element may come in a sum several times. One multiplication deep.
+    /// Returns the array of this shape whose elements are weighted sums of `terms` elements of `a`.
     ///
-    /// Elements stand as those that they are made of, or row by row, or beside one another in place
-    /// of the many that each is made of, whichever is less work: a convolution takes as many
-    /// products as its kernel has elements, and a sum of all elements one for each ciphertext.
+    /// For each term, `entries` has the place of the element among all elements of `a`, in
+    /// row-major order, and the plain number that multiplies it. The terms of the first element of
+    /// the result come first, then those of the second, and so on. An element of `a` may occur
+    /// several times in a sum. The result is one multiplication deep.
+    ///
+    /// The layout of the result is the one that needs the least work among these:
+    /// - The elements have the strides of the elements of `a` from which they are computed.
+    /// - The elements lie row by row, as in a fresh array.
+    /// - The elements lie side by side, in place of the many elements from which each is computed.
+    ///
+    /// A convolution needs one product with a plaintext for each element of its kernel. A sum of
+    /// all elements needs one for each ciphertext.
     ///
     /// # Errors
-    /// [`Error::Shape`] when there are not as many entries as the shape and `terms` say,
-    /// [`Error::Argument`] when there is no such place, [`Error::Encode`] when a number is NaN,
-    /// infinite or too large, [`Error::MissingKey`] when rotation keys are missing,
-    /// [`Error::Capacity`] or [`Error::Budget`] when no multiplication is left.
+    /// [`Error::Shape`] when `terms` is 0 or there are not `terms` entries for each element of the
+    /// shape, [`Error::Argument`] when `a` has no element at a place, [`Error::Encode`] when a
+    /// number is NaN, infinite or too large, [`Error::MissingKey`] when rotation keys are missing,
+    /// and [`Error::Capacity`] or [`Error::Budget`] when no multiplication is left.
     pub fn linear_combinations<F: Form>(
         &self,
         a: &Array<F>,
@@ -65,9 +79,12 @@ impl Server {
         all.ok_or_else(|| Error::shape(OPERATION, format!("too many entries for shape {shape:?}")))
     }
 
-    /// [`Server::linear_combinations`] where they take fewer than `most` products with plaintexts,
-    /// or rotations that take as long; nothing elsewhere. They stand at these `strides` where that
-    /// takes no more than twice as many as another way: what stands alike is added and multiplied
+    /// Computes [`Server::linear_combinations`] if the work is below `most` products with
+    /// plaintexts.
+    ///
+    /// Rotations count as the number of products that take as long. If the work is not below
+    /// `most`, the result is `None`. If `strides` are given, the result gets them unless another
+    /// layout needs less than half of the work. Arrays of one layout can be added and multiplied
     /// without a move.
     ///
     /// # Errors
@@ -106,8 +123,8 @@ impl Server {
             entries.enumerate().map(|(i, (place, weight))| (i / terms, positions[place], weight));
         let reach = (a.layout().last() + 1).next_power_of_two().min(slots);
         let usual = packed.ciphertexts().max(a.layout().ciphertexts());
-        // Whatever the numbers are: zeros among them are where others stand in another product of
-        // these elements.
+        // Entries with weight 0 count too, so that the layout does not depend on the numbers.
+        // Another product of these elements may have its zeros elsewhere.
         let best = |strides: &[Vec<usize>], most: usize| -> Result<(Option<Way>, usize), Error> {
             let (mut way, mut least) = (None, most);
             for other in strides.iter().flat_map(|strides| ways(shape, strides, reach, slots)) {
@@ -118,7 +135,7 @@ impl Server {
                 let sums = other.sums().saturating_add(more);
                 let pairs = other.entries(numbered.clone()).map(|(to, from, _)| (to, from));
                 let products = products::<F>(slots, pairs, least.saturating_sub(sums));
-                // A ciphertext in which no element stands takes a product with zero.
+                // A ciphertext without any element costs a product with zero.
                 let work = sums + products.max(ciphertexts);
                 if work < least {
                     (way, least) = (Some(other), work);
@@ -156,10 +173,11 @@ impl Server {
 }
 
 impl Groups {
-    /// What values are multiplied by at most in any slot, after a map with these weights to slots,
-    /// and sums of groups: slots without an element hold the end of one sum and the start of the
-    /// next, with one number for each place in a group, so that twice what it is in elements is a
-    /// bound too.
+    /// Returns a bound of the sum of absolute weights in any slot, stray slots included.
+    ///
+    /// `weights` has the slots that the map leads to, and the absolute values of the weights. Stray
+    /// slots hold the end of one sum and the start of the next, with one partial sum for each
+    /// group. Twice the largest sum of an element is therefore a bound too.
     fn largest_elsewhere(&self, weights: impl Iterator<Item = (usize, f64)>) -> f64 {
         let mut slots: HashMap<usize, f64> = HashMap::new();
         for (to, weight) in weights {
@@ -174,14 +192,17 @@ impl Groups {
 }
 
 impl Way {
-    /// How many products with plaintexts take as long as the rotations after the map.
+    /// Returns the work of the rotations after the map, in products with plaintexts.
     fn sums(&self) -> usize {
         let sums =
             self.groups.as_ref().map_or(0, |groups| (groups.span / groups.side).ilog2() as usize);
         ROTATION_IN_PLAIN_PRODUCTS * sums * self.layout.ciphertexts()
     }
 
-    /// The entries of the map, by those of elements of the result and positions of `a`.
+    /// Returns the entries `(to, from, weight)` of the map.
+    ///
+    /// `to` and `from` are positions. In `numbered`, the number of an element of the result is in
+    /// place of `to`.
     fn entries<N>(
         &self,
         numbered: impl Iterator<Item = (usize, usize, N)>,
@@ -195,7 +216,8 @@ impl Way {
             let to = match &self.groups {
                 None => to,
                 Some(Groups { side, span, .. }) => {
-                    // From slot `to` modulo the side on, less than a side before `from`.
+                    // The slot that is `to` modulo `side`, and less than `side` slots before
+                    // `from`.
                     let (block, within) = (to / span * span, (to % span) % side);
                     let before = (from % span + side - within) % side;
                     block + (from % span + span - before) % span
@@ -206,8 +228,10 @@ impl Way {
     }
 }
 
-/// The positions of the first element of every sum, and the largest sum of absolute values of the
-/// numbers.
+/// Returns the positions of the first term of every sum, and the largest sum of absolute weights.
+///
+/// # Errors
+/// [`Error::Argument`] when there is no element at a place.
 fn examined<F: Form>(
     positions: &[usize],
     terms: usize,
@@ -229,7 +253,7 @@ fn examined<F: Form>(
     Ok((firsts, largest))
 }
 
-/// The interval of sums of `terms` elements of `a` each, times these numbers.
+/// Returns the interval that holds all sums of `terms` elements of `a` times these numbers.
 fn interval_of_sums<F: Form>(
     a: &Array<F>,
     terms: usize,
@@ -246,8 +270,9 @@ fn interval_of_sums<F: Form>(
     all.unwrap_or(Interval::EVERYTHING)
 }
 
-/// How far apart along each axis the positions `from` of neighbours are, where it is a power of
-/// two.
+/// Returns the distance along each axis between the positions `from` of the first two elements.
+///
+/// It is `None` where it is not a power of two, or where the axis has length 1.
 fn distances(shape: &[usize], from: &[usize]) -> Vec<Option<usize>> {
     let mut inner = 1;
     let mut distances = vec![None; shape.len()];
@@ -261,14 +286,17 @@ fn distances(shape: &[usize], from: &[usize]) -> Vec<Option<usize>> {
     distances
 }
 
-/// The strides that elements may have where neighbours along each axis are made of elements at
-/// these distances.
+/// Returns the candidate strides of the result.
+///
+/// `distances` are those between the source elements of neighbours, along each axis. `packed` are
+/// the strides of a fresh array, which are a candidate too.
 fn strides_of(shape: &[usize], distances: &[Option<usize>], packed: &[usize]) -> Vec<Vec<usize>> {
     let lasts =
         shape.iter().zip(distances).filter_map(|(n, distance)| Some((n - 1) * (*distance)?));
     let end = (lasts.sum::<usize>() + 1).next_power_of_two();
-    // Axes without a distance stand between the elements of the others, in place of what these are
-    // made of, or in the first place where there is room for all of them, or beyond all others.
+    // Axes without a distance have three possible places. They may lie between the elements of the
+    // other axes, in place of the elements from which these are computed. They may lie in the first
+    // gap with room for all of them, or beyond all other axes.
     let starts = [Some(1), first_gap(shape, distances), Some(end)];
     let mut all: Vec<Vec<usize>> = Vec::new();
     let of_starts =
@@ -281,9 +309,10 @@ fn strides_of(shape: &[usize], distances: &[Option<usize>], packed: &[usize]) ->
     all
 }
 
-/// The ways to elements that stand at these strides: by sums of groups in any of the gaps between
-/// axes, or in the slots up to `reach`, beyond which none stands that these are made of; and
-/// directly.
+/// Returns the candidates for computing elements at these strides.
+///
+/// Groups may lie in any gap between the axes, or in the slots up to `reach`, beyond which no
+/// source element lies. The last candidate computes the elements directly, without groups.
 fn ways(shape: &[usize], strides: &[usize], reach: usize, slots: usize) -> Vec<Way> {
     let axes = shape.iter().zip(strides).filter(|(n, _)| **n > 1);
     let mut axes: Vec<(usize, usize)> = axes.map(|(n, stride)| (*stride, *n)).collect();
@@ -299,7 +328,9 @@ fn ways(shape: &[usize], strides: &[usize], reach: usize, slots: usize) -> Vec<W
     ways
 }
 
-/// Where there is room for all axes without a distance, between those that have one or beyond.
+/// Returns the start of the first gap with room for all axes without a distance.
+///
+/// The gap lies between axes that have a distance, or beyond all of them.
 fn first_gap(shape: &[usize], distances: &[Option<usize>]) -> Option<usize> {
     let (_, side) = strides(shape, distances, 1)?;
     let axes =
@@ -316,8 +347,9 @@ fn first_gap(shape: &[usize], distances: &[Option<usize>]) -> Option<usize> {
     Some(start)
 }
 
-/// The strides of axes at these distances, and of the others row by row from `start` on; and where
-/// these end.
+/// Returns the strides of all axes, and the end of the axes without a distance.
+///
+/// An axis with a distance has that as its stride. The others follow row by row from `start` on.
 fn strides(
     shape: &[usize],
     distances: &[Option<usize>],
@@ -337,7 +369,9 @@ fn strides(
     Some((strides, end))
 }
 
-/// The way by sums of groups of `side` slots within `span`.
+/// Returns the candidate with groups of `side` slots within `span` slots.
+///
+/// It is `None` if there would be only one group, or if the layout does not exist.
 fn grouped(
     shape: &[usize],
     mut strides: Vec<usize>,
@@ -376,7 +410,7 @@ mod tests {
             let source = Layout::new(lengths.clone(), strides, slots).or_else(|_| Layout::packed(&lengths, slots));
             let source: Vec<usize> = source.unwrap().positions().collect();
             let packed = Layout::packed(&shape, slots).unwrap();
-            // Places that go on alike along every axis, as those of windows do, or in no order.
+            // Places with a constant step along every axis, as in windows, or in no order.
             let place = |element: usize, term: usize| {
                 let (mut rest, mut place) = (element, term * steps[4]);
                 for (length, step) in shape.iter().zip(&steps).rev() {

@@ -6,14 +6,17 @@ use crate::{Array, Error, Form, Interval, Layout};
 const OPERATION: &str = "convolve";
 
 impl Server {
-    /// Elements `first` to `first + length - 1` of the convolution of a vector with a plain one, of
-    /// which element `i` is `sum_j kernel_j a_(i - j)` (`a` is 0 beyond its ends): a product with a
-    /// matrix that has as many diagonals as the kernel has elements. One multiplication deep.
+    /// Convolves a vector with a plain one, and returns `length` elements from element `first` on.
+    ///
+    /// Element `i` of the convolution is `sum_j kernel_j a_(i - j)`, where `a` is 0 beyond its
+    /// ends. It is computed as a product with a matrix that has as many diagonals as the kernel has
+    /// elements. The result is one multiplication deep.
     ///
     /// # Errors
-    /// [`Error::Shape`] when the array is no vector, or there are no such elements among the `n +
-    /// m - 1` of vectors of `n` and `m`; [`Error::Encode`] when a number is NaN, infinite or too
-    /// large, [`Error::Capacity`] or [`Error::Budget`] when no multiplication is left,
+    /// [`Error::Shape`] when the array is not a vector, when the kernel is empty or `length` is 0,
+    /// or when the range ends beyond the `n + m - 1` elements of the convolution of vectors of `n`
+    /// and `m` elements. [`Error::Encode`] when a number is NaN, infinite or too large,
+    /// [`Error::Capacity`] or [`Error::Budget`] when no multiplication is left, and
     /// [`Error::MissingKey`] when a rotation key is missing.
     pub fn convolve_plain<F: Form>(
         &self,
@@ -36,13 +39,14 @@ impl Server {
         }
         let out = Layout::packed(&[length], F::slots(&self.session))?;
         let entries = (0..length).flat_map(|i| {
-            // Those j for which first + i - j is from 0 to n - 1.
+            // The j for which first + i - j lies between 0 and n - 1.
             let js = (first + i + 1).saturating_sub(*n)..kernel.len().min(first + i + 1);
             js.map(move |j| (i, (first + i - j) * stride, kernel[j]))
         });
         let entries = entries.filter(|entry| entry.2 != F::Number::default());
         let convolution = self.linear_map(a, out, entries, OPERATION)?;
-        // Near the ends, elements of the kernel meet none of the vector.
+        // Near the ends, some elements of the kernel meet no element of the vector. Their terms are
+        // 0 there.
         let zero = Interval::point(0.0);
         let terms = kernel
             .iter()

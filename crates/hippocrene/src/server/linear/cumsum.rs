@@ -1,26 +1,26 @@
-//! Sums of all elements up to each.
+//! Cumulative sums along an axis.
 
 use crate::server::Server;
 use crate::{Array, Error, Form, SlotContents};
 
 const OPERATION: &str = "cumsum";
 
-/// Lines of up to this many elements are summed by one matrix.
+/// Maximum number of elements of a line that is summed by one matrix. Longer lines are split.
 const MAX_LINE_OF_ONE_MATRIX: usize = 128;
 
 impl Server {
-    /// The sums of all elements up to each along an axis, as numpy's `cumsum`: one multiplication
-    /// deep.
+    /// Computes the cumulative sums along an axis, as numpy's `cumsum` does.
     ///
-    /// Lines of up to 128 elements are multiplied with a triangular matrix, which has a diagonal
-    /// for each element. Longer ones are taken in pieces of about the square root of their length:
-    /// sums within pieces are products with such a matrix of their length, and the sums of all
-    /// pieces before, which have a matrix of as many diagonals as there are pieces, are repeated
-    /// along each piece.
+    /// The result is one multiplication deep. Lines of up to 128 elements are multiplied by a
+    /// triangular matrix, which has one diagonal for each element. Longer lines are split into
+    /// pieces of about the square root of their length. The sums within pieces are products with a
+    /// triangular matrix of the length of a piece. The sums of all pieces before each piece are
+    /// products with a matrix that has as many diagonals as there are pieces. They are repeated
+    /// along each piece, and added to the sums within it.
     ///
     /// # Errors
     /// [`Error::Shape`] when there is no such axis, [`Error::Capacity`] or [`Error::Budget`] when
-    /// no multiplication is left, [`Error::MissingKey`] when a rotation key is missing.
+    /// no multiplication is left, and [`Error::MissingKey`] when a rotation key is missing.
     pub fn cumsum<F: Form>(&self, a: &Array<F>, axis: usize) -> Result<Array<F>, Error> {
         self.check(a, OPERATION)?;
         let Some(&length) = a.shape().get(axis) else {
@@ -46,7 +46,7 @@ impl Server {
         Ok(F::within(sums, one.union(all)))
     }
 
-    /// For each element the sum of those of its piece up to it.
+    /// Returns for each element the sum of the elements of its piece, up to and including it.
     fn within_pieces<F: Form>(
         &self,
         a: &Array<F>,
@@ -63,7 +63,7 @@ impl Server {
         self.linear_map(a, a.layout().clone(), entries, OPERATION)
     }
 
-    /// For each element the sum of all pieces before its own.
+    /// Returns for each element the sum of all pieces before its own.
     fn before_pieces<F: Form>(
         &self,
         a: &Array<F>,
@@ -72,7 +72,7 @@ impl Server {
     ) -> Result<Array<F>, Error> {
         let (length, stride) = (a.shape()[axis], a.layout().strides()[axis]);
         let pieces = length.div_ceil(piece);
-        // The axis as two: some pieces, of some elements each.
+        // Splits the axis into two: the pieces, and the elements of a piece.
         let split = |axes: [usize; 2]| {
             let (mut shape, mut strides) = (a.shape().to_vec(), a.layout().strides().to_vec());
             shape.splice(axis..=axis, axes);

@@ -1,5 +1,5 @@
-//! Any linear map from the elements of one array to those of another: matrix products, moves,
-//! broadcasts.
+//! Linear maps from the elements of one array to those of another, such as matrix products, moves
+//! and broadcasts.
 
 use std::{
     borrow::Cow,
@@ -12,30 +12,32 @@ use hippocrene_rlwe::stop;
 use crate::server::{Server, linear::map_cache::Name};
 use crate::{Array, Diagonals, Error, Extent, Form, Layout, SlotContents, server::After};
 
-/// Number of entries after which the computation asks whether to stop.
+/// Number of entries between two checks whether the computation is to stop.
 const ENTRIES_BETWEEN_STOPS: usize = 4096;
 
-/// From this many diagonals on, an encoded map is reused by rotating the operand: a rotation takes
-/// less time than encoding as many.
+/// Minimum number of diagonals of an encoded map that is reused by rotating the operand. Encoding
+/// this many diagonals takes longer than a rotation.
 const MIN_DIAGONALS_TO_ROTATE_FOR: usize = 8;
 
-/// Maximum bytes of encoded diagonals at a time. More are encoded in parts.
+/// Maximum memory, in bytes, for the encoded diagonals of a map that is not cached. Larger maps are
+/// encoded in parts.
 const MAX_ENCODED_BYTES: usize = 1 << 30;
 
 /// Number of ciphertexts that one thread maps at a time if all diagonals are encoded.
 const CIPHERTEXTS_AT_ONCE: usize = 4;
 
-/// Maximum bytes of mapped ciphertexts before they are added up, if diagonals are encoded once for
-/// all of them.
+/// Maximum memory, in bytes, for mapped ciphertexts before they are added up. It holds for maps
+/// that are encoded in parts, once for all of these ciphertexts.
 const MAX_BYTES_OF_TERMS: usize = 512 << 20;
 
-/// A linear map between two ciphertexts, and between which ciphertexts it is to be had.
+/// A linear map between two ciphertexts, and the pairs of ciphertexts that it is used for.
 struct Block<F: Form> {
     diagonals: Diagonals<F>,
     pairs: Vec<Pair>,
 }
 
-/// Where a map leads, and from where, rotated to the left.
+/// A ciphertext `to` of the result, and the ciphertext `from` that is mapped to it. The latter is
+/// rotated to the left by `rotated` slots first.
 struct Pair {
     to: usize,
     from: usize,
@@ -43,14 +45,15 @@ struct Pair {
 }
 
 impl Server {
-    /// The array of layout `out` whose element at position `to` is the sum of `weight` times the
-    /// slot of `a` at position `from`, over the entries `(to, from, weight)`; those of one pair of
-    /// positions are added up. Every slot of the result that holds no element is zero. One
-    /// multiplication deep.
+    /// Returns the array of layout `out` whose elements are weighted sums of slots of `a`.
     ///
-    /// It takes as much memory as there are entries, and as a few hundred encoded diagonals: more
-    /// of them are encoded some at a time. What is encoded of a map that is applied for the second
-    /// time is kept while there is room ([`Server::set_cache_memory`]).
+    /// The element at position `to` is the sum of `weight` times the slot of `a` at position
+    /// `from`, over the entries `(to, from, weight)`. The weights of equal pairs of positions are
+    /// added up. Every stray slot of the result is zero. The result is one multiplication deep.
+    ///
+    /// The computation needs memory for the entries and for a few hundred encoded diagonals. Larger
+    /// maps are encoded in parts. The encoded diagonals of a map that is applied for the second
+    /// time are cached while there is room ([`Server::set_cache_memory`]).
     pub(in crate::server) fn linear_map<F: Form>(
         &self,
         a: &Array<F>,
@@ -61,8 +64,9 @@ impl Server {
         self.linear_map_before(a, out, entries, After::Nothing, operation)
     }
 
-    /// [`Server::linear_map`] with what is done to its result: where roundings are added up, they
-    /// are the finer.
+    /// Computes [`Server::linear_map`] with a precision that fits the next step, `after`.
+    ///
+    /// If that step adds up rounding errors, the map is computed more finely.
     pub(in crate::server) fn linear_map_before<F: Form>(
         &self,
         a: &Array<F>,
@@ -81,7 +85,9 @@ impl Server {
         })
     }
 
-    /// The sums of the mapped ciphertexts of `a`, one for each number in the first place of a pair.
+    /// Returns the ciphertexts of the result, one for each `to` of the pairs.
+    ///
+    /// Each is the sum of the mapped ciphertexts of `a` over its pairs.
     fn mapped<F: Form>(
         &self,
         form: &F,
@@ -101,8 +107,9 @@ impl Server {
             let (map, is_whole) = match F::maps(self).get(name) {
                 Some(kept) => (kept, true),
                 None => {
-                    // What is encoded for these ciphertexts alone, and is not to be kept, is
-                    // dropped as it is made.
+                    // Storing all encoded diagonals pays off for a map that is cached, or for
+                    // several pairs if memory allows. Otherwise each limb of a diagonal is encoded
+                    // where it is used.
                     let kept = F::maps(self).is_to_be_kept(name, bytes, self.session.room());
                     let is_whole = kept || (pairs.len() > 1 && bytes <= MAX_ENCODED_BYTES);
                     (Arc::new(F::map(self, diagonals, is_whole)?), is_whole)
@@ -129,8 +136,8 @@ impl Server {
                 few.max(MAX_BYTES_OF_TERMS / self.bytes_of_diagonals(2))
             };
             for pairs in pairs.chunks(at_once) {
-                // Diagonals that are encoded on the way are for all operands, whose limbs are
-                // shared out.
+                // Diagonals that are encoded in parts serve all operands at once, and the threads
+                // share their limbs.
                 let each = if is_whole {
                     pairs.len().div_ceil(self.session.threads())
                 } else {
@@ -153,7 +160,7 @@ impl Server {
         Ok(results.into_values().collect())
     }
 
-    /// What so many diagonals take at most, encoded modulo `PQ_max`.
+    /// Returns the maximum memory, in bytes, of `count` diagonals that are encoded modulo `PQ_max`.
     fn bytes_of_diagonals(&self, count: usize) -> usize {
         let parameters = self.session.settings().parameters();
         count
@@ -161,8 +168,9 @@ impl Server {
     }
 }
 
-/// The ciphertexts of the result of which every slot comes from one ciphertext at most: no value is
-/// larger than in these.
+/// Returns the ciphertexts of the result whose slots each depend on at most one ciphertext of `a`.
+///
+/// Adding up the mapped ciphertexts makes no value larger there.
 fn apart<F: Form>(blocks: &[Block<F>], slots: usize) -> BTreeSet<usize> {
     let mut feeds: BTreeMap<usize, Vec<&Diagonals<F>>> = BTreeMap::new();
     for Block { diagonals, pairs } in blocks {
@@ -184,8 +192,9 @@ fn apart<F: Form>(blocks: &[Block<F>], slots: usize) -> BTreeSet<usize> {
     feeds.into_keys().collect()
 }
 
-/// That of all maps whose results are added up, the most of any result: what is added up is to be
-/// of one scale.
+/// Returns the extent of all maps whose results are added up, the largest over the results.
+///
+/// All maps use this extent, because only ciphertexts of one scale can be added up.
 fn extent<F: Form>(blocks: &[Block<F>], slots: usize, after: After) -> Extent {
     let none = Extent { norm: 0.0, diagonals: 0, energy: 0.0, after };
     let mut sums: BTreeMap<usize, Extent> = BTreeMap::new();
@@ -213,8 +222,11 @@ fn larger_of_both(a: (f64, f64), b: (f64, f64)) -> (f64, f64) {
     (a.0.max(b.0), a.1.max(b.1))
 }
 
-/// Which ciphertext feeds which, by diagonals. Blocks of rows are mapped alike, and blocks of
-/// columns but for a rotation: one map serves all of them.
+/// Splits a linear map into maps between pairs of ciphertexts, by diagonals.
+///
+/// Pairs whose maps are equal, or equal but for a rotation of the operand, share one map. Those of
+/// blocks of rows are equal, and those of blocks of columns differ by a rotation. A ciphertext of
+/// the result without any entry gets a map without entries.
 fn blocks<F: Form>(
     form: &F,
     out: &Layout,
@@ -223,8 +235,8 @@ fn blocks<F: Form>(
     operation: &'static str,
 ) -> Result<Vec<Block<F>>, Error> {
     let (log2, mask) = (slots.ilog2(), slots - 1);
-    // Where the entries of a pair of ciphertexts are collected: the next one is mostly of the same
-    // pair.
+    // `places` says where the entries of each pair of ciphertexts are collected. The last pair is
+    // remembered, since the next entry mostly belongs to the same one.
     let mut places: BTreeMap<(usize, usize), usize> = BTreeMap::new();
     let mut collected: Vec<Vec<Entry<F>>> = Vec::new();
     let (mut last, mut place) = (None, 0);
@@ -262,12 +274,13 @@ fn blocks<F: Form>(
     Ok(blocks)
 }
 
-/// An entry of a map between two ciphertexts: its diagonal, the slot that it leads to, and its
-/// weight.
+/// An entry of a map between two ciphertexts: its diagonal, its target slot, and its weight.
 type Entry<F> = (u32, u32, <F as Form>::Number);
 
-/// The entries by diagonals, and those of each by slots, one for each; where there is none, the
-/// diagonal 0 without any.
+/// Groups entries by their diagonals, in ascending order of target slots.
+///
+/// The weights of entries with the same diagonal and slot are added up. If there are no entries,
+/// the result is diagonal 0 without any.
 fn diagonals<F: Form>(form: &F, slots: usize, entries: &[Entry<F>]) -> Diagonals<F> {
     let mut counts = vec![0usize; slots];
     entries.iter().for_each(|(diagonal, ..)| counts[*diagonal as usize] += 1);
@@ -296,8 +309,10 @@ fn diagonals<F: Form>(form: &F, slots: usize, entries: &[Entry<F>]) -> Diagonals
     numbers.into_iter().zip(sorted).collect()
 }
 
-/// By how many slots to the left an operand is to be rotated for the map `known` to do what `map`
-/// does, if that is so.
+/// Returns the rotation of the operand, in slots to the left, that lets `known` replace `map`.
+///
+/// The result is `None` if no such rotation was found, or if the maps differ and have fewer than
+/// [`MIN_DIAGONALS_TO_ROTATE_FOR`] diagonals.
 fn rotation_between<F: Form>(
     slots: usize,
     known: &Diagonals<F>,
@@ -309,12 +324,12 @@ fn rotation_between<F: Form>(
     if known.len() != map.len() || map.len() < MIN_DIAGONALS_TO_ROTATE_FOR {
         return None;
     }
-    // Rows of slots rotate by themselves: diagonals stay in a row, or exchange the rows, and so
-    // they do when rotated. Those of one side tell by how much.
+    // Each row of slots rotates by itself. A diagonal stays within the rows or exchanges them, and
+    // does the same after a rotation. The diagonals of one of these kinds determine the rotation.
     let row = F::row(slots);
     let side = map.first_key_value()?.0 / row * row;
-    // The first diagonal after the longest gap, of which there is one: equal gaps are looked at no
-    // further.
+    // Finds the first diagonal after the longest gap. If several gaps have this length, only one is
+    // tried.
     let first = |map: &Diagonals<F>| {
         let map = || map.range(side..side + row).map(|(r, _)| r % row);
         let before = map().next_back().into_iter().chain(map());
@@ -335,7 +350,7 @@ mod tests {
     #[test]
     fn maps_are_alike_but_for_a_rotation() {
         let slots = 256;
-        // Element `k` of a column of 40 rows, `stride` apart, to slot `k`.
+        // Moves element `k` of a column of 40 rows, `stride` slots apart, to slot `k`.
         let column = |first: usize, stride: usize, weight: f64| -> Diagonals<Numbers> {
             (0..40)
                 .map(|k| ((first + (stride - 1) * k) % slots, vec![(k as u32, weight)]))
@@ -349,7 +364,7 @@ mod tests {
         }
         assert_eq!(between(&known, &column(5, 4, 2.0)), None);
         assert_eq!(between(&known, &column(5, 6, 1.0)), None);
-        // Of few diagonals, and of rows that rotate by themselves.
+        // Maps of few diagonals are not rotated. Rows of integers rotate by themselves.
         let few = |first: usize| {
             column(first, 4, 1.0).into_iter().take(MIN_DIAGONALS_TO_ROTATE_FOR - 1).collect()
         };
@@ -364,8 +379,8 @@ mod tests {
             [between(0, 1), between(5, 2), between(130, 133)],
             [Some(1), Some(125), Some(3)]
         );
-        // Of which the second exchanges the rows, all of it or a part, and of which both exchange
-        // the rows in a part.
+        // The second map exchanges the rows, with all its diagonals or a part. After that, both
+        // maps exchange the rows with a part of their diagonals.
         assert_eq!([between(0, 128), between(0, 100)], [None, None]);
         let both = |by: usize| -> Diagonals<Residues> {
             let places = (3..40).chain(140..150).map(|r| r / 128 * 128 + (r + by) % 128);

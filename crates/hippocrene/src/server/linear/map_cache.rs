@@ -1,6 +1,8 @@
-//! Linear maps that were applied twice, kept with their encoded diagonals: the same matrix comes
-//! again with the next array. What comes once is not worth the memory, and the time to write it
-//! there.
+//! A cache of linear maps with their encoded diagonals.
+//!
+//! A map is cached when it is applied for the second time, because the same matrix then comes again
+//! with the next array. A map that is applied only once is not worth the memory, nor the time to
+//! write it there.
 
 use std::{
     collections::VecDeque,
@@ -16,7 +18,7 @@ use crate::{
     room::{Place, Room},
 };
 
-/// The maps of a server, by the elements of the arrays that they are for.
+/// The cached maps of a server, for arrays of numbers and for arrays of integers.
 #[derive(Debug, Default)]
 pub(crate) struct AllMaps {
     pub numbers: Maps<LinearTransform>,
@@ -24,29 +26,30 @@ pub(crate) struct AllMaps {
 }
 
 impl AllMaps {
-    /// Drops all of them.
+    /// Drops all cached maps.
     pub fn clear(&self) {
         self.numbers.0.lock().entries.clear();
         self.integers.0.lock().entries.clear();
     }
 }
 
-/// Maximum number of names of applied maps that are remembered.
+/// Maximum number of names that are remembered of maps that were applied and are not cached.
 const MAX_NAMES: usize = 256;
 
-/// Linear maps by what is in them.
+/// A cache of linear maps, which are found by a hash of their diagonals.
 #[derive(Debug)]
 pub struct Maps<M>(Arc<Shared<M>>);
 
-/// What the budget of all caches asks to make room.
+/// The part of a cache that the budget of all caches asks to free memory.
 #[derive(Debug)]
 struct Shared<M>(Mutex<Known<M>>);
 
 #[derive(Debug)]
 struct Known<M> {
-    /// What is kept, the last used last.
+    /// The cached maps, the last used one last.
     entries: Vec<Entry<M>>,
-    /// What was applied and is not kept, and when, the last one last.
+    /// The names of maps that were applied and are not cached, each with the time of its last
+    /// application, in ascending order of time.
     applied: VecDeque<(Name, u64)>,
 }
 
@@ -55,11 +58,11 @@ struct Entry<M> {
     name: Name,
     map: Arc<M>,
     place: Place,
-    /// When it was applied last, by the clock of all caches.
+    /// The time of the last application, by the clock of all caches.
     used: u64,
 }
 
-/// A hash of all diagonals.
+/// The name of a map: a hash of all its diagonals.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Name(blake3::Hash);
 
@@ -94,7 +97,7 @@ impl<M> Shared<M> {
 }
 
 impl<M> Maps<M> {
-    /// The map of that name, if it is kept.
+    /// Returns the map of that name, if it is cached.
     pub(in crate::server) fn get(&self, name: Name) -> Option<Arc<M>> {
         self.0
             .lock()
@@ -104,10 +107,12 @@ impl<M> Maps<M> {
             .map(|entry| Arc::clone(&entry.map))
     }
 
-    /// Whether a map of that name, of at most so many bytes, is to be kept when it is applied: it
-    /// was applied before, not long ago, and there is room for it, or would be without those that
-    /// were not used since then. Maps that come in turn and are too many do not drive one another
-    /// out.
+    /// Returns true if a map of that name is to be cached when it is applied.
+    ///
+    /// The map has at most `bytes` bytes. It is cached if it was applied before, so recently that
+    /// its name is still remembered, and if there is room for it. Maps that were not used since its
+    /// last application count as room. Maps that come in turn, and do not all fit, therefore do not
+    /// evict one another.
     pub(in crate::server) fn is_to_be_kept(&self, name: Name, bytes: usize, room: &Room) -> bool {
         let (before, unused) = {
             let known = self.0.lock();
@@ -118,9 +123,10 @@ impl<M> Maps<M> {
         bytes <= limit.saturating_sub(taken) + unused && bytes <= budget::available(before)
     }
 
-    /// Keeps a map that was just applied, of which `bytes` bytes are encoded, or its name where
-    /// there are none. Those that were not used since it was applied before make room for it; where
-    /// that does not do, it is not kept.
+    /// Caches a map that was just applied, with `bytes` bytes of encoded diagonals.
+    ///
+    /// Maps that were not used since its last application are evicted for it if needed. If there is
+    /// still no room, or if `bytes` is 0, only its name is remembered.
     pub(in crate::server) fn keep(&self, name: Name, map: Arc<M>, bytes: usize, room: &Room) {
         let before = {
             let mut known = self.0.lock();
@@ -129,7 +135,7 @@ impl<M> Maps<M> {
             before
         };
         let mut place = None;
-        // Without the lock: the budget asks all caches.
+        // The lock is not held here, because the budget asks all caches.
         while bytes > 0 && bytes <= room.memory().1 {
             place = room.take_since(bytes, before);
             if place.is_some() || !self.0.lock().evict_oldest(before) {
@@ -138,7 +144,7 @@ impl<M> Maps<M> {
         }
         let mut known = self.0.lock();
         let used = budget::now();
-        // Another thread may have kept it meanwhile.
+        // Another thread may have cached the map meanwhile.
         known.entries.retain(|entry| entry.name != name);
         known.applied.retain(|(other, _)| *other != name);
         if let Some(place) = place {
@@ -153,14 +159,15 @@ impl<M> Maps<M> {
 }
 
 impl<M> Known<M> {
-    /// Bytes of the maps that were not applied since `since`.
+    /// Returns the number of bytes of the maps that were not applied since `since`.
     fn idle_bytes(&self, since: u64) -> usize {
         let idle = self.entries.iter().filter(|entry| entry.used < since);
         idle.map(|entry| entry.place.bytes()).sum()
     }
 
-    /// Drops the map that was not applied for the longest time, if that was before `since`. Returns
-    /// whether there was such.
+    /// Drops the map that was not applied for the longest time, if that was before `since`.
+    ///
+    /// Returns true if a map was dropped.
     fn evict_oldest(&mut self, since: u64) -> bool {
         let is_idle = self.entries.first().is_some_and(|entry| entry.used < since);
         if is_idle {
@@ -169,13 +176,13 @@ impl<M> Known<M> {
         is_idle
     }
 
-    /// When any map was applied last.
+    /// Returns the time of the last application of any map.
     fn last_use(&self) -> u64 {
         let kept = self.entries.last().map_or(0, |entry| entry.used);
         kept.max(self.applied.back().map_or(0, |(_, used)| *used))
     }
 
-    /// When a map of that name was applied last.
+    /// Returns the time of the last application of the map of that name, if it is known.
     fn last_time(&self, name: Name) -> Option<u64> {
         let kept = self.entries.iter().map(|entry| (entry.name, entry.used));
         kept.chain(self.applied.iter().copied())
@@ -185,7 +192,7 @@ impl<M> Known<M> {
 }
 
 impl Name {
-    /// The name of the map with these diagonals.
+    /// Returns the name of the map with these diagonals.
     pub(in crate::server) fn of<F: Form>(diagonals: &Diagonals<F>) -> Self {
         let mut hasher = blake3::Hasher::new();
         let mut bytes = Vec::new();
@@ -238,7 +245,7 @@ mod tests {
         let (maps, room) = (Maps::default(), Room::default());
         room.set_limit(10);
         let name = |i: usize| Name::of::<Numbers>(&[(0, vec![(0, i as f64)])].into());
-        // As a server applies maps that take 4 bytes each.
+        // Applies a map of 4 bytes as a server does. Returns true if it was cached before.
         let apply = |i: usize| {
             let kept = maps.get(name(i)).is_some();
             let bytes = if kept || maps.is_to_be_kept(name(i), 4, &room) { 4 } else { 0 };
@@ -248,15 +255,15 @@ mod tests {
         assert_eq!([0, 1, 2].map(apply), [false; 3]);
         assert_eq!(room.memory().0, 0, "what came once is not kept");
         assert_eq!([0, 1, 2].map(apply), [false; 3]);
-        // Three in turn, of which two have room.
+        // Three maps in turn, with room for two of them.
         for _ in 0..3 {
             assert_eq!([0, 1, 2].map(apply), [true, true, false]);
         }
         assert_eq!(room.memory().0, 8);
-        // One that comes again where another does not.
+        // A map that comes again replaces one that does not.
         assert_eq!([2, 1, 2, 2].map(apply), [false, true, true, true]);
         assert_eq!([0, 1, 2].map(|i| maps.get(name(i)).is_some()), [false, true, true]);
-        // What is too large is not kept, and what is smaller than it was said to be is.
+        // A map that is larger than the limit is not cached.
         assert!(!maps.is_to_be_kept(name(0), 11, &room));
         room.set_limit(0);
         maps.keep(name(1), Arc::new(1), 4, &room);

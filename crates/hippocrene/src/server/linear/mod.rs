@@ -1,4 +1,5 @@
-//! Linear maps with plain weights: sums, convolutions, combinations of elements.
+//! Linear maps with plain weights: sums along axes, cumulative sums, convolutions and other
+//! weighted sums of elements.
 
 pub(in crate::server) mod combinations;
 pub(in crate::server) mod convolution;

@@ -4,20 +4,20 @@ use crate::server::Server;
 use crate::{Array, Error, Form, SlotContents};
 
 impl Server {
-    /// The sum of all elements (`axis` `None`) or along one axis, as numpy's `sum`.
+    /// Sums all elements (`axis` is `None`) or those along one axis, as numpy's `sum` does.
     ///
-    /// It takes rotations by powers of two, and no product: where slots that hold no element are
-    /// zero, axes are summed with their padding; elsewhere exactly their elements are added up, in
-    /// up to twice as many rotations.
+    /// The sum needs rotations by powers of two, and no multiplication. If stray slots (slots
+    /// without an element) are zero, whole axes are summed with their padding. Otherwise exactly
+    /// the elements are added up, which needs up to twice as many rotations.
     ///
     /// # Errors
-    /// [`Error::Shape`] when there is no such axis, [`Error::MissingKey`] when a rotation key is
-    /// missing.
+    /// [`Error::Shape`] when there is no such axis, and [`Error::MissingKey`] when a rotation key
+    /// is missing.
     pub fn sum<F: Form>(&self, a: &Array<F>, axis: Option<usize>) -> Result<Array<F>, Error> {
         self.sum_in(a, axis, "sum")
     }
 
-    /// [`Server::sum`] as a part of an operation.
+    /// Computes [`Server::sum`] as a step of another operation, which its errors name.
     pub(in crate::server) fn sum_in<F: Form>(
         &self,
         a: &Array<F>,
@@ -38,8 +38,8 @@ impl Server {
         self.check(a, operation)?;
         let padded = a.is_clean() || a.layout().is_full();
         let Some(axis) = axis else {
-            // Padding that is zero for the first of these sums is so for all: the last axis first,
-            // whose padding is the innermost.
+            // The last axis comes first, since in fresh arrays its padding is the innermost.
+            // Padding that is zero for this sum stays zero for the sums along the other axes.
             let mut out = a.clone();
             let mut windows = Some(Vec::new());
             while !out.shape().is_empty() {
@@ -61,8 +61,10 @@ impl Server {
         self.sum_axis(a, axis, padded, operation)
     }
 
-    /// The sum along `axis`: with the slots that fill the axis up to a power of two where these are
-    /// zero (`padded`), else of its elements alone.
+    /// Sums the elements along `axis`.
+    ///
+    /// If `padded`, the slots that fill the axis up to a power of two are zero and are added up
+    /// too. Otherwise only the elements are added up.
     fn sum_axis<F: Form>(
         &self,
         a: &Array<F>,
@@ -73,8 +75,8 @@ impl Server {
         let form = self.form_of(&[a]);
         let (length, stride) = (a.shape()[axis], a.layout().strides()[axis]);
         let (slots, layout) = (a.layout().slots(), a.layout().without_axis(axis));
-        // The axis runs over whole ciphertexts, of which each has so many elements of it but the
-        // last.
+        // A ciphertext holds `each` elements of the axis, and the last one may hold fewer. The
+        // numbers of consecutive ones differ by `step`.
         let (step, each) = ((stride / slots).max(1), (slots / stride).max(1));
         let within = if padded { length.next_power_of_two().min(each) } else { length.min(each) };
         let (whole, rest) = match padded {
@@ -92,8 +94,9 @@ impl Server {
                 }
                 let mut sum = form.inner_sum(self, &sum, stride, within)?;
                 if padded && whole == 1 {
-                    // Any `within` slots in a row hold each element once at most, wherever they
-                    // begin.
+                    // Any `within` consecutive slots along the axis hold each of the `length`
+                    // elements at most once, wherever they begin. At most `length` summands are not
+                    // zero.
                     sum = form.with_summands(sum, length, within);
                 }
                 match inputs.get(first + whole * step).filter(|_| rest > 0) {
@@ -116,9 +119,10 @@ impl Server {
     }
 }
 
-/// What a sum along `axis` adds up within a ciphertext, where that is a power of two: to every
-/// slot, the slots at so many multiples of the stride from there on, around the end. `(stride,
-/// count)`.
+/// Returns `(stride, count)` of the slots that a sum along `axis` adds up within a ciphertext.
+///
+/// To every slot, the sum adds the slots at the first `count` multiples of `stride` from there on,
+/// cyclically. The result is `None` if `count` is not a power of two.
 fn window<F: Form>(a: &Array<F>, axis: usize, padded: bool) -> Option<(usize, usize)> {
     let (length, stride) = (a.shape()[axis], a.layout().strides()[axis]);
     let each = (a.layout().slots() / stride).max(1);
@@ -126,8 +130,10 @@ fn window<F: Form>(a: &Array<F>, axis: usize, padded: bool) -> Option<(usize, us
     (count.is_power_of_two() || length.is_multiple_of(each)).then(|| (stride, count.min(each)))
 }
 
-/// A sum whose ciphertexts repeat after `period` slots, if that is known. Where padding was added
-/// up, it is zero in the sum.
+/// Records in a sum that its ciphertexts repeat after `period` slots, if that is known.
+///
+/// If `padded`, the padding was added up too, and is zero in the sum. A sum whose stray slots are
+/// all zero is returned unchanged.
 fn summed<F: Form>(sum: Array<F>, period: Option<usize>, padded: bool) -> Array<F> {
     match sum.slot_contents() {
         SlotContents::Zero => sum,
@@ -135,14 +141,17 @@ fn summed<F: Form>(sum: Array<F>, period: Option<usize>, padded: bool) -> Array<
     }
 }
 
-/// After how many slots every ciphertext of an array repeats.
+/// Returns the number of slots after which every ciphertext of an array repeats.
 fn repeats<F: Form>(a: &Array<F>) -> usize {
     a.slot_contents().period().unwrap_or(a.layout().slots())
 }
 
-/// After how many slots the result of sums of these windows repeats, of slots that repeat after so
-/// many: where they follow on one another up to the last of these, every slot holds the sum over
-/// all of them that are as far from it as a multiple of the smallest stride.
+/// Returns the number of slots after which a result of sums over these windows repeats.
+///
+/// The operand repeats after `slots` slots, and the windows are pairs `(stride, count)`. The period
+/// is known if each window begins where the one before ends, and the last one ends at a multiple of
+/// `slots`. Every slot then holds the sum over all slots whose distance from it is a multiple of
+/// the smallest stride. Otherwise the result is `None`.
 fn period_of(slots: usize, mut windows: Vec<(usize, usize)>) -> Option<usize> {
     windows.retain(|(_, count)| *count > 1);
     windows.sort_unstable();

@@ -1,12 +1,17 @@
-//! Products of two encrypted matrices whose inner axis stands in both as the rows of fresh arrays
-//! do: `x.T @ y`.
+//! Products of two encrypted matrices by diagonals, such as `x.T @ y`.
 //!
-//! Element `(u, i)` of one array and `(u, j)` of the other stand `j - i` places apart for all `u`.
-//! With one array rotated by as much, the product of both, summed over all `u`, is one diagonal of
-//! the result. There are `m + n - 1` diagonals. Summed over all rows of slots, every row has the
-//! sum, and as many masks bring each element to the row where it belongs: it takes no rotation
-//! more. Of `x.T @ x` the `n` diagonals from the main one on are had, and elements below it are
-//! those above, brought there by a rotation for each diagonal.
+//! A row of slots is the range of slots from one element of the inner axis to the next. Both
+//! matrices must have the same strides, and each index of the inner axis must have its own row of
+//! slots, as the rows of fresh arrays `x` and `y` do.
+//!
+//! Element `(u, i)` of `x` and element `(u, j)` of `y` are `j - i` places apart for all `u`. If one
+//! array is rotated by this distance, the product of both, summed over all `u`, is one diagonal of
+//! the result. A result of `m` rows and `n` columns has `m + n - 1` diagonals. The sums run over
+//! all rows of slots, so that every row of slots holds them. One mask for each diagonal then picks
+//! each element in the row of slots where it belongs, without another rotation.
+//!
+//! `x.T @ x` needs only the `n` diagonals from the main one on. The elements below it equal those
+//! above it, and are brought to their places by one rotation for each diagonal.
 
 use crate::server::{
     Server,
@@ -19,27 +24,30 @@ use crate::server::{
 };
 use crate::{Array, Error, Form, Layout, SlotContents};
 
-/// How such a product is had.
+/// The sizes and strides of a product by diagonals.
 #[derive(Debug, Clone)]
 pub(in crate::server) struct Gram {
     rows: usize,
     inner: usize,
     columns: usize,
-    /// How far apart rows, and columns, stand, and numbers of the inner axis.
+    /// The strides of both matrices, in slots: along the rows or columns of the product, and along
+    /// the inner axis.
     strides: [usize; 2],
     slots: usize,
     ciphertexts: usize,
-    /// Whether the first matrix is the second one transposed.
+    /// True if the first matrix is the transpose of the second one.
     symmetric: bool,
 }
 
 impl Gram {
-    /// The way, if both stand so, and slots without an element are zero in one of them.
+    /// Returns the product by diagonals, if the layouts of both matrices allow it.
+    ///
+    /// Stray slots must also be zero in one of them.
     pub(in crate::server) fn of<F: Form>(a: &Array<F>, b: &Array<F>) -> Option<Gram> {
         Self::of_cleaned(a, b).filter(|_| a.is_clean() || b.is_clean())
     }
 
-    /// The way that there would be if slots without an element were zero.
+    /// Returns the product by diagonals that the layouts allow once stray slots are zero.
     pub(in crate::server) fn of_cleaned<F: Form>(a: &Array<F>, b: &Array<F>) -> Option<Gram> {
         let slots = a.layout().slots();
         let (rows, inner, columns) = (a.shape()[0], a.shape()[1], b.shape()[1]);
@@ -47,7 +55,8 @@ impl Gram {
             (strides(a.layout()), strides(b.layout()));
         let fits = outer == other_outer && along == other_along;
         let row = F::row(slots);
-        // In one row of slots, so that the sum over all of them is had at each.
+        // Elements for one index of the inner axis must fit into a row of slots. Such rows must lie
+        // in slots that rotate together, so that each of them gets the sum over all.
         let apart = rows.max(columns).saturating_mul(outer) <= along && along <= row;
         let ciphertexts = a.layout().ciphertexts();
         let alike = ciphertexts == b.layout().ciphertexts();
@@ -58,17 +67,17 @@ impl Gram {
         (fits && apart && alike && room).then_some(gram)
     }
 
-    /// Whether the first matrix is the second one transposed.
+    /// Returns true if the first matrix is the transpose of the second one.
     pub(in crate::server) fn is_symmetric(&self) -> bool {
         self.symmetric
     }
 
-    /// How many diagonals there are.
+    /// Returns the number of diagonals.
     fn diagonals(&self) -> usize {
         if self.symmetric { self.columns } else { self.rows + self.columns - 1 }
     }
 
-    /// About how many products with plaintexts take as long.
+    /// Returns an estimate of the work, in products with plaintexts.
     pub(in crate::server) fn work(&self) -> usize {
         let sums = (self.slots / self.strides[1]).ilog2() as usize;
         self.diagonals()
@@ -77,14 +86,15 @@ impl Gram {
                 + 1)
     }
 
-    /// Where elements come to stand, and from where in all diagonals, one ciphertext after the
-    /// other.
+    /// Returns the moves `(to, from)` from all diagonals to the elements of the product.
+    ///
+    /// The source positions count the ciphertexts of all diagonals one after the other.
     fn moves(&self, out: &Layout) -> Moves {
         let elements = (0..self.rows).flat_map(|i| (0..self.columns).map(move |j| (i, j)));
         let [outer, along] = self.strides;
         let from = |(i, j): (usize, usize)| match self.symmetric && i > j {
-            // Element `(j, i)` of column `i`, in the row that makes the distance that of the
-            // diagonal.
+            // Element `(j, i)` has the same value and lies in column `i`. In row `i` of slots, its
+            // distance from the target is the same for the whole diagonal.
             true => (self.columns - 1 + j - i) * self.slots + i * (along + outer) % self.slots,
             false => (self.columns - 1 + i - j) * self.slots + (i * along + j * outer) % self.slots,
         };
@@ -93,7 +103,7 @@ impl Gram {
 }
 
 impl Server {
-    /// The product of two matrices by its diagonals: two multiplications deep.
+    /// Returns the product of two matrices by its diagonals. It is two multiplications deep.
     pub(in crate::server) fn gram_product<F: Form>(
         &self,
         a: &Array<F>,
@@ -113,8 +123,11 @@ impl Server {
         self.linear_map(&diagonals, out, entries, operation)
     }
 
-    /// The diagonals, each in all rows of slots: that of column `j` of the first row, for each `j`
-    /// from the last one on, and then those of the first column.
+    /// Returns the diagonals, one ciphertext each, with their sums in all rows of slots.
+    ///
+    /// The first one begins at the last column of the first row. Those that begin at the columns
+    /// before it follow, up to the main diagonal, and then those that begin at the rows of the
+    /// first column.
     fn diagonals_of<F: Form>(
         &self,
         form: &F,
@@ -124,7 +137,7 @@ impl Server {
     ) -> Result<Vec<F::Ciphertext>, Error> {
         let (outer, in_ciphertext) = (gram.strides[0] as i64, gram.slots / gram.strides[1]);
         let (a, b) = (a.expanded(&self.session), b.expanded(&self.session));
-        // Both factors, the first one as the first diagonal wants it.
+        // Both factors, the first one rotated for the first diagonal.
         let mut factors = self.session.compute_each(a.len(), |i| {
             let [left, right] = form.as_factors(self, &a[i], &b[i])?;
             Ok((form.rotate(self, &left, -outer * (gram.columns as i64 - 1))?, right.into_owned()))
@@ -144,7 +157,7 @@ impl Server {
                     .collect();
                 let product = self.sum_of_pairs(form, &pairs)?;
                 let sum = form.inner_sum(self, &product, gram.strides[1], in_ciphertext)?;
-                // Ciphertexts have bounds of their own.
+                // Several ciphertexts have bounds of their own, so that all their summands count.
                 let there = if gram.ciphertexts == 1 { gram.inner } else { in_ciphertext };
                 Ok(form.with_summands(sum, there, in_ciphertext))
             })?);

@@ -1,14 +1,18 @@
 //! Products of two encrypted matrices by rotations of tiles.
 //!
-//! For a product of `m` rows and `n` columns, `lambda` numbers of the inner axis at a time, row `i`
-//! has the slots from `R i` on. A tile of the first matrix has `A[i, (i + j) mod lambda]` in slot
-//! `R i + j`, as often as there is room for, and one of the second `B[(i + j) mod lambda, j]` in
-//! all rows of slots, and zeros beyond column `n`. The first one rotated by `k` and the second one
-//! by `R k` have the factors of one summand of element `(i, j)` in slot `R i + j`, for each `k <
-//! lambda` another one: the rotations are hoisted, and the products relinearised together. This is
-//! the product of Jiang, Kim, Lauter and Song (CCS 2018, section 3), where the rows of slots are so
-//! long, `R >= n + lambda - 1`, that rotated columns take no mask: it is two multiplications deep,
-//! not three.
+//! The product has `m` rows and `n` columns. `lambda` elements of the inner axis are taken at a
+//! time. Row `i` of the product begins at slot `R i`.
+//!
+//! A tile of the first matrix has `A[i, (i + j) mod lambda]` in slot `R i + j`, repeated as often
+//! as there is room. A tile of the second matrix has `B[(i + j) mod lambda, j]` in slot `R i + j`
+//! of all rows of slots, and zeros beyond column `n`. If the first tile is rotated by `k` and the
+//! second one by `R k`, slot `R i + j` of both holds the factors of one summand of element
+//! `(i, j)`. Each `k < lambda` gives another summand. The rotations are hoisted, and the products
+//! are relinearised together.
+//!
+//! This is the product of Jiang, Kim, Lauter and Song (CCS 2018, section 3), except that rows of
+//! slots are longer. With `R >= n + lambda - 1`, rotated columns need no mask. The product is
+//! therefore two multiplications deep instead of three.
 
 use std::borrow::Cow;
 
@@ -24,49 +28,53 @@ use crate::server::{
 };
 use crate::{Array, Error, Form, Layout, SlotContents};
 
-/// Number of short rotations of a tile, or of an array, and of keys for them: a power of two.
+/// Number of short rotations of a tile or of an array, and of the keys for them. It must be a power
+/// of two.
 pub(in crate::server) const SHORT_ROTATIONS: usize = 8;
 
-/// Number of tiles of the first matrix that are held in all their short rotations at once.
+/// Maximum number of tiles of the first matrix whose short rotations are in memory at once.
 const TILES_AT_ONCE: usize = 4;
 
-/// Rows of slots may be up to 2 to this power times as long as the shortest possible.
+/// Number of lengths that are tried for rows of slots: the shortest possible power of two, and each
+/// next power of two.
 const MAX_LOG2_ROW_GROWTH: usize = 3;
 
-/// Numbers of the inner axis that are taken at a time: from where on, and how many there is room
-/// for, a power of two.
+/// A part of the inner axis that is multiplied at a time.
+///
+/// It begins at element `start` and has room for `period` elements, a power of two.
 #[derive(Debug, Clone, Copy)]
 struct Chunk {
     start: usize,
     period: usize,
 }
 
-/// How a product is had.
+/// The sizes and strides of a product by tiles.
 #[derive(Debug, Clone)]
 pub(in crate::server) struct Tiles {
-    /// The rows and the columns of the product, or the columns and the rows where it is that of the
-    /// transposes.
+    /// The numbers of rows and columns of the product, or of its transpose if that is computed.
     rows: usize,
     columns: usize,
     inner: usize,
     transposed: bool,
-    /// Strides of both matrices, along rows, the inner axis, and columns.
+    /// The strides of the first factor, along the rows and the inner axis.
     first: [usize; 2],
+    /// The strides of the second factor, along the inner axis and the columns.
     second: [usize; 2],
-    /// How many slots there are from one row of the product to the next.
+    /// The number of slots from one row of the product to the next.
     stride: usize,
-    /// How many numbers of the inner axis are taken at a time.
+    /// The maximum number of elements of the inner axis that are taken at a time, a power of two.
     period: usize,
-    /// How many short rotations of a tile there are.
+    /// The number of short rotations of a tile.
     short: usize,
     slots: usize,
-    /// The slots that rotate by themselves.
+    /// The number of slots that rotate together ([`Form::row`]).
     row: usize,
 }
 
 impl Tiles {
-    /// The way that takes least work for matrices that stand so, and about how much: in products
-    /// with plaintexts. `None` where there is no room.
+    /// Returns the tiles with the least work for matrices of these layouts, and an estimate of it.
+    ///
+    /// The work is counted in products with plaintexts. The result is `None` if there is no room.
     pub(in crate::server) fn best<F: Form>(a: &Layout, b: &Layout) -> Option<(usize, Tiles)> {
         Self::all::<F>(a, b)
             .into_iter()
@@ -74,7 +82,7 @@ impl Tiles {
             .min_by_key(|(work, _)| *work)
     }
 
-    /// The ways that are looked at.
+    /// Returns all candidates for matrices of these layouts.
     pub(in crate::server) fn all<F: Form>(a: &Layout, b: &Layout) -> Vec<Tiles> {
         let slots = a.slots();
         let row = F::row(slots);
@@ -116,18 +124,18 @@ impl Tiles {
         all
     }
 
-    /// With so many short rotations, a power of two.
+    /// Returns the same tiles with this number of short rotations, a power of two.
     #[cfg(test)]
     pub(in crate::server) fn with_short(self, short: usize) -> Self {
         Tiles { short, ..self }
     }
 
-    /// How many ciphertexts the product has.
+    /// Returns the number of ciphertexts of the product.
     fn count(&self) -> usize {
         self.rows.div_ceil(self.slots / self.stride)
     }
 
-    /// The inner axis in parts.
+    /// Splits the inner axis into chunks.
     fn chunks(&self) -> Vec<Chunk> {
         let mut chunks = Vec::new();
         let mut start = 0;
@@ -139,8 +147,9 @@ impl Tiles {
         chunks
     }
 
-    /// Where numbers of the first matrix go to in its tiles of a chunk, those of rows below `rows`,
-    /// once each.
+    /// Returns the moves `(to, from)` of elements of the first matrix to its tiles for a chunk.
+    ///
+    /// They are those of the rows below `rows`, and bring each element to one place.
     fn first_moves(&self, chunk: Chunk, rows: usize) -> impl Iterator<Item = (usize, usize)> {
         let (stride, [along, inward]) = (self.stride, self.first);
         let (each, inner) = (self.row / stride, self.inner);
@@ -153,7 +162,8 @@ impl Tiles {
         })
     }
 
-    /// Where numbers of the second matrix go to in the first rows of its tile of a chunk.
+    /// Returns the moves `(to, from)` of the second matrix to the first rows of its tile for a
+    /// chunk.
     fn second_moves(&self, chunk: Chunk) -> impl Iterator<Item = (usize, usize)> {
         let (stride, [inward, along]) = (self.stride, self.second);
         let (inner, columns) = (self.inner, self.columns);
@@ -166,18 +176,18 @@ impl Tiles {
         })
     }
 
-    /// The copies that a tile of the first matrix is filled up with: strides and lengths.
+    /// Returns the strides and lengths of the copies that fill a tile of the first matrix.
     fn first_copies(&self, chunk: Chunk) -> Vec<(usize, usize)> {
         vec![(chunk.period, self.stride / chunk.period)]
     }
 
-    /// The copies that a tile of the second matrix is filled up with.
+    /// Returns the strides and lengths of the copies that fill a tile of the second matrix.
     fn second_copies(&self, chunk: Chunk) -> Vec<(usize, usize)> {
         let rows = self.row / self.stride;
         vec![(chunk.period * self.stride, rows / chunk.period), (self.row, self.slots / self.row)]
     }
 
-    /// About how many products with plaintexts take as long.
+    /// Returns an estimate of the work, in products with plaintexts.
     fn work<F: Form>(&self) -> usize {
         let (slots, count, chunks) = (self.slots, self.count(), self.chunks());
         let rows = self.rows.min(slots / self.stride);
@@ -191,7 +201,7 @@ impl Tiles {
             map(self.first_moves(chunks[0], rows).collect()),
             map(self.second_moves(chunks[0]).collect()),
         );
-        // They are encoded once, but for chunks of another period.
+        // Chunks of one period share their encoded maps. Other periods are neglected here.
         let encoded = map_encoding(first.0) + map_encoding(second.0);
         let each = chunks.iter().map(|chunk| {
             let [a, b] = [self.first_copies(*chunk), self.second_copies(*chunk)].map(|axes| {
@@ -210,18 +220,21 @@ impl Tiles {
     }
 }
 
-/// How far elements of a matrix stand apart, along both axes.
+/// Returns the strides of a matrix along both axes, in slots.
 pub(in crate::server) fn strides(layout: &Layout) -> [usize; 2] {
     [layout.strides()[0], layout.strides()[1]]
 }
 
-/// How much longer than a product with a plaintext it takes to encode so many diagonals of a map.
+/// Returns the work of encoding this many diagonals of a map, in products with plaintexts.
 pub(in crate::server) fn map_encoding(diagonals: usize) -> usize {
     2 * diagonals
 }
 
-/// About how many products with plaintexts a map of so many diagonals takes, of so many ciphertexts
-/// together, by baby steps, which are hoisted, and giant steps.
+/// Returns an estimate of the work of a map with `diagonals` diagonals, in products with
+/// plaintexts.
+///
+/// The diagonals are those from all `ciphertexts` together. The map is computed by baby steps,
+/// which are hoisted, and giant steps.
 pub(in crate::server) fn map_work(diagonals: usize, ciphertexts: usize) -> usize {
     let steps = 2.0
         * ((HOISTED_ROTATION_IN_PLAIN_PRODUCTS
@@ -233,7 +246,7 @@ pub(in crate::server) fn map_work(diagonals: usize, ciphertexts: usize) -> usize
 }
 
 impl Server {
-    /// The product of two matrices by tiles: two multiplications deep.
+    /// Returns the product of two matrices by tiles. It is two multiplications deep.
     pub(in crate::server) fn tiled_product<F: Form>(
         &self,
         a: &Array<F>,
@@ -262,8 +275,10 @@ impl Server {
         })
     }
 
-    /// The tiles of a matrix, `each` of them for each chunk, by the moves that it gives and the
-    /// copies that are made then.
+    /// Returns the tiles of a matrix, `each` of them for each chunk.
+    ///
+    /// For a chunk, `of` returns the moves to its tiles and the copies that fill the tiles
+    /// afterwards.
     fn tiles_of<F: Form>(
         &self,
         array: &Array<F>,
@@ -287,9 +302,11 @@ impl Server {
         Ok(Array::from_ciphertexts(layout, form, SlotContents::Zero, filled))
     }
 
-    /// The sums over all chunks of the products of their tiles, rotated. With `k = w v + u`, `u <
-    /// w`, the tile of the second matrix is rotated by `R k - w v`, that of the first one by `u`
-    /// alone, and what comes of all `u` by `w v`: it stands as many columns to the right.
+    /// Returns the sums over all chunks of the products of their rotated tiles.
+    ///
+    /// Let `k = w v + u` with `u < w`, where `w` is the number of short rotations. The tile of the
+    /// second matrix is rotated by `R k - w v`, and that of the first one by `u` alone. The sum
+    /// over all `u` then lies `w v` columns too far to the right, and is rotated by `w v`.
     fn sums_of_rotated<F: Form>(
         &self,
         form: &F,
@@ -302,7 +319,7 @@ impl Server {
         let mut totals: Vec<Vec<F::Ciphertext>> = vec![Vec::new(); count];
         for (chunk, (first, second)) in chunks.iter().zip(first.chunks(count).zip(second)) {
             let steps = || 0..chunk.period.min(tiles.short) as i64;
-            // Of as many summands as the chunk has room for, others are zero.
+            // Only this many of the summands for which the chunk has room can differ from 0.
             let there = chunk.period.min(tiles.inner - chunk.start);
             let [_, second] = form.as_factors(self, &first[0], second)?;
             for (first, totals) in first.chunks(TILES_AT_ONCE).zip(totals.chunks_mut(TILES_AT_ONCE))

@@ -12,28 +12,29 @@ use crate::{Array, Error, Form, Layout, server::After};
 
 const OPERATION: &str = "dot product";
 
-/// Minimum factor by which blocks must cut the work.
+/// Blocks of columns must cut the work at least by this factor.
 const MIN_SAVING_OF_BLOCKS: usize = 2;
 
-/// Minimum factor by which zeros in slots without an element must cut the work. To set them takes a
+/// Setting stray slots to zero must cut the work at least by this factor. It costs a
 /// multiplication.
 const MIN_SAVING_OF_ZEROS: usize = 4;
 
-/// Minimum factor by which moving a matrix must cut the work. To move it takes one or two
-/// multiplications.
+/// Moving a matrix must cut the work at least by this factor. It costs one multiplication or more.
 const MIN_SAVING_OF_A_MOVE: usize = 2;
 
-/// Number of products that tiles take one after the other.
+/// Number of multiplications, one after the other, of a product by tiles.
 const DEPTH_OF_TILES: usize = 2;
 
-/// Where the products of two matrices stand: columns of the second one are taken so many at a time,
-/// and repeated to this layout.
+/// A way to multiply two matrices by copies.
+///
+/// The copies and their products have the layout `layout`, with the axes rows, columns and inner
+/// axis. The columns of the second matrix are taken `at_once` at a time.
 struct Way {
     layout: Layout,
     at_once: usize,
 }
 
-/// The first matrix, or the second one, moved to another layout before a product by tiles.
+/// A candidate that moves one of the matrices to another layout before a product by tiles.
 struct Moved {
     is_first: bool,
     layout: Layout,
@@ -43,14 +44,14 @@ struct Moved {
     work: usize,
 }
 
-/// Ways that take no copies for all rows and columns.
+/// Candidates that need no copies for all rows and columns.
 enum Faster {
     Tiles(Tiles),
     Gram(Gram),
 }
 
 impl Way {
-    /// How many blocks of columns there are, and how many ciphertexts of products.
+    /// Returns the number of blocks of columns, and the number of ciphertexts of all products.
     fn count(&self, columns: usize) -> (usize, usize) {
         let blocks = columns.div_ceil(self.at_once);
         (blocks, blocks * self.layout.ciphertexts())
@@ -58,14 +59,21 @@ impl Way {
 }
 
 impl Server {
-    /// The product of two matrices, by tiles or by diagonals where these take much less work, or by
-    /// copies: the first one stays where it is, and its copies for the columns of the second stand
-    /// in the slots between its elements, if there is room, or beyond it: so do the columns of the
-    /// product, and the next product of a chain finds room between them. Where there is room for
-    /// some columns at a time, and copies beyond would take far more ciphertexts, as after
-    /// [`Server::wide_product`], blocks of as many columns are multiplied and joined, which is
-    /// another multiplication; of many rows, each of which takes a distance to be joined, only
-    /// where there is no other way.
+    /// Returns the product of two encrypted matrices.
+    ///
+    /// It is computed by tiles or by diagonals if copies would take much more work. If that saves
+    /// enough, stray slots are set to zero first for a product by diagonals, or a matrix is moved
+    /// first for a product by tiles.
+    ///
+    /// Otherwise the product is computed by copies. The first matrix stays where it is, and is
+    /// copied for the columns of the second one. The copies lie in the slots between its elements
+    /// if there is room, or beyond it. The columns of the product lie in the same slots, so that
+    /// the next product of a chain finds room between them.
+    ///
+    /// There may be room between the elements for only some columns at a time, as after
+    /// [`Server::wide_product`]. If copies beyond them would need far more ciphertexts, blocks of
+    /// columns are multiplied and joined. Joining costs another multiplication, and a distance for
+    /// each row. With many rows, blocks are therefore used only if there is no other way.
     pub(in crate::server) fn matrix_product<F: Form>(
         &self,
         a: &Array<F>,
@@ -101,8 +109,8 @@ impl Server {
                 Faster::Tiles(tiles) => self.tiled_product(a, b, &tiles, OPERATION),
                 Faster::Gram(gram) => self.gram_product(a, b, &gram, OPERATION),
             };
-            // They move both matrices, where copies may take one of them as it stands, with less
-            // capacity.
+            // Tiles and diagonals move both matrices. Copies may leave one of them where it is,
+            // which needs less capacity.
             if !(way.is_ok() && matches!(product, Err(Error::Capacity { .. } | Error::Budget(_)))) {
                 return product;
             }
@@ -110,9 +118,10 @@ impl Server {
         self.product_of_copies(a, b, way?)
     }
 
-    /// The product by tiles of one matrix and the other one moved to where it would stand if it
-    /// were fresh, as `x @ y.T` wants `y.T`; `None` where something else takes less than [`MIN_SAVING_OF_A_MOVE`]
-    /// times as much work, or too few multiplications are left.
+    /// Returns the product by tiles, after moving one matrix to the layout of a fresh array.
+    ///
+    /// In `x @ y.T`, for example, `y.T` is moved. The result is `None` if any other way takes less
+    /// than [`MIN_SAVING_OF_A_MOVE`] times as much work, or if too few multiplications are left.
     fn product_of_moved<F: Form>(
         &self,
         a: &Array<F>,
@@ -156,13 +165,13 @@ impl Server {
         )?;
         let (a, b) = if is_first { (&moved, b) } else { (a, &moved) };
         match self.tiled_product(a, b, &tiles, OPERATION) {
-            // What is left is estimated; other ways take a multiplication less.
+            // The remaining capacity is an estimate. Other ways need one multiplication less.
             Err(Error::Capacity { .. } | Error::Budget(_)) => Ok(None),
             product => product.map(Some),
         }
     }
 
-    /// The product by copies for all columns and rows.
+    /// Returns the product by copies for all columns and rows.
     fn product_of_copies<F: Form>(
         &self,
         a: &Array<F>,
@@ -194,8 +203,13 @@ impl Server {
         self.gather(&blocks.iter().collect::<Vec<_>>(), &[rows, columns], &sources)
     }
 
-    /// Whether a way to multiply two matrices takes much more than `work`, in products with
-    /// plaintexts, where there is capacity for two multiplications, or does not exist.
+    /// Returns true if a product by copies takes much more work than `work` products with
+    /// plaintexts.
+    ///
+    /// Copies take much more if they need a quarter more. If moving the columns needs several
+    /// steps, three quarters of `work` already count as much more, because these steps need
+    /// capacity too. The result is also true if there is no way by copies. It is false if one of
+    /// the matrices neither has capacity for two multiplications nor can be bootstrapped.
     fn is_more_than<F: Form>(
         &self,
         work: usize,
@@ -215,8 +229,8 @@ impl Server {
             (way.layout.slots(), way.layout.shape(), way.layout.strides());
         let (rows, inner, columns) = (shape[0], shape[2], b.shape()[1]);
         let (blocks, ciphertexts) = way.count(columns);
-        // Columns of the second matrix are copied for all rows, the first matrix for all columns,
-        // and products are added up.
+        // Columns of the second matrix are copied for all rows, the first matrix is copied for all
+        // columns, and products are added up.
         let log2 = |count: usize| count.next_power_of_two().ilog2() as usize;
         let copies = |axis: usize| log2(shape[axis].min(slots.div_ceil(strides[axis])));
         let each = ROTATION_IN_PLAIN_PRODUCTS * (copies(0) + 2 + log2(inner));
@@ -228,8 +242,8 @@ impl Server {
         if others > least || others + moved(inner * columns) <= least {
             return Ok(others > least);
         }
-        // In fewer products where columns stand there already, or go in two steps, which take the
-        // capacity of another product.
+        // Fewer products suffice if the columns are in place already, or if they move in several
+        // steps. These need the capacity of at least another product.
         let (products, deeper) = match blocks {
             1 => {
                 self.products_to_repeat(&self.insert_axis(&self.transpose(b)?, 0)?, &way.layout)?
@@ -240,7 +254,9 @@ impl Server {
         Ok(if deeper { all + all / 3 > work } else { all > least })
     }
 
-    /// The product with both repeated to `layout`: of rows, columns, and what is summed over.
+    /// Returns the product after repeating both matrices to `layout`.
+    ///
+    /// The axes of `layout` are the rows, the columns, and the inner axis, which is summed over.
     fn product_as<F: Form>(
         &self,
         a: &Array<F>,
@@ -252,7 +268,14 @@ impl Server {
         self.sum(&self.mul(&rows, &columns)?, Some(2))
     }
 
-    /// The way that takes least, of those that there are.
+    /// Chooses the layout for a product by copies.
+    ///
+    /// If all copies fit between the elements of the first matrix, they go there. Otherwise blocks
+    /// of columns go there if that cuts the work enough, and all copies go beyond the matrix if
+    /// not.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when the copies need more than [`MAX_SLOTS_OF_PRODUCTS`] slots.
     fn way_of_product<F: Form>(&self, a: &Array<F>, b: &Array<F>) -> Result<Way, Error> {
         let (shape, strides, columns) = (a.shape(), a.layout().strides(), b.shape()[1]);
         let end = shape
@@ -283,8 +306,8 @@ impl Server {
         let blocks = halves.take_while(|n| *n > 1).find_map(between);
         let blocks = blocks.filter(|way| {
             let (blocks, ciphertexts) = way.count(columns);
-            // A product, the sum over its slots, and joining, by a distance for each row of a
-            // block.
+            // The work of a product, of the sum over its slots, and of joining with a distance for
+            // each row of a block.
             let each =
                 ROTATION_IN_PLAIN_PRODUCTS * (2 + shape[1].next_power_of_two().ilog2() as usize);
             let work = ciphertexts * each + blocks * shape[0];

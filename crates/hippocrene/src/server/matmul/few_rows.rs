@@ -1,35 +1,43 @@
-//! Plain matrices times arrays by fewer products with plaintexts than they have diagonals, which
-//! are as many as rows and columns together.
+//! Products of plain matrices and arrays, with fewer products with plaintexts than by diagonals.
 //!
-//! With `n` columns, a power of two, `n` products do where copies of the vector after every `n`
-//! slots take part, of which slot `k` meets those from `k` to `k + n - 1`. With far fewer rows than
-//! columns, `m` of them, a power of two, `m` products do: slot `k` adds up the `m` numbers of row
-//! `k mod m` that meet slots `k` to `k + m - 1`, and then all slots `k` that are alike modulo `m`
-//! are added up by rotations.
+//! A matrix has about as many diagonals as it has rows and columns together. There are two cases in
+//! which fewer products suffice.
+//!
+//! With `n` columns, a power of two, `n` products suffice if the vector is copied after every `n`
+//! slots. Slot `k` then meets the copies in slots `k` to `k + n - 1`.
+//!
+//! With `m` rows, a power of two and far fewer than columns, `m` products suffice. Slot `k` adds up
+//! the `m` numbers of row `k mod m` that meet slots `k` to `k + m - 1`. Then all slots that are
+//! equal modulo `m` are added up by rotations.
 
 use crate::server::{Server, moves::broadcast::Copies};
 use crate::{Array, Error, Form, Layout, server::After};
 
-/// Diagonals are avoided only if there are this many times as many of them as of products here.
+/// Minimum number of diagonals for each product here. With fewer, diagonals are used instead.
 const MIN_DIAGONALS_PER_PRODUCT: usize = 4;
 
-/// Copies of a vector are worth their rotations if they spare one diagonal in this many.
+/// Copies of a vector are worth their rotations if they save one diagonal in this many.
 const DIAGONALS_PER_COPY: usize = 5;
 
-/// The axis that is summed over: how many elements it has, how far they are apart in slots, and
-/// where those of the other axes stand from each of them.
+/// The axis that is summed over.
 struct Axis {
+    /// The number of its elements.
     length: usize,
+    /// The distance between neighbours, in slots.
     stride: usize,
+    /// The distances, in slots, from an element of this axis to those of the other axes.
     offsets: Vec<usize>,
     /// Shape and strides of the other axes.
     rest: (Vec<usize>, Vec<usize>),
-    /// How many elements a ciphertext has room for.
+    /// The number of elements for which a ciphertext has room.
     span: usize,
 }
 
 impl Axis {
-    /// The first axis of an array, if its elements are farther apart than those of any other.
+    /// Returns the first axis of an array, if its elements are farther apart than those of any
+    /// other.
+    ///
+    /// A ciphertext must also have room for more than one.
     fn first<F: Form>(a: &Array<F>) -> Option<Self> {
         let (layout, slots) = (a.layout(), a.layout().slots());
         let (stride, rest) = (*layout.strides().first()?, layout.strides()[1..].to_vec());
@@ -46,8 +54,9 @@ impl Axis {
         })
     }
 
-    /// A layout with axes of these lengths and strides, which count elements of this axis, before
-    /// the others.
+    /// Returns a layout with these axes before the others of the array.
+    ///
+    /// `axes` has lengths and strides. The strides are multiples of the stride of this axis.
     fn layout(&self, axes: &[(usize, usize)], slots: usize) -> Result<Layout, Error> {
         let lengths = axes.iter().map(|(length, _)| *length).chain(self.rest.0.iter().copied());
         let strides =
@@ -55,7 +64,9 @@ impl Axis {
         Layout::new(lengths.collect(), strides.collect(), slots)
     }
 
-    /// The entries of a linear map by those between elements of this axis.
+    /// Turns entries between elements of this axis into entries between slots.
+    ///
+    /// Each entry is repeated for all elements of the other axes.
     fn spread<N: Copy>(
         &self,
         entries: impl Iterator<Item = (usize, usize, N)>,
@@ -67,8 +78,10 @@ impl Axis {
 }
 
 impl Server {
-    /// `sum_j weight(i, j) a_j` over the first axis of `a`, for `i` below `rows`, where that is
-    /// much less work than by diagonals; nothing elsewhere. One multiplication deep.
+    /// Returns `sum_j weight(i, j) a_j` over the first axis of `a`, for all `i` below `rows`.
+    ///
+    /// The result is one multiplication deep. It is `None` unless this is much less work than a
+    /// product by diagonals.
     pub(in crate::server) fn narrow_product<F: Form>(
         &self,
         a: &Array<F>,
@@ -84,8 +97,8 @@ impl Server {
         if rows <= columns && 2 * few <= axis.span && MIN_DIAGONALS_PER_PRODUCT * few <= diagonals {
             return self.folded(a, &axis, rows, weight, operation).map(Some);
         }
-        // Within one row of slots; beyond its end, which meets its beginning, where that is much
-        // less work.
+        // Copies that stay within one row of slots are used if they save enough diagonals. Beyond
+        // the end of a row, which meets its beginning, the saving has to be larger.
         let row = if F::rotates(a.layout().slots(), 1) { axis.span } else { axis.span / 2 };
         let within = rows + side <= row
             && around < diagonals
@@ -100,7 +113,7 @@ impl Server {
         }
     }
 
-    /// [`Server::narrow_product`] with sums over slots.
+    /// Computes [`Server::narrow_product`] by products and sums over slots, for few rows.
     fn folded<F: Form>(
         &self,
         a: &Array<F>,
@@ -110,8 +123,8 @@ impl Server {
         operation: &'static str,
     ) -> Result<Array<F>, Error> {
         let (side, span, slots) = (rows.next_power_of_two(), axis.span, a.layout().slots());
-        // Of a short axis that stands a side farther on, no slot is met from before the first. It
-        // stays in its row of slots.
+        // A short axis is moved on by `side` elements first. Then no sum begins before the first
+        // slot, and all sums stay in one row of slots.
         let groups = (axis.length + side).div_ceil(side).next_power_of_two();
         let row = if F::rotates(slots, 1) { span } else { span / 2 };
         let moved = match MIN_DIAGONALS_PER_PRODUCT * groups * side <= row {
@@ -122,7 +135,7 @@ impl Server {
         let parts = axis.layout(&[(groups, side), (rows, 1)], slots)?;
         let entries = (0..axis.length).flat_map(|j| (0..rows).map(move |i| (i, j)));
         let entries = entries.filter_map(|(i, j)| {
-            // From slot k on, k = i modulo the side, less than a side before j.
+            // The slot that is i modulo `side`, and less than `side` slots before j.
             let (before, weight) = ((j + side - i) % side, weight(i, j));
             nonzero(((start + j + span - before) % span, start + j, weight))
         });
@@ -131,8 +144,9 @@ impl Server {
         self.sum(&sums, Some(0)).map_err(|e| e.during(operation))
     }
 
-    /// All slots rotated to the right, if the keys can; elements are not where the layout says any
-    /// more.
+    /// Rotates all slots to the right, or returns `None` if rotation keys are missing.
+    ///
+    /// The elements are then no longer where the layout has them.
     fn moved_on<F: Form>(
         &self,
         a: &Array<F>,
@@ -145,8 +159,9 @@ impl Server {
         }
     }
 
-    /// [`Server::narrow_product`] with copies of `a`, if `a` repeats or can be repeated for
-    /// nothing.
+    /// Computes [`Server::narrow_product`] with copies of `a`.
+    ///
+    /// The result is `None` if making the copies would need a multiplication or missing keys.
     fn unfolded<F: Form>(
         &self,
         a: &Array<F>,
@@ -156,7 +171,7 @@ impl Server {
         operation: &'static str,
     ) -> Result<Option<Array<F>>, Error> {
         let (side, span, slots) = (axis.length.next_power_of_two(), axis.span, a.layout().slots());
-        // The last slot meets less than a side beyond it.
+        // The last row of the result meets fewer than `side` elements beyond its own place.
         let count = (rows + side - 1).div_ceil(side).next_power_of_two().min(span / side);
         let copies = axis.layout(&[(count, side), (axis.length, 1)], slots)?;
         let repeats = a
@@ -184,8 +199,10 @@ fn nonzero<N: Default + PartialEq>(entry: (usize, usize, N)) -> Option<(usize, u
     (entry.2 != N::default()).then_some(entry)
 }
 
-/// How many diagonals of a matrix are not 0, and how many where those are one that are apart by the
-/// next power of two of the number of columns.
+/// Returns the number of diagonals that are not 0, without and with copies of the vector.
+///
+/// Copies unite diagonals whose distance is a multiple of the next power of two of the number of
+/// columns.
 fn distances<F: Form>(
     rows: usize,
     columns: usize,

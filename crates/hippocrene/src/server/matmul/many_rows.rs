@@ -1,9 +1,10 @@
-//! Plain matrices that make an axis longer, times arrays of many rows.
+//! Products of plain matrices that make an axis longer, and arrays of many rows.
 //!
-//! Rows that grow have to move apart, each by a distance of its own, and by diagonals that takes
-//! about as many products with plaintexts as there are slots. Here the rows stay where they are:
-//! copies of the whole array, one after the other, are each multiplied by a row of the matrix and
-//! added up along the axis. The result has the slots of that axis left over between its elements.
+//! Rows that grow have to move apart, each by a distance of its own. A product by diagonals then
+//! needs about one product with a plaintext for each slot. Here the rows stay where they are. The
+//! whole array is copied, one copy after the other. Each copy is multiplied by a row of the matrix
+//! and added up along the axis. The slots of that axis are left over between the elements of the
+//! result.
 
 use std::iter::repeat_n;
 
@@ -13,12 +14,16 @@ use crate::server::{
 };
 use crate::{Array, Error, Form, Layout};
 
-/// Maximum number of ciphertexts of the result, in multiples of those of a fresh array.
+/// Maximum number of ciphertexts of the result, as a multiple of a fresh array's number.
 const MAX_CIPHERTEXT_GROWTH: usize = 32;
 
 impl Server {
-    /// `sum_j weight(i, j) a_j` over axis `axis` of `a`, for `i` below `rows`, by copies of the
-    /// array where that is less work than by diagonals; nothing elsewhere. One multiplication deep.
+    /// Returns `sum_j weight(i, j) a_j` over axis `axis` of `a`, for all `i` below `rows`, by
+    /// copies.
+    ///
+    /// The result is one multiplication deep. It is `None` if copies are more work than diagonals,
+    /// if they need too many slots or ciphertexts, or if stray slots would have to be set to zero
+    /// first.
     pub(in crate::server) fn wide_product<F: Form>(
         &self,
         a: &Array<F>,

@@ -1,4 +1,4 @@
-//! Products of matrices: with plain ones, of two encrypted ones, and sums of products.
+//! Matrix products, with plain matrices or of two encrypted ones, and sums of products.
 
 pub(in crate::server) mod by_diagonals;
 pub(in crate::server) mod by_tiles;

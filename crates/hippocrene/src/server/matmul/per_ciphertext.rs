@@ -1,13 +1,18 @@
-//! Plain matrices times arrays whose rows are whole ciphertexts: sums of ciphertexts times numbers.
-//! They take no plaintext and no rotation, and are rescaled once.
+//! Products of plain matrices and arrays whose rows are whole ciphertexts.
+//!
+//! They are sums of ciphertexts times numbers. They need no encoded plaintext and no rotation, and
+//! are rescaled once.
 
 use crate::server::Server;
 use crate::{Array, Error, Form, SlotContents};
 
 impl Server {
-    /// `sum_j weight(i, j) a_j` over an axis of `a`, for `i` below `rows`, where elements that
-    /// differ along it alone stand in different ciphertexts, and the numbers are such as
-    /// ciphertexts are multiplied by; nothing elsewhere. One multiplication deep.
+    /// Returns `sum_j weight(i, j) a_j` over an axis of `a`, for all `i` below `rows`.
+    ///
+    /// The result is one multiplication deep. The axis must be the outermost one, and elements that
+    /// differ along it alone must lie in different ciphertexts. The result is `None` if they do
+    /// not, if no multiplication is left, or if ciphertexts cannot be multiplied by these numbers
+    /// directly ([`Form::combination`]).
     pub(in crate::server) fn product_of_ciphertexts<F: Form>(
         &self,
         a: &Array<F>,
@@ -55,7 +60,7 @@ mod tests {
     use super::*;
     use crate::{ClientKey, Integers, KeyRequest, Numbers, Residues, Scheme, Settings};
 
-    /// Ring degree `2^6`, and no rotation. Insecure.
+    /// Returns a client and a server with ring degree `2^6` and no rotation keys. Insecure.
     fn insecure() -> (ClientKey, Server) {
         let degree = 1 << 6;
         let mut units = primes::ntt_primes(50, degree, 1, &[]).unwrap();
@@ -120,7 +125,8 @@ mod tests {
         }
     }
 
-    /// Numbers that are none have an error of their own, and integers another way.
+    /// NaN, rows that share a ciphertext, and integers are not combined. Other ways compute these
+    /// products or refuse them.
     #[test]
     fn others_are_not_combined() {
         let (client, server) = insecure();

@@ -1,4 +1,4 @@
-//! Matrix products with plain matrices, and rolls.
+//! Products with plain matrices, dot products, rolls and transposes.
 
 use std::{cmp::Reverse, iter::repeat_n};
 
@@ -11,22 +11,24 @@ use crate::server::{
 };
 use crate::{Array, Error, Form, Interval, Layout, SlotContents, server::After};
 
-/// A row of at most this many numbers is multiplied by diagonals, which leaves zeros in slots
-/// without an element. A longer row is multiplied by one product.
+/// Maximum length of a row that is multiplied by diagonals, which leave zeros in stray slots. A
+/// longer row is multiplied by one product.
 const SHORT_ROW: usize = 64;
 
-/// Minimum factor by which sums of groups must cut the number of diagonals.
+/// Sums in groups must cut the number of products with plaintexts at least by this factor.
 const MIN_SAVING_OF_GROUPS: usize = 4;
-/// Groups are looked for in products of at most this many numbers.
+/// Maximum number of products of two numbers in a matrix product that is searched for groups.
 const MAX_PRODUCTS_SEARCHED: usize = 1 << 22;
 
 impl Server {
-    /// `a @ w` for an encrypted array of shape `(.., k)` and a plain matrix of shape `(k, columns)`
-    /// in row-major order; the result has shape `(.., columns)`. One multiplication deep.
+    /// Returns `a @ w` for an encrypted array of shape `(.., k)` and a plain matrix `(k, columns)`.
+    ///
+    /// The matrix is in row-major order. The result has shape `(.., columns)` and is one
+    /// multiplication deep.
     ///
     /// # Errors
     /// [`Error::Shape`] when the shapes do not fit, [`Error::Encode`] when a number is NaN,
-    /// infinite or too large, [`Error::MissingKey`] when rotation keys are missing,
+    /// infinite or too large, [`Error::MissingKey`] when rotation keys are missing, and
     /// [`Error::Capacity`] or [`Error::Budget`] when no multiplication is left.
     pub fn matmul_plain<F: Form>(
         &self,
@@ -53,7 +55,7 @@ impl Server {
         Ok(F::within(F::of_product(product, a, [columns, k], entries), interval))
     }
 
-    /// [`Server::matmul_plain`] of `rows` rows of `k` numbers.
+    /// Computes [`Server::matmul_plain`] for `rows` rows of `k` numbers.
     fn product_by_rows<F: Form>(
         &self,
         a: &Array<F>,
@@ -69,7 +71,7 @@ impl Server {
             return Ok(product);
         }
         if columns == 1 {
-            // One product and a few rotations.
+            // One product and a few rotations suffice.
             let sum = self.weighted_sum(a, &tiled(w, rows), axis, operation)?;
             let mut strides = sum.layout().strides().to_vec();
             strides.push(1);
@@ -127,8 +129,9 @@ impl Server {
         self.linear_map(a, layout, entries.filter(|e| e.2 != F::Number::default()), operation)
     }
 
-    /// `a @ w` for a plain vector of length `k`: the result has shape `(..)`. One multiplication
-    /// deep.
+    /// Returns `a @ w` for an encrypted array of shape `(.., k)` and a plain vector of length `k`.
+    ///
+    /// The result has shape `(..)` and is one multiplication deep.
     ///
     /// # Errors
     /// As [`Server::matmul_plain`].
@@ -152,8 +155,10 @@ impl Server {
         Ok(F::within(self.weighted_sum(a, &tiled(w, rows), axis, OPERATION)?, interval))
     }
 
-    /// The sum along `axis` of the products with plain numbers, one for each element, the same for
-    /// all that are alike in their place along that axis.
+    /// Returns the sum along `axis` of the elements of `a` times plain numbers.
+    ///
+    /// `weights` has a number for each element of `a`, in row-major order. Elements at the same
+    /// place along that axis have the same number.
     fn weighted_sum<F: Form>(
         &self,
         a: &Array<F>,
@@ -171,8 +176,10 @@ impl Server {
         Ok(F::tightened(sums, F::log2_bound(a).exp2() * largest * rounded(weights.len())))
     }
 
-    /// `m @ a` for a plain matrix of shape `(rows, n)` in row-major order and an encrypted array of
-    /// shape `(n, ..)`; the result has shape `(rows, ..)`. One multiplication deep.
+    /// Returns `m @ a` for a plain matrix of shape `(rows, n)` and an encrypted array `(n, ..)`.
+    ///
+    /// The matrix is in row-major order. The result has shape `(rows, ..)` and is one
+    /// multiplication deep.
     ///
     /// # Errors
     /// As [`Server::matmul_plain`].
@@ -204,7 +211,7 @@ impl Server {
         Ok(F::within(F::of_product(product, a, [rows, n], entries), interval))
     }
 
-    /// [`Server::rmatmul_plain`] of `rows` rows of `n` numbers.
+    /// Computes [`Server::rmatmul_plain`] for `rows` rows of `n` numbers.
     fn product_by_columns<F: Form>(
         &self,
         m: &[F::Number],
@@ -224,7 +231,7 @@ impl Server {
             return self.insert_axis(&sum, 0);
         }
         if a.shape().len() == 2 && !a.layout().is_packed() {
-            // m @ x.T is (x @ m.T).T, of rows that stand side by side.
+            // m @ x.T is (x @ m.T).T, and the rows of x are laid out side by side.
             let turned = self.transpose(a)?;
             if turned.layout().is_packed() {
                 let columns: Vec<_> =
@@ -262,16 +269,20 @@ impl Server {
         self.linear_map(a, layout, entries.filter(|e| e.2 != F::Number::default()), operation)
     }
 
-    /// The dot product of two encrypted vectors of one length, or the product of encrypted
-    /// matrices, or of a matrix and a vector, on either side. Ciphertexts of longer vectors are
-    /// multiplied and added before one relinearisation ([`Form::sum_of_products`]). Two matrices,
-    /// `(n, k)` and `(k, m)`, are repeated to `n m k` slots, which takes a multiplication more
-    /// where they do not stand so, or where that is less work brought to tiles, of which `k`
-    /// rotations are multiplied, or multiplied diagonal by diagonal: two multiplications deep.
+    /// Returns the dot product of two encrypted vectors, or a product with an encrypted matrix.
+    ///
+    /// Either operand or both may be matrices. The products of the ciphertexts of long vectors are
+    /// added up before one relinearisation ([`Form::sum_of_products`]).
+    ///
+    /// Two matrices of shapes `(n, k)` and `(k, m)` are repeated to `n m k` slots, which needs
+    /// another multiplication if they do not have that layout already. If it is less work, they are
+    /// brought to tiles and `k` rotations of these are multiplied, or they are multiplied diagonal
+    /// by diagonal. Both are two multiplications deep.
     ///
     /// # Errors
-    /// [`Error::Shape`] when the axes that are summed over are not of one length, there are more
-    /// than two axes, or two matrices take more than 2^24 slots either way.
+    /// [`Error::Shape`] when an operand is neither a vector nor a matrix, when the axes that are
+    /// summed over differ in length, or when each way to multiply two matrices needs more than 2^24
+    /// slots.
     pub fn dot<F: Form>(&self, a: &Array<F>, b: &Array<F>) -> Result<Array<F>, Error> {
         const OPERATION: &str = "dot product";
         let fits = match (a.shape(), b.shape()) {
@@ -289,7 +300,7 @@ impl Server {
         self.check(b, OPERATION)?;
         let summed = |products: Result<Array<F>, Error>, axis| self.sum(&products?, axis);
         let by_vector = |matrix: &Array<F>, vector: &Array<F>| {
-            // Each sum takes one copy of each element.
+            // Each sum uses one copy of each element.
             let copies = self.repeated_as(vector, matrix.layout(), Copies::One)?;
             let products = self.mul(matrix, &copies);
             Ok(F::of_vector(summed(products, Some(1))?, matrix, vector, vector.size()))
@@ -313,17 +324,20 @@ impl Server {
         Ok(F::within(product, products.times_count(count)))
     }
 
-    /// The products of the ciphertexts of two vectors added up, as an array of as many elements as
-    /// there are slots, if they are of several ciphertexts that fit and their products can be
-    /// relinearised at once.
+    /// Returns the sum of the products of the ciphertexts of two vectors, with an element for each
+    /// slot.
+    ///
+    /// The result is `None` unless the vectors have one packed layout of several ciphertexts, and
+    /// the stray slots of one are zero. It is also `None` if one of them can be bootstrapped, or if
+    /// their products cannot be relinearised at once.
     fn dot_of_ciphertexts<F: Form>(
         &self,
         a: &Array<F>,
         b: &Array<F>,
     ) -> Result<Option<Array<F>>, Error> {
         const OPERATION: &str = "dot product";
-        // All ciphertexts but the last are full, and the last is 0 beyond the end in one of the
-        // factors.
+        // All ciphertexts but the last are full. Beyond the end of the last one, one of the factors
+        // is 0.
         let fits =
             a.layout() == b.layout() && a.layout().ciphertexts() > 1 && a.layout().strides() == [1];
         let refreshes = |x| F::check_bootstrap(self, x).is_ok();
@@ -340,13 +354,15 @@ impl Server {
         Ok(sum.map(|sum| Array::from_ciphertexts(layout, form, SlotContents::Zero, vec![sum])))
     }
 
-    /// The elements moved on by `shift` in row-major order (`axis` `None`) or along an axis, those
-    /// at the end coming in again at the start, as numpy's `roll`. Free of multiplications where a
-    /// rotation of one ciphertext does it, else one multiplication deep.
+    /// Moves the elements by `shift` in row-major order (`axis` is `None`) or along an axis.
+    ///
+    /// Elements that leave at the end come in again at the start, as in numpy's `roll`. No
+    /// multiplication is needed if a rotation of one ciphertext suffices. Otherwise the result is
+    /// one multiplication deep.
     ///
     /// # Errors
-    /// [`Error::Shape`] when there is no such axis, [`Error::MissingKey`] when rotation keys are
-    /// missing.
+    /// [`Error::Shape`] when there is no such axis, and [`Error::MissingKey`] when rotation keys
+    /// are missing.
     pub fn roll<F: Form>(
         &self,
         a: &Array<F>,
@@ -373,7 +389,7 @@ impl Server {
                 self.map(a, OPERATION, true, 0.0, |form, x| form.rotate(self, x, -right))?;
             return Ok(F::within(rolled, F::interval(a)));
         }
-        // Elements of the axis, and how far apart they are in row-major order.
+        // The number of elements along the axis, and their distance in row-major order.
         let (length, inner) = match axis {
             None => (a.size(), 1),
             Some(x) => (a.shape()[x], a.shape()[x + 1..].iter().product()),
@@ -389,7 +405,7 @@ impl Server {
         Ok(F::within(rolled, F::interval(a)))
     }
 
-    /// The array with its axes in reverse order: nothing is computed.
+    /// Returns the array with its axes in reverse order. Nothing is computed.
     ///
     /// # Errors
     /// Never for arrays of this library.
@@ -399,8 +415,9 @@ impl Server {
         Ok(F::within(a.clone().with_layout(layout), F::interval(a)))
     }
 
-    /// The array with another axis, of length 1, before axis `axis`, as numpy's `expand_dims`:
-    /// nothing is computed.
+    /// Returns the array with another axis of length 1 before axis `axis`. Nothing is computed.
+    ///
+    /// This is numpy's `expand_dims`.
     ///
     /// # Errors
     /// [`Error::Shape`] when `axis` is larger than the number of axes.
@@ -418,7 +435,10 @@ impl Server {
         Ok(F::within(a.clone().with_layout(layout), F::interval(a)))
     }
 
-    /// The last axis of `a`: how many rows there are, and how long they are.
+    /// Returns the number of rows along the last axis of `a`, and their length.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when there is no axis.
     fn inner_axis<F: Form>(
         &self,
         a: &Array<F>,
@@ -432,8 +452,9 @@ impl Server {
     }
 }
 
-/// The interval of the products of a plain matrix and the elements of `a`, of the numbers of so
-/// many rows of the matrix, each with its row.
+/// Returns the interval of the product of a plain matrix and the array `a`.
+///
+/// `entries` has the numbers of the `rows` rows of the matrix, each with its row.
 fn interval_of_rows<F: Form>(
     a: &Array<F>,
     rows: usize,
@@ -446,8 +467,7 @@ fn interval_of_rows<F: Form>(
     sums.into_iter().reduce(Interval::union).unwrap_or(Interval::EVERYTHING)
 }
 
-/// The layout of a fresh array of this shape, but that the axes stand in the order in which those
-/// of `layout` do.
+/// Returns the layout of a fresh array of this shape, with the axes in the order of `layout`.
 fn packed_like(layout: &Layout, shape: Vec<usize>) -> Result<Layout, Error> {
     let mut order: Vec<usize> = (0..shape.len()).collect();
     order.sort_by_key(|axis| Reverse(layout.strides()[*axis]));
@@ -455,12 +475,12 @@ fn packed_like(layout: &Layout, shape: Vec<usize>) -> Result<Layout, Error> {
     Layout::new(shape, strides, layout.slots())
 }
 
-/// `w` once for each row.
+/// Returns `w` repeated once for each row.
 fn tiled<T: Copy>(w: &[T], rows: usize) -> Vec<T> {
     repeat_n(w, rows).flatten().copied().collect()
 }
 
-/// Whether the elements stand one after the other.
+/// Returns true if the elements lie one after the other, in row-major order without padding.
 fn is_row_major(layout: &Layout) -> bool {
     let mut stride = 1;
     layout.shape().iter().zip(layout.strides()).rev().all(|(n, s)| {

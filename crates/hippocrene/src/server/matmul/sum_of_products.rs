@@ -1,4 +1,4 @@
-//! Sums of products.
+//! Sums of elementwise products of arrays.
 
 use std::ops::Add;
 
@@ -8,11 +8,14 @@ use crate::{Array, Computed, Error, Form, Interval, SlotContents};
 const OPERATION: &str = "add products";
 
 impl Server {
-    /// `sum_i a_i b_i`, element by element, over pairs of arrays whose products have one shape; in
-    /// each pair shapes broadcast as numpy's do. Of arrays of one layout it is relinearised once,
-    /// so that each product but the first costs hardly more than a sum does (in the manner of BFV
-    /// about half a product), unless they are numbers that differ in precision or in how many
-    /// products came before, or can be bootstrapped; else it is the sum of the products.
+    /// Returns `sum_i a_i b_i`, element by element, over pairs of arrays.
+    ///
+    /// In each pair the shapes broadcast as numpy's do, and all products must have one shape.
+    ///
+    /// If all arrays have one layout, the sum is relinearised once. Each product but the first then
+    /// costs hardly more than an addition, or about half a product with BFV. Otherwise the products
+    /// are computed and added one by one. That is also done if an array can be bootstrapped, or if
+    /// numbers differ in precision or in the number of products before.
     ///
     /// # Errors
     /// [`Error::Argument`] when there are no pairs, [`Error::Shape`] when shapes do not fit, and as
@@ -45,7 +48,7 @@ impl Server {
         })
     }
 
-    /// `sum_i x_i y_i` over one pair of ciphertexts or more, relinearised once if that can be.
+    /// Returns `sum_i x_i y_i` over one pair of ciphertexts or more, relinearised once if possible.
     pub(in crate::server) fn sum_of_pairs<F: Form>(
         &self,
         form: &F,
@@ -61,7 +64,7 @@ impl Server {
         rest.iter().try_fold(form.mul(self, x, y)?, add)
     }
 
-    /// The sum relinearised once, if that can be.
+    /// Returns the sum of the products with one relinearisation, or `None` if that is not possible.
     fn products_of_one_layout<F: Form>(
         &self,
         pairs: &[(&Array<F>, &Array<F>)],
@@ -78,7 +81,7 @@ impl Server {
             let each = pairs.iter().zip(inputs.chunks(2));
             let each = each.map(|((a, b), inputs)| {
                 let x = inputs[0][k].as_ref();
-                // One and the same for a square, which costs less.
+                // The factors of a square are one reference, which costs less.
                 (x, if std::ptr::eq(*a, *b) { x } else { inputs[1][k].as_ref() })
             });
             let pairs: Vec<_> = each.collect();

@@ -1,12 +1,13 @@
-//! Arrays repeated to larger shapes.
+//! Broadcasting: arrays repeated to larger shapes.
 //!
-//! Copies of elements within a ciphertext are sums of rotations, which take no multiplication; they
-//! want the slots that the copies go to to be zero. That is so where the axes that are there
-//! already stand as far apart as they do in the larger array, and no sum has left other numbers in
-//! between. Sums over whole ciphertexts leave every element everywhere already, and nothing is
-//! computed at all. Elsewhere elements have to be picked out one by one, and there is no way to do
-//! that in slots but to multiply by zeros and ones: each is moved to its first place, and copied
-//! from there.
+//! Copies of elements within a ciphertext are sums of rotations, which need no multiplication. The
+//! slots that the copies go to must be zero. That holds if the existing axes have the strides of
+//! the larger array already and no sum has left other numbers between the elements. Sums over whole
+//! ciphertexts leave a copy of every element everywhere, and broadcasting them needs no computation
+//! at all.
+//!
+//! In all other cases elements have to be picked out one by one, which in slots means to multiply
+//! by zeros and ones. Each element is moved to its first place, and copied from there.
 
 use std::borrow::Cow;
 
@@ -20,24 +21,24 @@ use crate::{Array, Error, Form, Layout, SlotContents, server::After};
 
 const OPERATION: &str = "broadcast";
 
-/// What copies of elements are for.
+/// How copies of elements are used, which decides how their errors count.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::server) enum Copies {
-    /// Anything: they may be added up.
+    /// In any way. Copies may be added up, and so may their equal errors.
     Any,
-    /// Of each element one is taken by every sum that is computed.
+    /// In sums that use one copy of each element only.
     One,
 }
 
 /// Two arrays, of one layout or to be brought to one.
 type Both<'a, F> = (Cow<'a, Array<F>>, Cow<'a, Array<F>>);
 
-/// How an array stands in one that it is repeated to.
+/// How the copies of an array fill a larger one.
 struct Repetition {
-    /// Axes that are new, or longer than 1 now: stride and length, shortest stride first.
+    /// Axes that are new or grow from length 1: stride and length, shortest stride first.
     axes: Vec<(usize, usize)>,
-    /// For each ciphertext of the result, which one of the array its elements come from, if it has
-    /// any.
+    /// For each ciphertext of the result, the ciphertext of the array that its elements come from,
+    /// if it holds any.
     sources: Vec<Option<usize>>,
 }
 
@@ -47,7 +48,7 @@ impl Repetition {
         self.sources.iter().filter(|one| **one == Some(source)).count()
     }
 
-    /// How many copies of every element come into one ciphertext.
+    /// Returns the number of copies of every element within one ciphertext.
     fn copies(&self, slots: usize) -> usize {
         let within = self.axes.iter().filter(|(stride, _)| *stride < slots);
         within.map(|(stride, length)| (*length).min(slots / stride)).product()
@@ -55,14 +56,15 @@ impl Repetition {
 }
 
 impl Server {
-    /// The array repeated to a larger shape, as numpy's `broadcast_to`. One multiplication deep,
-    /// except where the layout allows rotations to do it: where the array is fresh or a product, or
-    /// a sum that went over whole ciphertexts, and its axes stand as those of a fresh array of the
-    /// larger shape do. Where that takes elements by hundreds of distances, they stay where they
-    /// are, and whole copies of the array stand one after the other.
+    /// Repeats the array to a larger shape, as numpy's `broadcast_to`.
+    ///
+    /// It is one multiplication deep, unless rotations suffice. They do for fresh arrays, for
+    /// products and for sums over whole ciphertexts, if their axes have the strides of a fresh
+    /// array of the larger shape. If a multiplication would move elements by hundreds of distances,
+    /// they keep their places instead, and whole copies of the array follow one another.
     ///
     /// # Errors
-    /// [`Error::Shape`] when the shapes do not fit, [`Error::Capacity`] when no multiplication is
+    /// [`Error::Shape`] if the shapes do not fit, and [`Error::Capacity`] if no multiplication is
     /// left.
     pub fn broadcast_to<F: Form>(&self, a: &Array<F>, shape: &[usize]) -> Result<Array<F>, Error> {
         self.check(a, "broadcast")?;
@@ -79,9 +81,11 @@ impl Server {
         Ok(F::within(self.broadcast_as(a, layout)?, F::interval(a)))
     }
 
-    /// The layout of a fresh array of this shape where that takes few products with plaintexts, or
-    /// fewer than the ciphertexts weigh that it spares, and else that of copies of the array one
-    /// after the other.
+    /// Chooses the layout in which `a` is repeated to this shape.
+    ///
+    /// It is the layout of a fresh array if moving the elements there needs few products with
+    /// plaintexts, or fewer than the ciphertexts that it saves are worth. Otherwise it is the
+    /// layout in which whole copies of the array follow one another.
     fn repeated_layout<F: Form>(&self, a: &Array<F>, shape: &[usize]) -> Result<Layout, Error> {
         let packed = Layout::packed(shape, F::slots(&self.session))?;
         if common_shape(a.shape(), shape).as_deref() != Some(shape) {
@@ -102,7 +106,7 @@ impl Server {
         Ok(if worth { packed } else { copies })
     }
 
-    /// Checks both operands, and that their shapes fit.
+    /// Checks both operands, and that their shapes broadcast together.
     pub(in crate::server) fn check_two<F: Form>(
         &self,
         a: &Array<F>,
@@ -114,7 +118,7 @@ impl Server {
         shape_of_both(a, b, operation).map(drop)
     }
 
-    /// Both arrays in one shape and one layout.
+    /// Returns both arrays in one shape and one layout.
     pub(in crate::server) fn broadcast<'a, F: Form>(
         &self,
         a: &'a Array<F>,
@@ -129,8 +133,8 @@ impl Server {
         Ok((stands(a)?, stands(b)?))
     }
 
-    /// The layout that both arrays are brought to: that of the first one that has the shape
-    /// already.
+    /// Returns the layout that both arrays are brought to. It is that of the first array that has
+    /// the common shape already.
     fn layout_of_both<'a, F: Form>(
         &self,
         a: &'a Array<F>,
@@ -140,16 +144,19 @@ impl Server {
         let shape = shape_of_both(a, b, operation)?;
         Ok(match [a, b].into_iter().find(|x| x.shape() == shape) {
             Some(x) => Cow::Borrowed(x.layout()),
-            // The longer one stays where it is.
+            // The longer one keeps its places.
             None => {
                 Cow::Owned(self.repeated_layout(if a.size() < b.size() { b } else { a }, &shape)?)
             }
         })
     }
 
-    /// [`Server::broadcast`] as an operation of its own, which bootstraps what lacks capacity,
-    /// where copies take a product, and what follows takes so many bits that both together would
-    /// leave less than a bootstrap takes; else both arrays as they are.
+    /// Broadcasts both arrays as an operation of its own, which bootstraps operands that lack
+    /// capacity.
+    ///
+    /// It does so if copies need a product and the next operation, which uses `bits` bits of
+    /// capacity, would not leave enough for a bootstrap after that product. Otherwise it returns
+    /// both arrays unchanged.
     pub(in crate::server) fn broadcast_first<'a, F: Form>(
         &self,
         a: &'a Array<F>,
@@ -174,7 +181,7 @@ impl Server {
         Ok((Cow::Owned(copies(a)?), Cow::Owned(copies(b)?)))
     }
 
-    /// The array repeated to the shape of `layout`, and its elements where that says.
+    /// Repeats the array to the shape of `layout`, with its elements in that layout.
     pub(in crate::server) fn broadcast_as<F: Form>(
         &self,
         a: &Array<F>,
@@ -183,7 +190,7 @@ impl Server {
         self.broadcast_for(a, layout, Copies::Any)
     }
 
-    /// [`Server::broadcast_as`] for what is done with the copies.
+    /// As [`Server::broadcast_as`], for copies that are used as `copies_for` says.
     pub(in crate::server) fn broadcast_for<F: Form>(
         &self,
         a: &Array<F>,
@@ -200,8 +207,8 @@ impl Server {
         if let Some(repetition) = repetition(a.layout(), &layout) {
             let (inputs, form) = (a.expanded(&self.session), self.form_of(&[a]));
             let is_of_one = a.size() == 1 && layout.size() > 1;
-            // Copies of one element have one error. Sums over copies of others add up equal errors
-            // too.
+            // Copies of one element share one error. Sums over copies of several elements add up
+            // equal errors too.
             let copied = |c: &F::Ciphertext, count: usize| match (is_of_one, copies_for) {
                 (true, _) => form.of_one_element(c.clone()),
                 (false, Copies::Any) => form.of_copies(c.clone(), count),
@@ -223,7 +230,7 @@ impl Server {
                 let slots = SlotContents::repeating(period, false);
                 return Ok(Array::from_ciphertexts(layout, form, slots, out));
             }
-            // Whole ciphertexts are repeated with whatever is between their elements.
+            // Whole ciphertexts are repeated together with any stray slots.
             if a.is_clean() || repetition.axes.iter().all(|(stride, _)| *stride >= layout.slots()) {
                 let for_one = if is_of_one { Copies::One } else { copies_for };
                 let repeated =
@@ -232,7 +239,7 @@ impl Server {
                     .session
                     .compute_each(inputs.len(), repeated)
                     .map_err(|e| e.during(OPERATION))?;
-                // Within a ciphertext there are as many copies as are wanted, or as fit.
+                // A ciphertext holds all copies that are wanted, or as many as fit.
                 let slots = F::slots(&self.session);
                 let fills = |(stride, length): &(usize, usize)| {
                     stride * length <= slots || (stride * length).is_multiple_of(slots)
@@ -243,7 +250,7 @@ impl Server {
                 return Ok(Array::from_ciphertexts(layout, form, slots, out));
             }
         }
-        // Each element to the first of its places, and from there to the others.
+        // Each element moves to its first place, and is copied from there.
         let (first, moves) = first_moves(a.layout(), &layout)?;
         let operation = if a.shape() == layout.shape() { "move elements" } else { OPERATION };
         let copies =
@@ -252,11 +259,10 @@ impl Server {
         self.broadcast_for(&moved, layout, copies_for)
     }
 
-    /// Repeats an array times a number to the shape of `other`, with its elements where those of
-    /// `other` stand.
+    /// Multiplies an array by a number and repeats it to the shape and the layout of `other`.
     ///
-    /// Where other slots have to be set to zero, the same product does both, as finely as so many
-    /// copies need.
+    /// If stray slots have to be set to zero, the same product does both. It is rounded as finely
+    /// as the number of copies requires.
     ///
     /// # Errors
     /// As [`Server::broadcast_to`] and [`Server::mul_number`].
@@ -287,7 +293,7 @@ impl Server {
         })
     }
 
-    /// Repeats an array to `layout`, and bootstraps it first where it lacks capacity.
+    /// Repeats an array to `layout`. Bootstraps it first if it lacks capacity.
     pub(in crate::server) fn repeated_as<F: Form>(
         &self,
         a: &Array<F>,
@@ -301,8 +307,8 @@ impl Server {
         self.with_capacity([a], bits, |[a]| self.broadcast_for(a, layout.clone(), copies_for))
     }
 
-    /// How many products with plaintexts it takes to repeat an array to the shape of `layout`, its
-    /// elements where that says, and whether these are several multiplications deep.
+    /// Returns the number of products with plaintexts needed to repeat an array to `layout`, and
+    /// whether they are more than one multiplication deep.
     pub(in crate::server) fn products_to_repeat<F: Form>(
         &self,
         a: &Array<F>,
@@ -316,13 +322,15 @@ impl Server {
         Ok((way.products, !way.before.is_empty()))
     }
 
-    /// The same array with its elements elsewhere: one multiplication deep unless they are there
-    /// already.
+    /// Moves the elements of an array to another layout.
+    ///
+    /// It is free if the elements are there already. Otherwise it is one multiplication deep, or
+    /// two or three if that is much less work.
     ///
     /// # Errors
-    /// [`Error::Shape`] when the shape is another, the layout is not of as many slots as
-    /// ciphertexts have, or it takes more than `2^24` slots and more than 16 for each element;
-    /// [`Error::Capacity`] when no multiplication is left.
+    /// [`Error::Shape`] if the shape differs, if the layout does not have the number of slots of
+    /// the ciphertexts, or if it takes more than `2^24` slots and more than 16 for each element.
+    /// [`Error::Capacity`] if no multiplication is left.
     pub fn relayout<F: Form>(&self, a: &Array<F>, layout: Layout) -> Result<Array<F>, Error> {
         const OPERATION: &str = "move elements";
         self.check(a, OPERATION)?;
@@ -334,13 +342,15 @@ impl Server {
         Ok(F::within(self.broadcast_as(a, layout)?, F::interval(a)))
     }
 
-    /// The slots of a ciphertext added to themselves at the places of new axes, whose slots are
-    /// zero: as many copies as an axis has places, or as there is room for. The places that an axis
-    /// fills up to a power of two stand within one row of slots, or are both rows.
+    /// Fills new axes within a ciphertext with copies of its elements. The slots of the copies must
+    /// be zero.
     ///
-    /// The copies come from the first one by rotations to the right, or from the last one, where
-    /// that has been brought, by the same rotations to the left: whatever takes fewer with the keys
-    /// that there are.
+    /// An axis gets as many copies as it is long, or as fit into the ciphertext. The places of an
+    /// axis, padded to a power of two, lie within one row of slots or fill both rows.
+    ///
+    /// The copies come from the first one by rotations to the right. Or the ciphertext is first
+    /// rotated to the place of the last copy, and they come by rotations to the left. The way with
+    /// fewer key switches is taken, which depends on the keys that the server has.
     pub(in crate::server) fn repeated<F: Form>(
         &self,
         form: &F,
@@ -353,9 +363,9 @@ impl Server {
         let mut out = Cow::Borrowed(c);
         for &(stride, length) in axes.iter().filter(|(stride, _)| *stride < slots) {
             let count = length.min(slots / stride);
-            // Rotations to the left stay in the row that they begin in.
+            // Rotations to the left stay within their row.
             let within = count * stride <= row;
-            // What fills a row all around ends where it begins.
+            // An axis that fills a whole row ends where it begins.
             let last = if count * stride == row { 0 } else { stride * (count - 1) };
             let (stride, last) = (stride as i64, last as i64);
             let right = copying_steps(-stride, count);
@@ -370,7 +380,7 @@ impl Server {
         Ok(out.into_owned())
     }
 
-    /// How many key switches these rotations take; more than any do when keys are missing.
+    /// Returns the number of key switches of these rotations, or `usize::MAX` if keys are missing.
     fn key_switches<F: Form>(&self, c: &F::Ciphertext, steps: impl Iterator<Item = i64>) -> usize {
         steps
             .map(|left| F::rotation_count(self, c, left))
@@ -378,8 +388,8 @@ impl Server {
             .unwrap_or(usize::MAX)
     }
 
-    /// A ciphertext and itself rotated by `left`, by twice as much and so on, `count` in all, added
-    /// up.
+    /// Adds up `count` copies of a ciphertext, rotated to the left by 0, `left`, `2 left` and so
+    /// on.
     fn copies<F: Form>(
         &self,
         form: &F,
@@ -395,7 +405,8 @@ impl Server {
                 Copies::One => form.beside(self, x, &y),
             }
         };
-        // Copies in powers of two, and those of the lower bits of the count beside them.
+        // Doubling gives copies in powers of two. The lower bits of the count are added beside
+        // them.
         let mut copies = Cow::Borrowed(c);
         let mut lower: Option<F::Ciphertext> = None;
         for k in 0..=count.ilog2() {
@@ -413,14 +424,14 @@ impl Server {
     }
 }
 
-/// The rotations of [`Server::copies`].
+/// Returns the rotations of [`Server::copies`].
 fn copying_steps(left: i64, count: usize) -> impl Iterator<Item = i64> {
     let doubled = 0..count.ilog2();
     let beside = (count.trailing_zeros() + 1..=count.ilog2()).filter(move |k| count >> k & 1 == 1);
     doubled.chain(beside).map(move |k| left << k)
 }
 
-/// The layout in which copies of the array stand one after the other.
+/// Returns the layout in which whole copies of the array follow one another.
 fn copied_layout<F: Form>(a: &Array<F>, shape: &[usize], slots: usize) -> Result<Layout, Error> {
     let mut next = (a.layout().last() + 1).next_power_of_two();
     let missing = shape.len() - a.shape().len();
@@ -434,8 +445,10 @@ fn copied_layout<F: Form>(a: &Array<F>, shape: &[usize], slots: usize) -> Result
     Layout::new(shape.to_vec(), strides, slots)
 }
 
-/// Whether the array repeats to this layout without a multiplication: in copies that are there
-/// already, or go to slots that are zero.
+/// True if the array repeats to this layout without a multiplication.
+///
+/// That holds if the copies exist already, or if they go to slots that are zero or to other
+/// ciphertexts.
 fn repeats_freely<F: Form>(a: &Array<F>, layout: &Layout) -> bool {
     let Some(repetition) = repetition(a.layout(), layout) else { return false };
     let period = a.slot_contents().period();
@@ -445,7 +458,7 @@ fn repeats_freely<F: Form>(a: &Array<F>, layout: &Layout) -> bool {
         || repetition.axes.iter().all(|(stride, _)| *stride >= layout.slots())
 }
 
-/// The shape that both arrays broadcast to.
+/// Returns the shape that both arrays broadcast to.
 pub(in crate::server) fn shape_of_both<F: Form>(
     a: &Array<F>,
     b: &Array<F>,
@@ -457,7 +470,7 @@ pub(in crate::server) fn shape_of_both<F: Form>(
     })
 }
 
-/// The shape that both broadcast to, as numpy's rules have it.
+/// Returns the shape that both shapes broadcast to by numpy's rules, or `None` if they do not fit.
 fn common_shape(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
     let axes = a.len().max(b.len());
     let length = |shape: &[usize], axis: usize| {
@@ -472,8 +485,8 @@ fn common_shape(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
         .collect()
 }
 
-/// How an array of layout `from` stands in one of layout `to`, to whose shape it broadcasts: `None`
-/// when its axes stand otherwise there.
+/// Describes how copies of an array of layout `from` fill one of layout `to`, to whose shape it
+/// broadcasts. Returns `None` if an existing axis has another stride there.
 fn repetition(from: &Layout, to: &Layout) -> Option<Repetition> {
     let missing = to.shape().len() - from.shape().len();
     let mut axes = Vec::new();
@@ -494,8 +507,8 @@ fn repetition(from: &Layout, to: &Layout) -> Option<Repetition> {
     Some(Repetition { axes, sources: sources_of })
 }
 
-/// Where the first copy of each element of an array of layout `from` stands in one of layout `to`,
-/// axes that are repeated having length 1; and position there and in the array of each.
+/// Returns the layout of the first copy of each element within `to`, and the moves that bring the
+/// elements of an array of layout `from` there. Repeated axes have length 1 in that layout.
 fn first_moves(from: &Layout, to: &Layout) -> Result<(Layout, Moves), Error> {
     let missing = to.shape().len() - from.shape().len();
     let shape = [&vec![1; missing], from.shape()].concat();
@@ -504,8 +517,8 @@ fn first_moves(from: &Layout, to: &Layout) -> Result<(Layout, Moves), Error> {
     Ok((first, moves))
 }
 
-/// The positions that the elements of an array of layout `from` have, in row-major order of the
-/// larger shape `to`.
+/// Returns, for each element of the larger shape `to` in row-major order, the position of its
+/// source in an array of layout `from`.
 fn sources(from: &Layout, to: &[usize]) -> Vec<usize> {
     let missing = to.len() - from.shape().len();
     let mut positions = vec![0];

@@ -1,22 +1,23 @@
-//! Gaps between elements filled with others, which stood in ciphertexts of their own.
+//! Compaction: gaps between elements are filled with the elements of other ciphertexts.
 //!
-//! What plain matrices and sums along axes give stands far apart: each element in the first of
-//! `2^k` slots, of which the others are nobody's. Where such elements come to stand closely, those
-//! that end next to one another begin in different ciphertexts, and each ciphertext has a distance
-//! for each of its elements. Elements of up to `2^k` ciphertexts go into the gaps of one first, all
-//! of a ciphertext by one distance or two; of the fewer ciphertexts that there are then, elements
-//! move in groups.
+//! Products with plain matrices and sums along axes leave elements far apart: each is in the first
+//! of `2^k` slots, and the other slots are stray. If such elements are to be moved close together,
+//! neighbours in the result come from different ciphertexts, and each ciphertext has a different
+//! distance for each of its elements. So the elements of up to `2^k` ciphertexts are first moved
+//! into the gaps of one, those of one ciphertext by one distance or two. From these fewer
+//! ciphertexts, elements then move in groups.
 
 use std::collections::BTreeMap;
 
 use crate::server::moves::Moves;
 
-/// Moves of all elements into gaps, `(place, from)`, and those from there to where they belong,
-/// `(to, place)`: the ways there are to do that, if there are gaps and so many ciphertexts.
+/// Returns ways to move all elements into gaps first, as pairs of moves: `(place, from)` into the
+/// gaps, and `(to, place)` from there to the result. There are none without gaps, or if there are
+/// too few ciphertexts.
 ///
 /// A place is the position that an element comes from with its bits in another order: some high
-/// bits come to be the lowest. These are those that tell elements apart that end next to one
-/// another, or else the lowest ones that tell ciphertexts apart.
+/// bits become the lowest ones. One way takes the bits that tell apart elements that are neighbours
+/// in the result. The other way takes the lowest bits that tell ciphertexts apart.
 pub(in crate::server) fn closed_up(moves: &[(usize, usize)], slots: usize) -> Vec<[Moves; 2]> {
     let Some(&(_, first)) = moves.first() else { return Vec::new() };
     let differing = moves.iter().fold(0, |bits, (_, from)| bits | from ^ first);
@@ -39,8 +40,8 @@ pub(in crate::server) fn closed_up(moves: &[(usize, usize)], slots: usize) -> Ve
     ways.into_iter().map(moved).collect()
 }
 
-/// The bits of positions by which elements differ that end 1, 2, 4 .. apart, as far as there are
-/// such, up to so many.
+/// Returns the position bits in which elements differ that end at a distance of 1, 2, 4 and so on,
+/// in this order. Stops at the first distance without such a bit, and after `most` bits.
 fn next_to_one_another(
     moves: &[(usize, usize)],
     bits: impl Iterator<Item = u32>,
@@ -57,7 +58,7 @@ fn next_to_one_another(
     (0..most).map_while(bit_of).collect()
 }
 
-/// These bits of `x`, the first of them the lowest.
+/// Returns these bits of `x`, packed, with the first of them as the lowest.
 fn taken(x: usize, bits: &[u32]) -> usize {
     bits.iter().enumerate().fold(0, |out, (i, bit)| out | (x >> bit & 1) << i)
 }
@@ -66,8 +67,8 @@ fn taken(x: usize, bits: &[u32]) -> usize {
 mod tests {
     use super::*;
 
-    /// The places up to the last one that each way takes, after the check that elements end where
-    /// they should.
+    /// Checks that elements end where they should, and returns the number of places up to the last
+    /// used one, for each way.
     fn places(moves: &[(usize, usize)]) -> Vec<usize> {
         let ways = closed_up(moves, 8192).into_iter().map(|[first, second]| {
             let there: BTreeMap<usize, usize> = first.iter().copied().collect();
@@ -82,29 +83,29 @@ mod tests {
 
     #[test]
     fn elements_far_apart_go_into_gaps() {
-        // Rows of so many columns that stand 16 apart, the columns in half of a ciphertext each,
-        // made one axis.
+        // Rows of `columns` elements. Rows are 16 apart, and each column takes half of a
+        // ciphertext. Both become one axis of the result.
         let moves = |offset: usize, columns: usize, row: usize| -> Moves {
             let all = (0..200).flat_map(|r| (0..columns).map(move |c| (r, c)));
             all.map(|(r, c)| (r * row + c, c * 4096 + r * 16 + offset)).collect()
         };
         let closely = |groups: usize, last: usize| groups * 4096 + 199 * 16 + last + 1;
-        // By columns; or by ciphertexts, the first of the columns of each and then the second.
+        // Grouped by columns; or by ciphertexts, with the first column of each and then the second.
         assert_eq!(places(&moves(0, 128, 128)), [closely(7, 15), closely(7, 15)]);
         assert_eq!(places(&moves(5, 128, 128)), [closely(7, 15), closely(7, 15)]);
-        // Part of a row of the result, and rows that are no power of two.
+        // A part of each row of the result, and rows whose length is not a power of two.
         assert_eq!(places(&moves(0, 64, 128))[0], closely(3, 15));
         assert_eq!(places(&moves(0, 99, 99))[0], closely(6, 2));
         let twice =
             moves(0, 16, 32).into_iter().flat_map(|(to, from)| [(to, from), (to + 16, from)]);
         assert_eq!(places(&twice.collect::<Moves>())[0], closely(0, 15));
-        // Columns after columns, which end far apart.
+        // One column after the other, so that neighbours end far apart.
         let columns: Moves = moves(0, 128, 128)
             .iter()
             .map(|(to, from)| (to % 128 * 200 + to / 128, *from))
             .collect();
         assert_eq!(places(&columns).len(), 2);
-        // No gaps, or nothing that would go into them.
+        // No gaps, or nothing to put into them.
         assert!(places(&(0..100).map(|i| (i, 99 - i)).collect::<Moves>()).is_empty());
         assert!(places(&(0..100).map(|i| (64 * i, 32 * i)).collect::<Moves>()).is_empty());
         assert!(places(&[(3, 7)]).is_empty() && places(&[]).is_empty());

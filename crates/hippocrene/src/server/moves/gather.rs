@@ -1,4 +1,4 @@
-//! Elements moved: picked, put in another order or shape, and joined from several arrays.
+//! Gathering: elements are picked, put in another order or shape, and joined from several arrays.
 
 use std::collections::BTreeMap;
 
@@ -15,26 +15,37 @@ const OPERATION: &str = "move elements";
 const SPARSE_PICK: usize = 8;
 
 impl Server {
-    /// The array of this shape whose elements are, in row-major order, those at the places
-    /// `sources` of all elements of `arrays`: these count in row-major order too, one array after
-    /// the other. Elements may be left out, and come several times. So every slice, transpose,
-    /// reshape, concatenation or stack of numpy's is the one that it makes of arrays of places.
+    /// Gathers the elements at the places `sources` into an array of this shape, in row-major
+    /// order.
     ///
-    /// Nothing is computed where the elements can stay where they are (transposes, slices from the
-    /// first element on with steps that are powers of two), and no multiplication where they all
-    /// move alike within their ciphertexts: other such slices, rows, columns, and arrays put one
-    /// after the other. Everything else is one multiplication deep, or two where thousands of
-    /// elements move by as many distances, that makes it much less work, and a third is left (two
-    /// or three, of which a third or two more are left, where elements stand far apart with nothing
-    /// between them, as sums and products with matrices leave them; three, of which three more are
-    /// left, where thousands of elements move without any order). Elements stand row by row then,
-    /// as in fresh arrays, or, where that is much less work, with the axes in the order that they
-    /// had (a transpose that is reversed or padded).
+    /// Places count in row-major order over all elements of `arrays`, one array after the other.
+    /// Elements may be left out, or come several times. To apply a slice, transpose, reshape,
+    /// concatenation or stack of numpy's, apply it to arrays of places and pass the result.
+    ///
+    /// The depth in multiplications depends on how the elements move:
+    ///
+    /// - 0, and no computation, if they can keep their slots. Examples are transposes, and slices
+    ///   that begin at the first element and have steps that are powers of two.
+    /// - 0, and one rotation of each ciphertext, if they all move alike within their ciphertexts.
+    ///   Examples are other slices with such steps, rows, columns, and arrays put one after the
+    ///   other.
+    /// - 1 otherwise, with the exceptions below.
+    /// - 2 if thousands of elements move by as many distances, two steps are much less work, and
+    ///   capacity is left for a third multiplication.
+    /// - 2 or 3 if elements are far apart with nothing between them, as sums and products with
+    ///   matrices leave them, and capacity is left for one or two more multiplications.
+    /// - 3 if thousands of elements move without any order, and capacity is left for three more
+    ///   multiplications.
+    ///
+    /// The result is then laid out row by row, as a fresh array. If it is much less work, the axes
+    /// keep the order that they had, as for a transpose that is also reversed or padded.
     ///
     /// # Errors
-    /// [`Error::Argument`] when there is no array or no such place, [`Error::Shape`] when there are
-    /// not as many sources as the shape has elements, [`Error::MissingKey`] when rotation keys are
-    /// missing, [`Error::Capacity`] when no multiplication is left where one is needed.
+    /// - [`Error::Argument`] if there is no array, or a place does not exist.
+    /// - [`Error::Shape`] if the number of sources differs from the number of elements of the
+    ///   shape.
+    /// - [`Error::MissingKey`] if rotation keys are missing.
+    /// - [`Error::Capacity`] if a multiplication is needed and none is left.
     pub fn gather<F: Form>(
         &self,
         arrays: &[&Array<F>],
@@ -44,12 +55,14 @@ impl Server {
         self.gather_padded(arrays, shape, &sources.iter().copied().map(Some).collect::<Vec<_>>())
     }
 
-    /// [`Server::gather`] with zeros where there is no source. Where all elements of an array move
-    /// alike and there is room around them, as in an image whose rows are not as long as the power
-    /// of two that they stand apart, no multiplication is needed either.
+    /// As [`Server::gather`], with zeros where there is no source.
+    ///
+    /// No multiplication is needed if all elements of an array move alike and the slots around them
+    /// are free. An example is padding an image whose rows are shorter than their stride, a power
+    /// of two.
     ///
     /// # Errors
-    /// As [`Server::gather`], and [`Error::Argument`] when there are zeros only.
+    /// As [`Server::gather`], and [`Error::Argument`] if no element has a source.
     pub fn gather_padded<F: Form>(
         &self,
         arrays: &[&Array<F>],
@@ -71,7 +84,7 @@ impl Server {
         Ok(F::within(gathered, interval.unwrap_or(Interval::EVERYTHING)))
     }
 
-    /// [`Server::gather_padded`] from these arrays and positions.
+    /// As [`Server::gather_padded`], from these arrays and positions.
     fn gather_from<F: Form>(
         &self,
         arrays: &[&Array<F>],
@@ -105,7 +118,7 @@ impl Server {
         if shape.len() <= 1 || shifts(&out, &moves) {
             return self.joined(arrays, out, moves, BTreeMap::new());
         }
-        // Columns stand one after the other as rows do.
+        // Whole columns may follow one another just as rows do.
         let columns = out.with_shape(shape.to_vec(), columnwise(shape, out.slots())?)?;
         let by_columns = moves_to(&columns);
         if shifts(&columns, &by_columns) {
@@ -115,7 +128,7 @@ impl Server {
             return self.joined(arrays, out, moves, BTreeMap::new());
         }
         let ways = self.ways(arrays, &moves)?;
-        // Axes in the order that they stand in already.
+        // The order of axes that the elements have already.
         let strides = strides_like(from, shape, out.slots())?;
         let like = out.with_shape(shape.to_vec(), strides).ok().filter(|like| !like.is_packed());
         if let Some(like) = like {
@@ -130,7 +143,7 @@ impl Server {
         self.joined(arrays, out, moves, ways)
     }
 
-    /// How the elements of each array are moved.
+    /// Returns how the elements of each array are moved.
     fn ways<F: Form>(
         &self,
         arrays: &[&Array<F>],
@@ -142,13 +155,14 @@ impl Server {
             .collect()
     }
 
-    /// How many products with plaintexts it takes to bring the elements of an array at these places
-    /// to an array of this shape, or about as many as two steps take for each ciphertext where
-    /// these are fewer; 0 where [`Server::gather`] takes no multiplication, or fails because none
-    /// is left.
+    /// Returns the number of products with plaintexts needed to move the elements of an array at
+    /// these places to an array of this shape.
+    ///
+    /// The count stops at about the number that two steps need for each ciphertext. It is 0 if
+    /// [`Server::gather`] needs no multiplication, or fails because none is left.
     ///
     /// # Errors
-    /// As [`Server::gather`], but that no keys are needed.
+    /// As [`Server::gather`], except that no keys are needed.
     pub fn moving_products<F: Form>(
         &self,
         a: &Array<F>,
@@ -177,8 +191,8 @@ impl Server {
         ))
     }
 
-    /// The elements at these positions, if they stand as a layout has them but for a rotation of
-    /// all ciphertexts.
+    /// Returns the elements at these positions if a layout describes them, after a rotation of all
+    /// ciphertexts if necessary. Returns `None` otherwise.
     fn view<F: Form>(
         &self,
         a: &Array<F>,
@@ -188,7 +202,8 @@ impl Server {
         let slots = F::slots(&self.session);
         let Some(layout) = standing::<F>(shape, from, slots) else { return Ok(None) };
         let (offset, left) = (from[0], from[0] % slots);
-        // Other elements of `a` stand between those of a part. What repeats goes on repeating.
+        // Other elements of `a` may lie between those that are picked. Slots that repeat still
+        // repeat.
         let contents = match a.slot_contents() {
             SlotContents::Zero if from.len() == a.size() => SlotContents::Zero,
             contents => SlotContents::repeating(contents.period(), false),
@@ -200,8 +215,8 @@ impl Server {
         self.map(&view, OPERATION, true, 0.0, |form, x| form.rotate(self, x, left as i64)).map(Some)
     }
 
-    /// The elements of several arrays, each moved to its places, in one array: in these ways, as
-    /// far as they are known.
+    /// Joins the elements of several arrays, each moved to its places, in one array. `ways` holds
+    /// the ways of moving that are known already.
     fn joined<F: Form>(
         &self,
         arrays: &[&Array<F>],
@@ -211,7 +226,8 @@ impl Server {
     ) -> Result<Array<F>, Error> {
         let form = self.form_of(&moves.keys().map(|k| arrays[*k]).collect::<Vec<_>>());
         let mut sums: Vec<Option<F::Ciphertext>> = vec![None; out.ciphertexts()];
-        // A ciphertext that has nothing but padding comes of a linear map, which gives all of them.
+        // A result with ciphertexts that are all padding needs a linear map, which makes all
+        // ciphertexts.
         let mut with_elements = vec![false; out.ciphertexts()];
         moves.values().flatten().for_each(|(to, _)| with_elements[to / out.slots()] = true);
         let mut complete = with_elements.iter().all(|with| *with);
@@ -251,8 +267,10 @@ impl Server {
         Ok(Array::from_ciphertexts(out, form, SlotContents::Zero, sums.collect()))
     }
 
-    /// The ciphertexts of `a` rotated and put in the places of ciphertexts of a result, if that
-    /// brings all its elements to where these moves do and other slots are zero.
+    /// Rotates the ciphertexts of `a` and puts them in the places of ciphertexts of the result.
+    ///
+    /// Returns `None` if that does not bring all elements of `a` to where `moves` does and leave
+    /// zeros in all other slots.
     fn shifted<F: Form>(
         &self,
         form: &F,
@@ -274,8 +292,8 @@ impl Server {
     }
 }
 
-/// The array and the position of each of these elements, which are counted over all arrays; where
-/// none is to be, none.
+/// Returns the array and the position of each element of `sources`, which count over all arrays,
+/// and `None` for an element without a source.
 fn places<F: Form>(
     arrays: &[&Array<F>],
     sources: &[Option<usize>],
@@ -292,7 +310,7 @@ fn places<F: Form>(
         let what = format!("place {have} of {total} elements in {} arrays", arrays.len());
         return Err(Error::argument(OPERATION, what));
     }
-    // Of a few of many elements each is found by itself.
+    // If few of many elements are picked, each position is computed by itself.
     if SPARSE_PICK * sources.len() < total {
         let place = |source: usize| {
             let k = ends.partition_point(|end| *end <= source);
@@ -308,8 +326,8 @@ fn places<F: Form>(
     Ok(sources.iter().map(|source| source.map(|source| all[source])).collect())
 }
 
-/// The layout of the elements at these positions, if they stand as one has them but for a rotation
-/// of all ciphertexts.
+/// Returns the layout that the elements at these positions have after a rotation of all
+/// ciphertexts, if there is one and ciphertexts of this form can be rotated so.
 fn standing<F: Form>(shape: &[usize], from: &[usize], slots: usize) -> Option<Layout> {
     let left = from[0] % slots;
     let layout = Layout::standing(shape, from, slots)?;
@@ -318,8 +336,8 @@ fn standing<F: Form>(shape: &[usize], from: &[usize], slots: usize) -> Option<La
         .then_some(layout)
 }
 
-/// Whether a rotation by so many slots, either way, takes every slot of these to the other one
-/// where rows rotate each by itself.
+/// True if a rotation by `by` slots brings every slot to where the move `[from, to]` does, although
+/// each row rotates by itself.
 fn stay_in_rows<F: Form>(
     slots: usize,
     by: usize,
@@ -329,8 +347,8 @@ fn stay_in_rows<F: Form>(
     by < row && moves.all(|[from, to]| from / row == to / row)
 }
 
-/// By how many slots to the right all elements of `a` go and nothing else, if that is so and what
-/// is in other slots is zero.
+/// Returns the distance in slots, to the right, that all elements of `a` move by. Returns `None` if
+/// their distances differ, if `moves` leaves out elements of `a`, or if other slots are not zero.
 fn shift_of<F: Form>(a: &Array<F>, out: &Layout, moves: &[(usize, usize)]) -> Option<usize> {
     let slots = out.slots();
     let (to, from) = moves[0];
@@ -346,14 +364,15 @@ fn shift_of<F: Form>(a: &Array<F>, out: &Layout, moves: &[(usize, usize)]) -> Op
     (a.is_clean() && alike && moves.len() == a.size() && rotates()).then_some(by)
 }
 
-/// The strides of [`Layout::packed`], with the axes in reverse order.
+/// Returns the strides of [`Layout::packed`] with the axes in reverse order.
 fn columnwise(shape: &[usize], slots: usize) -> Result<Vec<usize>, Error> {
     in_order(shape, &(0..shape.len()).rev().collect::<Vec<_>>(), slots)
 }
 
-/// The strides of [`Layout::packed`], with the axes in the order in which the elements that are
-/// moved stand: those of which the nearest two are farthest apart come first. `from` has array and
-/// position of each.
+/// Returns the strides of [`Layout::packed`] with the axes in the order that the elements have now.
+///
+/// `from` holds the array and the position of each element. The axis whose nearest two elements are
+/// farthest apart comes first.
 fn strides_like(
     from: &[Option<(usize, usize)>],
     shape: &[usize],
@@ -376,7 +395,7 @@ fn strides_like(
     in_order(shape, &order, slots)
 }
 
-/// The strides of [`Layout::packed`] with the axes in this order.
+/// Returns the strides of [`Layout::packed`] with the axes in this order.
 pub(in crate::server) fn in_order(
     shape: &[usize],
     order: &[usize],

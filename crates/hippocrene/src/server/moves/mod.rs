@@ -1,4 +1,4 @@
-//! Moves of elements: gathering, broadcasting, and the ways of moving with few rotations.
+//! Moves of elements between slots: gathering, broadcasting, and how to move with few rotations.
 
 pub(in crate::server) mod broadcast;
 pub(in crate::server) mod compact;
@@ -7,5 +7,6 @@ pub(in crate::server) mod several_steps;
 pub(in crate::server) mod three_steps;
 pub(in crate::server) mod transfer;
 
-/// Moves of elements between slots, `(to, from)`, counted over all ciphertexts of an array.
+/// Moves of elements between slots, as pairs `(to, from)` of positions counted over all ciphertexts
+/// of an array.
 pub(in crate::server) type Moves = Vec<(usize, usize)>;

@@ -1,11 +1,13 @@
 //! Moves of many elements in several steps.
 //!
-//! A linear map takes a product with a plaintext for every distance that an element moves by.
-//! Distances `r = B h + l` that are gone in two steps, by `l` and by `B h`, take as many as there
-//! are `l` and `h`: some hundred for thousands of distances, for one multiplication more. It works
-//! where few elements meet half-way, as in reversals, in slices and masks, and where elements that
-//! stood one after the other are spread out. Elements without any order go by way of rows in three
-//! steps ([`by_rows`]).
+//! A linear map needs one product with a plaintext for every distance that an element moves by. A
+//! distance `r = B h + l` can be moved in two steps, by `l` and then by `B h`. These need only as
+//! many products as there are different `l` and `h`: about a hundred for thousands of distances,
+//! for one multiplication more in depth.
+//!
+//! This works if few elements collide half-way, as in reversals, slices and masks, and if
+//! neighbours are spread out. Elements without any order are moved by rows in three steps
+//! ([`by_rows`]).
 
 use std::{
     borrow::Cow,
@@ -25,39 +27,41 @@ use crate::server::{
 use crate::{Array, Error, Form, Layout, server::After};
 
 /// Maximum number of distances within ciphertexts that are moved in one step. More would take over
-/// a second; fewer steps spare the capacity of a product.
+/// a second; fewer steps save the capacity of a product.
 pub(in crate::server) const MAX_DISTANCES_IN_ONE_STEP: usize = 128;
 
-/// Minimum number of products that moves in two steps leave room for. Where gaps are closed first
-/// it is one more.
+/// Minimum number of products for which moves in two steps leave capacity. If gaps are closed
+/// first, it is one more.
 pub(in crate::server) const PRODUCTS_LEFT: usize = 1;
 
-/// Minimum number of products that moves in three steps by rows leave room for. They take two more
-/// than one step does.
+/// Minimum number of products for which moves in three steps by rows leave capacity. They are two
+/// multiplications deeper than one step.
 const PRODUCTS_LEFT_BY_ROWS: usize = 3;
 
-/// Room for more products than this changes nothing in how moves are made.
+/// Capacity for more products than this does not change how moves are made.
 const MAX_USEFUL_PRODUCTS: usize = 3 + PRODUCTS_LEFT_BY_ROWS;
 
 /// Minimum factor by which an extra step must cut the work.
 const MIN_SAVING_OF_A_STEP: usize = 4;
 
-/// Maximum number of ways of halving distances that are followed to the end, for up to `MANY_MOVES`
-/// moves. For more moves, fewer ways are followed.
+/// Maximum number of ways to split distances that are worked out in full, for up to `MANY_MOVES`
+/// moves. For more moves, fewer ways are worked out.
 const MAX_WAYS_TRIED: usize = 8;
 const MANY_MOVES: usize = 1 << 16;
 
-/// Maximum number of overflow places for colliding elements.
+/// Maximum number of overflow places for colliding elements, the first place included.
 const MAX_OVERFLOW_PLACES: usize = 4;
 
-/// About how many distances are halved for all ways together. For many distances, fewer ways are
-/// tried.
+/// About the number of distances that are split for all ways together. For many distances, fewer
+/// ways are tried.
 const MAX_DISTANCES_HALVED: usize = 1 << 22;
 
 impl Server {
-    /// The array of layout `out` with the elements of `a` at the positions `from` moved to `to`,
-    /// over the pairs `(to, from)`; other slots are zero. One multiplication deep, or two or three
-    /// where that is much less work and more are left. What is done to the result is said.
+    /// Returns the array of layout `out` with the elements of `a` at the positions `from` moved to
+    /// `to`, for the pairs `(to, from)` in `moves`. All other slots are zero.
+    ///
+    /// It is one multiplication deep, or two or three if that is much less work and capacity for
+    /// more of them is left. `after` says how the result is used.
     pub(in crate::server) fn moved<F: Form>(
         &self,
         a: &Array<F>,
@@ -70,7 +74,7 @@ impl Server {
         self.moved_by(a, out, moves, &self.way(a, moves, 0, operation)?, after, operation)
     }
 
-    /// [`Server::moved`] in this way.
+    /// As [`Server::moved`], in this way.
     pub(in crate::server) fn moved_by<F: Form>(
         &self,
         a: &Array<F>,
@@ -99,7 +103,7 @@ impl Server {
         self.linear_map_before(&there, out, entries, after, operation)
     }
 
-    /// How these moves are made where so many products are wanted after them.
+    /// Chooses how these moves are made if capacity for `wanted` products must be left after them.
     pub(in crate::server) fn way<F: Form>(
         &self,
         a: &Array<F>,
@@ -115,27 +119,27 @@ impl Server {
     }
 }
 
-/// Moves in one step or several.
+/// A way to make moves, in one step or several.
 pub(in crate::server) struct Way {
-    /// How many products with plaintexts they take.
+    /// The number of products with plaintexts.
     pub products: usize,
-    /// What they take ([`cost`]).
+    /// The work, in products with plaintexts ([`cost`]).
     pub work: usize,
-    /// So many times as much work is worth the capacity of the steps before the last one.
+    /// The weight of the work, for the capacity that the steps before the last one use.
     worth: usize,
     /// The steps before the last one.
     pub before: Vec<Moves>,
-    /// The last step, where it is not all of the moves.
+    /// The last step, if there are others before it.
     last: Option<Moves>,
 }
 
 impl Way {
-    /// What they take, with what their capacity is worth.
+    /// Returns the work, weighted for the capacity that is used.
     fn price(&self) -> usize {
         self.work.saturating_mul(self.worth)
     }
 
-    /// A step, and then this way to make all other moves.
+    /// Returns this way with one step before it; `others` are the moves that are left then.
     fn after(self, step: Moves, [products, work]: [usize; 2], others: Moves) -> Self {
         Way {
             products: products + self.products,
@@ -147,7 +151,7 @@ impl Way {
     }
 }
 
-/// [`Server::way`] where so many products are left.
+/// Returns the cheapest way to make these moves if `left` products in a row are possible now.
 fn shortest<F: Form>(
     slots: usize,
     moves: &[(usize, usize)],
@@ -204,22 +208,25 @@ fn shortest<F: Form>(
     Ok(best)
 }
 
-/// How many products moves by way of rows take where elements have no order, about, and how long
-/// rows may be for that to be the least: two powers of two.
+/// Returns about how many products moves by rows need for elements without any order, and the two
+/// powers of two that are the best lengths of rows.
 fn rows_of(slots: usize, moves: &[(usize, usize)]) -> (usize, [usize; 2]) {
     let count = |at: fn(&(usize, usize)) -> usize| {
         moves.iter().map(|m| at(m) / slots).collect::<BTreeSet<_>>().len()
     };
     let (to, from) = (count(|m| m.0), count(|m| m.1));
-    // With rows of `c` there are `2 c` distances within each ciphertext, and `slots / c` from each
-    // to each.
+    // With rows of `c` slots there are `2 c` distances within each ciphertext, and `slots / c`
+    // between any two ciphertexts.
     let even = (to * from * slots / (2 * (to + from))).isqrt().max(1);
     let products = (4 * even * (to + from)).min(3 * moves.len());
     (products, [even.ilog2(), even.ilog2() + 1].map(|log2| (1 << log2).min(slots / 2)))
 }
 
-/// How many products with plaintexts linear maps between these positions, `(to, from)`, take, and
-/// about as many as take as long as those and rotations by baby steps and giant steps.
+/// Returns the number of products with plaintexts of a linear map between these positions,
+/// `(to, from)`, and its work.
+///
+/// The work is the number of products that take about as long as these products and the rotations
+/// by baby steps and giant steps.
 fn cost<F: Form>(slots: usize, moves: &[(usize, usize)]) -> [usize; 2] {
     let pairs = diagonals::<F>(slots, moves.iter().copied(), usize::MAX);
     let rotations = |diagonals: usize| diagonals.min(2 * diagonals.isqrt());
@@ -229,8 +236,8 @@ fn cost<F: Form>(slots: usize, moves: &[(usize, usize)]) -> [usize; 2] {
     [pairs.iter().sum(), pairs.iter().map(work).sum()]
 }
 
-/// How many products with plaintexts a linear map takes between these positions, `(to, from)`, up
-/// to `most`.
+/// Returns the number of products with plaintexts of a linear map between these positions,
+/// `(to, from)`, counted up to `most`.
 pub(in crate::server) fn products<F: Form>(
     slots: usize,
     pairs: impl Iterator<Item = (usize, usize)>,
@@ -239,16 +246,15 @@ pub(in crate::server) fn products<F: Form>(
     diagonals::<F>(slots, pairs, most).into_iter().sum()
 }
 
-/// How many diagonals there are between each ciphertext that elements go to and each that they come
-/// from, up to `most` in all.
+/// Returns the number of diagonals between each pair of a ciphertext that elements go to and one
+/// that they come from, counted up to `most` in all.
 fn diagonals<F: Form>(
     slots: usize,
     pairs: impl Iterator<Item = (usize, usize)>,
     most: usize,
 ) -> Vec<usize> {
     let (log2, mask) = (slots.ilog2(), slots - 1);
-    // Which diagonals there are between two ciphertexts: the next pair of positions is mostly in
-    // the same.
+    // The diagonals of each pair of ciphertexts. The next move is mostly between the same pair.
     let mut places: BTreeMap<(usize, usize), usize> = BTreeMap::new();
     let (mut known, mut counts): (Vec<Vec<bool>>, Vec<usize>) = (Vec::new(), Vec::new());
     let (mut last, mut place, mut count) = (None, 0, 0);
@@ -273,8 +279,8 @@ fn diagonals<F: Form>(
     counts
 }
 
-/// The moves to a place half-way and those from there on, in about the least work, if there is a
-/// way on which elements do not meet often.
+/// Splits moves into those to a place half-way and those from there on, with about the least work.
+/// Returns `None` if elements collide too often on every way that is tried.
 fn halves(
     moves: &[(usize, usize)],
     slots: usize,
@@ -283,7 +289,8 @@ fn halves(
 ) -> Result<Option<[Moves; 2]>, Error> {
     let distance = |(to, from): &(usize, usize)| *from as i64 - *to as i64;
     let Some(least) = moves.iter().map(distance).min() else { return Ok(None) };
-    // Each ciphertext that elements come from, and each that they go to, has distances of its own.
+    // Each ciphertext that elements come from, and each that they go to, has its own set of
+    // distances.
     let by_ciphertext = |at: fn(&(usize, usize)) -> usize| {
         let mut pairs: Vec<_> =
             moves.iter().map(|m| (at(m) / slots, distance(m) - least)).collect();
@@ -298,7 +305,7 @@ fn halves(
     let (Some(&first), Some(&last)) = (distances.first(), distances.last()) else {
         return Ok(None);
     };
-    // What may be gone in the second step: multiples of a short distance, or the distance of the
+    // Candidates for the second step: multiples of a short distance, or the distance between the
     // first elements of two rows.
     let doubled = iter::successors(Some(first), |b| Some(2 * b)).take_while(|b| *b <= last);
     let rows = (2 * MAX_DISTANCES_IN_ONE_STEP).min(MAX_DISTANCES_HALVED / from.len());
@@ -324,7 +331,8 @@ fn halves(
                 .map(|n| (n, base)),
         );
     }
-    // By how many distances each ciphertext has, and by how many there are.
+    // Ways are ranked by the distances of each ciphertext, and by those of all ciphertexts
+    // together.
     let tried = (MAX_WAYS_TRIED * MANY_MOVES / moves.len()).clamp(1, MAX_WAYS_TRIED);
     let mut best: Option<(usize, [Moves; 2])> = None;
     let bases = (0..2).flat_map(|how| {
@@ -347,9 +355,10 @@ fn halves(
     Ok(best.map(|(_, way)| way))
 }
 
-/// The moves of every element by `by` to the left, and from there to where it belongs. Where
-/// elements meet, all but one go to other ciphertexts, to which nothing else does: `None` where
-/// these are more than [`MAX_OVERFLOW_PLACES`] times as many.
+/// Moves every element to the left by `by`, and from there to where it belongs.
+///
+/// Elements that collide, all but the first, go to other ciphertexts that nothing else goes to.
+/// Returns `None` if one place would need more than [`MAX_OVERFLOW_PLACES`] ciphertexts.
 fn by_way_of(
     moves: &[(usize, usize)],
     slots: usize,
@@ -384,7 +393,8 @@ mod tests {
         products::<Numbers>(slots, moves.iter().copied(), usize::MAX)
     }
 
-    /// How many products moves in two steps take, after the check that they end where they should.
+    /// Checks that moves in two steps end where they should, and returns the number of their
+    /// products.
     fn halved(moves: &[(usize, usize)], slots: usize) -> Option<usize> {
         let [first, second] =
             halves(moves, slots, |moves| cost::<Numbers>(slots, moves)[1], "move").unwrap()?;
@@ -402,11 +412,11 @@ mod tests {
         };
         let n = 4096;
         few((0..n).map(|i| (n - 1 - i, i)).collect(), 130);
-        // Spread out and packed again, and every third.
+        // Spread out, packed again, and every third element.
         few((0..n).map(|i| (16 * i, i)).collect(), 130);
         few((0..n).map(|i| (i, 16 * i)).collect(), 130);
         few((0..n).map(|i| (i, 3 * i)).collect(), 130);
-        // Rows of 10 in places for 16, packed.
+        // Rows of 10 with a stride of 16, packed.
         few((0..n).map(|i| (i, i / 10 * 16 + i % 10)).collect(), 70);
         // The columns of a matrix, far from one another.
         few((0..400).map(|i| (i % 20 * 1024 + i / 20, i / 20 * 32 + i % 20)).collect(), 40);
@@ -415,14 +425,14 @@ mod tests {
         few(kept.iter().enumerate().map(|(to, from)| (to, *from)).collect(), 200);
         // One element to many places.
         few((0..n).map(|i| (i, 0)).collect(), 130);
-        // Elements that would meet.
+        // Elements that collide half-way.
         few((0..n).map(|i| (i * 1237 % n, i)).collect(), 160);
         few((0..2 * n).map(|i| (i % 2 * n + i / 2, i)).collect(), 270);
         assert_eq!(halved(&[(0, 5), (1, 6)], 1 << 16), None);
     }
 
-    /// Rows of five in places for eight, from one end of twenty ciphertexts to the other: each has
-    /// a part of the distances.
+    /// Rows of five are moved to a stride of eight, over twenty ciphertexts. Each ciphertext has a
+    /// part of the distances.
     #[test]
     fn ciphertexts_have_few_of_many_distances() {
         let moves: Moves =

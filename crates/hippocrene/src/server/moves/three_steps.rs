@@ -1,14 +1,17 @@
-//! Any moves at all in three steps: within rows, from row to row, and within rows again.
+//! Arbitrary moves in three steps: within rows, from row to row, and within rows again.
 //!
-//! Slots stand in rows of `c`. An element goes to a column of its own row first, in that column to
-//! the row where it belongs, and there to its place: by up to `2 c - 1` distances, `slots / c` and
-//! `2 c - 1` again, where moves without any order, such as shuffles, have as many as there are
-//! slots. Elements do not meet where those of one row, and those that go to one row, have different
-//! columns: such columns are colours of the edges of a graph with a node for each row of both kinds
-//! and an edge for each element, and there are as many as the largest number of edges at a node
-//! (Kőnig 1916), or up to twice as many where edges are halved, again and again, such that every
-//! node keeps half of its own: along trails each node is left as often as it is entered (Euler).
-//! Clos networks route calls so.
+//! Slots form rows of `c`. An element first goes to some column of its own row, then along that
+//! column to the row where it belongs, and there to its place. The steps have up to `2 c - 1`,
+//! `slots / c` and `2 c - 1` distances. In one step, moves without any order, such as shuffles,
+//! have as many distances as there are slots.
+//!
+//! Elements do not collide if all elements that leave one row, and all that enter one row, use
+//! different columns. Such columns are an edge colouring of a bipartite graph, with a node for each
+//! row of either kind and an edge for each element. The least number of colours is the largest
+//! number of edges at a node (Kőnig 1916). This module may use up to twice as many: it halves the
+//! edges again and again such that every node keeps half of its edges. The halves come from trails
+//! that leave each node as often as they enter it (Euler). Clos networks route calls in the same
+//! way.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,15 +20,17 @@ use crate::server::moves::Moves;
 /// Maximum factor by which the number of ciphertexts grows while elements cross from row to row.
 const MAX_CIPHERTEXT_GROWTH: usize = 4;
 
-/// Moves of these elements to columns, to rows and to their places, for rows of so many slots;
-/// `None` where some row has far more elements to send or to take than slots, as where an element
-/// comes often.
+/// Splits moves into three steps, for rows of `columns` slots: to a column, to a row, and to the
+/// place.
+///
+/// Returns `None` if some row has far more elements to send or to receive than it has slots, for
+/// example if one element goes to many places.
 pub(in crate::server) fn by_rows(
     moves: &[(usize, usize)],
     slots: usize,
     columns: usize,
 ) -> Option<[Moves; 3]> {
-    // An element that is wanted several times in one row goes there once.
+    // An element that is wanted several times in one row crosses to it once.
     let crossings: BTreeSet<(usize, usize)> =
         moves.iter().map(|(to, from)| (to / columns, *from)).collect();
     let edges: Vec<(usize, usize)> =
@@ -55,7 +60,7 @@ pub(in crate::server) fn by_rows(
     Some([first, second, third])
 }
 
-/// The same moves without ciphertexts half-way that nothing goes to.
+/// Renumbers the ciphertexts half-way so that those without elements are left out.
 fn closed(mut before: Moves, mut after: Moves, slots: usize) -> (Moves, Moves) {
     let used: BTreeSet<usize> = before.iter().map(|(place, _)| place / slots).collect();
     let numbers: BTreeMap<usize, usize> = used.into_iter().zip(0..).collect();
@@ -65,8 +70,10 @@ fn closed(mut before: Moves, mut after: Moves, slots: usize) -> (Moves, Moves) {
     (before, after)
 }
 
-/// A colour for each edge of a bipartite graph, another one for each of those that share a node:
-/// fewer than the least power of two that is no less than the largest number of edges at a node.
+/// Colours the edges of a bipartite graph such that edges at one node have different colours.
+///
+/// All colours are less than the least power of two that is at least the largest number of edges at
+/// a node.
 fn coloured(edges: &[(usize, usize)]) -> Vec<usize> {
     let mut colours = vec![0; edges.len()];
     let mut classes: Vec<Vec<usize>> = vec![(0..edges.len()).collect()];
@@ -92,10 +99,10 @@ fn shares_nodes(edges: &[(usize, usize)], class: &[usize]) -> bool {
     !class.iter().all(|edge| from.insert(edges[*edge].0) && to.insert(edges[*edge].1))
 }
 
-/// For each of these edges the half that it is in: every node has half of its edges in each, but
-/// for an odd one.
+/// Splits edges into two halves and returns the half of each. Every node has half of its edges in
+/// each, up to one edge at nodes of odd degree.
 fn halved(edges: &[(usize, usize)], class: &[usize]) -> Vec<bool> {
-    // The edges at each node, those on the other side after all on this one.
+    // The edges at each node. Nodes of the second side are numbered after those of the first.
     let sides = class.iter().map(|edge| edges[*edge].0 + 1).max().unwrap_or(0);
     let ends = |i: usize| [edges[class[i]].0, sides + edges[class[i]].1];
     let nodes = (0..class.len()).map(|i| ends(i)[1] + 1).max().unwrap_or(0);
@@ -105,8 +112,8 @@ fn halved(edges: &[(usize, usize)], class: &[usize]) -> Vec<bool> {
     }
     let odd = (0..nodes).filter(|node| at[*node].len() % 2 == 1).collect::<Vec<_>>();
     let (mut half, mut done) = (vec![false; class.len()], vec![false; class.len()]);
-    // Trails from odd nodes end at odd nodes, and others where they began; edges are in one half
-    // there and in the other one back.
+    // Trails from odd nodes end at odd nodes; all others end where they began. Edges that are
+    // walked from the first side to the second go to one half, and the others to the other half.
     for start in odd.into_iter().chain(0..nodes) {
         let mut node = start;
         while let Some(i) = at[node].pop() {

@@ -1,4 +1,4 @@
-//! Arrays of another key, brought to this server's (MG23 3.6).
+//! Key transfer: arrays of another key are brought to the key of this server (MG23 3.6).
 
 use std::sync::Arc;
 
@@ -11,12 +11,14 @@ use crate::{Array, Error, Form, Session, TransferKey};
 const OPERATION: &str = "transfer to the second key";
 
 impl Server {
-    /// This server, with the key by which it takes arrays of another key: [`Server::transfer`]. It
-    /// transfers on as many threads as it computes.
+    /// Returns this server with a key that lets it take arrays of another key
+    /// ([`Server::transfer`]).
+    ///
+    /// It transfers on as many threads as it computes on.
     ///
     /// # Errors
-    /// [`Error::KeyMismatch`] or [`Error::ParameterMismatch`] when the key does not lead to that of
-    /// this server.
+    /// [`Error::KeyMismatch`] or [`Error::ParameterMismatch`] if the transfer key does not lead to
+    /// the key of this server.
     pub fn with_transfer(&self, key: &TransferKey) -> Result<Self, Error> {
         if key.second() != self.key {
             let (have, need) = (key.second(), self.key);
@@ -33,21 +35,26 @@ impl Server {
         Ok(Server { transfer: Some((first, transfer)), ..self.clone() })
     }
 
-    /// The key whose arrays this server transfers, and their session, if it has a transfer key.
+    /// Returns the key whose arrays this server transfers, and their session, if it has a transfer
+    /// key.
     pub fn transfers(&self) -> Option<(Fingerprint, &Session)> {
         self.transfer.as_ref().map(|(first, transfer)| (transfer.key().from(), first))
     }
 
-    /// An array of another key brought to the key and the parameter set of this server, in one key
-    /// switch for each ciphertext. Values and layout stay, and of numbers the scale; what its
-    /// modulus has beyond this parameter set is dropped.
+    /// Brings an array of another key to the key and the parameter set of this server, with one key
+    /// switch for each ciphertext.
+    ///
+    /// Values and layout stay the same, and so does the scale of numbers. Modulus beyond this
+    /// parameter set is dropped.
     ///
     /// # Errors
-    /// [`Error::Argument`] when this server has no transfer key, [`Error::KeyMismatch`] or
-    /// [`Error::ParameterMismatch`] when it is for other arrays, [`Error::Capacity`] or
-    /// [`Error::Parameters`] when values or precision do not fit this parameter set; of integers,
-    /// [`Error::PlainModulusMismatch`] when the plaintext moduli differ, and [`Error::Budget`] when
-    /// the noise does not fit.
+    /// - [`Error::Argument`] if this server has no transfer key.
+    /// - [`Error::KeyMismatch`] or [`Error::ParameterMismatch`] if its transfer key is for other
+    ///   arrays.
+    /// - [`Error::Capacity`] or [`Error::Parameters`] if values or precision do not fit this
+    ///   parameter set.
+    /// - For integers, [`Error::PlainModulusMismatch`] if the plaintext moduli differ, and
+    ///   [`Error::Budget`] if the noise does not fit.
     pub fn transfer<F: Form>(&self, a: &Array<F>) -> Result<Array<F>, Error> {
         let Some((first, transfer)) = &self.transfer else {
             let what = "this server has no transfer key: it computes on arrays of its own key only";

@@ -1,24 +1,27 @@
-//! What can be done where capacity lacks.
+//! Advice that error messages give when capacity is missing.
 
 use hippocrene_ckks::{CkksError, Short};
 
 use crate::server::Server;
 use crate::{Array, Error, Form, bootstrapping::rule::PRESETS, numbers::capacity_bits};
 
-/// So many bits less than a bootstrap gives back are what it gives back, used for next to nothing.
+/// The tolerance, in bits, for stated capacities.
+///
+/// A bootstrap or a look-up may leave up to this much more than is stated. An operand that has at
+/// most this much less than a bootstrap leaves would not gain from a bootstrap.
 const ABOUT: f64 = 30.0;
 
-/// An operation of several steps fails at a later one where so many bits less are left than its
-/// operands have.
+/// An operation has failed at one of its later steps if the capacity that is left there is at least
+/// this many bits below that of its operands.
 const STEP: f64 = 10.0;
 
-/// Comparisons, and what is made of them, by polynomials.
+/// Comparisons, and operations made of them, that are evaluated by polynomials.
 const COMPARISONS: [&str; 7] =
     ["sign", "greater", "less", "maximum", "minimum", "relu", "absolute value"];
 
 impl Server {
-    /// The error of an operation on these arrays; where it is that capacity lacks, with what can be
-    /// done about it here.
+    /// Adds advice to the error of an operation on these arrays if capacity is missing. Other
+    /// errors stay as they are.
     pub(in crate::server) fn advised<F: Form>(
         &self,
         error: Error,
@@ -69,7 +72,7 @@ impl Server {
             let more = match self.bootstrap_reserve().filter(|reserve| bits < *reserve) {
                 Some(reserve) if most < reserve => {
                     let larger = "take a preset with a larger modulus";
-                    // Results have more than is said, by less than this.
+                    // Results have up to this many bits more than is stated.
                     let way = match bits < most && reserve < most + ABOUT {
                         true => format!(
                             "make keys of look-ups with {most:.0} (LookUps), whose results may have enough, as a simulation says, or {larger}"
@@ -115,10 +118,10 @@ impl Server {
         }
     }
 
-    /// How much less precision than `precision` would give, where it gives more products.
+    /// Advises a lower precision than `precision`, if one would allow more products.
     fn at_less(&self, precision: f64) -> Option<String> {
         let settings = self.session.settings();
-        // On a simple chain every product takes one modulus, whatever its precision.
+        // On a simple chain every product uses one modulus, at any precision.
         if self.bootstraps.is_some() || settings.parameters().top().sprout().is_one() {
             return None;
         }
@@ -141,7 +144,7 @@ impl Server {
     }
 
     /// Returns how many times in a row a fresh array of values up to 1 can be squared at this
-    /// precision, or `None` if arrays cannot have it.
+    /// precision, or `None` if arrays cannot have this precision.
     fn products_in_a_row(&self, precision: f64) -> Option<usize> {
         let settings = self.session.settings();
         let target = settings.scale_of(precision).ok()?;

@@ -1,4 +1,4 @@
-//! Bootstrapping: asked for, and where an operation lacks capacity.
+//! Bootstrapping, on request and where an operation lacks capacity.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -20,25 +20,30 @@ const NO_KEYS: Error = Error::NoKeys {
     what: "this server has no bootstrapping keys: make evaluation keys with them (KeyRequest::bootstrapping; in Python, evaluation_keys(bootstrapping=True))",
 };
 
-/// Of the bits after the binary point that an array asks for, a bootstrap has to leave this part.
+/// Minimum share of the bits after the binary point that an array asks for and a bootstrap must
+/// keep.
 const LEAST_PRECISION: f64 = 0.5;
 
-/// What a server bootstraps with.
+/// The bootstrappers of a server, and the limits of their operands.
 #[derive(Debug)]
 pub(in crate::server) struct Bootstraps {
     real: Bootstrapper,
     complex: Option<Bootstrapper>,
     precision: f64,
-    /// Of the keys of the sparse secret.
+    /// The size of the keys of the sparse secret, in bytes.
     pub(in crate::server) key_bytes: usize,
-    /// The capacity that an array needs to be bootstrapped, and what it has after.
+    /// The capacity that an array needs to be bootstrapped, in bits.
     reserve: f64,
+    /// The largest capacity that a bootstrap leaves, in bits, give or take a few.
     most: f64,
 }
 
-/// Estimated errors are smaller than the values by this many bits. Ten standard deviations then
-/// take 0.7 bits beside the values: one bit is there, as gradient descents show whose estimates
-/// grow (`bootstrap::input` checks it).
+/// Minimum number of bits by which the estimated error, a standard deviation, must be smaller than
+/// the bound of the values.
+///
+/// Ten standard deviations must fit the range beside the values, as `bootstrap::input` checks. If
+/// the error is smaller by 4 bits, they need `log2(1 + 10/16) = 0.7` bits of the range. One bit is
+/// available, as was seen in gradient descents whose estimates grow.
 const LEAST_ROOM: f64 = 4.0;
 
 impl Bootstraps {
@@ -68,7 +73,7 @@ impl Bootstraps {
         })
     }
 
-    /// The keys of the same bootstraps, for the client of a dry run.
+    /// Makes the keys of the same bootstraps for the client of a dry run.
     pub(in crate::server) fn without_residues(
         &self,
         client: &ClientKey,
@@ -81,7 +86,7 @@ impl Bootstraps {
         BootstrappingKeys::new(client.session(), self.precision, literal, keys)
     }
 
-    /// The bootstrapper of arrays of this form.
+    /// Returns the bootstrapper of arrays of this form.
     fn of(&self, form: &Numbers) -> Result<&Bootstrapper, CkksError> {
         match (form.complex, &self.complex) {
             (false, _) => Ok(&self.real),
@@ -93,8 +98,13 @@ impl Bootstraps {
         }
     }
 
-    /// In which unit `2^k` values up to `bound` are bootstrapped: the least, from 1, in which they
-    /// keep to the planned bound.
+    /// Returns the exponent `k` of the unit `2^k` in which values up to `bound` are bootstrapped.
+    ///
+    /// It is the least `k >= 0` for which the values keep to the planned bound. Each step costs one
+    /// bit after the binary point.
+    ///
+    /// # Errors
+    /// [`CkksError::Argument`] if too few bits after the binary point would be left.
     fn unit(&self, bound: f64, form: &Numbers) -> Result<i32, CkksError> {
         let planned = self.real.plan().literal().bound;
         let k = (bound / planned * (1.0 - 1e-9)).log2().ceil().max(0.0);
@@ -115,8 +125,8 @@ impl Bootstraps {
         })
     }
 
-    /// Whether the estimated error of every ciphertext leaves room for the values that are
-    /// bootstrapped with it.
+    /// True if the estimated error of every ciphertext is small enough beside the values for a
+    /// bootstrap.
     fn leaves_values(&self, a: &EncryptedArray, form: &Numbers) -> Result<bool, CkksError> {
         let unit = self.unit(a.bound(), form)?;
         let log2_bound = self.real.plan().literal().bound.log2() + f64::from(unit);
@@ -125,8 +135,8 @@ impl Bootstraps {
         }))
     }
 
-    /// With at least `capacity` bits of capacity, where something is said, as long as it may be had
-    /// ([`Bootstraps::most`]).
+    /// Bootstraps a ciphertext, to at least `capacity` bits of capacity if that is given and
+    /// possible ([`Bootstraps::most`]).
     fn bootstrap(
         &self,
         a: &Ciphertext,
@@ -141,7 +151,10 @@ impl Bootstraps {
         }
     }
 
-    /// Why results cannot have so many bits of capacity, if they cannot.
+    /// Checks that results can have `capacity` bits of capacity.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] if they cannot.
     fn check_capacity(&self, capacity: f64) -> Result<(), Error> {
         let Bootstraps { most, .. } = *self;
         if capacity > 0.0 && capacity <= most {
@@ -161,28 +174,32 @@ impl Bootstraps {
         Err(Error::argument(OPERATION, what))
     }
 
-    /// How many bootstraps there were.
+    /// Returns the number of bootstraps done so far.
     fn count(&self) -> u64 {
         self.real.bootstraps() + self.complex.as_ref().map_or(0, Bootstrapper::bootstraps)
     }
 
-    /// How many slots are bootstrapped, where it is not all of them.
+    /// Returns the number of slots that are bootstrapped, or `None` if it is all of them.
     fn first_slots(&self) -> Option<usize> {
         let literal = self.real.plan().literal();
         literal.first_slots.then_some(literal.slots)
     }
 
-    /// The bits of capacity that zeros in the other slots take.
+    /// Returns the bits of capacity needed to set the other slots to zero.
     fn mask_bits(&self) -> f64 {
         self.first_slots().map_or(0.0, |_| self.real.plan().literal().output_scale_bits)
     }
 
-    /// Whether the elements stand in slots that are bootstrapped.
+    /// True if all elements are in slots that are bootstrapped.
     fn reaches(&self, layout: &Layout) -> bool {
         self.first_slots().is_none_or(|slots| layout.last() < slots)
     }
 
-    /// Why an array of this form, layout, capacity and bound cannot be bootstrapped, if it cannot.
+    /// Checks that an array of this form, layout, capacity and bound can be bootstrapped.
+    ///
+    /// # Errors
+    /// [`CkksError::Argument`] if keys, layout or bound do not fit, and [`CkksError::Capacity`] if
+    /// the capacity is too small.
     fn check(
         &self,
         form: &Numbers,
@@ -213,39 +230,41 @@ impl Bootstraps {
 }
 
 impl Server {
-    /// The same array with capacity again, its ciphertexts bootstrapped one by one. Operations that
-    /// lack capacity do so themselves; this is for who knows a better moment.
+    /// Restores the capacity of an array by bootstrapping its ciphertexts one by one.
     ///
-    /// Values up to `2^k` times the bound that the keys are planned for are bootstrapped in the
-    /// unit `2^k`: with `k` bits less after the binary point.
+    /// Operations that lack capacity bootstrap their operands themselves. Call this if you know a
+    /// better moment. Values up to `2^k` times the bound that the keys are planned for are
+    /// bootstrapped in the unit `2^k`, which costs `k` bits after the binary point.
     ///
     /// # Errors
-    /// [`Error::NoKeys`] when the server has no bootstrapping keys; [`Error::Argument`] when it has
-    /// them for real arrays and this one is complex, or when the bound of the array is so large
-    /// that less than half of the bits it asks for would be left after the binary point;
-    /// [`Error::Capacity`] when it has less capacity than [`Server::bootstrap_reserve`].
+    /// - [`Error::NoKeys`] if the server has no bootstrapping keys.
+    /// - [`Error::Argument`] if the keys are for real arrays and this one is complex. Also if the
+    ///   bound of the array is so large that less than half of the bits that it asks for would be
+    ///   left after the binary point.
+    /// - [`Error::Capacity`] if the array has less capacity than [`Server::bootstrap_reserve`].
     pub fn bootstrap(&self, a: &EncryptedArray) -> Result<EncryptedArray, Error> {
         self.bootstrap_to(a, None)
     }
 
-    /// [`Server::bootstrap`] to `capacity` bits of capacity at least, give or take a few more: the
-    /// modulus is raised no further than these need, and every step is the faster for it (GRAFT
-    /// F.2). `None` is for as many as there are, as all bootstraps are that nobody asked for. An
-    /// array with less than [`Server::bootstrap_reserve`] is not bootstrapped again.
+    /// Bootstraps an array as [`Server::bootstrap`] does, but to about `capacity` bits of capacity,
+    /// and at least that.
     ///
-    /// An array whose estimated error exceeds a sixteenth of the values, as in iterations that
-    /// correct themselves, is bootstrapped as if it were as precise as was asked for. The error of
-    /// the result is not known then ([`EncryptedArray::is_error_known`]).
+    /// The modulus is raised no further than needed, which makes every step faster (GRAFT F.2).
+    /// `None` stands for as much as possible; operations that bootstrap their operands use that. A
+    /// result with less capacity than [`Server::bootstrap_reserve`] cannot be bootstrapped again.
     ///
-    /// The first bootstrap to a capacity encodes the matrices of its transform for that, so that
-    /// few different ones are better than many.
+    /// If the estimated error of an array exceeds a sixteenth of the values, it is bootstrapped as
+    /// if it had the precision that it asks for. This happens in iterations that correct
+    /// themselves. The error of the result is then unknown ([`EncryptedArray::is_error_known`]).
+    ///
+    /// The first bootstrap to a capacity encodes the matrices of its transform for that capacity.
+    /// So use few different capacities.
     ///
     /// # Errors
-    /// As [`Server::bootstrap`], and [`Error::Argument`] when the capacity is not positive, or more
-    /// than
+    /// As [`Server::bootstrap`]. [`Error::Argument`] if the capacity is not positive, or more than
     /// [`BootstrappingDescription::capacity_after`](crate::BootstrappingDescription::capacity_after).
-    /// That is known but for a few bits: [`Error::Capacity`] when it is asked for up to the last of
-    /// them, and they are not there.
+    /// That limit is exact up to a few bits. If you ask for nearly all of it and the last bits are
+    /// missing, the error is [`Error::Capacity`].
     pub fn bootstrap_to(
         &self,
         a: &EncryptedArray,
@@ -258,7 +277,7 @@ impl Server {
         let able = bootstraps.check(&form, a.layout(), a.capacity_bits(&self.session), a.bound());
         able.map_err(|error| self.advised(error.into(), &[a]))?;
         capacity.map_or(Ok(()), |capacity| bootstraps.check_capacity(capacity))?;
-        // Zeros in slots without an element are set again by a product.
+        // A product is needed to set slots without an element to zero again.
         let masked = if a.is_clean() { bootstraps.mask_bits() } else { 0.0 };
         let raised = capacity.map(|capacity| capacity + masked);
         let is_lost = !bootstraps.leaves_values(a, &form)?;
@@ -271,8 +290,8 @@ impl Server {
         })?;
         let mut out = self.masked(bootstraps, a, out)?;
         if is_lost {
-            // Iterations correct elements, not what other slots hold: that is set to zero before it
-            // grows further.
+            // Iterations correct elements, but not stray slots. Those are set to zero before they
+            // grow further.
             if a.has_others() && a.precision_bits_elsewhere(&self.session) < form.precision {
                 let places =
                     a.layout().positions().map(|place| (place, place, 1.0)).collect::<Vec<_>>();
@@ -291,7 +310,8 @@ impl Server {
         }
     }
 
-    /// `out`, which `a` was bootstrapped to, with slots without an element as they were.
+    /// Returns `out`, the result of bootstrapping `a`, with zeros restored in slots without an
+    /// element if `a` had zeros there.
     fn masked(
         &self,
         bootstraps: &Bootstraps,
@@ -300,8 +320,9 @@ impl Server {
     ) -> Result<EncryptedArray, Error> {
         match bootstraps.first_slots() {
             Some(_) if a.is_clean() => {
-                // The slots repeat now; those without an element are zero again. In the units that
-                // they were bootstrapped in all have one scale, and so one modulus after.
+                // The slots repeat now, and those without an element are set to zero again. In the
+                // units of the bootstraps all ciphertexts have one scale, and so one modulus after
+                // the product.
                 let form = out.form();
                 let (before, after) = (a.expanded(&self.session), out.expanded(&self.session));
                 let units = before.iter().map(|x| bootstraps.unit(x.bound(), form));
@@ -326,40 +347,45 @@ impl Server {
         }
     }
 
-    /// How many bootstraps of ciphertexts this server and its clones have done, asked for or not;
-    /// one that is iterated is as many as it takes.
+    /// Returns the number of ciphertexts that this server and its clones have bootstrapped, on
+    /// request or not. An iterated bootstrap counts each of its iterations.
     pub fn bootstraps(&self) -> u64 {
         self.bootstraps.as_ref().map_or(0, |bootstraps| bootstraps.count())
     }
 
-    /// The bits of capacity that an array has after a bootstrap, at most.
+    /// Returns the largest capacity, in bits, that an array has after a bootstrap.
     pub(in crate::server) fn most_after_bootstrap(&self) -> Option<f64> {
         self.bootstraps.as_ref().map(|bootstraps| bootstraps.most)
     }
 
-    /// The bits of capacity that an array must have to be bootstrapped, where there are keys for
-    /// that. Operations whose result would have less bootstrap their operands.
+    /// Returns the capacity, in bits, that an array must have to be bootstrapped, if there are keys
+    /// for it.
+    ///
+    /// Operations whose result would have less bootstrap their operands.
     pub fn bootstrap_reserve(&self) -> Option<f64> {
         self.bootstraps.as_ref().map(|bootstraps| bootstraps.reserve)
     }
 
-    /// The bits of capacity that results keep for a bootstrap: [`Server::bootstrap_reserve`], or
-    /// `None` for the last operations of a program ([`Server::finishing`]).
+    /// Returns the capacity, in bits, that results keep for a bootstrap. It is
+    /// [`Server::bootstrap_reserve`], or `None` for the last operations of a program
+    /// ([`Server::finishing`]).
     fn kept(&self) -> Option<f64> {
         self.bootstrap_reserve().filter(|_| !self.policy.finishing)
     }
 
-    /// The bootstrapper of real or of complex arrays, where there are keys for it.
+    /// Returns the bootstrapper of real or of complex arrays, if there are keys for it.
     pub fn bootstrapper(&self, complex: bool) -> Option<&Bootstrapper> {
         let bootstraps = self.bootstraps.as_ref()?;
         if complex { bootstraps.complex.as_ref() } else { Some(&bootstraps.real) }
     }
 
-    /// What gives capacity back to ciphertexts of arrays of this form in the middle of a circuit:
-    /// bootstraps that are counted, in whichever unit the values keep to the planned bound, or
-    /// nothing where there are no keys for that. Where these are for the first slots of all
-    /// ([`Bootstrapping::slots`](crate::Bootstrapping::slots)), the others hold copies of these
-    /// after.
+    /// Returns the way in which circuits restore the capacity of ciphertexts of arrays of this
+    /// form.
+    ///
+    /// With keys, it bootstraps and counts the bootstraps, in the unit in which the values keep to
+    /// the planned bound. If the keys are for the first slots only
+    /// ([`Bootstrapping::slots`](crate::Bootstrapping::slots)), the other slots hold copies of
+    /// these afterwards. Without keys, it refuses ciphertexts that lack capacity.
     pub fn refresh<'s>(&'s self, form: &Numbers) -> Box<dyn Refresh + 's> {
         match &self.bootstraps {
             None => Box::new(NoRefresh(self.session.context())),
@@ -367,8 +393,10 @@ impl Server {
         }
     }
 
-    /// [`Server::refresh`] for circuits on arrays of these layouts, slot by slot: nothing where
-    /// these are different, or in slots that are not bootstrapped.
+    /// As [`Server::refresh`], for circuits that act slot by slot on arrays of these layouts.
+    ///
+    /// If the keys are for the first slots only, and the layouts differ or elements are in other
+    /// slots, it refuses ciphertexts that lack capacity.
     pub(in crate::server) fn refresh_of<'s>(
         &'s self,
         form: &Numbers,
@@ -385,10 +413,12 @@ impl Server {
         }
     }
 
-    /// `f` of `operands`, of which those are bootstrapped first whose capacity is not enough for
-    /// `bits`, about what `f` takes of it, and the next bootstrap; and the others too when the
-    /// result still has too little for that. Where nothing can be bootstrapped, or that would not
-    /// help, `f` goes as far as it gets.
+    /// Computes `f` of `operands`, after bootstrapping those that lack capacity.
+    ///
+    /// An operand is bootstrapped first if its capacity is not enough for `f`, which uses about
+    /// `bits` bits of it, and for the next bootstrap. The other operands are bootstrapped too, and
+    /// `f` is repeated, if the result still has too little capacity for a bootstrap. If bootstraps
+    /// are impossible or would not help, `f` is computed without them as far as it goes.
     pub(in crate::server) fn with_capacity<F: Form, const COUNT: usize>(
         &self,
         operands: [&Array<F>; COUNT],
@@ -398,14 +428,14 @@ impl Server {
         self.with_bootstraps(operands, bits, f).map_err(|error| self.advised(error, &operands))
     }
 
-    /// The bits of capacity that an array of too large a bound has to have beside those that a
-    /// bootstrap takes: those of a product that makes it smaller.
+    /// Returns the capacity, in bits, that an array needs beside that of a bootstrap. If its bound
+    /// is too large to bootstrap, it is that of a product that scales it down; otherwise 0.
     fn bits_to_scale_down<F: Form>(&self, a: &Array<F>) -> f64 {
         if F::is_too_large(self, a) { self.form_of(&[a]).product_bits(self) } else { 0.0 }
     }
 
-    /// Whether what takes so many bits of capacity would leave `a` less than a bootstrap takes,
-    /// even fresh from one, where products one by one would not.
+    /// True if an operation that uses `bits` bits of capacity needs more than a bootstrap of `a`
+    /// restores, although each single product would fit.
     pub(in crate::server) fn strands<F: Form>(&self, a: &Array<F>, bits: f64) -> bool {
         let Some(Bootstraps { reserve, most, .. }) = self.bootstraps.as_deref() else {
             return false;
@@ -435,7 +465,7 @@ impl Server {
                 *operand = Cow::Owned(F::bootstrapped(self, operand)?);
             }
         }
-        // What is computed from bootstrapped operands knows no more of its error than these do.
+        // The error of a result is unknown if that of a bootstrapped operand is.
         let f = |ready: &[Cow<'_, Array<F>>; COUNT]| {
             let mut out = f(ready.each_ref().map(|operand| &**operand))?;
             ready.iter().for_each(|operand| out.form_mut().know_no_more_than(operand.form()));
@@ -444,7 +474,7 @@ impl Server {
         let first = f(&ready);
         let least = ready.iter().map(|operand| capacity(operand)).fold(f64::INFINITY, f64::min);
         let lacks = match &first {
-            // Worth a bootstrap if the result has the reserve then.
+            // A bootstrap is worth it if the result then has the reserve.
             Ok(out) => kept.is_some_and(|reserve| {
                 let reserve = reserve + self.bits_to_scale_down(out);
                 capacity(out) < reserve && most - least + capacity(out) >= reserve
@@ -465,7 +495,8 @@ impl Server {
             let second = f(&ready);
             return if second.is_err() && first.is_ok() { first } else { second };
         }
-        // Why not, where that says more than that capacity lacks.
+        // The reason why no operand could be bootstrapped, if there is one other than missing
+        // capacity.
         let refused = operands.iter().filter(|a| capacity(a) < most).find_map(|a| {
             match F::check_bootstrap(self, a) {
                 Err(Error::Capacity { .. }) | Ok(()) => None,
@@ -479,14 +510,14 @@ impl Server {
     }
 }
 
-/// The bootstraps of a server, for ciphertexts of a form.
+/// Bootstraps of a server for the ciphertexts of arrays of one form.
 struct Refresher<'s> {
     server: &'s Server,
     bootstraps: &'s Bootstraps,
     form: Numbers,
 }
 
-/// Bootstraps give back so many bits more than is said at most.
+/// Maximum number of bits of capacity that a bootstrap may leave beyond the stated number.
 const MORE_THAN_SAID: f64 = 30.0;
 
 impl Refresh for Refresher<'_> {
@@ -525,7 +556,7 @@ impl Refresh for Refresher<'_> {
     }
 }
 
-/// Of arrays of numbers: what [`Server::with_capacity`] asks for.
+/// Checks that an array of numbers can be bootstrapped, for [`Server::with_capacity`].
 pub(in crate::server) fn check_bootstrap(server: &Server, a: &EncryptedArray) -> Result<(), Error> {
     match &server.bootstraps {
         Some(bootstraps) => {
@@ -536,13 +567,13 @@ pub(in crate::server) fn check_bootstrap(server: &Server, a: &EncryptedArray) ->
     }
 }
 
-/// Whether an array has too large a bound to be bootstrapped.
+/// True if the bound of an array is too large for a bootstrap.
 pub(in crate::server) fn is_too_large(server: &Server, a: &EncryptedArray) -> bool {
     let form = a.form().computed_by(server);
     server.bootstraps.as_ref().is_some_and(|bootstraps| bootstraps.unit(a.bound(), &form).is_err())
 }
 
-/// The array bootstrapped, once for all operations that need it.
+/// Returns the bootstrapped array, which is computed once for all operations that need it.
 pub(in crate::server) fn bootstrapped(
     server: &Server,
     a: &EncryptedArray,

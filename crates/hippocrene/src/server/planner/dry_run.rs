@@ -1,4 +1,4 @@
-//! Dry runs: what an operation on an array would give, without doing it.
+//! Dry runs, which predict the result of an operation without computing it.
 
 use std::sync::Arc;
 
@@ -14,9 +14,9 @@ impl Server {
     /// Returns a server that computes without residues, with keys for the same rotations and
     /// bootstraps as this one.
     ///
-    /// Arrays for it come from [`Server::stand_in`]. What it computes has the precision, the
-    /// capacity and the bound that the same operations of this server give. It is made once, and
-    /// has no look-up tables and no bits.
+    /// Arrays for it come from [`Server::stand_in`]. Its results have the precision, the capacity
+    /// and the bound that this server's results have. It is made once, and has no look-up tables
+    /// and no bits.
     ///
     /// # Errors
     /// As [`Server::new`].
@@ -46,11 +46,12 @@ impl Server {
         Server::of_prepared(session, prepared, &keys)
     }
 
-    /// Returns an array without residues for this server, a [`Server::dry_run`], that is in all
-    /// else like `a`.
+    /// Returns an array without residues for this server that equals `a` in everything else.
+    ///
+    /// This server must be a [`Server::dry_run`] with the parameters of `a`.
     ///
     /// # Errors
-    /// [`Error::Internal`] when this server is none of a dry run with the parameters of `a`.
+    /// If the properties of `a` do not fit the parameters of this server.
     pub fn stand_in<F: FileForm>(&self, a: &Array<F>) -> Result<Array<F>, Error> {
         let context = self.session.context().rlwe();
         let hollow = |body: &CiphertextBody<F>| {

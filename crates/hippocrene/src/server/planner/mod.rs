@@ -1,4 +1,5 @@
-//! What operations keep and give up: precision, capacity, bootstraps, dry runs, and advice where capacity lacks.
+//! Planning: precision, capacity, bootstraps, prices, dry runs, and advice where capacity is
+//! missing.
 
 pub(in crate::server) mod advice;
 pub(in crate::server) mod bootstrap;

@@ -1,9 +1,9 @@
-//! What results are to have, where operations have a choice.
+//! Policy: the precision and the remaining capacity of results.
 
 use crate::Error;
 use crate::server::Server;
 
-/// How precise results are, and whether they keep capacity for a bootstrap.
+/// The precision of results, and whether they keep capacity for a bootstrap.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(in crate::server) struct Policy {
     /// The precision of results, in bits after the binary point. `None` is that of the operands.
@@ -13,11 +13,11 @@ pub(in crate::server) struct Policy {
 }
 
 impl Server {
-    /// This server, with another precision of results, in bits after the binary point, whatever
-    /// that of their operands is.
+    /// Returns this server with another precision of results, in bits after the binary point,
+    /// whatever the precision of their operands is.
     ///
     /// # Errors
-    /// [`Error::Parameters`] when these parameters do not allow it, [`Error::Argument`] when the
+    /// [`Error::Parameters`] if these parameters do not allow it, and [`Error::Argument`] if the
     /// keys are those of integers.
     pub fn with_precision(&self, precision: f64) -> Result<Self, Error> {
         if self.session.integers().is_some() {
@@ -29,15 +29,16 @@ impl Server {
         Ok(Server { policy, ..self.clone() })
     }
 
-    /// The precision of results, if it is not that of their operands
-    /// ([`Server::with_precision`]).
+    /// Returns the precision of results if [`Server::with_precision`] has set one; otherwise it is
+    /// that of their operands.
     pub fn own_precision(&self) -> Option<f64> {
         self.policy.precision
     }
 
-    /// This server for the last operations of a program: their results may use up all capacity.
+    /// Returns this server for the last operations of a program: their results may use up all
+    /// capacity.
     ///
-    /// Elsewhere an operation keeps the capacity that a bootstrap of its result takes, and
+    /// In all other cases an operation keeps the capacity that a bootstrap of its result needs, and
     /// bootstraps its operands if they have too little for that.
     #[must_use]
     pub fn finishing(&self) -> Self {

@@ -1,4 +1,4 @@
-//! What the two forms of arrays of numbers compute on single ciphertexts.
+//! The primitives on single ciphertexts in which the two forms of arrays of numbers differ.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -9,12 +9,11 @@ use crate::{
     server::{Server, linear::map_cache::Maps},
 };
 
-/// The two forms of arrays of numbers: [`Numbers`](crate::Numbers), real or complex (CKKS), and
-/// [`Residues`](crate::Residues), integers modulo a plaintext modulus (BGV and BFV). What is
-/// computed with them is written once, for both; this is where they differ. There are no other
-/// forms.
+/// A form of arrays of numbers: [`Numbers`](crate::Numbers), real or complex (CKKS), or
+/// [`Residues`](crate::Residues), integers modulo a plaintext modulus (BGV and BFV).
 ///
-/// Operations are methods of the form that their result has.
+/// Operations on arrays are written once, for both forms. This trait holds the primitives in which
+/// they differ. There are no other forms. Primitives are methods of the form that their result has.
 pub trait Form: Elements {
     /// A plain number.
     type Number: Copy + Default + PartialEq + Send + Sync;
@@ -27,67 +26,67 @@ pub trait Form: Elements {
     /// The number 1.
     const ONE: Self::Number;
 
-    /// The sum of two plain numbers.
+    /// Returns the sum of two plain numbers.
     fn plus(&self, x: Self::Number, y: Self::Number) -> Self::Number;
 
-    /// Slots of one ciphertext.
+    /// Returns the number of slots of one ciphertext.
     fn slots(session: &Session) -> usize;
 
     /// Checks that a server can compute on arrays of this form.
     ///
     /// # Errors
-    /// When it has not what that takes.
+    /// If its settings lack what this form needs.
     fn check(&self, server: &Server, operation: &'static str) -> Result<(), Error>;
 
-    /// The form of what is computed from arrays of this form and of `other`.
+    /// Returns the form of results computed from arrays of this form and of `other`.
     fn join(&self, other: &Self) -> Self;
 
-    /// The form of what is computed from arrays of this form by this server.
+    /// Returns the form of results that this server computes from arrays of this form.
     fn computed_by(self, server: &Server) -> Self;
 
-    /// Takes away what is known of errors where nothing is known of those of an operand of this
-    /// form.
+    /// Marks the error as unknown if that of an operand of the form `operand` is.
     fn know_no_more_than(&mut self, operand: &Self);
 
-    /// The form of what is computed from an array of this form and plain numbers.
+    /// Returns the form of results computed from an array of this form and plain numbers.
     fn with_plain(self, plain: Self::Plain<'_>) -> Self;
 
-    /// Plain numbers from a slice of them.
+    /// Returns plain numbers from a slice of them.
     fn plain(numbers: &[Self::Number]) -> Self::Plain<'_>;
 
-    /// The interval of the elements; every number if nothing is known.
+    /// Returns the interval of the elements; every number if nothing is known.
     fn interval(array: &Array<Self>) -> Interval;
 
-    /// The same array, whose elements lie in `interval` too.
+    /// Returns the same array with its interval reduced to the part within `interval`.
     fn within(array: Array<Self>, interval: Interval) -> Array<Self>;
 
-    /// The interval of plain numbers; every number if they are complex or not finite.
+    /// Returns the interval of plain numbers; every number if they are complex or not finite.
     fn plain_interval(&self, plain: Self::Plain<'_>) -> Interval;
 
-    /// The interval that holds one plain number.
+    /// Returns the interval that holds one plain number.
     fn number_interval(&self, number: Self::Number) -> Interval;
 
-    /// The absolute value of a plain number, where arrays have a bound; 0 where they have none.
+    /// Returns the absolute value of a plain number, or 0 for a form whose arrays have no bound.
     fn magnitude(number: Self::Number) -> f64;
 
-    /// The array, no slot of which holds more than `bound`, where arrays have one.
+    /// Returns the array with this bound on all of its slots, if arrays of this form have one and
+    /// it is tighter than the present one.
     fn tightened(array: Array<Self>, bound: f64) -> Array<Self>;
 
-    /// The precision that what is computed is to have, in bits after the binary point, where it is
-    /// not exact.
+    /// Returns the precision that results are to have, in bits after the binary point, or `None` if
+    /// they are exact.
     fn precision(&self) -> Option<f64>;
 
-    /// How many plain numbers there are.
+    /// Returns the number of plain numbers.
     fn count(plain: Self::Plain<'_>) -> usize;
 
-    /// `x + y`.
+    /// Computes `x + y`.
     ///
     /// # Errors
-    /// When the ciphertexts do not fit, or the result is too large or has too much noise. So it is
-    /// for all that follow.
+    /// If the ciphertexts do not fit, or the result is too large or too noisy. The same holds for
+    /// all primitives that follow.
     fn add(&self, server: &Server, x: &Self::Ciphertext, y: &Self::Ciphertext) -> Computed<Self>;
 
-    /// `x + y` of parts of one array: what the errors of its elements have in common adds up.
+    /// Computes `x + y` for two parts of one array. The error that their elements share adds up.
     ///
     /// # Errors
     /// As [`Form::add`].
@@ -98,11 +97,11 @@ pub trait Form: Elements {
         y: &Self::Ciphertext,
     ) -> Computed<Self>;
 
-    /// A ciphertext whose elements are copies of one: they have one error.
+    /// Declares that all elements of a ciphertext are copies of one, and so share one error.
     fn of_one_element(&self, x: Self::Ciphertext) -> Self::Ciphertext;
 
-    /// `sum`, of `x` and `y` or of one and the negative of the other, whose errors may be one and
-    /// the same.
+    /// Corrects the stated error of `sum`, which is `x + y` or `x - y`, for operands whose errors
+    /// may be equal instead of independent.
     fn of_dependent(
         &self,
         sum: Self::Ciphertext,
@@ -110,12 +109,14 @@ pub trait Form: Elements {
         y: &Self::Ciphertext,
     ) -> Self::Ciphertext;
 
-    /// A ciphertext with `count` copies of each element: sums over the copies add up equal errors.
+    /// Declares that a ciphertext holds `count` copies of each element. Sums over the copies add up
+    /// equal errors.
     fn of_copies(&self, x: Self::Ciphertext, count: usize) -> Self::Ciphertext;
 
-    /// The product of an encrypted matrix and an encrypted vector, each element a sum of `inner`
-    /// products with the same elements of the vector. The error of these is in all elements of the
-    /// product.
+    /// Corrects the stated error of the product of an encrypted matrix and an encrypted vector.
+    ///
+    /// Each element is a sum of `inner` products with the same elements of the vector, so the
+    /// errors of these elements are in all elements of the product.
     fn of_vector(
         product: Array<Self>,
         matrix: &Array<Self>,
@@ -123,8 +124,10 @@ pub trait Form: Elements {
         inner: usize,
     ) -> Array<Self>;
 
-    /// The product of a matrix and an array `a`, along any axis, with what the errors of its
-    /// elements have in common. The matrix has so many rows and columns, and these entries with
+    /// Corrects the stated error of the product of a matrix and an array `a`, along any axis,
+    /// including the error that the elements of the product share.
+    ///
+    /// `size` holds the number of rows and columns of the matrix. `entries` holds its entries with
     /// their row and column.
     fn of_product(
         product: Array<Self>,
@@ -133,13 +136,13 @@ pub trait Form: Elements {
         entries: impl IntoIterator<Item = (usize, usize, Self::Number)>,
     ) -> Array<Self>;
 
-    /// `x - y`.
+    /// Computes `x - y`.
     ///
     /// # Errors
     /// As [`Form::add`].
     fn sub(&self, server: &Server, x: &Self::Ciphertext, y: &Self::Ciphertext) -> Computed<Self>;
 
-    /// `x + y` where no slot of both is other than 0.
+    /// Computes `x + y` for ciphertexts without a slot in which both differ from 0.
     ///
     /// # Errors
     /// As [`Form::add`].
@@ -150,27 +153,27 @@ pub trait Form: Elements {
         y: &Self::Ciphertext,
     ) -> Computed<Self>;
 
-    /// [`Form::overlay`] of what is not added up later where `y` has copies of elements of `x`:
-    /// each has the noise that it has, not that of all copies.
+    /// As [`Form::overlay`], for copies `y` of elements of `x` that are never added up. Each copy
+    /// keeps its own noise instead of that of all copies.
     ///
     /// # Errors
     /// As [`Form::add`].
     fn beside(&self, server: &Server, x: &Self::Ciphertext, y: &Self::Ciphertext)
     -> Computed<Self>;
 
-    /// `-x`.
+    /// Computes `-x`.
     ///
     /// # Errors
     /// As [`Form::add`].
     fn negate(&self, server: &Server, x: &Self::Ciphertext) -> Computed<Self>;
 
-    /// `x y`; a square where both are one and the same.
+    /// Computes `x y`, as a square if both are the same ciphertext.
     ///
     /// # Errors
-    /// As [`Form::add`], and when the relinearisation key is missing.
+    /// As [`Form::add`], and if the relinearisation key is missing.
     fn mul(&self, server: &Server, x: &Self::Ciphertext, y: &Self::Ciphertext) -> Computed<Self>;
 
-    /// Two factors, brought to where their product costs least.
+    /// Brings two factors to the modulus and the scale at which their product costs least.
     ///
     /// # Errors
     /// As [`Form::add`].
@@ -181,36 +184,39 @@ pub trait Form: Elements {
         y: &'a Self::Ciphertext,
     ) -> Result<[Cow<'a, Self::Ciphertext>; 2], Error>;
 
-    /// `sum_i x_i y_i` over one pair or more, relinearised once; `None` where products have to be
-    /// relinearised one by one.
+    /// Computes `sum_i x_i y_i` over one pair or more with a single relinearisation.
+    ///
+    /// Returns `None` if the products have to be relinearised one by one.
     fn sum_of_products(
         &self,
         server: &Server,
         pairs: &[(&Self::Ciphertext, &Self::Ciphertext)],
     ) -> Option<Computed<Self>>;
 
-    /// A sum of `all` summands of one bound, `some` of which at most are other than 0.
+    /// Corrects the stated bound and error of a sum of `all` summands of one bound, if at most
+    /// `some` of them differ from 0.
     fn with_summands(&self, x: Self::Ciphertext, some: usize, all: usize) -> Self::Ciphertext;
 
-    /// `x + c` in every slot.
+    /// Computes `x + c` in every slot.
     ///
     /// # Errors
     /// As [`Form::add`].
     fn add_number(&self, server: &Server, x: &Self::Ciphertext, c: Self::Number) -> Computed<Self>;
 
-    /// Whether elements times this number take less than times any other: it is exact.
+    /// True if this factor is exact, so that a product with it needs less capacity than one with
+    /// other numbers.
     fn is_exact(c: Self::Number) -> bool;
 
-    /// `c x`.
+    /// Computes `c x`.
     ///
     /// # Errors
     /// As [`Form::add`].
     fn mul_number(&self, server: &Server, x: &Self::Ciphertext, c: Self::Number) -> Computed<Self>;
 
-    /// The ciphertexts of an array, with plain numbers added where their layout puts them.
+    /// Adds plain numbers to the ciphertexts of an array, in the slots that the layout names.
     ///
     /// # Errors
-    /// As [`Form::add`], and when a number cannot be encoded.
+    /// As [`Form::add`], and if a number cannot be encoded.
     fn add_plain(
         &self,
         server: &Server,
@@ -219,8 +225,8 @@ pub trait Form: Elements {
         plain: Self::Plain<'_>,
     ) -> Result<Vec<Self::Ciphertext>, Error>;
 
-    /// The ciphertexts of an array, multiplied by plain numbers where their layout puts them, and
-    /// by 0 elsewhere.
+    /// Multiplies the ciphertexts of an array by plain numbers in the slots that the layout names,
+    /// and by 0 in all other slots.
     ///
     /// # Errors
     /// As [`Form::add_plain`].
@@ -232,8 +238,10 @@ pub trait Form: Elements {
         plain: Self::Plain<'_>,
     ) -> Result<Vec<Self::Ciphertext>, Error>;
 
-    /// `sum_i c_i x_i` over one ciphertext or more, as precise as products with plaintexts are;
-    /// `None` where there is no way but these.
+    /// Computes `sum_i c_i x_i` over one ciphertext or more, as precisely as products with
+    /// plaintexts.
+    ///
+    /// Returns `None` if only such products can compute it.
     ///
     /// # Errors
     /// As [`Form::add_plain`].
@@ -243,25 +251,27 @@ pub trait Form: Elements {
         terms: &[(&Self::Ciphertext, Self::Number)],
     ) -> Result<Option<Self::Ciphertext>, Error>;
 
-    /// Whether a rotation of all slots by `left` is one of ciphertexts.
+    /// True if a single automorphism of ciphertexts rotates all slots by `left`.
     fn rotates(slots: usize, left: usize) -> bool;
 
-    /// How many slots turn round together: all, or where rotations are of rows ([`Form::rotates`])
-    /// half of them.
+    /// Returns the number of slots that rotate together: all of them, or half of them if rotations
+    /// act on rows ([`Form::rotates`]).
     fn row(slots: usize) -> usize {
         if Self::rotates(slots, 1) { slots } else { slots / 2 }
     }
 
-    /// All slots rotated by `left`, negative: to the right. Where [`Form::rotates`] does not hold,
-    /// the rows of half of the slots rotate each by itself.
+    /// Rotates all slots to the left by `left`, or to the right if it is negative.
+    ///
+    /// If [`Form::rotates`] does not hold, each row, half of the slots, rotates by itself.
     ///
     /// # Errors
-    /// As [`Form::add`], and when a rotation key is missing.
+    /// As [`Form::add`], and if a rotation key is missing.
     fn rotate(&self, server: &Server, x: &Self::Ciphertext, left: i64) -> Computed<Self>;
 
-    /// All slots, or where [`Form::rotates`] does not hold the rows of half of them, rotated by
-    /// each of `left`, fewer than there are in a row: several rotations of one ciphertext cost less
-    /// than one by one.
+    /// Rotates a ciphertext by each of `left`, all less than the length of a row. This costs less
+    /// than one rotation after the other.
+    ///
+    /// If [`Form::rotates`] does not hold, each row, half of the slots, rotates by itself.
     ///
     /// # Errors
     /// As [`Form::rotate`].
@@ -272,14 +282,16 @@ pub trait Form: Elements {
         left: &[i64],
     ) -> Result<Vec<Self::Ciphertext>, Error>;
 
-    /// How many key switches [`Form::rotate`] takes; `None` when keys are missing.
+    /// Returns the number of key switches of [`Form::rotate`], or `None` if keys are missing.
     fn rotation_count(server: &Server, x: &Self::Ciphertext, left: i64) -> Option<usize>;
 
-    /// To every slot that stands at a multiple of `stride` (a power of two) times the least power
-    /// of two from `count` on: the sum of the `count` slots from there on whose distance is
-    /// `stride`, in `log2(count)` rotations and one more for each bit of `count` but the first. The
-    /// other slots hold such sums too, of slots that come again at the end of a ciphertext (or a
-    /// row of slots).
+    /// Adds up `count` slots at a distance of `stride`, a power of two.
+    ///
+    /// Let `span` be `stride` times the least power of two that is at least `count`. A slot at a
+    /// multiple of `span` receives the sum of the `count` slots that begin there. Other slots hold
+    /// such sums too, of slots that wrap around at the end of a ciphertext (or of a row of slots).
+    /// It needs `log2(count)` rotations, rounded down, and one more for each bit of `count` that is
+    /// set, beyond the first.
     ///
     /// # Errors
     /// As [`Form::rotate`].
@@ -291,28 +303,29 @@ pub trait Form: Elements {
         count: usize,
     ) -> Computed<Self>;
 
-    /// The number of the automorphism that brings slot `from` to slot `to`.
+    /// Returns the number of the automorphism that brings slot `from` to slot `to`.
     fn diagonal(slots: usize, to: usize, from: usize) -> usize;
 
-    /// The linear map whose slot `to` is the sum of slots `from`, each multiplied by the number
-    /// that the diagonal that leads from there has for `to`.
+    /// Makes the linear map with these diagonals: slot `to` of the result is a sum of slots `from`,
+    /// each multiplied by the number for `to` in the diagonal that leads there.
     ///
-    /// Where nothing is to be `kept`, each limb of a diagonal is encoded where it is used.
+    /// If the map is not to be `kept`, the limbs of its diagonals are encoded one by one when they
+    /// are used.
     ///
     /// # Errors
-    /// When a number cannot be encoded.
+    /// If a number cannot be encoded.
     fn map(server: &Server, diagonals: &Diagonals<Self>, kept: bool) -> Result<Self::Map, Error>;
 
-    /// The maps that the server keeps.
+    /// Returns the maps that the server caches.
     fn maps(server: &Server) -> &Maps<Self::Map>;
 
-    /// Bytes of what of a map is encoded.
+    /// Returns the bytes of the encoded parts of a map.
     fn map_bytes(map: &Self::Map) -> usize;
 
-    /// A number, to the last bit.
+    /// Returns the exact bits of a number.
     fn bytes(number: Self::Number) -> [u8; 8];
 
-    /// A ciphertext that a linear map of this extent is applied to, brought to where that costs
+    /// Brings a ciphertext to the scale and modulus at which a linear map of this extent costs
     /// least.
     ///
     /// # Errors
@@ -324,8 +337,9 @@ pub trait Form: Elements {
         extent: Extent,
     ) -> Result<Cow<'a, Self::Ciphertext>, Error>;
 
-    /// A linear map, which is a part of one of this extent, applied to each of these ciphertexts:
-    /// diagonals that are not kept are encoded once for many of them.
+    /// Applies a linear map, which is a part of one of this extent, to each of these ciphertexts.
+    ///
+    /// Diagonals that are not kept are encoded once for many ciphertexts.
     ///
     /// # Errors
     /// As [`Form::rotate`].
@@ -337,45 +351,46 @@ pub trait Form: Elements {
         extent: Extent,
     ) -> Result<Vec<Self::Ciphertext>, Error>;
 
-    /// About how much capacity a product takes, in bits; 0 where that is not counted.
+    /// Returns about how many bits of capacity a product uses; 0 for a form that does not count
+    /// capacity.
     fn product_bits(&self, server: &Server) -> f64;
 
-    /// The capacity of an array, in bits; infinite where that is not counted.
+    /// Returns the capacity of an array in bits; infinite for a form that does not count it.
     fn capacity_bits(session: &Session, a: &Array<Self>) -> f64;
 
-    /// log2 of the bound of the elements, which takes as many bits of their capacity; 0 where there
-    /// is none.
+    /// Returns log2 of the bound of the elements, which is the number of bits of capacity that it
+    /// uses; 0 for a form without bounds.
     fn log2_bound(a: &Array<Self>) -> f64;
 
-    /// Whether the array can be multiplied by plain numbers so many times, one after the other, by
-    /// estimate.
+    /// Returns an estimate of whether the array can be multiplied by plain numbers `count` times in
+    /// a row.
     fn has_products(&self, server: &Server, a: &Array<Self>, count: usize) -> bool;
 
     /// Checks that an array can be bootstrapped.
     ///
     /// # Errors
-    /// When the server has no keys for it, or the array is not as they want it.
+    /// If the server has no keys for it, or the array does not meet their requirements.
     fn check_bootstrap(server: &Server, a: &Array<Self>) -> Result<(), Error>;
 
-    /// Whether the bound of an array is too large for the server's bootstraps, if it has such.
+    /// True if the server has bootstraps and the bound of the array is too large for them.
     fn is_too_large(server: &Server, a: &Array<Self>) -> bool;
 
-    /// The array bootstrapped, once for all operations that need it.
+    /// Returns the bootstrapped array, which is computed once for all operations that need it.
     ///
     /// # Errors
     /// As [`Server::bootstrap`].
     fn bootstrapped(server: &Server, a: &Array<Self>) -> Result<Array<Self>, Error>;
 
-    /// `x^n`, slot by slot, for `n >= 1`: `ceil(log2 n)` multiplications deep.
+    /// Computes `x^n`, slot by slot, for `n >= 1`. It is `ceil(log2 n)` multiplications deep.
     ///
     /// # Errors
     /// As [`Form::mul`].
     fn power(&self, server: &Server, x: &Self::Ciphertext, n: u32) -> Computed<Self>;
 
-    /// `p(x)`, slot by slot.
+    /// Evaluates `p(x)`, slot by slot.
     ///
     /// # Errors
-    /// As [`Form::mul`], and when the polynomial is not one for such ciphertexts.
+    /// As [`Form::mul`], and if the polynomial does not fit such ciphertexts.
     fn polynomial(
         &self,
         server: &Server,
@@ -383,22 +398,24 @@ pub trait Form: Elements {
         p: &Self::Polynomial,
     ) -> Computed<Self>;
 
-    /// What an array and a polynomial are brought to so that the polynomial is no larger where no
-    /// element stands than it is at elements, and is computed in a unit in which it loses little.
+    /// Prepares an array and a polynomial for evaluation.
+    ///
+    /// Afterwards the values of the polynomial are no larger in slots without an element than in
+    /// those with one. The polynomial is evaluated in a unit in which it loses little precision.
     ///
     /// # Errors
-    /// When no multiplication is left where one is needed.
+    /// If a multiplication is needed and none is left.
     fn within_domain<'a>(
         server: &Server,
         a: &'a Array<Self>,
         p: &'a Self::Polynomial,
     ) -> Result<Argument<'a, Self>, Error>;
 
-    /// How many multiplications deep a polynomial is.
+    /// Returns the depth of a polynomial in multiplications.
     fn polynomial_depth(p: &Self::Polynomial) -> usize;
 
-    /// A polynomial that takes more capacity than a bootstrap gives, in parts that are bootstrapped
-    /// in between; nothing where there are no such.
+    /// Evaluates a polynomial that needs more capacity than a bootstrap restores, in parts with
+    /// bootstraps in between. Returns `None` if this form has no such parts.
     ///
     /// # Errors
     /// As [`Server::polynomial`].
@@ -408,22 +425,22 @@ pub trait Form: Elements {
         p: &Self::Polynomial,
     ) -> Result<Option<Array<Self>>, Error>;
 
-    /// `p - p(0)` and `p(0)`, unless that is 0.
+    /// Splits a polynomial `p` into `p - p(0)` and `p(0)`, or returns `None` if `p(0)` is 0.
     ///
     /// # Errors
-    /// When numbers grow too large.
+    /// If numbers grow too large.
     fn apart_from_constant(p: &Self::Polynomial) -> Result<Option<Apart<Self>>, Error>;
 
-    /// An interval that holds all values of a polynomial on `interval`.
+    /// Returns an interval that holds all values of a polynomial on `interval`.
     fn range(p: &Self::Polynomial, interval: Interval) -> Interval;
 
-    /// The values of a polynomial, with the bound that it says of those of `a`.
+    /// Returns the values of a polynomial with the bound that follows from the bound of `a`.
     fn bounded_by(values: Array<Self>, p: &Self::Polynomial, a: &Array<Self>) -> Array<Self>;
 
-    /// A ciphertext of another key brought to this server's.
+    /// Brings a ciphertext of another key to the key of this server.
     ///
     /// # Errors
-    /// When it is of a third key, or does not fit the parameter set of this server.
+    /// If it is of a third key, or does not fit the parameter set of this server.
     fn transferred(
         &self,
         server: &Server,
@@ -432,38 +449,42 @@ pub trait Form: Elements {
     ) -> Computed<Self>;
 }
 
-/// The diagonals of a linear map between two ciphertexts: by the number of the automorphism
-/// ([`Form::diagonal`]), the numbers that are not 0, with the slots that they lead to, in ascending
-/// order.
+/// The diagonals of a linear map between two ciphertexts, by the number of their automorphism
+/// ([`Form::diagonal`]).
+///
+/// A diagonal holds its numbers that are not 0, each with the slot that it leads to, in ascending
+/// order of slots.
 pub type Diagonals<F> = BTreeMap<usize, Vec<(u32, <F as Form>::Number)>>;
 
-/// How large the numbers of a linear map are, and how many of them are added up.
+/// The size of the numbers of a linear map, and how many of them are added up.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Extent {
-    /// A bound of the sums of absolute values along rows.
+    /// A bound on the sum of absolute values along any row.
     pub norm: f64,
-    /// The most diagonals whose products are added up.
+    /// Maximum number of diagonals whose products are added up.
     pub diagonals: usize,
-    /// A bound of the sums of squares along rows.
+    /// A bound on the sum of squares along any row.
     pub energy: f64,
-    /// What is done to the results.
+    /// How the results are used.
     pub after: After,
 }
 
-/// What is done to the results of a linear map, in each slot of which there is its rounding.
+/// How the results of a linear map are used, which decides how the rounding errors of their slots
+/// add up.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum After {
-    /// Nothing that is known.
+    /// In ways that are not known.
     Nothing,
-    /// Elements are added to so many slots that are zero, as copies are.
+    /// This many copies of each element are made, by adding rotated ciphertexts whose other slots
+    /// are zero.
     Copies(usize),
-    /// So many slots are added up.
+    /// This many slots are added up.
     Sums(usize),
 }
 
 impl Extent {
-    /// How many roundings are added up in the end, and by how much the variance of an argument's
-    /// error counts there.
+    /// Returns the number of rounding errors that are added up in the end, and the factor by which
+    /// the variance of the argument's error grows.
     pub(crate) fn added(&self) -> (usize, f64) {
         match self.after {
             After::Nothing => (1, self.energy),
@@ -473,10 +494,10 @@ impl Extent {
     }
 }
 
-/// A ciphertext that was computed, or why it could not be.
+/// A computed ciphertext, or the reason why it could not be computed.
 pub type Computed<F> = Result<<F as Elements>::Ciphertext, Error>;
 
-/// An array and a polynomial that is evaluated at it.
+/// An array, and a polynomial that is evaluated at it.
 pub type Argument<'a, F> = (Cow<'a, Array<F>>, Cow<'a, <F as Form>::Polynomial>);
 
 /// A polynomial without its value at zero, and that value.

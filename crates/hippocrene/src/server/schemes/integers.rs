@@ -1,4 +1,4 @@
-//! What is done to ciphertexts of integers (BGV and BFV).
+//! The primitives on ciphertexts of integers (BGV and BFV).
 
 use std::borrow::Cow;
 
@@ -56,7 +56,8 @@ impl Form for Residues {
         array.within(interval)
     }
 
-    /// Of the representatives around zero, since plain integers count modulo `t` too.
+    /// The interval is that of the representatives around zero, since plain integers count modulo
+    /// `t` too.
     fn plain_interval(&self, plain: &[i64]) -> Interval {
         let intervals = plain.iter().map(|x| self.number_interval(*x));
         intervals.reduce(Interval::union).unwrap_or(Interval::EVERYTHING)
@@ -81,7 +82,7 @@ impl Form for Residues {
     }
 
     fn plus(&self, x: i64, y: i64) -> i64 {
-        // Below the plaintext modulus, which a signed word holds.
+        // The sum is less than the plaintext modulus, which fits a signed word.
         (i128::from(x) + i128::from(y)).rem_euclid(i128::from(self.plain_modulus)) as i64
     }
 
@@ -188,7 +189,7 @@ impl Form for Residues {
         Ok(evaluator(server)?.mul(x, y)?)
     }
 
-    /// They are brought there by the product itself.
+    /// The product itself brings its factors to the best modulus.
     fn as_factors<'a>(
         &self,
         _: &Server,
@@ -242,7 +243,7 @@ impl Form for Residues {
         with_plain(server, layout, ciphertexts, plain, Evaluator::mul_plain)
     }
 
-    /// The two rows exchanged, or nothing done.
+    /// Returns `None`, since products with plaintexts are the only way for integers.
     fn combination(
         &self,
         _: &Server,
@@ -251,6 +252,7 @@ impl Form for Residues {
         Ok(None)
     }
 
+    /// True for multiples of half of the slots, which exchange the two rows or do nothing.
     fn rotates(slots: usize, left: usize) -> bool {
         left.is_multiple_of(slots / 2)
     }
@@ -288,7 +290,7 @@ impl Form for Residues {
         stride: usize,
         count: usize,
     ) -> Result<Ciphertext, Error> {
-        // As `hippocrene_bgv::Evaluator::inner_sum`, and over both rows.
+        // As `hippocrene_bgv::Evaluator::inner_sum`, but over both rows.
         let beside = |x: &Ciphertext, y: &Ciphertext, k: u32| {
             self.add(server, x, &self.rotate(server, y, (stride << k) as i64)?)
         };
@@ -307,8 +309,8 @@ impl Form for Residues {
         Ok(sum.unwrap_or(power))
     }
 
-    /// The rotation of the rows to the left, and beyond half of the slots one after which they are
-    /// exchanged.
+    /// The number is the rotation of the rows to the left. From half of the slots on, the rows are
+    /// exchanged after it.
     fn diagonal(slots: usize, to: usize, from: usize) -> usize {
         let row = slots / 2;
         ((to ^ from) & row) + (from.wrapping_sub(to) & (row - 1))
@@ -344,7 +346,7 @@ impl Form for Residues {
         number.to_le_bytes()
     }
 
-    /// It is brought to where it costs least by the transform itself.
+    /// The transform itself brings its operand to the best modulus.
     fn lowered<'a>(
         &self,
         _: &Server,
@@ -367,8 +369,9 @@ impl Form for Residues {
     }
 
     fn has_products(&self, server: &Server, a: &IntegerArray, count: usize) -> bool {
-        // Noise times a plaintext modulo t, and a few bits for the sum of what has moved, more
-        // where that is by many distances.
+        // A product with a plaintext modulo `t` multiplies the noise by about `t sqrt(N)`. The sum
+        // of the products needs a few bits more, and more than these if elements move by many
+        // distances.
         let bits = (a.plain_modulus() as f64).log2()
             + 0.5 * f64::from(server.session.settings().parameters().log_degree())
             + 4.0;
@@ -434,7 +437,7 @@ impl Form for Residues {
         (p.degree() + 1).next_power_of_two().ilog2() as usize
     }
 
-    /// They are not bootstrapped.
+    /// Integers are not bootstrapped.
     fn polynomial_in_parts(
         _: &Server,
         _: &IntegerArray,
@@ -448,7 +451,7 @@ impl Form for Residues {
         Ok((constant != 0).then_some((rest, constant as i64)))
     }
 
-    /// Nothing is known: most polynomials of integers wrap around.
+    /// Nothing is known, since most polynomials of integers wrap around.
     fn range(_: &Polynomial, _: Interval) -> Interval {
         Interval::EVERYTHING
     }
@@ -458,7 +461,7 @@ impl Form for Residues {
     }
 }
 
-/// The evaluator of integers.
+/// Returns the evaluator of integers.
 pub(in crate::server) fn evaluator(server: &Server) -> Result<&Evaluator, Error> {
     server.integers.as_ref().ok_or_else(|| {
         Error::argument(
@@ -468,7 +471,7 @@ pub(in crate::server) fn evaluator(server: &Server) -> Result<&Evaluator, Error>
     })
 }
 
-/// Applies `f` to every ciphertext with its slots' worth of plain integers.
+/// Applies `f` to each ciphertext and the plain integers of its slots.
 fn with_plain(
     server: &Server,
     layout: &Layout,

@@ -1,4 +1,5 @@
-//! The primitives on single ciphertexts, of numbers and of integers, and what they know of errors.
+//! The primitives on single ciphertexts, of numbers and of integers, and the errors that they
+//! state.
 
 pub(in crate::server) mod choice;
 pub(in crate::server) mod form;

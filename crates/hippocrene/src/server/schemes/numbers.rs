@@ -1,4 +1,4 @@
-//! What is done to ciphertexts of real and complex numbers (CKKS).
+//! The primitives on ciphertexts of real and complex numbers (CKKS).
 
 use std::borrow::Cow;
 
@@ -22,25 +22,29 @@ use crate::{
     Layout, Numbers, Session, interval::EXCESS,
 };
 
-/// Integers up to this, `2^53`, are multiplied with exactly.
+/// The largest absolute value, `2^53`, of integers that products multiply by exactly.
 const LARGEST_EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// Numbers with so many places after the binary point, or fewer, are multiplied with exactly, at
-/// the price of one bit of capacity for each. With more places the scale would be so much larger
-/// that bringing sums with other arrays to one scale costs more than is saved.
+/// Maximum number of binary places of factors that products multiply by exactly, if the array has a
+/// small bound.
+///
+/// Each place costs one bit of capacity. With more places the scale would be so much larger that
+/// bringing the product to one scale with other arrays costs more than is saved.
 const MOST_BINARY_PLACES: i32 = 12;
 
-/// A bound has so many bits at most by which numbers that are multiplied with exactly may have more
-/// places.
+/// Maximum number of binary places of such factors if the array has a large bound, which allows one
+/// place for each of its bits.
 const MOST_OF_BOUND: f64 = 512.0;
 
-/// So many bits of capacity are left for sums that follow on products, as their bounds grow.
+/// The capacity, in bits, that products leave for sums of their results, as sums have larger
+/// bounds.
 const SUMS: f64 = 10.0;
 
 /// The share of its bound by which an argument may exceed the interval of a polynomial.
 const ROUNDED: f64 = 1e-9;
 
-/// A scale that exceeds the one that is asked for by so many bits is brought down before a product.
+/// Minimum number of bits by which a scale must exceed the requested one to be brought down before
+/// a product.
 const SURPLUS: f64 = 0.5;
 
 impl Elements for Numbers {
@@ -132,8 +136,8 @@ impl Form for Numbers {
         }
     }
 
-    /// The precision is the least of the operands, unless the server has one of its own. Of the
-    /// interval nothing is known: operations that know it say so.
+    /// The precision is the least of the operands, unless the server has one of its own. The
+    /// interval is dropped; operations that know it set it.
     fn computed_by(self, server: &Server) -> Self {
         Numbers {
             precision: server.policy.precision.unwrap_or(self.precision),
@@ -160,7 +164,7 @@ impl Form for Numbers {
 
     fn add(&self, server: &Server, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, Error> {
         if std::ptr::eq(x, y) {
-            // The errors are one and the same, not independent: twice the ciphertext says so.
+            // The errors are equal, not independent. A product with 2 accounts for that.
             return self.mul_number(server, x, 2.0);
         }
         let (x, y) = server.evaluator.align(x, y)?;
@@ -188,7 +192,7 @@ impl Form for Numbers {
         let at_sum =
             |c: &Ciphertext| c.inner().noise().scaled(sum.scale().log2() - c.scale().log2());
         let (x, y, noise) = (at_sum(x), at_sum(y), sum.inner().noise());
-        // What the sum has beside the errors of both comes from bringing them to one scale.
+        // Beside the errors of both operands, the sum has the error of bringing them to one scale.
         let rest = Noise::from_log2_std(noise.less(x.plus(y)).log2_std());
         sum.with_noise(x.plus_equal(y).plus(rest))
     }
@@ -256,7 +260,7 @@ impl Form for Numbers {
         in_one_modulus(server, self.factor(server, x)?, self.factor(server, y)?)
     }
 
-    /// Factors that differ in scale or modulus are multiplied one by one.
+    /// Returns `None` for factors that differ in scale or modulus. These are multiplied one by one.
     fn sum_of_products(
         &self,
         server: &Server,
@@ -299,7 +303,7 @@ impl Form for Numbers {
     }
 
     fn is_exact(c: f64) -> bool {
-        // What is not finite is refused where it is multiplied.
+        // A number that is not finite is refused by the product itself.
         !c.is_finite() || exact_scale(c, 0.0).is_some()
     }
 
@@ -334,7 +338,8 @@ impl Form for Numbers {
         plain: Values<'_>,
     ) -> Result<Vec<Ciphertext>, Error> {
         let (target, largest) = (self.scale(server)?, largest(&plain));
-        // Each slot is rounded.
+        // The coefficients of a plaintext are rounded with variance 1/12, which is `N/12` in each
+        // slot.
         let variance = server.session.slots() as f64 / 6.0;
         with_plain(server, ciphertexts, layout, plain, |x, slots| {
             let x = self.factor(server, x)?;
@@ -345,7 +350,8 @@ impl Form for Numbers {
         })
     }
 
-    /// Of ciphertexts of one modulus and scale.
+    /// Returns `None` unless the lowered ciphertexts have one modulus and one scale, and all
+    /// numbers are finite.
     fn combination(
         &self,
         server: &Server,
@@ -393,7 +399,7 @@ impl Form for Numbers {
         Ok(server.evaluator.inner_sum(x, stride, count)?)
     }
 
-    /// The rotation to the left that does it.
+    /// The number is the rotation to the left.
     fn diagonal(slots: usize, to: usize, from: usize) -> usize {
         from.wrapping_sub(to) & (slots - 1)
     }
@@ -433,7 +439,7 @@ impl Form for Numbers {
     }
 
     fn product_bits(&self, server: &Server) -> f64 {
-        // Arrays of a precision that is not possible have been refused.
+        // Arrays of an impossible precision have been refused before.
         self.scale(server).map_or(0.0, Scale::log2)
     }
 
@@ -474,7 +480,8 @@ impl Form for Numbers {
         let Some(large) = lowered.iter().max_by(|x, y| x.bound().total_cmp(&y.bound())) else {
             return Ok(vec![]);
         };
-        // Each slot of a diagonal is rounded, and as many are added up as there are.
+        // Each diagonal is rounded, with variance `N/12` in each slot, and all diagonals are added
+        // up.
         let variance = (server.session.slots() * extent.diagonals) as f64 / 6.0;
         let (diagonals, target) = evaluator.plain_scale(large, extent.norm, variance, target);
         let (added, energy) = extent.added();
@@ -502,10 +509,11 @@ impl Form for Numbers {
         }?)
     }
 
-    /// A Chebyshev polynomial explodes outside of its interval. Where that does not hold all values
-    /// up to the bound, other values than elements are set to zero; and where it does not hold
-    /// zero, the middle is subtracted from the elements, so that zero is the middle of the interval
-    /// of the polynomial that is left.
+    /// A Chebyshev polynomial grows very fast outside of its interval. If the interval does not
+    /// hold all values up to the bound of the array, stray slots are set to zero.
+    ///
+    /// If the interval does not hold zero either, its middle is subtracted from the elements. Zero
+    /// is then the middle of the interval of the new polynomial.
     fn within_domain<'a>(
         server: &Server,
         a: &'a EncryptedArray,
@@ -519,7 +527,7 @@ impl Form for Numbers {
             let what = "a polynomial on an interval, by Chebyshev's, is for real numbers in it, and the array is complex: take its real part, or a polynomial in powers without a domain";
             return Err(Error::argument(POLYNOMIAL, what));
         }
-        // Intervals that exceed the domain are refused, but for their rounding.
+        // An interval of values that exceeds the domain by more than rounding is refused.
         let reach = low.abs().max(high.abs());
         let rounded = ROUNDED * reach;
         let domain = Interval::new(low - rounded, high + rounded).unwrap_or(Interval::EVERYTHING);
@@ -583,13 +591,13 @@ impl Form for Numbers {
 }
 
 impl Numbers {
-    /// A factor of a product of this precision: its own scale is no larger. Bringing it down costs
-    /// no capacity.
+    /// Brings a factor of a product of this precision to a scale no larger than that of the
+    /// precision. This costs no capacity.
     fn factor<'a>(&self, server: &Server, x: &'a Ciphertext) -> Result<Cow<'a, Ciphertext>, Error> {
         lowered_to(server, x, self.scale(server)?)
     }
 
-    /// `x c` for a number of many bits, as [`Form::mul_number`] where that rounds.
+    /// Computes `x c` for a number with many bits, rounded as in [`Form::mul_number`].
     pub(in crate::server) fn mul_big_number(
         &self,
         server: &Server,
@@ -600,7 +608,8 @@ impl Numbers {
         self.times_rounded(server, x, c.to_f64().abs(), multiply)
     }
 
-    /// The product with one number of this size, which is taken at a scale.
+    /// Computes the product with one number of absolute value `size`, rounded at a scale that is
+    /// chosen here. `multiply` takes that scale.
     fn times_rounded(
         &self,
         server: &Server,
@@ -609,18 +618,18 @@ impl Numbers {
         multiply: impl Fn(&Ciphertext, Scale) -> Result<Ciphertext, CkksError>,
     ) -> Result<Ciphertext, Error> {
         let (x, target) = (self.factor(server, x)?, self.scale(server)?);
-        // One number is rounded, not one for each slot.
+        // A single number is rounded, with variance 1/12, instead of one for each slot.
         let (scale, target) = server.evaluator.plain_scale(&x, size, 1.0 / 12.0, target);
         Ok(server.evaluator.rescale(&multiply(&x, scale)?, target)?)
     }
 
-    /// The scale that products are rescaled to.
+    /// Returns the scale that products are rescaled to.
     pub(in crate::server) fn scale(&self, server: &Server) -> Result<Scale, Error> {
         server.session.settings().scale_of(self.precision)
     }
 
-    /// The sum of products whose first factors have one scale and one modulus, and the second ones
-    /// too.
+    /// Computes a sum of products whose first factors share one scale and one modulus, and whose
+    /// second factors do too.
     fn sum_of_like_products(
         &self,
         server: &Server,
@@ -634,14 +643,15 @@ impl Numbers {
                 false => self.as_factors(server, x, y).map(|[x, y]| (x, Some(y)))?,
             });
         }
-        // One and the same for a square.
+        // A square has the same ciphertext twice.
         let pairs: Vec<_> =
             factors.iter().map(|(x, y)| (&**x, y.as_deref().unwrap_or(x))).collect();
         Ok(server.evaluator.sum_of_products(&pairs, target)?)
     }
 }
 
-/// What is wrong where the values of an array may leave the domain of a function, and what to do.
+/// Describes the error if values of an array may leave the domain of a function, and how to avoid
+/// it.
 pub(in crate::server) fn outside_of_domain(interval: Interval, low: f64, high: f64) -> String {
     let (low, high) = (Short(low), Short(high));
     format!(
@@ -649,7 +659,8 @@ pub(in crate::server) fn outside_of_domain(interval: Interval, low: f64, high: f
     )
 }
 
-/// A ciphertext of no larger scale than the target, but for what makes no difference.
+/// Returns the ciphertext at a scale no larger than `target`, apart from [`SURPLUS`]. Leaves it
+/// unchanged if rescaling would not make its modulus smaller.
 fn lowered_to<'a>(
     server: &Server,
     x: &'a Ciphertext,
@@ -663,9 +674,10 @@ fn lowered_to<'a>(
     Ok(Cow::Owned(server.evaluator.rescale(x, target)?))
 }
 
-/// Two factors in one modulus. Factors of one scale keep that in common, so that their product can
-/// be added to others of its depth as it is; of factors of different precision only the moduli have
-/// to agree.
+/// Brings two factors to one modulus.
+///
+/// Factors of one scale keep that scale in common, so that their product can be added to others of
+/// its depth without changes. For factors of different precision only the moduli have to agree.
 fn in_one_modulus<'a>(
     server: &Server,
     x: Cow<'a, Ciphertext>,
@@ -688,7 +700,7 @@ fn in_one_modulus<'a>(
     Ok([x, Cow::Owned(y)])
 }
 
-/// What is not as it was.
+/// Returns the aligned ciphertext, or `None` if alignment changed nothing.
 fn changed(x: Cow<'_, Ciphertext>) -> Option<Ciphertext> {
     match x {
         Cow::Owned(x) => Some(x),
@@ -696,8 +708,10 @@ fn changed(x: Cow<'_, Ciphertext>) -> Option<Ciphertext> {
     }
 }
 
-/// The least scale `2^k`, `k <= 12` or as many as the bound of what it is multiplied by has bits,
-/// at which `c` is an integer that an `f64` holds exactly.
+/// Returns the least scale `2^k` at which `c` is an integer that an `f64` holds exactly, or `None`
+/// if there is none.
+///
+/// `k` is at most 12, or the number of bits of the bound of the other factor if that is more.
 fn exact_scale(c: f64, log2_bound: f64) -> Option<Scale> {
     let exact = |k: &i32| {
         let scaled = c * f64::from(*k).exp2();

@@ -1,4 +1,4 @@
-//! Plain numbers beside ciphertexts of real and complex ones.
+//! Plain numbers as operands beside ciphertexts of real and complex numbers.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use hippocrene_ckks::{Ciphertext, Plaintext, Scale, Values};
 use crate::server::Server;
 use crate::{Error, Layout};
 
-/// Applies `f` to every ciphertext with its slots' worth of `p`.
+/// Applies `f` to each ciphertext and the numbers of `p` for its slots.
 pub(in crate::server) fn with_plain(
     server: &Server,
     ciphertexts: &[Cow<'_, Ciphertext>],
@@ -23,7 +23,7 @@ pub(in crate::server) fn with_plain(
     }
 }
 
-/// `f` of every ciphertext and its slots' worth of numbers.
+/// Applies `f` to each ciphertext and the numbers of its slots, for one type of numbers.
 fn each<T: Clone + Default + Sync>(
     server: &Server,
     ciphertexts: &[Cow<'_, Ciphertext>],
@@ -39,7 +39,7 @@ fn each<T: Clone + Default + Sync>(
     server.session.compute_each(ciphertexts.len(), of)
 }
 
-/// Numbers in the slots, at a scale and the modulus of `x`.
+/// Encodes the numbers in `slots` at a scale and the modulus of `x`.
 pub(in crate::server) fn encode(
     server: &Server,
     slots: Values<'_>,
@@ -49,7 +49,7 @@ pub(in crate::server) fn encode(
     Ok(server.session.context().encode(slots, server.session.slots(), scale, x.modulus())?)
 }
 
-/// The largest absolute value.
+/// Returns the largest absolute value.
 pub(in crate::server) fn largest(values: &Values<'_>) -> f64 {
     match values {
         Values::Real(v) => v.iter().fold(0.0, |largest, x| x.abs().max(largest)),

@@ -1,4 +1,4 @@
-//! What the errors of elements of real and complex arrays have in common.
+//! Errors that the elements of a real or complex array share.
 
 use hippocrene_ckks::{Ciphertext, Scale, Values, circuits::Spread};
 use hippocrene_rlwe::{Noise, noise::log2};
@@ -6,10 +6,12 @@ use num_complex::Complex64;
 
 use crate::{CiphertextBody, EncryptedArray};
 
-/// The product of an array and a matrix, of so many rows and columns with these entries, with what
-/// the matrix makes the errors of its elements have in common, or more where that is said already.
-/// It may have been computed from copies of elements, whose errors a map of slots takes as
-/// independent.
+/// Corrects the stated error of the product of an array and a matrix with `rows` rows and `columns`
+/// columns.
+///
+/// The error that the elements share becomes that which the matrix `entries` cause, unless a larger
+/// one is stated already. The product may have been computed from copies of elements, whose errors
+/// a map of slots takes as independent.
 pub(in crate::server) fn with_errors_of_matrix(
     mut product: EncryptedArray,
     a: &EncryptedArray,
@@ -24,8 +26,8 @@ pub(in crate::server) fn with_errors_of_matrix(
     product
 }
 
-/// The product of an encrypted matrix and an encrypted vector with the error that its elements have
-/// in common.
+/// Corrects the stated error of the product of an encrypted matrix and an encrypted vector,
+/// including the error that its elements share.
 ///
 /// Each element is a sum of `inner` products with the same elements of the vector. Their errors
 /// reach every element, by factors that may be as large as the bound of the matrix, so that sums of
@@ -43,7 +45,7 @@ pub(in crate::server) fn with_errors_of_vector(
     product
 }
 
-/// States that errors have at least `common`, in the unit of the values, in common.
+/// Raises the error that elements share to at least `common`, in the unit of the values.
 fn state_common(array: &mut EncryptedArray, common: Noise) {
     for body in array.bodies_mut() {
         if let CiphertextBody::Full(c) = body {
@@ -55,14 +57,14 @@ fn state_common(array: &mut EncryptedArray, common: Noise) {
     }
 }
 
-/// The largest error of the ciphertexts of an array, in the unit of their values.
+/// Returns the largest error of the ciphertexts of an array, in the unit of their values.
 pub(in crate::server) fn largest_error(a: &EncryptedArray) -> Option<Noise> {
     let errors = a.estimates().map(|(scale, noise, _)| noise.scaled(-scale.log2()));
     errors.max_by(|x, y| x.log2_std().total_cmp(&y.log2_std()))
 }
 
-/// The product with plain numbers in slots, at a scale: what errors have in common grows by the
-/// mean of the numbers that are not 0.
+/// Corrects the stated error of a product with plain numbers in slots, encoded at `scale`. The
+/// shared error is multiplied by the mean of the numbers that are not 0.
 pub(in crate::server) fn with_errors_of_factors(
     product: Ciphertext,
     a: &Ciphertext,

@@ -1,4 +1,4 @@
-//! Products of encrypted matrices, each way against plain products.
+//! Tests of products of encrypted matrices: each way gives the product of the plain matrices.
 
 use hippocrene_ring::primes;
 use hippocrene_rlwe::{Parameters, ParametersLiteral, SecretDistribution, Sprout};
@@ -9,7 +9,7 @@ use crate::{ClientKey, EncryptedArray, Integers, KeyRequest, Numbers, Residues, 
 
 const PLAIN_MODULUS: i64 = 7681;
 
-/// Ring degree `2^8`, and 240 bits for products. Insecure.
+/// Returns a client and a server with ring degree `2^8` and 240 bits for products. Insecure.
 fn insecure(scheme: Scheme) -> (ClientKey, Server) {
     insecure_of(8, scheme)
 }
@@ -34,7 +34,7 @@ fn insecure_of(log_degree: u32, scheme: Scheme) -> (ClientKey, Server) {
     (client, server)
 }
 
-/// Integers from -8 to 8.
+/// Returns `count` integers from -8 to 8.
 fn integers(count: usize, seed: usize) -> Vec<i64> {
     (0..count).map(|i| ((i * 37 + seed * 101 + i * i) % 17) as i64 - 8).collect()
 }
@@ -46,8 +46,10 @@ fn product(x: &[i64], y: &[i64], inner: usize) -> Vec<i64> {
     (0..x.len() / inner).flat_map(|i| (0..columns).map(move |j| entry(i, j))).collect()
 }
 
-/// The array, or as many elements that stand otherwise: its transpose transposed, or with ones in
-/// slots that hold no element.
+/// Returns the elements of an array in one of three layouts.
+///
+/// With `how` 0 the array is unchanged. With 1 it has the layout of a transposed fresh array. With
+/// 2 it has ones in stray slots.
 fn standing<F: Form>(server: &Server, array: &Array<F>, how: usize) -> Array<F> {
     let shape = array.shape().to_vec();
     let moved = |layout: Layout| server.relayout(array, layout).unwrap();
@@ -65,7 +67,7 @@ fn standing<F: Form>(server: &Server, array: &Array<F>, how: usize) -> Array<F> 
     }
 }
 
-/// The same elements, and ones in all slots that hold none.
+/// Returns the same elements, with ones in all stray slots.
 fn strayed<F: Form>(server: &Server, array: &Array<F>) -> Array<F> {
     let zeros = server.sub(array, array).unwrap();
     let ones = server.add_plain(&zeros, F::plain(&vec![F::ONE; array.size()])).unwrap();
@@ -74,8 +76,9 @@ fn strayed<F: Form>(server: &Server, array: &Array<F>) -> Array<F> {
     server.sub(&server.add(array, &all.unwrap()).unwrap(), &ones).unwrap()
 }
 
-/// Every way gives the product, and nothing in slots without an element. How many ways by tiles and
-/// by diagonals there are.
+/// Checks that every way gives the product, and zeros in stray slots.
+///
+/// Returns the number of candidates by tiles, and of those by diagonals.
 fn check<F: Form>(
     server: &Server,
     [a, b]: [&Array<F>; 2],
@@ -106,11 +109,11 @@ fn check<F: Form>(
     [tiles.len(), usize::from(gram.is_some())]
 }
 
-/// How a fresh array is made to stand.
+/// A function that brings a fresh array to another layout.
 type Standing<'a, F> = &'a dyn Fn(&Server, &Array<F>) -> Array<F>;
 
-/// [`check`] of integers and of numbers, of two matrices that stand as these functions make them
-/// stand of fresh ones.
+/// Runs [`check`] with integers and with numbers, for two matrices in the layouts that these
+/// functions make.
 fn check_both(
     scheme: Scheme,
     [rows, inner, columns]: [usize; 3],
@@ -149,7 +152,7 @@ fn check_both(
                 assert!((got - *expected as f64 / 64.0).abs() < 1e-4, "{got}, not {expected} / 64");
             }
         },
-        // Ciphertexts that are not full count as if they were where there are several.
+        // If there are several ciphertexts, those that are not full count as if they were.
         |array| {
             let times = array.bound() / bound;
             assert!(
@@ -161,8 +164,10 @@ fn check_both(
     )
 }
 
-/// The transpose of an array that stands like a fresh one of its own, or with a slot between its
-/// elements that is zero, or not.
+/// Returns the elements in the layout of the transpose of a fresh array.
+///
+/// With `how` 1 or 2, there is a stray slot after every element. It is zero with 1, and holds a one
+/// with 2.
 fn columnwise<F: Form>(server: &Server, array: &Array<F>, how: usize) -> Array<F> {
     let [m, n] = *array.shape() else { unreachable!("a matrix") };
     let (slots, length) = (array.layout().slots(), m.next_power_of_two());
@@ -172,7 +177,7 @@ fn columnwise<F: Form>(server: &Server, array: &Array<F>, how: usize) -> Array<F
     if how < 2 { moved } else { strayed(server, &moved) }
 }
 
-/// Ciphertexts of one array have bounds of their own, and not all of them are full.
+/// The ciphertexts of one array have bounds of their own, and not all of them are full.
 #[test]
 fn no_element_is_above_the_bound() {
     let (client, server) = insecure(Scheme::Bgv);
@@ -198,7 +203,7 @@ fn no_element_is_above_the_bound() {
     }
 }
 
-/// Wherever there is capacity for a product by copies, there is one.
+/// If the capacity suffices for a product by copies, [`Server::dot`] succeeds too.
 #[test]
 fn products_take_no_more_capacity_than_there_is() {
     let (client, server) = insecure(Scheme::Bgv);
@@ -300,8 +305,8 @@ proptest! {
     }
 }
 
-/// A matrix transposed times itself, with ones in slots that hold no element: these are set to zero
-/// once, and the product is that by diagonals.
+/// Multiplies a transposed matrix by itself, with ones in stray slots. These are set to zero once,
+/// and the product is computed by diagonals.
 #[test]
 fn what_stands_between_rows_is_set_to_zero_where_that_is_less_work() {
     let (client, server) = insecure(Scheme::Bgv);
@@ -325,8 +330,8 @@ fn what_stands_between_rows_is_set_to_zero_where_that_is_less_work() {
     assert_eq!([products(&array), products(&strays)], [2, 3]);
 }
 
-/// A matrix times its transpose: where the tiles of a fresh one take much less work than copies, it
-/// is moved there, if there is room for that.
+/// Multiplies a matrix by its transpose. If the tiles of a fresh array take much less work than
+/// copies, the transpose is moved first, provided that enough capacity is left.
 #[test]
 fn a_transpose_is_moved_where_that_is_less_work() {
     let (client, server) = insecure_of(12, Scheme::Bgv);
