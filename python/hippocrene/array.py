@@ -762,9 +762,9 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
         knowledge, and the values are taken to lie in both. If the two intervals have no value in
         common, this raises an `ArgumentError`.
 
-        If a declaration is wrong, results may be wrong; `hippocrene.simulate` reports it. Slices
-        and sums along an axis leave other values in stray slots, which hold no element. If the
-        bound becomes tighter, these slots are set to zero, which costs a product.
+        If a declaration is wrong, results may be wrong; `hippocrene.simulate` reports it for
+        numbers. Slices and sums along an axis leave other values in stray slots, which hold no
+        element. If the bound becomes tighter, these slots are set to zero, which costs a product.
         """
         return self._declared("with_interval", declared_interval(interval, None))
 

@@ -204,10 +204,10 @@ class _Encrypting:
         mpmath's `mpf` or decimal text such as ``"0.1"``. They are encrypted without rounding to
         doubles.
 
-        Results with encrypted integers are modulo the `plain_modulus` ``t``. All integers of an
-        array must lie in ``[0, t - 1]``, or all in ``[-(t - 1) / 2, (t - 1) / 2]``. Others would
-        wrap around, which raises an `ArgumentError` unless ``wrap=True``. By default, the interval
-        of integers only tells which of these two ranges contains them.
+        Results with encrypted integers are modulo the `plain_modulus` ``t``. Integers outside
+        ``[-(t - 1) / 2, t - 1]`` would wrap around, which raises an `ArgumentError` unless
+        ``wrap=True``. By default, the interval of integers only tells whether all of them lie in
+        ``[0, t - 1]``, or all in ``[-(t - 1) / 2, (t - 1) / 2]``.
         """
         return encrypt(self._raw, values, interval, bound, precision, bool(wrap))
 

@@ -68,21 +68,11 @@ def without_wrapping(
     modulus: int,
     operation: str = "encrypt",
 ) -> npt.NDArray[np.int64]:
-    """Return `values` as signed integers, whose residues are given; refuse those that wrap around.
-
-    Decryption gives back values in ``[0, modulus - 1]``, or signed ones in
-    ``[-(modulus - 1) / 2, (modulus - 1) / 2]``. All values have to lie in one of the two ranges.
-    """
+    """Return `values` as signed integers, whose residues are given; refuse those that wrap around."""
     array, half = to_array(values, operation), (modulus - 1) // 2
     if not array.size:
         return residues
-    low, high = int(array.min()), int(array.max())
-    # Not which value: values are secret.
-    if low < -half or high >= modulus:
-        wrong = f"a value lies outside [{-half}, {modulus - 1}]"
-    elif low < 0 and high > half:
-        wrong = f"with values below 0, all have to lie in [{-half}, {half}], and one is larger"
-    else:
+    if int(array.min()) >= -half and int(array.max()) < modulus:
         return np.where(np.asarray(array < 0, dtype=bool), residues - modulus, residues).astype(
             np.int64, order="C"
         )
@@ -92,7 +82,11 @@ def without_wrapping(
         if operation == "encrypt"
         else "Reduce the values first if you mean residues."
     )
-    raise ArgumentError(f"{operation}: {wrong} and would wrap around modulo {modulus}. {advice}")
+    # Not which value: values are secret.
+    raise ArgumentError(
+        f"{operation}: a value lies outside [{-half}, {modulus - 1}] and would wrap around modulo "
+        f"{modulus}. {advice}"
+    )
 
 
 def _missing(array: npt.NDArray[Any]) -> tuple[int, ...] | None:

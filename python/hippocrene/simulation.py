@@ -241,7 +241,17 @@ def simulate(
     )
     name = text(_PRESET if preset is None else preset, "a preset")
     asked = _Asked(
-        program, arrays, name, known, scheme, plain_modulus, interval, bound, bootstrapping, tables, keys
+        program,
+        arrays,
+        name,
+        known,
+        scheme,
+        plain_modulus,
+        interval,
+        bound,
+        bootstrapping,
+        tables,
+        keys,
     )
     if is_auto:
         most = 2**34 if max_memory is None else whole(max_memory, "max_memory", 1, 2**63 - 1)

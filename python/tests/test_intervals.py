@@ -153,3 +153,94 @@ def test_integers_do_not_wrap_around_unasked():
         x.with_interval((-1, 65536))
     with pytest.raises(ArgumentError, match="outside the declared interval"):
         client.encrypt([3, 11], interval=(0, 10))
+
+
+def test_bounds_are_those_of_intervals(client, server):
+    years = server.load(client.encrypt([2001.0, 2012, 2019], interval=(2000, 2024)))
+    centred = years - 2012
+    assert (centred.interval, centred.bound) == ((-12, 12), 12)
+    # A slice keeps the bound of the elements that still stand in other slots.
+    pairs = server.load(client.encrypt([[1.0, 100.0], [2.0, 100.0]], interval=(0, 100)))
+    assert (pairs[:, 0] - 50).bound >= 50
+
+
+OFFSET = np.array([2001.0, 2023, 2012, 2005, 2019])
+OTHERS = np.array([2011.0, 2003, 2012, 2024, 2000])
+
+
+@pytest.mark.parametrize(
+    "compare",
+    [
+        lambda x, y: x > y,
+        lambda x, _: x > 2011,
+        lambda x, _: x <= 2004,
+        np.maximum,
+        np.minimum,
+        lambda x, _: np.maximum(x, 2010),
+        lambda x, _: np.abs(x - 2012),
+    ],
+)
+def test_values_far_from_zero_are_compared(compare):
+    def program(x, y):
+        result = compare(x, y)
+        assert result.precision_bits > 8
+        return result
+
+    keys = {"rotations": [], "conjugation": True}
+    simulation = hippocrene.simulate(
+        program, OFFSET, OTHERS, preset="n15", interval=(2000, 2024), keys=keys
+    )
+    truth = compare(OFFSET, OTHERS).astype(float)
+    np.testing.assert_allclose(simulation.result, truth, atol=0.02)
+
+
+@pytest.mark.parametrize(
+    "order", [np.sort, np.max, np.median, lambda x: np.quantile(x, 0.25), np.argsort, np.argmax]
+)
+def test_values_far_from_zero_are_ordered(order):
+    simulation = hippocrene.simulate(
+        order, OFFSET, preset="n15", interval=(2000, 2024), tables="lut11"
+    )
+    np.testing.assert_allclose(simulation.result, order(OFFSET), atol=0.5)
+    assert simulation.precision_bits > 1
+
+
+def test_simulations_have_the_interval_of_the_real_arrays():
+    client = Client.generate("n13", precision=16)
+    keys = client.evaluation_keys(rotations=[])
+    values, interval = [3.0, 5.0], (1, 100)
+    real = Server(keys).load(client.encrypt(values, interval=interval)) ** 2
+    simulation = hippocrene.simulate(lambda x: x**2, values, keys=keys, interval=interval)
+    assert simulation.capacity_bits == real.capacity_bits
+    assert simulation.precision_bits == real.precision_bits
+
+
+def test_tables_of_integers_do_not_wrap_around():
+    client = Client.generate("n13", scheme="bgv", plain_modulus=65537)
+    assert client.encrypt([5], bound=300).bound == 300
+    places = Server(client.evaluation_keys([])).load(client.encrypt([1, 2], interval=(0, 3)))
+    with pytest.raises(ArgumentError, match="entries_of: a value lies outside"):
+        places.entries_of([0, 2, 70000, 5])
+
+
+def test_encryptions_that_are_all_error_are_refused(client):
+    with pytest.raises(ArgumentError, match=r"at a precision of 0\.0 bits the error"):
+        client.public_key().encrypt([1.0, 2.0], precision=0)
+
+
+def test_gaps_that_no_value_exceeds_are_refused():
+    with pytest.raises(ArgumentError, match="greater: the gap is 5, and no value"):
+        hippocrene.simulate(lambda x: x.greater(0, gap=5), [0.5, -0.5], preset="n15", bound=0.5)
+
+
+def test_entries_at_a_known_place_are_exact():
+    simulation = hippocrene.simulate(
+        lambda x: (x * 0 + 1).entries_of([5, 6, 7]), [1.0, 2.0], preset="n13"
+    )
+    assert simulation.bootstraps == 0
+    np.testing.assert_allclose(simulation.result, [6, 6], atol=1e-9)
+
+
+def test_automatic_presets_pass_over_those_that_lack_keys():
+    simulation = hippocrene.simulate(np.sqrt, np.linspace(0, 1, 8), preset="auto")
+    np.testing.assert_allclose(simulation.result, np.sqrt(np.linspace(0, 1, 8)), atol=0.05)

@@ -154,13 +154,6 @@ pub(crate) fn encrypt_integers(
             return Err(Error::argument(OPERATION, what));
         }
         (Some(declared), _) => Some(declared),
-        (None, _) if public.is_none() => {
-            let what = format!(
-                "with values below 0, all have to lie in [{}, {half}], and one is larger and would wrap around modulo {t}. Encrypt with a larger plain modulus, or reduce the values first if wrapping is meant (in Python, wrap=True)",
-                -half
-            );
-            return Err(Error::argument(OPERATION, what));
-        }
         (None, _) => public,
     };
     let mut slots = layout.scatter(values)?;
