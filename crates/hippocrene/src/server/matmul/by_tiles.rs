@@ -37,7 +37,7 @@ const TILES_AT_ONCE: usize = 4;
 
 /// Number of lengths that are tried for rows of slots: the shortest possible power of two, and each
 /// next power of two.
-const MAX_LOG2_ROW_GROWTH: usize = 3;
+const ROW_LENGTHS_TRIED: usize = 3;
 
 /// A part of the inner axis that is multiplied at a time.
 ///
@@ -96,7 +96,7 @@ impl Tiles {
         for (rows, columns, transposed, first, second) in orders {
             let least = columns.next_power_of_two();
             for stride in
-                (0..MAX_LOG2_ROW_GROWTH).map(|k| least << k).take_while(|stride| *stride <= row)
+                (0..ROW_LENGTHS_TRIED).map(|k| least << k).take_while(|stride| *stride <= row)
             {
                 let room = (stride - columns + 1).min(row / stride).min(inner.next_power_of_two());
                 let most = 1 << room.ilog2();
