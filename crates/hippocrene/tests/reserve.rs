@@ -126,7 +126,8 @@ fn polynomials_of_large_values_are_bootstrapped_in_a_unit() {
     for basis in [Basis::Chebyshev { low: -1.0, high: 1.0 }, Basis::Monomial] {
         let p = Polynomial::new(basis, terms.clone()).unwrap();
         let (y, before) = (server.polynomial(&x, &p).unwrap(), server.bootstraps());
-        assert!(before > 1 && y.bound() > 1e5);
+        // The bound follows from the range of the polynomial on the interval of the values.
+        assert!(before > 1 && y.bound() > 1e4);
         let expected: Vec<f64> = plain().iter().map(|x| p.evaluate(*x)).collect();
         let said = (-y.precision_bits(server.session())).exp2();
         for (y, e) in client.decrypt(&y).unwrap().iter().zip(expected) {
