@@ -1,4 +1,4 @@
-"""The extension module: what the classes of this package are made on."""
+"""The extension module, on which the classes of this package are based."""
 
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 @final
 class BigArray:
-    """Numbers of any precision: each its mantissa and exponent of two, or decimal notation."""
+    """Numbers of any precision, as mantissas and exponents of two, or in decimal notation."""
 
     def __new__(
         cls, numbers: Sequence[tuple[int, int] | str], shape: Sequence[int]
@@ -29,7 +29,7 @@ _KeyRequest: TypeAlias = tuple[
     bool,
 ]
 
-# Limits on what is loaded: bytes, memory, work, the names of kinds and of presets.
+# Limits on loaded files: bytes, memory, work, names of kinds, names of presets.
 _Limits: TypeAlias = tuple[
     int | None, int | None, int | None, Sequence[str] | None, Sequence[str] | None
 ]
@@ -69,7 +69,7 @@ class Preset:
 
 @final
 class BootstrappingDescription:
-    """A bootstrap in numbers."""
+    """The properties of a bootstrap."""
 
     @property
     def complex(self) -> bool: ...
@@ -92,7 +92,7 @@ class BootstrappingDescription:
 
 @final
 class TablesDescription:
-    """Look-ups in numbers."""
+    """The properties of look-ups."""
 
     @property
     def tables(self) -> str: ...
@@ -267,7 +267,7 @@ class ClientKey:
 
 @final
 class KeysDescription:
-    """What evaluation keys are for, and which there are."""
+    """The purpose and the contents of evaluation keys."""
 
     @property
     def scheme(self) -> str: ...

@@ -1,4 +1,4 @@
-"""The choice of a preset and a precision for a program, by dry runs."""
+"""The choice of a preset and a precision for a program by dry runs."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
     from hippocrene.simulation import Simulation
 
-# How many precisions are tried to find the least.
+# Maximum number of precisions that are tried to find the least one.
 _TRIES = 8
 
 
 def candidates(of_bits: bool) -> list[str]:
-    """Return the names of the presets that a program may be run with, in order of their ring degrees."""
+    """Return the names of the presets for a program, in order of their ring degrees."""
     family = re.compile(r"bits\d+" if of_bits else r"n\d+s?")
     return [preset.name for preset in _native.presets() if family.fullmatch(preset.name)]
 
@@ -39,10 +39,10 @@ def chosen(
     max_memory: int,
     bootstraps: bool,
 ) -> Simulation:
-    """Return the run that is predicted to be fastest of those that fit the memory.
+    """Return the run with the least predicted time among those that fit the memory.
 
-    `run` runs the program with a preset, a precision, and bootstrapping or none. Where
-    `min_precision` is not None, the precision is the least with which results have that many bits.
+    `run` runs the program with a preset, a precision, and True if bootstraps are allowed. If
+    `min_precision` is not None, the run uses the least precision whose results have that many bits.
     """
     degrees = {preset.name: preset.ring_degree for preset in _native.presets()}
     fits: list[Simulation] = []
@@ -51,7 +51,7 @@ def chosen(
     enough = math.inf
     for preset in presets:
         if degrees.get(preset, 0) > enough:
-            # Without bootstraps a larger ring does the same operations, and each takes longer.
+            # Without bootstraps, a larger ring does the same operations, and each takes longer.
             break
         try:
             simulation = _fit(run, preset, precision, min_precision, bootstraps)
@@ -81,7 +81,7 @@ def chosen(
     if len({str(error) for _, error in refused}) == 1 and (
         len(refused) > 1 or min_precision is None
     ):
-        # It is not the preset that is at fault.
+        # All presets fail for the same reason, so the preset is not at fault.
         raise reason
     needed = "" if min_precision is None else f" with results of {min_precision:g} bits"
     raise ParameterError(
@@ -97,7 +97,7 @@ def _fit(
     min_precision: float | None,
     bootstraps: bool,
 ) -> Simulation:
-    """Run with one preset: without bootstraps where that goes, since these take most of the time."""
+    """Run with one preset, without bootstraps if possible, because they take most of the time."""
     if not bootstraps:
         return _precise(lambda bits: run(preset, bits, False), precision, min_precision)
     try:
@@ -112,7 +112,7 @@ def _precise(
     """Run at this precision, or at the least one that gives results of `min_precision` bits."""
     if min_precision is None:
         return run(precision)
-    # Results lose a few bits of what is asked for, about as many at every precision.
+    # Results lose a few bits of the requested precision, about equally many at every precision.
     bits = float(math.ceil(min_precision) + 2)
     best: Simulation | None = None
     most: float | None = None

@@ -1,4 +1,4 @@
-"""K-means on encrypted points, in one server that can read neither the points nor the clusters."""
+"""K-means on encrypted points, on a server that can read neither the points nor the clusters."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ SECTORS = ("distance", "extraction", "look-ups", "repacking", "centroids")
 
 
 class EncryptedClusters:
-    """Encrypted centroids and labels, with or without the points: a file between client and server.
+    """Encrypted centroids and labels, with or without the points.
 
-    It comes from `EncryptedKMeans.encrypt`, which puts the points in, and from
-    `EncryptedKMeans.fit`; and with new points, or what they were assigned to, from
-    `EncryptedKMeans.encrypt_new` and `EncryptedKMeans.predict`.
+    Client and server exchange them, for example as files. `EncryptedKMeans.encrypt` makes one with
+    the points, and `EncryptedKMeans.fit` makes the result. `EncryptedKMeans.encrypt_new` makes one
+    with new points, and `EncryptedKMeans.predict` returns one with their labels.
     """
 
     __slots__ = ("_data", "_iteration", "_origin", "_points", "_sizes")
 
     def __init__(self, data: bytes | bytearray | memoryview) -> None:
-        """Read what `to_bytes` returned."""
+        """Read the bytes that `to_bytes` returned."""
         self._data = raw_bytes(data)
         self._sizes, self._iteration, self._points, self._origin = _native.describe_clustering(
             self._data
@@ -51,30 +51,30 @@ class EncryptedClusters:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """How many points there are, or were assigned, and of which dimension."""
+        """The number of points, or of assigned new points, and their dimension."""
         return self._sizes[:2]
 
     @property
     def n_clusters(self) -> int:
-        """How many clusters there are."""
+        """The number of clusters."""
         return self._sizes[2]
 
     @property
     def iteration(self) -> int:
-        """How many iterations were made."""
+        """The number of iterations that were made."""
         return self._iteration
 
     @property
     def has_points(self) -> bool:
-        """Whether the points are in it."""
+        """True if the points are included."""
         return self._points
 
     def to_bytes(self) -> bytes:
-        """Return what `save` writes."""
+        """Return the bytes that `save` writes."""
         return self._data
 
     def save(self, path: FilePath) -> None:
-        """Write a file, all or nothing."""
+        """Write a file, either completely or not at all."""
         _native.write_file(file_path(path), self._data)
 
     @classmethod
@@ -92,28 +92,28 @@ class EncryptedClusters:
 
 @dataclass(frozen=True)
 class KMeansSimulation:
-    """What `EncryptedKMeans.simulate` found out."""
+    """The result of `EncryptedKMeans.simulate` or `EncryptedKMeans.simulate_predict`."""
 
     cluster_centers: npt.NDArray[np.float64] | None
-    """The centroids, but for noise; None where they are not known."""
+    """The centroids without noise, or None if they are not known."""
     labels: npt.NDArray[np.int64] | None
-    """Which centroid each point was nearest to in the last iteration."""
+    """The number of the centroid that was nearest to each point in the last iteration."""
     seconds: float
-    """How long one thread takes for all iterations, as predicted for this machine."""
+    """The predicted time for all iterations on one thread of this machine, in seconds."""
     operations: Mapping[str, tuple[int, float]]
-    """What is done, how often, and how many seconds it takes, the longest first."""
+    """For each operation, its count and its total seconds, in descending order of the seconds."""
     peak_memory: int
-    """The most bytes of memory at one time, keys and all."""
+    """The peak memory in bytes, including the keys."""
     key_bytes: int
-    """How large the file of the evaluation keys is, about."""
+    """The approximate size of the file of the evaluation keys, in bytes."""
 
 
 class EncryptedKMeans:
     """K-means clustering of encrypted points by Lloyd's algorithm, named as in scikit-learn.
 
-    The client makes keys for points of one shape (`evaluation_keys`), encrypts them with a start
-    (`encrypt`) and reads the result (`decrypt`); the server computes (`fit`). They need to share
-    files only:
+    The client makes keys for points of one shape (`evaluation_keys`). It encrypts the points
+    together with the centroids to start from (`encrypt`), and reads the result (`decrypt`). The
+    server computes (`fit`). The two only have to exchange files:
 
     - client: ``model.evaluation_keys(client, X.shape).save(..)`` and ``model.encrypt(client,
       X).save(..)``;
@@ -122,18 +122,23 @@ class EncryptedKMeans:
     - client: ``model.decrypt(client, EncryptedClusters.load(..))``, then ``labels_`` and
       ``cluster_centers_``.
 
-    New points get the labels of what was fitted in the same way, `encrypt_new`, `predict` and
-    `decrypt`, with the same keys.
+    New points are assigned to the fitted clusters in the same way and with the same keys, by
+    `encrypt_new`, `predict` and `decrypt`.
 
-    `max_iter` iterations are made, no more and no fewer: the server cannot see whether anything
-    changes. `init` is ``"k-means++"`` or ``"random"``, which the client chooses from its points
-    with `random_state`, or the centroids themselves, or the numbers of points, ``[0, 17, 42]``: of
-    these the server can make the start too. `tables` are those of `LookUps`: ``"lut12"``, or
-    ``"lut13"``, with which fewer points that are about as near to two centroids go to the wrong
-    one, in more than twice the time. The preset ``"n15"`` has room for it.
+    `fit` always makes `max_iter` iterations, because the server cannot see whether anything
+    changes. `init` chooses the centroids to start from:
 
-    A centroid that starts far outside the points, or a point far from all others, makes the
-    distances between the others too small to be told apart: `encrypt` warns where that is so.
+    - ``"k-means++"`` or ``"random"``: the client chooses them from its points with `random_state`.
+    - An array of centroids: the client encrypts these.
+    - A list of indices of points, such as ``[0, 17, 42]``: these points are the centroids. The
+      server can also make this start.
+
+    `tables` are those of `LookUps`, ``"lut12"`` or ``"lut13"``. With ``"lut13"``, fewer points that
+    are almost equally near to two centroids are assigned to the wrong one, but it needs more than
+    twice the time. The preset ``"n15"`` is large enough for it.
+
+    An initial centroid far outside the points, or a point far from all others, makes the other
+    distances too small to be distinguished. `encrypt` warns in this case.
     """
 
     def __init__(
@@ -170,12 +175,15 @@ class EncryptedKMeans:
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return what it was made with, by name, as estimators of scikit-learn do: ``sklearn.clone`` copies it so."""
+        """Return the parameters of the constructor by name, as scikit-learn's estimators do.
+
+        ``sklearn.clone`` copies an estimator with this method.
+        """
         del deep
         return {name: getattr(self, name) for name in _PARAMETERS}
 
     def set_params(self, **params: Any) -> EncryptedKMeans:
-        """Change what it was made with."""
+        """Change parameters of the constructor."""
         unknown = [name for name in params if name not in _PARAMETERS]
         if unknown:
             raise ArgumentError(
@@ -189,14 +197,20 @@ class EncryptedKMeans:
     # The client
 
     def evaluation_keys(self, client: Client, shape: tuple[int, int]) -> EvaluationKeys:
-        """Make the keys for points of this shape, ``(n_samples, n_features)``: about 1 GB with the preset ``"n15"``."""
+        """Make the keys for points of shape ``(n_samples, n_features)``.
+
+        They need about 1 GB with the preset ``"n15"``.
+        """
         _check(client, Client, "keys are made by")
         return EvaluationKeys(
             _native.clustering_keys(client._raw, self._tables(), self._sizes(shape))
         )
 
     def start(self, points: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Choose centroids to start from, as `init` and `random_state` say: `encrypt` puts them in with the points."""
+        """Choose the initial centroids according to `init` and `random_state`.
+
+        `encrypt` calls this and encrypts the centroids with the points.
+        """
         try:
             random = np.random.default_rng(self.random_state)
         except (TypeError, ValueError) as error:
@@ -224,8 +238,9 @@ class EncryptedKMeans:
             )
         if self.init == "random":
             return points[random.choice(len(points), self.n_clusters, replace=False)]
-        # Each next one with a probability that goes with the square of its distance from the
-        # nearest so far, by a power of two smaller: squares of any doubles are in range.
+        # k-means++ chooses each next centroid with a probability proportional to the squared
+        # distance to the nearest one so far. The points are scaled by a power of two, so that the
+        # squares of any doubles are in range.
         chosen, units = (
             [int(random.integers(len(points)))],
             np.ldexp(points, -int(np.frexp(points)[1].max()) - 1),
@@ -238,11 +253,12 @@ class EncryptedKMeans:
         return points[chosen]
 
     def encrypt(self, client: Client, points: npt.ArrayLike) -> EncryptedClusters:
-        """Encrypt points, one in each row, with the centroids to start from. How many there are is for all to see.
+        """Encrypt points, one in each row, together with the initial centroids.
 
-        A `UserWarning` says so where more than a 20th of the points is expected to go to a wrong
-        centroid at once, for errors of distances go with the square of the largest distance of a
-        point, or of a centroid, from the middle.
+        The number of points is public. A `UserWarning` is issued if more than a 20th of the points
+        is expected to be assigned to a wrong centroid in the first iteration. The errors of
+        distances are proportional to the square of the largest distance of a point or a centroid
+        from the middle.
         """
         _check(client, Client, "points are encrypted by")
         rows = self._rows(points)
@@ -256,10 +272,11 @@ class EncryptedKMeans:
         )
 
     def decrypt(self, client: Client, clusters: EncryptedClusters) -> EncryptedKMeans:
-        """Read a result: `cluster_centers_`, `n_iter_`, and `labels_`, None before the first iteration.
+        """Decrypt a result into `cluster_centers_`, `n_iter_` and `labels_`.
 
-        Labels say which centroid a point was nearest to in the last iteration, before the centroids
-        moved; of new points (see `predict`), which of the centroids they are nearest to.
+        `labels_` is None before the first iteration. Otherwise it gives the centroid that was
+        nearest to each point in the last iteration, before the centroids moved. For new points (see
+        `predict`) it gives the nearest of the fitted centroids.
         """
         _check(client, Client, "clusters are read by")
         _check(clusters, EncryptedClusters, "what is read are")
@@ -272,12 +289,14 @@ class EncryptedKMeans:
     def encrypt_new(
         self, client: Client, points: npt.ArrayLike, clusters: EncryptedClusters
     ) -> EncryptedClusters:
-        """Encrypt new points, one in each row, to be assigned to `clusters`, a result of `fit`: see `predict`.
+        """Encrypt new points, one in each row, so that `predict` can assign them to `clusters`.
 
-        They are 1 to as many as were clustered; more are encrypted in parts. They stand in the
-        coordinates of those, which the client reads from `clusters` with the centroids: one that is
-        farther from the middle than any of those is moved straight towards the nearest centroid,
-        which stays the nearest, until it is not.
+        `clusters` is a result of `fit`. One call encrypts at least one new point, and at most as
+        many as were clustered. Encrypt more of them in several calls. New points use the
+        coordinates of the clustered points, which the client reads from `clusters` together with
+        the centroids. A new point that is farther from the middle than all clustered points is
+        moved straight towards its nearest centroid until it is not. Its nearest centroid stays the
+        same.
         """
         _check(client, Client, "points are encrypted by")
         _check(clusters, EncryptedClusters, "what points are assigned to are")
@@ -293,16 +312,16 @@ class EncryptedKMeans:
         )
 
     def simulate(self, points: npt.ArrayLike, *, preset: str = "n15") -> KMeansSimulation:
-        """Say what `fit` on these points takes, and what it ends with, before there are keys."""
+        """Predict the cost of `fit` on these points and its result, without any keys."""
         return self._simulated(self._rows(points), None, preset)
 
     def simulate_predict(
         self, points: npt.ArrayLike, new: npt.ArrayLike, *, preset: str = "n15"
     ) -> KMeansSimulation:
-        """Say what `predict` of new points takes after `fit` on these, and the labels of the new ones.
+        """Predict the cost of `predict` for new points after `fit` on `points`, and the new labels.
 
-        The keys are those of `fit`, which it needs; `seconds` and `operations` are of `predict`
-        alone.
+        The keys are those of `fit`, which `predict` needs. `seconds` and `operations` count
+        `predict` alone.
         """
         rows, more = self._rows(points), self._rows(new)
         if more.shape[1] != rows.shape[1]:
@@ -346,22 +365,25 @@ class EncryptedKMeans:
         checkpoint: FilePath | None = None,
         progress: bool | Callable[[int, int], object] = False,
     ) -> EncryptedKMeans:
-        """Make `max_iter` iterations from what `encrypt` returned; `clusters_` is the result.
+        """Make `max_iter` iterations on encrypted points, and store the result in `clusters_`.
 
-        After each, `checkpoint` is written; where it is there, the run goes on from it, and ends
-        with the same bytes as one that was never stopped. It has to be one of these points and this
-        start, and of no more iterations than `max_iter`: any other is refused.
+        `points` is a result of `encrypt`.
 
-        `progress` shows how far it is, in a bar where rich is installed and there is a terminal,
-        else in lines, or is called with the number of iterations made and of all. `seconds_` has
-        the times of the parts of every iteration that was made here.
+        If `checkpoint` is given, it is written after each iteration. If the file exists already,
+        the run continues from it, and ends with the same bytes as an uninterrupted run. The
+        checkpoint must belong to these points and this start, and must not have more iterations
+        than `max_iter`. Any other checkpoint is refused.
 
-        Where `init` is numbers of points, these are the start, whatever `encrypt` put in.
+        `progress=True` shows the progress in a bar if rich is installed and there is a terminal,
+        otherwise in lines. A function is called with the number of finished iterations and the
+        total. `seconds_` holds the times of the parts of every iteration of this call.
 
-        With a `cluster` (see `hippocrene.distributed`) whose workers have a `Server` with the same
-        keys, points are assigned to clusters by the workers, those of one ciphertext at a time, and
-        the rest is done here. The result is the same, bit for bit. `seconds_` then adds up what all
-        took.
+        If `init` is a list of indices, these points are the start, whatever `encrypt` included.
+
+        With a `cluster` (see `hippocrene.distributed`), whose workers have a `Server` with the same
+        keys, the workers assign points to clusters, and this process does the rest. A task is the
+        points of one ciphertext. The result is the same, bit for bit. `seconds_` then holds the
+        total times of all machines.
         """
         _check(points, EncryptedClusters, "what is clustered are")
         server = Server(keys) if isinstance(keys, EvaluationKeys) else keys
@@ -386,7 +408,7 @@ class EncryptedKMeans:
         path = None if checkpoint is None else Path(file_path(checkpoint))
         with file_errors():
             if path is not None and not path.parent.is_dir():
-                # Not after the first iteration, which may take long.
+                # Checked here because the first iteration may take long.
                 raise FileError(
                     errno.ENOENT, "there is no such folder for the checkpoint", str(path.parent)
                 )
@@ -437,17 +459,18 @@ class EncryptedKMeans:
         *,
         cluster: Cluster[Server] | None = None,
     ) -> EncryptedClusters:
-        """Assign new points, what `encrypt_new` returned, to the nearest centroids of `clusters_`, encrypted.
+        """Assign the new points that `encrypt_new` returned to the nearest centroids.
 
-        The client reads the labels by `decrypt`. They are found as in an iteration of `fit`, by as
-        many look-ups for each point and as exactly, and with the keys for the points that were
-        clustered. Points are refused that were encrypted for other clusters than `clusters_`: a
-        model that only predicts is given them, as in ``model.clusters_ =
-        EncryptedClusters.load(..)``.
+        These are the centroids of `clusters_`.
+
+        The labels are encrypted, and the client reads them with `decrypt`. They are computed as in
+        an iteration of `fit`, with as many look-ups per point, the same accuracy and the same keys.
+        Points that were encrypted for other clusters than `clusters_` are refused. A model that
+        only predicts is given its clusters with ``model.clusters_ = EncryptedClusters.load(..)``.
 
         With a `cluster` (see `hippocrene.distributed`), whose workers have a `Server` with these
-        keys, one of them does it, and no keys are needed here; one call of `encrypt_new` is one
-        task.
+        keys, one worker does the work, and `keys` is not needed. The points of one call of
+        `encrypt_new` are one task.
         """
         _check(points, EncryptedClusters, "what is assigned are")
         if cluster is not None:
@@ -463,7 +486,7 @@ class EncryptedKMeans:
     def _check_checkpoint(
         self, path: Path, state: EncryptedClusters, points: EncryptedClusters, server: Server
     ) -> None:
-        """Check that a run of this kind on these points left the checkpoint."""
+        """Check that a run of this kind on these points wrote the checkpoint."""
         remedy = "remove it, or give the path of another"
         if (state.shape, state.n_clusters) != (points.shape, points.n_clusters):
             raise ArgumentError(
@@ -501,7 +524,7 @@ class EncryptedKMeans:
         return rows
 
     def _chosen(self) -> list[int] | None:
-        """Return the numbers of points that `init` is, if it is that."""
+        """Return the indices of points if `init` is a list of indices, otherwise None."""
         if isinstance(self.init, str):
             return None
         init = to_array(self.init, "k-means: init")
@@ -541,7 +564,7 @@ class EncryptedKMeans:
 _PARAMETERS = ("n_clusters", "max_iter", "init", "random_state", "tables")
 
 _MOST_WRONG = 0.05
-"""The share of points expected at a wrong centroid from which on `EncryptedKMeans.encrypt` warns."""
+"""The expected share of wrongly assigned points above which `EncryptedKMeans.encrypt` warns."""
 
 
 def _at_least_one(value: object, name: str, what: str) -> int:
@@ -563,12 +586,15 @@ def _check_finite(rows: npt.NDArray[np.float64], name: str, what: str) -> None:
 def _warn_of_errors(
     points: npt.NDArray[np.float64], start: npt.NDArray[np.float64], deviation: float
 ) -> None:
-    """Warn where points go to other centroids than the nearest, as squared distances are off by `deviation` radii^2."""
+    """Warn if many points are expected to be assigned to a wrong centroid.
+
+    The standard deviation of the error of squared distances is `deviation` squared radii.
+    """
     middle = points.mean(axis=0)
     away, starts_away = (np.sqrt(((rows - middle) ** 2).sum(axis=1)) for rows in (points, start))
     radius = max(float(away.max()), float(starts_away.max()))
-    # Squared distances but for what they have in common, from the middle: as exact as their
-    # differences.
+    # Squared distances from the middle, without the term that all centroids share. This makes
+    # them as exact as their differences.
     others, centroids = points - middle, start - middle
     distances = np.sort((centroids**2).sum(axis=1) - 2.0 * others @ centroids.T, axis=1)
     gaps = distances[:, 1] - distances[:, 0]
@@ -592,14 +618,17 @@ def _warn_of_errors(
 def _predicted(
     clusters: EncryptedClusters, server: Server, points: EncryptedClusters
 ) -> EncryptedClusters:
-    """Assign new points; what a worker does."""
+    """Assign new points. A worker calls this."""
     return EncryptedClusters(
         _native.assign_new_points(server._raw, points.to_bytes(), clusters.to_bytes())
     )
 
 
 def _assign(server: Server, item: tuple[bytes, int, bytes]) -> tuple[bytes, list[float]]:
-    """Do a worker's part of an iteration: the points of one ciphertext, which it is, and the clusters so far."""
+    """Do a worker's part of an iteration.
+
+    `item` holds the points of one ciphertext, the index of the ciphertext and the current clusters.
+    """
     points, block, clusters = item
     return _native.assign_block(server._raw, points, block, clusters)
 

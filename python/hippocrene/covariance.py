@@ -25,7 +25,7 @@ def cov(
     fweights: Any = None,
     aweights: Any = None,
 ) -> Any:
-    """Estimate covariances, with plain weights, as `numpy.cov` does."""
+    """Estimate covariances as `numpy.cov` does, with plain weights."""
     for one in (m, y):
         if np.ndim(one) > 2:
             raise ShapeError(f"cov takes arrays of one or two axes, not shape {np.shape(one)}")
@@ -68,7 +68,10 @@ def _variables(values: Any, *, rowvar: bool) -> Any:
 
 
 def _weighted_deviations(m: Any, axis: int, ddof: float, fweights: Any, aweights: Any) -> Any:
-    """Return deviations from weighted means, times the roots of the weights over what `numpy.cov` divides by."""
+    """Return deviations from weighted means, times square roots of normalized weights.
+
+    The weights are divided by the divisor of `numpy.cov`.
+    """
     if m.plain_modulus is not None:
         raise TypeError(
             "encrypted integers have no variance: take sums of them and of their squares"

@@ -1,8 +1,8 @@
-"""Computing on many machines: batches spread over a Dask cluster, with ``pip install 'hippocrene[distributed]'``.
+"""Computing on many machines: tasks on a Dask cluster.
 
-Every worker gets the evaluation keys once, makes what computes of them, and keeps it for all the
-tasks to come. What comes back is, bit for bit, what one machine would have computed: evaluation
-draws no random numbers.
+It needs ``pip install 'hippocrene[distributed]'``. Every worker gets the evaluation keys once,
+prepares a server from them, and keeps it for all later tasks. The results are, bit for bit, those
+of a single machine, because evaluation uses no random numbers.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Result = TypeVar("Result")
 
 
 class _Preparation(WorkerPlugin):
-    """What every worker does when it joins, and what has come of it there."""
+    """The preparation that every worker runs when it joins, and its result there."""
 
     def __init__(self, prepare: Callable[[], object]) -> None:
         self.prepare = prepare
@@ -45,8 +45,8 @@ class _Preparation(WorkerPlugin):
         try:
             self.prepared = self.prepare()
         except Exception as error:
-            # Who registers this hears of it now. A worker that joins later is given tasks all the
-            # same.
+            # The error reaches the caller who registers this. A worker that joins later still gets
+            # tasks, and `_task` raises the error there.
             self.failure = error
             raise
 
@@ -64,12 +64,12 @@ def _task(name: str, function: Callable[[object, object], object], item: object)
 class Cluster(Generic[Prepared]):
     """A Dask cluster whose workers compute with one client's evaluation keys.
 
-    `prepare` makes what computes, once on every worker, those included that join later or take the
-    place of one that died: ``Cluster(dask_client, functools.partial(Server, keys))`` sends the keys
-    along, and ``Cluster(dask_client, lambda: Server(EvaluationKeys.load(path)))`` reads them where
-    the workers share files.
+    `prepare` makes the server, once on every worker, including workers that join later or replace
+    one that died. ``Cluster(dask_client, functools.partial(Server, keys))`` sends the keys to the
+    workers. ``Cluster(dask_client, lambda: Server(EvaluationKeys.load(path)))`` reads them there,
+    if the workers share files.
 
-    Use it as a context manager, or call `close`, for workers to let go of the keys.
+    Use it as a context manager, or call `close`, so that the workers release the keys.
     """
 
     def __init__(self, client: DaskClient, prepare: Callable[[], Prepared]) -> None:
@@ -91,8 +91,8 @@ class Cluster(Generic[Prepared]):
         try:
             client.register_plugin(_Preparation(prepare), name=self._name)
         except BaseException:
-            # The scheduler keeps it for workers to come, and workers whose own went well hold what
-            # they prepared.
+            # The scheduler would keep the plugin for later workers, and some workers may have
+            # prepared their servers already.
             self.close()
             raise
 
@@ -103,14 +103,14 @@ class Cluster(Generic[Prepared]):
         *,
         progress: Callable[[int, int], object] | None = None,
     ) -> list[Result]:
-        """Return ``function(prepared, item)`` for every item, in order, each a task of its own.
+        """Return ``function(prepared, item)`` for every item, in order, with one task for each.
 
-        Items and results travel pickled: encrypted arrays do, as the bytes that files hold. Every
-        result is fetched as soon as it is there, so that a worker that dies costs the tasks that it
-        was at, which others do again. An error of one task is raised here; the others are then
-        given up.
+        Items and results are sent pickled. Encrypted arrays are pickled as the bytes of their
+        files. Every result is fetched as soon as it is ready. If a worker dies, only its unfinished
+        tasks are lost, and other workers repeat them. An error of one task is raised here, and the
+        other tasks are cancelled.
 
-        `progress` is called with how many tasks are done, and of how many, after each.
+        After each task, `progress` is called with the number of finished tasks and the total.
         """
         if self._closed:
             raise ArgumentError(
@@ -122,11 +122,11 @@ class Cluster(Generic[Prepared]):
         results: list[Any] = [None] * len(futures)
         places = {future: place for place, future in enumerate(futures)}
         try:
-            # With results of its own, `as_completed` waits for ever for one that a worker cannot
-            # send.
+            # Do not use `as_completed` with `with_results`: it waits for ever for a result that a
+            # worker cannot send.
             for done, future in enumerate(as_completed(futures), start=1):
                 results[places.pop(future)] = future.result()
-                # No worker has to keep it, or to make it again.
+                # Without this, a worker would keep the result, or another would compute it again.
                 future.release()
                 if progress is not None:
                     progress(done, len(futures))
@@ -135,12 +135,12 @@ class Cluster(Generic[Prepared]):
         return results
 
     def close(self) -> None:
-        """Have workers let go of what they prepared, if they hold it. The Dask cluster goes on."""
+        """Release the prepared servers on all workers. The Dask cluster goes on running."""
         if self._closed:
             return
         self._closed = True
         if self._client.status == "running":
-            # Of a cluster that has gone nobody holds anything.
+            # The workers of a cluster that is gone hold no keys.
             with suppress(CommClosedError):
                 self._client.unregister_worker_plugin(self._name)
 

@@ -1,4 +1,4 @@
-"""Plain numbers that encrypted arrays are divided by."""
+"""Plain divisors of encrypted arrays."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 
 def divisors(values: Plain) -> Values:
-    """Return `values` as `numbers` does; text is a `TypeError`, and zero a `ZeroDivisionError`."""
+    """Return `values` as `numbers` does, after refusing text and zero.
+
+    Text is a `TypeError`, and zero is a `ZeroDivisionError`.
+    """
     divisor = numbers(cast("Any", values), "div")
     if divisor.dtype.kind in "US":
         raise TypeError(
@@ -26,7 +29,10 @@ def divisors(values: Plain) -> Values:
 
 
 def inverses(divisor: Values) -> Values:
-    """Return one over each of the numbers, none of which is zero; what doubles cannot hold is an `EncodeError`."""
+    """Return the inverses of nonzero numbers.
+
+    An inverse that is too large for a double is an `EncodeError`.
+    """
     check_finite(divisor, "div")
     with np.errstate(all="ignore"):
         ones_over = 1.0 / divisor

@@ -1,4 +1,4 @@
-"""Einstein's sums of encrypted and plain arrays: diagonals, transposes, products, and sums of these."""
+"""Einstein sums of encrypted and plain arrays."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from hippocrene.ufuncs import factors
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# A letter, or for the axes of an ellipsis their place from the right: -1, -2, ..
+# A letter, or a negative integer for an axis of the ellipsis, counted from the right: -1, -2, ..
 _Label: TypeAlias = str | int
 
 
 def einsum(subscripts: Any, *operands: Any, optimize: object = False) -> Any:
-    """Compute what `numpy.einsum` does of subscripts as text, with encrypted and plain operands in any place.
+    """Compute `numpy.einsum` with encrypted and plain operands, for subscripts as text.
 
-    Of more than two operands each is multiplied with the product of those before it, which takes
-    one multiplication more for each. `optimize` may say anything: the order is always that.
+    The operands are always multiplied from left to right, and each further operand costs one more
+    multiplication. `optimize` is ignored.
     """
     del optimize
     if not isinstance(subscripts, str):
@@ -50,8 +50,8 @@ def _wide(
     output: Sequence[_Label],
     sizes: dict[_Label, int],
 ) -> tuple[Sequence[Any], float]:
-    """Return what `widened` does of plain operands that are summed, or multiplied among themselves."""
-    # Axes of length 1 go with longer ones of others, which are summed without them.
+    """Apply `widened` if plain operands are summed or multiplied with each other."""
+    # Axes of length 1 are broadcast to longer axes of others, which are summed without them.
     shapes = [np.shape(x) for x in arrays]
     along = [
         [label for label, length in zip(term, shape, strict=True) if length == sizes[label]]
@@ -74,14 +74,15 @@ def _wide(
 def widened(
     operation: str, arrays: Sequence[Any], count: int, others: int
 ) -> tuple[Sequence[Any], float]:
-    """Return plain operands with digits enough for products of all of them, and what results are off by.
+    """Return the operands, with plain ones precise enough for products, and the error of results.
 
-    Where the encrypted operands are integers, they are integers of any size. With others they are
-    doubles at least, and fractions where products with doubles are less precise than is asked for.
+    - If the encrypted operands are integers, the plain ones become integers of any size.
+    - Otherwise they become doubles at least. They become fractions if products with doubles are
+      less precise than the requested precision.
 
-    Where sums of `count` products of doubles among themselves are up to ``count * s``, with the
-    product ``s`` of all bounds, rounding makes them off by some ``2**-53 * count * s``, and sums of
-    so many `others` in the result by ``sqrt(others)`` times that.
+    Let ``s`` be the product of all bounds. Rounding causes an error of about ``2**-53 * count * s``
+    in the sum of `count` products of doubles with each other. In the result, `others` such sums are
+    added up, which multiplies the error by ``sqrt(others)``.
     """
     secret = [x for x in arrays if isinstance(x, Moves)]
     plain = [x for x in arrays if not isinstance(x, Moves)]
@@ -150,7 +151,10 @@ def _are_letters(text: str) -> bool:
 def _sizes(
     subscripts: str, terms: Sequence[Sequence[_Label]], arrays: Sequence[Any]
 ) -> dict[_Label, int]:
-    """Return how long the axis of every label is; axes of length 1 go with any other of another operand."""
+    """Return the length of the axis of every label.
+
+    An axis of length 1 is compatible with any length in another operand.
+    """
     sizes: dict[_Label, int] = {}
     for term, array in zip(terms, arrays, strict=True):
         own: dict[_Label, int] = {}
@@ -169,7 +173,11 @@ def _sizes(
 def _with_axes_once(
     x: Any, term: Sequence[_Label], sizes: dict[_Label, int]
 ) -> tuple[Any, list[_Label]]:
-    """Take diagonals of labels that come twice, and axes of length 1 away where those of other operands are longer."""
+    """Return an operand that has each label at most once, and its labels.
+
+    Diagonals are taken of repeated labels. Axes of length 1 are removed if other operands have
+    longer ones.
+    """
     short = [i for i, label in enumerate(term) if np.shape(x)[i] == 1 < sizes[label]]
     kept = [label for i, label in enumerate(term) if i not in short]
     labels = list(dict.fromkeys(kept))
@@ -182,12 +190,15 @@ def _with_axes_once(
 
 
 def _moved(x: Any, places: Any) -> Any:
-    """Return the elements at these places of an encrypted array; of a plain one these are the elements themselves."""
+    """Return the elements of an encrypted array at these places.
+
+    For a plain array, `places` already holds the elements.
+    """
     return x._gather(places) if isinstance(x, Moves) else places
 
 
 def _laid_out(x: Any, labels: Sequence[_Label], order: Sequence[_Label]) -> Any:
-    """Put the axes in this order, with axes of length 1 for labels that there are none of."""
+    """Put the axes in this order, with axes of length 1 for missing labels."""
     if list(labels) == list(order):
         return x
     places = places_of(x) if isinstance(x, Moves) else x
@@ -201,13 +212,16 @@ def _laid_out(x: Any, labels: Sequence[_Label], order: Sequence[_Label]) -> Any:
 
 
 def _summed(x: Any, labels: Sequence[_Label], kept: set[_Label]) -> tuple[Any, list[_Label]]:
-    """Sum along the axes of all other labels."""
+    """Sum along the axes of all labels that are not kept."""
     axes = tuple(i for i, label in enumerate(labels) if label not in kept)
     return _array(x.sum(axis=axes)) if axes else x, [label for label in labels if label in kept]
 
 
 def _array(x: Any) -> Any:
-    """Return what numpy computed as an array: of an array of objects without axes it returns the object."""
+    """Return a result of numpy as an array.
+
+    For an array of objects without axes, numpy returns the object itself.
+    """
     return x if isinstance(x, Moves | np.ndarray | np.generic) else np.asarray(x, dtype=object)
 
 
@@ -218,13 +232,16 @@ def _are_integers(*arrays: Any) -> bool:
 def _product(
     a: Any, of_a: Sequence[_Label], b: Any, of_b: Sequence[_Label], later: set[_Label]
 ) -> tuple[Any, list[_Label]]:
-    """Multiply two arrays, and sum along what is not needed later; a product of matrices is computed as that."""
+    """Multiply two arrays, and sum along the axes that are not needed later.
+
+    A product of matrices is computed as such.
+    """
     a, of_a = _summed(a, of_a, later | set(of_b))
     b, of_b = _summed(b, of_b, later | set(of_a))
     common = [label for label in of_a if label in of_b]
     left = [label for label in of_a if label not in of_b]
     right = [label for label in of_b if label not in of_a]
-    # Encrypted numbers are multiplied by matrices of doubles, and by fractions one by one.
+    # Encrypted numbers are multiplied by matrices of doubles. Fractions need products one by one.
     fractional = any(
         not isinstance(x, Moves) and x.dtype.kind == "O" for x in (a, b)
     ) and not _are_integers(a, b)

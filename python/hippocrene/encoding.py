@@ -1,4 +1,4 @@
-"""How dates, categories and other values that are no numbers are encoded as numbers."""
+"""Advice on encoding dates, categories and other values as numbers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CATEGORY = (
 )
 _MISSING = "A value is missing: fill it in (pandas: fillna) or leave it out (dropna)"
 
-# The types of missing values: None, pandas.NA and pandas.NaT.
+# The names of the types of missing values: None, pandas.NA and pandas.NaT.
 _MISSING_TYPES = ("NoneType", "NAType", "NaTType")
 
 # Texts such as 2020-01-31, 31.01.2020, 1/31/20, 2020-01 and 12:30.
@@ -30,7 +30,7 @@ _NUMBER_TEXT = re.compile(r"\s*[-+]?([.,]?\d|(inf|nan)\b)", re.IGNORECASE)
 
 
 def advice(value: object) -> str:
-    """Return how to encode a value, or the values of a numpy type, as one sentence; empty for what is not known."""
+    """Return a sentence on how to encode a value, or values of a numpy type, if it is known."""
     if isinstance(value, np.dtype):
         return {"M": _DATE, "m": _DURATION}.get(value.kind, "")
     if type(value).__name__ in _MISSING_TYPES:
@@ -49,17 +49,20 @@ def _of_text(text: str) -> str:
         return _MISSING
     if _DATE_TEXT.match(text):
         return f"{_DATE}. pandas.to_datetime reads text"
-    # Text that begins like a number is a number that is badly written.
+    # Text that begins like a number is a misspelt number.
     return "" if _NUMBER_TEXT.match(text) else _CATEGORY
 
 
 def advised(message: str, value: object) -> str:
-    """Return an error message with the advice on a value after it, if there is any."""
+    """Return an error message, followed by the advice on a value if there is any."""
     sentence = advice(value)
     return f"{message}. {sentence}." if sentence else message
 
 
 def unencoded(array: npt.NDArray[Any]) -> object:
-    """Return the first text of an array that is no number, or else the type of its values, for `advised`."""
+    """Return the value of an array that `advised` should explain.
+
+    It is the first text that is no number, or else the type of the values.
+    """
     texts = array.flat if array.dtype.kind in "US" else ()
     return next((text for text in texts if advice(text)), array.dtype)

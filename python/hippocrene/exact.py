@@ -1,4 +1,7 @@
-"""Numbers of more precision than doubles have: `numpy.longdouble`, `decimal.Decimal`, mpmath's `mpf`, decimal text."""
+"""Numbers with more precision than doubles.
+
+They are `numpy.longdouble`, `decimal.Decimal`, mpmath's `mpf`, and decimal text.
+"""
 
 from __future__ import annotations
 
@@ -15,50 +18,51 @@ from hippocrene import _native
 from hippocrene.encoding import advised
 from hippocrene.errors import ArgumentError, EncodeError
 
-# What encrypted arrays compute with beside each other.
+# Plain values that encrypted arrays compute with.
 Plain: TypeAlias = npt.ArrayLike | Decimal | Fraction
 
-# What a number is exactly: mantissa and exponent of two, or decimal notation.
+# An exact number: a mantissa and an exponent of two, or decimal notation.
 Exact: TypeAlias = tuple[int, int] | str
 
-# A type of numbers that results are wanted in, or a function of mantissa and exponent of two.
+# A type of numbers for results, or a function of a mantissa and an exponent of two.
 Kind: TypeAlias = type | np.dtype[Any] | str | Callable[[tuple[int, int]], object]
 
-# What comes out of the ordinary decryption: doubles, pairs of them, and what they are rounded to.
+# Types that are made from the doubles, or pairs of them, of the ordinary decryption.
 _OF_DOUBLES = tuple(
     np.dtype(name) for name in ("float64", "float32", "float16", "complex128", "complex64")
 )
 _LONG = np.dtype(np.longdouble)
 
-# Whose functions and types are none of one pair, or not of this one.
+# Modules whose functions and types do not accept one pair of a mantissa and an exponent.
 _NO_FUNCTIONS = ("builtins", "fractions", "numpy")
 
 # Bits of the mantissa of this machine's long double.
 _LONG_BITS = np.finfo(np.longdouble).nmant + 1
 
-# Bits that fractions are rounded to, within the 512 of the extension module.
+# Precision of rounded fractions in bits. Chosen below the 512 bits that the extension module
+# supports.
 _FRACTION_BITS = 500
 
-# Binary or decimal places that fractions are made with: two to more than this is no number of the
-# extension module.
+# Maximum number of binary or decimal places of a number that is made into a fraction. The extension
+# module has no numbers with larger exponents.
 _MOST_PLACES = 2**16
 
-# Enough digits for every number that comes out of a decryption.
+# Enough digits for every number that a decryption returns.
 _DECIMAL = Context(prec=1000)
 
 
 def root(x: Fraction) -> Fraction:
-    """Return the square root of a number from 0 on, to 512 bits after the binary point."""
+    """Return the square root of a non-negative number, to 512 bits after the binary point."""
     return Fraction(math.isqrt((x.numerator << 1024) // x.denominator), 1 << 512)
 
 
 def is_exact_kind(array: np.ndarray[Any, np.dtype[Any]]) -> bool:
-    """Tell whether an array holds numbers that doubles may not hold."""
+    """Return True if an array holds numbers that doubles may not hold."""
     return array.dtype.kind in "OUS" or (array.dtype.kind == "f" and array.dtype.itemsize > 8)
 
 
 def exact(value: object, operation: str) -> Exact:
-    """Return one number as what it is exactly; what is no real number is a `TypeError`."""
+    """Return one number exactly. A value that is no real number is a `TypeError`."""
     if isinstance(value, (str, bytes)):
         return value.decode("ascii", "backslashreplace") if isinstance(value, bytes) else str(value)
     if isinstance(value, Decimal):
@@ -89,7 +93,7 @@ def exact(value: object, operation: str) -> Exact:
 
 
 def fractions(array: np.ndarray[Any, np.dtype[Any]], operation: str) -> npt.NDArray[np.object_]:
-    """Return numbers as the fractions that they are, but for text, which is a `TypeError`."""
+    """Return numbers as fractions of the same value. Text is a `TypeError`."""
     out = np.empty(array.shape, dtype=object)
     for place, value in np.ndenumerate(array):
         out[place] = value if isinstance(value, Fraction) else _fraction(value, operation)
@@ -116,9 +120,12 @@ def _fraction(value: object, operation: str) -> Fraction:
 
 
 def to_native(array: np.ndarray[Any, np.dtype[Any]], operation: str) -> _native.BigArray:
-    """Hand an array of such numbers to the extension module; errors tell which element it is about."""
+    """Convert an array of such numbers for the extension module.
+
+    Errors name the place of the element.
+    """
     try:
-        # Not `array.flat`, which loses what the handler of a signal raises while it makes text.
+        # `array.flat` would lose an exception that a signal handler raises while text is made.
         return _native.BigArray(
             [exact(value, operation) for value in array.ravel().tolist()], array.shape
         )
@@ -132,21 +139,21 @@ def to_native(array: np.ndarray[Any, np.dtype[Any]], operation: str) -> _native.
 
 
 def _placed(message: str, place: tuple[int, ...], value: object) -> str:
-    """Return an error message with the place of its value, before the advice on the value."""
+    """Return an error message with the place of the value before the advice on the value."""
     advice = advised("", value)
     at = f" ({where(place)})" if place else ""
     return f"{message.removesuffix(advice)}{at}{advice}"
 
 
 def where(place: tuple[int, ...]) -> str:
-    """Name the place of an element, as one counts places in numpy."""
+    """Return the name of the place of an element, counted as in numpy."""
     if len(place) == 2:
         return f"row {place[0]}, column {place[1]}"
     return f"position {place[0] if len(place) == 1 else place}"
 
 
 def decrypted(key: _native.ClientKey, raw: _native.EncryptedArray, dtype: Any) -> npt.NDArray[Any]:
-    """Decrypt numbers to what is asked for; what cannot be had is refused before anything is decrypted."""
+    """Decrypt numbers to a type, after refusing types that are not possible."""
     kind = wanted_kind(dtype)
     if raw.is_complex and not (kind is None or (isinstance(kind, np.dtype) and kind.kind == "c")):
         raise TypeError(
@@ -161,12 +168,12 @@ def decrypted(key: _native.ClientKey, raw: _native.EncryptedArray, dtype: Any) -
 
 
 def _known(bits: float | None) -> float:
-    """Return a precision, or 0 where none is known."""
+    """Return a precision, or 0 if none is known."""
     return 0.0 if bits is None or math.isnan(bits) else bits
 
 
 def is_type(dtype: Any, wanted: type[np.generic]) -> bool:
-    """Tell whether a `dtype` is None or names this type of numpy."""
+    """Return True if a `dtype` is None or names this type of numpy."""
     try:
         return dtype is None or np.dtype(dtype) == wanted
     except (TypeError, ValueError, SyntaxError):
@@ -174,7 +181,7 @@ def is_type(dtype: Any, wanted: type[np.generic]) -> bool:
 
 
 def wanted_kind(dtype: Any) -> Kind | None:
-    """Return the kind of numbers that a `dtype` names; a `TypeError` says what it can be."""
+    """Return the kind of numbers that a `dtype` names, or raise a `TypeError`."""
     if dtype is None or dtype is Decimal:
         return dtype
     of_numpy = isinstance(dtype, (np.dtype, str)) or (
@@ -202,10 +209,10 @@ def wanted_kind(dtype: Any) -> Kind | None:
 def from_parts(
     parts: list[tuple[int, int]], shape: tuple[int, ...], kind: Kind, bits: float
 ) -> npt.NDArray[Any]:
-    """Return numbers, given by mantissa and exponent of two, as an array of this kind: one of `wanted_kind`.
+    """Return numbers as an array of one of the kinds of `wanted_kind`.
 
-    `bits` of them after the binary point mean something: Decimals are rounded a few digits below
-    that.
+    The numbers are given by mantissas and exponents of two, and have `bits` significant bits after
+    the binary point. Decimals are rounded a few digits below that.
     """
     if kind is Decimal:
         unit = Decimal(1).scaleb(-max(0, math.ceil((bits + 4) * math.log10(2))))
@@ -228,7 +235,7 @@ def _decimal(mantissa: int, exponent: int) -> Decimal:
 
 def _longdouble(mantissa: int, exponent: int) -> np.longdouble:
     surplus = max(0, mantissa.bit_length() - _LONG_BITS)
-    # Half of the last bit that is kept, so that the shift rounds to nearest.
+    # Add half of the last bit that is kept, so that the shift rounds to nearest.
     kept = (mantissa + (1 << surplus >> 1)) >> surplus
     number: np.longdouble = np.ldexp(np.longdouble(kept), exponent + surplus)
     return number

@@ -1,4 +1,4 @@
-"""What private decision trees take over from fitted ones of scikit-learn: arrays, and nothing else."""
+"""The conversion of fitted trees of scikit-learn to the arrays of private decision trees."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     _Classes = tuple[int | float | str | bool, ...]
     _RowType = Literal["float32", "float64"]
 
-# Values with more decimals than this are taken for no decimal numbers. Chosen: float32 has 7
-# digits.
+# Values with more decimals than this are not regarded as decimal numbers. Chosen, as float32 has 7
+# significant digits.
 _MOST_DECIMALS = 6
-# Decimal numbers are at least this many times as far apart as floats: by chance, a float is one of
-# them with a probability of 1/8 at most.
+# Minimum distance of decimal numbers as a multiple of the distance of floats. With 8, a random
+# float is one of the decimal numbers with a probability of at most 1/8.
 _LEAST_SPACING = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Nodes:
-    """The nodes of a tree: features, thresholds, left and right children, and for each the values of all outputs."""
+    """The nodes of a tree: features, thresholds, children, and the values of all outputs."""
 
     features: _Integers
     thresholds: _Doubles
@@ -47,7 +47,7 @@ class Nodes:
     def lists(
         self, digits: _Integers
     ) -> tuple[list[int], list[float], list[int], list[int], list[int], list[Any]]:
-        """Return what it consists of, and the digits to compare, as the extension module takes it."""
+        """Return the arrays as lists, with the digits to compare, for the extension module."""
         children = self.left.tolist(), self.right.tolist()
         return (
             self.features.tolist(),
@@ -59,7 +59,10 @@ class Nodes:
 
 
 def parts(model: Any) -> tuple[list[Nodes], _Outputs, _Classes | None]:
-    """Return the trees of a fitted model, of which results are the means, what these are, and classes."""
+    """Return the trees of a fitted model, the kind of their outputs, and the classes.
+
+    A result of the model is the mean of the results of its trees.
+    """
     if hasattr(model, "_predictors") and hasattr(model, "is_categorical_"):
         return _of_histograms(model)
     estimators: Any = getattr(model, "estimators_", None)
@@ -109,10 +112,11 @@ def _classes_of(model: Any) -> _Classes | None:
 
 
 def _boosted(model: Any, classes: _Classes | None) -> list[Nodes]:
-    """Return the trees of a gradient boosting, with values of which it has the means: scores are log odds.
+    """Return the trees of a gradient boosting, with values whose mean is the result.
 
-    It starts from a number for each output and adds what its stages say, each with one tree for
-    each output, times the learning rate.
+    A gradient boosting adds the results of its stages, times the learning rate, to a start. The
+    start has a number for each output, and a stage has a tree for each output. For a classifier,
+    the results are log odds.
     """
     if model.init is not None and model.init != "zero":
         raise ArgumentError(
@@ -120,21 +124,24 @@ def _boosted(model: Any, classes: _Classes | None) -> list[Nodes]:
         )
     stages, anywhere = model.estimators_, np.zeros((1, model.n_features_in_))
     with warnings.catch_warnings():
-        # That the row has no names of features.
+        # Ignore the warning that the row has no feature names.
         warnings.simplefilter("ignore", UserWarning)
         result = (model.predict if classes is None else model.decision_function)(anywhere).reshape(
             -1
         )
     of_stages = [[tree.predict(anywhere)[0] for tree in stage] for stage in stages]
     start = result - model.learning_rate * np.sum(of_stages, axis=0)
-    # The exponential loss is of half of the log odds.
+    # The exponential loss uses half of the log odds.
     factor = 2.0 if getattr(model, "loss", "") == "exponential" else 1.0
     nodes = [[_nodes_of(tree, "values") for tree in stage] for stage in stages]
     return _added(nodes, factor * start, factor * model.learning_rate)
 
 
 def _added(stages: list[list[Nodes]], start: _Doubles, rate: float) -> list[Nodes]:
-    """Return trees of which the mean is what stages, with a tree for each output, add to a start, times the rate."""
+    """Return trees whose mean is the start plus the learning rate times the sum of the stages.
+
+    Each stage has a tree for each output.
+    """
     count, trees = sum(map(len, stages)), []
     for output, tree in ((k, tree) for stage in stages for k, tree in enumerate(stage)):
         values = np.tile(start, (len(tree.values), 1))
@@ -144,7 +151,7 @@ def _added(stages: list[list[Nodes]], start: _Doubles, rate: float) -> list[Node
 
 
 def _of_histograms(model: Any) -> tuple[list[Nodes], _Outputs, _Classes | None]:
-    """Return what `parts` does of a histogram-based gradient boosting."""
+    """Return the same as `parts`, for a histogram-based gradient boosting."""
     if model.is_categorical_ is not None and np.any(model.is_categorical_):
         raise ArgumentError(
             "from_sklearn: trees that split by categories are not possible: encode them as numbers"
@@ -186,7 +193,7 @@ def _check_thresholds(thresholds: _Doubles) -> None:
 
 
 def _hint(model: Any) -> str:
-    """Say what of a model may be a tree, where it has a part that is."""
+    """Return advice if a part of the model is a tree that could be given instead."""
     if hasattr(model, "best_estimator_"):
         return ": take its best_estimator_"
     if hasattr(model, "steps"):
@@ -200,7 +207,7 @@ def _hint(model: Any) -> str:
 def _nodes_of(estimator: Any, outputs: _Outputs) -> Nodes:
     tree = estimator.tree_
     _check_thresholds(tree.threshold[tree.children_left >= 0])
-    # Nodes, targets, and classes.
+    # The axes are nodes, targets and classes.
     values = np.asarray(tree.value, dtype=np.float64)
     if outputs == "class":
         values = np.argmax(values[:, 0, :], axis=1)[:, np.newaxis].astype(np.float64)
@@ -212,9 +219,12 @@ def _nodes_of(estimator: Any, outputs: _Outputs) -> Nodes:
 
 
 def scales_of(trees: list[Nodes]) -> tuple[_Doubles, _Doubles]:
-    """Return the largest range of the values of a tree's leaves, for each output, and a power of two as large."""
-    # Other nodes of a histogram-based boosting have values that are not yet times the learning
-    # rate.
+    """Return the largest range of the leaves of a tree for each output, and a scale.
+
+    The scale is the range rounded up to a power of two.
+    """
+    # Use leaves only: in a histogram-based boosting, the values of other nodes are not yet
+    # multiplied by the learning rate.
     spans = np.max([np.ptp(tree.values[tree.features < 0], axis=0) for tree in trees], axis=0)
     spans = np.where(spans > 0, spans, 1.0)
     return spans, np.exp2(np.ceil(np.log2(spans)).clip(-1022, 1023))
@@ -234,7 +244,7 @@ def as_compared(rows: npt.ArrayLike, kind: _RowType, operation: str) -> _Doubles
     values = rows_of_doubles(rows, operation)
     if kind == "float64":
         return values
-    # scikit-learn rounds arrays of integers once, not by way of doubles.
+    # scikit-learn rounds arrays of integers to float32 directly, without rounding to doubles first.
     own = rows if isinstance(rows, np.ndarray) and rows.dtype.kind in "iu" else values
     with np.errstate(over="ignore"):
         rounded = own.astype(np.float32).astype(np.float64)
@@ -271,7 +281,7 @@ def knots_of(
         raise ShapeError(
             f"from_sklearn: ranges of {features} features are needed, not {low.shape} and {high.shape}"
         )
-    # A feature that does not vary: any range around it does.
+    # A feature that does not vary gets a range around its value.
     same = low == high
     low[same] -= 1.0
     high[same] += 1.0
@@ -280,12 +290,12 @@ def knots_of(
 
 @dataclass(frozen=True, slots=True)
 class Comparing:
-    """How features are compared: by positions of their digits, each finer than the one before."""
+    """The comparison of features by digits. Every digit is finer than the one before."""
 
     knots: tuple[tuple[float, ...], ...]
     kind: _RowType
     resolutions: tuple[float, ...]
-    """The width of a position of the last digit, of one, two and more, as a share of the range."""
+    """The width of a position of the last digit, as a share of the range, for each digit count."""
     margin: float
     """The number of positions between a value and a threshold that makes a comparison certain."""
     names: tuple[str, ...] | None = None
@@ -306,19 +316,19 @@ class Comparing:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """The same trees, with thresholds away from values."""
+    """Trees whose thresholds were moved away from values."""
 
     trees: list[Nodes]
     digits: list[_Integers]
-    """For each tree the number of digits that its nodes compare; for leaves it says nothing."""
+    """For each tree, the number of digits that each node compares. For leaves it has no meaning."""
     unresolved: str | None
-    """A sentence on splits whose neighbouring values are too near to each other, if any."""
+    """A sentence about splits whose neighbouring values are too near to each other, if any."""
 
 
 def check_inside(trees: list[Nodes], how: Comparing) -> None:
-    """Refuse splits outside ranges: they would send all rows to the same side.
+    """Refuse splits outside the ranges, because they would send all rows to the same side.
 
-    Values beyond a range are taken for its end.
+    Values beyond a range are replaced by its end.
     """
     for tree in trees:
         for feature, threshold in zip(
@@ -334,17 +344,17 @@ def check_inside(trees: list[Nodes], how: Comparing) -> None:
 
 
 def placed(trees: list[Nodes], rows: _Doubles | None, how: Comparing) -> Placed:
-    """Return the same trees with thresholds away from values, and how many digits they compare.
+    """Return the trees with thresholds moved away from values, and the digits that they compare.
 
-    A comparison is certain for values that are `Comparing.margin` positions from the threshold. So
-    a threshold compares as many digits as it takes to have room for that between its neighbours,
-    and moves away from a neighbour that is nearer. The neighbours of a threshold are:
+    A comparison is certain for values that are at least `Comparing.margin` positions away from the
+    threshold. A threshold therefore compares enough digits for that distance to fit between its
+    neighbours, and moves away from a neighbour that is too near. The neighbours of a threshold are:
 
-    - Of a feature with integers in the sample, or decimal numbers with a few digits after the
-      point, the nearest such numbers, in the sample or not.
-    - Of any other feature the nearest values of the sample.
-    - Without a sample the nearest integers where all thresholds are integers or half-way between
-      two, else the nearest floats.
+    - If the sample has integers or decimal numbers with a few digits after the point for the
+      feature, the nearest such numbers, in the sample or not.
+    - Otherwise, with a sample, its nearest values.
+    - Without a sample, the nearest integers if all thresholds are integers or half-way between two.
+      Otherwise they are the nearest floats.
     """
     splits = [tree.left >= 0 for tree in trees]
     feature = np.concatenate(
@@ -384,10 +394,11 @@ def placed(trees: list[Nodes], rows: _Doubles | None, how: Comparing) -> Placed:
 def _apart(
     feature: int, thresholds: _Doubles, neighbours: list[_Pair], how: Comparing
 ) -> tuple[_Doubles, _Integers, npt.NDArray[np.bool_]]:
-    """Return where thresholds are in the end, how many digits they compare, and which are certain.
+    """Return the final thresholds, how many digits they compare, and which of them are certain.
 
-    Each is between the first of its pairs of neighbours that some number of digits tells apart, and
-    compares the least such number. Where there is none, it stays and compares all digits.
+    Each threshold is placed between its first pair of neighbours that some number of digits
+    separates, and compares the least such number. If there is none, it stays and compares all
+    digits.
     """
     at = how.shares(feature, thresholds)
     moved, certain = thresholds.copy(), np.zeros(thresholds.shape, dtype=bool)
@@ -395,7 +406,7 @@ def _apart(
     for near in neighbours:
         start, end = (how.shares(feature, values) for values in near)
         for count, width in enumerate(how.resolutions, start=1):
-            # A threshold is half-way between two positions.
+            # Thresholds lie half-way between two positions.
             first = np.ceil(start / width + how.margin - 0.5) + 0.5
             last = np.floor(end / width - how.margin - 0.5) + 0.5
             own = how.values(feature, np.clip(np.floor(at / width) + 0.5, first, last) * width)
@@ -416,7 +427,7 @@ def _neighbours(
     decimals: int | None,
     how: Comparing,
 ) -> list[_Pair]:
-    """Return values on either side of thresholds that are to be told apart, the nearest first."""
+    """Return pairs of values on either side of thresholds that must be separated, nearest first."""
     if column is None:
         of_integers = decimals == 0
         return [
@@ -435,14 +446,14 @@ def _neighbours(
 
 
 def _floats(thresholds: _Doubles, kind: _RowType) -> _Pair:
-    """Return the nearest floats, at most a threshold and above it."""
+    """Return the nearest floats: one at most as large as a threshold, and one above it."""
     low = thresholds.astype(kind)
     low = np.where(low > thresholds, np.nextafter(low, low.dtype.type(-np.inf)), low)
     return low.astype(np.float64), np.nextafter(low, low.dtype.type(np.inf)).astype(np.float64)
 
 
 def _decimals(values: _Doubles, kind: _RowType) -> int | None:
-    """Return the least number of digits after the point that all values have, if it is small."""
+    """Return the least number of digits after the point that is enough for all values, if small."""
     rounded = values.astype(kind)
     spacing = float(np.spacing(np.max(np.abs(rounded))))
     for decimals in range(_MOST_DECIMALS + 1):
@@ -454,17 +465,17 @@ def _decimals(values: _Doubles, kind: _RowType) -> int | None:
 
 
 def _rounded(steps: _Doubles, decimals: int, kind: _RowType) -> npt.NDArray[np.floating[Any]]:
-    """Return decimal numbers, counted in units of the last digit, as floats."""
+    """Return decimal numbers, given in units of their last digit, as floats."""
     return (np.rint(steps) / 10.0**decimals).astype(kind)
 
 
 def _decimal_neighbours(thresholds: _Doubles, decimals: int, kind: _RowType) -> _Pair:
-    """Return the nearest decimal numbers, as floats, at most a threshold and above it."""
+    """Return the nearest decimal numbers as floats: one up to a threshold, and one above it."""
     steps = np.floor(thresholds * 10.0**decimals)[:, np.newaxis] + np.arange(-1.0, 3.0)
     numbers, at = _rounded(steps, decimals, kind).astype(np.float64), thresholds[:, np.newaxis]
     low = np.max(numbers, axis=1, initial=-np.inf, where=numbers <= at)
     high = np.min(numbers, axis=1, initial=np.inf, where=numbers > at)
-    # Floats so large that they are further apart are all integers.
+    # All floats that are too large for decimal neighbours are integers.
     floats, few = _floats(thresholds, kind), np.isinf(low) | np.isinf(high)
     return np.where(few, floats[0], low), np.where(few, floats[1], high)
 
@@ -476,13 +487,13 @@ def feature_names(model: Any) -> tuple[str, ...] | None:
 
 
 def check_columns(rows: Any, names: tuple[str, ...] | None, operation: str) -> None:
-    """Check that a data frame, or a row of one, has the columns that the trees were fitted to, in their order."""
+    """Check that a data frame, or a row of one, has the columns of the trees in their order."""
     columns = getattr(rows, "columns", None)
     labels = getattr(rows, "index", None) if columns is None else columns
     if names is None or labels is None or callable(labels):
         return
     have = tuple(str(label) for label in labels)
-    # A row that has no names of its own is counted.
+    # A row without feature names has integer labels. Only its length is checked, elsewhere.
     if have != names and (
         columns is not None or not all(isinstance(label, (int, np.integer)) for label in labels)
     ):

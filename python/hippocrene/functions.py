@@ -1,4 +1,4 @@
-"""numpy's functions of encrypted arrays, made of what arrays have."""
+"""numpy's functions of encrypted arrays, implemented with the methods of arrays."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from hippocrene.values import real_numbers, to_array
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-# Those that move the elements of their first argument, those that split it, and those that join all
-# of its members.
+# Functions that move the elements of their first argument, functions that split it, and functions
+# that join all arrays of a list.
 MOVES = (
     np.atleast_1d,
     np.atleast_2d,
@@ -63,7 +63,7 @@ SPLITS = (
     *(getattr(np, name) for name in ("unstack",) if hasattr(np, name)),
 )
 JOINS = (np.column_stack, np.concatenate, np.dstack, np.hstack, np.stack, np.vstack)
-# Methods, and what they are called.
+# Functions that are methods of arrays, with the names of the methods.
 METHODS: dict[Any, str] = {
     np.repeat: "repeat",
     **{f: f.__name__ for f in (np.all, np.any)},
@@ -75,43 +75,43 @@ METHODS: dict[Any, str] = {
     **dict.fromkeys((np.amax, np.max), "max"),
     **dict.fromkeys((np.amin, np.min), "min"),
 }
-# Those that put values in order.
+# Functions that sort.
 IN_ORDER: dict[Any, Callable[..., Any]] = {
     np.argpartition: lambda a, *args, **options: _partition("argsort", a, *args, **options),
     np.argsort: lambda a, *args, **options: a.argsort(*args, **options),
     np.partition: lambda a, *args, **options: _partition("sort", a, *args, **options),
     np.sort: lambda a, *args, **options: a.sort(*args, **options),
 }
-# Those of them that go by a mask, or start from a number.
+# Methods that take a mask or an initial value, with the keywords for them.
 TOTALS = {np.mean: ("where",), np.prod: ("initial", "where"), np.sum: ("initial", "where")}
-# What arrays are asked for.
+# Functions that return a property of an array.
 PROPERTIES = (np.imag, np.ndim, np.real, np.shape, np.size)
 
 
 class Functions(Encrypted):
-    """What numpy asks arrays for when its functions meet them."""
+    """The methods that numpy calls when its functions get encrypted arrays."""
 
     __slots__ = ()
 
-    # Hidden from type checkers, which would let plain arrays compute with encrypted ones as they do
-    # with their own.
+    # Hidden from type checkers, which would otherwise accept any plain array as an operand of
+    # encrypted ones.
     if not TYPE_CHECKING:
 
         def __array_ufunc__(
             self, ufunc: np.ufunc, method: str, *inputs: Any, **keywords: Any
         ) -> object:
-            """Compute numpy's universal functions that are operators and methods here."""
+            """Compute those universal functions of numpy that are operators or methods here."""
             if ufunc is np.add and method == "reduceat" and not given(keywords).keys() - {"axis"}:
                 with shape_errors("numpy.add.reduceat"):
                     return linear_functions.reduceat(*inputs, axis=keywords.get("axis", 0))
             return compute(ufunc, method, inputs, keywords)
 
         def __getattr__(self, name: str) -> object:
-            """Say what to do in place of a method that numpy's arrays have and encrypted ones have not."""
+            """Raise an error with advice for a method that only numpy's arrays have."""
             instead = hint(name, self) if hasattr(np.ndarray, name) else None
             if instead is not None:
                 raise AttributeError(f"encrypted arrays have no {name}: {instead}")
-            # A property that raised says it again.
+            # If a property raised an AttributeError, this raises it again.
             return super().__getattribute__(name)
 
     def __array_function__(
@@ -121,7 +121,7 @@ class Functions(Encrypted):
         args: tuple[Any, ...],
         kwargs: Mapping[str, Any],
     ) -> object:
-        """Compute numpy's functions that move elements, and those that are made of what is here."""
+        """Compute a function of numpy on encrypted arrays."""
         if not args:
             args, kwargs = _first_by_place(function, kwargs)
         module, name = function.__module__, function.__name__
@@ -137,11 +137,11 @@ class Functions(Encrypted):
 def _first_by_place(
     function: Callable[..., Any], kwargs: Mapping[str, Any]
 ) -> tuple[tuple[Any, ...], Mapping[str, Any]]:
-    """Return the first argument of a function of numpy, which was given by its name, and the others."""
+    """Return the first argument, given by its name, as a positional one, and the other keywords."""
     try:
         name = next(iter(inspect.signature(function).parameters))
     except ValueError:
-        # Of functions in C, which numpy tells nothing of.
+        # For functions in C, numpy knows no signature.
         return (), kwargs
     return ((kwargs[name],) if name in kwargs else ()), {
         key: x for key, x in kwargs.items() if key != name
@@ -153,10 +153,10 @@ def _computed(
 ) -> object:
     first, *rest = args if args else (None,)
     if function in JOINS and kwargs.get("casting") == "same_kind":
-        # It is the usual one, which numpy.row_stack says to numpy.vstack.
+        # "same_kind" is the default. numpy.row_stack passes it explicitly to numpy.vstack.
         kwargs = {key: value for key, value in kwargs.items() if key != "casting"}
     if function in TOTALS:
-        # Theirs are honoured.
+        # These keywords are supported here.
         masks = {key: kwargs[key] for key in TOTALS[function] if key in kwargs}
         others = without_options(name, {key: x for key, x in kwargs.items() if key not in masks})
         kwargs = others | given(masks)
@@ -166,7 +166,7 @@ def _computed(
         return _joined(function, list(first), *rest, **kwargs)
     if function in SEVERAL:
         return _called(name, SEVERAL[function], *args, **kwargs)
-    # numpy would write places where values are wanted.
+    # Other encrypted arguments are refused, because numpy would use places in them as values.
     alone = isinstance(first, Moves) and not any(
         isinstance(x, Encrypted) for x in (*rest, *kwargs.values())
     )
@@ -180,8 +180,8 @@ def _computed(
     if function in METHODS:
         return _called(name, getattr(first, METHODS[function]), *rest, **given(kwargs))
     if function in IN_ORDER:
-        # An axis of None says something. What is sorted is sorted stably, where it makes a
-        # difference.
+        # Here an axis of None is meaningful. Sorting is always stable where that makes a
+        # difference, so `stable` can be ignored.
         options = {
             k: v for k, v in kwargs.items() if k == "axis" or (v is not None and k != "stable")
         }
@@ -205,7 +205,7 @@ AT_LEAST = (np.atleast_1d, np.atleast_2d, np.atleast_3d)
 
 
 def _called(name: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Call what stands for a function of numpy, whose name is in the error where there are too many arguments."""
+    """Call the implementation of a function of numpy, and name that function in errors."""
     try:
         inspect.signature(function).bind(*args, **kwargs)
     except TypeError as error:
@@ -217,11 +217,15 @@ def _secret(x: object) -> bool:
     return isinstance(x, Encrypted)
 
 
-# Arrays joined, with plain ones among them
+# Joining arrays, with plain ones among them
 
 
 def _joined(function: Callable[..., Any], arrays: list[Any], *rest: Any, **keywords: Any) -> Any:
-    """Join arrays as a function of numpy does: places of encrypted elements, and -1 where plain ones are."""
+    """Join arrays as a function of numpy does.
+
+    The function is applied to the places of encrypted elements, with -1 for plain elements, and to
+    the plain values.
+    """
     encrypted = [array for array in arrays if isinstance(array, Moves)]
     like = cast("Any", encrypted[0])
     places, values, start = [], [], 0
@@ -239,12 +243,12 @@ def _joined(function: Callable[..., Any], arrays: list[Any], *rest: Any, **keywo
 
 
 def _mixed(plain: Any) -> Any:
-    """Return plain values as numpy puts them beside zeros, which it does not do with text."""
+    """Return plain values that numpy can join with zeros. Text has to become objects."""
     return plain.astype(object) if plain.dtype.kind in "SU" else plain
 
 
 def _block(arrays: Any) -> Any:
-    """Join nested lists of arrays, as `_joined` does a list."""
+    """Join nested lists of arrays, in the same way as `_joined`."""
     encrypted: list[Any] = []
 
     def places(part: Any) -> Any:
@@ -293,7 +297,10 @@ def _insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
 
 
 def _lengths(lengths: Any) -> list[int]:
-    """Return integers from 0 on as a list; an empty one where numpy refuses others."""
+    """Return non-negative integers as a list, or an empty list if others are among them.
+
+    numpy refuses the others.
+    """
     several = np.asarray(lengths, dtype=object).ravel().tolist()
     return several if all(isinstance(n, (int, np.integer)) and n >= 0 for n in several) else []
 
@@ -333,9 +340,10 @@ def _pad(array: Any, pad_width: Any, mode: Any = "constant", **keywords: Any) ->
 
 
 def _where(condition: Any, *both: Any) -> Any:
-    """Pick from one or the other: times a mask of zeros and ones, and plus the other times what it lacks.
+    """Choose from two arrays by a condition.
 
-    By an encrypted condition, zeros and ones, it is one product.
+    A plain condition costs a product with a mask of zeros and ones for each encrypted array. An
+    encrypted condition, which holds zeros and ones, costs one product of encrypted arrays.
     """
     if len(both) != 2:
         raise refusal("where")
@@ -373,8 +381,8 @@ def _where(condition: Any, *both: Any) -> Any:
 
 
 def _partition(name: str, a: Any, kth: Any, axis: Any = -1, kind: str = "introselect") -> Any:
-    """Sort, which puts every element where a partition has to have some of them."""
-    # It refuses places and axes that there are not.
+    """Sort, which also puts every element where a partition needs it."""
+    # numpy refuses invalid places and axes.
     np.partition(np.zeros(a.shape), kth, axis=axis, kind=cast("Any", kind))
     with named(name.replace("sort", "partition"), name):
         return getattr(a, name)(axis)
@@ -409,7 +417,7 @@ def _diff(a: Any, n: Any = 1, axis: Any = -1, prepend: Any = None, append: Any =
 
 
 def _end(values: Any, a: Any, axis: int) -> Any:
-    """Return what `diff` joins to an array along an axis: one number is as long as 1 along it, as numpy has it."""
+    """Return the array that `diff` joins to an array. A number becomes an array of length 1."""
     if values is None or (_secret(values) and values.ndim):
         return values
     shape = (*a.shape[:axis], 1, *a.shape[axis + 1 :])
@@ -438,7 +446,10 @@ def _triangle(function: Callable[..., Any], m: Any, k: int = 0) -> Any:
 
 
 def _difference(condition: Any, x: Any, y: Any) -> Any:
-    """Return `x - y` of plain numbers, of integers exactly, of others as precise as what is multiplied by it."""
+    """Return `x - y` for plain arrays, precisely enough for the product with the condition.
+
+    The difference of integers is exact.
+    """
     if all(one.dtype.kind in "biu" for one in (x, y)):
         return x.astype(object) - y.astype(object)
     if condition.plain_modulus is None and not all(one.dtype.kind in "biufc" for one in (x, y)):

@@ -1,9 +1,9 @@
-"""Gates of single bits: every bit is a ciphertext of its own, and a gate of one is ready in milliseconds.
+"""Gates of single bits: every bit is a ciphertext of its own, and a gate takes milliseconds.
 
-A `GateClient` encrypts booleans, and a `GateServer` computes on them with ``& | ^ ~`` and whatever
-else arrays of bits have, without a limit of depth. Slices, `reshape`, `roll` and the like cost
-nothing. Presets for bits such as ``"bits14"`` have gates of thousands of bits at once, which take
-longer and are far fewer seconds for each bit. docs/bits.md says which to choose.
+A `GateClient` encrypts booleans. A `GateServer` computes on them with ``& | ^ ~`` and all other
+operations of arrays of bits, with no limit on the depth. Slices, `reshape`, `roll` and similar
+operations cost nothing. Presets for bits such as ``"bits14"`` compute gates of thousands of bits at
+once. Such a gate takes longer, but far less time per bit. docs/bits.md tells which to choose.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class GateKeys(Stored[_native.GateKeys]):
-    """What a server needs to compute gates of single bits: 21.6 MB. There is no secret in it."""
+    """The keys that a server needs for gates of single bits: 21.6 MB. They contain no secret."""
 
     __slots__ = ()
     _kind = _native.GateKeys
@@ -39,7 +39,7 @@ class GateKeys(Stored[_native.GateKeys]):
 
     @property
     def fingerprint(self) -> str:
-        """Which secret key they belong to."""
+        """The fingerprint of the secret key that they belong to."""
         return self._raw.fingerprint
 
     def __repr__(self) -> str:
@@ -47,12 +47,15 @@ class GateKeys(Stored[_native.GateKeys]):
 
 
 class GateClient:
-    """The secret key of a client: it encrypts and decrypts single bits, with 128 bits of security."""
+    """The secret key of a client, for single bits, with 128 bits of security."""
 
     __slots__ = ("_raw",)
 
     def __init__(self, raw: _native.GateClient) -> None:
-        """Wrap what the extension module made; `generate`, `load` and `from_bytes` are the ways in."""
+        """Wrap an object of the extension module.
+
+        Use `generate`, `load` or `from_bytes` instead.
+        """
         if not isinstance(raw, _native.GateClient):
             raise TypeError(
                 "clients of single bits are made by GateClient.generate, .load and .from_bytes"
@@ -61,41 +64,47 @@ class GateClient:
 
     @classmethod
     def generate(cls) -> GateClient:
-        """Make a fresh secret key from the randomness of the system."""
+        """Make a new secret key from the randomness of the system."""
         return cls(_native.GateClient.generate())
 
     @property
     def fingerprint(self) -> str:
-        """The public name of the key."""
+        """The fingerprint of the key, which is public."""
         return self._raw.fingerprint
 
     def evaluation_keys(self, *, threads: int = 1) -> GateKeys:
-        """Make what a server needs to compute for this client."""
+        """Make the keys that a server needs to compute for this client."""
         return GateKeys(self._raw.evaluation_keys(thread_count(threads)))
 
     def encrypt(self, values: npt.ArrayLike) -> EncryptedArray:
-        """Encrypt booleans of any shape, which is no secret. The file has 26 bits for each, and some 100 bytes."""
+        """Encrypt booleans of any shape.
+
+        The shape is public. The file has 26 bits for each boolean, and about 100 bytes.
+        """
         if not np.size(values):
             raise ShapeError(f"encrypt: an array of shape {np.shape(values)} has no elements")
         return EncryptedArray(self._raw.encrypt(plain_bits(values, "encrypt")))
 
     def decrypt(self, array: EncryptedArray) -> npt.NDArray[np.bool_]:
-        """Decrypt to booleans. One goes wrong but for a probability of ``2**-128``."""
+        """Decrypt to booleans. Each is wrong with a probability of ``2**-128``."""
         if not isinstance(array, EncryptedArray):
             raise TypeError(f"an EncryptedArray is decrypted, not {type(array).__name__}")
         return self._raw.decrypt(array._raw)
 
     def to_bytes(self) -> bytes:
-        """Return what `save` writes: the secret key, in the clear."""
+        """Return the bytes that `save` writes: the secret key, not encrypted."""
         return self._raw.to_bytes()
 
     @classmethod
     def from_bytes(cls, data: bytes | bytearray | memoryview) -> GateClient:
-        """Read what `to_bytes` returned."""
+        """Read the bytes that `to_bytes` returned."""
         return cls(_native.GateClient.from_bytes(raw_bytes(data)))
 
     def save(self, path: FilePath) -> None:
-        """Write the secret key to a new file that only this user may read; a file that exists is left alone."""
+        """Write the secret key to a new file that only this user may read.
+
+        An existing file is never overwritten.
+        """
         self._raw.save(path_of_secret(path))
 
     @classmethod
@@ -114,13 +123,13 @@ class GateClient:
 
 
 class GateServer(Local):
-    """The keys of one client, made ready to compute gates with, on so many threads."""
+    """The keys of one client, prepared for computing gates with the given number of threads."""
 
     __slots__ = ("_raw",)
     _instead = "send its GateKeys, and make one of them there"
 
     def __init__(self, keys: GateKeys, *, threads: int = 1) -> None:
-        """Make them ready: that takes some four times their size."""
+        """Prepare the keys, which needs about four times their size in memory."""
         if not isinstance(keys, GateKeys):
             raise TypeError(
                 f"a server of single bits is made from GateKeys, not from {type(keys).__name__}"
@@ -129,23 +138,23 @@ class GateServer(Local):
 
     @property
     def fingerprint(self) -> str:
-        """Which secret key its keys belong to."""
+        """The fingerprint of the secret key that its keys belong to."""
         return self._raw.fingerprint
 
     @property
     def key_memory(self) -> int:
-        """How many bytes of memory the keys take."""
+        """The memory of the keys, in bytes."""
         return self._raw.key_memory
 
     @property
     def rotations(self) -> int:
-        """How many blind rotations it has made: one for each gate of a bit, two for each bit that is selected."""
+        """The number of blind rotations so far: one per gate of a bit, two per selected bit."""
         return self._raw.rotations
 
     def load(
         self, source: EncryptedArray | bytes | bytearray | memoryview | str | PathLike[str]
     ) -> EncryptedArray:
-        """Make an encrypted array that computes here from a file, from bytes, or from one without a server."""
+        """Load an encrypted array from a file, from bytes, or from an array without a server."""
         array = array_of(source)
         if array._holds != "single bits":
             raise ArgumentError(
@@ -160,16 +169,17 @@ class GateServer(Local):
     def gates(
         self, names: Iterable[str], *arrays: EncryptedArray | npt.ArrayLike
     ) -> list[EncryptedArray]:
-        """Return several gates of the same two or three arrays, or booleans: a rotation for each gate of each bit.
+        """Return several gates of the same two or three arrays of bits, encrypted or plain.
 
-        Names are ``"and"``, ``"or"``, ``"xor"``, ``"nand"``, ``"nor"``, ``"xnor"`` and, of three
-        arrays, ``"majority"``: ``total, carry = server.gates(("xor", "majority"), x, y, carry)`` is
-        a full adder. Of three arrays conjunctions and disjunctions are two rotations.
+        The names are ``"and"``, ``"or"``, ``"xor"``, ``"nand"``, ``"nor"``, ``"xnor"`` and, for
+        three arrays, ``"majority"``. For example, ``total, carry = server.gates(("xor",
+        "majority"), x, y, carry)`` is a full adder. Each gate needs one rotation per bit.
+        Conjunctions and disjunctions of three arrays need two.
         """
         return gates_of(self, names, arrays)
 
     def _wrap(self, raw: _native.EncryptedArray) -> EncryptedArray:
-        # Of a server arrays of bits need no more than this one has.
+        # Arrays of bits only use those methods of a server that this class has too.
         return EncryptedArray(raw, cast("Server", self))
 
     def _selected(

@@ -1,4 +1,4 @@
-"""Plain integers on their way to encrypted ones."""
+"""The conversion of plain integers for encrypted arrays of integers."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 def plain_modulus(preset: str, *, least: int) -> int:
-    """Return the smallest `plain_modulus` for `Client.generate` from `least` on, for sums that may come to as much.
+    """Return the smallest possible `plain_modulus` for `Client.generate` that is at least `least`.
 
-    It is a prime that is 1 modulo twice the ring degree of the preset, and none of the moduli of
-    its ciphertexts. Results from ``-b`` to ``b``, as ``decrypt(.., signed=True)`` has them, take
-    ``2 * b + 1``.
+    Choose `least` larger than every result. It is ``2 * b + 1`` if results are from ``-b`` to ``b``
+    and are decrypted with ``decrypt(.., signed=True)``. The modulus is a prime that is 1 modulo
+    twice the ring degree of the preset, and is none of the moduli of its ciphertexts.
     """
     whole = integer(least, "least")
     if not 0 <= whole < 2**61:
@@ -34,11 +34,12 @@ def plain_modulus(preset: str, *, least: int) -> int:
 def integers(values: npt.ArrayLike, operation: str, modulus: int) -> npt.NDArray[np.int64]:
     """Return `values` modulo `modulus` as a C-ordered array.
 
-    What is not integers is a `TypeError`, what is no array of them a `ShapeError`.
+    Values that are no integers are a `TypeError`, and values that do not form an array are a
+    `ShapeError`.
     """
     array = to_array(values, operation)
     if array.size == 0 and not isinstance(values, np.ndarray):
-        # An empty list is of no type; numpy takes it for one of floats.
+        # numpy makes an empty list an array of floats.
         array = array.astype(np.int64)
     other = next(_others(array), None)
     if not (array.dtype.kind in "biu" or (array.dtype.kind == "O" and other is None)):
@@ -54,10 +55,10 @@ def integers(values: npt.ArrayLike, operation: str, modulus: int) -> npt.NDArray
         message = f"{operation} takes integers here, not {found}: {exactly}"
         raise TypeError(advised(message, unencoded(array) if place is None else array[place]))
     if array.dtype.kind == "O":
-        # Python's integers are of any size.
+        # Python's integers have any size.
         whole = [int(one) % modulus for one in array.flat]
         return np.array(whole, dtype=np.int64).reshape(array.shape)
-    # A modulus of the array's own type would not fit the smaller types.
+    # The modulus may not fit the array's own type, if that is a smaller one.
     wide = array.astype(np.uint64 if array.dtype.kind == "u" else np.int64)
     return np.asarray(np.remainder(wide, wide.dtype.type(modulus)), dtype=np.int64, order="C")
 
@@ -68,7 +69,10 @@ def without_wrapping(
     modulus: int,
     operation: str = "encrypt",
 ) -> npt.NDArray[np.int64]:
-    """Return `values` as signed integers, whose residues are given; refuse those that wrap around."""
+    """Return `values` as signed integers, and refuse those that would wrap around.
+
+    `residues` are the values modulo `modulus`.
+    """
     array, half = to_array(values, operation), (modulus - 1) // 2
     if not array.size:
         return residues
@@ -82,7 +86,7 @@ def without_wrapping(
         if operation == "encrypt"
         else "Reduce the values first if you mean residues."
     )
-    # Not which value: values are secret.
+    # The error does not show the value, because values are secret.
     raise ArgumentError(
         f"{operation}: a value lies outside [{-half}, {modulus - 1}] and would wrap around modulo "
         f"{modulus}. {advice}"
@@ -90,10 +94,11 @@ def without_wrapping(
 
 
 def _missing(array: npt.NDArray[Any]) -> tuple[int, ...] | None:
-    """Find the place of the first NaN."""
+    """Return the place of the first NaN, or None."""
     if array.dtype.kind not in "fcO":
         return None
-    # NaN alone is not equal to itself; what has no answer, as pandas' NA, is told by its type.
+    # Only NaN is not equal to itself. The comparison of pandas' NA has no truth value, so check
+    # types.
     wrong = [
         i
         for i, one in enumerate(array.flat)
@@ -103,7 +108,10 @@ def _missing(array: npt.NDArray[Any]) -> tuple[int, ...] | None:
 
 
 def _others(array: npt.NDArray[Any]) -> Iterator[tuple[tuple[int, ...], str]]:
-    """Find what is no integer in an array of objects, its place and its type; nothing in one of any other kind."""
+    """Yield the place and the type of everything in an array of objects that is no integer.
+
+    Yield nothing for arrays of other types.
+    """
     if array.dtype.kind == "O":
         for place, one in np.ndenumerate(array):
             if not isinstance(one, (int, np.integer, np.bool_)):

@@ -1,4 +1,7 @@
-"""numpy's functions that are linear in what is encrypted: sums of groups, fits, values between, and choices."""
+"""numpy's functions that are linear in encrypted values, and choices by conditions.
+
+They are sums of groups, fits, interpolation, and the like.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ def _secret(x: object) -> bool:
 
 
 def _sums(a: Any, groups: Sequence[npt.NDArray[np.int64]], name: str) -> Any:
-    """Sum the elements along the last axis whose places are in each group."""
+    """Sum the elements of each group, which is given by places along the last axis."""
     terms = max(1, *(len(group) for group in groups))
     check_size(name, [len(groups), terms])
     places, weights = np.zeros((2, len(groups), terms), dtype=np.int64)
@@ -46,7 +49,7 @@ def _bincount(x: Any, weights: Any = None, minlength: Any = 0) -> Any:
     if not _secret(weights):
         raise refusal("bincount")
     labels = to_array(x, "bincount")
-    # It refuses what are no labels.
+    # numpy refuses invalid labels.
     lengths = np.bincount(labels, minlength=minlength)
     if labels.shape != weights.shape:
         raise ShapeError(f"bincount: {labels.size} labels for weights of shape {weights.shape}")
@@ -55,7 +58,7 @@ def _bincount(x: Any, weights: Any = None, minlength: Any = 0) -> Any:
 
 
 def _histogram(*args: Any, **keywords: Any) -> Any:
-    """Add up encrypted weights of plain values in each bin: the sums, and the edges of the bins."""
+    """Return the sums of the encrypted weights of plain values in each bin, and the bin edges."""
     asked = inspect.signature(np.histogram).bind(*args, **keywords)
     asked.apply_defaults()
     a, bins, ends, density, weights = (
@@ -74,7 +77,7 @@ def _histogram(*args: Any, **keywords: Any) -> Any:
         )
     edges = np.histogram_bin_edges(values, bins, ends)
     count = len(edges) - 1
-    # The last bin has its end, and none has what is beyond the edges.
+    # The last bin includes its upper edge. Values beyond the edges get the extra bin `count`.
     bin_of = np.where(
         values == edges[-1], count - 1, np.searchsorted(edges, values, side="right") - 1
     ).ravel()
@@ -96,7 +99,7 @@ def reduceat(a: Any, indices: Any, axis: Any = 0) -> Any:
         raise ShapeError(
             f"add.reduceat: indices of shape {starts.shape}, where one axis of one or more is needed"
         )
-    # It refuses what are no places.
+    # numpy refuses invalid indices.
     np.add.reduceat(np.zeros(length), starts)
     ends = [*starts[1:], length]
     groups = [
@@ -126,7 +129,7 @@ def _ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     return np.concatenate(parts) if len(parts) > 1 else parts[0]
 
 
-# Maps with factors that are computed from plain numbers
+# Linear maps whose factors are computed from plain numbers
 
 
 def _polyfit(
@@ -141,7 +144,7 @@ def _polyfit(
     if y.ndim not in (1, 2):
         raise ShapeError(f"polyfit takes values of one or two axes, not shape {y.shape}")
     places, weights = real_numbers(x, "polyfit"), None if w is None else real_numbers(w, "polyfit")
-    # It refuses what is no fit.
+    # numpy refuses invalid arguments.
     coefficients = np.polyfit(places, np.eye(y.shape[0]), deg, rcond, w=weights)
     powers = np.vander(places, len(coefficients)) * (1 if weights is None else weights[:, None])
     condition = float(np.linalg.cond(powers / np.linalg.norm(powers, axis=0)))
@@ -167,7 +170,10 @@ def _solve(a: Any, b: Any) -> Any:
 
 
 def _fftn(name: str) -> Callable[..., Any]:
-    """Transform along several axes, the last two of them where it is of two, in numpy's order."""
+    """Return a transform along several axes, in numpy's order.
+
+    By default, the functions of two dimensions use the last two axes, and the others use all.
+    """
     of_one = getattr(np.fft, name.rstrip("2n"))
     of_two = name.endswith("2")
 
@@ -178,7 +184,7 @@ def _fftn(name: str) -> Callable[..., Any]:
         if len(lengths) != len(axes):
             raise ShapeError(f"fft.{name}: {len(lengths)} lengths for {len(axes)} axes")
         for n, axis in reversed(list(zip(lengths, axes, strict=True))):
-            # -1 says as many as there are.
+            # -1 keeps the length of the axis.
             a = of_one(a, None if n == -1 else n, a._axis(axis, f"fft.{name}"), norm)
         return a
 
@@ -186,7 +192,7 @@ def _fftn(name: str) -> Callable[..., Any]:
 
 
 def interpolated(x: Any, xp: Any, fp: Any, left: Any, right: Any, period: Any) -> Any:
-    """Return values at plain places between plain ones at which encrypted values are."""
+    """Interpolate encrypted values, which are given at plain places, at other plain places."""
     fp._refuse_integers("interp")
     at, places = (real_numbers(points, "interp") for points in (x, xp))
     if fp.ndim != 1 or places.shape != fp.shape:
@@ -195,7 +201,7 @@ def interpolated(x: Any, xp: Any, fp: Any, left: Any, right: Any, period: Any) -
         raise ArgumentError("interp: places are numbers, and those of values finite ones")
     sources = np.arange(fp.size)
     if period is not None:
-        # As numpy goes around.
+        # Reduce the places by the period, and repeat the ends, as numpy does.
         length = abs(float(period))
         if not length > 0:
             raise ArgumentError(f"interp: a period is not {period}")
@@ -206,7 +212,7 @@ def interpolated(x: Any, xp: Any, fp: Any, left: Any, right: Any, period: Any) -
         sources = np.concatenate([sources[-1:], sources, sources[:1]])
     elif (np.diff(places) < 0).any():
         raise ArgumentError("interp: the places of values do not increase")
-    # Between which two, and how far from the first of them.
+    # The integer part gives the two neighbours, and the fraction gives their weights.
     where = np.interp(at, places, np.arange(places.size, dtype=np.float64))
     first = np.minimum(where.astype(np.int64), max(places.size - 2, 0))
     second = np.minimum(first + 1, places.size - 1)
@@ -235,7 +241,7 @@ def _select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     arrays = [x for x in (*conditions, *choices, default) if _secret(x)]
     with named("select", "where"):
         if any(_secret(c) for c in conditions) or arrays[0].bit_error is not None:
-            # Of bits, numpy's own default is False.
+            # For bits, numpy's default of 0 means False.
             result = (
                 False
                 if arrays[0].bit_error is not None and isinstance(default, int) and default == 0
@@ -252,7 +258,7 @@ def _select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
         for condition, choice in [*zip(plain, choices, strict=True), (True, default)]:
             part = left & condition
             left = left & ~part
-            # No product where nothing is chosen.
+            # An empty part needs no product.
             if part.any() or (total is None and condition is True):
                 term = (
                     np.where(part, choice, 0)
@@ -264,14 +270,17 @@ def _select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
 
 
 def beside(x: Any, y: Any) -> Any:
-    """Return the sum of arrays one of which is 0 wherever the other one is not."""
+    """Return the sum of two arrays. At each place, at least one of them must be 0."""
     if not _secret(x):
         return y._beside(x) if _secret(y) else x + y
     return x._beside(y)
 
 
 def choosable(like: Any, plain: Any, operation: str) -> Any:
-    """Return plain values to choose from beside an encrypted array; numbers that are not chosen may be missing."""
+    """Return plain values to choose from beside an encrypted array.
+
+    Numbers may be missing (NaN) at places where they are not chosen.
+    """
     of_numbers = like.plain_modulus is None and like.bit_error is None
     return numbers(plain, operation) if of_numbers else like._plain(plain, operation)
 
@@ -292,7 +301,7 @@ def _choose(a: Any, choices: Any, mode: Any = "raise") -> Any:
     if index.dtype.kind not in "iub":
         raise TypeError(f"choose takes integers, not values of type {index.dtype}")
     count = len(options)
-    # It refuses a choice that there is not, and knows the modes.
+    # numpy refuses invalid choices, and applies the mode.
     index = np.choose(index.astype(np.int64), np.arange(count).reshape(-1, 1), mode=mode).reshape(
         index.shape
     )
@@ -328,7 +337,7 @@ ALONE: dict[Any, Callable[..., Any]] = {
     np.ediff1d: _ediff1d,
     np.vander: _vander,
     **{getattr(np.fft, name): _fftn(name) for name in ("fft2", "fftn", "ifft2", "ifftn")},
-    # Of the array standard, which numpy has since version 2.1.
+    # A function of the array standard, which numpy has since version 2.1.
     **{getattr(np, name): _cumulative_sum for name in ("cumulative_sum",) if hasattr(np, name)},
 }
 SEVERAL: dict[Any, Callable[..., Any]] = {

@@ -1,4 +1,4 @@
-"""What stays in the process that made it."""
+"""The base class of objects that stay in the process that made them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _L = TypeVar("_L", bound="Local")
 
 
 class Local:
-    """What does not pickle; nothing alters it, so that copies are the thing itself."""
+    """An object that cannot be pickled. It never changes, so a copy is the object itself."""
 
     __slots__ = ()
     _instead: ClassVar[str]

@@ -1,4 +1,4 @@
-"""Elements of an array that are picked, and moved only where they are needed one by one."""
+"""Lazy views: selected elements of an array, which are moved only when this becomes necessary."""
 
 from __future__ import annotations
 
@@ -20,22 +20,25 @@ if TYPE_CHECKING:
     _Places = npt.NDArray[np.int64]
     _Weights = npt.NDArray[np.float64] | npt.NDArray[np.int64] | npt.NDArray[np.complex128]
 
-# What sums of moved elements take, in products with plain numbers: some rotations, which take as
-# long as four each.
+# Cost of sums of moved elements, in products with plain numbers. The sums need some rotations, and
+# a rotation takes as long as four products.
 _SUMS = 52
 
 
 class Picked:
-    """The elements of `source` at `places`, each times one of the `weights` if there are any.
+    """A lazy view: the elements of `source` at `places`, each times one of the `weights` if any.
 
-    Sums of them are linear combinations of the elements of `source`, and computed as such: windows
-    of an image times a kernel by as many products as the kernel has elements, the sum of a
-    selection by one product with zeros and ones. `server` is what moves them after all, in the name
-    of `operation`, and what sums them where no other precision is asked for then; one of `precise`
-    was asked for when they were picked.
+    Sums of these elements are linear combinations of the elements of `source`, and are computed as
+    such. Windows of an image times a kernel need one product for each element of the kernel. The
+    sum of a selection needs one product with zeros and ones.
 
-    They are moved where sums of them take more than that, and where sums are needed for the second
-    time; not those of windows, of which an array would be many times as large.
+    `server` moves the elements if that becomes necessary, and errors name `operation` then. It also
+    computes sums, unless the caller has a server with another precision. `precise` tells that such
+    a precision was requested when the elements were selected.
+
+    The elements are moved if that makes sums of them cheaper. They are also moved when sums are
+    needed for the second time. Windows are not moved then, because the array of all windows would
+    be many times as large.
     """
 
     __slots__ = (
@@ -66,7 +69,11 @@ class Picked:
         windows: bool = False,
         most: int | None = None,
     ) -> None:
-        """Pick elements, of `windows` or others, which it takes `most` products to move; None where all are meant."""
+        """Select elements.
+
+        `windows` tells whether they are windows. `most` is the number of products for moving them,
+        or None if these are all elements in their order.
+        """
         self.server = server
         self.source = source
         self.places = places
@@ -88,35 +95,35 @@ class Picked:
 
     @property
     def fingerprint(self) -> str:
-        """That of the source."""
+        """The fingerprint of the source."""
         return self.source.fingerprint
 
     @property
     def plain_modulus(self) -> int | None:
-        """That of the source."""
+        """The plaintext modulus of the source."""
         return self.source.plain_modulus
 
     @property
     def bit_error(self) -> None:
-        """Nothing: bits are moved at once."""
+        """None, because bits are never selected lazily."""
 
     @property
     def is_complex(self) -> bool:
-        """Whether these elements may be complex."""
+        """True if these elements may be complex."""
         return self.source.is_complex or (
             self.weights is not None and self.weights.dtype.kind == "c"
         )
 
     @property
     def alike(self) -> _native.EncryptedArray:
-        """An array with the precision, the bound and the capacity that these elements have before they are moved."""
+        """An array with the precision, bound and capacity of the elements before they are moved."""
         if self._alike is None:
             self._alike = self._make_alike()
         return self._alike
 
     def _make_alike(self) -> _native.EncryptedArray:
         if self.weights is None:
-            # To compute with another precision asked for is to ask for it.
+            # An operation with the server applies the requested precision.
             return self.server.negate(self.source) if self.precise else self.source
         weights: npt.NDArray[Any] = np.resize(self.weights, self.source.shape)
         if self.plain_modulus is None:
@@ -124,29 +131,32 @@ class Picked:
         return self.server.mul_plain(self.source, weights)
 
     def _strides_moved(self) -> list[int] | None:
-        """Return the strides in slots that these elements have when they are moved, if they may be."""
+        """Return the strides in slots of the moved elements, or None if they are not moved."""
         if self.windows or self._most is None:
             return None
         lengths = [1 << (length - 1).bit_length() for length in self.shape[:0:-1]]
         return list(itertools.accumulate(lengths, operator.mul, initial=1))[: len(self.shape)][::-1]
 
     def _are_to_be_moved(self) -> bool:
-        """Tell whether the elements are moved, or are to be: they have been needed before, and are not windows."""
+        """Return True if the elements are moved now or were moved before.
+
+        That is so if they are needed for the second time and are not windows.
+        """
         before, self._before = self._before, not self.windows
         return before or self._moved is not None
 
     def moved(self) -> _native.EncryptedArray:
-        """Move the elements to places of their own, and multiply them."""
+        """Move the elements to places of their own, and multiply them by the weights."""
         if self._moved is None:
             self._moved = self._move() if self._trial is None else self._trial
         return self._moved
 
     @property
     def one_by_one(self) -> _native.EncryptedArray:
-        """An array with the precision and the capacity that these elements have when they are moved.
+        """An array with the precision and the capacity that the elements have after they are moved.
 
-        They are not moved for that: a dry run does the same without residues. What cannot be moved,
-        for want of keys or of capacity, has what it has before.
+        A dry run computes it, without moving the elements. If they cannot be moved because keys or
+        capacity are missing, it describes them before the move.
         """
         moved = self._trial if self._moved is None else self._moved
         if moved is not None:
@@ -168,7 +178,7 @@ class Picked:
 
     @property
     def to_be_read(self) -> _native.EncryptedArray:
-        """These elements in places of their own; who reads them changes nothing of what is computed with them."""
+        """The moved elements, for reading only: later operations use the view as before."""
         if self._moved is not None:
             return self._moved
         if self._trial is None:
@@ -180,7 +190,7 @@ class Picked:
             return self._gathered()
         weights = np.array(np.broadcast_to(self.weights, self.shape), order="C")
         entries = (cast("Any", np.broadcast_to(self.places, self.shape)), cast("_Weights", weights))
-        # One map both moves and multiplies, where it takes no more products than to move them does.
+        # Use one linear map for moving and multiplying, if it needs no more products than moving.
         if self._most is not None and not self.windows:
             raw = self._sums(
                 self.operation, self.server, entries, 0, self._most + 1, self._strides_moved()
@@ -193,14 +203,15 @@ class Picked:
                 raw = self.server.broadcast_to(raw, self.shape)
             return self.server.mul_plain(raw, to_native(cast("Any", weights), "mul"))
         except (BudgetError, CapacityError):
-            # There is room for one product, or none would have been picked.
+            # There is capacity for one product, or the elements would not have been selected
+            # lazily.
             raw = self._sums(self.operation, self.server, entries, 0, None, None)
             if raw is None:
                 raise
             return raw
 
     def _gathered(self) -> _native.EncryptedArray:
-        # What is broadcast is moved once.
+        # Move broadcast elements only once.
         strides = zip(self.places.strides, self.shape, strict=True)
         once = self.places[
             tuple(
@@ -212,10 +223,11 @@ class Picked:
             return self.server.gather([self.source], once.shape, np.ascontiguousarray(once.ravel()))
 
     def at(self, places: _Places) -> Picked | None:
-        """Return those at these places of all of them in row-major order; None where they are to be moved first.
+        """Return a view of the elements at these places, counted in row-major order.
 
-        That is so where there are zeros among them, and of elements that are not of windows: two
-        moves may be over fewer distances than one that does for both.
+        Return None if the elements should be moved first. That is so if there are zeros among the
+        places, or if these are not windows, since two moves may need fewer rotations than a
+        combined one.
         """
         if not self.windows or (places < 0).any():
             return None
@@ -227,7 +239,10 @@ class Picked:
     def of(
         self, server: _native.Server | None, source: _native.EncryptedArray
     ) -> Picked | _native.EncryptedArray:
-        """Return the elements of another array that stand at the same places; moved where no room is left to do so."""
+        """Return the elements of another array at the same places.
+
+        They are moved at once if the other array has no capacity left for a later move.
+        """
         server = server or self.server
         flat = np.ascontiguousarray(self.places.ravel())
         with named(self.operation, "move elements"):
@@ -236,7 +251,10 @@ class Picked:
         return self._with(server, self.places, None, source)
 
     def is_alike(self, other: object) -> bool:
-        """Tell whether these are windows, as many as their source has elements at least, and others the same ones."""
+        """Return True if both are windows of arrays of the same shape at the same places.
+
+        There must be at least as many elements as in the source.
+        """
         return (
             isinstance(other, Picked)
             and self.windows
@@ -249,7 +267,7 @@ class Picked:
         )
 
     def is_transposed(self, other: object) -> bool:
-        """Tell whether these are the elements of others, with the axes in reverse."""
+        """Return True if these are the elements of `other` with the axes in reverse order."""
         return (
             isinstance(other, Picked)
             and self.source is other.source
@@ -261,7 +279,10 @@ class Picked:
     def times(
         self, server: _native.Server | None, values: npt.NDArray[Any], shape: tuple[int, ...]
     ) -> Picked | None:
-        """Return the products with plain values, broadcast to a shape; None where they are to be computed at once."""
+        """Return a view of the products with plain values, which are broadcast to `shape`.
+
+        Return None if the products should be computed at once.
+        """
         if (
             self.weights is not None
             or values.ndim == 0
@@ -269,7 +290,7 @@ class Picked:
             or self._are_to_be_moved()
         ):
             return None
-        # Of one's own: who multiplies may write others to the same array before it is needed.
+        # A copy, because the caller may change the array before it is used.
         return self._with(server or self.server, np.broadcast_to(self.places, shape), values.copy())
 
     def _with(
@@ -285,7 +306,7 @@ class Picked:
     def summed(
         self, server: _native.Server | None, axes: Sequence[int]
     ) -> _native.EncryptedArray | None:
-        """Return the sums along these axes; None where the elements are to be moved."""
+        """Return the sums along these axes, or None if the elements should be moved."""
         kept = [axis for axis in range(len(self.shape)) if axis not in axes]
         weights: npt.NDArray[Any] | None = self.weights
         if weights is None:
@@ -303,9 +324,10 @@ class Picked:
     def times_matrix(
         self, server: _native.Server | None, matrix: _Weights, *, from_left: bool = False
     ) -> _native.EncryptedArray | None:
-        """Return the product with a plain vector or matrix along the last axis, or from the left along the first.
+        """Return the product with a plain vector or matrix along the last axis.
 
-        None where the elements are to be moved, or shapes do not fit.
+        With `from_left`, it is the product from the left along the first axis. Return None if the
+        elements should be moved, or if the shapes do not fit.
         """
         axis = 0 if from_left else -1
         if (
@@ -320,7 +342,7 @@ class Picked:
         places = np.moveaxis(self.places, 0, -1) if from_left else self.places
         columns = matrix if from_left else matrix.T
         if columns.ndim == 2 and from_left:
-            # (rows, .., k), and from the right (.., columns, k).
+            # Shape (rows, .., k) from the left, and (.., columns, k) from the right.
             columns = columns.reshape(len(columns), *(1,) * (places.ndim - 1), -1)
         elif columns.ndim == 2:
             places = places[..., np.newaxis, :]
@@ -343,9 +365,10 @@ class Picked:
         products: int,
         strides: list[int] | None,
     ) -> _native.EncryptedArray | None:
-        """Return the sums along the last axes, where they take no more than those of moved elements: `products`.
+        """Return the sums along the last axes, or None if moving the elements first is cheaper.
 
-        They stand at these strides, as those would, where that is not much more work.
+        `products` is the cost of sums of moved elements. The sums get the given strides, if that
+        does not need much more work.
         """
         if self._are_to_be_moved():
             return None
@@ -361,7 +384,7 @@ class Picked:
         most: int | None,
         strides: list[int] | None,
     ) -> _native.EncryptedArray | None:
-        """Return the sums along the last axes, where they take fewer than `most` products."""
+        """Return the sums along the last axes, if they need fewer than `most` products, or None."""
         places, weights = entries
 
         def combined(part: npt.NDArray[Any]) -> _native.EncryptedArray | None:
@@ -372,7 +395,7 @@ class Picked:
         with named(operation, "linear combinations", "add up"):
             if weights.dtype.kind != "c":
                 return combined(weights)
-            # Both stand alike, whatever the numbers are.
+            # Both get the same layout, which does not depend on the weights.
             real, imaginary = combined(weights.real), combined(weights.imag)
             if real is None or imaginary is None:
                 return None
@@ -380,5 +403,5 @@ class Picked:
 
 
 def _are_weights(values: npt.NDArray[Any]) -> bool:
-    """Tell whether these are numbers that sums can be taken with."""
+    """Return True if linear combinations can use these values as weights."""
     return values.dtype in (np.float64, np.int64, np.complex128) and bool(np.isfinite(values).all())

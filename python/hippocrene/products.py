@@ -1,4 +1,4 @@
-"""numpy's products of encrypted arrays and plain ones, and its linear maps, which are products with plain matrices."""
+"""numpy's products of encrypted and plain arrays, and linear maps as products with matrices."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from hippocrene.values import real_numbers, to_array
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-# Of more elements than these an encrypted vector is convolved and turned, rather than multiplied
-# with a matrix.
+# Maximum length for which an encrypted vector is correlated by a product with a matrix. Longer ones
+# are convolved and reversed.
 LONG = 1024
-# So many products of encrypted numbers fit into some gigabytes.
+# Maximum number of products of encrypted numbers at a time. They fit into some gigabytes.
 _MOST_PRODUCTS = 2**24
 
 
@@ -35,7 +35,7 @@ def _secret(x: object) -> bool:
 
 
 def stacked(a: Any, b: Any) -> Any:
-    """Compute what `numpy.matmul` does of stacks of matrices: of more than two axes the last two are of a matrix."""
+    """Compute `numpy.matmul` of stacks of matrices, whose last two axes are those of a matrix."""
     left, right = np.shape(a), np.shape(b)
     try:
         np.broadcast_shapes(left[:-2], right[:-2])
@@ -50,7 +50,8 @@ def stacked(a: Any, b: Any) -> Any:
         return einsum(f"{rows}j,{other}j{columns}->...{rows[3:]}{columns}", a, b)
 
 
-# As numpy.multiply and numpy.matmul, which pandas would compute where its own objects come first.
+# Use numpy.multiply and numpy.matmul explicitly: with operators, pandas would compute if its own
+# object came first.
 def _times(a: Any, b: Any) -> Any:
     return compute(np.multiply, "__call__", (a, b), {})
 
@@ -60,7 +61,7 @@ def _matmul(a: Any, b: Any) -> Any:
 
 
 def dot(a: Any, b: Any) -> Any:
-    """Compute what `numpy.dot` does: of more than two axes in the second array, all rows with all matrices."""
+    """Compute `numpy.dot`, also for a second array with more than two axes."""
     a, b = operands("dot", a, b)
     if 0 in (np.ndim(a), np.ndim(b)):
         return _times(a, b)
@@ -98,7 +99,7 @@ def _vdot(a: Any, b: Any) -> Any:
 
 def _outer(a: Any, b: Any) -> Any:
     if not _secret(b):
-        # The copies of the encrypted one stand one after the other, which takes no product.
+        # This way the encrypted operand is repeated as a whole, which needs no product.
         return _outer(b, a).T
     a, b = factors("outer", a, b)
     return _times(a.reshape(-1, 1), b.reshape(1, -1))
@@ -118,14 +119,14 @@ def _tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
             f"tensordot: axes {of_a} of shape {np.shape(a)} and {of_b} of {np.shape(b)} do not match"
         )
     picked = any(_secret(x) and x._picked is not None for x in (a, b))
-    # One axis of two encrypted arrays goes by a product of matrices, which takes less time where
-    # they have more axes.
+    # For one axis of two encrypted arrays, a product of matrices takes less time if the arrays have
+    # more axes.
     joined = len(of_a) > 1 or (
         of_a and max(np.ndim(a), np.ndim(b)) > 2 and not (_secret(a) and _secret(b))
     )
     named_axes = np.ndim(a) + np.ndim(b) <= len(string.ascii_letters)
     if named_axes and (picked or joined):
-        # Elements stay where they are, as they do not where axes are made one.
+        # `einsum` leaves the elements where they are. Merging axes by `reshape` would move them.
         labels = list(string.ascii_letters[: np.ndim(a) + np.ndim(b)])
         left_labels, right_labels = labels[: np.ndim(a)], labels[np.ndim(a) :]
         for i, j in zip(of_a, of_b, strict=True):
@@ -143,7 +144,7 @@ def _tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
 
 
 def _axes_of(x: Any, axes: list[int]) -> list[int]:
-    """Return axes counted from the first on; what numpy would not take for axes is an error."""
+    """Return axes counted from the first one, and refuse axes that numpy would refuse."""
     have = np.ndim(x)
     for axis in axes:
         if not -have <= axis < have:
@@ -168,7 +169,11 @@ def _convolve(a: Any, v: Any, mode: str = "full") -> Any:
 
 
 def _convolved(a: Any, v: Any, mode: str, *, mirrored: bool = False, turned: bool = False) -> Any:
-    """Convolve; `mirrored`, "same" is the middle as it is seen from the other end, `turned`, an encrypted `v` is so."""
+    """Convolve two vectors.
+
+    With `mirrored`, the mode "same" takes the middle as seen from the other end. With `turned`, an
+    encrypted `v` is reversed.
+    """
     encrypted, other = (a, v) if _secret(a) else (v, a)
     short, long = sorted((encrypted.size, len(other)))
     if not short:
@@ -193,9 +198,10 @@ def _convolved(a: Any, v: Any, mode: str, *, mirrored: bool = False, turned: boo
 
 
 def _convolved_windows(a: Any, v: Any, first: int, length: int, *, turned: bool = False) -> Any:
-    """Return so many elements, from the first one on, of the convolution of two encrypted vectors, the second `turned`.
+    """Return `length` elements, starting with `first`, of the convolution of two encrypted vectors.
 
-    They are the products of one of them with the windows of the other.
+    They are the products of one vector with the windows of the other. With `turned`, `v` is given
+    in reverse.
     """
     short, long = sorted((a, v), key=len)
     size = short.size
@@ -203,14 +209,14 @@ def _convolved_windows(a: Any, v: Any, first: int, length: int, *, turned: bool 
         raise ShapeError(
             f"convolve: {length} sums of {size} products each of encrypted numbers are too many"
         )
-    # Windows that go beyond the ends have zeros there.
+    # Windows beyond the ends are padded with zeros.
     within = first == size - 1 and length == long.size - first
     windows = np.lib.stride_tricks.sliding_window_view(
         long if within else np.pad(long, size - 1), size
     )
     start = 0 if within else first
     if turned and long is v:
-        # As they are seen from the other end.
+        # Take the windows as seen from the other end.
         start = len(windows) - start - length
         return _matmul(windows[start : start + length], short)[::-1]
     return _matmul(windows[start : start + length], short if turned else short[::-1])
@@ -232,13 +238,13 @@ def _correlate(a: Any, v: Any, mode: str = "valid") -> Any:
 
 def _correlated(a: Any, v: Any, mode: str) -> Any:
     if _secret(a):
-        # numpy puts the longer one first, and turns what comes of it round.
+        # numpy exchanges the operands if the second one is longer, and reverses the result.
         return _convolved(a, np.conj(v)[::-1], mode, mirrored=a.size < len(v))
     v = v.conj() if v._held.is_complex else v
     plain: Any = v._plain(a, "correlate")
     if v.size > LONG:
-        # As a product with a matrix, in which every other diagonal has a row of its own, it takes
-        # minutes and memory.
+        # A product with a matrix would need minutes and much memory, because every diagonal of
+        # the matrix has a row of its own.
         return _convolved(v, plain[::-1], mode, mirrored=v.size <= len(plain))[::-1]
     units = np.eye(v.size, dtype=plain.dtype)
     return _matmul(v, np.array([np.correlate(plain, unit, cast("Any", mode)) for unit in units]))
@@ -299,7 +305,7 @@ def _vecdot(a: Any, b: Any, *, axis: int = -1) -> Any:
     return compute(np.vecdot, "__call__", (a, b), {"axis": axis})
 
 
-# Linear maps: what a function makes of the unit vectors is its matrix.
+# Linear maps: applying a function to the unit vectors gives its matrix.
 
 
 def mapped(
@@ -313,8 +319,8 @@ def mapped(
 ) -> Any:
     """Apply a linear function of rows along an axis.
 
-    Its factors are rounded to doubles unless they are `exact`, and off by `condition` times as much
-    where they come of equations of that condition number.
+    Its factors are rounded to doubles unless they are `exact`. If they are solutions of equations,
+    `condition` is the condition number, which multiplies the rounding error.
     """
     if not _secret(a) or not a.ndim:
         raise TypeError(f"numpy.{name} is for an encrypted array of one axis or more")
@@ -325,7 +331,7 @@ def mapped(
 
 
 def _times_rounded(a: Any, matrix: Any, *, exact: bool, condition: float = 1.0) -> Any:
-    """Multiply with a matrix of doubles that were computed, as `mapped` has them."""
+    """Multiply by a matrix of computed doubles, whose rounding errors `mapped` describes."""
     return (
         a @ matrix
         if exact
@@ -357,7 +363,7 @@ def _gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: Any = 1) -> A
     along = [
         _gradient_along(f, step, one, edge_order) for one, step in zip(axes, steps, strict=True)
     ]
-    # A tuple, and a list before version 2.
+    # numpy returns a tuple, and a list before version 2.
     several: Any = type(np.gradient(np.eye(2)))
     return along[0] if len(along) == 1 else several(along)
 
@@ -384,7 +390,10 @@ def _gradient_along(f: Any, distances: Any, axis: int, edge_order: Any) -> Any:
 
 
 def _places(values: Any, operation: str) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Return places as doubles that differ as these do: integers less the first one. Single numbers are distances."""
+    """Return places as doubles with accurate differences. A single number is a distance.
+
+    The first place is subtracted from integers before they are rounded.
+    """
     doubles, places = real_numbers(values, operation), to_array(values, operation)
     if places.dtype.kind not in "iuO" or not (places.ndim and places.size):
         return doubles
@@ -393,7 +402,10 @@ def _places(values: Any, operation: str) -> np.ndarray[Any, np.dtype[np.float64]
 
 
 def _multi_dot(arrays: Sequence[Any]) -> Any:
-    """Multiply matrices from the left to the right; plain ones among themselves as doubles, where these are enough."""
+    """Multiply matrices from left to right.
+
+    Plain matrices are multiplied as doubles, if these are precise enough.
+    """
     arrays = factors("multi_dot", *arrays)
     at = next(i for i, x in enumerate(arrays) if _secret(x))
     lengths, ahead = [np.shape(x)[-1] for x in arrays[:-1]], max(at - 1, 0)
@@ -402,7 +414,7 @@ def _multi_dot(arrays: Sequence[Any]) -> Any:
     )
     if arrays[at].plain_modulus is None and all(_secret(x) or x.dtype.kind != "O" for x in wide):
         return functools.reduce(_matmul, wide)._off_by(error if ahead else 0.0)
-    # Every product has an encrypted factor.
+    # Order the products so that every one has an encrypted factor.
     right = functools.reduce(_matmul, arrays[at:])
     return functools.reduce(lambda product, x: _matmul(x, product), reversed(arrays[:at]), right)
 
@@ -427,7 +439,7 @@ def _trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: Any = -1) -> Any:
     return _times_rounded(np.moveaxis(y, axis, -1), weights, exact=exact)
 
 
-# Names of the array standard, which numpy has since version 2.
+# Functions of the array standard, which numpy has since version 2.
 LINALG: dict[str, Callable[..., Any]] = {
     "cross": lambda a, b, *, axis=-1: _cross(a, b, axis=axis),
     "matmul": _matmul,
@@ -452,6 +464,6 @@ PRODUCTS: dict[Any, Callable[..., Any]] = {
     np.vdot: _vdot,
     **{getattr(np.fft, name): _fft(name) for name in ("fft", "ifft", "rfft")},
     **{getattr(np.linalg, name): f for name, f in LINALG.items() if hasattr(np.linalg, name)},
-    # numpy before version 2 has trapz, and later versions have both or trapezoid only.
+    # numpy before version 2 has `trapz`. Later versions have both names, or `trapezoid` only.
     **{getattr(np, name): _trapezoid for name in ("trapezoid", "trapz") if hasattr(np, name)},
 }

@@ -1,4 +1,4 @@
-"""How far something is that takes long: in a bar on a terminal, in lines elsewhere."""
+"""The display of the progress of long computations: a bar on a terminal, lines elsewhere."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 def shown(
     progress: bool | Callable[[int, int], object], name: str, unit: str, total: int
 ) -> Iterator[Callable[[int], object]]:
-    """Return what is told how many of `total` units are done.
+    """Yield a function to be called with the number of finished units, out of `total`.
 
-    `progress` is called with that and `total`; or True, and it is shown: in a bar where rich is
-    installed and there is a terminal, else in lines.
+    If `progress` is a function, it is called with this number and `total`. If it is True, the
+    progress is shown in a bar if rich is installed and there is a terminal, otherwise in lines.
     """
     if callable(progress):
         yield lambda done: progress(done, total)
@@ -41,11 +41,11 @@ def shown(
 def counted(
     count: Callable[[], int], name: str, unit: str, total: int | None, *, every: float | None = None
 ) -> Iterator[None]:
-    """Show how far `count` gets from where it is, of `total` if that is known, until the block ends.
+    """Show the increase of `count` until the block ends, out of `total` if that is known.
 
-    It is looked at once in `every` seconds: if nothing is said, five times a second for a bar,
-    where rich is installed and there is a terminal, and every ten seconds for lines elsewhere. What
-    was done in all is a line at the end.
+    `count` is called every `every` seconds. The default is 0.2 seconds for a bar, which is shown if
+    rich is installed and there is a terminal, and 10 seconds for lines. With lines, the last line
+    shows the total at the end.
     """
     first, start, end = count(), time.monotonic(), threading.Event()
     rich = _rich()
@@ -76,13 +76,19 @@ def counted(
 
 
 def _print(line: str) -> None:
-    """Print a line, if it can be: a pipe that nobody reads or a full disk is no reason to end a computation."""
+    """Print a line, and ignore errors of the output.
+
+    A closed pipe or a full disk is no reason to end a computation.
+    """
     with suppress(OSError):
         print(line, flush=True)
 
 
 def _rich() -> Any:
-    """Return what shows bars, where there is a terminal for them; a daemon has no standard output at all."""
+    """Return the module that shows bars, or None without rich or a terminal.
+
+    A daemon has no standard output at all.
+    """
     if sys.stdout is not None and sys.stdout.isatty():
         try:
             import rich.progress

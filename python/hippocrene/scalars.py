@@ -1,4 +1,4 @@
-"""Single values, as options are: integers, doubles and text, and what is none of them is named."""
+"""The conversion of single values, such as options, to integers, doubles and text."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from hippocrene.errors import ArgumentError
 
 
 def text(value: object, what: str) -> str:
-    """Return text; `what` it is stands in the `TypeError` for what is none."""
+    """Return text, or raise a `TypeError` that names the value by `what`."""
     if not isinstance(value, str):
         raise TypeError(f"{what} is text, not {type(value).__name__}")
     return value
 
 
 def integer(value: object, what: str) -> int:
-    """Return an integer; `what` it is stands in the `TypeError` for what is none."""
+    """Return an integer, or raise a `TypeError` that names the value by `what`."""
     try:
         return operator.index(cast("SupportsIndex", value))
     except TypeError:
@@ -29,8 +29,8 @@ def integer(value: object, what: str) -> int:
 
 
 def double(value: object, what: str) -> float:
-    """Return a number as a double; `what` it is stands in the `TypeError` for what is none."""
-    # numpy reads text in arrays of no axes, and what masked ones have under the mask.
+    """Return a number as a double, or raise a `TypeError` that names the value by `what`."""
+    # `float` would read text in arrays without axes, and values under the mask of masked arrays.
     number = value.item() if type(value) is np.ndarray and not value.ndim else value
     try:
         if not isinstance(
@@ -40,7 +40,7 @@ def double(value: object, what: str) -> float:
     except TypeError:
         pass
     except ValueError:
-        # Of a signaling NaN, which is refused as any other is.
+        # A signaling NaN, which callers refuse like any other NaN.
         if isinstance(number, Decimal):
             return math.nan
     except OverflowError:
@@ -49,7 +49,10 @@ def double(value: object, what: str) -> float:
 
 
 def declared_interval(interval: object, bound: object) -> tuple[float, float] | None:
-    """Return the ends of a declared interval, of which ``bound=b`` is short for ``(-b, b)``; None if there is none."""
+    """Return the ends of a declared interval, or None if there is none.
+
+    ``bound=b`` is short for ``(-b, b)``.
+    """
     if interval is None:
         if bound is None:
             return None
@@ -71,12 +74,15 @@ def declared_interval(interval: object, bound: object) -> tuple[float, float] | 
 
 
 def double_or_none(value: object, what: str) -> float | None:
-    """Return what `double` does, and None as it is."""
+    """Return the same as `double`, but None for None."""
     return None if value is None else double(value, what)
 
 
 def whole(value: SupportsIndex, what: str, least: int, most: int) -> int:
-    """Return an integer from `least` to `most`; `what` it is stands in the `ArgumentError` for any other."""
+    """Return an integer from `least` to `most`.
+
+    Raise an `ArgumentError` that names the value by `what` for any other.
+    """
     number = integer(value, what)
     if not least <= number <= most:
         raise ArgumentError(f"{what} is {number}: {least} to {most} are possible")
@@ -84,7 +90,7 @@ def whole(value: SupportsIndex, what: str, least: int, most: int) -> int:
 
 
 def thread_count(threads: SupportsIndex) -> int:
-    """Return how many threads there are to be; what no machine has is for the extension module to refuse."""
+    """Return the number of threads. The extension module refuses numbers that are too large."""
     number = integer(threads, "threads")
     if not 1 <= number < 2**32:
         raise ArgumentError(f"threads is {number}: 1 to 1024 are possible")

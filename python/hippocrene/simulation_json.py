@@ -1,4 +1,4 @@
-"""Simulations as JSON, without their results."""
+"""The JSON format of simulations, without their results."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _is_count(value: object) -> bool:
 
 
 def _rows(*checks: Callable[[object], bool]) -> Callable[[object], bool]:
-    """Return a check of a list of rows, each with one value for each of the checks."""
+    """Return a check of a list of rows. A row has one value for each of the checks."""
 
     def check(rows: object) -> bool:
         return isinstance(rows, list) and all(
@@ -39,7 +39,7 @@ def _rows(*checks: Callable[[object], bool]) -> Callable[[object], bool]:
 
 
 def _object(**checks: Callable[[object], bool]) -> Callable[[object], bool]:
-    """Return a check of an object with these fields and no others."""
+    """Return a check of an object with exactly these fields."""
 
     def check(value: object) -> bool:
         return (

@@ -1,4 +1,4 @@
-"""What a simulation says of itself to people: a table in text, in HTML, and a drawing."""
+"""Reports of simulations for people: tables as text and HTML, and a figure."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
     from hippocrene.simulation import Simulation
 
-# So many operations are told by name.
+# Maximum number of operations that are listed by name.
 _MOST_OPERATIONS = 8
 
 
 def _size(count: float) -> str:
-    """Return a number of bytes for people."""
+    """Return a number of bytes in a readable unit."""
     for unit in ("bytes", "kB", "MB"):
         if count < 1000:
             return f"{count:.3g} {unit}"
@@ -27,12 +27,12 @@ def _size(count: float) -> str:
 
 
 def _time(seconds: float) -> str:
-    """Return a time for people."""
+    """Return a time in a readable unit."""
     return f"{1000 * seconds:.3g} ms" if seconds < 1 else f"{seconds:.3g} s"
 
 
 def _result(result: object) -> str:
-    """Say of what kind a result is, without its values."""
+    """Return the type and the shape of a result, without its values."""
     if isinstance(result, np.ndarray):
         return f"array of shape {result.shape}"
     if isinstance(result, (tuple, list, dict)):
@@ -41,7 +41,7 @@ def _result(result: object) -> str:
 
 
 def _facts(simulation: Simulation) -> list[tuple[str, str]]:
-    """Return what is told before the operations."""
+    """Return the rows above the table of operations."""
     at = "" if simulation.precision is None else f" at a precision of {simulation.precision:g} bits"
     modulus = "" if simulation.plain_modulus is None else f" modulo {simulation.plain_modulus}"
     left = [
@@ -83,7 +83,10 @@ def _facts(simulation: Simulation) -> list[tuple[str, str]]:
 
 
 def _operations(simulation: Simulation) -> list[tuple[str, str, str]]:
-    """Return the operations that take longest with their numbers and times, and all others together."""
+    """Return the operations with the longest times, and one row for all others.
+
+    A row has a name, a count and a time.
+    """
     all_of_them = list(simulation.operations.items())
     shown, others = all_of_them[:_MOST_OPERATIONS], all_of_them[_MOST_OPERATIONS:]
     rows = [(name, str(count), _time(seconds)) for name, (count, seconds) in shown]
@@ -94,7 +97,7 @@ def _operations(simulation: Simulation) -> list[tuple[str, str, str]]:
 
 
 def described(simulation: Simulation) -> str:
-    """Return a table of some lines."""
+    """Return a report as text."""
     facts = [f"  {name:<12}{value}" for name, value in _facts(simulation)]
     rows = [("operation", "count", "time"), *_operations(simulation)]
     widths = [max(len(row[i]) for row in rows) for i in range(3)]
@@ -108,13 +111,13 @@ def _html_table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def described_in_html(simulation: Simulation) -> str:
-    """Return the same as two tables of HTML."""
+    """Return a report as HTML, with two tables."""
     rows = [("operation", "count", "time"), *_operations(simulation)]
     return f"<b>Simulation</b>{_html_table(_facts(simulation))}{_html_table(rows)}"
 
 
 def drawn(simulation: Simulation) -> Any:
-    """Return a figure: time by operation, and capacity along the program."""
+    """Return a figure with the time by operation and the capacity along the program."""
     try:
         figure = import_module("matplotlib.figure").Figure(figsize=(11, 4), layout="constrained")
     except ImportError as error:

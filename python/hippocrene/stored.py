@@ -1,4 +1,4 @@
-"""What wraps an object of the extension module that is a file."""
+"""The base class of wrappers of objects that can be saved to files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _S = TypeVar("_S", bound="Stored[Any]")
 
 
 class Stored(Generic[_Raw]):
-    """What wraps an object of the extension module that is a file."""
+    """A wrapper of an object of the extension module that can be saved to a file."""
 
     __slots__ = ("_raw",)
     _raw: _Raw
@@ -20,7 +20,7 @@ class Stored(Generic[_Raw]):
     _made_by: ClassVar[str]
 
     def __init__(self, raw: _Raw) -> None:
-        """Wrap what the extension module made."""
+        """Wrap an object of the extension module."""
         if not isinstance(raw, self._kind):
             raise TypeError(
                 f"{type(self).__name__} is made by {self._made_by}, .load and .from_bytes"
@@ -28,16 +28,16 @@ class Stored(Generic[_Raw]):
         self._raw = raw
 
     def to_bytes(self) -> bytes:
-        """Return what `save` writes."""
+        """Return the bytes that `save` writes."""
         return self._raw.to_bytes()
 
     @classmethod
     def from_bytes(cls: type[_S], data: bytes | bytearray | memoryview) -> _S:
-        """Read what `to_bytes` returned."""
+        """Read the bytes that `to_bytes` returned."""
         return cls(cls._kind.from_bytes(raw_bytes(data)))
 
     def save(self, path: FilePath) -> None:
-        """Write it to a file."""
+        """Write a file."""
         self._raw.save(file_path(path))
 
     @classmethod

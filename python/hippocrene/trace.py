@@ -1,4 +1,4 @@
-"""The trace of a simulated program: its operations on encrypted arrays, and the capacity after each."""
+"""The trace of a simulated program: its operations on encrypted arrays, with remaining capacity."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from hippocrene.picked import Picked
 
-# The steps of the simulation that this is a part of.
+# The steps of the current simulation.
 _steps: ContextVar[list[tuple[str, float]] | None] = ContextVar("_steps", default=None)
 
 
@@ -30,7 +30,7 @@ def tracing() -> Iterator[list[tuple[str, float]]]:
 
 
 def note(result: _native.EncryptedArray | Picked) -> None:
-    """Note a result with the operation that the program called, unless nothing was computed yet."""
+    """Record a result with the operation that the program called, unless the result is lazy."""
     steps = _steps.get()
     if steps is None or not isinstance(result, _native.EncryptedArray):
         return
@@ -43,7 +43,11 @@ def note(result: _native.EncryptedArray | Picked) -> None:
 
 
 def _operation() -> str:
-    """Name what the program called: the outermost function of this package that is under way, or numpy's."""
+    """Return the name of the operation that the program called.
+
+    It is the outermost running function of this package, or the function of numpy that the program
+    called.
+    """
     frame, name = sys._getframe(2), ""
     while True:
         code, module = frame.f_code.co_name, str(frame.f_globals.get("__name__", ""))
@@ -60,7 +64,7 @@ def _operation() -> str:
         frame = frame.f_back
 
 
-# Operators as numpy names them.
+# numpy's names of operators.
 _OPERATORS = {
     "__add__": "add",
     "__radd__": "add",

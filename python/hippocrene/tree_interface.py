@@ -1,4 +1,4 @@
-"""The interface of private decision trees: what clients have to know of a server's trees, and how replies are read."""
+"""The interface of private decision trees: the facts that a client needs about the trees."""
 
 from __future__ import annotations
 
@@ -20,46 +20,54 @@ from hippocrene.values import FilePath, file_path, reading
 _Doubles = npt.NDArray[np.float64]
 _OUTPUTS = ("class", "shares", "values", "scores")
 _FORMAT = "hippocrene interface of decision trees, version 3"
-# So many bytes of a file are looked at before all of it is read.
+# Number of bytes that are checked before the whole file is read.
 _START = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TreeInterface:
-    """What a client has to know of a server's trees. It is public.
+    """The facts about a server's trees that a client needs. They are public.
 
-    The client maps the values of each feature to shares from 0 to 1, by which they are compared;
-    values beyond the ends are taken for the nearest, which changes nothing at thresholds inside.
+    The client maps the values of each feature to shares from 0 to 1, and the trees compare these.
+    Values beyond the ends are replaced by the nearest end. This does not change any comparison with
+    a threshold inside the range.
     """
 
     tables: str
-    """Which tables trees are evaluated with: ``"lut11"``, ``"lut12"`` or ``"lut13"``."""
+    """The tables that trees are evaluated with: ``"lut11"``, ``"lut12"`` or ``"lut13"``."""
 
     knots: tuple[tuple[float, ...], ...] = field(repr=False)
-    """For each feature the values that have the shares ``0, 1/k, .. 1``, which rise: between them it is linear."""
+    """For each feature, the increasing values that have the shares ``0, 1/k, .. 1``.
+
+    The map is linear between them.
+    """
 
     outputs: Literal["class", "shares", "values", "scores"]
-    """What a reply holds for a row: the number of a class; the shares of all classes but the first; values; or scores.
+    """The kind of result that a reply holds for a row.
 
-    Scores are the log odds of the second of two classes, or for each of several the logarithm of
-    its share, up to a number that is the same for all.
+    It is the number of a class, the shares of all classes but the first, values, or scores. With
+    two classes, the score is the log odds of the second one. With more classes, each has a score:
+    the logarithm of its share, up to a number that is the same for all classes.
     """
 
     classes: tuple[int | float | str | bool, ...] | None
     """The classes, in the order of their numbers."""
 
     row_type: Literal["float32", "float64"]
-    """The type to which clients round rows, as the trees do before they compare them."""
+    """The type for rounding rows. The trees do this too before they compare rows."""
 
     feature_names: tuple[str, ...] | None = None
-    """The names of the features, if the trees know them."""
+    """The names of the features, if the trees have any."""
 
     scales: tuple[float, ...] | None = None
-    """Of values and scores: what the numbers of a reply are multiplied by, for each output."""
+    """The factor for each output of a reply, for values and scores only."""
 
     @property
     def digest(self) -> str:
-        """What queries and replies name it by: those of another interface are refused."""
+        """The digest that identifies this interface in queries and replies.
+
+        Queries and replies of another interface are refused.
+        """
         return self._raw().digest
 
     def _raw(self) -> _native.TreeInterface:
@@ -82,7 +90,7 @@ class TreeInterface:
         return tuple(knots[-1] for knots in self.knots)
 
     def shares(self, rows: npt.ArrayLike) -> _Doubles:
-        """Return what rows of features are mapped to."""
+        """Return the shares from 0 to 1 that rows of features are mapped to."""
         columns = zip(self._rows(rows, "shares").T, self.knots, strict=True)
         return np.column_stack(
             [np.interp(x, knots, np.linspace(0, 1, len(knots))) for x, knots in columns]
@@ -98,12 +106,12 @@ class TreeInterface:
         return values
 
     def to_json(self) -> str:
-        """Return what `save` writes."""
+        """Return the text that `save` writes."""
         return json.dumps({"format": _FORMAT, **asdict(self)}, indent=2) + "\n"
 
     @classmethod
     def from_json(cls, text: str) -> TreeInterface:
-        """Read what `to_json` returned."""
+        """Read the text that `to_json` returned."""
         try:
             fields = json.loads(text)
             if not isinstance(fields, dict):
@@ -149,7 +157,7 @@ class TreeInterface:
             ):
                 raise ValueError("a name is needed for each feature, or none at all")
             interface = cls(**fields)
-            interface._raw()  # There are such tables.
+            interface._raw()  # Refuses unknown tables.
             return interface
         except (
             AttributeError,
@@ -162,7 +170,7 @@ class TreeInterface:
             raise FormatError(f"this is no interface of decision trees: {error!s:.300}") from error
 
     def save(self, path: FilePath) -> None:
-        """Write it to a file, as JSON, all or nothing."""
+        """Write a file of JSON, either completely or not at all."""
         _native.write_file(file_path(path), self.to_json().encode())
 
     @classmethod
@@ -171,7 +179,8 @@ class TreeInterface:
         with reading(path) as name:
             with Path(name).open("rb") as file:
                 data = file.read(_START)
-                # What starts otherwise is no interface, however much of it there is.
+                # A file that starts otherwise is no interface. The rest of it may be large, so do
+                # not read it.
                 data += file.read() if data.lstrip().startswith(b"{") else b""
             try:
                 text = data.decode()
@@ -181,7 +190,7 @@ class TreeInterface:
 
 
 def read(interface: TreeInterface, values: _Doubles) -> npt.NDArray[Any]:
-    """Return what outputs say of each row."""
+    """Return the result for each row of outputs: its class or its values."""
     if interface.classes is None:
         values = values * np.array(interface.scales)
         return values[:, 0] if values.shape[1] == 1 else values
@@ -193,7 +202,10 @@ def read(interface: TreeInterface, values: _Doubles) -> npt.NDArray[Any]:
 
 
 def _labels(classes: tuple[int | float | str | bool, ...]) -> npt.NDArray[Any]:
-    """Return classes as an array of the type that they have in common, or else of objects: they stay what they are."""
+    """Return classes as an array of their common type.
+
+    If they have no common type that keeps every value, return an array of objects.
+    """
     unsigned = all(type(one) is int and 0 <= one < 2**64 for one in classes)
     labels = np.array(
         classes, dtype=np.uint64 if unsigned and max(map(int, classes)) >= 2**63 else None
@@ -213,14 +225,14 @@ def _rises(knots: tuple[float, ...]) -> bool:
 
 
 def _list(value: object) -> list[Any]:
-    """Return a list of JSON, and no text, which is a sequence too."""
+    """Return a list of JSON. Text is refused, although it is a sequence too."""
     if not isinstance(value, list):
         raise TypeError(f"a list is needed where there is {value!r:.100}")
     return value
 
 
 def _number(value: object) -> float:
-    """Return a number of JSON, and no text, which ``float`` would read too."""
+    """Return a number of JSON. Text is refused, although ``float`` would read it."""
     if not isinstance(value, (int, float)):
         raise TypeError(f"a number is needed where there is {value!r:.100}")
     return float(value)
@@ -231,7 +243,7 @@ def _is_scale(scale: object) -> bool:
 
 
 def check_interface(interface: TreeInterface) -> None:
-    """Refuse what is no interface."""
+    """Raise a `TypeError` if `interface` is no `TreeInterface`."""
     if not isinstance(interface, TreeInterface):
         raise TypeError(f"a TreeInterface is needed, not {type(interface).__name__}")
 
@@ -242,17 +254,17 @@ def shares_of(interface: TreeInterface, values: _Doubles) -> _Doubles:
         return np.column_stack([1.0 - values.sum(axis=1), values])
     scores = values * np.array(interface.scales)
     if scores.shape[1] == 1:
-        # Of two classes there is one score: that of the first is 0.
+        # With two classes there is one score, and that of the first class is 0.
         scores = np.column_stack([np.zeros(len(scores)), scores])
     odds = np.exp(scores - scores.max(axis=1, keepdims=True))
     return cast("_Doubles", odds / odds.sum(axis=1, keepdims=True))
 
 
 def noisiest(outputs: str, classes: int) -> float:
-    """Return how many times as far off as an output the result is that is farthest off, as standard deviations."""
+    """Return the largest deviation of a result, as a multiple of the deviation of an output."""
     return math.sqrt(classes - 1) if outputs == "shares" else 1.0
 
 
 def _scores(classes: int) -> int:
-    """Return how many scores there are of so many classes: one for each, but one in all of two."""
+    """Return the number of scores: one for each class, but a single one for two classes."""
     return 1 if classes == 2 else classes

@@ -1,8 +1,8 @@
-"""Private decision trees: a client asks a server's trees about rows that the server cannot read.
+"""Private decision trees, which a server evaluates on rows that it cannot read.
 
-The server publishes a `TreeInterface`; the client sends `TreeKeys` once, and then a `TreeQuery` for
-rows, for which it gets a `TreeReply`. The trees stay with the server, and the rows and what the
-trees say of them with the client.
+The server publishes a `TreeInterface`. The client sends `TreeKeys` once, and then a `TreeQuery` for
+each batch of rows. It gets a `TreeReply` back. The trees stay on the server. The rows and the
+results stay with the client.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ _Doubles = npt.NDArray[np.float64]
 
 
 class TreeKeys(Stored[_native.TreeKeys]):
-    """What a server needs to evaluate trees for a client. There is no secret in it.
+    """The keys that a server needs to evaluate trees for a client. They contain no secret.
 
-    It takes 76 MB with the tables ``"lut11"``, and twice as much with each step up.
+    Their size is 76 MB with the tables ``"lut11"``, and twice as much with each larger set of tables.
     """
 
     __slots__ = ()
@@ -53,12 +53,12 @@ class TreeKeys(Stored[_native.TreeKeys]):
 
     @property
     def tables(self) -> str:
-        """The tables that they are for."""
+        """The name of the tables that the keys are for."""
         return self._raw.tables
 
     @property
     def fingerprint(self) -> str:
-        """Which secret key they belong to."""
+        """The fingerprint of the secret key that they belong to."""
         return self._raw.fingerprint
 
     def __repr__(self) -> str:
@@ -66,7 +66,7 @@ class TreeKeys(Stored[_native.TreeKeys]):
 
 
 class TreeQuery(Stored[_native.TreeQuery]):
-    """Encrypted rows of features: some 100 bytes, and 8 or 9 for each feature of each row."""
+    """Encrypted rows of features: about 100 bytes, and 8 or 9 for each feature of each row."""
 
     __slots__ = ()
     _kind = _native.TreeQuery
@@ -74,7 +74,7 @@ class TreeQuery(Stored[_native.TreeQuery]):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """How many rows there are, and features in a row."""
+        """The number of rows, and the number of features per row."""
         return self._raw.shape
 
     @property
@@ -87,7 +87,7 @@ class TreeQuery(Stored[_native.TreeQuery]):
 
 
 class TreeReply(Stored[_native.TreeReply]):
-    """What trees say of the rows of a query, encrypted: 1 to 3 KB for each number."""
+    """The encrypted results of the trees for the rows of a query: 1 to 3 KB for each number."""
 
     __slots__ = ()
     _kind = _native.TreeReply
@@ -95,12 +95,12 @@ class TreeReply(Stored[_native.TreeReply]):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """How many rows there are, and numbers for a row."""
+        """The number of rows, and the number of results per row."""
         return self._raw.shape
 
     @property
     def interface(self) -> str:
-        """The digest of the interface that it was made for, which its query names."""
+        """The digest of the interface that the query was made for."""
         return self._raw.interface
 
     def __repr__(self) -> str:
@@ -113,7 +113,10 @@ class TreeClient:
     __slots__ = ("_raw",)
 
     def __init__(self, raw: _native.TreeClient) -> None:
-        """Wrap what the extension module made; `generate`, `load` and `from_bytes` are the ways in."""
+        """Wrap an object of the extension module.
+
+        Use `generate`, `load` or `from_bytes` instead.
+        """
         if not isinstance(raw, _native.TreeClient):
             raise TypeError(
                 "clients of trees are made by TreeClient.generate, .load and .from_bytes"
@@ -122,7 +125,7 @@ class TreeClient:
 
     @classmethod
     def generate(cls, tables: str | TreeInterface = "lut12") -> TreeClient:
-        """Make a fresh secret key for these tables, or for those of an interface."""
+        """Make a new secret key for these tables, or for the tables of an interface."""
         name = tables.tables if isinstance(tables, TreeInterface) else tables
         if not isinstance(name, str):
             raise TypeError(
@@ -132,16 +135,16 @@ class TreeClient:
 
     @property
     def tables(self) -> str:
-        """The tables that it is for."""
+        """The name of the tables that it is for."""
         return self._raw.tables
 
     @property
     def fingerprint(self) -> str:
-        """The public name of the key."""
+        """The fingerprint of the key, which is public."""
         return self._raw.fingerprint
 
     def evaluation_keys(self) -> TreeKeys:
-        """Make what a server needs to evaluate trees for this client."""
+        """Make the keys that a server needs to evaluate trees for this client."""
         return TreeKeys(self._raw.evaluation_keys())
 
     def encrypt_query(self, interface: TreeInterface, rows: npt.ArrayLike) -> TreeQuery:
@@ -155,15 +158,18 @@ class TreeClient:
         return TreeQuery(self._raw.encrypt(interface._raw(), values.ravel().tolist()))
 
     def decrypt(self, interface: TreeInterface, reply: TreeReply) -> npt.NDArray[Any]:
-        """Return what trees say of each row: its class, or the values of a regression.
+        """Return the result of the trees for each row: a class, or the values of a regression.
 
-        `interface` is the one that the query was made with; a reply that was made for another is
-        refused.
+        `interface` must be the one that the query was made with. A reply that was made for another
+        interface is refused.
         """
         return read(interface, self._outputs(interface, reply))
 
     def decrypt_shares(self, interface: TreeInterface, reply: TreeReply) -> _Doubles:
-        """Return for each row the shares of the classes: `predict_proba` of a forest or of a gradient boosting."""
+        """Return the shares of the classes for each row, like `predict_proba`.
+
+        The model must be a forest or a gradient boosting that classifies.
+        """
         check_interface(interface)
         if interface.outputs not in {"shares", "scores"}:
             raise ArgumentError(
@@ -185,16 +191,19 @@ class TreeClient:
         return outputs
 
     def to_bytes(self) -> bytes:
-        """Return what `save` writes: the secret key, in the clear."""
+        """Return the bytes that `save` writes: the secret key, not encrypted."""
         return self._raw.to_bytes()
 
     @classmethod
     def from_bytes(cls, data: bytes | bytearray | memoryview) -> TreeClient:
-        """Read what `to_bytes` returned."""
+        """Read the bytes that `to_bytes` returned."""
         return cls(_native.TreeClient.from_bytes(raw_bytes(data)))
 
     def save(self, path: FilePath) -> None:
-        """Write the secret key to a new file that only this user may read; a file that exists is left alone."""
+        """Write the secret key to a new file that only this user may read.
+
+        An existing file is never overwritten.
+        """
         self._raw.save(path_of_secret(path))
 
     @classmethod
@@ -213,13 +222,13 @@ class TreeClient:
 
 
 class TreeServer(Local):
-    """The keys of one client, made ready to evaluate trees with, on so many threads."""
+    """The keys of one client, prepared for evaluating trees with the given number of threads."""
 
     __slots__ = ("_raw",)
     _instead = "send its TreeKeys, and make one of them there"
 
     def __init__(self, keys: TreeKeys, *, threads: int = 1) -> None:
-        """Make them ready: that takes about three times their size."""
+        """Prepare the keys, which needs about three times their size in memory."""
         if not isinstance(keys, TreeKeys):
             raise TypeError(
                 f"a server of trees is made from TreeKeys, not from {type(keys).__name__}"
@@ -228,7 +237,7 @@ class TreeServer(Local):
 
     @property
     def tables(self) -> str:
-        """The tables that its keys are for."""
+        """The name of the tables that its keys are for."""
         return self._raw.tables
 
     def __repr__(self) -> str:
@@ -237,22 +246,22 @@ class TreeServer(Local):
 
 @dataclass(frozen=True)
 class TreeSimulation:
-    """What `PrivateDecisionTree.simulate` found out."""
+    """The result of `PrivateDecisionTree.simulate`."""
 
     result: npt.NDArray[Any]
-    """What the trees say of each row, as `TreeClient.decrypt` returns it, but for its noise."""
+    """The result for each row, as `TreeClient.decrypt` returns it, but without noise."""
     seconds: float
-    """How long one thread of the server takes, as predicted for this machine."""
+    """The time that one thread of the server needs, in seconds, as predicted for this machine."""
     operations: Mapping[str, tuple[int, float]]
-    """What is done, how often, and how many seconds it takes, the longest first."""
+    """For each operation, its count and its total seconds, in descending order of the seconds."""
     key_memory: int
-    """How many bytes of memory the server's keys take."""
+    """The memory of the server's keys, in bytes."""
     key_bytes: int
-    """How large the file of the server's keys is, about."""
+    """The approximate size of the file of the server's keys, in bytes."""
     query_bytes: int
-    """How large the query is."""
+    """The size of the query, in bytes."""
     reply_bytes: int
-    """How large the reply is."""
+    """The size of the reply, in bytes."""
 
 
 class PrivateDecisionTree(Local):
@@ -262,7 +271,7 @@ class PrivateDecisionTree(Local):
     _instead = "pickle the trees that it was made from, and call from_sklearn there, with the same sample or ranges"
 
     def __init__(self, raw: _native.TreeModel, interface: TreeInterface) -> None:
-        """Wrap what the extension module made; `from_sklearn` is the way in."""
+        """Wrap an object of the extension module; use `from_sklearn` instead."""
         if not isinstance(raw, _native.TreeModel):
             raise TypeError("private decision trees are made by PrivateDecisionTree.from_sklearn")
         self._raw, self._interface = raw, interface
@@ -278,46 +287,54 @@ class PrivateDecisionTree(Local):
         deviation: float | npt.ArrayLike | None = None,
         clamp: bool = False,
     ) -> PrivateDecisionTree:
-        """Take over a fitted tree, forest or gradient boosting of scikit-learn, of one target if it classifies.
+        """Convert a fitted tree, forest or gradient boosting of scikit-learn.
 
-        Either a `sample` or `ranges` say which values features have:
+        A classifier must have one target. Either a `sample` or `ranges` give the values of the
+        features:
 
-        - `sample` are rows like those that the trees were fitted to, or like those that clients
-          will have. **The extremes and quantiles of its features become public** (65 values of
-          each, or all where there are no more): where rows of the training data must not be, take
-          others. Nothing of the trees becomes so.
+        - `sample` are rows like those that the trees were fitted to, or like those of the clients.
+          **The extremes and quantiles of its features become public**: 65 values of each feature,
+          or all values if there are no more. If values of the training data must not become public,
+          give other rows. The sample reveals nothing about the trees.
         - `ranges` are the least and the largest value of each feature, ``(low, high)``.
 
-        Answers are those of scikit-learn, but for one comparison in 10**10:
+        The results are those of scikit-learn, except for one comparison in 10**10:
 
-        - With a `sample`, for its rows. If all its values of a feature are integers, or decimal
-          numbers with the same few digits after the point, also for any other such numbers. A value
-          between others may be compared wrongly where it is next to a threshold.
-        - With `ranges`, for all values that float32 has. That takes several times as long. If all
-          thresholds of a feature are integers or half-way between two, it is for integers only.
+        - With a `sample`, this holds for its rows. If all its values of a feature are integers, or
+          decimal numbers with the same few digits after the point, it also holds for all other such
+          numbers. Any other value may be compared wrongly if it is next to a threshold.
+        - With `ranges`, this holds for all values of float32, and evaluation takes several times as
+          long. If all thresholds of a feature are integers or half-way between two, it holds for
+          integers only.
 
-        Rows are rounded to float32 before they are compared, as scikit-learn does (histogram-based
-        boosting compares doubles). Values on either side of a threshold that are too near to each
-        other for the tables are refused.
+        Rows are rounded to float32 before they are compared, as in scikit-learn. Histogram-based
+        boosting compares doubles instead. If the values on either side of a threshold are too near
+        to each other for the tables, the model is refused.
 
-        `clamp`: whether a threshold may lie outside the sample or the ranges. Clients take values
-        beyond the ends for the nearest end. Such a split would therefore send every row to the same
-        side, and is refused. With ``True`` it does so, as is right for clients whose rows never
-        leave the ranges.
+        `clamp` tells whether a threshold may lie outside the sample or the ranges. Clients replace
+        values beyond the ends by the nearest end. Such a split would therefore send every row to
+        the same side, and is refused by default. ``True`` allows it, which is right if the rows of
+        clients never leave the ranges.
 
-        `tables`: ``"lut11"``, ``"lut12"`` or ``"lut13"``. A look-up takes more than twice as long
-        with each step up, and fewer are needed; keys are twice as large.
+        `tables` are ``"lut11"``, ``"lut12"`` or ``"lut13"``. With each larger set of tables, a
+        look-up takes more than twice as long and fewer look-ups are needed, and the keys are twice
+        as large.
 
-        `deviation` is the largest standard deviation wanted of the errors of results: 1/256 for the
-        shares of classes of a forest and a 1000th of the range of results for regression, if
-        nothing is said (for scores of a gradient boosting, and values of one, of the largest range
-        of a tree times their number), or, in large forests, what is possible
-        (`PrivateDecisionTree.deviation` says it). Of several targets each has its own range, and
-        may have its own deviation: ``[0.1, 20.0]``. One that is asked for and not possible is
-        refused. Classes of a single tree are exact.
+        `deviation` is the largest allowed standard deviation of the errors of results. The default
+        depends on the model:
 
-        Where the trees were fitted to a data frame, the names of its columns become public too, and
-        rows and samples that are data frames need the same ones in the same order.
+        - Shares of the classes of a forest: 1/256.
+        - Regression: a 1000th of the range of the results.
+        - Scores and values of a gradient boosting: a 1000th of the largest range of a tree times
+          the number of trees.
+        - Large forests, where this is not possible: the least deviation that is.
+
+        `PrivateDecisionTree.deviation` is the deviation that was reached. With several targets,
+        each has its own range and may have its own deviation, as in ``[0.1, 20.0]``. A given
+        deviation that is not possible is refused. The classes of a single tree are exact.
+
+        If the trees were fitted to a data frame, the names of its columns become public too. Rows
+        and samples that are data frames then need the same columns in the same order.
         """
         if not isinstance(clamp, bool):
             raise TypeError(f"from_sklearn: clamp is True or False, not {type(clamp).__name__}")
@@ -347,7 +364,8 @@ class PrivateDecisionTree(Local):
                 [tree.of_values(tree.values / units) for tree in trees],
             )
             each = spans / 1000 if deviation is None else deviations(deviation, len(scales))
-            # One for all outputs, of numbers that are as large: powers of two tell no more of them.
+            # There is one deviation for all outputs. The outputs are divided by powers of two, so
+            # that all are equally large and the scales reveal nothing more about them.
             wanted = float(np.min(each / units))
         interface = TreeInterface(
             tables=text(tables, "from_sklearn: tables"),
@@ -381,20 +399,20 @@ class PrivateDecisionTree(Local):
 
     @property
     def interface(self) -> TreeInterface:
-        """What clients have to know; it is public."""
+        """The interface that clients need, which is public."""
         return self._interface
 
     @property
     def look_ups(self) -> tuple[int, int]:
-        """How many look-ups a row takes: for comparisons, and for subtrees."""
+        """The number of look-ups per row, for comparisons and for subtrees."""
         return self._raw.look_ups
 
     @property
     def deviation(self) -> float | _Doubles:
-        """The standard deviation of the errors of results: of several targets, of each.
+        """The standard deviation of the errors of results, for each target if there are several.
 
-        Of the shares of a forest's classes it is the largest: that of the first class, which is 1
-        less all others.
+        For the shares of a forest's classes, it is the largest one. This is the deviation of the
+        first class, whose share is 1 minus all others.
         """
         interface = self.interface
         each = self._raw.deviation * np.array(interface.scales or (1.0,))
@@ -403,11 +421,14 @@ class PrivateDecisionTree(Local):
 
     @property
     def log2_failure_probability(self) -> float:
-        """log2 of the probability that a row is led to a wrong leaf, errors of its features aside."""
+        """log2 of the probability that a row reaches a wrong leaf, errors of its features aside."""
         return self._raw.log2_failure_probability
 
     def simulate(self, rows: npt.ArrayLike) -> TreeSimulation:
-        """Say what it takes to evaluate the trees on these rows, and what comes out, before there are keys."""
+        """Predict the cost of evaluating the trees on these rows, and the results.
+
+        No keys are needed.
+        """
         values = self.interface._rows(rows, "simulate")
         seconds, operations, sizes, outputs = self._raw.simulate(values.ravel().tolist())
         key_memory, key_bytes, query_bytes, reply_bytes = sizes
@@ -428,12 +449,12 @@ class PrivateDecisionTree(Local):
         *,
         progress: bool | Callable[[int, int], object] = False,
     ) -> TreeReply:
-        """Say of each row of the query what the trees say of it.
+        """Evaluate the trees on each row of the query.
 
         A query that was made for another interface than that of this model is refused.
 
-        `progress` shows how far it is, in a bar where rich is installed and there is a terminal,
-        else in lines, or is called with the number of rows that are done and of all.
+        `progress=True` shows the progress in a bar if rich is installed and there is a terminal,
+        otherwise in lines. A function is called with the number of finished rows and the total.
         """
         if not isinstance(query, TreeQuery) or not isinstance(server, TreeServer):
             raise TypeError(

@@ -1,4 +1,4 @@
-"""numpy's universal functions of encrypted arrays: each is an operator or a method."""
+"""numpy's universal functions of encrypted arrays, each implemented by an operator or a method."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
 
-# Constant but for jumps: one table is exact away from these, and several are off elsewhere too.
+# Functions that are constant between jumps. One table is exact away from the jumps, and several
+# tables have errors elsewhere too.
 STEPS = (np.ceil, np.floor, np.rint, np.trunc)
 
 
 def _looked_up(function: np.ufunc) -> Callable[[Any], Any]:
-    """Return what computes a function of all real numbers by tables."""
+    """Return a function that computes a function of all real numbers by look-up tables."""
 
     def compute_it(x: Any) -> Any:
         x._refuse_integers(function.__name__)
@@ -35,7 +36,7 @@ def _shape(x: Any, name: str) -> tuple[int, ...]:
 
 
 def _check_axes(name: str, arrays: tuple[Any, Any], least: tuple[int, int]) -> None:
-    """Refuse arrays of fewer axes than a product along axes has."""
+    """Refuse arrays with fewer axes than `least`."""
     shapes = [_shape(x, name) for x in arrays]
     if any(len(shape) < n for shape, n in zip(shapes, least, strict=True)):
         raise ShapeError(
@@ -44,7 +45,7 @@ def _check_axes(name: str, arrays: tuple[Any, Any], least: tuple[int, int]) -> N
 
 
 def _conjugate(x: Any) -> Any:
-    """Conjugate what may be complex; what is no number is refused where it is multiplied."""
+    """Conjugate complex values. The later product refuses values that are no numbers."""
     return np.conjugate(x) if isinstance(x, Encrypted) or np.iscomplexobj(x) else x
 
 
@@ -71,7 +72,7 @@ def _vecmat(a: Any, b: Any) -> Any:
 
 # Products along axes, which numpy has since version 2.
 VECTORS: dict[str, Callable[..., Any]] = {"matvec": _matvec, "vecdot": _vecdot, "vecmat": _vecmat}
-# Methods of the first operand and, where only the second one is encrypted, of that.
+# Methods of the first operand, and methods of the second one if only that is encrypted.
 BINARY: dict[Any, tuple[str, str]] = {
     np.add: ("__add__", "__radd__"),
     np.subtract: ("__sub__", "__rsub__"),
@@ -112,7 +113,7 @@ UNARY: dict[Any, Callable[[Any], Any]] = {
     },
     **{f: _looked_up(f) for f in (np.ceil, np.exp2, np.expm1, np.floor, np.rint, np.trunc)},
 }
-# Methods of bits along axes.
+# Reductions of bits along axes, with the names of the methods.
 BIT_REDUCTIONS = {
     np.bitwise_and: "all",
     np.logical_and: "all",
@@ -121,7 +122,7 @@ BIT_REDUCTIONS = {
     np.bitwise_xor: "_parity",
     np.logical_xor: "_parity",
 }
-# What to do instead, by the name of a function.
+# Advice by the name of a function that is not supported.
 HINTS = {
     **dict.fromkeys(
         ("copyto", "fill", "fill_diagonal", "place", "put", "put_along_axis", "putmask"),
@@ -238,7 +239,7 @@ HINTS = {
     "where": "say what to take where the condition holds and where it does not, where(c, x, y)",
     "zeros_like": "numpy.zeros(x.shape) mixes with encrypted arrays",
 }
-# The same of encrypted bits, where it is something else.
+# Advice that differs for encrypted bits.
 BIT_HINTS = {
     **dict.fromkeys(
         ("bitwise_count", "sum", "add.reduce"),
@@ -251,7 +252,7 @@ BIT_HINTS = {
     "count_nonzero": "bits are counted when they are decrypted, or by gates: x ^ y ^ z and "
     "server.gates(['majority'], x, y, z) are the digits of a sum of three",
 }
-# The same of encrypted integers.
+# Advice that differs for encrypted integers.
 INTEGER_HINTS = {
     **dict.fromkeys(("fmod", "mod", "remainder"), "x.apply(lambda v: v % m)"),
     **dict.fromkeys(("divmod", "floor_divide"), "x.apply(lambda v: v // m)"),
@@ -264,17 +265,17 @@ INTEGER_HINTS = {
     "searchsorted": "integers modulo a number have no order: their places are found when they are decrypted",
     "unique": "integers modulo a number have no order: they are sorted when they are decrypted",
 }
-# What no function can do, by the keyword.
+# Advice by the keyword that no function supports.
 OPTIONS = {
     "dtype": "encrypted arrays have no other types",
     "out": "results are encrypted arrays of their own, and written into no other",
     "initial": "add it to, or multiply it with, what is returned",
     "where": "multiply by a mask of zeros and ones",
-    # Of variances.
+    # A keyword of variances.
     "correction": "it is called ddof=",
     "mean": "it is computed; about another number m a variance is ((x - m) ** 2).mean()",
 }
-# The same of encrypted bits, where it is something else.
+# Advice that differs for encrypted bits.
 BIT_OPTIONS = {
     "initial": "it is a gate with what is returned",
     "where": "gates with a mask of booleans do it: x & mask, x | ~mask",
@@ -282,7 +283,7 @@ BIT_OPTIONS = {
 
 
 def hint(name: str, *arguments: object) -> str | None:
-    """Return what to do instead of a function of numpy, or of a method; None where nothing is known."""
+    """Return advice on a function or a method of numpy, or None if there is none."""
     hints = HINTS
     if any(isinstance(x, Encrypted) and x.bit_error is not None for x in arguments):
         hints = HINTS | BIT_HINTS
@@ -292,7 +293,7 @@ def hint(name: str, *arguments: object) -> str | None:
 
 
 def refusal(name: str, *arguments: object) -> TypeError:
-    """Return the error of a function of numpy that takes no encrypted arrays like these."""
+    """Return the error of a function of numpy that does not accept these encrypted arrays."""
     instead = hint(name, *arguments) or "use their operators and methods"
     return TypeError(f"numpy.{name} takes no encrypted arrays like these: {instead}")
 
@@ -307,7 +308,7 @@ def _foreign(ufunc: np.ufunc) -> TypeError:
 
 
 def check_options(name: str, options: Iterable[str], *, of_bits: bool = False) -> None:
-    """Refuse keywords that cannot be honoured."""
+    """Refuse keywords that are not supported."""
     hints = OPTIONS | BIT_OPTIONS if of_bits else OPTIONS
     for option in options:
         if option in hints:
@@ -321,23 +322,26 @@ def _says(key: str, value: object) -> bool:
 
 
 def given(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keywords that say something."""
+    """Return the keywords whose values differ from the defaults."""
     return {key: value for key, value in options.items() if _says(key, value)}
 
 
 def without_options(name: str, keywords: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keywords without those that cannot be honoured and say nothing; refuse those that do."""
+    """Return the keywords without unsupported ones. Refuse unsupported ones that are set."""
     check_options(name, given(keywords))
     return {key: value for key, value in keywords.items() if key not in OPTIONS}
 
 
 def unset(name: str, dtype: object, out: object, **others: object) -> None:
-    """Refuse what methods take as numpy's do, which numpy and others say as None, where it says something."""
+    """Refuse `dtype`, `out` and others in a method, unless they have their default values.
+
+    numpy and other libraries pass these keywords as None.
+    """
     check_options(name, given({"dtype": dtype, "out": out, **others}))
 
 
 def operands(name: str, *both: Any) -> tuple[Any, ...]:
-    """Return plain operands as arrays: of integers of any size where the encrypted one is of integers."""
+    """Return plain operands as arrays, with integers of any size beside encrypted integers."""
     like: Any = next(x for x in both if isinstance(x, Encrypted))
     exact = like.plain_modulus is not None
     return tuple(
@@ -347,7 +351,7 @@ def operands(name: str, *both: Any) -> tuple[Any, ...]:
 
 
 def factors(name: str, *arrays: Any) -> tuple[Any, ...]:
-    """Return what is multiplied as `operands` does; of a plain array without elements there is no product."""
+    """Return factors as `operands` does. A plain array without elements is a `ShapeError`."""
     both = operands(name, *arrays)
     if any(not np.size(one) for one in both):
         raise ShapeError(
@@ -359,7 +363,7 @@ def factors(name: str, *arrays: Any) -> tuple[Any, ...]:
 def compute(
     ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: Mapping[str, Any]
 ) -> Any:
-    """Compute a universal function of operands some of which are encrypted arrays."""
+    """Compute a universal function of encrypted operands, with plain ones among them."""
     name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
     first = inputs[0]
     axis = keywords.get("axis", 0)

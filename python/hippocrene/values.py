@@ -1,4 +1,4 @@
-"""Plain values, as encrypted arrays compute with them."""
+"""Plain values as operands of encrypted arrays."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ if TYPE_CHECKING:
 
 Values: TypeAlias = npt.NDArray[np.float64] | npt.NDArray[np.complex128]
 
-# What Python's own functions take for the name of a file.
+# The names of files that Python's own functions accept.
 FilePath: TypeAlias = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 
-# How every file begins.
+# The first bytes of every file.
 MAGIC = b"\x89HPCR\r\n\x1a"
-# The same as text: as it is, as a file name, in base64 (where the next bytes have no part), and as
-# Python shows it.
+# The same bytes as text: decoded, as a file name, in base64 (without the characters that depend on
+# the next bytes), and as Python prints them.
 _MAGIC_TEXTS = (
     MAGIC.decode("latin1"),
     os.fsdecode(MAGIC),
@@ -49,17 +49,18 @@ _MAGIC_TEXTS = (
     *(f"b{quote}{repr(MAGIC)[2:-1]}" for quote in "\"'"),
 )
 
-# So many bytes are copied at a time.
+# Number of bytes that are copied at a time.
 _PIECE = 1 << 20
 
-# The characters of a name that an error shows, where no file can have it.
+# Number of characters of a file name that an error shows, if no file can have the name.
 LONGEST_NAME = 255
 
 
 def file_path(path: FilePath) -> str:
-    """Return the name of a file as text; what is none is a `TypeError`, and what no file has a `FileError`.
+    """Return the name of a file as text.
 
-    What is in a file may be a secret key: it is in no error.
+    A value that is no name is a `TypeError`, and a name that no file can have is a `FileError`. The
+    bytes of a file may be a secret key, so no error shows them.
     """
     if isinstance(path, bytes) and path.startswith(MAGIC):
         raise TypeError("these are the bytes of a file, not the name of one: from_bytes reads them")
@@ -75,7 +76,7 @@ def file_path(path: FilePath) -> str:
 
 
 def path_of_secret(path: FilePath) -> str:
-    """Return the name of a new file for a secret key; one that exists is a `FileError`."""
+    """Return the name of a new file for a secret key. An existing file is a `FileError`."""
     name = file_path(path)
     with file_errors():
         if Path(name).exists():
@@ -87,7 +88,7 @@ def path_of_secret(path: FilePath) -> str:
 
 @contextmanager
 def reading(path: FilePath) -> Iterator[str]:
-    """Give the name of a file that is read in the block, and name it in errors of what the file holds."""
+    """Yield the name of a file, and add it to errors about the content of the file in the block."""
     name = file_path(path)
     try:
         with file_errors():
@@ -97,7 +98,10 @@ def reading(path: FilePath) -> Iterator[str]:
 
 
 def is_plain(values: object) -> bool:
-    """Tell whether numpy takes something for numbers: a number, a sequence, or what says that it is an array."""
+    """Return True if numpy can convert a value to numbers.
+
+    It may be a number, a sequence, or an object that numpy can convert to an array.
+    """
     if isinstance(values, (str, bytes, np.flexible)):
         return False
     known = isinstance(values, (Number, list, tuple, range))
@@ -118,10 +122,11 @@ def _is_buffer(values: object) -> bool:
 
 
 def to_array(values: npt.ArrayLike, operation: str) -> npt.NDArray[Any]:
-    """Return `values` as numpy has them: masked ones are a `TypeError`, rows of unequal length a `ShapeError`.
+    """Return `values` as numpy converts them.
 
-    Lists in which numpy takes large integers for doubles, as it does beside fractions and from
-    2**63 on beside negative numbers, are arrays of objects.
+    Masked arrays are a `TypeError`, and rows of unequal length are a `ShapeError`. numpy converts
+    some lists of large integers to doubles: beside fractions, and from 2**63 on beside negative
+    numbers. Such lists become arrays of objects instead.
     """
     if isinstance(values, np.ma.MaskedArray):
         raise TypeError(
@@ -141,10 +146,11 @@ def to_array(values: npt.ArrayLike, operation: str) -> npt.NDArray[Any]:
 
 
 def numbers(values: npt.ArrayLike, operation: str, *, rounded: bool = False) -> Values:
-    """Return `values` as a C-ordered array of doubles, of pairs of them, or of what `exact` takes.
+    """Return `values` as a C-ordered array of doubles, complex doubles or exact numbers.
 
-    Integers that are no doubles are of the latter, unless they are to be `rounded`. What is not
-    numbers is a `TypeError`, what is no array of them a `ShapeError`.
+    `exact` describes the latter. Integers that doubles cannot hold are exact numbers, unless
+    `rounded` is True. Values that are no numbers are a `TypeError`, and values that do not form an
+    array are a `ShapeError`.
     """
     try:
         if isinstance(values, Fraction) and float(values) == values:
@@ -157,7 +163,7 @@ def numbers(values: npt.ArrayLike, operation: str, *, rounded: bool = False) -> 
             f"{operation}: a number of this size, 2**1024 or more, is no double"
         ) from None
     if is_exact_kind(array):
-        # Signaling ones, which nothing can be done with but this.
+        # Signaling NaNs are refused here, because any other operation with them would raise.
         objects = array.ravel().tolist() if array.dtype.kind == "O" else ()
         if any(isinstance(one, Decimal) and one.is_snan() for one in objects):
             raise EncodeError(f"{operation}: sNaN is not a finite number")
@@ -179,7 +185,7 @@ def check_finite(
     done: str = "computed with",
     missing: str = "numpy.nan_to_num has others for NaN",
 ) -> None:
-    """Refuse what is missing or infinite, where it stands."""
+    """Refuse missing or infinite values, and name the place of the first one."""
     if array.dtype.kind not in "fc" or np.isfinite(array).all():
         return
     place = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
@@ -189,14 +195,17 @@ def check_finite(
 
 
 def finite(values: npt.ArrayLike, operation: str, *, rounded: bool = False) -> Values:
-    """Return `values` as `numbers` does; what is missing or infinite is an `EncodeError`."""
+    """Return `values` as `numbers` does. Missing or infinite values are an `EncodeError`."""
     array = numbers(values, operation, rounded=rounded)
     check_finite(array, operation)
     return array
 
 
 def _doubles(objects: npt.NDArray[np.object_], *, rounded: bool) -> npt.NDArray[Any]:
-    """Return integers, doubles and pairs as doubles or pairs where they are some or are to be `rounded`, or as is."""
+    """Return objects as doubles or complex doubles if that is exact or if `rounded` is True.
+
+    Otherwise, return them unchanged.
+    """
     kinds, wide = (int, float, complex, np.bool_, np.number), (np.longdouble, np.clongdouble)
     if any(not isinstance(one, kinds) or isinstance(one, wide) for one in objects.flat):
         return objects
@@ -209,7 +218,7 @@ def _doubles(objects: npt.NDArray[np.object_], *, rounded: bool) -> npt.NDArray[
 
 
 def _are_doubles(integers: npt.NDArray[Any]) -> bool:
-    """Tell whether doubles hold integers exactly."""
+    """Return True if doubles hold these integers exactly."""
     if integers.dtype.itemsize < 8:
         return True
     wide = integers[(integers > 2**53) | (integers < -(2**53))]
@@ -217,7 +226,7 @@ def _are_doubles(integers: npt.NDArray[Any]) -> bool:
 
 
 def real_numbers(values: npt.ArrayLike, operation: str) -> npt.NDArray[np.float64]:
-    """Return `values` as a C-ordered array of doubles; what is not real numbers is a `TypeError`."""
+    """Return `values` as a C-ordered array of doubles, or raise a `TypeError`."""
     array = numbers(values, operation, rounded=True)
     if array.dtype.kind != "f" or array.dtype.itemsize > 8:
         raise TypeError(
@@ -229,7 +238,10 @@ def real_numbers(values: npt.ArrayLike, operation: str) -> npt.NDArray[np.float6
 
 
 def rows_of_doubles(values: npt.ArrayLike, operation: str) -> npt.NDArray[np.float64]:
-    """Return `values` as `real_numbers` does, and real numbers in arrays of objects, as data frames may have them."""
+    """Return `values` as `real_numbers` does, and accept real numbers in arrays of objects.
+
+    Data frames may have such arrays.
+    """
     array = to_array(values, operation)
     if array.dtype.kind == "O":
         wrong = [one for one in array.flat if not isinstance(one, (Real, np.bool_))]
@@ -248,7 +260,7 @@ def rows_of_doubles(values: npt.ArrayLike, operation: str) -> npt.NDArray[np.flo
 
 
 def raw_bytes(data: bytes | bytearray | memoryview) -> bytes:
-    """Return what a file held as `bytes`; what is not bytes is a `TypeError`."""
+    """Return the content of a file as `bytes`. Other types are a `TypeError`."""
     if not isinstance(data, (bytes, bytearray, memoryview)):
         raise TypeError(f"bytes are needed, not {type(data).__name__}")
     if type(data) is bytes:
@@ -256,7 +268,7 @@ def raw_bytes(data: bytes | bytearray | memoryview) -> bytes:
     view = memoryview(data)
     if view.nbytes <= _PIECE or not view.c_contiguous:
         return bytes(view)
-    # Other threads run between the pieces.
+    # Other threads can run between the pieces.
     view, copy = view.cast("B"), io.BytesIO()
     for start in range(0, len(view), _PIECE):
         copy.write(view[start : start + _PIECE])
@@ -266,5 +278,5 @@ def raw_bytes(data: bytes | bytearray | memoryview) -> bytes:
 def to_native(
     array: Values | npt.NDArray[np.int64], operation: str
 ) -> Values | npt.NDArray[np.int64] | _native.BigArray:
-    """Return what `numbers` or `integers` returned as the extension module takes it."""
+    """Convert a result of `numbers` or `integers` for the extension module."""
     return exact.to_native(array, operation) if is_exact_kind(array) else array

@@ -1,4 +1,4 @@
-//! Polynomials that stand for functions, with their errors.
+//! Polynomials that approximate functions, with their errors.
 
 use hippocrene::ckks::approximation::{Smoothness, best, best_to};
 use pyo3::prelude::*;
@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use crate::errors::to_py;
 
 /// The coefficients of the best polynomial in Chebyshev's basis, lowest degree first, and its
-/// error: of this degree, or of the least one with this error.
+/// error. It has the given degree, or the least degree with the given error.
 #[pyfunction]
 pub(crate) fn approximate(
     py: Python<'_>,
@@ -29,8 +29,8 @@ pub(crate) fn approximate(
     Ok((found.polynomial.coefficients().to_vec(), found.error))
 }
 
-/// A function of Python's as one of numbers: what it raises is kept, and it is not called again
-/// then.
+/// A Python function as a function of numbers. After its first exception, which is kept, it is not
+/// called again.
 pub(crate) struct Calls<'a, 'py> {
     function: &'a Bound<'py, PyAny>,
     raised: RefCell<Option<PyErr>>,
@@ -52,7 +52,7 @@ impl<'a, 'py> Calls<'a, 'py> {
         })
     }
 
-    /// What it raised, if it did.
+    /// Returns the exception that the function raised, if any.
     pub(crate) fn end(self) -> PyResult<()> {
         self.raised.into_inner().map_or(Ok(()), Err)
     }

@@ -23,19 +23,19 @@ enum State {
     Integers { array: IntegerArray, session: Session },
     /// Bits.
     Bits { array: BitArray },
-    /// Bits in ciphertexts of their own.
+    /// Bits that are single ciphertexts.
     Gates { array: GateArray },
-    /// Bytes whose checksum is right, and what they say they are. Their residues are read where a
-    /// session is.
+    /// Bytes with a correct checksum, and the properties that they declare. Their residues are read
+    /// when a session is available.
     Bytes { bytes: Stored, inspection: Box<Inspection> },
 }
 
-/// What arrays of bits in ciphertexts of their own hold, for errors.
+/// The content of arrays of bits that are single ciphertexts, as errors name it.
 const SINGLE_BITS: &str = "single bits";
 
 /// The forms of arrays, as this module holds them.
 pub(crate) trait Held: wire::FileForm {
-    /// What such an array holds, for errors.
+    /// The content of such an array, as errors name it.
     const HOLDS: &'static str;
 
     fn hold(array: Array<Self>, session: &Session) -> EncryptedArray;
@@ -81,14 +81,15 @@ impl Held for Bits {
 }
 
 impl EncryptedArray {
-    /// The array, which is of the form `F`, read with `session` where it was not read before.
+    /// The array of the form `F`, read with `session` if it was not read before.
     pub(crate) fn read<F: Held>(&self, session: &Session) -> Result<Cow<'_, Array<F>>, Error> {
         if let Some(array) = F::held(self) {
             return Ok(Cow::Borrowed(array));
         }
         match &self.0 {
             State::Bytes { bytes, inspection } if inspection.kind == F::KIND => {
-                // Where it is loaded to be computed with, `check` has compared it with the limits.
+                // `check` compares the bytes with the limits when a server loads them for
+                // computing.
                 let any = wire::Limits { max_work: Some(u64::MAX), ..wire::Limits::default() };
                 Array::from_bytes_within(bytes, session, &any).map(Cow::Owned)
             }
@@ -100,7 +101,7 @@ impl EncryptedArray {
         EncryptedArray(State::Gates { array })
     }
 
-    /// The array, which is of single bits.
+    /// The array of single bits.
     pub(crate) fn gates(&self, operation: &'static str) -> Result<&GateArray, Error> {
         if let State::Gates { array } = &self.0 {
             Ok(array)
@@ -109,19 +110,19 @@ impl EncryptedArray {
         }
     }
 
-    /// The error of an array of something else than is needed.
+    /// The error of an array that holds something else than `need`.
     fn refused(&self, need: &'static str, operation: &'static str) -> Error {
         let have = self.holds();
         let what = format!("an array of encrypted {have}, where one of {need} is needed");
         Error::Argument { operation, what }
     }
 
-    /// Whether it holds integers.
+    /// True if it holds integers.
     pub(crate) fn is_integers(&self) -> bool {
         self.kind() == wire::Kind::IntegerArray
     }
 
-    /// Whether it holds bits.
+    /// True if it holds bits.
     pub(crate) fn is_bits(&self) -> bool {
         matches!(self.kind(), wire::Kind::BitArray | wire::Kind::GateArray)
     }
@@ -137,7 +138,7 @@ impl EncryptedArray {
         }
     }
 
-    /// An array from its bytes. Beyond limits it is an error, where there are some.
+    /// Makes an array from its bytes. If there are limits, it is an error to exceed them.
     fn of_bytes(bytes: Stored, limits: Option<&wire::Limits>) -> Result<Self, Error> {
         let inspection = wire::inspect(&bytes)?;
         limits.map_or(Ok(()), |limits| limits.check(&inspection))?;
@@ -150,7 +151,7 @@ impl EncryptedArray {
         Ok(Self(State::Bytes { bytes, inspection: Box::new(inspection) }))
     }
 
-    /// What the bytes say of the elements, where it was not read.
+    /// The properties of the elements according to the bytes, if the array was not read.
     fn elements(&self) -> Option<&ElementsInspection> {
         match &self.0 {
             State::Bytes { inspection, .. } => {
@@ -160,8 +161,8 @@ impl EncryptedArray {
         }
     }
 
-    /// Of numbers, `read` of the array and its session, or `told` of what the bytes say; `None` of
-    /// integers and bits.
+    /// A property of numbers: `read` from the array and its session, or `told` from the properties
+    /// in the bytes. It is `None` for integers and bits.
     fn of_numbers<T>(
         &self,
         read: impl Fn(&hippocrene::EncryptedArray, &Session) -> T,
@@ -205,7 +206,7 @@ impl EncryptedArray {
         })
     }
 
-    /// Checks bytes that have not been read with a session yet; what has been is not limited.
+    /// Checks bytes against limits. An array that was read with a session is not checked.
     #[pyo3(signature = (limits))]
     fn check(&self, py: Python<'_>, limits: Option<PyLimits>) -> PyResult<()> {
         detached(py, || match &self.0 {
@@ -251,8 +252,8 @@ impl EncryptedArray {
         PyTuple::new(py, shape)
     }
 
-    /// The stride of each axis in slots, and the number of ciphertexts; nothing where the array was
-    /// not read yet.
+    /// The stride of each axis in slots, and the number of ciphertexts. It is `None` if the array
+    /// was not read yet.
     #[getter]
     fn layout(&self) -> Option<(Vec<usize>, usize)> {
         let layout = match &self.0 {
@@ -264,7 +265,7 @@ impl EncryptedArray {
         Some((layout.strides().to_vec(), layout.ciphertexts()))
     }
 
-    /// What the elements are.
+    /// The content of the elements, as errors name it.
     #[getter]
     fn holds(&self) -> &'static str {
         match self.kind() {
@@ -295,7 +296,7 @@ impl EncryptedArray {
         }
     }
 
-    /// How far a slot is from its bit at most; `None` for what is not bits.
+    /// The largest distance of a slot from its bit, or `None` for other arrays than bits.
     #[getter]
     fn bit_error(&self) -> Option<f64> {
         match (&self.0, self.elements()) {
@@ -306,7 +307,8 @@ impl EncryptedArray {
         }
     }
 
-    /// Whether slots between the elements hold something else than these or 0, or may do so.
+    /// True if there may be stray slots: slots with something other than an element, a copy of one,
+    /// or 0.
     #[getter]
     fn has_strays(&self) -> bool {
         match &self.0 {
@@ -315,7 +317,7 @@ impl EncryptedArray {
         }
     }
 
-    /// `None` for integers and bits. So it is of what follows.
+    /// This and the following properties are `None` for integers and bits.
     #[getter]
     fn bound(&self) -> Option<f64> {
         let told = |elements: &ElementsInspection| match elements {
@@ -325,8 +327,8 @@ impl EncryptedArray {
         self.of_numbers(|array, _| array.bound(), told)
     }
 
-    /// The ends of the interval of the elements; `None` for bits, and for integers that may be any
-    /// residue.
+    /// The ends of the interval of the elements. It is `None` for bits, and for integers that may
+    /// be any residue.
     #[getter]
     fn interval(&self) -> Option<(f64, f64)> {
         let ends = |interval: hippocrene::Interval| (interval.low(), interval.high());
@@ -361,7 +363,7 @@ impl EncryptedArray {
         self.of_numbers(|array, session| array.precision_bits(session), told)
     }
 
-    /// `None` too for bytes made with parameters that are no preset's.
+    /// It is also `None` for bytes whose parameters are not those of a preset.
     #[getter]
     fn capacity_bits(&self) -> Option<f64> {
         let told = |elements: &ElementsInspection| match elements {
@@ -381,7 +383,7 @@ impl EncryptedArray {
         }
     }
 
-    /// `None` for numbers and bits, and for bytes made with parameters that are no preset's.
+    /// `None` for numbers and bits, and for bytes whose parameters are not those of a preset.
     #[getter]
     fn budget_bits(&self) -> Option<f64> {
         match (&self.0, self.elements()) {

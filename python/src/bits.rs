@@ -1,14 +1,14 @@
-//! Bits: which preset has them, and gates by name.
+//! Bits: the presets for them, and gates by name.
 
 use hippocrene::{BitPlan, Error, Gate, Preset, Session, Settings};
 use std::sync::{Arc, OnceLock};
 
-/// How a client's bits are encrypted, once it was asked for.
+/// The plan for encrypting a client's bits, made when it is first needed.
 #[derive(Default)]
 pub(crate) struct Plan(OnceLock<Arc<BitPlan>>);
 
 impl Plan {
-    /// The plan of the session's preset, which is for bits.
+    /// The plan for the session's preset, which must be one for bits.
     pub(crate) fn of(
         &self,
         session: &Session,
@@ -22,7 +22,7 @@ impl Plan {
     }
 }
 
-/// The preset of settings, which has to be one for bits.
+/// The preset of settings, which must be one for bits.
 pub(crate) fn preset(settings: &Settings) -> Result<Preset, Error> {
     settings.bit_preset().ok_or_else(|| {
         let what = "the parameters of these keys are no preset's for bits, as bits14 is";

@@ -1,11 +1,11 @@
-//! Bootstraps that are asked for.
+//! Explicit bootstraps.
 
 use pyo3::prelude::*;
 
 use crate::array::EncryptedArray;
 use crate::server::Server;
 
-/// The array with capacity again: with so many bits at least, or as many as there are.
+/// Bootstraps the array to at least `capacity` bits, or to the largest capacity without it.
 #[pyfunction]
 pub(crate) fn bootstrap(
     py: Python<'_>,

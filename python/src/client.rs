@@ -1,4 +1,4 @@
-//! What holds or makes keys.
+//! Keys, and the client that makes them.
 
 use crate::array::{EncryptedArray, Held};
 use crate::bits::{Plan, preset};
@@ -17,29 +17,29 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::path::PathBuf;
 
-/// A bootstrap as it is asked for: of complex arrays, the bound on the values, the precision, the
-/// slots.
+/// A requested bootstrap: whether arrays may be complex, the bound on the values, the precision,
+/// and the number of slots.
 pub(crate) type Wanted = (bool, f64, Option<f64>, Option<usize>);
 
 pub(crate) fn wanted((complex, bound, precision, slots): Wanted) -> Bootstrapping {
     Bootstrapping { complex, slots, bound, precision }
 }
 
-/// What is said of look-up tables: their name, and the capacity of results.
+/// Requested look-up tables: their name, and the capacity of results.
 pub(crate) type WantedLookUps = (String, Option<f64>);
 
 pub(crate) fn wanted_look_ups((tables, capacity): WantedLookUps) -> Result<LookUps, Error> {
     Ok(LookUps { capacity, ..LookUps::by_name(&tables)? })
 }
 
-/// The interval of these ends.
+/// The interval with these ends.
 pub(crate) fn declared(py: Python<'_>, ends: Option<(f64, f64)>) -> PyResult<Option<Interval>> {
     let interval = ends.map(|(low, high)| Interval::finite(low, high)).transpose();
     interval.map_err(|error| to_py(py, &error))
 }
 
-/// Keys as they are asked for: rotations, or `None` for those by powers of two; relinearisation;
-/// conjugation; a bootstrap; look-up tables; bits.
+/// Requested keys: rotations, or `None` for all powers of two; relinearisation; conjugation; a
+/// bootstrap; look-up tables; bits.
 pub(crate) type Requested =
     (Option<Vec<i64>>, bool, bool, Option<Wanted>, Option<WantedLookUps>, bool);
 
@@ -57,13 +57,13 @@ pub(crate) fn requested(
     })
 }
 
-/// A bootstrap in numbers.
+/// The properties of a bootstrap.
 #[pyclass(frozen, module = "hippocrene._native")]
 pub(crate) struct BootstrappingDescription(hippocrene::BootstrappingDescription);
 
 #[pymethods]
 impl BootstrappingDescription {
-    /// Whether complex arrays are bootstrapped too.
+    /// True if complex arrays are bootstrapped too.
     #[getter]
     fn complex(&self) -> bool {
         self.0.complex
@@ -81,13 +81,13 @@ impl BootstrappingDescription {
         self.0.precision
     }
 
-    /// How many slots of a ciphertext are bootstrapped.
+    /// The number of slots of a ciphertext that are bootstrapped.
     #[getter]
     fn slots(&self) -> usize {
         self.0.slots
     }
 
-    /// How many bootstraps one takes, where arrays have that precision.
+    /// The number of simple bootstraps in one with this precision.
     #[getter]
     fn iterations(&self) -> u32 {
         self.0.iterations
@@ -99,19 +99,19 @@ impl BootstrappingDescription {
         self.0.capacity_needed
     }
 
-    /// The capacity that it has after, in bits, give or take a few.
+    /// The approximate capacity after a bootstrap, in bits.
     #[getter]
     fn capacity_after(&self) -> f64 {
         self.0.capacity_after
     }
 
-    /// log2 of the probability that a bootstrap fails; None where it cannot.
+    /// log2 of the probability that a bootstrap fails, or `None` if it cannot fail.
     #[getter]
     fn log2_failure_probability(&self) -> Option<f64> {
         self.0.log2_failure_probability
     }
 
-    /// Bytes of its keys as stored.
+    /// The size of its keys in files, in bytes.
     #[getter]
     fn key_bytes(&self) -> usize {
         self.0.key_bytes
@@ -131,7 +131,7 @@ impl BootstrappingDescription {
     }
 }
 
-/// The settings of a preset, with what is asked for otherwise.
+/// The settings of a preset, changed by the options that are given.
 pub(crate) fn settings(
     preset: &str,
     precision: Option<f64>,
@@ -214,7 +214,7 @@ impl ClientKey {
         self.0.session().settings().precision()
     }
 
-    /// Of one ciphertext of what the client encrypts.
+    /// The number of slots of one ciphertext that the client encrypts.
     #[getter]
     fn slots(&self) -> usize {
         let session = self.0.session();
@@ -261,7 +261,7 @@ impl ClientKey {
         })
     }
 
-    /// Whether its preset is one for bits.
+    /// True if its preset is one for bits.
     #[getter]
     fn for_bits(&self) -> bool {
         self.0.session().bit_preset().is_some()
@@ -297,7 +297,7 @@ impl ClientKey {
         to_numpy(py, values, array.shape())
     }
 
-    /// Integers in `[0, t)`, or around zero.
+    /// Decrypts to integers in `[0, t)`, or around zero if `signed`.
     fn decrypt_integers<'py>(
         &self,
         py: Python<'py>,
@@ -317,7 +317,7 @@ impl ClientKey {
         detached(py, || self.0.noise_budget(&array))
     }
 
-    /// Mantissa and exponent of two of every real element, in row-major order.
+    /// The mantissa and the exponent of two of every real element, in row-major order.
     fn decrypt_exact(
         &self,
         py: Python<'_>,
@@ -367,7 +367,7 @@ impl ClientKey {
         Ok(EvaluationKeys(keys))
     }
 
-    /// What a bootstrap of these parameters would be like.
+    /// The properties that a bootstrap with these parameters would have.
     fn describe_bootstrapping(
         &self,
         py: Python<'_>,
@@ -428,7 +428,7 @@ impl PublicKey {
         plain_modulus(self.0.session())
     }
 
-    /// Whether its preset is one for bits.
+    /// True if its preset is one for bits.
     #[getter]
     fn for_bits(&self) -> bool {
         self.0.session().bit_preset().is_some()
@@ -472,7 +472,7 @@ impl PublicKey {
     }
 }
 
-/// The keys a server computes with.
+/// The keys that a server computes with.
 #[pyclass(frozen, module = "hippocrene._native")]
 pub(crate) struct EvaluationKeys(pub(crate) hippocrene::EvaluationKeys);
 
@@ -523,13 +523,13 @@ impl EvaluationKeys {
         self.0.key().to_string()
     }
 
-    /// What of the keys that are asked for is not there.
+    /// The names of the requested keys that are missing.
     fn lacks(&self, py: Python<'_>, request: Requested) -> PyResult<Vec<String>> {
         detached(py, || Ok(self.0.lacks(&requested(request, self.0.session().settings())?)))
     }
 }
 
-/// The key that leads from one secret key to a second.
+/// The key that transfers arrays from one secret key to another one.
 #[pyclass(frozen, module = "hippocrene._native")]
 pub(crate) struct TransferKey(pub(crate) hippocrene::TransferKey);
 

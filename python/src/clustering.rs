@@ -1,4 +1,4 @@
-//! K-means on encrypted points: what is sent, saved and resumed are bytes.
+//! K-means on encrypted points, which are exchanged, saved and resumed as bytes.
 
 use hippocrene::{
     Clustering, EncryptedArray, Error, LookUps, Sectors, Shape,
@@ -15,9 +15,9 @@ use crate::{
     simulation::SimulationReport,
 };
 
-/// Points, dimension and clusters.
+/// The number of points, the dimension, and the number of clusters.
 type Sizes = (usize, usize, usize);
-/// Centroids row by row, and labels if there are any; nothing where they are not known.
+/// Centroids row by row, and labels if there are any. It is `None` if they are not known.
 type Clusters = Option<(Vec<f64>, Option<Vec<usize>>)>;
 
 fn look_ups(tables: &str, (points, dimension, clusters): Sizes) -> Result<LookUps, Error> {
@@ -56,7 +56,7 @@ pub(crate) fn encrypt_points<'py>(
     detached(py, work).map(|bytes| PyBytes::new(py, &bytes))
 }
 
-/// Centroids row by row, and labels if there are any.
+/// Decrypts the centroids, row by row, and the labels if there are any.
 #[pyfunction]
 pub(crate) fn decrypt_clusters(
     py: Python<'_>,
@@ -69,7 +69,7 @@ pub(crate) fn decrypt_clusters(
     })
 }
 
-/// Points to be assigned to these clusters.
+/// Encrypts points to be assigned to these clusters.
 #[pyfunction]
 pub(crate) fn encrypt_new_points<'py>(
     py: Python<'py>,
@@ -85,7 +85,7 @@ pub(crate) fn encrypt_new_points<'py>(
     detached(py, work).map(|bytes| PyBytes::new(py, &bytes))
 }
 
-/// These clusters with the assignment of new points to them.
+/// Assigns new points to these clusters.
 #[pyfunction]
 pub(crate) fn assign_new_points<'py>(
     py: Python<'py>,
@@ -102,7 +102,7 @@ pub(crate) fn assign_new_points<'py>(
     detached(py, work).map(|bytes| PyBytes::new(py, &bytes))
 }
 
-/// One iteration, and the seconds that its sectors took.
+/// Makes one iteration, and returns the seconds of each of its parts.
 #[pyfunction]
 pub(crate) fn cluster<'py>(
     py: Python<'py>,
@@ -125,7 +125,7 @@ fn seconds(sectors: Sectors) -> [f64; 5] {
     [distance, extraction, look_ups, repacking, update].map(|time| time.as_secs_f64())
 }
 
-/// The points of each ciphertext, for `assign_block`.
+/// Splits the points into those of each ciphertext, for `assign_block`.
 #[pyfunction]
 pub(crate) fn blocks_of_points<'py>(
     py: Python<'py>,
@@ -139,8 +139,8 @@ pub(crate) fn blocks_of_points<'py>(
     Ok(blocks.iter().map(|bytes| PyBytes::new(py, bytes)).collect())
 }
 
-/// The part of an iteration for the points of one ciphertext, and the seconds that its sectors
-/// took.
+/// Does the part of an iteration for the points of one ciphertext, and returns the seconds of each
+/// part.
 #[pyfunction]
 pub(crate) fn assign_block<'py>(
     py: Python<'py>,
@@ -159,7 +159,7 @@ pub(crate) fn assign_block<'py>(
     Ok((PyBytes::new(py, &bytes), seconds(sectors)))
 }
 
-/// The end of an iteration from the parts of all blocks, and the seconds that its sectors took.
+/// Ends an iteration with the results of all blocks, and returns the seconds of each part.
 #[pyfunction]
 pub(crate) fn update_clusters<'py>(
     py: Python<'py>,
@@ -180,7 +180,7 @@ pub(crate) fn update_clusters<'py>(
     Ok((PyBytes::new(py, &bytes), seconds(sectors)))
 }
 
-/// A start from the points of these numbers.
+/// Makes a start from the points with these indices.
 #[pyfunction]
 pub(crate) fn start_clusters<'py>(
     py: Python<'py>,
@@ -195,8 +195,9 @@ pub(crate) fn start_clusters<'py>(
     detached(py, work).map(|bytes| PyBytes::new(py, &bytes))
 }
 
-/// So many iterations as if points were encrypted: centroids row by row, labels, and what it takes.
-/// Where there are new points, these are assigned then: their labels, and what that alone takes.
+/// Simulates iterations, and returns the centroids row by row, the labels, and the cost. If there
+/// are new points, it assigns these afterwards, and returns their labels and the cost of that
+/// alone.
 #[pyfunction]
 #[allow(clippy::too_many_arguments)] // what an estimator has, and its data
 pub(crate) fn simulate_clustering(
@@ -230,14 +231,14 @@ pub(crate) fn simulate_clustering(
     })
 }
 
-/// The digests of the points and of the start, where it is not the one that was sent with them.
+/// The digests of the points, and of the start if it was not sent with the points.
 type OriginDigests = (String, Option<String>);
 
 fn digests(origin: hippocrene::Origin) -> OriginDigests {
     (origin.points.to_string(), origin.start.map(|start| start.to_string()))
 }
 
-/// The origin of a run on these points, from their start or from the points of these numbers.
+/// The origin of a run on these points, from their own start or from the points with these indices.
 #[pyfunction]
 pub(crate) fn origin_of_points(
     py: Python<'_>,
@@ -251,8 +252,8 @@ pub(crate) fn origin_of_points(
     })
 }
 
-/// The standard deviation of the error by which squared distances are compared, over the square of
-/// the radius.
+/// The standard deviation of the error of compared squared distances, divided by the square of the
+/// radius.
 #[pyfunction]
 pub(crate) fn nearest_deviation(
     py: Python<'_>,
@@ -263,7 +264,7 @@ pub(crate) fn nearest_deviation(
     detached(py, || client.0.nearest_deviation(&look_ups(tables, sizes)?))
 }
 
-/// The bytes of a file of points that are being clustered.
+/// Reads the bytes of a file of clusters.
 #[pyfunction]
 pub(crate) fn read_clustering(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyBytes>> {
     let bytes = load(py, &path, &[Kind::Clustering], &Limits::default(), |bytes| {
@@ -272,8 +273,8 @@ pub(crate) fn read_clustering(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'
     Ok(PyBytes::new(py, &bytes))
 }
 
-/// Points that are there or were assigned, dimension and clusters, how many iterations there were,
-/// whether the points are there, and the origin.
+/// Describes clusters: the number of points, the dimension and the number of clusters, the number
+/// of iterations, whether the points are included, and the origin.
 #[pyfunction]
 pub(crate) fn describe_clustering(
     py: Python<'_>,

@@ -1,4 +1,4 @@
-//! Elements picked from an array, and sums of them.
+//! Elements selected from an array, and sums of them.
 
 use hippocrene::{Error, Form, Numbers, Residues};
 use numpy::{Element, PyReadonlyArray1, PyReadonlyArrayDyn, PyUntypedArrayMethods};
@@ -9,14 +9,14 @@ use crate::errors::detached;
 use crate::numbers::Plain;
 use crate::server::Server;
 
-/// A place as the library counts: what is negative is beyond all elements.
+/// A place as the library counts them. A negative one becomes a place beyond all elements.
 fn place(place: &i64) -> usize {
     usize::try_from(*place).unwrap_or(usize::MAX)
 }
 
-/// Sums of picked elements, each times a plain number: over so many of the last axes of `places`
-/// and `weights`, which are of one shape; nothing where they take `most` products or more. They
-/// stand at these strides, if that is not much more work.
+/// Sums of selected elements, each times a plain number, over the last `axes` axes of the places
+/// and weights, which have the same shape. It is `None` if the sums need `most` products or more.
+/// The sums get the given strides, if that does not need much more work.
 #[pyfunction]
 pub(crate) fn linear_combinations(
     py: Python<'_>,
@@ -66,10 +66,11 @@ pub(crate) fn linear_combinations(
     }
 }
 
-/// The elements of an array of any strides in row-major order.
+/// The elements of an array with any strides, in row-major order.
 fn in_order<T: Element, U>(array: &PyReadonlyArrayDyn<'_, T>, element: impl Fn(&T) -> U) -> Vec<U> {
     let mut elements = Vec::with_capacity(array.len());
-    // One by one, the iterator of many axes allocates memory for each.
+    // `for_each` is used because stepping an iterator of many axes allocates memory for each
+    // element.
     array.as_array().iter().for_each(|x| elements.push(element(x)));
     elements
 }
@@ -90,8 +91,8 @@ fn combined<F: Held + Form>(
     })
 }
 
-/// How many products it takes to move the elements at these places, or a few hundred; 0 where it
-/// takes no multiplication.
+/// The number of products for moving the elements to these places. The count stops at a few
+/// hundred. It is 0 if the move needs no multiplication, or if there is no capacity for one.
 #[pyfunction]
 pub(crate) fn moving_products(
     py: Python<'_>,

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use crate::array::EncryptedArray;
 use crate::server::Server;
 
-/// Every element times the imaginary unit.
+/// Multiplies every element by the imaginary unit.
 #[pyfunction]
 pub(crate) fn times_i(
     py: Python<'_>,

@@ -1,4 +1,4 @@
-//! Convolutions, and sums up to each element.
+//! Convolutions and cumulative sums.
 
 use hippocrene::{Numbers, Residues};
 use pyo3::prelude::*;
@@ -7,7 +7,7 @@ use crate::array::EncryptedArray;
 use crate::numbers::{FromPlain, Plain};
 use crate::server::Server;
 
-/// Elements from the first one on of the convolution with a plain vector.
+/// Elements of the convolution with a plain vector: `length` of them, starting with `first`.
 #[pyfunction]
 pub(crate) fn convolve_plain(
     py: Python<'_>,
@@ -29,7 +29,7 @@ pub(crate) fn convolve_plain(
     }
 }
 
-/// The sums of all elements up to each along an axis.
+/// The cumulative sums along an axis.
 #[pyfunction]
 pub(crate) fn cumsum(
     py: Python<'_>,

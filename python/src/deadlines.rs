@@ -1,4 +1,4 @@
-//! Deadlines and cancel tokens: what ends work from outside, in any thread.
+//! Deadlines and cancel tokens, which end work in any thread.
 
 use std::{
     sync::{
@@ -10,7 +10,7 @@ use std::{
 
 use pyo3::{exceptions::PyOverflowError, prelude::*, sync::PyOnceLock, types::PyTuple};
 
-/// A deadline or a cancel token. Limits of a `with` block are in the context variable `limits`.
+/// A deadline or a cancel token. The context variable `limits` holds those of `with` blocks.
 #[pyclass(frozen, module = "hippocrene._native")]
 pub(crate) struct Limit(Arc<Kind>);
 
@@ -39,7 +39,7 @@ pub(crate) fn current(py: Python<'_>) -> PyResult<Vec<Arc<Kind>>> {
     limits.iter().map(|limit| Ok(Arc::clone(&limit.cast::<Limit>()?.get().0))).collect()
 }
 
-/// The outermost limit that has been reached.
+/// The outermost limit that was reached, if any.
 pub(crate) fn reached(limits: &[Arc<Kind>]) -> Option<&Kind> {
     limits.iter().map(|limit| &**limit).find(|limit| limit.is_reached())
 }
@@ -52,7 +52,7 @@ impl Kind {
         }
     }
 
-    /// The exception of work that it ended.
+    /// The exception for work that this limit ended.
     pub(crate) fn exception(&self, py: Python<'_>) -> PyErr {
         let (name, words) = match self {
             Kind::Deadline { seconds, .. } => {
@@ -75,7 +75,7 @@ impl Kind {
 
 #[pymethods]
 impl Limit {
-    /// A deadline so many seconds from now.
+    /// A deadline after this number of seconds.
     #[staticmethod]
     fn after(seconds: f64) -> PyResult<Self> {
         let wait = Duration::try_from_secs_f64(seconds).ok();
@@ -84,20 +84,20 @@ impl Limit {
         Ok(Limit(Arc::new(Kind::Deadline { end, seconds })))
     }
 
-    /// A token that is not cancelled.
+    /// A token that was not cancelled yet.
     #[staticmethod]
     fn token() -> Self {
         Limit(Arc::new(Kind::Token { cancelled: AtomicBool::new(false) }))
     }
 
-    /// Ends the work that this is a limit of. A deadline stays as it is.
+    /// Cancels a token, which ends its work. It does not change a deadline.
     fn cancel(&self) {
         if let Kind::Token { cancelled } = &*self.0 {
             cancelled.store(true, Relaxed);
         }
     }
 
-    /// Whether work within this limit ends.
+    /// True if the deadline has passed or the token was cancelled.
     #[getter]
     fn reached(&self) -> bool {
         self.0.is_reached()

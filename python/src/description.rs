@@ -1,4 +1,4 @@
-//! What keys and files say of themselves.
+//! Descriptions of keys and files.
 
 use hippocrene::wire;
 use hippocrene::{Error, KeyRequest, LookUps, Preset, Scheme, Session};
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use crate::{errors::detached, files::load};
 
-/// The name of the preset that a session was made from, whatever its precision.
+/// The name of the preset of a session, whatever its precision.
 pub(crate) fn preset_name(session: &Session) -> Option<&'static str> {
     let parameters = session.settings().parameters();
     Preset::by_digest(parameters.digest(), parameters.degree()).map(|preset| preset.name)
@@ -21,7 +21,7 @@ pub(crate) fn scheme(session: &Session) -> &'static str {
     session.settings().integers().map_or("ckks", |integers| integers.scheme.name())
 }
 
-/// What evaluation keys are for, and which there are.
+/// The purpose and the contents of evaluation keys.
 #[pyclass(frozen, get_all, module = "hippocrene._native")]
 #[derive(Clone)]
 pub(crate) struct KeysDescription {
@@ -30,18 +30,18 @@ pub(crate) struct KeysDescription {
     preset: Option<&'static str>,
     ring_degree: usize,
     precision: f64,
-    /// `None` for all that there can be.
+    /// `None` if every rotation is available.
     rotations: Option<Vec<i64>>,
     conjugation: bool,
     bootstrapping: bool,
     tables: Option<&'static str>,
-    /// That a look-up of all values of a ciphertext fails.
+    /// log2 of the probability that a look-up of all values of a ciphertext fails.
     log2_failure_probability: Option<f64>,
     bits: bool,
 }
 
 impl KeysDescription {
-    /// Of keys.
+    /// The description of keys.
     pub(crate) fn of(keys: &hippocrene::EvaluationKeys) -> Self {
         KeysDescription {
             rotations: Some(keys.rotations()),
@@ -57,12 +57,12 @@ impl KeysDescription {
         }
     }
 
-    /// Of the same keys, where products are in the manner of another scheme.
+    /// The description of the same keys with the products of another scheme.
     pub(crate) fn of_scheme(self, scheme: Scheme) -> Self {
         KeysDescription { scheme: scheme.name(), ..self }
     }
 
-    /// Of a simulation: every rotation and conjugation, and what was requested beside them.
+    /// The description of a simulation, with all rotations, conjugation and the requested keys.
     pub(crate) fn every(session: &Session, request: &KeyRequest) -> Self {
         let settings = session.settings();
         KeysDescription {
@@ -88,13 +88,13 @@ fn failure(session: &Session, look_ups: Option<LookUps>) -> Option<f64> {
         .map(|told| told.log2_failure_probability)
 }
 
-/// What bytes are, in the JSON that `hippocrene inspect` prints of a file.
+/// Describes the bytes of a file in the JSON that `hippocrene inspect` prints.
 #[pyfunction]
 pub(crate) fn inspect_bytes(py: Python<'_>, data: &[u8]) -> PyResult<String> {
     detached(py, || inspected(data))
 }
 
-/// What a file is, in the JSON that `hippocrene inspect` prints.
+/// Describes a file in the JSON that `hippocrene inspect` prints.
 #[pyfunction]
 pub(crate) fn inspect_file(py: Python<'_>, path: PathBuf) -> PyResult<String> {
     load(py, &path, &[], &wire::Limits::default(), |bytes| inspected(bytes))

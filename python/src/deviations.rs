@@ -18,7 +18,7 @@ pub(crate) fn as_deviations(
     server.compute::<Numbers>(py, array, |_, array| Ok(array.clone().as_deviations(bound)))
 }
 
-/// Repeats an array times a number to the shape and the layout of another one.
+/// Repeats an array times a number, with the shape and the layout of another array.
 #[pyfunction]
 pub(crate) fn broadcast_like(
     py: Python<'_>,
@@ -33,8 +33,8 @@ pub(crate) fn broadcast_like(
     })
 }
 
-/// The array, whose elements are variances of numbers of the other one, with the interval that this
-/// gives them.
+/// Declares that elements are variances of the elements of `values`, and derives their interval
+/// from that.
 #[pyfunction]
 pub(crate) fn as_variances(
     py: Python<'_>,

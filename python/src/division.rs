@@ -8,7 +8,7 @@ use crate::errors::detached;
 use crate::numbers::BigArray;
 use crate::server::Server;
 
-/// Every element over a number.
+/// Divides every element by a number.
 #[pyfunction]
 pub(crate) fn divide(
     py: Python<'_>,
@@ -19,7 +19,7 @@ pub(crate) fn divide(
     server.compute::<Numbers>(py, array, |server, array| server.div_number(array, divisor))
 }
 
-/// Every element times a number of more precision than doubles have.
+/// Multiplies every element by a number with more precision than doubles.
 #[pyfunction]
 pub(crate) fn multiply(
     py: Python<'_>,
@@ -32,8 +32,8 @@ pub(crate) fn multiply(
     })
 }
 
-/// Whether factors of a size that are rounded to doubles are less precise than products are asked
-/// to be.
+/// True if factors of this size, rounded to doubles, would make products less precise than
+/// requested.
 #[pyfunction]
 pub(crate) fn needs_digits(
     py: Python<'_>,

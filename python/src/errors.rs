@@ -1,5 +1,5 @@
-//! Errors of the library as the exceptions of `hippocrene.errors`, which has a class for every
-//! kind.
+//! Conversion of the library's errors to the exceptions of `hippocrene.errors`, which has a class
+//! for every kind.
 
 use crate::deadlines;
 use pyo3::prelude::*;
@@ -12,14 +12,14 @@ use std::{
     thread::{self, ThreadId},
 };
 
-/// Turns an error of the library into the exception of its kind.
+/// Converts an error of the library to the exception of its kind.
 pub(crate) fn to_py(py: Python<'_>, error: &hippocrene::Error) -> PyErr {
     let class = py
         .import("hippocrene.errors")
         .and_then(|module| module.getattr(error.kind()))
         .and_then(|class| Ok(class.cast_into::<PyType>()?));
     match (class, error) {
-        // As `OSError` takes them: the number, what it stands for, and the file.
+        // The arguments of `OSError`: the number, the message, and the file.
         (Ok(class), hippocrene::Error::Io { path, source }) => {
             PyErr::from_type(class, (number(source), words(source), path.clone()))
         }
@@ -28,8 +28,8 @@ pub(crate) fn to_py(py: Python<'_>, error: &hippocrene::Error) -> PyErr {
     }
 }
 
-/// The number of an error of a file: the system's, or that of its kind where it is not the system
-/// that says so.
+/// The system's number of a file error, or the number for its kind if the error is not from the
+/// system.
 fn number(error: &io::Error) -> i32 {
     error.raw_os_error().unwrap_or(match error.kind() {
         ErrorKind::NotFound => 2,
@@ -41,7 +41,7 @@ fn number(error: &io::Error) -> i32 {
     })
 }
 
-/// What is wrong with a file, without the number of the error, which stands beside it.
+/// The message of a file error without its number, which is reported separately.
 fn words(error: &io::Error) -> String {
     let words = error.to_string();
     let number =
@@ -51,8 +51,8 @@ fn words(error: &io::Error) -> String {
 
 /// Does `work` with the interpreter lock released.
 ///
-/// It ends with the exception of a limit of this context that has been reached ([`deadlines`]). In
-/// the main thread it also ends with what the handler of a signal raises, as `KeyboardInterrupt`.
+/// If a limit of this context is reached ([`deadlines`]), it returns the limit's exception. In the
+/// main thread, it also returns an exception of a signal handler, such as `KeyboardInterrupt`.
 pub(crate) fn detached<T: Send>(
     py: Python<'_>,
     work: impl FnOnce() -> Result<T, hippocrene::Error> + Send,
@@ -87,18 +87,17 @@ pub(crate) fn detached<T: Send>(
     if let Some(raised) = raised {
         return Err(raised);
     }
-    // What ended in time, but with another error, keeps it.
+    // Work that failed with another error keeps that error, even if a limit was reached.
     match (result, deadlines::reached(&limits)) {
         (Ok(_) | Err(hippocrene::Error::Stopped(_)), Some(limit)) => Err(limit.exception(py)),
         (result, _) => result.map_err(|error| to_py(py, &error)),
     }
 }
 
-/// The thread that Python calls handlers of signals in, if that is the one that imports this
-/// module.
+/// The thread in which Python calls signal handlers, if that thread imports this module.
 static MAIN: OnceLock<ThreadId> = OnceLock::new();
 
-/// Notes the thread that imports the module.
+/// Stores the thread that imports the module.
 pub(crate) fn note_main_thread(py: Python<'_>) -> PyResult<()> {
     let threading = py.import("threading")?;
     if threading.call_method0("current_thread")?.is(&threading.call_method0("main_thread")?) {

@@ -1,4 +1,4 @@
-//! Files and bytes that are read and written from Python.
+//! Reading and writing of files and bytes from Python.
 
 use hippocrene::{
     Error,
@@ -19,14 +19,14 @@ use std::{
 
 use crate::errors::detached;
 
-/// So many bytes are copied at a time while the interpreter lock is held.
+/// Number of bytes that are copied at a time while the interpreter lock is held.
 const PIECE: usize = 1 << 20;
 
-/// Limits as Python hands them over: bytes, memory, work, the names of kinds and of presets.
+/// Limits on loaded files: bytes, memory, work, names of kinds, names of presets.
 pub(crate) type PyLimits =
     (Option<u64>, Option<u64>, Option<u64>, Option<Vec<String>>, Option<Vec<String>>);
 
-/// The limits, or those by default.
+/// The given limits, or the default ones.
 pub(crate) fn limits(limits: Option<PyLimits>) -> Result<Limits, Error> {
     let Some((max_bytes, max_memory, max_work, kinds, presets)) = limits else {
         return Ok(Limits::default());
@@ -46,14 +46,14 @@ pub(crate) fn limits(limits: Option<PyLimits>) -> Result<Limits, Error> {
     }
 }
 
-/// Checks limits without a file.
+/// Checks that limits are valid.
 #[pyfunction]
 pub(crate) fn check_limits(py: Python<'_>, wanted: PyLimits) -> PyResult<()> {
     detached(py, || limits(Some(wanted)).map(drop))
 }
 
-/// What `parse` makes of a file of one of these kinds, or of any where there are none. It is given
-/// the bytes, and may keep them. A secret key that others may read is a warning.
+/// Loads a file of one of these kinds, or of any kind if `kinds` is empty. `parse` gets the bytes,
+/// and may keep them. A secret key that others may read causes a warning.
 pub(crate) fn load<T: Send>(
     py: Python<'_>,
     path: &Path,
@@ -70,7 +70,7 @@ pub(crate) fn load<T: Send>(
         };
         let parsed = parse(&mut bytes);
         if !(is_secret || kinds.is_empty()) {
-            // To wipe gigabytes takes as long as to read them.
+            // These bytes are not secret, and wiping gigabytes takes as long as reading them.
             drop(std::mem::take(&mut *bytes));
         }
         parsed
@@ -81,7 +81,7 @@ pub(crate) fn load<T: Send>(
     Ok(loaded)
 }
 
-/// Warns of a secret key that others than its owner may read.
+/// Warns if others than the owner may read a secret key.
 fn warn_if_readable(py: Python<'_>, path: &Path) -> PyResult<()> {
     let Some(mode) = wire::readable_by_others(path) else { return Ok(()) };
     let name = path.display();
@@ -90,12 +90,12 @@ fn warn_if_readable(py: Python<'_>, path: &Path) -> PyResult<()> {
     let category = py.import("hippocrene.errors")?.getattr("SecretKeyWarning")?;
     let category =
         category.cast_into::<PyType>().unwrap_or_else(|_| py.get_type::<PyUserWarning>());
-    // The caller of the method of the package that called this.
+    // The level 2 names the caller of the package's method that called this.
     PyErr::warn(py, &category, &CString::new(message)?, 2)
 }
 
-/// What is no file, such as a pipe, opened by Python: a signal ends its wait for who writes to
-/// that.
+/// Opens a path that is no regular file, such as a pipe, with Python. A signal can then end the
+/// wait for a writer.
 #[cfg(unix)]
 fn open_no_file(py: Python<'_>, path: &Path) -> PyResult<Option<File>> {
     use std::os::fd::FromRawFd;
@@ -104,7 +104,7 @@ fn open_no_file(py: Python<'_>, path: &Path) -> PyResult<Option<File>> {
     }
     let os = py.import("os")?;
     let opened = os.call_method1("open", (path, os.getattr("O_RDONLY")?))?.extract()?;
-    // SAFETY: it has been opened just now, and is nobody else's.
+    // SAFETY: the descriptor was opened above, and nothing else owns it.
     Ok(Some(unsafe { File::from_raw_fd(opened) }))
 }
 
@@ -113,7 +113,7 @@ fn open_no_file(_: Python<'_>, _: &Path) -> PyResult<Option<File>> {
     Ok(None)
 }
 
-/// Bytes that a file held: of Python, as they are, or read from it.
+/// The bytes of a file: borrowed from Python, or read from a file.
 pub(crate) enum Held {
     Python(PyBackedBytes),
     Read(Vec<u8>),
@@ -130,11 +130,11 @@ impl Deref for Held {
     }
 }
 
-/// The bytes that `make` makes, as Python has them.
+/// Converts the bytes that `make` returns to a Python object.
 ///
-/// A `bytes` object is filled while the lock is held, since nothing may see it before. So that
-/// other threads wait for one piece only, `io.BytesIO` takes it piece by piece, and gives it away
-/// without a copy.
+/// Filling a `bytes` object needs the interpreter lock, since nothing may see the object before it
+/// is complete. `io.BytesIO` takes the bytes piece by piece instead, so other threads wait for one
+/// piece only. It returns them without a copy.
 pub(crate) fn to_python<B: AsRef<[u8]> + Send>(
     py: Python<'_>,
     make: impl FnOnce() -> Result<B, Error> + Send,
@@ -148,7 +148,7 @@ pub(crate) fn to_python<B: AsRef<[u8]> + Send>(
         for piece in made.as_ref().chunks(PIECE) {
             Python::attach(|py| {
                 buffer.call_method1(py, "write", (PyBytes::new(py, piece),))?;
-                // In the main thread a signal ends this too.
+                // In the main thread, a signal can end this loop too.
                 py.check_signals()
             })?;
         }
@@ -158,7 +158,7 @@ pub(crate) fn to_python<B: AsRef<[u8]> + Send>(
     Ok(buffer.bind(py).call_method0("getvalue")?.cast_into::<PyBytes>()?)
 }
 
-/// Writes a file that is not secret as all are: all or nothing, and over no secret key.
+/// Writes a public file, either completely or not at all. It never overwrites a secret key.
 #[pyfunction]
 pub(crate) fn write_file(py: Python<'_>, path: PathBuf, data: &[u8]) -> PyResult<()> {
     detached(py, || wire::write(&path, data))

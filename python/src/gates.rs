@@ -59,7 +59,7 @@ with_files!(GateKeys, GateKeys, {
     }
 });
 
-/// Keys made ready to compute with. Its methods for bits are those of a server of numbers.
+/// Keys prepared for computing. The methods for bits are those of a server of numbers.
 #[pyclass(frozen, module = "hippocrene._native")]
 pub(crate) struct GateServer(hippocrene::GateServer);
 
@@ -158,7 +158,7 @@ impl GateServer {
         Self::compute(py, || self.0.gather(&arrays, &shape, &sources))
     }
 
-    /// What is there: bits are side by side.
+    /// Returns the array itself, because single bits have only one layout.
     fn packed(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<EncryptedArray> {
         Self::compute(py, || Ok(array.gates("packed")?.clone()))
     }

@@ -1,5 +1,5 @@
-//! The extension module `hippocrene._native`: thin wrappers over the crate `hippocrene`. What a
-//! user sees is in `../hippocrene`, in Python.
+//! The extension module `hippocrene._native`: thin wrappers over the crate `hippocrene`. The public
+//! Python package is in `../hippocrene`.
 
 mod approximation;
 mod array;
@@ -104,8 +104,8 @@ mod _native {
     }
 }
 
-/// Runs the command `hippocrene` and returns its exit status. `closed` says that standard output
-/// is.
+/// Runs the command `hippocrene` and returns its exit status. `closed` tells that standard output
+/// is closed.
 #[pyfunction]
 fn run_command(py: Python<'_>, arguments: Vec<std::ffi::OsString>, closed: bool) -> u8 {
     py.detach(|| {

@@ -1,4 +1,4 @@
-//! What look-ups are like, before any key is made.
+//! The properties of look-ups, computed without keys.
 
 use hippocrene::LookUpsDescription;
 use pyo3::prelude::*;
@@ -8,7 +8,7 @@ use crate::{
     errors::detached,
 };
 
-/// Look-ups in numbers.
+/// The properties of look-ups.
 #[pyclass(frozen, module = "hippocrene._native")]
 pub(crate) struct TablesDescription(LookUpsDescription);
 
@@ -26,14 +26,14 @@ impl TablesDescription {
         self.0.capacity
     }
 
-    /// How many values go through one ciphertext.
+    /// The number of values in one ciphertext.
     #[getter]
     fn slots(&self) -> usize {
         self.0.slots
     }
 
-    /// log2 of the probability that a look-up of all values of a ciphertext fails: that one is
-    /// wrong by more than its error says.
+    /// log2 of the probability that a look-up of all values of a ciphertext fails. It fails if the
+    /// error of a value exceeds the stated error.
     #[getter]
     fn log2_failure_probability(&self) -> f64 {
         self.0.log2_failure_probability
@@ -48,7 +48,7 @@ impl TablesDescription {
     }
 }
 
-/// What look-ups with the keys of this client would be like.
+/// The properties that look-ups with the keys of this client would have.
 #[pyfunction]
 pub(crate) fn describe_tables(
     py: Python<'_>,

@@ -1,4 +1,4 @@
-//! What goes between numpy and the library.
+//! Conversion of values between numpy and the library.
 
 use crate::errors::detached;
 use hippocrene::{BigFloat, Error, Form, Values};
@@ -8,14 +8,14 @@ use numpy::{
 };
 use pyo3::prelude::*;
 
-/// A number of any precision: mantissa and exponent of two, or decimal notation.
+/// A number of any precision: a mantissa and an exponent of two, or decimal notation.
 #[derive(FromPyObject)]
 pub(crate) enum Exact {
     Parts(BigInt, i64),
     Decimal(String),
 }
 
-/// Numbers of more precision than doubles have, and their shape.
+/// Numbers with more precision than doubles, and their shape.
 #[pyclass(frozen, module = "hippocrene._native")]
 pub(crate) struct BigArray {
     values: Vec<BigFloat>,
@@ -38,7 +38,7 @@ impl BigArray {
 }
 
 impl BigArray {
-    /// The number that there is one of.
+    /// The number, if there is exactly one.
     pub(crate) fn single(&self) -> Result<&BigFloat, Error> {
         match &self.values[..] {
             [number] => Ok(number),
@@ -47,8 +47,7 @@ impl BigArray {
     }
 }
 
-/// A C-ordered numpy array of integers, of doubles or of pairs of them, or numbers of more
-/// precision.
+/// A C-ordered numpy array of integers, doubles or complex doubles, or numbers with more precision.
 #[derive(FromPyObject)]
 pub(crate) enum Plain<'py> {
     Integers(PyReadonlyArrayDyn<'py, i64>),
@@ -64,7 +63,7 @@ pub(crate) enum Number {
     Real(f64),
 }
 
-/// Plain numbers in row-major order, for arrays of either form.
+/// Plain numbers in row-major order, for arrays of any form.
 #[derive(Clone, Copy)]
 pub(crate) enum Slices<'a> {
     Integers(&'a [i64]),
@@ -93,13 +92,13 @@ impl Plain<'_> {
 
 /// A form of arrays, with the plain numbers that numpy has for it.
 pub(crate) trait FromPlain: Form {
-    /// One for each element.
+    /// Plain numbers, one for each element.
     ///
     /// # Errors
-    /// When these are of another kind. So it is for what follows.
+    /// This and the next methods fail if the numbers have a kind that the form does not accept.
     fn of_slices(slices: Slices<'_>) -> Result<Self::Plain<'_>, Error>;
 
-    /// Those of a vector or a matrix.
+    /// The numbers of a vector or a matrix.
     fn of_matrix(slices: Slices<'_>) -> Result<&[Self::Number], Error>;
 
     fn of_number(number: Number) -> Result<Self::Number, Error>;
@@ -152,7 +151,7 @@ fn unfit(need: &str) -> Error {
     Error::Argument { operation: "compute", what: format!("these plain numbers are not {need}") }
 }
 
-/// A numpy array of these values in row-major order.
+/// Makes a numpy array of these values in row-major order.
 pub(crate) fn to_numpy<'py, T: Element>(
     py: Python<'py>,
     values: Vec<T>,

@@ -23,13 +23,13 @@ impl Preset {
     }
 }
 
-/// List the parameter sets, by ring degree.
+/// Lists the parameter sets by ring degree.
 #[pyfunction]
 pub(crate) fn presets(py: Python<'_>) -> PyResult<Vec<Preset>> {
     detached(py, || hippocrene::PRESETS.iter().map(describe).collect())
 }
 
-/// The smallest plaintext modulus from `least` on that arrays of a preset can have.
+/// The smallest plaintext modulus for arrays of a preset that is at least `least`.
 #[pyfunction]
 pub(crate) fn plain_modulus_from(py: Python<'_>, preset: &str, least: u64) -> PyResult<u64> {
     detached(py, || {

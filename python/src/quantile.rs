@@ -5,8 +5,8 @@ use pyo3::prelude::*;
 use crate::array::EncryptedArray;
 use crate::server::Server;
 
-/// The quantiles of these shares along an axis or of all elements: along a first axis, a share
-/// after the other.
+/// Quantiles along an axis or of all elements. The first axis of the result has one entry for each
+/// of the shares.
 #[pyfunction]
 pub(crate) fn quantile(
     py: Python<'_>,

@@ -1,4 +1,4 @@
-//! Servers of either scheme for integers.
+//! Servers of the schemes for integers.
 
 use hippocrene::Integers;
 use pyo3::prelude::*;
@@ -7,8 +7,7 @@ use crate::description::KeysDescription;
 use crate::errors::detached;
 use crate::server::Server;
 
-/// A server with these keys and products in the manner of the scheme of this name, and what it says
-/// of itself.
+/// A server with the same keys, whose products are those of the named scheme, and its description.
 #[pyfunction]
 pub(crate) fn with_scheme(
     py: Python<'_>,

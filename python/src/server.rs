@@ -1,4 +1,4 @@
-//! What computes.
+//! The server, which computes on encrypted arrays.
 
 use hippocrene::{
     Array, Basis, Bits, Comparison, Error, Form, Function, IntegerPolynomial, Layout, Numbers,
@@ -14,11 +14,11 @@ use crate::client::{EvaluationKeys, TransferKey};
 use crate::errors::{detached, to_py};
 use crate::numbers::{FromPlain, Number, Plain};
 
-/// Evaluation keys made ready to compute with.
+/// Evaluation keys prepared for computing.
 #[pyclass(frozen, module = "hippocrene._native")]
 pub(crate) struct Server(pub(crate) hippocrene::Server);
 
-/// What a function of Python's was made into.
+/// The result of preparing a Python function.
 enum Made {
     Constant(Box<Array<Numbers>>),
     Tables(Tables),
@@ -65,8 +65,8 @@ impl Server {
     }
 }
 
-/// Computes with one expression from arrays of either form, that of the first, which it can call
-/// `F`.
+/// Computes with one expression from arrays of numbers or integers. The first array determines the
+/// form, which the expression can call `F`.
 macro_rules! compute {
     ($server:ident, $py:ident, $array:ident, $work:expr) => {
         if $array.is_integers() {
@@ -116,25 +116,25 @@ impl Server {
         self.0.cache_memory()
     }
 
-    /// Bytes of keys, of those of tables, of derived keys, of caches and of scratch memory.
+    /// The bytes of keys, of keys of tables, of derived keys, of caches, and of scratch memory.
     #[getter]
     fn memory(&self) -> (usize, usize, usize, usize, usize) {
         let memory = self.0.memory();
         (memory.keys, memory.tables, memory.derived_keys, memory.caches, memory.scratch)
     }
 
-    /// This server, with the key by which it takes arrays of another key.
+    /// Returns this server with a key for transferring arrays of another secret key.
     fn with_transfer(&self, py: Python<'_>, key: &TransferKey) -> PyResult<Self> {
         detached(py, || self.0.with_transfer(&key.0).map(Self))
     }
 
-    /// The key whose arrays are transferred.
+    /// The fingerprint of the secret key whose arrays can be transferred.
     #[getter]
     fn transfers(&self) -> Option<String> {
         self.0.transfers().map(|(key, _)| key.to_string())
     }
 
-    /// The array of another key, brought to this server's.
+    /// Transfers an array of another secret key to the key of this server.
     fn transfer(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<EncryptedArray> {
         match array.is_integers() {
             true => self.transfer_form::<Residues>(py, array),
@@ -142,7 +142,7 @@ impl Server {
         }
     }
 
-    /// The sum of the products of arrays, pair by pair.
+    /// The sum of the products of pairs of arrays.
     fn sum_of_products(
         &self,
         py: Python<'_>,
@@ -157,14 +157,14 @@ impl Server {
         }
     }
 
-    /// How many ciphertexts have been bootstrapped.
+    /// The number of ciphertexts that were bootstrapped.
     #[getter]
     fn bootstraps(&self) -> u64 {
         self.0.bootstraps() + self.0.bits().map_or(0, |bits| bits.bootstraps())
     }
 
-    /// Gates of the same arrays of bits: one by products, where there is capacity, and several by
-    /// one bootstrap.
+    /// Gates of the same arrays of bits. A single gate is computed by products if there is
+    /// capacity, and several gates by one bootstrap.
     fn gates(
         &self,
         py: Python<'_>,
@@ -175,7 +175,7 @@ impl Server {
         self.gates_of(py, &names, &arrays)
     }
 
-    /// A gate of an array of bits and plain ones.
+    /// A gate of an array of bits and plain bits.
     fn gate_plain(
         &self,
         py: Python<'_>,
@@ -194,7 +194,7 @@ impl Server {
         self.compute::<Bits>(py, array, |server, array| server.bits()?.not(array))
     }
 
-    /// This server, with another precision of results.
+    /// Returns this server with another precision of results.
     fn with_precision(&self, py: Python<'_>, bits: f64) -> PyResult<Self> {
         detached(py, || self.0.with_precision(bits).map(Self))
     }
@@ -203,7 +203,7 @@ impl Server {
         Self(self.0.finishing())
     }
 
-    /// Whether results have a precision of the server's, not of their operands.
+    /// True if the server determines the precision of results, instead of their operands.
     #[getter]
     fn has_own_precision(&self) -> bool {
         self.0.own_precision().is_some()
@@ -220,7 +220,7 @@ impl Server {
         })
     }
 
-    /// The array, read and ready to compute with.
+    /// Reads the array and prepares it for computing.
     fn load(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<EncryptedArray> {
         fn read<F: Held>(
             array: &EncryptedArray,
@@ -261,8 +261,8 @@ impl Server {
         self.compute::<Numbers>(py, array, |server, array| server.declare_precision(array, bits))
     }
 
-    /// A server that computes without residues, and an array for it that is like this one in all
-    /// else.
+    /// A server that computes without residues, and an array for it that agrees with this one in
+    /// all other respects.
     fn dry_run(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<(Self, EncryptedArray)> {
         match array.is_integers() {
             true => self.dry_run_of::<Residues>(py, array),
@@ -432,7 +432,7 @@ impl Server {
         compute!(self, py, array, |server, array| server.transpose(array))
     }
 
-    /// The array with its elements where those of fresh arrays stand.
+    /// Moves the elements to the layout of new arrays.
     fn packed(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<EncryptedArray> {
         if array.is_bits() {
             return self.compute::<Bits>(py, array, |server, array| server.packed_bits(array));
@@ -442,7 +442,7 @@ impl Server {
         })
     }
 
-    /// The elements of these arrays at these places, counted one array after the other.
+    /// The elements of these arrays at these places, which are counted through all arrays in order.
     fn gather(
         &self,
         py: Python<'_>,
@@ -479,7 +479,7 @@ impl Server {
         compute!(self, py, array, |server, array| server.broadcast_to(array, &shape))
     }
 
-    /// A polynomial of these coefficients, lowest degree first: of powers, or of Chebyshev
+    /// A polynomial with these coefficients, lowest degree first, in powers or in the Chebyshev
     /// polynomials of an interval.
     #[pyo3(signature = (array, coefficients, interval))]
     fn polynomial(
@@ -496,7 +496,7 @@ impl Server {
         })
     }
 
-    /// A polynomial of these integer coefficients, lowest degree first.
+    /// A polynomial with these integer coefficients, lowest degree first.
     fn integer_polynomial(
         &self,
         py: Python<'_>,
@@ -522,7 +522,7 @@ impl Server {
         })
     }
 
-    /// The entry of a table for each number, which is a place in it.
+    /// The entry of a table for each number, which is a place in the table.
     #[pyo3(signature = (array, table, precision))]
     fn entries(
         &self,
@@ -534,7 +534,7 @@ impl Server {
         self.compute::<Numbers>(py, array, |server, array| server.entries(array, &table, precision))
     }
 
-    /// 1 where an integer is 0, 0 elsewhere.
+    /// 1 for integers that are 0, and 0 for others.
     fn is_zero(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<EncryptedArray> {
         self.compute::<Residues>(py, array, |server, array| server.is_zero(array))
     }
@@ -650,7 +650,7 @@ impl Server {
         })
     }
 
-    /// Any function of Python's, asked for its values on the domain before anything is computed.
+    /// Applies any Python function. It is evaluated on the domain before the look-ups start.
     #[pyo3(signature = (array, function, domain, look_ups, precise))]
     fn apply(
         &self,
@@ -683,7 +683,7 @@ impl Server {
         Ok(Numbers::hold(result, session))
     }
 
-    /// A function by name.
+    /// Applies a function by name.
     #[pyo3(signature = (array, name, domain, look_ups, precise))]
     fn apply_function(
         &self,
@@ -754,19 +754,19 @@ impl Server {
     }
 }
 
-/// Sets how many bytes the caches of all servers of the process may take together.
+/// Sets the limit of the caches of all servers of the process together, in bytes.
 #[pyfunction]
 pub(crate) fn set_cache_budget(limit: usize) {
     hippocrene::set_cache_budget(limit);
 }
 
-/// How many bytes the caches of all servers take together, and how many they may.
+/// The size of the caches of all servers together, and their limit, in bytes.
 #[pyfunction]
 pub(crate) fn cache_budget() -> (usize, usize) {
     hippocrene::cache_budget()
 }
 
-/// What a comparison gives for equal values.
+/// The result of a comparison for equal values.
 fn ties(value: f64) -> PyResult<Ties> {
     match value {
         0.0 => Ok(Ties::Zero),

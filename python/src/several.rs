@@ -1,4 +1,4 @@
-//! What is computed from many arrays, or from those of another key, by form.
+//! Operations on many arrays, or on arrays of another key, for each form of arrays.
 
 use hippocrene::{Array, BitArray, Bits, Form};
 use pyo3::prelude::*;
@@ -27,7 +27,8 @@ impl Server {
     ) -> PyResult<EncryptedArray> {
         let session = self.0.session();
         detached(py, || {
-            // One and the same array stays one: its product with itself is a square.
+            // An array that occurs twice stays one object, so that its product with itself is a
+            // square.
             let read = left.iter().map(|a| a.read::<F>(session)).collect::<Result<Vec<_>, _>>()?;
             let others =
                 right.iter().map(|b| b.read::<F>(session)).collect::<Result<Vec<_>, _>>()?;
@@ -94,7 +95,7 @@ impl Server {
     }
 }
 
-/// Places as the library counts them: what is negative is a zero.
+/// Places as the library counts them. A negative one stands for a zero, and becomes `None`.
 pub(crate) fn places(sources: &[i64]) -> Vec<Option<usize>> {
     sources.iter().map(|s| usize::try_from(*s).ok()).collect()
 }

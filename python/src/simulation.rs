@@ -1,4 +1,4 @@
-//! Where programs are simulated.
+//! Simulations of programs.
 
 use crate::array::{EncryptedArray, Held};
 use crate::client::{
@@ -13,12 +13,12 @@ use hippocrene::{Bits, Bootstrapping, Encryption, KeyRequest, LookUps, Numbers, 
 use numpy::{PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
-/// A server without keys, and what encrypts for it.
+/// A server without keys, and the encryption for it.
 #[pyclass(frozen, module = "hippocrene._native")]
 pub(crate) struct Simulation(hippocrene::Simulation, KeysDescription);
 
 impl Simulation {
-    /// One that has its own keys and no others.
+    /// A simulation with its own keys and no others.
     fn of_limited(simulation: hippocrene::Simulation) -> Self {
         let session = simulation.server().session();
         let none = || KeysDescription::every(session, &KeyRequest::only([]));
@@ -55,7 +55,7 @@ impl Simulation {
         })
     }
 
-    /// With the keys that are asked for, and no others.
+    /// A simulation with the requested keys and no others.
     #[staticmethod]
     #[pyo3(signature = (preset, precision, scheme, plain_modulus, request))]
     fn limited(
@@ -73,14 +73,14 @@ impl Simulation {
         })
     }
 
-    /// With keys like these, and no others.
+    /// A simulation with keys like these and no others.
     #[staticmethod]
     fn limited_to(py: Python<'_>, keys: &EvaluationKeys) -> PyResult<Self> {
         detached(py, || Ok(Self::of_limited(hippocrene::Simulation::limited_to_keys(&keys.0)?)))
     }
 
-    /// With the same parameters and every key; those of a bootstrap or of tables where this has
-    /// them, or where they are asked for.
+    /// A simulation with the same parameters and every key. It has keys for bootstraps or tables if
+    /// this one has them, or if they are requested.
     fn unlimited(&self, py: Python<'_>, bootstrapping: bool, tables: bool) -> PyResult<Self> {
         detached(py, || {
             let keys = self.0.keys();
@@ -99,7 +99,7 @@ impl Simulation {
         })
     }
 
-    /// What of the keys that are asked for is not there; nothing where there is every key.
+    /// The names of the requested keys that are missing. It is empty if there is every key.
     fn lacks(&self, py: Python<'_>, request: Requested) -> PyResult<Vec<String>> {
         let Some(keys) = self.0.keys() else { return Ok(Vec::new()) };
         detached(py, || Ok(keys.lacks(&requested(request, keys.session().settings())?)))
@@ -109,7 +109,7 @@ impl Simulation {
         self.0.use_reference_prices();
     }
 
-    /// What its server has.
+    /// The description of the keys of its server.
     fn describe(&self) -> KeysDescription {
         self.1.clone()
     }
@@ -123,7 +123,7 @@ impl Simulation {
         plain_modulus(self.0.server().session())
     }
 
-    /// Whether it encrypts bits.
+    /// True if it encrypts bits.
     #[getter]
     fn for_bits(&self) -> bool {
         self.0.server().bits().is_ok()
@@ -165,7 +165,7 @@ impl Simulation {
         })
     }
 
-    /// The elements of an array, but for noise; `None` where they are not known.
+    /// The elements of an array without noise, or `None` if they are not known.
     fn values<'py>(
         &self,
         py: Python<'py>,
@@ -197,7 +197,7 @@ impl Simulation {
     }
 }
 
-/// What a simulated program takes.
+/// The predicted cost of a program.
 #[pyclass(frozen, module = "hippocrene._native")]
 pub(crate) struct SimulationReport(Report);
 
@@ -240,26 +240,26 @@ impl SimulationReport {
         self.0.log2_failure_probability
     }
 
-    /// The bootstrap of numbers, if there is any.
+    /// The bootstrap of numbers, if the program has one.
     #[getter]
     fn bootstrapping(&self) -> Option<Wanted> {
         let Bootstrapping { complex, slots, bound, precision } = self.0.bootstrapping?;
         Some((complex, bound, precision, slots))
     }
 
-    /// Which tables are looked up, and the capacity of results.
+    /// The tables for look-ups, and the capacity of results.
     #[getter]
     fn look_ups(&self) -> Option<WantedLookUps> {
         self.0.look_ups.map(|look_ups| (look_ups.tables.to_owned(), look_ups.capacity))
     }
 
-    /// Whether it computes on bits.
+    /// True if the program computes on bits.
     #[getter]
     fn bits(&self) -> bool {
         self.0.bits.is_some()
     }
 
-    /// Steps and bits of the modulus of each rotation.
+    /// For each rotation, its steps, and the bits of the modulus of its key.
     #[getter]
     fn rotations(&self) -> Vec<(i64, f64)> {
         let bits = |steps: &i64| {

@@ -13,12 +13,13 @@ use crate::{
     files::{load, to_python},
 };
 
-/// A tree as scikit-learn has it, node by node: the feature, the threshold, the number of digits
-/// that are compared, the nodes below (negative at a leaf) and the values.
+/// A tree as scikit-learn represents it, with a list entry for each node: the feature, the
+/// threshold, the number of compared digits, the left and the right child (negative at a leaf), and
+/// the values.
 type Nodes = (Vec<i64>, Vec<f64>, Vec<i64>, Vec<i64>, Vec<i64>, Vec<Vec<f64>>);
 
-/// The knots of the map of each feature, by the ranks of values in a sample that is given row by
-/// row.
+/// The knots of the map of each feature, by the ranks of values in a sample. The sample is given
+/// row by row.
 #[pyfunction]
 pub(crate) fn feature_knots(
     py: Python<'_>,
@@ -45,7 +46,7 @@ pub(crate) fn feature_shares(
 
 fn tree((feature, threshold, digits, left, right, values): Nodes) -> Result<DecisionTree, Error> {
     let nodes = values.into_iter().enumerate().map(|(i, values)| {
-        // What is not a number of a node or a feature is none that there is.
+        // An invalid number of a node or a feature becomes one that does not exist.
         let number =
             |all: &[i64]| all.get(i).and_then(|x| usize::try_from(*x).ok()).unwrap_or(usize::MAX);
         let is_leaf = left.get(i).is_none_or(|child| *child < 0);
@@ -64,11 +65,15 @@ fn tree((feature, threshold, digits, left, right, values): Nodes) -> Result<Deci
     Ok(DecisionTree::new(nodes.collect())?)
 }
 
-/// Of a simulation: seconds; operations with how often they are done and their seconds; bytes of
-/// the keys in memory, of the keys as stored, of the query and of the reply; and outputs.
+/// The result of a simulation:
+///
+/// - the seconds;
+/// - the operations, with their counts and seconds;
+/// - the bytes of the keys in memory, of their file, of the query and of the reply;
+/// - the outputs.
 type Told = (f64, Vec<(&'static str, u64, f64)>, (usize, usize, usize, usize), Vec<f64>);
 
-/// What client and server have to agree on.
+/// The facts that client and server must agree on.
 #[pyclass(frozen, module = "hippocrene._native")]
 pub(crate) struct TreeInterface(hippocrene::TreeInterface);
 
@@ -93,7 +98,8 @@ impl TreeInterface {
         self.0.tables().parameters().digits()
     }
 
-    /// The share of the range of a feature that one position of the last of so many digits is wide.
+    /// The width of a position of the last of `digits` digits, as a share of the range of a
+    /// feature.
     fn resolution(&self, digits: usize) -> f64 {
         self.0.tables().parameters().resolution(digits)
     }
@@ -105,7 +111,7 @@ impl TreeInterface {
     }
 }
 
-/// What a server computes for trees.
+/// The trees of a model, planned for a server.
 #[pyclass(frozen, module = "hippocrene._native")]
 pub(crate) struct TreeModel {
     plan: TreePlan,
@@ -133,7 +139,7 @@ impl TreeModel {
         })
     }
 
-    /// What the evaluation of rows takes, and the outputs.
+    /// The cost of evaluating rows, and the outputs.
     fn simulate(&self, py: Python<'_>, rows: Vec<f64>) -> PyResult<Told> {
         let told = detached(py, || self.plan.simulate(&rows))?;
         let sizes = (told.key_memory, told.key_bytes, told.query_bytes, told.reply_bytes);
@@ -156,7 +162,7 @@ impl TreeModel {
     }
 }
 
-/// A class with files of a kind.
+/// Implements the methods for the files of a class.
 macro_rules! with_files {
     ($name:ident, $kind:ident, { $($own:tt)* }) => {
         #[pyclass(frozen, module = "hippocrene._native")]
@@ -266,7 +272,7 @@ with_files!(TreeReply, TreeReply, {
     }
 });
 
-/// Keys made ready to compute with.
+/// Keys prepared for computing.
 #[pyclass(frozen, module = "hippocrene._native")]
 pub(crate) struct TreeServer(hippocrene::TreeServer);
 
@@ -282,8 +288,8 @@ impl TreeServer {
         self.0.tables().name()
     }
 
-    /// `progress` is called with how many rows are done; what it raises, and an interrupt, is
-    /// raised when all are.
+    /// Evaluates trees. `progress` is called with the number of finished rows. Its exceptions, also
+    /// from an interrupt, are raised after the last row.
     fn evaluate(
         &self,
         py: Python<'_>,

@@ -19,7 +19,7 @@ and on Linux the next command that writes FILE does so, ten minutes later or mor
 #[derive(Debug, Parser)]
 #[command(name = "hippocrene", version, propagate_version = true, after_help = EXIT_STATUS)]
 pub struct Arguments {
-    /// What to do.
+    /// The command to run.
     #[command(subcommand)]
     pub command: Command,
     /// Print one JSON object, also for errors (those to standard error).
@@ -40,104 +40,101 @@ pub enum Command {
     ///
     /// Writes three files: client.key, the secret, readable by its owner only; public.key, with
     /// which others encrypt; evaluation.keys, with which a server computes. With --from it makes
-    /// the latter two of a secret key that there is.
+    /// the latter two from an existing secret key.
     Keygen(Box<Keygen>),
     /// Make a second secret key for a client, whose evaluation keys are smaller, and the key that
-    /// leads to it.
+    /// converts arrays to it.
     ///
     /// Writes three files: client.key, the second secret, with which results are decrypted,
     /// readable by its owner only; evaluation.keys, with which a server computes; transfer.key,
-    /// with which it brings what was encrypted under the first key to the second.
+    /// with which it converts arrays of the first key to the second.
     Second(Second),
     /// Encrypt a file of numbers (.csv or .npy).
     Encrypt(Encrypt),
     /// Decrypt to a file of numbers (.csv or .npy).
     ///
-    /// Comma-separated values have the digits that are right by the precision of the array; .npy
-    /// has doubles.
+    /// Comma-separated values contain the digits that are correct at the precision of the array.
+    /// Files of .npy contain doubles.
     ///
     /// The last bits of the numbers are noise that depends on the secret key: give them to others
     /// only when decrypted with --for-sharing.
     Decrypt(Decrypt),
-    /// Tell what a file is: its kind, parameters, key, shape, capacity, precision and size.
+    /// Describe a file: its kind, parameters, key, shape, capacity, precision and size.
     Inspect(Inspect),
     /// List the presets, the parameter sets that keygen knows.
     Presets,
-    /// Tell how key switches are planned: the digits at each modulus, and the time that is
-    /// predicted.
+    /// Show the plan of key switches: the digits at each modulus, and the predicted time.
     ///
-    /// From one key the fastest decomposition is chosen at each modulus, by what `hippocrene tune`
-    /// has measured.
+    /// At each modulus the fastest decomposition of the key is chosen, from the measurements of
+    /// `hippocrene tune`.
     Plan(PlanArguments),
-    /// Measure what operations cost on this machine, for the planning of key switches; it takes a
-    /// few seconds.
+    /// Measure the cost of operations on this machine, to plan key switches. It takes a few
+    /// seconds.
     ///
     /// The profile is written to the folder of your settings (hippocrene/profile.json in
-    /// $XDG_CONFIG_HOME or ~/.config), where every program finds it that uses the library, or to
-    /// the file that the environment variable HIPPOCRENE_PROFILE names.
+    /// $XDG_CONFIG_HOME or ~/.config), where every program that uses the library finds it. If the
+    /// environment variable HIPPOCRENE_PROFILE names a file, the profile is written there instead.
     Tune(Tune),
 }
 
 /// Arguments of `keygen`.
 #[derive(Debug, Args)]
 pub struct Keygen {
-    /// Make public.key and evaluation.keys of this secret key, a client.key, which is left as it
+    /// Make public.key and evaluation.keys from this secret key, a client.key, which stays as it
     /// is.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["preset", "precision", "scheme", "plain_modulus"])]
     pub from: Option<PathBuf>,
     /// Parameters, by name (see `hippocrene presets`).
     #[arg(long, short, default_value = "n14")]
     pub preset: String,
-    /// How precise results are to be where nothing else is said, in bits after the binary point (by
-    /// default, 32 for parameters that let one choose). Every multiplication takes about as many
-    /// bits of capacity, and some 15 more.
+    /// Default precision of results, in bits after the binary point (by default, 32 for parameters
+    /// that let one choose). Every multiplication costs this number of bits of capacity, plus about
+    /// 15 more.
     #[arg(long, value_name = "BITS", allow_negative_numbers = true)]
     pub precision: Option<f64>,
-    /// What is computed on: numbers (ckks), or integers modulo the plain modulus, exactly (bgv,
-    /// bfv).
+    /// Type of the values: numbers (ckks), or exact integers modulo the plain modulus (bgv, bfv).
     #[arg(long, value_enum, default_value_t)]
     pub scheme: Scheme,
-    /// What integers are computed modulo: a prime that is 1 modulo twice the ring degree (by
-    /// default 65537, or 786433 from the ring degree 2^16).
+    /// Modulus of integers: a prime that is 1 modulo twice the ring degree (by default 65537, or
+    /// 786433 from the ring degree 2^16).
     #[arg(long, value_name = "PRIME")]
     pub plain_modulus: Option<u64>,
     /// Folder for the keys; it is made when it does not exist.
     #[arg(long, short, value_name = "FOLDER")]
     pub output: PathBuf,
-    /// Limit the evaluation keys to rotations by these numbers of places, divided by commas:
-    /// `--rotations=` to none (by default, any number).
+    /// Limit the evaluation keys to rotations by these numbers of places, separated by commas.
+    /// `--rotations=` allows none (by default, any number).
     #[arg(long, value_name = "PLACES", allow_negative_numbers = true)]
     pub rotations: Option<Vec<Rotations>>,
-    /// Make the key with which complex numbers are conjugated, too.
+    /// Also make the key that conjugates complex numbers.
     #[arg(long)]
     pub conjugation: bool,
-    /// Make keys with which the server looks up functions of numbers in tables (lut12 where no name
-    /// is given). For presets of the ring degree 2^15 or more; the keys take gigabytes.
+    /// Make keys with which the server looks up functions of numbers in tables (lut12 if no name is
+    /// given). For presets of the ring degree 2^15 or more; the keys take gigabytes.
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = LookUps::NAMES[1], value_name = "TABLES",
         value_parser = PossibleValuesParser::new(LookUps::NAMES))]
     pub tables: Option<String>,
-    /// How much capacity results of tables are to have, in bits (by default, 30: about one product;
-    /// with --bootstrapping what a bootstrap takes, where there is room).
+    /// Capacity of results of tables, in bits (by default, 30, about one product; with
+    /// --bootstrapping the capacity that a bootstrap needs, if it fits).
     #[arg(long, value_name = "BITS", requires = "tables", allow_negative_numbers = true)]
     pub tables_capacity: Option<f64>,
-    /// Make keys with which the server bootstraps arrays: where an operation lacks capacity, it
-    /// gives it back. For presets of the ring degree 2^15 or more; the keys take gigabytes.
+    /// Make keys with which the server bootstraps arrays, which restores capacity when an operation
+    /// lacks it. For presets of the ring degree 2^15 or more; the keys take gigabytes.
     #[arg(long, value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "real", value_name = "ARRAYS")]
     pub bootstrapping: Option<Bootstrapped>,
-    /// What no number exceeds that is bootstrapped, in absolute value (by default, 1); larger ones
-    /// lose precision.
+    /// Largest absolute value of numbers to bootstrap (by default, 1). Larger ones lose precision.
     #[arg(long, value_name = "NUMBER", requires = "bootstrapping", allow_negative_numbers = true)]
     pub bootstrapping_bound: Option<f64>,
-    /// How many slots of a ciphertext are bootstrapped, a power of two (by default, all): the
-    /// fewer, the faster it is, for arrays that fit in.
+    /// Number of slots of a ciphertext that are bootstrapped, a power of two (by default, all).
+    /// Fewer slots are faster, for arrays that fit.
     #[arg(long, value_name = "SLOTS", requires = "bootstrapping")]
     pub bootstrapping_slots: Option<usize>,
-    /// How precise a bootstrap is to be, in bits after the binary point (by default, as the
-    /// results, or as much as one bootstrap has; more is reached by several).
+    /// Precision of a bootstrap, in bits after the binary point (by default, that of the results,
+    /// or that of one bootstrap if it is lower). Several bootstraps reach a higher precision.
     #[arg(long, value_name = "BITS", requires = "bootstrapping", allow_negative_numbers = true)]
     pub bootstrapping_precision: Option<f64>,
-    /// Replace keys that are there. What was encrypted with a secret key that is replaced can no
-    /// longer be read.
+    /// Replace existing keys. Arrays encrypted with a replaced secret key can no longer be
+    /// decrypted.
     #[arg(long)]
     pub force: bool,
 }
@@ -145,33 +142,33 @@ pub struct Keygen {
 /// Arguments of `second`.
 #[derive(Debug, Args)]
 pub struct Second {
-    /// The first secret key: client.key. Its arrays of numbers and of integers are taken by the
-    /// second one; those of bits are not.
+    /// The first secret key: client.key. Its arrays of numbers and of integers can be brought to
+    /// the second key; those of bits cannot.
     #[arg(long, short, value_name = "FILE")]
     pub key: PathBuf,
-    /// How much capacity the server needs, in bits; where the key is for integers, how many bits of
-    /// noise budget. The fewer, the smaller the set of moduli, and as a rule the keys.
+    /// Capacity that the server needs, in bits; for integers, bits of noise budget. A smaller
+    /// capacity makes the set of moduli smaller, and usually the keys.
     #[arg(long, short, value_name = "BITS", allow_negative_numbers = true)]
     pub capacity: f64,
     /// Folder for the keys; it is made when it does not exist.
     #[arg(long, short, value_name = "FOLDER")]
     pub output: PathBuf,
-    /// Limit the evaluation keys to rotations by these numbers of places, divided by commas:
-    /// `--rotations=` to none (by default, any number).
+    /// Limit the evaluation keys to rotations by these numbers of places, separated by commas.
+    /// `--rotations=` allows none (by default, any number).
     #[arg(long, value_name = "PLACES", allow_negative_numbers = true)]
     pub rotations: Option<Vec<Rotations>>,
-    /// Replace keys that are there. What was encrypted with them can then no longer be read.
+    /// Replace existing keys. Arrays encrypted with them can then no longer be decrypted.
     #[arg(long)]
     pub force: bool,
 }
 
-/// Numbers of places that are rotated by, as they are said: divided by commas, and none where
-/// nothing is.
+/// The value of one `--rotations`: numbers of places, separated by commas. An empty value means
+/// none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rotations(Vec<i64>);
 
 impl Rotations {
-    /// All that are said.
+    /// The places of all `--rotations` together, or `None` if the option is absent.
     pub fn together(said: Option<&[Self]>) -> Option<Vec<i64>> {
         Some(said?.iter().flat_map(|rotations| rotations.0.iter().copied()).collect())
     }
@@ -191,7 +188,7 @@ impl FromStr for Rotations {
     }
 }
 
-/// What keys are for.
+/// The scheme of keys.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Scheme {
     /// Real and complex numbers.
@@ -203,12 +200,12 @@ pub enum Scheme {
     Bfv,
 }
 
-/// Which arrays are bootstrapped.
+/// Arrays to bootstrap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Bootstrapped {
-    /// Real ones.
+    /// Real arrays.
     Real,
-    /// Complex ones too, which takes twice as long.
+    /// Complex arrays too, which takes twice as long.
     Complex,
 }
 
@@ -218,14 +215,14 @@ pub struct Encrypt {
     /// The key: client.key or public.key.
     #[arg(long, short, value_name = "FILE")]
     pub key: PathBuf,
-    /// The numbers; - is standard input, whose --format has to be said.
+    /// The numbers; - is standard input, which needs --format.
     pub input: PathBuf,
     /// Where to write the encrypted array; - is standard output.
     #[arg(long, short, value_name = "FILE")]
     pub output: PathBuf,
-    /// The interval that all numbers lie in, checked and then visible to everybody. By default its
-    /// bound is the largest absolute value, rounded up to a power of two, and it ends at 0 if no
-    /// number is negative.
+    /// The interval that contains all numbers. It is checked, and then visible to everybody. By
+    /// default its bound is the largest absolute value, rounded up to a power of two, and it ends
+    /// at 0 if no number is negative.
     #[arg(long, value_name = "LOW,HIGH", allow_hyphen_values = true, conflicts_with = "bound", value_parser = interval)]
     pub interval: Option<Interval>,
     /// Short for --interval=-BOUND,BOUND.
@@ -234,15 +231,15 @@ pub struct Encrypt {
     /// Reduce integers that do not fit the plain modulus. By default they are an error.
     #[arg(long)]
     pub wrap: bool,
-    /// How precise the numbers and what is computed from them are to be, in bits after the binary
-    /// point (by default, what keygen was told).
+    /// Precision of the numbers and of results computed from them, in bits after the binary point
+    /// (by default, the precision given to keygen).
     #[arg(long, value_name = "BITS", allow_negative_numbers = true)]
     pub precision: Option<f64>,
-    /// Format of the numbers (by default, told by the ending of the name).
+    /// Format of the numbers (by default, from the ending of the file name).
     #[arg(long, value_enum)]
     pub format: Option<Format>,
     /// The first line of comma-separated values holds the names of the columns. By default it does
-    /// if every cell is a name of its own and the lines below hold only numbers. Any other first
+    /// if every cell is a unique name and the lines below hold only numbers. Any other first
     /// line that may be names is an error until you give --header or --no-header.
     #[arg(long, conflicts_with = "no_header")]
     pub header: bool,
@@ -252,7 +249,7 @@ pub struct Encrypt {
     /// The first column is data, although it looks like a row index, such as pandas writes.
     #[arg(long, conflicts_with_all = ["index", "columns"])]
     pub no_index: bool,
-    /// Which columns there are.
+    /// Columns to read.
     #[command(flatten)]
     pub columns: ColumnArguments,
 }
@@ -269,14 +266,14 @@ impl Encrypt {
     }
 }
 
-/// Which columns of a file of comma-separated values are read.
+/// The columns of a file of comma-separated values that are read.
 #[derive(Debug, Args)]
 pub struct ColumnArguments {
     /// Leave out the first column of comma-separated values, a row index such as pandas writes.
     #[arg(long, conflicts_with = "columns")]
     pub index: bool,
-    /// The character between columns of comma-separated values, if it is no comma: such as ';', or
-    /// '\t' for tabs.
+    /// The character between columns of comma-separated values if it is not a comma, such as ';',
+    /// or '\t' for tabs.
     #[arg(long, value_name = "CHARACTER", value_parser = delimiter)]
     pub delimiter: Option<u8>,
     /// The columns of comma-separated values to use, in this order (by default, all): their names
@@ -292,7 +289,7 @@ impl ColumnArguments {
         Table { header: None, index, delimiter: self.delimiter, columns: self.columns.clone() }
     }
 
-    /// True if nothing is said of the columns.
+    /// True if no option about columns is given.
     pub fn is_empty(&self) -> bool {
         !self.index && self.delimiter.is_none() && self.columns.is_none()
     }
@@ -307,7 +304,7 @@ fn interval(text: &str) -> Result<Interval, String> {
     Interval::finite(low, high).map_err(|error| error.to_string())
 }
 
-/// What divides columns.
+/// Reads the character between columns.
 fn delimiter(text: &str) -> Result<u8, String> {
     match text {
         "\\t" | "tab" => Ok(b'\t'),
@@ -335,27 +332,28 @@ pub struct Decrypt {
     pub key: PathBuf,
     /// The encrypted array; - is standard input.
     pub input: PathBuf,
-    /// Where to write the numbers (by default, and where it is -, to standard output as
-    /// comma-separated values).
+    /// Where to write the numbers. By default, and for -, comma-separated values go to standard
+    /// output.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Format of the numbers (by default, told by the ending of the name).
+    /// Format of the numbers (by default, from the ending of the file name).
     #[arg(long, value_enum)]
     pub format: Option<Format>,
-    /// Write the names of the columns in the first line, as they are in the first line of this file
-    /// of comma-separated values, such as the one that was encrypted. Encrypted arrays hold no
+    /// Write the names of the columns in the first line. They are taken from the first line of this
+    /// file of comma-separated values, such as the one that was encrypted. Encrypted arrays hold no
     /// names. Give the same --columns, --index and --delimiter as to encrypt.
     #[arg(long, value_name = "FILE")]
     pub header_from: Option<PathBuf>,
-    /// Which columns of that file there are.
+    /// Columns of that file.
     #[command(flatten)]
     pub columns: ColumnArguments,
     /// Write integers around zero, instead of from 0 up to the plain modulus.
     #[arg(long)]
     pub signed: bool,
-    /// Add noise that hides what the error tells about the key, so that the numbers can be
-    /// published. It is 2^BITS times the error, and costs as many bits of precision; when no number
-    /// is given, it is as much as leaves 8 bits of precision after the binary point, 20 to 40 bits.
+    /// Add noise that hides the information about the key in the error, so that the numbers can be
+    /// published. The noise is 2^BITS times the error, and costs about BITS bits of precision.
+    /// Without a number, BITS is chosen from 20 to 40 to leave 8 bits of precision after the binary
+    /// point.
     #[arg(long, value_name = "BITS", num_args = 0..=1, require_equals = true)]
     pub for_sharing: Option<Option<u32>>,
 }
@@ -378,7 +376,7 @@ pub struct PlanArguments {
 /// Arguments of `tune`.
 #[derive(Debug, Args)]
 pub struct Tune {
-    /// Another file for the profile. It is used where HIPPOCRENE_PROFILE names it.
+    /// Another file for the profile. It is used if HIPPOCRENE_PROFILE names it.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! What the command prints: results to standard output, progress and errors to standard error.
+//! The output of the command: results to standard output, progress and errors to standard error.
 
 use crate::error::CliError;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -7,25 +7,28 @@ use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-/// Where results and progress go, and in which form.
+/// The streams and the format of results and progress.
 pub struct Console<'a> {
     out: &'a mut dyn Write,
     err: &'a mut dyn Write,
-    /// Whether `out` is for what is asked for itself, so that what is told of it goes to `err`.
+    /// True if `out` carries the requested data itself, so that descriptions of it go to `err`.
     taken: bool,
     json: bool,
     quiet: bool,
 }
 
 impl<'a> Console<'a> {
-    /// Results go to `out`, in words or, with `json`, as one JSON object, or to `err` where `out`
-    /// is taken; progress is shown unless `quiet` or `json`.
+    /// Creates a console.
+    ///
+    /// Results go to `out`, in words or, with `json`, as one JSON object. If [`Console::give`] has
+    /// written data to `out`, they go to `err`. Progress is shown unless `quiet` or `json` is set.
     pub fn new(out: &'a mut dyn Write, err: &'a mut dyn Write, json: bool, quiet: bool) -> Self {
         Self { out, err, taken: false, json, quiet: quiet || json }
     }
 
-    /// Does `work`, showing its name and the time that passes: a spinner on a terminal, one line at
-    /// the end otherwise.
+    /// Runs `work` and shows its name and the elapsed time.
+    ///
+    /// On a terminal this is a spinner, otherwise one line at the end.
     pub fn step<T>(
         &self,
         name: &str,
@@ -34,7 +37,7 @@ impl<'a> Console<'a> {
         self.shown(name, "{spinner} {msg} {elapsed}", |_| work())
     }
 
-    /// [`Console::step`] of work that tells how many of how many parts are done.
+    /// As [`Console::step`], for work that reports how many of its parts are done.
     pub fn counted<T>(
         &self,
         name: &str,
@@ -68,7 +71,7 @@ impl<'a> Console<'a> {
             return result;
         }
         let result = work(&ProgressBar::hidden())?;
-        // The work is done, whether or not that can be told.
+        // The work is done, so a failure to report it is ignored.
         let _ = writeln!(io::stderr(), "{name}: {:.2} s", start.elapsed().as_secs_f64());
         Ok(result)
     }
@@ -86,26 +89,27 @@ impl<'a> Console<'a> {
         written.and_then(|()| stream.flush()).map_err(CliError::Output)
     }
 
-    /// Prints a warning to standard error, however quiet the command is to be.
+    /// Prints a warning to standard error, even if the console is quiet.
     pub fn warn(&mut self, words: impl Display) {
-        // What cannot be told there cannot be told anywhere.
+        // There is no other place to report this failure.
         let _ = writeln!(self.err, "warning: {}", visible(&words));
     }
 
-    /// Whether results are JSON.
+    /// True if results are printed as JSON.
     pub fn is_json(&self) -> bool {
         self.json
     }
 
-    /// Writes to the stream for results what is asked for itself: numbers, or an encrypted array.
+    /// Writes the requested data itself to standard output: numbers or an encrypted array.
     pub fn give(&mut self, bytes: &[u8]) -> Result<(), CliError> {
         self.taken = true;
         self.out.write_all(bytes).and_then(|()| self.out.flush()).map_err(CliError::Output)
     }
 }
 
-/// The text with its control characters written out, but ends of lines and tabs: names in files of
-/// others and names of files may hold such as command a terminal.
+/// Escapes the control characters of a text, except line feeds and tabs.
+///
+/// Names of files, and names in files of others, may contain characters that control a terminal.
 pub fn visible(text: &impl Display) -> String {
     let text = text.to_string();
     let hidden = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
@@ -134,7 +138,7 @@ pub fn size(bytes: u64) -> String {
     format!("{value:.1} GB")
 }
 
-/// So many things of this name, which takes an s where they are not one.
+/// Writes a number and a noun, with an s at the end unless the number is 1.
 pub fn count(number: usize, name: &str) -> String {
     format!("{number} {name}{}", if number == 1 { "" } else { "s" })
 }

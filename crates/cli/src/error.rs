@@ -1,4 +1,4 @@
-//! What a command can fail with, and the exit status of each.
+//! The errors of commands, and their exit statuses.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,18 +7,18 @@ use thiserror::Error;
 /// Why a command stopped.
 #[derive(Debug, Error)]
 pub enum CliError {
-    /// The library refused.
+    /// An error of the library.
     #[error(transparent)]
     Library(#[from] hippocrene::Error),
-    /// The library refused a file.
+    /// An error of the library about a file.
     #[error("{}: {error}", path.display())]
     File {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The error of the library.
         error: hippocrene::Error,
     },
-    /// An array that is another key's.
+    /// The array is encrypted for another key.
     #[error(
         "{}: it is encrypted for the key {have}, and {} is the key {need}: take the secret key of the former",
         path.display(),
@@ -29,42 +29,42 @@ pub enum CliError {
         path: PathBuf,
         /// The secret key that was given.
         key: PathBuf,
-        /// Which key it is for, with its preset.
+        /// The key that the array is for, with its preset.
         have: String,
-        /// Which key was given, with its preset.
+        /// The key that was given, with its preset.
         need: String,
     },
-    /// The arguments contradict each other or name what does not exist.
+    /// The arguments contradict each other or name something that does not exist.
     #[error("{0}")]
     Usage(String),
     /// A file could not be read or written.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
-        /// What was tried.
+        /// The attempted action.
         action: &'static str,
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
     /// Standard output could not be written.
     #[error("cannot write standard output: {0}")]
     Output(io::Error),
-    /// A file of numbers holds something else.
+    /// A file of numbers has invalid contents.
     #[error("{}: {reason}", path.display())]
     Data {
         /// The file.
         path: PathBuf,
-        /// What is wrong, and where.
+        /// The fault and its place.
         reason: String,
     },
-    /// Errors of several files; the first says what kind this is.
+    /// Errors of several files. The first one determines the kind and the exit status.
     #[error("{}", .0.iter().map(Self::to_string).collect::<Vec<_>>().join("\n"))]
     Several(Vec<Self>),
 }
 
 impl CliError {
-    /// Adds the file's name to what the library says of it; errors of the system have it already.
+    /// Adds the file's path to an error of the library. Errors of the system contain it already.
     pub(crate) fn of(path: &Path) -> impl FnOnce(hippocrene::Error) -> Self {
         |error| match error {
             hippocrene::Error::Io { .. } => Self::Library(error),
@@ -76,7 +76,7 @@ impl CliError {
         Self::Io { action, path: path.to_owned(), source }
     }
 
-    /// The errors that this is of: itself, where it is one.
+    /// The separate errors of [`CliError::Several`], or this error alone.
     pub(crate) fn each(&self) -> &[Self] {
         match self {
             Self::Several(errors) => errors,
@@ -84,13 +84,14 @@ impl CliError {
         }
     }
 
-    /// Whether it is that whoever reads standard output has read enough.
+    /// True if the reader of standard output has closed the pipe.
     pub(crate) fn is_closed_pipe(&self) -> bool {
         matches!(self, Self::Output(source) if source.kind() == io::ErrorKind::BrokenPipe)
     }
 
-    /// The name of the kind of error: one of [`hippocrene::Error::KINDS`], or `UsageError` or
-    /// `DataError`.
+    /// The name of the kind of error.
+    ///
+    /// It is one of [`hippocrene::Error::KINDS`], or `UsageError` or `DataError`.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Library(error) | Self::File { error, .. } => error.kind(),
@@ -102,14 +103,18 @@ impl CliError {
         }
     }
 
-    /// The exit status: 1 refused for what the files hold, 2 wrong arguments, 3 a file cannot be
-    /// read or written, 4 a file holds something else than the command needs.
+    /// The exit status:
+    ///
+    /// - 1: the operation was refused because of the contents of files.
+    /// - 2: the arguments are wrong.
+    /// - 3: a file cannot be read or written.
+    /// - 4: a file holds something else than the command needs.
     pub fn status(&self) -> u8 {
         match self {
             Self::Library(error) | Self::File { error, .. } => match error {
                 hippocrene::Error::Io { .. } => 3,
                 hippocrene::Error::Format(_) => 4,
-                // Of no file, it is of what the arguments say.
+                // Without a file, such an error comes from the arguments.
                 hippocrene::Error::Parameters(_) | hippocrene::Error::Argument { .. }
                     if matches!(self, Self::Library(_)) =>
                 {

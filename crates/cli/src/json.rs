@@ -1,9 +1,9 @@
-//! What JSON cannot say as it is.
+//! Conversions of values that JSON cannot represent directly.
 
 use serde::{Serialize, Serializer};
 use std::path::Path;
 
-/// The name of a file, which need not be text: what is none stands as U+FFFD, as in errors.
+/// Writes the name of a file. Bytes that are not text become U+FFFD, as in errors.
 pub(crate) fn path<S: Serializer>(
     path: impl AsRef<Path>,
     serializer: S,
@@ -11,7 +11,7 @@ pub(crate) fn path<S: Serializer>(
     path.as_ref().display().to_string().serialize(serializer)
 }
 
-/// [`path`] where there may be none.
+/// As [`path`], for an optional name.
 pub(crate) fn some_path<S: Serializer>(
     some: &Option<&Path>,
     serializer: S,

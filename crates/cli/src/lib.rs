@@ -1,6 +1,7 @@
-//! The command `hippocrene`: keys, encryption and decryption of files of numbers, and a look into
-//! any file that Hippocrene wrote. The same code runs as the binary that `cargo install` makes and
-//! inside the Python package.
+//! The command `hippocrene`: keys, encryption and decryption of files of numbers, and descriptions
+//! of any file that Hippocrene wrote.
+//!
+//! The same code runs as the binary that `cargo install` makes and inside the Python package.
 
 mod args;
 pub mod arrays;
@@ -18,15 +19,17 @@ use serde::Serialize;
 use std::ffi::OsString;
 use std::io::{self, Write};
 
-/// Runs the command with these arguments, the first being its own name, and returns its exit
-/// status.
+/// Runs the command with these arguments and returns its exit status.
+///
+/// The first argument is the command's own name.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     run_with(arguments, &mut io::stdout(), &mut io::stderr())
 }
 
-/// [`run`] in a process whose standard output was closed when it began. What is written there is an
-/// error then: the standard library would take it for written, or write it into the next file that
-/// is opened.
+/// As [`run`], for a process whose standard output was closed when it started.
+///
+/// Writing to standard output is an error then. The standard library would ignore the output, or
+/// write it into the next file that is opened.
 pub fn run_closed(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     run_with(arguments, &mut streams::Closed, &mut io::stderr())
 }
@@ -42,7 +45,7 @@ pub fn run_with(
     let parsed = match Arguments::try_parse_from(arguments) {
         Ok(parsed) => parsed,
         Err(error) if !error.use_stderr() => {
-            // Asked for help or the version: the answer, not an error.
+            // The user asked for help or the version, so this is the answer and not an error.
             let _ = write!(out, "{error}");
             return 0;
         }
@@ -67,7 +70,7 @@ pub fn run_with(
     }
 }
 
-/// Reports an error, and returns the exit status that it stands for.
+/// Reports an error and returns its exit status.
 fn fail(error: &CliError, json: bool, err: &mut dyn Write) -> u8 {
     #[derive(Serialize)]
     struct Report<'a> {
@@ -78,7 +81,7 @@ fn fail(error: &CliError, json: bool, err: &mut dyn Write) -> u8 {
         kind: &'a str,
         message: String,
     }
-    // Nothing is left to tell when standard error itself cannot be written.
+    // If standard error cannot be written, there is no other place to report that.
     let _ = if json {
         let report = Report { error: Reason { kind: error.kind(), message: error.to_string() } };
         writeln!(err, "{}", serde_json::to_string(&report).unwrap_or_default())

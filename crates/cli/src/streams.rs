@@ -1,5 +1,4 @@
-//! Standard input and standard output where files are named: `-`, or the names that the system has
-//! for them.
+//! Standard input and standard output as file names: `-`, or the system's names for them.
 
 use crate::console::Console;
 use crate::error::CliError;
@@ -9,13 +8,14 @@ use std::io::{self, Read, Write};
 use std::ops::Deref;
 use std::path::Path;
 
-/// Whether a file that is read is standard input.
+/// True if an input file is standard input.
 pub(crate) fn is_input(path: &Path) -> bool {
     ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"].iter().any(|name| path == Path::new(name))
 }
 
-/// Whether a file that is written is standard output. It is a stream, wherever it leads: no other
-/// file takes its place.
+/// True if an output file is standard output.
+///
+/// It is written as a stream wherever it leads, and never replaced by another file.
 pub(crate) fn is_output(path: &Path) -> bool {
     ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| path == Path::new(name))
 }
@@ -38,7 +38,7 @@ impl Write for Closed {
     }
 }
 
-/// What `take` takes from a file.
+/// Reads a file or standard input with `take`.
 pub(crate) fn read(
     path: &Path,
     take: impl FnOnce(&mut dyn Read) -> io::Result<Vec<u8>>,
@@ -50,7 +50,7 @@ pub(crate) fn read(
     read.map_err(|source| CliError::io("read", path, source))
 }
 
-/// Warns of a file with a secret key that others than its owner may read.
+/// Warns if others than its owner may read the file of a secret key.
 pub(crate) fn warn_if_readable(path: &Path, console: &mut Console<'_>) {
     if let Some(mode) = wire::readable_by_others(path) {
         let name = path.display();
@@ -60,7 +60,8 @@ pub(crate) fn warn_if_readable(path: &Path, console: &mut Console<'_>) {
     }
 }
 
-/// All of a file that Hippocrene wrote, of one of these kinds (of any where there are none).
+/// Reads a whole file that Hippocrene wrote, of one of these kinds, or of any kind if there are
+/// none.
 pub(crate) fn read_ours(
     path: &Path,
     kinds: &[Kind],

@@ -1,4 +1,4 @@
-//! The client: who holds the secret key.
+//! The client, which holds the secret key.
 
 use hippocrene_ckks::{BigFloat, Ciphertext, Values, bootstrap::BootstrapPlan};
 use hippocrene_pegasus::{PegasusKeys, PegasusSecrets};
@@ -16,16 +16,18 @@ use crate::{
 };
 
 const SHARING: &str = "decrypt for sharing";
-/// Bits of noise that [`ClientKey::sharing_bits`] gives: from, and up to.
+/// The least number of bits of noise that [`ClientKey::sharing_bits`] returns.
 const LEAST_HIDDEN: u32 = 20;
+/// The largest number of bits of noise that [`ClientKey::sharing_bits`] returns.
 const MOST_HIDDEN: u32 = 40;
-/// Bits of precision after the binary point that it leaves.
+/// Bits of precision after the binary point that [`ClientKey::sharing_bits`] leaves.
 const LEFT_TO_SHARE: f64 = 8.0;
 
-/// The secret key of a client: it encrypts, decrypts, and makes the keys of others.
+/// The secret key of a client, which encrypts, decrypts and makes the public, evaluation and
+/// transfer keys.
 ///
-/// When it is dropped, the key and all memory that held what it encrypted or decrypted are wiped.
-/// What [`ClientKey::decrypt`] returned is its receiver's.
+/// Dropping it wipes the key and all memory that held values during encryption and decryption. The
+/// values that [`ClientKey::decrypt`] returned belong to the caller and are not wiped.
 #[derive(Debug)]
 pub struct ClientKey {
     session: Session,
@@ -39,7 +41,7 @@ impl Drop for ClientKey {
 }
 
 impl ClientKey {
-    /// A fresh key for a preset.
+    /// Generates a fresh key for a preset.
     ///
     /// ```
     /// # fn main() -> Result<(), hippocrene::Error> {
@@ -63,7 +65,9 @@ impl ClientKey {
         Self::generate_with(preset.settings()?, 1)
     }
 
-    /// A fresh key for any settings, with so many threads (0 and 1: only the calling one).
+    /// Generates a fresh key for any settings, with the given number of threads.
+    ///
+    /// With 0 or 1, only the calling thread works.
     ///
     /// # Errors
     /// [`Error::System`] when the machine has no entropy or refuses the threads.
@@ -76,8 +80,10 @@ impl ClientKey {
         Ok(ClientKey { session, secret })
     }
 
-    /// The key that a stored seed gives. A seed is for one parameter set: with others it gives
-    /// related secrets ([`SecretKey::from_seed`]).
+    /// Derives the key from a stored seed.
+    ///
+    /// Use a seed for one parameter set only: with others it gives related secrets
+    /// ([`SecretKey::from_seed`]).
     ///
     /// # Errors
     /// [`Error::System`] when the machine refuses the threads.
@@ -87,7 +93,7 @@ impl ClientKey {
         Ok(ClientKey { session, secret })
     }
 
-    /// Settings and context.
+    /// The session of this key, with its settings and context.
     pub fn session(&self) -> &Session {
         &self.session
     }
@@ -101,12 +107,12 @@ impl ClientKey {
         self.secret.fingerprint()
     }
 
-    /// The seed that the key is made from: **the secret itself**.
+    /// The seed that the key is derived from: **this is the secret itself**.
     pub fn seed(&self) -> &Seed {
         self.secret.seed()
     }
 
-    /// A public key: who has it can encrypt to this client.
+    /// Makes a public key, with which anyone can encrypt to this client.
     ///
     /// # Errors
     /// [`Error::System`] when the machine has no entropy.
@@ -116,10 +122,12 @@ impl ClientKey {
         Ok(PublicKey::new(self.session.clone(), key))
     }
 
-    /// The keys a server needs to compute on this client's arrays.
+    /// Makes the keys that a server needs to compute on this client's arrays.
     ///
     /// # Errors
-    /// [`Error::System`] when the machine has no entropy; with bootstrapping as
+    /// [`Error::System`] when the machine has no entropy. [`Error::Argument`] when a rotation is by
+    /// at least the number of slots, or when the requested keys need a special modulus and the
+    /// parameter set has none. With bootstrapping as
     /// [`Bootstrapping::plan`](crate::Bootstrapping::plan), with look-up tables as
     /// [`LookUps::plan`](crate::LookUps::plan), with bits as [`ClientKey::bit_plan`].
     pub fn evaluation_keys(&self, request: &KeyRequest) -> Result<EvaluationKeys, Error> {
@@ -138,7 +146,7 @@ impl ClientKey {
         }
         let mut keys = hippocrene_rlwe::EvaluationKeys::empty(rlwe, self.secret.fingerprint());
         if rlwe.parameters().specials().is_one() {
-            // Ciphertexts are added and multiplied by plain numbers without any key.
+            // Additions and products with plain numbers need no key.
             let nothing =
                 KeyRequest { relinearisation: request.relinearisation, ..KeyRequest::only([]) };
             if *request != KeyRequest::default() && *request != nothing {
@@ -160,7 +168,7 @@ impl ClientKey {
                 let (plan, own) = self.bootstrapping_keys(bootstrapping)?;
                 reserve = Some(crate::bootstrapping::reserve(&plan));
                 plan.add_keys(&mut keys, &self.secret)?;
-                // Comparisons, which bootstraps come with, take it at any modulus.
+                // Comparisons, which need bootstraps, conjugate at any modulus.
                 keys.add_conjugation(rlwe, &self.secret)?;
                 Some(own)
             }
@@ -171,8 +179,8 @@ impl ClientKey {
                 let asked = asked.beside(&self.session, reserve)?;
                 let plan = asked.plan(&self.session)?;
                 plan.add_keys(&mut keys, &self.secret)?;
-                // The secrets of single numbers are in no other key, and nothing is ever decrypted
-                // with them.
+                // The secrets of single numbers (LWE) are in no other key and never decrypt
+                // anything.
                 let secrets = PegasusSecrets::generate(plan.pegasus())?;
                 let own = PegasusKeys::generate(plan.pegasus(), &self.secret, &secrets)?;
                 Some(LookUpKeys::new(asked, own))
@@ -201,7 +209,7 @@ impl ClientKey {
         Ok(all)
     }
 
-    /// A bootstrap, and the keys that it takes beside rotations, conjugation and relinearisation.
+    /// Plans a bootstrap and makes its keys other than rotations, conjugation and relinearisation.
     pub(crate) fn bootstrapping_keys(
         &self,
         bootstrapping: &Bootstrapping,
@@ -214,9 +222,11 @@ impl ClientKey {
         Ok((plan, BootstrappingKeys::new(&self.session, precision, literal, encapsulation)?))
     }
 
-    /// A fresh key of a second parameter set, for what needs no more than `capacity` bits of
-    /// capacity, of integers of noise budget ([`Settings::second`]): its evaluation keys are
-    /// smaller. With the [`TransferKey`] a server brings this client's arrays to it.
+    /// Generates a fresh key of a second, smaller parameter set ([`Settings::second`]).
+    ///
+    /// It is for arrays that need at most `capacity` bits of capacity, or of noise budget if they
+    /// hold integers. Its evaluation keys are smaller. With the [`TransferKey`] a server converts
+    /// this client's arrays to it.
     ///
     /// ```
     /// # fn main() -> Result<(), hippocrene::Error> {
@@ -240,13 +250,14 @@ impl ClientKey {
         ClientKey::generate_with(self.session.settings().second(capacity)?, self.session.threads())
     }
 
-    /// The key by which a server brings arrays of this client to the secret and the parameter set
-    /// of `second`.
+    /// Makes the key with which a server converts this client's arrays to the secret and parameter
+    /// set of `second`.
     ///
     /// # Errors
-    /// [`Error::Parameters`] when the moduli of `second` are none of this client's (those of
-    /// [`ClientKey::second`] are, and so are those of any other client of the same set), or it is
-    /// this client; [`Error::Security`] when `second` is secure and this client's set is not.
+    /// [`Error::Parameters`] when the moduli of `second` are not among this client's, or `second`
+    /// is this client. The moduli of [`ClientKey::second`] are among them, and so are those of any
+    /// other client of the same set. [`Error::Security`] when `second` is secure and this client's
+    /// set is not.
     pub fn transfer_key(&self, second: &ClientKey) -> Result<TransferKey, Error> {
         let (wide, narrow) = (self.session.context().rlwe(), second.session.context().rlwe());
         let key =
@@ -254,8 +265,10 @@ impl ClientKey {
         Ok(TransferKey::new(self.session.clone(), key))
     }
 
-    /// Encrypts real numbers: the elements of an array of shape `shape` in row-major order, as
-    /// [`ClientKey::encrypt_with`] does when nothing is declared.
+    /// Encrypts real numbers, given as the elements of an array of shape `shape` in row-major
+    /// order.
+    ///
+    /// This is [`ClientKey::encrypt_with`] with the default options.
     ///
     /// # Errors
     /// As [`ClientKey::encrypt_with`].
@@ -263,7 +276,7 @@ impl ClientKey {
         self.encrypt_with(Values::Real(values), shape, &Encryption::default())
     }
 
-    /// [`ClientKey::encrypt`] for complex numbers.
+    /// Encrypts complex numbers, as [`ClientKey::encrypt`] does real ones.
     ///
     /// # Errors
     /// As [`ClientKey::encrypt_with`].
@@ -275,11 +288,15 @@ impl ClientKey {
         self.encrypt_with(Values::Complex(values), shape, &Encryption::default())
     }
 
-    /// Encrypts the elements of an array of shape `shape` in row-major order, `how` it is said.
+    /// Encrypts the elements of an array of shape `shape`, in row-major order, with the options in
+    /// `how`.
     ///
     /// # Errors
-    /// [`Error::Encode`] when a value is NaN, infinite or too large; [`Error::Shape`] when there
-    /// are not as many as the shape says; [`Error::Argument`] when one exceeds the declared bound.
+    /// [`Error::Encode`] when a value is NaN, infinite or too large. [`Error::Shape`] when the
+    /// number of values does not match the shape. [`Error::Parameters`] when these parameters do
+    /// not allow the precision. [`Error::Argument`] when a value lies outside the declared
+    /// interval, when an end of that interval is infinite, when the modulus is too small for the
+    /// values, or when the error of encryption would be larger than the values may be.
     pub fn encrypt_with(
         &self,
         values: Values<'_>,
@@ -292,12 +309,13 @@ impl ClientKey {
         })
     }
 
-    /// Encrypts the elements of an array of shape `shape` in row-major order: integers from
-    /// `-(t-1)/2` to `t - 1`, where `t` is the plaintext modulus of the settings. Results count
-    /// modulo `t`.
+    /// Encrypts integers from `-(t-1)/2` to `t - 1`, given as the elements of an array of shape
+    /// `shape` in row-major order.
     ///
-    /// The array says to everybody whether all values lie in `[0, t - 1]` or in `[-(t-1)/2,
-    /// (t-1)/2]`, and nothing else of them.
+    /// Here `t` is the plaintext modulus of the settings. Results are modulo `t`.
+    ///
+    /// The array shows to everybody whether all values lie in `[0, t - 1]` or in
+    /// `[-(t-1)/2, (t-1)/2]`, and nothing else about them.
     ///
     /// ```
     /// # fn main() -> Result<(), hippocrene::Error> {
@@ -316,19 +334,20 @@ impl ClientKey {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Argument`] if the settings have no plaintext modulus, or a value lies outside that
-    /// range and would wrap around; [`Error::Parameters`] if the modulus gives no slots;
-    /// [`Error::Shape`] if there are not as many integers as the shape says.
+    /// [`Error::Argument`] if the settings have no plaintext modulus, or if a value lies outside
+    /// that range and would wrap around. [`Error::Parameters`] if the modulus gives no slots.
+    /// [`Error::Shape`] if the number of integers does not match the shape.
     pub fn encrypt_integers(&self, values: &[i64], shape: &[usize]) -> Result<IntegerArray, Error> {
         self.integers_in(values, shape, None)
     }
 
-    /// [`ClientKey::encrypt_integers`] of values that are declared to lie in `interval`.
+    /// Encrypts integers that are declared to lie in `interval`, as [`ClientKey::encrypt_integers`]
+    /// does.
     ///
     /// # Errors
-    /// As there, and [`Error::Argument`] if a value lies outside, or the integers of the interval
-    /// are not determined by their residues: it has to lie in `[0, t - 1]` or `[-(t-1)/2,
-    /// (t-1)/2]`.
+    /// As [`ClientKey::encrypt_integers`]. Also [`Error::Argument`] if a value lies outside the
+    /// interval, or if the interval lies neither in `[0, t - 1]` nor in `[-(t-1)/2, (t-1)/2]`, so
+    /// that residues do not determine its integers.
     pub fn encrypt_integers_within(
         &self,
         values: &[i64],
@@ -349,7 +368,9 @@ impl ClientKey {
         })
     }
 
-    /// Decrypts integers, in row-major order: in `[0, t)`. The result is exact.
+    /// Decrypts to integers in `[0, t)`, in row-major order.
+    ///
+    /// The result is exact.
     ///
     /// # Errors
     /// [`Error::KeyMismatch`] when the array belongs to another key, [`Error::Argument`] or
@@ -358,7 +379,7 @@ impl ClientKey {
         self.integers_of(array, false)
     }
 
-    /// [`ClientKey::decrypt_integers`] to the integers around zero: in `(-t/2, t/2]`.
+    /// Decrypts to the integers around zero, in `(-t/2, t/2]`, in row-major order.
     ///
     /// # Errors
     /// As [`ClientKey::decrypt_integers`].
@@ -366,10 +387,11 @@ impl ClientKey {
         self.integers_of(array, true)
     }
 
-    /// The noise budget of an array as it is, in bits: the least of its ciphertexts'
-    /// ([`hippocrene_bgv::Context::noise_budget`]). The estimate that needs no secret,
-    /// [`IntegerArray::budget_bits`], is below it. It tells how large the error is, and so is for
-    /// the owner of the key.
+    /// Measures the noise budget of an array, in bits.
+    ///
+    /// It is the smallest budget of its ciphertexts ([`hippocrene_bgv::Context::noise_budget`]).
+    /// The estimate that needs no secret, [`IntegerArray::budget_bits`], is lower. The result
+    /// reveals the size of the error, so only the owner of the key should see it.
     ///
     /// # Errors
     /// As [`ClientKey::decrypt_integers`].
@@ -392,13 +414,13 @@ impl ClientKey {
 
     /// Decrypts to the real parts of the elements, in row-major order.
     ///
-    /// The result holds the error of the computation, and an exact decryption tells who sees it
-    /// something about the secret key (ePrint 2020/1533): results that others will see go through
-    /// [`ClientKey::decrypt_for_sharing`].
+    /// The result contains the error of the computation, so it reveals something about the secret
+    /// key to anyone who sees it (ePrint 2020/1533). Use [`ClientKey::decrypt_for_sharing`] for
+    /// results that others will see.
     ///
     /// # Errors
-    /// [`Error::KeyMismatch`] when the array belongs to another key, [`Error::Argument`] when it is
-    /// one of a simulation.
+    /// [`Error::KeyMismatch`] when the array belongs to another key, [`Error::ParameterMismatch`]
+    /// when it has other parameters, [`Error::Argument`] when it comes from a simulation.
     pub fn decrypt(&self, array: &EncryptedArray) -> Result<Vec<f64>, Error> {
         let context = self.session.context();
         self.decrypt_with(array, |c| Ok(context.decode_real(&context.decrypt(&self.secret, c)?)?))
@@ -407,7 +429,7 @@ impl ClientKey {
     /// Decrypts to complex elements, in row-major order.
     ///
     /// # Errors
-    /// [`Error::KeyMismatch`] when the array belongs to another key.
+    /// As [`ClientKey::decrypt`].
     pub fn decrypt_complex(&self, array: &EncryptedArray) -> Result<Vec<Complex64>, Error> {
         let context = self.session.context();
         self.decrypt_with(
@@ -416,7 +438,7 @@ impl ClientKey {
         )
     }
 
-    /// [`ClientKey::decrypt`] for arrays of more precision than an `f64` holds.
+    /// Decrypts to the real parts of the elements, with more precision than an `f64` holds.
     ///
     /// # Errors
     /// As [`ClientKey::decrypt`].
@@ -427,20 +449,24 @@ impl ClientKey {
         })
     }
 
-    /// Decrypts for the eyes of others: adds noise `2^bits` times as large as the estimated error
-    /// of the computation, or a little more, which hides the error (ePrint 2022/816). It costs
-    /// `bits + 1` to `bits + 2` bits of precision. [`ClientKey::sharing_bits`] says how many `bits`
-    /// an array allows.
+    /// Decrypts for sharing with others, with noise that hides the error of the computation (ePrint
+    /// 2022/816).
     ///
-    /// Over `d` ciphertexts decrypted so, whoever sees the results has an advantage of at most
-    /// `sqrt(d N) 2^(-bits) / 2` over who sees results without any error, **where the estimate is
-    /// right**: [`hippocrene_ckks::Context::decrypt_for_sharing`] says what that rests on, and what
-    /// has to be added to `bits` where it is not.
+    /// The noise is `2^bits` times as large as the estimated error, or a little more. It costs
+    /// `bits + 1` to `bits + 2` bits of precision. [`ClientKey::sharing_bits`] returns how many
+    /// `bits` an array allows.
+    ///
+    /// Let `d` ciphertexts be decrypted in this way. Anyone who sees the results then has an
+    /// advantage of at most `sqrt(d N) 2^(-bits) / 2` over someone who sees results without any
+    /// error, **provided that the estimate is right**.
+    /// [`hippocrene_ckks::Context::decrypt_for_sharing`] explains the assumptions behind this
+    /// bound, and how much to add to `bits` where the estimate is wrong.
     ///
     /// # Errors
-    /// [`Error::Argument`] when the elements are complex or nothing of the values would be left,
-    /// [`Error::Capacity`] when the noise does not fit the modulus that is left; and when the array
-    /// is not of this key and these parameters.
+    /// [`Error::Argument`] when the elements are complex, their error is not known, or the noise
+    /// would leave nothing of the values. [`Error::Capacity`] when the noise does not fit the
+    /// remaining modulus. [`Error::KeyMismatch`] or [`Error::ParameterMismatch`] when the array is
+    /// not of this key and these parameters.
     pub fn decrypt_for_sharing(
         &self,
         array: &EncryptedArray,
@@ -468,16 +494,18 @@ impl ClientKey {
         })
     }
 
-    /// How many bits of noise [`ClientKey::decrypt_for_sharing`] takes where nobody says: as many
-    /// as leave 8 bits of precision after the binary point, at least 20 and at most 40.
+    /// The default number of bits of noise for [`ClientKey::decrypt_for_sharing`].
     ///
-    /// At `N = 2^14`, 20 bits hide one ciphertext's decryption to an advantage of `2^-14`, and 40
-    /// bits a million of them to `2^-24`. Who publishes many results encrypts with more precision,
-    /// and every bit of that is a bit of hiding.
+    /// It leaves 8 bits of precision after the binary point, and is at least 20 and at most 40.
+    ///
+    /// At `N = 2^14`, 20 bits limit the advantage to `2^-14` for one ciphertext, and 40 bits limit
+    /// it to `2^-24` for a million of them. To publish many results, encrypt with more precision:
+    /// each further bit can be used as a bit of noise.
     ///
     /// # Errors
-    /// [`Error::Argument`] when 20 bits would leave less than 8 bits of precision, and when the
-    /// array is not of this key and these parameters.
+    /// [`Error::Argument`] when 20 bits would leave less than 8 bits of precision, or the error is
+    /// not known. [`Error::KeyMismatch`] or [`Error::ParameterMismatch`] when the array is not of
+    /// this key and these parameters.
     pub fn sharing_bits(&self, array: &EncryptedArray) -> Result<u32, Error> {
         self.check(array, SHARING)?;
         array.check_error_known(SHARING)?;
@@ -495,8 +523,9 @@ impl ClientKey {
         Ok((precision - 2.0 - LEFT_TO_SHARE).min(MOST_HIDDEN.into()) as u32)
     }
 
-    /// The precision that flooding starts from: that of the array, but for that of a fresh
-    /// encryption at most.
+    /// The precision before noise is added, in bits after the binary point.
+    ///
+    /// It is at most the precision of a fresh encryption.
     fn precision_to_share(&self, array: &EncryptedArray) -> f64 {
         let context = self.session.context();
         let bits = |c: &Ciphertext| {
@@ -506,7 +535,7 @@ impl ClientKey {
         array.expanded(&self.session).iter().map(|c| bits(c)).fold(f64::INFINITY, f64::min)
     }
 
-    /// Checks that an array is of this key and these parameters, and not of a simulation.
+    /// Checks that an array is of this key and these parameters, and not from a simulation.
     pub(crate) fn check<F: Elements>(
         &self,
         array: &Array<F>,

@@ -1,4 +1,4 @@
-//! From values to encrypted arrays, whichever key encrypts.
+//! Encryption of values to arrays, with the secret or the public key.
 
 use hippocrene_ckks::{BigFloat, Plaintext, Scale, Values};
 
@@ -6,9 +6,9 @@ use crate::{
     CiphertextBody, EncryptedArray, Error, Interval, Layout, Numbers, Session, SlotContents,
 };
 
-/// What is declared of values when they are encrypted.
+/// The options of an encryption: the declared interval and the precision of the values.
 ///
-/// Shape and magnitude are no secret: with an array goes the interval of its elements.
+/// Shape and magnitude are public: the array carries the interval of its elements.
 ///
 /// ```
 /// use hippocrene::{Encryption, Interval};
@@ -18,17 +18,22 @@ use crate::{
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Encryption {
-    /// The interval of the elements. By default its bound is the largest absolute value, rounded up
-    /// to a power of two from 1, and it ends at 0 if no value is negative, or none is positive. An
-    /// interval that does not come from the values tells nothing of them.
+    /// The interval of the elements.
+    ///
+    /// By default its bound is the largest absolute value, rounded up to a power of two, and at
+    /// least 1. The default ends at 0 if no value is negative or no value is positive. A declared
+    /// interval that does not depend on the values reveals nothing about them.
     pub interval: Option<Interval>,
-    /// The precision of the values and of what is computed from them, in bits after the binary
-    /// point. By default it is that of the settings.
+    /// The precision of the values and of results computed from them, in bits after the binary
+    /// point.
+    ///
+    /// By default it is that of the settings.
     pub precision: Option<f64>,
 }
 
-/// The array of shape `shape` with these elements in row-major order: encodes them in its layout
-/// and encrypts each plaintext with `encrypt`.
+/// Encrypts the elements of an array of shape `shape`, in row-major order.
+///
+/// Encodes them in the layout of the array and encrypts each plaintext with `encrypt`.
 pub(crate) fn encrypt_elements(
     session: &Session,
     values: Values<'_>,
@@ -39,12 +44,13 @@ pub(crate) fn encrypt_elements(
     const OPERATION: &str = "encrypt";
     let layout = Layout::filled(shape, session.slots(), values.len(), OPERATION)?;
     let have = values_interval(&values);
-    // Absolute values of complex numbers are roots, which others may round another way.
+    // Absolute values of complex numbers are square roots, and the caller may round them
+    // differently.
     let rounding = if values.is_complex() { 4.0 * f64::EPSILON * have.bound() } else { 0.0 };
     if let Some(declared) = how.interval
         && !(declared + Interval::symmetric(rounding)).covers(have)
     {
-        // Not by how much: values are secret.
+        // The message does not say by how much, since values are secret.
         let what = format!("a value lies outside the declared interval {declared}");
         return Err(Error::argument(OPERATION, what));
     }
@@ -71,7 +77,7 @@ pub(crate) fn encrypt_elements(
     Ok(array)
 }
 
-/// One body for each ciphertext's slots, which are wiped.
+/// Encodes and encrypts the slots of each ciphertext, and then wipes them.
 fn encrypt_slots<T: Clone + Default + Sync>(
     session: &Session,
     layout: &Layout,
@@ -91,8 +97,10 @@ fn encrypt_slots<T: Clone + Default + Sync>(
     bodies
 }
 
-/// Overwrites copies of what a client encrypts or has decrypted, as far as a compiler can be kept
-/// from leaving that out. Numbers on the heap wipe themselves when they are dropped.
+/// Overwrites copies of values that a client encrypts or has decrypted.
+///
+/// It keeps the compiler from removing the writes as far as that is possible. Numbers on the heap
+/// wipe themselves when they are dropped.
 pub(crate) fn wipe<T: Clone + Default>(slots: &mut [Vec<T>]) {
     for slots in slots {
         slots.fill(T::default());
@@ -100,8 +108,7 @@ pub(crate) fn wipe<T: Clone + Default>(slots: &mut [Vec<T>]) {
     }
 }
 
-/// The interval of values: of complex ones that of their absolute values and the negatives of
-/// these.
+/// The interval of the values; for complex ones `[-b, b]` with `b` their largest absolute value.
 fn values_interval(values: &Values<'_>) -> Interval {
     let interval = match values {
         Values::Real(v) => Interval::of(v.iter().copied()),
@@ -111,9 +118,10 @@ fn values_interval(values: &Values<'_>) -> Interval {
     interval.unwrap_or(Interval::symmetric(values.bound()))
 }
 
-/// The interval that goes with an array for all to see. Its bound is the largest absolute value
-/// rounded up to a power of two from 1, so that it tells no more than the magnitude of the whole
-/// array and whether all signs are equal.
+/// The public interval of an array, when none is declared.
+///
+/// Its bound is the largest absolute value, rounded up to a power of two, and at least 1. So it
+/// reveals only the magnitude of the whole array and whether all signs are equal.
 fn public_interval(have: Interval) -> Interval {
     let power = have.bound().max(1.0).log2().ceil().exp2();
     let bound = if power < have.bound() { 2.0 * power } else { power };

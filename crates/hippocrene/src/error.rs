@@ -1,5 +1,7 @@
-//! The errors of the whole library, as users meet them: one kind each, mirrored one to one by the
-//! exceptions of the Python package.
+//! The errors of the whole library.
+//!
+//! Each has one of the kinds in [`Error::KINDS`], and the exceptions of the Python package mirror
+//! the kinds.
 
 use hippocrene_bgv::BgvError;
 use hippocrene_ckks::{BigFloatError, CkksError, Short, encoder::EncodeError};
@@ -11,7 +13,9 @@ use thiserror::Error;
 
 use crate::wire::FormatError;
 
-/// What went wrong. Each message names the operation, what it had and what it needed.
+/// An error of this library.
+///
+/// Each message names the operation, the quantity that it had and the one that it needed.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -29,15 +33,15 @@ pub enum Error {
     Shape {
         /// The operation.
         operation: &'static str,
-        /// What does not fit, with shapes.
+        /// A description of the mismatch, with shapes.
         what: String,
     },
     /// The capacity of a ciphertext is used up.
     #[error("{source}: {advice}")]
     Capacity {
-        /// What lacks.
+        /// The operation, with the capacity that it needed and had.
         source: CkksError,
-        /// What can be done.
+        /// Advice on how to proceed.
         advice: String,
     },
     /// The noise budget of encrypted integers is used up.
@@ -46,31 +50,30 @@ pub enum Error {
     /// Operands whose scales cannot be brought together.
     #[error(transparent)]
     Scale(CkksError),
-    /// An evaluation key that was not generated, or for smaller moduli only.
+    /// An evaluation key that was not generated, or only for smaller moduli.
     #[error("{}{}", .0, remedy(.0))]
     MissingKey(RlweError),
-    /// Evaluation keys without those of a whole kind: of look-up tables, bootstraps, k-means or
-    /// bits.
+    /// Evaluation keys that lack a whole kind: look-up tables, bootstraps, k-means or bits.
     #[error("{operation}: {what}")]
     NoKeys {
         /// The operation.
         operation: &'static str,
-        /// What they lack, and how they are made.
+        /// The keys that are missing, and how to make them.
         what: &'static str,
     },
-    /// Things that belong to different keys.
+    /// Arrays or keys that belong to different secret keys.
     #[error(transparent)]
     KeyMismatch(RlweError),
-    /// A computation that was told to stop ([`crate::stoppable`]).
+    /// A computation that was stopped on request ([`crate::stoppable`]).
     #[error(transparent)]
     Stopped(RlweError),
-    /// Things that were made with different parameters.
+    /// Arrays or keys that were made with different parameters.
     #[error(transparent)]
     ParameterMismatch(RlweError),
     /// Integers modulo different plaintext moduli.
     #[error(transparent)]
     PlainModulusMismatch(BgvError),
-    /// Bytes that are not what they should be.
+    /// Bytes with an invalid format.
     #[error(transparent)]
     Format(#[from] FormatError),
     /// A file that cannot be read or written.
@@ -78,7 +81,7 @@ pub enum Error {
     Io {
         /// The file.
         path: String,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// An argument that an operation cannot work with.
@@ -86,13 +89,13 @@ pub enum Error {
     Argument {
         /// The operation.
         operation: &'static str,
-        /// What is wrong, with numbers.
+        /// A description of the fault, with numbers.
         what: String,
     },
     /// Something this machine cannot do: a kernel, threads, entropy.
     #[error(transparent)]
     System(RingError),
-    /// A failure below that no argument of the caller's should be able to cause.
+    /// An internal failure that no argument of the caller should be able to cause.
     #[error("{0}")]
     Internal(String),
 }
@@ -106,7 +109,7 @@ impl Error {
         Error::Argument { operation, what: what.into() }
     }
 
-    /// The same error of a whole operation on arrays, where it came from a part of it.
+    /// Names the whole operation in an error of capacity or budget that came from a part of it.
     pub(crate) fn during(self, operation: &'static str) -> Self {
         match self {
             Error::Budget(BgvError::Budget { need, have, .. }) => {
@@ -119,7 +122,8 @@ impl Error {
         }
     }
 
-    /// Where capacity lacks, what there is of it is no more than an operand has.
+    /// Limits the available capacity in an error of capacity to `capacity`, that of an operand, in
+    /// bits.
     pub(crate) fn with_at_most(self, capacity: f64) -> Self {
         match self {
             Error::Capacity { source: CkksError::Capacity { operation, need, have }, advice } => {
@@ -198,7 +202,7 @@ impl From<BigFloatError> for Error {
     }
 }
 
-/// How a rotation key is made that is not there.
+/// Advice on how to make a missing rotation or conjugation key; empty for other keys.
 fn remedy(missing: &RlweError) -> &'static str {
     match missing {
         RlweError::MissingGaloisKey { operation, .. } | RlweError::KeyModulus { operation, .. }

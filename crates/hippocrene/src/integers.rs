@@ -1,4 +1,4 @@
-//! Arrays of integers: what they are, how they are encrypted and decrypted.
+//! Arrays of integers, their encryption and their decryption.
 
 use hippocrene_bgv::{self as bgv, Plaintext};
 use hippocrene_rlwe::{Noise, SIGMA, noise::secret_key_encryption};
@@ -13,15 +13,16 @@ use crate::{
 pub struct Residues {
     /// The plaintext modulus `t`.
     pub plain_modulus: u64,
-    /// The interval of the integers that the elements stand for, where it is known. It lies in `[0,
-    /// t - 1]` or in `[-(t-1)/2, (t-1)/2]`, so that an element and its residue determine each
-    /// other. Operations whose results may leave both wrap around modulo `t` and leave `None`: an
-    /// element may be any residue.
+    /// The interval of the integers that the elements represent, where it is known.
+    ///
+    /// It lies in `[0, t - 1]` or in `[-(t-1)/2, (t-1)/2]`, so that an element and its residue
+    /// determine each other. Operations whose results may leave both ranges wrap around modulo `t`
+    /// and set it to `None`: an element may then be any residue.
     pub interval: Option<Interval>,
 }
 
 impl Residues {
-    /// The form of integers modulo `plain_modulus` of which nothing else is known.
+    /// The form of integers modulo `plain_modulus` with no known interval.
     pub fn new(plain_modulus: u64) -> Self {
         Residues { plain_modulus, interval: None }
     }
@@ -36,7 +37,7 @@ impl Residues {
         Interval::symmetric(((self.plain_modulus - 1) / 2) as f64)
     }
 
-    /// `interval`, if integers in it are determined by their residues.
+    /// Returns `interval` if residues determine the integers in it.
     pub(crate) fn determined(&self, interval: Interval) -> Option<Interval> {
         (self.unsigned().covers(interval) || self.signed().covers(interval)).then_some(interval)
     }
@@ -44,7 +45,7 @@ impl Residues {
 
 /// An encrypted array of integers modulo a plaintext modulus.
 ///
-/// A ciphertext has `N` slots in two rows of `N/2`, one after the other: position `p` of the layout
+/// A ciphertext has `N` slots in two rows of `N/2`, one after the other. Position `p` of the layout
 /// is slot `p mod N/2` of row `p div N/2 mod 2`.
 pub type IntegerArray = Array<Residues>;
 
@@ -71,26 +72,29 @@ impl IntegerArray {
         self.form().plain_modulus
     }
 
-    /// The interval of the integers that the elements stand for; every number where they may be any
-    /// residue.
+    /// The interval of the integers that the elements represent.
+    ///
+    /// It is [`Interval::EVERYTHING`] where they may be any residue.
     pub fn interval(&self) -> Interval {
         self.form().interval.unwrap_or(Interval::EVERYTHING)
     }
 
-    /// The same array, whose elements lie in `interval` too.
+    /// The same array, with the knowledge that its elements lie in `interval` too.
     pub(crate) fn within(mut self, interval: Interval) -> Self {
         let interval = self.interval().intersection(interval);
         self.form_mut().interval = self.form().determined(interval);
         self
     }
 
-    /// Declares that the elements lie in `interval`, as
-    /// [`EncryptedArray::with_interval`](crate::EncryptedArray::with_interval). Where the
-    /// declaration is wrong, results may be.
+    /// Declares that the elements lie in `interval`.
+    ///
+    /// It combines with the known interval as in
+    /// [`EncryptedArray::with_interval`](crate::EncryptedArray::with_interval). If the declaration
+    /// is wrong, results may be wrong.
     ///
     /// # Errors
-    /// [`Error::Argument`] if integers of the interval are not determined by their residues, or if
-    /// no value of the known interval lies in it.
+    /// [`Error::Argument`] if residues do not determine the integers of the interval, or if no
+    /// value of the known interval lies in it.
     pub fn with_interval(mut self, interval: Interval) -> Result<Self, Error> {
         const OPERATION: &str = "declare an interval";
         let Some(declared) = self.form().determined(interval) else {
@@ -105,9 +109,11 @@ impl IntegerArray {
         Ok(self)
     }
 
-    /// The noise budget: the bits by which the noise may still grow, as estimated
-    /// ([`bgv::Ciphertext::budget_bits`]). Decryption is right while it is positive, and an
-    /// operation that would use it up is an error.
+    /// The estimated noise budget: the room for further noise, in bits
+    /// ([`bgv::Ciphertext::budget_bits`]).
+    ///
+    /// Decryption is right while it is positive. An operation that would use it up returns an
+    /// error.
     pub fn budget_bits(&self, session: &Session) -> f64 {
         let parameters = session.settings().parameters();
         let bits = |body: &CiphertextBody<Residues>| {
@@ -117,11 +123,12 @@ impl IntegerArray {
     }
 }
 
-/// The array of shape `shape` with these elements in row-major order: encodes them in its layout
-/// and encrypts each plaintext with `encrypt`.
+/// Encrypts the elements of an array of shape `shape`, in row-major order.
 ///
-/// The elements lie in `interval`; if none is declared, the array says only whether they lie in
-/// `[0, t - 1]` or in `[-(t-1)/2, (t-1)/2]`.
+/// Encodes them in the layout of the array and encrypts each plaintext with `encrypt`.
+///
+/// The array carries the declared `interval`. If none is declared, it shows only whether all
+/// elements lie in `[0, t - 1]` or in `[-(t-1)/2, (t-1)/2]`.
 pub(crate) fn encrypt_integers(
     session: &Session,
     values: &[i64],
@@ -136,7 +143,7 @@ pub(crate) fn encrypt_integers(
     let layout = Layout::filled(shape, degree, values.len(), OPERATION)?;
     let (form, half) = (Residues::new(t), (t as i64 - 1) / 2);
     if values.iter().any(|x| *x < -half || *x >= t as i64) {
-        // Not which: values are secret.
+        // The message does not say which value, since values are secret.
         let what = format!(
             "a value lies outside [{}, {}], and would wrap around modulo {t}. Encrypt with a larger plain modulus, or reduce the values first if wrapping is meant (in Python, wrap=True)",
             -half,
@@ -167,8 +174,9 @@ pub(crate) fn encrypt_integers(
     }
 }
 
-/// The integers in the slots of a decrypted ciphertext: in `[0, t)`, or around zero, in `(-t/2,
-/// t/2]`.
+/// The integers in the slots of a decrypted ciphertext.
+///
+/// They lie in `[0, t)`, or in `(-t/2, t/2]` if `signed`.
 pub(crate) fn decode_integers(
     context: &bgv::Context,
     plaintext: &Plaintext,
@@ -176,7 +184,8 @@ pub(crate) fn decode_integers(
 ) -> Result<Vec<i64>, Error> {
     let t = context.plain_modulus();
     let mut residues = [context.encoder().decode(plaintext)?];
-    // Without a branch: `t` is taken from what is larger than its half, or than `t` itself.
+    // Subtracts `t` without a branch from residues above the limit, since values are secret.
+    // Without `signed` the limit is `t`, and nothing is subtracted.
     let (t, limit) = (t as i64, if signed { t / 2 } else { t } as i64);
     let integers =
         residues[0].iter().map(|x| *x as i64 - (t & (limit - *x as i64) >> 63)).collect();

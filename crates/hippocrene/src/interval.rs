@@ -1,4 +1,4 @@
-//! Intervals of values, and how operations change them.
+//! Intervals of values, and interval arithmetic.
 
 use std::ops::{Add, Mul, Neg, Sub};
 
@@ -6,16 +6,18 @@ use hippocrene_ckks::Short;
 
 use crate::Error;
 
-/// The part of its bound by which values may exceed a declared interval: those that were clipped
-/// exceed their limits by the error of the approximation.
+/// The tolerance for values beyond a declared interval, as a fraction of its bound.
+///
+/// Clipped values exceed their limits by the error of the approximation.
 pub(crate) const EXCESS: f64 = 1.0 / 256.0;
 
-/// The values `[low, high]` that the elements of an array may hold. Both ends are finite or
-/// infinite, never NaN, and `low <= high`.
+/// The interval `[low, high]` of the values that the elements of an array may hold.
 ///
-/// Operations on intervals give an interval that holds every result of the operation on values of
-/// the operands (interval arithmetic). Results are rounded to the nearest `f64`, so an end may be
-/// off by one rounding.
+/// Both ends are finite or infinite, never NaN, and `low <= high`.
+///
+/// An operation on intervals returns an interval that contains every result of the operation on
+/// values of the operands (interval arithmetic). Ends are rounded to the nearest `f64`, so an end
+/// may be wrong by one rounding.
 ///
 /// ```
 /// use hippocrene::Interval;
@@ -33,16 +35,16 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Every number: nothing is known.
+    /// The interval of every number, for values about which nothing is known.
     pub const EVERYTHING: Self = Interval { low: f64::NEG_INFINITY, high: f64::INFINITY };
 
-    /// The interval `[low, high]`, or `None` if an end is NaN or `low > high`.
+    /// Makes the interval `[low, high]`, or `None` if an end is NaN or `low > high`.
     pub fn new(low: f64, high: f64) -> Option<Self> {
-        // A zero has no sign here, so that it prints as 0.
+        // Adding 0.0 removes the sign of a zero, so that it prints as 0.
         (low <= high).then_some(Interval { low: low + 0.0, high: high + 0.0 })
     }
 
-    /// The interval `[low, high]` of finite ends, as users declare it.
+    /// Makes the interval `[low, high]` from finite ends, as users declare it.
     ///
     /// # Errors
     /// [`Error::Argument`] if an end is NaN or infinite, or `low > high`.
@@ -58,9 +60,10 @@ impl Interval {
         })
     }
 
-    /// The interval of an array that lies in this one, after `other` is declared. A declaration
-    /// that holds all of this interval replaces it, which hides what was known. Any other one is
-    /// added knowledge: the array lies in both.
+    /// Combines the known interval of an array with a declaration, `other`.
+    ///
+    /// A declaration that contains the known interval replaces it, which hides it. Any other
+    /// declaration is added knowledge: the values lie in both.
     ///
     /// # Errors
     /// [`Error::Argument`] if no value lies in both.
@@ -75,18 +78,21 @@ impl Interval {
         Ok(self.intersection(other))
     }
 
-    /// The interval `[-bound, bound]`. The sign of `bound` does not matter; NaN counts as infinity.
+    /// Makes the interval `[-bound, bound]`.
+    ///
+    /// The sign of `bound` does not matter, and NaN counts as infinity.
     pub fn symmetric(bound: f64) -> Self {
         let bound = if bound.is_nan() { f64::INFINITY } else { bound.abs() };
         Interval { low: 0.0 - bound, high: bound }
     }
 
-    /// The interval that holds one value. NaN counts as unknown: every number.
+    /// Makes the interval that contains one value; NaN gives [`Interval::EVERYTHING`].
     pub fn point(value: f64) -> Self {
         Self::new(value, value).unwrap_or(Self::EVERYTHING)
     }
 
-    /// The least interval that holds all of these values; `None` if there are none or one is NaN.
+    /// The least interval that contains all of these values; `None` if there are none or one is
+    /// NaN.
     pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut values = values.into_iter();
         let first = values.next()?;
@@ -126,27 +132,28 @@ impl Interval {
         self.low <= other.low && other.high <= self.high
     }
 
-    /// The least interval that holds both.
+    /// The least interval that contains both intervals.
     pub fn union(self, other: Self) -> Self {
         Interval { low: self.low.min(other.low), high: self.high.max(other.high) }
     }
 
-    /// The values that both hold. If there are none, the interval shrinks to the end of `self` that
-    /// is nearest to `other`: two statements about the same values can only contradict each other
-    /// by rounding.
+    /// The interval of the values that lie in both intervals.
+    ///
+    /// If there are none, it shrinks to the end of `self` that is nearest to `other`. Two
+    /// statements about the same values can contradict each other only by rounding.
     pub fn intersection(self, other: Self) -> Self {
         let low = self.low.max(other.low).min(self.high);
         let high = self.high.min(other.high).max(self.low);
         Interval { low: low.min(high), high: high.max(low) }
     }
 
-    /// The absolute values.
+    /// The interval of the absolute values.
     pub fn abs(self) -> Self {
         let low = if self.contains(0.0) { 0.0 } else { self.low.abs().min(self.high.abs()) };
         Interval { low, high: self.bound() }
     }
 
-    /// The values of `x^n`.
+    /// The interval of the powers `x^n`.
     pub fn power(self, n: u32) -> Self {
         let raised = |x: f64| x.powi(i32::try_from(n).unwrap_or(i32::MAX));
         match (n, n % 2) {
@@ -159,18 +166,18 @@ impl Interval {
         }
     }
 
-    /// The sums of `count` values.
+    /// The interval of sums of `count` values.
     pub fn times_count(self, count: usize) -> Self {
         self * Self::point(count as f64)
     }
 
-    /// The values of a function that never falls, such as `exp` or `max(x, c)`.
+    /// The interval of the values of an increasing function, such as `exp` or `max(x, c)`.
     pub fn increasing(self, f: impl Fn(f64) -> f64) -> Self {
         Self::new(f(self.low), f(self.high)).unwrap_or(Self::EVERYTHING)
     }
 }
 
-/// Sums of a value of each.
+/// The interval of sums of a value from each interval.
 impl Add for Interval {
     type Output = Self;
 
@@ -179,7 +186,7 @@ impl Add for Interval {
     }
 }
 
-/// Differences of a value of each.
+/// The interval of differences of a value from each interval.
 impl Sub for Interval {
     type Output = Self;
 
@@ -188,7 +195,7 @@ impl Sub for Interval {
     }
 }
 
-/// Values with the other sign.
+/// The interval of the negated values.
 impl Neg for Interval {
     type Output = Self;
 
@@ -197,7 +204,9 @@ impl Neg for Interval {
     }
 }
 
-/// Products of a value of each. Zero times an infinite end counts as zero, since values are finite.
+/// The interval of products of a value from each interval.
+///
+/// Zero times an infinite end counts as zero, since values are finite.
 impl Mul for Interval {
     type Output = Self;
 
@@ -213,7 +222,7 @@ impl Mul for Interval {
     }
 }
 
-/// `from LOW to HIGH`, in a few digits.
+/// Prints `from LOW to HIGH`, with a few digits each.
 impl std::fmt::Display for Interval {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "from {} to {}", Short(self.low), Short(self.high))
@@ -232,7 +241,7 @@ mod tests {
     }
 
     proptest! {
-        /// Every operation holds the results of the operation on values.
+        /// The result of every operation contains the results of the operation on values.
         #[test]
         fn operations_hold_the_results(a in interval(), b in interval(), s in 0.0..=1.0f64, t in 0.0..=1.0f64) {
             let (x, y) = (a.low() + s * a.width(), b.low() + t * b.width());

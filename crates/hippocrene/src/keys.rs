@@ -13,7 +13,7 @@ use crate::{
     integers::encrypt_integers,
 };
 
-/// A public key: encrypts arrays that only the client can read.
+/// A public key, which encrypts arrays that only the client can decrypt.
 #[derive(Debug, Clone)]
 pub struct PublicKey {
     session: Session,
@@ -21,12 +21,12 @@ pub struct PublicKey {
 }
 
 impl PublicKey {
-    /// A public key with the session that it belongs to.
+    /// Combines a public key with the session that it belongs to.
     pub fn new(session: Session, inner: hippocrene_rlwe::PublicKey) -> Self {
         PublicKey { session, inner }
     }
 
-    /// Settings and context.
+    /// The session of these keys, with its settings and context.
     pub fn session(&self) -> &Session {
         &self.session
     }
@@ -36,7 +36,7 @@ impl PublicKey {
         &self.inner
     }
 
-    /// The fingerprint of the key that decrypts.
+    /// The fingerprint of the secret key that decrypts.
     pub fn key(&self) -> Fingerprint {
         self.inner.key()
     }
@@ -49,7 +49,7 @@ impl PublicKey {
         self.encrypt_with(Values::Real(values), shape, &Encryption::default())
     }
 
-    /// [`PublicKey::encrypt`] for complex numbers.
+    /// Encrypts complex numbers, as [`PublicKey::encrypt`] does real ones.
     ///
     /// # Errors
     /// As [`PublicKey::encrypt`].
@@ -61,7 +61,8 @@ impl PublicKey {
         self.encrypt_with(Values::Complex(values), shape, &Encryption::default())
     }
 
-    /// Encrypts the elements of an array of shape `shape` in row-major order, `how` it is said.
+    /// Encrypts the elements of an array of shape `shape`, in row-major order, with the options in
+    /// `how`.
     ///
     /// # Errors
     /// As [`ClientKey::encrypt_with`](crate::ClientKey::encrypt_with).
@@ -86,12 +87,13 @@ impl PublicKey {
         self.integers_in(values, shape, None)
     }
 
-    /// [`PublicKey::encrypt_integers`] of values that are declared to lie in `interval`.
+    /// Encrypts integers that are declared to lie in `interval`, as [`PublicKey::encrypt_integers`]
+    /// does.
     ///
     /// # Errors
-    /// As there, and [`Error::Argument`] if a value lies outside, or the integers of the interval
-    /// are not determined by their residues: it has to lie in `[0, t - 1]` or `[-(t-1)/2,
-    /// (t-1)/2]`.
+    /// As [`PublicKey::encrypt_integers`]. Also [`Error::Argument`] if a value lies outside the
+    /// interval, or if the interval lies neither in `[0, t - 1]` nor in `[-(t-1)/2, (t-1)/2]`, so
+    /// that residues do not determine its integers.
     pub fn encrypt_integers_within(
         &self,
         values: &[i64],
@@ -113,38 +115,47 @@ impl PublicKey {
     }
 }
 
-/// Rotations to the right that have keys beside those by powers of two to the left.
+/// Rotations to the right, in slots, that [`KeyRequest::powers_of_two`] adds to the powers of two.
 const RIGHT: [i64; 3] = [-1, -16, -256];
 
-/// Which evaluation keys a client makes.
+/// A request for evaluation keys.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KeyRequest {
-    /// The relinearisation key, which products of encrypted arrays take, and so bootstraps, look-up
-    /// tables and bits, with which it comes along.
+    /// The relinearisation key, which products of encrypted arrays need.
+    ///
+    /// The keys of bootstraps, look-up tables and bits always include it.
     pub relinearisation: bool,
-    /// Rotations to the left by every power of two of slots, of which any rotation can be composed,
-    /// and sums along axes need no others; and, where no bootstrap's keys come along, to the right
-    /// by 1, 16 and 256, without which a rotation by few slots to the right would be composed of
-    /// nearly all of those. For integers the exchange of the rows of slots is one of them.
+    /// Rotations to the left by every power of two of slots. The server composes any other rotation
+    /// of them, and sums along axes need no others.
+    ///
+    /// Without the keys of a bootstrap, rotations to the right by 1, 16 and 256 come along.
+    /// Otherwise a short rotation to the right would be composed of nearly all powers of two. For
+    /// integers, the exchange of the two rows of slots comes along too.
     pub powers_of_two: bool,
-    /// Further rotations (in slots, to the left; negative: to the right) that get keys of their
-    /// own, and so take one step.
+    /// Further rotations that get keys of their own and so need one step only.
+    ///
+    /// They are in slots to the left; negative numbers rotate to the right.
     pub rotations: Vec<i64>,
-    /// The key of complex conjugation, which exchanges the rows of integers.
+    /// The key of complex conjugation, which also exchanges the rows of integers.
     pub conjugation: bool,
-    /// The keys of a bootstrap, if there is to be one: some forty rotations more, each for the
-    /// moduli at which it is used, that of conjugation, and those of its sparse secret.
+    /// The keys of a bootstrap, if one is wanted.
+    ///
+    /// They are some forty further rotations, each for the moduli at which it is used, conjugation,
+    /// and the keys of the bootstrap's sparse secret.
     pub bootstrapping: Option<Bootstrapping>,
-    /// The keys of look-up tables, if there are to be any: some hundred rotations more, and those
-    /// between slots and single numbers.
+    /// The keys of look-up tables, if any are wanted.
+    ///
+    /// They are some hundred further rotations, and the keys between slots and single numbers.
     pub look_ups: Option<LookUps>,
-    /// The keys of arrays of bits, if there are to be any: the rotations of their bootstrap,
-    /// conjugation, and those of its sparse secret.
+    /// The keys of arrays of bits, if any are wanted.
+    ///
+    /// They are the rotations of the bootstrap of bits, conjugation, and the keys of its sparse
+    /// secret.
     pub bits: Option<BitLiteral>,
 }
 
 impl Default for KeyRequest {
-    /// Relinearisation, and the rotations of [`KeyRequest::powers_of_two`], no others.
+    /// Requests relinearisation and the rotations of [`KeyRequest::powers_of_two`].
     fn default() -> Self {
         KeyRequest {
             relinearisation: true,
@@ -159,18 +170,18 @@ impl Default for KeyRequest {
 }
 
 impl KeyRequest {
-    /// What gates of arrays of bits take, and nothing else.
+    /// Requests the keys that gates of arrays of bits need, and no others.
     pub fn bits(literal: BitLiteral) -> Self {
         KeyRequest { bits: Some(literal), ..KeyRequest::only([]) }
     }
 
-    /// Relinearisation, and exactly these rotations.
+    /// Requests relinearisation and exactly these rotations.
     pub fn only(rotations: impl IntoIterator<Item = i64>) -> Self {
         let rotations = rotations.into_iter().collect();
         KeyRequest { powers_of_two: false, rotations, ..KeyRequest::default() }
     }
 
-    /// The steps to make keys for, with `slots` slots, a power of two.
+    /// The rotations to make keys for, in slots to the left; `slots` is a power of two.
     pub(crate) fn steps(&self, slots: usize) -> Vec<i64> {
         let right = RIGHT
             .into_iter()
@@ -180,8 +191,9 @@ impl KeyRequest {
     }
 }
 
-/// The keys a server computes with: relinearisation and rotations, and what bootstrapping, look-up
-/// tables and bits take. No secret inside.
+/// The keys that a server computes with, which hold no secret.
+///
+/// They are relinearisation, rotations, and the keys of bootstrapping, look-up tables and bits.
 #[derive(Debug, Clone)]
 pub struct EvaluationKeys {
     session: Session,
@@ -192,23 +204,28 @@ pub struct EvaluationKeys {
 }
 
 impl EvaluationKeys {
-    /// Evaluation keys with the session that they belong to.
+    /// Combines evaluation keys with the session that they belong to.
     pub fn new(session: Session, inner: hippocrene_rlwe::EvaluationKeys) -> Self {
         EvaluationKeys { session, inner, bootstrapping: None, look_ups: None, bits: None }
     }
 
-    /// The same with the keys of a bootstrap. Its rotations and conjugation are among the others.
+    /// Adds the keys of a bootstrap.
+    ///
+    /// Its rotations and conjugation must be among the keys already.
     pub fn with_bootstrapping(self, keys: BootstrappingKeys) -> Self {
         EvaluationKeys { bootstrapping: Some(keys), ..self }
     }
 
-    /// The same with the keys of look-up tables. Their rotations are among the others.
+    /// Adds the keys of look-up tables.
+    ///
+    /// Their rotations must be among the keys already.
     pub fn with_look_ups(self, keys: LookUpKeys) -> Self {
         EvaluationKeys { look_ups: Some(keys), ..self }
     }
 
-    /// The same with the keys of arrays of bits. Their rotations and conjugation are among the
-    /// others.
+    /// Adds the keys of arrays of bits.
+    ///
+    /// Their rotations and conjugation must be among the keys already.
     pub fn with_bits(self, keys: BitKeys) -> Self {
         EvaluationKeys { bits: Some(keys), ..self }
     }
@@ -228,7 +245,7 @@ impl EvaluationKeys {
         self.bootstrapping.as_ref()
     }
 
-    /// Settings and context.
+    /// The session of these keys, with its settings and context.
     pub fn session(&self) -> &Session {
         &self.session
     }
@@ -238,20 +255,22 @@ impl EvaluationKeys {
         &self.inner
     }
 
-    /// The fingerprint of the secret key they belong to.
+    /// The fingerprint of the secret key that they belong to.
     pub fn key(&self) -> Fingerprint {
         self.inner.key()
     }
 
     /// The rotations that have keys, in slots to the left (negative: to the right), in ascending
-    /// order; those of a bootstrap, of tables and of bits are among them, which are for the moduli
-    /// that these take only.
+    /// order.
+    ///
+    /// They include the rotations of a bootstrap, of tables and of bits. Keys of these are only for
+    /// the moduli at which they are used.
     pub fn rotations(&self) -> Vec<i64> {
         let degree = self.session.settings().parameters().degree();
         rotations_among(degree, self.inner.galois().keys().copied()).0
     }
 
-    /// Whether the key of complex conjugation is there, which exchanges the rows of integers.
+    /// True if the keys include complex conjugation, which also exchanges the rows of integers.
     pub fn conjugation(&self) -> bool {
         let degree = self.session.settings().parameters().degree();
         self.inner.galois().contains_key(&galois_element_of_conjugation(degree))
@@ -259,9 +278,12 @@ impl EvaluationKeys {
 }
 
 impl EvaluationKeys {
-    /// What there is of `request` that these keys do not have, each kind in words; nothing where
-    /// they have all of it. A rotation that keys compose counts as one that has a key. A bootstrap
-    /// must be planned for no less, and tables must have the same name and no less capacity.
+    /// The parts of `request` that these keys lack, one text for each kind; empty if they lack
+    /// none.
+    ///
+    /// A rotation that the keys can compose is not lacking. A bootstrap is lacking unless the keys
+    /// have one that was planned for at least as much. Tables are lacking unless the keys have
+    /// those of the same name with at least the same capacity.
     pub fn lacks(&self, request: &KeyRequest) -> Vec<String> {
         let rlwe = self.session.context().rlwe();
         let conjugation = galois_element_of_conjugation(rlwe.degree());
@@ -308,8 +330,7 @@ impl EvaluationKeys {
     }
 }
 
-/// The rotations that are among these Galois elements, in ascending order, and the elements that
-/// are none.
+/// Splits Galois elements into rotations, in ascending order, and all other elements.
 pub(crate) fn rotations_among(
     degree: usize,
     elements: impl IntoIterator<Item = usize>,
@@ -322,8 +343,10 @@ pub(crate) fn rotations_among(
     ((1 - half..=half).filter(held).collect(), others)
 }
 
-/// The key that leads from one client key to that of a second parameter set
-/// ([`ClientKey::second`](crate::ClientKey::second)). No secret inside.
+/// The key that converts arrays of one client key to that of a second parameter set
+/// ([`ClientKey::second`](crate::ClientKey::second)).
+///
+/// It holds no secret.
 #[derive(Debug, Clone)]
 pub struct TransferKey {
     session: Session,
@@ -331,12 +354,12 @@ pub struct TransferKey {
 }
 
 impl TransferKey {
-    /// A transfer key with the session of the arrays that it is for.
+    /// Combines a transfer key with the session of the arrays that it converts.
     pub fn new(session: Session, inner: hippocrene_rlwe::TransferKey) -> Self {
         TransferKey { session, inner }
     }
 
-    /// Settings and context of the arrays that it is for.
+    /// The session of the arrays that it converts, with settings and context.
     pub fn session(&self) -> &Session {
         &self.session
     }
@@ -346,12 +369,12 @@ impl TransferKey {
         &self.inner
     }
 
-    /// The fingerprint of the key whose arrays it is for.
+    /// The fingerprint of the key whose arrays it converts.
     pub fn key(&self) -> Fingerprint {
         self.inner.from()
     }
 
-    /// The fingerprint of the key that it leads to.
+    /// The fingerprint of the key that decrypts converted arrays.
     pub fn second(&self) -> Fingerprint {
         self.inner.to()
     }

@@ -1,10 +1,10 @@
-//! The kinds of error, by name.
+//! The names of the kinds of error.
 
 use crate::Error;
 
 impl Error {
-    /// The name of every kind of error, as the exceptions of the Python package and the command's
-    /// JSON call them.
+    /// The name of every kind of error, as in the exceptions of the Python package and the JSON of
+    /// the command.
     pub const KINDS: [&str; 16] = [
         "ParameterError",
         "SecurityError",

@@ -2,17 +2,19 @@
 //! only the client reads the result.
 //!
 //! [`ClientKey`] encrypts, decrypts and makes the [`EvaluationKeys`] that a [`Server`] computes
-//! with; a [`PublicKey`] only encrypts, and a [`TransferKey`] brings arrays to a second key.
+//! with. A [`PublicKey`] only encrypts. A [`TransferKey`] converts arrays so that a second key
+//! decrypts them.
 //!
-//! Arrays come in two [forms](Form): an [`EncryptedArray`] of real or complex numbers (CKKS), an
-//! [`IntegerArray`] of integers modulo a plaintext modulus (BGV and BFV, see [`Integers`]). One key
-//! serves all of them, and the server's operations on both have the same names.
+//! Arrays of numbers come in two [forms](Form). An [`EncryptedArray`] holds real or complex numbers
+//! (CKKS). An [`IntegerArray`] holds integers modulo a plaintext modulus (BGV and BFV, see
+//! [`Integers`]). One key serves both forms, and the server's operations on them have the same
+//! names.
 //!
-//! A [`BitArray`] holds bits, and a [`BitServer`], which is part of a server, makes gates of them,
-//! without a limit of depth.
+//! A [`BitArray`] holds bits. A [`BitServer`], which is part of a server, computes gates on them
+//! without a depth limit.
 //!
-//! A [`TreeClient`] asks a [`TreeServer`] for what decision trees of the latter's say of numbers
-//! that it does not see.
+//! A [`TreeClient`] has its encrypted numbers evaluated by the decision trees of a [`TreeServer`],
+//! which does not see the numbers.
 
 mod array;
 mod bits;
@@ -86,14 +88,15 @@ pub use slots::{Padding, SlotContents};
 pub use trees::{
     TreeClient, TreeInterface, TreeKeys, TreePlan, TreeQuery, TreeReply, TreeServer, TreeTables,
 };
-/// What is beneath: rings, RLWE, and the schemes, whose types and errors stand in the signatures
-/// here.
+/// The crates below this one: rings, RLWE and the schemes.
+///
+/// The signatures of this crate use their types and errors.
 pub use {
     hippocrene_bgv as bgv, hippocrene_ckks as ckks, hippocrene_pegasus as pegasus,
     hippocrene_ring as ring, hippocrene_rlwe as rlwe,
 };
 
-/// The programs of the page on Rust, run as tests.
+/// Runs the programs of the page on Rust as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/rust.md")]
 struct Page;

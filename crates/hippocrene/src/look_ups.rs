@@ -1,4 +1,4 @@
-//! Look-up tables on arrays of numbers: which keys are made for them.
+//! Look-up tables on arrays of numbers: requests, plans and keys.
 
 use std::sync::{Arc, OnceLock};
 
@@ -10,36 +10,41 @@ use serde::Serialize;
 
 use crate::{Error, Session};
 
-/// What a server is to be able to look up, as a client asks for it ([PEGASUS](hippocrene_pegasus)).
-/// Everything else follows by rule.
+/// The look-ups that a client requests of a server ([PEGASUS](hippocrene_pegasus)).
+///
+/// All other numbers follow from it by rule.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LookUps {
-    /// The tables by name: `lut11`, `lut12` or `lut13`, with rings of degree `2^11` to `2^13`. Each
-    /// step up halves the errors, and takes more than twice as long.
+    /// The tables by name: `lut11`, `lut12` or `lut13`, with rings of degree `2^11` to `2^13`.
+    ///
+    /// Each step up halves the errors and more than doubles the time.
     pub tables: &'static str,
-    /// The capacity that results have, in bits, where they are of numbers up to 1; repacking starts
-    /// at the modulus that it takes. Where none is said: 30, for about one product; where there are
-    /// keys for bootstraps too and the parameters have room for it, what a bootstrap takes
-    /// ([`Server::bootstrap_reserve`](crate::Server::bootstrap_reserve)) and a product of 28 bits,
-    /// such as that of [`Server::apply_precisely`](crate::Server::apply_precisely), or without that
-    /// product.
+    /// The capacity of results, in bits, for numbers up to 1.
+    ///
+    /// Repacking starts at the modulus that this capacity needs. By default it is 30 bits, for
+    /// about one product. If there are keys for bootstraps too, the default is larger where the
+    /// parameters allow it. It is then enough for a bootstrap
+    /// ([`Server::bootstrap_reserve`](crate::Server::bootstrap_reserve)) after a product of 28
+    /// bits, such as that of [`Server::apply_precisely`](crate::Server::apply_precisely). If this
+    /// does not fit, it is enough for a bootstrap alone.
     pub capacity: Option<f64>,
-    /// The keys are for k-means on points of this shape, and for nothing else. It has a capacity of
-    /// its own.
+    /// The shape of the points, if the keys are for k-means and nothing else.
+    ///
+    /// K-means has a capacity of its own.
     pub clusters: Option<Shape>,
 }
 
-/// What there are keys for.
+/// The plan of look-ups: for functions or for k-means.
 #[derive(Debug, Clone)]
 pub enum LookUpPlan {
-    /// Functions of arrays.
+    /// The plan for functions of arrays.
     Functions(Arc<PegasusPlan>),
-    /// K-means.
+    /// The plan for k-means.
     Clusters(Arc<KMeansPlan>),
 }
 
 impl LookUpPlan {
-    /// The way between slots and single numbers.
+    /// The plan of the conversions between slots and single numbers.
     pub fn pegasus(&self) -> &Arc<PegasusPlan> {
         match self {
             LookUpPlan::Functions(plan) => plan,
@@ -47,7 +52,7 @@ impl LookUpPlan {
         }
     }
 
-    /// Adds the keys of rotations and products that are needed.
+    /// Adds the keys of rotations and products that the plan needs.
     ///
     /// # Errors
     /// When a key does not fit.
@@ -61,7 +66,7 @@ impl LookUpPlan {
 }
 
 impl Default for LookUps {
-    /// `lut12`, and no capacity said.
+    /// Requests `lut12` with the default capacity.
     fn default() -> Self {
         LookUps { tables: Self::NAMES[1], capacity: None, clusters: None }
     }
@@ -74,10 +79,10 @@ impl LookUps {
     /// The names of the tables.
     pub const NAMES: [&'static str; 3] = ["lut11", "lut12", "lut13"];
 
-    /// The tables of this name.
+    /// Requests the tables of this name, with the default capacity.
     ///
     /// # Errors
-    /// [`Error::Parameters`] with the names there are, when it is none of them.
+    /// [`Error::Parameters`] when there are none; the message lists the names.
     pub fn by_name(name: &str) -> Result<Self, Error> {
         match Self::NAMES.into_iter().find(|known| *known == name) {
             Some(tables) => Ok(LookUps { tables, ..Self::default() }),
@@ -88,16 +93,17 @@ impl LookUps {
         }
     }
 
-    /// The capacity where nothing is said and nothing is bootstrapped.
+    /// The default capacity without bootstraps, in bits.
     const CAPACITY: f64 = 30.0;
 
-    /// The capacity in bits, where the parameters do not matter.
+    /// The capacity in bits, without regard to the parameters.
     pub(crate) fn capacity_bits(&self) -> f64 {
         self.capacity.unwrap_or(Self::CAPACITY)
     }
 
-    /// The same with a capacity that is said, for keys with which bootstraps take so many bits of
-    /// it, where there are any.
+    /// Fills in the default capacity, where none is given.
+    ///
+    /// `reserve` is the number of bits that a bootstrap needs, if there are keys for bootstraps.
     ///
     /// # Errors
     /// As [`LookUps::plan`].
@@ -113,11 +119,14 @@ impl LookUps {
         Ok(LookUps { capacity: enough.or(said.capacity), ..self })
     }
 
-    /// What is done with these parameters. Where no capacity is said, it is 30 bits.
+    /// Plans look-ups with these parameters.
+    ///
+    /// The default capacity is 30 bits here.
     ///
     /// # Errors
-    /// [`Error::Parameters`] when there are no such tables; [`Error::Argument`] when the parameters
-    /// have no sprout or too small a modulus; the message says what it takes.
+    /// [`Error::Parameters`] when there are no such tables. [`Error::Argument`] when the capacity
+    /// is not from 1 to 2000 bits, or the parameters have no sprout or too small a modulus. The
+    /// message gives the numbers.
     pub fn plan(&self, session: &Session) -> Result<LookUpPlan, Error> {
         const OPERATION: &str = "plan look-ups";
         if let Some(shape) = self.clusters {
@@ -146,7 +155,7 @@ impl LookUps {
         Ok(LookUpPlan::Functions(plan.into()))
     }
 
-    /// K-means on points of this shape with these parameters.
+    /// Plans k-means on points of this shape with these parameters.
     ///
     /// # Errors
     /// As [`LookUps::plan`].
@@ -157,7 +166,7 @@ impl LookUps {
         Ok(KMeansPlan::new(Arc::clone(session.context()), shape, literal)?)
     }
 
-    /// The literal of these tables, made once.
+    /// Returns the literal of these tables, which is made once per process.
     fn kept(
         &self,
         literals: &Literals,
@@ -173,7 +182,7 @@ impl LookUps {
         }
     }
 
-    /// Whether keys that were made for this do for `wanted` too.
+    /// True if keys that were made for this request also serve `wanted`.
     pub(crate) fn does(&self, wanted: &LookUps) -> bool {
         let capacity = wanted.capacity.is_none_or(|bits| self.capacity_bits() >= bits);
         self.tables == wanted.tables && self.clusters == wanted.clusters && capacity
@@ -189,25 +198,26 @@ impl LookUps {
     }
 }
 
-/// One for each of the tables: polynomials are searched for.
+/// A cached literal for each of the tables, since the search for their polynomials takes time.
 type Literals = [OnceLock<PegasusLiteral>; LookUps::NAMES.len()];
 
-/// Look-ups on arrays in numbers.
+/// The description of look-ups on arrays.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LookUpsDescription {
     /// The tables by name.
     pub tables: &'static str,
-    /// The capacity that results of values up to 1 have, in bits.
+    /// The capacity of results, in bits, for values up to 1.
     pub capacity: f64,
-    /// How many values go through one ciphertext.
+    /// The number of values in one ciphertext.
     pub slots: usize,
-    /// log2 of the probability that a look-up of all values of a ciphertext fails: one of the
-    /// results is wrong by more than its error says.
+    /// log2 of the probability that a look-up of all values of a ciphertext fails.
+    ///
+    /// If it fails, a result is wrong by more than its stated error.
     pub log2_failure_probability: f64,
 }
 
 impl LookUps {
-    /// What look-ups with these parameters are like, before any key is made.
+    /// Describes look-ups with these parameters, before any key is made.
     ///
     /// # Errors
     /// As [`LookUps::plan`].
@@ -223,7 +233,7 @@ impl LookUps {
     }
 }
 
-/// What evaluation keys hold for look-ups beside rotations.
+/// The part of evaluation keys that is for look-ups, except for rotations and relinearisation.
 #[derive(Debug, Clone)]
 pub struct LookUpKeys {
     request: LookUps,
@@ -231,12 +241,12 @@ pub struct LookUpKeys {
 }
 
 impl LookUpKeys {
-    /// The keys of what was asked for.
+    /// Combines a request with its keys.
     pub(crate) fn new(request: LookUps, inner: PegasusKeys) -> Self {
         LookUpKeys { request, inner }
     }
 
-    /// What was asked for, with the capacity that was chosen where none was.
+    /// The request, with the default capacity filled in.
     pub fn request(&self) -> LookUps {
         self.request
     }

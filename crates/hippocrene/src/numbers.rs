@@ -9,22 +9,27 @@ use crate::{Array, CiphertextBody, Error, Interval, Session, interval::EXCESS};
 /// The form of arrays of real or complex numbers (CKKS).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Numbers {
-    /// Whether the elements are complex; else the imaginary parts are only noise.
+    /// True if the elements are complex. Otherwise the imaginary parts are only noise.
     pub complex: bool,
-    /// The precision that what is computed from them is to have, in bits after the binary point. It
-    /// must be possible with their parameters ([`Settings::scale_of`](crate::Settings::scale_of)).
+    /// The requested precision of results computed from the array, in bits after the binary point.
+    ///
+    /// The parameters must allow it ([`Settings::scale_of`](crate::Settings::scale_of)).
     pub precision: f64,
-    /// The interval of the elements, where more is known of it than the bound of the ciphertexts
-    /// says. Operations that say nothing of it leave `None`. It is `None` for complex elements.
+    /// The interval of the elements, where it is narrower than the bound of the ciphertexts.
+    ///
+    /// Operations that do not propagate an interval leave `None`. It is `None` for complex
+    /// elements.
     pub interval: Option<Interval>,
-    /// Whether the estimate of the error says anything. A bootstrap of an array whose estimate
-    /// exceeds a sixteenth of its values loses it, and so do operations on such an array.
-    /// [`Server::declare_precision`](crate::Server::declare_precision) restores it.
+    /// True if the estimate of the error is meaningful.
+    ///
+    /// A bootstrap of an array whose estimate exceeds a sixteenth of its values makes it false, and
+    /// so do operations on such an array.
+    /// [`Server::declare_precision`](crate::Server::declare_precision) makes it true again.
     pub error_known: bool,
 }
 
 impl Numbers {
-    /// The interval of elements that are at most `bound`.
+    /// The interval of elements whose absolute values are at most `bound`.
     pub(crate) fn interval_within(&self, bound: f64) -> Interval {
         let bound = Interval::symmetric(bound);
         self.interval.filter(|_| !self.complex).map_or(bound, |known| known.intersection(bound))
@@ -35,7 +40,7 @@ impl Numbers {
 pub type EncryptedArray = Array<Numbers>;
 
 impl EncryptedArray {
-    /// Whether the elements are complex; else the imaginary parts are only noise.
+    /// True if the elements are complex. Otherwise the imaginary parts are only noise.
     pub fn is_complex(&self) -> bool {
         self.form().complex
     }
@@ -49,18 +54,21 @@ impl EncryptedArray {
         self.bodies().iter().map(bound).fold(0.0, f64::max)
     }
 
-    /// The interval that the elements lie in: declared at encryption, and propagated by every
-    /// operation. For complex elements it holds the real and the imaginary parts. It says nothing
-    /// of slots without an element.
+    /// The interval that the elements lie in, declared at encryption and propagated by every
+    /// operation.
+    ///
+    /// For complex elements it holds the real and the imaginary parts. It does not cover slots
+    /// without an element.
     pub fn interval(&self) -> Interval {
         self.form().interval_within(self.bound())
     }
 
-    /// The same array, whose elements lie in `interval` too. It changes nothing of complex arrays.
+    /// The same array, with the knowledge that its elements lie in `interval` too.
     ///
-    /// If no slot holds anything but elements, copies of them and zeros, the bound of the
-    /// ciphertexts becomes that of the interval: later operations take less capacity and are more
-    /// precise.
+    /// It leaves the interval of complex arrays unchanged.
+    ///
+    /// If every slot holds an element, a copy of one or zero, the bound of the ciphertexts becomes
+    /// that of the interval. Later operations then need less capacity and are more precise.
     pub(crate) fn within(mut self, interval: Interval) -> Self {
         let known = self.interval().intersection(interval);
         if !self.is_complex() && known.bound() < self.bound() && !self.has_strays() {
@@ -70,7 +78,7 @@ impl EncryptedArray {
         self
     }
 
-    /// Lowers the bounds of ciphertexts that are larger than `bound`.
+    /// Lowers the bounds of all ciphertexts to at most `bound`.
     fn lower_bound(&mut self, bound: f64) {
         for body in self.bodies_mut() {
             match body {
@@ -83,13 +91,13 @@ impl EncryptedArray {
         }
     }
 
-    /// Sets the interval of real elements, which is kept if it says more than the bound.
+    /// Sets the interval of real elements; it is stored only if it is narrower than the bound.
     fn set_interval(&mut self, interval: Interval) {
         let says_more = !self.is_complex() && interval != Interval::symmetric(self.bound());
         self.form_mut().interval = says_more.then_some(interval);
     }
 
-    /// The same array, of which this interval is said and nothing else.
+    /// The same array with exactly this interval and its bound, instead of those known before.
     pub(crate) fn of_interval(mut self, interval: Interval) -> Self {
         self.set_bound(interval.bound());
         self.set_interval(interval);
@@ -98,19 +106,21 @@ impl EncryptedArray {
 
     /// Declares that the elements lie in `interval`.
     ///
-    /// The interval that operations propagate is that of the worst case, which a sum of many
-    /// products is far from. If you know better, declare it; for example where a polynomial refuses
-    /// an array whose interval exceeds its domain. A declaration that holds all of the known
-    /// interval replaces it: for a fresh array that hides what encryption took from the values. Any
-    /// other declaration is added knowledge: the elements lie in both intervals. Where the
-    /// declaration is wrong, results may be.
+    /// Operations propagate the interval of the worst case, and a sum of many products is far from
+    /// that. If you know better, declare it, for example where a polynomial refuses an array whose
+    /// interval exceeds its domain.
+    ///
+    /// A declaration that contains the known interval replaces it. For a fresh array this hides the
+    /// interval that encryption took from the values. Any other declaration is added knowledge: the
+    /// elements lie in both intervals. If the declaration is wrong, results may be wrong.
     ///
     /// # Errors
-    /// [`Error::Argument`] if an end is infinite or no value of the known interval lies in the
-    /// declared one, if the array is complex and the interval is not symmetric, if the bound
-    /// becomes tighter and slots between the elements hold other values
-    /// ([`Server::declare_interval`](crate::Server::declare_interval) sets these to zero), and in a
-    /// simulation if a value lies outside.
+    /// [`Error::Argument`] in each of these cases:
+    /// - an end is infinite, or no value of the known interval lies in the declared one;
+    /// - the array is complex and the interval is not symmetric;
+    /// - the bound becomes tighter and slots between the elements hold other values;
+    ///   [`Server::declare_interval`](crate::Server::declare_interval) sets these to zero;
+    /// - in a simulation, a value lies outside.
     pub fn with_interval(self, interval: Interval) -> Result<Self, Error> {
         const OPERATION: &str = "declare an interval";
         let declared = Interval::finite(interval.low(), interval.high())?;
@@ -133,8 +143,9 @@ impl EncryptedArray {
         Ok(self.of_interval(interval))
     }
 
-    /// Declares that no element is larger than `bound` in absolute value:
-    /// [`EncryptedArray::with_interval`] of `[-bound, bound]`.
+    /// Declares that no element is larger than `bound` in absolute value.
+    ///
+    /// This is [`EncryptedArray::with_interval`] of `[-bound, bound]`.
     ///
     /// # Errors
     /// As [`EncryptedArray::with_interval`], and [`Error::Argument`] if `bound` is negative.
@@ -142,8 +153,9 @@ impl EncryptedArray {
         self.with_interval(Interval::finite(-bound, bound)?)
     }
 
-    /// Checks, in a simulation, that the elements keep to an interval that is declared, but for
-    /// [`EXCESS`] of its bound.
+    /// In a simulation, checks that the elements lie in a declared interval.
+    ///
+    /// They may exceed it by the fraction [`EXCESS`] of its bound.
     fn check_values(&self, interval: Interval, operation: &'static str) -> Result<(), Error> {
         let slack = EXCESS * interval.bound();
         let beyond = |x: &Complex64| match self.is_complex() {
@@ -162,7 +174,7 @@ impl EncryptedArray {
         }
     }
 
-    /// The elements of an array of a simulation, as far as they are known; none of any other array.
+    /// The known elements of an array of a simulation; none for any other array.
     pub(crate) fn known_elements(&self) -> impl Iterator<Item = Complex64> + '_ {
         let slots = self.layout().slots();
         let known = self.bodies().iter().map(|body| match body {
@@ -184,12 +196,13 @@ impl EncryptedArray {
         }
     }
 
-    /// How precise the elements are: `-log2` of the estimated standard deviation of their error, in
-    /// bits after the binary point.
+    /// The precision of the elements, in bits after the binary point.
+    ///
+    /// It is `-log2` of the estimated standard deviation of their error.
     ///
     /// An array whose error is exactly zero (an array times 0) counts as rounded to integers at its
-    /// scale, which is all that it can hold. It is not a number for a session of other parameters,
-    /// and where the error is not known ([`EncryptedArray::is_error_known`]).
+    /// scale, since it cannot hold more. The result is NaN for a session of other parameters, and
+    /// where the error is not known ([`EncryptedArray::is_error_known`]).
     pub fn precision_bits(&self, session: &Session) -> f64 {
         match self.is_error_known() {
             true => self.least_precision(session, |noise| noise),
@@ -197,12 +210,11 @@ impl EncryptedArray {
         }
     }
 
-    /// Whether [`EncryptedArray::precision_bits`] says how large the error is.
+    /// True if [`EncryptedArray::precision_bits`] knows how large the error is.
     ///
-    /// Estimates follow errors through every operation as if nothing made them smaller. In
-    /// iterations that correct themselves they grow beyond the values. A bootstrap of such an array
-    /// goes on as if the elements were as precise as was asked for, and says that their error is
-    /// not known.
+    /// Estimates follow errors through every operation as if nothing reduced them. In iterations
+    /// that correct themselves, the estimates grow beyond the values. A bootstrap of such an array
+    /// assumes that the elements have the requested precision, and marks their error as unknown.
     pub fn is_error_known(&self) -> bool {
         self.form().error_known
     }
@@ -222,14 +234,16 @@ impl EncryptedArray {
         }
     }
 
-    /// How precise slots are that hold no element, as [`EncryptedArray::precision_bits`]: where
-    /// they do not hold zero they count as elements.
+    /// The precision of slots without an element, as [`EncryptedArray::precision_bits`].
+    ///
+    /// If they are stray slots, they count as elements.
     pub(crate) fn precision_bits_elsewhere(&self, session: &Session) -> f64 {
         let strays = self.has_strays();
         self.least_precision(session, |noise| if strays { noise } else { noise.in_zeros() })
     }
 
-    /// That of the least precise ciphertext, by the noise that `of` takes of its estimate.
+    /// The precision of the least precise ciphertext; `of` maps its noise estimate to the noise
+    /// that counts.
     fn least_precision(&self, session: &Session, of: impl Fn(Noise) -> Noise) -> f64 {
         if !self.is_of(session) {
             return f64::NAN;
@@ -238,7 +252,7 @@ impl EncryptedArray {
         self.estimates().map(bits).fold(f64::INFINITY, f64::min)
     }
 
-    /// Scale, noise and slots of each ciphertext.
+    /// The scale, noise and number of slots of each ciphertext.
     pub(crate) fn estimates(&self) -> impl Iterator<Item = (Scale, Noise, usize)> + '_ {
         self.bodies().iter().map(|body| match body {
             CiphertextBody::Full(c) => (c.scale(), c.inner().noise(), c.slots()),
@@ -248,8 +262,8 @@ impl EncryptedArray {
         })
     }
 
-    /// [`Server::declare_precision`](crate::Server::declare_precision) of the elements, whatever is
-    /// in other slots.
+    /// Sets the precision as [`Server::declare_precision`](crate::Server::declare_precision) does,
+    /// without regard to other slots.
     pub(crate) fn with_precision_bits(
         mut self,
         bits: f64,
@@ -275,32 +289,38 @@ impl EncryptedArray {
         Ok(self)
     }
 
-    /// The same array, of whose error nothing is known.
+    /// The same array, marked as having an unknown error.
     pub(crate) fn with_unknown_error(mut self) -> Self {
         self.form_mut().error_known = false;
         self
     }
 
-    /// Declares that the elements are deviations of values up to `bound` from their mean, for sums
-    /// of their squares or of products with other such deviations over all of them.
+    /// Declares that the elements are deviations of values up to `bound` from their mean.
     ///
-    /// A deviation may be twice as large as the bound, but the squares of all `n` add up to `n
-    /// bound^2` at most. So the error of such a sum is at most that of a sum over deviations up to
-    /// `bound`, which the estimate is set to.
+    /// This is for sums over all of them, of their squares or of products with other such
+    /// deviations.
+    ///
+    /// A deviation may be twice as large as the bound, but the squares of all `n` add up to at most
+    /// `n bound^2`. So the error of such a sum is at most that of a sum over deviations up to
+    /// `bound`. The estimate is set to that.
     #[must_use]
     pub fn as_deviations(self, bound: f64) -> Self {
         let smaller = log2(bound / self.bound()).min(0.0);
         self.with_noises(|noise| if smaller.is_finite() { noise.scaled(smaller) } else { noise })
     }
 
-    /// Declares that the elements are copies of one mean, which are subtracted from the values for
-    /// sums over all of the deviations, times such deviations.
+    /// Declares that the elements are copies of one mean, for sums over all deviations from it.
     ///
-    /// The estimate says that all copies have one error, which would cancel: deviations add up to
-    /// zero. But errors of rotations differ from copy to copy, and may be alike in every second
-    /// one, or in neighbours. With the noise of each of the rotations that add up `n` slots, and
-    /// make `n` copies, for the deviations of alternating signs for which they are largest, 1/6 and
-    /// 2/9 of the variance are left. A fourth is stated.
+    /// The copies are subtracted from the values, and each difference is multiplied by such a
+    /// deviation.
+    ///
+    /// The estimate treats the error of all copies as common. A common error would cancel, since
+    /// deviations add up to zero. But errors of rotations differ from copy to copy, and may agree
+    /// in every second copy or in neighbours.
+    ///
+    /// The rotations that add up `n` slots and make `n` copies leave at most 1/6 and 2/9 of the
+    /// variance. These are the values for deviations of alternating signs, the worst case. The
+    /// estimate keeps one fourth.
     #[must_use]
     pub fn as_mean(self) -> Self {
         self.with_noises(|noise| {
@@ -318,10 +338,11 @@ impl EncryptedArray {
         self
     }
 
-    /// The same array of variances of numbers in `values` about their means, whose sums of squares
-    /// were divided by a number of values that is `factor` times smaller than how many they are. A
-    /// variance of numbers in an interval is no larger than a quarter of the square of its width,
-    /// and not below 0.
+    /// Declares that the elements are variances of numbers in `values` about their means.
+    ///
+    /// The sums of squares were divided by a number that is `factor` times smaller than the number
+    /// of values. A variance of numbers in an interval is at least 0 and at most a quarter of the
+    /// square of its width.
     #[must_use]
     pub fn as_variances(self, values: Interval, factor: f64) -> Self {
         let largest = values.width().powi(2) / 4.0 * factor;
@@ -331,9 +352,10 @@ impl EncryptedArray {
         }
     }
 
-    /// How many bits can still be computed away: a multiplication takes about as many as its
-    /// precision and the overhead of the settings. It is not a number for a session of other
-    /// parameters.
+    /// The capacity: the number of bits of modulus left to compute with.
+    ///
+    /// A multiplication uses about the precision plus the overhead of the settings. The result is
+    /// NaN for a session of other parameters.
     pub fn capacity_bits(&self, session: &Session) -> f64 {
         if !self.is_of(session) {
             return f64::NAN;
@@ -370,7 +392,7 @@ impl EncryptedArray {
         Err(Error::argument(operation, what))
     }
 
-    /// Checks that the error of encryption is not larger than the values may be.
+    /// Checks that the error of encryption is not larger than the bound of the values.
     pub(crate) fn check_precision(
         &self,
         session: &Session,
@@ -389,18 +411,21 @@ impl EncryptedArray {
         Err(Error::argument(operation, what))
     }
 
-    /// The precision that what is computed from it is to have, in bits after the binary point: what
-    /// was asked for, where [`EncryptedArray::precision_bits`] estimates what there is. Operations
-    /// on arrays of different precision take the smaller.
+    /// The requested precision of results computed from this array, in bits after the binary point.
+    ///
+    /// [`EncryptedArray::precision_bits`] estimates the precision that the array has. Operations on
+    /// arrays of different requested precision use the smaller one.
     pub fn precision(&self) -> f64 {
         self.form().precision
     }
 
-    /// Asks for another precision of what is computed from this array. Less precision takes less
-    /// capacity in every product; more than the array has makes nothing more precise.
+    /// Requests another precision of results computed from this array.
+    ///
+    /// With less precision every product uses less capacity. A higher precision than the array has
+    /// makes nothing more precise.
     ///
     /// # Errors
-    /// [`Error::Parameters`] when these parameters do not allow it.
+    /// [`Error::Parameters`] when these parameters do not allow the precision.
     pub fn with_precision(mut self, precision: f64, session: &Session) -> Result<Self, Error> {
         session.settings().scale_of(precision)?;
         self.form_mut().precision = precision;
@@ -408,16 +433,18 @@ impl EncryptedArray {
     }
 }
 
-/// As [`Ciphertext::capacity_bits`], of a ciphertext of this modulus, as log2, this scale and this
-/// bound.
+/// As [`Ciphertext::capacity_bits`], from log2 of the modulus, the scale and the bound of a
+/// ciphertext.
 pub(crate) fn capacity_bits(log2_modulus: f64, scale: Scale, bound: f64) -> f64 {
     log2_modulus - scale.log2() - bound.max(1.0).log2() - 1.0
 }
 
-/// As [`EncryptedArray::precision_bits`], of a ciphertext of this scale and noise: with `n` slots,
-/// an error in the coefficients of standard deviation `e` is one of `e sqrt(n)/scale` in each slot
-/// ([`Ciphertext::precision_bits`]), and none is smaller than that of rounding to integers,
-/// `1/sqrt(12)`.
+/// As [`EncryptedArray::precision_bits`], from the scale, noise and number of slots of a
+/// ciphertext.
+///
+/// With `n` slots, an error of standard deviation `e` in the coefficients becomes `e sqrt(n)/scale`
+/// in each slot ([`Ciphertext::precision_bits`]). An error counts at least as that of rounding to
+/// integers, `1/sqrt(12)`.
 pub(crate) fn precision_bits(scale: Scale, noise: Noise, slots: usize) -> f64 {
     let rounding = 12f64.powf(-0.5).log2();
     scale.log2() - noise.log2_std().max(rounding) - 0.5 * (slots as f64).log2()

@@ -1,13 +1,13 @@
-//! The profile of this machine: what the operations of key switching cost on it, by which every
-//! [`crate::Session`] plans them.
+//! The profile of this machine: the measured cost of the operations of key switching.
 //!
-//! `hippocrene tune` writes one to the user's folder of settings ([`path`]), and the environment
-//! variable `HIPPOCRENE_PROFILE` names another file. Without one the typical figures of the kernel
-//! in use apply, as they do when the profile is of another kernel.
+//! Every [`crate::Session`] plans key switches by it. `hippocrene tune` writes a profile to the
+//! user's folder of settings ([`path`]), and the environment variable `HIPPOCRENE_PROFILE` names
+//! another file. Without a profile, or with a profile of another kernel, the typical figures of the
+//! kernel in use apply.
 //!
-//! Simulations predict times by that profile too. Where there is none, the first one of a process
-//! measures the machine for about a second, and keeps the result in the user's folder of caches
-//! ([`cache`]). Nothing but predicted times depends on what was measured so.
+//! Simulations predict times by that profile too. If there is none, the first simulation of a
+//! process measures the machine for about a second, and stores the result in the user's cache
+//! folder ([`cache`]). Only predicted times depend on this measurement.
 //! `HIPPOCRENE_PROFILE=typical` switches it off.
 
 use std::{
@@ -27,18 +27,18 @@ use crate::{
     wire::{self, FormatError},
 };
 
-/// The environment variable that names the file.
+/// The environment variable that names the file of the profile.
 pub const VARIABLE: &str = "HIPPOCRENE_PROFILE";
 
-/// What the variable says instead of a file where nothing is to be measured and no profile to be
-/// read.
+/// The value of the variable that switches off measurements and profiles.
 pub const TYPICAL: &str = "typical";
 
-/// The most bytes that a file may have: many times what one takes.
+/// The maximum size of a profile file in bytes; chosen, many times the size of a real one.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// Measures this machine with the kernel in use, with one thread, which takes some seconds.
-/// `progress` is told how many steps are done, and of how many.
+/// Measures this machine with the kernel in use and one thread, which takes some seconds.
+///
+/// Calls `progress` with the number of finished steps and the number of all steps.
 ///
 /// # Errors
 /// [`Error::System`] when `HIPPOCRENE_KERNEL` names a kernel that cannot be used.
@@ -46,9 +46,11 @@ pub fn measure(progress: impl FnMut(usize, usize)) -> Result<Profile, Error> {
     Ok(Profile::measure(Kernel::detect()?, progress)?)
 }
 
-/// Where the profile lies: where `HIPPOCRENE_PROFILE` says, else `hippocrene/profile.json` in the
-/// folder where this system keeps users' settings (`$XDG_CONFIG_HOME` or `~/.config`; on Windows
-/// `%APPDATA%`). `None` when there is no such folder, as the user has no home.
+/// The path of the profile, or `None` if the user has no home folder.
+///
+/// It is the path in `HIPPOCRENE_PROFILE` if that is set. Otherwise it is `hippocrene/profile.json`
+/// in the system's folder for users' settings (`$XDG_CONFIG_HOME` or `~/.config`; on Windows
+/// `%APPDATA%`).
 pub fn path() -> Option<PathBuf> {
     named().or_else(|| {
         let folders = etcetera::choose_base_strategy().ok()?;
@@ -56,21 +58,23 @@ pub fn path() -> Option<PathBuf> {
     })
 }
 
-/// What the environment variable names.
+/// The path that the environment variable names, if any.
 fn named() -> Option<PathBuf> {
     let name =
         std::env::var_os(VARIABLE).filter(|name| *name != OsString::new() && *name != TYPICAL);
     name.map(PathBuf::from)
 }
 
-/// Whether the environment variable says [`TYPICAL`].
+/// True if the environment variable is [`TYPICAL`].
 fn is_switched_off() -> bool {
     std::env::var_os(VARIABLE).is_some_and(|name| name == TYPICAL)
 }
 
-/// Where the result of a short measurement is kept: a file for this kernel and CPU in `hippocrene`
-/// in the folder where this system keeps users' caches (`$XDG_CACHE_HOME` or `~/.cache`; on Windows
-/// `%LOCALAPPDATA%`). `None` when there is no such folder, as the user has no home.
+/// The path of the cached short measurement, or `None` if the user has no home folder.
+///
+/// It is a file for this kernel and CPU in `hippocrene` in the system's folder for users' caches
+/// (`$XDG_CACHE_HOME` or `~/.cache`; on Windows `%LOCALAPPDATA%`). It is also `None` if no kernel
+/// can be used.
 pub fn cache() -> Option<PathBuf> {
     let (folders, kernel) = (etcetera::choose_base_strategy().ok()?, Kernel::detect().ok()?);
     Some(
@@ -81,15 +85,17 @@ pub fn cache() -> Option<PathBuf> {
     )
 }
 
-/// What times are predicted by: the profile at [`path`] where there is one of the kernel in use,
-/// else what a short measurement of this machine gave. That is made once and kept at [`cache`].
-/// Where this cannot be written, each process measures once. Where `HIPPOCRENE_PROFILE` says
-/// [`TYPICAL`], and in builds with debug assertions, which are slower than what is shipped, nothing
-/// is measured and the typical figures of this CPU apply.
+/// The profile that predicts times: the installed one or that of a short measurement.
+///
+/// The profile at [`path`] applies if there is one of the kernel in use. Otherwise this machine is
+/// measured once, and the result is stored at [`cache`]. If it cannot be stored, each process
+/// measures once. Nothing is measured where `HIPPOCRENE_PROFILE` is [`TYPICAL`], and in builds with
+/// debug assertions, which are slower than release builds. The typical figures of this CPU apply
+/// there.
 ///
 /// # Errors
-/// Those of [`installed`], and [`Error::System`] when `HIPPOCRENE_KERNEL` names a kernel that
-/// cannot be used.
+/// As [`installed`], and [`Error::System`] when `HIPPOCRENE_KERNEL` names a kernel that cannot be
+/// used.
 pub fn for_predictions() -> Result<Profile, Error> {
     let kernel = Kernel::detect()?;
     if let Some(profile) = installed()?.filter(|profile| profile.kernel() == kernel) {
@@ -102,7 +108,7 @@ pub fn for_predictions() -> Result<Profile, Error> {
     Ok(MEASURED.get_or_init(|| kept_or_measured(cache().as_deref(), kernel)).clone())
 }
 
-/// The profile in the file `cache`, or one that is measured now and kept there if possible.
+/// Returns the profile in the file `cache`, or measures one now and stores it there if possible.
 fn kept_or_measured(cache: Option<&Path>, kernel: Kernel) -> Profile {
     let kept = cache.and_then(|path| load(path).ok()).filter(|profile| profile.kernel() == kernel);
     if let Some(profile) = kept {
@@ -112,17 +118,18 @@ fn kept_or_measured(cache: Option<&Path>, kernel: Kernel) -> Profile {
         return Profile::typical_of(kernel, Cpu::detect());
     };
     if let Some(path) = cache {
-        // The next process measures again where nothing can be written.
+        // If this fails, the next process measures again.
         let _ = save(path, &profile);
     }
     profile
 }
 
-/// The profile at [`path`], if there is one. Where `HIPPOCRENE_PROFILE` says [`TYPICAL`] there is
-/// none.
+/// The profile at [`path`], if there is one.
+///
+/// There is none where `HIPPOCRENE_PROFILE` is [`TYPICAL`].
 ///
 /// # Errors
-/// Those of [`load`]. That there is no file is one only where `HIPPOCRENE_PROFILE` names it.
+/// As [`load`]. A missing file is an error only if `HIPPOCRENE_PROFILE` names it.
 pub fn installed() -> Result<Option<Profile>, Error> {
     match path() {
         _ if is_switched_off() => Ok(None),
@@ -131,12 +138,11 @@ pub fn installed() -> Result<Option<Profile>, Error> {
     }
 }
 
-/// Reads a profile.
+/// Reads a profile from a file.
 ///
 /// # Errors
-/// [`Error::Io`] when there is no such file, [`Error::Format`] when it holds no profile; the
-/// message names the file, says that it is to be the tuning profile, and what is wrong with which
-/// field.
+/// [`Error::Io`] when the file cannot be read. [`Error::Format`] when it holds no profile. The
+/// message names the file, calls it the tuning profile, and says which field is wrong and why.
 pub fn load(path: &Path) -> Result<Profile, Error> {
     let fail = |source: io::Error| {
         let kind = source.kind();
@@ -158,7 +164,8 @@ pub fn load(path: &Path) -> Result<Profile, Error> {
     Ok(serde_json::from_slice(&text).map_err(malformed)?)
 }
 
-/// What serde says is wrong, with a JSON object where it names a type of this library.
+/// Rewrites a message of serde so that it says "a JSON object" instead of a Rust type of this
+/// library.
 fn in_json(what: &str) -> String {
     match what.split_once("expected struct ") {
         Some((before, named)) => {
@@ -169,7 +176,7 @@ fn in_json(what: &str) -> String {
     }
 }
 
-/// Writes a profile, in one piece, to `path`, whose folder is made where it does not exist.
+/// Writes a profile atomically to `path`, and creates its folder if it does not exist.
 ///
 /// # Errors
 /// [`Error::Io`] when it cannot be written, or when `path` holds a secret key.
@@ -187,7 +194,7 @@ pub fn save(path: &Path, profile: &Profile) -> Result<(), Error> {
 mod tests {
     use super::*;
 
-    /// A file of its own for each test, removed at the end.
+    /// A folder for each test, removed at the end.
     struct Place(PathBuf);
 
     impl Place {
@@ -221,10 +228,11 @@ mod tests {
         let (kernel, path) = (Kernel::detect().unwrap(), place.0.join("new/quick.json"));
         let measured = kept_or_measured(Some(&path), kernel);
         assert_eq!((measured.kernel(), &load(&path).unwrap()), (kernel, &measured));
-        // What is there is taken, whatever a measurement would give now.
+        // A stored profile is used without a new measurement.
         save(&path, &Profile::typical(kernel)).unwrap();
         assert_eq!(kept_or_measured(Some(&path), kernel), Profile::typical(kernel));
-        // A file that is none is measured over, and a folder that cannot be is done without.
+        // An invalid file is replaced by a new measurement, and a folder that cannot be created is
+        // no error.
         fs::write(&path, "{}").unwrap();
         kept_or_measured(Some(&path), kernel);
         assert_eq!(load(&path).unwrap().kernel(), kernel);

@@ -1,4 +1,4 @@
-//! Settings: a parameter set and how precisely it is computed with.
+//! Settings: a parameter set and the precision of computations with it.
 
 use hippocrene_bgv::{BgvError, Encoder, Scheme, shared_unit};
 use hippocrene_ckks::{Scale, Short};
@@ -10,51 +10,56 @@ use hippocrene_rlwe::{
 
 use crate::Error;
 
-/// The least log2 of a scale: with fewer bits plain factors would hardly be more than 0 and 1.
+/// The least log2 of a scale. With fewer bits, plain factors would hardly be more than 0 and 1.
 const LEAST_SCALE: u32 = 10;
 
-/// The ring degrees that there are.
+/// The supported ring degrees: powers of two in this range.
 pub(crate) const DEGREES: std::ops::RangeInclusive<usize> = 1 << 4..=1 << 17;
 
-/// A parameter set, and the precision that results are to have where nothing else is said: in bits
-/// after the binary point, so that `p` bits stand for an error of standard deviation `2^-p`.
+/// A parameter set and the default precision of results.
 ///
-/// From a precision follows the scale `2^ceil(p + overhead)` that arrays are encrypted at and
-/// products are brought back to. The overhead is what a product of fresh arrays with values up to
-/// 1, relinearised, rescaled and rotated once, loses to noise: with `e` the standard deviation of
-/// its error in a coefficient, an error of `e sqrt(N/2)/scale` in a slot. After longer
-/// computations, with larger values and under public keys the error is larger;
-/// [`EncryptedArray::precision_bits`](crate::EncryptedArray::precision_bits) says how large.
+/// A precision is in bits after the binary point: `p` bits mean an error of standard deviation
+/// `2^-p`.
 ///
-/// The digest names the parameter set, not the precision: settings that differ only in that can
-/// work on each other's arrays, whose scales are exact whatever they are. Key files hold the
-/// client's settings, so that a server made from them has the same.
+/// The precision determines the scale, `2^ceil(p + overhead)`. Arrays are encrypted at this scale,
+/// and products are rescaled to it. The overhead is the number of bits that a typical product loses
+/// to noise: a product of fresh arrays with values up to 1, relinearised, rescaled and rotated
+/// once. If `e` is the standard deviation of its error in a coefficient, the error in a slot is
+/// `e sqrt(N/2)/scale`. The error is larger after longer computations, with larger values and under
+/// public keys. [`EncryptedArray::precision_bits`](crate::EncryptedArray::precision_bits) estimates
+/// it.
+///
+/// The digest names the parameter set, not the precision. Settings that differ only in precision
+/// can work on each other's arrays, since every scale is stored exactly. Key files hold the
+/// client's settings, so that a server made from them has the same settings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     parameters: Parameters,
     precision: f64,
     overhead: f64,
-    /// The modulus of fresh ciphertexts: the largest, but that the power of two may have a smaller
-    /// exponent.
+    /// The modulus of fresh ciphertexts: the largest modulus, possibly with a smaller power of two.
     fresh: Modulus,
     integers: Option<Integers>,
 }
 
-/// How integers are computed with.
+/// The scheme and the plaintext modulus of integers.
 ///
-/// Keys do not depend on it: one key serves arrays of numbers, BGV, BFV and every plaintext
+/// Keys do not depend on them: one key serves arrays of numbers, BGV, BFV and every plaintext
 /// modulus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Integers {
-    /// How products are computed. Ciphertexts are the same in both schemes.
+    /// The scheme that computes products.
+    ///
+    /// Ciphertexts are the same in both schemes.
     pub scheme: Scheme,
-    /// The plaintext modulus `t`: integers are computed with modulo `t`. For arrays it is a prime
-    /// that is 1 modulo `2N`, as [`Integers::default_plain_modulus`] is.
+    /// The plaintext modulus `t`: integers are computed modulo `t`.
+    ///
+    /// For arrays it is a prime that is 1 modulo `2N`, such as [`Integers::default_plain_modulus`].
     pub plain_modulus: u64,
 }
 
 impl Integers {
-    /// The scheme of this name.
+    /// Returns the scheme of this name.
     ///
     /// # Errors
     /// [`Error::Parameters`] when it is neither `bgv` nor `bfv`.
@@ -67,15 +72,17 @@ impl Integers {
         })
     }
 
-    /// A plaintext modulus that arrays can have: 65537, and 786433 at the ring degrees `2^16` and
+    /// A default plaintext modulus for arrays: 65537, or 786433 at the ring degrees `2^16` and
     /// `2^17`.
     pub fn default_plain_modulus(degree: usize) -> u64 {
         if degree <= 1 << 15 { 65_537 } else { 786_433 }
     }
 
-    /// The smallest plaintext modulus from `least` on that arrays can have with these parameters: a
-    /// prime that is 1 modulo twice the ring degree, and none of the units, to which it has to be
-    /// coprime.
+    /// Returns the smallest plaintext modulus for arrays that is at least `least`, with these
+    /// parameters.
+    ///
+    /// It is a prime that is 1 modulo twice the ring degree. It has to be coprime to the units, so
+    /// it is none of them.
     ///
     /// # Errors
     /// [`Error::Argument`] when there is none below `2^61`.
@@ -88,12 +95,13 @@ impl Integers {
             })
     }
 
-    /// Checks that arrays can have the plaintext modulus `t` at this ring degree: others are for
-    /// single ciphertexts ([`crate::Server::integer_evaluator`]).
+    /// Checks that arrays can have the plaintext modulus `t` at this ring degree.
+    ///
+    /// Other moduli are for single ciphertexts only ([`crate::Server::integer_evaluator`]).
     ///
     /// # Errors
-    /// [`Error::Parameters`] when it gives no slots; it names one that does, the next larger one.
-    /// [`Error::Argument`] when there is no ring of this degree.
+    /// [`Error::Parameters`] when `t` gives no slots; the message names a modulus that does, the
+    /// next larger one if there is any. [`Error::Argument`] when there is no ring of this degree.
     pub fn check_slots(t: u64, degree: usize) -> Result<(), Error> {
         if !(degree.is_power_of_two() && DEGREES.contains(&degree)) {
             let [least, most] = [DEGREES.start(), DEGREES.end()];
@@ -114,7 +122,8 @@ impl Integers {
     }
 }
 
-/// The plaintext moduli from `least` on that give slots at this ring degree, in rising order.
+/// The plaintext moduli from `least` to `2^61` that give slots at this ring degree, in rising
+/// order.
 fn moduli_with_slots(degree: usize, least: u64) -> impl Iterator<Item = u64> {
     let (step, most) = (2 * degree as u64, 1 << 61);
     let first = least.saturating_sub(1).div_ceil(step).max(1);
@@ -123,15 +132,16 @@ fn moduli_with_slots(degree: usize, least: u64) -> impl Iterator<Item = u64> {
 }
 
 impl Settings {
-    /// The precision of presets: nine decimal digits, which leave enough to be published (see
-    /// [`ClientKey::sharing_bits`](crate::ClientKey::sharing_bits)).
+    /// The precision of presets, in bits after the binary point: nine decimal digits.
+    ///
+    /// It leaves enough precision to publish results
+    /// ([`ClientKey::sharing_bits`](crate::ClientKey::sharing_bits)).
     pub const DEFAULT_PRECISION: f64 = 32.0;
 
-    /// Settings of a parameter set and a precision in bits after the binary point.
+    /// Makes settings of a parameter set and a precision in bits after the binary point.
     ///
     /// # Errors
-    /// [`Error::Parameters`] when the modulus has no room for the scale, or the scale would be
-    /// below `2^10`.
+    /// [`Error::Parameters`] when the scale does not fit the modulus, or would be below `2^10`.
     pub fn new(parameters: Parameters, precision: f64) -> Result<Self, Error> {
         let (overhead, fresh) = (overhead(&parameters), parameters.top());
         let settings = Settings { parameters, precision, overhead, fresh, integers: None };
@@ -139,8 +149,10 @@ impl Settings {
         Ok(settings)
     }
 
-    /// Settings of the scale `2^bits`, for a simple chain: its units but the first have so many
-    /// bits. The precision is what the overhead leaves.
+    /// Makes settings of the scale `2^bits`, for a simple chain whose units after the first have
+    /// `bits` bits.
+    ///
+    /// The precision is `bits` minus the overhead.
     ///
     /// # Errors
     /// As [`Settings::new`].
@@ -149,7 +161,7 @@ impl Settings {
         Self::new(parameters, precision)
     }
 
-    /// The same parameter set with another precision.
+    /// Changes the precision, in bits after the binary point.
     ///
     /// # Errors
     /// As [`Settings::new`].
@@ -158,13 +170,15 @@ impl Settings {
         Ok(Settings { precision, ..self })
     }
 
-    /// The same with fresh ciphertexts whose modulus has the factor `2^two` of the sprout's power
-    /// of two. A limb modulo a power of two costs as much as several others; moduli further down
-    /// have it anyhow where they need it.
+    /// Sets the power of two of fresh ciphertexts: their modulus has the factor `2^two` of the
+    /// sprout.
+    ///
+    /// A limb modulo a power of two costs as much as several others. Smaller moduli use it anyway
+    /// where they need it.
     ///
     /// # Errors
-    /// [`Error::Parameters`] when the sprout's power of two is smaller, or the modulus has no room
-    /// for the scale.
+    /// [`Error::Parameters`] when the sprout's power of two is smaller than `2^two`, or when the
+    /// scale does not fit the modulus.
     pub fn with_fresh_two(self, two: u8) -> Result<Self, Error> {
         let top = self.parameters.top();
         if two > top.two() {
@@ -179,11 +193,12 @@ impl Settings {
         Ok(settings)
     }
 
-    /// The same for integers too.
+    /// Enables integers, with the given scheme and plaintext modulus.
     ///
     /// # Errors
-    /// [`Error::Parameters`] when the plaintext modulus is not in `[2, 2^61)` or one of the units,
-    /// or no modulus of these parameters is coprime to it and larger than four times it.
+    /// [`Error::Parameters`] when the plaintext modulus is not in `[2, 2^61)` or is one of the
+    /// units, or when no modulus of these parameters is coprime to it and larger than four times
+    /// it.
     pub fn with_integers(self, integers: Integers) -> Result<Self, Error> {
         let t = integers.plain_modulus;
         if shared_unit(&self.parameters, t) == Some(t) {
@@ -197,20 +212,22 @@ impl Settings {
         Ok(Settings { integers: Some(integers), ..self })
     }
 
-    /// How integers are computed with, if they are.
+    /// The scheme and plaintext modulus of integers, if they are enabled.
     pub fn integers(&self) -> Option<Integers> {
         self.integers
     }
 
-    /// Settings of the second parameter set for arrays that come to it with at least `capacity`
-    /// bits of capacity, at the precision of these settings and values up to 1
-    /// ([`Parameters::second`]): the first units, as few as hold that, and the sprout. Its keys are
-    /// smaller than those of these settings. Where integers are computed with, `capacity` is the
-    /// noise budget of their arrays, in bits, when they come to it.
+    /// Settings of the second parameter set, for arrays converted to it with at least `capacity`
+    /// bits of capacity.
+    ///
+    /// The set consists of the sprout and the first units, as few as leave that capacity
+    /// ([`Parameters::second`]). This assumes the precision of these settings and values up to 1.
+    /// Its keys are smaller than those of these settings. If integers are enabled, `capacity` is
+    /// the noise budget of their arrays after the conversion, in bits.
     ///
     /// # Errors
-    /// [`Error::Argument`] when the capacity is not positive, or takes all units, so that nothing
-    /// is freed, and [`Error::Parameters`] where no second set does.
+    /// [`Error::Argument`] when the capacity is not positive, or needs all units, so that nothing
+    /// would be saved. [`Error::Parameters`] where no second set is possible.
     pub fn second(&self, capacity: f64) -> Result<Self, Error> {
         const OPERATION: &str = "choose a second parameter set";
         if capacity.is_nan() || capacity <= 0.0 {
@@ -249,16 +266,17 @@ impl Settings {
         };
         let second = match parameters.security() {
             Some(_) => parameters.second(top(units)),
-            // Who waived security for the first set has done so for this.
+            // The user waived security for the first set, and so for this one.
             None => parameters.second_insecure(top(units)),
         };
         let second = Settings::new(second?, self.precision)?.with_fresh_two(self.fresh.two())?;
         self.integers.map_or(Ok(second.clone()), |integers| second.with_integers(integers))
     }
 
-    /// The noise budget of integers whose keys were switched to those of this modulus, without what
-    /// the sprout has in common with the plaintext modulus and without its power of two, which not
-    /// all of them have.
+    /// The noise budget of integers after a key switch at this modulus, in bits.
+    ///
+    /// Not all moduli have the sprout's power of two, so this leaves it out. It also leaves out the
+    /// primes of the sprout that divide the plaintext modulus.
     fn budget_at(&self, modulus: Modulus, Integers { plain_modulus: t, .. }: Integers) -> f64 {
         let parameters = &self.parameters;
         let primes = parameters.literal().sprout.primes.iter().enumerate();
@@ -280,25 +298,27 @@ impl Settings {
         &self.parameters
     }
 
-    /// The precision of results where nothing else is said, in bits after the binary point.
+    /// The default precision of results, in bits after the binary point.
     pub fn precision(&self) -> f64 {
         self.precision
     }
 
-    /// How many bits more than the precision the scale has: what is lost to noise.
+    /// The number of bits lost to noise.
+    ///
+    /// log2 of the scale is the sum of the precision and this overhead, rounded up.
     pub fn overhead(&self) -> f64 {
         self.overhead
     }
 
-    /// The scale of fresh ciphertexts where nothing else is said.
+    /// The default scale of fresh ciphertexts.
     pub fn scale(&self) -> Scale {
         Scale::power_of_two(self.scale_bits(self.precision) as i32)
     }
 
-    /// The scale that a precision takes.
+    /// The scale that a precision needs.
     ///
     /// # Errors
-    /// [`Error::Parameters`] when the modulus has no room for it, or it would be below `2^10`.
+    /// [`Error::Parameters`] when the scale does not fit the modulus, or would be below `2^10`.
     pub fn scale_of(&self, precision: f64) -> Result<Scale, Error> {
         let (bits, room) = (self.scale_bits(precision), self.parameters.log2(self.fresh) - 1.0);
         if (f64::from(LEAST_SCALE)..=room).contains(&bits) {
@@ -309,22 +329,24 @@ impl Settings {
              precisions of {:.1} to {:.1} bits",
             Short(precision),
             Short(bits),
-            // Both are allowed, and no zero has a sign.
+            // Rounded inwards, so that both ends are allowed. Adding 0.0 removes the sign of a
+            // zero.
             (10.0 * (f64::from(LEAST_SCALE) - self.overhead)).ceil() / 10.0 + 0.0,
             (10.0 * (room.floor() - self.overhead)).floor() / 10.0
         )))
     }
 
-    /// log2 of the scale that a precision takes: a whole number, or NaN.
+    /// log2 of the scale that a precision needs: a whole number, or NaN.
     fn scale_bits(&self, precision: f64) -> f64 {
-        // Sums of the same numbers that were taken apart are whole but for rounding.
+        // A precision that was computed as bits minus overhead gives a whole sum, except for
+        // rounding.
         (precision + self.overhead - 1e-9).ceil()
     }
 }
 
-/// `log2(e sqrt(N/2))`, see [`Settings`].
+/// The overhead in bits, `log2(e sqrt(N/2))` (see [`Settings`]).
 fn overhead(parameters: &Parameters) -> f64 {
-    // x y + x e_y + y e_x, with one and the same error in a square.
+    // The product is x y + x e_y + y e_x, and in a square the two errors are the same.
     let product = secret_key_encryption(SIGMA).scaled(1.0);
     let switched = parameters.largest_switching_noise();
     let rounded = rounding(parameters.secret_weight(), 2);

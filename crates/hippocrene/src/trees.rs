@@ -1,8 +1,7 @@
-//! Private decision trees: a client's rows of features, a server's trees, one message each way
-//! ([PEGASUS V.B](hippocrene_pegasus)).
+//! Private decision trees: rows of features from a client and trees of a server.
 //!
-//! What client and server have to know of each other is a [`TreeInterface`]; the trees stay with
-//! the server.
+//! One message is sent each way ([PEGASUS V.B](hippocrene_pegasus)). Client and server share a
+//! [`TreeInterface`], and the trees stay with the server.
 
 use std::ops::Deref;
 
@@ -16,7 +15,7 @@ use hippocrene_rlwe::Fingerprint;
 
 use crate::{Error, LookUps};
 
-/// Tables by name, as trees are evaluated with them: those of [`LookUps`].
+/// Look-up tables for decision trees, by the same names as those of [`LookUps`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TreeTables {
     name: &'static str,
@@ -24,46 +23,49 @@ pub struct TreeTables {
 }
 
 impl TreeTables {
-    /// `lut11`, `lut12` or `lut13`: each step up makes look-ups take more than twice as long, and
-    /// fewer of them are needed. The digits of features are twice as fine and larger subtrees are
-    /// looked up at once.
+    /// Returns the tables `lut11`, `lut12` or `lut13`.
+    ///
+    /// Each step up makes a look-up take more than twice as long, but needs fewer of them. The
+    /// digits of features are twice as fine, and larger subtrees are looked up at once.
     ///
     /// # Errors
-    /// [`Error::Parameters`] with the names there are, when it is none of them.
+    /// [`Error::Parameters`] with the list of names, when there are no tables of this name.
     pub fn by_name(name: &str) -> Result<Self, Error> {
         let name = LookUps::by_name(name)?.tables;
         let set = TableSet::by_name(name).map_err(PegasusError::from)?;
         Ok(TreeTables { name, parameters: TreeParameters::of(&set) })
     }
 
-    /// Its name.
+    /// The name of the tables.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// What trees are evaluated with.
+    /// The parameters that trees are evaluated with.
     pub fn parameters(&self) -> TreeParameters {
         self.parameters
     }
 
-    /// What files name the tables by.
+    /// The digest that identifies the tables in files.
     pub(crate) fn digest(&self) -> Fingerprint {
         Fingerprint::of("hippocrene 2026-11-24 tables of decision trees", self.name.as_bytes())
     }
 
-    /// The tables of this digest.
+    /// The tables with this digest.
     pub(crate) fn of_digest(digest: Fingerprint) -> Option<Self> {
         let all = LookUps::NAMES.iter().filter_map(|name| Self::by_name(name).ok());
         all.into_iter().find(|tables| tables.digest() == digest)
     }
 }
 
-/// What a query and a reply mean: which tables they are for, how values of features are mapped,
-/// and, in words of the server's choice, what features and outputs are. **Public**: the server
-/// gives it to its clients.
+/// The meaning of a query and a reply, shared by server and client.
 ///
-/// Its digest goes along with every query and every reply: one that was made for another interface,
-/// such as that of the model before it was fitted to other rows, is refused.
+/// It says which tables they are for and how values of features are mapped. A text of the server's
+/// choice also says what features and outputs are. The interface is **public**: the server gives it
+/// to its clients.
+///
+/// Every query and every reply carries its digest. A message that was made for another interface is
+/// refused, for example for the model before it was fitted to other rows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TreeInterface {
     tables: TreeTables,
@@ -72,8 +74,10 @@ pub struct TreeInterface {
 }
 
 impl TreeInterface {
-    /// The interface of these tables and ranges. `meaning` is what else both sides have to agree on
-    /// (names of features, classes in their order, units); of it the digest is all that is kept.
+    /// Creates the interface of these tables and ranges.
+    ///
+    /// `meaning` holds everything else that both sides must agree on, such as names of features,
+    /// the order of classes and units. Only its digest is kept.
     pub fn new(tables: TreeTables, ranges: FeatureRanges, meaning: &str) -> Self {
         let mut all = tables.digest().as_bytes().to_vec();
         all.extend((ranges.count() as u32).to_le_bytes());
@@ -91,20 +95,20 @@ impl TreeInterface {
         self.tables
     }
 
-    /// How values of features are mapped.
+    /// The maps from values of features to shares of their ranges.
     pub fn ranges(&self) -> &FeatureRanges {
         &self.ranges
     }
 
-    /// What queries and replies name it by.
+    /// The digest that identifies the interface in queries and replies.
     pub fn digest(&self) -> Fingerprint {
         self.digest
     }
 
-    /// What is computed for these trees.
+    /// Plans the evaluation of a model.
     ///
     /// # Errors
-    /// [`Error::Argument`] when the model has other ranges, and as
+    /// [`Error::Argument`] when the ranges of the model differ from those of the interface. Also as
     /// [`hippocrene_pegasus::TreePlan::new`].
     pub fn plan(&self, model: &TreeModel) -> Result<TreePlan, Error> {
         if model.ranges() != &self.ranges {
@@ -116,7 +120,7 @@ impl TreeInterface {
     }
 }
 
-/// What a server computes for a model, and the interface that it has.
+/// The plan of a server for a model, with its interface.
 #[derive(Debug)]
 pub struct TreePlan {
     interface: TreeInterface,
@@ -124,7 +128,7 @@ pub struct TreePlan {
 }
 
 impl TreePlan {
-    /// What clients have to know.
+    /// The interface that clients need.
     pub fn interface(&self) -> &TreeInterface {
         &self.interface
     }
@@ -138,8 +142,9 @@ impl Deref for TreePlan {
     }
 }
 
-/// The secret key of a client of private decision trees: it encrypts queries, decrypts replies and
-/// makes the [`TreeKeys`] of the server.
+/// The secret key of a client of private decision trees.
+///
+/// It encrypts queries, decrypts replies and makes the [`TreeKeys`] of the server.
 ///
 /// ```no_run
 /// # fn main() -> Result<(), hippocrene::Error> {
@@ -174,15 +179,15 @@ pub struct TreeClient {
 }
 
 impl TreeClient {
-    /// A fresh key from the operating system's entropy.
+    /// Generates a key from the operating system's entropy.
     ///
     /// # Errors
-    /// [`Error::System`] when the operating system has none.
+    /// [`Error::System`] when the operating system has no entropy.
     pub fn generate(tables: TreeTables) -> Result<Self, Error> {
         Ok(TreeClient { tables, secrets: Secrets::generate(tables.parameters)? })
     }
 
-    /// The tables that it is for.
+    /// The tables that the key is for.
     pub fn tables(&self) -> TreeTables {
         self.tables
     }
@@ -192,7 +197,7 @@ impl TreeClient {
         self.secrets.fingerprint()
     }
 
-    /// The keys of the server: 76 MB for `lut11`, and twice as much with each step up.
+    /// Makes the keys of the server: 76 MB for `lut11`, and twice as much with each step up.
     ///
     /// # Errors
     /// [`Error::System`] when the operating system has no entropy.
@@ -204,8 +209,8 @@ impl TreeClient {
     /// Encrypts rows of features, one after the other, for a model of this interface.
     ///
     /// # Errors
-    /// [`Error::Argument`] when the interface is for other tables, the values are no rows, or one
-    /// is not a number.
+    /// [`Error::Argument`] when the interface is for other tables, the number of values is not a
+    /// multiple of the number of features, or a value is NaN.
     pub fn encrypt(&self, interface: &TreeInterface, rows: &[f64]) -> Result<TreeQuery, Error> {
         if interface.tables != self.tables {
             let (have, need) = (interface.tables.name, self.tables.name);
@@ -216,7 +221,7 @@ impl TreeClient {
         Ok(TreeQuery { tables: self.tables, interface: interface.digest, inner })
     }
 
-    /// The outputs of every row, those of a row together, of a model of this interface.
+    /// Decrypts a reply to a query for this interface: the outputs row by row.
     ///
     /// # Errors
     /// [`Error::KeyMismatch`] when the reply belongs to another key, [`Error::Argument`] when it
@@ -233,7 +238,7 @@ impl TreeClient {
     }
 }
 
-/// The keys of a [`TreeServer`]. No secret inside.
+/// The keys of a [`TreeServer`], without any secret.
 #[derive(Debug, Clone)]
 pub struct TreeKeys {
     pub(crate) tables: TreeTables,
@@ -241,12 +246,12 @@ pub struct TreeKeys {
 }
 
 impl TreeKeys {
-    /// The tables that they are for.
+    /// The tables that the keys are for.
     pub fn tables(&self) -> TreeTables {
         self.tables
     }
 
-    /// The public name of the key that they belong to.
+    /// The public name of the secret key that they belong to.
     pub fn fingerprint(&self) -> Fingerprint {
         self.inner.fingerprint()
     }
@@ -261,23 +266,23 @@ pub struct TreeQuery {
 }
 
 impl TreeQuery {
-    /// The digest of the interface that it was made for.
+    /// The digest of the interface that the query was made for.
     pub fn interface(&self) -> Fingerprint {
         self.interface
     }
 
-    /// How many features a row has.
+    /// The number of features of a row.
     pub fn features(&self) -> usize {
         self.inner.features()
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     pub fn rows(&self) -> usize {
         self.inner.rows()
     }
 }
 
-/// Encrypted outputs.
+/// Encrypted outputs of trees.
 #[derive(Debug, Clone)]
 pub struct TreeReply {
     pub(crate) tables: TreeTables,
@@ -286,23 +291,23 @@ pub struct TreeReply {
 }
 
 impl TreeReply {
-    /// The digest of the interface that it was made for.
+    /// The digest of the interface that the reply was made for.
     pub fn interface(&self) -> Fingerprint {
         self.interface
     }
 
-    /// How many outputs a row has.
+    /// The number of outputs of a row.
     pub fn outputs(&self) -> usize {
         self.inner.outputs()
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     pub fn rows(&self) -> usize {
         self.inner.rows()
     }
 }
 
-/// What evaluates trees for a client.
+/// A server that evaluates trees for a client.
 #[derive(Debug)]
 pub struct TreeServer {
     tables: TreeTables,
@@ -311,35 +316,37 @@ pub struct TreeServer {
 }
 
 impl TreeServer {
-    /// A server with these keys, of so many threads.
+    /// Creates a server with these keys that computes on `threads` threads.
     ///
     /// # Errors
-    /// [`Error::Argument`] when the keys are not of one client, [`Error::System`] when there cannot
-    /// be so many threads.
+    /// [`Error::Argument`] when the keys do not belong to one client, [`Error::System`] when the
+    /// threads cannot be started.
     pub fn new(keys: &TreeKeys, threads: usize) -> Result<Self, Error> {
         let threads = Threads::new(threads)?;
         Ok(TreeServer { tables: keys.tables, keys: keys.inner.prepare(&threads)?, threads })
     }
 
-    /// The tables that its keys are for.
+    /// The tables that the keys are for.
     pub fn tables(&self) -> TreeTables {
         self.tables
     }
 
-    /// The outputs of every row of a query.
+    /// Evaluates the plan on every row of a query.
     ///
     /// # Errors
-    /// [`Error::Argument`] when the query is for another interface than that of the plan, or the
-    /// plan for other tables; [`Error::KeyMismatch`] when the query belongs to another key.
+    /// [`Error::Argument`] when the query is for another interface than the plan, or the plan is
+    /// for other tables. [`Error::KeyMismatch`] when the query belongs to another key.
     pub fn evaluate(&self, plan: &TreePlan, query: &TreeQuery) -> Result<TreeReply, Error> {
         self.evaluate_with_progress(plan, query, &mut |_, _| ())
     }
 
-    /// [`TreeServer::evaluate`]; `progress` is told how many rows are done, and of how many, now
-    /// and then.
+    /// As [`TreeServer::evaluate`], with progress reports.
+    ///
+    /// From time to time `progress` is called with the number of finished rows and the number of
+    /// all rows.
     ///
     /// # Errors
-    /// As there.
+    /// As [`TreeServer::evaluate`].
     pub fn evaluate_with_progress(
         &self,
         plan: &TreePlan,

@@ -1,14 +1,15 @@
-//! What to do about a cell of text that is no number.
+//! Advice about cells of text that are not numbers.
 
-/// Words for a missing value, in lower case and without anything but letters and digits: `N/A` and
-/// `<NA>` are `na`.
+/// Words for a missing value, in lower case and reduced to letters and digits. `N/A` and `<NA>`
+/// become `na`.
 const MISSING: [&str; 7] = ["na", "nan", "nat", "nil", "null", "none", "missing"];
 
 /// Words for truth values.
 const TRUTH: [&str; 4] = ["true", "false", "yes", "no"];
 
-/// Words for a measurement without a result, as laboratories write them: not detected, below the
-/// limit of detection or of quantification.
+/// Codes of laboratories for a measurement without a result.
+///
+/// Examples are "not detected", and "below the limit of detection or of quantification".
 const CODES: [&str; 12] = [
     "nd",
     "lod",
@@ -24,7 +25,7 @@ const CODES: [&str; 12] = [
     "unk",
 ];
 
-/// The months, of which dates have the name or its first three letters.
+/// The names of the months. Dates contain the whole name or its first three letters.
 const MONTHS: [&str; 12] = [
     "january",
     "february",
@@ -45,10 +46,10 @@ fn word(cell: &str) -> String {
     cell.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// True if a cell looks like a name of a column.
+/// True if a cell looks like the name of a column.
 ///
-/// A name begins with a letter, after marks such as `#`. Words and codes for values are no names,
-/// nor are comparisons (`<LOD`, `>1000`), errors of a spreadsheet (`#DIV/0!`, `#NAME?`) and a
+/// A name begins with a letter, after marks such as `#`. These are not names: words and codes for
+/// values, comparisons (`<LOD`, `>1000`), errors of a spreadsheet (`#DIV/0!`, `#NAME?`) and a
 /// database's missing value (`\N`).
 pub(super) fn is_name(cell: &str) -> bool {
     let word = word(cell);
@@ -87,7 +88,7 @@ fn is_date(cell: &str) -> bool {
     in_parts || has_digit && has_month || is_time
 }
 
-/// What to do about a cell that is no number; empty if what is wrong says enough.
+/// Advice about a cell that is not a number, or an empty text if the error message is enough.
 pub(super) fn advice(cell: &str) -> &'static str {
     let word = word(cell);
     let is_one_of = |words: &[&str]| words.contains(&word.as_str());

@@ -11,14 +11,14 @@ use std::ops::RangeInclusive;
 /// Maximum number of cells of a line that an error shows.
 const MAX_CELLS_SHOWN: usize = 40;
 
-/// Whole numbers that are read as years, where a table has a column for each.
+/// Whole numbers that count as years, for tables with a column for each year.
 const YEARS: RangeInclusive<u64> = 1900..=2100;
 
 /// Why a file cannot be read.
 struct Refusal {
-    /// What is wrong, and where.
+    /// The fault and its place.
     what: String,
-    /// What to do about it, in whole sentences; empty if that is clear.
+    /// Advice in whole sentences, or an empty text.
     advice: String,
 }
 
@@ -41,20 +41,20 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// Reads rows of numbers, and the names of their columns if the first line holds some.
+/// Reads rows of numbers, and the names of their columns if the first line is a header.
 ///
 /// Spaces around a number are skipped. Blank lines are skipped too, except between the rows of a
 /// single column, where a value may be missing.
 ///
-/// The first line is a header if `table` says so, or if every cell is a name of its own and the
-/// lines below hold only numbers. Any other first line that is not numbers is an error unless
-/// `table` says what it is, because a row of missing values or codes would be lost silently if it
-/// were taken for names.
+/// The first line is a header if `table` says so. Without that, it is a header if every cell is a
+/// unique name and the lines below hold only numbers. Any other first line that is not numbers is
+/// an error unless `table` says what it is. Otherwise a row of missing values or codes would be
+/// taken for names and lost silently.
 pub(super) fn parse<T: Element>(bytes: &[u8], table: &Table) -> Result<Contents<Array<T>>, String> {
     let text = text(bytes)?;
     let contents = parse_text(text, table).map_err(|refusal| with_hint(refusal, text, table))?;
     match open_quote(text, table.delimiter.unwrap_or(b',')) {
-        // What was cut off may have been part of a number.
+        // The missing text may have been part of a number.
         Some(line) => {
             Err(format!("a quote opens in line {line} and is not closed: the text ends too early"))
         }
@@ -62,7 +62,7 @@ pub(super) fn parse<T: Element>(bytes: &[u8], table: &Table) -> Result<Contents<
     }
 }
 
-/// Reads the names in the first line, which is taken for a header.
+/// Reads the names in the first line, which must be a header.
 pub(super) fn names(bytes: &[u8], table: &Table) -> Result<Vec<String>, String> {
     let text = text(bytes)?;
     let read = || {
@@ -86,7 +86,7 @@ pub(super) fn names(bytes: &[u8], table: &Table) -> Result<Vec<String>, String> 
     read().map_err(|refusal| with_hint(refusal, text, table))
 }
 
-/// The error, with what may be behind it instead of its own advice.
+/// Formats the error, and replaces its advice by a probable cause if there is one.
 fn with_hint(refusal: Refusal, text: &str, table: &Table) -> String {
     let quote = open_quote(text, table.delimiter.unwrap_or(b','));
     let quote = quote.map(|line| format!("A quote opens in line {line} and is not closed."));
@@ -130,7 +130,7 @@ fn open_quote(text: &str, delimiter: u8) -> Option<usize> {
                 return Some(line_at(bytes, opened));
             };
             at += next + 1;
-            // Two of them stand for one.
+            // Two quotes in a row stand for one quote character.
             if bytes.get(at) != Some(&b'"') {
                 break;
             }
@@ -140,7 +140,7 @@ fn open_quote(text: &str, delimiter: u8) -> Option<usize> {
     None
 }
 
-/// The text without the mark that says it is some.
+/// The text without its byte order mark.
 fn text(bytes: &[u8]) -> Result<&str, String> {
     if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
         return Err("it is text in UTF-16: save it as UTF-8".to_owned());
@@ -152,7 +152,7 @@ fn text(bytes: &[u8]) -> Result<&str, String> {
     })
 }
 
-/// What to do if another character than a comma seems to divide the columns.
+/// Advice if a character other than a comma seems to separate the columns.
 fn other_delimiter(text: &str) -> Option<String> {
     let mut lines = text.lines().filter(|line| !line.is_empty());
     let first = lines.next()?;
@@ -171,7 +171,7 @@ fn other_delimiter(text: &str) -> Option<String> {
             _ => None,
         }
     });
-    // Names may have spaces in them, and numbers have none.
+    // Names may contain spaces, but numbers do not.
     let is_number = |cell: &str| cell.parse::<f64>().is_ok();
     let has_spaces = |line: &str| line.contains(' ') && line.split(' ').all(is_number);
     let by_spaces = has_spaces(first) || lines.next().is_some_and(has_spaces);
@@ -179,7 +179,7 @@ fn other_delimiter(text: &str) -> Option<String> {
     by_mark.or_else(|| by_spaces.then(spaces))
 }
 
-/// The line, from 1, of what stands at `offset`.
+/// The number of the line, from 1, that contains the byte at `offset`.
 fn line_at(text: &[u8], offset: usize) -> usize {
     let ends = |(at, byte): (usize, &u8)| {
         *byte == b'\n' || *byte == b'\r' && text.get(at + 1) != Some(&b'\n')
@@ -195,7 +195,7 @@ fn parse_text<T: Element>(text: &str, table: &Table) -> Result<Contents<Array<T>
     let mut record = csv::StringRecord::new();
     let (mut rows, mut values) = (0, Vec::new());
     loop {
-        // The end of the last line, its line feed included.
+        // The offset of the end of the last line, after its line feed.
         let end = offset(reader.position());
         let end =
             end + usize::from(end > 0 && bytes[end - 1] == b'\r' && bytes.get(end) == Some(&b'\n'));
@@ -206,7 +206,7 @@ fn parse_text<T: Element>(text: &str, table: &Table) -> Result<Contents<Array<T>
             break;
         }
         let blank = bytes[end..].iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
-        // Only errors need it: it counts from the beginning.
+        // Only errors compute the line number, because that counts from the beginning of the text.
         let line = || line_at(bytes, end + blank);
         let is_first = first.is_none();
         let first = match &mut first {
@@ -247,28 +247,28 @@ fn parse_text<T: Element>(text: &str, table: &Table) -> Result<Contents<Array<T>
     Ok(Contents { numbers: Array { shape: vec![rows, first.places.len()], values }, names })
 }
 
-/// The first line of a file, and what the lines below tell about it.
+/// The first line of a file, with observations from the lines below.
 struct FirstLine {
     line: usize,
     /// Number of columns of the file.
     width: usize,
     /// The columns that are read, from 0.
     places: Vec<usize>,
-    /// The cells of these columns in the first line.
+    /// The cells of the columns that are read, in the first line.
     cells: Vec<String>,
-    /// True if they are names.
+    /// True if the cells are names.
     is_header: bool,
-    /// True if they are numbers that may be names: numbers of columns, or years.
+    /// True if the cells are numbers that may be names: numbers of columns, or years.
     is_ambiguous: bool,
-    /// True if the first column may be a row index: nothing was said of it, and there are others.
+    /// True if the first column may be a row index: no option says so, and there are other columns.
     may_have_index: bool,
     /// True while the first column counts from `first_row`.
     counts_rows: bool,
-    /// The number of the first row: 0, or 1 if the first column begins with it.
+    /// The number of the first row: 1 if the first column begins with 1, else 0.
     first_row: usize,
-    /// True if a line below has only whole numbers from 0.
+    /// True if a line below has only whole numbers, none of them negative.
     has_whole_row: bool,
-    /// True if a line below has whole numbers, each one more than the one before.
+    /// True if a line below has whole numbers that increase by 1.
     has_counting_row: bool,
     /// True if a line below has only years.
     has_year_row: bool,
@@ -296,7 +296,7 @@ impl FirstLine {
             has_counting_row: false,
             has_year_row: false,
         };
-        // As pandas and R write it: a first column without a name holds the numbers of the rows.
+        // pandas and R write the row numbers as a first column without a name.
         let corner = record.get(0).filter(|_| table.columns.is_none() && record.len() > 1);
         let has_unnamed = corner.is_some_and(|corner| corner.is_empty());
         let names = &first.cells[usize::from(has_unnamed && table.index != Some(true))..];
@@ -330,7 +330,7 @@ impl FirstLine {
         Ok(first)
     }
 
-    /// Checks that a first line of which these cells are no numbers holds names.
+    /// Checks that a first line with these non-numeric cells holds names.
     fn check_names(&self, numbers: usize, others: &[&String], other: &str) -> Result<(), Refusal> {
         if numbers > 0 {
             let (numbers, others) = (count(numbers, "number"), count(others.len(), "other cell"));
@@ -349,7 +349,7 @@ impl FirstLine {
         }
     }
 
-    /// Takes note of a line below, the row of this number; or of the first line, if it is values.
+    /// Records observations from the row with this number, which may be the first line.
     fn watch(&mut self, record: &csv::StringRecord, row: usize) {
         if self.may_have_index {
             let number = record.get(0).and_then(whole);
@@ -366,11 +366,10 @@ impl FirstLine {
         }
     }
 
-    /// Checks what only all of the rows tell.
+    /// Checks the conditions that depend on all rows.
     fn check(&self, rows: usize) -> Result<(), Refusal> {
         let columns = self.cells.len();
-        // Two columns may well begin with 0 and 1, or 1 and 2; fractions below tell that these are
-        // names.
+        // Two values may well be 0 and 1, or 1 and 2. If a fraction is below them, they are names.
         let are_names = match are_years(&self.cells) {
             true => !self.has_year_row,
             false if columns > 2 => !self.has_counting_row,
@@ -388,7 +387,7 @@ impl FirstLine {
         Ok(())
     }
 
-    /// The error that the first line may be names or values.
+    /// The error for a first line that may be names or values.
     fn header_refusal(&self, why: &str, cell: &str) -> Refusal {
         let (line, shown) = (self.line, shown(&self.cells));
         let what = format!("line {line} ({shown}) may be a header or values: {why}");
@@ -404,7 +403,7 @@ impl FirstLine {
         Refusal::new(what, format!("{flags} {last}").trim_end())
     }
 
-    /// The error that the first column may be a row index.
+    /// The error for a first column that may be a row index.
     fn index_refusal(&self, why: &str) -> Refusal {
         let what = format!("the first column looks like a row index: {why}");
         let flags = "Give --index to leave it out, --no-index to encrypt it, or choose columns with --columns.";
@@ -412,14 +411,14 @@ impl FirstLine {
     }
 }
 
-/// A cell that stands more than once in a line.
+/// A cell that occurs more than once in a line.
 fn repeated(cells: &[String]) -> Option<&str> {
     let mut sorted: Vec<_> = cells.iter().collect();
     sorted.sort_unstable();
     sorted.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0].as_str())
 }
 
-/// True if every cell is a name of its own.
+/// True if all cells are names and differ from each other.
 fn are_names(cells: &[String]) -> bool {
     cells.iter().all(|cell| is_name(cell)) && repeated(cells).is_none()
 }
@@ -431,12 +430,12 @@ fn shown<S: AsRef<str>>(cells: &[S]) -> String {
     cut(&some.join(", ").replace('\n', "\\n")).into_owned() + more
 }
 
-/// A whole number from 0, in digits alone.
+/// Reads a whole number from 0 that is written with digits only.
 fn whole(cell: &str) -> Option<u64> {
     cell.parse().ok().filter(|_| cell.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// True if the cells are whole numbers, each one more than the one before.
+/// True if the cells are whole numbers that increase by 1.
 fn counts<S: AsRef<str>>(cells: &[S]) -> bool {
     let Some(first) = cells.first().and_then(|cell| whole(cell.as_ref())) else { return false };
     (first..).zip(cells).all(|(number, cell)| whole(cell.as_ref()) == Some(number))
@@ -447,8 +446,9 @@ fn are_years<S: AsRef<str>>(cells: &[S]) -> bool {
     cells.iter().all(|cell| whole(cell.as_ref()).is_some_and(|year| YEARS.contains(&year)))
 }
 
-/// True if numbers may be names of columns: they count from 0 or 1, as those that programs give, or
-/// from a year.
+/// True if numbers may be names of columns.
+///
+/// They then count from 0 or 1, as names that programs generate, or from a year.
 fn may_be_names(cells: &[String]) -> bool {
     let first = cells.first().and_then(|cell| whole(cell));
     let starts = first
@@ -457,7 +457,7 @@ fn may_be_names(cells: &[String]) -> bool {
 }
 
 impl Table {
-    /// Which columns are read, from 0; `first` is the first line.
+    /// The places of the columns to read, from 0. `first` is the first line.
     fn places(&self, first: &csv::StringRecord, line: usize) -> Result<Vec<usize>, String> {
         let Some(columns) = &self.columns else {
             let start = usize::from(self.index == Some(true));
@@ -493,8 +493,10 @@ impl Table {
     }
 }
 
-/// Writes one line to a row, below a line of names unless there are none. A one-dimensional array
-/// is one column. Each double has as many digits as tell it apart from every other one.
+/// Writes one line for each row, below a line of names unless there are none.
+///
+/// A one-dimensional array is one column. Each double has enough digits to distinguish it from
+/// every other one.
 pub(super) fn write<T: Serialize>(
     array: &Array<T>,
     names: &[String],
@@ -718,7 +720,7 @@ mod tests {
                 "{text}"
             );
         }
-        // Of bits, 0 and 1 are what there is.
+        // An array of bits holds only 0 and 1, so such a first line is not ambiguous.
         let bits = super::parse::<bool>(b"0,1\n1,0\n1,1\n", &Table::default()).expect("bits");
         assert_eq!(bits.numbers.shape, [3, 2]);
     }
@@ -823,7 +825,7 @@ mod tests {
         for text in ["x\n1\n2\n\n\n", "x\r\n1\r\n2\r\n\r\n\r\n", "1\n2"] {
             assert_eq!(parse(text.as_bytes(), &Table::default()), Ok(want.clone()), "{text:?}");
         }
-        // In more columns a blank line is no row.
+        // With several columns, a blank line is not a row.
         let want = Array { shape: vec![2, 2], values: vec![1.0, 2.0, 3.0, 4.0] };
         assert_eq!(parse(b"\na,b\n\n1,2\n\n3,4\n", &Table::default()), Ok(want));
         assert!(
@@ -910,7 +912,7 @@ mod tests {
         assert_eq!(written(&row, &["a, b", "c"]), "\"a, b\",c\n1.5,2.0\n");
     }
 
-    /// To count the lines before each of them would take minutes.
+    /// Counting the lines before each of them would take minutes.
     #[test]
     fn long_files_are_read_in_time_that_grows_with_their_length() {
         let lines = 300_000;

@@ -1,4 +1,4 @@
-//! Numbers of more digits than doubles have.
+//! Numbers with more digits than doubles have.
 
 use super::{Element, Stored};
 use hippocrene::BigFloat;
@@ -6,11 +6,12 @@ use serde::Serialize;
 use std::f64::consts::LOG10_2;
 use std::ops::RangeInclusive;
 
-/// The bits that the mantissa of the nearest double is right to.
+/// The precision of a double's mantissa, in bits.
 const BITS: f64 = 53.0;
 
-/// Whether doubles are off by more than the error of so many bits after the binary point, where
-/// numbers are as large as these.
+/// True if a double is less precise than `precision` bits after the binary point.
+///
+/// The largest absolute value decides, or 1 if all are smaller.
 pub fn needs_digits(values: &[f64], precision: f64) -> bool {
     let largest = values.iter().fold(1.0f64, |most, x| most.max(x.abs()));
     precision + largest.log2() > BITS
@@ -20,7 +21,7 @@ impl Element for BigFloat {
     const WHAT: &'static str = f64::WHAT;
 
     fn of_text(cell: &str) -> Option<Self> {
-        // What is a number at all, and none of the words that stand for others.
+        // The text must be a finite number for doubles too, so words such as `inf` are rejected.
         f64::of_text(cell)?;
         cell.parse().ok()
     }
@@ -43,24 +44,26 @@ impl Element for BigFloat {
 #[serde(transparent)]
 pub struct Decimal(String);
 
-/// Significant digits that tell every double from its neighbours.
+/// The number of significant digits that distinguish all doubles.
 const DIGITS_OF_DOUBLES: usize = 17;
 
-/// Significant digits from which the place of the first one is read. If all of them are nines, it
-/// is one place too high.
+/// The number of significant digits used to find the place of the first digit.
+///
+/// If all of them are nines, the place may be one too high.
 const DIGITS_FOR_PLACE: usize = 20;
 
-/// Places of the first digit that are written without an exponent.
+/// The places of the first digit of numbers that are written without an exponent.
 const PLACES_WITHOUT_EXPONENT: RangeInclusive<i64> = -7..=20;
 
 impl Decimal {
-    /// Rounds a number with this standard error, `2^-bits`, to the digits that are right: the last
-    /// one is worth at least the error.
+    /// Rounds a number with the standard error `2^-bits` to its correct digits.
+    ///
+    /// The last digit is worth at least the error.
     pub fn of(number: &BigFloat, bits: f64) -> Self {
         Self::rounded(|digits| number.to_decimal(digits), bits)
     }
 
-    /// [`Decimal::of`] a double.
+    /// As [`Decimal::of`], for a double.
     pub fn of_double(number: f64, bits: f64) -> Self {
         Self::rounded(
             |digits| match digits < DIGITS_OF_DOUBLES {
@@ -71,7 +74,9 @@ impl Decimal {
         )
     }
 
-    /// Rounds what `scientific` writes with so many digits, at least 1, such as `-1.25e3`.
+    /// Rounds a number to its correct digits.
+    ///
+    /// `scientific` writes the number with a given number of digits, at least 1, such as `-1.25e3`.
     fn rounded(scientific: impl Fn(usize) -> String, bits: f64) -> Self {
         let place =
             |text: &str| text.split_once('e').and_then(|(_, place)| place.parse::<i64>().ok());
@@ -91,8 +96,10 @@ impl Decimal {
     }
 }
 
-/// Writes a number such as `-1.2500e3` as `-1250`, unless it is very small or large, and without
-/// zeros at the end.
+/// Writes a number such as `-1.2500e3` as `-1250`.
+///
+/// Very small and very large numbers keep the exponent. Zeros at the end of the fraction are
+/// removed.
 fn plain(scientific: &str) -> String {
     let Some((mantissa, place)) = scientific.split_once('e') else { return scientific.to_owned() };
     let (sign, mantissa) = mantissa.strip_prefix('-').map_or(("", mantissa), |rest| ("-", rest));
@@ -125,7 +132,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A number in decimal, from a double and from a number of more digits.
+    /// The decimal text of a number, read as a double and as a number of more digits.
     fn of_both(number: &str, bits: f64) -> [String; 2] {
         let exact: BigFloat = number.parse().expect("a number");
         [Decimal::of(&exact, bits).0, Decimal::of_double(number.parse().expect("a number"), bits).0]
@@ -169,7 +176,7 @@ mod tests {
         let large: BigFloat = "-12345678901234567890.25".parse().expect("a number");
         assert_eq!(Decimal::of(&large, 10.0).0, "-12345678901234567890.25");
         assert_eq!(Decimal::of(&"1e-40".parse().expect("a number"), 140.0).0, "1e-40");
-        // A double has no more digits, however precise it is.
+        // The digits of a double are limited, however precise the number is.
         assert_eq!(Decimal::of_double(1.0 / 3.0, 200.0).0, "0.3333333333333333");
     }
 

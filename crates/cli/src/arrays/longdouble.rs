@@ -1,36 +1,38 @@
-//! `numpy.longdouble` as x86 has them: 80 bits in 16 bytes, of which the last six are whatever was
-//! in memory.
+//! `numpy.longdouble` on x86: 80 bits in 16 bytes, where the last six bytes are arbitrary.
 //!
-//! Other machines write other numbers of the same name, of 128 bits, and the file does not say
-//! which. Those of x86 are told by their highest bit of mantissa, which is always 1, and by
-//! exponents that doubles have too; the like of a number of 128 bits by chance is one in about
-//! thirty.
+//! Other machines write different numbers of the same name, with 128 bits, and the file does not
+//! say which. Numbers of x86 are recognized by the highest bit of the mantissa, which is always 1,
+//! and by an exponent in the range of doubles. About one in thirty numbers of 128 bits looks like
+//! that by chance.
 
 use super::Stored;
 
 /// Bytes of one number.
 pub(super) const SIZE: usize = 16;
-/// Numbers of 128 bits look like so many of x86 in one file of a million million at most.
+/// The number of values that identifies the format.
+///
+/// At most one in `10^12` files of this number of 128-bit values looks like x86 by chance.
 const SURE: usize = 8;
 const BIAS: i32 = 16383;
-/// The exponents of numbers that are two doubles exactly, from the least to the largest.
+/// The range of exponents of numbers that are exactly the sum of two doubles.
 const EXPONENTS: std::ops::RangeInclusive<i32> = -1011..=1023;
 
-/// What the first ten bytes say: whether the number is below 0, 15 bits of exponent, 64 of
-/// mantissa.
+/// The fields of the first ten bytes: the sign, 15 bits of exponent and 64 bits of mantissa.
+///
+/// The sign is true for negative numbers.
 fn fields(bytes: &[u8]) -> (bool, i32, u64) {
     let (mantissa, rest) = bytes.split_first_chunk().unwrap_or((&[0; 8], &[]));
     let top = rest.first_chunk().map_or(0, |top| u16::from_le_bytes(*top));
     (top >> 15 == 1, i32::from(top & 0x7fff), u64::from_le_bytes(*mantissa))
 }
 
-/// Whether 16 bytes look like a number of 128 bits.
+/// True if 16 bytes look like a number of 128 bits.
 fn is_wide(bytes: &[u8]) -> bool {
     let top = bytes.last_chunk().map_or(0, |top| u16::from_le_bytes(*top));
     bytes.iter().all(|byte| *byte == 0) || EXPONENTS.contains(&(i32::from(top & 0x7fff) - BIAS))
 }
 
-/// Reads a number of a file that was checked.
+/// Reads a number from a file that [`check`] accepted.
 pub(super) fn read(bytes: &[u8]) -> Stored {
     let (negative, exponent, mantissa) = fields(bytes);
     let sign = if negative { -1.0 } else { 1.0 };
@@ -46,7 +48,7 @@ pub(super) fn read(bytes: &[u8]) -> Stored {
     }
 }
 
-/// Checks that a file holds numbers of x86, in the range of doubles.
+/// Checks that a file holds numbers of x86 in the range of doubles.
 pub(super) fn check(data: &[u8]) -> Result<(), String> {
     let other = |what: String| {
         Err(format!(
@@ -83,7 +85,7 @@ mod tests {
     use hippocrene::BigFloat;
     use proptest::prelude::*;
 
-    /// The bytes of a number, with others behind it.
+    /// The bytes of a number, followed by six arbitrary bytes.
     fn long(negative: bool, exponent: i32, mantissa: u64, behind: [u8; 6]) -> Vec<u8> {
         let top = (exponent + BIAS) as u16 | u16::from(negative) << 15;
         [&mantissa.to_le_bytes()[..], &top.to_le_bytes(), &behind].concat()
@@ -91,7 +93,7 @@ mod tests {
 
     #[test]
     fn all_64_bits_are_read() {
-        // As numpy 2.4 on x86 writes -numpy.longdouble("0.1"), and 2**64 - 1.
+        // The bytes that numpy 2.4 on x86 writes for -numpy.longdouble("0.1") and 2**64 - 1.
         let tenth = long(true, -4, 0xcccc_cccc_cccc_cccd, [0xf7, 0x65, 0xee, 0x7f, 0, 0]);
         assert_eq!(tenth[..10], [0xcd, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xfb, 0xbf]);
         check(&tenth).unwrap();
@@ -116,16 +118,16 @@ mod tests {
 
     #[test]
     fn what_other_machines_write_is_refused() {
-        // 1, 3 and a third of 128 bits, on machines of the other kind.
+        // The numbers 1, 3 and a third with 128 bits, from other machines.
         let one = [[0; 8], [0, 0, 0, 0, 0, 0, 0xff, 0x3f]].concat();
         let third = [[0x55; 8], [0x55, 0x55, 0x55, 0x55, 0x55, 0x55, 0xfd, 0x3f]].concat();
-        // 1 as two doubles.
+        // The number 1 as two doubles.
         let two = [1f64.to_le_bytes(), (-1e-20f64).to_le_bytes()].concat();
         for data in [one.clone(), [one.clone(), one].concat(), third, two] {
             assert!(check(&data).unwrap_err().contains("numpy.savetxt"), "{data:x?}");
         }
-        // Few numbers of x86 with the like of another number behind them may be either; among more
-        // they are what they are.
+        // A few numbers of x86 followed by such bytes may be either kind. A larger number of them
+        // is unambiguous.
         let unsure = long(false, 0, 1 << 63, [0, 0, 0, 0, 0xe0, 0x3f]);
         assert!(check(&unsure).unwrap_err().contains("another machine"));
         check(&unsure.repeat(SURE)).unwrap();

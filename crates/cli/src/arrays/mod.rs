@@ -24,14 +24,14 @@ use hippocrene::BigFloat;
 pub struct Array<T = f64> {
     /// Extent along each axis; empty for a single number.
     pub shape: Vec<usize>,
-    /// The numbers, the last axis running fastest: as many as the product of `shape`.
+    /// The numbers, where the last axis runs fastest. Their count is the product of `shape`.
     pub values: Vec<T>,
 }
 
-/// So many characters of what cannot be read are told.
+/// Maximum number of characters of unreadable text that an error quotes.
 const MOST_TOLD: usize = 100;
 
-/// The start of a text, for errors.
+/// Shortens a text for errors.
 fn cut(text: &str) -> Cow<'_, str> {
     match text.char_indices().nth(MOST_TOLD) {
         Some((end, _)) => format!("{}..", &text[..end]).into(),
@@ -45,23 +45,24 @@ pub type Complex = [f64; 2];
 /// Numbers from a file.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Numbers {
-    /// Real ones.
+    /// Real numbers.
     Real(Array),
-    /// Complex ones.
+    /// Complex numbers.
     Complex(Array<Complex>),
-    /// Real ones of which doubles hold too little.
+    /// Real numbers that need more precision than doubles have.
     Exact(Array<BigFloat>),
 }
 
-/// A number as it stands in a file of `.npy`.
+/// A number as stored in a file of `.npy`.
 #[derive(Clone, Copy)]
 pub enum Stored {
     /// A double, or a smaller float.
     Real(f64),
     /// An integer, or a boolean.
     Integer(i128),
-    /// A float of up to 64 bits of mantissa: the sum of two doubles, the second one the bits beyond
-    /// 53.
+    /// A float with up to 64 bits of mantissa: the sum of two doubles.
+    ///
+    /// The second double holds the bits beyond 53.
     Long([f64; 2]),
 }
 
@@ -78,19 +79,20 @@ impl Debug for Stored {
     }
 }
 
-/// What the numbers of a file are read as: doubles, integers of 64 bits with or without a sign
-/// (`i128`), or bits (`bool`).
+/// The type of the numbers that are read from a file.
+///
+/// They are doubles, 64-bit integers with or without a sign (`i128`), or bits (`bool`).
 pub trait Element: Sized {
-    /// What a cell of text has to be.
+    /// The description of valid values, for errors.
     const WHAT: &'static str;
 
-    /// What a cell of text says, exactly.
+    /// Converts the text of a cell exactly.
     fn of_text(cell: &str) -> Option<Self>;
 
-    /// What a number is.
+    /// Converts a stored number.
     ///
     /// # Errors
-    /// What it has to be.
+    /// The description of valid values, when the number is not one.
     fn of_number(number: Stored) -> Result<Self, &'static str>;
 }
 
@@ -155,10 +157,11 @@ impl Element for bool {
     }
 }
 
-/// The integer that decimal text is exactly, such as `-12`, `12.0` or `1.2e1`, if it is one of 64
-/// bits.
+/// The integer that a decimal text equals, such as `-12`, `12.0` or `1.2e1`.
+///
+/// `None` if the value is not an integer of 64 bits.
 fn whole(text: &str) -> Option<i128> {
-    // What is a number at all.
+    // The text must be a valid number.
     f64::of_text(text)?;
     let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
     let (integer, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
@@ -167,7 +170,7 @@ fn whole(text: &str) -> Option<i128> {
     if significant.is_empty() {
         return Some(0);
     }
-    // How many zeros stand between the last of these digits and the point.
+    // The number of zeros between the last of these digits and the decimal point.
     let zeros = exponent.parse::<i64>().ok()? - fraction.len() as i64
         + (digits.len() - significant.len()) as i64;
     let scale = 10i128.checked_pow(u32::try_from(zeros).ok()?)?;
@@ -176,15 +179,15 @@ fn whole(text: &str) -> Option<i128> {
     SIXTY_FOUR_BITS.contains(&value).then_some(value)
 }
 
-/// A number that files hold.
+/// A number that can be written to files.
 pub trait Number: Copy + serde::Serialize {
-    /// numpy's name of its type.
+    /// The numpy name of the type.
     const DESCR: &'static str;
 
-    /// Writes its bytes, the low ones first.
+    /// Writes the bytes of the number, low bytes first.
     ///
     /// # Errors
-    /// Those of the stream.
+    /// The errors of the stream.
     fn write(self, stream: &mut dyn Write) -> io::Result<()>;
 }
 
@@ -220,16 +223,16 @@ impl Number for Complex {
     }
 }
 
-/// Integers below this, `2^53`, in absolute value are doubles, each its own.
+/// All integers whose absolute value is below `2^53` are exact doubles.
 const FIRST_INEXACT: f64 = 9_007_199_254_740_992.0;
 
-/// Those of 64 bits, with or without a sign, are below this in absolute value.
+/// The bound `2^64` on the absolute values of 64-bit integers with or without a sign.
 const FIRST_WIDE: f64 = 18_446_744_073_709_551_616.0;
 
 /// Integers of 64 bits, with or without a sign.
 const SIXTY_FOUR_BITS: RangeInclusive<i128> = i64::MIN as i128..=u64::MAX as i128;
 
-/// How numbers are written in a file.
+/// The file format of numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {
     /// Comma-separated values, one row to a line.
@@ -241,23 +244,23 @@ pub enum Format {
 /// A column of a file of comma-separated values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Column {
-    /// By its place, from 1.
+    /// A column by its place, from 1.
     Place(usize),
-    /// By its name in the first line.
+    /// A column by its name in the first line.
     Name(String),
 }
 
 impl FromStr for Column {
     type Err = Infallible;
 
-    /// A whole number is a place, and anything else a name.
+    /// Reads a whole number as a place, and any other text as a name.
     fn from_str(text: &str) -> Result<Self, Infallible> {
         let text = text.trim();
         Ok(text.parse().map_or_else(|_| Self::Name(text.to_owned()), Self::Place))
     }
 }
 
-/// How a file of comma-separated values is read.
+/// How to read a file of comma-separated values.
 #[derive(Debug, Clone, Default)]
 pub struct Table {
     /// True if the first line holds the names of the columns, false if it holds values. With `None`
@@ -266,17 +269,18 @@ pub struct Table {
     /// True if the first column numbers the rows and is left out, false if it is data. With `None`
     /// a first column that looks like a row index is an error.
     pub index: Option<bool>,
-    /// The character between columns; a comma by default.
+    /// The character between columns, which is a comma by default.
     pub delimiter: Option<u8>,
-    /// The columns that are read, in this order; all by default.
+    /// The columns to read, in this order. `None` means all.
     pub columns: Option<Vec<Column>>,
 }
 
 impl Table {
     /// Reads the names of the columns in the first line of a file of comma-separated values.
     ///
-    /// # Errors [`CliError::Io`] when the file cannot be read, [`CliError::Data`] when it is empty,
-    /// no text, or has no such columns.
+    /// # Errors
+    /// [`CliError::Io`] when the file cannot be read. [`CliError::Data`] when it is empty, is not
+    /// text, or lacks these columns.
     pub fn read_names(&self, path: &Path) -> Result<Vec<String>, CliError> {
         let bytes = Format::Csv.read(path)?;
         csv::names(&bytes, self).map_err(|reason| CliError::Data { path: path.to_owned(), reason })
@@ -304,7 +308,7 @@ impl<N> Contents<N> {
 }
 
 impl Format {
-    /// The format that the ending of a file's name stands for.
+    /// The format that the ending of a file's name indicates.
     ///
     /// # Errors
     /// [`CliError::Usage`] when it is neither `.csv` nor `.npy`.
@@ -325,7 +329,7 @@ impl Format {
         }
     }
 
-    /// What is in a file; no more than there can be in one of this format.
+    /// Reads the bytes of a file, and no more than a file of this format can contain.
     fn read(self, path: &Path) -> Result<Vec<u8>, CliError> {
         streams::read(path, |stream| match self {
             Self::Csv => {
@@ -338,13 +342,15 @@ impl Format {
 }
 
 impl Numbers {
-    /// Reads a file. Comma-separated values have two axes, (rows, columns); `.npy` files have the
-    /// shape that they say. Numbers are doubles, the nearest to what is written, where these are
-    /// right to `precision` bits after the binary point, and [`Numbers::Exact`] else.
+    /// Reads numbers from a file.
+    ///
+    /// Comma-separated values have two axes, (rows, columns). Files of `.npy` have the shape in
+    /// their header. The numbers become the nearest doubles if these are precise to `precision`
+    /// bits after the binary point. Otherwise they become [`Numbers::Exact`].
     ///
     /// # Errors
-    /// [`CliError::Io`] when the file cannot be read, [`CliError::Data`] when it holds anything but
-    /// finite numbers in a full rectangle; the message names the line and the column, or the index.
+    /// [`CliError::Io`] when the file cannot be read. [`CliError::Data`] when it holds anything but
+    /// finite numbers in a full rectangle. The message names the line and the column, or the index.
     pub fn read(
         path: &Path,
         format: Format,
@@ -380,10 +386,11 @@ impl Numbers {
 }
 
 impl<T: Element> Array<T> {
-    /// Reads a file as [`Numbers::read`] does.
+    /// Reads numbers of this type from a file, as [`Numbers::read`] does.
     ///
     /// # Errors
-    /// As [`Numbers::read`], of what is not such a number; complex ones never are.
+    /// As [`Numbers::read`], and when a number is not of this type. Complex numbers are always an
+    /// error.
     pub fn read(path: &Path, format: Format, table: &Table) -> Result<Contents<Self>, CliError> {
         let bytes = format.read(path)?;
         let contents = match format {
@@ -409,7 +416,8 @@ pub fn check_format(shape: &[usize], format: Format) -> Result<(), CliError> {
 }
 
 impl<T: serde::Serialize> Array<T> {
-    /// The array as comma-separated values, below a line of these names unless there are none.
+    /// Formats the array as comma-separated values, below a line of these names unless there are
+    /// none.
     ///
     /// # Errors
     /// As [`check_format`].
@@ -420,14 +428,15 @@ impl<T: serde::Serialize> Array<T> {
         Ok(bytes)
     }
 
-    /// Of what is written to memory only the sizes can be wrong.
+    /// An error for writes to memory, which only fail because of sizes.
     fn too_large(&self, source: &io::Error) -> CliError {
         CliError::Usage(format!("an array of shape {:?}: {source}", self.shape))
     }
 }
 
 impl<T: Number> Array<T> {
-    /// The file of the array, with these names of columns if it is of comma-separated values.
+    /// Formats the array as a file. Comma-separated values begin with these names unless there are
+    /// none.
     ///
     /// # Errors
     /// As [`check_format`].

@@ -1,6 +1,8 @@
-//! numpy's `.npy`, versions 1 to 3: a magic string, a header that is a Python dictionary literal of
-//! three known keys, and the numbers. Read without trusting a length in it: nothing is allocated
-//! beyond the size of the file.
+//! Files in numpy's `.npy` format, versions 1 to 3.
+//!
+//! A file is a magic string, a header and the numbers. The header is a Python dictionary literal
+//! with three known keys. No length in a file is trusted: nothing is allocated beyond the size of
+//! the file.
 
 use super::{Array, Element, Number, Numbers, Stored, cut, longdouble};
 use std::fmt::Debug;
@@ -9,7 +11,7 @@ use std::ops::Range;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
-/// What the header says: numpy's type string, the order of the numbers, the shape.
+/// The fields of the header: numpy's type string, the order of the numbers, and the shape.
 #[derive(Debug, PartialEq)]
 struct Header<'a> {
     descr: &'a str,
@@ -17,8 +19,9 @@ struct Header<'a> {
     shape: Vec<usize>,
 }
 
-/// Reads a stream to its end; one that is no such file, or goes on beyond the numbers that it says
-/// it has, no further than tells that.
+/// Reads a stream to its end, or to the point where an error is certain.
+///
+/// That point is the end of an invalid start or header, or one byte after the announced numbers.
 pub(super) fn read(stream: &mut dyn Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut to = |end: usize, bytes: &mut Vec<u8>| {
@@ -35,8 +38,9 @@ pub(super) fn read(stream: &mut dyn Read) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads numbers of any integer, float, complex or boolean type, of either byte order, in C or
-/// Fortran order.
+/// Reads numbers of any integer, float, complex or boolean type.
+///
+/// Both byte orders, and both C and Fortran order, are supported.
 pub(super) fn parse_numbers(bytes: &[u8]) -> Result<Numbers, String> {
     let contents = Contents::of(bytes)?;
     if contents.layout.parts == 1 {
@@ -50,7 +54,7 @@ pub(super) fn parse_numbers(bytes: &[u8]) -> Result<Numbers, String> {
     ordered(contents.layout.header, pairs, read).map(Numbers::Complex)
 }
 
-/// Reads real numbers as what is asked for.
+/// Reads real numbers as elements of this type.
 pub(super) fn parse<T: Element>(bytes: &[u8]) -> Result<Array<T>, String> {
     let contents = Contents::of(bytes)?;
     if contents.layout.parts == 1 {
@@ -60,10 +64,11 @@ pub(super) fn parse<T: Element>(bytes: &[u8]) -> Result<Array<T>, String> {
     }
 }
 
-/// The most bytes before the header: the magic string, the version, and the length of the header.
+/// The maximum number of bytes before the header: the magic string, the version and the header's
+/// length.
 const LONGEST_START: usize = MAGIC.len() + 2 + size_of::<u32>();
 
-/// Where the header stands, whether or not the bytes go so far.
+/// The range of the header's bytes, which may extend beyond the bytes that are given.
 fn header_of(bytes: &[u8]) -> Result<Range<usize>, String> {
     let rest = bytes.strip_prefix(MAGIC).ok_or("it does not start with numpy's magic string")?;
     let (&[major, _], rest) = rest.split_first_chunk().ok_or("it ends before the version")?;
@@ -77,7 +82,7 @@ fn header_of(bytes: &[u8]) -> Result<Range<usize>, String> {
     Ok(start..start.saturating_add(length))
 }
 
-/// What a header says: each number is of one or two parts.
+/// A parsed header, with the type of its numbers. Each number has one or two parts.
 struct Layout<'a> {
     header: Header<'a>,
     parts: usize,
@@ -107,14 +112,14 @@ impl<'a> Layout<'a> {
         Ok(Self { header, parts, size, decode })
     }
 
-    /// How many bytes the numbers have.
+    /// The number of bytes of the numbers, or `None` if it overflows.
     fn length(&self) -> Option<usize> {
         let count = self.header.shape.iter().try_fold(1usize, |n, &extent| n.checked_mul(extent));
         count.and_then(|n| n.checked_mul(self.parts * self.size))
     }
 }
 
-/// What a file holds.
+/// The contents of a file.
 struct Contents<'a> {
     layout: Layout<'a>,
     data: &'a [u8],
@@ -152,7 +157,7 @@ impl<'a> Contents<'a> {
         Ok(Self { layout, data })
     }
 
-    /// The numbers in the order of the file, complex ones as two.
+    /// The numbers in the order of the file. A complex number is two of them.
     fn numbers(&self) -> impl Iterator<Item = Stored> {
         self.data.chunks_exact(self.layout.size).map(self.layout.decode)
     }
@@ -164,7 +169,7 @@ impl<'a> Contents<'a> {
     }
 }
 
-/// The array of what is made of these numbers, in the order that the header says.
+/// Converts numbers and returns them as an array, in the order that the header gives.
 fn ordered<N: Copy + Debug, T>(
     header: Header<'_>,
     mut numbers: Vec<N>,
@@ -226,16 +231,16 @@ fn parse_header(text: &str) -> Option<Header<'_>> {
     Some(Header { descr: descr?, fortran_order: fortran_order?, shape: shape? })
 }
 
-/// Splits a leading string literal without escapes from what follows it.
+/// Splits a leading string literal without escapes from the rest of the text.
 fn quoted(text: &str) -> Option<(&str, &str)> {
     let quote = text.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
     text[1..].split_once(quote)
 }
 
-/// Reads one number from as many bytes as it has.
+/// Reads one number from exactly its bytes.
 type Decoder = fn(&[u8]) -> Stored;
 
-/// Bytes of one number of a numpy type, and how to read it.
+/// The number of bytes of one number of a numpy type, and the function that reads it.
 fn decoder(descr: &str) -> Option<(usize, Decoder)> {
     macro_rules! decode {
         ($t:ty, $from:ident, $number:ident) => {
@@ -280,7 +285,7 @@ fn decoder(descr: &str) -> Option<(usize, Decoder)> {
     }
 }
 
-/// The number of these 16 bits: a sign, 5 bits of exponent, 10 of mantissa.
+/// Converts a half-precision float: a sign, 5 bits of exponent and 10 of mantissa.
 fn half(bits: u16) -> f64 {
     let (exponent, mantissa) = (i32::from(bits >> 10 & 31), f64::from(bits & 1023));
     let magnitude = match exponent {
@@ -310,7 +315,7 @@ fn from_fortran_order<T: Copy>(values: &[T], shape: &[usize]) -> Vec<T> {
     out
 }
 
-/// Writes numbers, version 1, as `numpy.save` does.
+/// Writes numbers in version 1 of the format, as `numpy.save` does.
 pub(super) fn write<T: Number>(array: &Array<T>, stream: &mut dyn Write) -> io::Result<()> {
     let extents: String = array.shape.iter().map(|extent| format!("{extent}, ")).collect();
     let shape =

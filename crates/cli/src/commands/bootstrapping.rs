@@ -1,10 +1,10 @@
-//! A bootstrap, in words.
+//! The description of a bootstrap in words.
 
 use crate::console::size;
 use hippocrene::BootstrappingDescription;
 use std::fmt::{self, Display};
 
-/// A bootstrap, for people.
+/// Displays a bootstrap in words.
 pub(super) struct Bootstrap<'a>(pub(super) &'a BootstrappingDescription);
 
 impl Display for Bootstrap<'_> {

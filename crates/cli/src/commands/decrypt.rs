@@ -11,7 +11,7 @@ use hippocrene::{BitArray, ClientKey, EncryptedArray, IntegerArray, Preset};
 use serde::Serialize;
 use std::path::Path;
 
-/// What was decrypted; the numbers themselves only where no file takes them.
+/// The result of decryption. It contains the numbers only if they are not written elsewhere.
 #[derive(Debug, Serialize)]
 struct Decrypted<'a, T> {
     shape: &'a [usize],
@@ -23,7 +23,7 @@ struct Decrypted<'a, T> {
     values: Option<&'a [T]>,
 }
 
-/// How good it is.
+/// The quality of the result.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 enum Quality {
@@ -66,7 +66,8 @@ pub(super) fn run(
     }
 }
 
-/// Reads the names of the columns from the file that has them; none if there is no such file.
+/// Reads the names of the columns from the file of `--header-from`, or none if there is no such
+/// file.
 fn read_names(decrypt: &Decrypt, writes_csv: bool) -> Result<Vec<String>, CliError> {
     match &decrypt.header_from {
         Some(_) if !writes_csv => Err(CliError::Usage(
@@ -82,7 +83,7 @@ fn read_names(decrypt: &Decrypt, writes_csv: bool) -> Result<Vec<String>, CliErr
     }
 }
 
-/// Checks that an array is this client's, before anything is made of its parameters.
+/// Checks that an array belongs to this client, before its parameters are used.
 fn check_key(told: &Inspection, decrypt: &Decrypt, client: &ClientKey) -> Result<(), CliError> {
     let need = client.fingerprint().to_string();
     let Some(have) = told.key.as_ref().filter(|have| **have != need) else { return Ok(()) };
@@ -101,21 +102,21 @@ fn check_key(told: &Inspection, decrypt: &Decrypt, client: &ClientKey) -> Result
     })
 }
 
-/// What is to be decrypted, and where to.
+/// The input and the output of a decryption.
 struct Job<'a> {
     decrypt: &'a Decrypt,
     client: &'a ClientKey,
-    /// The file of the array.
+    /// The bytes of the array's file.
     bytes: &'a [u8],
-    /// A file for the numbers; they go to standard output where there is none.
+    /// The file for the numbers. `None` means standard output.
     output: Option<&'a Path>,
     format: Format,
-    /// The names of the columns; none if no header is written.
+    /// The names of the columns. Without names, no header is written.
     names: Vec<String>,
 }
 
 impl Job<'_> {
-    /// Adds the array's name to what the library says of it.
+    /// Adds the array's path to an error of the library.
     fn fail(&self) -> impl FnOnce(hippocrene::Error) -> CliError {
         CliError::of(&self.decrypt.input)
     }
@@ -152,7 +153,7 @@ impl Job<'_> {
                 None => client.decrypt(&encrypted)?,
             })
         })?;
-        // The noise that makes a result safe to share is most of its error.
+        // The noise that makes a result safe to share dominates its error.
         let lost = hidden.map_or(0.0, |bits| f64::from(bits) + 2.0);
         let precision_bits = bits - lost;
         if in_text {
@@ -164,7 +165,7 @@ impl Job<'_> {
         self.give(&array, Quality::Numbers { precision_bits }, console)
     }
 
-    /// Writes numbers in text.
+    /// Writes numbers as text.
     fn give_decimals(
         &self,
         shape: &[usize],
@@ -221,7 +222,7 @@ impl Job<'_> {
         self.give(&Array { shape: encrypted.shape().to_vec(), values }, quality, console)
     }
 
-    /// Decrypts bits: to booleans in `.npy`, and to 0 and 1 where there is text.
+    /// Decrypts bits: to booleans in `.npy`, and to 0 and 1 in text.
     fn bits(&self, console: &mut Console<'_>) -> Result<(), CliError> {
         let client = self.client;
         let encrypted = BitArray::from_bytes(self.bytes, client.session()).map_err(self.fail())?;
@@ -240,12 +241,12 @@ impl Job<'_> {
         self.give(&Array { shape, values }, quality, console)
     }
 
-    /// Whether the numbers are printed in a JSON object.
+    /// True if the numbers are printed in a JSON object.
     fn prints_json(&self, console: &Console<'_>) -> bool {
         console.is_json() && self.output.is_none()
     }
 
-    /// Checks that the numbers can go where they are to go, below their names.
+    /// Checks that the numbers and their names fit the output format.
     fn check_shape(&self, shape: &[usize], console: &Console<'_>) -> Result<(), CliError> {
         if self.prints_json(console) {
             return Ok(());
@@ -264,7 +265,7 @@ impl Job<'_> {
         }
     }
 
-    /// Writes what was decrypted to where it is asked for.
+    /// Writes the numbers to the requested output.
     fn give<T: Number>(
         &self,
         array: &Array<T>,
@@ -278,7 +279,7 @@ impl Job<'_> {
         self.give_bytes(&array.shape, &array.to_bytes(self.format, &self.names)?, quality, console)
     }
 
-    /// Writes a file of what was decrypted to where it is asked for.
+    /// Writes the bytes of a file to the requested output.
     fn give_bytes(
         &self,
         shape: &[usize],

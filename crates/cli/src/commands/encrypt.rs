@@ -16,7 +16,7 @@ use serde::Serialize;
 use std::fmt::Write;
 use std::path::Path;
 
-/// What was encrypted.
+/// The result of encryption.
 #[derive(Debug, Serialize)]
 struct Encrypted<'a> {
     #[serde(serialize_with = "crate::json::path")]
@@ -29,7 +29,7 @@ struct Encrypted<'a> {
     columns: &'a [String],
 }
 
-/// Either key that encrypts.
+/// A key that encrypts: a secret key or a public key.
 enum Key {
     Client(ClientKey),
     Public(PublicKey),
@@ -38,7 +38,7 @@ enum Key {
 impl Key {
     fn load(path: &Path, threads: usize) -> Result<Self, CliError> {
         let read = || {
-            // Once: it may be a pipe.
+            // The file may be a pipe, so it is read only once.
             let bytes = wire::read(path, &[Kind::PublicKey, Kind::SecretKey])?;
             match PublicKey::from_bytes(&bytes, threads) {
                 Err(Error::Format(FormatError::Kind { .. })) => {
@@ -80,7 +80,8 @@ impl Key {
     ) -> Result<IntegerArray, Error> {
         let (interval, wrap) = how;
         let modulus = i128::from(plain_modulus);
-        // Values that no word holds are beyond every plain modulus, whose error they get.
+        // Clamped values exceed every plain modulus, so they cause the error of values that do not
+        // fit.
         let clamped = |value: i128| value.clamp(i64::MIN.into(), i64::MAX.into()) as i64;
         let fitting =
             |value: &i128| if wrap { value.rem_euclid(modulus) as i64 } else { clamped(*value) };
@@ -165,7 +166,8 @@ pub(super) fn run(
         }
         let settings = key.session().settings();
         let precision = encrypt.precision.unwrap_or(settings.precision());
-        // Before the numbers are read: they are not what is wrong.
+        // The precision is checked before the numbers are read, so that an error in it is reported
+        // first.
         settings.scale_of(precision)?;
         let Contents { numbers, names } = Numbers::read(input, format, &table, precision)?;
         let how = Encryption { interval, precision: encrypt.precision };

@@ -1,4 +1,4 @@
-//! The files of keys in a folder: all of them are written, or none.
+//! The files of keys in a folder. Either all of them are written, or none.
 
 use crate::console::size;
 use crate::error::CliError;
@@ -29,7 +29,7 @@ impl Display for Written {
 /// The names of files of keys.
 const NAMES: [&str; 4] = ["client.key", "public.key", "evaluation.keys", "transfer.key"];
 
-/// A file of other keys, which is left as it is.
+/// An existing file of other keys, which stays as it is.
 #[derive(Debug, Serialize)]
 pub(super) struct Stranger(#[serde(serialize_with = "crate::json::path")] PathBuf);
 
@@ -39,14 +39,18 @@ impl Display for Stranger {
     }
 }
 
-/// A process that a folder is shared with, on another machine or in another container, has written
-/// to its part of a file later.
+/// The time after which a partial file counts as abandoned.
+///
+/// A process that shares the folder, from another machine or container, writes to its partial file
+/// more often than this. Its process number is not visible here.
 const STALE: Duration = Duration::from_secs(600);
 
-/// Removes what runs that were stopped have left of a file beside it: `.NAME.PROCESS.NUMBER.part`,
-/// where the system tells that the process has ended, and nothing was written for a while.
+/// Removes partial files that stopped runs have left beside a file.
+///
+/// Their names are `.NAME.PROCESS.NUMBER.part`. A partial file is removed if the system shows that
+/// its process has ended, and nothing was written to it for `STALE`.
 pub(super) fn remove_partial(path: &Path) {
-    // Links lead to where the file is written.
+    // A link leads to the folder where the file is really written.
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let processes = Path::new("/proc");
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return };
@@ -67,25 +71,26 @@ pub(super) fn remove_partial(path: &Path) {
         let written = entry.metadata().and_then(|there| there.modified()).ok();
         let is_stale = written.and_then(|at| at.elapsed().ok()).is_some_and(|since| since > STALE);
         if written_so && is_stale && !processes.join(process).exists() {
-            // What cannot be removed is in no one's way.
+            // A partial file that cannot be removed does no harm.
             let _ = fs::remove_file(entry.path());
         }
     }
 }
 
-/// A folder that takes the files of keys. Where it was made for them and they do not come, it goes
-/// when this is dropped.
+/// A folder for files of keys.
+///
+/// If it was made for them and they are not written, it is removed when this is dropped.
 #[derive(Debug)]
 pub(super) struct Folder<'a> {
     path: &'a Path,
-    /// Whether files that are there are replaced.
+    /// True if existing files are replaced.
     force: bool,
     /// The folders that were made, the innermost first.
     made: Vec<&'a Path>,
 }
 
 impl<'a> Folder<'a> {
-    /// Makes the folder, where there is none, for files of these names.
+    /// Makes the folder if it does not exist, for files of these names.
     pub(super) fn new(path: &'a Path, names: &[&str], force: bool) -> Result<Self, CliError> {
         for file in names.iter().map(|name| path.join(name)) {
             if file.exists() && !force {
@@ -103,8 +108,10 @@ impl<'a> Folder<'a> {
         Ok(folder)
     }
 
-    /// Files of keys in the folder that are neither of these names nor of this key: what is made
-    /// here leaves them as they are.
+    /// Existing files of keys in the folder that have other names than these and belong to another
+    /// key.
+    ///
+    /// This run leaves them as they are.
     pub(super) fn strangers(&self, names: &[&str], key: &str) -> Vec<Stranger> {
         let is_stranger = |path: &PathBuf| {
             let told = wire::read(path, &[]).and_then(|bytes| wire::inspect(&bytes));
@@ -123,8 +130,9 @@ impl<'a> Folder<'a> {
         self.path.join(name)
     }
 
-    /// Gives files that are written their places: those of a secret key stand first, each with what
-    /// it holds.
+    /// Moves written files to their places, and describes them.
+    ///
+    /// The files of a secret key must come first.
     pub(super) fn place(
         &self,
         staged: Vec<(&'static str, Staged)>,
@@ -138,17 +146,17 @@ impl<'a> Folder<'a> {
             })
             .collect();
         if self.force {
-            // Of several commands at once, the files of one take their places after those of
-            // another. Where there are no locks, they may mix.
+            // The lock lets concurrent commands replace their files one after the other. Without
+            // locks, files of several commands may mix.
             let _alone = File::open(self.path).and_then(|folder| folder.lock().map(|()| folder));
-            // A secret is the last to be replaced: the others can be made of it again.
+            // The secret is replaced last, since the other keys can be made from it again.
             staged.into_iter().rev().try_for_each(|(_, staged)| staged.replace())?;
             return Ok(written);
         }
         for (at, (_, staged)) in staged.into_iter().enumerate() {
             if let Err(error) = staged.create() {
                 for file in &written[..at] {
-                    // The failure itself is what counts.
+                    // The first failure is reported, so errors in removing files are ignored.
                     let _ = fs::remove_file(&file.path);
                 }
                 return Err(error.into());
@@ -161,7 +169,7 @@ impl<'a> Folder<'a> {
 impl Drop for Folder<'_> {
     fn drop(&mut self) {
         for folder in &self.made {
-            // This leaves folders that hold anything.
+            // Folders that are not empty stay.
             let _ = fs::remove_dir(folder);
         }
     }

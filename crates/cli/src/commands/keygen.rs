@@ -15,7 +15,7 @@ use hippocrene::{
 use serde::Serialize;
 use std::fmt::{self, Display};
 
-/// What was made.
+/// The result of `keygen`.
 #[derive(Debug, Serialize)]
 struct Made {
     preset: Option<&'static str>,
@@ -41,7 +41,7 @@ impl Display for Made {
     }
 }
 
-/// How integers are computed with, if they are.
+/// The scheme and modulus of integers, or `None` for keys of numbers.
 fn integers(keygen: &Keygen, degree: usize) -> Result<Option<Integers>, CliError> {
     let scheme = match keygen.scheme {
         Scheme::Ckks if keygen.plain_modulus.is_some() => {
@@ -61,7 +61,7 @@ fn integers(keygen: &Keygen, degree: usize) -> Result<Option<Integers>, CliError
     Ok(Some(Integers { scheme, plain_modulus }))
 }
 
-/// A fresh secret key as it is asked for.
+/// Makes a secret key as the arguments request.
 fn generate(
     keygen: &Keygen,
     preset: Preset,
@@ -90,7 +90,7 @@ fn generate(
     console.step("make the secret key", || Ok(ClientKey::generate_with(settings, threads)?))
 }
 
-/// The evaluation keys that are asked for.
+/// The evaluation keys that the arguments request.
 fn request(keygen: &Keygen, session: &Session) -> Result<KeyRequest, CliError> {
     let rotations = Rotations::together(keygen.rotations.as_deref());
     check_rotations(rotations.as_deref(), session)?;
@@ -110,7 +110,7 @@ fn request(keygen: &Keygen, session: &Session) -> Result<KeyRequest, CliError> {
         return Err(CliError::Usage(what.to_owned()));
     }
     let bits = session.bit_preset().map(|preset| preset.bits()).transpose()?;
-    // Gates of bits take rotations of their own.
+    // Keys for gates of bits include their own rotations.
     let none = if bits.is_some() { KeyRequest::only([]) } else { KeyRequest::default() };
     let rotations = rotations.map_or(none, KeyRequest::only);
     Ok(KeyRequest { conjugation: keygen.conjugation, bootstrapping, look_ups, bits, ..rotations })
@@ -150,15 +150,15 @@ pub(super) fn run(
             ("computes", keys.stage(folder.path(NAMES[2]))?),
         ];
         if keygen.from.is_none() {
-            // The last to be written: who stops this while the large files are written finds no
-            // secret in a temporary one.
+            // The secret is written last. If the command is stopped while the large files are
+            // written, no temporary file holds the secret.
             let secret = client.stage(folder.path(NAMES[0]))?;
             staged.insert(0, ("the secret key, never to be given away", secret));
         }
         folder.place(staged)
     })?;
     let key = client.fingerprint().to_string();
-    // As the keys have them: with the capacity that was chosen where none was said.
+    // The description of the keys, which includes the chosen capacity if no option gave it.
     let looked_up =
         keys.look_ups().map(|own| own.request().describe(client.session())).transpose()?;
     let strangers = folder.strangers(names, &key);

@@ -1,9 +1,9 @@
-//! Look-ups, in words.
+//! The description of look-ups in words.
 
 use hippocrene::LookUpsDescription;
 use std::fmt::{self, Display};
 
-/// Look-ups, for people.
+/// Displays look-ups in words.
 pub(super) struct LookedUp<'a>(pub(super) &'a LookUpsDescription);
 
 impl Display for LookedUp<'_> {

@@ -1,4 +1,4 @@
-//! What each command does.
+//! The implementations of the commands.
 
 mod bootstrapping;
 mod decrypt;
@@ -20,7 +20,7 @@ use hippocrene::Session;
 use std::fs;
 use std::path::Path;
 
-/// Does what the arguments say.
+/// Runs the command that the arguments name.
 pub(crate) fn run(arguments: &Arguments, console: &mut Console<'_>) -> Result<(), CliError> {
     let threads = usize::from(arguments.threads);
     match &arguments.command {
@@ -35,7 +35,7 @@ pub(crate) fn run(arguments: &Arguments, console: &mut Console<'_>) -> Result<()
     }
 }
 
-/// Checks that a command would not write over what it reads, nor over any secret key.
+/// Checks that a command would overwrite neither its inputs nor any secret key.
 fn check_output(output: &Path, inputs: &[&Path]) -> Result<(), CliError> {
     if streams::is_output(output) {
         return Ok(());
@@ -46,7 +46,7 @@ fn check_output(output: &Path, inputs: &[&Path]) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Checks that a file that is written is none of those that are read.
+/// Checks that an output file is not one of the inputs.
 fn check_apart(output: &Path, inputs: &[&Path]) -> Result<(), CliError> {
     let Ok(target) = fs::canonicalize(output) else { return Ok(()) };
     let is_target = |input: &&&Path| {
@@ -62,7 +62,7 @@ fn check_apart(output: &Path, inputs: &[&Path]) -> Result<(), CliError> {
     }
 }
 
-/// Checks that rotations are by less than the slots of a ciphertext.
+/// Checks that each rotation is by fewer places than a ciphertext has slots.
 fn check_rotations(rotations: Option<&[i64]>, session: &Session) -> Result<(), CliError> {
     let (slots, rotations) = (session.slots(), rotations.unwrap_or_default());
     match rotations.iter().find(|places| places.unsigned_abs() >= slots as u64) {

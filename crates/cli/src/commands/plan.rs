@@ -14,18 +14,18 @@ use std::fmt::{self, Display};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The plan, and what it was made by.
+/// The plan and related descriptions.
 #[derive(Debug, Serialize)]
 struct Printed {
     #[serde(flatten)]
     plan: Plan,
-    /// The file of the profile; none for typical figures.
+    /// The file of the profile that was used, or `None` for typical figures.
     profile: Option<PathBuf>,
-    /// The bootstrap of real arrays of values up to 1, where there is one.
+    /// The bootstrap of real arrays of values up to 1, if there is one.
     bootstrapping: Option<BootstrappingDescription>,
-    /// log2 of the probability that a bootstrap of bits fails, where there is one.
+    /// log2 of the failure probability of a bootstrap of bits, if there is one.
     bits_log2_failure_probability: Option<f64>,
-    /// Look-ups in the default tables, where there is room for them.
+    /// Look-ups in the default tables, if the parameters have enough capacity for them.
     look_ups: Option<LookUpsDescription>,
 }
 
@@ -72,7 +72,7 @@ impl Display for Printed {
     }
 }
 
-/// Milliseconds with three digits.
+/// Formats milliseconds with three digits.
 fn time(milliseconds: f64) -> String {
     let decimals = (2.0 - milliseconds.log10().floor()).clamp(0.0, 4.0) as usize;
     format!("{milliseconds:.decimals$}")
@@ -83,7 +83,7 @@ pub(super) fn run(arguments: &PlanArguments, console: &mut Console<'_>) -> Resul
     let installed = profile::installed()?;
     let plan = preset.plan(installed.clone())?;
     let used = installed.filter(|profile| profile.kernel().to_string() == plan.kernel);
-    // Sets that are refused have no settings, and many sets no bootstrap.
+    // Refused parameter sets have no settings, and many sets have no bootstrap.
     let session = preset.settings().and_then(|settings| Session::new(settings, 1)).ok();
     let describe = |session: &Session| Bootstrapping::default().describe(session).ok();
     let bits =

@@ -45,7 +45,7 @@ impl Display for Table {
     }
 }
 
-/// One preset, on one line; the sources of security are told by their number.
+/// Displays one preset on one line. The sources of security are shown as numbers.
 struct Line<'a>(&'a PresetDescription, &'a [&'static str]);
 
 impl Display for Line<'_> {
@@ -87,7 +87,7 @@ impl Display for Line<'_> {
     }
 }
 
-/// How likely bootstraps fail, in a few words.
+/// Formats the failure probabilities of bootstraps.
 fn failures(bootstraps: &[FailureDescription]) -> String {
     let told = |failure: &FailureDescription| {
         let likely = match failure.log2_failure_probability {

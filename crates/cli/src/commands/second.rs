@@ -10,7 +10,7 @@ use hippocrene::{ClientKey, KeyRequest};
 use serde::Serialize;
 use std::fmt::{self, Display};
 
-/// What was made.
+/// The result of `second`.
 #[derive(Debug, Serialize)]
 struct Made {
     first: String,
@@ -53,7 +53,7 @@ pub(super) fn run(
         let keys = keys.stage(folder.path(NAMES[1]))?;
         let transfer = transfer.stage(folder.path(NAMES[2]))?;
         folder.place(vec![
-            // The last to be written, as by `keygen`.
+            // The secret is written last, as in `keygen`.
             ("the second secret key, never to be given away", client.stage(folder.path(NAMES[0]))?),
             ("computes", keys),
             ("leads to the second key", transfer),

@@ -9,12 +9,12 @@ use std::fmt::{self, Display};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What was measured, and where it was written.
+/// The result of `tune`.
 #[derive(Debug, Serialize)]
 struct Tuned {
     #[serde(serialize_with = "crate::json::path")]
     path: PathBuf,
-    /// Whether it is used from now on without being named.
+    /// True if the profile is used from now on without being named.
     in_use: bool,
     profile: Profile,
 }
@@ -36,7 +36,7 @@ impl Display for Tuned {
     }
 }
 
-/// Checks that a profile can be written to this path, before some seconds are taken to make one.
+/// Checks that a profile can be written to this path, before spending seconds on measurements.
 fn check_room(path: &Path) -> Result<(), CliError> {
     const MOST_BYTES: usize = 1 << 14;
     if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
@@ -48,7 +48,7 @@ fn check_room(path: &Path) -> Result<(), CliError> {
     }
     let trial = folder.join(format!(".hippocrene-tune.{}", std::process::id()));
     let written = fs::write(&trial, vec![0; MOST_BYTES]);
-    // It is there only where it could be made.
+    // The trial file exists only if it could be made, so an error is ignored.
     let _ = fs::remove_file(&trial);
     written.map_err(|source| CliError::io("write", path, source))
 }
@@ -65,7 +65,7 @@ pub(super) fn run(tune: &Tune, console: &mut Console<'_>) -> Result<(), CliError
     let measured =
         console.counted("measure this machine", |progress| Ok(profile::measure(progress)?))?;
     profile::save(&path, &measured)?;
-    // It is not where the variable says that none is.
+    // HIPPOCRENE_PROFILE=typical disables all profiles, including the new one.
     let in_use = standard.as_ref() == Some(&path) && profile::installed()?.is_some();
     let tuned = Tuned { in_use, path, profile: measured };
     console.result(&tuned, &tuned)

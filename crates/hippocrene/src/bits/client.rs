@@ -1,4 +1,4 @@
-//! Bits under the keys of a client.
+//! Encryption and decryption of bits with the keys of a client.
 
 use std::sync::Arc;
 
@@ -14,8 +14,9 @@ use crate::{
 };
 
 impl ClientKey {
-    /// How bits are bootstrapped with these parameters: what goes with the preset is
-    /// [`Preset::bits`](crate::Preset::bits).
+    /// Plans how bits are bootstrapped with these parameters.
+    ///
+    /// [`Preset::bits`](crate::Preset::bits) returns the literal for a preset.
     ///
     /// ```no_run
     /// # fn main() -> Result<(), hippocrene::Error> {
@@ -41,11 +42,11 @@ impl ClientKey {
         Ok(Arc::new(BitPlan::new(Arc::clone(self.session().context()), literal)?))
     }
 
-    /// Encrypts bits: the elements of an array of shape `shape` in row-major order.
+    /// Encrypts bits, given as the elements of an array of shape `shape` in row-major order.
     ///
     /// # Errors
-    /// [`Error::Shape`] when there are not as many as the shape says, [`Error::ParameterMismatch`]
-    /// when the plan is of other parameters.
+    /// [`Error::Shape`] when the number of bits does not match the shape,
+    /// [`Error::ParameterMismatch`] when the plan is of other parameters.
     pub fn encrypt_bits(
         &self,
         plan: &BitPlan,
@@ -61,7 +62,7 @@ impl ClientKey {
         })
     }
 
-    /// Decrypts bits, in row-major order.
+    /// Decrypts an array of bits, in row-major order.
     ///
     /// # Errors
     /// [`Error::KeyMismatch`] when the array belongs to another key, [`Error::ParameterMismatch`]
@@ -92,7 +93,7 @@ impl PublicKey {
         })
     }
 
-    /// As [`ClientKey::bit_plan`].
+    /// Plans how bits are bootstrapped, as [`ClientKey::bit_plan`] does.
     ///
     /// # Errors
     /// As [`BitPlan::new`].

@@ -1,4 +1,4 @@
-//! What evaluation keys hold for bits.
+//! The part of evaluation keys that is for bits.
 
 use hippocrene_ckks::bits::BitLiteral;
 use hippocrene_rlwe::{EncapsulationKeys, Parameters};
@@ -8,8 +8,9 @@ use crate::{
     bootstrapping::{check_encapsulation, sparse_parameters},
 };
 
-/// What evaluation keys hold for bits beside rotations, conjugation and relinearisation. No secret
-/// inside.
+/// The keys of bits, except for rotations, conjugation and relinearisation.
+///
+/// They hold no secret.
 #[derive(Debug, Clone)]
 pub struct BitKeys {
     literal: BitLiteral,
@@ -18,11 +19,11 @@ pub struct BitKeys {
 }
 
 impl BitKeys {
-    /// The keys of bootstraps made of this, with those of their sparse secret.
+    /// Combines the literal of a bootstrap of bits with the keys of its sparse secret.
     ///
     /// # Errors
-    /// [`Error::Parameters`] or [`Error::Security`] when there is no sparse secret with these
-    /// parameters, [`Error::ParameterMismatch`] when the keys are of others.
+    /// [`Error::Parameters`] or [`Error::Security`] when these parameters allow no sparse secret.
+    /// [`Error::ParameterMismatch`] when the keys have other parameters.
     pub fn new(
         session: &Session,
         literal: BitLiteral,
@@ -33,7 +34,7 @@ impl BitKeys {
         Ok(BitKeys { literal, encapsulation, narrow })
     }
 
-    /// The parameter set of the sparse secret, held to its limit where `parameters` are secure.
+    /// The parameter set of the sparse secret, with a security check if `parameters` are secure.
     pub(crate) fn narrow_of(
         parameters: &Parameters,
         literal: &BitLiteral,
@@ -41,7 +42,7 @@ impl BitKeys {
         sparse_parameters(parameters, literal.base(parameters), literal.sparse_weight)
     }
 
-    /// What a bootstrap is made of.
+    /// The literal from which the bootstrap is planned.
     pub fn literal(&self) -> &BitLiteral {
         &self.literal
     }

@@ -1,8 +1,8 @@
-//! Arrays of bits: `2^13` to `2^16` of them in a ciphertext, gates without a limit of depth.
+//! Arrays of bits: `2^13` to `2^16` bits in a ciphertext, and gates without a depth limit.
 //!
 //! A gate is a bootstrap ([`hippocrene_ckks::bits`]), or a product while there is capacity for one.
-//! The errors of slots are known: operands that have come to be too uncertain are refreshed before
-//! a gate.
+//! The library follows the error of every slot, and refreshes operands with too large an error
+//! before a gate.
 
 mod client;
 mod keys;
@@ -17,14 +17,14 @@ use crate::{Array, CiphertextBody, Elements, Session};
 pub use keys::BitKeys;
 pub use server::BitServer;
 
-/// The elements of arrays of bits.
+/// The form of arrays of bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bits {
-    /// Where ciphertexts have them.
+    /// The packing of bits into slots.
     pub packing: BitPacking,
 }
 
-/// An encrypted array of bits. What it computes with is a [`BitServer`].
+/// An encrypted array of bits, on which a [`BitServer`] computes.
 pub type BitArray = Array<Bits>;
 
 impl Elements for Bits {
@@ -65,7 +65,7 @@ impl CiphertextBody<Bits> {
 }
 
 impl BitArray {
-    /// How far a slot is from its bit at most ([`BitCiphertext::error`]); below 1/2.
+    /// The largest distance between a slot and its bit ([`BitCiphertext::error`]); it is below 1/2.
     pub fn error(&self) -> f64 {
         self.bodies().iter().map(CiphertextBody::error).fold(0.0, f64::max)
     }

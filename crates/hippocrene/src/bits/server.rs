@@ -1,4 +1,4 @@
-//! What computes on bits.
+//! The part of a server that computes on bits.
 
 use std::{
     borrow::Cow,
@@ -17,18 +17,19 @@ use hippocrene_rlwe::{Fingerprint, Gate, RlweError};
 use super::{BitArray, BitKeys};
 use crate::{Array, Error, Session, SlotContents};
 
-/// Several gates at once.
+/// The operation that errors of several gates at once name.
 const GATES: &str = "gates";
 
-/// Bits that moduli are off by.
+/// The tolerance for the sizes of moduli, in bits; chosen.
 const SLACK: f64 = 2.0;
 
-/// What computes on arrays of bits: it is part of a [`Server`](crate::Server) whose keys have those
-/// of bits. It holds no secret.
+/// Computes on arrays of bits, as a part of a [`Server`](crate::Server) that has keys of bits.
 ///
-/// Every gate is one bootstrap of each ciphertext, or a product where both operands have the
-/// capacity for it and little error. There is no limit of depth. Arrays have one shape; bits are
-/// not broadcast.
+/// It holds no secret.
+///
+/// Every gate is one bootstrap of each ciphertext. If both operands have enough capacity and little
+/// error, it is a product instead. There is no depth limit. All arrays of a gate have the same
+/// shape, since bits are not broadcast.
 #[derive(Debug, Clone)]
 pub struct BitServer {
     pub(super) session: Session,
@@ -53,31 +54,33 @@ impl BitServer {
         Ok(BitServer { session, bootstrapper, key, key_bytes, count: Arc::default() })
     }
 
-    /// Bytes of memory that its keys take, without those of the evaluator.
+    /// Bytes of memory of its keys, without those of the evaluator.
     pub(crate) fn key_bytes(&self) -> usize {
         self.key_bytes
     }
 
-    /// The plan.
+    /// The plan of its bootstraps.
     pub fn plan(&self) -> &Arc<BitPlan> {
         self.bootstrapper.plan()
     }
 
-    /// What it bootstraps single ciphertexts with.
+    /// The bootstrapper for single ciphertexts.
     pub fn bootstrapper(&self) -> &BitBootstrapper {
         &self.bootstrapper
     }
 
-    /// How many bootstraps of ciphertexts this server and its clones have made; several gates of
-    /// the same bits are one.
+    /// The number of bootstraps of ciphertexts that this server and its clones have computed.
+    ///
+    /// Several gates of the same bits count as one.
     pub fn bootstraps(&self) -> u64 {
         self.count.load(Ordering::Relaxed)
     }
 
-    /// The bits that `a` does not have, for nothing.
+    /// The complements of the bits of `a`, without a bootstrap.
     ///
     /// # Errors
-    /// [`Error::KeyMismatch`] when the array belongs to another key.
+    /// [`Error::KeyMismatch`] when the array belongs to another key, [`Error::ParameterMismatch`]
+    /// when it has other parameters.
     pub fn not(&self, a: &BitArray) -> Result<BitArray, Error> {
         self.check(&[a], "not")?;
         let evaluator = self.bootstrapper.evaluator();
@@ -86,7 +89,7 @@ impl BitServer {
         Ok(Array::from_ciphertexts(a.layout().clone(), *a.form(), SlotContents::Stray, out?))
     }
 
-    /// `a` and `b`, element by element.
+    /// Computes `a AND b`, element by element.
     ///
     /// # Errors
     /// As [`BitServer::gate`].
@@ -94,7 +97,7 @@ impl BitServer {
         self.gate(Gate::And, &[a, b])
     }
 
-    /// `a` or `b`, element by element.
+    /// Computes `a OR b`, element by element.
     ///
     /// # Errors
     /// As [`BitServer::gate`].
@@ -102,7 +105,7 @@ impl BitServer {
         self.gate(Gate::Or, &[a, b])
     }
 
-    /// Either `a` or `b`, element by element.
+    /// Computes `a XOR b`, element by element.
     ///
     /// # Errors
     /// As [`BitServer::gate`].
@@ -110,7 +113,7 @@ impl BitServer {
         self.gate(Gate::Xor, &[a, b])
     }
 
-    /// Not both of `a` and `b`, element by element.
+    /// Computes `NOT (a AND b)`, element by element.
     ///
     /// # Errors
     /// As [`BitServer::gate`].
@@ -118,7 +121,7 @@ impl BitServer {
         self.gate(Gate::Nand, &[a, b])
     }
 
-    /// Neither `a` nor `b`, element by element.
+    /// Computes `NOT (a OR b)`, element by element.
     ///
     /// # Errors
     /// As [`BitServer::gate`].
@@ -126,7 +129,7 @@ impl BitServer {
         self.gate(Gate::Nor, &[a, b])
     }
 
-    /// Whether `a` and `b` are equal, element by element.
+    /// Computes `a = b` (the complement of XOR), element by element.
     ///
     /// # Errors
     /// As [`BitServer::gate`].
@@ -134,7 +137,9 @@ impl BitServer {
         self.gate(Gate::Xnor, &[a, b])
     }
 
-    /// The elements of `a` where `condition` is 1, those of `b` where it is 0: three gates.
+    /// Returns the elements of `a` where `condition` is 1, and those of `b` where it is 0.
+    ///
+    /// This needs three gates.
     ///
     /// # Errors
     /// As [`BitServer::gate`].
@@ -148,11 +153,12 @@ impl BitServer {
         self.xor(b, &self.and(condition, &differ)?)
     }
 
-    /// A gate of two or three arrays of one shape, element by element.
+    /// Computes a gate of two or three arrays of one shape, element by element.
     ///
     /// # Errors
-    /// [`Error::Shape`] when the shapes differ, [`Error::KeyMismatch`] when the keys do,
-    /// [`Error::Argument`] for a number of arrays that the gate does not take.
+    /// [`Error::Shape`] when the shapes or the layouts differ, [`Error::KeyMismatch`] or
+    /// [`Error::ParameterMismatch`] when the keys or the parameters do, and [`Error::Argument`]
+    /// when the gate does not accept this number of arrays.
     pub fn gate(&self, gate: Gate, inputs: &[&BitArray]) -> Result<BitArray, Error> {
         self.check(inputs, gate.name())?;
         if let Some(product) = self.product(gate, inputs)? {
@@ -162,8 +168,10 @@ impl BitServer {
         out.pop().ok_or_else(|| Error::Internal("a gate has one result".into()))
     }
 
-    /// Several gates of the same arrays by one bootstrap, of which only the cosines are taken one
-    /// by one: `[Xor, And]` of two are a half adder, `[Xor, Majority]` of three a full adder.
+    /// Computes several gates of the same arrays by one bootstrap.
+    ///
+    /// Only the cosines are computed separately for each gate. `[Xor, And]` of two arrays is a half
+    /// adder, `[Xor, Majority]` of three arrays is a full adder.
     ///
     /// # Errors
     /// As [`BitServer::gate`].
@@ -195,11 +203,13 @@ impl BitServer {
         Ok(out.map(|(ciphertexts, gate)| self.result(*gate, inputs, ciphertexts)).collect())
     }
 
-    /// A gate of `a` and bits that everybody can read, one for each element, in row-major order.
-    /// Where these are all the same there is no bootstrap.
+    /// Computes a gate of `a` and public bits, one for each element in row-major order.
+    ///
+    /// If the public bits are all equal, there is no bootstrap.
     ///
     /// # Errors
-    /// [`Error::Shape`] when there are not as many as elements, and as [`BitServer::gate`].
+    /// [`Error::Shape`] when the number of bits is not the number of elements, and as
+    /// [`BitServer::gate`].
     pub fn gate_plain(&self, gate: Gate, a: &BitArray, bits: &[bool]) -> Result<BitArray, Error> {
         self.check(&[a], gate.name())?;
         if bits.len() != a.size() {
@@ -220,7 +230,7 @@ impl BitServer {
         }
     }
 
-    /// Bits that everybody can read, as an array that stands where `like` does.
+    /// Makes an array of public bits with the layout of `like`.
     fn public(&self, like: &BitArray, bits: &[bool]) -> Result<BitArray, Error> {
         let evaluator = self.bootstrapper.evaluator();
         let (slots, like_it) = (like.layout().scatter(bits)?, like.expanded(&self.session));
@@ -229,8 +239,9 @@ impl BitServer {
         Ok(Array::from_ciphertexts(like.layout().clone(), *like.form(), SlotContents::Zero, out?))
     }
 
-    /// What a gate of these arrays has made. Slots that hold no element are zero where the gate of
-    /// zeros is.
+    /// Makes the array of a gate's results.
+    ///
+    /// Slots without an element are zero if they are zero in all inputs and the gate of zeros is 0.
     fn result(
         &self,
         gate: Gate,
@@ -242,8 +253,10 @@ impl BitServer {
         Array::from_ciphertexts(inputs[0].layout().clone(), *inputs[0].form(), slots, ciphertexts)
     }
 
-    /// A gate by products, where there is one and the result can still be bootstrapped, with no
-    /// more error than gates take.
+    /// Computes a gate by products, if it has any and the operands allow it, otherwise returns
+    /// `None`.
+    ///
+    /// The result must have enough capacity for a bootstrap and no more error than gates accept.
     fn product(&self, gate: Gate, inputs: &[&BitArray]) -> Result<Option<BitArray>, Error> {
         let (plan, e) = (self.plan(), self.bootstrapper.evaluator());
         let &[a, b] = inputs else { return Ok(None) };
@@ -274,14 +287,17 @@ impl BitServer {
         Ok(Some(self.result(gate, inputs, out?)))
     }
 
-    /// The parts of a ciphertext with capacity for a linear map, by a bootstrap.
+    /// Bootstraps a ciphertext into its parts, with capacity for a linear map.
     pub(crate) fn parts(&self, a: &BitCiphertext) -> Result<BitParts, Error> {
         self.count.fetch_add(1, Ordering::Relaxed);
         Ok(self.bootstrapper.parts(a)?)
     }
 
-    /// One of so many operands of a gate: refreshed, once for all gates, where its error is larger
-    /// than its share of what is certain. (A refresh makes `O(e^2)` of an error `e`.)
+    /// Prepares one of several operands of a gate.
+    ///
+    /// It is refreshed if its error is larger than its share of the largest error that gates
+    /// accept. The array caches the result, so that this happens once for all gates. (A refresh
+    /// turns an error `e` into `O(e^2)`.)
     pub(crate) fn ready<'a>(
         &self,
         a: &'a BitArray,

@@ -1,4 +1,4 @@
-//! Bits picked from arrays, where whole ciphertexts are rotated for it.
+//! Selections of bits that need only rotations of whole ciphertexts.
 
 use std::borrow::Cow;
 
@@ -10,13 +10,15 @@ use crate::{Array, Error, Layout, SlotContents};
 const OPERATION: &str = "move elements";
 
 impl BitServer {
-    /// The array of this shape whose bits are, in row-major order, those at the places `sources` of
-    /// `a`, if all of them move alike: single elements, rows, columns, slices with steps that are
-    /// powers of two. That takes a rotation of each ciphertext, and nothing from the first element
-    /// on.
+    /// Selects the bits at the places `sources` of `a`, in row-major order, as an array of shape
+    /// `shape`.
     ///
-    /// What is picked stands as it did: gates take two columns of arrays of one shape, or two rows,
-    /// but no row with a column.
+    /// This works if all of them move by the same distance: single elements, rows, columns, and
+    /// slices with steps that are powers of two. Otherwise it returns `None`. It needs one rotation
+    /// of each ciphertext, or none if the selection starts in the first slot.
+    ///
+    /// The selected bits keep their distances. So gates accept two columns of arrays of one shape,
+    /// or two rows, but not a row and a column.
     pub(crate) fn view(
         &self,
         a: &BitArray,
@@ -43,7 +45,8 @@ impl BitServer {
             BitPacking::Real => slots,
             BitPacking::Complex => slots / 2,
         };
-        // What goes from one part of a slot to the other goes alone.
+        // One rotation cannot move some bits from one part of a slot to the other and keep the rest
+        // in place.
         if left < row && from.iter().any(|f| f % slots >= row && f % slots - left < row) {
             return Ok(None);
         }

@@ -1,4 +1,4 @@
-//! What a bootstrap is, in numbers, before any key is made.
+//! The description of a bootstrap in numbers, before any key is made.
 
 use hippocrene_ckks::bootstrap::BootstrapPlan;
 use hippocrene_rlwe::Parameters;
@@ -10,42 +10,43 @@ use super::{
 };
 use crate::{Error, Session};
 
-/// A bootstrap in numbers.
+/// The numbers that describe a bootstrap.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct BootstrappingDescription {
-    /// Whether complex arrays are bootstrapped too.
+    /// True if complex arrays are bootstrapped too.
     pub complex: bool,
-    /// How many values a ciphertext holds.
+    /// The number of slots that are bootstrapped.
     pub slots: usize,
-    /// The precision, in bits after the binary point.
+    /// The precision of the result, in bits after the binary point.
     pub precision: f64,
-    /// How many bootstraps one takes, where arrays have that precision: the errors of bootstraps
-    /// are bootstrapped until they do.
+    /// The number of single bootstraps that reach the precision, for arrays that have it.
+    ///
+    /// After the first one, the remaining error is bootstrapped each time.
     pub iterations: u32,
-    /// The bound on the values that it is planned for.
+    /// The bound on the absolute values that it is planned for.
     pub bound: f64,
     /// The capacity that an array needs to be bootstrapped, in bits.
     pub capacity_needed: f64,
-    /// The capacity that it has after, in bits, give or take a few.
+    /// The capacity of the result, in bits, to within a few bits.
     pub capacity_after: f64,
-    /// log2 of the scale of the result, in bits.
+    /// log2 of the scale of the result.
     pub scale_bits: f64,
-    /// log2 of the probability that a bootstrap fails; none where it cannot.
+    /// log2 of the probability that a bootstrap fails; `None` where it cannot.
     pub log2_failure_probability: Option<f64>,
     /// The Hamming weight of the sparse secret under which the modulus is raised.
     pub sparse_weight: Option<usize>,
-    /// log2 of the modulus of the keys to it, in bits.
+    /// log2 of the modulus of the keys to the sparse secret.
     pub sparse_log2_pq: Option<f64>,
-    /// The largest that is secure; none for insecure parameters.
+    /// The largest secure value of `sparse_log2_pq`; `None` if there is no known limit.
     pub sparse_log2_pq_limit: Option<u32>,
-    /// How many rotations it takes keys of.
+    /// The number of rotations that it needs keys for.
     pub rotations: usize,
     /// Bytes of its keys as stored.
     pub key_bytes: usize,
 }
 
 impl BootstrappingDescription {
-    /// The description of a plan that goes this way.
+    /// Describes a plan that reaches its precision this way.
     ///
     /// # Errors
     /// As [`BootstrapPlan::key_moduli`].
@@ -74,7 +75,7 @@ impl BootstrappingDescription {
 }
 
 impl Bootstrapping {
-    /// What the bootstrap of these parameters is like.
+    /// Describes the bootstrap with these parameters.
     ///
     /// # Errors
     /// As [`Bootstrapping::plan`].

@@ -1,4 +1,4 @@
-//! Which bootstrap keys are made for.
+//! Bootstraps: requests, plans and keys.
 
 mod describe;
 pub(crate) mod rule;
@@ -14,52 +14,60 @@ pub use describe::BootstrappingDescription;
 use rule::Way;
 pub(crate) use rule::{capacity_after, reserve};
 
-/// What a bootstrap is to do, as a client asks for it. Transforms, scales and moduli follow from it
-/// by rule, and so does what it leaves: [`Bootstrapping::describe`] says so before any key is made.
+/// The bootstrap that a client requests.
 ///
-/// All `N/2` slots of a ciphertext are bootstrapped, or the first of them:
-/// [`Bootstrapping::slots`].
+/// Transforms, scales, moduli and the remaining capacity follow from it by rule.
+/// [`Bootstrapping::describe`] shows them before any key is made.
+///
+/// It bootstraps all `N/2` slots of a ciphertext, or the first of them ([`Bootstrapping::slots`]).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bootstrapping {
-    /// Whether complex arrays are bootstrapped too; it takes the same keys, and for complex arrays
-    /// twice the reductions. Else only real ones are.
+    /// True if complex arrays are bootstrapped too, otherwise only real ones are.
+    ///
+    /// Both need the same keys. Complex arrays need twice the number of reductions.
     pub complex: bool,
-    /// How many slots are bootstrapped, a power of two; all where nothing is said. The fewer, the
-    /// faster it is, the smaller the keys, and the more capacity is left (but for a product, where
-    /// slots without an element are zero and stay so). Elements of arrays that are bootstrapped
-    /// have to stand in the first so many slots of one ciphertext, as those of an array of so few
-    /// elements do, each axis but the first counted as the next power of two. Such bootstraps are
-    /// not iterated.
+    /// The number of slots that are bootstrapped, a power of two; by default all.
+    ///
+    /// With fewer slots the bootstrap is faster, its keys are smaller and more capacity is left.
+    /// Where the other slots are zero, a product keeps them zero, and its capacity is deducted.
+    ///
+    /// All elements have to lie in the first `slots` slots of one ciphertext. This holds for arrays
+    /// with at most this number of elements, if each axis but the first counts as the next power of
+    /// two. Such bootstraps are not iterated.
     pub slots: Option<usize>,
-    /// The bound on the absolute values that it is planned for. Larger values, whose bound is `2^k`
-    /// times as large, are bootstrapped in the unit `2^k`, and so with `k` bits less after the
-    /// binary point.
+    /// The bound on the absolute values that it is planned for.
+    ///
+    /// Values with a bound `2^k` times as large are bootstrapped in the unit `2^k`, with `k` bits
+    /// less after the binary point.
     pub bound: f64,
-    /// How precise the result is to be, in bits after the binary point: an error of standard
-    /// deviation `2^-precision` for values up to the bound. Each bit takes about 15 bits of the
-    /// modulus. What one bootstrap does not have, up to about 37 bits, is reached by bootstraps of
-    /// the errors of bootstraps, as few as do ([`BootstrapLiteral::precision`]); the scale of
-    /// arrays has to have room for it, as it has where it is the precision of the settings, or of
-    /// the encryption. Where none is said, it is that of the settings, or if one bootstrap has not
-    /// so many bits, as many as it has.
+    /// The precision of the result, in bits after the binary point.
+    ///
+    /// For values up to the bound, the error has a standard deviation of `2^-precision`. Each bit
+    /// uses about 15 bits of the modulus. One bootstrap reaches up to about 37 bits. For more, the
+    /// errors of bootstraps are bootstrapped, as few times as necessary
+    /// ([`BootstrapLiteral::precision`]). The scale of the arrays must be large enough for the
+    /// precision. It is if this is the precision of the settings or of the encryption.
+    ///
+    /// The default is the precision of the settings, or the highest precision that one bootstrap
+    /// reaches, if that is lower. It is searched for in steps of 2 bits.
     pub precision: Option<f64>,
 }
 
 impl Default for Bootstrapping {
-    /// Real arrays of values up to 1.
+    /// Requests a bootstrap of real arrays with values up to 1, with the default precision.
     fn default() -> Self {
         Bootstrapping { complex: false, slots: None, bound: 1.0, precision: None }
     }
 }
 
 impl Bootstrapping {
-    /// The least precision that is tried where none is said.
+    /// The least default precision that is tried, in bits after the binary point; chosen.
     const LEAST_PRECISION: f64 = 10.0;
 
-    /// The most bootstraps that are tried for one precision.
+    /// The maximum number of bootstraps that are tried for one precision; chosen.
     const MOST_BOOTSTRAPS: u32 = 8;
 
-    /// Whether keys that were made for this do for `wanted` too.
+    /// True if keys that were made for this request also serve `wanted`.
     pub(crate) fn does(&self, wanted: &Bootstrapping) -> bool {
         let slots = self.slots.is_none_or(|have| wanted.slots.is_some_and(|slots| slots <= have));
         let precise =
@@ -67,17 +75,17 @@ impl Bootstrapping {
         (self.complex || !wanted.complex) && slots && precise && self.bound >= wanted.bound
     }
 
-    /// The bootstrap of these parameters that does it, and its precision.
+    /// Plans the bootstrap with these parameters; also returns its precision in bits.
     ///
     /// # Errors
-    /// [`Error::Argument`] when a number makes no sense; [`Error::Parameters`] when these
-    /// parameters have none that leaves capacity for a product, or no bootstrap has so much
-    /// precision for values up to the bound. The message says what lacks.
+    /// [`Error::Argument`] when a number makes no sense. [`Error::Parameters`] when every bootstrap
+    /// with these parameters leaves too little capacity for a product, or too little precision for
+    /// values up to the bound. The message gives the numbers.
     pub fn plan(&self, session: &Session) -> Result<(BootstrapPlan, f64), Error> {
         self.way(session).map(|(plan, way)| (plan, way.precision))
     }
 
-    /// The bootstrap of these parameters that does it, and how.
+    /// Plans the bootstrap, and the way in which it reaches its precision.
     fn way(&self, session: &Session) -> Result<(BootstrapPlan, Way), Error> {
         rule::check(session, self)?;
         let Some(precision) = self.precision else {
@@ -102,7 +110,7 @@ impl Bootstrapping {
         made
     }
 
-    /// The bootstrap that goes this way.
+    /// Plans the bootstrap that reaches its precision this way.
     fn plan_at(&self, session: &Session, way: Way) -> Result<(BootstrapPlan, Way), Error> {
         stop::check("plan a bootstrap")?;
         let (literal, precision) = (rule::literal(session, self, way)?, way.precision);
@@ -120,7 +128,8 @@ impl Bootstrapping {
     }
 }
 
-/// What evaluation keys hold for bootstrapping beside rotations and conjugation.
+/// The part of evaluation keys that is for bootstrapping, except for rotations, conjugation and
+/// relinearisation.
 #[derive(Debug, Clone)]
 pub struct BootstrappingKeys {
     precision: f64,
@@ -130,11 +139,11 @@ pub struct BootstrappingKeys {
 }
 
 impl BootstrappingKeys {
-    /// The keys of a bootstrap of this precision, made of this, with the keys of its sparse secret.
+    /// Combines a bootstrap of this precision with the keys of its sparse secret.
     ///
     /// # Errors
-    /// [`Error::Parameters`] or [`Error::Security`] when there is no sparse secret with these
-    /// parameters, [`Error::ParameterMismatch`] when the keys are of others.
+    /// [`Error::Parameters`] or [`Error::Security`] when these parameters allow no sparse secret.
+    /// [`Error::ParameterMismatch`] when the keys have other parameters.
     pub fn new(
         session: &Session,
         precision: f64,
@@ -148,7 +157,7 @@ impl BootstrappingKeys {
         Ok(BootstrappingKeys { precision, literal, encapsulation, narrow })
     }
 
-    /// The parameter set of the sparse secret, held to its limit where `parameters` are secure.
+    /// The parameter set of the sparse secret, with a security check if `parameters` are secure.
     pub(crate) fn narrow_of(
         parameters: &Parameters,
         literal: &BootstrapLiteral,
@@ -162,19 +171,19 @@ impl BootstrappingKeys {
         sparse_parameters(parameters, parameters.grafted_modulus(literal.base_bits), weight)
     }
 
-    /// What was asked for, with the precision that was found where none was said.
+    /// The request, with the default precision filled in.
     pub fn request(&self) -> Bootstrapping {
         let BootstrapLiteral { slots, first_slots, real, bound, .. } = self.literal;
         let slots = first_slots.then_some(slots);
         Bootstrapping { complex: !real, slots, bound, precision: Some(self.precision) }
     }
 
-    /// The precision that it is made for, in bits after the binary point.
+    /// The precision of the bootstrap, in bits after the binary point.
     pub fn precision(&self) -> f64 {
         self.precision
     }
 
-    /// What the bootstrap is made of.
+    /// The literal from which the bootstrap is planned.
     pub fn literal(&self) -> &BootstrapLiteral {
         &self.literal
     }
@@ -190,8 +199,9 @@ impl BootstrappingKeys {
     }
 }
 
-/// The parameter set of a sparse secret of weight `weight` for the base modulus `base`, held to its
-/// limit where `parameters` are secure.
+/// The parameter set of a sparse secret of Hamming weight `weight` for the base modulus `base`.
+///
+/// It is checked against the security limit if `parameters` are secure.
 pub(crate) fn sparse_parameters(
     parameters: &Parameters,
     base: Modulus,
@@ -203,7 +213,7 @@ pub(crate) fn sparse_parameters(
     })
 }
 
-/// Checks that keys of a sparse secret are of its parameter set, `narrow`, and of that of the
+/// Checks that the keys of a sparse secret belong to its parameter set, `narrow`, and to the
 /// session.
 pub(crate) fn check_encapsulation(
     session: &Session,
@@ -213,7 +223,7 @@ pub(crate) fn check_encapsulation(
 ) -> Result<(), Error> {
     for (have, need) in [(keys.down(), narrow), (keys.up(), session.settings().parameters())] {
         let (have, need) = (have.parameters(), need.digest());
-        // In a simulation both sets go by other names.
+        // In a simulation both sets have other digests.
         if have != need && !session.context().rlwe().is_hollow() {
             return Err(RlweError::ParameterMismatch { operation, have, need }.into());
         }

@@ -1,14 +1,15 @@
-//! The rule: from what a client asks for to every number of a bootstrap.
+//! The rule that derives every number of a bootstrap from a client's request.
 //!
 //! With `p` bits of precision relative to the bound `B`, each of the following adds an error of at
 //! most about `2^-(p + 1.5)` of `B`:
 //!
-//! - the reduction's polynomials: without an arcsine, which saves two levels, where `f64`
-//!   coefficients are precise enough (up to 26 bits), else with one of degree 3; two doublings;
-//! - rounding at the scale of the cosine, `r` in a slot: `x/k` has that error, so that the scale is
-//!   `2^p r k/epsilon`, and a few bits more for what Chebyshev polynomials and doublings make of
-//!   it;
-//! - rounding of the transforms' matrices, by their scales;
+//! - the polynomials of the modular reduction, with two doublings: up to 26 bits, `f64`
+//!   coefficients are precise enough to do without an arcsine, which saves two levels; beyond that
+//!   there is an arcsine of degree 3;
+//! - rounding at the scale of the cosine: with `r` the error of rounding in a slot, `x/k` has the
+//!   error `r`, so the scale is `2^p r k/epsilon`, and larger by a few bits because Chebyshev
+//!   polynomials and doublings amplify the error;
+//! - rounding of the matrices of the transforms, set by their scales;
 //! - rounding at the base modulus `q0`, and the key switch to the sparse secret there.
 
 use hippocrene_ckks::{
@@ -24,32 +25,35 @@ use crate::{Error, Session};
 
 /// The Hamming weight of the secret under which the modulus is raised.
 const SPARSE_WEIGHT: usize = 32;
-/// log2 of the probability of a failure that is accepted.
+/// log2 of the accepted probability of a failure; chosen.
 const LOG2_FAILURE: f64 = -128.0;
-/// Each kind of error is smaller than that which is allowed by so many bits: there are about six.
+/// The margin of each kind of error below the allowed error, in bits; there are about six kinds.
 const SHARE: f64 = 1.5;
-/// What Chebyshev polynomials and doublings make of rounding.
+/// The amplification of rounding errors by Chebyshev polynomials and doublings, in bits.
 const AMPLIFIED: f64 = 3.0;
+/// The number of doublings of the cosine.
 const DOUBLINGS: u32 = 2;
-/// The arcsine's degree, where it takes one.
+/// The degree of the arcsine, where there is one.
 const ARCSINE: usize = 3;
-/// From this precision on the reduction takes an arcsine.
+/// From this precision on, in bits, the reduction uses an arcsine.
 const LEAST_WITH_ARCSINE: f64 = 26.0;
-/// What a bootstrap may lack of the precision that it is made for, in bits.
+/// The tolerance for the precision of a bootstrap, in bits.
 const OFF: f64 = 1.0;
-/// What an iteration may gain less than that, in bits: 4 for errors of many deviations, one since
-/// it is a power of two, and one that it lacks.
+/// The precision of a further bootstrap minus its guaranteed gain, in bits.
+///
+/// This is 4 for errors of many standard deviations, one because the gain is a power of two, and
+/// one for [`OFF`].
 const LOST: f64 = 6.0;
-/// A level of a transform has at most so many stages.
+/// The maximum number of stages in a level of a transform.
 const STAGES: u32 = 6;
-/// From so many slots on a transform has two levels at least.
+/// From this number of slots on, a transform has at least two levels.
 const LEAST_OF_TWO_LEVELS: usize = 32;
-/// Where there is a bootstrap.
+/// Advice that names the presets with a bootstrap.
 pub(crate) const PRESETS: &str = "the presets n15s, n15, n16s, n16, n17s and n17 have a bootstrap";
-/// The most bits of a special.
+/// The maximum size of a special prime, in bits.
 const LARGEST_SPECIAL: f64 = 61.0;
 
-/// Checks what can be said before anything is computed.
+/// Checks the request before anything is computed.
 pub(super) fn check(session: &Session, how: &Bootstrapping) -> Result<(), Error> {
     const OPERATION: &str = "plan a bootstrap";
     let parameters = session.settings().parameters();
@@ -80,30 +84,32 @@ pub(super) fn check(session: &Session, how: &Bootstrapping) -> Result<(), Error>
     Ok(())
 }
 
-/// The largest `log2(q0 p)` that keeps the sparse secret safe, where one is known.
+/// The largest `log2(q0 p)` at which the sparse secret is secure, where a limit is known.
 fn base_limit(parameters: &Parameters) -> Option<u32> {
     let secret = SecretDistribution::SparseTernary { weight: SPARSE_WEIGHT };
     security::limit(parameters.log_degree(), secret).map(|limit| limit.log2_pq)
 }
 
-/// How a precision is reached.
+/// The way in which a bootstrap reaches its precision.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Way {
-    /// That of a single bootstrap, in bits after the binary point.
+    /// The precision of a single bootstrap, in bits after the binary point.
     pub(super) one: f64,
-    /// How many there are.
+    /// The number of single bootstraps.
     pub(super) bootstraps: u32,
-    /// What is reached, in bits after the binary point.
+    /// The precision of the result, in bits after the binary point.
     pub(super) precision: f64,
 }
 
 impl Way {
-    /// By one bootstrap.
+    /// Reaches the precision with one bootstrap.
     pub(super) fn once(precision: f64) -> Self {
         Way { one: precision, bootstraps: 1, precision }
     }
 
-    /// By so many bootstraps, each of the errors of those before, at the least precision that does.
+    /// Reaches the precision with several bootstraps, each of the error of those before.
+    ///
+    /// Each single bootstrap has the least sufficient precision.
     pub(super) fn iterated(bootstraps: u32, precision: f64) -> Self {
         let others = f64::from(bootstraps - 1);
         Way {
@@ -114,7 +120,7 @@ impl Way {
     }
 }
 
-/// What a bootstrap that goes this way is made of.
+/// Derives the literal of the bootstrap that reaches its precision this way.
 pub(super) fn literal(
     session: &Session,
     how: &Bootstrapping,
@@ -138,22 +144,23 @@ pub(super) fn literal(
     })?;
     let ratio = -reduction.epsilon().log2();
 
-    // The error of a slot to that of a coefficient.
+    // log2 of the ratio of the error in a slot to the error in a coefficient.
     let slot = 0.5 * (all as f64).log2();
     let rounded = rounding(parameters.secret_weight(), 2).log2_std();
     let levels =
         slots.ilog2().div_ceil(STAGES).max(if slots < LEAST_OF_TWO_LEVELS { 1 } else { 2 });
     let radix = f64::from(slots.ilog2().div_ceil(levels));
-    // Rounding 2^(radix + 1) entries of each row, 1/sqrt(12) in a coefficient.
+    // Each row has 2^(radix + 1) rounded entries, with an error of 1/sqrt(12) in a coefficient
+    // each.
     let rows = slot - 0.5 * 12f64.log2() + 0.5 * (radix + 1.0) + 0.5 * f64::from(levels).log2();
-    // Entries are 2^-radix and add up to 2^(-radix/2), `x` being of root mean square sqrt((h +
-    // 1)/12) beside the bound epsilon.
+    // Entries are 2^-radix and add up to 2^(-radix/2). The root mean square of `x` is sqrt((h +
+    // 1)/12), while the values in it are bounded by epsilon.
     let deviation = 0.5 * (f64::from(SPARSE_WEIGHT as u32 + 1) / 12.0).log2();
     let into_slots = bits + SHARE + ratio + deviation + rows + 0.5 * radix;
     let into_coefficients = bits + SHARE + rows - 0.5 * radix;
     let mut back = DftLevel::even(slots, levels, into_coefficients.ceil());
-    // The first matrix is applied to all slots, whose errors add up in coefficients that are so
-    // much smaller.
+    // The first matrix is applied to all slots. Their errors add up in coefficients that are
+    // smaller by this factor.
     if let Some(first) = back.first_mut() {
         first.scale_bits += (0.5 * (all as f64 / slots as f64).log2()).ceil();
     }
@@ -171,7 +178,7 @@ pub(super) fn literal(
         slots_to_coefficients: back,
         output_scale_bits: match way.bootstraps {
             1 => settings.scale().log2(),
-            // Each result is as precise as one bootstrap is.
+            // A single result is only as precise as one bootstrap.
             _ => settings.scale().log2().min((way.one + SHARE + settings.overhead()).ceil()),
         },
         output_bits: None,
@@ -180,11 +187,11 @@ pub(super) fn literal(
     })
 }
 
-/// The reduction whose error is below `2^-(bits + SHARE)` of the message ratio.
+/// Makes the modular reduction whose error is below `2^-(bits + SHARE)` of the message ratio.
 fn reduction(k: u32, bits: f64) -> Result<ModularReduction, Error> {
     let error = bits + SHARE;
-    // Without an arcsine it is (2 pi epsilon)^2/6 of a value; with one of degree 3 it has been
-    // found to be 20 epsilon^4.
+    // Without an arcsine the error is (2 pi epsilon)^2/6 of a value. With an arcsine of degree 3 a
+    // measurement gave 20 epsilon^4.
     let (arcsine, log2_ratio) = match bits < LEAST_WITH_ARCSINE {
         true => (0, -0.5 * (error + 0.1) - 0.5 * 6.58f64.log2()),
         false => (ARCSINE, -0.25 * (error + 4.4)),
@@ -193,7 +200,7 @@ fn reduction(k: u32, bits: f64) -> Result<ModularReduction, Error> {
     Ok(ModularReduction::new(k, log2_ratio, log2_ratio - error, DOUBLINGS, arcsine)?)
 }
 
-/// The bits of a base modulus at which what is `bits` bits below it is more than its errors.
+/// The least size of a base modulus, in bits, whose errors lie `bits` bits below it.
 fn base_bits(parameters: &Parameters, bits: f64, rounded: f64) -> Result<f64, Error> {
     let limit = match parameters.security() {
         Some(_) => base_limit(parameters).map_or(0.0, f64::from),
@@ -203,7 +210,7 @@ fn base_bits(parameters: &Parameters, bits: f64, rounded: f64) -> Result<f64, Er
     let switched = SIGMA.log2() + 0.5 * (parameters.degree() as f64 / 12.0).log2();
     let special = |base: f64| (limit - base).floor().min(LARGEST_SPECIAL);
     let error = |base: f64| rounded.exp2().hypot((switched + base - special(base)).exp2()).log2();
-    // The base has a unit.
+    // The base contains at least the first unit.
     let mut base = parameters.log2(Modulus::of_factor(0));
     while bits + error(base) > base {
         base += 1.0;
@@ -218,20 +225,20 @@ fn base_bits(parameters: &Parameters, bits: f64, rounded: f64) -> Result<f64, Er
     Ok(base)
 }
 
-/// The bits of capacity that an array needs to be bootstrapped, in whichever unit.
+/// The capacity, in bits, that an array needs for a bootstrap in any unit.
 pub(crate) fn reserve(plan: &BootstrapPlan) -> f64 {
-    // The plan counts for values of its bound, capacity for values of the bound that they have; in
-    // a unit 2^k these are half of its bound at least. A bit for moduli, none of which is met
-    // exactly.
+    // The plan assumes values of its own bound, but capacity depends on the bound of the array. In
+    // a unit 2^k the latter is at least half of the former, which is one bit. The second bit is for
+    // moduli, since none has exactly the wanted size.
     plan.capacity_needed() + plan.literal().bound.max(1.0).log2() + 2.0
 }
 
-/// The bits of capacity that a bootstrap leaves, give or take a few.
+/// The capacity, in bits, that a bootstrap leaves, to within a few bits.
 pub(crate) fn capacity_after(plan: &BootstrapPlan) -> f64 {
     let literal = plan.literal();
     let raised = plan.context().parameters().log2(plan.raised());
-    // Where the first of all slots are bootstrapped, the others are set to zero by a product where
-    // they were zero.
+    // If only the first slots are bootstrapped and the others were zero, a product sets these to
+    // zero again.
     let masked = if literal.first_slots { literal.output_scale_bits } else { 0.0 };
     raised
         - masked

@@ -1,4 +1,4 @@
-//! What a client of k-means does.
+//! The client's part of k-means.
 
 use hippocrene_ckks::{Scale, Values};
 use hippocrene_pegasus::KMeansPlan;
@@ -13,15 +13,21 @@ use crate::{
 const OPERATION: &str = "encrypt points";
 
 impl ClientKey {
-    /// Encrypts points, row by row, and the centroids to start from, for a server whose keys are of
-    /// these `look_ups`. Coordinates are taken from the middle of the points and over the largest
-    /// distance of any of them, or of a centroid, from there; both stay secret.
+    /// Encrypts points and the centroids to start from, both row by row, for a server whose keys
+    /// are for `look_ups`.
+    ///
+    /// Coordinates are first taken relative to the mean of the points. Then they are divided by the
+    /// largest distance of any point or centroid from that mean. Mean and distance stay secret.
     ///
     /// # Errors
-    /// [`Error::Argument`] when the look-ups are not for clusters, there are not as many numbers as
-    /// their shape has, one is not finite, or distances are too large for a number or too small for
-    /// the parameters; as [`LookUps::plan`], and as [`ClientKey::encrypt`] for the middle and that
-    /// distance.
+    /// [`Error::Argument`] in one of these cases:
+    ///
+    /// - the look-ups are not for clusters,
+    /// - the number of coordinates does not match their shape,
+    /// - a coordinate is not finite,
+    /// - a distance is too large for a double, or too small for the parameters.
+    ///
+    /// Also as [`LookUps::plan`], and as [`ClientKey::encrypt`] for the mean and that distance.
     pub fn encrypt_points(
         &self,
         look_ups: &LookUps,
@@ -62,7 +68,7 @@ impl ClientKey {
         let start = [shape.centroids_in_slots(&start)?];
         let layout = centroid_layout(shape, slots)?;
         let centroids = self.repeated(&start, layout, &plan, plan.centroid_bits())?;
-        // As precise in units of the radius, however small that is.
+        // The relative precision is the same for any radius, however small.
         let smaller = (-frame[shape.dimension()].log2()).max(0.0).ceil();
         let precision = Some(self.session().settings().precision() + smaller);
         let how = Encryption { precision, ..Encryption::default() };
@@ -77,9 +83,10 @@ impl ClientKey {
         Clustering::from_parts(shape, 0, [frame, centroids], None, Some(points))
     }
 
-    /// The standard deviation of the error by which squared distances are compared where centroids
-    /// are found, over the square of the largest distance of a point, or of a centroid to start
-    /// from, from the middle of the points: [`KMeansPlan::nearest_deviation`].
+    /// The standard deviation of the error when squared distances to centroids are compared.
+    ///
+    /// It is relative to the square of the largest distance of a point, or of a starting centroid,
+    /// from the mean of the points. See [`KMeansPlan::nearest_deviation`].
     ///
     /// # Errors
     /// As [`ClientKey::encrypt_points`].
@@ -88,9 +95,11 @@ impl ClientKey {
         Ok(plan.nearest_deviation()?)
     }
 
-    /// The centroids, row by row, and the cluster of every point: the one with the centroid that it
-    /// was nearest to in the last iteration, before this moved; of new points the one that they are
-    /// nearest to. No labels before the first iteration.
+    /// Decrypts the centroids, row by row, and the cluster of every point.
+    ///
+    /// The cluster of a point is the one whose centroid was nearest in the last iteration, before
+    /// the centroids moved. For new points it is the one whose centroid is nearest. There are no
+    /// labels before the first iteration.
     ///
     /// # Errors
     /// As [`ClientKey::decrypt`].
@@ -101,8 +110,10 @@ impl ClientKey {
         clusters.read(|array| Ok(Zeroizing::new(self.decrypt(array)?)))
     }
 
-    /// Slots that repeat up to the last one, a ciphertext for each of them, at the scale of `plan`
-    /// and the grafted modulus of so many bits.
+    /// Encrypts vectors of slots, one ciphertext for each, and repeats each vector up to the last
+    /// slot.
+    ///
+    /// The scale is that of `plan`, and the modulus is the grafted modulus of `bits` bits.
     pub(super) fn repeated(
         &self,
         slots: &[Vec<f64>],
@@ -133,7 +144,8 @@ impl ClientKey {
 }
 
 impl Clustering {
-    /// The centroids, row by row, and labels if there are any, from the elements of its arrays.
+    /// Computes the centroids, row by row, and the labels if there are any, from the arrays as
+    /// `elements` reads them.
     pub(crate) fn read<E>(
         &self,
         elements: impl Fn(&EncryptedArray) -> Result<Zeroizing<Vec<f64>>, E>,
@@ -154,14 +166,16 @@ fn shape_of(look_ups: &LookUps) -> Result<Shape, Error> {
     look_ups.clusters.ok_or_else(refused)
 }
 
-/// The middle of the points, and how far the farthest point or centroid is from there.
+/// The mean of the points, and the largest distance of a point or centroid from it (1 if that is
+/// 0).
 fn frame(shape: Shape, points: &[f64], start: &[f64]) -> Vec<f64> {
     let d = shape.dimension();
     let mut frame = vec![0.0; d + 1];
     for point in points.chunks_exact(d) {
         point.iter().zip(&mut frame).for_each(|(x, sum)| *sum += x / shape.points() as f64);
     }
-    // Squares of small numbers, and of large ones, are none.
+    // Squares of very small or very large numbers would underflow or overflow, so this uses
+    // `hypot`.
     let norm =
         |point: &[f64]| point.iter().zip(&frame).fold(0.0, |norm: f64, (x, m)| norm.hypot(x - m));
     let largest = points.chunks_exact(d).chain(start.chunks_exact(d)).map(norm).fold(0.0, f64::max);

@@ -1,5 +1,5 @@
-//! K-means on encrypted points ([`hippocrene_pegasus::KMeans`]): what a client sends, what a server
-//! makes of it, and what the client reads.
+//! K-means on encrypted points ([`hippocrene_pegasus::KMeans`]): messages of the client and results
+//! of the server.
 
 mod client;
 mod new_points;
@@ -9,46 +9,54 @@ use hippocrene_rlwe::Fingerprint;
 
 use crate::{Array, CiphertextBody, EncryptedArray, Error, Layout, Numbers, SlotContents};
 
-/// What a run began with. It stays with what is made of it, so that a run goes on from its own
-/// checkpoints only. That of new points is the clusters that they are to be assigned to.
+/// The origin of a run: its points and its start.
+///
+/// Results keep it, so that a run continues only from its own checkpoints. The origin of new points
+/// is the clusters that they are to be assigned to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Origin {
-    /// The digest of the points, as they were sent; in new points, that of the clusters.
+    /// The digest of the points as they were sent. For new points, the digest of the clusters.
     pub points: Fingerprint,
-    /// That of the start, where it is another than the one that was sent with them.
+    /// The digest of the start, if it differs from the one that was sent with the points.
     pub start: Option<Fingerprint>,
 }
 
-/// Encrypted points and the clusters made of them so far: what a client sends, what a run goes on
-/// from after every iteration, and its result. Also new points, to be assigned to the clusters of
-/// others, and what they were assigned to.
+/// Encrypted points and the clusters found so far.
 ///
-/// Coordinates are counted from a centre and in units of a radius that the client has chosen such
-/// that all points lie in the unit ball. Both go along encrypted, for who reads the result.
+/// A client sends it, a run continues from it after every iteration, and it is the result. It can
+/// also hold new points to be assigned to clusters of other points, and their assignment.
+///
+/// Coordinates are relative to a centre and a radius. The client chose them so that all points lie
+/// in the unit ball. Both are included in encrypted form, for the reader of the result.
 #[derive(Debug, Clone)]
 pub struct Clustering {
     pub(crate) shape: Shape,
     pub(crate) iteration: u64,
-    /// The centre of the coordinates, and the radius: `d + 1` numbers.
+    /// The centre of the coordinates and the radius: `d + 1` numbers.
     pub(crate) frame: EncryptedArray,
-    /// The centroids, `K` by `d`; the slots repeat after as many as they take.
+    /// The centroids, `K` by `d`. Their slots repeat up to the last one.
     pub(crate) centroids: EncryptedArray,
-    /// For every point in which cluster it is: `N` by `K` bits, of new points as many rows as there
-    /// are. None before the first iteration.
+    /// The cluster of every point, as `N` by `K` bits, with one row for each new point if there are
+    /// some.
+    ///
+    /// `None` before the first iteration.
     pub(crate) assigned: Option<EncryptedArray>,
-    /// The points, `N` by `d`, or fewer new ones, once for every cluster. A result goes without.
+    /// The points, `N` by `d`, or fewer new ones, each once for every cluster. A result does not
+    /// include them.
     pub(crate) points: Option<EncryptedArray>,
-    /// None of what a client sent to be clustered.
+    /// The origin. `None` for points that a client sent to be clustered.
     pub(crate) origin: Option<Origin>,
 }
 
 impl Clustering {
-    /// Puts one together. There may be fewer points, or rows of the assignment, than the shape has:
-    /// new ones.
+    /// Assembles a clustering from its parts.
+    ///
+    /// It may hold fewer points, or rows of the assignment, than the shape has. Those are new
+    /// points.
     ///
     /// # Errors
-    /// [`Error::Shape`] when an array is not laid out as it has to be, [`Error::KeyMismatch`] when
-    /// they are of several keys.
+    /// [`Error::Shape`] when an array does not have the required layout, [`Error::KeyMismatch`]
+    /// when the arrays belong to several keys.
     pub fn from_parts(
         shape: Shape,
         iteration: u64,
@@ -100,35 +108,40 @@ impl Clustering {
         Ok(Clustering { shape, iteration, frame, centroids, assigned, points, origin: None })
     }
 
-    /// How many points of which dimension make how many clusters.
+    /// The number of points, their dimension and the number of clusters.
     pub fn shape(&self) -> Shape {
         self.shape
     }
 
-    /// How many points are in it, or were assigned: as many as the shape has, or fewer new ones.
+    /// The number of points that are included or were assigned.
+    ///
+    /// It equals the shape's, or is smaller for new points.
     pub fn count(&self) -> usize {
         count(self.shape, [&self.assigned, &self.points])
     }
 
-    /// Whether the points in it are to be assigned to the clusters of others
-    /// ([`ClientKey::encrypt_new_points`](crate::ClientKey::encrypt_new_points)), and not to be
+    /// True if the included points are to be assigned to clusters of other points, and not to be
     /// clustered.
+    ///
+    /// See [`ClientKey::encrypt_new_points`](crate::ClientKey::encrypt_new_points).
     pub fn has_new_points(&self) -> bool {
         self.has_points() && (self.origin.is_some() || self.count() != self.shape.points())
     }
 
-    /// How many iterations there were.
+    /// The number of iterations so far.
     pub fn iteration(&self) -> u64 {
         self.iteration
     }
 
-    /// What it was made of, if a server made it.
+    /// The origin, if a server made this, or if it holds new points.
     pub fn origin(&self) -> Option<Origin> {
         self.origin
     }
 
-    /// The origin of a run on these points from the start that was sent with them, or from `chosen`
-    /// ones of them ([`Server::start_clusters`](crate::Server::start_clusters)).
+    /// The origin of a run on these points.
+    ///
+    /// The run starts from the centroids that were sent with the points, or from the points with
+    /// the numbers in `chosen` ([`Server::start_clusters`](crate::Server::start_clusters)).
     pub fn as_origin(&self, chosen: Option<&[usize]>) -> Origin {
         let start = chosen.map(|chosen| {
             let numbers: Vec<u8> = chosen.iter().flat_map(|i| (*i as u64).to_le_bytes()).collect();
@@ -137,32 +150,35 @@ impl Clustering {
         Origin { points: self.digest(), start }
     }
 
-    /// The digest of its file. In a simulation there is none, and all have the same.
+    /// The digest of its file. All simulated clusterings have the same digest, as they have no
+    /// bytes.
     pub(crate) fn digest(&self) -> Fingerprint {
         let bytes = if self.centroids.is_simulated() { Vec::new() } else { self.to_bytes() };
         Fingerprint::of("hippocrene 2026-11 points being clustered", &bytes)
     }
 
-    /// The fingerprint of the key that decrypts it.
+    /// The fingerprint of the key that decrypts the arrays.
     pub fn key(&self) -> Fingerprint {
         self.centroids.key()
     }
 
-    /// The digest of its parameters.
+    /// The digest of the parameters of the arrays.
     pub fn parameters(&self) -> Fingerprint {
         self.centroids.parameters()
     }
 
-    /// Whether the points are in it.
+    /// True if the points are included.
     pub fn has_points(&self) -> bool {
         self.points.is_some()
     }
 
-    /// The points as arrays of one ciphertext each, for
-    /// [`Server::assign_block`](crate::Server::assign_block); none in a result.
+    /// Returns the points as arrays of one ciphertext each, for
+    /// [`Server::assign_block`](crate::Server::assign_block).
+    ///
+    /// A result has no points, so the list is empty.
     ///
     /// # Errors
-    /// None for what was made or read.
+    /// None for a clustering that was made or read by this library.
     pub fn blocks(&self) -> Result<Vec<EncryptedArray>, Error> {
         let Some(points) = &self.points else {
             return Ok(Vec::new());
@@ -181,21 +197,22 @@ impl Clustering {
         points.bodies().iter().map(block).collect()
     }
 
-    /// The same without the points.
+    /// Returns the same clustering without the points.
     pub fn without_points(mut self) -> Self {
         self.points = None;
         self
     }
 }
 
-/// How many rows the first of these arrays has that is there; where none is, as many as the shape
-/// has points.
+/// The number of rows of the first array that exists, or the number of points of the shape if none
+/// does.
 fn count(shape: Shape, arrays: [&Option<EncryptedArray>; 2]) -> usize {
     let first = arrays.into_iter().flatten().next();
     first.map_or(shape.points(), |array| array.shape().first().copied().unwrap_or(0))
 }
 
-/// One row of slots for each of `count` points, in which it stands once for every cluster.
+/// A layout with one row of slots for each of `count` points. A row repeats the point for every
+/// cluster.
 pub(crate) fn point_layout(shape: Shape, count: usize, slots: usize) -> Result<Layout, Error> {
     let together = together(shape, slots)?;
     debug_assert!(together > 0);

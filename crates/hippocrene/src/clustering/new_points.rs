@@ -1,4 +1,4 @@
-//! Points that are assigned to the clusters of others: the client's part.
+//! The client's part of assigning points to existing clusters.
 
 use zeroize::Zeroizing;
 
@@ -8,17 +8,19 @@ use crate::{ClientKey, EncryptedArray, Error, LookUps};
 const OPERATION: &str = "encrypt new points";
 
 impl ClientKey {
-    /// Encrypts points, row by row, to be assigned to `clusters`, those of others, by
-    /// [`Server::assign_new_points`](crate::Server::assign_new_points): 1 of them to as many as
-    /// those others, in their coordinates, which are read from `clusters`. `look_ups` names the
-    /// tables of the server's keys. Points that lie outside of the ball of those others are moved
-    /// into it, such that the nearest centroid stays the nearest
+    /// Encrypts points, row by row, to be assigned to `clusters` of other points.
+    ///
+    /// [`Server::assign_new_points`](crate::Server::assign_new_points) assigns them. There may be
+    /// from 1 point up to the number of the other points. The coordinate system is read from
+    /// `clusters`, and `look_ups` names the tables of the server's keys. Points outside the ball of
+    /// the other points are moved into it so that the nearest centroid stays the nearest
     /// ([`Shape::new_points_in_slots`](crate::Shape::new_points_in_slots)).
     ///
     /// # Errors
-    /// [`Error::Argument`] when these are not rows of such points, one is not finite, or so far out
-    /// that squares of distances are too large for a number; as [`LookUps::plan`], and as
-    /// [`ClientKey::decrypt`] for what is read of the clusters.
+    /// [`Error::Argument`] when the number of coordinates does not make rows of such points, a
+    /// coordinate is not finite, or a point is so far out that squared distances are too large for
+    /// a double. Also as [`LookUps::plan`], and as [`ClientKey::decrypt`] for the arrays that are
+    /// read from `clusters`.
     pub fn encrypt_new_points(
         &self,
         look_ups: &LookUps,
@@ -30,8 +32,7 @@ impl ClientKey {
         })
     }
 
-    /// [`ClientKey::encrypt_new_points`], with what of the clusters has to be known as `read` reads
-    /// it.
+    /// As [`ClientKey::encrypt_new_points`], with `read` to read the arrays of `clusters`.
     pub(crate) fn new_points_by(
         &self,
         look_ups: &LookUps,

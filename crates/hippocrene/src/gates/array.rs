@@ -12,8 +12,9 @@ use hippocrene_rlwe::{Fingerprint, Noise, stop};
 
 use crate::{Error, Layout};
 
-/// An encrypted array of single bits, in row-major order. What it computes with is a
-/// [`GateServer`](super::GateServer).
+/// An encrypted array of single bits, in row-major order.
+///
+/// A [`GateServer`](super::GateServer) computes on it.
 #[derive(Debug, Clone)]
 pub struct GateArray {
     pub(crate) shape: Vec<usize>,
@@ -24,14 +25,15 @@ pub struct GateArray {
 /// The ciphertexts of an array.
 #[derive(Debug, Clone)]
 pub(crate) enum Bits {
-    /// As they were encrypted: half of them is a seed.
+    /// Freshly encrypted bits. One half of the ciphertexts is a seed.
     Fresh(Arc<SeededCoefficients>),
-    /// One by one. Arrays share those that they have in common. There is one at least.
+    /// Separate ciphertexts, at least one. Arrays share the ciphertexts of the bits that they have
+    /// in common.
     Single(Vec<Arc<LweCiphertext>>),
 }
 
 impl GateArray {
-    /// Of as many bits as the shape has, of one key.
+    /// Creates an array from one ciphertext for each element, all under the same key.
     pub(super) fn single(
         shape: &[usize],
         parameters: GateParameters,
@@ -46,12 +48,12 @@ impl GateArray {
         &self.shape
     }
 
-    /// How many bits there are.
+    /// The number of bits.
     pub fn size(&self) -> usize {
         self.shape.iter().product()
     }
 
-    /// What it was encrypted with.
+    /// The parameters that the array was encrypted with.
     pub fn parameters(&self) -> GateParameters {
         self.parameters
     }
@@ -64,7 +66,7 @@ impl GateArray {
         }
     }
 
-    /// The largest error of a bit, as estimated.
+    /// The largest noise estimate of a bit.
     pub(crate) fn noise(&self) -> Noise {
         let fresh = self.parameters.fresh_noise();
         match &self.bits {
@@ -76,14 +78,16 @@ impl GateArray {
         }
     }
 
-    /// How far a message is from that of its bit at most, over the distance of the messages of 0
-    /// and 1: 14 standard deviations of the noise, as for [`BitArray`](crate::BitArray)s. It is
-    /// below 1/2.
+    /// The largest distance of a message from that of its bit, relative to the distance between 0
+    /// and 1.
+    ///
+    /// It is 14 standard deviations of the noise, as for [`BitArray`](crate::BitArray)s, and below
+    /// 1/2.
     pub fn error(&self) -> f64 {
         error_of(&self.parameters, self.noise())
     }
 
-    /// The bits one by one. A fresh one takes 8 KB then.
+    /// Returns a separate ciphertext for each bit. Expanding a fresh bit takes 8 KB.
     pub(crate) fn expanded(&self) -> Result<Cow<'_, [Arc<LweCiphertext>]>, Error> {
         Ok(match self.some(0..self.size())? {
             Picked::All(bits) => Cow::Borrowed(bits),
@@ -91,8 +95,9 @@ impl GateArray {
         })
     }
 
-    /// The bits at these places, which are there, one by one: others of a fresh array take no
-    /// memory.
+    /// Returns separate ciphertexts of the bits at these places, which must be valid.
+    ///
+    /// The other bits of a fresh array are not expanded and take no memory.
     pub(super) fn some(&self, places: impl Iterator<Item = usize>) -> Result<Picked<'_>, Error> {
         let fresh = match &self.bits {
             Bits::Single(bits) => return Ok(Picked::All(bits)),
@@ -117,14 +122,14 @@ impl GateArray {
 
 /// Some bits of an array.
 pub(super) enum Picked<'a> {
-    /// All that there are.
+    /// All bits of the array.
     All(&'a [Arc<LweCiphertext>]),
-    /// By their places.
+    /// Bits by their places.
     Some(BTreeMap<usize, Arc<LweCiphertext>>),
 }
 
 impl Picked<'_> {
-    /// The bit at a place, if it is there.
+    /// The bit at a place, if it was picked.
     pub(super) fn get(&self, place: usize) -> Option<&Arc<LweCiphertext>> {
         match self {
             Picked::All(bits) => bits.get(place),
@@ -133,13 +138,13 @@ impl Picked<'_> {
     }
 }
 
-/// [`GateArray::error`] of this noise.
+/// Computes [`GateArray::error`] for this noise.
 pub(crate) fn error_of(parameters: &GateParameters, noise: Noise) -> f64 {
     let q = parameters.rotation().ring().modulus() as f64;
     DEVIATIONS * noise.log2_std().exp2() / (q / 4.0)
 }
 
-/// Checks that so many bits fill the shape.
+/// Checks that `count` bits fill the shape.
 pub(crate) fn check_shape(
     shape: &[usize],
     count: usize,

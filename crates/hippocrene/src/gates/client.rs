@@ -12,8 +12,9 @@ use super::{
 };
 use crate::Error;
 
-/// The secret key of a client of single bits: it encrypts, decrypts and makes the [`GateKeys`] of
-/// the server.
+/// The secret key of a client of single bits.
+///
+/// It encrypts, decrypts and makes the [`GateKeys`] of the server.
 ///
 /// ```no_run
 /// # fn main() -> Result<(), hippocrene::Error> {
@@ -37,11 +38,12 @@ pub struct GateClient {
 }
 
 impl GateClient {
-    /// A fresh key from the operating system's entropy, of 128 bits of security
-    /// ([`GateParameters::standard`]).
+    /// Generates a key from the operating system's entropy, with 128 bits of security.
+    ///
+    /// The parameters are [`GateParameters::standard`].
     ///
     /// # Errors
-    /// [`Error::System`] when the operating system has none.
+    /// [`Error::System`] when the operating system has no entropy.
     pub fn generate() -> Result<Self, Error> {
         Self::from_seed(GateParameters::standard()?, Seed::random()?)
     }
@@ -51,7 +53,7 @@ impl GateClient {
         Ok(GateClient { seed, secret })
     }
 
-    /// What it encrypts with.
+    /// The parameters that the key encrypts with.
     pub fn parameters(&self) -> GateParameters {
         self.secret.parameters()
     }
@@ -61,21 +63,22 @@ impl GateClient {
         self.secret.fingerprint()
     }
 
-    /// The keys of the server, made on so many threads.
+    /// Makes the keys of the server on `threads` threads.
     ///
     /// # Errors
-    /// [`Error::System`] when the operating system has no entropy, or there cannot be so many
-    /// threads.
+    /// [`Error::System`] when the operating system has no entropy, or the threads cannot be
+    /// started.
     pub fn evaluation_keys(&self, threads: usize) -> Result<GateKeys, Error> {
         Ok(GateKeys { inner: Keys::generate(&self.secret, &Threads::new(threads)?)? })
     }
 
-    /// Encrypts bits: the elements of an array of shape `shape` in row-major order. A bit takes as
-    /// many bits as the modulus has, and all together a seed.
+    /// Encrypts bits as an array of shape `shape`, in row-major order.
+    ///
+    /// Each encrypted bit is one residue of the modulus, and the array has one seed.
     ///
     /// # Errors
-    /// [`Error::Shape`] when there are not as many as the shape says, [`Error::System`] when the
-    /// operating system has no entropy.
+    /// [`Error::Shape`] when the number of bits does not match the shape, [`Error::System`] when
+    /// the operating system has no entropy.
     pub fn encrypt(&self, values: &[bool], shape: &[usize]) -> Result<GateArray, Error> {
         check_shape(shape, values.len(), "encrypt bits")?;
         let bits = Bits::Fresh(Arc::new(self.secret.encrypt(values)?));
@@ -95,19 +98,19 @@ impl GateClient {
     }
 }
 
-/// The keys of a [`GateServer`](super::GateServer). No secret inside.
+/// The keys of a [`GateServer`](super::GateServer), without any secret.
 #[derive(Debug, Clone)]
 pub struct GateKeys {
     pub(crate) inner: Keys,
 }
 
 impl GateKeys {
-    /// What they were made for.
+    /// The parameters that the keys were made for.
     pub fn parameters(&self) -> GateParameters {
         self.inner.parameters()
     }
 
-    /// The public name of the key that they belong to.
+    /// The public name of the secret key that they belong to.
     pub fn fingerprint(&self) -> Fingerprint {
         self.inner.rotation().keys()[1]
     }

@@ -1,9 +1,10 @@
-//! Gates of single bits: each bit is a ciphertext of its own, and each gate a blind rotation
-//! ([`hippocrene_fhew::GateParameters`]).
+//! Gates of single bits.
 //!
-//! A gate of one bit is ready many times sooner than one of [`BitArray`](crate::BitArray)s, whose
-//! ciphertexts hold thousands of bits, and bits move for nothing: there are no rotations and no
-//! keys for them. Gates of thousands of bits at once are much faster there.
+//! Each bit is a ciphertext of its own, and each gate is a blind rotation
+//! ([`hippocrene_fhew::GateParameters`]). The ciphertexts of a [`BitArray`](crate::BitArray) hold
+//! thousands of bits instead. A single gate is many times faster here, and moving bits is free: it
+//! needs no rotations of slots and no keys for them. For thousands of bits at once,
+//! [`BitArray`](crate::BitArray)s are much faster.
 
 mod array;
 mod client;
@@ -17,7 +18,7 @@ pub(crate) use array::{Bits, check_shape, error_of};
 pub use client::{GateClient, GateKeys};
 pub use server::GateServer;
 
-/// What files name the parameters by.
+/// The digest that identifies the parameters in files.
 pub(crate) fn digest(parameters: &GateParameters) -> Fingerprint {
     Fingerprint::of("hippocrene 2026-11 gates of single bits", parameters.name().as_bytes())
 }

@@ -1,4 +1,4 @@
-//! What computes on single bits.
+//! The server of single bits.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -10,18 +10,18 @@ use super::{GateArray, GateKeys, array::check_shape};
 use crate::Error;
 
 type Expanded<'a> = Cow<'a, [Arc<LweCiphertext>]>;
-/// A gate and the bits of its arrays, of which there is one at least.
+/// A gate and the bits of its operand arrays, at least one.
 type Operands<'a> = (Gate, Vec<&'a [Arc<LweCiphertext>]>);
 
 const MOVE: &str = "move elements";
 const GATES: &str = "gates";
 const SELECT: &str = "select";
 
-/// What computes on arrays of single bits. It holds no secret.
+/// A server that computes on arrays of single bits. It holds no secret.
 ///
-/// Every gate of two bits, and the parity and the majority of three, are one blind rotation for
-/// each element; there is no limit of depth. Arrays have one shape; bits are not broadcast
-/// ([`GateServer::gather`] repeats them, for nothing).
+/// A gate of two bits takes one blind rotation for each element, and so do the parity and the
+/// majority of three bits. The depth is unlimited. All arrays must have the same shape, as bits are
+/// not broadcast. [`GateServer::gather`] repeats bits for free.
 #[derive(Debug)]
 pub struct GateServer {
     evaluator: GateEvaluator,
@@ -29,31 +29,31 @@ pub struct GateServer {
 }
 
 impl GateServer {
-    /// A server with these keys, of so many threads.
+    /// Creates a server with these keys that computes on `threads` threads.
     ///
     /// # Errors
-    /// [`Error::System`] when there cannot be so many threads.
+    /// [`Error::System`] when the threads cannot be started.
     pub fn new(keys: &GateKeys, threads: usize) -> Result<Self, Error> {
         let threads = Threads::new(threads)?;
         Ok(GateServer { evaluator: keys.inner.prepare(&threads)?, threads })
     }
 
-    /// The public name of the key that it computes for.
+    /// The public name of the key that the server computes for.
     pub fn fingerprint(&self) -> Fingerprint {
         self.evaluator.key()
     }
 
-    /// Bytes of memory that its keys take.
+    /// Bytes of memory that the keys take.
     pub fn key_memory(&self) -> usize {
         self.evaluator.bytes()
     }
 
-    /// How many blind rotations it has made.
+    /// The number of blind rotations so far.
     pub fn rotations(&self) -> u64 {
         self.evaluator.rotations()
     }
 
-    /// The bits that `a` does not have, for nothing.
+    /// Negates every bit of `a`, which takes no rotation.
     ///
     /// # Errors
     /// [`Error::KeyMismatch`] when the array belongs to another key.
@@ -71,7 +71,7 @@ impl GateServer {
         self.gate(Gate::And, &[a, b])
     }
 
-    /// `a` or `b`, element by element.
+    /// `a` or `b` or both, element by element.
     ///
     /// # Errors
     /// As [`GateServer::gate`].
@@ -79,7 +79,7 @@ impl GateServer {
         self.gate(Gate::Or, &[a, b])
     }
 
-    /// Either `a` or `b`, element by element.
+    /// Either `a` or `b` but not both, element by element.
     ///
     /// # Errors
     /// As [`GateServer::gate`].
@@ -103,7 +103,7 @@ impl GateServer {
         self.gate(Gate::Nor, &[a, b])
     }
 
-    /// Whether `a` and `b` are equal, element by element.
+    /// True where `a` and `b` are equal, element by element.
     ///
     /// # Errors
     /// As [`GateServer::gate`].
@@ -111,8 +111,9 @@ impl GateServer {
         self.gate(Gate::Xnor, &[a, b])
     }
 
-    /// The elements of `a` where `condition` is 1, those of `b` where it is 0: two rotations for
-    /// each.
+    /// Selects the elements of `a` where `condition` is 1, and those of `b` where it is 0.
+    ///
+    /// It takes two rotations for each element.
     ///
     /// # Errors
     /// As [`GateServer::gate`].
@@ -137,19 +138,23 @@ impl GateServer {
         ))
     }
 
-    /// A gate of two arrays of one shape, or of three, element by element. Of three bits the parity
-    /// and the majority are one rotation, and the others two.
+    /// Applies a gate to two or three arrays of the same shape, element by element.
+    ///
+    /// The parity and the majority of three bits take one rotation. Other gates of three bits take
+    /// two.
     ///
     /// # Errors
-    /// [`Error::Shape`] when the shapes differ, [`Error::KeyMismatch`] when the keys do,
-    /// [`Error::Argument`] for a number of arrays that the gate does not take.
+    /// [`Error::Shape`] when the shapes differ, [`Error::KeyMismatch`] when the keys differ,
+    /// [`Error::Argument`] when the gate does not take this number of arrays.
     pub fn gate(&self, gate: Gate, inputs: &[&GateArray]) -> Result<GateArray, Error> {
         let mut out = self.gates(&[gate], inputs)?;
         out.pop().ok_or_else(|| Error::Internal("a gate has one result".into()))
     }
 
-    /// Several gates of the same arrays: `[Xor, And]` of two are a half adder, `[Xor, Majority]` of
-    /// three a full adder.
+    /// Applies several gates to the same arrays.
+    ///
+    /// For example, `[Xor, And]` of two arrays are a half adder, and `[Xor, Majority]` of three a
+    /// full adder.
     ///
     /// # Errors
     /// As [`GateServer::gate`].
@@ -162,8 +167,7 @@ impl GateServer {
         let Some(first) = inputs.first() else {
             return Err(Error::argument(operation, "there are no bits"));
         };
-        // Of three bits those gates that are none of one rotation begin with the conjunction, or
-        // the disjunction, of two.
+        // Gates of three bits that take two rotations begin with AND or OR of the first two bits.
         let beginning = |gate: Gate| match gate {
             Gate::And | Gate::Nand if inputs.len() == 3 => Some(Gate::And),
             Gate::Or | Gate::Nor if inputs.len() == 3 => Some(Gate::Or),
@@ -187,12 +191,14 @@ impl GateServer {
         Ok(results.into_iter().map(array).collect())
     }
 
-    /// A gate of `a` and bits that everybody can read, one for each element, in row-major order: no
-    /// rotation.
+    /// Applies a gate to `a` and plaintext bits, one for each element in row-major order.
+    ///
+    /// It takes no rotation.
     ///
     /// # Errors
-    /// [`Error::Shape`] when there are not as many as elements, [`Error::KeyMismatch`] when the
-    /// array belongs to another key, [`Error::Argument`] for a gate of three.
+    /// [`Error::Shape`] when the number of bits differs from the number of elements,
+    /// [`Error::KeyMismatch`] when the array belongs to another key, [`Error::Argument`] for a gate
+    /// of three bits.
     pub fn gate_plain(&self, gate: Gate, a: &GateArray, bits: &[bool]) -> Result<GateArray, Error> {
         self.check(&[a], gate.name())?;
         if bits.len() != a.size() {
@@ -217,13 +223,15 @@ impl GateServer {
         Ok(GateArray::single(a.shape(), a.parameters(), out.collect()))
     }
 
-    /// The bits at these places of the arrays, counted from the first bit of the first array to the
-    /// last of the last, in the shape `shape`; `None` is 0. It costs nothing.
+    /// Picks bits from the arrays by their places, as an array of shape `shape`.
+    ///
+    /// Places are counted from the first bit of the first array to the last bit of the last array.
+    /// `None` gives 0. It takes no rotation.
     ///
     /// # Errors
     /// [`Error::KeyMismatch`] when the keys differ, [`Error::Argument`] when there are no arrays or
-    /// not so many places, [`Error::Shape`] when there are not as many sources as the shape has
-    /// elements.
+    /// a place is beyond the last bit, [`Error::Shape`] when the number of sources does not match
+    /// the shape.
     pub fn gather(
         &self,
         arrays: &[&GateArray],
@@ -235,7 +243,7 @@ impl GateServer {
             return Err(Error::argument(MOVE, "there are no bits"));
         };
         self.check(arrays, MOVE)?;
-        // Where each array begins, and where the last one ends.
+        // The start of each array, and the end of the last one.
         let mut begins = vec![0];
         begins.extend(arrays.iter().scan(0, |end, a| {
             *end += a.size();
@@ -268,7 +276,7 @@ impl GateServer {
         Ok(GateArray::single(shape, first.parameters(), bits))
     }
 
-    /// Gates of bits one by one, all of them together.
+    /// Applies gates to every element of their operands, all in one batch.
     fn each(&self, gates: &[Operands<'_>]) -> Result<Vec<Vec<Arc<LweCiphertext>>>, Error> {
         let mut operands = Vec::new();
         for (gate, arrays) in gates {
@@ -281,7 +289,7 @@ impl GateServer {
         Ok(gates.iter().map(|(_, arrays)| bits.by_ref().take(arrays[0].len()).collect()).collect())
     }
 
-    /// The bits of arrays of one shape.
+    /// Returns the bits of the arrays, after checking that their keys and shapes match.
     fn operands<'a>(
         &self,
         arrays: &[&'a GateArray],

@@ -1,4 +1,4 @@
-//! What bootstraps of bits take, preset by preset.
+//! The parameters of bootstraps of bits, preset by preset.
 
 use hippocrene_ckks::{
     approximation::Wave,
@@ -10,12 +10,16 @@ use hippocrene_rlwe::SecretDistribution;
 use super::{Family, Preset};
 use crate::{Error, Session, Settings};
 
-/// Our sets for bits. The ternary secret is the one that has a standard.
+/// Our sets for bits.
 ///
-/// `bits14`, in real slots: a base of 20 bits, and words of 44 and 45, so that `log2(PQ)` is near
-/// the limit with a `P` above every digit and room for two products after a bootstrap. `bits16`, in
-/// complex slots, where there are no products: the modulus is no larger than a gate needs, which is
-/// less than half of what would be secure.
+/// They have the ternary secret, for which there is a standard.
+///
+/// `bits14` uses real slots, a base of 20 bits and words of 44 and 45 bits. So `log2(PQ)` is near
+/// the security limit, `P` is above every digit, and there is capacity for two products after a
+/// bootstrap.
+///
+/// `bits16` uses complex slots, where there are no products. Its modulus is only as large as a gate
+/// needs, which is less than half of the secure size.
 pub(super) const SETS: [Preset; 2] = [
     Preset {
         name: "bits14",
@@ -48,11 +52,11 @@ pub(super) const SETS: [Preset; 2] = [
 /// The sizes that differ from one preset to the next, in bits.
 struct Sizes {
     packing: BitPacking,
-    /// `q0`.
+    /// The size of the base modulus `q0`.
     base: f64,
-    /// The reach of the cosine, its doublings and its error (log2).
+    /// The range of the cosine, its number of doublings and log2 of its error.
     wave: (u32, u32, f64),
-    /// Of the cosine's argument, and by how much it falls.
+    /// log2 of the scale of the cosine's argument, and its decrease in bits.
     scale: (f64, f64),
     /// Radices of the transforms and the bits of a level, to slots and back.
     radices: &'static [u32],
@@ -62,20 +66,20 @@ struct Sizes {
     clean: bool,
 }
 
-/// A cosine that no sum of 33 numbers below one half leaves, and one of GRAFT's seven levels that
-/// is left once in `2^56` bits.
+/// A cosine with a range that no sum of 33 numbers below one half can leave.
 const SURE: (u32, u32, f64) = (17, 3, -12.0);
+/// A cosine of GRAFT with seven levels, whose range is left once in `2^56` bits.
 const SHORT: (u32, u32, f64) = (14, 2, -6.0);
 
 impl Session {
-    /// As [`Settings::bit_preset`].
+    /// The preset of this session, if it is one for bits ([`Settings::bit_preset`]).
     pub fn bit_preset(&self) -> Option<Preset> {
         self.settings().bit_preset()
     }
 }
 
 impl Settings {
-    /// The preset of these settings, where it is one for bits.
+    /// The preset of these settings, if it is one for bits.
     pub fn bit_preset(&self) -> Option<Preset> {
         let parameters = self.parameters();
         Preset::by_digest(parameters.digest(), parameters.degree())
@@ -84,11 +88,12 @@ impl Settings {
 }
 
 impl Preset {
-    /// What a bootstrap of bits is with this set: `bits14`, `bits16` and `n16s`, and the sets of
-    /// GRAFT's Table 3.
+    /// Returns the literal of a bootstrap of bits with this set.
+    ///
+    /// There is one for `bits14`, `bits16`, `n16s` and the sets of GRAFT's Table 3.
     ///
     /// # Errors
-    /// [`Error::Parameters`] for a set that is not made for it; it names those that are.
+    /// [`Error::Parameters`] for any other set; the message names those that have one.
     pub fn bits(&self) -> Result<BitLiteral, Error> {
         use BitPacking::{Complex, Real};
         let (small, large): (&[u32], &[u32]) = (&[7, 6], &[5, 5, 5]);

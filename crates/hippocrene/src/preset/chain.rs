@@ -1,4 +1,4 @@
-//! The primes of simple chains.
+//! The choice of primes for simple chains.
 
 use hippocrene_ring::{RingError, primes};
 use hippocrene_rlwe::{ParametersLiteral, Sprout};
@@ -6,9 +6,10 @@ use hippocrene_rlwe::{ParametersLiteral, Sprout};
 use super::Preset;
 use crate::Error;
 
-/// The parameter set of a simple chain, whose sizes and counts are checked. A run of several units
-/// is chosen such that scales of its size stay steady; a single unit, and the specials, are the
-/// largest primes of their size.
+/// Chooses the primes of a simple chain, whose sizes and counts are checked already.
+///
+/// A run of several units is chosen so that scales of its size stay steady. A single unit and the
+/// specials are the largest primes of their sizes.
 pub(super) fn literal(preset: &Preset) -> Result<ParametersLiteral, Error> {
     let Preset { log_degree, secret, units, specials, gadget_rank, .. } = *preset;
     let degree = 1usize << log_degree;
@@ -33,9 +34,10 @@ pub(super) fn literal(preset: &Preset) -> Result<ParametersLiteral, Error> {
     })
 }
 
-/// Primes `q_1 .. q_count` near `2^bits`, such that the scales `s_{l-1} = s_l^2 / q_l` that
-/// repeated multiplication runs through, from `s_count = 2^bits`, stay close to `2^bits` (KPP22):
-/// each is the free prime nearest to `s_l^2 / 2^bits`.
+/// Chooses primes `q_1 .. q_count` near `2^bits` so that the scale stays close to `2^bits` (KPP22).
+///
+/// Repeated multiplication starts with `s_count = 2^bits` and runs through the scales
+/// `s_{l-1} = s_l^2 / q_l`. Each `q_l` is the free prime nearest to `s_l^2 / 2^bits`.
 fn scaling_primes(
     bits: u32,
     degree: usize,
@@ -43,7 +45,7 @@ fn scaling_primes(
     taken: &[u64],
 ) -> Result<Vec<u64>, Error> {
     let target = f64::from(bits).exp2();
-    // Twice as many candidates on each side as are needed: the nearest is always among them.
+    // Twice the needed number of candidates on each side, so that they include the nearest.
     let candidates = 2 * count + taken.len() + 2;
     let mut free: Vec<u64> = primes::ntt_primes_below(bits, degree)
         .take(candidates)

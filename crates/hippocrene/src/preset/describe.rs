@@ -1,4 +1,4 @@
-//! What a preset is, in numbers.
+//! The description of a preset in numbers.
 
 use hippocrene_rlwe::security::{self, SecurityLimit};
 use serde::Serialize;
@@ -6,83 +6,85 @@ use serde::Serialize;
 use super::{FailureDescription, Family, Paper, Preset};
 use crate::Error;
 
-/// A preset in numbers, for lists.
+/// The numbers that describe a preset, for lists.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PresetDescription {
-    /// Its name.
+    /// The name of the preset.
     pub name: &'static str,
     /// `grafted`, `simple`, `GRAFT Table 2`, `GRAFT Table 3` or `bits`.
     pub family: &'static str,
     /// The ring degree `N`.
     pub ring_degree: usize,
-    /// How many values a ciphertext holds.
+    /// The number of values in a ciphertext.
     pub slots: usize,
     /// The distribution of the secret, in words.
     pub secret: String,
-    /// `log2(PQ)`, in bits.
+    /// `log2(PQ)`: the size of the largest modulus, in bits.
     pub log2_pq: f64,
     /// log2 of the modulus of fresh ciphertexts, in bits.
     pub usable_bits: f64,
-    /// The sprout; none for a simple chain.
+    /// The name of the sprout; `None` for a simple chain.
     pub sprout: Option<&'static str>,
-    /// log2 of the scale that a simple chain is for; the other sets go with any.
+    /// log2 of the scale of a simple chain; `None` for the other sets, which allow any scale.
     pub scale_bits: Option<u32>,
-    /// Limbs of fresh ciphertexts.
+    /// The number of limbs of fresh ciphertexts.
     pub limbs: usize,
-    /// How many special primes there are.
+    /// The number of special primes.
     pub special_primes: usize,
-    /// log2 of their product, in bits.
+    /// log2 of the product of the special primes, in bits.
     pub special_bits: f64,
     /// The gadget rank.
     pub gadget_rank: usize,
-    /// The size of a relinearisation key, as of any other switching key.
+    /// The size of a relinearisation key, or of any other switching key.
     pub relinearisation_key: KeyBytes,
-    /// How likely its bootstraps fail, of numbers and of bits, where there are any.
+    /// The failure probabilities of its bootstraps, of numbers and of bits, where there are any.
     pub bootstraps: Vec<FailureDescription>,
-    /// Its security; none for a set beyond our limits, which is refused unless it is asked for as
-    /// an insecure one.
+    /// Its security; `None` for a set beyond our limits, which is refused unless requested as
+    /// insecure.
     pub security: Option<SecurityDescription>,
-    /// What the paper says that it is from.
+    /// The figures of the paper that it comes from, if any.
     pub paper: Option<PaperDescription>,
 }
 
-/// Bytes of a switching key.
+/// The sizes of a switching key, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct KeyBytes {
-    /// As it is stored.
+    /// The size as stored, with a seed.
     pub seeded: usize,
-    /// With its seed written out.
+    /// The size with the seed expanded.
     pub unseeded: usize,
-    /// As GRAFT's Table 5 counts: with its seed written out, in words of 8 bytes.
+    /// The size as GRAFT's Table 5 counts it: with the seed expanded, in words of 8 bytes.
     pub words: usize,
 }
 
 /// The security of a preset.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SecurityDescription {
-    /// In bits.
+    /// The security level, in bits.
     pub bits: u32,
-    /// The largest `log2(PQ)` that has it, in bits.
+    /// The largest `log2(PQ)` with this security, in bits.
     pub log2_pq_limit: u32,
-    /// Where that is from.
+    /// The source of the limit.
     pub source: &'static str,
 }
 
-/// What a paper says of a preset.
+/// The figures that a paper states for a preset.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PaperDescription {
     /// Its `log2(PQ)`, in bits.
     pub log2_pq: u32,
     /// Its security, in bits.
     pub security_bits: u32,
-    /// By how many bits `log2(PQ)` is larger here.
+    /// Our `log2(PQ)` minus the paper's, in bits.
     pub difference_bits: f64,
-    /// Where our set differs, in words; empty where it does not.
+    /// A description of the difference to our set; empty if there is none.
     pub differs: &'static str,
 }
 
 impl Preset {
-    /// The preset in numbers. Sets that are refused are described too.
+    /// Describes the preset in numbers.
+    ///
+    /// Sets that are refused are described too.
     ///
     /// # Errors
     /// [`Error::Parameters`] for a set that makes no sense.

@@ -1,20 +1,24 @@
-//! How likely the bootstraps of the presets fail. To find it out takes plans, many seconds for all
-//! of them: it is written down here, and a test holds it to the plans.
+//! The failure probabilities of the bootstraps of the presets.
+//!
+//! Computing them needs plans, which takes many seconds for all presets. So they are listed here,
+//! and a test compares them with the plans.
 
 use serde::Serialize;
 
 use super::Preset;
 
-/// How likely a bootstrap fails.
+/// The failure probability of a bootstrap.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct FailureDescription {
-    /// What is bootstrapped: `numbers`, real ones up to 1, or `bits`.
+    /// The bootstrapped values: `numbers` (real ones up to 1) or `bits`.
     pub of: &'static str,
-    /// log2 of the probability, rounded up to a tenth; none where it cannot fail.
+    /// log2 of the probability, rounded up to a tenth; `None` where it cannot fail.
     pub log2_failure_probability: Option<f64>,
 }
 
-/// Those with a bootstrap of numbers: no coefficient can leave the range of any.
+/// The presets with a bootstrap of numbers.
+///
+/// None of these bootstraps can fail, since no coefficient can leave the range of the reduction.
 const NUMBERS: [&str; 11] = [
     "n15",
     "n16",
@@ -29,12 +33,14 @@ const NUMBERS: [&str; 11] = [
     "graBinFHE16",
 ];
 
-/// Those with one of bits.
+/// The presets with a bootstrap of bits, with log2 of the failure probability.
 const BITS: [(&str, f64); 4] =
     [("n16s", -136.3), ("graBinFHE16", -53.4), ("bits14", -139.3), ("bits16", -136.3)];
 
 impl Preset {
-    /// How likely its bootstraps fail, where there are any. Sets that are refused have none.
+    /// The failure probabilities of its bootstraps, one entry for numbers and one for bits.
+    ///
+    /// There is no entry where there is no bootstrap, and none for sets that are refused.
     pub fn failures(&self) -> Vec<FailureDescription> {
         let numbers = NUMBERS.contains(&self.name).then_some(None);
         let bits = BITS.iter().find(|(name, _)| *name == self.name).map(|(_, log2)| Some(*log2));

@@ -1,13 +1,15 @@
-//! Our parameter sets: words of 48 bits and a sprout.
+//! Our parameter sets, with words of 48 bits and a sprout.
 //!
-//! Each has the security of 128 bits that Table 5.2 of ePrint 2024/463 gives to its ring degree, or
-//! with a sparse secret (the names that end in `s`, Hamming weight 192) what
-//! [`hippocrene_rlwe::security::limit_at`] states. Among the ways to divide `log2(PQ)` between `Q`
-//! and `P`, the one from which on a few more usable bits would cost much more time
-//! (`hippocrene_rlwe::design`): the usable bits are those of the simple chains or a few less, and
-//! the transforms of a key switch 0.73 to 0.9 times as many (as many at `2^13`). `P` exceeds every
-//! digit by about 3 bits or more, so that rotations add no more noise than rounding does, except at
-//! `N = 2^13`, which has no bit to spare.
+//! Each has 128 bits of security. The limit is that of Table 5.2 of ePrint 2024/463 for its ring
+//! degree. For a sparse secret (Hamming weight 192, names that end in `s`) it is that of
+//! [`hippocrene_rlwe::security::limit_at`].
+//!
+//! There are several ways to divide `log2(PQ)` between `Q` and `P`. We chose the one beyond which a
+//! few more usable bits would cost much more time (`hippocrene_rlwe::design`). The usable bits
+//! equal those of the simple chains or are a few less. The number of transforms in a key switch is
+//! 0.73 to 0.9 times theirs, and equal at `2^13`. `P` exceeds every digit by about 3 bits or more,
+//! so that rotations add no more noise than rounding does. The exception is `N = 2^13`, which has
+//! no bit to spare.
 
 use hippocrene_rlwe::SecretDistribution;
 
@@ -44,10 +46,12 @@ const fn sparse(set: Preset) -> Preset {
 
 /// The sets, by ring degree.
 ///
-/// `n12`: 106 bits hold no two words of 48; its word is 34 bits. `n13`: units of 39 and 40 bits;
-/// the sprout is a digit of its own, so that one 48-bit special is enough. `n16` and `n17`, and the
-/// sparse sets: units of 47 and 48 bits (42 in `n15s`'s first block) such that the block with the
-/// sprout and those without fill `P` alike.
+/// The reasons for some sizes:
+/// - `n12`: two words of 48 bits do not fit into 106 bits, so its word has 34 bits.
+/// - `n13`: its units have 39 and 40 bits. The sprout is a digit of its own, so that one 48-bit
+///   special is enough.
+/// - `n16`, `n17` and the sparse sets: their units have 46 to 48 bits (42 in the first block of
+///   `n15s`), so that the block with the sprout and those without fill `P` alike.
 #[rustfmt::skip]
 pub(super) const SETS: [Preset; 9] = [
     set("n12", 12, "sprout-17-16", &[(34, 1)], &[(38, 1)], 2),

@@ -21,19 +21,20 @@ pub use describe::{KeyBytes, PaperDescription, PresetDescription, SecurityDescri
 pub use failure::FailureDescription;
 pub use plan::{Plan, Planned};
 
-/// A named parameter set, by the sizes of its primes. No grafted set belongs to a scale: its moduli
-/// have any number of bits.
+/// A named parameter set, given by the sizes of its primes.
+///
+/// A grafted set is not tied to a scale, since its moduli can have any number of bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Preset {
-    /// Its name.
+    /// The name of the preset.
     pub name: &'static str,
-    /// What it is for.
+    /// The purpose of the preset.
     pub family: Family,
     /// log2 of the ring degree.
     pub log_degree: u32,
     /// The distribution of the secret.
     pub secret: SecretDistribution,
-    /// The sprout, by the name that [`Sprout::named`] knows; `None` for a simple chain.
+    /// The name of the sprout, as [`Sprout::named`] knows it; `None` for a simple chain.
     pub sprout: Option<&'static str>,
     /// Bits of the units, as runs (bits, count) from `q_0` up.
     pub units: &'static [(u32, usize)],
@@ -41,37 +42,38 @@ pub struct Preset {
     pub specials: &'static [(u32, usize)],
     /// The gadget rank.
     pub gadget_rank: usize,
-    /// Whether fresh ciphertexts have the sprout's power of two, see [`Preset::fresh`].
+    /// True if fresh ciphertexts have the sprout's power of two, see [`Preset::fresh`].
     pub fresh_two: bool,
-    /// log2 of the scale that the primes of a simple chain are chosen for; `None` for grafted sets.
+    /// log2 of the scale for which the primes of a simple chain are chosen; `None` for grafted
+    /// sets.
     pub scale_bits: Option<u32>,
-    /// The paper that it is from.
+    /// The figures of the paper that it comes from, if any.
     pub paper: Option<Paper>,
 }
 
-/// What a parameter set is for.
+/// The family of a parameter set, which is its purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Family {
-    /// Ours: 48-bit words with a sprout, a modulus near the security limit.
+    /// Our sets for numbers: 48-bit words with a sprout, and a modulus near the security limit.
     Grafted,
-    /// Simple chains for the scale `2^40` at the same ring degrees, to compare with.
+    /// Simple chains for the scale `2^40` at the same ring degrees, for comparisons.
     Simple,
-    /// The sets of GRAFT's Table 2, simple and grafted, at the paper's words.
+    /// The sets of GRAFT's Table 2, simple and grafted, with the paper's word sizes.
     Table2,
-    /// The sets of GRAFT's Table 3, for bits, at the paper's words.
+    /// The sets of GRAFT's Table 3, for bits, with the paper's word sizes.
     Table3,
-    /// Ours for bits.
+    /// Our sets for bits.
     Bits,
 }
 
-/// What a paper says of a parameter set.
+/// The figures that a paper states for a parameter set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Paper {
     /// Its `log2(PQ)`, in bits.
     pub log2_pq: u32,
     /// Its security, in bits.
     pub security: u32,
-    /// Where our set differs, in words; empty where it does not.
+    /// A description of the difference to our set; empty if there is none.
     pub differs: &'static str,
 }
 
@@ -79,7 +81,7 @@ pub struct Paper {
 const FAMILIES: [&[Preset]; 5] =
     [&grafted::SETS, &simple::SETS, &table_2::SETS, &table_3::SETS, &bits::SETS];
 
-/// How many presets there are.
+/// The number of presets.
 const COUNT: usize = {
     let (mut count, mut i) = (0, 0);
     while i < FAMILIES.len() {
@@ -89,8 +91,8 @@ const COUNT: usize = {
     count
 };
 
-/// The presets: ours, their simple counterparts, those of GRAFT's Tables 2 and 3, and ours for
-/// bits.
+/// All presets: our sets, their simple counterparts, those of GRAFT's Tables 2 and 3, and our sets
+/// for bits.
 pub const PRESETS: [Preset; COUNT] = {
     let mut all = [grafted::SETS[0]; COUNT];
     let (mut family, mut i, mut next) = (0, 0, 0);
@@ -106,10 +108,10 @@ pub const PRESETS: [Preset; COUNT] = {
 };
 
 impl Preset {
-    /// The preset of this name.
+    /// Returns the preset of this name.
     ///
     /// # Errors
-    /// [`Error::Parameters`] when there is none; it names those there are.
+    /// [`Error::Parameters`] when there is none; the message names all presets.
     pub fn by_name(name: &str) -> Result<Preset, Error> {
         PRESETS.into_iter().find(|p| p.name == name).ok_or_else(|| {
             let names: Vec<&str> = PRESETS.iter().map(|p| p.name).collect();
@@ -120,33 +122,37 @@ impl Preset {
         })
     }
 
-    /// The preset whose parameters, at this ring degree, have this digest, if there is one. Sets
-    /// that are refused are none.
+    /// Returns the preset whose parameters have this ring degree and this digest, if there is one.
+    ///
+    /// Sets that are refused are not found.
     pub fn by_digest(digest: Fingerprint, degree: usize) -> Option<Preset> {
         let is_this =
             |p: &Preset| p.parameters().is_ok_and(|parameters| parameters.digest() == digest);
         PRESETS.into_iter().filter(|p| 1 << p.log_degree == degree).find(is_this)
     }
 
-    /// Whether it has a sprout, so that its ciphertexts can be scaled down by any number of bits.
+    /// True if it has a sprout, so that its ciphertexts can be scaled down by any number of bits.
     pub fn is_grafted(&self) -> bool {
         self.sprout.is_some()
     }
 
-    /// The parameter set, with its primes: the largest of their sizes, or for simple chains those
-    /// that keep the scale steady (KPP22).
+    /// Returns the parameter set with its primes.
+    ///
+    /// They are the largest primes of their sizes, or for simple chains those that keep the scale
+    /// steady (KPP22).
     ///
     /// # Errors
-    /// [`Error::Security`] for a set beyond the security limits, as eight of GRAFT's are that have
-    /// a sparse secret; never for the others of [`PRESETS`], which a test checks.
-    /// [`Error::Parameters`] for one that makes no sense.
+    /// [`Error::Security`] for a set beyond the security limits. Of [`PRESETS`], these are eight of
+    /// GRAFT's sets with a sparse secret, and a test checks that the others are secure.
+    /// [`Error::Parameters`] for a set that makes no sense.
     pub fn parameters(&self) -> Result<Parameters, Error> {
         Ok(Parameters::new(self.literal()?)?)
     }
 
-    /// [`Preset::parameters`] without the check of security, for comparisons with what papers
-    /// measured. **What is encrypted with a set that [`Preset::parameters`] refuses may not be
-    /// secret.**
+    /// Returns the parameter set without a security check, for comparisons with measurements of
+    /// papers.
+    ///
+    /// **Data encrypted with a set that [`Preset::parameters`] refuses may not be secret.**
     ///
     /// # Errors
     /// [`Error::Parameters`] for a set that makes no sense.
@@ -181,12 +187,14 @@ impl Preset {
         Ok(Design { log_degree, secret, sprout, units, specials, gadget_rank }.literal()?)
     }
 
-    /// The modulus of fresh ciphertexts, a divisor of `parameters.top()`; `parameters` are those of
-    /// this preset.
+    /// The modulus of fresh ciphertexts, a divisor of `parameters.top()`.
     ///
-    /// A limb modulo a power of two costs as much as several others, so that most of our sets leave
-    /// it to the moduli further down. The smallest ones, where every bit counts, and those of GRAFT
-    /// have all of the sprout.
+    /// `parameters` have to be those of this preset.
+    ///
+    /// A limb modulo a power of two costs as much as several others. So fresh ciphertexts of most
+    /// of our sets leave the power of two out, and smaller moduli use it. In the smallest sets,
+    /// where every bit counts, in our sets for bits and in those of GRAFT, fresh ciphertexts have
+    /// the whole sprout.
     pub fn fresh(&self, parameters: &Parameters) -> Modulus {
         let top = parameters.top();
         match self.fresh_two {
@@ -195,8 +203,9 @@ impl Preset {
         }
     }
 
-    /// The parameter set, with [`Settings::DEFAULT_PRECISION`]; for a simple chain, with the
-    /// precision of the scale that it is for.
+    /// Returns settings of the parameter set with [`Settings::DEFAULT_PRECISION`].
+    ///
+    /// For a simple chain the precision is that of the scale for which its primes are chosen.
     ///
     /// # Errors
     /// As [`Preset::parameters`].

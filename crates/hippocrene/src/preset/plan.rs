@@ -1,4 +1,4 @@
-//! How key switches of a preset are planned: the index map of LAKS (4.3), printed.
+//! The plans of the key switches of a preset: the index map of LAKS (4.3), for printing.
 
 use hippocrene_ring::Threads;
 use hippocrene_rlwe::{Context, Gadget, Method, Modulus, Profile};
@@ -7,37 +7,38 @@ use serde::Serialize;
 use super::Preset;
 use crate::Error;
 
-/// The key switches of a preset from the modulus of fresh ciphertexts down.
+/// The planned key switches of a preset, from the modulus of fresh ciphertexts down.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Plan {
     /// The name of the preset.
     pub preset: &'static str,
     /// The kernel that they are planned for.
     pub kernel: String,
-    /// Modulus by modulus.
+    /// The plans, one for each modulus.
     pub moduli: Vec<Planned>,
 }
 
-/// A key switch at one modulus, with the result modulo the same.
+/// The plan of a key switch at one modulus, with the result at the same modulus.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Planned {
-    /// Units of the modulus.
+    /// The number of units of the modulus.
     pub units: usize,
-    /// Its limbs: the units, and those of the sprout.
+    /// The number of its limbs: the units and those of the sprout.
     pub limbs: usize,
-    /// Its size in bits.
+    /// The size of the modulus, in bits.
     pub bits: f64,
-    /// How many blocks of the key make one digit.
+    /// The number of blocks of the key in one digit.
     pub group: usize,
-    /// Into how many digits polynomials are decomposed.
+    /// The number of digits into which polynomials are decomposed.
     pub digits: usize,
-    /// Limbs of the special modulus.
+    /// The number of limbs of the special modulus.
     pub special_limbs: usize,
-    /// Into how many groups the key is decomposed a second time; none for the single decomposition.
+    /// The number of groups into which the key is decomposed a second time; `None` for the single
+    /// decomposition.
     pub double_groups: Option<usize>,
-    /// What the key switch takes one thread, as predicted.
+    /// The predicted time of the key switch on one thread, in milliseconds.
     pub milliseconds: f64,
-    /// What it would take with the gadget of the key as it is.
+    /// The predicted time with the unchanged gadget of the key, in milliseconds.
     pub base_milliseconds: f64,
 }
 
@@ -64,13 +65,14 @@ impl Planned {
 }
 
 impl Preset {
-    /// How its key switches are planned with `profile`, or with typical figures: at the modulus of
-    /// fresh ciphertexts, and at all products of the first units. Sets that are refused are planned
-    /// too.
+    /// Plans its key switches with `profile`, or with typical figures.
+    ///
+    /// There is a plan for the modulus of fresh ciphertexts and for each product of the first
+    /// units. Sets that are refused are planned too.
     ///
     /// # Errors
     /// [`Error::Parameters`] for a set that makes no sense, [`Error::System`] when the kernel named
-    /// in `HIPPOCRENE_KERNEL` cannot be had.
+    /// in `HIPPOCRENE_KERNEL` is not available.
     pub fn plan(&self, profile: Option<Profile>) -> Result<Plan, Error> {
         let parameters = self.parameters_insecure()?;
         let (fresh, units) = (self.fresh(&parameters), parameters.unit_count());

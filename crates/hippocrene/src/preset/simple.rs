@@ -1,5 +1,6 @@
-//! Simple chains at our ring degrees: a base prime and as many primes near the scale `2^40` as
-//! there are multiplications in a row.
+//! Simple chains at the ring degrees of our grafted sets.
+//!
+//! Each has a base prime and one prime near the scale `2^40` for each multiplication in a row.
 
 use hippocrene_rlwe::SecretDistribution;
 

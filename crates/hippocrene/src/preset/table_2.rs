@@ -1,20 +1,20 @@
-//! The parameter sets of GRAFT's Table 2, at the paper's words.
+//! The parameter sets of GRAFT's Table 2, with the paper's word sizes.
 //!
 //! The table gives sizes of factors and their number, as `51 x 6`. It is read as follows.
-//! - The column `#` counts the factors of `PQ`; for the grafted sets the sprout is one of them. Its
-//!   factor is the one nearest in size to the sprout (`sprout-15-16-30` has 61.0 bits,
-//!   `sprout-19-20-23` has 62.2), and the other factors of `Q` share the rest of `log2 Q`, so that
-//!   `Q` is the paper's. (Theirs cannot be sprouts of 51 bits: the text names these two, and its
-//!   expected times count 5 + 2 limbs for `graSHE14`.)
-//! - The factors of a simple set stand from the base up in the order of the columns: base, slots to
+//! - The column `#` counts the factors of `PQ`. For the grafted sets the sprout is one of them: the
+//!   factor nearest to it in size (`sprout-15-16-30` has 61.0 bits, `sprout-19-20-23` has 62.2).
+//!   The other factors of `Q` share the rest of `log2 Q`, so that `Q` is the paper's. (The paper's
+//!   sprouts cannot have 51 bits: the text names these two sprouts, and its expected times count
+//!   5 + 2 limbs for `graSHE14`.)
+//! - The factors of a simple set, from the base up, are in the order of the columns: base, slots to
 //!   coefficients, multiplications, modular reduction, coefficients to slots.
-//! - Our moduli are below `2^61`: 62-bit primes become 61-bit ones.
-//! - `graFHE15s` has a `4*` in it that the paper does not explain, and that its number of factors
-//!   does not count: it is left out.
+//! - Our moduli are below `2^61`, so 62-bit primes become 61-bit ones.
+//! - `graFHE15s` contains a `4*` that the paper does not explain and does not count as a factor. It
+//!   is left out.
 //!
-//! Four of the six sets with a sparse secret (Hamming weight 192) are beyond the limits that we
-//! hold sparse secrets to ([`hippocrene_rlwe::security::limit_at`]), by 2 to 9 bits; the paper has
-//! all at 128 bits or more.
+//! Four of the six sets with a sparse secret (Hamming weight 192) exceed our limits for sparse
+//! secrets ([`hippocrene_rlwe::security::limit_at`]) by 2 to 9 bits. The paper states 128 bits or
+//! more for all.
 
 use hippocrene_rlwe::SecretDistribution;
 

@@ -1,14 +1,15 @@
-//! The parameter sets of GRAFT's Table 3, for bits, at the paper's words.
+//! The parameter sets of GRAFT's Table 3, for bits, with the paper's word sizes.
 //!
-//! The table is read as Table 2 is. Simple chains stand from the base up in the order base, slots
-//! to coefficients, multiplications, modular reduction, coefficients to slots; two levels of slots
-//! to coefficients share one prime (`28 (= 14 + 14)`). Of the grafted sets one factor is the
-//! sprout, as large as the 62-bit one; the sprout at `N = 2^14` has 61.0 bits, and 62-bit primes
-//! have 61 bits here.
+//! The table is read like Table 2. The primes of a simple chain, from the base up, are in the order
+//! base, slots to coefficients, multiplications, modular reduction, coefficients to slots. Two
+//! levels of slots to coefficients share one prime (`28 (= 14 + 14)`). One factor of each grafted
+//! set is the sprout, which is as large as the 62-bit factor. The sprout at `N = 2^14` has 61.0
+//! bits, and 62-bit primes have 61 bits here.
 //!
-//! At `N = 2^14` there is no practice for a secret of Hamming weight 256, and our estimate
-//! ([`hippocrene_rlwe::security::hybrid_attack_bits`]) is below 128 bits; `simBinFHE16` is beyond
-//! our limit by 48 bits. These are refused unless asked for as insecure sets, to be measured.
+//! At `N = 2^14` there is no established practice for a secret of Hamming weight 256. Our estimate
+//! ([`hippocrene_rlwe::security::hybrid_attack_bits`]) is below 128 bits. `simBinFHE16` exceeds our
+//! limit by 48 bits. These sets are refused, unless they are requested as insecure sets for
+//! measurements.
 
 use hippocrene_rlwe::SecretDistribution;
 

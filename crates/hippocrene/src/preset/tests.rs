@@ -2,7 +2,7 @@ use hippocrene_rlwe::design::{Request, design};
 
 use super::*;
 
-/// Beyond our limits for sparse secrets, by so many bits.
+/// The refused sets, with their excess over our limits for sparse secrets, in bits.
 const REFUSED: [(&str, f64); 8] = [
     ("simFHE15s", 9.0),
     ("graFHE15s", 2.0),
@@ -21,7 +21,7 @@ fn presets_are_secure_or_refused() {
         let log2_pq = parameters.log2(parameters.full());
         match (REFUSED.iter().find(|(name, _)| *name == preset.name), preset.parameters()) {
             (Some((_, beyond)), Err(Error::Security(error))) => {
-                // At 2^14 there is a limit for the keys of encapsulation only.
+                // At 2^14 the only limit is that for the keys of encapsulation.
                 let limit = match preset.log_degree {
                     14 => 65.0,
                     15 => 768.0,
@@ -36,7 +36,7 @@ fn presets_are_secure_or_refused() {
             }
             (None, Ok(checked)) => {
                 let security = preset.describe().unwrap().security.unwrap();
-                // Where a gate needs no more of the modulus, security is higher.
+                // A gate needs no larger modulus, so security is higher.
                 let ours = if preset.name == "bits16" { 256 } else { 128 };
                 let stated = preset.paper.map_or(ours, |paper| paper.security);
                 assert_eq!(security.bits, stated, "{}", preset.name);
@@ -66,9 +66,9 @@ fn digits_are_below_the_specials() {
             (Family::Grafted, 13) => 0.19,
             (Family::Grafted, _) => 2.99,
             (Family::Bits, _) => 2.67,
-            // The sprout, of which most moduli have a part only, is larger than the paper's P.
+            // The sprout is larger than the paper's P, but most moduli contain only a part of it.
             (Family::Table3, 14) if preset.is_grafted() => -5.01,
-            // Its digits of 13 primes differ by more than P exceeds their mean.
+            // The digits of 13 primes differ by more than P exceeds their mean.
             (Family::Table3, 16) if !preset.is_grafted() => -2.01,
             _ => 0.0,
         };
@@ -77,9 +77,10 @@ fn digits_are_below_the_specials() {
     }
 }
 
-/// Ours make use of the limit, their sprouts are universal for their words, and no set that the
-/// rule of GRAFT's G designs for as many usable bits and as much room above the digits takes fewer
-/// transforms.
+/// Our sets use the security limit, and their sprouts are universal for their words.
+///
+/// No set that the rule of GRAFT's Appendix G designs, for the same usable bits and the same room
+/// above the digits, needs fewer transforms.
 #[test]
 fn ours_are_well_designed() {
     let ours = PRESETS.into_iter().filter(|p| p.family == Family::Grafted);
@@ -135,8 +136,9 @@ fn scales_of_simple_chains_are_steady() {
     }
 }
 
-/// Each set of GRAFT's Table 2 has the paper's number of factors, gadget rank and bits, and each
-/// pair the same usable bits, but for what is said where they stand.
+/// Each set of GRAFT's Table 2 has the paper's number of factors, gadget rank and bits.
+///
+/// Both sets of a pair have the same usable bits, except for the documented differences.
 #[test]
 fn table_2_is_as_in_the_paper() {
     // The columns # and d, and the bits of Q.
@@ -178,8 +180,10 @@ fn table_2_is_as_in_the_paper() {
     }
 }
 
-/// GRAFT's Table 5 in MB, and by how much of the simple set's the grafted set's key is smaller: as
-/// the paper counts, and as ours are stored.
+/// The key sizes are those of GRAFT's Table 5, in MB.
+///
+/// The last columns are the reduction from the simple set's key to the grafted set's: in percent as
+/// the paper counts it, and as a fraction of our stored keys.
 #[test]
 fn keys_shrink_as_in_table_5() {
     let table = [
@@ -231,7 +235,8 @@ fn nonsense_is_refused() {
     }
 }
 
-/// A key takes in files what [`hippocrene_rlwe::KeySize`] says, and a few bytes that name it.
+/// In files, a key has the size that [`hippocrene_rlwe::KeySize`] states, and a few bytes that name
+/// it.
 #[test]
 fn keys_are_stored_in_the_stated_size() {
     let preset = Preset::by_name("n13").unwrap();
@@ -245,11 +250,12 @@ fn keys_are_stored_in_the_stated_size() {
     assert!((seeded..seeded + 32).contains(&more), "{more} bytes, {seeded} stated");
 }
 
-/// Each set of GRAFT's Table 3 has the paper's number of factors, gadget rank and bits, but for
-/// what is said where they stand.
+/// Each set of GRAFT's Table 3 has the paper's number of factors, gadget rank and bits.
+///
+/// The exceptions are the documented differences.
 #[test]
 fn table_3_is_as_in_the_paper() {
-    // The columns # and dnum, and by how many bits log2 PQ is less.
+    // The columns # and dnum, and the paper's log2 PQ minus ours, in bits.
     let paper = [
         ("simBinFHE14", 14, 13, -3.0),
         ("graBinFHE14", 8, 7, 1.0),
@@ -270,8 +276,10 @@ fn table_3_is_as_in_the_paper() {
     }
 }
 
-/// Bootstraps of bits fit into their sets; ours fail less often than once in `2^128` times, and are
-/// secure, with the keys of encapsulation.
+/// Bootstraps of bits fit into their sets.
+///
+/// Ours fail less often than once in `2^128` times, and are secure together with the keys of
+/// encapsulation.
 #[test]
 fn bits_are_bootstrapped_with_the_sets_that_are_made_for_it() {
     use std::sync::Arc;
@@ -279,7 +287,8 @@ fn bits_are_bootstrapped_with_the_sets_that_are_made_for_it() {
     use hippocrene_ckks::{Context, bits::BitPlan};
     use hippocrene_ring::Threads;
 
-    // The bits of products between two bootstraps: the paper's 52, 52, 72, 840 and 840.
+    // The capacity for products between two bootstraps, in bits; the paper has 52, 52, 72, 840
+    // and 840.
     for (name, room) in [
         ("bits14", 0.0),
         ("bits16", 0.0),
@@ -304,7 +313,7 @@ fn bits_are_bootstrapped_with_the_sets_that_are_made_for_it() {
     assert!(Preset::by_name("n14").unwrap().bits().unwrap_err().to_string().contains("bits14"));
 }
 
-/// What is written down of bootstraps is what the plans say.
+/// The listed failure probabilities are those of the plans.
 #[test]
 fn bootstraps_fail_as_likely_as_is_written_down() {
     use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Simulation: what a program on encrypted arrays takes and gives, before any key is made.
+//! Simulation: the predicted cost and results of a program on encrypted arrays, without keys.
 
 mod report;
 mod trees;
@@ -23,15 +23,17 @@ use crate::{
 pub use report::{Purpose, Report, UsedKey};
 pub use trees::TreeSimulation;
 
-/// Where programs are simulated: the same code computes on arrays without residues, and notes what
-/// it would take.
+/// A simulation, in which the same code runs on arrays without residues and its cost is counted (a
+/// dry run).
 ///
-/// A simulation has a [`Server`] like any other, with every key that there can be, and encrypts
-/// arrays that hold no secret: their values go along in the clear, through every operation, so that
-/// they can be looked at ([`Simulation::values`]) and a bound that they do not keep is found.
-/// Capacity, precision and bounds are those of the program that it stands for, to the bit, and so
-/// are the errors. (A key of the bootstrap that the program wants for larger moduli too is made for
-/// all: the precision of what bootstraps rotate by it then differs by a small part of a bit.)
+/// A simulation has a [`Server`] with every key that there can be. The arrays that it encrypts hold
+/// no secret. Their values travel in the clear through every operation. You can look at them
+/// ([`Simulation::values`]), and a declared bound that they exceed is detected.
+///
+/// Capacity, precision, bounds and errors are exactly those of the program that it simulates, with
+/// one exception. If the program uses a rotation of the bootstrap at larger moduli too, the real
+/// key is made for all moduli. The precision of bootstraps that rotate with it then differs by a
+/// small part of a bit.
 ///
 /// ```
 /// # fn main() -> Result<(), hippocrene::Error> {
@@ -57,18 +59,18 @@ pub use trees::TreeSimulation;
 pub struct Simulation {
     client: ClientKey,
     server: Server,
-    /// What the server has keys for beside rotations, one thing at a time.
+    /// The features other than rotations that the server has keys for.
     features: Vec<Feature>,
-    /// How many ciphertexts the server had bootstrapped when what was noted was forgotten.
+    /// The number of ciphertexts that the server had bootstrapped at the last restart.
     before: AtomicU64,
-    /// Bytes of the polynomials of all these keys, of which the memory of those that are used is
-    /// reckoned instead.
+    /// Bytes of the polynomials of all these keys. Reports count the memory of the used keys
+    /// instead.
     held: usize,
-    /// The keys of the server, where it does not have every key.
+    /// The keys of the server, if it does not have every key.
     only: Option<EvaluationKeys>,
 }
 
-/// A request for one thing beside rotations, and the keys that come with it.
+/// A request for one feature other than rotations, and the keys that come with it.
 #[derive(Debug)]
 struct Feature {
     request: KeyRequest,
@@ -76,8 +78,9 @@ struct Feature {
 }
 
 impl Simulation {
-    /// A simulation with these settings. Times are predicted by
-    /// [`crate::profile::for_predictions`].
+    /// Makes a simulation with these settings.
+    ///
+    /// Times are predicted by [`crate::profile::for_predictions`].
     ///
     /// # Errors
     /// As [`Session::new`].
@@ -85,8 +88,9 @@ impl Simulation {
         Self::with_keys(settings, &KeyRequest::only([]))
     }
 
-    /// A simulation whose server bootstraps, asked for or where capacity lacks, as one does that
-    /// has the keys for `bootstrapping`.
+    /// Makes a simulation whose server has the keys for `bootstrapping`.
+    ///
+    /// It bootstraps when asked to and where capacity runs out.
     ///
     /// # Errors
     /// As [`Simulation::new`] and [`Bootstrapping::plan`].
@@ -100,9 +104,9 @@ impl Simulation {
         )
     }
 
-    /// A simulation whose server can do what takes keys beside those of rotations, as one does that
-    /// has the keys of `request`: bootstrap, look up tables, and compute on bits. Rotations and
-    /// conjugation it has all, whatever the request says of them.
+    /// Makes a simulation whose server has the features of `request`: bootstraps, tables and bits.
+    ///
+    /// It has every rotation and conjugation, whatever the request says about them.
     ///
     /// # Errors
     /// As [`Simulation::new`] and [`ClientKey::evaluation_keys`].
@@ -116,7 +120,8 @@ impl Simulation {
         let make =
             |request: KeyRequest| Ok(Feature { keys: client.evaluation_keys(&request)?, request });
         let bootstrapping: Option<Feature> = bootstrapping.map(make).transpose()?;
-        // Each is made for itself, and tables have the capacity that they have beside bootstraps.
+        // The keys of each feature are made separately. Tables get the capacity that they have
+        // together with bootstraps.
         let own = bootstrapping.as_ref().and_then(|feature| feature.keys.bootstrapping());
         let reserve = match (own, request.look_ups) {
             (Some(own), Some(_)) => {
@@ -136,7 +141,7 @@ impl Simulation {
         let all = match &features[..] {
             [one] => one.keys.clone(),
             _ => client.evaluation_keys(&KeyRequest {
-                // It was found before.
+                // The precision was determined above.
                 bootstrapping: request
                     .bootstrapping
                     .map(|wanted| Bootstrapping { precision, ..wanted }),
@@ -155,16 +160,17 @@ impl Simulation {
         Ok(Simulation { client, server, features, before: AtomicU64::new(0), held, only: None })
     }
 
-    /// A session without residues, and a client in it.
+    /// Makes a session without residues, and a client in it.
     fn parties(settings: Settings) -> Result<(Session, ClientKey), Error> {
         let session = Session::hollow(settings)?;
         let client = ClientKey::in_session(session.clone())?;
         Ok((session, client))
     }
 
-    /// A simulation whose server has the keys of `request` and no others: it goes the way that a
-    /// server with such keys goes, and has its errors. Memory and sizes are those of all these
-    /// keys, used or not.
+    /// Makes a simulation whose server has the keys of `request` and no others.
+    ///
+    /// It chooses the same candidates as a server with these keys, and returns the same errors.
+    /// Memory and sizes are those of all these keys, used or not.
     ///
     /// # Errors
     /// As [`Simulation::new`] and [`ClientKey::evaluation_keys`].
@@ -175,7 +181,10 @@ impl Simulation {
         Self::with_only(client, features, keys)
     }
 
-    /// [`Simulation::limited_to`] of keys that there are. Their residues are not looked at.
+    /// Makes a simulation whose server has the same kinds of keys as `keys`, as
+    /// [`Simulation::limited_to`] does.
+    ///
+    /// The residues of the keys are not read.
     ///
     /// # Errors
     /// As [`Simulation::limited_to`].
@@ -223,24 +232,25 @@ impl Simulation {
         })
     }
 
-    /// The keys that the server has, where it does not have every key ([`Simulation::limited_to`]).
+    /// The keys of the server, if it does not have every key ([`Simulation::limited_to`]).
     pub fn keys(&self) -> Option<&EvaluationKeys> {
         self.only.as_ref()
     }
 
-    /// Predicts times by the figures that ship with this library from now on, whatever machine this
-    /// is. A choice between ways that goes by such times is the same everywhere.
+    /// From now on predicts times by the figures that ship with this library, for AVX-512 IFMA.
+    ///
+    /// Choices between candidates that depend on such times are then the same on every machine.
     pub fn use_reference_prices(&self) {
         let rlwe = self.server.session().context().rlwe();
         rlwe.set_prices(Profile::typical(Kernel::Avx512Ifma));
     }
 
-    /// The server, which has every key or those that the simulation is limited to.
+    /// The server, which has every key, or those that the simulation is limited to.
     pub fn server(&self) -> &Server {
         &self.server
     }
 
-    /// An array like those that a client encrypts, without residues.
+    /// Makes an array like those that a client encrypts, without residues.
     ///
     /// # Errors
     /// As [`ClientKey::encrypt_with`].
@@ -253,7 +263,9 @@ impl Simulation {
         self.client.encrypt_with(values, shape, how)
     }
 
-    /// [`Simulation::encrypt`] for integers. Their values are not followed.
+    /// Makes an array of integers, as [`Simulation::encrypt`] does for numbers.
+    ///
+    /// Their values are not followed.
     ///
     /// # Errors
     /// As [`ClientKey::encrypt_integers`].
@@ -261,7 +273,8 @@ impl Simulation {
         self.client.encrypt_integers(values, shape)
     }
 
-    /// [`Simulation::encrypt_integers`] of values that are declared to lie in `interval`.
+    /// Makes an array of integers that are declared to lie in `interval`, as
+    /// [`Simulation::encrypt_integers`] does.
     ///
     /// # Errors
     /// As [`ClientKey::encrypt_integers_within`].
@@ -274,7 +287,7 @@ impl Simulation {
         self.client.encrypt_integers_within(values, shape, interval)
     }
 
-    /// [`Simulation::encrypt`] for bits, which takes keys for them ([`Simulation::with_keys`]).
+    /// Makes an array of bits, which needs keys for them ([`Simulation::with_keys`]).
     ///
     /// # Errors
     /// As [`Server::bits`] and [`ClientKey::encrypt_bits`].
@@ -282,8 +295,7 @@ impl Simulation {
         self.client.encrypt_bits(self.server.bits()?.plan(), values, shape)
     }
 
-    /// [`Simulation::encrypt`] for points to be clustered, which takes keys for that
-    /// ([`LookUps::clusters`]).
+    /// Makes arrays of points to be clustered, which needs keys for that ([`LookUps::clusters`]).
     ///
     /// # Errors
     /// As [`ClientKey::encrypt_points`].
@@ -296,7 +308,7 @@ impl Simulation {
         self.client.encrypt_points(look_ups, points, start)
     }
 
-    /// [`Simulation::encrypt`] for points to be assigned to these clusters.
+    /// Makes arrays of points to be assigned to these clusters.
     ///
     /// # Errors
     /// As [`ClientKey::encrypt_new_points`], and [`Error::Argument`] when the clusters are not
@@ -316,8 +328,9 @@ impl Simulation {
         self.client.new_points_by(look_ups, clusters, points, known)
     }
 
-    /// The centroids, row by row, and labels if there are any, but for noise; nothing where they
-    /// are not known.
+    /// The centroids, row by row, and the labels if there are any, without noise.
+    ///
+    /// Returns `None` where they are not known.
     pub fn clusters(&self, clusters: &Clustering) -> Option<(Vec<f64>, Option<Vec<usize>>)> {
         let known = |array: &EncryptedArray| {
             let values = self.values(array).ok_or(())?;
@@ -326,8 +339,7 @@ impl Simulation {
         clusters.read(known).ok()
     }
 
-    /// The elements of an array in row-major order, but for noise; nothing where they are not
-    /// known.
+    /// The elements of an array in row-major order, without noise; `None` where they are not known.
     pub fn values(&self, array: &EncryptedArray) -> Option<Vec<Complex64>> {
         let session = Some(self.server.session()).filter(|session| array.is_of(session))?;
         let slots = array
@@ -339,7 +351,7 @@ impl Simulation {
         slots.map(|slots| array.layout().gather(&slots))
     }
 
-    /// The elements of an array of bits in row-major order; nothing where they are not known.
+    /// The elements of an array of bits in row-major order; `None` where they are not known.
     pub fn bits(&self, array: &BitArray) -> Option<Vec<bool>> {
         let session = Some(self.server.session()).filter(|session| array.is_of(session))?;
         let slots: Option<Vec<Vec<bool>>> =
@@ -347,14 +359,15 @@ impl Simulation {
         slots.map(|slots| array.layout().gather(&slots))
     }
 
-    /// Forgets what was noted so far, such as what the encryption of arguments took. The memory of
-    /// arrays that are there counts on.
+    /// Forgets the operations counted so far, such as the encryption of arguments.
+    ///
+    /// The memory of existing arrays still counts.
     pub fn restart(&self) {
         self.before.store(self.server.bootstraps(), Ordering::Relaxed);
         self.server.session().context().rlwe().reset_tally();
     }
 
-    /// What was noted since [`Simulation::restart`].
+    /// Reports on the operations since the last [`Simulation::restart`].
     pub fn report(&self) -> Report {
         let bootstraps = self.server.bootstraps() > self.before.load(Ordering::Relaxed);
         let rlwe = self.server.session().context().rlwe();
@@ -362,7 +375,7 @@ impl Simulation {
         let used = |feature: &&Feature| match feature.request {
             KeyRequest { bootstrapping: Some(_), .. } => bootstraps,
             KeyRequest { look_ups: Some(_), .. } => tally.count(LOOK_UP) > 0,
-            // Bits take their keys whatever is done with them.
+            // The keys of bits count even if no gate is computed.
             _ => true,
         };
         let features: Vec<&Feature> = self.features.iter().filter(used).collect();
@@ -375,8 +388,9 @@ impl Simulation {
     }
 }
 
-/// What there is in `keys` beside rotations and products, one thing at a time, with keys of this
-/// client without residues.
+/// The features in `keys` other than rotations and products.
+///
+/// Each gets keys of this client without residues.
 fn features_of(client: &ClientKey, keys: &EvaluationKeys) -> Result<Vec<Feature>, Error> {
     let (session, secret) = (client.session(), client.secret());
     let (rlwe, none) = (session.context().rlwe(), || KeyRequest::only([]));
@@ -399,7 +413,7 @@ fn features_of(client: &ClientKey, keys: &EvaluationKeys) -> Result<Vec<Feature>
     if let Some(own) = keys.look_ups() {
         let request = KeyRequest { look_ups: Some(own.request()), ..none() };
         let keys = match keys.session().context().rlwe().is_hollow() {
-            // What takes time, the keys between slots and single numbers, is there.
+            // The keys between slots and single numbers, which take time to make, exist already.
             true => {
                 let mut inner = hippocrene_rlwe::EvaluationKeys::empty(rlwe, client.fingerprint());
                 inner.add_relinearisation(rlwe, secret)?;

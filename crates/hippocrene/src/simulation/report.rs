@@ -1,4 +1,4 @@
-//! What was noted of a simulated program.
+//! The report on a simulated program.
 
 use std::collections::BTreeMap;
 
@@ -9,33 +9,38 @@ use hippocrene_rlwe::{Context, KeyUse, Modulus, SwitchingKey, Tally};
 use super::Feature;
 use crate::{Bootstrapping, EvaluationKeys, KeyRequest, LookUps};
 
-/// What a simulated program takes.
+/// The predicted cost of a simulated program, and the keys that it needs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
-    /// Seconds that one thread takes, by the profile of the session.
+    /// Seconds on one thread, by the profile of the session.
     pub seconds: f64,
-    /// The operations, with how often each is done and the seconds that it takes, the longest
-    /// first.
+    /// The operations, each with its count and its seconds, the longest first.
     pub operations: Vec<(&'static str, u64, f64)>,
-    /// The most bytes of memory at one time while the program runs: of the keys as they are
-    /// computed with, what is derived from them, and all ciphertexts, plaintexts and intermediate
-    /// results. What comes before is not in it: while keys are read and a server is made of them,
-    /// the bytes of the file, the keys and those of the server are there at one time, up to about
-    /// twice as much as the server's alone.
+    /// The peak of memory while the program runs, in bytes.
+    ///
+    /// It counts the keys in the form used for computing, data derived from them, and all
+    /// ciphertexts, plaintexts and intermediate results. It does not count the phase before, in
+    /// which keys are read and a server is made of them. In that phase the file, the keys and the
+    /// server's keys are in memory together, which is up to about twice the memory of the server
+    /// alone.
     pub peak_memory: usize,
-    /// Bytes of the keys as they are stored.
+    /// Bytes of the keys as stored.
     pub key_bytes: usize,
-    /// The keys that are used, each with the modulus that the moduli of the ciphertexts divide that
-    /// it is used for, and how many bits that has.
+    /// The keys that the program uses, each with the modulus that it needs and the size of that
+    /// modulus.
+    ///
+    /// The moduli of all ciphertexts that a key is used for divide its modulus.
     pub keys: Vec<UsedKey>,
-    /// How many bootstraps of ciphertexts there are, those of gates of bits too.
+    /// The number of bootstraps of ciphertexts, including those of gates of bits.
     pub bootstraps: u64,
-    /// log2 of a bound of the probability that a bootstrap or a look-up fails, for all of them
-    /// together; none where none can. Results are wrong then by more than their errors say.
+    /// log2 of a bound on the probability that any bootstrap or look-up fails; `None` where none
+    /// can.
+    ///
+    /// If one fails, results are wrong by more than their stated errors.
     pub log2_failure_probability: Option<f64>,
-    /// The bootstrap of numbers, if there is any.
+    /// The bootstrap of numbers, if the program uses one.
     pub bootstrapping: Option<Bootstrapping>,
-    /// The tables, if any is looked up.
+    /// The look-up tables, if the program uses them.
     pub look_ups: Option<LookUps>,
     /// The bootstrap of bits, if the server has keys for them.
     pub bits: Option<BitLiteral>,
@@ -44,31 +49,34 @@ pub struct Report {
 /// A key that a simulated program uses.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct UsedKey {
-    /// What it is for.
+    /// The operation that it is for.
     pub purpose: Purpose,
     /// The least common multiple of the moduli of the ciphertexts that it is used for.
     pub modulus: Modulus,
-    /// log2 of that.
+    /// log2 of `modulus`, in bits.
     pub modulus_bits: f64,
-    /// Whether it comes for this modulus with the keys that are asked for as a whole: those of a
-    /// bootstrap, of numbers or of bits, or of tables.
+    /// True if it comes along with the keys of a whole feature, for at least this modulus.
+    ///
+    /// The features are a bootstrap of numbers or of bits, and tables.
     pub comes_along: bool,
 }
 
-/// What a key is for.
+/// The operation that a key is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Purpose {
-    /// Products.
+    /// Products of encrypted arrays.
     Relinearisation,
-    /// A rotation by so many slots to the left; negative: to the right.
+    /// A rotation by this number of slots to the left; negative: to the right.
     Rotation(i64),
     /// Complex conjugation, which exchanges the rows of integers.
     Conjugation,
 }
 
 impl Report {
-    /// With so many bytes of ciphertexts, plaintexts and intermediate results at one time. Keys are
-    /// those that are used, or all of `only`.
+    /// Makes the report of a program from the tally of its operations.
+    ///
+    /// `polynomials` is the peak memory of ciphertexts, plaintexts and intermediate results, in
+    /// bytes. Counted keys are those that the program uses, or all of `only`.
     pub(super) fn new(
         rlwe: &Context,
         tally: &Tally,
@@ -127,7 +135,7 @@ impl Report {
         }
     }
 
-    /// The rotations that have keys of their own, beside those that come along.
+    /// The rotations that need keys of their own, except for those that come along.
     pub fn rotations(&self) -> Vec<i64> {
         let steps = |key: &UsedKey| match key.purpose {
             _ if key.comes_along => None,
@@ -137,19 +145,19 @@ impl Report {
         self.keys.iter().filter_map(steps).collect()
     }
 
-    /// Whether the key of complex conjugation is used, other than one that comes along.
+    /// True if the program uses the key of complex conjugation and it does not come along.
     pub fn conjugates(&self) -> bool {
         self.keys.iter().any(|key| key.purpose == Purpose::Conjugation && !key.comes_along)
     }
 
-    /// Whether the relinearisation key is used.
+    /// True if the program uses the relinearisation key.
     pub fn relinearises(&self) -> bool {
         self.keys.iter().any(|key| key.purpose == Purpose::Relinearisation)
     }
 }
 
 impl KeyRequest {
-    /// The keys that a simulated program uses, and no others.
+    /// Requests the keys that a simulated program uses, and no others.
     pub fn for_simulation(report: &Report) -> Self {
         KeyRequest {
             relinearisation: report.relinearises(),
@@ -163,7 +171,7 @@ impl KeyRequest {
 }
 
 impl Feature {
-    /// Whether such a key is among its own, for ciphertexts modulo `modulus`.
+    /// True if this key is among the feature's own, for ciphertexts modulo `modulus`.
     fn holds(&self, name: KeyUse, modulus: Modulus) -> bool {
         let keys = self.keys.inner();
         let key = match name {
@@ -174,9 +182,11 @@ impl Feature {
     }
 }
 
-/// The moduli of the keys that [`KeyRequest::for_simulation`] asks for: those that come with
-/// features for what these want, the others for all moduli, `full`. Of those of a sparse secret one
-/// is small.
+/// The moduli of the keys that [`KeyRequest::for_simulation`] requests.
+///
+/// Keys that come with features are for the moduli that these need. Other keys are for all moduli,
+/// `full`. Of the two keys of a sparse secret only the key back is counted, since the other is
+/// small.
 fn key_moduli(tally: &Tally, features: &[&Feature], full: Modulus) -> Vec<Modulus> {
     let mut moduli: BTreeMap<KeyUse, Modulus> = BTreeMap::new();
     let mut back = Vec::new();
@@ -213,7 +223,7 @@ fn table_bytes(keys: &EvaluationKeys) -> usize {
     keys.look_ups().map_or(0, |own| own.inner().bytes(keys.session().context()))
 }
 
-/// The operations, the longest first.
+/// The operations with counts and seconds, the longest first.
 pub(super) fn operations(tally: &Tally) -> Vec<(&'static str, u64, f64)> {
     let mut all: Vec<_> = tally
         .operations()
@@ -224,7 +234,9 @@ pub(super) fn operations(tally: &Tally) -> Vec<(&'static str, u64, f64)> {
     all
 }
 
-/// What a key is for. Rotations by more than half of the slots are those to the right.
+/// The purpose of a key.
+///
+/// Rotations by more than half of the slots count as rotations to the right.
 fn purpose(name: KeyUse, degree: usize) -> Purpose {
     let element = match name {
         KeyUse::Relinearisation => return Purpose::Relinearisation,

@@ -6,35 +6,38 @@ use hippocrene_ring::Threads;
 use super::report::operations;
 use crate::{Error, Preset, Session, TreeClient, TreePlan, TreeReply};
 
-/// What the evaluation of trees takes and gives, before there are keys.
+/// The predicted cost and the result of an evaluation of trees, before there are keys.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TreeSimulation {
-    /// Seconds that one thread of the server takes, by the profile of this machine
-    /// ([`crate::profile::installed`]).
+    /// Seconds on one thread of the server, by the profile for predictions
+    /// ([`crate::profile::for_predictions`]).
     pub seconds: f64,
-    /// What is done, with how often and the seconds that it takes, the longest first.
+    /// The operations, each with its count and its seconds, the longest first.
     pub operations: Vec<(&'static str, u64, f64)>,
-    /// Bytes of memory that the server's keys take.
+    /// Bytes of memory of the server's keys.
     pub key_memory: usize,
-    /// Bytes of the server's keys as they are stored, but for the head of the file.
+    /// Bytes of the server's keys as stored, without the header of the file.
     pub key_bytes: usize,
     /// Bytes of the query as a file.
     pub query_bytes: usize,
     /// Bytes of the reply as a file.
     pub reply_bytes: usize,
-    /// The outputs of every row, those of a row together: what decryption gives but for noise.
+    /// The outputs for every row, one row after the other: the result of decryption except for
+    /// noise.
     pub values: Vec<f64>,
 }
 
 impl TreePlan {
-    /// Evaluates the trees on rows of features as if they were encrypted, by the code that computes
-    /// on encrypted ones, and says what it would take.
+    /// Simulates the trees on rows of features and predicts the cost.
+    ///
+    /// The code that computes on encrypted features runs on features in the clear.
     ///
     /// # Errors
-    /// [`Error::Argument`] when the values are no rows, or one is not a number; those of
-    /// [`crate::profile::installed`].
+    /// [`Error::Argument`] when the values do not form rows, or one is not a number; errors of
+    /// [`crate::profile::for_predictions`].
     pub fn simulate(&self, rows: &[f64]) -> Result<TreeSimulation, Error> {
-        // Trees take nothing of these parameters; their context notes what is done.
+        // Trees use none of these parameters. Only the context of the session is used, to count
+        // operations.
         let session = Session::hollow(Preset::by_name("n12")?.settings()?)?;
         let context = session.context().rlwe();
         let interface = self.interface();

@@ -1,4 +1,4 @@
-//! Files of encrypted arrays: what both forms have in common.
+//! Files of encrypted arrays: the parts shared by arrays of numbers, integers and bits.
 
 use std::{convert::Infallible, path::Path};
 
@@ -29,13 +29,14 @@ const INTERVAL_BYTES: usize = 16;
 const AXIS_BYTES: usize = 16;
 /// Bytes of the start of a ciphertext's head: modulus, parts and noise.
 const START_BYTES: usize = 30;
-/// Bytes of what follows where errors are uneven.
+/// Bytes of the two additional noise estimates of a ciphertext with uneven errors.
 const UNEVEN_BYTES: usize = 16;
 
-/// The flag of arrays whose slots without an element are zero.
+/// The flag of arrays whose stray slots are zero.
 const CLEAN: u32 = 2;
-/// The flag of arrays with uneven errors: smaller or larger ones in slots that hold zero, or
-/// something in common.
+/// The flag of arrays with uneven errors.
+///
+/// Errors are uneven if they differ in slots that hold zero, or if they have a common part.
 const UNEVEN: u32 = 4;
 /// The flag of arrays that state the interval of their elements.
 const INTERVAL: u32 = 8;
@@ -44,32 +45,34 @@ const INTERVAL: u32 = 8;
 const SEEDED: u32 = 1;
 /// The largest stride.
 const MAX_STRIDE: u64 = 1 << 48;
-/// The largest absolute value of the log2 of a standard deviation. Less is nothing.
+/// The largest absolute value of the log2 of a standard deviation.
+///
+/// Its negative stands for no error.
 const MAX_NOISE_BITS: f64 = 4096.0;
 
-/// What the files of arrays of such elements have of their own.
+/// The part of the array format that depends on the type of the elements.
 pub trait FileForm: Elements {
     /// The kind of the files.
     const KIND: Kind;
-    /// The flags that there are, beside that of clean arrays.
+    /// The possible flags besides those that all arrays share.
     const FLAGS: u32;
     /// True if arrays of such elements can state their interval.
     const HAS_INTERVAL: bool;
     /// Bytes of [`FileForm::Own`].
     const OWN_BYTES: usize;
-    /// What a ciphertext has beside an RLWE ciphertext.
+    /// The fields that a ciphertext has besides those of an RLWE ciphertext.
     type Own: Copy + std::fmt::Debug + Send + Sync;
 
     /// The error of a seeded ciphertext, which is that of any fresh one.
     fn fresh_noise() -> Noise;
 
-    /// Of how many coefficients of a polynomial there is one slot.
+    /// The number of polynomial coefficients for each slot.
     fn coefficients(&self) -> usize;
 
-    /// The form's own flags.
+    /// The form's own flags, among [`FileForm::FLAGS`].
     fn flags(&self) -> u32;
 
-    /// The form's field.
+    /// The form's field of 8 bytes in the head of an array.
     fn field(&self) -> [u8; 8];
 
     /// The form of these flags and this field.
@@ -78,45 +81,46 @@ pub trait FileForm: Elements {
     /// When the field is out of range.
     fn of_field(flags: u32, field: [u8; 8]) -> Result<Self, FormatError>;
 
-    /// The interval of the elements that is written, if one is known.
+    /// The interval of the elements to be written, if one is known.
     fn interval(&self) -> Option<Interval>;
 
-    /// The form with an interval that was read; `None` if such elements cannot have it.
+    /// The form with an interval that was read, or `None` if such elements cannot have it.
     fn with_interval(self, interval: Interval) -> Option<Self>;
 
-    /// Checks the form, and the moduli of its ciphertexts and what these have of their own, against
-    /// the parameters that the digest names.
+    /// Checks the form against the parameters that the digest names.
+    ///
+    /// This includes the moduli of its ciphertexts and their own fields.
     ///
     /// # Errors
-    /// When it cannot be with these.
+    /// When these parameters do not allow them.
     fn check_settings(
         &self,
         settings: &Settings,
         ciphertexts: &[(Modulus, Self::Own)],
     ) -> Result<(), FormatError>;
 
-    /// Checks that a session reads such arrays.
+    /// Checks that a session can read arrays of this form.
     ///
     /// # Errors
-    /// When it does not.
+    /// When it cannot.
     fn check_session(&self, session: &Session) -> Result<(), FormatError>;
 
-    /// What a ciphertext has of its own.
+    /// The own fields of a ciphertext.
     fn own(body: &CiphertextBody<Self>) -> Self::Own;
 
-    /// Appends that.
+    /// Appends the own fields of a ciphertext.
     fn write_own(own: &Self::Own, out: &mut Vec<u8>);
 
-    /// Reads that.
+    /// Reads the own fields of a ciphertext.
     ///
     /// # Errors
     /// When a field is out of range.
     fn read_own(&self, cursor: &mut Cursor<'_>, seeded: bool) -> Result<Self::Own, FormatError>;
 
-    /// A ciphertext put together.
+    /// Assembles a ciphertext from its parts.
     ///
     /// # Errors
-    /// When it cannot be one.
+    /// When the parts do not make a valid ciphertext.
     fn full(
         &self,
         session: &Session,
@@ -124,10 +128,10 @@ pub trait FileForm: Elements {
         own: Self::Own,
     ) -> Result<Self::Ciphertext, Error>;
 
-    /// A seeded ciphertext put together.
+    /// Assembles a seeded ciphertext from its parts.
     ///
     /// # Errors
-    /// When it cannot be one.
+    /// When the parts do not make a valid ciphertext.
     fn seeded(
         &self,
         session: &Session,
@@ -136,7 +140,7 @@ pub trait FileForm: Elements {
     ) -> Result<Self::Seeded, Error>;
 }
 
-/// What a file says about an array before its residues.
+/// The head of an array in a file: every field before the residues.
 #[derive(Debug)]
 pub(super) struct ArrayHead<F: FileForm> {
     pub(super) layout: Layout,
@@ -146,11 +150,11 @@ pub(super) struct ArrayHead<F: FileForm> {
     widths: Widths,
 }
 
-/// What a file says about a ciphertext before its residues.
+/// The head of a ciphertext in a file: every field before the residues.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CiphertextHead<F: FileForm> {
     pub(super) modulus: Modulus,
-    /// `SEEDED`, or how many parts there are.
+    /// `SEEDED`, or the number of parts.
     parts: u32,
     noise: Noise,
     pub(super) own: F::Own,
@@ -169,7 +173,7 @@ impl<F: FileForm> CiphertextHead<F> {
         self.parts == SEEDED
     }
 
-    /// The estimate of the error, which for a seeded ciphertext is that of any fresh one.
+    /// The noise estimate. For a seeded ciphertext it is that of any fresh one.
     pub(super) fn noise(&self) -> Noise {
         if self.is_seeded() { F::fresh_noise() } else { self.noise }
     }
@@ -212,7 +216,7 @@ impl<F: FileForm> CiphertextHead<F> {
         Ok(CiphertextHead { modulus, parts, noise, own })
     }
 
-    /// Bytes of the residues (and the seed).
+    /// Bytes of the residues, and of the seed if there is one.
     fn body_bytes(&self, widths: &Widths, degree: usize) -> u64 {
         let poly = widths.poly_bytes(degree, self.modulus);
         if self.is_seeded() { SEED_BYTES as u64 + poly } else { u64::from(self.parts) * poly }
@@ -245,9 +249,9 @@ impl<F: FileForm> CiphertextHead<F> {
     }
 }
 
-/// What is written of noise: that in slots of the message, that in slots that hold zero, and what
-/// is common. Estimates that have left all sense are brought back to the limit, so that what is
-/// written can be read.
+/// The noise estimates as written: in slots of the message, in slots that hold zero, and common.
+///
+/// Values outside the readable range are clamped to it, and NaN becomes its upper end.
 fn written(noise: Noise) -> [f64; 3] {
     let [slots, zeros, common] =
         [noise, noise.in_zeros(), noise.common()].map(|noise| match noise.log2_std() {
@@ -257,13 +261,13 @@ fn written(noise: Noise) -> [f64; 3] {
     [slots, zeros, common.min(slots)]
 }
 
-/// Whether more than the first number has to be written.
+/// True if the estimates for zero slots and for the common part have to be written too.
 fn is_uneven(noise: Noise) -> bool {
     let [slots, zeros, common] = written(noise);
     zeros != slots || common != -MAX_NOISE_BITS
 }
 
-/// Reads what was written of noise: one number, or where errors are uneven all three.
+/// Reads the noise estimates of a ciphertext: one number, or all three if errors are uneven.
 fn read_noise(cursor: &mut Cursor<'_>, seeded: bool, uneven: bool) -> Result<Noise, FormatError> {
     let mut bits = |what: &'static str| match cursor.f64()? {
         bits if bits.is_finite() && bits.abs() <= MAX_NOISE_BITS => Ok(bits),
@@ -302,7 +306,7 @@ fn read_noise(cursor: &mut Cursor<'_>, seeded: bool, uneven: bool) -> Result<Noi
     Ok(noise)
 }
 
-/// The polynomials of a ciphertext that are written.
+/// The polynomials of a ciphertext that are written to the file.
 fn polys<F: Elements>(body: &CiphertextBody<F>) -> Vec<(Modulus, &Poly)> {
     match body {
         CiphertextBody::Full(c) => {
@@ -328,7 +332,7 @@ impl<F: FileForm> ArrayHead<F> {
         self.form.coefficients() * self.layout.slots()
     }
 
-    /// Bytes of memory that the ciphertexts take when they are computed with.
+    /// Bytes of memory that the ciphertexts take while they are computed with.
     pub(super) fn memory(&self) -> u64 {
         let words =
             |c: &CiphertextHead<F>| u64::from(c.parts.max(2)) * c.modulus.limb_count() as u64;
@@ -336,13 +340,14 @@ impl<F: FileForm> ArrayHead<F> {
         words.saturating_mul((size_of::<u64>() * self.degree()) as u64)
     }
 
-    /// The interval that is written: a finite one.
+    /// The interval that is written. It must be finite.
     fn interval(&self) -> Option<Interval> {
         self.form.interval().filter(|interval| interval.bound().is_finite())
     }
 
-    /// Bytes of memory that the ciphertexts take as they are loaded: the second part of a fresh one
-    /// is a seed.
+    /// Bytes of memory that the ciphertexts take as they are loaded.
+    ///
+    /// The second part of a fresh ciphertext is still a seed then.
     pub(super) fn loaded_memory(&self) -> u64 {
         let degree = self.degree();
         let own = size_of::<CiphertextBody<F>>() as u64;
@@ -475,13 +480,13 @@ impl<F: FileForm> ArrayHead<F> {
         Ok(ArrayHead { layout, form, clean: flags & CLEAN != 0, ciphertexts, widths })
     }
 
-    /// Checks that what is left is as long as the ciphertexts are.
+    /// Checks that the remaining bytes are exactly those of the ciphertexts.
     pub(super) fn check_length(&self, cursor: &mut Cursor<'_>) -> Result<(), FormatError> {
         cursor.enter("ciphertexts");
         cursor.expect_left(self.body_bytes())
     }
 
-    /// Checks the head against settings of the parameters that the digest names.
+    /// Checks the head against the settings with the parameters that the digest names.
     pub(super) fn check(&self, settings: &Settings) -> Result<(), FormatError> {
         let parameters: &Parameters = settings.parameters();
         let slots = parameters.degree() / self.form.coefficients();
@@ -510,7 +515,7 @@ impl<F: FileForm> ArrayHead<F> {
     }
 }
 
-/// Bytes of memory at the peak of loading an array: its file, and what is made of it.
+/// Bytes of memory at the peak of loading an array: the file and the array made from it.
 pub(super) fn peak_of_array<F: FileForm>(file: &[u8], head: &ArrayHead<F>) -> u64 {
     (file.len() as u64).saturating_add(head.loaded_memory())
 }
@@ -526,17 +531,18 @@ fn size(field: &'static str, value: u64) -> Result<usize, FormatError> {
 }
 
 impl<F: FileForm> Array<F> {
-    /// The array as bytes, in the format of `docs/wire-format.md`. Those of an array of a
-    /// simulation, which has no residues, cannot be read.
+    /// Returns the array as bytes, in the format of `docs/wire-format.md`.
+    ///
+    /// The bytes of a simulated array, which has no residues, cannot be read back.
     pub fn to_bytes(&self) -> Vec<u8> {
         let Ok(bytes) = self.write_asking(|| Ok::<_, Infallible>(()));
         bytes
     }
 
-    /// [`Array::to_bytes`] that can be stopped ([`crate::stoppable`]).
+    /// As [`Array::to_bytes`], but can be stopped ([`crate::stoppable`]).
     ///
     /// # Errors
-    /// [`Error::Stopped`] when it is told to stop.
+    /// [`Error::Stopped`] when a stop was requested.
     pub fn to_bytes_or_stop(&self) -> Result<Vec<u8>, Error> {
         Ok(self.write_asking(|| stop::check(WRITE))?)
     }
@@ -559,7 +565,7 @@ impl<F: FileForm> Array<F> {
         Ok(out)
     }
 
-    /// The array from bytes that `to_bytes` made.
+    /// Reads an array from bytes that `to_bytes` wrote.
     ///
     /// # Errors
     /// [`Error::Format`] when the bytes are not an encrypted array of this form, or were made with
@@ -568,7 +574,9 @@ impl<F: FileForm> Array<F> {
         Self::from_bytes_within(bytes, session, &Limits::default())
     }
 
-    /// [`Array::from_bytes`] within limits, which are checked before there is memory for residues.
+    /// As [`Array::from_bytes`], within limits.
+    ///
+    /// The limits are checked before memory for residues is allocated.
     ///
     /// # Errors
     /// As [`Array::from_bytes`], and [`FormatError::Limit`] beyond the limits.
@@ -609,14 +617,14 @@ impl<F: FileForm> Array<F> {
     /// Writes the array to a file, all or nothing.
     ///
     /// # Errors
-    /// [`Error::Io`] when it cannot be written, [`Error::Argument`] for an array of a simulation,
-    /// [`Error::Stopped`] when it is told to stop.
+    /// [`Error::Io`] when the file cannot be written, [`Error::Argument`] for a simulated array,
+    /// [`Error::Stopped`] when a stop was requested.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         self.check_residues("save")?;
         file::save(path.as_ref(), &self.to_bytes_or_stop()?, F::KIND)
     }
 
-    /// An array from a file.
+    /// Reads an array from a file.
     ///
     /// # Errors
     /// As `from_bytes`, and [`Error::Io`] when the file cannot be read.
@@ -624,8 +632,9 @@ impl<F: FileForm> Array<F> {
         Self::load_within(path, session, &Limits::default())
     }
 
-    /// [`Array::load`] within limits: kind, parameters and length are checked before the file is
-    /// read beyond its header.
+    /// As [`Array::load`], within limits.
+    ///
+    /// Kind, parameters and length are checked before the file is read beyond its header.
     ///
     /// # Errors
     /// As [`Array::load`], and [`FormatError::Limit`] beyond the limits.

@@ -1,5 +1,5 @@
-//! What files of evaluation keys hold for bits: what a bootstrap of bits is made of, and the two
-//! keys of its sparse secret.
+//! The part of evaluation key files for bits: the plan of the bootstrap and the two keys of its
+//! sparse secret.
 
 use hippocrene_ckks::{
     approximation::Wave,
@@ -22,14 +22,14 @@ use crate::{BitKeys, Error, Session};
 
 /// The flag of bits in complex slots.
 const COMPLEX: u32 = 1;
-/// The flag of results that are cleaned.
+/// The flag of plans that clean their results.
 const CLEAN: u32 = 2;
 /// Bytes before the levels.
 const FIXED_BYTES: usize = 116;
-/// No scale of bits has more bits.
+/// The most bits of a scale of bits.
 const MOST_SCALE_BITS: u32 = 1000;
 
-/// What stands before the two keys.
+/// The fields before the two keys.
 #[derive(Debug)]
 pub(super) struct BitKeysHead {
     pub(super) literal: BitLiteral,
@@ -39,7 +39,7 @@ pub(super) struct BitKeysHead {
     up: Modulus,
 }
 
-/// Bytes of all that is there for bits.
+/// Bytes of the whole part for bits.
 pub(super) fn bit_keys_bytes(keys: &BitKeys, parameters: &Parameters) -> u64 {
     let literal = keys.literal();
     let levels = literal.coefficients_to_slots.len() + literal.slots_to_coefficients.len();
@@ -48,7 +48,7 @@ pub(super) fn bit_keys_bytes(keys: &BitKeys, parameters: &Parameters) -> u64 {
     head as u64 + sparse_keys_bytes(parameters, keys.narrow(), keys.encapsulation().up().modulus())
 }
 
-/// Appends all of it.
+/// Appends the whole part for bits.
 pub(super) fn write_bit_keys(out: &mut Vec<u8>, keys: &BitKeys, parameters: &Parameters) {
     let (literal, narrow) = (keys.literal(), keys.narrow());
     let coefficients = literal.wave.polynomial().coefficients();
@@ -79,7 +79,7 @@ pub(super) fn write_bit_keys(out: &mut Vec<u8>, keys: &BitKeys, parameters: &Par
     write_sparse_keys(out, keys.encapsulation(), narrow, parameters);
 }
 
-/// Reads all of it, to the end.
+/// Reads the whole part for bits, up to the end of the file.
 pub(super) fn read_bit_keys(
     cursor: &mut Cursor<'_>,
     session: &Session,
@@ -97,7 +97,7 @@ impl BitKeysHead {
         sparse_keys_memory(parameters, &self.narrow, self.up)
     }
 
-    /// Reads what stands before the keys, and checks that what is left is as long as they are.
+    /// Reads the fields before the keys, and checks that the remaining bytes are exactly the keys.
     pub(super) fn read(
         cursor: &mut Cursor<'_>,
         parameters: &Parameters,

@@ -1,4 +1,4 @@
-//! What files of arrays of bits have of their own.
+//! The part of the array format that is specific to bits.
 
 use hippocrene_ckks::{
     Ciphertext, Scale, SeededCiphertext,
@@ -18,7 +18,7 @@ use crate::{Bits, CiphertextBody, Error, Interval, Numbers, Session, Settings};
 const COMPLEX: u32 = 1;
 
 impl CiphertextHead<Bits> {
-    /// As [`BitCiphertext::error`], for so many bits in a ciphertext.
+    /// The estimate of [`BitCiphertext::error`] for this number of bits in a ciphertext.
     pub(super) fn error(&self, bits: usize, packing: BitPacking) -> f64 {
         error_at(self.own, self.noise(), bits / packing.bits(1))
     }
@@ -115,7 +115,7 @@ impl FileForm for Bits {
 }
 
 impl Bits {
-    /// Checks that bits can be told.
+    /// Checks that the error is below 1/2, so that bits can be told apart.
     fn check_error(
         &self,
         session: &Session,

@@ -1,5 +1,5 @@
-//! What files of evaluation keys hold for bootstrapping: what the bootstrap is made of, and the two
-//! keys of its sparse secret.
+//! The part of evaluation key files for bootstrapping: the plan and the two keys of its sparse
+//! secret.
 
 use hippocrene_ckks::{
     approximation::ModularReduction,
@@ -22,14 +22,14 @@ use crate::{BootstrappingKeys, Error, Session};
 
 /// The flag of complex slots.
 const COMPLEX: u32 = 1;
-/// The flag of slots that go into coefficients last.
+/// The flag of bootstraps that transform slots to coefficients last.
 const LAST: u32 = 2;
-/// The flag of ciphertexts with all slots, of which the first are bootstrapped.
+/// The flag of bootstraps of the first slots of ciphertexts that use all slots.
 const FIRST: u32 = 4;
 /// Bytes before the levels.
 const FIXED_BYTES: usize = 152;
 
-/// What stands before the two keys.
+/// The fields before the two keys.
 #[derive(Debug)]
 pub(super) struct BootstrappingHead {
     pub(super) precision: f64,
@@ -52,7 +52,7 @@ impl BootstrappingHead {
     }
 }
 
-/// Bytes of all that is there for bootstrapping.
+/// Bytes of the whole part for bootstrapping.
 pub(super) fn bootstrapping_bytes(keys: &BootstrappingKeys, parameters: &Parameters) -> u64 {
     let literal = keys.literal();
     let levels = literal.coefficients_to_slots.len() + literal.slots_to_coefficients.len();
@@ -61,8 +61,7 @@ pub(super) fn bootstrapping_bytes(keys: &BootstrappingKeys, parameters: &Paramet
     head as u64 + sparse_keys_bytes(parameters, keys.narrow(), keys.encapsulation().up().modulus())
 }
 
-/// The coefficients of the cosine and of the arcsine, of which there are none where there is no
-/// arcsine.
+/// The coefficients of the cosine and of the arcsine; the latter are empty without an arcsine.
 fn coefficients(reduction: &ModularReduction) -> (&[f64], &[f64]) {
     (
         reduction.cosine().coefficients(),
@@ -70,7 +69,7 @@ fn coefficients(reduction: &ModularReduction) -> (&[f64], &[f64]) {
     )
 }
 
-/// Appends all of it.
+/// Appends the whole part for bootstrapping.
 pub(super) fn write_bootstrapping(
     out: &mut Vec<u8>,
     keys: &BootstrappingKeys,
@@ -114,7 +113,7 @@ pub(super) fn write_bootstrapping(
     write_sparse_keys(out, keys.encapsulation(), narrow, parameters);
 }
 
-/// Reads all of it, to the end unless `more` follows.
+/// Reads the whole part for bootstrapping, up to the end of the file unless `more` follows.
 pub(super) fn read_bootstrapping(
     cursor: &mut Cursor<'_>,
     session: &Session,
@@ -128,8 +127,9 @@ pub(super) fn read_bootstrapping(
 }
 
 impl BootstrappingHead {
-    /// Reads what stands before the keys, and checks that what is left is as long as they are, or
-    /// longer where `more` follows.
+    /// Reads the fields before the keys, and checks the number of remaining bytes.
+    ///
+    /// It must be the size of the keys, or larger if `more` follows.
     pub(super) fn read(
         cursor: &mut Cursor<'_>,
         parameters: &Parameters,

@@ -1,5 +1,6 @@
-//! Files of points that are being clustered: a shape, the number of iterations, and whole files of
-//! arrays one after the other.
+//! Files of points that are being clustered.
+//!
+//! They hold a shape, the number of iterations, and complete array files one after the other.
 
 use std::path::Path;
 
@@ -22,22 +23,25 @@ const HEAD_BYTES: usize = 56;
 const ASSIGNED: u32 = 1;
 const POINTS: u32 = 2;
 
-/// What bytes of a [`Clustering`] say of themselves ([`Clustering::describe`]).
+/// The description of the bytes of a [`Clustering`] ([`Clustering::describe`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClusteringDescription {
-    /// How many points of which dimension make, or made, how many clusters.
+    /// The number of points, their dimension and the number of clusters.
     pub shape: Shape,
-    /// How many points are in it, or were assigned: as many as the shape has, or fewer new ones.
+    /// The number of points that are included or were assigned.
+    ///
+    /// It equals the shape's, or is smaller for new points.
     pub count: usize,
-    /// How many iterations there were.
+    /// The number of iterations so far.
     pub iteration: u64,
-    /// Whether the points are in it.
+    /// True if the points are included.
     pub has_points: bool,
-    /// What it was made of, or what clusters new points are for.
+    /// The points and the start that the clusters were made from. For new points, the clusters to
+    /// assign them to.
     pub origin: Option<Origin>,
 }
 
-/// What stands before the arrays.
+/// The fields before the arrays.
 #[derive(Debug)]
 pub(super) struct ClusteringHead {
     shape: Shape,
@@ -46,7 +50,7 @@ pub(super) struct ClusteringHead {
     origin: Option<Origin>,
 }
 
-/// A digest; none where all is zero.
+/// Reads a digest, or `None` if all its bytes are zero.
 fn read_digest(cursor: &mut Cursor<'_>) -> Result<Option<Fingerprint>, FormatError> {
     let bytes: [u8; 16] = cursor.array()?;
     Ok((bytes != [0; 16]).then(|| Fingerprint::from_bytes(bytes)))
@@ -76,7 +80,7 @@ impl ClusteringHead {
     }
 }
 
-/// The file of an array, which its length stands before.
+/// Reads the next array file, which is preceded by its length.
 pub(super) fn next_array<'a>(cursor: &mut Cursor<'a>) -> Result<&'a [u8], FormatError> {
     cursor.enter("an array of clusters");
     let length = cursor.u64()?;
@@ -95,7 +99,7 @@ impl Clustering {
         [&self.frame, &self.centroids].into_iter().chain(&self.assigned).chain(&self.points)
     }
 
-    /// As bytes, in the format of `docs/wire-format.md`.
+    /// Returns the clustering as bytes, in the format of `docs/wire-format.md`.
     pub fn to_bytes(&self) -> Vec<u8> {
         let arrays: Vec<Vec<u8>> = self.arrays().map(EncryptedArray::to_bytes).collect();
         let payload = HEAD_BYTES + arrays.iter().map(|array| 8 + array.len()).sum::<usize>();
@@ -118,17 +122,17 @@ impl Clustering {
         out
     }
 
-    /// What bytes that `to_bytes` made say of themselves.
+    /// Describes bytes that `to_bytes` wrote.
     ///
     /// # Errors
-    /// [`Error::Format`] when the bytes are not that.
+    /// [`Error::Format`] when the bytes are not a clustering.
     pub fn describe(bytes: &[u8]) -> Result<ClusteringDescription, Error> {
         let (_, payload) = Header::open_as(bytes, Kind::Clustering)?;
         let mut cursor = Cursor::new(payload, "clusters");
         let ClusteringHead { shape, flags, iteration, origin } = ClusteringHead::read(&mut cursor)?;
         let mut count = shape.points();
         if flags != 0 {
-            // The rows of the third array, the assignment or the points.
+            // The rows of the third array, the assignment or the points, are counted.
             next_array(&mut cursor)?;
             next_array(&mut cursor)?;
             let (_, array) = Header::open_as(next_array(&mut cursor)?, Kind::Array)?;
@@ -144,11 +148,11 @@ impl Clustering {
         })
     }
 
-    /// From bytes that `to_bytes` made.
+    /// Reads a clustering from bytes that `to_bytes` wrote.
     ///
     /// # Errors
-    /// [`Error::Format`] when the bytes are not that, or were made with other parameters than those
-    /// of `session`; as [`Clustering::from_parts`].
+    /// [`Error::Format`] when the bytes are not a clustering, or were made with other parameters
+    /// than those of `session`. Also as [`Clustering::from_parts`].
     pub fn from_bytes(bytes: &[u8], session: &Session) -> Result<Self, Error> {
         let (header, payload) = Header::open_as(bytes, Kind::Clustering)?;
         let digest = session.settings().parameters().digest();

@@ -2,7 +2,7 @@
 
 use super::FormatError;
 
-/// Bytes that have not been read yet, and what they are part of.
+/// Bytes that have not been read yet, and the name of the part they belong to, for errors.
 #[derive(Debug, Clone)]
 pub struct Cursor<'a> {
     rest: &'a [u8],
@@ -14,12 +14,12 @@ impl<'a> Cursor<'a> {
         Cursor { rest: bytes, what }
     }
 
-    /// Names what is read from now on, for errors.
+    /// Sets the name of the part that is read from now on, for errors.
     pub(super) fn enter(&mut self, what: &'static str) {
         self.what = what;
     }
 
-    /// How many bytes are left.
+    /// The number of bytes left.
     pub(super) fn left(&self) -> u64 {
         self.rest.len() as u64
     }
@@ -35,7 +35,8 @@ impl<'a> Cursor<'a> {
         Ok(taken)
     }
 
-    /// The next `count` bytes, to be read by themselves, each part by a thread of its own.
+    /// Splits off the next `count` bytes as a cursor of their own, so that threads can read in
+    /// parallel.
     pub(super) fn part(&mut self, count: u64) -> Result<Cursor<'a>, FormatError> {
         let what = self.what;
         let count = usize::try_from(count).unwrap_or(usize::MAX);
@@ -82,7 +83,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// [`Cursor::expect_more`] where `more` follows, and [`Cursor::expect_left`] where it does not.
+    /// Calls [`Cursor::expect_more`] if `more` follows, else [`Cursor::expect_left`].
     pub(super) fn expect(&self, need: u64, more: bool) -> Result<(), FormatError> {
         if more { self.expect_more(need) } else { self.expect_left(need) }
     }

@@ -1,4 +1,4 @@
-//! What can be wrong with bytes.
+//! Errors in bytes of the wire format.
 
 use std::path::PathBuf;
 
@@ -15,9 +15,9 @@ pub enum FormatError {
     /// The bytes end too early.
     #[error("{what}: the data ends after {have} bytes, {need} are needed")]
     Truncated {
-        /// What was being read.
+        /// The part that was being read.
         what: &'static str,
-        /// Bytes at hand.
+        /// Bytes available.
         have: u64,
         /// Bytes needed.
         need: u64,
@@ -25,11 +25,11 @@ pub enum FormatError {
     /// There are bytes after the end.
     #[error("{what}: {have} bytes where there should be {need}")]
     Trailing {
-        /// What was being read.
+        /// The part that was being read.
         what: &'static str,
-        /// Bytes at hand.
+        /// Bytes available.
         have: u64,
-        /// Bytes that belong to it.
+        /// Bytes that the part should have.
         need: u64,
     },
     /// Not a file of this library.
@@ -50,22 +50,22 @@ pub enum FormatError {
         /// The number of the kind.
         have: u8,
     },
-    /// Something else was expected.
+    /// The file holds another kind than expected.
     #[error("the file holds {have}, not {}", any_of(need))]
     Kind {
         /// The kind of the file.
         have: Kind,
-        /// The kinds expected, of which there is one at least.
+        /// The expected kinds, at least one.
         need: Vec<Kind>,
     },
-    /// The file is beyond the limits of who loads it ([`Limits`](super::Limits)).
+    /// The file exceeds the limits that its reader set ([`Limits`](super::Limits)).
     #[error(
         "load: the file {have}, and the limits allow {allowed}. Raise them if you trust its sender."
     )]
     Limit {
-        /// What the file is or takes.
+        /// The property of the file that exceeds a limit.
         have: String,
-        /// What is allowed.
+        /// The allowed value.
         allowed: String,
     },
     /// Bytes have changed since they were written.
@@ -76,7 +76,7 @@ pub enum FormatError {
         /// The checksum of its bytes.
         need: u32,
     },
-    /// Made with other parameters.
+    /// The file was made with other parameters.
     #[error("the file was made with other parameters: digest {have}, needed {need}")]
     Parameters {
         /// The digest that the file names.
@@ -92,36 +92,36 @@ pub enum FormatError {
         /// The fingerprint of the key inside.
         need: Fingerprint,
     },
-    /// A file that holds no profile.
+    /// A file that does not hold a valid tuning profile.
     #[error("the tuning profile {}: {what} (`hippocrene tune` makes a new one)", path.display())]
     Profile {
         /// The file.
         path: PathBuf,
-        /// What is wrong, with the field.
+        /// The fault, with the field.
         what: String,
     },
-    /// Parameters that make no sense.
+    /// Invalid parameters.
     #[error("the settings in the file: {what}")]
     Settings {
-        /// What is wrong, with numbers.
+        /// The fault, with numbers.
         what: String,
     },
-    /// A field outside of its range.
+    /// A field outside its range.
     #[error("{field} is {have}; it must be {need}")]
     Field {
         /// The field.
         field: &'static str,
-        /// What it holds.
+        /// The value in the file.
         have: String,
-        /// What it may hold.
+        /// The allowed values.
         need: String,
     },
-    /// What nothing can be made of.
+    /// Fields from which nothing valid can be made.
     #[error("{field}: {what}")]
     Unusable {
         /// The field or fields.
         field: &'static str,
-        /// Why not, with numbers.
+        /// The reason, with numbers.
         what: String,
     },
     /// A residue that is not below its modulus.
@@ -142,7 +142,7 @@ pub enum FormatError {
     },
 }
 
-/// The kinds, any of which would do.
+/// Lists the accepted kinds as text.
 fn any_of(kinds: &[Kind]) -> String {
     let names: Vec<String> = kinds.iter().map(Kind::to_string).collect();
     match &names[..] {

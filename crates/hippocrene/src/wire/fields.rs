@@ -1,4 +1,4 @@
-//! Fields of what bootstraps are made of.
+//! Fields of bootstrapping plans.
 
 use hippocrene_ckks::circuits::DftLevel;
 use hippocrene_rlwe::Modulus;
@@ -13,10 +13,10 @@ pub(super) const LEVEL_BYTES: usize = 12;
 pub(super) const MOST_LEVELS: u32 = 16;
 /// The most coefficients of a polynomial.
 pub(super) const MOST_COEFFICIENTS: u32 = 4096;
-/// No number of bits is larger.
+/// The largest number of bits that a field may hold.
 const MOST_BITS: f64 = 1e4;
 
-/// Reads a modulus that follows from what has been read.
+/// Reads a modulus that must equal `need`, which follows from fields read before.
 pub(super) fn expect_modulus(
     cursor: &mut Cursor<'_>,
     field: &'static str,
@@ -49,7 +49,7 @@ pub(super) fn finite(cursor: &mut Cursor<'_>, field: &'static str) -> Result<f64
     if have.is_finite() { Ok(have) } else { Err(FormatError::number(field, have, "finite")) }
 }
 
-/// A number of bits.
+/// Reads a number of bits, from 1 to `MOST_BITS`.
 pub(super) fn positive(cursor: &mut Cursor<'_>, field: &'static str) -> Result<f64, FormatError> {
     let have = cursor.f64()?;
     if (1.0..=MOST_BITS).contains(&have) {
@@ -81,12 +81,12 @@ pub(super) fn write_levels<'a>(out: &mut Vec<u8>, levels: impl IntoIterator<Item
     }
 }
 
-/// The bits of the modulus of a result: none for as many as possible, written as 0.
+/// Reads the bits of the modulus of a result. `None`, for as many as possible, is written as 0.
 pub(super) fn read_output_bits(cursor: &mut Cursor<'_>) -> Result<Option<f64>, FormatError> {
     read_optional_bits(cursor, "the output bits of a bootstrap", "0 for all, or from 1")
 }
 
-/// A number of bits where 0 stands for something else.
+/// Reads a number of bits, or `None` if it is 0.
 pub(super) fn read_optional_bits(
     cursor: &mut Cursor<'_>,
     field: &'static str,
@@ -99,7 +99,7 @@ pub(super) fn read_optional_bits(
     }
 }
 
-/// Checks that the coefficients of a polynomial do not end in 0.
+/// Checks that the last coefficient of a polynomial is not 0.
 pub(super) fn check_last(coefficients: &[f64]) -> Result<(), FormatError> {
     match coefficients.last() {
         Some(last) if *last == 0.0 => {
@@ -122,8 +122,10 @@ pub(super) fn check_special(special: u64, need: &[u64]) -> Result<(), FormatErro
     ))
 }
 
-/// Returns the error of a field of which nothing can be made, in the words of `error`, which are not
-/// those of a file but for what is wrong.
+/// Returns the error of a field from which nothing valid can be made.
+///
+/// It keeps the reason given by `error`, but not the name of its operation, which is not about
+/// files.
 pub(super) fn unusable(field: &'static str, error: impl Into<Error>) -> FormatError {
     let what = match error.into() {
         Error::Argument { what, .. } | Error::Shape { what, .. } => what,

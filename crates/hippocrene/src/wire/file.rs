@@ -1,4 +1,4 @@
-//! Files: written all or nothing, and read only when their header fits.
+//! Files that are written all or nothing, and read only if their header fits.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -17,22 +17,24 @@ use super::{
 };
 use crate::Error;
 
-/// So many symbolic links are followed, one after the other: as many as Linux follows.
+/// Maximum number of symbolic links that are followed in a row, which is the limit of Linux.
 const MOST_LINKS: usize = 40;
 
-/// So many bytes of a name are in that of the temporary file beside it.
+/// Maximum number of bytes of a file's name that its temporary file's name repeats.
 const MOST_OF_NAME: usize = 200;
 
-/// So many bytes are read or written at a time: what is told to stop does so between them.
+/// Number of bytes that are read or written at a time. Stop requests are checked in between.
 pub(super) const PIECE: usize = 1 << 26;
 
-/// Writes `bytes` to a new file beside `path`, which then takes its place, so that no reader ever
-/// sees half of it. Secret files can be read by their owner only, and take no other file's place. A
-/// symbolic link stays one, and what is no file (a pipe, a device) is written to as it is.
+/// Writes `bytes` to a new file beside `path`, which then replaces `path`.
+///
+/// So no reader ever sees half of a file. Secret files are readable by their owner only, and do not
+/// replace another file. A symbolic link stays one. Anything that is not a file, such as a pipe or
+/// a device, is written to directly.
 ///
 /// # Errors
-/// [`Error::Io`] when it cannot be written, when `kind` is secret and there is a file, or when that
-/// holds a secret key; [`Error::Stopped`] when it is told to stop.
+/// [`Error::Io`] when the file cannot be written, when `kind` is secret and a file exists, or when
+/// the existing file holds a secret key. [`Error::Stopped`] when a stop was requested.
 pub fn save(path: &Path, bytes: &[u8], kind: Kind) -> Result<(), Error> {
     if kind.is_secret() && !is_no_file(path) {
         return Staged::write(path, bytes, true)?.create();
@@ -40,10 +42,10 @@ pub fn save(path: &Path, bytes: &[u8], kind: Kind) -> Result<(), Error> {
     write(path, bytes)
 }
 
-/// Writes a file that is not secret, whatever it holds, as [`save`] does.
+/// Writes a file that is not secret, whatever its contents, as [`save`] does.
 ///
 /// # Errors
-/// [`Error::Io`] when it cannot be written, or when there is a secret key.
+/// [`Error::Io`] when it cannot be written, or when the existing file holds a secret key.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     check_replaceable(path)?;
     if is_no_file(path) {
@@ -54,15 +56,15 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     Staged::write(path, bytes, false)?.replace()
 }
 
-/// Whether something else than a file is there.
+/// True if something exists at this path that is not a file.
 pub(super) fn is_no_file(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|there| !there.is_file())
 }
 
-/// Checks that nothing but a file, if anything, is there.
+/// Checks that a file or nothing exists at this path.
 ///
 /// # Errors
-/// [`Error::Io`] when something else is.
+/// [`Error::Io`] when something else exists there.
 pub(super) fn check_file(path: &Path) -> Result<(), Error> {
     match is_no_file(path) {
         true => Err(failed(
@@ -79,24 +81,24 @@ fn failed(path: &Path, source: io::Error) -> Error {
 
 /// A file that is written in full before it takes its place.
 ///
-/// Of several files, all can be written before the first takes its place. Until then a file has no
-/// name where the system can do that (`O_TMPFILE` of Linux), so that a process that is killed
-/// leaves nothing behind. Elsewhere it has a name beside its place, and is removed when it is
-/// dropped.
+/// Several files can all be written before the first one takes its place. On Linux a file has no
+/// name until then (`O_TMPFILE`), if the file system supports it. So a process that is killed
+/// leaves nothing behind. Elsewhere it has a temporary name beside its place, and is removed when
+/// it is dropped.
 #[derive(Debug)]
 pub struct Staged {
     path: PathBuf,
     target: PathBuf,
-    /// The name that it has beside its place, or is to have for a moment.
+    /// The temporary name beside its place, which a nameless file gets only for a moment.
     temporary: PathBuf,
-    /// Whether it has that name.
+    /// True if the file has that name now.
     is_named: bool,
     file: File,
     bytes: u64,
 }
 
 impl Staged {
-    /// Writes a secret file beside `path`; [`Staged::create`] gives it its place.
+    /// Writes a secret file beside `path`. [`Staged::create`] moves it to its place.
     pub(super) fn secret(path: &Path, bytes: &[u8]) -> Result<Self, Error> {
         Self::write(path, bytes, true)
     }
@@ -109,8 +111,9 @@ impl Staged {
         Ok(staged)
     }
 
-    /// Writes a file that is not secret, which is handed over piece by piece: `write` is told what
-    /// takes every piece.
+    /// Writes a file that is not secret piece by piece.
+    ///
+    /// `write` gets a function that accepts the pieces.
     pub(super) fn in_pieces(
         path: &Path,
         write: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<(), Error>) -> Result<(), Error>,
@@ -129,14 +132,14 @@ impl Staged {
         Ok(staged)
     }
 
-    /// An empty file for its place.
+    /// Opens an empty file for this path.
     fn open(path: &Path, secret: bool) -> Result<Self, Error> {
         Self::open_as(path, secret, true)
     }
 
-    /// [`Staged::open`], without a name if `nameless` and the system can do that.
+    /// As [`Staged::open`], but without a name if `nameless` is set and the system supports that.
     fn open_as(path: &Path, secret: bool, nameless: bool) -> Result<Self, Error> {
-        // A new secret takes no link's place, and is put nowhere else.
+        // A new secret neither replaces a link nor is written anywhere else.
         let target = if secret {
             fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
         } else {
@@ -157,7 +160,7 @@ impl Staged {
             }
         };
         let staged = Staged { path: path.to_owned(), target, temporary, is_named, file, bytes: 0 };
-        // Who may read the file that is there may read the next.
+        // The new file gets the permissions of the file that it replaces.
         let permissions =
             fs::metadata(&staged.target).ok().filter(|_| !secret).map(|there| there.permissions());
         permissions
@@ -168,27 +171,27 @@ impl Staged {
 
     fn append(&mut self, piece: &[u8]) -> Result<(), Error> {
         stop::check(WRITE)?;
-        // The system keeps what is written until then, and would write all of it at the end.
+        // Syncing each piece keeps the system from delaying all writes until the end.
         let written = self.file.write_all(piece).and_then(|()| self.file.sync_all());
         written.map_err(|source| failed(&self.path, source))?;
         self.bytes += piece.len() as u64;
         Ok(())
     }
 
-    /// Where it is to be.
+    /// The path that the file will have.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// How many bytes it has.
+    /// The number of bytes written.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Takes the place of the file that is there, if one is.
+    /// Moves the file to its place, replacing the file that exists there, if any.
     ///
     /// # Errors
-    /// [`Error::Io`] when it cannot.
+    /// [`Error::Io`] when that fails.
     pub fn replace(mut self) -> Result<(), Error> {
         self.put().map_err(|source| failed(&self.path, source))
     }
@@ -199,7 +202,7 @@ impl Staged {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 done => return done,
             }
-            // Only a rename takes the place of a file. The name is there for that moment.
+            // Only a rename can replace a file, so the file gets a temporary name first.
             nameless::link(&self.file, &self.temporary)?;
             self.is_named = true;
         }
@@ -208,16 +211,18 @@ impl Staged {
         Ok(())
     }
 
-    /// Takes its place where no file is. Of several at once, one succeeds.
+    /// Moves the file to its place if no file exists there.
+    ///
+    /// If several processes do this at once, one succeeds.
     ///
     /// # Errors
-    /// [`Error::Io`] when there is a file, or it cannot.
+    /// [`Error::Io`] when a file exists there, or the move fails.
     pub fn create(self) -> Result<(), Error> {
         let Staged { path, target, temporary, .. } = &self;
         let created = if self.is_named {
             fs::hard_link(temporary, target).or_else(|error| match error.kind() {
                 io::ErrorKind::AlreadyExists => Err(error),
-                // Where there are no hard links, the name is taken by an empty file first.
+                // Without hard links, an empty file reserves the name first.
                 _ => {
                     File::create_new(target)?;
                     fs::rename(temporary, target).inspect_err(|_| {
@@ -241,13 +246,13 @@ impl Staged {
 impl Drop for Staged {
     fn drop(&mut self) {
         if self.is_named {
-            // There is nothing to remove where it has been renamed.
+            // After a rename there is nothing to remove, so an error is ignored.
             let _ = fs::remove_file(&self.temporary);
         }
     }
 }
 
-/// Files without a name, which are gone when the process ends.
+/// Files without a name, which disappear when the process ends.
 #[cfg(target_os = "linux")]
 mod nameless {
     use std::{
@@ -259,7 +264,7 @@ mod nameless {
 
     use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, open as open_at};
 
-    /// An empty file on the file system of `target`, if that can have one without a name.
+    /// An empty file on the file system of `target`, if that supports files without a name.
     pub(super) fn open(target: &Path, mode: u32) -> Option<File> {
         let folder = match target.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -267,11 +272,11 @@ mod nameless {
         };
         let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
         let file = File::from(open_at(folder, flags, Mode::from_raw_mode(mode)).ok()?);
-        // By this path it gets its name. It is not there where /proc is not mounted.
+        // The file gets its name through this path, which is missing if /proc is not mounted.
         fs::metadata(path_of(&file)).is_ok().then_some(file)
     }
 
-    /// Gives it a name that no other file has.
+    /// Gives the file a name that no other file has.
     pub(super) fn link(file: &File, name: &Path) -> io::Result<()> {
         Ok(linkat(CWD, path_of(file), CWD, name, AtFlags::SYMLINK_FOLLOW)?)
     }
@@ -281,7 +286,7 @@ mod nameless {
     }
 }
 
-/// Files without a name, which there are none of here.
+/// Files without a name, which are not supported on this system.
 #[cfg(not(target_os = "linux"))]
 mod nameless {
     use std::{fs::File, io, path::Path};
@@ -295,8 +300,10 @@ mod nameless {
     }
 }
 
-/// The mode of a file that others than its owner may read, where files have modes: a key that is
-/// secret is not to be such a file. `None` for what is no file, such as a pipe.
+/// The mode of a file that others than its owner may read, on systems where files have modes.
+///
+/// A secret key should not be such a file. `None` if only the owner can read it, or for anything
+/// that is not a file, such as a pipe.
 ///
 /// # Examples
 /// ```
@@ -327,17 +334,18 @@ pub fn readable_by_others(path: &Path) -> Option<u32> {
     }
 }
 
-/// Checks that `path` does not hold a secret key: nothing else is written over one, for what was
-/// encrypted with it could never be read again. A key of another version, or one whose header is
-/// damaged, is still one.
+/// Checks that `path` does not hold a secret key.
+///
+/// Nothing else may overwrite a secret key, because anything encrypted with it would be lost. A key
+/// of another version, or one whose header is damaged, still counts.
 ///
 /// # Errors
-/// [`Error::Io`] when it does.
+/// [`Error::Io`] when it holds a secret key.
 pub fn check_replaceable(path: &Path) -> Result<(), Error> {
     let mut start = Vec::with_capacity(HEADER_BYTES);
     let is_file = fs::metadata(path).is_ok_and(|there| there.is_file());
-    // What cannot be read is not known to hold one: whether it can be written is for who writes it
-    // to find out.
+    // A file that cannot be read is not known to hold a key. Whether it can be written is left to
+    // the writer.
     let read = is_file
         && File::open(path)
             .is_ok_and(|f| f.take(HEADER_BYTES as u64).read_to_end(&mut start).is_ok());
@@ -351,7 +359,7 @@ pub fn check_replaceable(path: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Where symbolic links lead, whether there is a file or not.
+/// The path that symbolic links lead to, whether or not a file exists there.
 fn destination(path: &Path) -> io::Result<PathBuf> {
     fs::canonicalize(path).or_else(|error| {
         let mut end = path.to_owned();
@@ -364,7 +372,7 @@ fn destination(path: &Path) -> io::Result<PathBuf> {
     })
 }
 
-/// A name in the same folder that no one else uses, no longer than names may be.
+/// A unique name in the same folder, within the length limit of file names.
 fn temporary_beside(path: &Path) -> io::Result<PathBuf> {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
     let name = path.file_name().ok_or_else(|| {
@@ -376,7 +384,7 @@ fn temporary_beside(path: &Path) -> io::Result<PathBuf> {
     Ok(path.with_file_name(format!(".{}.{process}.{count}.part", &name[..end])))
 }
 
-/// Reads a piece at a time.
+/// Reads at most `PIECE` bytes at a time.
 struct Pieces<R>(R);
 
 impl<R: Read> Read for Pieces<R> {
@@ -385,33 +393,36 @@ impl<R: Read> Read for Pieces<R> {
         let room = out.len().min(PIECE);
         let read = self.0.read(&mut out[..room]);
         if matches!(&read, Err(error) if error.kind() == io::ErrorKind::Interrupted) {
-            // By a signal, which may mean that this is to stop: that is asked again so much later
-            // only.
+            // A signal interrupted the read, perhaps to request a stop. That is checked again only
+            // after this delay.
             thread::sleep(stop::EVERY);
         }
         read
     }
 }
 
-/// Secret keys take no more bytes: they are settings, of 8 bytes for each prime, and seeds.
+/// Maximum number of bytes of a secret key file. It holds settings, with 8 bytes for each prime,
+/// and seeds.
 const MOST_OF_SECRET: usize = 1 << 14;
 
-/// Reads a file of the kind expected, as [`read`] does.
+/// Reads a file of the expected kind, as [`read`] does.
 pub(super) fn load(path: &Path, kind: Kind) -> Result<Zeroizing<Vec<u8>>, Error> {
     read(path, &[kind])
 }
 
-/// The bytes of a file that this library wrote: the header first, and the rest only when it is of
-/// one of the kinds expected (if there are any) and as long as the header says.
+/// Reads the bytes of a file that this library wrote.
+///
+/// The header is read first. The rest is read only if the kind is one of `kinds`, or `kinds` is
+/// empty, and the file is as long as the header says.
 ///
 /// # Errors
 /// [`Error::Format`] when the header is wrong, [`Error::Io`] when the file cannot be read,
-/// [`Error::Stopped`] when it is told to stop.
+/// [`Error::Stopped`] when a stop was requested.
 pub fn read(path: &Path, kinds: &[Kind]) -> Result<Zeroizing<Vec<u8>>, Error> {
     read_within(path, kinds, &Limits::default())
 }
 
-/// [`read`] within limits, which are checked against the header before the rest is read.
+/// As [`read`], within limits that are checked against the header before the rest is read.
 ///
 /// # Errors
 /// As [`read`], and [`FormatError::Limit`] beyond the limits.
@@ -425,7 +436,7 @@ pub fn read_within(
     read_stream_within(file, metadata.is_file().then_some(metadata.len()), path, kinds, limits)
 }
 
-/// [`read`] from a stream, whose length may be known; `name` is what errors call it.
+/// As [`read`], from a stream of known or unknown length. Errors call the stream `name`.
 ///
 /// # Errors
 /// As [`read`].
@@ -438,7 +449,7 @@ pub fn read_stream(
     read_stream_within(stream, length, name, kinds, &Limits::default())
 }
 
-/// [`read_stream`] within limits, as [`read_within`].
+/// As [`read_stream`], within limits like those of [`read_within`].
 ///
 /// # Errors
 /// As [`read_within`].
@@ -458,8 +469,8 @@ pub fn read_stream_within(
         header.expect_any(kinds)?;
     }
     limits.check_header(&header)?;
-    // What grows leaves copies behind in memory that was given back: a secret key has room from the
-    // start.
+    // A growing buffer leaves copies in freed memory, so a secret key gets its full capacity at
+    // once.
     let mut bytes = Zeroizing::new(Vec::with_capacity(if header.kind.is_secret() {
         MOST_OF_SECRET
     } else {
@@ -467,8 +478,8 @@ pub fn read_stream_within(
     }));
     if let Some(length) = length {
         header.check_length(length)?;
-        // No larger than the file, and in one piece: nothing of a secret is left behind in memory
-        // that was given back.
+        // The buffer is no larger than the file and in one piece, so no part of a secret stays in
+        // freed memory.
         let room =
             usize::try_from(length).ok().filter(|length| bytes.try_reserve_exact(*length).is_ok());
         room.ok_or_else(|| {
@@ -493,7 +504,7 @@ mod tests {
         names
     }
 
-    /// As on file systems of today and on those that know only names.
+    /// Simulates current file systems, and those that do not support files without a name.
     #[test]
     fn files_take_their_place_at_once_with_and_without_a_name() {
         let folder = std::env::temp_dir().join(format!("hippocrene-staged-{}", std::process::id()));
@@ -520,7 +531,7 @@ mod tests {
         fs::remove_dir_all(&folder).unwrap();
     }
 
-    /// Memory that grows is given back with what was in it.
+    /// A growing buffer leaves copies of its contents in freed memory.
     #[test]
     fn secret_keys_of_unknown_length_have_room_from_the_start() {
         let key = ClientKey::generate(Preset::by_name("n12").unwrap()).unwrap();

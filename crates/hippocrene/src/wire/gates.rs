@@ -1,4 +1,4 @@
-//! Files of single bits: the client's key, the server's, and arrays.
+//! Files of single bits: the client's key, the server's keys, and arrays.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ use crate::{
 };
 
 const WHAT: &str = "a file of single bits";
-/// The flag of arrays as they were encrypted.
+/// The flag of freshly encrypted arrays.
 const FRESH: u32 = 1;
 /// The most axes of an array.
 const MOST_AXES: u32 = 64;
@@ -39,7 +39,7 @@ fn wrong(error: impl Into<Error>) -> FormatError {
     unusable(WHAT, error)
 }
 
-/// The parameters that a header names.
+/// The parameters that a header names by their digest.
 fn parameters_of(header: &Header) -> Result<GateParameters, FormatError> {
     let parameters = GateParameters::standard().map_err(wrong)?;
     if header.parameters == digest(&parameters) {
@@ -78,13 +78,13 @@ impl WholeFile for GateClient {
     }
 }
 
-/// Bytes of the keys of a server.
+/// Bytes of the keys of a server after the header.
 fn key_bytes(parameters: &GateParameters) -> u64 {
     let [switching, rotations] = residue_bytes(parameters);
     (16 + 2 * SEED_BYTES + switching + rotations) as u64
 }
 
-/// Bytes of memory that a file of so many bytes takes when it is loaded.
+/// Bytes of memory that a file of `bytes` bytes takes when it is loaded.
 pub(super) fn loaded_memory(header: &Header, bytes: u64) -> Result<u64, FormatError> {
     let parameters = parameters_of(header)?;
     let rotation = parameters.rotation();
@@ -99,7 +99,7 @@ pub(super) fn loaded_memory(header: &Header, bytes: u64) -> Result<u64, FormatEr
     })
 }
 
-/// Bytes of the residues of the key of inputs, and of those of the key of rotations.
+/// Bytes of the residues of the switching key of inputs, and of the blind rotation key.
 fn residue_bytes(parameters: &GateParameters) -> [usize; 2] {
     let (rotation, (_, digits)) = (parameters.rotation(), parameters.switching_digits());
     let (input, ring) = (rotation.input(), rotation.ring());
@@ -152,7 +152,7 @@ impl WholeFile for GateKeys {
     }
 }
 
-/// What stands before the ciphertexts of an array.
+/// The fields of an array before its ciphertexts.
 struct ArrayHead {
     fresh: bool,
     noise: Noise,
@@ -161,7 +161,7 @@ struct ArrayHead {
 }
 
 impl ArrayHead {
-    /// Reads it, and checks that what follows is as long as it says.
+    /// Reads the fields, and checks that the remaining bytes match them.
     fn read(cursor: &mut Cursor<'_>, parameters: &GateParameters) -> Result<Self, FormatError> {
         let (flags, axes) = (cursor.u32()?, cursor.u32()?);
         if flags & !FRESH != 0 {
@@ -206,7 +206,7 @@ impl ArrayHead {
     }
 }
 
-/// Bytes of so many bits; of more than there is memory for, too many.
+/// Bytes of the ciphertexts of `size` bits. Huge sizes saturate.
 fn bit_bytes(parameters: &GateParameters, fresh: bool, size: u64) -> u64 {
     let ring = parameters.rotation().ring();
     let bits = width(ring.modulus() - 1);
@@ -282,20 +282,20 @@ impl WholeFile for GateArray {
     }
 }
 
-/// What a file of single bits is.
+/// The description of a file of single bits.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GatesInspection {
     /// The name of the parameters.
     pub parameters: &'static str,
     /// The shape of an array.
     pub shape: Option<Vec<usize>>,
-    /// Whether an array is as it was encrypted.
+    /// True if an array is freshly encrypted.
     pub fresh: Option<bool>,
     /// The largest error of a bit ([`GateArray::error`]).
     pub bit_error: Option<f64>,
 }
 
-/// Says what a file of single bits is, and the ring degree; sizes are checked.
+/// Describes a file of single bits, with the ring degree. The sizes are checked.
 pub(super) fn inspect_gates(
     header: &Header,
     payload: &[u8],
@@ -318,7 +318,7 @@ whole_file!(GateKeys, "keys of a server of single bits");
 whole_file!(GateArray, "an encrypted array of single bits");
 
 impl GateClient {
-    /// The key as bytes: **the secret itself**. They are wiped when dropped.
+    /// Returns the key as bytes, which are **the secret itself**. They are wiped when dropped.
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         Zeroizing::new(to_bytes(self))
     }

@@ -8,27 +8,30 @@ use super::{FormatError, cursor::Cursor};
 /// The version of the format that this library writes and reads.
 pub const VERSION: u16 = 4;
 
-/// The first bytes of every file. Like those of PNG they show when a transfer took the file for
-/// text.
+/// The first bytes of every file.
+///
+/// Like those of PNG, they reveal a transfer that treated the file as text.
 pub(super) const MAGIC: [u8; 8] = *b"\x89HPCR\r\n\x1a";
 
 /// Bytes of the header.
 pub(super) const HEADER_BYTES: usize = 56;
 
-/// Where the checksum stands in the header. It covers all other bytes of the file.
+/// The position of the checksum in the header. It covers all other bytes of the file.
 const CHECKSUM: std::ops::Range<usize> = 12..16;
 
-/// Where the length of the payload stands in the header.
+/// The position of the length of the payload in the header.
 const LENGTH: std::ops::Range<usize> = 48..56;
 
 /// The bit of the header's flags that marks a file as secret.
 const SECRET: u8 = 1;
 
-/// Where the kind and the flags stand in the header, in every version of the format.
+/// The position of the kind and the flags in the header, which is the same in every version.
 const KIND_AND_FLAGS: std::ops::Range<usize> = 10..12;
 
-/// Whether the start of a file says that it must be kept secret: by its kind or by its flag, in
-/// whatever version, and whatever else is wrong with it.
+/// True if the start of a file says that it must be kept secret.
+///
+/// Its kind or its flag says so. This holds for any version of the format, and whatever else is
+/// wrong with the file.
 pub(super) fn says_secret(start: &[u8]) -> bool {
     let secret = |kind: u8| Kind::ALL.into_iter().any(|k| k as u8 == kind && k.is_secret());
     match start.get(KIND_AND_FLAGS) {
@@ -37,7 +40,7 @@ pub(super) fn says_secret(start: &[u8]) -> bool {
     }
 }
 
-/// What a file holds.
+/// The kind of a file's contents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -51,7 +54,7 @@ pub enum Kind {
     EvaluationKeys = 4,
     /// An encrypted array of numbers.
     Array = 5,
-    /// The key that leads to a second one.
+    /// The key that converts arrays to a second secret key.
     TransferKey = 6,
     /// An encrypted array of integers.
     IntegerArray = 7,
@@ -96,15 +99,15 @@ impl Kind {
         Kind::GateArray,
     ];
 
-    /// Those of encrypted arrays.
+    /// The kinds of encrypted arrays of numbers, integers and bits.
     pub const ARRAYS: [Kind; 3] = [Kind::Array, Kind::IntegerArray, Kind::BitArray];
 
-    /// Whether files of this kind must be kept secret.
+    /// True if files of this kind must be kept secret.
     pub fn is_secret(self) -> bool {
         matches!(self, Kind::SecretKey | Kind::TreeSecretKey | Kind::GateSecretKey)
     }
 
-    /// The name, as `inspect` has it.
+    /// The name of the kind, as `inspect` prints it.
     ///
     /// # Examples
     /// ```
@@ -167,7 +170,7 @@ impl std::fmt::Display for Kind {
     }
 }
 
-/// What the header says, but for the checksum.
+/// The fields of the header after the magic string.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Header {
     pub(super) version: u16,
@@ -206,12 +209,12 @@ impl Header {
         Ok(Header { version, kind, parameters, key, payload, checksum })
     }
 
-    /// Checks that the file is of the kind that is expected.
+    /// Checks that the file is of the expected kind.
     pub(super) fn expect(&self, need: Kind) -> Result<(), FormatError> {
         self.expect_any(&[need])
     }
 
-    /// Checks that the file is of one of the kinds that are expected.
+    /// Checks that the file is of one of the expected kinds.
     pub(super) fn expect_any(&self, need: &[Kind]) -> Result<(), FormatError> {
         match need.contains(&self.kind) {
             true => Ok(()),
@@ -224,7 +227,7 @@ impl Header {
         self.payload.saturating_add(HEADER_BYTES as u64)
     }
 
-    /// Checks that no key is named.
+    /// Checks that the header names no key.
     pub(super) fn expect_no_key(&self) -> Result<(), FormatError> {
         if *self.key.as_bytes() == [0; 16] {
             Ok(())
@@ -243,7 +246,7 @@ impl Header {
         }
     }
 
-    /// Reads the header of a whole file and checks length and checksum; the second value is the
+    /// Reads the header of a whole file and checks length and checksum. The second value is the
     /// payload.
     pub(super) fn open(bytes: &[u8]) -> Result<(Self, &[u8]), FormatError> {
         let header = Header::read(bytes)?;
@@ -255,14 +258,14 @@ impl Header {
         Ok((header, &bytes[HEADER_BYTES..]))
     }
 
-    /// [`Header::open`] for a kind that is expected.
+    /// As [`Header::open`], and checks the kind.
     pub(super) fn open_as(bytes: &[u8], kind: Kind) -> Result<(Self, &[u8]), FormatError> {
         Header::read(bytes)?.expect(kind)?;
         Header::open(bytes)
     }
 }
 
-/// The start of a file, with room for `payload` more bytes; the header is completed by [`finish`].
+/// Starts a file in a buffer with room for `payload` more bytes. [`finish`] completes the header.
 pub(super) fn begin(
     kind: Kind,
     parameters: Fingerprint,
@@ -272,8 +275,9 @@ pub(super) fn begin(
     begin_in(Vec::with_capacity(HEADER_BYTES + payload), kind, parameters, key, payload)
 }
 
-/// The start of a file of so large a payload, which is written piece by piece: [`Summed`] has its
-/// checksum.
+/// Starts a file with a payload of this size that is written piece by piece.
+///
+/// [`Summed`] computes its checksum.
 pub(super) fn begin_in(
     mut out: Vec<u8>,
     kind: Kind,
@@ -292,7 +296,7 @@ pub(super) fn begin_in(
     out
 }
 
-/// Completes the header, now that the payload is written.
+/// Completes the header after the payload was written.
 pub(super) fn finish(out: &mut [u8]) {
     let payload = (out.len() - HEADER_BYTES) as u64;
     out[LENGTH].copy_from_slice(&payload.to_le_bytes());
@@ -307,7 +311,7 @@ fn checksum(file: &[u8]) -> u32 {
     summed.hasher.finalize()
 }
 
-/// The checksum of a file that comes piece by piece.
+/// The running checksum of a file that is written piece by piece.
 #[derive(Debug, Default)]
 pub(super) struct Summed {
     hasher: crc32fast::Hasher,
@@ -315,7 +319,7 @@ pub(super) struct Summed {
 }
 
 impl Summed {
-    /// Adds what comes next; the header is in one piece.
+    /// Adds the next piece. The first piece must contain the whole header.
     pub(super) fn add(&mut self, piece: &[u8]) {
         if self.has_header {
             return self.hasher.update(piece);
@@ -325,7 +329,7 @@ impl Summed {
         self.has_header = true;
     }
 
-    /// Where the checksum is to stand, and what it is.
+    /// The position of the checksum in the file, and its bytes.
     pub(super) fn checksum(self) -> (u64, [u8; 4]) {
         (CHECKSUM.start as u64, self.hasher.finalize().to_le_bytes())
     }

@@ -1,4 +1,4 @@
-//! What a file is, told from the file alone.
+//! Descriptions of files, from their bytes alone.
 
 use hippocrene_ring::automorphism::galois_element_of_conjugation;
 use hippocrene_rlwe::Parameters;
@@ -22,43 +22,45 @@ use super::{
 };
 use crate::{Bits, Error, Integers, Numbers, Preset, Residues, Settings, keys::rotations_among};
 
-/// What a file is: what it says itself, and what a preset of the same digest tells.
+/// The description of a file, from its own fields and from the preset with the same digest.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Inspection {
-    /// What it holds.
+    /// The kind of its contents.
     pub kind: Kind,
     /// The version of the format.
     pub version: u16,
-    /// Whether it must be kept secret.
+    /// True if the file must be kept secret.
     pub secret: bool,
     /// Bytes of the file.
     pub bytes: u64,
-    /// Bytes of memory that loading it takes at the peak, at most about: the file, what is made of
-    /// it and, of keys, the tables of their parameters. It may be many times `bytes`.
+    /// An approximate upper bound of the peak memory for loading the file, in bytes.
+    ///
+    /// It includes the file, the objects made from it and, for keys, the tables of their
+    /// parameters. It may be many times `bytes`.
     pub peak_memory: u64,
     /// The digest of its parameters, in hexadecimal digits.
     pub parameters: String,
     /// The fingerprint of the secret key it belongs to, in hexadecimal digits.
     pub key: Option<String>,
-    /// The preset that has this digest.
+    /// The preset that has this digest, if there is one.
     pub preset: Option<&'static str>,
     /// The ring degree `N`.
     pub ring_degree: usize,
-    /// The parameters, where the file or a preset tells them.
+    /// The parameters, if the file or a preset gives them.
     pub settings: Option<SettingsInspection>,
-    /// Which keys a file of evaluation keys holds.
+    /// The keys in a file of evaluation keys.
     pub keys: Option<KeysInspection>,
-    /// Where a transfer key leads to.
+    /// The destination of a transfer key.
     pub transfer: Option<TransferInspection>,
-    /// What an array is like.
+    /// The description of an array.
     pub array: Option<ArrayInspection>,
-    /// What a file of decision trees is.
+    /// The description of a file of decision trees.
     pub trees: Option<TreesInspection>,
-    /// What a file of single bits is.
+    /// The description of a file of single bits.
     pub gates: Option<GatesInspection>,
 }
 
-/// Where a transfer key leads to.
+/// The destination of a transfer key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TransferInspection {
     /// The digest of the second parameter set, in hexadecimal digits.
@@ -72,23 +74,23 @@ pub struct TransferInspection {
 pub struct SettingsInspection {
     /// log2 of `PQ`, in bits.
     pub log2_pq: f64,
-    /// The largest `log2(PQ)` that is secure; `None` for a set of no known security.
+    /// The largest `log2(PQ)` that is secure, or `None` for a set of unknown security.
     pub security_limit: Option<u32>,
-    /// How many units there are.
+    /// The number of units.
     pub units: usize,
-    /// How many specials there are.
+    /// The number of special primes.
     pub specials: usize,
     /// The gadget rank.
     pub gadget_rank: usize,
-    /// The precision of results where nothing else is said, in bits after the binary point.
+    /// The default precision of results, in bits after the binary point.
     pub precision: f64,
-    /// log2 of the scale that it takes.
+    /// log2 of the scale for that precision.
     pub scale_bits: f64,
-    /// How integers are computed with, if they are.
+    /// The scheme and modulus of integers, or `None` for keys of numbers.
     pub integers: Option<IntegersInspection>,
 }
 
-/// How integers are computed with.
+/// The scheme and modulus for integers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct IntegersInspection {
     /// The scheme of products: `bgv` or `bfv`.
@@ -97,56 +99,56 @@ pub struct IntegersInspection {
     pub plain_modulus: u64,
 }
 
-/// Which evaluation keys there are.
+/// The keys in a file of evaluation keys.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct KeysInspection {
-    /// The relinearisation key.
+    /// True if there is a relinearisation key.
     pub relinearisation: bool,
     /// The rotations, in slots to the left (negative: to the right), in ascending order.
     pub rotations: Vec<i64>,
-    /// Complex conjugation.
+    /// True if there is a key for complex conjugation.
     pub conjugation: bool,
-    /// Galois elements of automorphisms that are neither.
+    /// Galois elements of the other automorphisms with a key.
     pub other_elements: Vec<u32>,
-    /// What they bootstrap, if they do.
+    /// The bootstrap that the keys are for, if there is one.
     pub bootstrapping: Option<BootstrappingInspection>,
-    /// Which tables are looked up, if any are.
+    /// The name of the look-up tables that the keys are for, if there are some.
     pub tables: Option<&'static str>,
-    /// How they compute on bits, if they do.
+    /// The description of the keys for bits, if there are some.
     pub bits: Option<BitsInspection>,
 }
 
-/// Gates of bits that there are keys for.
+/// The keys for gates of bits.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct BitsInspection {
-    /// How many bits a ciphertext holds.
+    /// The number of bits that a ciphertext holds.
     pub capacity: usize,
     /// The Hamming weight of the sparse secret.
     pub sparse_weight: usize,
-    /// log2 of the modulus of the keys to it, in bits.
+    /// log2 of the modulus of the keys to the sparse secret, in bits.
     pub sparse_log2_pq: f64,
-    /// The largest that is secure; none for insecure parameters.
+    /// The largest such value that is secure, or `None` for insecure parameters.
     pub sparse_log2_pq_limit: Option<u32>,
 }
 
-/// A bootstrap that there are keys for.
+/// The bootstrap that keys are for.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct BootstrappingInspection {
-    /// Whether complex arrays are bootstrapped too.
+    /// True if complex arrays can be bootstrapped too.
     pub complex: bool,
     /// The precision, in bits after the binary point.
     pub precision: f64,
-    /// How many slots of a ciphertext are bootstrapped.
+    /// The number of slots of a ciphertext that are bootstrapped.
     pub slots: usize,
-    /// Whether the errors of bootstraps are bootstrapped to reach it.
+    /// True if the errors of bootstraps are bootstrapped too, to reach this precision.
     pub iterated: bool,
-    /// The bound on the values that it is planned for.
+    /// The bound on absolute values that the bootstrap is planned for.
     pub bound: f64,
     /// The Hamming weight of the sparse secret.
     pub sparse_weight: usize,
-    /// log2 of the modulus of the keys to it, in bits.
+    /// log2 of the modulus of the keys to the sparse secret, in bits.
     pub sparse_log2_pq: f64,
-    /// The largest that is secure; none for insecure parameters.
+    /// The largest such value that is secure, or `None` for insecure parameters.
     pub sparse_log2_pq_limit: Option<u32>,
 }
 
@@ -155,74 +157,81 @@ pub struct BootstrappingInspection {
 pub struct ArrayInspection {
     /// The shape.
     pub shape: Vec<usize>,
-    /// How many slots apart the elements along each axis stand.
+    /// The distance in slots between neighbouring elements along each axis.
     pub strides: Vec<usize>,
-    /// Whether these are the strides of fresh arrays. Elements that stand otherwise may take many
-    /// more products to be moved.
+    /// True if these are the strides of a fresh array.
+    ///
+    /// Moving elements with other strides may take many more products.
     pub packed: bool,
-    /// Slots of one ciphertext.
+    /// The number of slots of one ciphertext.
     pub slots: usize,
-    /// Whether the slots that hold no element are zero.
+    /// True if the stray slots are zero.
     pub clean: bool,
-    /// How many ciphertexts there are.
+    /// The number of ciphertexts.
     pub ciphertexts: usize,
-    /// Bytes of memory that they take when they are computed with. It may be many times what the
-    /// file takes.
+    /// Bytes of memory that the ciphertexts take while they are computed with.
+    ///
+    /// It may be many times the size of the file.
     pub memory: u64,
-    /// How many products with plaintexts it takes, at most about, to bring the elements to where
-    /// those of a fresh array stand, as operations on several arrays do. 0 where `packed`.
+    /// An approximate upper bound of the work to move the elements to the layout of a fresh array.
+    ///
+    /// The unit is one product with a plaintext. Operations on several arrays need this move. It is
+    /// 0 if `packed`.
     pub work: u64,
-    /// How many of them are stored with a seed.
+    /// The number of ciphertexts that are stored with a seed.
     pub seeded: usize,
     /// The fewest limbs of a ciphertext's modulus.
     pub limbs: usize,
-    /// log2 of the smallest modulus, in bits; known when the parameters are.
+    /// log2 of the smallest modulus, in bits, if the parameters are known.
     pub modulus_bits: Option<f64>,
-    /// What the elements are like.
+    /// The elements.
     #[serde(flatten)]
     pub elements: ElementsInspection,
 }
 
-/// What the elements of an encrypted array are like.
+/// The elements of an encrypted array.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum ElementsInspection {
     /// Real or complex numbers.
     Numbers {
-        /// Whether they are complex.
+        /// True if they are complex.
         complex: bool,
         /// log2 of the largest scale, in bits.
         scale_bits: f64,
-        /// The least capacity of a ciphertext, in bits; known when the parameters are.
+        /// The smallest capacity of a ciphertext, in bits, if the parameters are known.
         capacity_bits: Option<f64>,
-        /// The precision that results are to have, in bits after the binary point.
+        /// The requested precision of results, in bits after the binary point.
         precision: f64,
-        /// The least precision of a ciphertext, as estimated, in bits after the binary point.
+        /// The smallest estimated precision of a ciphertext, in bits after the binary point. NaN if
+        /// unknown.
         precision_bits: f64,
-        /// A bound on their absolute values.
+        /// The bound on their absolute values.
         bound: f64,
-        /// The ends of the interval that they lie in.
+        /// The ends of the interval of their values.
         interval: [f64; 2],
     },
     /// Integers.
     Integers {
         /// The plaintext modulus.
         plain_modulus: u64,
-        /// The least noise budget of a ciphertext, as estimated, in bits; known when the parameters
-        /// are.
+        /// The smallest estimated noise budget of a ciphertext, in bits, if the parameters are
+        /// known.
         budget_bits: Option<f64>,
-        /// The ends of the interval that they lie in; `None` if they may be any residue.
+        /// The ends of the interval of their values, or `None` if they may be any residue.
         interval: Option<[f64; 2]>,
     },
     /// Bits.
     Bits {
-        /// How far a slot is from its bit at most; below 1/2.
+        /// The largest distance of a slot from its bit, below 1/2.
         bit_error: f64,
     },
 }
 
-/// Says what a file is. Header, checksum, settings and the sizes of all parts are checked; residues
-/// are not, since that takes the parameters.
+/// Describes a file.
+///
+/// Header, checksum, settings and the sizes of all parts are checked. Residues are not checked,
+/// since that takes the parameters.
 ///
 /// # Errors
 /// [`Error::Format`] when the bytes are not a whole file of this library.
@@ -289,7 +298,7 @@ pub fn inspect(bytes: &[u8]) -> Result<Inspection, Error> {
         (Kind::BitArray, _) => head = Some(Head::Bits(ArrayHead::read(&mut cursor)?)),
         (Kind::Clustering, _) => {
             ClusteringHead::read(&mut cursor)?;
-            // The second array is that of the centroids, of which the ring degree is known.
+            // The second array holds the centroids, and gives the ring degree.
             next_array(&mut cursor)?;
             loaded = 8 * payload.len() as u64;
             let (inner, payload) = Header::open_as(next_array(&mut cursor)?, Kind::Array)?;
@@ -336,7 +345,8 @@ pub fn inspect(bytes: &[u8]) -> Result<Inspection, Error> {
 }
 
 impl Inspection {
-    /// What the header of a file says, of which so many bytes of memory are made.
+    /// Fills the fields that the header gives. Loading takes `loaded` bytes of memory besides the
+    /// file.
     fn of_header(header: &Header, bytes: &[u8], ring_degree: usize, loaded: u64) -> Self {
         Inspection {
             kind: header.kind,
@@ -358,7 +368,7 @@ impl Inspection {
     }
 }
 
-/// What an array's file says before its residues.
+/// The head of an array file, for each type of elements.
 enum Head {
     Numbers(ArrayHead<Numbers>),
     Integers(ArrayHead<Residues>),
@@ -428,8 +438,7 @@ impl Head {
     }
 }
 
-/// Checks the head of an array against the preset that it belongs to, if it does to one, and its
-/// length.
+/// Checks the length of an array's file, and its head against its preset if it has one.
 fn check_array<F: FileForm>(
     head: &ArrayHead<F>,
     preset: Option<&(&'static str, Settings)>,
@@ -477,8 +486,9 @@ fn describe_bootstrapping(head: &BootstrappingHead) -> BootstrappingInspection {
     }
 }
 
-/// What a file of evaluation keys holds, from the keys on, and the bytes of memory that it takes:
-/// all fields are checked, and no residues are read.
+/// Describes a file of evaluation keys, from the keys on, with the bytes of memory that they take.
+///
+/// All fields are checked, and no residues are read.
 pub(super) fn inspect_keys(
     contents: &KeyContents,
     cursor: &mut Cursor<'_>,
@@ -556,10 +566,10 @@ fn describe_array<F: FileForm>(
 }
 
 impl Limits {
-    /// Checks a file by what [`inspect`](super::inspect()) says of it.
+    /// Checks a file by its description ([`inspect`](super::inspect())).
     ///
     /// # Errors
-    /// [`FormatError::Limit`] when it is beyond the limits.
+    /// [`FormatError::Limit`] when the file exceeds the limits.
     pub fn check(&self, file: &Inspection) -> Result<(), FormatError> {
         self.check_start(file.kind, file.bytes, &file.parameters)?;
         self.check_memory(file.peak_memory)?;

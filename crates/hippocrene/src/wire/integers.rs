@@ -1,4 +1,4 @@
-//! What files of arrays of integers have of their own.
+//! The part of the array format that is specific to integers.
 
 use hippocrene_bgv::{self as bgv, Ciphertext, SeededCiphertext};
 use hippocrene_ring::arith::inv_mod;
@@ -17,7 +17,7 @@ const PLAIN_MODULUS: &str = "the plaintext modulus of an array";
 const FACTOR: &str = "the factor of a ciphertext";
 
 impl CiphertextHead<Residues> {
-    /// As [`bgv::Ciphertext::budget_bits`].
+    /// The estimate of [`bgv::Ciphertext::budget_bits`].
     pub(super) fn budget_bits(&self, parameters: &Parameters, t: u64) -> f64 {
         bgv::budget_bits(parameters.log2(self.modulus), t, self.noise())
     }
@@ -28,7 +28,7 @@ impl FileForm for Residues {
     const FLAGS: u32 = 0;
     const HAS_INTERVAL: bool = true;
     const OWN_BYTES: usize = 8;
-    /// The factor.
+    /// The factor of the ciphertext's message.
     type Own = u64;
 
     fn fresh_noise() -> Noise {

@@ -1,4 +1,4 @@
-//! What the files of all keys have in common: settings, and then the key itself.
+//! The common parts of the files of all keys: the settings, followed by the key itself.
 
 use std::{convert::Infallible, path::Path};
 
@@ -18,31 +18,33 @@ use crate::{Error, Session, Settings};
 pub(super) trait KeyFile: Sized {
     /// The kind of its files.
     const KIND: Kind;
-    /// Its bytes, which are wiped if they are secret.
+    /// The bytes of the file, which are wiped if they are secret.
     type Bytes: From<Vec<u8>> + AsRef<[u8]>;
 
-    /// The session that it belongs to.
+    /// The session of the key.
     fn session_of(&self) -> &Session;
 
-    /// The secret key that it belongs to.
+    /// The fingerprint of the secret key that the key belongs to.
     fn owner(&self) -> Fingerprint;
 
-    /// Bytes of what follows the settings.
+    /// Bytes after the settings.
     fn body_bytes(&self) -> u64;
 
-    /// Appends what follows the settings. `show` sees what there is time and again, and may take it
-    /// away.
+    /// Appends the bytes after the settings.
+    ///
+    /// `show` is called from time to time with the bytes so far, and may take them away.
     ///
     /// # Errors
-    /// What `show` says.
+    /// The errors of `show`.
     fn write_body<E>(
         &self,
         out: &mut Vec<u8>,
         show: impl FnMut(&mut Vec<u8>) -> Result<(), E>,
     ) -> Result<(), E>;
 
-    /// Reads what follows the settings, to the end: a key of the secret key `owner`, for `threads`
-    /// threads.
+    /// Reads the bytes after the settings, up to the end.
+    ///
+    /// The key belongs to the secret key `owner` and computes on `threads` threads.
     fn read_body(
         cursor: &mut Cursor<'_>,
         settings: Settings,
@@ -51,13 +53,14 @@ pub(super) trait KeyFile: Sized {
     ) -> Result<Self, Error>;
 }
 
-/// The file of a key. Its memory is allocated once, so that no copy of a secret stays behind.
+/// Returns the file of a key. Its memory is allocated once, so that no copy of a secret stays
+/// behind.
 pub(super) fn write<K: KeyFile>(key: &K) -> K::Bytes {
     let Ok(bytes) = write_showing(key, |_| Ok::<_, Infallible>(()));
     bytes
 }
 
-/// The file of a key, unless it is told to stop.
+/// As `write`, but can be stopped.
 pub(super) fn write_or_stop<K: KeyFile>(key: &K) -> Result<K::Bytes, Error> {
     Ok(write_showing(key, |_| stop::check(WRITE))?)
 }
@@ -73,12 +76,12 @@ fn write_showing<K: KeyFile, E>(
     Ok(out.into())
 }
 
-/// Bytes of what follows the header.
+/// Bytes after the header.
 fn payload_bytes<K: KeyFile>(key: &K) -> usize {
     settings_bytes(key.session_of().settings()) + key.body_bytes() as usize
 }
 
-/// The header and the settings.
+/// Appends the header and the settings.
 fn begin<K: KeyFile>(key: &K, out: Vec<u8>, payload: usize) -> Vec<u8> {
     let settings = key.session_of().settings();
     let mut out =
@@ -87,10 +90,11 @@ fn begin<K: KeyFile>(key: &K, out: Vec<u8>, payload: usize) -> Vec<u8> {
     out
 }
 
-/// Writes the file of a key. Only its owner can read that of a secret key, and it is never written
-/// over another.
+/// Writes the file of a key.
+///
+/// The file of a secret key is readable by its owner only, and never overwrites another file.
 pub(super) fn save<K: KeyFile>(key: &K, path: &Path) -> Result<(), Error> {
-    // What is written to as it is, such as a pipe, takes the checksum first.
+    // A pipe or a device cannot be written out of order, and the checksum comes before the payload.
     match K::KIND.is_secret() || file::is_no_file(path) {
         true => file::save(path, write_or_stop(key)?.as_ref(), K::KIND),
         false => in_pieces(key, path)?.replace(),
@@ -106,7 +110,7 @@ pub(super) fn stage<K: KeyFile>(key: &K, path: &Path) -> Result<Staged, Error> {
     }
 }
 
-/// Writes a file piece by piece: keys take gigabytes, and no second copy of them is in memory.
+/// Writes a file piece by piece. Keys take gigabytes, so no second copy of them is kept in memory.
 fn in_pieces<K: KeyFile>(key: &K, path: &Path) -> Result<Staged, Error> {
     let payload = payload_bytes(key);
     let staged = Staged::in_pieces(path, |take| {
@@ -125,12 +129,12 @@ fn in_pieces<K: KeyFile>(key: &K, path: &Path) -> Result<Staged, Error> {
     Ok(staged)
 }
 
-/// A key from a file of it.
+/// Reads a key from its file.
 pub(super) fn load<K: KeyFile>(path: &Path, threads: usize) -> Result<K, Error> {
     load_within(path, threads, &Limits::default())
 }
 
-/// A key from a file of it that is within limits.
+/// As `load`, within limits.
 pub(super) fn load_within<K: KeyFile>(
     path: &Path,
     threads: usize,
@@ -139,13 +143,13 @@ pub(super) fn load_within<K: KeyFile>(
     let mut bytes = file::read_within(path, &[K::KIND], limits)?;
     let key = read_within(&bytes, threads, Security::Required, limits);
     if !K::KIND.is_secret() {
-        // To wipe gigabytes takes as long as to read them.
+        // Wiping gigabytes would take as long as reading them.
         drop(std::mem::take(&mut *bytes));
     }
     key
 }
 
-/// A key from its file.
+/// Reads a key from the bytes of its file.
 pub(super) fn read<K: KeyFile>(
     bytes: &[u8],
     threads: usize,
@@ -154,7 +158,7 @@ pub(super) fn read<K: KeyFile>(
     read_within(bytes, threads, security, &Limits::default())
 }
 
-/// A key from its file, which is within limits.
+/// As `read`, within limits.
 pub(super) fn read_within<K: KeyFile>(
     bytes: &[u8],
     threads: usize,
@@ -173,7 +177,8 @@ pub(super) fn read_within<K: KeyFile>(
     K::read_body(&mut cursor, settings, header.key, threads)
 }
 
-/// The public face of a [`KeyFile`], but for `to_bytes`: for the type, what it is called.
+/// The public methods of a [`KeyFile`] type except `to_bytes`. `$what` is the name used in the
+/// docs.
 macro_rules! key_file {
     ($key:ty, $what:literal) => {
         impl $key {
@@ -185,8 +190,9 @@ macro_rules! key_file {
                 key_file::read(bytes, threads, Security::Required)
             }
 
-            /// `from_bytes` that takes parameter sets of no security: for tests. **Nothing
-            /// encrypted with such a set is secret.**
+            /// As `from_bytes`, but accepts parameter sets without security, for tests.
+            ///
+            /// **Nothing encrypted with such a set is secret.**
             ///
             /// # Errors
             #[doc = concat!("[`Error::Format`] when the bytes are not ", $what, ".")]
@@ -197,7 +203,8 @@ macro_rules! key_file {
             #[doc = concat!("Writes ", $what, " to a file, all or nothing. Only its owner can read the file of a secret key, and it is never written over another.")]
             ///
             /// # Errors
-            /// [`Error::Io`] when it cannot be written, [`Error::Stopped`] when it is told to stop.
+            /// [`Error::Io`] when it cannot be written, [`Error::Stopped`] when a stop was
+            /// requested.
             pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
                 key_file::save(self, path.as_ref())
             }

@@ -25,16 +25,16 @@ use super::{
 };
 use crate::{ClientKey, Error, EvaluationKeys, PublicKey, Session, Settings, TransferKey};
 
-/// The flag of evaluation keys that hold the relinearisation key.
+/// The flag of files with a relinearisation key.
 const RELINEARISATION: u32 = 1;
-/// The flag of evaluation keys that hold those of a bootstrap.
+/// The flag of files with keys for bootstrapping.
 const BOOTSTRAPPING: u32 = 2;
-/// The flag of evaluation keys that hold those of look-up tables.
+/// The flag of files with keys for look-up tables.
 const LOOK_UPS: u32 = 4;
-/// The flag of evaluation keys that hold those of bits.
+/// The flag of files with keys for bits.
 const BITS: u32 = 8;
 
-/// A seed that is a secret: nothing of it stays behind.
+/// Reads a secret seed and wipes its buffer.
 fn secret_seed(cursor: &mut Cursor<'_>) -> Result<Seed, FormatError> {
     let bytes = Zeroizing::new(cursor.array()?);
     Ok(Seed::from_bytes(*bytes))
@@ -46,28 +46,30 @@ key_file!(EvaluationKeys, "evaluation keys");
 key_file!(TransferKey, "a transfer key");
 
 impl ClientKey {
-    /// The key as bytes, in the format of `docs/wire-format.md`: **the secret itself**, wiped when
-    /// dropped.
+    /// Returns the key as bytes, in the format of `docs/wire-format.md`.
+    ///
+    /// They are **the secret itself**, and are wiped when dropped.
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         key_file::write(self)
     }
 }
 
 impl PublicKey {
-    /// The key as bytes, in the format of `docs/wire-format.md`.
+    /// Returns the key as bytes, in the format of `docs/wire-format.md`.
     pub fn to_bytes(&self) -> Vec<u8> {
         key_file::write(self)
     }
 }
 
 impl EvaluationKeys {
-    /// The keys as bytes, in the format of `docs/wire-format.md`.
+    /// Returns the keys as bytes, in the format of `docs/wire-format.md`.
     pub fn to_bytes(&self) -> Vec<u8> {
         key_file::write(self)
     }
 
-    /// [`EvaluationKeys::from_bytes`] within limits, which are checked before there is memory for
-    /// any key.
+    /// As [`EvaluationKeys::from_bytes`], within limits.
+    ///
+    /// The limits are checked before memory for keys is allocated.
     ///
     /// # Errors
     /// As [`EvaluationKeys::from_bytes`], and [`FormatError::Limit`] beyond the limits.
@@ -75,8 +77,9 @@ impl EvaluationKeys {
         key_file::read_within(bytes, threads, Security::Required, limits)
     }
 
-    /// [`EvaluationKeys::load`] within limits: kind, parameters and length are checked before the
-    /// file is read beyond its header.
+    /// As [`EvaluationKeys::load`], within limits.
+    ///
+    /// Kind, parameters and length are checked before the file is read beyond its header.
     ///
     /// # Errors
     /// As [`EvaluationKeys::load`], and [`FormatError::Limit`] beyond the limits.
@@ -88,17 +91,17 @@ impl EvaluationKeys {
         key_file::load_within(path.as_ref(), threads, limits)
     }
 
-    /// [`EvaluationKeys::to_bytes`] that can be stopped ([`crate::stoppable`]).
+    /// As [`EvaluationKeys::to_bytes`], but can be stopped ([`crate::stoppable`]).
     ///
     /// # Errors
-    /// [`Error::Stopped`] when it is told to stop.
+    /// [`Error::Stopped`] when a stop was requested.
     pub fn to_bytes_or_stop(&self) -> Result<Vec<u8>, Error> {
         key_file::write_or_stop(self)
     }
 }
 
 impl TransferKey {
-    /// The key as bytes, in the format of `docs/wire-format.md`.
+    /// Returns the key as bytes, in the format of `docs/wire-format.md`.
     pub fn to_bytes(&self) -> Vec<u8> {
         key_file::write(self)
     }
@@ -241,7 +244,7 @@ impl KeyFile for EvaluationKeys {
         threads: usize,
     ) -> Result<Self, Error> {
         let contents = KeyContents::read(cursor, settings.parameters())?;
-        // What stands between keys is checked too before there is memory for any.
+        // The heads of all further parts are checked too before memory for any key is allocated.
         inspect_keys(&contents, &mut cursor.clone(), settings.parameters())?;
         let session = Session::new(settings, threads)?;
         let context = session.context().rlwe();
@@ -345,7 +348,7 @@ impl KeyFile for TransferKey {
     }
 }
 
-/// Where a transfer key leads to.
+/// The destination of a transfer key.
 #[derive(Debug)]
 pub(super) struct TransferHead {
     /// The digest of the second parameter set.
@@ -357,7 +360,7 @@ pub(super) struct TransferHead {
 impl TransferHead {
     const BYTES: u64 = 32;
 
-    /// Reads where it leads to, and checks that what is left is as long as the key itself.
+    /// Reads the destination, and checks that the remaining bytes are exactly the key.
     pub(super) fn read(
         cursor: &mut Cursor<'_>,
         parameters: &Parameters,
@@ -369,23 +372,23 @@ impl TransferHead {
     }
 }
 
-/// What a public key takes after the settings.
+/// Bytes of a public key after the settings.
 pub(super) fn public_key_bytes(parameters: &Parameters) -> u64 {
     SEED_BYTES as u64
         + Widths::of_moduli(parameters).poly_bytes(parameters.degree(), parameters.top())
 }
 
-/// Which keys a file of evaluation keys holds, and their moduli.
+/// The keys in a file of evaluation keys, and their moduli.
 #[derive(Debug)]
 pub(super) struct KeyContents {
     pub(super) relinearisation: Option<Modulus>,
     /// By Galois element, in ascending order.
     pub(super) galois: Vec<(u32, Modulus)>,
-    /// Whether those of look-up tables follow.
+    /// True if keys for look-up tables follow.
     pub(super) look_ups: bool,
-    /// Whether those of a bootstrap follow.
+    /// True if keys for a bootstrap follow.
     pub(super) bootstrapping: bool,
-    /// Whether those of bits follow.
+    /// True if keys for bits follow.
     pub(super) bits: bool,
 }
 
@@ -401,7 +404,7 @@ impl KeyContents {
         }
     }
 
-    /// The moduli of the keys, in their order.
+    /// The moduli of the keys, in the order of the keys.
     fn moduli(&self) -> impl Iterator<Item = Modulus> {
         self.relinearisation.into_iter().chain(self.galois.iter().map(|(_, modulus)| *modulus))
     }
@@ -410,12 +413,12 @@ impl KeyContents {
         8 + 4 * self.galois.len() as u64 + MODULUS_BYTES * self.moduli().count() as u64
     }
 
-    /// Bytes of memory that the keys themselves take.
+    /// Bytes of memory that the relinearisation and Galois keys take.
     pub(super) fn memory(&self, parameters: &Parameters) -> u64 {
         self.moduli().map(|modulus| memory::of_switching_key(parameters, modulus)).sum()
     }
 
-    /// Bytes of the keys themselves.
+    /// Bytes of the relinearisation and Galois keys in the file.
     pub(super) fn keys_bytes(&self, parameters: &Parameters) -> u64 {
         self.moduli().map(|modulus| switching_key_bytes(parameters, modulus)).sum()
     }
@@ -435,7 +438,7 @@ impl KeyContents {
         }
     }
 
-    /// Reads which keys there are, and checks that what is left is as long as they are.
+    /// Reads the list of keys, and checks that the remaining bytes match it.
     pub(super) fn read(
         cursor: &mut Cursor<'_>,
         parameters: &Parameters,
@@ -482,12 +485,12 @@ impl KeyContents {
         Ok(contents)
     }
 
-    /// Whether more follows the keys of products and automorphisms.
+    /// True if more follows the relinearisation and Galois keys.
     pub(super) fn has_more(&self) -> bool {
         self.look_ups || self.follows_look_ups()
     }
 
-    /// Whether more follows those of look-up tables.
+    /// True if more follows the keys for look-up tables.
     pub(super) fn follows_look_ups(&self) -> bool {
         self.bootstrapping || self.bits
     }

@@ -1,4 +1,4 @@
-//! Limits on what is loaded, for who loads what strangers send.
+//! Limits for loading files from untrusted senders.
 
 use std::sync::OnceLock;
 
@@ -7,19 +7,22 @@ use hippocrene_rlwe::Fingerprint;
 use super::{FormatError, Kind, header::Header};
 use crate::{Error, Preset};
 
-/// The work that a file of any size may take by default, in products with plaintexts.
+/// The default work limit of an empty file, in products with plaintexts.
 const WORK_OF_ANY_FILE: u64 = 1024;
 
-/// Bytes of a file for each further product that it may take by default. A ciphertext whose
-/// residues are not mostly zeros has more bytes for each of its slots, and to move an element takes
-/// at most one product: no array that a server computed from other values is refused.
+/// The default number of bytes of a file for each additional product.
+///
+/// Moving an element takes at most one product, and a ciphertext has more bytes than this for each
+/// slot unless most of its residues are zero. So no array that a server computed from other values
+/// is refused.
 const BYTES_PER_PRODUCT: u64 = 16;
 
-/// What may be loaded.
+/// Limits on files to be loaded.
 ///
-/// Kind, parameters and length are checked against the header, before anything else is read.
-/// Memory and work are checked against what stands before the residues, before there is memory for
-/// any. By default only the work is limited, in proportion to the size of the file.
+/// Kind, parameters and length are checked against the header, before anything else is read. Memory
+/// and work are computed from the fields before the residues, and checked before memory for
+/// residues is allocated. By default only the work is limited, in proportion to the size of the
+/// file.
 ///
 /// # Examples
 /// ```
@@ -38,22 +41,24 @@ const BYTES_PER_PRODUCT: u64 = 16;
 pub struct Limits {
     /// The largest file, in bytes.
     pub max_bytes: Option<u64>,
-    /// The largest peak of memory while a file is loaded, in bytes, as [`Inspection::peak_memory`](super::Inspection::peak_memory)
-    /// has it.
+    /// The largest peak memory while a file is loaded, in bytes.
+    ///
+    /// It is compared with [`Inspection::peak_memory`](super::Inspection::peak_memory).
     pub max_memory: Option<u64>,
-    /// The most work that the layout of an array may make, in products with plaintexts, as
-    /// [`ArrayInspection::work`](super::ArrayInspection::work) has it. 0 takes only arrays whose
-    /// elements stand as in fresh ones. The default is 1024, and one more for every 16 bytes of the
-    /// file.
+    /// The most work to move the elements of an array, in products with plaintexts.
+    ///
+    /// It is compared with [`ArrayInspection::work`](super::ArrayInspection::work). With 0, only
+    /// arrays with the layout of fresh arrays are accepted. The default is 1024, plus one for every
+    /// 16 bytes of the file.
     pub max_work: Option<u64>,
-    /// The kinds of files.
+    /// The accepted kinds of files, or `None` for all.
     pub kinds: Option<Vec<Kind>>,
-    /// The digests of the parameters.
+    /// The accepted digests of parameters, or `None` for all.
     pub parameters: Option<Vec<Fingerprint>>,
 }
 
 impl Limits {
-    /// The same limits that take only the parameters of these presets.
+    /// Returns the same limits, which accept only the parameters of these presets.
     ///
     /// # Errors
     /// [`Error::Parameters`] when there is no such preset.
@@ -65,7 +70,7 @@ impl Limits {
         Ok(self)
     }
 
-    /// Checks what the header says.
+    /// Checks kind, size and parameters from the header.
     pub(super) fn check_header(&self, header: &Header) -> Result<(), FormatError> {
         self.check_start(header.kind, header.file_bytes(), &header.parameters.to_string())
     }
@@ -97,12 +102,12 @@ impl Limits {
         at_most(self.max_bytes, bytes, "bytes")
     }
 
-    /// Checks how much memory is taken at the peak.
+    /// Checks the peak memory.
     pub(super) fn check_memory(&self, bytes: u64) -> Result<(), FormatError> {
         at_most(self.max_memory, bytes, "bytes of memory")
     }
 
-    /// Checks the work of an array whose file has so many bytes.
+    /// Checks the work to move the elements of an array in a file of `bytes` bytes.
     pub(super) fn check_work(&self, work: u64, bytes: u64) -> Result<(), FormatError> {
         let most = self.max_work.unwrap_or(WORK_OF_ANY_FILE + bytes / BYTES_PER_PRODUCT);
         at_most(Some(most), work, "products to move its elements")
@@ -125,7 +130,7 @@ fn some_of(names: &[impl AsRef<str>]) -> String {
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
-/// The preset that has this digest. The digests of all are computed once.
+/// The preset with this digest. The digests of all presets are computed once.
 fn preset_of(digest: &str) -> Option<&'static str> {
     static DIGESTS: OnceLock<Vec<(String, &'static str)>> = OnceLock::new();
     let digests = DIGESTS.get_or_init(|| {

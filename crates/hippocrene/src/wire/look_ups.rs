@@ -1,5 +1,6 @@
-//! What files of evaluation keys hold for look-up tables: which tables, and the keys between slots
-//! and single numbers.
+//! The part of evaluation key files for look-up tables.
+//!
+//! It names the tables and holds the keys between slots and single numbers.
 
 use hippocrene_ckks::SeededCiphertext;
 use hippocrene_fhew::{BlindRotationKey, LweParameters, LweSwitchingKey, Preset as TableSet};
@@ -20,15 +21,15 @@ use crate::{Error, LookUpKeys, LookUps, Session};
 
 /// Bytes before the keys.
 const HEAD_BYTES: u64 = 62;
-/// Bytes of a shape of points, which follows the head where there is one.
+/// Bytes of a shape of points, which follows the fixed fields in keys for k-means.
 const SHAPE_BYTES: u64 = 12;
-/// What is added to the number of the tables where the keys are for k-means on points of a shape.
+/// Added to the number of the tables in keys for k-means on points of a given shape.
 const CLUSTERS: u32 = 256;
-/// The number of the first of the tables. Those before were for ternary secrets.
+/// The number of the first tables. Smaller numbers were for ternary secrets, in earlier versions.
 const FIRST: u32 = 4;
 const WHAT: &str = "keys of look-up tables";
 
-/// What stands before the keys.
+/// The fields before the keys.
 #[derive(Debug)]
 pub(super) struct LookUpHead {
     pub(super) request: LookUps,
@@ -40,7 +41,7 @@ pub(super) struct LookUpHead {
     set: TableSet,
 }
 
-/// Bytes of all that is there for look-up tables.
+/// Bytes of the whole part for look-up tables.
 pub(super) fn look_up_bytes(keys: &LookUpKeys, parameters: &Parameters) -> u64 {
     let inner = keys.inner();
     let ring = inner.back.parameters()[0];
@@ -75,7 +76,7 @@ fn body_bytes(
     single as u64 + Widths::of_moduli(parameters).poly_bytes(parameters.degree(), modulus)
 }
 
-/// Appends all of it.
+/// Appends the whole part for look-up tables.
 pub(super) fn write_look_ups<E>(
     out: &mut Vec<u8>,
     keys: &LookUpKeys,
@@ -117,13 +118,13 @@ pub(super) fn write_switching(out: &mut Vec<u8>, key: &LweSwitchingKey) {
     write_limbs(out, key.b(), key.parameters()[1]);
 }
 
-/// Appends polynomials of residues of these parameters.
+/// Appends the residues of polynomials over the ring of `of`.
 pub(super) fn write_limbs(out: &mut Vec<u8>, polys: &Poly, of: LweParameters) {
     polys.limbs().for_each(|limb| pack(out, limb, width(of.modulus() - 1)));
 }
 
 impl LookUpHead {
-    /// Reads what stands before the keys.
+    /// Reads the fields before the keys.
     pub(super) fn read(
         cursor: &mut Cursor<'_>,
         parameters: &Parameters,
@@ -185,13 +186,13 @@ impl LookUpHead {
             + memory::of_poly(parameters.degree(), self.repacking)
     }
 
-    /// Bits and number of the digits of switching keys.
+    /// The bits of a digit of the switching keys, and the number of digits.
     fn digits(&self) -> (u32, usize) {
         let (base_log2, count) = self.set.switching_digits();
         (base_log2 / 2, 2 * count)
     }
 
-    /// Reads the keys, which are as long as [`LookUpHead::body_bytes`] says.
+    /// Reads the keys, whose size is [`LookUpHead::body_bytes`].
     pub(super) fn read_keys(
         self,
         cursor: &mut Cursor<'_>,
@@ -236,14 +237,14 @@ impl LookUpHead {
     }
 }
 
-/// Appends how many points of which dimension make how many clusters.
+/// Appends the number of points, their dimension and the number of clusters.
 pub(super) fn write_shape(out: &mut Vec<u8>, shape: Shape) {
     for number in [shape.points(), shape.dimension(), shape.clusters()] {
         out.extend((number as u32).to_le_bytes());
     }
 }
 
-/// Reads that.
+/// Reads the number of points, their dimension and the number of clusters.
 pub(super) fn read_shape(cursor: &mut Cursor<'_>) -> Result<Shape, FormatError> {
     let [points, dimension, clusters] = [cursor.u32()?, cursor.u32()?, cursor.u32()?];
     Shape::new(points as usize, dimension as usize, clusters as usize)
@@ -262,12 +263,12 @@ pub(super) fn read_switching(
         .map_err(|error| unusable(WHAT, error))
 }
 
-/// What so many polynomials of residues of these parameters take.
+/// Bytes of `count` packed polynomials over the ring of `of`.
 fn limb_bytes(of: LweParameters, count: usize) -> usize {
     count * packed_bytes(width(of.modulus() - 1), of.ring_degree())
 }
 
-/// So many polynomials of residues of these parameters, in the evaluation domain.
+/// Reads `count` polynomials over the ring of `of`, in the evaluation domain.
 pub(super) fn read_limbs(
     cursor: &mut Cursor<'_>,
     of: LweParameters,

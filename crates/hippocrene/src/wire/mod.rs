@@ -1,18 +1,21 @@
 //! The wire format: how settings, keys and encrypted arrays are written to bytes and read back.
 //!
 //! `docs/wire-format.md` describes it byte by byte. A file is a header (magic, version, kind,
-//! checksum, parameter digest, key fingerprint, length) and a payload. Reading checks everything
-//! before it allocates: sizes first, then the checksum, then every field and every residue.
+//! checksum, parameter digest, key fingerprint, length) and a payload. Reading checks the sizes, the
+//! checksum and the fields before it allocates memory for residues. Then it checks every residue.
 //!
-//! The types themselves have the methods: `to_bytes`, `from_bytes`, `save` and `load` of
-//! [`Settings`](crate::Settings), [`ClientKey`](crate::ClientKey), [`PublicKey`](crate::PublicKey),
-//! [`EvaluationKeys`](crate::EvaluationKeys), [`TransferKey`](crate::TransferKey),
-//! [`EncryptedArray`](crate::EncryptedArray), [`IntegerArray`](crate::IntegerArray) and
-//! [`BitArray`](crate::BitArray); and of what private decision trees have,
-//! [`TreeClient`](crate::TreeClient), [`TreeKeys`](crate::TreeKeys),
-//! [`TreeQuery`](crate::TreeQuery) and [`TreeReply`](crate::TreeReply); of gates of single bits
-//! [`GateClient`](crate::GateClient), [`GateKeys`](crate::GateKeys) and
-//! [`GateArray`](crate::GateArray). [`inspect()`] tells what any file is.
+//! The methods belong to the types themselves, as `to_bytes`, `from_bytes`, `save` and `load`:
+//!
+//! - numbers, integers and bits: [`Settings`](crate::Settings), [`ClientKey`](crate::ClientKey),
+//!   [`PublicKey`](crate::PublicKey), [`EvaluationKeys`](crate::EvaluationKeys),
+//!   [`TransferKey`](crate::TransferKey), [`EncryptedArray`](crate::EncryptedArray),
+//!   [`IntegerArray`](crate::IntegerArray) and [`BitArray`](crate::BitArray),
+//! - private decision trees: [`TreeClient`](crate::TreeClient), [`TreeKeys`](crate::TreeKeys),
+//!   [`TreeQuery`](crate::TreeQuery) and [`TreeReply`](crate::TreeReply),
+//! - gates of single bits: [`GateClient`](crate::GateClient), [`GateKeys`](crate::GateKeys) and
+//!   [`GateArray`](crate::GateArray).
+//!
+//! [`inspect()`] describes any file.
 
 mod array;
 mod bit_keys;
@@ -41,7 +44,7 @@ mod switching_keys;
 mod trees;
 mod whole;
 
-/// What is said to have been told to stop.
+/// The names of the operations in errors about stop requests.
 const READ: &str = "read";
 const WRITE: &str = "write";
 

@@ -1,4 +1,4 @@
-//! What files of arrays of numbers have of their own.
+//! The part of the array format that is specific to numbers.
 
 use hippocrene_ckks::{Ciphertext, Scale, SeededCiphertext, encoder::Rounding};
 use hippocrene_rlwe::{
@@ -23,7 +23,7 @@ const ERROR_UNKNOWN: u32 = 16;
 /// The largest absolute value of `floor(log2(scale))`.
 const MAX_SCALE_BITS: i32 = 1000;
 
-/// What a ciphertext of numbers has beside an RLWE ciphertext.
+/// The fields of a ciphertext of numbers besides those of an RLWE ciphertext.
 #[derive(Debug, Clone, Copy)]
 pub struct ScaleAndBound {
     pub(super) scale: Scale,
@@ -31,9 +31,11 @@ pub struct ScaleAndBound {
 }
 
 impl ScaleAndBound {
-    /// Checks that a modulus of so many bits holds the scale, for values up to the bound or, where
-    /// it is larger, up to 1: bounds of worst cases may be anything. The scale alone may exceed the
-    /// modulus where values are tiny.
+    /// Checks that a modulus of `modulus` bits holds the scale times the bound, or times 1 if the
+    /// bound is larger.
+    ///
+    /// Larger bounds are not checked, because worst-case bounds may be arbitrarily large. The scale
+    /// alone may exceed the modulus if values are tiny.
     fn check(&self, modulus: f64) -> Result<(), FormatError> {
         let scale = self.scale.log2();
         if scale + self.bound.min(1.0).log2() <= modulus {
@@ -46,12 +48,12 @@ impl ScaleAndBound {
 }
 
 impl CiphertextHead<Numbers> {
-    /// As [`EncryptedArray::precision_bits`](crate::EncryptedArray::precision_bits).
+    /// The estimate of [`EncryptedArray::precision_bits`](crate::EncryptedArray::precision_bits).
     pub(super) fn precision_bits(&self, slots: usize) -> f64 {
         precision_bits(self.own.scale, self.noise(), slots)
     }
 
-    /// As [`Ciphertext::capacity_bits`].
+    /// The estimate of [`Ciphertext::capacity_bits`].
     pub(super) fn capacity_bits(&self, parameters: &Parameters) -> f64 {
         let ScaleAndBound { scale, bound } = self.own;
         capacity_bits(parameters.log2(self.modulus), scale, bound)
@@ -65,7 +67,7 @@ impl FileForm for Numbers {
     const OWN_BYTES: usize = 28;
     type Own = ScaleAndBound;
 
-    /// `sigma` and the rounding of the encoder.
+    /// The encryption error of deviation `sigma`, plus the rounding of the encoder.
     fn fresh_noise() -> Noise {
         secret_key_encryption(SIGMA).plus(Rounding::Dithered.noise())
     }
@@ -125,8 +127,7 @@ impl FileForm for Numbers {
             CiphertextBody::Full(c) => (c.scale(), c.bound()),
             CiphertextBody::Seeded(c) => (c.seeded().scale(), c.seeded().bound()),
         };
-        // A bound that has left all sense is brought back to the limit, so that what is written can
-        // be read.
+        // An infinite bound is replaced by the largest double, so that it can be read back.
         ScaleAndBound { scale, bound: bound.min(f64::MAX) }
     }
 
@@ -174,14 +175,14 @@ impl FileForm for Numbers {
     }
 }
 
-/// Appends a scale.
+/// Appends the mantissa and the exponent of a scale.
 pub(super) fn write_scale(out: &mut Vec<u8>, scale: Scale) {
     let (mantissa, exponent) = scale.to_parts();
     out.extend(mantissa.to_le_bytes());
     out.extend(exponent.to_le_bytes());
 }
 
-/// A scale from its stored parts, when it is between `2^-1000` and `2^1001`.
+/// Returns a scale from its stored parts, if it is between `2^-1000` and `2^1001`.
 pub(super) fn checked_scale(mantissa: u128, exponent: i32) -> Result<Scale, FormatError> {
     let scale = Scale::from_parts(mantissa, exponent).ok_or_else(|| {
         FormatError::field("the mantissa of a scale", format!("{mantissa:#x}"), "at least 2^127")
@@ -208,7 +209,7 @@ mod tests {
             ScaleAndBound { scale: Scale::power_of_two(log2), bound }.check(60.0).is_ok()
         };
         assert!(fits(60, 1.0) && fits(60, f64::MAX) && !fits(61, 1.0) && !fits(61, f64::MAX));
-        // As signs times values up to a bound of so little have them.
+        // For example, a product of signs with values of such a small bound.
         assert!(fits(99, 2f64.powi(-40)) && !fits(101, 2f64.powi(-40)) && fits(1000, 0.0));
     }
 }

@@ -1,30 +1,35 @@
 //! Residues packed to the bit width of their modulus.
 
-/// Bits of a number without leading zeros: what a residue modulo the prime `x` takes.
+/// The number of bits of `x` without leading zeros. For `x = q - 1`, the bits of a residue modulo
+/// `q`.
 pub(super) fn width(x: u64) -> u32 {
     u64::BITS - x.leading_zeros()
 }
 
-/// Bytes that `count` residues of `width` bits take. Ring degrees are multiples of 16, so that
-/// polynomials end at the end of a byte; other bits of the last one are zero.
+/// Bytes of `count` residues of `width` bits each.
+///
+/// Ring degrees are multiples of 16, so polynomials end at the end of a byte. Otherwise the unused
+/// bits of the last byte are zero.
 pub(super) fn packed_bytes(width: u32, count: usize) -> usize {
     (width as usize * count).div_ceil(8)
 }
 
-/// Appends residues below `2^width`, `width <= 61`: residue `i` is bits `i width .. (i + 1) width`
-/// of the bytes, the low bits of a byte first.
+/// Appends residues below `2^width`, with `width <= 61`.
+///
+/// Residue `i` takes the bits `i width .. (i + 1) width` of the bytes, where the low bits of a byte
+/// come first.
 pub(super) fn pack(out: &mut Vec<u8>, residues: &[u64], width: u32) {
     let start = out.len();
     out.resize(start + packed_bytes(width, residues.len()), 0);
     pack_into(&mut out[start..], residues, width);
 }
 
-/// [`pack`] to [`packed_bytes`] bytes.
+/// Packs residues, as [`pack`] does, into a slice of [`packed_bytes`] bytes.
 fn pack_into(out: &mut [u8], residues: &[u64], width: u32) {
     if width.is_multiple_of(8) {
         let bytes = width as usize / 8;
-        // Eight bytes each, of which the next one takes those that are too many; the last ones have
-        // no next.
+        // Eight bytes are written for each residue, and the next one overwrites the excess. The
+        // last residues are written exactly.
         let eight = residues.len().saturating_sub(8);
         for (i, x) in residues[..eight].iter().enumerate() {
             out[i * bytes..][..8].copy_from_slice(&x.to_le_bytes());
@@ -47,7 +52,7 @@ fn pack_into(out: &mut [u8], residues: &[u64], width: u32) {
             filled -= 64;
         }
     }
-    // Whole bytes may make a word of bits that do not.
+    // The bytes may end in the middle of a word or exactly at its end.
     let tail = match words.next() {
         Some(word) => word,
         None => words.into_remainder(),
@@ -55,7 +60,8 @@ fn pack_into(out: &mut [u8], residues: &[u64], width: u32) {
     tail.copy_from_slice(&bits.to_le_bytes()[..tail.len()]);
 }
 
-/// Widths up to this one are within eight bytes, whichever bit of the first one they begin at.
+/// Residues of at most this many bits lie within eight bytes, whichever bit of the first byte they
+/// begin at.
 const WITHIN_EIGHT: u32 = 57;
 
 /// Reads residues that [`pack`] wrote, from [`packed_bytes`] bytes.
@@ -89,7 +95,7 @@ pub(super) fn unpack(out: &mut [u64], packed: &[u8], width: u32) {
     }
 }
 
-/// Up to eight bytes as a number.
+/// Reads up to eight bytes as a little-endian number.
 fn word(bytes: &[u8]) -> u64 {
     let mut word = [0; 8];
     word[..bytes.len()].copy_from_slice(bytes);

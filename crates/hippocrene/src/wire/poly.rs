@@ -1,4 +1,4 @@
-//! Polynomials: packed limbs, one after the other.
+//! Polynomials as packed limbs, one after the other.
 
 use std::sync::OnceLock;
 
@@ -11,11 +11,12 @@ use super::{
     packing::{pack, packed_bytes, unpack, width},
 };
 
-/// The largest of `N` uniform residues is shorter than any may be by more than so many bits with a
-/// probability of at most `4^-N`.
+/// The largest of `N` uniform residues modulo `q` has at most this many bits less than `q - 1`.
+///
+/// The probability of an exception is at most `4^-N`.
 const UNIFORM_SLACK: u32 = 2;
 
-/// For each position, the bits that a residue takes.
+/// The number of bits of a residue at each position of a modulus.
 #[derive(Debug, Clone)]
 pub(super) struct Widths {
     factors: Modulus,
@@ -24,19 +25,18 @@ pub(super) struct Widths {
 }
 
 impl Widths {
-    /// What the largest residues at each position of `PQ_max` need.
+    /// The widths of the largest possible residues at each position of `PQ_max`.
     pub(super) fn of_moduli(parameters: &Parameters) -> Self {
         Self::of_modulus(parameters, parameters.full())
     }
 
-    /// What the largest residues at each position of `factors` need.
+    /// The widths of the largest possible residues at each position of `factors`.
     pub(super) fn of_modulus(parameters: &Parameters, factors: Modulus) -> Self {
         let widths = parameters.limb_moduli(factors).into_iter().map(|q| width(q - 1) as u8);
         Widths { factors, widths: widths.collect() }
     }
 
-    /// The widths of the given polynomials, which is to say of their largest residue at each
-    /// position.
+    /// The widths of the largest actual residues of the given polynomials at each position.
     pub(super) fn of_polys<'a>(polys: impl Iterator<Item = (Modulus, &'a Poly)> + Clone) -> Self {
         let factors = polys.clone().fold(Modulus::ONE, |all, (modulus, _)| all.lcm(modulus));
         let mut widths = vec![1u8; factors.limb_count()];
@@ -50,7 +50,7 @@ impl Widths {
         Widths { factors, widths }
     }
 
-    /// Reads the widths of the positions of `factors`, a byte each.
+    /// Reads the widths at the positions of `factors`, one byte each.
     pub(super) fn read(cursor: &mut Cursor<'_>, factors: Modulus) -> Result<Self, FormatError> {
         let widths = cursor.take(factors.limb_count())?.to_vec();
         match widths.iter().find(|w| !(1..=61).contains(*w)) {
@@ -64,8 +64,8 @@ impl Widths {
         &self.widths
     }
 
-    /// Checks that no width is larger than the modulus of the position needs; the positions are
-    /// positions of these parameters.
+    /// Checks that no width is larger than its modulus needs. All positions must exist in these
+    /// parameters.
     pub(super) fn check(&self, parameters: &Parameters) -> Result<(), FormatError> {
         for (have, q) in self.widths.iter().zip(parameters.limb_moduli(self.factors)) {
             let need = width(q - 1);
@@ -80,8 +80,10 @@ impl Widths {
         Ok(())
     }
 
-    /// Checks that they are not much smaller than uniform residues modulo `modulus` take, which
-    /// half of a fresh ciphertext is made of: a short file is not to take much memory.
+    /// Checks that the widths are not much smaller than those of uniform residues modulo `modulus`.
+    ///
+    /// The seeded half of a fresh ciphertext is uniform. This check prevents a short file from
+    /// taking much memory.
     pub(super) fn check_uniform(
         &self,
         parameters: &Parameters,
@@ -101,7 +103,7 @@ impl Widths {
         u32::from(self.widths[self.factors.limb_of(factor)])
     }
 
-    /// Bytes that a polynomial modulo `modulus` takes.
+    /// Bytes of a polynomial modulo `modulus`.
     pub(super) fn poly_bytes(&self, degree: usize, modulus: Modulus) -> u64 {
         modulus.factors().map(|i| packed_bytes(self.of(i), degree) as u64).sum()
     }
@@ -116,7 +118,7 @@ impl Widths {
         }
     }
 
-    /// Reads a polynomial modulo `modulus` and checks that every residue is below the modulus of
+    /// Reads a polynomial modulo `modulus`, and checks that every residue is below the modulus of
     /// its limb.
     pub(super) fn read_poly(
         &self,
@@ -137,8 +139,8 @@ impl Widths {
         poly.for_each_limb(context.threads(), |limb, out| {
             let (bound, (width, packed)) = (moduli[limb], limbs[limb]);
             unpack(out, packed, width);
-            // Differences below 0 have the highest bit: that is quick, and only a wrong file needs
-            // the position.
+            // A negative difference sets the highest bit, which is quick to test. Only an invalid
+            // file needs the position.
             if out.iter().fold(0, |all, x| all | (bound - 1).wrapping_sub(*x)) >> 63 == 1
                 && let Some(position) = out.iter().position(|x| *x >= bound)
             {

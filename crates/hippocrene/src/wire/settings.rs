@@ -1,4 +1,4 @@
-//! Settings: in a file of their own, and at the start of every key file.
+//! Settings, which have files of their own and begin every key file.
 
 use std::path::Path;
 
@@ -18,19 +18,19 @@ use crate::{Error, Integers, Scheme, Settings};
 /// Bytes of the fields before the primes.
 const FIXED_BYTES: usize = 52;
 
-/// What stands in the place of the Hamming weight where secrets are binary.
+/// The value that marks binary secrets in the field of the Hamming weight.
 const BINARY: usize = u32::MAX as usize;
 
-/// What is done with parameter sets of no known security.
+/// The treatment of parameter sets of unknown security.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Security {
     /// They are refused.
     Required,
-    /// They are taken: for tests, and to say what a file is.
+    /// They are accepted, for tests and to describe files.
     Waived,
 }
 
-/// Bytes that settings take.
+/// Bytes of settings in a file.
 pub(super) fn settings_bytes(settings: &Settings) -> usize {
     let ParametersLiteral { units, specials, sprout, .. } = settings.parameters().literal();
     FIXED_BYTES + 8 * (units.len() + specials.len() + sprout.primes.len())
@@ -60,7 +60,7 @@ pub(super) fn write_settings(out: &mut Vec<u8>, settings: &Settings) {
     }
 }
 
-/// Reads settings and checks them as if they were new, against the digest in the header too.
+/// Reads settings and checks them as if they were new, and their digest against the header.
 pub(super) fn read_settings(
     cursor: &mut Cursor<'_>,
     header: &Header,
@@ -125,7 +125,7 @@ pub(super) fn read_settings(
     Ok(settings.map_err(|e| FormatError::Settings { what: e.to_string() })?)
 }
 
-/// The number of a scheme for integers.
+/// The number of a scheme of integers in files.
 fn scheme_number(scheme: Scheme) -> u32 {
     match scheme {
         Scheme::Bgv => 1,
@@ -133,7 +133,7 @@ fn scheme_number(scheme: Scheme) -> u32 {
     }
 }
 
-/// How integers are computed with, from its two fields; both are 0 where they are not.
+/// The scheme and modulus of integers from their two fields. Both fields are 0 for keys of numbers.
 fn integers_of(scheme: u32, plain_modulus: u64) -> Result<Option<Integers>, FormatError> {
     let scheme = match scheme {
         0 if plain_modulus == 0 => return Ok(None),
@@ -154,7 +154,7 @@ fn integers_of(scheme: u32, plain_modulus: u64) -> Result<Option<Integers>, Form
 }
 
 impl Settings {
-    /// The settings as bytes, in the format of `docs/wire-format.md`.
+    /// Returns the settings as bytes, in the format of `docs/wire-format.md`.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out =
             header::begin(Kind::Settings, self.parameters().digest(), None, settings_bytes(self));
@@ -163,7 +163,8 @@ impl Settings {
         out
     }
 
-    /// Settings from bytes that [`Settings::to_bytes`] made. Their security is checked again.
+    /// Reads settings from bytes that [`Settings::to_bytes`] wrote, and checks their security
+    /// again.
     ///
     /// # Errors
     /// [`Error::Format`] when the bytes are not settings, [`Error::Security`] when the parameter
@@ -172,8 +173,9 @@ impl Settings {
         Self::read(bytes, Security::Required)
     }
 
-    /// [`Settings::from_bytes`] that takes parameter sets of no security: for tests. **Nothing
-    /// encrypted with such a set is secret.**
+    /// As [`Settings::from_bytes`], but accepts parameter sets without security, for tests.
+    ///
+    /// **Nothing encrypted with such a set is secret.**
     ///
     /// # Errors
     /// [`Error::Format`] when the bytes are not settings.
@@ -198,7 +200,7 @@ impl Settings {
         file::save(path.as_ref(), &self.to_bytes(), Kind::Settings)
     }
 
-    /// Settings from a file.
+    /// Reads settings from a file.
     ///
     /// # Errors
     /// As [`Settings::from_bytes`], and [`Error::Io`] when the file cannot be read.

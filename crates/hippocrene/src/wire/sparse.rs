@@ -9,19 +9,19 @@ use super::{
 };
 use crate::Error;
 
-/// Bytes of the two keys, that from the sparse secret modulo `up`.
+/// Bytes of the two keys. The key from the sparse secret is modulo `up`.
 pub(super) fn sparse_keys_bytes(parameters: &Parameters, narrow: &Parameters, up: Modulus) -> u64 {
     switching_key_bytes(narrow, narrow.full()) + switching_key_bytes(parameters, up)
 }
 
-/// Bytes of memory that they take, with the tables of the parameters of the sparse secret.
+/// Bytes of memory of the two keys and the tables for the parameters of the sparse secret.
 pub(super) fn sparse_keys_memory(parameters: &Parameters, narrow: &Parameters, up: Modulus) -> u64 {
     memory::of_tables(narrow)
         + memory::of_switching_key(narrow, narrow.full())
         + memory::of_switching_key(parameters, up)
 }
 
-/// Appends them.
+/// Appends the two keys.
 pub(super) fn write_sparse_keys(
     out: &mut Vec<u8>,
     keys: &EncapsulationKeys,
@@ -32,7 +32,7 @@ pub(super) fn write_sparse_keys(
     write_switching_key(out, keys.up(), parameters);
 }
 
-/// Reads them.
+/// Reads the two keys.
 pub(super) fn read_sparse_keys(
     cursor: &mut Cursor<'_>,
     context: &Context,

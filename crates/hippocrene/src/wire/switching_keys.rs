@@ -1,4 +1,4 @@
-//! Switching keys and the moduli that they are for, which several kinds of files hold.
+//! Switching keys and their moduli, which occur in several kinds of files.
 
 use hippocrene_ring::sample::Seed;
 use hippocrene_rlwe::{Context, Modulus, Parameters, SwitchingKey, stop};
@@ -9,17 +9,17 @@ use crate::Error;
 /// Bytes of a seed.
 pub(super) const SEED_BYTES: usize = 32;
 
-/// Bytes of a modulus: positions, odd primes of the sprout, exponent of two.
+/// Bytes of a modulus: positions, odd primes of the sprout, and exponent of two.
 pub(super) const MODULUS_BYTES: u64 = 18;
 
-/// What a switching key modulo `modulus` takes.
+/// Bytes of a switching key modulo `modulus`.
 pub(super) fn switching_key_bytes(parameters: &Parameters, modulus: Modulus) -> u64 {
     let digits = parameters.digits(modulus).count() as u64;
     SEED_BYTES as u64
         + digits * Widths::of_modulus(parameters, modulus).poly_bytes(parameters.degree(), modulus)
 }
 
-/// Writes a switching key: its seed, and the other half of each digit.
+/// Appends a switching key: its seed, and the other half of each digit.
 pub(super) fn write_switching_key(out: &mut Vec<u8>, key: &SwitchingKey, parameters: &Parameters) {
     out.extend(key.seed().as_bytes());
     let widths = Widths::of_modulus(parameters, key.modulus());
@@ -28,7 +28,7 @@ pub(super) fn write_switching_key(out: &mut Vec<u8>, key: &SwitchingKey, paramet
     }
 }
 
-/// Reads a switching key modulo `modulus`; errors name it by `what`.
+/// Reads a switching key modulo `modulus`. Errors name it `what`.
 pub(super) fn read_switching_key(
     cursor: &mut Cursor<'_>,
     context: &Context,
@@ -49,14 +49,14 @@ pub(super) fn read_switching_key(
     Ok(SwitchingKey::from_parts(context, modulus, seed, b)?)
 }
 
-/// Writes a modulus by its factors.
+/// Appends a modulus as its factors.
 pub(super) fn write_modulus(out: &mut Vec<u8>, modulus: Modulus) {
     let (positions, odd, two) = modulus.to_parts();
     out.extend(positions.to_le_bytes());
     out.extend([odd, two]);
 }
 
-/// A modulus by its parts, whether there is such a modulus or not.
+/// Describes a modulus by its parts, whether or not such a modulus exists.
 pub(super) fn modulus_name((positions, odd, two): (u128, u8, u8)) -> String {
     format!("{positions:#x} with sprout {odd:#b} and 2^{two}")
 }

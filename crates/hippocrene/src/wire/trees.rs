@@ -1,4 +1,4 @@
-//! Files of private decision trees: the client's key, the server's, queries and replies.
+//! Files of private decision trees: the client's key, the server's keys, queries and replies.
 
 use hippocrene_fhew::{BlindRotationKey, LweParameters};
 use hippocrene_pegasus::TreeSecrets;
@@ -23,7 +23,7 @@ const WHAT: &str = "a file of decision trees";
 const COUNTS_BYTES: u64 = 8;
 const INTERFACE_BYTES: u64 = 16;
 
-/// The tables that a header names.
+/// The tables that a header names by their digest.
 fn tables_of(header: &Header) -> Result<TreeTables, FormatError> {
     TreeTables::of_digest(header.parameters).ok_or_else(|| {
         FormatError::field(
@@ -67,7 +67,7 @@ impl WholeFile for TreeClient {
     }
 }
 
-/// Bytes of the `b` of a key back to the LWE secret, and of those of a blind rotation key.
+/// Bytes of the `b` parts of the key back to the LWE secret, and of the blind rotation key.
 fn key_bytes(tables: TreeTables) -> [u64; 2] {
     let (rotation, back) = (tables.parameters().rotation(), tables.parameters().back());
     let (input, ring) = (rotation.input(), rotation.ring());
@@ -77,7 +77,7 @@ fn key_bytes(tables: TreeTables) -> [u64; 2] {
     [switching as u64, rotations as u64]
 }
 
-/// Bytes of memory that a file of so many bytes takes when it is loaded.
+/// Bytes of memory that a file of `bytes` bytes takes when it is loaded.
 pub(super) fn loaded_memory(header: &Header, bytes: u64) -> Result<u64, FormatError> {
     let tables = tables_of(header)?;
     let rotation = tables.parameters().rotation();
@@ -88,7 +88,7 @@ pub(super) fn loaded_memory(header: &Header, bytes: u64) -> Result<u64, FormatEr
             memory::unpacked(switching, bits(rotation.input().modulus()))
                 + memory::unpacked(rotations, bits(rotation.ring().modulus()))
         }
-        // A residue of a query has 12 bits at least, and one of a reply 7.
+        // A residue of a query has at least 12 bits, and one of a reply at least 7.
         Kind::TreeQuery => memory::unpacked(bytes, 12),
         _ => memory::unpacked(bytes, 7),
     })
@@ -134,7 +134,7 @@ impl WholeFile for TreeKeys {
     }
 }
 
-/// So many residues, packed, which are as long as that.
+/// Reads `count` packed residues. Unused bits of the last byte must be zero.
 pub(super) fn read_residues(
     cursor: &mut Cursor<'_>,
     count: usize,
@@ -155,7 +155,7 @@ pub(super) fn read_residues(
     Ok(residues)
 }
 
-/// Two counts, of at least 1 each, and their product.
+/// Reads two counts, each at least 1, and returns them with their product.
 fn read_counts(cursor: &mut Cursor<'_>, names: [&'static str; 2]) -> Result<[u64; 3], FormatError> {
     let counts = [cursor.u32()?, cursor.u32()?];
     for (count, name) in counts.into_iter().zip(names) {
@@ -164,7 +164,7 @@ fn read_counts(cursor: &mut Cursor<'_>, names: [&'static str; 2]) -> Result<[u64
         }
     }
     let [a, b] = counts.map(u64::from);
-    // Of two numbers of 32 bits.
+    // The factors have 32 bits, so the product cannot overflow.
     Ok([a, b, a * b])
 }
 
@@ -205,14 +205,14 @@ impl WholeFile for TreeQuery {
     }
 }
 
-/// Bytes of the digits of so many features; of more than there is memory for, too many.
+/// Bytes of the digits of this number of features. Huge numbers saturate.
 fn query_bytes(tables: TreeTables, features: u64) -> u64 {
     let parameters = tables.parameters();
     let bits = u64::from(width(parameters.query().modulus() - 1)) * parameters.digits() as u64;
     features.saturating_mul(bits).div_ceil(8)
 }
 
-/// Features, rows and their product, of a query that is as long as they say.
+/// Reads the numbers of features and rows, with their product, and checks the query's length.
 fn read_query(cursor: &mut Cursor<'_>, tables: TreeTables) -> Result<[u64; 3], FormatError> {
     let counts = read_counts(cursor, ["the number of features", "the number of rows"])?;
     cursor.expect_left(
@@ -221,7 +221,7 @@ fn read_query(cursor: &mut Cursor<'_>, tables: TreeTables) -> Result<[u64; 3], F
     Ok(counts)
 }
 
-/// What stands before the ciphertexts of a reply.
+/// The fields before the ciphertexts of a reply.
 struct ReplyHead {
     interface: Fingerprint,
     span: f64,
@@ -232,7 +232,7 @@ struct ReplyHead {
 }
 
 impl ReplyHead {
-    /// Reads it, and checks that what follows is as long as it says.
+    /// Reads the fields, and checks that the remaining bytes match them.
     fn read(cursor: &mut Cursor<'_>, tables: TreeTables) -> Result<Self, FormatError> {
         let [outputs, rows, count] =
             read_counts(cursor, ["the number of outputs", "the number of rows"])?;
@@ -292,7 +292,8 @@ impl WholeFile for TreeReply {
         let ReplyHead { interface, span, modulus, outputs, rows, middles } =
             ReplyHead::read(cursor, tables)?;
         let input = tables.parameters().rotation().input();
-        // Values are switched to this modulus, and not encrypted.
+        // Ciphertexts are switched to this modulus and never encrypted with it, so its security is
+        // not checked.
         let parameters =
             LweParameters::insecure(input.dimension(), modulus, input.secret()).map_err(wrong)?;
         let mut values = Vec::new();
@@ -308,18 +309,18 @@ impl WholeFile for TreeReply {
     }
 }
 
-/// What a file of decision trees is.
+/// The description of a file of decision trees.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct TreesInspection {
-    /// The tables that it is for.
+    /// The name of the tables that the file is for.
     pub tables: &'static str,
-    /// How many numbers a row has, of a query or a reply.
+    /// The number of features of a row in a query, or of outputs of a row in a reply.
     pub numbers: Option<u64>,
-    /// How many rows there are.
+    /// The number of rows in a query or a reply.
     pub rows: Option<u64>,
 }
 
-/// Says what a file of trees is, and the degree of the ring of its tables; sizes are checked.
+/// Describes a file of trees, with the ring degree of its tables. The sizes are checked.
 pub(super) fn inspect_trees(
     header: &Header,
     payload: &[u8],
@@ -354,7 +355,7 @@ whole_file!(TreeQuery, "a query to decision trees");
 whole_file!(TreeReply, "a reply of decision trees");
 
 impl TreeClient {
-    /// The key as bytes: **the secret itself**. They are wiped when dropped.
+    /// Returns the key as bytes, which are **the secret itself**. They are wiped when dropped.
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         Zeroizing::new(to_bytes(self))
     }

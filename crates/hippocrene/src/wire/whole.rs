@@ -1,4 +1,4 @@
-//! What has files of its own, without settings: their public face.
+//! The common methods of types whose files hold no settings.
 
 use hippocrene_rlwe::Fingerprint;
 
@@ -9,10 +9,10 @@ use super::{
 };
 use crate::Error;
 
-/// What has a file.
+/// A type with files that hold no settings.
 pub(super) trait WholeFile: Sized {
     const KIND: Kind;
-    /// What is read, for errors.
+    /// The name of the file's contents, for errors.
     const WHAT: &'static str;
 
     /// The digest of its parameters, and the fingerprint of the key that it belongs to.
@@ -22,7 +22,7 @@ pub(super) trait WholeFile: Sized {
 
     fn write(&self, out: &mut Vec<u8>);
 
-    /// Reads the payload, to the end.
+    /// Reads the payload, up to the end.
     fn read(cursor: &mut Cursor<'_>, header: &Header) -> Result<Self, Error>;
 }
 
@@ -40,7 +40,8 @@ pub(super) fn from_bytes<T: WholeFile>(bytes: &[u8]) -> Result<T, Error> {
     T::read(&mut Cursor::new(payload, T::WHAT), &header)
 }
 
-/// The public face of a [`WholeFile`], but for `to_bytes`.
+/// The public methods of a [`WholeFile`] type except `to_bytes`. `$what` is the name used in the
+/// docs.
 macro_rules! whole_file {
     ($type:ty, $what:literal) => {
         impl $type {
@@ -71,11 +72,11 @@ macro_rules! whole_file {
     };
 }
 
-/// `to_bytes` of what is not secret.
+/// Implements `to_bytes` for types without a secret.
 macro_rules! public_bytes {
     ($($type:ty),*) => {
         $(impl $type {
-            /// The file as bytes.
+            /// Returns the file as bytes.
             pub fn to_bytes(&self) -> Vec<u8> {
                 crate::wire::whole::to_bytes(self)
             }

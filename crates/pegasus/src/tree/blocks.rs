@@ -1,4 +1,4 @@
-//! Trees cut into blocks: what is added up, and what the sum says.
+//! Trees cut into blocks: the sums that are looked up, and the values of their tables.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,28 +8,29 @@ use super::{
 };
 use crate::{PegasusError, error::argument};
 
-/// One look-up: of the sum of `constant` and of the weights of those comparisons whose answer is
-/// yes.
+/// One look-up. Its index is the sum of `constant` and of the weights of the comparisons that are
+/// true.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Block {
     pub(super) terms: Vec<(Comparison, i64)>,
     pub(super) constant: i64,
-    /// For each sum below their number the values of a leaf; at others the block has nothing to
-    /// say.
+    /// The values of a leaf for each of the first sums. At larger sums the block adds 0.
     pub(super) values: Vec<Vec<f64>>,
-    /// Sums are below this.
+    /// The number of cells. Sums are below it.
     pub(super) cells: usize,
 }
 
-/// A tree in which every path can be taken: thresholds are comparisons, and splits that are settled
-/// by those above them, or that lead to one value, are gone.
+/// A tree in which every path can be taken.
+///
+/// Thresholds are comparisons. Splits that earlier splits decide, and splits whose leaves are
+/// equal, are removed.
 #[derive(Debug, PartialEq)]
 enum Reduced {
     Leaf(Vec<f64>),
     Split { comparison: Comparison, left: Box<Reduced>, right: Box<Reduced> },
 }
 
-/// What is known of a feature on a path: it is above `low` and at most `high`.
+/// The known bounds of a feature on a path: it is above `low` and at most `high`.
 #[derive(Debug, Clone, Copy, Default)]
 struct Bounds {
     low: Option<Comparison>,
@@ -38,12 +39,14 @@ struct Bounds {
 
 type Path = BTreeMap<usize, Bounds>;
 
-/// The blocks of a tree, of at most `limit` cells each, and the values to which theirs are added:
-/// those of its most frequent leaf. The values of blocks are differences from these.
+/// Cuts a tree into blocks of at most `limit` cells each, and returns them with the base values.
+///
+/// The base values are those of the most frequent leaf. The values of blocks are differences from
+/// them.
 ///
 /// # Errors
-/// [`PegasusError::Argument`] when a path asks for so many features that even a block of one leaf
-/// has more cells.
+/// [`PegasusError::Argument`] when a path compares so many features that even a block of one leaf
+/// would exceed the limit.
 pub(super) fn cut(
     tree: &DecisionTree,
     ranges: &FeatureRanges,
@@ -54,15 +57,16 @@ pub(super) fn cut(
     let reduced =
         Reducing { nodes: tree.nodes(), ranges, parameters, digits }.reduce(0, &mut Path::new());
     let mut base = reduced.most_frequent();
-    // A zero is a zero.
+    // Adding 0 turns -0 into 0.
     base.iter_mut().for_each(|x| *x += 0.0);
     let mut blocks = Vec::new();
     reduced.cut(&mut Path::new(), limit, &base, &mut blocks)?;
     Ok((blocks, base))
 }
 
-/// Two thresholds of a feature on one path, between which nothing can be told apart: they have the
-/// same place. One of the two splits would vanish.
+/// Two thresholds of a feature on one path with the same place.
+///
+/// Values between them cannot be told apart, so one of the two splits would vanish.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Vanishing {
     pub(super) feature: usize,
@@ -81,7 +85,7 @@ pub(super) fn vanishing(
     parameters: &TreeParameters,
 ) -> Option<Vanishing> {
     type Bound = (f64, i64);
-    /// For each feature on a path the bound below, if there is one, and the bound above.
+    /// For each feature on a path, the lower bound if there is one, and the upper bound.
     type Bounded = BTreeMap<usize, (Option<Bound>, Bound)>;
     let digits = digits(tree, ranges, parameters);
     let mut open = vec![(0, Bounded::new())];
@@ -150,12 +154,12 @@ impl Reducing<'_> {
 }
 
 impl Comparison {
-    /// What `f` says where the answer is no.
+    /// Runs `f` on the path where the comparison is false.
     fn below<T>(self, path: &mut Path, f: impl FnOnce(&mut Path) -> T) -> T {
         self.with(path, |bounds| bounds.high = Some(self), f)
     }
 
-    /// What `f` says where the answer is yes.
+    /// Runs `f` on the path where the comparison is true.
     fn above<T>(self, path: &mut Path, f: impl FnOnce(&mut Path) -> T) -> T {
         self.with(path, |bounds| bounds.low = Some(self), f)
     }
@@ -178,7 +182,7 @@ impl Comparison {
 }
 
 impl Reduced {
-    /// The values that most leaves have.
+    /// The values of the most frequent leaf.
     fn most_frequent(&self) -> Vec<f64> {
         fn count<'a>(tree: &'a Reduced, counts: &mut BTreeMap<Vec<u64>, (usize, &'a [f64])>) {
             match tree {
@@ -199,7 +203,7 @@ impl Reduced {
             .map_or(Vec::new(), |(_, values)| values.to_vec())
     }
 
-    /// The comparisons of each feature.
+    /// Collects the comparisons of each feature.
     fn comparisons(&self, of: &mut BTreeMap<usize, BTreeSet<Comparison>>) {
         if let Reduced::Split { comparison, left, right } = self {
             of.entry(comparison.feature).or_default().insert(*comparison);
@@ -208,7 +212,7 @@ impl Reduced {
         }
     }
 
-    /// The values where features have passed so many of their thresholds.
+    /// The values of the leaf that is reached if features exceed this number of their thresholds.
     fn values(
         &self,
         of: &BTreeMap<usize, BTreeSet<Comparison>>,
@@ -255,7 +259,7 @@ impl Reduced {
         }
     }
 
-    /// All of this subtree as one block, if it has anything to add to `base`.
+    /// Makes this whole subtree one block, or `None` if it adds nothing to `base`.
     fn block(
         &self,
         thresholds: &BTreeMap<usize, BTreeSet<Comparison>>,

@@ -1,28 +1,30 @@
-//! Comparisons of features with thresholds, by one digit of a feature or by several.
+//! Comparisons of features with thresholds, by one or several digits of a feature.
 //!
 //! The first digit of a feature is its position in the whole range. Every other digit is the
-//! position in a period that is a part of the range, and the position is finer by the same factor
-//! ([`TreeParameters::refinement`]). Rotations compare a digit with a threshold on half of a period
-//! on either side of it. To compare by two digits, the first one is compared with two *bounds*, one
-//! on either side of the threshold, which are so far away from it that the error does not reach it:
+//! position in a period that is a part of the range. Each digit is finer than the one before by the
+//! same factor ([`TreeParameters::refinement`]). Rotations compare a digit with a threshold on half
+//! of a period on either side of it.
 //!
-//! - Below both bounds or above both, the first digit knows the answer, whatever the second says.
-//! - Between them, where the first digit is above one bound and not above the other, the answer is
-//!   that of the second digit.
+//! To compare by two digits, the first one is compared with two *bounds*, one on either side of the
+//! threshold. The bounds are so far from the threshold that the error cannot reach it:
 //!
-//! So the answer is the majority of three, and where a bound is near to the feature, the other two
-//! agree. What is uncertain is a neighbourhood of the threshold as wide as the error of the second
-//! digit. The same goes for more digits: the majority of the bounds of a digit and of the answer of
-//! all digits after it.
+//! - If the first digit is below both bounds or above both, it decides the answer alone.
+//! - Between the bounds, where the first digit is above one and not above the other, the second
+//!   digit decides.
+//!
+//! So the answer is the majority of three. If the feature is near one of the bounds, the other two
+//! comparisons agree. The answer is uncertain only in a neighbourhood of the threshold as wide as
+//! the error of the second digit. With more digits, the answer is the majority of the two bounds of
+//! a digit and the answer of all digits after it.
 
 use std::collections::BTreeMap;
 
 use super::{DecisionTree, FeatureRanges, TreeNode, TreeParameters};
 
-/// The number of bits of a share of a range that places are counted in: those of a double.
+/// The number of bits of a place, which is a share of a range. Chosen: that of a double's mantissa.
 const PLACE_BITS: i32 = 52;
 
-/// Is a feature above a threshold?
+/// The comparison of a feature with a threshold: true if the feature is above it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Comparison {
     pub(super) feature: usize,
@@ -61,7 +63,8 @@ impl Comparison {
         self.place as f64 / f64::from(PLACE_BITS).exp2()
     }
 
-    /// The distance from the threshold, as a share of the range, at which the answer is certain.
+    /// The distance from the threshold, as a share of the range, from which on the answer is
+    /// certain.
     fn margin(&self, parameters: &TreeParameters) -> f64 {
         parameters.margin() / parameters.scale(self.digits - 1)
     }
@@ -74,7 +77,7 @@ impl Comparison {
 
     /// The comparisons with the bounds of the digits before the last, from the finest to the first.
     pub(super) fn bounds(&self, parameters: &TreeParameters) -> Vec<[Reading; 2]> {
-        // The position `p` is not above a threshold at `p + 1/2`.
+        // Position `p` is not above a threshold at `p + 1/2`.
         let away = parameters.margin() + 1.0;
         let bounds = |digit: usize| {
             let middle = self.share() * parameters.scale(digit) - 0.5;
@@ -85,7 +88,8 @@ impl Comparison {
     }
 }
 
-/// The comparison of a digit with a position that is counted from the least value of the feature.
+/// The comparison of a digit with a position that is counted from the smallest value of the
+/// feature.
 fn reading(parameters: &TreeParameters, digit: usize, position: f64) -> Reading {
     let position = parameters.start(digit) + position;
     let position = match digit {
@@ -95,11 +99,12 @@ fn reading(parameters: &TreeParameters, digit: usize, position: f64) -> Reading 
     Reading { digit, position: position as usize }
 }
 
-/// Returns the number of digits that each node is compared by; for leaves it says nothing.
+/// Returns the number of digits that each node compares, and 0 for leaves.
 ///
-/// Thresholds of a feature that are nearer to each other than both are certain are compared by as
-/// many digits, the more of the two. Then both answers are of the same numbers and agree with each
-/// other: a feature that is above the larger threshold is above the smaller one.
+/// Two thresholds of a feature may be too near to each other for both comparisons to be certain.
+/// Both are then compared by the larger of their two numbers of digits. So both comparisons use the
+/// same numbers and are consistent: a feature above the larger threshold is also above the smaller
+/// one.
 pub(super) fn digits(
     tree: &DecisionTree,
     ranges: &FeatureRanges,
@@ -114,7 +119,7 @@ pub(super) fn digits(
         }
     }
     for (feature, splits) in &mut of_features {
-        // Numbers of digits only grow, so that this ends.
+        // Numbers of digits only grow, so this loop ends.
         let mut changed = true;
         while changed {
             changed = false;
@@ -143,7 +148,7 @@ mod tests {
     use hippocrene_fhew::Preset;
     use proptest::prelude::*;
 
-    /// What the rotations and majorities say of a feature whose digits have these errors.
+    /// The answer of the rotations and majorities for a feature whose digits have these errors.
     fn answer(
         parameters: &TreeParameters,
         comparison: &Comparison,
@@ -165,7 +170,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(4000))]
 
-        /// With any errors that are smaller than the margin, from the margin on.
+        /// The answer is right from the margin on, with any errors that are smaller than the margin.
         #[test]
         fn answers_are_certain_beyond_the_margin(
             tables in 0usize..3, threshold in 0.0f64..1.0, digits in 1usize..=5, way in 0usize..5, other in 0.0f64..1.0,
@@ -195,7 +200,7 @@ mod tests {
         }
     }
 
-    /// Two thresholds next to each other, one of which was to be compared by one digit.
+    /// Two neighbouring thresholds, one of which the model compares by one digit.
     #[test]
     fn thresholds_near_each_other_are_compared_by_as_many_digits() {
         let parameters = TreeParameters::of(&Preset::by_name("lut11").unwrap());
@@ -215,7 +220,7 @@ mod tests {
         };
         assert_eq!(digits_of([(0.2, 1), (0.21, 3), (0.3, 1)]), [3, 3, 1]);
         assert_eq!(digits_of([(0.2, 1), (0.25, 3), (0.3, 2)]), [1, 3, 2]);
-        // That of the first makes the second finer, and the third is far enough from it then.
+        // The first threshold makes the second finer, and then the third is far enough from it.
         assert_eq!(digits_of([(0.2, 2), (0.2001, 3), (0.209, 1)]), [3, 3, 3]);
     }
 }

@@ -15,10 +15,10 @@ use crate::{PegasusError, error::argument};
 
 const OPERATION: &str = "evaluate decision trees";
 
-/// About how many rotations of each step are under way at a time, for each thread.
+/// Target number of simultaneous rotations of each step, for each thread.
 const TOGETHER: usize = 64;
 
-/// [`TreeKeys`] in memory.
+/// [`TreeKeys`] prepared in memory.
 #[derive(Debug)]
 pub struct PreparedTreeKeys {
     tables: PreparedBlindRotationKey,
@@ -26,11 +26,11 @@ pub struct PreparedTreeKeys {
 }
 
 impl TreeKeys {
-    /// Expands the seeds and lays the keys out.
+    /// Expands the seeds and prepares the keys in memory.
     ///
     /// # Errors
-    /// When the keys are not of one client, or the environment asks for a kernel that this CPU
-    /// lacks.
+    /// When the keys do not belong to one client, or the environment asks for a kernel that this
+    /// CPU lacks.
     pub fn prepare(&self, threads: &Threads) -> Result<PreparedTreeKeys, PegasusError> {
         let ([input, ring], rotation) = (self.tables.keys(), self.tables.parameters());
         if self.back.keys() != [ring, input]
@@ -48,16 +48,18 @@ impl TreeKeys {
 type Ciphertexts = Vec<Result<LweCiphertext, FhewError>>;
 
 impl PreparedTreeKeys {
-    /// Bytes of memory they take.
+    /// Bytes of memory that the keys take.
     pub fn bytes(&self) -> usize {
         self.tables.bytes() + self.back.bytes()
     }
 
-    /// The outputs of every row of the query. Rotations are shared out to `threads`. `progress` is
-    /// told how many rows are done, and of how many, now and then.
+    /// Evaluates the plan on every row of the query.
+    ///
+    /// The rotations are distributed over `threads`. From time to time `progress` is called with
+    /// the number of finished rows and the number of all rows.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when plan, query and keys are not of one kind;
+    /// [`PegasusError::Argument`] when plan, query and keys do not fit each other.
     /// [`RlweError::KeyMismatch`] when the query belongs to another key.
     pub fn evaluate(
         &self,
@@ -70,12 +72,14 @@ impl PreparedTreeKeys {
         self.all(plan, query.rows(), &query.numbers().expand()?, threads, progress)
     }
 
-    /// [`PreparedTreeKeys::evaluate`] on rows in the clear: outputs are those without errors but of
-    /// rounding, and with [`TreeKeys::hollow`] it is noted what the rest would take.
+    /// As [`PreparedTreeKeys::evaluate`], on plaintext rows.
+    ///
+    /// The outputs have no errors except rounding. With [`TreeKeys::hollow`] the context counts the
+    /// operations of a real evaluation.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when plan, ranges and keys are not of one kind, the values are no
-    /// rows, or one is not a number.
+    /// [`PegasusError::Argument`] when plan, ranges and keys do not fit each other, the number of
+    /// values is not a multiple of the number of features, or a value is NaN.
     pub fn simulate(
         &self,
         plan: &TreePlan,
@@ -202,10 +206,10 @@ impl PreparedTreeKeys {
         Ok(results.into_iter().collect::<Result<_, _>>()?)
     }
 
-    /// The answers of comparisons by several digits, those of a row together.
+    /// The answers of comparisons by several digits, grouped by row.
     ///
-    /// Each digit before the last takes one rotation of a constant polynomial: by the sum of the
-    /// two bounds and of the answer of the digits after it. The answer is the sign.
+    /// Each digit before the last takes one rotation of a constant polynomial. The rotation is by
+    /// the sum of the two bounds and the answer of the digits after it. Its sign is the answer.
     fn combine(
         &self,
         plan: &TreePlan,
@@ -224,7 +228,7 @@ impl PreparedTreeKeys {
             }
         }
         for step in 0.. {
-            // Those that have as many digits come first.
+            // Comparisons with more digits come first.
             let some =
                 plan.combined.iter().take_while(|combined| combined.bounds.len() > step).count();
             let all: Vec<usize> =
@@ -239,7 +243,8 @@ impl PreparedTreeKeys {
                     for bound in plan.combined[some[i] % count].bounds[step] {
                         sum.add_assign(&of_row.compared(bound)?)?;
                     }
-                    // Not above is a positive number, and found at negative positions.
+                    // "Not above" is a positive number, but rotation finds it at negative
+                    // positions.
                     sum.neg_assign();
                     Ok(sum)
                 })?;
@@ -253,7 +258,8 @@ impl PreparedTreeKeys {
         Ok(answers)
     }
 
-    /// So many sums, which `f` adds to a zero under the ring's secret, under the LWE secret.
+    /// Computes `count` sums. `f` adds each one to a zero under the ring's secret, and the result
+    /// is switched to the LWE secret.
     fn sums(
         &self,
         count: usize,
@@ -269,7 +275,7 @@ impl PreparedTreeKeys {
         sums.into_iter().collect()
     }
 
-    /// For each sum the outputs of its block; sums are those of one row after the other.
+    /// Returns the outputs of the block of each sum. The sums are grouped by row.
     fn look_up(
         &self,
         plan: &TreePlan,
@@ -277,7 +283,7 @@ impl PreparedTreeKeys {
         threads: &Threads,
     ) -> Result<Vec<Vec<LweCiphertext>>, FhewError> {
         let block = |i: usize| &plan.blocks[i % plan.blocks()].tables;
-        // They are all of one kind.
+        // The tables of all blocks are of the same variant.
         let each = |(i, sum)| match block(i) {
             BlockTables::Each(tables) => {
                 tables.iter().map(|table| (sum, table.coefficients())).collect()
@@ -298,7 +304,7 @@ impl PreparedTreeKeys {
         threads.for_each_mut(&mut values, |i, values| {
             let BlockTables::Together(tables) = block(i) else { return };
             *values = self.tables.look_up_several(&sums[i], tables).map(|mut values| {
-                // No error of the index: sums are in the middle of their cells.
+                // The index has no error, since sums are in the middle of their cells.
                 let noises = tables.noises(&self.tables.parameters());
                 values.iter_mut().zip(noises).for_each(|(value, noise)| value.set_noise(noise));
                 values
@@ -307,7 +313,7 @@ impl PreparedTreeKeys {
         values.into_iter().collect()
     }
 
-    /// The sum of these values, as it is replied.
+    /// Adds up values, and switches the sum to the secret and the modulus of replies.
     fn reply<'a>(
         &self,
         plan: &TreePlan,
@@ -317,38 +323,38 @@ impl PreparedTreeKeys {
         for value in values {
             sum.add_assign(value)?;
         }
-        // To the same modulus it stays as it is.
+        // A switch to the present modulus changes nothing.
         self.switch(&sum)?.switch_modulus(plan.reply_modulus)
     }
 
-    /// A share of the span, in the clear.
+    /// A plaintext share of the span, as a trivial ciphertext.
     fn share(&self, share: f64) -> Result<LweCiphertext, FhewError> {
         let q = self.tables.parameters().ring().modulus();
         let residue = (share - share.floor()) * q as f64;
         self.number((residue as u64).min(q - 1))
     }
 
-    /// A residue in the clear, under the ring's secret.
+    /// A plaintext residue, as a trivial ciphertext under the ring's secret.
     fn number(&self, residue: u64) -> Result<LweCiphertext, FhewError> {
         LweCiphertext::trivial(self.tables.parameters().ring(), residue, self.tables.keys()[1])
     }
 
-    /// To the modulus of the LWE ciphertexts and to their secret.
+    /// Switches to the modulus of the LWE ciphertexts and to their secret.
     fn switch(&self, ciphertext: &LweCiphertext) -> Result<LweCiphertext, FhewError> {
         self.back.switch(&ciphertext.switch_modulus(self.tables.parameters().input().modulus())?)
     }
 }
 
-/// The answers of the comparisons of a row: a constant for no, and its negative for yes.
+/// The answers of a row's comparisons. "No" is a constant, and "yes" is its negative.
 struct Answers<'a> {
-    /// The rotated polynomials of its digits.
+    /// The rotated polynomials of the row's digits.
     compared: &'a [RlweCoefficients],
     /// The answers of comparisons by several digits.
     combined: &'a [LweCiphertext],
 }
 
 impl<'a> Answers<'a> {
-    /// Those of a row among all; `combined` is empty as long as there are none.
+    /// The answers of one row among all rows. An empty `combined` means that there are none yet.
     fn of_row(
         plan: &TreePlan,
         compared: &'a [RlweCoefficients],
@@ -360,8 +366,9 @@ impl<'a> Answers<'a> {
         Answers { compared, combined: &combined[row * count..][..count] }
     }
 
-    /// That of a comparison by one digit. The second half of the `2N` positions has the
-    /// coefficients of the first, with the other sign.
+    /// The answer of a comparison by one digit.
+    ///
+    /// There are `2N` positions. The second half has the negated coefficients of the first.
     fn compared(
         &self,
         Compared { number, position }: Compared,
@@ -383,15 +390,18 @@ impl<'a> Answers<'a> {
     }
 }
 
-/// Adds the sum of a block to `sum`: with `u` of the comparisons' weights in it, the middle of cell
-/// `u`.
+/// Adds the sum of a block to `sum`.
+///
+/// If the constant and the weights of the true comparisons add up to `u`, the result is the middle
+/// of cell `u`.
 fn add_up(
     plan: &TreePlan,
     block: &PlannedBlock,
     answers: &Answers<'_>,
     mut sum: LweCiphertext,
 ) -> Result<LweCiphertext, FhewError> {
-    // In half units: a comparison is 1 for no and -1 for yes, and a weight is 2 for yes.
+    // The unit is half a cell. A comparison is 1 for "no" and -1 for "yes", so "yes" adds 2 times
+    // its weight.
     let mut halves = 1 + 2 * block.constant;
     for (answer, weight) in &block.terms {
         let mut term = answers.get(*answer)?;

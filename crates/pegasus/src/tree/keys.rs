@@ -1,4 +1,4 @@
-//! The keys of private decision trees: no keys of CKKS are among them.
+//! The keys of private decision trees, none of which are CKKS keys.
 
 use std::sync::Arc;
 
@@ -9,12 +9,13 @@ use hippocrene_rlwe::{Context, Fingerprint};
 use super::TreeParameters;
 use crate::PegasusError;
 
-/// What the two secrets are derived from the seed for.
+/// The domains of the seeds that the two secrets are derived from.
 const DOMAIN_INPUT: u64 = 0;
 const DOMAIN_RING: u64 = 1;
 
-/// The client's secrets, of queries and replies and of the ring of rotations: both follow from one
-/// seed.
+/// The client's two secrets, derived from one seed.
+///
+/// One belongs to queries and replies, the other to the ring of rotations.
 #[derive(Debug)]
 pub struct TreeSecrets {
     parameters: TreeParameters,
@@ -24,18 +25,18 @@ pub struct TreeSecrets {
 }
 
 impl TreeSecrets {
-    /// Fresh secrets from the operating system's entropy.
+    /// Generates secrets from the operating system's entropy.
     ///
     /// # Errors
-    /// When the operating system has none.
+    /// When the operating system has no entropy.
     pub fn generate(parameters: TreeParameters) -> Result<Self, PegasusError> {
         Self::from_seed(parameters, Seed::random().map_err(hippocrene_fhew::FhewError::from)?)
     }
 
-    /// The secrets that follow from `seed`.
+    /// Derives the secrets from `seed`.
     ///
     /// # Errors
-    /// None for parameters that were made.
+    /// None for valid parameters.
     pub fn from_seed(parameters: TreeParameters, seed: Seed) -> Result<Self, PegasusError> {
         let rotation = parameters.rotation();
         let input = LweSecretKey::from_seed(rotation.input(), &seed.derive(DOMAIN_INPUT))?;
@@ -43,12 +44,12 @@ impl TreeSecrets {
         Ok(TreeSecrets { parameters, seed, input, ring })
     }
 
-    /// What they are for.
+    /// The parameters that the secrets are for.
     pub fn parameters(&self) -> TreeParameters {
         self.parameters
     }
 
-    /// What they follow from: **the secret itself**.
+    /// The seed that both secrets are derived from, which is **the secret itself**.
     pub fn seed(&self) -> &Seed {
         &self.seed
     }
@@ -59,12 +60,12 @@ impl TreeSecrets {
     }
 }
 
-/// What a server needs: no secret inside.
+/// The keys of a server, without any secret.
 #[derive(Debug, Clone)]
 pub struct TreeKeys {
-    /// The LWE secret under that of the ring.
+    /// The blind rotation key: the LWE secret, encrypted under the ring's secret.
     pub tables: BlindRotationKey,
-    /// From the secret of the ring to the LWE secret.
+    /// The switching key from the ring's secret to the LWE secret.
     pub back: LweSwitchingKey,
 }
 
@@ -72,7 +73,7 @@ impl TreeKeys {
     /// Makes the keys of `secrets`.
     ///
     /// # Errors
-    /// When the digits are no gadget of the modulus or the operating system has no entropy.
+    /// When the digits do not form a gadget of the modulus, or the operating system has no entropy.
     pub fn generate(secrets: &TreeSecrets) -> Result<Self, PegasusError> {
         let TreeSecrets { parameters, input, ring, .. } = secrets;
         let digits = parameters.back();
@@ -87,13 +88,14 @@ impl TreeKeys {
         })
     }
 
-    /// Keys without samples for simulations
-    /// ([`PreparedTreeKeys::simulate`](super::PreparedTreeKeys::simulate)): what they would do is
-    /// noted in `context`, which is hollow.
+    /// Makes keys without samples for dry runs
+    /// ([`PreparedTreeKeys::simulate`](super::PreparedTreeKeys::simulate)).
+    ///
+    /// The operations of a real run are counted in `context`, which must be hollow.
     ///
     /// # Errors
-    /// When the context is not hollow, the digits are no gadget of the modulus or the operating
-    /// system has no entropy.
+    /// When the context is not hollow, the digits do not form a gadget of the modulus, or the
+    /// operating system has no entropy.
     pub fn hollow(context: &Arc<Context>, secrets: &TreeSecrets) -> Result<Self, PegasusError> {
         let TreeSecrets { parameters, input, ring, .. } = secrets;
         let (rotation, digits) = (parameters.rotation(), parameters.back());
@@ -111,7 +113,7 @@ impl TreeKeys {
         self.tables.keys()[0]
     }
 
-    /// Bytes as stored.
+    /// Bytes of the keys as stored.
     pub fn bytes(&self) -> usize {
         self.tables.stored_bytes() + self.back.stored_bytes()
     }

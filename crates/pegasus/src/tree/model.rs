@@ -1,4 +1,4 @@
-//! Trees and forests.
+//! Decision trees, and models made of them.
 
 use super::FeatureRanges;
 use crate::{PegasusError, error::argument};
@@ -7,34 +7,35 @@ const OPERATION: &str = "make a decision tree";
 
 const MODEL: &str = "make a model of decision trees";
 
-/// How many nodes a path may have.
+/// Maximum number of nodes of a path.
 const DEEPEST: usize = 1000;
 
 /// A node of a [`DecisionTree`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum TreeNode {
-    /// On to node `left` where the feature is at most the threshold, else to node `right`.
+    /// Goes on to node `left` if the feature is at most the threshold, else to node `right`.
     Split {
-        /// Which feature, from 0.
+        /// The number of the feature, from 0.
         feature: usize,
-        /// What it is compared with.
+        /// The threshold.
         threshold: f64,
-        /// The number of digits of the feature that are compared, from 1 on: as many as it takes
-        /// to tell apart the values that are next to the threshold.
+        /// The number of digits of the feature that are compared, at least 1.
+        ///
+        /// The digits must tell apart the values next to the threshold.
         digits: usize,
-        /// The number of the node that follows.
+        /// The next node if the feature is at most the threshold.
         left: usize,
-        /// And the other.
+        /// The next node if the feature is above the threshold.
         right: usize,
     },
     /// The end of a path, with a value for each output.
     Leaf {
-        /// The values.
+        /// The value of each output.
         values: Vec<f64>,
     },
 }
 
-/// A decision tree: its nodes, the root first and each after the one that leads to it.
+/// A decision tree, as a list of nodes. The root is first, and each node comes after its parent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DecisionTree {
     nodes: Vec<TreeNode>,
@@ -43,13 +44,17 @@ pub struct DecisionTree {
 }
 
 impl DecisionTree {
-    /// The tree of these nodes.
+    /// Creates a tree from its nodes.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when they are no tree: there are none, nodes that lead back or
-    /// nowhere, or that two lead to or none; when leaves differ in how many values they have, when
-    /// numbers are not finite, when a split compares no digits, or when a path has more than 1000
-    /// nodes.
+    /// [`PegasusError::Argument`] in one of these cases:
+    ///
+    /// - There are no nodes, a node leads to itself, to an earlier node or to no node, or a node
+    ///   other than the root does not have exactly one parent.
+    /// - Leaves have no values or differ in their number of values.
+    /// - A threshold or a value is not finite.
+    /// - A split compares no digits.
+    /// - A path has more than 1000 nodes.
     pub fn new(nodes: Vec<TreeNode>) -> Result<Self, PegasusError> {
         if nodes.is_empty() {
             return argument(OPERATION, "there are no nodes: a leaf is needed at least".into());
@@ -117,7 +122,7 @@ impl DecisionTree {
         &self.nodes
     }
 
-    /// How many nodes are splits.
+    /// The number of nodes that are splits.
     pub fn splits(&self) -> usize {
         self.nodes.iter().filter(|node| matches!(node, TreeNode::Split { .. })).count()
     }
@@ -147,7 +152,7 @@ impl DecisionTree {
     }
 }
 
-/// What a server evaluates: the mean, output by output, of the values of the leaves of its trees.
+/// A model that a server evaluates: the mean of the leaf values of its trees, output by output.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TreeModel {
     ranges: FeatureRanges,
@@ -157,15 +162,18 @@ pub struct TreeModel {
 }
 
 impl TreeModel {
-    /// These trees on features of these ranges. `deviation` is the largest standard deviation
-    /// wanted of the errors of outputs, those of comparisons aside: [`TreeModel::CLASSES`] for
-    /// numbers of classes, which are integers.
+    /// Creates a model of these trees on features of these ranges.
+    ///
+    /// `deviation` is the largest acceptable standard deviation of the errors of outputs, apart
+    /// from the errors of comparisons. Use [`TreeModel::CLASSES`] for class numbers, which are
+    /// integers.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when there is no tree, they differ in the number of outputs, one
-    /// asks for a feature that has no range, or the deviation is not positive and finite. A
-    /// threshold outside the range of its feature is an error too: values beyond the range are
-    /// compared as its ends, so that the split would say the same of every row.
+    /// [`PegasusError::Argument`] when there is no tree, the trees differ in the number of outputs,
+    /// a tree uses a feature without a range, or the deviation is not positive and finite.
+    ///
+    /// A threshold outside the range of its feature is an error too. Values beyond the range are
+    /// compared as its ends, so the split would give the same answer for every row.
     /// [`TreeModel::clamped`] allows such thresholds.
     pub fn new(
         ranges: FeatureRanges,
@@ -189,11 +197,12 @@ impl TreeModel {
         Self::clamped(ranges, trees, deviation)
     }
 
-    /// As [`TreeModel::new`], for rows that are clamped to the ranges of their features: a split
-    /// outside the range of its feature sends every row to the same side.
+    /// As [`TreeModel::new`], for rows that are clamped to the ranges of their features.
+    ///
+    /// A split outside the range of its feature sends every row to the same side.
     ///
     /// # Errors
-    /// As [`TreeModel::new`], thresholds outside ranges excepted.
+    /// As [`TreeModel::new`], except for thresholds outside ranges.
     pub fn clamped(
         ranges: FeatureRanges,
         trees: Vec<DecisionTree>,
@@ -219,19 +228,22 @@ impl TreeModel {
         Ok(TreeModel { ranges, trees, deviation, firm: true })
     }
 
-    /// The same model, of which outputs are as precise as is possible where the deviation is not:
-    /// that is no error then.
+    /// Returns the same model, but without an error if its deviation cannot be reached.
+    ///
+    /// The outputs are then as precise as possible.
     pub fn or_as_possible(self) -> Self {
         TreeModel { firm: false, ..self }
     }
 
-    /// Whether a deviation that is not possible is an error.
+    /// True if a deviation that cannot be reached is an error.
     pub fn is_firm(&self) -> bool {
         self.firm
     }
 
-    /// The deviation at which integers are told apart: half of the way to the next is 6.5 of it,
-    /// and more happens once in `10^10` times.
+    /// The deviation at which integers can be told apart.
+    ///
+    /// Half the distance between integers is 6.5 of it. A larger error occurs once in `10^10`
+    /// times.
     pub const CLASSES: f64 = 0.5 / super::parameters::CERTAIN;
 
     /// The ranges of features.
@@ -244,22 +256,23 @@ impl TreeModel {
         &self.trees
     }
 
-    /// How many numbers the result has.
+    /// The number of outputs.
     pub fn outputs(&self) -> usize {
         self.trees[0].outputs
     }
 
-    /// The largest standard deviation wanted of the errors of outputs.
+    /// The largest acceptable standard deviation of the errors of outputs.
     pub fn deviation(&self) -> f64 {
         self.deviation
     }
 
-    /// The result in the clear, of a row of features that are within their ranges: what
-    /// [`TreePlan`](super::TreePlan) is held to.
+    /// Evaluates the model on a plaintext row of features within their ranges.
+    ///
+    /// It is the reference for [`TreePlan`](super::TreePlan).
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when it has another number of features, or one is not a number,
-    /// which is at most no threshold and above none.
+    /// [`PegasusError::Argument`] when the row has another number of features, or a feature is NaN,
+    /// which cannot be compared with thresholds.
     pub fn evaluate(&self, row: &[f64]) -> Result<Vec<f64>, PegasusError> {
         const OPERATION: &str = "evaluate decision trees";
         if row.len() != self.ranges.count() {

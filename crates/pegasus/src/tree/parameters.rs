@@ -1,4 +1,4 @@
-//! What trees are evaluated with.
+//! The parameters of private decision trees.
 
 use hippocrene_fhew::{LweParameters, Preset, RotationParameters};
 use hippocrene_ring::SIGMA;
@@ -6,21 +6,28 @@ use hippocrene_rlwe::Noise;
 
 use crate::SwitchingDigits;
 
-/// How many deviations states of blocks and numbers of classes are away from the next: more happens
-/// once in `10^10` times.
+/// The required distance between neighbouring block states or class numbers, in standard
+/// deviations.
+///
+/// A larger error occurs once in `10^10` times.
 pub(super) const CERTAIN: f64 = 6.5;
 
-/// The share of the `N` positions that is kept free at either end of the first digit: an error
-/// leads into it, and not to the other end.
+/// The share of the `N` positions that is kept free at either end of the first digit.
+///
+/// An error then leads into the free positions, and not to the other end.
 const GUARD: f64 = 1.0 / 32.0;
 
-/// The number of digits of a feature in a query, where the positions are enough for several.
-/// Chosen: with five, `lut11` tells apart values that are `7e-9` of the range apart, so that most
-/// neighbours in float32 are.
+/// The number of digits of a feature in a query, if there are enough positions for several.
+///
+/// Chosen. With five digits, `lut11` tells apart values that differ by `7e-9` of the range, which
+/// includes most neighbouring float32 numbers.
 const DIGITS: usize = 5;
 
-/// The parameters of trees: those of blind rotations, whose input's secret queries are encrypted
-/// by, and the gadget of the key from the ring of the rotations back to that secret.
+/// The parameters of private decision trees.
+///
+/// They are those of blind rotations, and the gadget of the switching key back. Queries are
+/// encrypted with the secret of the rotation's input. The switching key leads from the ring of the
+/// rotations back to that secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TreeParameters {
     rotation: RotationParameters,
@@ -28,39 +35,41 @@ pub struct TreeParameters {
 }
 
 impl TreeParameters {
-    /// Rotations of these parameters, and keys of these digits: their security is that of the
-    /// former.
+    /// Combines parameters of rotations and digits of keys. The security is that of the rotations.
     pub fn new(rotation: RotationParameters, back: SwitchingDigits) -> Self {
         TreeParameters { rotation, back }
     }
 
-    /// What goes with the tables of `preset`, as in [`crate::PegasusLiteral::of`].
+    /// The parameters for the tables of `preset`, as in [`crate::PegasusLiteral::of`].
     pub fn of(preset: &Preset) -> Self {
         let (base_log2, count) = preset.switching_digits();
         let back = SwitchingDigits { base_log2: base_log2 / 2, count: 2 * count };
         TreeParameters { rotation: preset.rotation(), back }
     }
 
-    /// What rotations are computed with. Queries are of the ring with the dimension, the modulus
-    /// and the secret of their input.
+    /// The parameters of the rotations.
+    ///
+    /// Queries use the ring with the dimension, the modulus and the secret of their input.
     pub fn rotation(&self) -> RotationParameters {
         self.rotation
     }
 
-    /// The digits of the key back.
+    /// The digits of the switching key back.
     pub fn back(&self) -> SwitchingDigits {
         self.back
     }
 
-    /// What queries are encrypted by: they are modulo `2N`, whose residues are the exponents of
-    /// rotations, so that nothing of a feature is rounded away and its error is a fresh
-    /// ciphertext's. (An input of rotations that is rounded to them has an error of variance `(1 +
-    /// |s - 1/2|^2)/12`, 21 for a binary secret of dimension 1024, where this has 10.)
+    /// The parameters that queries are encrypted with.
+    ///
+    /// Their modulus is `2N`, whose residues are the exponents of rotations. So nothing of a
+    /// feature is rounded away, and its error is that of a fresh ciphertext. An input that is
+    /// rounded to these exponents would have an error of variance `(1 + |s - 1/2|^2)/12`. That is
+    /// 21 for a binary secret of dimension 1024, instead of 10 here.
     pub fn query(&self) -> LweParameters {
         let exponents = 2 * self.rotation.ring().dimension() as u64;
         let input = self.rotation.input();
-        // Nothing is encrypted by them where they are beyond the modulus of the input:
-        // `LweSecretKey::encrypt_coefficients` refuses.
+        // If this modulus exceeds that of the input, `LweSecretKey::encrypt_coefficients` refuses
+        // to encrypt.
         LweParameters::insecure(input.dimension(), exponents, input.secret())
             .expect("rings of rotations have degree 2^6 to 2^17")
     }
@@ -70,49 +79,58 @@ impl TreeParameters {
         self.rotation.ring().dimension() as f64
     }
 
-    /// The number of digits that a query has for each feature: five, and one with rings whose
-    /// refinement is smaller than the margin.
+    /// The number of digits of each feature in a query.
+    ///
+    /// It is five, or one in rings whose refinement is smaller than the margin.
     pub fn digits(&self) -> usize {
         if self.refinement() >= self.margin() { DIGITS } else { 1 }
     }
 
     /// The number of positions of a digit between a value and a threshold that makes their
-    /// comparison certain: 6.5 deviations of the error of a fresh ciphertext, and 1/2 for rounding.
+    /// comparison certain.
+    ///
+    /// It is 6.5 standard deviations of a fresh ciphertext's error, plus 1/2 for rounding, rounded
+    /// up.
     pub fn margin(&self) -> f64 {
         (CERTAIN * SIGMA + 0.5).ceil()
     }
 
-    /// The factor by which each digit is finer than the one before.
+    /// The ratio of the resolutions of successive digits.
     ///
-    /// Where the bounds of a digit leave the answer to the next one, up to `2 margin + 2` positions
-    /// of the former from the threshold, the next one must be certain: its period is `2N` of its
-    /// own positions, so that it is certain up to `N - 2 margin - 2` positions from the threshold.
+    /// The bounds of a digit leave the answer to the next digit up to `2 margin + 2` positions from
+    /// the threshold. There the next digit must be certain. Its period is `2N` of its own
+    /// positions, so it is certain up to `N - 2 margin - 2` positions from the threshold.
     pub(super) fn refinement(&self) -> f64 {
         (self.positions() / (2.0 * self.margin() + 2.0)).floor() - 1.0
     }
 
-    /// The number of positions in the range of a feature, of the digit with this number from 0 on.
+    /// The number of positions in the range of a feature, for the digit with this number, from 0.
     pub(super) fn scale(&self, digit: usize) -> f64 {
         self.positions() * (1.0 - 2.0 * GUARD) * self.refinement().powi(digit as i32)
     }
 
-    /// The position of the least value of a feature: in the first digit there is a guard before it.
+    /// The position of the smallest value of a feature. In the first digit, guard positions come
+    /// before it.
     pub(super) fn start(&self, digit: usize) -> f64 {
         if digit == 0 { self.positions() * GUARD } else { 0.0 }
     }
 
-    /// The width of one position of the last of so many digits, as a share of the range of a
-    /// feature. Values that are nearer to each other than this can have the same position.
+    /// The width of one position of the last digit, as a share of the range of a feature.
+    ///
+    /// `digits` is the number of digits. Values that are nearer to each other than this width can
+    /// have the same position.
     pub fn resolution(&self, digits: usize) -> f64 {
         1.0 / self.scale(digits.saturating_sub(1))
     }
 
-    /// The standard deviation of the error by which a feature is off when so many of its digits are
-    /// compared, as a share of its range: that of fresh ciphertexts, and of the rounding of
-    /// features and of thresholds to positions.
+    /// The standard deviation of a feature's error when `digits` of its digits are compared, as a
+    /// share of its range.
     ///
-    /// A feature that is `k` deviations from a threshold is taken to be at the other side of it
-    /// with the probability that a normal number exceeds `k`.
+    /// It includes the error of fresh ciphertexts, and the rounding of features and thresholds to
+    /// positions.
+    ///
+    /// A feature that is `k` deviations from a threshold ends up on the wrong side with the
+    /// probability that a normal number exceeds `k`.
     pub fn comparison_deviation(&self, digits: usize) -> f64 {
         let off = Noise::from_std(SIGMA).plus(Noise::from_std(6f64.sqrt().recip()));
         off.log2_std().exp2() * self.resolution(digits)

@@ -1,4 +1,4 @@
-//! What is computed for a model, before there are keys.
+//! Plans for the evaluation of models, which need no keys.
 
 use std::{cmp::Reverse, collections::BTreeSet};
 
@@ -16,40 +16,42 @@ use crate::{PegasusError, error::argument};
 
 const OPERATION: &str = "plan decision trees";
 
-/// The squares of the weights of a majority of three: 1 each.
+/// The sum of the squared weights of a majority of three, which are 1 each.
 const MAJORITY_SQUARES: f64 = 3.0;
 
-/// The tables of a [`TreeModel`], and what is known of them before anything is computed.
+/// The tables of a [`TreeModel`], and the properties of its evaluation.
 #[derive(Debug)]
 pub struct TreePlan {
     parameters: TreeParameters,
     features: usize,
-    /// The features and their digits that are compared, in rising order.
+    /// The compared features and digits, in ascending order.
     pub(super) compared: Vec<(usize, usize)>,
-    /// The comparisons by several digits, those by the most first.
+    /// The comparisons by several digits. Those by the most digits come first.
     pub(super) combined: Vec<Combined>,
     pub(super) blocks: Vec<PlannedBlock>,
-    /// What `c` of the constant polynomial of comparisons is, modulo the modulus of the ring: half
-    /// of what a sum of a block grows by when a weight of 1 is added.
+    /// The coefficient `c` of the constant polynomial of comparisons, modulo the ring's modulus.
+    ///
+    /// A weight of 1 increases the sum of a block by `2 c`.
     pub(super) half_unit: u64,
     pub(super) span: f64,
     pub(super) middles: Vec<f64>,
-    /// The sum of the bases of all trees less the middle, for each output: a share of the span.
+    /// The sum of the bases of all trees minus the middle, for each output, as a share of the span.
     pub(super) offsets: Vec<f64>,
     pub(super) reply_modulus: u64,
     deviation: f64,
     log2_failure: f64,
 }
 
-/// A comparison by one digit: which of [`TreePlan::compared`], and the position modulo `2N`.
+/// A comparison by one digit: an index into [`TreePlan::compared`], and the position modulo `2N`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Compared {
     pub(super) number: usize,
     pub(super) position: usize,
 }
 
-/// A comparison by several digits: the last one, and two bounds of each digit before it, from the
-/// finest to the first.
+/// A comparison by several digits.
+///
+/// It holds the last digit, and two bounds of each digit before it, from the finest to the first.
 #[derive(Debug)]
 pub(super) struct Combined {
     pub(super) last: Compared,
@@ -60,11 +62,11 @@ pub(super) struct Combined {
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Answer {
     Compared(Compared),
-    /// Which of [`TreePlan::combined`].
+    /// An index into [`TreePlan::combined`].
     Combined(usize),
 }
 
-/// A [`Block`] with its comparisons by number, and its tables.
+/// A [`Block`] with numbered comparisons, and its tables.
 #[derive(Debug)]
 pub(super) struct PlannedBlock {
     /// Answers and their weights.
@@ -73,23 +75,27 @@ pub(super) struct PlannedBlock {
     pub(super) tables: BlockTables,
 }
 
-/// A table for each output.
+/// The tables of a block, one for each output.
 #[derive(Debug)]
 pub(super) enum BlockTables {
-    /// A rotation for each of them.
+    /// One rotation for each output.
     Each(Vec<LookupTable>),
-    /// One rotation for all, which is less precise.
+    /// One rotation for all outputs, which is less precise.
     Together(LookupTables),
 }
 
 impl TreePlan {
-    /// Cuts the trees into blocks, the largest that are certain, and makes their tables.
+    /// Cuts the trees into the largest blocks whose sums are certain, and makes their tables.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when a path asks for so many features that they cannot be counted
-    /// with these parameters, or outputs cannot be as precise as the model wants; the message says
-    /// what is possible. Also when a split compares more digits than these parameters have, or two
-    /// thresholds of a feature on one path have the same position, so that a split would vanish.
+    /// [`PegasusError::Argument`] in one of these cases:
+    ///
+    /// - A path compares more features than these parameters can count.
+    /// - The outputs cannot be as precise as the model asks. The message gives the possible
+    ///   deviation.
+    /// - A split compares more digits than these parameters have.
+    /// - Two thresholds of a feature on one path have the same position, so that a split would
+    ///   vanish.
     pub fn new(model: &TreeModel, parameters: TreeParameters) -> Result<Self, PegasusError> {
         check_digits(model, &parameters)?;
         let mut all = model.trees().iter().map(|tree| vanishing(tree, model.ranges(), &parameters));
@@ -132,7 +138,7 @@ impl TreePlan {
             let reply = errors.reply(noise, span, model)?;
             Ok((planned, reply))
         };
-        // Together where outputs are as precise as wanted then.
+        // All outputs share a rotation if they are still as precise as requested.
         let together = if outputs > 1 { plan(true).ok() } else { None };
         let wanted = |deviation: f64| deviation <= model.deviation();
         let (planned, (reply_modulus, deviation)) =
@@ -159,38 +165,40 @@ impl TreePlan {
         })
     }
 
-    /// What it was made for.
+    /// The parameters that the plan was made for.
     pub fn parameters(&self) -> TreeParameters {
         self.parameters
     }
 
-    /// How many features a row has.
+    /// The number of features of a row.
     pub fn features(&self) -> usize {
         self.features
     }
 
-    /// How many numbers the result has.
+    /// The number of outputs of a row.
     pub fn outputs(&self) -> usize {
         self.middles.len()
     }
 
-    /// The number of digits of features that are compared: a rotation for each.
+    /// The number of compared digits of features. Each takes one rotation.
     pub fn compared(&self) -> usize {
         self.compared.len()
     }
 
-    /// The number of rotations by which thresholds are compared with digits after the first.
+    /// The number of rotations that compare thresholds with digits after the first.
     pub fn combined(&self) -> usize {
         self.combined.iter().map(|combined| combined.bounds.len()).sum()
     }
 
-    /// How many blocks there are.
+    /// The number of blocks.
     pub fn blocks(&self) -> usize {
         self.blocks.len()
     }
 
-    /// How many rotations the blocks take: one for each, or, where several outputs would not be as
-    /// precise as wanted then, one for each output of each.
+    /// The number of rotations for the blocks.
+    ///
+    /// Each block takes one rotation. If several outputs would then be less precise than requested,
+    /// each block takes one rotation for each output.
     pub fn look_ups(&self) -> usize {
         let each = |block: &PlannedBlock| match &block.tables {
             BlockTables::Each(tables) => tables.len(),
@@ -199,19 +207,23 @@ impl TreePlan {
         self.blocks.iter().map(each).sum()
     }
 
-    /// The modulus of the reply: the least power of two, or that of the input of rotations, at
-    /// which it is as precise as wanted.
+    /// The modulus of the reply.
+    ///
+    /// It is the smallest power of two at which the reply is as precise as requested, or else the
+    /// modulus of the rotations' input.
     pub fn reply_modulus(&self) -> u64 {
         self.reply_modulus
     }
 
-    /// The estimate of the standard deviation of the errors of outputs, those of comparisons aside.
+    /// The estimated standard deviation of the errors of outputs, apart from the errors of
+    /// comparisons.
     pub fn deviation(&self) -> f64 {
         self.deviation
     }
 
-    /// log2 of the probability that a sum of comparisons of a row is taken for another: that of a
-    /// block, or that of a digit with the one after it.
+    /// log2 of the probability that a sum of comparisons of a row is mistaken for another.
+    ///
+    /// It may be the sum of a block, or of a digit's bounds with the answer of the next digit.
     pub fn log2_failure_probability(&self) -> f64 {
         self.log2_failure
     }
@@ -237,7 +249,7 @@ fn check_digits(model: &TreeModel, parameters: &TreeParameters) -> Result<(), Pe
 struct Comparisons {
     /// As in [`TreePlan::compared`].
     compared: Vec<(usize, usize)>,
-    /// Those by several digits, in the order of [`TreePlan::combined`].
+    /// The comparisons by several digits, in the order of [`TreePlan::combined`].
     deep: Vec<Comparison>,
 }
 
@@ -253,12 +265,12 @@ impl Comparisons {
         Comparisons { compared: compared.into_iter().collect(), deep }
     }
 
-    /// By more digits first.
+    /// The sort key of comparisons. Those by more digits come first.
     fn order(comparison: &Comparison) -> (Reverse<usize>, Comparison) {
         (Reverse(comparison.digits), *comparison)
     }
 
-    /// The number of a digit among those that are compared.
+    /// Looks up the index of a digit among the compared digits.
     fn compared(&self, feature: usize, Reading { digit, position }: Reading) -> Compared {
         let number = self.compared.partition_point(|other| *other < (feature, digit));
         Compared { number, position }
@@ -286,7 +298,7 @@ impl Comparisons {
     }
 }
 
-/// The least and the largest sum of leaves, for each output.
+/// The smallest and the largest sum of leaf values, for each output.
 fn extremes(model: &TreeModel) -> (Vec<f64>, Vec<f64>) {
     let mut sums = (vec![0.0; model.outputs()], vec![0.0; model.outputs()]);
     for tree in model.trees() {
@@ -299,13 +311,15 @@ fn extremes(model: &TreeModel) -> (Vec<f64>, Vec<f64>) {
     sums
 }
 
-/// `c` such that `2 c` is a cell of `cells` on half of the circle.
+/// Returns `c` such that `2 c` is one cell, when half of the circle has `cells` cells.
 fn half_unit(modulus: u64, cells: usize) -> u64 {
     modulus / (4 * cells as u64)
 }
 
-/// The tables of a block on the circle of `2N` positions: cell `j` of `cells` is the positions from
-/// `j N / cells` on. A sum `u` comes as the middle of cell `u`.
+/// The tables of a block on the circle of `2N` positions.
+///
+/// Cell `j` of `cells` begins at position `j N / cells`. A sum `u` arrives as the middle of cell
+/// `u`.
 fn tables(
     parameters: &TreeParameters,
     block: &Block,
@@ -320,10 +334,10 @@ fn tables(
         let value = |position: f64| {
             let cell = (position * cells as f64 / positions) as usize;
             let share = block.values.get(cell).map_or(0.0, |values| values[output] / span);
-            // Modulo the span, as residues are modulo q.
+            // Shares are reduced modulo the span, as residues are modulo `q`.
             ((share - share.round()) * q).round().clamp(-most, most)
         };
-        // Positions from N/2 on are found with the other sign where the table goes on.
+        // Positions from N/2 on are read where the table continues with the opposite sign.
         let entry = |x: f64| if x < 0.0 { -value(x + positions) } else { value(x) };
         LookupTable::new(&rotation, positions / 2.0, 1.0, entry)
     });
@@ -335,7 +349,7 @@ fn tables(
 }
 
 impl BlockTables {
-    /// The largest error of a value, at the modulus of the ring.
+    /// The largest noise of a value, at the modulus of the ring.
     pub(super) fn noise(&self, parameters: &TreeParameters) -> Noise {
         match self {
             BlockTables::Each(_) => parameters.rotation().noise(),
@@ -352,11 +366,11 @@ impl BlockTables {
 /// The errors of steps that are the same for all models.
 struct Errors {
     parameters: TreeParameters,
-    /// That of the key from the ring to the LWE secret.
+    /// The noise of the switching key from the ring to the LWE secret.
     back: Noise,
 }
 
-/// For each tree its blocks; the cells that they are told apart by; and the base of each tree.
+/// The number of cells of the sums, the blocks of each tree, and the base of each tree.
 type Cut = (usize, Vec<Vec<Block>>, Vec<Vec<f64>>);
 
 impl Errors {
@@ -378,7 +392,7 @@ impl Errors {
         }
     }
 
-    /// The error under the LWE secret of what has this one under the ring's.
+    /// The noise under the LWE secret, from this noise under the ring's secret.
     fn switched(&self, before: Noise) -> Noise {
         let rotation = self.parameters.rotation();
         let (ring, input) = (rotation.ring(), rotation.input());
@@ -386,7 +400,7 @@ impl Errors {
         scaled.plus(noise::rounding(ring.secret_weight(), 2)).plus(self.back)
     }
 
-    /// How many deviations a sum of this block is from the next cell.
+    /// The distance of a sum of this block from the next cell, in standard deviations.
     fn certainty(&self, block: &Block, cells: usize) -> f64 {
         self.certainty_of(
             block.terms.iter().map(|(_, weight)| (*weight as f64).powi(2)).sum(),
@@ -394,8 +408,10 @@ impl Errors {
         )
     }
 
-    /// How many deviations a sum of comparisons with weights of these squares is from the next
-    /// cell. The majority of three is as far from the other one.
+    /// The distance of a sum of comparisons from the next cell, in standard deviations.
+    ///
+    /// `square` is the sum of the squared weights. For the majority of three, it is the distance
+    /// from the opposite answer.
     fn certainty_of(&self, square: f64, cells: usize) -> f64 {
         let rotation = self.parameters.rotation();
         let sum = rotation.noise().scaled(0.5 * square.max(1.0).log2());
@@ -403,7 +419,7 @@ impl Errors {
         self.parameters.positions() / (2.0 * cells as f64) / index.log2_std().exp2()
     }
 
-    /// The largest blocks that are certain.
+    /// Cuts the trees into the largest blocks whose sums are certain.
     fn cut(&self, model: &TreeModel, parameters: &TreeParameters) -> Result<Cut, PegasusError> {
         let rotation = parameters.rotation();
         let least = rotation.index_noise(Noise::NONE, rotation.input().modulus()).log2_std().exp2();
@@ -425,7 +441,8 @@ impl Errors {
         argument(OPERATION, "these parameters tell no two states apart".into())
     }
 
-    /// A bound of log2 of the probability that one of these sums is off by half of a cell.
+    /// An upper bound of log2 of the probability that the error of one of these sums exceeds half a
+    /// cell.
     fn log2_failure<'a>(
         &self,
         blocks: impl Iterator<Item = &'a Block>,
@@ -437,8 +454,9 @@ impl Errors {
         (blocks.map(|block| tail(self.certainty(block, cells))).sum::<f64>() + of_majorities).log2()
     }
 
-    /// The modulus of a reply, and the deviation of its errors, for values with this error under
-    /// the ring's secret.
+    /// The modulus of a reply and the standard deviation of its errors.
+    ///
+    /// `before` is the noise of the summed values under the ring's secret.
     fn reply(
         &self,
         before: Noise,

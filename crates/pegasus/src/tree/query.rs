@@ -1,4 +1,4 @@
-//! What goes from the client to the server, and back.
+//! Queries from the client to the server, and replies.
 
 use hippocrene_fhew::{LweCiphertext, LweParameters, SeededCoefficients};
 use hippocrene_ring::Seed;
@@ -8,10 +8,10 @@ use zeroize::Zeroizing;
 use super::{FeatureRanges, TreeParameters, TreeSecrets};
 use crate::{PegasusError, error::argument};
 
-/// Rows of encrypted features: the first row's, then those of the second, and so on.
+/// Encrypted rows of features, one row after the other.
 ///
-/// Each feature is as many numbers as [`TreeParameters::digits`] says. They are coefficients of
-/// RLWE ciphertexts in the ring of the LWE secret, with half of them a seed.
+/// Each feature is [`TreeParameters::digits`] numbers. They are coefficients of RLWE ciphertexts in
+/// the ring of the LWE secret, and half of the ciphertexts is a seed.
 #[derive(Debug, Clone)]
 pub struct TreeQuery {
     features: usize,
@@ -20,10 +20,10 @@ pub struct TreeQuery {
 }
 
 impl TreeQuery {
-    /// Puts a query of so many features together from its parts.
+    /// Assembles a query of rows of `features` features from its parts.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when the numbers are no rows, and as
+    /// [`PegasusError::Argument`] when the numbers do not make rows. Also as
     /// [`SeededCoefficients::from_parts`].
     pub fn from_parts(
         parameters: TreeParameters,
@@ -45,12 +45,12 @@ impl TreeQuery {
         Ok(TreeQuery { features, digits, numbers })
     }
 
-    /// How many features a row has.
+    /// The number of features of a row.
     pub fn features(&self) -> usize {
         self.features
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     pub fn rows(&self) -> usize {
         self.numbers.c0().len() / (self.features * self.digits)
     }
@@ -61,9 +61,10 @@ impl TreeQuery {
     }
 }
 
-/// For each row and each output an LWE ciphertext under the secret of queries. A number that comes
-/// out as `m` modulo `q` means `middle + span m / q`, with the middle of its output: those and the
-/// span are public.
+/// An LWE ciphertext for each row and each output, under the secret of queries.
+///
+/// A decrypted number `m` modulo `q` means `middle + span m / q`, with the middle of its output.
+/// The middles and the span are public.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TreeReply {
     pub(super) span: f64,
@@ -72,12 +73,13 @@ pub struct TreeReply {
 }
 
 impl TreeReply {
-    /// Puts a reply together from its parts: the outputs of the first row, then those of the
-    /// second, and so on, `b` and `a` of each.
+    /// Assembles a reply from its parts.
+    ///
+    /// `values` holds `b` and `a` of each output, one row after the other.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when the values are no rows of outputs, or a number is not
-    /// finite; and as [`LweCiphertext::from_parts`].
+    /// [`PegasusError::Argument`] when the values do not make rows of outputs, the span is not
+    /// positive and finite, or a middle is not finite. Also as [`LweCiphertext::from_parts`].
     pub fn from_parts(
         parameters: LweParameters,
         key: Fingerprint,
@@ -99,27 +101,28 @@ impl TreeReply {
         Ok(TreeReply { span, middles, values: values.collect::<Result<_, _>>()? })
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     pub fn rows(&self) -> usize {
         self.values.len() / self.middles.len()
     }
 
-    /// How many outputs a row has.
+    /// The number of outputs of a row.
     pub fn outputs(&self) -> usize {
         self.middles.len()
     }
 
-    /// How far apart the least and the largest possible value are at most, with room for errors.
+    /// The largest distance between the smallest and the largest possible value, plus a margin for
+    /// errors.
     pub fn span(&self) -> f64 {
         self.span
     }
 
-    /// What the residue 0 means, for each output.
+    /// The value that the residue 0 stands for, for each output.
     pub fn middles(&self) -> &[f64] {
         &self.middles
     }
 
-    /// The ciphertexts, those of a row together.
+    /// The ciphertexts, grouped by row.
     pub fn values(&self) -> &[LweCiphertext] {
         &self.values
     }
@@ -150,10 +153,10 @@ impl TreeParameters {
         Ok(messages)
     }
 
-    /// The position of a digit of what is at a share of its range, modulo `2N`.
+    /// The position of a digit modulo `2N`, for a value at a share of its range.
     ///
-    /// The first digit is on the first half of the circle of `2N` positions, once around is the
-    /// period of the others.
+    /// The first digit uses the first half of the circle of `2N` positions. For the other digits,
+    /// the whole circle is one period.
     pub(super) fn message(&self, share: f64, digit: usize) -> u64 {
         let position = self.start(digit) + share * self.scale(digit);
         let circle = 2.0 * self.positions();
@@ -162,12 +165,12 @@ impl TreeParameters {
 }
 
 impl TreeSecrets {
-    /// Encrypts rows of features, one after the other. Values beyond their range are taken for its
+    /// Encrypts rows of features, one after the other. Values beyond their range become its nearest
     /// end.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when the values are no rows, or one is not a number; when the
-    /// operating system has no entropy.
+    /// [`PegasusError::Argument`] when the number of values is not a multiple of the number of
+    /// features, or a value is NaN. Also when the operating system has no entropy.
     pub fn encrypt(&self, ranges: &FeatureRanges, rows: &[f64]) -> Result<TreeQuery, PegasusError> {
         let messages = self.parameters().messages(ranges, rows, "encrypt a query")?;
         let numbers =
@@ -175,10 +178,10 @@ impl TreeSecrets {
         Ok(TreeQuery { features: ranges.count(), digits: self.parameters().digits(), numbers })
     }
 
-    /// The values of a reply, those of a row together.
+    /// Decrypts a reply, and returns its values row by row.
     ///
     /// # Errors
-    /// When it belongs to another key.
+    /// When the reply belongs to another key.
     pub fn decrypt(&self, reply: &TreeReply) -> Result<Vec<f64>, PegasusError> {
         let value = |(i, c): (usize, &LweCiphertext)| {
             let share = self.input.decrypt(c)? as f64 / c.parameters().modulus() as f64;

@@ -1,42 +1,45 @@
-//! How values of features become positions.
+//! Maps from values of features to shares of their ranges.
 
 use crate::{PegasusError, error::argument};
 
-/// Of how many parts a map that is made of a sample is.
+/// The number of parts of a map that is made from a sample.
 const PARTS: usize = 64;
 
-/// How many knots a map may have.
+/// The maximum number of knots of a map.
 const MOST_KNOTS: usize = 4097;
 
-/// For each feature a rising map of its values to shares from 0 to 1, which features are compared
-/// by: **public**, the client maps its rows and the server its thresholds. It is linear between
-/// *knots*, the values at shares `0, 1/k, .. 1`. The first and the last are the least and the
-/// largest value that is told apart; values beyond are taken for the nearest in between, which
-/// changes nothing at thresholds inside.
+/// An increasing map from values to shares from 0 to 1, for each feature.
 ///
-/// The nearer values are to a threshold by their shares, the more digits it needs
+/// Features are compared by their shares. The maps are **public**: the client maps its rows, and
+/// the server its thresholds. Each map is linear between *knots*, the values at the shares
+/// `0, 1/k, .. 1`. The first and the last knot are the smallest and the largest distinguishable
+/// value. Values beyond them become the nearest end, which changes no comparison with a threshold
+/// in between.
+///
+/// A threshold needs more digits if values are nearer to it in terms of shares
 /// ([`TreeParameters::resolution`](super::TreeParameters::resolution)). So a map should be steep
-/// where values are many, as that of [`FeatureRanges::of_sample`] is. It must not be made of the
-/// thresholds, which it would tell the client.
+/// where there are many values, like that of [`FeatureRanges::of_sample`]. It must not be made from
+/// the thresholds, since it would reveal them to the client.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FeatureRanges {
     knots: Vec<Vec<f64>>,
 }
 
 impl FeatureRanges {
-    /// Linear maps between these pairs of the least and the largest value.
+    /// Creates linear maps from pairs of the smallest and the largest value, one for each feature.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when there is none, or one is no interval of finite length.
+    /// [`PegasusError::Argument`] when there is no pair, or a pair is not an interval of finite
+    /// length.
     pub fn new(ranges: Vec<(f64, f64)>) -> Result<Self, PegasusError> {
         Self::of_knots(ranges.into_iter().map(|(low, high)| vec![low, high]).collect())
     }
 
-    /// Maps with these knots, of each feature from 2 to 4097.
+    /// Creates maps from their knots, 2 to 4097 for each feature.
     ///
     /// # Errors
     /// [`PegasusError::Argument`] when there are no features, a feature has another number of
-    /// knots, or its knots do not rise from one to the next, over an interval of finite length.
+    /// knots, or its knots are not strictly increasing over an interval of finite length.
     pub fn of_knots(knots: Vec<Vec<f64>>) -> Result<Self, PegasusError> {
         const OPERATION: &str = "ranges of features";
         if knots.is_empty() {
@@ -61,7 +64,7 @@ impl FeatureRanges {
         Ok(FeatureRanges { knots })
     }
 
-    /// Maps by the ranks of values in a sample, given row by row.
+    /// Creates maps from the ranks of values in a sample, which is given row by row.
     ///
     /// - The knots of a feature with 2 to 65 different values are these values, so that
     ///   neighbours are equally far apart.
@@ -69,12 +72,12 @@ impl FeatureRanges {
     ///   neighbouring knots. A value that occurs in more than a 64th of the rows counts for a 64th.
     /// - A feature with one value has it in the middle of its range.
     ///
-    /// The knots become public: the least and the largest value of the sample, and its values or
-    /// its quantiles in steps of a 64th.
+    /// The knots become public. They reveal the smallest and the largest value of the sample, and
+    /// its values or its quantiles in steps of a 64th.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when the values are no rows, one is not finite, or those of a
-    /// feature are too far apart.
+    /// [`PegasusError::Argument`] when the number of values is not a multiple of the number of
+    /// features, a value is not finite, or the values of a feature are too far apart.
     pub fn of_sample(features: usize, rows: &[f64]) -> Result<Self, PegasusError> {
         const OPERATION: &str = "ranges of features from a sample";
         if features == 0 || rows.is_empty() || !rows.len().is_multiple_of(features) {
@@ -92,26 +95,26 @@ impl FeatureRanges {
         Self::of_knots((0..features).map(|feature| by_ranks(of_feature(feature))).collect())
     }
 
-    /// How many features there are.
+    /// The number of features.
     pub fn count(&self) -> usize {
         self.knots.len()
     }
 
-    /// The knots of each.
+    /// The knots of each feature.
     pub fn knots(&self) -> &[Vec<f64>] {
         &self.knots
     }
 
-    /// The least and the largest value of a feature.
+    /// The smallest and the largest value of a feature.
     pub(super) fn ends(&self, feature: usize) -> (f64, f64) {
         let knots = &self.knots[feature];
         (knots[0], knots[knots.len() - 1])
     }
 
-    /// Returns the shares that the features of a row are mapped to.
+    /// Maps the features of a row to shares.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when it has another number of features, or one is not a number.
+    /// [`PegasusError::Argument`] when the row has another number of features, or a feature is NaN.
     pub fn shares(&self, row: &[f64]) -> Result<Vec<f64>, PegasusError> {
         if row.len() != self.count() || row.iter().any(|x| x.is_nan()) {
             let what = format!("{} values are no row of {} numbers", row.len(), self.count());
@@ -120,8 +123,9 @@ impl FeatureRanges {
         Ok(row.iter().enumerate().map(|(feature, value)| self.share(feature, *value)).collect())
     }
 
-    /// The share that a value, which is a number, is mapped to. All parts are looked at, whatever
-    /// the value is.
+    /// The share of a value, which must not be NaN.
+    ///
+    /// All parts are evaluated for any value, so the number of operations does not depend on it.
     pub(super) fn share(&self, feature: usize, value: f64) -> f64 {
         let knots = &self.knots[feature];
         let of_part = |part: &[f64]| ((value - part[0]) / (part[1] - part[0])).clamp(0.0, 1.0);
@@ -129,7 +133,7 @@ impl FeatureRanges {
     }
 }
 
-/// Knots of the values of a feature, of which there is one at least.
+/// The knots for the values of a feature. There must be at least one value.
 fn by_ranks(mut values: Vec<f64>) -> Vec<f64> {
     values.sort_by(f64::total_cmp);
     let most = values.len() as f64 / PARTS as f64;
@@ -143,7 +147,7 @@ fn by_ranks(mut values: Vec<f64>) -> Vec<f64> {
     if runs.len() <= PARTS + 1 {
         return runs.iter().map(|(value, _)| *value).collect();
     }
-    // Ranks of the distinct values: from the middle of one run to that of the next.
+    // The rank of a distinct value is the middle of its run.
     let mut ranks = vec![0.0];
     ranks.extend(runs.windows(2).scan(0.0, |rank, pair| {
         *rank += (pair[0].1 + pair[1].1) / 2.0;
@@ -159,7 +163,8 @@ fn by_ranks(mut values: Vec<f64>) -> Vec<f64> {
     let mut knots = vec![low];
     knots.extend((1..PARTS).map(knot));
     knots.push(high);
-    // Where values are so near to each other that there are no numbers between them.
+    // If neighbouring knots coincide, because there are no doubles between the values, the map is
+    // linear.
     if knots.windows(2).all(|pair| pair[0] < pair[1]) { knots } else { vec![low, high] }
 }
 
@@ -195,8 +200,8 @@ mod tests {
         assert_eq!(FeatureRanges::of_sample(1, &spread).unwrap().knots(), [spread]);
     }
 
-    /// Of values that are all different the shares are the ranks; one that most rows have is set
-    /// apart by a 64th of what the others take, and no more.
+    /// If all values differ, the shares are the ranks. A value that most rows have is set apart by
+    /// no more than a 64th of the share of the others.
     #[test]
     fn shares_are_ranks() {
         let values: Vec<f64> = (0..=1000).map(|i| f64::from(i).powi(4)).collect();
