@@ -10,7 +10,7 @@ import numpy as np
 from hippocrene.bits import chosen
 from hippocrene.encrypted import Encrypted, part_of_arrays
 from hippocrene.errors import ArgumentError, ShapeError, named
-from hippocrene.integers import integers, without_wrapping
+from hippocrene.integers import integers
 from hippocrene.scalars import double
 from hippocrene.values import real_numbers
 
@@ -54,9 +54,9 @@ class TableEntries:
         ``-1/2``. With up to 4 entries, a value more than 1/8 beyond the indices may give any
         result.
 
-        **Integers.** The result is exact. It is a polynomial modulo `plain_modulus` with a degree
-        below the number of entries. Entries that would wrap around modulo `plain_modulus` raise an
-        `ArgumentError`. If a declaration is wrong, values beyond the table may give any result.
+        **Integers.** The result is exact, and entries count modulo `plain_modulus`. It is a
+        polynomial with a degree below the number of entries. If a declaration is wrong, values
+        beyond the table may give any result.
         """
         array = cast("EncryptedArray", self)
         modulus, name = array.plain_modulus, "entries_of"
@@ -71,7 +71,6 @@ class TableEntries:
             )
         else:
             entries = integers(table, name, modulus)
-            without_wrapping(table, entries, modulus, name)
         if entries.ndim == 0 or entries.size == 0:
             raise ShapeError(
                 f"entries_of: a table has one entry or more, not shape {entries.shape}"

@@ -64,32 +64,24 @@ def integers(values: npt.ArrayLike, operation: str, modulus: int) -> npt.NDArray
 
 
 def without_wrapping(
-    values: npt.ArrayLike,
-    residues: npt.NDArray[np.int64],
-    modulus: int,
-    operation: str = "encrypt",
+    values: npt.ArrayLike, residues: npt.NDArray[np.int64], modulus: int
 ) -> npt.NDArray[np.int64]:
     """Return `values` as signed integers, and refuse those that would wrap around.
 
     `residues` are the values modulo `modulus`.
     """
-    array, half = to_array(values, operation), (modulus - 1) // 2
+    array, half = to_array(values, "encrypt"), (modulus - 1) // 2
     if not array.size:
         return residues
     if int(array.min()) >= -half and int(array.max()) < modulus:
         return np.where(np.asarray(array < 0, dtype=bool), residues - modulus, residues).astype(
             np.int64, order="C"
         )
-    advice = (
-        "Generate the client with a larger plain_modulus (hippocrene.plain_modulus finds one), or "
-        "pass wrap=True if you mean residues."
-        if operation == "encrypt"
-        else "Reduce the values first if you mean residues."
-    )
     # The error does not show the value, because values are secret.
     raise ArgumentError(
-        f"{operation}: a value lies outside [{-half}, {modulus - 1}] and would wrap around modulo "
-        f"{modulus}. {advice}"
+        f"encrypt: a value lies outside [{-half}, {modulus - 1}] and would wrap around modulo "
+        f"{modulus}. Generate the client with a larger plain_modulus (hippocrene.plain_modulus finds "
+        "one), or pass wrap=True if you mean residues."
     )
 
 

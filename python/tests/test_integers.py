@@ -249,7 +249,7 @@ def test_what_is_not_integers_is_refused_in_words(client, secret):
     assert (encrypted == None, encrypted == "a", encrypted != "a") == (False, False, True)  # noqa: E711
     with pytest.raises(TypeError, match="mean"):
         encrypted.mean()
-    for name in ("precision", "precision_bits", "capacity_bits", "bound"):
+    for name in ("precision", "precision_bits", "capacity_bits"):
         with pytest.raises(AttributeError, match=f"have no {name}"):
             getattr(encrypted, name)
     for name, of_numbers in (

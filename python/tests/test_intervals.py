@@ -215,12 +215,10 @@ def test_simulations_have_the_interval_of_the_real_arrays():
     assert simulation.precision_bits == real.precision_bits
 
 
-def test_tables_of_integers_do_not_wrap_around():
+def test_bounds_of_integers_are_those_of_intervals():
     client = Client.generate("n13", scheme="bgv", plain_modulus=65537)
     assert client.encrypt([5], bound=300).bound == 300
-    places = Server(client.evaluation_keys([])).load(client.encrypt([1, 2], interval=(0, 3)))
-    with pytest.raises(ArgumentError, match="entries_of: a value lies outside"):
-        places.entries_of([0, 2, 70000, 5])
+    assert client.encrypt([5]).bound == 65536
 
 
 def test_encryptions_that_are_all_error_are_refused(client):

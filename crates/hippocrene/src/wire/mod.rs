@@ -1,8 +1,9 @@
 //! The wire format: how settings, keys and encrypted arrays are written to bytes and read back.
 //!
 //! `docs/wire-format.md` describes it byte by byte. A file is a header (magic, version, kind,
-//! checksum, parameter digest, key fingerprint, length) and a payload. Reading checks the sizes, the
-//! checksum and the fields before it allocates memory for residues. Then it checks every residue.
+//! checksum, parameter digest, key fingerprint, length) and a payload. Reading checks the sizes,
+//! the checksum and the fields before it allocates memory for residues. Then it checks every
+//! residue.
 //!
 //! The methods belong to the types themselves, as `to_bytes`, `from_bytes`, `save` and `load`:
 //!

@@ -170,7 +170,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(4000))]
 
-        /// The answer is right from the margin on, with any errors that are smaller than the margin.
+        /// The answer is right from the margin on, with any errors smaller than the margin.
         #[test]
         fn answers_are_certain_beyond_the_margin(
             tables in 0usize..3, threshold in 0.0f64..1.0, digits in 1usize..=5, way in 0usize..5, other in 0.0f64..1.0,
