@@ -280,15 +280,15 @@ class TableFunctions:
     ) -> EncryptedArray:
         """Return the indices that sort the values along an axis, or all values if `axis` is None.
 
-        This takes ``n * (n + 1) / 2`` look-ups for ``n`` values, if ``n`` is at least 2. Round the
-        indices after decryption. `precision_bits` states their error, which grows with the number
+        This takes ``n * (3 * n - 1) / 2`` look-ups for ``n`` values, if ``n`` is at least 2. Round
+        the indices after decryption. `precision_bits` states their error, which grows with the number
         of values.
 
         Every index appears exactly once. Two values that differ by more than a gap are in order.
         Closer and equal values may be in either order, whatever `kind` says. The gap is seven
-        standard deviations of the difference of two rounded table indices. With the tables
-        ``"lut12"``, it is about a 42nd of the `bound` of the array. It is twice as large with
-        ``"lut11"`` and about half as large with ``"lut13"``. The errors of the values come on top.
+        standard deviations of the error in the difference of two values in look-ups. On ``"n15"``
+        it is about a 340th of the `bound` of the array with the tables ``"lut12"``, a 260th with
+        ``"lut11"`` and a 360th with ``"lut13"``. The errors of the values come on top.
 
         The number of values in a line is limited, since the tables must tell their ranks apart: to
         44 with ``"lut11"``, 82 with ``"lut12"`` and 109 with ``"lut13"``. More are refused.

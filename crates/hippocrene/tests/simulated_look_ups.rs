@@ -4,7 +4,7 @@
 use crate::common::{insecure_grafted, numbers};
 use hippocrene::{
     ClientKey, Comparison, EncryptedArray, Encryption, Error, Function, Interval, KeyRequest,
-    LookUps, Server, Simulation,
+    LookUps, Preset, Server, Simulation,
 };
 use hippocrene_rlwe::SecretDistribution;
 
@@ -250,5 +250,21 @@ fn operations_that_lack_capacity_are_named() {
             words.contains("look-ups with these keys return 30 bits") && !words.contains("gap"),
             "{words}"
         );
+    }
+}
+
+/// The gap of argsort is this part of the bound, as Python's `argsort` and docs/pegasus.md say.
+#[test]
+fn the_gap_of_argsort_is_what_is_documented() {
+    for (tables, part) in [("lut11", 260.0), ("lut12", 340.0), ("lut13", 360.0)] {
+        let asked = LookUps { tables, capacity: None, clusters: None };
+        let request = KeyRequest { look_ups: Some(asked), ..KeyRequest::only([]) };
+        let settings = Preset::by_name("n15").unwrap().settings().unwrap();
+        let simulation = Simulation::with_keys(settings, &request).unwrap();
+        for bound in [1.0, 45.0] {
+            let gap = simulation.server().argsort_gap(bound).unwrap();
+            let found = bound / gap;
+            assert!((found / part - 1.0).abs() < 0.02, "{tables}: a {found}th");
+        }
     }
 }

@@ -28,6 +28,7 @@ mod order;
 mod pegasus;
 mod places;
 mod plan;
+mod ranks;
 mod repack;
 mod sign;
 mod tables;

@@ -388,6 +388,6 @@ impl Pegasus {
     }
 }
 
-fn half_sign(x: f64) -> f64 {
+pub(crate) fn half_sign(x: f64) -> f64 {
     if x < 0.0 { -0.5 } else { 0.5 }
 }

@@ -13,8 +13,7 @@ use hippocrene_rlwe::Noise;
 use crate::{
     Numbers, Pegasus, PegasusError,
     error::argument,
-    look_up::{DEVIATIONS, MOST_TIMES, Off},
-    sign,
+    look_up::{DEVIATIONS, Off},
     tournament::{at, rounds as rounds_of},
 };
 
@@ -156,91 +155,6 @@ impl Pegasus {
         sorted.select(&(0..x.len()).filter(|i| i % size >= size - k).collect::<Vec<_>>())
     }
 
-    /// For every number how many others among the `size` of its group come before it: a permutation
-    /// of `0..size`, up to the error of rotations and switches. It takes `size (size - 1)/2`
-    /// look-ups for each group.
-    ///
-    /// Numbers farther apart than [`Pegasus::order_gap`] are in order. Nearer ones may be in either
-    /// order, but each rank appears exactly once. Numbers that are rounded to the same index keep
-    /// the order of their places.
-    ///
-    /// The result is at [`crate::PegasusPlan::table_scale`] of `size`.
-    ///
-    /// # Errors
-    /// [`PegasusError::Argument`] if groups are of one number, and as [`Pegasus::largest`] and
-    /// [`Pegasus::look_up`].
-    pub fn ranks(&self, x: &Numbers, size: usize) -> Result<Numbers, PegasusError> {
-        self.ranks_of(x, size, "rank numbers")
-    }
-
-    /// [`Pegasus::ranks`] for an operation of this name.
-    ///
-    /// Each number is rounded once to the grid of `2N` indices on which rotations work, and rounded
-    /// numbers are subtracted. Rotations round nothing then: every comparison sees the exact
-    /// difference of two indices, so that all comparisons agree with one total order, by the index
-    /// and then the place. If each difference was rounded on its own, three comparisons of near
-    /// numbers could form a cycle.
-    fn ranks_of(
-        &self,
-        x: &Numbers,
-        size: usize,
-        operation: &'static str,
-    ) -> Result<Numbers, PegasusError> {
-        let groups = groups_of(x, size, operation)?;
-        if size == 1 {
-            return argument(operation, "there is one only".into());
-        }
-        let x = self.on_the_grid(x)?;
-        let (later, earlier) = pairs(groups, size);
-        let difference = x.select(&later)?.sub(&x.select(&earlier)?)?;
-        // 1 at a difference of 0 too, where the later number counts as the larger one.
-        let after = self.look_up_sign(&difference, self.plan().table_scale(size as f64)?)?;
-        self.wins(&after, size)
-    }
-
-    /// The numbers modulo `2N`, each rounded as the modulus switch at the start of a rotation does.
-    /// They are multiplied by the largest integer first with which their differences fit the
-    /// circle.
-    fn on_the_grid(&self, x: &Numbers) -> Result<Numbers, PegasusError> {
-        let factor = self.grid_factor(x);
-        let x = x.clone().times_integer(factor)?.over(factor as f64)?;
-        let (entries, q) =
-            (2 * self.tables().parameters().ring().dimension() as u64, x.parameters().modulus());
-        let rounded =
-            x.ciphertexts().iter().map(|c| c.switch_modulus(entries)).collect::<Result<_, _>>()?;
-        Numbers::new(rounded, x.scale().times_integer(entries).divided_by(q), x.bound())
-    }
-
-    /// The largest integer by which numbers may be multiplied such that their differences fit the
-    /// circle.
-    fn grid_factor(&self, x: &Numbers) -> i64 {
-        let (parameters, q) = (self.tables().parameters(), x.parameters().modulus());
-        let fits = |factor: &i64| {
-            let index = parameters.index_noise(x.noise().scaled((*factor as f64).log2()), q);
-            let off = DEVIATIONS * index.plus(index).log2_std().exp2()
-                / parameters.ring().dimension() as f64;
-            2.0 * x.bound() * *factor as f64 <= x.largest_bound() * (1.0 - off)
-        };
-        (2..=MOST_TIMES).take_while(fits).last().unwrap_or(1)
-    }
-
-    /// How many others of its group every number is greater than, from the comparisons `greater` of
-    /// [`pairs`].
-    fn wins(&self, greater: &Numbers, size: usize) -> Result<Numbers, PegasusError> {
-        let less = greater.clone().times_integer(-1)?.plus(1.0)?;
-        let both = greater.clone().concat(&less)?.with_bound(1.0)?;
-        let (left, right) = pairs(greater.len() / (size * (size - 1) / 2), size);
-        // What of all these says that a number is the larger one.
-        let mut wins =
-            vec![Vec::with_capacity(size - 1); size * greater.len() / (size * (size - 1) / 2)];
-        for (k, (left, right)) in left.into_iter().zip(right).enumerate() {
-            wins[left].push(k);
-            wins[right].push(greater.len() + k);
-        }
-        let term = |k: usize| both.select(&wins.iter().map(|places| places[k]).collect::<Vec<_>>());
-        (1..size - 1).try_fold(term(0)?, |sum, k| sum.add(&term(k)?))
-    }
-
     /// 1 for the largest number of every `size` and 0 for all others, at `scale`, by a tournament
     /// of `2 size - 3` look-ups for each group. One number of every group has the 1: where several
     /// are nearer to the largest than the index of a table is off by in a round, one of these.
@@ -270,98 +184,6 @@ impl Pegasus {
     ) -> Result<Numbers, PegasusError> {
         let (bits, groups) = (self.levels(x, size, scale)?.swap_remove(0), x.len() / size);
         bits.select(&(0..x.len()).map(|i| i % size * groups + i / size).collect::<Vec<_>>())
-    }
-
-    /// Ranks among `size` numbers as they are looked up: in `[-(size - 1)/2, (size - 1)/2]`, and
-    /// half a place is allowed for.
-    fn centred(&self, ranks: Numbers, size: usize) -> Result<Numbers, PegasusError> {
-        let n = size as f64;
-        let centred = ranks.plus(-(n - 1.0) / 2.0)?.with_bound(n / 2.0)?;
-        self.check_ranks(size, centred.noise())?;
-        Ok(centred)
-    }
-
-    /// The places in rising order of every `size` numbers, counted from the middle one, at `scale`:
-    /// that of the smallest, that of the next one, and so on, 0 to `size - 1` less `(size - 1)/2`.
-    /// Every place appears exactly once. Numbers farther apart than [`Pegasus::order_gap`] are in
-    /// order; nearer ones may be in either order ([`Pegasus::ranks`]).
-    ///
-    /// It takes `size (size + 1)/2` look-ups for each group: the comparisons of [`Pegasus::ranks`],
-    /// and one for each number, which finds the rank at which the number stands. **Error:** that of
-    /// a rotation for several tables, once for each number.
-    ///
-    /// # Errors
-    /// [`PegasusError::Argument`] if groups are of one number, or so large that a table does not
-    /// tell ranks apart, if the scale does not hold so many places, and as [`Pegasus::largest`].
-    pub fn argsort(&self, x: &Numbers, size: usize, scale: Scale) -> Result<Numbers, PegasusError> {
-        const OPERATION: &str = "sort places";
-        let groups = groups_of(x, size, OPERATION)?;
-        if size > 1 {
-            self.check_ranks(size, self.rank_noise(size))?;
-        }
-        let ranks = self.centred(self.ranks_of(x, size, OPERATION)?, size)?;
-        // Of every rank the terms that are not 0, of which one counts.
-        let middle = (size - 1) as f64 / 2.0;
-        let of_place = |place: usize| {
-            let numbers = ranks.select(&(place..x.len()).step_by(size).collect::<Vec<_>>())?;
-            let at = |rank: usize, x: f64| (place as f64 - middle) * is_rank(x, rank, size);
-            self.look_up_several_steps(&numbers, scale, size, at)?.with_bound(0.0)
-        };
-        let by_rank = (1..size).try_fold(of_place(0)?, |sum, place| sum.add(&of_place(place)?))?;
-        let order: Vec<usize> = (0..x.len()).map(|i| i % size * groups + i / size).collect();
-        by_rank.select(&order)?.with_bound(middle)
-    }
-
-    /// Two numbers farther apart than this are in order in [`Pegasus::argsort`] and
-    /// [`Pegasus::ranks`]: seven deviations of the difference of two indices, each of which is
-    /// rounded.
-    pub fn order_gap(&self, x: &Numbers) -> f64 {
-        let parameters = self.tables().parameters();
-        let factor = self.grid_factor(x) as f64;
-        let index =
-            parameters.index_noise(x.noise().scaled(factor.log2()), x.parameters().modulus());
-        let difference = index.plus(index).log2_std().exp2();
-        sign::CERTAIN * difference * x.largest_bound()
-            / factor
-            / parameters.ring().dimension() as f64
-    }
-
-    /// The factor of the bound to extract numbers with whose places are sorted. `off` is the
-    /// deviation of their error over their bound. With it, differences take all of the circle. It
-    /// is about 1 for precise numbers.
-    pub fn argsort_bound(&self, off: f64) -> f64 {
-        let parameters = self.tables().parameters();
-        let modulus = self.plan().literal().lwe().modulus();
-        let index = parameters.index_noise(self.extraction().noise(), modulus);
-        let difference = index.plus(index).log2_std().exp2();
-        let rounding = DEVIATIONS * difference / parameters.ring().dimension() as f64;
-        // The error of differences, over twice the bound; and a little for the other errors.
-        let beyond = DEVIATIONS * off / 2f64.sqrt();
-        1.01 * (1.0 + beyond) / (1.0 - rounding.min(0.5)) / (1.0 + self.plan().literal().margin)
-    }
-
-    /// The noise of ranks among so many numbers: of one look-up for each other number.
-    fn rank_noise(&self, count: usize) -> Noise {
-        self.number_noise().scaled(0.5 * (count as f64 - 1.0).log2())
-    }
-
-    /// Checks that the ranks of so many numbers, which are off by so much, are told apart.
-    fn check_ranks(&self, count: usize, noise: Noise) -> Result<(), PegasusError> {
-        let parameters = self.tables().parameters();
-        let told_apart = |count: usize, noise: Noise| {
-            let index = parameters.index_noise(noise, self.back().parameters()[1].modulus());
-            let off = index.log2_std().exp2() * count as f64 / parameters.ring().dimension() as f64;
-            CERTAIN * off <= 0.5
-        };
-        if !told_apart(count, noise) {
-            let most =
-                (2..count).take_while(|n| told_apart(*n, self.rank_noise(*n))).last().unwrap_or(1);
-            let what = format!(
-                "among {count} numbers: with these tables the ranks of {most} are told apart"
-            );
-            return argument("sort places", what);
-        }
-        Ok(())
     }
 
     /// The place of the largest number of every `size`, from 0, at `scale`: as
@@ -440,25 +262,12 @@ impl Pegasus {
     }
 }
 
-/// How many deviations half a rank has to be.
-const CERTAIN: f64 = 5.0;
-
-/// 1 where a centred rank ([`Pegasus::centred`]) is this one of `size`, and 0 elsewhere.
-fn is_rank(x: f64, rank: usize, size: usize) -> f64 {
-    f64::from((x - (rank as f64 - (size as f64 - 1.0) / 2.0)).abs() < 0.5)
-}
-
-/// All pairs of numbers in every group of `size`, group by group: the later ones, and the earlier
-/// ones.
-fn pairs(groups: usize, size: usize) -> (Vec<usize>, Vec<usize>) {
-    let of_group = |group: usize| {
-        (0..size).flat_map(move |i| (0..i).map(move |j| (group * size + i, group * size + j)))
-    };
-    (0..groups).flat_map(of_group).unzip()
-}
-
 /// How many groups of `size` numbers there are.
-fn groups_of(x: &Numbers, size: usize, operation: &'static str) -> Result<usize, PegasusError> {
+pub(crate) fn groups_of(
+    x: &Numbers,
+    size: usize,
+    operation: &'static str,
+) -> Result<usize, PegasusError> {
     if size == 0 || !x.len().is_multiple_of(size) {
         return argument(operation, format!("{} numbers in groups of {size}", x.len()));
     }

@@ -278,10 +278,17 @@ fn places_are_sorted() {
     let x = self::wide(&s, &[-8.0, 1.5, 8.0], wide).select(&[1, 0, 1, 2, 0, 1, 2]).unwrap();
     close(&s, &of(&x), &[1.0, 4.0, 0.0, 2.0, 5.0, 3.0, 6.0], 0.2, "equal ones");
     let gap = s.pegasus.order_gap(&x);
-    assert!((0.25..0.4).contains(&gap), "{gap}");
-    for step in [gap, -gap] {
+    assert!((0.01..0.02).contains(&gap), "{gap}");
+    // From a gap apart to the whole range. Fine positions go around the circle at about 0.8.
+    for step in [gap, 0.2, 0.4, 0.8, 1.6, 6.0].into_iter().flat_map(|step| [step, -step]) {
         let order = if step > 0.0 { [0.0, 1.0] } else { [1.0, 0.0] };
-        close(&s, &of(&self::wide(&s, &[2.0, 2.0 + step], wide)), &order, 0.2, "a gap apart");
+        close(
+            &s,
+            &of(&self::wide(&s, &[2.0, 2.0 + step], wide)),
+            &order,
+            0.2,
+            &format!("{step} apart"),
+        );
     }
     let one = s.pegasus.argsort(&s.numbers(&[1.0], BOUND), 1, scale).unwrap_err().to_string();
     assert!(one.contains("sort places: there is one only"), "{one}");
@@ -313,15 +320,17 @@ fn argsort_is_a_permutation() {
         }
     }
     // With some far ones among them, which are in order.
-    let values: Vec<f64> =
-        (0..size).map(|i| 2.0 * gap * (i % 3) as f64 + 0.05 * gap * i as f64).collect();
-    let x = self::wide(&s, &values, wide);
-    let places =
-        s.pegasus.argsort(&x, size, scale).unwrap().plus((size as f64 - 1.0) / 2.0).unwrap();
-    let found: Vec<f64> = s.decrypt_numbers(&places);
-    assert!(permutation(&found), "{found:?}");
-    let order: Vec<f64> = found.iter().map(|place| values[place.round() as usize]).collect();
-    assert!(order.windows(2).all(|pair| pair[1] > pair[0] - gap), "{order:?}");
+    for far in [2.0 * gap, 0.6, 4.0] {
+        let values: Vec<f64> =
+            (0..size).map(|i| far * (i % 3) as f64 + 0.05 * gap * i as f64).collect();
+        let x = self::wide(&s, &values, wide);
+        let places =
+            s.pegasus.argsort(&x, size, scale).unwrap().plus((size as f64 - 1.0) / 2.0).unwrap();
+        let found: Vec<f64> = s.decrypt_numbers(&places);
+        assert!(permutation(&found), "{found:?}");
+        let order: Vec<f64> = found.iter().map(|place| values[place.round() as usize]).collect();
+        assert!(order.windows(2).all(|pair| pair[1] > pair[0] - gap), "{order:?}");
+    }
 }
 
 #[test]

@@ -223,11 +223,10 @@ impl Server {
     ///
     /// The first result is the place of the smallest element, the second that of the next one, and
     /// so on. Without an axis, all elements are counted in row-major order and the result has one
-    /// axis. A line of `n` elements needs `n (n + 1)/2` look-ups ([`Pegasus::argsort`]).
+    /// axis. A line of `n` elements needs `n (3n - 1)/2` look-ups ([`Pegasus::argsort`]).
     ///
     /// Every place appears exactly once. Elements are in order if they differ by more than
-    /// [`Server::table_gap`] of a little less than three times the bound. Nearer ones may be in
-    /// either order, and so may equal ones.
+    /// [`Server::argsort_gap`]. Nearer ones may be in either order, and so may equal ones.
     ///
     /// # Errors
     /// [`Error::Argument`] when a line is so long that tables cannot tell ranks apart, and as
