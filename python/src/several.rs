@@ -27,15 +27,10 @@ impl Server {
     ) -> PyResult<EncryptedArray> {
         let session = self.0.session();
         detached(py, || {
-            // An array that occurs twice stays one object, so that its product with itself is a
-            // square.
-            let read = left.iter().map(|a| a.read::<F>(session)).collect::<Result<Vec<_>, _>>()?;
-            let others =
+            let left = left.iter().map(|a| a.read::<F>(session)).collect::<Result<Vec<_>, _>>()?;
+            let right =
                 right.iter().map(|b| b.read::<F>(session)).collect::<Result<Vec<_>, _>>()?;
-            let same = left.iter().zip(right).map(|(a, b)| std::ptr::eq(*a, *b));
-            let each = read.iter().zip(&others).zip(same);
-            let pairs: Vec<_> =
-                each.map(|((a, b), same)| (&**a, if same { &**a } else { &**b })).collect();
+            let pairs: Vec<_> = left.iter().zip(&right).map(|(a, b)| (&**a, &**b)).collect();
             Ok(F::hold(self.0.sum_of_products(&pairs)?, session))
         })
     }

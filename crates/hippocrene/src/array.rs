@@ -52,6 +52,17 @@ impl<F: Elements> CiphertextBody<F> {
         }
     }
 
+    /// True if both hold the same residues. Residues of different encryptions are never the same.
+    fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (CiphertextBody::Full(a), CiphertextBody::Full(b)) => a == b,
+            (CiphertextBody::Seeded(a), CiphertextBody::Seeded(b)) => {
+                F::inner_seeded(a.seeded()).c0() == F::inner_seeded(b.seeded()).c0()
+            }
+            _ => false,
+        }
+    }
+
     /// Returns the modulus of the ciphertext.
     pub(crate) fn modulus(&self) -> rlwe::Modulus {
         match self {
@@ -219,6 +230,21 @@ impl<F: Elements> Array<F> {
     pub(crate) fn has_ciphertexts_of(&self, other: &Self) -> bool {
         // This cell is shared by the clones of an array and by nothing else.
         Arc::ptr_eq(&self.refreshed, &other.refreshed)
+    }
+
+    /// True if both arrays hold the same elements with the same errors, element by element.
+    ///
+    /// That is so for an array and its clones, and for arrays that were loaded from the same bytes.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        if self.layout != other.layout {
+            return false;
+        }
+        let all_same = || {
+            let mut pairs = self.bodies.iter().zip(&other.bodies);
+            // Ciphertexts of a simulation have no residues, so all of them are equal.
+            !self.is_simulated() && pairs.all(|(a, b)| a.is_same(b))
+        };
+        self.has_ciphertexts_of(other) || all_same()
     }
 
     /// Returns the summands of the array. An array that is not a sum is its own summand.

@@ -13,7 +13,7 @@ use crate::{Fresh, Session};
 /// this type with the properties that all of its elements share.
 pub trait Elements: Clone + Debug + Send + Sync {
     /// A full ciphertext.
-    type Ciphertext: Clone + Debug + Send + Sync;
+    type Ciphertext: Clone + Debug + PartialEq + Send + Sync;
     /// A fresh ciphertext with one part replaced by a seed.
     type Seeded: Clone + Debug + Send + Sync;
 

@@ -18,7 +18,7 @@ impl Server {
     /// when the plaintext moduli differ.
     pub fn add<F: Form>(&self, a: &Array<F>, b: &Array<F>) -> Result<Array<F>, Error> {
         const OPERATION: &str = "add";
-        if std::ptr::eq(a, b) {
+        if a.is_same(b) {
             let twice = self.map(a, OPERATION, true, 0.0, |form, x| form.add(self, x, x))?;
             return Ok(
                 F::within(twice, F::interval(a).times_count(2)).with_terms(a.terms().clone())
@@ -77,7 +77,7 @@ impl Server {
     /// to different keys, [`Error::Capacity`] or [`Error::Budget`] when no multiplication is left.
     pub fn mul<F: Form>(&self, a: &Array<F>, b: &Array<F>) -> Result<Array<F>, Error> {
         const OPERATION: &str = "multiply";
-        if std::ptr::eq(a, b) {
+        if a.is_same(b) {
             return self.square(a).map_err(|e| e.during(OPERATION));
         }
         let bits = self.form_of(&[a, b]).product_bits(self);

@@ -316,10 +316,9 @@ impl Server {
         };
         let product = product.map_err(|e| self.advised(e.during(OPERATION), &[a, b]))?;
         let count = a.shape()[a.shape().len() - 1];
-        let products = if std::ptr::eq(a, b) && a.shape().len() == 1 {
-            F::interval(a).power(2)
-        } else {
-            F::interval(a) * F::interval(b)
+        let products = match a.shape().len() == 1 && a.is_same(b) {
+            true => F::interval(a).power(2),
+            false => F::interval(a) * F::interval(b),
         };
         Ok(F::within(product, products.times_count(count)))
     }
@@ -346,9 +345,11 @@ impl Server {
         }
         let slots = F::slots(&self.session);
         let (form, layout) = (self.form_of(&[a, b]), Layout::packed(&[slots], slots)?);
-        let (left, right) = (a.expanded(&self.session), b.expanded(&self.session));
-        let pairs: Vec<_> =
-            left.iter().zip(&right).map(|(x, y)| (x.as_ref(), y.as_ref())).collect();
+        let left = a.expanded(&self.session);
+        let right = (!a.is_same(b)).then(|| b.expanded(&self.session));
+        // The factors of a square are one reference, which costs less.
+        let right = right.as_ref().unwrap_or(&left);
+        let pairs: Vec<_> = left.iter().zip(right).map(|(x, y)| (x.as_ref(), y.as_ref())).collect();
         let sum = form.sum_of_products(self, &pairs).transpose();
         let sum = sum.map_err(|e| self.advised(e, &[a, b]).during(OPERATION))?;
         Ok(sum.map(|sum| Array::from_ciphertexts(layout, form, SlotContents::Zero, vec![sum])))

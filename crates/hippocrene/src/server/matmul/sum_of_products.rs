@@ -31,7 +31,7 @@ impl Server {
             self.check_two(*a, *b, OPERATION)?;
         }
         if let Some(sum) = self.products_of_one_layout(pairs)? {
-            let products = pairs.iter().map(|(a, b)| match std::ptr::eq(*a, *b) {
+            let products = pairs.iter().map(|(a, b)| match a.is_same(b) {
                 true => F::interval(a).power(2),
                 false => F::interval(a) * F::interval(b),
             });
@@ -82,7 +82,7 @@ impl Server {
             let each = each.map(|((a, b), inputs)| {
                 let x = inputs[0][k].as_ref();
                 // The factors of a square are one reference, which costs less.
-                (x, if std::ptr::eq(*a, *b) { x } else { inputs[1][k].as_ref() })
+                (x, if a.is_same(b) { x } else { inputs[1][k].as_ref() })
             });
             let pairs: Vec<_> = each.collect();
             form.sum_of_products(self, &pairs).transpose()
