@@ -1,5 +1,6 @@
 # `make demo` and `make test` need Rust >= 1.89 and Python >= 3.10 (with its venv module), nothing else.
-# The benchmarks use a crate that needs Rust >= 1.91.1; with an older one they are left out, and `make test` says so.
+# The benchmarks in bench/ are a workspace of their own. A crate of theirs needs Rust >= 1.91.1; with an older one
+# `make test` leaves them out and says so.
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -7,11 +8,9 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 SOURCES := $(shell find crates python -name '*.rs' -o -name '*.py' -o -name '*.pyi' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
 
 WITH_BENCH := $(shell printf '1.91.1\n%s\n' "$$(rustc -V | cut -d' ' -f2)" | sort -CV && echo yes)
-ifeq ($(WITH_BENCH),yes)
 WORKSPACE := --locked --workspace
-else
-WORKSPACE := --locked --workspace --exclude hippocrene-bench
-endif
+# It shares what is compiled with the main workspace.
+BENCH := --locked --manifest-path bench/Cargo.toml --target-dir target
 
 .PHONY: demo test lint test-rust test-python fmt clean
 
@@ -23,17 +22,23 @@ demo: .venv/demo .venv/wheel
 test: lint test-rust test-python
 
 lint: .venv/test
-ifneq ($(WITH_BENCH),yes)
-	@echo "Rust is older than 1.91.1: the benchmarks are left out"
-endif
 	cargo fmt --all --check
+	cargo fmt --manifest-path bench/Cargo.toml --check
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	cargo clippy $(WORKSPACE) --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc $(WORKSPACE) --no-deps
+ifeq ($(WITH_BENCH),yes)
+	cargo clippy $(BENCH) --all-targets -- -D warnings
+else
+	@echo "Rust is older than 1.91.1: the benchmarks are left out"
+endif
 
 test-rust:
 	cargo test $(WORKSPACE)
+ifeq ($(WITH_BENCH),yes)
+	cargo test $(BENCH)
+endif
 
 test-python: .venv/test .venv/wheel
 	$(BIN)/mypy
@@ -42,6 +47,7 @@ test-python: .venv/test .venv/wheel
 
 fmt: .venv/test
 	cargo fmt --all
+	cargo fmt --manifest-path bench/Cargo.toml
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 

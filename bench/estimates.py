@@ -33,7 +33,7 @@ whole run then needs about ten minutes:
     git clone https://github.com/malb/lattice-estimator
     PYTHONPATH=lattice-estimator sage/bin/python bench/estimates.py
 
-The exit status is 1 if a set that is not refused has less than 128 bits.
+The exit status is 1 if a set has less than 128 bits.
 """
 
 import json
@@ -83,7 +83,6 @@ class Set(NamedTuple):
     log2_q: float
     # The Hamming weight of a sparse secret, 0 for uniform ternary ones.
     weight: int
-    refused: bool = False
 
     @property
     def degree(self) -> int:
@@ -297,10 +296,7 @@ def presets() -> Iterable[Set]:
     for preset in json.loads(printed)["presets"]:
         weight = re.search(r"weight (\d+)", preset["secret"])
         log_degree = preset["ring_degree"].bit_length() - 1
-        refused = preset["security"] is None
-        yield Set(
-            preset["name"], log_degree, preset["log2_pq"], int(weight[1]) if weight else 0, refused
-        )
+        yield Set(preset["name"], log_degree, preset["log2_pq"], int(weight[1]) if weight else 0)
     for log_degree, log2_q in RAISED:
         yield Set(f"raised at 2^{log_degree}", log_degree, log2_q, RAISED_WEIGHT)
 
@@ -365,12 +361,11 @@ def main() -> int:
         cells = [f"{found[column]:8.1f}" if column in finite else " " * 8 for column in columns]
         secret = f"h = {this.weight}" if this.weight else "ternary"
         other = min(attacks(this, bdgl16).values())
-        note = "  refused" if this.refused else "  BELOW" if lowest < NEEDED else ""
+        note = "  BELOW" if lowest < NEEDED else ""
         line = f"{this.name:<15} {this.degree:>6}  {this.log2_q:6.1f}  {secret:<8}"
         print(line, *cells, f"{lowest:8.1f} {other:8.1f}{note}", flush=True)
-        if not this.refused:
-            weakest = min(weakest, lowest)
-    print(f"The weakest set that is not refused has {weakest:.1f} bits; {NEEDED} are needed.")
+        weakest = min(weakest, lowest)
+    print(f"The weakest set has {weakest:.1f} bits; {NEEDED} are needed.")
     if LWE is None:
         print(
             "Without the lattice estimator there are no dual attacks and no sets of plain LWE here."

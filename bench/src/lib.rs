@@ -11,6 +11,7 @@ pub mod live;
 pub mod machine;
 pub mod naive;
 pub mod number;
+pub mod paper_sets;
 pub mod plot;
 pub mod precision;
 pub mod report;

@@ -56,7 +56,7 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
         rows.extend(pair.key_rows(session)?);
     }
     for preset in PRESETS.into_iter().filter(|p| p.family == Family::Grafted) {
-        let size = preset.parameters_insecure()?.switching_key_size();
+        let size = preset.parameters()?.switching_key_size();
         rows.push(
             Row::new(
                 format!("{}: {KEY}, packed and seeded", preset.name),

@@ -2,7 +2,6 @@
 
 use std::{hint::black_box, sync::Arc};
 
-use hippocrene::{Family, Preset};
 use hippocrene_ckks::{
     CkksError, Context, Evaluator,
     bits::{BitBootstrapper, BitCiphertext, BitPacking, BitPlan, Gate, decode_bits, encode_bits},
@@ -13,6 +12,7 @@ use hippocrene_rlwe::{EvaluationKeys, SecretKey};
 use super::Table;
 use crate::{
     Result, machine,
+    paper_sets::{bits_of, parameters_of},
     report::Row,
     session::{NamedWorks, Session},
 };
@@ -131,14 +131,9 @@ struct Set {
 
 impl Set {
     fn new(name: &'static str) -> Result<Self> {
-        let preset = Preset::by_name(name)?;
-        let parameters = match preset.family {
-            Family::Table3 => preset.parameters_insecure()?,
-            _ => preset.parameters()?,
-        };
-        let context = Arc::new(Context::new(parameters, Threads::single())?);
+        let context = Arc::new(Context::new(parameters_of(name)?, Threads::single())?);
         let (rlwe, plan) =
-            (context.rlwe(), Arc::new(BitPlan::new(Arc::clone(&context), preset.bits()?)?));
+            (context.rlwe(), Arc::new(BitPlan::new(Arc::clone(&context), bits_of(name)?)?));
         let secret = SecretKey::generate(rlwe)?;
         let mut keys = EvaluationKeys::empty(rlwe, secret.fingerprint());
         plan.add_keys(&mut keys, &secret)?;

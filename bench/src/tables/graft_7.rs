@@ -1,6 +1,5 @@
 //! `graft-7`: what comparisons take of the modulus, as in Table 7 of GRAFT.
 
-use hippocrene::Preset;
 use hippocrene_ckks::{
     Context,
     approximation::sign::CompositeSign,
@@ -9,7 +8,7 @@ use hippocrene_ckks::{
 use hippocrene_ring::Threads;
 
 use super::Table;
-use crate::{Result, report::Row, session::Session};
+use crate::{Result, paper_sets::parameters_of, report::Row, session::Session};
 
 /// The table.
 pub const TABLE: Table = Table {
@@ -37,7 +36,7 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for (pair, scale) in PAIRS {
         let context = |name: &str| -> Result<Context> {
-            Ok(Context::new(Preset::by_name(name)?.parameters_insecure()?, Threads::single())?)
+            Ok(Context::new(parameters_of(name)?, Threads::single())?)
         };
         let (simple, grafted) = (context(&format!("sim{pair}"))?, context(&format!("gra{pair}"))?);
         for (comparison, g, log2_gap) in COMPARISONS {
@@ -132,10 +131,8 @@ mod tests {
     /// chain's, and the row says so; the minimax composition does.
     #[test]
     fn rows_say_what_precision_they_lack() {
-        let context = |name: &str| {
-            let parameters = Preset::by_name(name).unwrap().parameters_insecure().unwrap();
-            Context::new(parameters, Threads::single()).unwrap()
-        };
+        let context =
+            |name: &str| Context::new(parameters_of(name).unwrap(), Threads::single()).unwrap();
         let (simple, grafted) = (context("simFHE16s"), context("graFHE16s"));
         let (_, g, log2_gap) = COMPARISONS[0];
         let gap = 2f64.powi(log2_gap);

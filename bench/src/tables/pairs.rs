@@ -1,13 +1,12 @@
 //! The parameter sets of GRAFT Table 2, each as a simple chain and grafted.
 
-use hippocrene::Preset;
 use hippocrene_rlwe::{
     Modulus, Parameters, Sprout,
     design::{Request, design},
     security,
 };
 
-use crate::{Result, scheme::near};
+use crate::{Result, paper_sets::parameters_of, scheme::near};
 
 /// A parameter set as a simple chain and grafted, and where its operations are timed. Some are a
 /// few bits beyond the security limits that we hold to: they are here to be timed.
@@ -51,7 +50,7 @@ impl Pair {
     /// # Errors
     /// When there is no such preset.
     pub fn parameters(&self, prefix: &str) -> Result<Parameters> {
-        Ok(Preset::by_name(&self.paper_name(prefix))?.parameters_insecure()?)
+        parameters_of(&self.paper_name(prefix))
     }
 
     /// The paper's name of the simple (`sim`) or grafted (`gra`) set.

@@ -75,8 +75,8 @@ pub use layout::Layout;
 pub use look_ups::{LookUpKeys, LookUpPlan, LookUps, LookUpsDescription};
 pub use numbers::{EncryptedArray, Numbers};
 pub use preset::{
-    FailureDescription, Family, KeyBytes, PRESETS, Paper, PaperDescription, Plan, Planned, Preset,
-    PresetDescription, SecurityDescription,
+    FailureDescription, Family, KeyBytes, PRESETS, Plan, Planned, Preset, PresetDescription,
+    SecurityDescription,
 };
 pub use server::{
     Apart, Argument, Comparison, Computed, Diagonals, Extent, Form, Server, ServerMemory, Ties,

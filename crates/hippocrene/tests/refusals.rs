@@ -12,7 +12,7 @@ use hippocrene_rlwe::SecretDistribution;
 fn literals_of_bits_for_other_parameters_are_refused() {
     for preset in ["n13", "n14"] {
         let client = ClientKey::generate(Preset::by_name(preset).unwrap()).unwrap();
-        for (literal, bits) in [("bits14", 20.0), ("graBinFHE14", 28.0), ("bits16", 34.0)] {
+        for (literal, bits) in [("bits14", 20.0), ("bits16", 34.0)] {
             let literal = Preset::by_name(literal).unwrap().bits().unwrap();
             for refused in [
                 client.bit_plan(literal.clone()).map(drop),

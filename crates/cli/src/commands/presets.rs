@@ -3,8 +3,7 @@
 use crate::console::{Console, size};
 use crate::error::CliError;
 use hippocrene::{
-    FailureDescription, KeyBytes, PRESETS, PaperDescription, Preset, PresetDescription,
-    SecurityDescription,
+    FailureDescription, KeyBytes, PRESETS, Preset, PresetDescription, SecurityDescription,
 };
 use serde::Serialize;
 use std::fmt::{self, Display};
@@ -22,10 +21,8 @@ impl Display for Table {
         )?;
         let mut sources: Vec<&str> = Vec::new();
         for preset in &self.presets {
-            if let Some(security) = &preset.security
-                && !sources.contains(&security.source)
-            {
-                sources.push(security.source);
+            if !sources.contains(&preset.security.source) {
+                sources.push(preset.security.source);
             }
             writeln!(f, "{}", Line(preset, &sources))?;
         }
@@ -65,25 +62,9 @@ impl Display for Line<'_> {
              {gadget_rank:>6}{seeded:>11}{unseeded:>11}  {:<20}",
             failures(&self.0.bootstraps)
         )?;
-        match &self.0.security {
-            Some(SecurityDescription { bits, log2_pq_limit, source }) => {
-                let source = self.1.iter().take_while(|known| *known != source).count() + 1;
-                write!(f, "{bits} bits up to {log2_pq_limit} [{source}]")?;
-            }
-            None => f.write_str("beyond our limits: refused")?,
-        }
-        if let Some(PaperDescription { log2_pq, security_bits, difference_bits, differs }) =
-            &self.0.paper
-        {
-            write!(
-                f,
-                "; the paper: {security_bits} bits, log2 PQ {log2_pq}, here {difference_bits:+.1}"
-            )?;
-            if !differs.is_empty() {
-                write!(f, " ({differs})")?;
-            }
-        }
-        Ok(())
+        let SecurityDescription { bits, log2_pq_limit, source } = self.0.security;
+        let source = self.1.iter().take_while(|known| **known != source).count() + 1;
+        write!(f, "{bits} bits up to {log2_pq_limit} [{source}]")
     }
 }
 

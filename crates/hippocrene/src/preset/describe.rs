@@ -3,7 +3,7 @@
 use hippocrene_rlwe::security::{self, SecurityLimit};
 use serde::Serialize;
 
-use super::{FailureDescription, Family, Paper, Preset};
+use super::{FailureDescription, Family, Preset};
 use crate::Error;
 
 /// The numbers that describe a preset, for lists.
@@ -11,7 +11,7 @@ use crate::Error;
 pub struct PresetDescription {
     /// The name of the preset.
     pub name: &'static str,
-    /// `grafted`, `simple`, `GRAFT Table 2`, `GRAFT Table 3` or `bits`.
+    /// `grafted`, `simple` or `bits`.
     pub family: &'static str,
     /// The ring degree `N`.
     pub ring_degree: usize,
@@ -39,11 +39,8 @@ pub struct PresetDescription {
     pub relinearisation_key: KeyBytes,
     /// The failure probabilities of its bootstraps, of numbers and of bits, where there are any.
     pub bootstraps: Vec<FailureDescription>,
-    /// Its security; `None` for a set beyond our limits, which is refused unless requested as
-    /// insecure.
-    pub security: Option<SecurityDescription>,
-    /// The figures of the paper that it comes from, if any.
-    pub paper: Option<PaperDescription>,
+    /// Its security.
+    pub security: SecurityDescription,
 }
 
 /// The sizes of a switching key, in bytes.
@@ -68,39 +65,24 @@ pub struct SecurityDescription {
     pub source: &'static str,
 }
 
-/// The figures that a paper states for a preset.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct PaperDescription {
-    /// Its `log2(PQ)`, in bits.
-    pub log2_pq: u32,
-    /// Its security, in bits.
-    pub security_bits: u32,
-    /// Our `log2(PQ)` minus the paper's, in bits.
-    pub difference_bits: f64,
-    /// A description of the difference to our set; empty if there is none.
-    pub differs: &'static str,
-}
-
 impl Preset {
     /// Describes the preset in numbers.
     ///
-    /// Sets that are refused are described too.
-    ///
     /// # Errors
-    /// [`Error::Parameters`] for a set that makes no sense.
+    /// As [`Preset::parameters`].
     pub fn describe(&self) -> Result<PresetDescription, Error> {
-        let parameters = self.parameters_insecure()?;
+        let parameters = self.parameters()?;
         let (fresh, specials) = (self.fresh(&parameters), parameters.specials());
         let log2_pq = parameters.log2(parameters.full());
         let key = parameters.switching_key_size();
-        let security = security::level(self.log_degree, self.secret, log2_pq);
+        let level = security::level(self.log_degree, self.secret, log2_pq);
+        let SecurityLimit { bits, log2_pq: log2_pq_limit, source } =
+            level.ok_or_else(|| Error::Internal("a secure set has a level of security".into()))?;
         Ok(PresetDescription {
             name: self.name,
             family: match self.family {
                 Family::Grafted => "grafted",
                 Family::Simple => "simple",
-                Family::Table2 => "GRAFT Table 2",
-                Family::Table3 => "GRAFT Table 3",
                 Family::Bits => "bits",
             },
             ring_degree: parameters.degree(),
@@ -120,19 +102,7 @@ impl Preset {
                 words: key.words,
             },
             bootstraps: self.failures(),
-            security: security.map(|SecurityLimit { bits, log2_pq, source }| SecurityDescription {
-                bits,
-                log2_pq_limit: log2_pq,
-                source,
-            }),
-            paper: self.paper.map(|Paper { log2_pq: theirs, security, differs }| {
-                PaperDescription {
-                    log2_pq: theirs,
-                    security_bits: security,
-                    difference_bits: log2_pq - f64::from(theirs),
-                    differs,
-                }
-            }),
+            security: SecurityDescription { bits, log2_pq_limit, source },
         })
     }
 }

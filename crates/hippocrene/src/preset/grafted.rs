@@ -36,7 +36,6 @@ const fn set(
         gadget_rank,
         fresh_two: log_degree <= 13,
         scale_bits: None,
-        paper: None,
     }
 }
 

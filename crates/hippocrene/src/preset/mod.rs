@@ -7,8 +7,6 @@ mod failure;
 mod grafted;
 mod plan;
 mod simple;
-mod table_2;
-mod table_3;
 
 use hippocrene_rlwe::{
     Fingerprint, MAX_FACTORS, Modulus, Parameters, ParametersLiteral, SecretDistribution, Sprout,
@@ -17,7 +15,7 @@ use hippocrene_rlwe::{
 
 use crate::{Error, Settings};
 
-pub use describe::{KeyBytes, PaperDescription, PresetDescription, SecurityDescription};
+pub use describe::{KeyBytes, PresetDescription, SecurityDescription};
 pub use failure::FailureDescription;
 pub use plan::{Plan, Planned};
 
@@ -47,8 +45,6 @@ pub struct Preset {
     /// log2 of the scale for which the primes of a simple chain are chosen; `None` for grafted
     /// sets.
     pub scale_bits: Option<u32>,
-    /// The figures of the paper that it comes from, if any.
-    pub paper: Option<Paper>,
 }
 
 /// The family of a parameter set, which is its purpose.
@@ -58,28 +54,12 @@ pub enum Family {
     Grafted,
     /// Simple chains for the scale `2^40` at the same ring degrees, for comparisons.
     Simple,
-    /// The sets of GRAFT's Table 2, simple and grafted, with the paper's word sizes.
-    Table2,
-    /// The sets of GRAFT's Table 3, for bits, with the paper's word sizes.
-    Table3,
     /// Our sets for bits.
     Bits,
 }
 
-/// The figures that a paper states for a parameter set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Paper {
-    /// Its `log2(PQ)`, in bits.
-    pub log2_pq: u32,
-    /// Its security, in bits.
-    pub security: u32,
-    /// A description of the difference to our set; empty if there is none.
-    pub differs: &'static str,
-}
-
 /// The sets, by family.
-const FAMILIES: [&[Preset]; 5] =
-    [&grafted::SETS, &simple::SETS, &table_2::SETS, &table_3::SETS, &bits::SETS];
+const FAMILIES: [&[Preset]; 3] = [&grafted::SETS, &simple::SETS, &bits::SETS];
 
 /// The number of presets.
 const COUNT: usize = {
@@ -91,8 +71,8 @@ const COUNT: usize = {
     count
 };
 
-/// All presets: our sets, their simple counterparts, those of GRAFT's Tables 2 and 3, and our sets
-/// for bits.
+/// All presets: our sets for numbers, their simple counterparts, and our sets for bits. All of them
+/// are within the security limits.
 pub const PRESETS: [Preset; COUNT] = {
     let mut all = [grafted::SETS[0]; COUNT];
     let (mut family, mut i, mut next) = (0, 0, 0);
@@ -123,8 +103,6 @@ impl Preset {
     }
 
     /// Returns the preset whose parameters have this ring degree and this digest, if there is one.
-    ///
-    /// Sets that are refused are not found.
     pub fn by_digest(digest: Fingerprint, degree: usize) -> Option<Preset> {
         let is_this =
             |p: &Preset| p.parameters().is_ok_and(|parameters| parameters.digest() == digest);
@@ -142,25 +120,17 @@ impl Preset {
     /// steady (KPP22).
     ///
     /// # Errors
-    /// [`Error::Security`] for a set beyond the security limits. Of [`PRESETS`], these are eight of
-    /// GRAFT's sets with a sparse secret, and a test checks that the others are secure.
-    /// [`Error::Parameters`] for a set that makes no sense.
+    /// [`Error::Security`] for a set beyond the security limits, and [`Error::Parameters`] for a set
+    /// that makes no sense. A test checks that [`PRESETS`] are neither.
     pub fn parameters(&self) -> Result<Parameters, Error> {
         Ok(Parameters::new(self.literal()?)?)
     }
 
-    /// Returns the parameter set without a security check, for comparisons with measurements of
-    /// papers.
-    ///
-    /// **Data encrypted with a set that [`Preset::parameters`] refuses may not be secret.**
+    /// Returns the primes of the parameter set, without a security check.
     ///
     /// # Errors
     /// [`Error::Parameters`] for a set that makes no sense.
-    pub fn parameters_insecure(&self) -> Result<Parameters, Error> {
-        Ok(Parameters::new_insecure(self.literal()?)?)
-    }
-
-    fn literal(&self) -> Result<ParametersLiteral, Error> {
+    pub fn literal(&self) -> Result<ParametersLiteral, Error> {
         let Preset { log_degree, secret, sprout, units, specials, gadget_rank, .. } = *self;
         if !(4..=17).contains(&log_degree)
             || units
@@ -193,8 +163,7 @@ impl Preset {
     ///
     /// A limb modulo a power of two costs as much as several others. So fresh ciphertexts of most
     /// of our sets leave the power of two out, and smaller moduli use it. In the smallest sets,
-    /// where every bit counts, in our sets for bits and in those of GRAFT, fresh ciphertexts have
-    /// the whole sprout.
+    /// where every bit counts, and in our sets for bits, fresh ciphertexts have the whole sprout.
     pub fn fresh(&self, parameters: &Parameters) -> Modulus {
         let top = parameters.top();
         match self.fresh_two {

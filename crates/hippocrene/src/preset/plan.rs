@@ -68,13 +68,13 @@ impl Preset {
     /// Plans its key switches with `profile`, or with typical figures.
     ///
     /// There is a plan for the modulus of fresh ciphertexts and for each product of the first
-    /// units. Sets that are refused are planned too.
+    /// units.
     ///
     /// # Errors
-    /// [`Error::Parameters`] for a set that makes no sense, [`Error::System`] when the kernel named
-    /// in `HIPPOCRENE_KERNEL` is not available.
+    /// As [`Preset::parameters`], and [`Error::System`] when the kernel named in
+    /// `HIPPOCRENE_KERNEL` is not available.
     pub fn plan(&self, profile: Option<Profile>) -> Result<Plan, Error> {
-        let parameters = self.parameters_insecure()?;
+        let parameters = self.parameters()?;
         let (fresh, units) = (self.fresh(&parameters), parameters.unit_count());
         let mut context = Context::new(parameters, Threads::single())?;
         if let Some(profile) = profile {

@@ -24,7 +24,6 @@ const fn set(
         gadget_rank,
         fresh_two: false,
         scale_bits: Some(40),
-        paper: None,
     }
 }
 

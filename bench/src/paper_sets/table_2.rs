@@ -16,20 +16,13 @@
 //! secrets ([`hippocrene_rlwe::security::limit_at`]) by 2 to 9 bits. The paper states 128 bits or
 //! more for all.
 
+use hippocrene::{Family, Preset};
 use hippocrene_rlwe::SecretDistribution;
 
-use super::{Family, Paper, Preset};
+use super::PaperSet;
 
 const SPARSE: SecretDistribution = SecretDistribution::SparseTernary { weight: 192 };
 const TERNARY: SecretDistribution = SecretDistribution::Ternary;
-
-const fn paper(log2_pq: u32) -> Paper {
-    Paper { log2_pq, security: 128, differs: "" }
-}
-
-const fn differs(log2_pq: u32, differs: &'static str) -> Paper {
-    Paper { log2_pq, security: 128, differs }
-}
 
 pub(super) const fn simple(
     name: &'static str,
@@ -38,11 +31,11 @@ pub(super) const fn simple(
     specials: &'static [(u32, usize)],
     gadget_rank: usize,
     scale_bits: u32,
-    paper: Paper,
-) -> Preset {
-    Preset {
+    log2_pq: u32,
+) -> PaperSet {
+    let preset = Preset {
         name,
-        family: Family::Table2,
+        family: Family::Simple,
         log_degree,
         secret,
         sprout: None,
@@ -51,8 +44,8 @@ pub(super) const fn simple(
         gadget_rank,
         fresh_two: false,
         scale_bits: Some(scale_bits),
-        paper: Some(paper),
-    }
+    };
+    PaperSet { preset, log2_pq, security: 128, differs: "" }
 }
 
 pub(super) const fn grafted(
@@ -61,12 +54,12 @@ pub(super) const fn grafted(
     units: &'static [(u32, usize)],
     specials: &'static [(u32, usize)],
     gadget_rank: usize,
-    paper: Paper,
-) -> Preset {
+    log2_pq: u32,
+) -> PaperSet {
     let sprout = if log_degree == 16 { "sprout-19-20-23" } else { "sprout-15-16-30" };
-    Preset {
+    let preset = Preset {
         name,
-        family: Family::Table2,
+        family: Family::Grafted,
         log_degree,
         secret,
         sprout: Some(sprout),
@@ -75,23 +68,27 @@ pub(super) const fn grafted(
         gadget_rank,
         fresh_two: true,
         scale_bits: None,
-        paper: Some(paper),
-    }
+    };
+    PaperSet { preset, log2_pq, security: 128, differs: "" }
+}
+
+pub(super) const fn differs(differs: &'static str, set: PaperSet) -> PaperSet {
+    PaperSet { differs, ..set }
 }
 
 /// The sets, each simple one before its grafted twin.
 #[rustfmt::skip]
-pub(super) const SETS: [Preset; 12] = [
-    simple("simSHE14", (14, TERNARY), &[(40, 1), (38, 7)], &[(60, 2)], 4, 38, paper(427)),
-    grafted("graSHE14", (14, TERNARY), &[(49, 5)], &[(60, 2)], 3, paper(427)),
-    simple("simSHE15", (15, TERNARY), &[(43, 1), (41, 9)], &[(60, 3)], 4, 41, Paper { security: 192, ..paper(592) }),
-    grafted("graSHE15", (15, TERNARY), &[(58, 3), (59, 3)], &[(60, 3)], 3, Paper { security: 192, ..paper(592) }),
-    simple("simSHE15s", (15, SPARSE), &[(52, 1), (53, 1), (45, 10)], &[(60, 2)], 6, 90, paper(675)),
-    grafted("graSHE15s", (15, SPARSE), &[(61, 8)], &[(61, 2)], 5, differs(679, "eight 62-bit primes have 61 bits")),
-    simple("simFHE15s", (15, SPARSE), &[(38, 1), (32, 1), (28, 7), (38, 8), (41, 3)], &[(42, 2)], 10, 28, paper(777)),
-    grafted("graFHE15s", (15, SPARSE), &[(38, 1), (61, 9)], &[(61, 2)], 6, differs(780, "six 62-bit primes have 61 bits; without the 4*")),
-    simple("simFHE16", (16, TERNARY), &[(45, 1), (30, 3), (35, 10), (60, 12), (56, 4)], &[(61, 5)], 6, 35, paper(1734)),
-    grafted("graFHE16", (16, TERNARY), &[(59, 13), (60, 10)], &[(61, 5)], 5, paper(1734)),
-    simple("simFHE16s", (16, SPARSE), &[(58, 1), (42, 12), (58, 12)], &[(59, 3), (60, 2)], 5, 42, paper(1555)),
-    grafted("graFHE16s", (16, SPARSE), &[(36, 1), (58, 20)], &[(59, 3), (60, 2)], 5, paper(1555)),
+pub const TABLE_2: [PaperSet; 12] = [
+    simple("simSHE14", (14, TERNARY), &[(40, 1), (38, 7)], &[(60, 2)], 4, 38, 427),
+    grafted("graSHE14", (14, TERNARY), &[(49, 5)], &[(60, 2)], 3, 427),
+    PaperSet { security: 192, ..simple("simSHE15", (15, TERNARY), &[(43, 1), (41, 9)], &[(60, 3)], 4, 41, 592) },
+    PaperSet { security: 192, ..grafted("graSHE15", (15, TERNARY), &[(58, 3), (59, 3)], &[(60, 3)], 3, 592) },
+    simple("simSHE15s", (15, SPARSE), &[(52, 1), (53, 1), (45, 10)], &[(60, 2)], 6, 90, 675),
+    differs("eight 62-bit primes have 61 bits", grafted("graSHE15s", (15, SPARSE), &[(61, 8)], &[(61, 2)], 5, 679)),
+    simple("simFHE15s", (15, SPARSE), &[(38, 1), (32, 1), (28, 7), (38, 8), (41, 3)], &[(42, 2)], 10, 28, 777),
+    differs("six 62-bit primes have 61 bits; without the 4*", grafted("graFHE15s", (15, SPARSE), &[(38, 1), (61, 9)], &[(61, 2)], 6, 780)),
+    simple("simFHE16", (16, TERNARY), &[(45, 1), (30, 3), (35, 10), (60, 12), (56, 4)], &[(61, 5)], 6, 35, 1734),
+    grafted("graFHE16", (16, TERNARY), &[(59, 13), (60, 10)], &[(61, 5)], 5, 1734),
+    simple("simFHE16s", (16, SPARSE), &[(58, 1), (42, 12), (58, 12)], &[(59, 3), (60, 2)], 5, 42, 1555),
+    grafted("graFHE16s", (16, SPARSE), &[(36, 1), (58, 20)], &[(59, 3), (60, 2)], 5, 1555),
 ];

@@ -13,25 +13,20 @@
 
 use hippocrene_rlwe::SecretDistribution;
 
-use super::{Family, Paper, Preset, table_2};
+use super::{
+    PaperSet,
+    table_2::{differs, grafted, simple},
+};
 
 const SPARSE: SecretDistribution = SecretDistribution::SparseTernary { weight: 256 };
 const SPARSE_192: SecretDistribution = SecretDistribution::SparseTernary { weight: 192 };
 
-const fn paper(log2_pq: u32, differs: &'static str) -> Paper {
-    Paper { log2_pq, security: 128, differs }
-}
-
-const fn bits(set: Preset) -> Preset {
-    Preset { family: Family::Table3, ..set }
-}
-
 /// The sets, each simple one before its grafted twins.
 #[rustfmt::skip]
-pub(super) const SETS: [Preset; 5] = [
-    bits(table_2::simple("simBinFHE14", (14, SPARSE), &[(32, 1), (28, 1), (26, 2), (32, 7), (29, 2)], &[(33, 1)], 13, 26, paper(424, "the paper's columns add up to 427"))),
-    bits(table_2::grafted("graBinFHE14", (14, SPARSE), &[(28, 1), (56, 5)], &[(56, 1)], 7, paper(426, "the sprout has 61 bits"))),
-    bits(table_2::grafted("graBinFHE14Opt", (14, SPARSE), &[(26, 1), (56, 5)], &[(56, 1)], 7, paper(424, "the sprout has 61 bits"))),
-    bits(table_2::simple("simBinFHE16", (16, SPARSE), &[(32, 1), (32, 1), (30, 28), (32, 7), (32, 2)], &[(58, 7)], 3, 30, paper(1598, ""))),
-    bits(table_2::grafted("graBinFHE16", (16, SPARSE_192), &[(34, 1), (61, 18)], &[(61, 5)], 4, paper(1522, "62-bit primes have 61 bits"))),
+pub const TABLE_3: [PaperSet; 5] = [
+    differs("the paper's columns add up to 427", simple("simBinFHE14", (14, SPARSE), &[(32, 1), (28, 1), (26, 2), (32, 7), (29, 2)], &[(33, 1)], 13, 26, 424)),
+    differs("the sprout has 61 bits", grafted("graBinFHE14", (14, SPARSE), &[(28, 1), (56, 5)], &[(56, 1)], 7, 426)),
+    differs("the sprout has 61 bits", grafted("graBinFHE14Opt", (14, SPARSE), &[(26, 1), (56, 5)], &[(56, 1)], 7, 424)),
+    simple("simBinFHE16", (16, SPARSE), &[(32, 1), (32, 1), (30, 28), (32, 7), (32, 2)], &[(58, 7)], 3, 30, 1598),
+    differs("62-bit primes have 61 bits", grafted("graBinFHE16", (16, SPARSE_192), &[(34, 1), (61, 18)], &[(61, 5)], 4, 1522)),
 ];
