@@ -159,7 +159,7 @@ fn errors_name_what_is_wrong() {
     let mut wrong = Vec::new();
     for (name, at, new, message) in [
         ("secret", 0, &b"PK"[..], "not a Hippocrene file"),
-        ("secret", 8, &[3, 0], "format version 3; this library reads version 4"),
+        ("secret", 8, &[3, 0], "format version 3; this library reads version 1"),
         ("secret", 10, &[99], "kind 99, which does not exist"),
         ("secret", 10, &[3], "flags is 1; it must be 0"),
         ("public", 10, &[4], "evaluation keys, not a public key"),

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::{FormatError, cursor::Cursor};
 
 /// The version of the format that this library writes and reads.
-pub const VERSION: u16 = 4;
+pub const VERSION: u16 = 1;
 
 /// The first bytes of every file.
 ///
