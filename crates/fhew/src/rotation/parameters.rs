@@ -3,7 +3,7 @@
 use hippocrene_ring::{SIGMA, digits::Digits};
 use hippocrene_rlwe::{Noise, noise, security};
 
-use crate::{FhewError, LweParameters, switching::rounded};
+use crate::{FhewError, LweParameters, noise::gadget_rounding};
 
 /// How an external product decomposes the two parts of an accumulator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -172,8 +172,10 @@ impl RotationParameters {
                 let digits = self.digits().expect("checked when made");
                 let widths = (0..2 * count).map(|row| digits.log2_width(row % count));
                 let products = noise::inner_product(degree, SIGMA, widths).scaled(products_log2);
-                products
-                    .plus(rounded(&digits, 1.0 + weight).scaled(0.5 * (2.0 * self.turns()).log2()))
+                products.plus(
+                    gadget_rounding(&digits, 1.0 + weight)
+                        .scaled(0.5 * (2.0 * self.turns()).log2()),
+                )
             }
             RotationGadget::SpecialPrime { p } => {
                 let log2_q = self.ring.log2_modulus();
