@@ -27,20 +27,23 @@ mod ciphertext;
 mod circuits;
 mod context;
 mod encoder;
+mod encryption;
 mod error;
 mod evaluator;
 mod modulus;
 mod noise;
-mod spare;
+mod plaintext;
+mod pool;
 mod transfer;
 
-pub use ciphertext::{Ciphertext, Plaintext, SeededCiphertext, budget_bits};
+pub use ciphertext::{Ciphertext, SeededCiphertext, budget_bits};
 pub use circuits::{LinearTransform, Matrix, Permutation, Polynomial};
 pub use context::Context;
 pub use encoder::Encoder;
 pub use error::BgvError;
 pub use evaluator::Evaluator;
 pub use modulus::shared_unit;
+pub use plaintext::Plaintext;
 
 /// How products of ciphertexts are computed. Ciphertexts are the same in both schemes, keys too,
 /// and products of both kinds may stand in one circuit.
