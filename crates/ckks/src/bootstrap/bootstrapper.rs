@@ -112,7 +112,7 @@ impl Bootstrapper {
     }
 
     /// One bootstrap, by its phases; the reduction's polynomials are off by `approximation`, a root
-    /// mean square ([`BootstrapPlan::approximation_error`]).
+    /// mean square ([`super::BootstrapLiteral::approximation_error`]).
     pub(super) fn bootstrap_once(
         &self,
         a: &Ciphertext,

@@ -19,10 +19,12 @@ mod gains;
 mod input;
 mod iterated;
 mod keys;
+mod literal;
 mod plan;
 mod reduction;
 
 pub use bootstrapper::Bootstrapper;
 pub use failure::log2_failure_probability;
+pub use literal::{BootstrapLiteral, Order};
+pub use plan::BootstrapPlan;
 pub(crate) use plan::narrow;
-pub use plan::{BootstrapLiteral, BootstrapPlan, Order};
