@@ -20,8 +20,10 @@ mod input;
 mod iterated;
 mod keys;
 mod literal;
+mod phases;
 mod plan;
 mod reduction;
+mod run;
 
 pub use bootstrapper::Bootstrapper;
 pub use failure::log2_failure_probability;

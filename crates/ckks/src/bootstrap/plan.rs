@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hippocrene_rlwe::{self as rlwe, EncapsulationKeys, Modulus, SecretKey};
+use hippocrene_rlwe::{self as rlwe, Modulus};
 
 use super::{
     BootstrapLiteral, Order, approximation::Spread, failure::log2_failure_probability,
@@ -313,20 +313,6 @@ impl BootstrapPlan {
             Order::SlotsToCoefficientsFirst => self.to_coefficients.bits() + ratio,
             Order::SlotsToCoefficientsLast => ratio,
         }
-    }
-
-    /// Makes the keys of sparse-secret encapsulation, where there is one.
-    ///
-    /// # Errors
-    /// When the secret does not fit.
-    pub fn encapsulation_keys(
-        &self,
-        secret: &SecretKey,
-    ) -> Result<Option<EncapsulationKeys>, CkksError> {
-        let raised = self.largest_raised();
-        let make =
-            |narrow| EncapsulationKeys::generate(self.context.rlwe(), narrow, secret, raised);
-        Ok(self.narrow.as_ref().map(make).transpose()?)
     }
 }
 
