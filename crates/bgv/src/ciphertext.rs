@@ -1,47 +1,9 @@
-//! Plaintexts and ciphertexts.
+//! Ciphertexts.
 
 use hippocrene_ring::arith::inv_mod;
 use hippocrene_rlwe::{self as rlwe, Modulus, Noise};
-use zeroize::Zeroize;
 
 use crate::{BgvError, Context, noise::TAIL};
-
-/// A polynomial with coefficients modulo `t`, centred. It is wiped when dropped.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Plaintext {
-    coefficients: Vec<i64>,
-    t: u64,
-}
-
-impl Plaintext {
-    pub(crate) fn new(coefficients: Vec<i64>, t: u64) -> Self {
-        Plaintext { coefficients, t }
-    }
-
-    /// The coefficients, in `[-t/2, t/2]`.
-    pub fn coefficients(&self) -> &[i64] {
-        &self.coefficients
-    }
-
-    /// The plaintext modulus `t`.
-    pub fn plain_modulus(&self) -> u64 {
-        self.t
-    }
-}
-
-/// Without the coefficients, which are what is secret.
-impl std::fmt::Debug for Plaintext {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Plaintext {{ t: {}, .. }}", self.t)
-    }
-}
-
-/// It may hold what a client encrypts or has decrypted.
-impl Drop for Plaintext {
-    fn drop(&mut self) {
-        self.coefficients.zeroize();
-    }
-}
 
 /// [`Ciphertext::budget_bits`] of a ciphertext whose modulus has `bits` bits, with the plaintext
 /// modulus `t`. Without an error it is what the message leaves.
@@ -93,6 +55,11 @@ impl Ciphertext {
     /// The RLWE ciphertext.
     pub fn inner(&self) -> &rlwe::Ciphertext {
         &self.inner
+    }
+
+    /// The RLWE ciphertext, taken out.
+    pub(crate) fn into_inner(self) -> rlwe::Ciphertext {
+        self.inner
     }
 
     pub(crate) fn inner_mut(&mut self) -> &mut rlwe::Ciphertext {

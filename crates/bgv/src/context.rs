@@ -2,29 +2,18 @@
 
 use std::sync::Arc;
 
-use hippocrene_ring::{
-    Domain, Poly, RnsBasis,
-    arith::{inv_mod, mul_mod, neg_mod},
-    convert::BaseConverter,
-};
-use hippocrene_rlwe::{
-    self as rlwe, Modulus, Noise, Parameters, PublicKey, SIGMA, SecretKey,
-    noise::secret_key_encryption,
-};
-use zeroize::Zeroize;
+use hippocrene_ring::arith::{inv_mod, mul_mod, neg_mod};
+use hippocrene_rlwe::{self as rlwe, Modulus, Parameters};
 
 use crate::{
-    BgvError, Ciphertext, Encoder, Plaintext, SeededCiphertext, budget_bits,
+    BgvError, Encoder, Plaintext,
     modulus::{Moduli, shared_unit},
-    spare::Spares,
+    pool::CiphertextPool,
 };
 
 /// What encoding takes before the integers are reduced modulo those of ciphertexts, in transforms
 /// of a limb of 61 bits, as it was measured.
 const ENCODING: u64 = 2;
-
-/// The operation that errors of encryption name.
-const ENCRYPT: &str = "encrypt";
 
 /// The moduli for `t`, and that of fresh ciphertexts.
 fn moduli_of(parameters: &Parameters, t: u64) -> Result<(Moduli, Modulus), BgvError> {
@@ -52,7 +41,7 @@ pub struct Context {
     encoder: Encoder,
     moduli: Moduli,
     fresh: Modulus,
-    spares: Spares,
+    pool: CiphertextPool,
 }
 
 /// Without its tables.
@@ -74,7 +63,7 @@ impl Context {
     pub fn new(rlwe: Arc<rlwe::Context>, t: u64) -> Result<Self, BgvError> {
         let (moduli, fresh) = moduli_of(rlwe.parameters(), t)?;
         let encoder = Encoder::new(t, rlwe.degree(), rlwe.kernel())?;
-        Ok(Context { rlwe, encoder, moduli, fresh, spares: Spares::default() })
+        Ok(Context { rlwe, encoder, moduli, fresh, pool: CiphertextPool::default() })
     }
 
     /// Checks what [`Context::new`] checks, and prepares nothing.
@@ -139,9 +128,9 @@ impl Context {
         self.moduli.above(bits, most).unwrap_or_else(|| self.modulus_near(bits, most))
     }
 
-    /// Ciphertexts for operations to work in.
-    pub(crate) fn spares(&self) -> &Spares {
-        &self.spares
+    /// The memory of intermediate ciphertexts.
+    pub(crate) fn pool(&self) -> &CiphertextPool {
+        &self.pool
     }
 
     pub(crate) fn log2(&self, modulus: Modulus) -> f64 {
@@ -199,151 +188,5 @@ impl Context {
             return Ok(());
         }
         Err(BgvError::PlainModulusMismatch { operation, left: self.plain_modulus(), right: t })
-    }
-
-    /// The polynomial `t^{-1} [-Q g m]_t` modulo `Q`, in the evaluation domain: what a ciphertext
-    /// of factor `g` has for the message `m`, exactly. It is `Q g m/t` rounded (Kim, Polyakov,
-    /// Zucca, ePrint 2021/204, section 3.1), without a division.
-    pub(crate) fn embed(
-        &self,
-        plaintext: &Plaintext,
-        factor: u64,
-        modulus: Modulus,
-        operation: &'static str,
-    ) -> Result<Poly, BgvError> {
-        self.encoder.check(plaintext, operation)?;
-        self.check_modulus(modulus, operation)?;
-        let t = self.plain_modulus();
-        let f = mul_mod(neg_mod(self.residue(modulus), t), factor, t);
-        let scaled = self.encoder.times(plaintext, f);
-        let mut poly = self.rlwe.from_signed(scaled.coefficients(), modulus);
-        poly.for_each_limb(self.rlwe.threads(), |k, limb| {
-            let ring = self.rlwe.limb_ring(modulus, k);
-            let q = ring.modulus();
-            // `check_modulus` has found `t` coprime to the modulus.
-            let inverse = inv_mod(t % q, q).unwrap_or(0);
-            ring.elementwise().mul_scalar_assign(limb, &ring.scalar(inverse));
-        });
-        Ok(poly)
-    }
-
-    /// Encrypts under the secret key; half of the ciphertext is a seed.
-    ///
-    /// # Errors
-    /// When key and plaintext do not fit, or [`BgvError::Budget`] when the error of a fresh
-    /// ciphertext leaves no noise budget.
-    pub fn encrypt(
-        &self,
-        key: &SecretKey,
-        plaintext: &Plaintext,
-    ) -> Result<SeededCiphertext, BgvError> {
-        let mut message = self.embed(plaintext, 1, self.fresh, ENCRYPT)?;
-        let inner = key.encrypt(&self.rlwe, &message, self.fresh);
-        message.wipe();
-        self.check_fresh(secret_key_encryption(SIGMA))?;
-        SeededCiphertext::from_parts(self, inner?, self.plain_modulus())
-    }
-
-    /// Encrypts under a public key.
-    ///
-    /// # Errors
-    /// When key and plaintext do not fit, or [`BgvError::Budget`] when the error of a fresh
-    /// ciphertext, here larger than under a secret key, leaves no noise budget.
-    pub fn encrypt_public(
-        &self,
-        key: &PublicKey,
-        plaintext: &Plaintext,
-    ) -> Result<Ciphertext, BgvError> {
-        let mut message = self.embed(plaintext, 1, self.fresh, ENCRYPT)?;
-        let inner = key.encrypt(&self.rlwe, &message, self.fresh);
-        message.wipe();
-        let inner = inner?;
-        self.check_fresh(inner.noise())?;
-        Ok(Ciphertext::new(inner, self.plain_modulus(), 1))
-    }
-
-    /// Refuses a fresh ciphertext with an error that leaves no noise budget, of what the message
-    /// leaves.
-    fn check_fresh(&self, error: Noise) -> Result<(), BgvError> {
-        let [have, left] = [Noise::NONE, error]
-            .map(|error| budget_bits(self.log2(self.fresh), self.plain_modulus(), error));
-        if left > 0.0 {
-            return Ok(());
-        }
-        Err(BgvError::Budget { operation: ENCRYPT, need: have - left, have })
-    }
-
-    /// Decrypts. The result is exact as long as there is noise budget left.
-    ///
-    /// # Errors
-    /// When the ciphertext belongs to another key or other parameters, or [`BgvError::Budget`] when
-    /// its estimated budget is used up, so that the result would be wrong.
-    pub fn decrypt(&self, key: &SecretKey, ciphertext: &Ciphertext) -> Result<Plaintext, BgvError> {
-        const OPERATION: &str = "decrypt";
-        self.rlwe.check_operand(ciphertext.inner(), OPERATION)?;
-        let have = ciphertext.budget_bits(self);
-        if have.is_nan() || have < 0.0 {
-            return Err(BgvError::Budget { operation: OPERATION, need: 0.0, have });
-        }
-        let mut phase = self.phase(key, ciphertext, OPERATION)?;
-        let (t, modulus) = (self.plain_modulus(), ciphertext.modulus());
-        let from = self.rlwe.parameters().limb_moduli(modulus);
-        let converter = BaseConverter::new(&from, &[t], self.rlwe.kernel());
-        for (k, limb) in phase.limbs_mut().enumerate() {
-            let ring = self.rlwe.limb_ring(modulus, k);
-            ring.elementwise().mul_scalar_assign(limb, &ring.scalar(converter.input_factor(k)));
-        }
-        // [t (c0 + c1 s)]_Q = [-Q g m]_t + t e, and from that modulo t.
-        let mut residues = vec![0u64; self.rlwe.degree()];
-        converter.convert_exact(&mut [&mut residues], &phase.limbs().collect::<Vec<_>>());
-        phase.wipe();
-        let f = mul_mod(neg_mod(self.residue(modulus), t), ciphertext.factor(), t);
-        let Some(inverse) = inv_mod(f, t) else {
-            let what = format!("the factor {} is not a unit modulo {t}", ciphertext.factor());
-            return Err(BgvError::Argument { operation: OPERATION, what });
-        };
-        self.encoder.multiply(&mut residues, inverse);
-        Ok(Plaintext::from_residues(residues, t))
-    }
-
-    /// The noise budget in bits as it is: `log2(Q/2)` less the logarithm of the largest coefficient
-    /// of `[t (c0 + c1 s)]_Q`. Decryption is right while it is positive. It tells how large the
-    /// error is, and so is for the owner of the key.
-    ///
-    /// # Errors
-    /// When the ciphertext belongs to another key or other parameters.
-    pub fn noise_budget(&self, key: &SecretKey, ciphertext: &Ciphertext) -> Result<f64, BgvError> {
-        let mut phase = self.phase(key, ciphertext, "measure the noise budget")?;
-        let basis = RnsBasis::new(&self.rlwe.parameters().limb_moduli(ciphertext.modulus()))?;
-        let mut residues = vec![0u64; phase.limb_count()];
-        let mut largest = 0.0f64;
-        for i in 0..self.rlwe.degree() {
-            residues.iter_mut().zip(phase.limbs()).for_each(|(r, limb)| *r = limb[i]);
-            let value = basis.compose_centred(&residues);
-            largest = largest.max(hippocrene_ring::basis::log2(value.magnitude()));
-        }
-        residues.zeroize();
-        phase.wipe();
-        Ok(basis.log2() - 1.0 - largest)
-    }
-
-    /// `t (c0 + c1 s)` modulo `Q`, in coefficients.
-    fn phase(
-        &self,
-        key: &SecretKey,
-        ciphertext: &Ciphertext,
-        operation: &'static str,
-    ) -> Result<Poly, BgvError> {
-        self.rlwe.check_operand(ciphertext.inner(), operation)?;
-        self.check_plain_modulus(ciphertext.plain_modulus(), operation)?;
-        self.check_modulus(ciphertext.modulus(), operation)?;
-        let mut phase = key.decrypt(&self.rlwe, ciphertext.inner())?;
-        debug_assert_eq!(phase.domain(), Domain::Coefficient);
-        let (t, modulus) = (self.plain_modulus(), ciphertext.modulus());
-        phase.for_each_limb(self.rlwe.threads(), |k, limb| {
-            let ring = self.rlwe.limb_ring(modulus, k);
-            ring.elementwise().mul_scalar_assign(limb, &ring.scalar(t % ring.modulus()));
-        });
-        Ok(phase)
     }
 }

@@ -1,7 +1,7 @@
 //! From integers modulo `t` to polynomials and back.
 
 use hippocrene_ring::{
-    Kernel, ResidueRing, RingError, arith::centred, elementwise::Elementwise, ntt::exponent, primes,
+    Kernel, ResidueRing, RingError, elementwise::Elementwise, ntt::exponent, primes,
 };
 use zeroize::Zeroize;
 
@@ -231,26 +231,10 @@ fn reduced(value: i64, t: u64) -> u64 {
     (remainder + (t as i64 & (remainder >> 63))) as u64
 }
 
-impl Plaintext {
-    /// From coefficients in `[0, t)`, which are wiped.
-    pub(crate) fn from_residues(mut residues: Vec<u64>, t: u64) -> Self {
-        let coefficients = residues.iter().map(|c| centred(*c, t)).collect();
-        residues.zeroize();
-        Plaintext::new(coefficients, t)
-    }
-
-    /// The coefficients, which are centred, in `[0, t)`: without a division, whose time depends on
-    /// the number on some CPUs.
-    pub(crate) fn residues(&self) -> Vec<u64> {
-        let t = self.plain_modulus() as i64;
-        self.coefficients().iter().map(|c| (c + (t & (c >> 63))) as u64).collect()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hippocrene_ring::arith::mul_mod;
+    use hippocrene_ring::arith::{centred, mul_mod};
     use proptest::prelude::*;
 
     const DEGREE: usize = 64;

@@ -27,46 +27,22 @@ mod ciphertext;
 mod circuits;
 mod context;
 mod encoder;
+mod encryption;
 mod error;
 mod evaluator;
 mod modulus;
 mod noise;
-mod spare;
+mod plaintext;
+mod pool;
+mod scheme;
 mod transfer;
 
-pub use ciphertext::{Ciphertext, Plaintext, SeededCiphertext, budget_bits};
+pub use ciphertext::{Ciphertext, SeededCiphertext, budget_bits};
 pub use circuits::{LinearTransform, Matrix, Permutation, Polynomial};
 pub use context::Context;
 pub use encoder::Encoder;
 pub use error::BgvError;
 pub use evaluator::Evaluator;
 pub use modulus::shared_unit;
-
-/// How products of ciphertexts are computed. Ciphertexts are the same in both schemes, keys too,
-/// and products of both kinds may stand in one circuit.
-///
-/// **Which costs less.** A product of BGV takes less than half the time of one of BFV, and on a
-/// grafted chain, where the modulus can be brought down by just the bits that the noise has grown
-/// by, about as many bits: there BGV is the choice. It needs its factors brought down to the noise
-/// of rounding: on a simple chain, whose primes rarely have the size of that growth, it wastes what
-/// is between, and BFV does not, so that more products fit a modulus. Factors stay what they are in
-/// products of BFV, so that sums of products of different depth cost no multiples.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scheme {
-    /// BGV: the tensor product modulo `Q`, of operands whose noise was brought down by modulus
-    /// switching before.
-    Bgv,
-    /// BFV: the tensor product over the integers, scaled by `t/Q` (full RNS, Halevi, Polyakov and
-    /// Shoup, ePrint 2018/117; Kim, Polyakov and Zucca, ePrint 2021/204).
-    Bfv,
-}
-
-impl Scheme {
-    /// Its name: `bgv` or `bfv`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Scheme::Bgv => "bgv",
-            Scheme::Bfv => "bfv",
-        }
-    }
-}
+pub use plaintext::Plaintext;
+pub use scheme::Scheme;

@@ -1,4 +1,4 @@
-//! Plaintexts and ciphertexts of CKKS.
+//! Ciphertexts of CKKS.
 
 use hippocrene_ring::Poly;
 use hippocrene_rlwe::{
@@ -7,102 +7,7 @@ use hippocrene_rlwe::{
 };
 use num_complex::Complex64;
 
-use crate::{CkksError, Context, Scale, Short, Values, context::encoding_noise, known::Known};
-
-/// An encoded vector: a polynomial whose slots are `scale` times the values, up to rounding. It is
-/// wiped when dropped.
-#[derive(Clone)]
-pub struct Plaintext {
-    poly: Poly,
-    parameters: rlwe::Fingerprint,
-    modulus: Modulus,
-    scale: Scale,
-    slots: usize,
-    bound: f64,
-    known: Known,
-}
-
-impl Plaintext {
-    /// Puts a plaintext together. `bound` is the largest absolute value in the slots.
-    pub(crate) fn new(
-        poly: Poly,
-        parameters: rlwe::Fingerprint,
-        modulus: Modulus,
-        scale: Scale,
-        slots: usize,
-        bound: f64,
-    ) -> Self {
-        Plaintext { poly, parameters, modulus, scale, slots, bound, known: Known::default() }
-    }
-
-    /// With the values that it stands for, as it has no residues.
-    pub(crate) fn with_known(mut self, known: Known) -> Self {
-        self.known = known;
-        self
-    }
-
-    pub(crate) fn known(&self) -> &Known {
-        &self.known
-    }
-
-    /// The polynomial.
-    pub fn poly(&self) -> &Poly {
-        &self.poly
-    }
-
-    /// The polynomial alone, which nothing wipes any more: for plaintexts that are not secret.
-    pub(crate) fn into_poly(mut self) -> Poly {
-        let nothing = self.poly.alike(self.poly.degree(), 0);
-        std::mem::replace(&mut self.poly, nothing)
-    }
-
-    pub(crate) fn set_bound(&mut self, bound: f64) {
-        self.bound = bound;
-    }
-
-    pub(crate) fn poly_mut(&mut self) -> &mut Poly {
-        &mut self.poly
-    }
-
-    /// The digest of its parameters.
-    pub fn parameters(&self) -> rlwe::Fingerprint {
-        self.parameters
-    }
-
-    /// Its modulus.
-    pub fn modulus(&self) -> Modulus {
-        self.modulus
-    }
-
-    /// Its scale.
-    pub fn scale(&self) -> Scale {
-        self.scale
-    }
-
-    /// How many slots it has.
-    pub fn slots(&self) -> usize {
-        self.slots
-    }
-
-    /// A bound on the absolute values in the slots.
-    pub fn bound(&self) -> f64 {
-        self.bound
-    }
-}
-
-/// Without the bound, which is as secret as the values.
-impl std::fmt::Debug for Plaintext {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Plaintext {{ scale: {}, slots: {}, .. }}", self.scale, self.slots)
-    }
-}
-
-/// It may hold what a client encrypts or has decrypted.
-impl Drop for Plaintext {
-    fn drop(&mut self) {
-        self.poly.wipe();
-    }
-}
+use crate::{CkksError, Context, Scale, Short, Values, encoding::encoding_noise, known::Known};
 
 /// An encrypted vector: an RLWE ciphertext with the scale of its message, its number of slots, and
 /// a bound on the values.
@@ -260,7 +165,7 @@ impl Ciphertext {
     /// ([`Noise::common_share`]).
     pub fn set_precision_bits(&mut self, bits: f64) {
         let noise = self.scale.log2() - bits - 0.5 * (self.slots as f64).log2();
-        let noise = Noise::from_log2_std(noise).plus(crate::context::encoding_noise());
+        let noise = Noise::from_log2_std(noise).plus(encoding_noise());
         let before = self.inner.noise();
         let noise = noise.with_in_zeros(before);
         self.inner.set_noise(noise.with_common(noise.scaled(log2(before.common_share()))));
@@ -277,6 +182,28 @@ impl Ciphertext {
             - self.scale.log2()
             - self.bound.max(1.0).log2()
             - 1.0
+    }
+}
+
+impl Context {
+    /// Checks that `a` is of these parameters, and that values up to `bound` at a scale (as log2),
+    /// computed from it, fit `modulus`; [`Ciphertext::capacity_bits`] of `a` is what there is.
+    pub(crate) fn check_capacity(
+        &self,
+        a: &Ciphertext,
+        modulus: Modulus,
+        log2_scale: f64,
+        bound: f64,
+        operation: &'static str,
+    ) -> Result<(), CkksError> {
+        self.rlwe().check_operand(a.inner(), operation)?;
+        let taken = log2_scale + bound.max(1.0).log2() + 1.0;
+        let room = self.parameters().log2(modulus);
+        if taken <= room && !bound.is_nan() {
+            return Ok(());
+        }
+        let have = a.capacity_bits(self);
+        Err(CkksError::Capacity { operation, need: have + taken - room, have })
     }
 }
 

@@ -7,10 +7,11 @@
 //! ciphertexts by [`RlweCoefficients::extract`]. Messages are residues modulo `q`; a real number
 //! `x` at the scale `D` is the message `round(D x)`, and who computes keeps `D`.
 
+mod dry_run;
 mod error;
 mod gates;
-mod hollow;
 mod lwe;
+mod noise;
 mod preset;
 mod rotation;
 mod samples;
@@ -18,11 +19,10 @@ mod switching;
 
 pub use error::FhewError;
 pub use gates::{CERTAIN_DEVIATIONS, GateEvaluator, GateKeys, GateParameters, GateSecretKey};
-pub use hollow::LOOK_UP;
 pub use lwe::{LweCiphertext, LweParameters, LweSecretKey, RlweCoefficients, SeededCoefficients};
 pub use preset::Preset;
 pub use rotation::{
-    BlindRotationKey, LookupTable, LookupTables, PreparedBlindRotationKey, RotationGadget,
+    BlindRotationKey, LOOK_UP, LookupTable, LookupTables, PreparedBlindRotationKey, RotationGadget,
     RotationParameters,
 };
 pub use switching::{LweSwitchingKey, PreparedLweSwitchingKey};

@@ -9,8 +9,10 @@ use crate::{Pegasus, PegasusError, plan::power};
 
 const OPERATION: &str = "slots to coefficients";
 
-/// Encrypted numbers as coefficients of one polynomial modulo `q0`: that of slot `j` is coefficient
-/// `k N/2n` with `k` the `log2(n)` bits of `j` reversed.
+/// Encrypted numbers as coefficients of one polynomial modulo `q0`.
+///
+/// The number of slot `j` is coefficient `k N/2n`, where `k` is the number whose `log2(n)` bits are
+/// those of `j` reversed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Coefficients {
     inner: RlweCoefficients,
@@ -25,12 +27,12 @@ impl Coefficients {
         &self.inner
     }
 
-    /// How many slots there were.
+    /// The number of slots that the numbers came from.
     pub fn slots(&self) -> usize {
         self.slots
     }
 
-    /// What the coefficients are over the numbers.
+    /// The factor between numbers and coefficients.
     pub fn scale(&self) -> Scale {
         self.scale
     }
@@ -40,7 +42,7 @@ impl Coefficients {
         self.bound
     }
 
-    /// The place of the coefficient that is the number of a slot.
+    /// The index of the coefficient that holds the number of a slot.
     pub fn place(&self, slot: usize) -> usize {
         let gap = self.inner.parameters().dimension() / (2 * self.slots);
         bit_reverse(slot, self.slots.ilog2()) * gap
@@ -48,22 +50,24 @@ impl Coefficients {
 }
 
 impl Pegasus {
-    /// The (real parts of the) numbers in the slots of `a` as coefficients modulo `q0`, at the
-    /// scale at which `(1 + margin) bound` is `q0/4`, `bound` being that of `a`
-    /// ([`Ciphertext::bound`]). The transform is had at the smallest modulus that does, where it is
-    /// fast.
+    /// The real parts of the numbers in the slots of `a` as coefficients modulo `q0`.
+    ///
+    /// Their scale is the one at which `(1 + margin) bound` is `q0/4`, where `bound` is the bound
+    /// of `a` ([`Ciphertext::bound`]). The transform runs at the smallest modulus that suffices,
+    /// because it is fast there.
     ///
     /// # Errors
-    /// [`CkksError::Capacity`] when the modulus of `a` is too small, [`PegasusError::Domain`] when
-    /// nothing is known of how large its numbers are, and [`PegasusError::Argument`] when it has a
-    /// number of slots that was not planned.
+    /// [`CkksError::Capacity`] if the modulus of `a` is too small, [`PegasusError::Domain`] if the
+    /// bound of `a` is 0 or not finite, and [`PegasusError::Argument`] if no transform was planned
+    /// for its number of slots.
     pub fn to_coefficients(&self, a: &Ciphertext) -> Result<Coefficients, PegasusError> {
         let (plan, e) = (self.plan(), self.evaluator());
         let (literal, parameters) = (plan.literal(), plan.context().parameters());
         let transform = plan.transform(a.slots())?;
         let bound = a.bound();
-        // The transform leaves its precision and no more, so that the integer that takes this scale
-        // to the other one has few bits. All of it is about numbers over their bound.
+        // The result of the transform has a scale for its precision and no more, so that the
+        // integer between this scale and the last one has few bits. All values are relative to
+        // their bound.
         let unit = (1.0 + literal.margin).log2() + 2.0;
         let share = Scale::from_f64(bound).ok_or_else(|| no_bound(bound))?;
         let (from, to) = (a.scale().times(share), power(parameters.log2(plan.base()) - unit)?);
@@ -79,7 +83,7 @@ impl Pegasus {
         let mut low = low.read_at(from);
         low.set_bound(1.0);
         let mut coefficients = e.homomorphic_dft(&low, transform, between)?;
-        // They are what the slots were.
+        // The coefficients are the numbers of the slots.
         coefficients.set_bound(1.0);
         let lowered = self.lower(&coefficients, to, unit + 2.0 * between.log2() + 1.0)?;
         let scale = to.over(share);
@@ -88,7 +92,7 @@ impl Pegasus {
             let inner = RlweCoefficients::from_ciphertext(rlwe, lowered.inner())?;
             return Ok(Coefficients { inner, slots, scale, bound });
         }
-        // The transform, the values and the scale of this one are known.
+        // In a dry run the coefficients follow from the values, if these are known.
         let Some(values) = a.known_values() else {
             return Err(RlweError::Hollow { operation: OPERATION }.into());
         };
@@ -104,9 +108,11 @@ impl Pegasus {
         Ok(Coefficients { inner, slots, scale, bound })
     }
 
-    /// Coefficients up to 1 brought to the base modulus and to `scale`: reduced to a modulus of so
-    /// many bits, times an integer, and rescaled. What rounding the integer takes away counts in
-    /// full, for coefficients are as large as the numbers themselves.
+    /// Brings coefficients up to 1 to the base modulus and to `scale`. It reduces them to a modulus
+    /// of this number of bits, multiplies them by an integer, and rescales.
+    ///
+    /// The rounding of the integer counts in full, because coefficients are as large as the numbers
+    /// themselves.
     fn lower(&self, a: &Ciphertext, scale: Scale, bits: f64) -> Result<Ciphertext, PegasusError> {
         let (e, base) = (self.evaluator(), self.plan().base());
         let middle = e.divisor_at_least(a.modulus(), bits);
@@ -121,7 +127,7 @@ impl Pegasus {
     }
 }
 
-/// Nothing is known of how large numbers are, or all are 0.
+/// The error for numbers whose bound is 0 or not finite.
 fn no_bound(have: f64) -> PegasusError {
     PegasusError::Domain { operation: OPERATION, have, limit: f64::MAX }
 }

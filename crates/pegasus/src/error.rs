@@ -5,25 +5,24 @@ use hippocrene_fhew::FhewError;
 use hippocrene_rlwe::RlweError;
 use thiserror::Error;
 
-/// Everything that can go wrong between slots and single numbers. Each message names the operation,
-/// what it had and what it needed.
+/// The errors of this crate. Each message names the operation, what it had and what it needed.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum PegasusError {
-    /// Something in CKKS went wrong.
+    /// An error of CKKS.
     #[error(transparent)]
     Ckks(#[from] CkksError),
-    /// Something with single numbers went wrong.
+    /// An error of the LWE ciphertexts of single numbers.
     #[error(transparent)]
     Fhew(#[from] FhewError),
-    /// Values that may be larger than what their modulus or a table's domain holds.
+    /// Values that may be larger than their modulus or the domain of a table allows.
     #[error("{operation}: values up to {have} are not within the {limit} that there is room for")]
     Domain {
         /// The operation.
         operation: &'static str,
-        /// The bound on the values at hand.
+        /// The bound on the values.
         have: f64,
-        /// The bound that they have to keep to.
+        /// The largest bound that is possible.
         limit: f64,
     },
     /// Numbers at different scales.
@@ -36,7 +35,7 @@ pub enum PegasusError {
         /// log2 of the right operand's scale.
         right: f64,
     },
-    /// A number that was given cannot be used.
+    /// An argument that cannot be used.
     #[error("{operation}: {what}")]
     Argument {
         /// The operation.

@@ -9,14 +9,15 @@ use crate::{Coefficients, Numbers, Pegasus, PegasusError, error::argument};
 const OPERATION: &str = "extract numbers";
 
 impl Pegasus {
-    /// The numbers of these slots, in this order, under the LWE secret: of dimension `n`, modulo
-    /// the modulus of the key that switches there. Slots whose coefficients are of one class modulo
-    /// `N/n` go through one key switch together: it costs as much for up to `n/2` numbers as for
-    /// one of them.
+    /// The numbers of these slots, in this order, under the LWE secret. They have dimension `n`,
+    /// and their modulus is that of the key that switches to it.
+    ///
+    /// Slots whose coefficients are of one class modulo `N/n` go through one key switch together.
+    /// It costs as much for `n/2` numbers as for one.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when there is no such slot or none is wanted, and when the
-    /// coefficients are of another key.
+    /// [`PegasusError::Argument`] if there is no such slot or none is wanted, and an error if the
+    /// coefficients are under another key.
     pub fn extract(&self, a: &Coefficients, slots: &[usize]) -> Result<Numbers, PegasusError> {
         if let Some(slot) = slots.iter().find(|slot| **slot >= a.slots()) {
             return argument(OPERATION, format!("there is no slot {slot} among {}", a.slots()));

@@ -4,8 +4,8 @@ use hippocrene_ckks::Short;
 
 use crate::{PegasusError, error::argument};
 
-/// A function that tables are often made of. Any other is as good
-/// ([`crate::Pegasus::make_tables`]).
+/// A function that tables are often made of. [`crate::Pegasus::make_tables`] takes any other
+/// function as well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Function {
     /// `1/(1 + exp(-x))`.
@@ -24,8 +24,8 @@ pub enum Function {
     Log,
     /// `exp(x)`.
     Exp,
-    /// `-1` below 0, `0` at 0, and `1` above. What is no farther from 0 than the index of the table
-    /// is off by may come out as anything in between.
+    /// `-1` below 0, `0` at 0, and `1` above. For a number that is closer to 0 than the error of
+    /// the table index, the result may be anything in between.
     Sign,
 }
 
@@ -43,10 +43,10 @@ impl Function {
         Function::Sign,
     ];
 
-    /// The function of this name, as [`Function::name`] has it.
+    /// The function with this name ([`Function::name`]).
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] with the names there are, when it is none of them.
+    /// [`PegasusError::Argument`] if there is none. It lists the names.
     pub fn by_name(name: &str) -> Result<Self, PegasusError> {
         match Function::ALL.into_iter().find(|f| f.name() == name) {
             Some(function) => Ok(function),
@@ -91,8 +91,8 @@ impl Function {
         }
     }
 
-    /// True if its slope has no bound where it is defined: it is for the square root, the logarithm
-    /// and the reciprocal.
+    /// True if its slope is unbounded on its domain: for the square root, the logarithm and the
+    /// reciprocal.
     pub fn is_steep(self) -> bool {
         matches!(self, Function::Sqrt | Function::Log | Function::Reciprocal)
     }
@@ -100,7 +100,7 @@ impl Function {
     /// Checks that it is defined on all of `[low, high]`.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when it is not, which names the domains it has.
+    /// [`PegasusError::Argument`] if it is not. It states where the function is defined.
     pub fn check(self, (low, high): (f64, f64)) -> Result<(), PegasusError> {
         let (defined, on) = match self {
             Function::Sqrt => (low >= 0.0, "from 0"),
@@ -113,7 +113,8 @@ impl Function {
         }
         let (name, low, high) = (self.name(), Short(low), Short(high));
         let what = format!(
-            "{name} is defined {on}, but not on all of [{low}, {high}]. Say another domain, and declare that the values \
+            "{name} is defined {on}, but not on all of [{low}, {high}]. Say another domain, and \
+             declare that the values \
              lie in it (with_interval)."
         );
         argument("apply a function", what)

@@ -7,13 +7,13 @@ use zeroize::Zeroizing;
 
 use crate::{PegasusError, PegasusPlan, SwitchingDigits, error::argument};
 
-/// The secrets of single numbers: of the LWE ciphertexts, and of the ring of tables. With that of
-/// CKKS they make the keys of the server.
+/// The secrets of single numbers: that of the LWE ciphertexts, and that of the ring of tables.
+/// Together with the CKKS secret they make the keys of the server.
 #[derive(Debug)]
 pub struct PegasusSecrets {
-    /// That of [`crate::Numbers`].
+    /// The secret of [`crate::Numbers`].
     pub lwe: LweSecretKey,
-    /// That of the accumulators of tables.
+    /// The secret of the accumulators of tables.
     pub ring: LweSecretKey,
 }
 
@@ -34,22 +34,22 @@ impl PegasusSecrets {
 /// The keys that a server needs beside those of rotations and products ([`PegasusPlan::add_keys`]).
 #[derive(Debug, Clone)]
 pub struct PegasusKeys {
-    /// From the secret of CKKS, in coefficients, to the LWE secret.
+    /// From the secret of CKKS to the LWE secret.
     pub extraction: LweSwitchingKey,
-    /// The LWE secret under that of the ring of tables.
+    /// The LWE secret under the secret of the ring of tables.
     pub tables: BlindRotationKey,
     /// From the secret of that ring to the LWE secret.
     pub back: LweSwitchingKey,
-    /// The LWE secret under that of CKKS.
+    /// The LWE secret under the secret of CKKS.
     pub repacking: RepackingKey,
 }
 
 impl PegasusKeys {
-    /// Makes the keys between `secret` and those of single numbers, as `plan` has them; in a
-    /// simulation, keys without samples.
+    /// Makes the keys of `plan` between `secret` and the secrets of single numbers. In a dry run
+    /// the keys have no samples.
     ///
     /// # Errors
-    /// When a key does not fit the plan or the operating system has no entropy.
+    /// If a key does not fit the plan or the operating system has no entropy.
     pub fn generate(
         plan: &PegasusPlan,
         secret: &SecretKey,
@@ -92,12 +92,12 @@ impl PegasusKeys {
     }
 }
 
-/// The secret of LWE ciphertexts in the slots of one CKKS ciphertext (PEGASUS III.C: 12 MB where
-/// CHIMERA has 80 GB). Half of it is a seed.
+/// The LWE secret in the slots of one CKKS ciphertext, half of which is a seed (PEGASUS III.C: 12
+/// MB, compared with 80 GB for CHIMERA).
 #[derive(Debug, Clone)]
 pub struct RepackingKey {
     inner: SeededCiphertext,
-    /// The LWE key that is in it.
+    /// The fingerprint of the LWE secret in the slots.
     lwe: Fingerprint,
 }
 
@@ -105,7 +105,7 @@ impl RepackingKey {
     /// Encrypts `lwe` under `secret`, at the modulus and scale of `plan`.
     ///
     /// # Errors
-    /// When the LWE secret has another dimension than was planned, or a key does not fit.
+    /// If the dimension of the LWE secret is not the planned one, or a key does not fit.
     pub fn generate(
         plan: &PegasusPlan,
         secret: &SecretKey,
@@ -122,16 +122,15 @@ impl RepackingKey {
         let plaintext =
             context.encode(Values::Real(&values), need, plan.key_scale()?, plan.repacking())?;
         let mut inner = context.encrypt(secret, &plaintext)?;
-        // That of all secrets.
+        // The bound that holds for every secret.
         inner.set_bound(1.0);
         Ok(RepackingKey { inner, lwe: lwe.fingerprint() })
     }
 
-    /// Puts a key together from its stored parts; `lwe` is the fingerprint of the LWE secret that
-    /// is in it.
+    /// Puts a key together from its stored parts. `lwe` is the fingerprint of the LWE secret in it.
     ///
     /// # Errors
-    /// When it is not as `plan` needs it.
+    /// If it does not fit `plan`.
     pub fn from_parts(
         plan: &PegasusPlan,
         inner: SeededCiphertext,
@@ -147,12 +146,12 @@ impl RepackingKey {
         &self.inner
     }
 
-    /// The fingerprint of the LWE secret that is in it.
+    /// The fingerprint of the LWE secret in it.
     pub fn lwe(&self) -> Fingerprint {
         self.lwe
     }
 
-    /// Bytes as stored: half a ciphertext, every residue in the bits of its modulus.
+    /// Bytes as stored: half a ciphertext, each residue in the number of bits of its modulus.
     pub fn bytes(&self, context: &Context) -> usize {
         let moduli = context.parameters().limb_moduli(self.inner.inner().modulus());
         let bits: u32 = moduli.iter().map(|q| u64::BITS - (q - 1).leading_zeros()).sum();
@@ -178,7 +177,8 @@ impl RepackingKey {
         let bits = context.parameters().log2(inner.inner().modulus());
         let need = context.parameters().log2(plan.repacking());
         let what = format!(
-            "the repacking key has {} numbers at scale 2^{:.1} modulo {bits:.1} bits; the plan has {} at 2^{:.1} modulo {need:.1} bits",
+            "the repacking key has {} numbers at scale 2^{:.1} modulo {bits:.1} bits; the plan \
+             has {} at 2^{:.1} modulo {need:.1} bits",
             inner.slots(),
             inner.scale().log2(),
             plan.literal().lwe().dimension(),

@@ -1,6 +1,7 @@
-//! The larger and the smaller of two numbers from slots to slots: `x + y + |x - y|` and `x + y -
-//! |x - y|` are twice these, and the magnitude is antiperiodic but for a constant, so that differences
-//! take all of the circle, at twice the resolution of other tables.
+//! The larger and the smaller of two numbers, from slots to slots.
+//!
+//! They are half of `x + y + |x - y|` and of `x + y - |x - y|`. The magnitude is antiperiodic up to
+//! a constant. So differences can take the whole circle, at twice the resolution of other tables.
 
 use hippocrene_ckks::Ciphertext;
 use hippocrene_fhew::{LookupTable, LweCiphertext};
@@ -18,12 +19,13 @@ pub enum Which {
 }
 
 impl Pegasus {
-    /// Which of the numbers in these slots of `a` and `b` is the larger (or the smaller) one, by
-    /// one look-up; of `a` and 0 where there is no `b`. The result has the capacity that repacking
-    /// leaves, whatever that of the operands is.
+    /// The larger (or the smaller) of the numbers in these slots of `a` and `b`, by one look-up.
+    /// Without `b`, it compares with 0.
     ///
-    /// **Error:** half of that of the rounded index of a table whose circle the differences take,
-    /// and that of rotation and repacking, beside what the one that it is is off by.
+    /// The result has the capacity that repacking leaves, whatever the capacity of the operands is.
+    ///
+    /// **Error:** that of the selected number, plus half of the error that rounding the index makes
+    /// in a table on the whole circle, plus that of rotation and repacking.
     ///
     /// # Errors
     /// As [`Pegasus::to_coefficients`], [`Pegasus::extract`] and [`Pegasus::repack`].
@@ -36,13 +38,13 @@ impl Pegasus {
     ) -> Result<Ciphertext, PegasusError> {
         let (left, right) = (a.bound(), b.map_or(0.0, Ciphertext::bound));
         let all = left + right;
-        // Twice the result is up to `all` on either side of this.
+        // Twice the result differs from this by `all` at most.
         let centre = match which {
             Which::Larger => (left - right).abs(),
             Which::Smaller => -(left - right).abs(),
         };
-        // What is repacked takes a small part of the circle; so many times the difference takes all
-        // of it.
+        // Repacked numbers take a small part of the circle. The difference times this integer takes
+        // all of it.
         let times = (0.5 / self.plan().literal().reduction.epsilon()).ceil();
         let beyond: f64 =
             [Some(a), b].into_iter().flatten().map(|c| reach_of(c.precision_bits())).sum();
@@ -60,7 +62,7 @@ impl Pegasus {
             }
         };
         let (magnitude, least) = self.magnitudes(&difference, times as i64)?;
-        // Both errors of the one that it is, and none of the other's.
+        // The result has both errors of the selected number, and none of the other one.
         let off = |i: usize| {
             x.ciphertexts()[i].noise().scaled(1.0).plus(magnitude.ciphertexts()[i].noise())
         };
@@ -75,9 +77,8 @@ impl Pegasus {
         Ok(packed)
     }
 
-    /// `|x| - m` at the scale of `x` and the `m` of it, by tables at `times x`, which may take
-    /// nearly all of the circle. The estimate of noise has of the error of the index that of
-    /// rounding.
+    /// `|x| - m` at the scale of `x`, and `m`, by tables of `times x`, which may take nearly the
+    /// whole circle. Of the error of the index, the noise estimate counts the rounding only.
     fn magnitudes(&self, x: &Numbers, times: i64) -> Result<(Numbers, f64), PegasusError> {
         let parameters = self.tables().parameters();
         let wide = x

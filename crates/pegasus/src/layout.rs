@@ -1,8 +1,8 @@
-//! Where numbers go.
+//! Layouts of repacked numbers.
 
 use crate::{PegasusError, error::argument};
 
-/// Which slot each number is repacked to (PEGASUS IV.C.2). Slots that none goes to hold 0.
+/// The slot that each number is repacked to (PEGASUS IV.C.2). The other slots hold 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
     slots: usize,
@@ -14,8 +14,8 @@ impl Layout {
     /// Number `i` goes to slot `places[i]` of `slots`, a power of two.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when the slots are no power of two, a place is not among them, or
-    /// two numbers go to one.
+    /// [`PegasusError::Argument`] if the number of slots is no power of two, a place is not among
+    /// them, or two numbers go to the same slot.
     pub fn new(slots: usize, places: Vec<usize>) -> Result<Self, PegasusError> {
         const OPERATION: &str = "lay out numbers";
         if !slots.is_power_of_two() {
@@ -32,15 +32,15 @@ impl Layout {
         Ok(Layout { slots, places })
     }
 
-    /// `count` numbers in their order, into the least power of two of slots that holds them.
+    /// `count` numbers in their order, in the smallest power of two of slots that holds them.
     ///
     /// # Panics
-    /// When no power of two is so large, or there is no memory for so many places.
+    /// If no power of two is large enough, or there is no memory for the places.
     pub fn in_order(count: usize) -> Self {
         Layout { slots: count.next_power_of_two(), places: (0..count).collect() }
     }
 
-    /// How many slots there are.
+    /// The number of slots.
     pub fn slots(&self) -> usize {
         self.slots
     }
@@ -50,7 +50,7 @@ impl Layout {
         &self.places
     }
 
-    /// Which number goes to each slot.
+    /// The number that goes to each slot, if there is one.
     pub(crate) fn numbers(&self) -> Vec<Option<usize>> {
         let mut numbers = vec![None; self.slots];
         self.places.iter().enumerate().for_each(|(i, place)| numbers[*place] = Some(i));

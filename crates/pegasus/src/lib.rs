@@ -1,16 +1,19 @@
-//! PEGASUS: encrypted numbers between the slots of a CKKS ciphertext, where they are added and
-//! multiplied all at once, and LWE ciphertexts of one number each, where tables of any function are
-//! looked up (Lu, Huang, Hong, Ma and Qu, ePrint 2020/1606; Fig. 6).
+//! PEGASUS: encrypted numbers move between slots and single ciphertexts (Lu, Huang, Hong, Ma and
+//! Qu, ePrint 2020/1606; Fig. 6).
+//!
+//! In the slots of a CKKS ciphertext, numbers are added and multiplied all at once. In LWE
+//! ciphertexts of one number each, any function is evaluated by a look-up table.
 //!
 //! ```text
 //! slots --to_coefficients--> Coefficients --extract--> Numbers --look_up--> Numbers --repack--> slots
 //! ```
 //!
-//! [`PegasusPlan`] is everything that can be said without a key: transforms, moduli, scales, the
-//! rotations whose keys are needed, the failure probability. [`Pegasus`] is the plan with the keys
-//! of a client: it takes the steps one by one, or all of them ([`Pegasus::lut`]). Between
-//! extraction and repacking, [`Numbers`] are added, subtracted, multiplied by integers and looked
-//! up as often as one likes (IV.C.1), and [`Layout`] says which of them goes to which slot
+//! [`PegasusPlan`] holds everything that needs no key: transforms, moduli, scales, the rotations
+//! whose keys are needed, the failure probability. [`Pegasus`] is the plan with the keys of a
+//! client. It takes the steps one by one, or all of them ([`Pegasus::lut`]).
+//!
+//! Between extraction and repacking, [`Numbers`] can be added, subtracted, multiplied by integers
+//! and looked up any number of times (IV.C.1). A [`Layout`] states the slot of each number
 //! (IV.C.2).
 
 mod coefficients;

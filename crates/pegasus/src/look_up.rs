@@ -1,4 +1,4 @@
-//! Tables (PEGASUS Fig. 6, steps 5 and 6), and all steps in one.
+//! Look-ups in tables (PEGASUS Fig. 6, steps 5 and 6), and all steps in one.
 
 use hippocrene_ckks::{Ciphertext, Scale, Short};
 use hippocrene_fhew::{FhewError, LookupTable, LookupTables, LweCiphertext};
@@ -12,73 +12,76 @@ use crate::{
 
 const OPERATION: &str = "look up numbers";
 
-/// The slope of the line beside tables is off by about `2^-SLOPE_BITS`, as it is encoded.
+/// Bits of precision of the slope of the line beside tables. Its encoding has an error of about
+/// `2^-SLOPE_BITS`.
 const SLOPE_BITS: f64 = 22.0;
-/// What a line and tables are off by is taken to be no less, over the bound of the function.
-const LEAST_ERROR: f64 = 1.0 / 1048576.0;
+/// The smallest error of line and tables that is taken into account, relative to the bound of the
+/// function. Chosen: `2^-20`.
+const LEAST_RELATIVE_ERROR: f64 = 1.0 / 1048576.0;
 
-/// Numbers stay so many deviations of the index away from the ends of the domain, beyond which a
-/// table goes on with the other sign.
-pub(crate) const DEVIATIONS: f64 = 6.0;
+/// Number of standard deviations of the index that numbers stay away from the ends of the domain.
+/// Beyond the ends a table continues with the other sign.
+pub(crate) const INDEX_DEVIATIONS: f64 = 6.0;
 
-/// The largest integer that numbers are multiplied by, so that they take more of the domain.
-pub(crate) const MOST_TIMES: i64 = 64;
+/// The largest integer factor by which numbers are multiplied to take more of the domain.
+pub(crate) const MAX_FACTOR: i64 = 64;
 
-/// What of the error of an index counts.
+/// The part of the error of the index that an estimate of noise counts.
 #[derive(Clone, Copy)]
-pub(crate) enum Off {
+pub(crate) enum IndexError {
     /// All of it.
     All,
-    /// That of rounding to the entries of the table: what the number is off by is reckoned
-    /// elsewhere.
+    /// Only the rounding to entries of the table. The caller counts the error of the number itself.
     Rounding,
-    /// Nothing.
-    Nothing,
+    /// None of it.
+    None,
 }
 
 impl Pegasus {
-    /// `f` of every number, at `scale`, which is for the modulus of the LWE ciphertexts
-    /// ([`crate::PegasusPlan::table_scale`] for numbers that are looked up again,
-    /// [`crate::PegasusPlan::repacking_scale`] for those that are repacked). The bound of the
-    /// result is that of the entries of the table.
+    /// `f` of every number, at `scale` for the modulus of the LWE ciphertexts.
     ///
-    /// The domain of the table is `[-D, D)` for numbers at the scale `q/4D`; where their bound is
-    /// much below that, the numbers are multiplied by the largest integer such that it still holds
-    /// them, which makes entries as much narrower. **Error** (PEGASUS, formula 3): that of the
-    /// index times the steepest slope of the table, and that of the rotation and of the switch back
-    /// ([`Numbers::noise`]).
+    /// [`crate::PegasusPlan::table_scale`] returns the scale for results that are looked up again,
+    /// and [`crate::PegasusPlan::repacking_scale`] that for results that are repacked. The bound of
+    /// the result is that of the entries of the table.
+    ///
+    /// The domain of the table is `[-D, D)` for numbers at the scale `q/4D`. If their bound is much
+    /// smaller, the numbers are multiplied by the largest integer for which the table still holds
+    /// them. This makes entries narrower by that factor.
+    ///
+    /// **Error** (PEGASUS, formula 3): the error of the index times the steepest slope of the
+    /// table, plus the errors of the rotation and of the switch back ([`Numbers::noise`]).
     ///
     /// # Errors
-    /// [`PegasusError::Domain`] when numbers may be so near the ends of the domain that errors lead
-    /// out of it; when `f` has values that are not finite or do not fit the modulus, or numbers are
-    /// of another key.
+    /// [`PegasusError::Domain`] if numbers may be so close to the ends of the domain that errors
+    /// lead out of it. An error if `f` has values that are not finite or do not fit the modulus, or
+    /// if numbers have another key.
     pub fn look_up(
         &self,
         x: &Numbers,
         scale: Scale,
         f: impl Fn(f64) -> f64,
     ) -> Result<Numbers, PegasusError> {
-        self.look_up_counting(x, scale, f, Off::All)
+        self.look_up_counting(x, scale, f, IndexError::All)
     }
 
-    /// [`Pegasus::look_up`] of a function that is constant where the numbers are, or for which the
-    /// error of the index does not count.
+    /// [`Pegasus::look_up`] of a function that is constant around the numbers, or for which the
+    /// error of the index does not matter.
     pub(crate) fn look_up_steps(
         &self,
         x: &Numbers,
         scale: Scale,
         f: impl Fn(f64) -> f64,
     ) -> Result<Numbers, PegasusError> {
-        self.look_up_counting(x, scale, f, Off::Nothing)
+        self.look_up_counting(x, scale, f, IndexError::None)
     }
 
-    /// [`Pegasus::look_up`] whose estimate of noise has of the error of the index what is said.
+    /// [`Pegasus::look_up`] with a noise estimate that counts this part of the error of the index.
     pub(crate) fn look_up_counting(
         &self,
         x: &Numbers,
         scale: Scale,
         f: impl Fn(f64) -> f64,
-        off: Off,
+        index_error: IndexError,
     ) -> Result<Numbers, PegasusError> {
         let parameters = self.tables().parameters();
         let q = x.parameters().modulus();
@@ -87,19 +90,21 @@ impl Pegasus {
         let bound = self.largest_entry(domain, &f);
         let items: Vec<(&LweCiphertext, &LookupTable)> =
             inputs.iter().map(|c| (c, &table)).collect();
-        let noise = match off {
-            Off::All => None,
-            Off::Rounding => {
+        let noise = match index_error {
+            IndexError::All => None,
+            IndexError::Rounding => {
                 Some(parameters.noise().plus(table.noise(parameters.index_noise(Noise::NONE, q))))
             }
-            Off::Nothing => Some(parameters.noise()),
+            IndexError::None => Some(parameters.noise()),
         };
         Numbers::new(self.values(&items, 1, noise)?, scale, bound)
     }
 
-    /// `f(k, x)` for every `k` below `count` of every number, those of one `k` together, at
-    /// `scale`, by one rotation for each number: functions that are constant where the numbers are.
-    /// **Error:** that of a rotation times the steps of the functions ([`LookupTables`]), and that
+    /// `f(k, x)` for every `k` below `count` and every number `x`, at `scale`, by one rotation for
+    /// each number. The functions are constant around the numbers. Results of the same `k` are
+    /// adjacent.
+    ///
+    /// **Error:** that of a rotation times the steps of the functions ([`LookupTables`]), plus that
     /// of the switch.
     pub(crate) fn look_up_several_steps(
         &self,
@@ -132,8 +137,8 @@ impl Pegasus {
         Numbers::new(self.back_to_lwe(all)?, scale, bound)
     }
 
-    /// The numbers times the largest integer with which a table's domain still holds them, and that
-    /// domain.
+    /// The numbers times the largest integer for which the domain of a table still holds them, and
+    /// that domain.
     fn filling(&self, x: &Numbers) -> Result<(Vec<LweCiphertext>, f64), PegasusError> {
         let parameters = self.tables().parameters();
         let (degree, q) = (parameters.ring().dimension(), x.parameters().modulus());
@@ -142,9 +147,9 @@ impl Pegasus {
             let domain = widest / factor as f64;
             let noise = x.noise().scaled((factor as f64).log2());
             let entry = 2.0 * domain / degree as f64;
-            domain - DEVIATIONS * parameters.index_noise(noise, q).log2_std().exp2() * entry
+            domain - INDEX_DEVIATIONS * parameters.index_noise(noise, q).log2_std().exp2() * entry
         };
-        let mut factor = ((widest / x.bound()) as i64).clamp(1, MOST_TIMES);
+        let mut factor = ((widest / x.bound()) as i64).clamp(1, MAX_FACTOR);
         while factor > 1 && x.bound() > within(factor) {
             factor -= 1;
         }
@@ -159,8 +164,8 @@ impl Pegasus {
         Ok((x.ciphertexts().iter().map(times).collect(), widest / factor as f64))
     }
 
-    /// Why numbers up to the bound of `x` are not within `limit`: they are too large for a table up
-    /// to `widest`, or what they are off by takes the rest of it.
+    /// The error for numbers whose bound exceeds `limit`. They are too large for a table up to
+    /// `widest`, or their error takes the rest of it.
     fn no_room(&self, x: &Numbers, widest: f64, limit: f64) -> PegasusError {
         let have = x.bound();
         if have > widest {
@@ -168,21 +173,24 @@ impl Pegasus {
         }
         let bits = x.scale().log2() - x.noise().log2_std();
         let what = format!(
-            "values up to {} of {bits:.1} bits of precision: what they are off by would leave the table, so that they have to be more precise, or have a wider bound (in Python, with_bound)",
+            "values up to {} with {bits:.1} bits of precision: their error would lead out of the \
+             table. Make them more precise, or declare a wider bound (in Python, with_bound).",
             Short(have)
         );
         PegasusError::Argument { operation: OPERATION, what }
     }
 
-    /// The largest magnitude among the entries of a table of `f`.
+    /// The largest absolute value of an entry of a table of `f`.
     fn largest_entry(&self, domain: f64, f: impl Fn(f64) -> f64) -> f64 {
         let half = self.tables().parameters().ring().dimension() as i64 / 2;
         (-half..half).map(|k| f(k as f64 * domain / half as f64).abs()).fold(0.0, f64::max)
     }
 
-    /// 1 above 0 and at 0, 0 below, at `scale`, of numbers that may take nearly all of the circle,
-    /// half of which is a domain of other tables: a sign is antiperiodic. **Error:** that of
-    /// rotation and switch, where a number is farther from 0 than the index is off by.
+    /// 1 for numbers from 0 on and 0 for negative ones, at `scale`.
+    ///
+    /// A sign is antiperiodic, so numbers may take nearly the whole circle, half of which is the
+    /// domain of other tables. **Error:** that of rotation and switch, if a number is farther from
+    /// 0 than the error of the index.
     pub(crate) fn look_up_sign(&self, x: &Numbers, scale: Scale) -> Result<Numbers, PegasusError> {
         let parameters = self.tables().parameters();
         let table =
@@ -192,7 +200,7 @@ impl Pegasus {
         Numbers::new(self.values(&items, 1, Some(parameters.noise()))?, scale, 0.5)?.plus(0.5)
     }
 
-    /// [`Pegasus::look_up_sign`] at `scale`, and `|x|/times` at `magnitude`, by one rotation.
+    /// [`Pegasus::look_up_sign`] at `scale` and `|x|/times` at `magnitude`, by one rotation.
     pub(crate) fn look_up_sign_and_magnitude(
         &self,
         x: &Numbers,
@@ -209,7 +217,7 @@ impl Pegasus {
         let magnitudes = both.iter_mut().map(|values| values.swap_remove(1)).collect();
         let mut signs: Vec<LweCiphertext> =
             both.into_iter().map(|mut values| values.swap_remove(0)).collect();
-        // The index is nowhere near the step.
+        // The index is far from the step.
         let noise = tables.noises(&parameters)[0];
         signs.iter_mut().for_each(|c| c.set_noise(noise));
         let sign = Numbers::new(self.back_to_lwe(signs)?, scale, 0.5)?.plus(0.5)?;
@@ -218,8 +226,8 @@ impl Pegasus {
         Ok((sign, least.with_bound(0.0)?.plus(most)?))
     }
 
-    /// The tables of [`Pegasus::look_up_sign_and_magnitude`], of which the second one is that of
-    /// `(|x| - domain)/times`.
+    /// The two tables of [`Pegasus::look_up_sign_and_magnitude`]. The second is that of `(|x| -
+    /// domain)/times`.
     pub(crate) fn sign_and_magnitude(
         &self,
         domain: f64,
@@ -234,13 +242,14 @@ impl Pegasus {
         Ok(LookupTables::new(&parameters, &[sign, other])?)
     }
 
-    /// The domain of the table of an antiperiodic function of such numbers, of which they may take
-    /// twice as much.
+    /// The domain of the table of an antiperiodic function of these numbers. The numbers may take
+    /// twice the domain.
     pub(crate) fn circle(&self, x: &Numbers) -> Result<f64, PegasusError> {
         let parameters = self.tables().parameters();
         let widest = x.largest_bound();
         let index = parameters.index_noise(x.noise(), x.parameters().modulus()).log2_std().exp2();
-        let limit = widest * (1.0 - DEVIATIONS * index / parameters.ring().dimension() as f64);
+        let limit =
+            widest * (1.0 - INDEX_DEVIATIONS * index / parameters.ring().dimension() as f64);
         if x.bound() > limit {
             return Err(self.no_room(x, widest, limit));
         }
@@ -254,8 +263,9 @@ impl Pegasus {
         scale.times_integer(from).divided_by(to)
     }
 
-    /// The values of these tables at these ciphertexts, `together` of them added up, under the LWE
-    /// secret, with this noise before the switch to it where that is known better.
+    /// The values of these tables at these ciphertexts, under the LWE secret. Each `together` of
+    /// them are added up. `noise` replaces the noise before the switch to that secret, if it is
+    /// known better.
     pub(crate) fn values(
         &self,
         items: &[(&LweCiphertext, &LookupTable)],
@@ -291,12 +301,13 @@ impl Pegasus {
         Ok(values.into_iter().collect::<Result<_, _>>()?)
     }
 
-    /// `f` on `domain` as tables, at most `most` for a number (1 to 4), for [`Pegasus::apply`]: as
-    /// many as pay. The more there are, the longer it takes, and the smaller the error, which is
+    /// `f` on `domain` as tables for [`Pegasus::apply`], at most `most` (1 to 4) for a number.
+    ///
+    /// More tables take longer and have a smaller error, so there are as many as pay. The error is
     /// stated before anything is computed ([`Tables::deviation`]).
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when the domain is no interval or `f` is not finite on all of it.
+    /// [`PegasusError::Argument`] if the domain is no interval or `f` is not finite on all of it.
     pub fn make_tables(
         &self,
         domain: (f64, f64),
@@ -308,12 +319,18 @@ impl Pegasus {
         Tables::new(&parameters, self.index_deviation(), margin, domain, most, f)
     }
 
-    /// The function of `tables` of the numbers in these slots of `a`, which are in the domain,
-    /// whatever is in other slots. Slots up to the least power of two that reaches these hold 0
-    /// then where they are none of them, and are repeated in the others, but for a part of them. By
-    /// [`Pegasus::to_coefficients`], [`Pegasus::extract`], look-ups and [`Pegasus::repack`]; the
-    /// line of the function ([`Tables`]) is had from `a` itself. **Error:** [`Tables::deviation`],
-    /// and what the error of `a` makes of the function ([`Tables::deviation_of`]).
+    /// The function of `tables` of the numbers in these slots of `a`, which are in the domain.
+    /// Other slots may hold any values.
+    ///
+    /// Slots that are not listed hold 0, up to the smallest power of two that holds all listed
+    /// ones. The slots up to there repeat in the rest of the ciphertext, without the line and the
+    /// middle of the function.
+    ///
+    /// It uses [`Pegasus::to_coefficients`], [`Pegasus::extract`], look-ups and
+    /// [`Pegasus::repack`]. The line of the function ([`Tables`]) is computed from `a` itself.
+    ///
+    /// **Error:** [`Tables::deviation`], plus the effect of the error of `a` on the function
+    /// ([`Tables::deviation_of`]).
     ///
     /// # Errors
     /// As these.
@@ -330,14 +347,14 @@ impl Pegasus {
             false => unit_of(
                 (low, high),
                 SLOPE_BITS,
-                tables.deviation().max(LEAST_ERROR * tables.bound()),
+                tables.deviation().max(LEAST_RELATIVE_ERROR * tables.bound()),
             ),
         };
         let one = f64::from(unit).exp2();
         let (centre, half) = (low.midpoint(high) / one, (high - low) / 2.0 / one);
         let a = a.clone().in_unit(unit);
         let mut a = if centre == 0.0 { a } else { e.add_number(&a, -centre)? };
-        // Such that numbers with their margin take half of the circle.
+        // At this bound numbers with their margin take half of the circle.
         a.set_bound(half * (1.0 + tables.margin()) / (1.0 + plan.literal().margin));
         let x = self.extract(&self.to_coefficients(&a)?, slots)?;
         let parameters = self.tables().parameters();
@@ -355,7 +372,7 @@ impl Pegasus {
         let items: Vec<(&LweCiphertext, &LookupTable)> =
             inputs.iter().map(|(c, table)| (c, *table)).collect();
         let rotations = parameters.noise().scaled(0.5 * (made.len() as f64).log2());
-        // What the numbers were off by before they were extracted.
+        // The error of the numbers before extraction.
         let off =
             x.noise().less(self.extraction().noise()).scaled(-x.scale().log2()).log2_std().exp2();
         let deviations = [tables.deviation(), tables.deviation_of(off * one)];
@@ -363,7 +380,7 @@ impl Pegasus {
             deviations.into_iter().fold(rotations, |sum, d| sum.plus(Noise::from_std(d * output)));
         let values = self.values(&items, made.len(), Some(noise))?;
         let y = Numbers::new(values, scale, tables.range())?;
-        // Short ones are repeated, without the line and the middle.
+        // Short results repeat, without the line and the middle.
         let mut result = self.add_at(&self.packed(&y, &a, slots)?, middle, slots)?;
         if slope != 0.0 {
             a.set_bound(half);
@@ -377,8 +394,8 @@ impl Pegasus {
         Ok(result)
     }
 
-    /// `f` of the number in every slot of `a`, which is in `[-B, B]` for the bound `B` of `a`:
-    /// [`Pegasus::apply`] with one table.
+    /// `f` of the number in every slot of `a`, which is in `[-B, B]` for the bound `B` of `a`. It
+    /// is [`Pegasus::apply`] with one table.
     ///
     /// # Errors
     /// As [`Pegasus::make_tables`] and [`Pegasus::apply`].

@@ -6,11 +6,11 @@ use hippocrene_rlwe::{Fingerprint, Noise};
 
 use crate::{PegasusError, error::argument};
 
-/// Encrypted numbers, each of them an LWE ciphertext: `b + <a, s> = D x + e mod q` with one scale
-/// `D` for all, and one bound on all `x`.
+/// Encrypted numbers, one LWE ciphertext each: `b + <a, s> = D x + e mod q`, with one scale `D` and
+/// one bound for all `x`.
 ///
-/// Sums are those of numbers of one scale. Multiples and sums have bounds as large as their values
-/// may be; beyond `q/2D` they are refused.
+/// Only numbers at the same scale can be added. The bound of a sum or multiple follows from those
+/// of its operands. Results whose bound exceeds `q/2D` are refused.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Numbers {
     ciphertexts: Vec<LweCiphertext>,
@@ -22,9 +22,9 @@ impl Numbers {
     /// Numbers up to `bound` in absolute value, at `scale`.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when there is none, they are of several keys, dimensions or
-    /// moduli, or the bound is not a number, and [`PegasusError::Domain`] when such numbers do not
-    /// fit the modulus.
+    /// [`PegasusError::Argument`] if there is none or they have different keys, dimensions or
+    /// moduli. [`PegasusError::Domain`] if the bound is negative, not a number or too large for the
+    /// modulus.
     pub fn new(
         ciphertexts: Vec<LweCiphertext>,
         scale: Scale,
@@ -47,13 +47,13 @@ impl Numbers {
         &self.ciphertexts
     }
 
-    /// How many there are: at least one.
+    /// The number of numbers, at least 1.
     #[allow(clippy::len_without_is_empty)] // there is always one
     pub fn len(&self) -> usize {
         self.ciphertexts.len()
     }
 
-    /// What the residues are over the numbers.
+    /// The factor between numbers and residues.
     pub fn scale(&self) -> Scale {
         self.scale
     }
@@ -73,7 +73,7 @@ impl Numbers {
         self.ciphertexts[0].key()
     }
 
-    /// The largest of the estimates of the errors, in units of the residues.
+    /// The largest error estimate, in units of the residues.
     pub fn noise(&self) -> Noise {
         let largest =
             self.ciphertexts.iter().map(|c| c.noise().log2_std()).fold(f64::NEG_INFINITY, f64::max);
@@ -85,7 +85,7 @@ impl Numbers {
         self.scale.log2() - self.noise().log2_std()
     }
 
-    /// Declares a bound that is known to be tighter (or wider) than the one that was followed.
+    /// Declares a bound, tighter or wider than the computed one.
     ///
     /// # Errors
     /// [`PegasusError::Domain`] when such numbers do not fit the modulus.
@@ -93,10 +93,10 @@ impl Numbers {
         self.bounded(bound, "declare a bound")
     }
 
-    /// The numbers at these places, in this order; one may be taken several times.
+    /// The numbers at these places, in this order. A place may occur several times.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when there is no such place, or none is wanted.
+    /// [`PegasusError::Argument`] if there is no such place, or the list is empty.
     pub fn select(&self, places: &[usize]) -> Result<Self, PegasusError> {
         const OPERATION: &str = "select numbers";
         if let Some(place) = places.iter().find(|place| **place >= self.len()) {
@@ -106,10 +106,10 @@ impl Numbers {
         Self::new(chosen, self.scale, self.bound)
     }
 
-    /// These numbers and then the others.
+    /// These numbers, followed by the others.
     ///
     /// # Errors
-    /// When they are of other scales, keys, dimensions or moduli.
+    /// If scales, keys, dimensions or moduli differ.
     pub fn concat(mut self, other: &Numbers) -> Result<Self, PegasusError> {
         self.check_scale(other, "concatenate numbers")?;
         self.ciphertexts.extend_from_slice(&other.ciphertexts);
@@ -119,8 +119,8 @@ impl Numbers {
     /// `x_i + y_i`.
     ///
     /// # Errors
-    /// When there are not as many, they are of other scales, keys, dimensions or moduli, or sums
-    /// may be too large for the modulus.
+    /// If the counts, scales, keys, dimensions or moduli differ, or sums may be too large for the
+    /// modulus.
     pub fn add(&self, other: &Numbers) -> Result<Self, PegasusError> {
         const OPERATION: &str = "add numbers";
         self.check_pair(other, OPERATION)?;
@@ -155,7 +155,7 @@ impl Numbers {
         self.bounded(bound, "multiply numbers by an integer")
     }
 
-    /// `x_i + c`, `c` to the unit of the scale.
+    /// `x_i + c`, where `c` is rounded at the scale.
     ///
     /// # Errors
     /// [`PegasusError::Domain`] when the sums may be too large for the modulus.
@@ -168,7 +168,7 @@ impl Numbers {
         Ok(self)
     }
 
-    /// The same numbers, read as `x_i/c`: nothing is computed.
+    /// The same numbers read as `x_i/c`. Nothing is computed.
     ///
     /// # Errors
     /// [`PegasusError::Argument`] when `c` is not positive and finite.

@@ -1,9 +1,9 @@
-//! Order among single numbers: comparison, maximum, minimum, sorting, and which is the least
-//! (PEGASUS V.A).
+//! Order among single numbers: comparison, maximum, minimum, sorting, and the place of the smallest
+//! or largest number (PEGASUS V.A).
 //!
-//! All of these look differences up, so that numbers have to be at a scale at which those fit: such
-//! that twice their bound is that of a table ([`crate::PegasusPlan::table_scale`]), or four times,
-//! or what [`Pegasus::order_bound`] says, if the results are to be repacked as they are.
+//! All of these look up differences, so numbers need a scale at which differences fit a table. It
+//! is [`crate::PegasusPlan::table_scale`] for twice the bound of the numbers. If the results are to
+//! be repacked as they are, the factor is 4, or that of [`Pegasus::order_bound`].
 
 use std::ops::Range;
 
@@ -13,14 +13,15 @@ use hippocrene_rlwe::Noise;
 use crate::{
     Numbers, Pegasus, PegasusError,
     error::argument,
-    look_up::{DEVIATIONS, Off},
+    look_up::{INDEX_DEVIATIONS, IndexError},
     tournament::{at, rounds as rounds_of},
 };
 
 impl Pegasus {
-    /// 1 where `x_i > y_i` and 0 where `x_i < y_i`, at `scale`. **Error:** that of rotation and
-    /// switch, where the two are farther apart than the index of a table is off by; nearer, the
-    /// result may be either, and where they are equal, 1/2.
+    /// 1 where `x_i > y_i` and 0 where `x_i < y_i`, at `scale`.
+    ///
+    /// **Error:** that of rotation and switch, if the two numbers differ by more than the error of
+    /// the index of a table. For closer numbers the result may be 0 or 1, and for equal ones 1/2.
     ///
     /// # Errors
     /// As [`Numbers::sub`] and [`Pegasus::look_up`].
@@ -34,10 +35,12 @@ impl Pegasus {
     }
 
     /// The smaller and the larger of `x_i` and `y_i`, by one look-up: with `r = relu(x - y)` they
-    /// are `x - r` and `y + r`. Their sum is that of `x_i` and `y_i` to the bit. **Error:** that of
-    /// the rounded index of a table on `[-2B, 2B]`, where `x_i > y_i`, and that of rotation and
-    /// switch, beside that of the one that it is: what the numbers are off by goes through the
-    /// table and is taken away again. The estimate is that of `x_i > y_i`, the worst.
+    /// are `x - r` and `y + r`. Their sum is that of `x_i` and `y_i` to the bit.
+    ///
+    /// **Error:** that of the selected number, plus that of rotation and switch, plus that of the
+    /// rounded index of a table on `[-2B, 2B]` if `x_i > y_i`. The other errors of the numbers
+    /// cancel, because they go through the table as well. The estimate is that for `x_i > y_i`, the
+    /// worst case.
     ///
     /// # Errors
     /// As [`Numbers::sub`] and [`Pegasus::look_up`].
@@ -45,9 +48,9 @@ impl Pegasus {
         let bound = x.bound().max(y.bound());
         let difference = x.sub(y)?;
         let r = self
-            .look_up_counting(&difference, x.scale(), |x| x.max(0.0), Off::Rounding)?
+            .look_up_counting(&difference, x.scale(), |x| x.max(0.0), IndexError::Rounding)?
             .with_bound(2.0 * bound)?;
-        // Each is one of the two.
+        // Each result is one of the two.
         let off = |i: usize| {
             let [x, y] = [x, y].map(|numbers| numbers.ciphertexts()[i].noise());
             Noise::from_log2_std(x.log2_std().max(y.log2_std())).plus(r.ciphertexts()[i].noise())
@@ -56,32 +59,35 @@ impl Pegasus {
         Ok((both.0.with_bound(bound)?, both.1.with_bound(bound)?))
     }
 
-    /// The bound to extract numbers with that are put in order in so many rounds, over their own:
-    /// that for which tables on half of the circle at twice the scale hold the differences of
-    /// numbers that are off by as much as they are before the last round. It is about 4; with less,
-    /// rounds have tables on twice the domain and are off by twice as much.
+    /// The factor by which the bound of numbers must be widened at extraction, if they are put in
+    /// order in this number of rounds.
+    ///
+    /// With it, tables on half of the circle at twice the scale hold the differences of numbers
+    /// with the error that they have before the last round. The factor is about 4. With a smaller
+    /// one, rounds would use tables on twice the domain and make twice the error.
     pub fn order_bound(&self, rounds: usize) -> f64 {
         let parameters = self.tables().parameters();
-        // Of half of the domain.
+        // The rounding of an index, relative to half of the domain.
         let index = parameters.index_noise(Noise::NONE, self.plan().literal().lwe().modulus());
         let rounding = 2.0 * index.log2_std().exp2() / parameters.ring().dimension() as f64;
-        // Of both numbers in every round before the last, and of the last, and a little for what
-        // else they are off by.
-        let off = 1.1 * DEVIATIONS * rounding * (2.0 * rounds.max(1) as f64 - 1.0).sqrt();
+        // The errors of both numbers in every round before the last, and that of the last, and a
+        // tenth for their other errors.
+        let off = 1.1 * INDEX_DEVIATIONS * rounding * (2.0 * rounds.max(1) as f64 - 1.0).sqrt();
         4.0 / (1.0 - off.min(0.5)) / (1.0 + self.plan().literal().margin)
     }
 
-    /// How many rounds [`Pegasus::sort`] has for so many numbers.
+    /// The number of rounds of [`Pegasus::sort`] for this number of numbers.
     pub fn sort_rounds(count: usize) -> usize {
         rounds(count).len()
     }
 
-    /// The largest of every `size` numbers that follow one another, as max-pooling has it: `size -
-    /// 1` look-ups for each, in `log2(size)` rounds. **Error:** that of [`Pegasus::min_max`], once
-    /// for every round.
+    /// The largest of every `size` consecutive numbers, as in max-pooling, by `size - 1` look-ups
+    /// for each group in `log2(size)` rounds.
+    ///
+    /// **Error:** that of [`Pegasus::min_max`], once for every round.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when the numbers are not so many times `size`, and as
+    /// [`PegasusError::Argument`] if the number of numbers is no multiple of `size`, and as
     /// [`Pegasus::min_max`].
     pub fn largest(&self, x: &Numbers, size: usize) -> Result<Numbers, PegasusError> {
         self.of_groups(x, size, |pairs| pairs.1)
@@ -102,7 +108,7 @@ impl Pegasus {
         keep: impl Fn((Numbers, Numbers)) -> Numbers,
     ) -> Result<Numbers, PegasusError> {
         let groups = groups_of(x, size, "the largest or smallest of groups")?;
-        // Those of all groups at one place stand together: `size` times `groups`.
+        // Numbers at the same place of all groups are adjacent: `size` times `groups`.
         let mut left = size;
         let mut all =
             x.select(&(0..x.len()).map(|i| i % groups * size + i / groups).collect::<Vec<_>>())?;
@@ -116,9 +122,10 @@ impl Pegasus {
         Ok(all)
     }
 
-    /// Every `size` numbers that follow one another in rising order, by Batcher's odd-even merge
-    /// sort: for 16 of them 63 look-ups in 10 rounds. **Error:** that of [`Pegasus::min_max`], once
-    /// for every round at most.
+    /// Every `size` consecutive numbers in rising order, by Batcher's odd-even merge sort. For
+    /// `size = 16` it takes 63 look-ups in 10 rounds.
+    ///
+    /// **Error:** at most that of [`Pegasus::min_max`], once for every round.
     ///
     /// # Errors
     /// As [`Pegasus::largest`].
@@ -131,7 +138,7 @@ impl Pegasus {
             let pairs: Vec<(usize, usize)> = (0..groups).flat_map(of_group).collect();
             let (low, high): (Vec<usize>, Vec<usize>) = pairs.iter().copied().unzip();
             let (least, largest) = self.min_max(&sorted.select(&low)?, &sorted.select(&high)?)?;
-            // All of them, and where in this list each is now.
+            // The place of each number in the list of old numbers, smaller ones and larger ones.
             let mut places: Vec<usize> = (0..x.len()).collect();
             for (i, (low, high)) in pairs.iter().enumerate() {
                 places[*low] = x.len() + i;
@@ -145,8 +152,7 @@ impl Pegasus {
     /// The `k` largest of every `size` numbers, in rising order: [`Pegasus::sort`] and a selection.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when there are not as many or none is wanted, and as
-    /// [`Pegasus::sort`].
+    /// [`PegasusError::Argument`] if `k` is not from 1 to `size`, and as [`Pegasus::sort`].
     pub fn top_k(&self, x: &Numbers, size: usize, k: usize) -> Result<Numbers, PegasusError> {
         if !(1..=size).contains(&k) {
             return argument("the largest numbers", format!("{k} of {size} numbers"));
@@ -156,13 +162,15 @@ impl Pegasus {
     }
 
     /// 1 for the largest number of every `size` and 0 for all others, at `scale`, by a tournament
-    /// of `2 size - 3` look-ups for each group. One number of every group has the 1: where several
-    /// are nearer to the largest than the index of a table is off by in a round, one of these.
-    /// Differences have to fit ([`Pegasus::place_bound`]).
+    /// of `2 size - 3` look-ups for each group.
+    ///
+    /// Exactly one number of every group has the 1. If several are closer to the largest than the
+    /// error of the index of a table in a round, it is one of these. Differences have to fit
+    /// ([`Pegasus::place_bound`]).
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when groups are of one number, or so large that sums of bits are
-    /// not told apart, and as [`Pegasus::largest`].
+    /// [`PegasusError::Argument`] if groups have one number, or are so large that sums of bits
+    /// cannot be distinguished, and as [`Pegasus::largest`].
     pub fn is_largest(
         &self,
         x: &Numbers,
@@ -190,7 +198,7 @@ impl Pegasus {
     /// [`Pegasus::is_largest`].
     ///
     /// # Errors
-    /// As [`Pegasus::is_largest`], and when the scale does not hold so many places.
+    /// As [`Pegasus::is_largest`], and if the scale is too large for these places.
     pub fn argmax(&self, x: &Numbers, size: usize, scale: Scale) -> Result<Numbers, PegasusError> {
         self.argmin(&x.clone().times_integer(-1)?, size, scale)
     }
@@ -203,11 +211,11 @@ impl Pegasus {
         Ok(self.argmin_digits(x, size, rounds_of(size).max(1), scale)?.swap_remove(0))
     }
 
-    /// The digits of so many bits of [`Pegasus::argmin`], the least significant one first: what
-    /// bits are off by goes by the largest digit then, and not by the largest place.
+    /// The digits of [`Pegasus::argmin`] in base `2^bits`, the least significant one first. The
+    /// error of the bits then counts relative to the largest digit, not to the largest place.
     ///
     /// # Errors
-    /// As [`Pegasus::argmin`], and when digits have no bits.
+    /// As [`Pegasus::argmin`], and [`PegasusError::Argument`] if `bits` is not from 1 to 32.
     pub fn argmin_digits(
         &self,
         x: &Numbers,
@@ -226,7 +234,8 @@ impl Pegasus {
             .enumerate()
             .map(|(digit, levels)| {
                 let mut sum = none.clone();
-                // Bit k of the place is that of the second ones of two in level k.
+                // Bit k of the place is the sum of the bits of the second ones of all pairs in
+                // level k.
                 for (k, level) in levels.iter().enumerate() {
                     for second in (1..level.len() / groups).step_by(2) {
                         let bit =
@@ -254,7 +263,7 @@ impl Pegasus {
         self.argmin_digits(&x.clone().times_integer(-1)?, size, bits, scale)
     }
 
-    /// The levels of a tournament of every `size` numbers: one at least.
+    /// The levels of a tournament of every `size` numbers. There is at least one.
     fn levels(&self, x: &Numbers, size: usize, scale: Scale) -> Result<Vec<Numbers>, PegasusError> {
         let groups = groups_of(x, size, "find the smallest or largest")?;
         let by_place: Vec<usize> = (0..x.len()).map(|i| i % groups * size + i / groups).collect();
@@ -262,7 +271,7 @@ impl Pegasus {
     }
 }
 
-/// How many groups of `size` numbers there are.
+/// The number of groups of `size` numbers.
 pub(crate) fn groups_of(
     x: &Numbers,
     size: usize,
@@ -274,8 +283,8 @@ pub(crate) fn groups_of(
     Ok(x.len() / size)
 }
 
-/// Batcher's odd-even merge sort (Knuth, The Art of Computer Programming 3, 5.2.2, Algorithm M):
-/// rounds of pairs of places that are put in order.
+/// The rounds of Batcher's odd-even merge sort (Knuth, The Art of Computer Programming 3, 5.2.2,
+/// Algorithm M). Each is a list of pairs of places to put in order.
 fn rounds(n: usize) -> Vec<Vec<(usize, usize)>> {
     let mut rounds = Vec::new();
     let mut p = 1;

@@ -9,7 +9,7 @@ use hippocrene_rlwe::{Fingerprint, RlweError, stop};
 
 use crate::{PegasusError, PegasusKeys, PegasusPlan};
 
-/// Takes encrypted numbers from slots to LWE ciphertexts and back, by a plan. It holds no secret.
+/// Moves encrypted numbers from slots to LWE ciphertexts and back, as planned. It holds no secret.
 #[derive(Debug, Clone)]
 pub struct Pegasus {
     plan: Arc<PegasusPlan>,
@@ -26,7 +26,7 @@ impl Pegasus {
     /// between slots and single numbers.
     ///
     /// # Errors
-    /// When keys or parameters do not belong together or one is missing.
+    /// If keys or parameters do not belong together, or a key is missing.
     pub fn new(
         plan: Arc<PegasusPlan>,
         evaluator: Evaluator,
@@ -55,8 +55,7 @@ impl Pegasus {
         Ok(Pegasus { plan, evaluator, extraction, tables, back, repacking, lwe_key: lwe })
     }
 
-    /// Bytes of memory that the keys between slots and single numbers take, without the one that
-    /// repacks.
+    /// Bytes of memory of the keys between slots and single numbers, without the repacking key.
     pub fn key_bytes(&self) -> usize {
         self.extraction.bytes() + self.tables.bytes() + self.back.bytes()
     }
@@ -71,7 +70,7 @@ impl Pegasus {
         &self.evaluator
     }
 
-    /// The key that numbers are extracted with.
+    /// The key for extraction.
     pub(crate) fn extraction(&self) -> &PreparedLweSwitchingKey {
         &self.extraction
     }
@@ -81,8 +80,8 @@ impl Pegasus {
         &self.tables
     }
 
-    /// How many look-ups were done so far: another thread can see how far something is that takes
-    /// long.
+    /// The number of look-ups so far. Another thread can read it to follow the progress of a long
+    /// operation.
     pub fn look_ups_done(&self) -> u64 {
         self.tables.rotations()
     }

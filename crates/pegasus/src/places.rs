@@ -1,18 +1,18 @@
-//! What is done to the numbers in some slots, and not to what stands in others: they may be larger
-//! than any bound says.
+//! Operations on the numbers in some slots only. Other slots may hold values beyond any bound.
 
 use hippocrene_ckks::{Ciphertext, Plaintext, Scale, Values};
 use hippocrene_rlwe::Modulus;
 
 use crate::{Layout, Numbers, Pegasus, PegasusError};
 
-/// The largest unit, in bits.
-const MOST_UNIT: f64 = 64.0;
+/// log2 of the largest unit.
+const MAX_LOG2_UNIT: f64 = 64.0;
 
 impl Pegasus {
-    /// The numbers in these slots of a ciphertext of as many as `a` has. The slots up to the least
-    /// power of two that reaches all of them are repeated in the others; those among them that none
-    /// of the numbers goes to hold 0.
+    /// The numbers in these slots of a ciphertext that has as many slots as `a`.
+    ///
+    /// The slots up to the smallest power of two that holds all places repeat over the ciphertext.
+    /// Those without a number hold 0.
     pub(crate) fn packed(
         &self,
         x: &Numbers,
@@ -22,7 +22,7 @@ impl Pegasus {
         self.repack_repeated(x, &Layout::new(reach(places), places.to_vec())?, a.slots())
     }
 
-    /// `a + c` in these slots, and `a` in others.
+    /// `a + c` in these slots, and `a` in the others.
     pub(crate) fn add_at(
         &self,
         a: &Ciphertext,
@@ -36,7 +36,7 @@ impl Pegasus {
         Ok(self.evaluator().add_plain(a, &c)?)
     }
 
-    /// `c a` in these slots, `c` at `scale`, and 0 in others.
+    /// `c a` in these slots, with `c` at `scale`, and 0 in the others.
     pub(crate) fn mul_at(
         &self,
         a: &Ciphertext,
@@ -64,24 +64,27 @@ impl Pegasus {
     }
 }
 
-/// The bound of what has been [packed](Pegasus::packed) to these places, and then had a line or a
-/// middle added [there](Pegasus::add_at): that of the result `at` them, and where there are
-/// repetitions, which are without, what is `beside` them.
+/// The bound of a ciphertext that was [packed](Pegasus::packed) to these places before a line or a
+/// constant was added [there](Pegasus::add_at).
+///
+/// `at` is the bound of the result at the places. `beside` is the bound of the packed values, which
+/// remain in the repetitions.
 pub(crate) fn bound_of(at: f64, beside: f64, places: &[usize], slots: usize) -> f64 {
     if reach(places) < slots { at.max(beside) } else { at }
 }
 
-/// The least power of two of slots that reaches all of them.
+/// The smallest power of two of slots that holds all places.
 fn reach(places: &[usize]) -> usize {
     places.iter().max().map_or(1, |last| (last + 1).next_power_of_two())
 }
 
-/// The unit, as a power of two, in which the numbers of a domain and slopes of a function on it are
-/// counted: such that what slopes are off by, about `2^-bits`, makes of numbers an eighth of
-/// `error` at most, or numbers are at most 1. It is 1 but for functions of large numbers, whose
-/// slopes are small; as many bits of the numbers' modulus are taken by it.
+/// log2 of the unit of the numbers of a domain and of the slopes of a function on it.
+///
+/// Slopes have an error of about `2^-bits`. In this unit, that error makes at most an eighth of
+/// `error` in the result, or numbers are at most 1. The unit is 1 except for functions of large
+/// numbers, whose slopes are small. It takes its bits from the modulus of the numbers.
 pub(crate) fn unit_of((low, high): (f64, f64), bits: f64, error: f64) -> i32 {
     let half = (high - low) / 2.0;
     let finer = (3.0 - bits - error.log2()).min(0.0);
-    (half.log2() + finer).ceil().clamp(0.0, MOST_UNIT) as i32
+    (half.log2() + finer).ceil().clamp(0.0, MAX_LOG2_UNIT) as i32
 }

@@ -1,4 +1,4 @@
-//! What PEGASUS does, before there are keys.
+//! The plan of PEGASUS, which needs no keys.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -15,57 +15,60 @@ use crate::{PegasusError, error::argument};
 
 const OPERATION: &str = "plan PEGASUS";
 
-/// The largest radix of a level of the transform to coefficients, as log2: such levels take the
+/// log2 of the largest radix of a level of the transform to coefficients. Such levels take the
 /// fewest key switches at small moduli.
 const RADIX_LOG2: u32 = 5;
 
-/// How many deviations from its mean the Hamming weight of a secret without a fixed one is reckoned
-/// with: more happens to one key in `2^50`.
+/// Number of standard deviations above its mean up to which the Hamming weight of a secret is taken
+/// into account, if the weight is not fixed. One key in `2^50` has a larger weight.
 const WEIGHT_DEVIATIONS: f64 = 8.0;
 
-/// What PEGASUS is to do, as it is written down.
+/// The description of PEGASUS that a plan is made from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PegasusLiteral {
-    /// How many slots the ciphertexts have whose numbers are extracted: powers of two up to `N/2`,
-    /// each of which has a transform of its own.
+    /// The numbers of slots of the ciphertexts that numbers are extracted from: powers of two up to
+    /// `N/2`. Each has a transform of its own.
     pub slots: Vec<usize>,
-    /// The bits of the scale of each matrix of that transform: it takes that many bits of the
-    /// modulus for each of its levels, and as many once more.
+    /// The bits of the scale of each matrix of that transform. Each level takes this number of bits
+    /// of the modulus, and the transform takes as much once more.
     pub transform_bits: f64,
-    /// By what share of its bound a number may leave it, because of errors, before it leaves the
-    /// domain of tables: extracted numbers are at a scale at which `(1 + margin) bound` is a
-    /// quarter of the modulus.
+    /// The share of its bound by which a number may exceed it, because of errors, before it leaves
+    /// the domain of tables. The scale of extracted numbers is the one at which `(1 + margin)
+    /// bound` is a quarter of the modulus.
     pub margin: f64,
-    /// Tables: the LWE ciphertexts that numbers are extracted to, looked up as and repacked from
-    /// ([`RotationParameters::input`]: dimension, a power of two, secret, and the modulus that keys
-    /// switch at), and the ring of the accumulators.
+    /// The parameters of tables: those of the LWE ciphertexts and those of the ring of the
+    /// accumulators.
+    ///
+    /// Numbers are extracted to these LWE ciphertexts, looked up and repacked.
+    /// [`RotationParameters::input`] has their dimension, which is a power of two, their secret,
+    /// and the modulus of the keys that switch to them.
     pub tables: RotationParameters,
-    /// The digits of the key that numbers are extracted with.
+    /// The digits of the key for extraction.
     pub extraction: SwitchingDigits,
-    /// The digits of the key that leads from the ring of the tables back to those ciphertexts.
+    /// The digits of the key from the ring of the tables back to the LWE ciphertexts.
     pub back: SwitchingDigits,
-    /// The reduction modulo 1 that ends repacking. Its `epsilon` is how far numbers, over the
-    /// modulus, may be from 0.
+    /// The reduction modulo 1 that ends repacking. Its `epsilon` is the largest absolute value of a
+    /// number, relative to the modulus.
     pub reduction: ModularReduction,
     /// The bits of the scale of the repacking key.
     pub key_bits: f64,
-    /// The bits of the scale at which the LWE ciphertexts' residues, over modulus and reach, are
-    /// encoded.
+    /// The bits of the scale at which the residues of LWE ciphertexts, divided by the modulus and
+    /// the reach, are encoded.
     pub matrix_bits: f64,
     /// The bits of the scale at which the reduction's cosine is evaluated.
     pub scale_bits: f64,
-    /// The bits of the scale of the result, give or take a bit.
+    /// The approximate bits of the scale of the result. The scale differs by up to a bit.
     pub output_scale_bits: f64,
-    /// The bits of capacity ([`hippocrene_ckks::Ciphertext::capacity_bits`]) of the result, give or
-    /// take a few: repacking starts at the modulus that they need (IV.C.3).
+    /// The approximate bits of capacity ([`hippocrene_ckks::Ciphertext::capacity_bits`]) of the
+    /// result. Repacking starts at the modulus that they need (IV.C.3).
     pub output_bits: f64,
-    /// The numbers that this is reckoned for: of absolute values up to this, with `epsilon` of the
+    /// The bound on absolute values that the plan is made for: the bound is `epsilon` of the
     /// modulus.
     pub bound: f64,
-    /// The baby steps of repacking, a power of two up to the dimension: their rotations are
-    /// hoisted.
+    /// The number of baby steps of repacking, a power of two up to the dimension. Their rotations
+    /// are hoisted.
     pub baby: usize,
-    /// How many bytes of encoded residues there may be at a time.
+    /// The largest number of bytes of encoded residues in memory at a time.
     pub memory: usize,
 }
 
@@ -75,24 +78,24 @@ pub struct PegasusLiteral {
 pub struct SwitchingDigits {
     /// log2 of the base.
     pub base_log2: u32,
-    /// How many digits there are.
+    /// The number of digits.
     pub count: usize,
 }
 
-/// Repacking a ciphertext of `2^15` numbers by a plan of [`PegasusLiteral::of`] fails with at most
-/// this probability, as log2.
-const FAILURE: f64 = -40.0;
+/// log2 of the largest probability that repacking a ciphertext of `2^15` numbers fails, for a plan
+/// of [`PegasusLiteral::of`].
+const MAX_LOG2_FAILURE: f64 = -40.0;
 
 impl PegasusLiteral {
-    /// What goes with the tables of `preset`: numbers up to `bound` from ciphertexts of so many
-    /// `slots`, repacked at a scale of `2^32` with a capacity of `output_bits`.
+    /// The description for the tables of `preset`. Numbers up to `bound`, from ciphertexts of
+    /// `slots` slots, are repacked at a scale of `2^32` with a capacity of `output_bits`.
     ///
-    /// The reach of the reduction is the least for a probability of failure of `2^-40`; its
-    /// `epsilon` is 1/16, with an arcsine of degree 7. Keys have digits half as wide and twice as
-    /// many as the preset's: switches are a small part of the time.
+    /// The reach of the reduction is the smallest with a failure probability of `2^-40` at most.
+    /// Its `epsilon` is 1/16, with an arcsine of degree 7. Keys have twice as many digits as in the
+    /// preset, each half as wide, because switches are a small part of the time.
     ///
     /// # Errors
-    /// As [`ModularReduction::new`], for secrets of Hamming weights beyond any preset's.
+    /// As [`ModularReduction::new`], for secrets whose Hamming weight is beyond that of any preset.
     pub fn of(
         preset: &Preset,
         slots: Vec<usize>,
@@ -101,7 +104,8 @@ impl PegasusLiteral {
     ) -> Result<PegasusLiteral, PegasusError> {
         let tables = preset.rotation();
         let weight = heaviest(&tables.input());
-        let does = |reach: &u32| log2_failure_probability(weight, *reach, 1 << 15) <= FAILURE;
+        let does =
+            |reach: &u32| log2_failure_probability(weight, *reach, 1 << 15) <= MAX_LOG2_FAILURE;
         let reach = (4..=512).step_by(4).find(does).unwrap_or(512);
         // Two and a half periods of the cosine on either side.
         let doublings = (f64::from(reach) / 2.5).log2().ceil().max(0.0) as u32;
@@ -140,7 +144,7 @@ pub struct PegasusPlan {
     transforms: BTreeMap<usize, HomomorphicDft>,
     /// `q0`.
     base: Modulus,
-    /// What the repacking key is modulo.
+    /// The modulus of the repacking key.
     repacking: Modulus,
 }
 
@@ -148,8 +152,8 @@ impl PegasusPlan {
     /// Makes the transforms and chooses moduli.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when a number makes no sense or the modulus is too small for the
-    /// output that is wanted.
+    /// [`PegasusError::Argument`] if a number makes no sense, or the modulus is too small for the
+    /// capacity of the output.
     pub fn new(context: Arc<Context>, literal: PegasusLiteral) -> Result<Self, PegasusError> {
         let PegasusLiteral { ref slots, transform_bits, margin, bound, baby, .. } = literal;
         let (most, dimension) = (context.max_slots(), literal.lwe().dimension());
@@ -203,8 +207,8 @@ impl PegasusPlan {
         Ok(plan)
     }
 
-    /// How many bits lie between the modulus of the repacking key and that of the result, give or
-    /// take a few.
+    /// The approximate number of bits between the modulus of the repacking key and that of the
+    /// result.
     fn bits(&self) -> f64 {
         let l = &self.literal;
         let transform = l.key_bits + l.matrix_bits - l.scale_bits;
@@ -223,14 +227,13 @@ impl PegasusPlan {
             .lcm(Modulus::of_sprout(parameters.top().odd(), 0))
     }
 
-    /// The bits of capacity ([`PegasusLiteral::output_bits`]) that these parameters have room for;
-    /// negative where they have none.
+    /// The largest capacity of results ([`PegasusLiteral::output_bits`]) that these parameters
+    /// allow, in bits. It is negative if they allow none.
     pub fn most_output_bits(&self) -> f64 {
         self.context.parameters().log2(self.highest()) - self.bits() - self.beside_capacity()
     }
 
-    /// The smallest modulus without a power of two from which the output has the bits that are
-    /// asked for.
+    /// The smallest modulus without a power of two at which the output has the planned capacity.
     fn choose_repacking(&self) -> Result<Modulus, PegasusError> {
         let (parameters, l) = (self.context.parameters(), &self.literal);
         let left =
@@ -252,7 +255,8 @@ impl PegasusPlan {
                 argument(
                     OPERATION,
                     format!(
-                        "repacking needs a modulus of {wanted:.1} bits for results of {:.0} bits of capacity; there are {have:.1}{fits}",
+                        "repacking needs a modulus of {wanted:.1} bits for results of {:.0} bits \
+                         of capacity; there are {have:.1}{fits}",
                         l.output_bits
                     ),
                 )
@@ -260,15 +264,17 @@ impl PegasusPlan {
         }
     }
 
-    /// The bits of the scale of `m/q`, as the reduction gives it, where the modulus is `2^unit`
-    /// times the scale of the numbers. Numbers that may be larger than what is planned for have no
-    /// larger one: their scale is as much smaller, and they take no more of the modulus.
+    /// The bits of the scale of `m/q` after the reduction, where the modulus is `2^unit` times the
+    /// scale of the numbers.
+    ///
+    /// It has an upper limit, the value for the planned bound. Numbers that may be larger than
+    /// planned come out at a smaller scale, so that they take no more of the modulus.
     pub(crate) fn reduced_bits(&self, unit: f64) -> f64 {
         let planned = (self.literal.bound / self.literal.reduction.epsilon()).log2();
         self.literal.output_scale_bits + unit.min(planned)
     }
 
-    /// What was asked for.
+    /// The description that the plan was made from.
     pub fn literal(&self) -> &PegasusLiteral {
         &self.literal
     }
@@ -291,13 +297,13 @@ impl PegasusPlan {
     /// The scale of the repacking key.
     ///
     /// # Errors
-    /// None for a plan that was made.
+    /// Never, for an existing plan.
     pub fn key_scale(&self) -> Result<Scale, PegasusError> {
         power(self.literal.key_bits)
     }
 
-    /// The scale for numbers up to `bound` that are looked up: `(1 + margin) bound` is a quarter of
-    /// the modulus of LWE ciphertexts.
+    /// The scale for looking up numbers up to `bound`: `(1 + margin) bound` is a quarter of the
+    /// modulus of LWE ciphertexts.
     ///
     /// # Errors
     /// [`PegasusError::Argument`] when the bound is not positive and finite.
@@ -305,8 +311,8 @@ impl PegasusPlan {
         self.lwe_scale(0.25 / (1.0 + self.literal.margin), bound)
     }
 
-    /// The scale for numbers up to `bound` that are repacked: `bound` is `epsilon` of the modulus
-    /// of LWE ciphertexts.
+    /// The scale for repacking numbers up to `bound`: `bound` is `epsilon` of the modulus of LWE
+    /// ciphertexts.
     ///
     /// # Errors
     /// [`PegasusError::Argument`] when the bound is not positive and finite.
@@ -321,7 +327,7 @@ impl PegasusPlan {
         }
     }
 
-    /// The transform of ciphertexts with so many slots.
+    /// The transform of ciphertexts with this number of slots.
     ///
     /// # Errors
     /// [`PegasusError::Argument`] when none was planned.
@@ -343,8 +349,8 @@ impl PegasusPlan {
         all
     }
 
-    /// The rotations whose keys repacking needs: baby steps and giant steps, among which are the
-    /// powers of two that columns are added up by.
+    /// The rotations whose keys repacking needs: baby steps and giant steps. They include the
+    /// powers of two by which columns are added up.
     pub fn repacking_rotations(&self) -> Vec<i64> {
         let (dimension, baby) = (self.literal.lwe().dimension(), self.literal.baby);
         (1..baby).chain((baby..dimension).step_by(baby)).map(|r| r as i64).collect()
@@ -367,9 +373,11 @@ impl PegasusPlan {
         Ok(keys.add_rotations(rlwe, secret, self.repacking_rotations())?)
     }
 
-    /// log2 of the probability that repacking `count` numbers fails, in that `I` of `(b + <a, s>)/q
-    /// = I + x/q` leaves the range of the reduction for one of them ([`log2_failure_probability`]);
-    /// the secret is taken to have no larger weight than one in `2^50` has.
+    /// log2 of the probability that repacking `count` numbers fails ([`log2_failure_probability`]).
+    ///
+    /// It fails if the integer `I` of `(b + <a, s>)/q = I + x/q` leaves the range of the reduction
+    /// for one of the numbers. The weight of the secret is taken to be the largest one, up to one
+    /// key in `2^50`.
     pub fn log2_failure_probability(&self, count: usize) -> f64 {
         log2_failure_probability(
             heaviest(&self.literal.lwe()),
@@ -379,7 +387,7 @@ impl PegasusPlan {
     }
 }
 
-/// How many levels the transform of so many slots has.
+/// The number of levels of the transform of this number of slots.
 pub(crate) fn transform_levels(slots: usize) -> u32 {
     slots.ilog2().div_ceil(RADIX_LOG2).max(1)
 }

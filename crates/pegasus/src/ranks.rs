@@ -30,9 +30,9 @@ use hippocrene_rlwe::Noise;
 use crate::{
     Numbers, Pegasus, PegasusError,
     error::argument,
-    look_up::{DEVIATIONS, MOST_TIMES, half_sign},
+    look_up::{INDEX_DEVIATIONS, MAX_FACTOR, half_sign},
     order::groups_of,
-    sign::CERTAIN,
+    sign::STEP_DEVIATIONS,
 };
 
 /// The number of deviations of its error that half a rank must have. Chosen: 2^-21 per rank.
@@ -91,11 +91,11 @@ impl Grids {
             needed <= half_circle
         };
         // If there is no room for the threshold, the coarse positions decide alone.
-        let Some(factor) = (1..=MOST_TIMES).take_while(fits).last() else { return coarse(1) };
+        let Some(factor) = (1..=MAX_FACTOR).take_while(fits).last() else { return coarse(1) };
         let grids = coarse(factor);
         let finer = |times: i64| {
             let deviation = deviation(factor * times);
-            let [errors, fine_errors] = [grids.deviation, deviation].map(|d| CERTAIN * d);
+            let [errors, fine_errors] = [grids.deviation, deviation].map(|d| STEP_DEVIATIONS * d);
             let threshold = (errors + fine_errors / times as f64).floor() as i64 + 1;
             let fine = Fine { times, threshold, deviation };
             (grids.undecided(&fine) + fine_errors < half_circle).then_some(fine)
@@ -107,7 +107,7 @@ impl Grids {
     /// The largest fine difference that the coarse positions do not decide, in fine positions and
     /// without the error of fine positions.
     fn undecided(&self, fine: &Fine) -> f64 {
-        (fine.threshold as f64 + CERTAIN * self.deviation) * fine.times as f64
+        (fine.threshold as f64 + STEP_DEVIATIONS * self.deviation) * fine.times as f64
     }
 
     /// Numbers farther apart than this are in order, in units of the numbers.
@@ -116,7 +116,7 @@ impl Grids {
             Some(fine) => fine.deviation / fine.times as f64,
             None => self.deviation,
         };
-        CERTAIN * deviation / self.per_unit
+        STEP_DEVIATIONS * deviation / self.per_unit
     }
 }
 
@@ -196,7 +196,7 @@ impl Pegasus {
         let deviation = self.position_deviation(self.extraction().noise(), modulus);
         let rounding = beyond_differences(deviation) / self.positions();
         // The error of differences, over twice the bound; and a little for the other errors.
-        let beyond = DEVIATIONS * off / 2f64.sqrt();
+        let beyond = INDEX_DEVIATIONS * off / 2f64.sqrt();
         1.01 * (1.0 + beyond) / (1.0 - rounding.min(0.5)) / (1.0 + self.plan().literal().margin)
     }
 
@@ -345,7 +345,7 @@ impl Pegasus {
 /// has this standard deviation: those for the error, and the largest threshold.
 fn beyond_differences(deviation: f64) -> f64 {
     // The threshold is that for the errors of both grids, of which the fine one is not larger.
-    DEVIATIONS * deviation + 2.0 * CERTAIN * deviation + 1.0
+    INDEX_DEVIATIONS * deviation + 2.0 * STEP_DEVIATIONS * deviation + 1.0
 }
 
 /// Half of the sum of the votes of a coarse difference.
@@ -409,7 +409,7 @@ mod tests {
             let positions = difference * grids.per_unit;
             // The error of a rounded difference, such that the difference is a whole number.
             let rounded = |exact: f64, off: f64, deviation: f64| {
-                let most = CERTAIN * deviation;
+                let most = STEP_DEVIATIONS * deviation;
                 (exact + off * most).round().clamp((exact - most).ceil(), (exact + most).floor())
             };
             let off = [errors[0], errors[1 - rounding]];

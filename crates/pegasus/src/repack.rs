@@ -7,7 +7,7 @@ use crate::{Layout, Numbers, Pegasus, PegasusError, error::argument, plan::power
 const OPERATION: &str = "repack numbers";
 
 impl Pegasus {
-    /// The numbers in the slots that `layout` says: [`Pegasus::partial_decryption`], and then
+    /// The numbers in the slots of `layout`: [`Pegasus::partial_decryption`], then
     /// [`Pegasus::reduce`].
     ///
     /// # Errors
@@ -16,11 +16,11 @@ impl Pegasus {
         self.repack_repeated(x, layout, layout.slots())
     }
 
-    /// [`Pegasus::repack`] as a ciphertext of so many slots, the layout's at least, in which its
-    /// slots are repeated.
+    /// [`Pegasus::repack`] into a ciphertext of `slots` slots, in which the slots of the layout
+    /// repeat.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when there are fewer slots than the layout has, and as
+    /// [`PegasusError::Argument`] if there are fewer slots than the layout has, and as
     /// [`Pegasus::repack`].
     pub fn repack_repeated(
         &self,
@@ -36,20 +36,21 @@ impl Pegasus {
         self.reduce_repeated(x, &decrypted, slots)
     }
 
-    /// `(A s + b)/(q k)` in the slots, `k` the reach of the reduction: `A` has the LWE ciphertexts'
-    /// `a` in the rows that are their slots (rows of zeros for slots that no number goes to), and
-    /// `s` comes encrypted in the repacking key.
+    /// `(A s + b)/(q k)` in the slots, where `k` is the reach of the reduction.
+    ///
+    /// Row `i` of `A` is the `a` of the LWE ciphertext that goes to slot `i`, or zeros if no number
+    /// goes there. The repacking key holds `s` encrypted.
     ///
     /// With `l` slots and dimension `n`, `A` is tiled to `max(l, n)` rows and has `min(l, n)`
-    /// diagonals; where it is short, `n/l` sums of columns are added up in the end. Residues are
-    /// taken as numbers in `[-1/2, 1/2]`; over `k` they are encoded at scale `D = 2^matrix_bits`,
-    /// of which the rounding adds an error of standard deviation `k sqrt(h max(l, n)/12)/D` to what
-    /// is `I + x/q` in a slot, for a secret of weight `h`.
+    /// diagonals. If `l < n`, the `n/l` sums of columns are added up in the end. Residues are taken
+    /// as numbers in `[-1/2, 1/2]` and encoded, over `k`, at scale `D = 2^matrix_bits`. For a
+    /// secret of weight `h`, this rounding adds an error of standard deviation `k sqrt(h max(l,
+    /// n)/12)/D` to the value `I + x/q` of a slot.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when the layout is of another number of numbers or of more slots
-    /// than `N/2`, or the numbers are of another key or dimension than the repacking key;
-    /// [`PegasusError::Domain`] when they may be larger than the reduction allows.
+    /// [`PegasusError::Argument`] if the layout is for another number of numbers or has more than
+    /// `N/2` slots, or if the numbers have another key or dimension than the repacking key.
+    /// [`PegasusError::Domain`] if they may be larger than the reduction allows.
     pub fn partial_decryption(
         &self,
         x: &Numbers,
@@ -74,7 +75,7 @@ impl Pegasus {
             count: slots.min(n),
             baby: literal.baby,
             diagonal: &diagonal,
-            // Uniform in [-1/2, 1/2), where there is one.
+            // Residues are uniform in [-1/2, 1/2) in rows that have a number.
             magnitude: (share / 12.0).sqrt() / literal.reduction.reach(),
             operand: (literal.lwe().secret_weight() / n as f64).sqrt(),
             bound: 1.0,
@@ -91,7 +92,7 @@ impl Pegasus {
         let context = plan.context();
         let mut sum = sum.with_slots(context, slots)?;
         sum.set_bound(1.0);
-        // In a simulation numbers are all in their `b`
+        // In a dry run the `a` are 0, and the numbers are in the `b`
         // ([`hippocrene_fhew::RlweCoefficients::hollow`]).
         sum.set_known_values(Values::Real(&[]));
         let b: Vec<f64> = numbers
@@ -104,14 +105,14 @@ impl Pegasus {
         Ok(out)
     }
 
-    /// What is in slots `i` and `i + step`, added up.
+    /// The sums of slots `i` and `i + step`.
     fn sum_of_columns(&self, a: &Ciphertext, step: usize) -> Result<Ciphertext, PegasusError> {
         let e = self.evaluator();
         let rotated = e.rotate(a, step as i64)?;
         let mut inner = a.inner().clone();
         e.context().rlwe().add_assign(&mut inner, rotated.inner())?;
-        // Every other coefficient is doubled, and what is between them is of no account; the
-        // rotation adds some noise of its own.
+        // Every other coefficient is doubled, and those between them do not count. The rotation
+        // adds noise of its own.
         inner.set_noise(a.inner().noise().scaled(0.5 * 3f64.log2()).plus(rotated.inner().noise()));
         Ok(Ciphertext::from_parts(e.context(), inner, a.scale(), a.slots(), a.bound())?)
     }

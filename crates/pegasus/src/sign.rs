@@ -1,48 +1,56 @@
-//! Signs and equality from slots to slots: numbers take all of the circle, half of which is a
-//! domain of other tables, so that the index is half as far off.
+//! Signs and equality, from slots to slots.
+//!
+//! Numbers take the whole circle, half of which is the domain of other tables. So the error of the
+//! index is half as large.
 
 use hippocrene_ckks::{Ciphertext, Short};
 use hippocrene_fhew::{LookupTable, LweCiphertext};
 use hippocrene_rlwe::Noise;
 
-use crate::{Numbers, Pegasus, PegasusError, error::argument, look_up::DEVIATIONS};
+use crate::{Numbers, Pegasus, PegasusError, error::argument, look_up::INDEX_DEVIATIONS};
 
-/// Farther from a step than so many deviations of the index, numbers are on their side of it.
-pub(crate) const CERTAIN: f64 = 7.0;
+/// Number of standard deviations of the index beyond which a number is on its side of a step.
+pub(crate) const STEP_DEVIATIONS: f64 = 7.0;
 
 impl Pegasus {
-    /// How near to a step of [`Pegasus::apply_step`] or [`Pegasus::apply_near`] numbers up to
-    /// `bound` may come: seven deviations of the index. Nearer, the result may be either.
+    /// The distance from a step of [`Pegasus::apply_step`] or [`Pegasus::apply_near`] beyond which
+    /// the result is certain, for numbers up to `bound`.
+    ///
+    /// It is seven standard deviations of the index. Closer to the step, the result may be either
+    /// value.
     pub fn step_gap(&self, bound: f64) -> f64 {
         let parameters = self.tables().parameters();
         let margin = 1.0 + self.plan().literal().margin;
-        CERTAIN * self.index_deviation() * bound * margin / parameters.ring().dimension() as f64
+        STEP_DEVIATIONS * self.index_deviation() * bound * margin
+            / parameters.ring().dimension() as f64
     }
 
-    /// The standard deviation of the error of a number that is repacked, over the bound that it is
+    /// The standard deviation of the error of a repacked number, relative to the bound that it is
     /// repacked with.
     pub fn repacking_deviation(&self) -> f64 {
         let lwe = self.back().parameters()[1].log2_modulus();
         (self.number_noise().log2_std() - lwe).exp2() / self.plan().literal().reduction.epsilon()
     }
 
-    /// The noise of a number that was looked up, whatever the index was off by.
+    /// The noise of a number after a look-up, without the effect of the error of the index.
     pub(crate) fn number_noise(&self) -> Noise {
         let (parameters, back) = (self.tables().parameters(), self.back());
         let [ring, lwe] = [parameters.ring(), back.parameters()[1]].map(|p| p.log2_modulus());
         parameters.noise().scaled(lwe - ring).plus(back.noise())
     }
 
-    /// The deviation of the index of extracted numbers, in entries of a table.
+    /// The standard deviation of the index of extracted numbers, in entries of a table.
     pub(crate) fn index_deviation(&self) -> f64 {
         let extraction = self.extraction();
         let modulus = extraction.parameters()[1].modulus();
         self.tables().parameters().index_noise(extraction.noise(), modulus).log2_std().exp2()
     }
 
-    /// 1 where the number in one of these slots of `a` is above 0 and 0 where it is below, by one
-    /// look-up. **Error:** half of [`Pegasus::repacking_deviation`], where it is farther from 0
-    /// than [`Pegasus::step_gap`]; nearer, the result may be either, give or take that.
+    /// 1 where the number in one of these slots of `a` is above 0, and 0 where it is below, by one
+    /// look-up.
+    ///
+    /// **Error:** half of [`Pegasus::repacking_deviation`] if the number is farther from 0 than
+    /// [`Pegasus::step_gap`]. For closer numbers, the result is 0 or 1 with this error.
     ///
     /// # Errors
     /// As [`Pegasus::to_coefficients`], [`Pegasus::extract`] and [`Pegasus::repack`].
@@ -50,8 +58,8 @@ impl Pegasus {
         self.add_at(&self.half_signs(a, slots)?, 0.5, slots)
     }
 
-    /// 1 where the number in one of these slots of `a` is above 0 and -1 where it is below: twice
-    /// [`Pegasus::apply_step`], less 1.
+    /// 1 where the number in one of these slots of `a` is above 0, and -1 where it is below: twice
+    /// [`Pegasus::apply_step`], minus 1.
     ///
     /// # Errors
     /// As [`Pegasus::apply_step`].
@@ -66,15 +74,17 @@ impl Pegasus {
         self.packed(&step.plus(-0.5)?.with_bound(0.5)?, a, slots)
     }
 
-    /// 1 where the number in one of these slots of `a` is nearer to 0 than `tolerance`, and 0 where
-    /// it is farther, by one look-up. **Error:** [`Pegasus::repacking_deviation`], where it is
-    /// farther from `tolerance` and `-tolerance` than [`Pegasus::step_gap`] of the bound of `a` and
-    /// the tolerance together, with seven deviations of what `a` is off by; nearer, the result may
-    /// be either, give or take that.
+    /// 1 where the number in one of these slots of `a` is closer to 0 than `tolerance`, and 0 where
+    /// it is farther, by one look-up.
+    ///
+    /// **Error:** [`Pegasus::repacking_deviation`] if the number is far enough from `tolerance` and
+    /// `-tolerance`. The distance needed is [`Pegasus::step_gap`] of the bound of `a` plus the
+    /// tolerance, combined with seven standard deviations of the error of `a`. For closer numbers,
+    /// the result is 0 or 1 with this error.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when the tolerance is not positive, no more than that gap, or
-    /// more than the bound, and as [`Pegasus::apply_step`].
+    /// [`PegasusError::Argument`] if the tolerance is not positive, at most that distance, or
+    /// larger than the bound, and as [`Pegasus::apply_step`].
     pub fn apply_near(
         &self,
         a: &Ciphertext,
@@ -89,16 +99,18 @@ impl Pegasus {
             );
         }
         let all = a.bound() + tolerance;
-        let gap = self.step_gap(all).hypot(CERTAIN * (-a.precision_bits()).exp2());
+        let gap = self.step_gap(all).hypot(STEP_DEVIATIONS * (-a.precision_bits()).exp2());
         if !(tolerance > gap && tolerance <= a.bound()) {
             let [tolerance, bound] = [tolerance, a.bound()].map(Short);
             let what = format!(
-                "a tolerance of {tolerance}: these tables tell {gap:.2e} from 0 of numbers up to {bound} that are as precise as these"
+                "a tolerance of {tolerance}: these tables tell {gap:.2e} from 0 of numbers up to \
+                 {bound} that are as precise as these"
             );
             return argument(OPERATION, what);
         }
-        // The table goes on beyond half of the circle with the other sign: that is 0, and -1 only
-        // where no number comes, whose bound is less than half of the circle by the tolerance.
+        // Beyond half of the circle the table continues with the other sign. It is 0 there, and -1
+        // only where no number comes, since the bound is less than half of the circle by the
+        // tolerance.
         let x = self.on_the_circle(a, all, slots)?;
         let (parameters, scale) = (self.tables().parameters(), self.plan().repacking_scale(1.0)?);
         let near = |x: f64| f64::from(x.abs() < tolerance);
@@ -110,8 +122,8 @@ impl Pegasus {
         self.packed(&near, a, slots)
     }
 
-    /// The numbers in these slots, such that `bound`, and what they are off by beyond it, is half
-    /// of the circle with the margin.
+    /// The numbers in these slots, at a scale at which `bound` plus their error and the margin is
+    /// half of the circle.
     fn on_the_circle(
         &self,
         a: &Ciphertext,
@@ -124,7 +136,7 @@ impl Pegasus {
     }
 }
 
-/// By how much numbers that are so precise may exceed their bound.
+/// The amount by which numbers of this precision may exceed their bound.
 pub(crate) fn reach_of(precision_bits: f64) -> f64 {
-    DEVIATIONS * (-precision_bits).exp2()
+    INDEX_DEVIATIONS * (-precision_bits).exp2()
 }

@@ -1,21 +1,25 @@
-//! A function as a straight line and several tables, which are more precise than one.
+//! A function as a straight line and several tables, which are more precise than one table.
 //!
-//! A table is antiperiodic, `T(u + 1/2) = -T(u)` for `u` on the circle `[-1/2, 1/2)` of all
-//! residues over the modulus, for `X^N = -1`. One table of any function so takes only half of the
-//! circle. A number that takes all of it has twice the resolution, and any function `T` of it is a
-//! sum: with `P_0 = T` and
+//! A table is antiperiodic because `X^N = -1`: `T(u + 1/2) = -T(u)` for `u` on the circle `[-1/2,
+//! 1/2)` of all residues over the modulus. So one table of an arbitrary function can use only half
+//! of the circle. A number that takes the whole circle has twice the resolution. Any function `T`
+//! of such a number is a sum of antiperiodic functions of its multiples, and a rest. With `P_0 = T`
+//! and
 //!
 //! `A_k(u) = (P_k(u) - P_k(u + 2^-(k+1)))/2`, `P_(k+1)(u) = (P_k(u) + P_k(u + 2^-(k+1)))/2`,
 //!
-//! `T = A_0 + .. + A_(K-1) + P_K`, and `A_k` is an antiperiodic function of `2^k u`, so one table
-//! at the ciphertext times `2^k`, where the rounding of the index counts `2^-k` times as much. What
-//! is left, `P_K`, is about constant, or is one more table, at half the resolution, with slopes
-//! that are `2^-K` of those of `T` where these are steep. It takes a `T` with one value at both
-//! ends of the domain: so the chord of the function is taken away first, and added as it is, in
-//! slots.
+//! `T = A_0 + .. + A_(K-1) + P_K`. Here `A_k` is an antiperiodic function of `2^k u`. One table at
+//! the ciphertext times `2^k` holds it, and the rounding of the index counts `2^-k` times as much.
 //!
-//! `|x|` is `A_0` and a constant, and `relu(x) = x/2 + |x|/2`. How many tables pay is found by
-//! trial: the error of each choice is computed, for an index that is off by its deviation.
+//! The rest, `P_K`, is about constant. Otherwise it takes one more table, at half the resolution,
+//! whose slopes are `2^-K` of those of `T` where these are steep.
+//!
+//! `T` must have the same value at both ends of the domain. Therefore the chord of the function is
+//! subtracted first, and added exactly in slots.
+//!
+//! `|x|` is `A_0` plus a constant, and `relu(x) = x/2 + |x|/2`. The number of tables that pay is
+//! found by trial. The error of each choice is computed for an index with an error of its standard
+//! deviation.
 
 use std::cmp::Ordering;
 
@@ -26,36 +30,37 @@ use crate::{PegasusError, error::argument};
 
 const OPERATION: &str = "make tables";
 
-/// A domain has so many values of the function, and straight lines between them.
+/// The number of intervals into which a domain is divided. The function is linear on each.
 pub(crate) const SAMPLES: usize = 1 << 16;
-/// Errors are computed from values at this many equally spaced places of the circle.
+/// The number of equally spaced places of the circle at which functions have values.
 const GRID: usize = 1 << 16;
-/// Errors are computed at one in this many of these places: 16384 of them, about 20 for each
-/// deviation of an index.
+/// Errors are computed at one in `STRIDE` of these places: 16384 of them, about 20 for each
+/// standard deviation of an index.
 const STRIDE: usize = 4;
 /// The normal distribution as eight equally likely errors: quantiles in the middle of eighths,
 /// scaled to the deviation 1.
 const NODES: [f64; 8] = [-1.6629, -0.9615, -0.5301, -0.1702, 0.1702, 0.5301, 0.9615, 1.6629];
-/// Another look-up has to lower the error by this factor at least.
-const WORTH: f64 = 0.8;
-/// Tables have this range at least. What they have is repacked at a scale that grows as the range
-/// shrinks, and leaves no room for the line and the middle beside it: of a function that is hardly
-/// anything but a line, or hardly anything at all. The error of repacked numbers is a small share
-/// of the range, and so no more than some 2^-20 here.
+/// Another look-up must lower the error by this factor at least. Chosen.
+const LOOK_UP_ERROR_FACTOR: f64 = 0.8;
+/// The smallest range of tables.
+///
+/// Tables are repacked at a scale that grows as the range shrinks. For a function that is almost a
+/// line or almost constant, it would leave no room for the line and the middle. The error of
+/// repacked numbers is a small share of the range, so here it is about 2^-20 at most.
 pub(crate) const LEAST_RANGE: f64 = 1.0 / 4096.0;
-/// The most tables there can be.
-const MOST: usize = 4;
-/// The largest values there can be: sums of many of their squares are finite.
-const LARGEST: f64 = 1e100;
+/// The largest number of tables.
+const MAX_LOOK_UPS: usize = 4;
+/// The largest absolute value of a function. Sums of many squares of such values are finite.
+const MAX_VALUE: f64 = 1e100;
 
-/// A function on a domain, as tables: [`crate::Pegasus::make_tables`].
+/// A function on a domain as tables. [`crate::Pegasus::make_tables`] makes them.
 #[derive(Debug, Clone)]
 pub struct Tables {
     domain: (f64, f64),
     /// The function is `slope (x - centre) + middle` and the tables.
     slope: f64,
     middle: f64,
-    /// What the tables add up to at most.
+    /// A bound on the absolute values of the sums of the tables.
     range: f64,
     /// The bound of the function.
     bound: f64,
@@ -69,7 +74,8 @@ pub struct Tables {
     samples: Vec<f64>,
 }
 
-/// Values at `-1/2 + i/count` of the circle of one table: of phases in all of it.
+/// The entries of a table: values at `-1/4 + j/2N` of the circle, for `j` below the ring degree
+/// `N`.
 #[derive(Debug, Clone)]
 struct Function(Vec<f64>);
 
@@ -77,7 +83,7 @@ struct Function(Vec<f64>);
 struct Circle<'a> {
     samples: &'a [f64],
     slope: f64,
-    /// By how much the circle is larger than the domain.
+    /// The share by which the circle is larger than the domain.
     margin: f64,
 }
 
@@ -87,7 +93,7 @@ impl Circle<'_> {
         2.0 * (u - u.round()) * (1.0 + self.margin)
     }
 
-    /// `T`: the function less its line, constant beyond the domain.
+    /// `T`: the function without its line. Beyond the domain the function is constant.
     fn value(&self, u: f64) -> f64 {
         let x = self.number(u).clamp(-1.0, 1.0);
         let at = (x + 1.0) / 2.0 * (self.samples.len() - 1) as f64;
@@ -96,12 +102,12 @@ impl Circle<'_> {
         (1.0 - share) * self.samples[i] + share * self.samples[i + 1] - self.slope * x
     }
 
-    /// `T` at the places of the grid: `P_0`.
+    /// `P_0`, which is `T`, at the places of the grid.
     fn grid(&self) -> Vec<f64> {
         (0..GRID).map(|i| self.value(i as f64 / GRID as f64 - 0.5)).collect()
     }
 
-    /// `P_count`, and `A_0` to `A_(count-1)`, at the places of the grid.
+    /// `A_0` to `A_(count-1)`, and `P_count`, at the places of the grid.
     fn split(&self, count: u32) -> (Vec<Vec<f64>>, Vec<f64>) {
         let mut rest = self.grid();
         let antiperiodic = (0..count).map(|k| {
@@ -112,7 +118,7 @@ impl Circle<'_> {
         (antiperiodic.collect(), rest)
     }
 
-    /// The least and the largest value of `T` on the domain.
+    /// The smallest and the largest value of `T` on the domain.
     fn extremes(&self) -> (f64, f64) {
         let last = (self.samples.len() - 1) as f64;
         let values = self
@@ -139,17 +145,17 @@ fn halves(periodic: &[f64], k: u32) -> (Vec<f64>, Vec<f64>) {
     halves.unzip()
 }
 
-/// The value of a function on the circle at this many steps of the grid from its start, between the
-/// values at both places beside it.
+/// The value of a function on the circle at a distance of `at` steps of the grid from its start,
+/// interpolated between the two places around it.
 fn between(values: &[f64], at: f64) -> f64 {
     let below = at.floor();
     let (i, share) = ((below as i64 & (GRID as i64 - 1)) as usize, at - below);
     (1.0 - share) * values[i] + share * values[(i + 1) & (GRID - 1)]
 }
 
-/// The mean squares of the errors of a function at these places, where the place is off by a normal
-/// error of this deviation, in steps of the grid. The function has a straight line with this slope
-/// beside its values.
+/// The mean squares of the errors of a function at these places, if the place has a normal error of
+/// this standard deviation, in steps of the grid. A straight line with this slope is added to the
+/// values of the function.
 fn squares(values: &[f64], places: &[usize], deviation: f64, slope: f64) -> Vec<f64> {
     let at = |place: &usize| {
         let error = |node: &f64| {
@@ -165,20 +171,20 @@ fn largest(values: impl Iterator<Item = f64>) -> f64 {
     values.fold(0.0, f64::max)
 }
 
-/// The least and the largest of these values at these places.
+/// The smallest and the largest of these values at these places.
 fn extent(values: &[f64], places: &[usize]) -> (f64, f64) {
     places.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), i| {
         (l.min(values[*i]), h.max(values[*i]))
     })
 }
 
-/// One way to do it.
+/// One choice of line and tables.
 struct Choice {
     slope: f64,
     whole: u32,
     rest: bool,
-    /// The mean square of the error over the domain, by which choices are compared: of a function
-    /// with jumps the largest one tells nothing of all other places.
+    /// The mean square of the error over the domain, by which choices are compared. For a function
+    /// with jumps, the largest square would say nothing about all other places.
     error: f64,
     /// The largest mean square of the error at any number of the domain.
     worst: f64,
@@ -191,13 +197,13 @@ impl Choice {
 }
 
 impl Tables {
-    /// The tables of `f` on a domain, at most `most` of them; `deviation` is that of the index, in
-    /// entries of a table of `parameters`, and `margin` the share of the domain by which numbers
-    /// may leave it.
+    /// The tables of `f` on a domain, at most `most` of them. `deviation` is the standard deviation
+    /// of the index, in entries of a table of `parameters`. `margin` is the share of the domain by
+    /// which numbers may leave it.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when the domain is no interval of finite length, `f` is not
-    /// finite on it or beyond `10^100`, it is too steep, or there is to be no table.
+    /// [`PegasusError::Argument`] if the domain is no interval of finite length, `f` is not finite
+    /// on it or exceeds `10^100` or is too steep, or `most` is not from 1 to 4.
     pub(crate) fn new(
         parameters: &RotationParameters,
         deviation: f64,
@@ -206,10 +212,10 @@ impl Tables {
         most: usize,
         f: impl Fn(f64) -> f64,
     ) -> Result<Self, PegasusError> {
-        if !(1..=MOST).contains(&most) {
+        if !(1..=MAX_LOOK_UPS).contains(&most) {
             return argument(
                 OPERATION,
-                format!("{most} look-ups for a number: 1 to {MOST} are possible"),
+                format!("{most} look-ups for a number: 1 to {MAX_LOOK_UPS} are possible"),
             );
         }
         let ((low, high), samples) = (domain, sampled(domain, f)?);
@@ -217,7 +223,8 @@ impl Tables {
         let choice = choose(&samples, deviation / (2 * degree) as f64, margin, most);
         let margin = choice.margin(margin);
         let circle = Circle { samples: &samples, slope: choice.slope, margin };
-        // What is added in the end: the middle of all values, or that of what is not in a table.
+        // The constant that is added in the end: the middle of all values, or that of the part
+        // without a table.
         let (antiperiodic, periodic) = circle.split(choice.whole);
         let (least, largest) = match choice.rest {
             true => circle.extremes(),
@@ -257,33 +264,36 @@ impl Tables {
         })
     }
 
-    /// The numbers that it is for.
+    /// The interval of the numbers.
     pub fn domain(&self) -> (f64, f64) {
         self.domain
     }
 
-    /// How many look-ups a number takes.
+    /// The number of look-ups for each number.
     pub fn look_ups(&self) -> usize {
         self.whole.len() + usize::from(self.rest.is_some())
     }
 
     /// **The stated error**: the standard deviation of the error at the number of the domain where
-    /// it is largest. The index and what no table has make it (PEGASUS, formula 3, with the
-    /// function itself instead of its slope). Rotations, switches and repacking add to it what
-    /// [`crate::Numbers::noise`] says, and the error that numbers come with adds
-    /// [`Tables::deviation_of`].
+    /// it is largest.
+    ///
+    /// It comes from the index and from the part of the function that no table holds (PEGASUS,
+    /// formula 3, with the function itself instead of its slope). Rotations, switches and repacking
+    /// add to it; [`crate::Numbers::noise`] contains their part. The error of the numbers
+    /// themselves adds [`Tables::deviation_of`].
     pub fn deviation(&self) -> f64 {
         self.deviation
     }
 
-    /// The error of the tables that comes from a normal error of the numbers with this deviation:
-    /// the standard deviation of its effect on the function at the number of the domain where it is
-    /// largest, less the part that the line has.
+    /// The effect on the tables of a normal error of the numbers with this standard deviation.
+    ///
+    /// It is the standard deviation of the effect on the function, at the number of the domain
+    /// where it is largest, without the part of the line.
     pub fn deviation_of(&self, error: f64) -> f64 {
         let ((low, high), margin) = (self.domain, self.margin);
         let (width, slope) = ((high - low) * (1.0 + margin), self.slope * (high - low) / 2.0);
         let circle = Circle { samples: &self.samples, slope, margin };
-        // The line goes on where the tables begin anew.
+        // The line continues where the tables start again.
         let step = width / GRID as f64;
         let all = squares(&circle.grid(), &circle.places(), error / step, self.slope * step);
         (largest(all.into_iter()) - (self.slope * error).powi(2)).max(0.0).sqrt()
@@ -294,23 +304,23 @@ impl Tables {
         self.bound
     }
 
-    /// What is added to the tables: `slope (x - centre) + middle`, as `(slope, middle)`.
+    /// The line that is added to the tables, `slope (x - centre) + middle`, as `(slope, middle)`.
     pub(crate) fn line(&self) -> (f64, f64) {
         (self.slope, self.middle)
     }
 
-    /// What the tables add up to at most, or a little more.
+    /// A bound on the absolute values of the sums of the tables, perhaps a little too large.
     pub(crate) fn range(&self) -> f64 {
         self.range
     }
 
-    /// By how much numbers may leave the domain, as a share of it.
+    /// The share of the domain by which numbers may leave it.
     pub(crate) fn margin(&self) -> f64 {
         self.margin
     }
 
-    /// The tables with values at `scale`, each with the integer that numbers that take half of the
-    /// circle are multiplied by.
+    /// The tables with values at `scale`. Each comes with the integer by which numbers that take
+    /// half of the circle are multiplied.
     pub(crate) fn tables(
         &self,
         parameters: &RotationParameters,
@@ -344,7 +354,7 @@ pub(crate) fn sampled(
     }
     let point = |i: usize| low + (high - low) * (i as f64 / SAMPLES as f64);
     let samples: Vec<f64> = (0..=SAMPLES).map(|i| f(point(i).min(high))).collect();
-    let Some(i) = samples.iter().position(|y| y.is_nan() || y.abs() > LARGEST) else {
+    let Some(i) = samples.iter().position(|y| y.is_nan() || y.abs() > MAX_VALUE) else {
         return Ok(samples);
     };
     let (x, y) = (point(i), samples[i]);
@@ -352,12 +362,12 @@ pub(crate) fn sampled(
         false => argument(OPERATION, format!("the function is {y} at {}, not finite", Short(x))),
         true => argument(
             OPERATION,
-            format!("the function is {y:e} at {x:e}: values up to {LARGEST:e} are possible"),
+            format!("the function is {y:e} at {x:e}: values up to {MAX_VALUE:e} are possible"),
         ),
     }
 }
 
-/// Checks that the slopes of a function on a domain, up to this, are numbers.
+/// Checks that the slopes of a function on a domain, the largest of which is given, are finite.
 pub(crate) fn check_slopes((low, high): (f64, f64), largest: f64) -> Result<(), PegasusError> {
     match largest.is_finite() {
         true => Ok(()),
@@ -370,12 +380,13 @@ pub(crate) fn check_slopes((low, high): (f64, f64), largest: f64) -> Result<(), 
 
 impl Choice {
     fn margin(&self, margin: f64) -> f64 {
-        // Without a table on half of the circle both ends are one, and no number leaves it.
+        // Without a table on half of the circle, both ends of the domain meet, and no number leaves
+        // it.
         if self.rest { margin } else { 0.0 }
     }
 }
 
-/// The fewest tables whose error is about the least.
+/// The smallest number of tables whose error is close to the smallest possible.
 fn choose(samples: &[f64], deviation: f64, margin: f64, most: usize) -> Choice {
     let chord = (samples[samples.len() - 1] - samples[0]) / 2.0;
     let mut choices = Vec::new();
@@ -418,13 +429,25 @@ fn choose(samples: &[f64], deviation: f64, margin: f64, most: usize) -> Choice {
         }
     }
     choices.retain(|choice| choice.look_ups() > 0);
-    // The best of each number of look-ups, the fewest first; a line has to pay as another look-up
-    // has, for it makes a constant function one that is off everywhere.
-    let rank =
-        |c: &Choice| (c.look_ups(), if c.slope == 0.0 { WORTH * WORTH * c.error } else { c.error });
+    // The best choice for each number of look-ups, the fewest look-ups first. A line must pay as
+    // another look-up must, because it gives a constant function an error everywhere.
+    let rank = |c: &Choice| {
+        (
+            c.look_ups(),
+            if c.slope == 0.0 {
+                LOOK_UP_ERROR_FACTOR * LOOK_UP_ERROR_FACTOR * c.error
+            } else {
+                c.error
+            },
+        )
+    };
     choices.sort_by(|a, b| rank(a).partial_cmp(&rank(b)).unwrap_or(Ordering::Equal));
     let worth = |best: Choice, next: Choice| {
-        if next.error < WORTH * WORTH * best.error { next } else { best }
+        if next.error < LOOK_UP_ERROR_FACTOR * LOOK_UP_ERROR_FACTOR * best.error {
+            next
+        } else {
+            best
+        }
     };
     choices.into_iter().reduce(worth).expect("one table, of half of the circle, is a choice")
 }

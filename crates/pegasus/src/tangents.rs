@@ -1,11 +1,12 @@
-//! A function as a value and a slope for every index: what a number is off by at its index counts
-//! by its square.
+//! A function as a value and a slope for every index. The difference between a number and its index
+//! then counts by its square.
 //!
-//! The index that a look-up of `x` finds is that of some `x + e`, and two look-ups of one
-//! ciphertext find the same. So of two tables, one has `A` and one `B` of the straight line `A + B
-//! t` that is nearest to the function among the `t` whose index this may be, and with `x` itself in
-//! slots, `A + B x` is off by about `f''(x) e^2/2` where one table is by `f'(x) e`. It takes two
-//! look-ups of a number, two repackings, and a product of ciphertexts.
+//! A look-up of `x` finds the index of some `x + e`. Two look-ups of one ciphertext find the same
+//! index. So one table holds `A` and another `B`, where `A + B t` is the straight line that is
+//! closest to the function among the `t` that may have this index. With `x` itself in slots, `A + B
+//! x` has an error of about `f''(x) e^2/2`, where one table has `f'(x) e`.
+//!
+//! This takes two look-ups of a number, two repackings, and a product of ciphertexts.
 
 use std::ops::RangeInclusive;
 
@@ -20,12 +21,13 @@ use crate::{
     tables::{LEAST_RANGE, SAMPLES, check_slopes, sampled},
 };
 
-/// How many deviations of the index lines are fitted to on either side, and at how many numbers.
+/// Number of standard deviations of the index, on either side, to which lines are fitted, and the
+/// number of nodes on either side.
 const REACH: f64 = 4.0;
 const NODES: i64 = 16;
 
-/// Errors of the index, in deviations, and how likely each is: Gauss-Hermite quadrature with 8
-/// nodes, which has the fourth moment of the normal distribution, that counts for slopes.
+/// Errors of the index, in standard deviations, and their probabilities: Gauss-Hermite quadrature
+/// with 8 nodes. It has the fourth moment of the normal distribution, which matters for slopes.
 const ERRORS: [(f64, f64); 8] = [
     (-4.144547186, 0.000112614538),
     (-2.802485861, 0.009635220121),
@@ -37,32 +39,34 @@ const ERRORS: [(f64, f64); 8] = [
     (4.144547186, 0.000112614538),
 ];
 
-/// No slope is so much steeper than from the least to the largest value along all of the domain.
+/// The largest slope, as a multiple of that of a line from the smallest to the largest value over
+/// the whole domain. Chosen.
 const STEEPEST: f64 = 16.0;
 
-/// By how many bits smaller moduli are tried, and how many.
+/// The step in bits between the moduli that are tried, and the number of steps.
 const STEP_BITS: f64 = 8.0;
 const STEPS: u32 = 8;
 
-/// Slopes are off by about `2^-SLOPE_BITS`, as they are repacked.
+/// Bits of precision of slopes: repacking gives them an error of about `2^-SLOPE_BITS`.
 const SLOPE_BITS: f64 = 18.0;
 
-/// Tables have a range of this at least, over the bound of the function.
+/// The smallest range of tables, relative to the bound of the function.
 const LEAST_SHARE: f64 = 1e-6;
 
-/// Slopes are cut off where that makes the error smaller, for they are repacked with an error that
-/// goes with the largest: halves of a bit of it are tried.
+/// The limits on slopes that are tried, in halves of a bit below the largest slope. A limit can
+/// make the error smaller, because the error of repacked slopes is proportional to the largest of
+/// them.
 const CUTS: RangeInclusive<i32> = 0..=12;
 
-/// A function on a domain, as two tables and a product: [`Pegasus::make_tangents`].
+/// A function on a domain as two tables and a product. [`Pegasus::make_tangents`] makes it.
 #[derive(Debug, Clone)]
 pub struct Tangents {
     domain: (f64, f64),
-    /// Slopes are counted in it, and numbers are ([`unit_of`]).
+    /// log2 of the unit of slopes and numbers ([`unit_of`]).
     unit: i32,
-    /// What is added to all slopes and to all values.
+    /// The constants that are added to all slopes and to all values.
     middles: [f64; 2],
-    /// What slopes and values are up to beside that.
+    /// Bounds on slopes and values without these constants.
     ranges: [f64; 2],
     bound: f64,
     fit: f64,
@@ -78,15 +82,16 @@ struct Lines {
     error: f64,
 }
 
-/// The function about one index: the mean number, the mean value, and the slope of the nearest line
-/// through these.
+/// The function around one index: the mean number, the mean value, and the slope of the closest
+/// line through these.
 struct Moments {
     number: f64,
     value: f64,
     slope: f64,
 }
 
-/// An index: how many there are, its deviation in entries, and the margin of the domain.
+/// The indices of a table: their number, the standard deviation of an index in entries, and the
+/// margin of the domain.
 #[derive(Clone, Copy)]
 struct Index {
     degree: usize,
@@ -100,20 +105,22 @@ impl Index {
         (entry / self.degree as f64 - 0.5) * 2.0 * (1.0 + self.margin)
     }
 
-    /// The entry of a number, between others.
+    /// The entry of a number, which is not rounded.
     fn entry(self, x: f64) -> f64 {
         (x / (2.0 * (1.0 + self.margin)) + 0.5) * self.degree as f64
     }
 }
 
 impl Tangents {
-    /// The bits of the scale that numbers, over half of the domain, are multiplied by slopes at: so
-    /// many bits of capacity that repacking leaves the product takes.
+    /// The bits of the scale at which numbers, over half of the domain, are multiplied by slopes.
+    /// The product takes this number of bits of the capacity that repacking leaves.
     pub const OPERAND_BITS: f64 = 28.0;
 
-    /// The tables of `f` on a domain; `deviation` is that of the index, in entries of a table of
-    /// `parameters`, `margin` the share of the domain by which numbers may leave it, and `off` what
-    /// repacked numbers are off by over their bound.
+    /// The tables of `f` on a domain.
+    ///
+    /// `deviation` is the standard deviation of the index, in entries of a table of `parameters`.
+    /// `margin` is the share of the domain by which numbers may leave it. `off` is the error of
+    /// repacked numbers, relative to their bound.
     pub(crate) fn new(
         parameters: &RotationParameters,
         deviation: f64,
@@ -162,7 +169,7 @@ impl Tangents {
         })
     }
 
-    /// The numbers that it is for.
+    /// The interval of the numbers.
     pub fn domain(&self) -> (f64, f64) {
         self.domain
     }
@@ -179,8 +186,8 @@ impl Tangents {
     }
 }
 
-/// Of the function of `samples` on `[-1, 1]`, about every index of a table of so many entries. No
-/// line is fitted to what is beyond the domain.
+/// The moments of the function of `samples` on `[-1, 1]` around every index. Lines are not fitted
+/// to anything beyond the domain.
 fn moments(samples: &[f64], index: Index) -> Vec<Moments> {
     let step = 2.0 / SAMPLES as f64;
     let spread = index.deviation * 2.0 * (1.0 + index.margin) / index.degree as f64;
@@ -208,7 +215,7 @@ fn moments(samples: &[f64], index: Index) -> Vec<Moments> {
     (0..index.degree).map(about).collect()
 }
 
-/// The nearest lines with slopes in an interval.
+/// The closest lines with slopes in an interval.
 fn lines(
     samples: &[f64],
     index: Index,
@@ -260,13 +267,15 @@ impl Pegasus {
         )
     }
 
-    /// The function of `tangents` of the numbers in these slots of `a`, as [`Pegasus::apply`],
-    /// where the others hold 0. It is a product, which takes 28 bits of the capacity that repacking
-    /// leaves, and `a` itself is an operand.
+    /// The function of `tangents` of the numbers in these slots of `a`, as in [`Pegasus::apply`].
+    /// All other slots of `a` must hold 0.
+    ///
+    /// It is a product with `a` itself as an operand, and takes 28 bits of the capacity that
+    /// repacking leaves.
     ///
     /// # Errors
-    /// As [`Pegasus::apply`], and [`hippocrene_ckks::CkksError::Capacity`] when repacking leaves
-    /// too little for a product.
+    /// As [`Pegasus::apply`], and [`hippocrene_ckks::CkksError::Capacity`] if repacking leaves too
+    /// little for a product.
     pub fn apply_tangents(
         &self,
         a: &Ciphertext,
@@ -302,9 +311,10 @@ impl Pegasus {
         Ok(result)
     }
 
-    /// Slopes and the numbers `a` at one modulus, and `a` at this scale: at that of the slopes, or
-    /// where `a` has too few bits to go there with a precise integer between the scales, at a
-    /// smaller one.
+    /// Slopes and the numbers `a` at one modulus, and `a` at `scale`.
+    ///
+    /// That modulus is the modulus of the slopes, or a smaller one if `a` has too few bits to reach
+    /// that of the slopes with a precise integer between the scales.
     fn operands(
         &self,
         slopes: Ciphertext,
@@ -319,7 +329,7 @@ impl Pegasus {
         if have > most {
             modulus = e.divisor_at_least(modulus, most);
         }
-        // Divisors are of more bits than asked for, by up to a word.
+        // Divisors have up to a word more bits than asked for.
         for step in 1..=STEPS {
             match e.adjust(a, modulus, scale) {
                 Ok(operand) => return Ok((e.reduce_modulus(&slopes, modulus)?, operand)),
@@ -333,8 +343,9 @@ impl Pegasus {
         Ok((e.reduce_modulus(&slopes, modulus)?, e.adjust(a, modulus, scale)?))
     }
 
-    /// These entries at the indices of the numbers, which are within a quarter of the circle, to be
-    /// repacked; with an error of deviation `off` beside that of the rotation.
+    /// These entries at the indices of the numbers, to be repacked. The numbers are within a
+    /// quarter of the circle. An error of standard deviation `off` is added to that of the
+    /// rotation.
     fn entries(
         &self,
         x: &Numbers,

@@ -1,34 +1,41 @@
-//! Which of several numbers is the smallest, for many groups of them at once, by a tournament.
-//! Whatever comparisons are off by, one of every group wins.
+//! The smallest of several numbers, for many groups of them at once, by a tournament. Whatever the
+//! errors of comparisons are, exactly one number of every group wins.
 //!
-//! Of two numbers, `|x - y|` and the sign of `x - y` are looked up with one rotation. Both are
-//! antiperiodic functions of the residue but for a constant, so that differences take all of the
-//! circle, at twice the resolution of other tables. `x + y - |x - y|` is twice the smaller one and
-//! goes on to the next round. In the end the bits are multiplied along the tree: "is the smallest
-//! of all" and "the first one of the two is smaller" are 1 if their sum is 2, which one look-up
-//! says for the first one, and what is left is the second one. With `K` numbers this takes `K - 1`
-//! look-ups of signs, of which `K - 2` have the magnitudes with them, and `K - 2` of products:
-//! `2K - 3` (PEGASUS has about `2K`).
+//! For two numbers, one rotation looks up both `|x - y|` and the sign of `x - y`. Both are
+//! antiperiodic functions of the residue, up to a constant. So differences can take the whole
+//! circle, at twice the resolution of other tables. `x + y - |x - y|` is twice the smaller number
+//! and goes on to the next round.
+//!
+//! In the end the bits are multiplied along the tree. "The pair holds the smallest of all" and "the
+//! first of the pair is smaller" are both 1 if their sum is 2, which one look-up decides. That is
+//! the bit of the first number. The bit of the second is the rest of the bit of the pair.
+//!
+//! `K` numbers take `K - 1` look-ups of signs, of which `K - 2` look up the magnitude as well, and
+//! `K - 2` look-ups of products. Together these are `2K - 3` (PEGASUS has about `2K`).
 
 use hippocrene_ckks::{Ciphertext, Scale};
 use hippocrene_rlwe::Noise;
 
-use crate::{Numbers, Pegasus, PegasusError, error::argument, look_up::DEVIATIONS};
+use crate::{Numbers, Pegasus, PegasusError, error::argument, look_up::INDEX_DEVIATIONS};
 
 const OPERATION: &str = "find the smallest or largest";
 
-/// How many deviations of the index a sum of two bits has to be from what it is told from.
-const CERTAIN: f64 = 5.0;
+/// Number of standard deviations of the index by which the sums of two bits must be apart from the
+/// threshold.
+const BIT_DEVIATIONS: f64 = 5.0;
 
 impl Pegasus {
-    /// Bits at `scale` that say which of `count` numbers is the smallest, for every level of the
-    /// tree: first those of the numbers, then those of the smaller ones of two, and so on until two
-    /// are left. Those at one place in all groups stand together, in the argument as in the
-    /// results; of a group they add up to 1 in every level. Numbers of one group differ by `spread`
-    /// at most; nothing else need be known of how large they are.
+    /// Bits at `scale` that mark the smallest of `count` numbers, for every level of the tree.
     ///
-    /// Of two that are nearer to each other than the index is off by either wins; the first one
-    /// does where nothing is.
+    /// The first level has a bit for every number, the second a bit for the smaller one of every
+    /// pair, and so on until two are left. The bits of a group add up to 1 in every level. Numbers
+    /// at the same place of all groups are adjacent, in the argument and in the results.
+    ///
+    /// Numbers of one group differ by `spread` at most. Nothing else about their size needs to be
+    /// known.
+    ///
+    /// If two numbers are closer to each other than the error of the index, either one wins.
+    /// Without an error, the first of two equal numbers wins.
     pub(crate) fn tournament(
         &self,
         x: &Numbers,
@@ -45,7 +52,7 @@ impl Pegasus {
         let single = self.tables().parameters().noise();
         let (from, to) = (self.tables().parameters().ring(), self.back().parameters()[1]);
         let bit = single.scaled(to.log2_modulus() - from.log2_modulus()).plus(self.back().noise());
-        // Before all of these look-ups, those that are too many whatever else they are off by.
+        // Refuses, before any look-up, a count that is too large whatever the other errors are.
         self.check_bits(count, scale, bit)?;
         let groups = x.len() / count;
         let mut first_wins = Vec::new();
@@ -73,22 +80,24 @@ impl Pegasus {
         self.along(&first_wins, count, groups)
     }
 
-    /// The bound to extract numbers with among `size` of which a tournament finds the smallest or
-    /// largest, over their own: with it differences of numbers that are extracted with this noise
-    /// fit the circle in the last round. It is about half the number of them. Bits are to be at
-    /// `scale`.
+    /// The factor by which the bound of numbers must be widened at extraction, if a tournament
+    /// finds the smallest or largest of `size` with bits at `scale`.
     ///
-    /// What numbers are off by is followed as the tournament itself does. In the round with `t =
-    /// 2^j` rounds' doublings still to come, differences `d = y - x` are looked up as `t d`, and
-    /// numbers go on as `x + y - |d|`, of which the parts are taken to be off independently: by
-    /// `e^2` each, and `|d|` by that of the index of the table, over `t`, and of rotation and
-    /// switch. All of `e` doubles from round to round, what numbers were off by when they were
-    /// extracted too: of slots to coefficients, of which there is more the larger the ring, and of
-    /// the key switch.
+    /// With it, the differences of numbers that are extracted with this noise fit the circle in the
+    /// last round. The factor is about half of `size`.
+    ///
+    /// The error `e` of the numbers is followed through the tournament. In a round where `j`
+    /// doublings are still to come, with `t = 2^j`, differences `d = y - x` are looked up as `t d`.
+    /// Numbers go on as `x + y - |d|`, whose parts are taken to have independent errors. Those of
+    /// `x` and `y` have variance `e^2` each. That of `|d|` comes from the index of the table, over
+    /// `t`, and from rotation and switch.
+    ///
+    /// All of `e` doubles from round to round. That includes the error at extraction, which comes
+    /// from slots to coefficients, more in larger rings, and from the key switch.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when there are so many that they are off by more than half of a
-    /// table then.
+    /// [`PegasusError::Argument`] if `size` is so large that the error in the last round exceeds
+    /// half of a table.
     pub fn place_bound(
         &self,
         size: usize,
@@ -98,7 +107,7 @@ impl Pegasus {
         let (parameters, back) = (self.tables().parameters(), self.back());
         let (ring, lwe) = (parameters.ring(), back.parameters()[1]);
         let (q, degree) = (self.plan().literal().lwe().modulus(), ring.dimension() as f64);
-        // Numbers in units of residues: half of the circle is a domain.
+        // Numbers are in units of residues. Half of the circle is a domain.
         let (domain, unit) = (q as f64 / 4.0, Scale::power_of_two(0));
         let last = rounds(size).max(1) - 1;
         let mut off = extracted;
@@ -114,20 +123,22 @@ impl Pegasus {
             off = difference.plus(index.scaled(entry)).plus(looked_up);
         }
         let index = parameters.index_noise(off.plus(off), q).log2_std().exp2();
-        let share = DEVIATIONS * index / degree;
+        let share = INDEX_DEVIATIONS * index / degree;
         if share > 0.5 {
             let what = format!(
-                "among {size} numbers: what they are off by takes {share:.2} of a table in the last round, of which half is too much: take fewer at a time, or numbers that are more precise beside their bound"
+                "among {size} numbers: their error takes {share:.2} of a table in the last round, \
+                 and 0.50 is the limit. Take fewer at a time, or numbers that are more precise \
+                 relative to their bound."
             );
             return argument(OPERATION, what);
         }
-        // A thousandth is for what is rounded.
+        // A thousandth is for rounding.
         let wide = 1.001 / (1.0 - share);
         Ok(f64::from(last).exp2() * wide / (1.0 + self.plan().literal().margin))
     }
 
-    /// [`Pegasus::place_bound`] of the numbers in the slots of `a`: by the noise that the one in
-    /// this slot is extracted with.
+    /// [`Pegasus::place_bound`] for the numbers in the slots of `a`, with the noise that extraction
+    /// gives the number in `slot`.
     ///
     /// # Errors
     /// As [`Pegasus::to_coefficients`], [`Pegasus::extract`] and [`Pegasus::place_bound`].
@@ -142,11 +153,11 @@ impl Pegasus {
         let mut wide = a.clone();
         wide.set_bound(least * a.bound());
         let one = self.extract(&self.to_coefficients(&wide)?, &[slot])?;
-        // The wider they are extracted, the less it is.
+        // A wider bound makes this noise smaller, in units of residues.
         Ok(least.max(self.place_bound(size, one.noise(), scale)?))
     }
 
-    /// Whether `x_i <= y_i`, and, except in the last round, `2 min(x_i, y_i)`.
+    /// 1 where `x_i <= y_i` and 0 elsewhere; and `2 min(x_i, y_i)`, except in the last round.
     fn smaller(
         &self,
         x: &Numbers,
@@ -166,22 +177,23 @@ impl Pegasus {
         Ok((first_wins, Some(x.add(y)?.sub(&magnitude.with_bound(0.0)?)?)))
     }
 
-    /// The largest integer that numbers up to `bound` can be multiplied by, so that they take no
-    /// more than the circle.
+    /// The largest integer by which numbers up to `bound` can be multiplied without leaving the
+    /// circle.
     fn times_on_the_circle(&self, x: &Numbers, bound: f64) -> i64 {
         let parameters = self.tables().parameters();
         let (q, degree) = (x.parameters().modulus(), parameters.ring().dimension() as f64);
         let fits = |times: &i64| {
             let noise = x.noise().scaled((*times as f64).log2());
-            let off = DEVIATIONS * parameters.index_noise(noise, q).log2_std().exp2() / degree;
+            let off =
+                INDEX_DEVIATIONS * parameters.index_noise(noise, q).log2_std().exp2() / degree;
             bound * *times as f64 <= x.largest_bound() * (1.0 - off)
         };
         let most = (x.largest_bound() / bound).min(1024.0) as i64;
         (2..=most).rev().find(fits).unwrap_or(1)
     }
 
-    /// From who wins in every round, the first one of two or the second one, to who wins in all,
-    /// from the root to the leaves.
+    /// The bits of all levels, from the bits of every round, which are 1 where the first of a pair
+    /// wins. It goes from the root to the leaves.
     fn along(
         &self,
         first_wins: &[Numbers],
@@ -191,7 +203,7 @@ impl Pegasus {
         let mut levels: Vec<Numbers> = Vec::new();
         for (round, wins) in first_wins.iter().enumerate().rev() {
             let (left, pairs) = (count.div_ceil(1 << round), wins.len() / groups);
-            // Those of the pairs, and the one that had no other.
+            // The bits of the pairs, and that of the number without a partner.
             let (first, second, last) = match levels.last() {
                 None => (wins.clone(), wins.clone().times_integer(-1)?.plus(1.0)?, None),
                 Some(chosen) => {
@@ -222,8 +234,8 @@ impl Pegasus {
         self.look_up_sign(&sum.times_integer(times.max(1))?, x.scale())
     }
 
-    /// Checks that bits of so much noise, and those left of others in as many rounds as there are,
-    /// are told apart at this scale.
+    /// Checks that sums of bits with this noise, after as many subtractions as there are rounds,
+    /// can be distinguished at this scale.
     fn check_bits(&self, count: usize, scale: Scale, noise: Noise) -> Result<(), PegasusError> {
         if count < 3 {
             return Ok(());
@@ -235,10 +247,11 @@ impl Pegasus {
         let times = (half / 2.0).floor().max(1.0);
         let sum = noise.scaled(times.log2() + 0.5 * f64::from(rounds(count)).log2());
         let index = parameters.index_noise(sum, q).log2_std().exp2();
-        let off = CERTAIN * index * half / (times * parameters.ring().dimension() as f64);
+        let off = BIT_DEVIATIONS * index * half / (times * parameters.ring().dimension() as f64);
         if off > 0.5 {
             let what = format!(
-                "among {count} numbers: at this scale bits are told apart that differ by {:.2}, not by 1; of places, whose scale is the larger the fewer there are, about {} are possible",
+                "among {count} numbers: at this scale bits are told apart if they differ by {:.2}, \
+                 but they differ by 1. About {} places are possible, as fewer have a larger scale.",
                 2.0 * off,
                 (count as f64 * 0.5 / off) as usize
             );
@@ -248,12 +261,13 @@ impl Pegasus {
     }
 }
 
-/// How many rounds the tournament of so many numbers has.
+/// The number of rounds of a tournament of this number of numbers.
 pub(crate) fn rounds(count: usize) -> u32 {
     count.next_power_of_two().ilog2()
 }
 
-/// Where the numbers at these places are, of which those at one place in all groups stand together.
+/// The indices of the numbers at these places, if numbers at the same place of all groups are
+/// adjacent.
 pub(crate) fn at(places: impl Iterator<Item = usize>, groups: usize) -> Vec<usize> {
     places.flat_map(|place| place * groups..(place + 1) * groups).collect()
 }

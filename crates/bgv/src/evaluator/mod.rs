@@ -6,6 +6,7 @@
 
 mod linear;
 mod multiply;
+mod operand;
 mod rotate;
 mod rotate_many;
 mod scaled;

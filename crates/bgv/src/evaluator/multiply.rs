@@ -2,8 +2,8 @@
 
 use hippocrene_ring::arith::mul_mod;
 
-use super::Evaluator;
-use crate::{BgvError, Ciphertext, spare::Operand};
+use super::{Evaluator, operand::Operand};
+use crate::{BgvError, Ciphertext};
 
 impl Evaluator {
     /// `a b` in the manner of BGV, relinearised: both factors are brought to one modulus at which

@@ -4,8 +4,11 @@ use std::borrow::Cow;
 
 use hippocrene_rlwe::Modulus;
 
-use super::Evaluator;
-use crate::{BgvError, Ciphertext, noise::POWER, spare::Operand};
+use super::{
+    Evaluator,
+    operand::{Intermediate, Operand},
+};
+use crate::{BgvError, Ciphertext, noise::POWER};
 
 /// A ciphertext whose noise exceeds that of rounding by no more bits than this is not switched
 /// down: it would cost a modulus switch and gain little.
@@ -126,7 +129,7 @@ impl Evaluator {
     }
 
     /// `a` at the modulus `to`, for an operation to work with.
-    pub(crate) fn operand<'a>(
+    pub(super) fn operand<'a>(
         &'a self,
         a: &'a Ciphertext,
         to: Modulus,
@@ -134,9 +137,9 @@ impl Evaluator {
         if a.modulus() == to {
             return Ok(Operand::Given(a));
         }
-        let mut spare = self.context().spares().take(self.context());
-        self.switch_modulus_into(&mut spare, a, to)?;
-        Ok(Operand::Changed(spare))
+        let mut switched = Intermediate::new(self.context());
+        self.switch_modulus_into(&mut switched, a, to)?;
+        Ok(Operand::Switched(switched))
     }
 
     /// `a` at the modulus `to`.

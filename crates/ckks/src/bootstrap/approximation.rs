@@ -1,8 +1,8 @@
-//! What the polynomials of a reduction modulo 1 are off by.
+//! The error of the polynomials of a reduction modulo 1.
 
 use std::f64::consts::TAU;
 
-use super::{BootstrapPlan, Order};
+use super::{BootstrapLiteral, Order};
 
 /// How `x - round(x)` is spread, in the unit of `epsilon`, which values up to the bound reach.
 #[derive(Debug, Clone, Copy)]
@@ -31,25 +31,25 @@ fn normal(u: f64, v: f64) -> f64 {
     (-2.0 * u.max(1e-12).ln()).sqrt() * (TAU * v).cos()
 }
 
-impl BootstrapPlan {
-    /// Real values up to the bound are spread evenly, complex ones over the disc; coefficients have
-    /// the root mean square of those of such values.
+impl BootstrapLiteral {
+    /// The spread of what is reduced. Real values up to the bound are spread evenly, complex ones
+    /// over the disc. Coefficients have the root mean square of those of such values.
     pub(super) fn spread_of_values(&self) -> Spread {
-        match self.literal.order {
-            Order::SlotsToCoefficientsFirst if self.literal.real => Spread::Interval(1.0),
+        match self.order {
+            Order::SlotsToCoefficientsFirst if self.real => Spread::Interval(1.0),
             Order::SlotsToCoefficientsFirst => Spread::Disc,
             Order::SlotsToCoefficientsLast => {
-                Spread::Interval((2.0 * self.literal.slots as f64).sqrt().recip())
+                Spread::Interval((2.0 * self.slots as f64).sqrt().recip())
             }
         }
     }
 
-    /// The root mean square of `f(x) - (x - round(x))`, `f` the reduction's polynomials, where
-    /// `round(x)` is normal with the deviation that the secret makes.
-    pub(super) fn approximation_error(&self, spread: Spread) -> f64 {
+    /// The root mean square of `f(x) - (x - round(x))`, where `f` is the reduction's polynomials.
+    /// `round(x)` is normal with this standard deviation, and `x - round(x)` has this spread.
+    pub(super) fn approximation_error(&self, deviation: f64, spread: Spread) -> f64 {
         const SAMPLES: u32 = 4096;
-        let reduction = &self.literal.reduction;
-        let (most, deviation) = (reduction.reach() - 1.0, self.deviation());
+        let reduction = &self.reduction;
+        let most = reduction.reach() - 1.0;
         // Additive recurrences by the powers of the root of x^5 = x + 1 are evenly spread in the
         // cube of four dimensions.
         let uniform = |i: u32, step: f64| (0.5 + f64::from(i) * step).fract();

@@ -15,18 +15,13 @@
 use hippocrene_ring::automorphism::galois_element_of_conjugation;
 use hippocrene_rlwe::{Noise, noise::rounding};
 
-use super::{BootstrapPlan, Bootstrapper};
+use super::{
+    Bootstrapper,
+    plan::{CORRECTION_BITS, ITERATION_DEVIATIONS},
+};
 use crate::{Ciphertext, CkksError, Scale};
 
 const OPERATION: &str = "bootstrap";
-
-/// An error of so many estimated standard deviations may still be bootstrapped. Errors are
-/// estimated within a factor 2: of `2^15` slots, one exceeds eight deviations (of its real or its
-/// imaginary part) with a probability of `2^-31`, and sixteen with one of `2^-169`.
-pub(super) const DEVIATIONS: f64 = 16.0;
-
-/// `f`: the bits of the constant that the correction is multiplied by.
-const FINE: i32 = 6;
 
 /// How often the difference is rounded at the scale of what is bootstrapped, or about so: when it
 /// is taken, and in the first levels of the transform.
@@ -38,17 +33,6 @@ const GAIN: f64 = 1.0;
 /// By how many bits the modulus of what is bootstrapped exceeds what one bootstrap needs, for the
 /// sum of a ciphertext and its bootstrap.
 const MARGIN: f64 = 3.0;
-
-impl BootstrapPlan {
-    /// By how many bits iterations make the scale of the result larger, at most: by `k` of the last
-    /// of them, which begins below the wanted precision, and by `f`; and by one for real parts.
-    pub fn scale_growth(&self) -> f64 {
-        let grown = |bits: f64| {
-            bits - DEVIATIONS.log2() + self.literal().bound.log2() + f64::from(FINE) + 1.0
-        };
-        self.literal().precision.map_or(0.0, |bits| grown(bits).max(0.0))
-    }
-}
 
 impl Bootstrapper {
     /// Bootstraps to a precision of `wanted` bits, as [`Ciphertext::precision_bits`] counts, or to
@@ -121,7 +105,7 @@ impl Bootstrapper {
         output_bits: Option<f64>,
     ) -> Result<Ciphertext, CkksError> {
         let (e, bound) = (self.evaluator(), self.plan().literal().bound);
-        let k = (y.precision_bits() - DEVIATIONS.log2() + bound.log2()).floor() as i32;
+        let k = (y.precision_bits() - ITERATION_DEVIATIONS.log2() + bound.log2()).floor() as i32;
         // Its error is part of what it holds here.
         let mut out = y.clone();
         out.inner_mut().set_noise(Noise::NONE);
@@ -133,7 +117,7 @@ impl Bootstrapper {
         let mut correction =
             self.bootstrap_once(&error, output_bits, self.plan().approximation_of_errors)?;
         let scale = correction.scale().times(Scale::power_of_two(k));
-        let fine = scale.times(Scale::power_of_two(FINE));
+        let fine = scale.times(Scale::power_of_two(CORRECTION_BITS));
         e.check_capacity(&out, out.modulus(), fine.log2(), y.bound(), OPERATION)?;
         let constant = fine.ratio_rounded(y.scale()).ok_or_else(|| CkksError::Argument {
             operation: OPERATION,
@@ -144,7 +128,7 @@ impl Bootstrapper {
             ),
         })?;
         e.multiply_constant(&mut out, constant)?;
-        e.multiply_constant(&mut correction, 1 << FINE)?;
+        e.multiply_constant(&mut correction, 1 << CORRECTION_BITS)?;
         correction.set_meta(out.scale(), y.slots(), (-f64::from(k)).exp2() * bound);
         e.add_assign(&mut out, &correction)?;
         out.set_bound(y.bound());

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use hippocrene_ring::automorphism::{galois_element_of_conjugation, galois_element_of_rotation};
-use hippocrene_rlwe::{EvaluationKeys, Fingerprint, Modulus, SecretKey};
+use hippocrene_rlwe::{EncapsulationKeys, EvaluationKeys, Fingerprint, Modulus, SecretKey};
 
 use super::{BootstrapLiteral, BootstrapPlan, Order};
 use crate::{CkksError, Evaluator, circuits::HomomorphicDft};
@@ -214,5 +214,19 @@ impl BootstrapPlan {
             keys.add_relinearisation(rlwe, secret)?;
         }
         Ok(keys.add_each_galois_at(rlwe, secret, self.key_moduli()?)?)
+    }
+
+    /// Makes the keys of sparse-secret encapsulation, where there is one.
+    ///
+    /// # Errors
+    /// When the secret does not fit.
+    pub fn encapsulation_keys(
+        &self,
+        secret: &SecretKey,
+    ) -> Result<Option<EncapsulationKeys>, CkksError> {
+        let raised = self.largest_raised();
+        let make =
+            |narrow| EncapsulationKeys::generate(self.context.rlwe(), narrow, secret, raised);
+        Ok(self.narrow.as_ref().map(make).transpose()?)
     }
 }

@@ -19,10 +19,14 @@ mod gains;
 mod input;
 mod iterated;
 mod keys;
+mod literal;
+mod phases;
 mod plan;
 mod reduction;
+mod run;
 
 pub use bootstrapper::Bootstrapper;
 pub use failure::log2_failure_probability;
+pub use literal::{BootstrapLiteral, Order};
+pub use plan::BootstrapPlan;
 pub(crate) use plan::narrow;
-pub use plan::{BootstrapLiteral, BootstrapPlan, Order};

@@ -2,84 +2,29 @@
 
 use std::sync::Arc;
 
-use hippocrene_rlwe::{self as rlwe, EncapsulationKeys, Modulus, SecretKey};
+use hippocrene_rlwe::{self as rlwe, Modulus};
 
 use super::{
-    approximation::Spread, failure::log2_failure_probability, gains::ReductionGains,
-    iterated::DEVIATIONS,
+    BootstrapLiteral, Order, approximation::Spread, failure::log2_failure_probability,
+    gains::ReductionGains, literal::OPERATION,
 };
 use crate::{
     CkksError, Context, Scale, Short,
-    approximation::ModularReduction,
-    circuits::{DftLevel, Direction, HomomorphicDft, Packing},
+    circuits::{Direction, HomomorphicDft, Packing},
 };
-
-const OPERATION: &str = "plan a bootstrap";
 
 /// How many bits [`BootstrapPlan::bits`] may be off by, since no modulus is met exactly.
 const MARGIN: f64 = 4.0;
 
-/// When slots go into coefficients.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Order {
-    /// First, on what is to be bootstrapped (GRAFT 2.3): the values are coefficients when the
-    /// modulus is raised and slots when it is reduced, where errors are not summed up any more. The
-    /// ciphertext needs capacity for the transform; it takes place at small moduli, where it is
-    /// fast.
-    SlotsToCoefficientsFirst,
-    /// Last, on the result: the ciphertext needs no capacity beside `q0`.
-    SlotsToCoefficientsLast,
-}
+/// Number of estimated standard deviations up to which an iteration can bootstrap an error.
+///
+/// Errors are estimated within a factor of 2. Of `2^15` slots, the error of one exceeds eight
+/// deviations (of its real or its imaginary part) with probability `2^-31`, and sixteen with
+/// probability `2^-169`.
+pub(super) const ITERATION_DEVIATIONS: f64 = 16.0;
 
-/// What a bootstrap is to be, as it is written down.
-#[derive(Debug, Clone, PartialEq)]
-pub struct BootstrapLiteral {
-    /// How many slots the ciphertexts have: a power of two up to `N/2`. Fewer than `N/2` are faster
-    /// when slots go into coefficients last: all coefficients are reduced at once.
-    pub slots: usize,
-    /// Whether ciphertexts have all `N/2` slots, of which the first [`BootstrapLiteral::slots`] are
-    /// bootstrapped, whatever the others hold. The slots of the result repeat after so many. Slots
-    /// go into coefficients first then, and there is one bootstrap only.
-    pub first_slots: bool,
-    /// Whether the slots are real: half of the reductions, if there are `N/2` of them or slots go
-    /// into coefficients first.
-    pub real: bool,
-    /// The order of the steps.
-    pub order: Order,
-    /// The bound on the absolute values in the slots of what is bootstrapped; anything larger is
-    /// refused.
-    pub bound: f64,
-    /// The bits of the modulus `q0` that is raised: the grafted modulus nearest to it is taken,
-    /// which has to have a unit.
-    pub base_bits: f64,
-    /// The Hamming weight of the sparse secret under which the modulus is raised, or `None` to
-    /// raise it under the secret itself.
-    pub sparse_weight: Option<usize>,
-    /// The reduction modulo 1. Its `epsilon` is the message ratio: a value of `bound` is `epsilon
-    /// q0` at the base modulus.
-    pub reduction: ModularReduction,
-    /// The bits of the scale at which the reduction's cosine is evaluated.
-    pub scale_bits: f64,
-    /// The levels of the transform of coefficients to slots, the first one first.
-    pub coefficients_to_slots: Vec<DftLevel>,
-    /// The levels of the transform of slots to coefficients.
-    pub slots_to_coefficients: Vec<DftLevel>,
-    /// The bits of the scale of the result, give or take a bit.
-    pub output_scale_bits: f64,
-    /// The bits of the modulus that the result is to have, give or take a few: the modulus is
-    /// raised no further than they need (GRAFT F.2). `None` for as many as possible.
-    pub output_bits: Option<f64>,
-    /// How precise results are to be, in bits
-    /// ([`Ciphertext::precision_bits`](crate::Ciphertext::precision_bits) is what counts): the
-    /// errors of bootstraps are bootstrapped until they are, or are as precise as what is
-    /// bootstrapped with its scale, less one bit, where that is lower. Each iteration takes a
-    /// bootstrap, gains the bits that one bootstrap has less about 4, and makes the scale of the
-    /// result larger by as many, which counts against the capacity that is left; the capacity that
-    /// is needed is that of one bootstrap. What is bootstrapped has to have a scale for such a
-    /// precision, some ten bits more. Slots go into coefficients first then. `None` for one
-    /// bootstrap, as precise as it is.
-    pub precision: Option<f64>,
-}
+/// Bits of the constant that the correction of an iteration is multiplied by.
+pub(super) const CORRECTION_BITS: i32 = 6;
 
 /// A bootstrap without keys.
 #[derive(Debug)]
@@ -116,36 +61,7 @@ impl BootstrapPlan {
     /// [`CkksError::Argument`] when a number makes no sense or the modulus is too small for these
     /// steps; as [`HomomorphicDft::new`], and [`rlwe::Parameters::encapsulation`].
     pub fn new(context: Arc<Context>, literal: BootstrapLiteral) -> Result<Self, CkksError> {
-        let fail = |what: String| Err(CkksError::Argument { operation: OPERATION, what });
-        if !(literal.bound.is_finite() && literal.bound > 0.0) {
-            return fail(format!("a bound of {} on the values", Short(literal.bound)));
-        }
-        if !literal.slots.is_power_of_two() || literal.slots > context.max_slots() {
-            let most = context.max_slots();
-            return fail(format!(
-                "{} slots: a power of two up to {most} is possible",
-                literal.slots
-            ));
-        }
-        let numbers = [literal.base_bits, literal.scale_bits, literal.output_scale_bits];
-        if let Some(bits) = numbers.iter().find(|bits| !(1.0..=1e4).contains(*bits)) {
-            return fail(format!("a modulus or scale of {} bits", Short(*bits)));
-        }
-        if let Some(bits) = literal.precision {
-            if !(1.0..=1e4).contains(&bits) {
-                return fail(format!("a precision of {} bits", Short(bits)));
-            }
-            if literal.order == Order::SlotsToCoefficientsLast {
-                return fail(
-                    "bootstraps are iterated where slots go into coefficients first".into(),
-                );
-            }
-        }
-        if literal.first_slots
-            && (literal.order == Order::SlotsToCoefficientsLast || literal.precision.is_some())
-        {
-            return fail("the first of all slots are bootstrapped where slots go into coefficients first, and not iterated".into());
-        }
+        literal.check(context.max_slots())?;
         let parameters = context.parameters();
         let base = parameters.grafted_modulus(literal.base_bits);
         let narrow =
@@ -180,14 +96,18 @@ impl BootstrapPlan {
         let output = plan.literal.output_bits.unwrap_or(0.0).max(plan.least_output_bits());
         if output > most {
             let (top, consumed) = (most + plan.bits(), plan.bits());
-            return fail(format!(
+            let what = format!(
                 "raised to {top:.1} bits, {consumed:.1} are used up: no {output:.1} are left for the result"
-            ));
+            );
+            return Err(CkksError::Argument { operation: OPERATION, what });
         }
         plan.raised = plan.raised_for(plan.literal.output_bits)?;
-        plan.approximation = plan.approximation_error(plan.spread_of_values());
-        plan.approximation_of_errors = plan.approximation_error(Spread::Normal(DEVIATIONS.recip()));
-        plan.gains = plan.literal.reduction.gains(plan.deviation())?;
+        let (values, errors) =
+            (plan.literal.spread_of_values(), Spread::Normal(ITERATION_DEVIATIONS.recip()));
+        let deviation = plan.deviation();
+        plan.approximation = plan.literal.approximation_error(deviation, values);
+        plan.approximation_of_errors = plan.literal.approximation_error(deviation, errors);
+        plan.gains = plan.literal.reduction.gains(deviation)?;
         Ok(plan)
     }
 
@@ -256,6 +176,21 @@ impl BootstrapPlan {
             + literal.bound.max(1.0).log2()
             + 1.0
             + MARGIN
+    }
+
+    /// The largest number of bits by which iterations increase the scale of the result.
+    ///
+    /// It is the sum of three numbers. The last iteration, which starts below the wanted precision,
+    /// adds its `k`. The constant that corrections are multiplied by adds its bits. Taking real
+    /// parts adds one bit.
+    pub fn scale_growth(&self) -> f64 {
+        let grown = |bits: f64| {
+            bits - ITERATION_DEVIATIONS.log2()
+                + self.literal().bound.log2()
+                + f64::from(CORRECTION_BITS)
+                + 1.0
+        };
+        self.literal().precision.map_or(0.0, |bits| grown(bits).max(0.0))
     }
 
     /// How many bits lie between the modulus that is raised to and that of the result, give or take
@@ -378,20 +313,6 @@ impl BootstrapPlan {
             Order::SlotsToCoefficientsFirst => self.to_coefficients.bits() + ratio,
             Order::SlotsToCoefficientsLast => ratio,
         }
-    }
-
-    /// Makes the keys of sparse-secret encapsulation, where there is one.
-    ///
-    /// # Errors
-    /// When the secret does not fit.
-    pub fn encapsulation_keys(
-        &self,
-        secret: &SecretKey,
-    ) -> Result<Option<EncapsulationKeys>, CkksError> {
-        let raised = self.largest_raised();
-        let make =
-            |narrow| EncapsulationKeys::generate(self.context.rlwe(), narrow, secret, raised);
-        Ok(self.narrow.as_ref().map(make).transpose()?)
     }
 }
 

@@ -4,7 +4,6 @@ use std::{cmp::Ordering, f64::consts::PI};
 
 use hippocrene_rlwe::stop;
 
-use super::polynomial_evaluation::split_at;
 use crate::{BigFloat, CkksError, Short};
 
 /// The basis of a polynomial.
@@ -56,9 +55,7 @@ impl Polynomial {
                 ));
             }
         }
-        while coefficients.len() > 1 && coefficients.last() == Some(&0.0) {
-            coefficients.pop();
-        }
+        trim(&mut coefficients);
         if coefficients.is_empty() {
             fail("there are no coefficients".into())
         } else {
@@ -218,12 +215,11 @@ impl Polynomial {
     /// # Errors
     /// For a polynomial of degree 0, and when a coefficient is not finite.
     pub fn split(&self) -> Result<(usize, Self, Self), CkksError> {
-        let Some(log2) = self.degree().checked_ilog2() else {
+        if self.degree() == 0 {
             let what = "a constant is not split".into();
             return Err(CkksError::Argument { operation: "split a polynomial", what });
-        };
-        let m = 1 << log2;
-        let (q, r) = split_at(&self.coefficients, m, self.basis != Basis::Monomial);
+        }
+        let (m, q, r) = split(&self.coefficients, self.basis != Basis::Monomial);
         Ok((m, Self::new(self.basis, q)?, Self::new(self.basis, r)?))
     }
 
@@ -236,6 +232,33 @@ impl Polynomial {
             }
             Basis::Chebyshev { .. } => self.coefficients.iter().map(|c| c.abs()).sum(),
         }
+    }
+}
+
+/// The coefficients of [`Polynomial::split`]: `m`, `q` and `r` for `p = q X^m + r`, or `q T_m + r`
+/// if `chebyshev`.
+///
+/// `m` is the largest power of two up to the degree of `p`, which is at least 1. The degree of `r`
+/// is less than `m`.
+pub(super) fn split(coefficients: &[f64], chebyshev: bool) -> (usize, Vec<f64>, Vec<f64>) {
+    let m = 1 << (coefficients.len() - 1).ilog2();
+    let mut r = coefficients[..m].to_vec();
+    let mut q = coefficients[m..].to_vec();
+    if chebyshev {
+        // c T_{m+j} = c (2 T_m T_j - T_{m-j}).
+        for j in 1..q.len() {
+            r[m - j] -= q[j];
+            q[j] *= 2.0;
+        }
+    }
+    trim(&mut r);
+    (m, q, r)
+}
+
+/// Drops zeros of the highest degrees.
+fn trim(coefficients: &mut Vec<f64>) {
+    while coefficients.len() > 1 && coefficients.last() == Some(&0.0) {
+        coefficients.pop();
     }
 }
 

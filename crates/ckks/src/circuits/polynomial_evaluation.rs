@@ -12,6 +12,7 @@ use hippocrene_rlwe::{Modulus, Noise};
 use super::{
     Basis, Polynomial,
     followed::{Errors, Followed, Slots},
+    polynomial::split,
     trace::Step,
 };
 use crate::{Ciphertext, CkksError, Evaluator, Scale, Short};
@@ -246,35 +247,6 @@ pub(super) fn split_power(n: usize, chebyshev: bool) -> (usize, usize) {
         (n.div_ceil(2), n / 2)
     } else {
         (1 << n.ilog2(), n - (1 << n.ilog2()))
-    }
-}
-
-/// [`split_at`] with `m` the largest power of two up to the degree.
-pub(super) fn split(coefficients: &[f64], chebyshev: bool) -> (usize, Vec<f64>, Vec<f64>) {
-    let m = 1 << (coefficients.len() - 1).ilog2();
-    let (q, r) = split_at(coefficients, m, chebyshev);
-    (m, q, r)
-}
-
-/// `q` and `r` for `p = q X^m + r` (or `q T_m + r`), `r` of smaller degree than `m`, which is half
-/// of the degree of `p` or more.
-pub(super) fn split_at(coefficients: &[f64], m: usize, chebyshev: bool) -> (Vec<f64>, Vec<f64>) {
-    let mut r = coefficients[..m].to_vec();
-    let mut q = coefficients[m..].to_vec();
-    if chebyshev {
-        // c T_{m+j} = c (2 T_m T_j - T_{m-j}).
-        for j in 1..q.len() {
-            r[m - j] -= q[j];
-            q[j] *= 2.0;
-        }
-    }
-    trim(&mut r);
-    (q, r)
-}
-
-fn trim(coefficients: &mut Vec<f64>) {
-    while coefficients.len() > 1 && coefficients.last() == Some(&0.0) {
-        coefficients.pop();
     }
 }
 

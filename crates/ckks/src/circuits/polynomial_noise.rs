@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use super::{
     Polynomial,
-    polynomial_evaluation::{Steps, depth_of, is_leaf, split, split_power},
+    polynomial::split,
+    polynomial_evaluation::{Steps, depth_of, is_leaf, split_power},
     trace::{Step, Trace},
 };
 

@@ -6,7 +6,7 @@ use num_bigint::{BigInt, Sign};
 use num_complex::Complex64;
 
 use super::Evaluator;
-use crate::{BigFloat, Ciphertext, CkksError, Plaintext, Scale, context::encoding_noise};
+use crate::{BigFloat, Ciphertext, CkksError, Plaintext, Scale, encoding::encoding_noise};
 
 const ADD_NUMBER: &str = "add a number";
 const MULTIPLY_NUMBER: &str = "multiply by a number";

@@ -7,7 +7,7 @@ use hippocrene_rlwe::{Context, Fingerprint};
 use zeroize::Zeroizing;
 
 use super::RotationParameters;
-use crate::{FhewError, LweSecretKey, hollow::check_hollow, samples::SampleMaker};
+use crate::{FhewError, LweSecretKey, dry_run::check_dry_run, samples::SampleMaker};
 
 /// RGSW encryptions, under the ring's secret `s`, of the bits `m` of every step (PEGASUS Fig. 2),
 /// which say what one or two coefficients of the input's secret are: for each weight `w_k` of the
@@ -24,8 +24,8 @@ pub struct BlindRotationKey {
     /// For each step: the rows of the first bit, then those of the second and so on, each with a
     /// limb for every prime.
     pub(super) b: Vec<Poly>,
-    /// In a simulation there are no samples, and this is where it is noted what is done.
-    pub(super) hollow: Option<Arc<Context>>,
+    /// The context of a dry run, in which operations are noted. The key has no samples then.
+    pub(super) dry_run: Option<Arc<Context>>,
 }
 
 impl BlindRotationKey {
@@ -87,7 +87,7 @@ impl BlindRotationKey {
             ring_key,
             seed: maker.seed().clone(),
             b,
-            hollow: None,
+            dry_run: None,
         })
     }
 
@@ -103,9 +103,9 @@ impl BlindRotationKey {
         parameters: RotationParameters,
         [input_key, ring_key]: [Fingerprint; 2],
     ) -> Result<Self, FhewError> {
-        check_hollow(context)?;
-        let (seed, hollow) = (Seed::random()?, Some(Arc::clone(context)));
-        Ok(BlindRotationKey { parameters, input_key, ring_key, seed, b: Vec::new(), hollow })
+        check_dry_run(context)?;
+        let (seed, dry_run) = (Seed::random()?, Some(Arc::clone(context)));
+        Ok(BlindRotationKey { parameters, input_key, ring_key, seed, b: Vec::new(), dry_run })
     }
 
     /// Puts a key together from its stored parts: the fingerprints of the secrets of inputs and of
@@ -140,7 +140,7 @@ impl BlindRotationKey {
                 return refused("a residue that is beyond its modulus".into());
             }
         }
-        Ok(BlindRotationKey { parameters, input_key, ring_key, seed, b, hollow: None })
+        Ok(BlindRotationKey { parameters, input_key, ring_key, seed, b, dry_run: None })
     }
 
     /// The fingerprints of the secret of inputs and of the ring's.

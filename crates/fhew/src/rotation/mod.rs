@@ -14,6 +14,7 @@
 //! is formed in the evaluation domain, and one inverse transform for each part brings it back: the
 //! transforms of one external product.
 
+mod count;
 mod key;
 mod parameters;
 mod rotate;
@@ -21,6 +22,7 @@ mod several;
 mod step;
 mod table;
 
+pub use count::LOOK_UP;
 pub use key::BlindRotationKey;
 pub use parameters::{RotationGadget, RotationParameters};
 pub use rotate::PreparedBlindRotationKey;

@@ -1,9 +1,9 @@
 //! What a blind rotation is computed with.
 
 use hippocrene_ring::{SIGMA, digits::Digits};
-use hippocrene_rlwe::{Noise, noise, security};
+use hippocrene_rlwe::{Noise, SecretDistribution, noise, security};
 
-use crate::{FhewError, LweParameters, switching::rounded};
+use crate::{FhewError, LweParameters, noise::gadget_rounding};
 
 /// How an external product decomposes the two parts of an accumulator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,6 +117,36 @@ impl RotationParameters {
         self.gadget
     }
 
+    /// The number of steps of a rotation: one for each coefficient of the secret of inputs, or one
+    /// for each two if it is binary.
+    pub fn steps(&self) -> usize {
+        self.input.dimension() / self.coefficients()
+    }
+
+    /// The number of bits of the secret that a step has RGSW encryptions of: one for each value of
+    /// its coefficients other than 0.
+    pub fn bits(&self) -> usize {
+        self.coefficients() + 1
+    }
+
+    /// The number of coefficients of the secret in a step.
+    pub(super) fn coefficients(&self) -> usize {
+        match self.input.secret() {
+            SecretDistribution::Binary => 2,
+            SecretDistribution::Ternary | SecretDistribution::SparseTernary { .. } => 1,
+        }
+    }
+
+    /// The average number of steps that turn the accumulator. In the others all bits are 0.
+    fn turns(&self) -> f64 {
+        match self.input.secret() {
+            SecretDistribution::Binary => 0.75 * self.steps() as f64,
+            SecretDistribution::Ternary | SecretDistribution::SparseTernary { .. } => {
+                self.input.secret_weight()
+            }
+        }
+    }
+
     /// The primes that keys are modulo: `q`, and `p` where there is one.
     pub(super) fn moduli(&self) -> Vec<u64> {
         match self.gadget {
@@ -172,8 +202,10 @@ impl RotationParameters {
                 let digits = self.digits().expect("checked when made");
                 let widths = (0..2 * count).map(|row| digits.log2_width(row % count));
                 let products = noise::inner_product(degree, SIGMA, widths).scaled(products_log2);
-                products
-                    .plus(rounded(&digits, 1.0 + weight).scaled(0.5 * (2.0 * self.turns()).log2()))
+                products.plus(
+                    gadget_rounding(&digits, 1.0 + weight)
+                        .scaled(0.5 * (2.0 * self.turns()).log2()),
+                )
             }
             RotationGadget::SpecialPrime { p } => {
                 let log2_q = self.ring.log2_modulus();

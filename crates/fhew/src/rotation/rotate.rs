@@ -15,10 +15,12 @@ use hippocrene_ring::{
 };
 use hippocrene_rlwe::{Context, Fingerprint, Noise, RlweError, stop};
 
-use super::{BlindRotationKey, LookupTable, RotationGadget, RotationParameters, step::MOST_BITS};
+use super::{
+    BlindRotationKey, LookupTable, RotationGadget, RotationParameters, count::note_look_up,
+    step::MOST_BITS,
+};
 use crate::{
     FhewError, LweCiphertext, RlweCoefficients,
-    hollow::note_look_up,
     samples::{expand, rings},
 };
 
@@ -36,7 +38,8 @@ pub struct PreparedBlindRotationKey {
     /// For each step and each prime the rows of its bits.
     key: Vec<KeyLimb>,
     scratch: ScratchPool,
-    hollow: Option<Arc<Context>>,
+    /// The context of a dry run, in which operations are noted.
+    dry_run: Option<Arc<Context>>,
     rotations: AtomicU64,
 }
 
@@ -98,7 +101,7 @@ impl BlindRotationKey {
             rings,
             key,
             scratch: ScratchPool::new(degree),
-            hollow: self.hollow.clone(),
+            dry_run: self.dry_run.clone(),
             rotations: AtomicU64::new(0),
         })
     }
@@ -123,7 +126,7 @@ impl PreparedBlindRotationKey {
 
     /// Bytes of memory it takes.
     pub fn bytes(&self) -> usize {
-        if self.hollow.is_some() {
+        if self.dry_run.is_some() {
             let samples = self.parameters.steps() * self.parameters.bits() * self.parameters.rows();
             let of_ring = |ring: &ResidueRing| ring.elementwise().key_bytes(ring.degree());
             return samples * self.rings.iter().map(of_ring).sum::<usize>();
@@ -207,7 +210,7 @@ impl PreparedBlindRotationKey {
         inputs: &[(&LweCiphertext, &[u64])],
         threads: &Threads,
     ) -> Result<Vec<RlweCoefficients>, FhewError> {
-        if let Some(context) = &self.hollow {
+        if let Some(context) = &self.dry_run {
             inputs.iter().for_each(|_| note_look_up(context, &self.parameters, &self.rings));
         }
         let mut accumulators =

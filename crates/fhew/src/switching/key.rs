@@ -6,7 +6,10 @@ use hippocrene_ring::{Domain, Poly, SIGMA, Seed, digits::Digits};
 use hippocrene_rlwe::{Context, Fingerprint, Noise};
 use zeroize::Zeroizing;
 
-use crate::{FhewError, LweParameters, LweSecretKey, hollow::check_hollow, samples::SampleMaker};
+use crate::{
+    FhewError, LweParameters, LweSecretKey, dry_run::check_dry_run, noise::gadget_rounding,
+    samples::SampleMaker,
+};
 
 /// A key from the secret `s'` of dimension `N` to the secret `s` of dimension `n`, a polynomial of
 /// `R_n` ([`LweParameters::ring_degree`] where `n` is no power of two), modulo the prime `q` of the
@@ -23,8 +26,8 @@ pub struct LweSwitchingKey {
     pub(super) seed: Seed,
     /// Sample `v count + k` is limb `v count + k`.
     pub(super) b: Poly,
-    /// In a simulation there are no samples, and this is where it is noted what is done.
-    pub(super) hollow: Option<Arc<Context>>,
+    /// The context of a dry run, in which operations are noted. The key has no samples then.
+    pub(super) dry_run: Option<Arc<Context>>,
 }
 
 impl LweSwitchingKey {
@@ -69,7 +72,7 @@ impl LweSwitchingKey {
             digits,
             seed,
             b,
-            hollow: None,
+            dry_run: None,
         })
     }
 
@@ -86,7 +89,7 @@ impl LweSwitchingKey {
         [from_key, to_key]: [Fingerprint; 2],
         (base_log2, count): (u32, usize),
     ) -> Result<Self, FhewError> {
-        check_hollow(context)?;
+        check_dry_run(context)?;
         let (n, q) = (to.ring_degree(), to.modulus());
         check_dimensions(from, to)?;
         let digits = gadget(q, base_log2, count)?;
@@ -99,7 +102,7 @@ impl LweSwitchingKey {
             digits,
             seed,
             b,
-            hollow: Some(Arc::clone(context)),
+            dry_run: Some(Arc::clone(context)),
         })
     }
 
@@ -130,7 +133,7 @@ impl LweSwitchingKey {
         match b.as_slice().iter().find(|x| **x >= q) {
             Some(x) => refused(format!("a residue {x} modulo {q}")),
             None => {
-                Ok(LweSwitchingKey { from, to, from_key, to_key, digits, seed, b, hollow: None })
+                Ok(LweSwitchingKey { from, to, from_key, to_key, digits, seed, b, dry_run: None })
             }
         }
     }
@@ -179,7 +182,7 @@ impl LweSwitchingKey {
     pub fn noise_of(from: LweParameters, digits: &Digits) -> Noise {
         let widths = (0..digits.count()).map(|k| digits.log2_width(k));
         let of_key = hippocrene_rlwe::noise::inner_product(from.dimension(), SIGMA, widths);
-        of_key.plus(rounded(digits, from.secret_weight()))
+        of_key.plus(gadget_rounding(digits, from.secret_weight()))
     }
 }
 
@@ -197,13 +200,4 @@ fn check_dimensions(from: LweParameters, to: LweParameters) -> Result<(), FhewEr
     let what =
         format!("keys switch downwards from powers of two, but not from dimension {large} to {n}");
     Err(FhewError::Parameters { what })
-}
-
-/// What a gadget rounds away of `a` in `<a, s>`: each a uniform number of variance `2^(2 shift) /
-/// 12`, nothing where all bits are in digits.
-pub(crate) fn rounded(digits: &Digits, weight: f64) -> Noise {
-    if digits.shift() == 0 {
-        return Noise::NONE;
-    }
-    Noise::from_std((weight / 12.0).sqrt()).scaled(f64::from(digits.shift()))
 }

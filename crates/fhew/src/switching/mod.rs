@@ -14,9 +14,9 @@
 //! `s` in blocks, which serves single values only). A switch costs `g count` transforms of degree
 //! `n` and as many terms of an inner product: for one value, or for `n` of them.
 
+mod count;
 mod key;
 mod switch;
 
 pub use key::LweSwitchingKey;
-pub(crate) use key::rounded;
 pub use switch::PreparedLweSwitchingKey;

@@ -11,10 +11,9 @@ use hippocrene_ring::{
 };
 use hippocrene_rlwe::{Context, Fingerprint, Noise, RlweError};
 
-use super::LweSwitchingKey;
+use super::{LweSwitchingKey, count::note_switch};
 use crate::{
     FhewError, LweCiphertext, LweParameters, RlweCoefficients,
-    hollow::note_switch,
     samples::{expand, rings},
 };
 
@@ -37,7 +36,8 @@ pub struct PreparedLweSwitchingKey {
     ring: ResidueRing,
     key: KeyLimb,
     scratch: ScratchPool,
-    hollow: Option<Arc<Context>>,
+    /// The context of a dry run, in which operations are noted.
+    dry_run: Option<Arc<Context>>,
 }
 
 impl LweSwitchingKey {
@@ -66,7 +66,7 @@ impl LweSwitchingKey {
             key,
             scratch: ScratchPool::new(ring.degree()),
             ring,
-            hollow: self.hollow.clone(),
+            dry_run: self.dry_run.clone(),
         })
     }
 }
@@ -89,7 +89,7 @@ impl PreparedLweSwitchingKey {
 
     /// Bytes of memory it takes.
     pub fn bytes(&self) -> usize {
-        if self.hollow.is_some() {
+        if self.dry_run.is_some() {
             return self.stride()
                 * self.digits.count()
                 * self.ring.elementwise().key_bytes(self.ring.degree());
@@ -162,7 +162,7 @@ impl PreparedLweSwitchingKey {
     /// of the `S_v`: both parts, in the coefficient domain.
     fn sum(&self, mut fill: impl FnMut(usize, &mut [u64])) -> [Vec<u64>; 2] {
         let (degree, count) = (self.to.ring_degree(), self.digits.count());
-        if let Some(context) = &self.hollow {
+        if let Some(context) = &self.dry_run {
             // What is no message is 0.
             note_switch(context, &self.ring, self.stride() * count);
             return [vec![0; degree], vec![0; degree]];

@@ -1,4 +1,4 @@
-//! What k-means does, before there are keys.
+//! The plan of k-means, which needs no keys.
 
 use std::sync::Arc;
 
@@ -13,15 +13,15 @@ use crate::{
     tournament::rounds,
 };
 
-/// Bits of capacity beyond those that are reckoned with: moduli are found to the bit, and scales
-/// wander by as much.
-const SPARE: f64 = 4.0;
+/// Bits of capacity in reserve, because moduli are only accurate to a bit and scales vary as much.
+/// Chosen.
+const RESERVE_BITS: f64 = 4.0;
 
-/// The numbers that repacking is reckoned for.
-const BOUND: f64 = 1.0;
+/// The bound of the numbers that repacking is planned for.
+const REPACKING_BOUND: f64 = 1.0;
 
-/// Clusters smaller than this share of the mean size take steps that are too short.
-const SMALL: f64 = 0.25;
+/// Clusters smaller than this share of the mean size move by steps that are too short.
+const SMALL_CLUSTER_SHARE: f64 = 0.25;
 
 /// K-means without keys.
 #[derive(Debug)]
@@ -32,22 +32,22 @@ pub struct KMeansPlan {
 }
 
 impl KMeansPlan {
-    /// What goes with the tables of `preset`: scales and the precision of repacking that bits need,
-    /// and no more, so that all fits a ring of degree `2^15`.
+    /// The description for the tables of `preset`. Scales and the precision of repacking are just
+    /// enough for bits, so that all fits a ring of degree `2^15`.
     ///
     /// # Errors
     /// As [`PegasusLiteral::of`].
     pub fn literal(preset: &Preset) -> Result<PegasusLiteral, PegasusError> {
         let literal = PegasusLiteral::of(preset, Vec::new(), 1.0, 1.0)?;
-        // Within 2^-11.5 of the bits.
+        // The error of the reduction is 2^-11.5 relative to bits.
         let (reach, doublings) = (literal.reduction.reach(), literal.reduction.doublings());
         let reduction = ModularReduction::new(reach as u32, -4.0, -15.5, doublings, 3)?;
         Ok(PegasusLiteral { transform_bits: 20.0, scale_bits: 38.0, reduction, ..literal })
     }
 
-    /// K-means of this shape by `literal`, of which slots, bound and output bits are chosen here
-    /// (IV.C.3): the capacity for one product and slots to coefficients of all distances, and for
-    /// two and those of the centroids.
+    /// K-means of this shape by `literal`, whose slots, bound and output bits are replaced here
+    /// (IV.C.3). The capacity is enough for one product and slots to coefficients of all distances,
+    /// and for two products and slots to coefficients of the centroids.
     ///
     /// # Errors
     /// As [`Shape::together`] and [`PegasusPlan::new`].
@@ -72,12 +72,12 @@ impl KMeansPlan {
         // Reciprocals come at a scale that is smaller by the largest of them
         // (`PegasusPlan::reduced_bits`), so that their product takes as much less of the modulus.
         let products = 2.0 * scale + (shape.points() as f64).log2()
-            - (largest_reciprocal(&shape) / BOUND).log2();
+            - (largest_reciprocal(&shape) / REPACKING_BOUND).log2();
         let update = products + transform(width, widening(&literal));
-        let output_bits = distances.max(update) - scale - 1.0 + SPARE;
+        let output_bits = distances.max(update) - scale - 1.0 + RESERVE_BITS;
         let literal = PegasusLiteral {
             slots: vec![together * width, width],
-            bound: BOUND,
+            bound: REPACKING_BOUND,
             output_bits,
             ..literal
         };
@@ -85,17 +85,17 @@ impl KMeansPlan {
         Ok(KMeansPlan { shape, together, pegasus })
     }
 
-    /// How many points make how many clusters.
+    /// The numbers of points, dimensions and clusters.
     pub fn shape(&self) -> Shape {
         self.shape
     }
 
-    /// How many points there are in a ciphertext.
+    /// The number of points in a ciphertext.
     pub fn together(&self) -> usize {
         self.together
     }
 
-    /// The way between slots and single numbers.
+    /// The plan of PEGASUS that it uses.
     pub fn pegasus(&self) -> &Arc<PegasusPlan> {
         &self.pegasus
     }
@@ -106,10 +106,10 @@ impl KMeansPlan {
         self.slot_scale_bits() + 1.0 + self.pegasus.literal().output_bits
     }
 
-    /// log2 of the modulus that points are encrypted at: as much larger as it takes to bring them
-    /// to the scale of the centroids.
+    /// log2 of the modulus that points are encrypted at. It is larger than that of centroids,
+    /// because points are brought to the scale of the centroids.
     pub fn point_bits(&self) -> f64 {
-        self.centroid_bits() + self.slot_scale_bits() + 2.0 * SPARE
+        self.centroid_bits() + self.slot_scale_bits() + 2.0 * RESERVE_BITS
     }
 
     /// The bits of the scale of points and centroids.
@@ -117,12 +117,15 @@ impl KMeansPlan {
         self.pegasus.literal().output_scale_bits
     }
 
-    /// The standard deviation of the error by which differences of squared distances are compared
-    /// in the unit ball: where those of a point from its two nearest centroids differ by `k` of
-    /// these, it goes to the wrong one with the probability that a normal number exceeds `k`.
+    /// The standard deviation of the error in the comparison of differences of squared distances in
+    /// the unit ball.
+    ///
+    /// If the squared distances of a point from its two nearest centroids differ by `k` times this,
+    /// the point goes to the wrong one with the probability that a normal number exceeds `k`
+    /// standard deviations.
     ///
     /// # Errors
-    /// None for what was planned.
+    /// Never, for an existing plan.
     pub fn nearest_deviation(&self) -> Result<f64, PegasusError> {
         let (literal, parameters) = (self.pegasus.literal(), self.pegasus.context().parameters());
         let modulus = literal.tables.input().modulus();
@@ -135,27 +138,29 @@ impl KMeansPlan {
             );
         };
         let number = LweSwitchingKey::noise_of(from, &digits);
-        // Differences are had 2^(R-1) times in the first of R rounds, so that 4, the largest, is
-        // half of the circle; in later rounds numbers are as much larger.
+        // Differences are multiplied by 2^(R-1) in the first of R rounds, so that 4, the largest
+        // difference, is half of the circle. In later rounds the factor is smaller, and the numbers
+        // are larger to match.
         let widened = f64::from(rounds(self.shape.clusters()) - 1);
         let difference = number.plus(number).scaled(widened);
         let index = literal.tables.index_noise(difference, modulus).log2_std().exp2();
         Ok(4.0 * (1.0 + literal.margin) * index / literal.tables.ring().dimension() as f64)
     }
 
-    /// The rotations whose keys sums need.
+    /// The rotations whose keys are needed for sums.
     fn sum_rotations(&self) -> Vec<i64> {
         let powers = |from: usize, to: usize| (from.ilog2()..to.ilog2()).map(|k| 1i64 << k);
         let width = self.shape.width();
         powers(1, self.shape.stride()).chain(powers(width, width * self.together)).collect()
     }
 
-    /// The moduli of sums and transforms: those of points and their divisors.
+    /// A multiple of the moduli of sums and transforms, which are those of points and their
+    /// divisors.
     fn working_modulus(&self) -> Modulus {
         let parameters = self.pegasus.context().parameters();
         let sprout = Modulus::of_sprout(parameters.top().odd(), parameters.top().two());
         let mut units = 1;
-        // Of points, or what is repacked, which may have a few bits more.
+        // The bits of points, or of repacked values, which may have a few bits more.
         let bits = self.point_bits() + 64.0;
         while units < parameters.unit_count() && parameters.log2(Modulus::of_range(0..units)) < bits
         {
@@ -164,8 +169,8 @@ impl KMeansPlan {
         Modulus::of_range(0..units).lcm(sprout)
     }
 
-    /// Adds the keys of rotations and products that are needed, those of sums and transforms for
-    /// the smaller moduli at which these are had.
+    /// Adds the keys of rotations and products that are needed. Those of sums and transforms are
+    /// made for the smaller moduli at which they run.
     ///
     /// # Errors
     /// When a key does not fit.
@@ -195,20 +200,22 @@ impl KMeansPlan {
     }
 }
 
-/// The bound that distances are declared with when they are extracted: squared distances, less what
-/// is the same for all of a point, differ by 4 at most in the unit ball, and by twice as much with
-/// every round of the tournament. Differences may take all of the circle, of which a bound with its
-/// margin takes a quarter on either side.
+/// The bound that distances are declared with at extraction.
+///
+/// Squared distances, without the part that is the same for all centroids, differ by 4 at most in
+/// the unit ball. They become twice as large with every round of the tournament. Differences may
+/// take the whole circle. A bound with its margin takes a quarter of it on either side.
 pub(super) fn distance_bound(shape: &Shape) -> f64 {
     f64::from(rounds(shape.clusters())).exp2()
 }
 
-/// The largest reciprocal, of a count over the number of points.
+/// The largest reciprocal of a count, relative to the number of points.
 pub(super) fn largest_reciprocal(shape: &Shape) -> f64 {
-    shape.clusters() as f64 / SMALL
+    shape.clusters() as f64 / SMALL_CLUSTER_SHARE
 }
 
-/// By how much numbers that are repacked as they are, are smaller than those that are looked up.
+/// The factor by which numbers that are repacked without a look-up are smaller than those that are
+/// looked up.
 pub(super) fn widening(literal: &PegasusLiteral) -> f64 {
     (0.25 / literal.reduction.epsilon()).floor().max(1.0)
 }

@@ -1,4 +1,4 @@
-//! Where points, centroids and bits stand.
+//! The layout of points, centroids and bits.
 
 use zeroize::Zeroizing;
 
@@ -6,13 +6,13 @@ use crate::{PegasusError, error::argument};
 
 const OPERATION: &str = "lay out points";
 
-/// The most points there can be.
+/// The largest number of points.
 const MOST_POINTS: usize = 1 << 20;
 
-/// The most slots that a ciphertext has.
+/// The largest number of slots of a ciphertext.
 const MOST_SLOTS: usize = 1 << 16;
 
-/// How many points of which dimension make how many clusters.
+/// The numbers of points, dimensions and clusters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
     points: usize,
@@ -21,17 +21,19 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// At least two clusters and as many points, of dimension 1 at least.
+    /// At least two clusters, at least as many points as clusters, and a dimension of at least 1.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when there are not, or more than `2^20` points, or when one point
-    /// in all clusters takes more than `2^16` slots.
+    /// [`PegasusError::Argument`] if a number is smaller than that, there are more than `2^20`
+    /// points, or one point in all clusters takes more than `2^16` slots.
     pub fn new(points: usize, dimension: usize, clusters: usize) -> Result<Self, PegasusError> {
         if clusters < 2 || points < clusters || points > MOST_POINTS || dimension == 0 {
             return argument(
                 OPERATION,
                 format!(
-                    "{points} points of dimension {dimension} in {clusters} clusters: two clusters and as many points are needed, of dimension 1, and 2^20 points are possible"
+                    "{points} points of dimension {dimension} in {clusters} clusters: two \
+                     clusters and as many points are needed, of dimension 1, and 2^20 points are \
+                     possible"
                 ),
             );
         }
@@ -40,42 +42,43 @@ impl Shape {
             .and_then(|d| d.checked_mul(clusters.next_power_of_two()));
         if width.is_none_or(|width| width > MOST_SLOTS) {
             let what = format!(
-                "one point of dimension {dimension} in {clusters} clusters takes more than {MOST_SLOTS} slots, which no ciphertext has"
+                "one point of dimension {dimension} in {clusters} clusters takes more than \
+                 {MOST_SLOTS} slots, which no ciphertext has"
             );
             return argument(OPERATION, what);
         }
         Ok(Shape { points, dimension, clusters })
     }
 
-    /// How many points there are.
+    /// The number of points.
     pub fn points(&self) -> usize {
         self.points
     }
 
-    /// How many coordinates a point has.
+    /// The number of coordinates of a point.
     pub fn dimension(&self) -> usize {
         self.dimension
     }
 
-    /// How many clusters there are to be.
+    /// The number of clusters.
     pub fn clusters(&self) -> usize {
         self.clusters
     }
 
-    /// `d'`: the slots of one point in one cluster.
+    /// `d'`: the number of slots of one point in one cluster.
     pub fn stride(&self) -> usize {
         self.dimension.next_power_of_two()
     }
 
-    /// `K' d'`: the slots of one point, and those of all centroids.
+    /// `K' d'`: the number of slots of one point, which is also that of all centroids.
     pub fn width(&self) -> usize {
         self.stride() * self.clusters.next_power_of_two()
     }
 
-    /// How many points a ciphertext has room for, a power of two, of at most `slots` slots.
+    /// The number of points in a ciphertext of at most `slots` slots, a power of two.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when there is no room for one.
+    /// [`PegasusError::Argument`] if there is no room for one point.
     pub fn together(&self, slots: usize) -> Result<usize, PegasusError> {
         if self.width() > slots {
             let what = format!(
@@ -99,8 +102,8 @@ impl Shape {
     /// ([`Shape::together`]).
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when there are not as many numbers, a point is not in the unit
-    /// ball, or `together` is 0 or more than a power of two that holds all points.
+    /// [`PegasusError::Argument`] if the number of values is wrong, a point is not in the unit
+    /// ball, or `together` is 0 or larger than the smallest power of two that holds all points.
     pub fn points_in_slots(
         &self,
         values: &[f64],
@@ -111,17 +114,18 @@ impl Shape {
         Ok(self.rows_in_slots(values, together))
     }
 
-    /// Points that are assigned to the clusters of others, row by row, in slots as
-    /// [`Shape::points_in_slots`] has them: 1 of them to as many as those others. `centroids` are
-    /// those that they are compared with, row by row.
+    /// Points that are assigned to the clusters of other points, row by row, in slots as in
+    /// [`Shape::points_in_slots`]. There may be as many of them as there are points of this shape.
+    /// `centroids` are the centroids that they are compared with, row by row.
     ///
     /// A point outside of the unit ball is moved to its surface, straight towards the nearest
-    /// centroid, which stays the nearest: by how much a squared distance is larger than that from
-    /// it is a linear function of the point, at the centroid itself too none below 0.
+    /// centroid. That centroid stays the nearest. The difference of the squared distances from
+    /// another centroid and from it is a linear function of the point. It is not negative at the
+    /// original point, nor at the centroid itself.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when there are not so many points or centroids of this dimension,
-    /// or squares of distances are too large for a number; as [`Shape::points_in_slots`].
+    /// [`PegasusError::Argument`] if the number of values of points or centroids is wrong, or
+    /// squares of distances are too large for a number, and as [`Shape::points_in_slots`].
     pub fn new_points_in_slots(
         &self,
         values: &[f64],
@@ -134,7 +138,8 @@ impl Shape {
         if values.is_empty() || !values.len().is_multiple_of(d) || values.len() > most * d {
             let have = values.len();
             let what = format!(
-                "{have} numbers for points of dimension {d}: 1 to {most} points are possible at one time"
+                "{have} numbers for points of dimension {d}: 1 to {most} points are possible at \
+                 one time"
             );
             return argument(OPERATION, what);
         }
@@ -158,7 +163,7 @@ impl Shape {
         Ok(self.rows_in_slots(&inside, together))
     }
 
-    /// So many whole rows as there are, in the slots of ciphertexts of `together` points each.
+    /// Whole rows, in the slots of ciphertexts of `together` points each.
     fn rows_in_slots(&self, values: &[f64], together: usize) -> Vec<Vec<f64>> {
         let (d, stride, width) = (self.dimension, self.stride(), self.width());
         let mut ciphertexts =
@@ -190,16 +195,16 @@ impl Shape {
     /// Centroids, row by row, from slots.
     ///
     /// # Panics
-    /// When there are fewer than [`Shape::width`].
+    /// If there are fewer than [`Shape::width`].
     pub fn centroids_of_slots(&self, slots: &[f64]) -> Vec<f64> {
         self.centroid_slots().into_iter().map(|slot| slots[slot]).collect()
     }
 
-    /// The cluster of every point, from the slots of all ciphertexts of `together` points each: the
-    /// one whose bit is largest.
+    /// The cluster of every point, which is the one whose bit is largest, from the slots of all
+    /// ciphertexts of `together` points each.
     ///
     /// # Panics
-    /// When these are fewer slots than the points take, or `together` is 0.
+    /// If there are fewer slots than the points take, or `together` is 0.
     pub fn labels_of_slots(&self, ciphertexts: &[Vec<f64>], together: usize) -> Vec<usize> {
         let bit = |i: usize, j: usize| {
             ciphertexts[i / together][i % together * self.width() + j * self.stride()]
@@ -249,13 +254,13 @@ fn inner(x: &[f64], y: &[f64]) -> f64 {
     x.iter().zip(y).map(|(x, y)| x * y).sum()
 }
 
-/// A point of the ball; instead of one outside of it that on the surface that lies between it and
-/// the nearest centroid.
+/// A point of the ball. A point outside is replaced by the one on the surface between it and the
+/// nearest centroid.
 fn into_ball(point: &[f64], centroids: &[f64]) -> Vec<f64> {
     if norm(point) <= 1.0 {
         return point.to_vec();
     }
-    // But for |x|^2, which they have in common.
+    // Without |x|^2, which all have in common.
     let distance = |centroid: &[f64]| inner(centroid, centroid) - 2.0 * inner(centroid, point);
     let nearer = |a: &&[f64], b: &&[f64]| distance(a).total_cmp(&distance(b));
     let nearest = centroids.chunks_exact(point.len()).min_by(nearer).unwrap_or(&[]);

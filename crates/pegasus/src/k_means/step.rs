@@ -1,4 +1,4 @@
-//! Iterations.
+//! Iterations of k-means.
 
 use std::{
     ops::AddAssign,
@@ -29,11 +29,11 @@ pub struct KMeans {
     pegasus: Pegasus,
 }
 
-/// Centroids after so many iterations, and which points were nearest to which of those before: all
-/// that the next iteration is made from.
+/// Centroids after some iterations, and the assignment of points to the centroids before. The next
+/// iteration needs nothing else.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KMeansState {
-    /// How many iterations there were.
+    /// The number of iterations.
     pub iteration: u64,
     /// The centroids: `K' d'` slots ([`super::Shape`]).
     pub centroids: Ciphertext,
@@ -41,7 +41,7 @@ pub struct KMeansState {
     pub assigned: Vec<Ciphertext>,
 }
 
-/// How long the parts of an iteration took: the sectors of PEGASUS Table VIII.
+/// The times of the parts of an iteration: the sectors of PEGASUS Table VIII.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Sectors {
     /// Distances.
@@ -67,7 +67,7 @@ impl AddAssign for Sectors {
 }
 
 impl Sectors {
-    /// All of it.
+    /// The total time.
     pub fn total(&self) -> Duration {
         self.distance + self.extraction + self.look_ups + self.repacking + self.update
     }
@@ -93,16 +93,16 @@ impl KMeans {
         &self.plan
     }
 
-    /// The way between slots and single numbers.
+    /// PEGASUS with the keys of the client.
     pub fn pegasus(&self) -> &Pegasus {
         &self.pegasus
     }
 
-    /// One iteration from these points, in ciphertexts of [`KMeansPlan::together`] points each; and
-    /// how long its parts took.
+    /// One iteration from these points, in ciphertexts of [`KMeansPlan::together`] points each, and
+    /// the times of its parts.
     ///
     /// # Errors
-    /// When there are not as many ciphertexts or slots as the shape has, one has too little
+    /// If the number of ciphertexts or slots is not that of the shape, a ciphertext has too little
     /// capacity, or a key is missing.
     pub fn iterate(
         &self,
@@ -129,9 +129,9 @@ impl KMeans {
         Ok((next, time))
     }
 
-    /// Which centroids the points of one ciphertext, the `block`-th, are nearest to: its part of
-    /// [`KMeansState::assigned`]. With [`KMeans::update`] it makes an iteration, and other machines
-    /// may take part.
+    /// The nearest centroids of the points of one ciphertext, the `block`-th: its part of
+    /// [`KMeansState::assigned`]. With [`KMeans::update`] it makes an iteration, whose blocks other
+    /// machines may compute.
     ///
     /// # Errors
     /// As [`KMeans::iterate`].
@@ -144,13 +144,13 @@ impl KMeans {
         self.nearest(points, self.count(block)?, state)
     }
 
-    /// Which centroids the first `count` points of one ciphertext are nearest to, in the layout of
-    /// [`KMeansState::assigned`]. They may be others than those that are clustered
+    /// The nearest centroids of the first `count` points of one ciphertext, in the layout of
+    /// [`KMeansState::assigned`]. The points need not be those that are clustered
     /// ([`super::Shape::new_points_in_slots`]).
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when a ciphertext has no room for so many points, or there are
-    /// none; as [`KMeans::iterate`].
+    /// [`PegasusError::Argument`] if `count` is 0 or a ciphertext has no room for that number of
+    /// points, and as [`KMeans::iterate`].
     pub fn nearest(
         &self,
         points: &Ciphertext,
@@ -173,7 +173,7 @@ impl KMeans {
         Ok((bits, time))
     }
 
-    /// How many of the points that are clustered are in the `block`-th ciphertext.
+    /// The number of the clustered points that are in the `block`-th ciphertext.
     fn count(&self, block: usize) -> Result<usize, PegasusError> {
         let (all, together) = (self.plan.shape().points(), self.plan.together());
         let first = block.saturating_mul(together);
@@ -204,8 +204,8 @@ impl KMeans {
         Ok((bits, time))
     }
 
-    /// The state after an iteration in which points were assigned so ([`KMeans::assign`]), a
-    /// ciphertext for each of theirs.
+    /// The state after an iteration with this assignment of points ([`KMeans::assign`]). There is
+    /// one ciphertext of bits for each ciphertext of points.
     ///
     /// # Errors
     /// As [`KMeans::iterate`].
@@ -259,13 +259,13 @@ impl KMeans {
         Ok((KMeansState { iteration: state.iteration + 1, centroids, assigned }, time))
     }
 
-    /// A start from points: the centroids of `state`, before any iteration, replaced by the points
-    /// of these numbers, one for each cluster. They are as precise as centroids are after an
+    /// A start from points. The centroids of `state`, before any iteration, are replaced by the
+    /// points with these numbers, one for each cluster. They are as precise as centroids after an
     /// iteration.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when there are not as many as clusters, or no such points; as
-    /// [`KMeans::iterate`].
+    /// [`PegasusError::Argument`] if the number of chosen points is not that of the clusters, or
+    /// there are no such points, and as [`KMeans::iterate`].
     pub fn start_from(
         &self,
         points: &[Ciphertext],
@@ -285,8 +285,8 @@ impl KMeans {
         let centroids = self.widened(state)?;
         let mut sum: Option<Ciphertext> = None;
         for (k, points) in points.iter().enumerate() {
-            // A point stands in its row once for every cluster: the place of its own is let
-            // through.
+            // The row of a point holds it once for every cluster. The mask keeps the copy in the
+            // place of its own cluster.
             let mut mask = vec![0.0; together * shape.width()];
             for (j, i) in chosen.iter().enumerate().filter(|(_, i)| *i / together == k) {
                 let first = i % together * shape.width() + j * shape.stride();
@@ -320,7 +320,7 @@ impl KMeans {
         self.exact(&state.centroids, self.plan.together() * self.plan.shape().width(), 1.0)
     }
 
-    /// Checks that there are as many ciphertexts as the points take.
+    /// Checks that the number of ciphertexts is that of the points.
     fn check_points(&self, ciphertexts: &[Ciphertext]) -> Result<(), PegasusError> {
         let all = self.plan.shape().points().div_ceil(self.plan.together());
         if ciphertexts.len() != all {
@@ -342,11 +342,12 @@ impl KMeans {
         power(self.plan.slot_scale_bits())
     }
 
-    /// The same ciphertext as if it had no error, seen with so many slots, of which it has a
-    /// divisor that repeats.
+    /// The same ciphertext as if it had no error, read with this number of slots. It repeats in a
+    /// divisor of them.
     ///
-    /// Where steps lead to depends neither on where they start nor, but for how near they come, on
-    /// their length: what centroids and reciprocals are off by is no error of the next centroids.
+    /// The limit of the steps does not depend on where they start. Their length changes only how
+    /// close they come to it. So the errors of centroids and reciprocals are no errors of the next
+    /// centroids.
     fn exact(&self, a: &Ciphertext, slots: usize, bound: f64) -> Result<Ciphertext, PegasusError> {
         let mut a =
             a.clone().with_noise(Noise::NONE).with_slots(self.evaluator().context(), slots)?;
@@ -370,7 +371,7 @@ impl KMeans {
     }
 
     /// `|c_j|^2 - 2 <x_i, c_j>` in slot `(i K' + j) d'`, from points and centroids at one modulus
-    /// and scale; coordinates of the latter are off by about `2^off`.
+    /// and scale. Coordinates of the centroids have an error of about `2^off`.
     fn distances(
         &self,
         points: &Ciphertext,
@@ -380,7 +381,7 @@ impl KMeans {
         let (e, shape) = (self.evaluator(), self.plan.shape());
         let difference = e.sub(centroids, &e.mul_integer(points, 2)?)?;
         let mut products = e.mul_rescale(centroids, &difference, self.scale()?)?;
-        // What is added up in slots where no distance comes to stand does not matter.
+        // The sums in slots without a distance do not matter.
         products.set_bound(1.0);
         let sums = e.inner_sum(&products, 1, shape.stride())?;
         // The derivative is 2 (c_j - x_i), of norm 4 at most.
@@ -391,7 +392,8 @@ impl KMeans {
         Ok(distances)
     }
 
-    /// The distances of `count` points as single numbers, those from one centroid together.
+    /// The distances of `count` points as single numbers. Those from the same centroid are
+    /// adjacent.
     fn single(&self, distances: &Ciphertext, count: usize) -> Result<Numbers, PegasusError> {
         let shape = self.plan.shape();
         let slot = |i: usize, j: usize| i * shape.width() + j * shape.stride();
@@ -400,8 +402,7 @@ impl KMeans {
         self.pegasus.extract(&self.pegasus.to_coefficients(distances)?, &slots)
     }
 
-    /// Bits at the scale of repacking that say which centroid is the nearest one, cluster by
-    /// cluster.
+    /// Bits at the scale of repacking that mark the nearest centroid, cluster by cluster.
     fn winners(&self, distances: &Numbers) -> Result<Vec<Numbers>, PegasusError> {
         let (clusters, plan) = (self.plan.shape().clusters(), self.pegasus.plan());
         // In the last round differences may take all of the circle (`distance_bound`).
@@ -451,7 +452,8 @@ impl KMeans {
         };
         let differences = e.sub(points, centroids)?;
         let (left, right) = self.in_one_modulus(bits, &differences)?;
-        // So much smaller a scale is the wanted one once sums are counted in units of all points.
+        // At this smaller scale of products, the sums have the wanted scale when they are counted
+        // in units of all points.
         let products = e.mul_rescale(&left, &right, self.scale()?.over(count))?;
         let sum = |a: &Ciphertext, bound: f64| -> Result<Ciphertext, PegasusError> {
             let sum = e.inner_sum(a, shape.width(), together)?;
@@ -469,7 +471,7 @@ impl KMeans {
         Ok(sum)
     }
 
-    /// The larger modulus brought to the smaller one.
+    /// Both ciphertexts at the smaller of their moduli.
     fn in_one_modulus(
         &self,
         a: &Ciphertext,
@@ -485,7 +487,7 @@ impl KMeans {
         Ok(pair)
     }
 
-    /// `1/share`, up to a limit, of the shares that clusters have of all points.
+    /// `1/share`, up to a limit, where `share` is the share of all points that a cluster has.
     fn reciprocals(
         &self,
         shares: &Ciphertext,
@@ -500,7 +502,8 @@ impl KMeans {
         let x = self.pegasus.extract(&self.pegasus.to_coefficients(&centred)?, &slots)?;
         let start = add(&mut time.extraction, start);
         let scale = self.pegasus.plan().repacking_scale(most)?;
-        // What the index is off by changes the length of a step and is no error of where it leads.
+        // The error of the index changes the length of a step. It is no error of the limit of the
+        // steps.
         let reciprocals =
             self.pegasus.look_up_steps(&x, scale, |x| 1.0 / (x + 0.5).max(1.0 / most))?;
         let start = add(&mut time.look_ups, start);
@@ -512,7 +515,7 @@ impl KMeans {
         Ok(packed)
     }
 
-    /// The centroids and as many times the sums.
+    /// The centroids plus the products of reciprocals and sums.
     fn moved(
         &self,
         centroids: &Ciphertext,
@@ -548,7 +551,7 @@ impl KMeans {
     }
 }
 
-/// Adds the time since `start`, and starts anew.
+/// Adds the time since `start`, and returns the current time.
 fn add(to: &mut Duration, start: Instant) -> Instant {
     let now = Instant::now();
     *to += now - start;

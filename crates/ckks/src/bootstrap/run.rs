@@ -1,0 +1,56 @@
+//! Bootstraps: one, or as many as the planned precision takes.
+
+use super::Bootstrapper;
+use crate::{Ciphertext, CkksError};
+
+impl Bootstrapper {
+    /// The values of `a` in a ciphertext that has capacity again.
+    ///
+    /// The phases are [`Bootstrapper::lower`], [`Bootstrapper::raise`],
+    /// [`Bootstrapper::coefficients_to_slots`], [`Bootstrapper::reduce`] and
+    /// [`Bootstrapper::finish`]. If the plan has a
+    /// [precision](super::BootstrapLiteral::precision), the errors of bootstraps are bootstrapped
+    /// until it is reached.
+    ///
+    /// # Errors
+    /// As these.
+    pub fn bootstrap(&self, a: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        self.bootstrap_to(a, None)
+    }
+
+    /// [`Bootstrapper::bootstrap`] to a modulus of about `output_bits` bits, or as many as the plan
+    /// has for `None`.
+    ///
+    /// The modulus is raised no further than needed, which makes every later step faster (GRAFT
+    /// F.2). If the plan has a precision, the modulus keeps at least the bits that its iterations
+    /// need.
+    ///
+    /// The first call for a modulus encodes the matrices of the transform for it
+    /// ([`crate::circuits::HomomorphicDft::set_memory`]). Few different numbers are therefore
+    /// better than many.
+    ///
+    /// # Errors
+    /// As [`Bootstrapper::bootstrap`], and [`CkksError::Capacity`] when the plan has fewer bits
+    /// ([`super::BootstrapPlan::output_bits`]).
+    pub fn bootstrap_to(
+        &self,
+        a: &Ciphertext,
+        output_bits: Option<f64>,
+    ) -> Result<Ciphertext, CkksError> {
+        let mut out = match self.plan().literal.precision {
+            None => self.bootstrap_once(a, output_bits, self.plan().approximation)?,
+            Some(bits) => self.bootstrap_precisely(a, output_bits, bits)?,
+        };
+        // The part that the errors of all slots have in common stays.
+        let unit = |c: &Ciphertext| c.scale().log2() - 0.5 * (c.slots() as f64).log2();
+        let common = a.inner().noise().common().scaled(unit(&out) - unit(a));
+        let noise = out.inner().noise().with_common(common);
+        out.inner_mut().set_noise(noise);
+        out.set_bound(a.bound());
+        out.set_known(match self.plan().literal.first_slots {
+            true => a.known().repeated(self.plan().literal.slots),
+            false => a.known().clone(),
+        });
+        Ok(out)
+    }
+}

@@ -1,0 +1,101 @@
+//! Plaintexts of CKKS.
+
+use hippocrene_ring::Poly;
+use hippocrene_rlwe::{self as rlwe, Modulus};
+
+use crate::{Scale, known::Known};
+
+/// An encoded vector: a polynomial whose slots are `scale` times the values, up to rounding. It is
+/// wiped when dropped.
+#[derive(Clone)]
+pub struct Plaintext {
+    poly: Poly,
+    parameters: rlwe::Fingerprint,
+    modulus: Modulus,
+    scale: Scale,
+    slots: usize,
+    bound: f64,
+    known: Known,
+}
+
+impl Plaintext {
+    /// Puts a plaintext together. `bound` is the largest absolute value in the slots.
+    pub(crate) fn new(
+        poly: Poly,
+        parameters: rlwe::Fingerprint,
+        modulus: Modulus,
+        scale: Scale,
+        slots: usize,
+        bound: f64,
+    ) -> Self {
+        Plaintext { poly, parameters, modulus, scale, slots, bound, known: Known::default() }
+    }
+
+    /// With the values that it stands for, as it has no residues.
+    pub(crate) fn with_known(mut self, known: Known) -> Self {
+        self.known = known;
+        self
+    }
+
+    pub(crate) fn known(&self) -> &Known {
+        &self.known
+    }
+
+    /// The polynomial.
+    pub fn poly(&self) -> &Poly {
+        &self.poly
+    }
+
+    /// The polynomial alone, which nothing wipes any more: for plaintexts that are not secret.
+    pub(crate) fn into_poly(mut self) -> Poly {
+        let nothing = self.poly.alike(self.poly.degree(), 0);
+        std::mem::replace(&mut self.poly, nothing)
+    }
+
+    pub(crate) fn set_bound(&mut self, bound: f64) {
+        self.bound = bound;
+    }
+
+    pub(crate) fn poly_mut(&mut self) -> &mut Poly {
+        &mut self.poly
+    }
+
+    /// The digest of its parameters.
+    pub fn parameters(&self) -> rlwe::Fingerprint {
+        self.parameters
+    }
+
+    /// Its modulus.
+    pub fn modulus(&self) -> Modulus {
+        self.modulus
+    }
+
+    /// Its scale.
+    pub fn scale(&self) -> Scale {
+        self.scale
+    }
+
+    /// How many slots it has.
+    pub fn slots(&self) -> usize {
+        self.slots
+    }
+
+    /// A bound on the absolute values in the slots.
+    pub fn bound(&self) -> f64 {
+        self.bound
+    }
+}
+
+/// Without the bound, which is as secret as the values.
+impl std::fmt::Debug for Plaintext {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Plaintext {{ scale: {}, slots: {}, .. }}", self.scale, self.slots)
+    }
+}
+
+/// It may hold what a client encrypts or has decrypted.
+impl Drop for Plaintext {
+    fn drop(&mut self) {
+        self.poly.wipe();
+    }
+}

@@ -1,0 +1,19 @@
+//! The time of a key switch, which a dry run notes instead of switching.
+
+use hippocrene_ring::ResidueRing;
+use hippocrene_rlwe::{Context, WordSize};
+
+/// Notes a switch with this number of samples. Each is multiplied by a digit of a polynomial, and
+/// the products with both parts of the samples are added up.
+pub(super) fn note_switch(context: &Context, ring: &ResidueRing, samples: usize) {
+    let elementwise = ring.elementwise();
+    let key = (samples * elementwise.key_bytes(ring.degree())) as u64;
+    let nanoseconds = context.priced(|prices| {
+        let missed = prices.missed(key);
+        let limb = prices.limb(ring.degree().ilog2(), WordSize::of(ring.modulus()), missed);
+        let each = limb.forward + limb.product + limb.pass;
+        let from_memory = missed * key as f64 / prices.memory().key_bytes_per_ns;
+        samples as f64 * each + limb.sum + 2.0 * limb.inverse + from_memory
+    });
+    context.note("switch LWE keys", 1e-9 * nanoseconds, samples as u64 + 2);
+}
