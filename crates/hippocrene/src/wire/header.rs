@@ -1,12 +1,8 @@
 //! The header that every file starts with.
 
 use hippocrene_rlwe::Fingerprint;
-use serde::Serialize;
 
-use super::{FormatError, cursor::Cursor};
-
-/// The version of the format that this library writes and reads.
-pub const VERSION: u16 = 1;
+use super::{FormatError, Kind, VERSION, cursor::Cursor, kind::SECRET};
 
 /// The first bytes of every file.
 ///
@@ -22,9 +18,6 @@ const CHECKSUM: std::ops::Range<usize> = 12..16;
 /// The position of the length of the payload in the header.
 const LENGTH: std::ops::Range<usize> = 48..56;
 
-/// The bit of the header's flags that marks a file as secret.
-const SECRET: u8 = 1;
-
 /// The position of the kind and the flags in the header, which is the same in every version.
 const KIND_AND_FLAGS: std::ops::Range<usize> = 10..12;
 
@@ -37,136 +30,6 @@ pub(super) fn says_secret(start: &[u8]) -> bool {
     match start.get(KIND_AND_FLAGS) {
         Some(&[kind, flags]) => start.starts_with(&MAGIC) && (flags & SECRET != 0 || secret(kind)),
         _ => false,
-    }
-}
-
-/// The kind of a file's contents.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    /// A parameter set with its scale.
-    Settings = 1,
-    /// The secret key of a client.
-    SecretKey = 2,
-    /// A public key.
-    PublicKey = 3,
-    /// The keys of a server.
-    EvaluationKeys = 4,
-    /// An encrypted array of numbers.
-    Array = 5,
-    /// The key that converts arrays to a second secret key.
-    TransferKey = 6,
-    /// An encrypted array of integers.
-    IntegerArray = 7,
-    /// An encrypted array of bits.
-    BitArray = 8,
-    /// The secret key of a client of decision trees.
-    TreeSecretKey = 9,
-    /// The keys of a server of decision trees.
-    TreeKeys = 10,
-    /// A query to decision trees.
-    TreeQuery = 14,
-    /// A reply of decision trees.
-    TreeReply = 15,
-    /// Points that are being clustered.
-    Clustering = 16,
-    /// The secret key of a client of single bits.
-    GateSecretKey = 17,
-    /// The keys of a server of single bits.
-    GateKeys = 18,
-    /// An encrypted array of single bits.
-    GateArray = 19,
-}
-
-impl Kind {
-    /// Every kind.
-    pub const ALL: [Kind; 16] = [
-        Kind::Settings,
-        Kind::SecretKey,
-        Kind::PublicKey,
-        Kind::EvaluationKeys,
-        Kind::Array,
-        Kind::TransferKey,
-        Kind::IntegerArray,
-        Kind::BitArray,
-        Kind::TreeSecretKey,
-        Kind::TreeKeys,
-        Kind::TreeQuery,
-        Kind::TreeReply,
-        Kind::Clustering,
-        Kind::GateSecretKey,
-        Kind::GateKeys,
-        Kind::GateArray,
-    ];
-
-    /// The kinds of encrypted arrays of numbers, integers and bits.
-    pub const ARRAYS: [Kind; 3] = [Kind::Array, Kind::IntegerArray, Kind::BitArray];
-
-    /// True if files of this kind must be kept secret.
-    pub fn is_secret(self) -> bool {
-        matches!(self, Kind::SecretKey | Kind::TreeSecretKey | Kind::GateSecretKey)
-    }
-
-    /// The name of the kind, as `inspect` prints it.
-    ///
-    /// # Examples
-    /// ```
-    /// use hippocrene::wire::Kind;
-    ///
-    /// assert_eq!(Kind::IntegerArray.name(), "integer_array");
-    /// assert_eq!(Kind::by_name("array"), Some(Kind::Array));
-    /// ```
-    pub fn name(self) -> &'static str {
-        match self {
-            Kind::Settings => "settings",
-            Kind::SecretKey => "secret_key",
-            Kind::PublicKey => "public_key",
-            Kind::EvaluationKeys => "evaluation_keys",
-            Kind::Array => "array",
-            Kind::TransferKey => "transfer_key",
-            Kind::IntegerArray => "integer_array",
-            Kind::BitArray => "bit_array",
-            Kind::TreeSecretKey => "tree_secret_key",
-            Kind::TreeKeys => "tree_keys",
-            Kind::TreeQuery => "tree_query",
-            Kind::TreeReply => "tree_reply",
-            Kind::Clustering => "clustering",
-            Kind::GateSecretKey => "gate_secret_key",
-            Kind::GateKeys => "gate_keys",
-            Kind::GateArray => "gate_array",
-        }
-    }
-
-    /// The kind of this name, if there is one.
-    pub fn by_name(name: &str) -> Option<Kind> {
-        Kind::ALL.into_iter().find(|kind| kind.name() == name)
-    }
-
-    fn flags(self) -> u8 {
-        if self.is_secret() { SECRET } else { 0 }
-    }
-}
-
-impl std::fmt::Display for Kind {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Kind::Settings => "settings",
-            Kind::SecretKey => "a secret key",
-            Kind::PublicKey => "a public key",
-            Kind::EvaluationKeys => "evaluation keys",
-            Kind::Array => "an encrypted array of numbers",
-            Kind::TransferKey => "a transfer key",
-            Kind::IntegerArray => "an encrypted array of integers",
-            Kind::BitArray => "an encrypted array of bits",
-            Kind::TreeSecretKey => "a secret key for decision trees",
-            Kind::TreeKeys => "keys of a server of decision trees",
-            Kind::TreeQuery => "a query to decision trees",
-            Kind::TreeReply => "a reply of decision trees",
-            Kind::Clustering => "points being clustered",
-            Kind::GateSecretKey => "a secret key for single bits",
-            Kind::GateKeys => "keys of a server of single bits",
-            Kind::GateArray => "an encrypted array of single bits",
-        })
     }
 }
 

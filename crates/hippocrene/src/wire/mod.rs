@@ -33,6 +33,7 @@ mod inspect;
 mod integers;
 mod key_file;
 mod keys;
+mod kind;
 mod limits;
 mod look_ups;
 mod memory;
@@ -57,10 +58,10 @@ pub use file::{
     readable_by_others, save, write,
 };
 pub use gates::GatesInspection;
-pub use header::{Kind, VERSION};
 pub use inspect::{
     ArrayInspection, BitsInspection, BootstrappingInspection, ElementsInspection, Inspection,
     IntegersInspection, KeysInspection, SettingsInspection, TransferInspection, inspect,
 };
+pub use kind::{Kind, VERSION};
 pub use limits::Limits;
 pub use trees::TreesInspection;
