@@ -2,7 +2,7 @@
 
 use std::f64::consts::{E, PI};
 
-use crate::SIGMA;
+use hippocrene_ring::sample::SIGMA;
 
 /// Block sizes of lattice reduction that are considered.
 const BLOCKS: (u32, u32) = (60, 3000);

@@ -16,6 +16,7 @@ mod fingerprint;
 mod gate;
 mod hollow;
 mod hybrid_attack;
+mod inclusion;
 mod kept;
 mod keys;
 mod keyswitch;

@@ -1,7 +1,7 @@
 //! The key that leads from one parameter set and secret to a second.
 
 use super::{PreparedSwitchingKey, SecretKey, SwitchingKey};
-use crate::{Context, Fingerprint, Modulus, RlweError, second::Inclusion, security};
+use crate::{Context, Fingerprint, Modulus, RlweError, inclusion::Inclusion, security};
 
 /// A switching key of a first parameter set, from its secret `s` to the secret `s'` of a second one
 /// ([`crate::Parameters::second`]; MG23 3.6).

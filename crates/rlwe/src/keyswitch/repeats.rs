@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use hippocrene_ring::{ResidueRing, ntt::standard_index};
 
-use super::rotation_sum::REPEATED;
+use super::rotation_factor::REPETITIONS;
 use crate::{Context, Modulus, RlweError};
 
 impl Context {
     /// Whether factors of [`Context::rotation_sums`] modulo `extended = P'Q` can be made by
     /// [`Context::ring_of_repeats`].
     pub fn has_repeats(&self, extended: Modulus) -> bool {
-        self.degree() >= 16 * REPEATED && !extended.contains(Modulus::TWO)
+        self.degree() >= 16 * REPETITIONS && !extended.contains(Modulus::TWO)
     }
 
     /// The residue ring of degree `N/8` in which `p` stands for the polynomial `p(X^8)` of the limb
@@ -37,7 +37,7 @@ impl Context {
             });
         }
         let parameters = self.parameters();
-        let degree = self.degree() / REPEATED;
+        let degree = self.degree() / REPETITIONS;
         self.repeats.get_or_try_insert(parameters.limb_modulus(extended, position), || {
             let ring = match position {
                 Modulus::ODD => {

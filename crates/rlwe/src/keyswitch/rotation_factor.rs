@@ -4,10 +4,13 @@ use std::fmt::Debug;
 
 use hippocrene_ring::{Domain, Poly, ResidueRing};
 
-use super::rotation_sum::REPEATED;
 use crate::{Context, Modulus, RlweError, WordSize};
 
 const OPERATION: &str = "make a factor of rotations";
+
+/// How often each value of a polynomial in `X^8` repeats: a limb without the repeats is shorter by
+/// this factor.
+pub(super) const REPETITIONS: usize = 8;
 
 /// A plaintext modulo `P'Q` as [`Context::rotation_sums`] multiplies by it: in the evaluation
 /// domain, its limb modulo a power of two in the form of
@@ -84,7 +87,7 @@ impl Context {
         extended: Modulus,
     ) -> Result<RotationFactor, RlweError> {
         let (degree, have) = (self.degree(), poly.limb_count());
-        let is_repeated = self.has_repeats(extended) && poly.degree() == degree / REPEATED;
+        let is_repeated = self.has_repeats(extended) && poly.degree() == degree / REPETITIONS;
         let need = if poly.degree() != degree && !is_repeated {
             "plaintexts of the ring degree are needed, or of an eighth of it"
         } else if poly.is_hollow() != self.is_hollow() {
@@ -140,7 +143,7 @@ impl RotationFactor {
         if degree < 64 || self.degree() != degree {
             return None;
         }
-        let mut limbs = self.limbs.alike(degree / REPEATED, self.limbs.limb_count());
+        let mut limbs = self.limbs.alike(degree / REPETITIONS, self.limbs.limb_count());
         for (out, limb) in limbs.limbs_mut().zip(self.limbs.limbs()) {
             for (out, block) in out.chunks_exact_mut(8).zip(limb.chunks_exact(64)) {
                 out.copy_from_slice(&block[..8]);

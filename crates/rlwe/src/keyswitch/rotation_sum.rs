@@ -25,6 +25,7 @@ use super::{
     decomposition::Decomposition,
     operand::Added,
     product::{Product, Targets},
+    rotation_factor::REPETITIONS,
 };
 use crate::{
     Ciphertext, Context, Fingerprint, Modulus, Noise, PreparedEvaluationKeys, RlweError, noise,
@@ -35,9 +36,6 @@ const OPERATION: &str = "add rotations";
 /// How many words of rotated ciphertexts are made and go through all rows before the next are: half
 /// a megabyte, to be found in the cache.
 const CACHED_WORDS: usize = 1 << 16;
-
-/// By how much shorter limbs are that leave out what repeats.
-pub(super) const REPEATED: usize = 8;
 
 /// A ciphertext that takes part in sums.
 #[derive(Debug, Clone, Copy)]
@@ -280,7 +278,7 @@ impl Context {
         let of_degree = factor.degree(self.degree());
         let need = if term.summand >= summands {
             "there is no summand of that number"
-        } else if of_degree != degree || ![1, REPEATED].contains(&(self.degree() / degree)) {
+        } else if of_degree != degree || ![1, REPETITIONS].contains(&(self.degree() / degree)) {
             "in one row all plaintexts have the ring degree, or all an eighth of it"
         } else if whole.is_some_and(|factor| factor.is_hollow() != self.is_hollow()) {
             "what is hollow and what is not do not go together"
@@ -329,7 +327,7 @@ impl Context {
             let image = |i: usize| &images[i * size..(i + 1) * size];
             for (row, [sum0, sum1]) in rows.iter().zip(&mut *sums) {
                 let is_repeated = are_repeated(row, degree);
-                let share = if is_repeated { REPEATED } else { 1 };
+                let share = if is_repeated { REPETITIONS } else { 1 };
                 let there = row.iter().filter(|term| sources[term.summand].is_at(position));
                 terms.clear();
                 terms.extend(there.filter_map(|term| {
