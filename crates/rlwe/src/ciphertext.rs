@@ -11,6 +11,7 @@ use crate::{
     Context, Fingerprint, Modulus, RlweError, SecretKey,
     keys::secret::{error_seed, expand_uniform, rlwe_sample},
     noise::{self, Noise},
+    stop,
 };
 
 /// An RLWE ciphertext: parts `(c0, c1)` (or `(c0, c1, c2)` after a product) modulo `modulus` in the
@@ -288,6 +289,22 @@ impl SecretKey {
 }
 
 impl Context {
+    /// Checks that an operand was made with these parameters and has a modulus. Every operation on
+    /// ciphertexts begins with this check. An operation that is to stop ends here.
+    ///
+    /// # Errors
+    /// [`RlweError::ParameterMismatch`] when it was not, [`RlweError::Modulus`] when nothing has
+    /// been written to it ([`Ciphertext::empty`]), and those of [`crate::stop::check`].
+    pub fn check_operand(&self, a: &Ciphertext, operation: &'static str) -> Result<(), RlweError> {
+        stop::check(operation)?;
+        self.check_digest(a.parameters(), operation)?;
+        if a.modulus().is_one() {
+            let need = "a ciphertext is needed to which a result has been written";
+            return Err(RlweError::Modulus { operation, have: 0, need });
+        }
+        Ok(())
+    }
+
     /// Checks that a polynomial has the limbs of a modulus of ciphertexts, in the evaluation
     /// domain.
     pub(crate) fn check_message(

@@ -5,8 +5,8 @@ use hippocrene_ring::Domain;
 
 use crate::{
     Ciphertext, Context, Destination, Gadget, Modulus, Noise, Parameters, ParametersLiteral,
-    PreparedEncapsulationKeys, RlweError, SIGMA, SecretDistribution, Sprout, design, noise,
-    raise::RAISE, security,
+    PreparedEncapsulationKeys, RlweError, SIGMA, SecretDistribution, Sprout, design,
+    hollow::tally::RAISE, noise, security,
 };
 
 /// The most bits of a special.

@@ -6,6 +6,7 @@
 
 mod batch;
 pub mod budget;
+mod cache;
 mod ciphertext;
 mod combination;
 mod context;
@@ -20,14 +21,18 @@ mod inclusion;
 mod kept;
 mod keys;
 mod keyswitch;
+mod limb_groups;
 mod linear;
 mod making;
+mod memory;
 mod modulus;
 pub mod noise;
 mod ops;
 mod parameters;
+mod plans;
 mod profile;
 mod raise;
+mod rings;
 mod scaled_product;
 mod second;
 pub mod security;

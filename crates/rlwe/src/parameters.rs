@@ -261,6 +261,20 @@ impl Parameters {
         self.top().lcm(self.specials())
     }
 
+    /// Checks that a modulus is one of ciphertexts: a divisor of all units and the sprout, not 1.
+    pub(crate) fn check_modulus(
+        &self,
+        modulus: Modulus,
+        operation: &'static str,
+    ) -> Result<(), RlweError> {
+        if modulus.is_one() || !modulus.divides(self.top()) {
+            let (have, need) =
+                (modulus.limb_count(), "a divisor of the units and the sprout is needed");
+            return Err(RlweError::Modulus { operation, have, need });
+        }
+        Ok(())
+    }
+
     /// log2 of a modulus, in bits.
     ///
     /// # Panics

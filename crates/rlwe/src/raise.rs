@@ -3,12 +3,9 @@
 
 use hippocrene_ring::{Domain, Poly, convert::BaseConverter};
 
-use crate::{Ciphertext, Context, Modulus, RlweError};
+use crate::{Ciphertext, Context, Modulus, RlweError, hollow::tally::RAISE};
 
 const OPERATION: &str = "raise the modulus";
-
-/// What a hollow context counts ciphertexts by whose modulus is raised: [`crate::Tally::raises`].
-pub(crate) const RAISE: &str = OPERATION;
 
 impl Context {
     /// `out = a` with the parts, taken as integers in `[-q/2, q/2)`, modulo a multiple `to = Q` of

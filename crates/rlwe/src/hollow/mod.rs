@@ -10,37 +10,16 @@
 //! Parameters of a hollow context have a digest of their own, so that what is hollow is never taken
 //! for what is not.
 
-mod tally;
+pub(crate) mod ledger;
+pub(crate) mod tally;
 
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use hippocrene_ring::{Domain, Kernel, Meter, Poly, Threads};
 
-use hippocrene_ring::{Domain, Kernel, Meter, Poly, Threads, scratch::ScratchPool};
+use crate::{Context, Modulus, Parameters, Profile, RlweError, WordSize, keyswitch::Count};
+
+use ledger::Ledger;
 
 pub use tally::{KeyUse, Noted, Tally};
-
-use crate::{
-    Context, Gadget, Modulus, Parameters, PreparedSwitchingKey, Profile, RlweError, WordSize,
-    keyswitch::{Count, expanded_bytes},
-};
-
-/// Where a hollow context notes what it would have done. Clones share it.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Hollow {
-    meter: Meter,
-    tally: Arc<Mutex<Tally>>,
-    /// What times are predicted by, where that is not what key switches are planned by.
-    prices: Arc<RwLock<Option<Profile>>>,
-}
-
-impl Hollow {
-    pub(crate) fn scratch(&self, degree: usize) -> ScratchPool {
-        ScratchPool::hollow(degree, &self.meter)
-    }
-
-    fn note(&self, f: impl FnOnce(&mut Tally)) {
-        f(&mut self.tally.lock().unwrap_or_else(PoisonError::into_inner));
-    }
-}
 
 impl Context {
     /// A context that computes without residues and notes what operations take.
@@ -48,7 +27,7 @@ impl Context {
     /// # Errors
     /// As [`Context::new`].
     pub fn hollow(parameters: Parameters, threads: Threads) -> Result<Self, RlweError> {
-        Self::build(parameters.hollow(), threads, Kernel::detect()?, Some(Hollow::default()))
+        Self::build(parameters.hollow(), threads, Kernel::detect()?, Some(Ledger::default()))
     }
 
     /// A context for `parameters` with the threads and the kernel of this one; if this one is
@@ -59,24 +38,24 @@ impl Context {
     pub fn sibling(&self, parameters: Parameters) -> Result<Self, RlweError> {
         let parameters = if self.is_hollow() { parameters.hollow() } else { parameters };
         let context =
-            Self::build(parameters, self.threads().clone(), self.kernel(), self.hollow.clone())?;
+            Self::build(parameters, self.threads().clone(), self.kernel(), self.ledger.clone())?;
         Ok(context.with_profile(self.profile().clone()))
     }
 
     /// Whether it computes without residues.
     pub fn is_hollow(&self) -> bool {
-        self.hollow.is_some()
+        self.ledger.is_some()
     }
 
     /// What was noted so far; nothing where it is not hollow.
     pub fn tally(&self) -> Tally {
         let mut tally = Tally::default();
-        if let Some(hollow) = &self.hollow {
-            hollow.note(|noted| tally = noted.clone());
+        if let Some(ledger) = &self.ledger {
+            ledger.note(|noted| tally = noted.clone());
             // A copy reads and writes as much as a pass; how much of that is not in the cache, is
             // reckoned for fresh ciphertexts.
             let (parameters, limb) = (self.parameters(), self.degree() * size_of::<u64>());
-            let limbs = hollow.meter.copied() as f64 / limb as f64;
+            let limbs = ledger.meter().copied() as f64 / limb as f64;
             let bytes = (4 * limb * parameters.top().limb_count()) as u64;
             let pass = self.priced(|prices| {
                 prices.limb(parameters.log_degree(), WordSize::Below48, prices.missed(bytes)).pass
@@ -92,31 +71,30 @@ impl Context {
     /// before, so that results and their noise do not depend on it. Contexts that note in one place
     /// share it.
     pub fn set_prices(&self, profile: Profile) {
-        if let Some(hollow) = &self.hollow {
-            *hollow.prices.write().unwrap_or_else(PoisonError::into_inner) = Some(profile);
+        if let Some(ledger) = &self.ledger {
+            ledger.set_prices(profile);
         }
     }
 
     /// What `f` makes of the profile that times are predicted by: that of [`Context::set_prices`],
     /// or the one that key switches are planned by.
     pub fn priced<T>(&self, f: impl FnOnce(&Profile) -> T) -> T {
-        let prices = self
-            .hollow
-            .as_ref()
-            .map(|hollow| hollow.prices.read().unwrap_or_else(PoisonError::into_inner));
-        f(prices.as_ref().and_then(|prices| prices.as_ref()).unwrap_or(self.profile()))
+        match &self.ledger {
+            Some(ledger) => ledger.priced(self.profile(), f),
+            None => f(self.profile()),
+        }
     }
 
     /// The memory of the polynomials of a hollow context.
     pub fn meter(&self) -> Option<&Meter> {
-        self.hollow.as_ref().map(|hollow| &hollow.meter)
+        self.ledger.as_ref().map(Ledger::meter)
     }
 
     /// Forgets what was noted, and what was taken of memory before now.
     pub fn reset_tally(&self) {
-        if let Some(hollow) = &self.hollow {
-            hollow.note(|tally| *tally = Tally::default());
-            hollow.meter.reset();
+        if let Some(ledger) = &self.ledger {
+            ledger.note(|tally| *tally = Tally::default());
+            ledger.meter().reset();
         }
     }
 
@@ -124,27 +102,28 @@ impl Context {
     /// long as `transforms` transforms before it is reduced; or one of a ring degree that is a
     /// `share` of the context's.
     pub fn note_encoding(&self, extended: Modulus, transforms: u64, share: usize) {
-        let Some(hollow) = &self.hollow else { return };
-        let mut count = Count::plain(self);
+        let Some(ledger) = &self.ledger else { return };
+        let mut count = Count::plain(&self.rings);
         count.passes(extended, 1);
         count.forward(extended, 1);
         count.of_size(WordSize::Below61).forward += transforms;
-        hollow.note(|tally| tally.add("encode", count.seconds() / share as f64, 0));
+        let seconds = self.priced(|prices| count.seconds(prices)) / share as f64;
+        ledger.note(|tally| tally.add("encode", seconds, 0));
     }
 
     /// In a hollow context, notes an operation of another crate, by the seconds that it takes and
     /// the transforms that it makes.
     pub fn note(&self, operation: &'static str, seconds: f64, transforms: u64) {
-        if let Some(hollow) = &self.hollow {
-            hollow.note(|tally| tally.add(operation, seconds, transforms));
+        if let Some(ledger) = &self.ledger {
+            ledger.note(|tally| tally.add(operation, seconds, transforms));
         }
     }
 
     /// In a hollow context, notes log2 of the probability that what is computed fails: with it, no
     /// error tells of what results are off by.
     pub fn note_failure(&self, log2_probability: impl FnOnce() -> f64) {
-        if let Some(hollow) = &self.hollow {
-            hollow.note(|tally| tally.add_failure(log2_probability()));
+        if let Some(ledger) = &self.ledger {
+            ledger.note(|tally| tally.add_failure(log2_probability()));
         }
     }
 
@@ -154,45 +133,11 @@ impl Context {
         operation: &'static str,
         count: impl FnOnce(&mut Count<'a>),
     ) {
-        let Some(hollow) = &self.hollow else { return };
-        let mut done = Count::plain(self);
+        let Some(ledger) = &self.ledger else { return };
+        let mut done = Count::plain(&self.rings);
         count(&mut done);
-        hollow.note(|tally| tally.add(operation, done.seconds(), done.transforms()));
-    }
-
-    /// In a hollow context, notes that a key is used at a modulus by a gadget.
-    pub(crate) fn note_key(&self, key: &PreparedSwitchingKey, modulus: Modulus, gadget: Gadget) {
-        let Some(hollow) = &self.hollow else { return };
-        let derived = expanded_bytes(self, key.modulus(), modulus, gadget);
-        hollow.note(|tally| {
-            if let Some(name) = key.name() {
-                tally.add_key(name, modulus);
-            }
-            if let Some(bytes) = derived {
-                tally.add_derived(key.name(), gadget, bytes);
-            }
-        });
-    }
-
-    /// Bytes of memory that a switching key modulo `PQ_max` takes that is ready to compute with.
-    pub fn prepared_key_bytes(&self) -> usize {
-        self.prepared_key_bytes_at(self.parameters().full())
-    }
-
-    /// Bytes of memory that a switching key modulo `modulus` ([`crate::SwitchingKey::modulus`])
-    /// takes that is ready to compute with.
-    pub fn prepared_key_bytes_at(&self, modulus: Modulus) -> usize {
-        let digit: usize =
-            self.rings(modulus).map(|ring| ring.elementwise().key_bytes(self.degree())).sum();
-        self.parameters().digits(modulus).count() * digit
-    }
-
-    /// A polynomial for a ciphertext, with no limbs yet.
-    pub(crate) fn part(&self) -> Poly {
-        match &self.hollow {
-            None => Poly::with_spare(self.degree(), Domain::Evaluation, self.spare()),
-            Some(hollow) => Poly::hollow(self.degree(), 0, Domain::Evaluation, &hollow.meter),
-        }
+        let seconds = self.priced(|prices| done.seconds(prices));
+        ledger.note(|tally| tally.add(operation, seconds, done.transforms()));
     }
 
     /// Checks that polynomials are hollow where this is, and only there.

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Gadget, Method, Modulus, raise::RAISE};
+use crate::{Gadget, Method, Modulus};
+
+/// The name under which raises of a modulus are counted ([`Tally::raises`]).
+pub(crate) const RAISE: &str = "raise the modulus";
 
 /// What a switching key is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -78,23 +81,23 @@ impl Tally {
         self.derived.values().sum()
     }
 
-    pub(super) fn add(&mut self, operation: &'static str, seconds: f64, transforms: u64) {
+    pub(crate) fn add(&mut self, operation: &'static str, seconds: f64, transforms: u64) {
         let noted = self.operations.entry(operation).or_default();
         noted.count += 1;
         noted.seconds += seconds;
         noted.transforms += transforms;
     }
 
-    pub(super) fn add_failure(&mut self, log2_probability: f64) {
+    pub(crate) fn add_failure(&mut self, log2_probability: f64) {
         self.failure += log2_probability.exp2();
     }
 
-    pub(super) fn add_key(&mut self, name: KeyUse, modulus: Modulus) {
+    pub(crate) fn add_key(&mut self, name: KeyUse, modulus: Modulus) {
         let largest = self.keys.entry(name).or_insert(Modulus::ONE);
         *largest = largest.lcm(modulus);
     }
 
-    pub(super) fn add_derived(&mut self, name: Option<KeyUse>, gadget: Gadget, bytes: usize) {
+    pub(crate) fn add_derived(&mut self, name: Option<KeyUse>, gadget: Gadget, bytes: usize) {
         let groups = match gadget.method() {
             Method::Single => 0,
             Method::Double { groups } => groups,

@@ -10,7 +10,7 @@ use zeroize::{Zeroize, Zeroizing};
 use super::secret::{error_seed, expand_uniform_limb, subtract_product};
 use crate::{
     Context, Fingerprint, KeyUse, Modulus, RlweError,
-    keyswitch::expanded::{Components, Identity},
+    keyswitch::{components::Components, key_store::Identity},
 };
 
 /// A switching key from `s'` to `s`: for each digit `d` of the gadget the pair `(b_d, a_d)` modulo
@@ -233,5 +233,20 @@ impl PreparedSwitchingKey {
     /// Bytes of memory it takes.
     pub fn bytes(&self) -> usize {
         self.limbs.iter().map(KeyLimb::bytes).sum()
+    }
+}
+
+impl Context {
+    /// The bytes of a switching key modulo `PQ_max` that is ready to compute with.
+    pub fn prepared_key_bytes(&self) -> usize {
+        self.prepared_key_bytes_at(self.parameters().full())
+    }
+
+    /// The bytes of a switching key modulo `modulus` ([`SwitchingKey::modulus`]) that is ready to
+    /// compute with.
+    pub fn prepared_key_bytes_at(&self, modulus: Modulus) -> usize {
+        let digit: usize =
+            self.rings(modulus).map(|ring| ring.elementwise().key_bytes(self.degree())).sum();
+        self.parameters().digits(modulus).count() * digit
     }
 }

@@ -6,19 +6,20 @@ use super::{
     operand::{Added, Operand},
     operations::{Count, Operations},
 };
-use crate::{Context, LimbOperations, Method, Modulus, WordSize};
+use crate::{
+    Context, LimbOperations, Method, Modulus, PreparedSwitchingKey, Profile, WordSize, rings::Rings,
+};
 
 impl<'a> Count<'a> {
-    /// Nothing yet.
-    pub(crate) fn plain(context: &'a Context) -> Self {
+    /// A count of no primitives.
+    pub(crate) fn plain(rings: &'a Rings) -> Self {
         let (extended, operations) = (Modulus::ONE, Operations::default());
-        Count { context, extended, digits: Vec::new(), scaled: false, operations }
+        Count { rings, extended, digits: Vec::new(), scaled: false, operations }
     }
 
-    /// Seconds that what was counted takes one thread.
-    pub(crate) fn seconds(&self) -> f64 {
-        let context = self.context;
-        context.priced(|prices| self.operations.seconds(context.parameters().log_degree(), prices))
+    /// The seconds that the counted primitives take one thread, by `profile`.
+    pub(crate) fn seconds(&self, profile: &Profile) -> f64 {
+        self.operations.seconds(self.rings.parameters().log_degree(), profile)
     }
 
     /// Transforms that were counted.
@@ -28,7 +29,7 @@ impl<'a> Count<'a> {
 
     /// So many limbs are read or written.
     pub(crate) fn touch(&mut self, limbs: usize) {
-        self.operations.polynomial_bytes += (8 * limbs * self.context.degree()) as u64;
+        self.operations.polynomial_bytes += (8 * limbs * self.rings.degree()) as u64;
     }
 
     /// So many passes over a polynomial modulo `modulus`.
@@ -42,7 +43,7 @@ impl<'a> Count<'a> {
     pub(crate) fn products(&mut self, modulus: Modulus, times: u64) {
         self.passes(modulus, times);
         if modulus.contains(Modulus::TWO) {
-            let elementwise = self.context.ring_at(modulus, Modulus::TWO).elementwise();
+            let elementwise = self.rings.at(modulus, Modulus::TWO).elementwise();
             for i in 0..elementwise.lifted_limbs() {
                 let limbs = self.of_size(WordSize::of(elementwise.lifted_modulus(i)));
                 limbs.forward += 2 * times;
@@ -100,7 +101,7 @@ impl Context {
     /// Notes that digits were extended at once.
     pub(super) fn note_hoisting(&self, decomposed: &Decomposed<'_>) {
         self.reckon("extend digits", |count| {
-            *count = Count::new(self, decomposed.modulus, decomposed.gadget());
+            *count = Count::new(&self.rings, decomposed.modulus, decomposed.gadget());
             match self.parameters().double_shape(decomposed.modulus, decomposed.gadget()) {
                 Some(shape) => {
                     count.extend_double(&shape);
@@ -127,7 +128,7 @@ impl Context {
         self.reckon("switch keys", |count| {
             let (from, to) = (decomposed.modulus, destination.modulus);
             let gadget = decomposed.gadget().with_method(method);
-            *count = Count::new(self, from, gadget);
+            *count = Count::new(&self.rings, from, gadget);
             let shape = self.parameters().double_shape(from, gadget);
             let dropped = count.extended.without(to);
             for operand in added.iter().filter_map(|added| added.evaluation.as_ref()) {
@@ -180,7 +181,7 @@ impl Context {
         words: usize,
     ) {
         self.reckon("sum rotations", |count| {
-            *count = Count::new(self, modulus, plan.gadget);
+            *count = Count::new(&self.rings, modulus, plan.gadget);
             for position in plan.extended.factors() {
                 let own = modulus.contains(position);
                 (0..rotated).for_each(|_| count.inner_product(position));
@@ -206,7 +207,7 @@ impl Context {
     /// Notes that a sum of rotations was rotated.
     pub(super) fn note_rotated_sum(&self, plan: &Decomposition, modulus: Modulus) {
         self.reckon("rotate a sum", |count| {
-            *count = Count::new(self, modulus, plan.gadget);
+            *count = Count::new(&self.rings, modulus, plan.gadget);
             count.extend_runs(count.runs(plan.extended.limb_count(), plan.wide_digits()));
             for position in plan.extended.factors() {
                 count.extend(position);
@@ -216,21 +217,31 @@ impl Context {
             count.touch((count.digits.len() + 4) * plan.extended.limb_count());
         });
     }
-}
 
-/// Bytes of what is derived from a key modulo `key` for a gadget at `modulus`, if anything.
-pub(crate) fn expanded_bytes(
-    context: &Context,
-    key: Modulus,
-    modulus: Modulus,
-    gadget: Gadget,
-) -> Option<usize> {
-    match gadget.method() {
-        Method::Single if gadget.group() == 1 => None,
-        Method::Single => Some(super::expanded::bytes(context, key, gadget)),
-        Method::Double { .. } => {
-            let plan = context.decomposition(modulus, gadget).ok()?;
-            plan.double.as_ref().map(|double| double.key_bytes())
+    /// In a hollow context, notes that a key is used at a modulus by a gadget.
+    pub(super) fn note_key(&self, key: &PreparedSwitchingKey, modulus: Modulus, gadget: Gadget) {
+        let Some(ledger) = &self.ledger else { return };
+        let derived = self.derived_key_bytes(key.modulus(), modulus, gadget);
+        ledger.note(|tally| {
+            if let Some(name) = key.name() {
+                tally.add_key(name, modulus);
+            }
+            if let Some(bytes) = derived {
+                tally.add_derived(key.name(), gadget, bytes);
+            }
+        });
+    }
+
+    /// Returns the bytes of the key that is derived from a key modulo `key` for a gadget at
+    /// `modulus`, or `None` if none is derived.
+    fn derived_key_bytes(&self, key: Modulus, modulus: Modulus, gadget: Gadget) -> Option<usize> {
+        match gadget.method() {
+            Method::Single if gadget.group() == 1 => None,
+            Method::Single => Some(super::expanded::bytes(self, key, gadget)),
+            Method::Double { .. } => {
+                let plan = self.decomposition(modulus, gadget).ok()?;
+                plan.double.as_ref().map(|double| double.key_bytes())
+            }
         }
     }
 }

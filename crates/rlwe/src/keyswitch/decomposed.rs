@@ -6,7 +6,9 @@ use arrayvec::ArrayVec;
 use hippocrene_ring::{Domain, Poly, arith::mul_mod, elementwise::Scalar, scratch::Scratch};
 
 use super::{decomposition::Decomposition, gadget::Gadget, operand::Operand};
-use crate::{Context, Modulus, RlweError, context::LimbRefs, modulus::MAX_LIMBS, switch::GROUP};
+use crate::{
+    Context, Modulus, RlweError, limb_groups::MAX_GROUP_LIMBS, modulus::MAX_LIMBS, rings::LimbRefs,
+};
 
 /// A polynomial modulo `Q` decomposed into digits, each to be known modulo `P'Q` in the evaluation
 /// domain.
@@ -136,10 +138,10 @@ impl Context {
         for digit in &decomposed.plan.digits {
             let inputs = decomposed.digit_coefficients(digit.factors);
             let mut limbs = self.scratch(digit.others, Domain::Evaluation);
-            let (degree, size) = (self.degree(), self.group(digit.others.limb_count(), 1));
+            let (degree, size) = (self.degree(), self.group_size(digit.others.limb_count(), 1));
             self.threads().for_each_chunk(limbs.as_mut_slice(), size * degree, |group, limbs| {
                 let limbs = (group * size..).zip(limbs.chunks_exact_mut(degree));
-                let mut outputs: ArrayVec<(usize, &mut [u64]), GROUP> = ArrayVec::new();
+                let mut outputs: ArrayVec<(usize, &mut [u64]), MAX_GROUP_LIMBS> = ArrayVec::new();
                 for (k, limb) in limbs {
                     match digit.converter.centres(k) {
                         Some(from) => {

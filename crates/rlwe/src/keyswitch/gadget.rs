@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use hippocrene_ring::sample::SIGMA;
 
-use super::expanded::Components;
+use super::components::Components;
 use crate::{
     Modulus, Parameters, RlweError,
     noise::{self, Noise},

@@ -8,7 +8,9 @@ use super::{
     double::DoubleShape,
     gadget::{DigitShape, Gadget},
 };
-use crate::{Context, LimbCosts, Modulus, Profile, RlweError, WordSize, modulus::MAX_FACTORS};
+use crate::{
+    Context, LimbCosts, Modulus, Profile, RlweError, WordSize, modulus::MAX_FACTORS, rings::Rings,
+};
 
 /// Operations on limbs whose moduli are of one class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -181,7 +183,7 @@ impl Context {
     ) -> Result<Operations, RlweError> {
         self.check_gadget(from, gadget)?;
         self.check_divisor(to)?;
-        let mut count = Count::new(self, from, gadget);
+        let mut count = Count::new(&self.rings, from, gadget);
         let dropped = count.extended.without(to);
         let shape = self.parameters().double_shape(from, gadget);
         for position in from.factors() {
@@ -203,7 +205,7 @@ impl Context {
 
 /// A count under way.
 pub(crate) struct Count<'a> {
-    pub(super) context: &'a Context,
+    pub(super) rings: &'a Rings,
     /// `P'Q`.
     pub(super) extended: Modulus,
     pub(super) digits: Vec<Digit>,
@@ -221,8 +223,8 @@ pub(super) struct Digit {
 }
 
 impl<'a> Count<'a> {
-    pub(super) fn new(context: &'a Context, modulus: Modulus, gadget: Gadget) -> Self {
-        let parameters = context.parameters();
+    pub(super) fn new(rings: &'a Rings, modulus: Modulus, gadget: Gadget) -> Self {
+        let parameters = rings.parameters();
         let sizes: Vec<usize> =
             parameters.groups(gadget.group()).map(|blocks| blocks.len()).collect();
         let digit = |DigitShape { groups, factors }: DigitShape| {
@@ -230,7 +232,7 @@ impl<'a> Count<'a> {
             Digit { factors, groups: groups.len() as u64, blocks: blocks as u64 }
         };
         Count {
-            context,
+            rings,
             extended: modulus.lcm(gadget.specials()),
             digits: parameters
                 .digit_shapes(modulus, gadget.group())
@@ -249,27 +251,27 @@ impl<'a> Count<'a> {
         to: Modulus,
         shape: Option<&DoubleShape>,
     ) {
-        let (context, digits) = (self.context, self.digits.len());
+        let (rings, digits) = (self.rings, self.digits.len());
         let scratch = match shape {
             Some(shape) => {
-                digits * context.group_of_threads(1, shape.primes, digits)
+                digits * rings.group_size(1, shape.primes, digits)
                     + 2 * shape.groups.len() * shape.primes
             }
             None => {
                 // Digits with one limb are extended to one position after the other.
                 let wide = self.wide_digits();
-                let positions = context.group_of_threads(1, to.limb_count(), wide);
+                let positions = rings.group_size(1, to.limb_count(), wide);
                 (wide + 2) * positions + digits - wide
             }
         };
         let dropped = self.extended.without(to);
         let limbs = 4 * from.limb_count() + 2 * (dropped.limb_count() + to.limb_count()) + scratch;
-        self.operations.polynomial_bytes = (8 * context.degree() * limbs) as u64;
+        self.operations.polynomial_bytes = (8 * rings.degree() * limbs) as u64;
     }
 
     /// The operations on the limb of `modulus` at `position`.
     pub(crate) fn at(&mut self, modulus: Modulus, position: usize) -> &mut LimbOperations {
-        let q = self.context.parameters().limb_modulus(modulus, position);
+        let q = self.rings.parameters().limb_modulus(modulus, position);
         &mut self.operations.limbs[WordSize::of(q) as usize]
     }
 
@@ -311,7 +313,7 @@ impl<'a> Count<'a> {
     /// In how many runs so many limbs are worked on together, which take `scratch` limbs of scratch
     /// memory each.
     pub(crate) fn runs(&self, limbs: usize, scratch: usize) -> usize {
-        limbs.div_ceil(self.context.group_of_threads(1, limbs, scratch))
+        limbs.div_ceil(self.rings.group_size(1, limbs, scratch))
     }
 
     /// How many digits have more than one limb: these are extended to runs of positions, the others
@@ -331,7 +333,7 @@ impl<'a> Count<'a> {
         position: usize,
         times: u64,
     ) {
-        let (parameters, kernel) = (self.context.parameters(), self.context.kernel());
+        let (parameters, kernel) = (self.rings.parameters(), self.rings.kernel());
         let most = 2 * parameters.limb_modulus(modulus, position);
         let first =
             from.factors().next().filter(|_| from.limb_count() == 1 && position != Modulus::TWO);
@@ -420,8 +422,8 @@ impl<'a> Count<'a> {
         to: Modulus,
         dropped: Modulus,
     ) -> Result<(), RlweError> {
-        let context = self.context;
-        let key_bytes = context.shared_rings(1)?[0].elementwise().key_bytes(context.degree());
+        let rings = self.rings;
+        let key_bytes = rings.shared(1)?[0].elementwise().key_bytes(rings.degree());
         let (primes, groups) = (shape.primes as u64, shape.groups.len() as u64);
         let digits = self.digits.len() as u64;
         let components: u64 = self.digits.iter().map(|digit| digit.groups).sum();
@@ -433,11 +435,11 @@ impl<'a> Count<'a> {
         limbs.sums += groups * primes;
         self.operations.key_bytes += components * groups * primes * key_bytes as u64;
         let [away, kept] = [dropped, to].map(|modulus| {
-            shape.run_count(modulus, self.context.group_of_threads(1, modulus.limb_count(), 1))
+            shape.run_count(modulus, self.rings.group_size(1, modulus.limb_count(), 1))
         });
         let read = 2 * primes * (away + kept) as u64;
         self.of_size(WordSize::Below48).sources += read;
-        self.operations.sum_bytes += 8 * context.degree() as u64 * read;
+        self.operations.sum_bytes += 8 * rings.degree() as u64 * read;
         self.sources(dropped, 2 * kept);
         for position in dropped.factors() {
             self.sums(position, primes);
@@ -472,7 +474,7 @@ impl<'a> Count<'a> {
     /// The digits extended to a position of `P'Q`.
     pub(super) fn extend(&mut self, position: usize) {
         let extended = self.extended;
-        let limbs = 8 * (self.context.degree() * (self.digits.len() - self.wide_digits())) as u64;
+        let limbs = 8 * (self.rings.degree() * (self.digits.len() - self.wide_digits())) as u64;
         self.operations.digit_bytes = 2 * limbs;
         self.operations.extended_bytes += 3 * limbs;
         let digits = std::mem::take(&mut self.digits);
@@ -494,14 +496,14 @@ impl<'a> Count<'a> {
 
     /// The inner product of the digits with a key at a position of `P'Q`.
     pub(super) fn inner_product(&mut self, position: usize) {
-        let (context, extended) = (self.context, self.extended);
-        let full = context.parameters().full();
+        let (rings, extended) = (self.rings, self.extended);
+        let full = rings.parameters().full();
         let digits = std::mem::take(&mut self.digits);
         let components: u64 = match position {
             Modulus::TWO => digits.iter().map(|digit| digit.blocks).sum(),
             _ => digits.iter().map(|digit| digit.groups).sum(),
         };
-        let elementwise = context.ring_at(full, position).elementwise();
+        let elementwise = rings.at(full, position).elementwise();
         for i in 0..elementwise.lifted_limbs() {
             let limbs =
                 &mut self.operations.limbs[WordSize::of(elementwise.lifted_modulus(i)) as usize];
@@ -521,7 +523,7 @@ impl<'a> Count<'a> {
         if position == Modulus::TWO {
             self.at(extended, position).targets += 2;
         }
-        self.operations.key_bytes += components * elementwise.key_bytes(context.degree()) as u64;
+        self.operations.key_bytes += components * elementwise.key_bytes(rings.degree()) as u64;
         if !full.agrees(extended, position) {
             // Both sums are reduced, and copied.
             self.at(extended, position).passes += 4;

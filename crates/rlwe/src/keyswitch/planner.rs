@@ -32,7 +32,7 @@ impl Context {
     pub fn gadget_within(&self, modulus: Modulus, key: Modulus) -> Result<Gadget, RlweError> {
         self.check_modulus(modulus, "switch keys")?;
         self.check_divisor(key)?;
-        let gadget = self.gadgets.get_or_try_insert((modulus, key), || {
+        let gadget = self.plans.gadgets.get_or_try_insert((modulus, key), || {
             let parameters = self.parameters();
             if parameters.specials().is_one() {
                 return Err(no_specials());
@@ -106,9 +106,9 @@ impl Context {
         modulus: Modulus,
         gadget: Gadget,
     ) -> Result<Arc<Decomposition>, RlweError> {
-        self.decompositions.get_or_try_insert((modulus, gadget), || {
+        self.plans.decompositions.get_or_try_insert((modulus, gadget), || {
             self.check_gadget(modulus, gadget)?;
-            Decomposition::new(self, modulus, gadget)
+            Decomposition::new(&self.rings, modulus, gadget)
         })
     }
 
@@ -120,7 +120,7 @@ impl Context {
         gadget: Gadget,
         key: Modulus,
     ) -> Result<Noise, RlweError> {
-        let noise = self.product_noise.get_or_try_insert((modulus, gadget, key), || {
+        let noise = self.plans.product_noise.get_or_try_insert((modulus, gadget, key), || {
             self.check_gadget(modulus, gadget)?;
             Ok::<_, RlweError>(self.parameters().gadget_noise(modulus, gadget.group(), key))
         })?;

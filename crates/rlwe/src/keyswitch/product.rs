@@ -12,18 +12,23 @@ use hippocrene_ring::{
 
 use super::{
     Decomposed, Method,
-    decomposition::Digit,
-    expanded::ExpandedKey,
+    digit::Digit,
+    key_store::ExpandedKey,
     operand::{Added, Operand},
 };
 use crate::{
     Context, Modulus, PreparedSwitchingKey, RlweError,
+    limb_groups::MAX_GROUP_LIMBS,
     modulus::{MAX_FACTORS, MAX_LIMBS},
-    switch::GROUP,
 };
 
 /// Positions of one group of limbs.
-pub(crate) type Targets = ArrayVec<usize, GROUP>;
+pub(crate) type Targets = ArrayVec<usize, MAX_GROUP_LIMBS>;
+
+/// The positions of `count` limbs of `modulus`, from limb `first` on.
+pub(super) fn positions(modulus: Modulus, first: usize, count: usize) -> Targets {
+    modulus.factors().skip(first).take(count).collect()
+}
 
 /// Components of a key, and the limbs of the digits that they are multiplied by.
 type Pairs<'a> = ArrayVec<(usize, &'a [u64]), MAX_LIMBS>;
@@ -96,7 +101,7 @@ impl<'a> Product<'a> {
         let limbs = extended.as_mut_slice().chunks_exact_mut(targets.len().max(1) * degree);
         for (digit, limbs) in digits.iter().filter(|digit| !digit.has_one_limb()).zip(limbs) {
             let limbs = targets.iter().zip(limbs.chunks_exact_mut(degree));
-            let mut outputs: ArrayVec<(usize, &mut [u64]), GROUP> = limbs
+            let mut outputs: ArrayVec<(usize, &mut [u64]), MAX_GROUP_LIMBS> = limbs
                 .filter(|(position, _)| digit.others.contains(**position))
                 .map(|(position, limb)| (digit.others.limb_of(*position), limb))
                 .collect();

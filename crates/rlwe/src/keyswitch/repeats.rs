@@ -38,7 +38,7 @@ impl Context {
         }
         let parameters = self.parameters();
         let degree = self.degree() / REPETITIONS;
-        self.repeats.get_or_try_insert(parameters.limb_modulus(extended, position), || {
+        self.rings.repeats.get_or_try_insert(parameters.limb_modulus(extended, position), || {
             let ring = match position {
                 Modulus::ODD => {
                     let primes: Vec<u64> =

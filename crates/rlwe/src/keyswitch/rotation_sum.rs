@@ -575,8 +575,10 @@ impl RotationSum<'_> {
         context.note_rotated_sum(plan, modulus);
         let mut parts = [0, 1].map(|_| context.scratch(plan.extended, Domain::Evaluation));
         let [out0, out1] = &mut parts;
-        let (degree, size) =
-            (context.degree(), context.group(plan.extended.limb_count(), decomposed.scratch()));
+        let (degree, size) = (
+            context.degree(),
+            context.group_size(plan.extended.limb_count(), decomposed.scratch()),
+        );
         context.touch_scratch(&[decomposed.scratch_limbs(size), 2]);
         context.threads().for_each_chunk_pair(
             out0.as_mut_slice(),

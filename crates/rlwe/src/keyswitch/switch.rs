@@ -1,37 +1,20 @@
 //! The key switch itself, single and hoisted.
 
 use arrayvec::ArrayVec;
-use hippocrene_ring::{Domain, Poly, arith::mul_mod, automorphism::Automorphism};
+use hippocrene_ring::{Domain, Poly, arith::mul_mod};
 
 use super::{
-    Decomposed, Gadget, Method,
+    Decomposed, Destination, Gadget, Method,
     double::Sums,
     operand::Added,
-    product::{Product, Targets},
+    product::{Product, Targets, positions},
 };
 use crate::{
     Context, Modulus, PreparedSwitchingKey, RlweError,
+    limb_groups::MAX_GROUP_LIMBS,
     noise::{self, Noise},
-    switch::{GROUP, Remainder, SwitchPlan},
+    switch::{Remainder, SwitchPlan},
 };
-
-/// Where a key switch ends.
-#[derive(Debug, Clone, Copy)]
-pub struct Destination<'a> {
-    /// The modulus `Q'` of the result, any divisor of `PQ_max`.
-    pub modulus: Modulus,
-    /// The domain of the result.
-    pub domain: Domain,
-    /// What the result goes through.
-    pub automorphism: Option<&'a Automorphism>,
-}
-
-impl Destination<'_> {
-    /// Modulo `modulus` in the evaluation domain, with no automorphism.
-    pub fn new(modulus: Modulus) -> Self {
-        Destination { modulus, domain: Domain::Evaluation, automorphism: None }
-    }
-}
 
 impl Context {
     /// Switches keys: with a key from `s'` to `s`, the decomposed `c` modulo `Q`, and `added`
@@ -96,7 +79,7 @@ impl Context {
 
         // First where one part of a limb is divided away and another stays, which can be in the
         // sprout only.
-        let split: ArrayVec<usize, GROUP> =
+        let split: ArrayVec<usize, MAX_GROUP_LIMBS> =
             plan.dropped.factors().filter(|p| to.contains(*p)).collect();
         let mut shared = [0, 1].map(|_| self.scratch_limbs(split.len(), Domain::Evaluation));
         let [s0, s1] = &mut shared;
@@ -117,7 +100,7 @@ impl Context {
         // Then what the modulus switch divides away, as the scaled coefficients that it wants.
         let mut remainders = [0, 1].map(|_| self.scratch(plan.dropped, Domain::Coefficient));
         let [r0, r1] = &mut remainders;
-        let size = self.group(plan.dropped.limb_count(), decomposed.scratch());
+        let size = self.group_size(plan.dropped.limb_count(), decomposed.scratch());
         self.threads().for_each_chunk_pair(
             r0.as_mut_slice(),
             r1.as_mut_slice(),
@@ -155,7 +138,7 @@ impl Context {
             out.resize_limbs(to.limb_count());
             out.set_domain(domain);
         }
-        let size = self.group(to.limb_count(), decomposed.scratch());
+        let size = self.group_size(to.limb_count(), decomposed.scratch());
         self.touch_scratch(&[decomposed.scratch_limbs(size), 3]);
         self.threads().for_each_chunk_pair(
             out0.as_mut_slice(),
@@ -322,9 +305,4 @@ impl Product<'_> {
             elementwise.sub_from_mul_scalar_assign(delta, spare, &ring.scalar(ring.modulus() - 1));
         }
     }
-}
-
-/// The positions of `modulus` from the `first` on, `count` of them.
-pub(super) fn positions(modulus: Modulus, first: usize, count: usize) -> Targets {
-    modulus.factors().skip(first).take(count).collect()
 }

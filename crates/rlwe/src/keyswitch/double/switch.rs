@@ -8,17 +8,20 @@ use hippocrene_ring::{Domain, Poly, arith::neg_mod, scratch::Scratch};
 use super::{Double, shape};
 use crate::{
     Context, Modulus, PreparedSwitchingKey, RlweError,
-    context::LimbRefs,
     keyswitch::{
-        Decomposed, Destination, expanded::ExpandedKey, operand::Added, product::Targets,
-        switch::positions,
+        Decomposed, Destination,
+        key_store::ExpandedKey,
+        operand::Added,
+        product::{Targets, positions},
     },
+    limb_groups::MAX_GROUP_LIMBS,
     modulus::{MAX_FACTORS, MAX_LIMBS},
-    switch::{GROUP, Remainder, SwitchPlan},
+    rings::LimbRefs,
+    switch::{Remainder, SwitchPlan},
 };
 
 /// Limbs at positions of `P'Q`.
-type Outputs<'a> = ArrayVec<(usize, &'a mut [u64]), GROUP>;
+type Outputs<'a> = ArrayVec<(usize, &'a mut [u64]), MAX_GROUP_LIMBS>;
 
 /// Neighbouring limbs of both parts of a result, from the `first` on, whose positions are in one
 /// group of the key (or none): base conversion reads its inputs once for all of them.
@@ -73,7 +76,7 @@ impl Context {
     ) -> Option<Scratch<'_>> {
         let double = decomposed.plan.double.as_ref()?;
         let digits = decomposed.plan.digits.len();
-        let (size, limbs) = (self.group(double.primes, digits), digits * self.degree());
+        let (size, limbs) = (self.group_size(double.primes, digits), digits * self.degree());
         let mut extended = self.scratch_limbs(digits * double.primes, Domain::Evaluation);
         self.threads().for_each_chunk(extended.as_mut_slice(), size * limbs, |group, out| {
             double.extend(self, decomposed, group * size, out.len() / limbs, out);
@@ -115,7 +118,8 @@ impl<'a> Sums<'a> {
     fn fill(&mut self, key: &Arc<ExpandedKey>) {
         let Sums { context, decomposed, double, ref mut limbs, .. } = *self;
         let (degree, digits) = (context.degree(), &decomposed.plan.digits);
-        let (size, sums) = (context.group(double.primes, digits.len()), 2 * double.groups.len());
+        let (size, sums) =
+            (context.group_size(double.primes, digits.len()), 2 * double.groups.len());
         context.threads().for_each_chunk(
             limbs.as_mut_slice(),
             size * sums * degree,
@@ -179,13 +183,14 @@ impl<'a> Sums<'a> {
     }
 
     /// The limbs of both parts of a polynomial modulo `modulus` in [`shape::runs`] of up to
-    /// [`GROUP`], fewer if there are threads for more runs.
+    /// [`MAX_GROUP_LIMBS`], fewer if there are threads for more runs.
     fn runs<'b>(
         &self,
         modulus: Modulus,
         [mut rest0, mut rest1]: [&'b mut [u64]; 2],
     ) -> ArrayVec<Run<'b>, MAX_LIMBS> {
-        let (degree, size) = (self.context.degree(), self.context.group(modulus.limb_count(), 1));
+        let (degree, size) =
+            (self.context.degree(), self.context.group_size(modulus.limb_count(), 1));
         let mut runs: ArrayVec<Run<'b>, MAX_LIMBS> = ArrayVec::new();
         let mut first = 0;
         for count in shape::runs(modulus, size, |position| self.group_of(position)) {

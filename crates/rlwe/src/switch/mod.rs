@@ -25,135 +25,18 @@
 //! products of sprout primes. `R` is 0 modulo the primes of `c'` that are not in `c`, so that `R x
 //! mod c'` is `R` times the residue modulo `c`, taken as a number.
 
+mod plan;
+
 use std::sync::Arc;
 
 use arrayvec::ArrayVec;
-use hippocrene_ring::{
-    Domain, Poly, ResidueRing,
-    arith::{inv_mod, mul_mod},
-    automorphism::Automorphism,
-    convert::BaseConverter,
-    elementwise::Scalar,
-    ntt::InverseFactor,
-};
+use hippocrene_ring::{Domain, Poly, automorphism::Automorphism};
 
-use crate::{Context, Modulus, RlweError, context::LimbRefs};
+use crate::{Context, Modulus, RlweError, limb_groups::MAX_GROUP_LIMBS, rings::LimbRefs};
 
-/// The most limbs that are worked on together: base conversion reads its inputs once for all of
-/// them.
-pub(crate) const GROUP: usize = 32;
+use plan::{Combination, ties};
 
-/// The most words of scratch memory that they take, for all threads together: half of what a key
-/// switch may take at `N = 2^16`.
-const GROUP_WORDS: usize = 1 << 22;
-
-/// The constants of one switch.
-#[derive(Debug)]
-pub(crate) struct SwitchPlan {
-    from: Modulus,
-    to: Modulus,
-    /// `S`, which is divided away.
-    pub(crate) dropped: Modulus,
-    /// From the limbs of `S` to those of `Q'` (with the larger power of two of `Q` and `Q'`, if
-    /// `Q'` has one), times the factors of the targets.
-    converter: BaseConverter,
-    /// For each limb of `S`, modulo `s`: `t^{-1} R (S/s)^{-1} mod s`, for the last pass of an
-    /// inverse transform and on its own.
-    pub(crate) inputs: Vec<(InverseFactor, Scalar)>,
-    /// For each limb of the result.
-    targets: Vec<Target>,
-}
-
-/// The constants of one limb of the result.
-#[derive(Debug)]
-struct Target {
-    position: usize,
-    combination: Combination,
-    /// By what `delta` is multiplied when it is converted, modulo the limb.
-    factor: u64,
-}
-
-/// How a limb comes from `x` and the `delta` that the converter gives (times the factor). With `u =
-/// S~^{-1}`: `S~` is `S` without its power of two at [`Modulus::TWO`], and `S` elsewhere.
-#[derive(Debug)]
-enum Combination {
-    /// `(x - delta) R u`; the factor of `delta` is `R^{-1}`.
-    Difference(Scalar),
-    /// The same, shifted right by so many bits before the multiplication.
-    Shifted(Scalar, u32),
-    /// `x R u - delta u`, where `R` is not invertible: of the scalars `R u` and `-u`.
-    Sum(Scalar, Scalar),
-    /// `-delta u`, where `R x` is 0 or is not there.
-    Delta(Scalar),
-    /// `x R`, as `S = 1`.
-    Multiple(Scalar),
-    /// 0, as `S = 1` and `R x` is 0.
-    Zero,
-}
-
-impl Target {
-    fn new(context: &Context, from: Modulus, to: Modulus, work: Modulus, position: usize) -> Self {
-        let parameters = context.parameters();
-        let (dropped, added) = (from.without(to), to.without(from));
-        let ring = context.ring_at(to, position);
-        let q = parameters.limb_modulus(work, position);
-        let power = if position == Modulus::TWO { dropped.two() } else { 0 };
-        let odd = dropped.without(Modulus::of_sprout(0, power));
-        let u = inv_mod(parameters.residue(odd, q), q)
-            .expect("S shares no prime but 2 with the target");
-        let r = parameters.residue(added, q);
-        let (raise, negative) = (ring.scalar(mul_mod(r, u, q)), ring.scalar(q - u));
-        // Modulo the limb, R x is known from this divisor of the limb of Q.
-        let known = from.contains(position) && r != 0;
-        let (combination, factor) = match (known, dropped.is_one(), inv_mod(r, q)) {
-            (true, true, _) => (Combination::Multiple(raise), 1),
-            (false, true, _) => (Combination::Zero, 1),
-            (true, false, Some(inverse)) if power > 0 => {
-                (Combination::Shifted(raise, u32::from(power)), inverse)
-            }
-            (true, false, Some(inverse)) => (Combination::Difference(raise), inverse),
-            (true, false, None) => (Combination::Sum(raise, negative), 1),
-            (false, false, _) => (Combination::Delta(negative), 1),
-        };
-        Target { position, combination, factor }
-    }
-}
-
-impl SwitchPlan {
-    fn new(context: &Context, from: Modulus, to: Modulus, t: u64) -> Result<Self, RlweError> {
-        let parameters = context.parameters();
-        let (dropped, added) = (from.without(to), to.without(from));
-        let work = match to.two() {
-            0 => to,
-            _ => to.lcm(Modulus::of_sprout(0, from.two())),
-        };
-        let targets: Vec<Target> =
-            work.factors().map(|position| Target::new(context, from, to, work, position)).collect();
-        let scaled = |(q, target): (u64, &Target)| (q, mul_mod(t % q, target.factor, q));
-        let wanted: Vec<(u64, u64)> =
-            parameters.limb_moduli(work).into_iter().zip(&targets).map(scaled).collect();
-        let moduli = match ties(dropped) {
-            // The numbers from -2^(k-1) to 2^(k-1) are what is centred modulo 2^k + 1.
-            Some(half) => vec![2 * half + 1],
-            None => parameters.limb_moduli(dropped),
-        };
-        let converter = BaseConverter::scaled(&moduli, &wanted, context.kernel());
-        let input = |(k, ring): (usize, &ResidueRing)| {
-            let q = ring.modulus();
-            let inverse = inv_mod(t % q, q).ok_or_else(|| RlweError::Parameters {
-                what: format!(
-                    "the plaintext modulus {t} shares a factor with the modulus to be dropped"
-                ),
-            })?;
-            let factor = mul_mod(converter.input_factor(k), parameters.residue(added, q), q);
-            let factor = mul_mod(factor, inverse, q);
-            Ok((ring.ntt().inverse_factor(factor), ring.scalar(factor)))
-        };
-        let inputs =
-            context.rings(dropped).enumerate().map(input).collect::<Result<_, RlweError>>()?;
-        Ok(SwitchPlan { from, to, dropped, inputs, targets, converter })
-    }
-}
+pub(crate) use plan::SwitchPlan;
 
 impl Context {
     /// `out = round_t((Q'/Q) x)` for `x` modulo `from = Q` and `out` modulo `to = Q'`, any two
@@ -166,7 +49,7 @@ impl Context {
     /// R x mod S)/S` is within `l (l + 7) 2^-54` of one half: `2^-44.9` for 20 limbs, `2^-43.1` for
     /// 40, `2^-39.9` for 128, the most there can be. The result then differs by at most `t (1/2 + l
     /// (l + 7) 2^-54)`. The reason is the floating point in base conversion
-    /// ([`BaseConverter::convert_exact`]). A single limb has no such window.
+    /// ([`hippocrene_ring::convert::BaseConverter::convert_exact`]). A single limb has no such window.
     ///
     /// # Errors
     /// [`RlweError::Modulus`] when `x` does not have the limbs of `from`; [`RlweError::Parameters`]
@@ -227,7 +110,7 @@ impl Context {
             }
         });
         let remainder = Remainder::new(self, &plan, &remainder, x.domain() == Domain::Evaluation);
-        let (degree, size) = (self.degree(), self.group(to.limb_count(), 1));
+        let (degree, size) = (self.degree(), self.group_size(to.limb_count(), 1));
         out.resize_limbs(to.limb_count());
         out.set_domain(x.domain());
         self.touch_scratch(&[1]);
@@ -244,19 +127,6 @@ impl Context {
         Ok(())
     }
 
-    /// How many of `limbs` limbs are worked on together: equal shares of those that each thread
-    /// has, of at most [`GROUP`] limbs, which take `scratch` limbs of scratch memory each.
-    pub(crate) fn group(&self, limbs: usize, scratch: usize) -> usize {
-        self.group_of_threads(self.threads().count(), limbs, scratch)
-    }
-
-    /// [`Context::group`] with so many threads.
-    pub(crate) fn group_of_threads(&self, threads: usize, limbs: usize, scratch: usize) -> usize {
-        let most = (GROUP_WORDS / (threads * scratch.max(1) * self.degree())).clamp(1, GROUP);
-        let share = limbs.div_ceil(threads).max(1);
-        share.div_ceil(share.div_ceil(most))
-    }
-
     /// The constants of the switch from `from` to `to`.
     pub(crate) fn switch_plan(
         &self,
@@ -270,7 +140,9 @@ impl Context {
         if t == 0 {
             return Err(RlweError::Parameters { what: "the plaintext modulus is 0".into() });
         }
-        self.switches.get_or_try_insert((from, to, t), || SwitchPlan::new(self, from, to, t))
+        self.plans
+            .switches
+            .get_or_try_insert((from, to, t), || SwitchPlan::new(&self.rings, from, to, t))
     }
 
     /// Sets `y` to the residues of `x` modulo the limb of `S` at `position`, from its limb modulo
@@ -296,12 +168,6 @@ impl Context {
     }
 }
 
-/// `S/2` where `S` is a power of two.
-fn ties(dropped: Modulus) -> Option<u64> {
-    let two = dropped.two();
-    (two > 0 && dropped == Modulus::of_sprout(0, two)).then(|| 1 << (two - 1))
-}
-
 /// From residues modulo `2 half` to centred remainders modulo `2 half + 1`: of those that are
 /// `half` in either, every other one is `-half`.
 fn split_ties(y: &mut [u64], half: u64) {
@@ -312,34 +178,6 @@ fn split_ties(y: &mut [u64], half: u64) {
         let up = *y >= least;
         least ^= if tie { half ^ (half + 1) } else { 0 };
         *y += u64::from(up);
-    }
-}
-
-impl Target {
-    /// Whether `x` counts.
-    fn needs_x(&self) -> bool {
-        !matches!(self.combination, Combination::Delta(_) | Combination::Zero)
-    }
-
-    /// From `limb = delta` to `(R x - delta)/S`, with `x` in the ring of this limb and `delta`
-    /// lazily reduced in the domain of `x`.
-    fn combine(&self, ring: &ResidueRing, limb: &mut [u64], x: Option<&[u64]>) {
-        let elementwise = ring.elementwise();
-        match (&self.combination, x) {
-            (Combination::Difference(raise), Some(x)) => {
-                elementwise.sub_from_mul_scalar_assign(limb, x, raise);
-            }
-            (Combination::Shifted(raise, shift), Some(x)) => {
-                elementwise.sub_from_shift_mul_scalar_assign(limb, x, *shift, raise);
-            }
-            (Combination::Sum(raise, negative), Some(x)) => {
-                elementwise.mul_scalar_assign(limb, negative);
-                elementwise.mul_scalar_add_assign(limb, x, raise);
-            }
-            (Combination::Delta(negative), _) => elementwise.mul_scalar_assign(limb, negative),
-            (Combination::Multiple(raise), Some(x)) => elementwise.mul_scalar(limb, x, raise),
-            _ => limb.fill(0),
-        }
     }
 }
 
@@ -380,7 +218,7 @@ impl<'a> Remainder<'a> {
         }
         let degree = self.context.degree();
         let limbs = (first..).zip(out.chunks_exact_mut(degree));
-        let mut outputs: ArrayVec<(usize, &mut [u64]), GROUP> =
+        let mut outputs: ArrayVec<(usize, &mut [u64]), MAX_GROUP_LIMBS> =
             limbs.filter(|(k, _)| self.centres(*k).is_none()).collect();
         self.plan.converter.convert_exact_into(&mut outputs, &self.limbs);
     }
