@@ -195,12 +195,12 @@ impl Context {
     }
 
     /// A context that computes without residues and notes what operations take
-    /// ([`hippocrene_rlwe::Context::hollow`]).
+    /// ([`hippocrene_rlwe::Context::dry_run`]).
     ///
     /// # Errors
     /// As [`Context::new`].
     pub fn hollow(parameters: Parameters, threads: Threads) -> Result<Self, CkksError> {
-        Self::of(Arc::new(rlwe::Context::hollow(parameters, threads)?))
+        Self::of(Arc::new(rlwe::Context::dry_run(parameters, threads)?))
     }
 
     /// Adds the encoder to an RLWE context, which others may share.
@@ -278,7 +278,7 @@ impl Context {
                 .expect("everything here is of one ring degree");
         });
         let plaintext = self.plaintext(poly, extended, scale, slots, values.bound());
-        Ok(match self.rlwe.is_hollow() {
+        Ok(match self.rlwe.is_dry_run() {
             false => plaintext,
             true => plaintext.with_known(Known::of(values, slots)),
         })

@@ -15,7 +15,7 @@ use crate::{
 #[derive(Debug)]
 pub struct ScratchPool {
     degree: usize,
-    /// Reckons the memory of hollow polynomials, if these are.
+    /// Counts the memory of the polynomials, in a dry run.
     meter: Option<Meter>,
     free: Mutex<Vec<Poly>>,
 }
@@ -26,15 +26,16 @@ impl ScratchPool {
         ScratchPool { degree, meter: None, free: Mutex::new(Vec::new()) }
     }
 
-    /// An empty pool of hollow polynomials for ring degree `degree`, whose memory `meter` reckons.
-    pub fn hollow(degree: usize, meter: &Meter) -> Self {
+    /// An empty pool of polynomials of a dry run, of ring degree `degree`. `meter` counts their
+    /// memory.
+    pub fn dry_run(degree: usize, meter: &Meter) -> Self {
         ScratchPool { degree, meter: Some(meter.clone()), free: Mutex::new(Vec::new()) }
     }
 
     fn fresh(&self, domain: Domain) -> Poly {
         match &self.meter {
             None => Poly::zero(self.degree, 0, domain),
-            Some(meter) => Poly::hollow(self.degree, 0, domain, meter),
+            Some(meter) => Poly::dry_run(self.degree, 0, domain, meter),
         }
     }
 

@@ -110,8 +110,8 @@ impl Ciphertext {
         noise: Noise,
         key: Fingerprint,
     ) {
-        let (degree, hollow) = (context.degree(), context.is_hollow());
-        self.parts.retain(|part| (part.degree(), part.is_hollow()) == (degree, hollow));
+        let kind = (context.degree(), context.is_dry_run());
+        self.parts.retain(|part| (part.degree(), part.is_dry_run()) == kind);
         self.parts.resize_with(parts, || context.part());
         for part in &mut self.parts {
             part.resize_limbs(modulus.limb_count());
@@ -247,8 +247,8 @@ impl SecretKey {
         const OPERATION: &str = "decrypt";
         context.check_digest(self.parameters(), OPERATION)?;
         context.check_operand(ciphertext, OPERATION)?;
-        if context.is_hollow() {
-            return Err(RlweError::Hollow { operation: OPERATION });
+        if context.is_dry_run() {
+            return Err(RlweError::DryRun { operation: OPERATION });
         }
         if ciphertext.key() != self.fingerprint() {
             return Err(RlweError::KeyMismatch {
@@ -334,8 +334,8 @@ impl Context {
         operation: &'static str,
     ) -> Result<(), RlweError> {
         self.check_modulus(modulus, operation)?;
-        let need = if poly.is_hollow() != self.is_hollow() {
-            "what is hollow and what is not do not go together"
+        let need = if poly.is_dry_run() != self.is_dry_run() {
+            "operands of a dry run and others cannot be mixed"
         } else if poly.limb_count() != modulus.limb_count() {
             "the polynomial has another number of limbs"
         } else if poly.degree() != self.degree() {

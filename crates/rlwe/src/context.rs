@@ -19,7 +19,7 @@ use hippocrene_ring::{
 };
 
 use crate::{
-    Fingerprint, Modulus, Parameters, Profile, RlweError, cache::Cache, hollow::ledger::Ledger,
+    Fingerprint, Modulus, Parameters, Profile, RlweError, cache::Cache, dry_run::ledger::Ledger,
     memory::Memory, plans::Plans, rings::Rings,
 };
 

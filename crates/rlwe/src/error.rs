@@ -76,7 +76,7 @@ pub enum RlweError {
     },
     /// Residues are needed, and there are none.
     #[error("{operation}: this is a simulation, which computes without residues")]
-    Hollow {
+    DryRun {
         /// The operation.
         operation: &'static str,
     },

@@ -23,7 +23,8 @@ impl Inclusion {
         if first.secret() != second.secret() {
             return Err(RlweError::Parameters {
                 what: format!(
-                    "a second parameter set has the distribution of the secret of the first; this one has {}, the first {}",
+                    "a second parameter set has the distribution of the secret of the first; \
+                     this one has {}, the first {}",
                     second.secret(),
                     first.secret()
                 ),

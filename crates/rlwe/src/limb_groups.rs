@@ -8,8 +8,8 @@ use crate::{Context, rings::Rings};
 /// The maximum number of limbs in a group.
 pub(crate) const MAX_GROUP_LIMBS: usize = 32;
 
-/// The maximum number of words of scratch memory that groups take, for all threads together: half
-/// of what a key switch may take at `N = 2^16`.
+/// The maximum number of words of scratch memory for the groups of all threads together. Chosen: a
+/// key switch at `N = 2^16` may use twice as many.
 const MAX_GROUP_WORDS: usize = 1 << 22;
 
 impl Rings {

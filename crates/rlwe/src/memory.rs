@@ -2,7 +2,7 @@
 
 use hippocrene_ring::{scratch::ScratchPool, spare::SpareMemory};
 
-use crate::{Parameters, hollow::ledger::Ledger, keyswitch::key_store::KeyStore};
+use crate::{Parameters, dry_run::ledger::Ledger, keyswitch::key_store::KeyStore};
 
 /// The spare memory is that of this many polynomials modulo `PQ_max` at most. A bootstrap uses as
 /// many.

@@ -162,8 +162,8 @@ impl Parameters {
         &self.literal
     }
 
-    /// The same set under another name, for what is hollow.
-    pub(crate) fn hollow(self) -> Self {
+    /// The same set with another digest, for a dry run.
+    pub(crate) fn for_dry_run(self) -> Self {
         let digest = Fingerprint::of(
             "hippocrene 2026-11 hollow parameters",
             digest(&self.literal).as_bytes(),

@@ -3,7 +3,7 @@
 
 use hippocrene_ring::{Domain, Poly, convert::BaseConverter};
 
-use crate::{Ciphertext, Context, Modulus, RlweError, hollow::tally::RAISE};
+use crate::{Ciphertext, Context, Modulus, RlweError, dry_run::tally::RAISE};
 
 const OPERATION: &str = "raise the modulus";
 
@@ -32,7 +32,7 @@ impl Context {
         self.check_two_parts(a, OPERATION)?;
         let from = a.modulus();
         self.check_raise(from, to)?;
-        self.reckon(RAISE, |_| ());
+        self.record(RAISE, |_| ());
         out.reshape(self, 2, to, a.noise(), a.key());
         let mut coefficients = self.scratch(from, Domain::Coefficient);
         for (out, part) in out.parts_mut().iter_mut().zip(a.parts()) {
@@ -77,7 +77,7 @@ impl Context {
         let wanted: Vec<u64> =
             fresh.iter().map(|position| parameters.limb_modulus(to, *position)).collect();
         let converter = BaseConverter::new(&own, &wanted, self.kernel());
-        self.reckon("raise a polynomial", |count| {
+        self.record("raise a polynomial", |count| {
             let kept = to
                 .factors()
                 .filter(kept)

@@ -11,7 +11,7 @@ impl Context {
     /// Takes `poly` modulo `modulus` to the evaluation domain, if it is not there.
     pub fn to_evaluation(&self, poly: &mut Poly, modulus: Modulus) {
         if poly.domain() == Domain::Coefficient {
-            self.reckon("transform", |count| count.forward(modulus, 1));
+            self.record("transform", |count| count.forward(modulus, 1));
             poly.for_each_limb(self.threads(), |k, limb| {
                 self.forward(self.limb_ring(modulus, k), limb)
             });
@@ -22,7 +22,7 @@ impl Context {
     /// Takes `poly` modulo `modulus` to the coefficient domain, if it is not there.
     pub fn to_coefficient(&self, poly: &mut Poly, modulus: Modulus) {
         if poly.domain() == Domain::Evaluation {
-            self.reckon("transform", |count| count.inverse(modulus, 1));
+            self.record("transform", |count| count.inverse(modulus, 1));
             poly.for_each_limb(self.threads(), |k, limb| {
                 self.inverse(self.limb_ring(modulus, k), limb)
             });
@@ -34,7 +34,7 @@ impl Context {
     /// domain.
     pub fn from_signed(&self, values: &[i64], modulus: Modulus) -> Poly {
         let mut poly = self.zero(modulus, Domain::Evaluation);
-        self.reckon("transform", |count| {
+        self.record("transform", |count| {
             count.passes(modulus, 1);
             count.forward(modulus, 1);
         });

@@ -134,8 +134,8 @@ impl SwitchingKey {
     /// Expands the seed and lays the key out for the inner product; the parameters are those it was
     /// made with.
     pub(crate) fn prepare(&self, context: &Context) -> PreparedSwitchingKey {
-        if context.is_hollow() {
-            return PreparedSwitchingKey::hollow(context, self.modulus);
+        if context.is_dry_run() {
+            return PreparedSwitchingKey::without_residues(context, self.modulus);
         }
         let (parameters, modulus) = (context.parameters(), self.modulus);
         let blocks: Vec<usize> = parameters.digits(modulus).map(|(d, _)| d).collect();
@@ -163,7 +163,7 @@ impl SwitchingKey {
             },
         );
         debug_assert!(self.b.iter().all(|b| b.domain() == Domain::Evaluation));
-        PreparedSwitchingKey { limbs, ..PreparedSwitchingKey::hollow(context, modulus) }
+        PreparedSwitchingKey { limbs, ..PreparedSwitchingKey::without_residues(context, modulus) }
     }
 }
 
@@ -177,13 +177,13 @@ pub struct PreparedSwitchingKey {
     components: Components,
     parameters: Fingerprint,
     identity: Identity,
-    /// What a hollow context notes it by.
+    /// The use of the key that a dry run records.
     name: Option<KeyUse>,
 }
 
 impl PreparedSwitchingKey {
     /// A key modulo `modulus` without residues.
-    pub(crate) fn hollow(context: &Context, modulus: Modulus) -> Self {
+    pub(crate) fn without_residues(context: &Context, modulus: Modulus) -> Self {
         let parameters = context.parameters();
         PreparedSwitchingKey {
             limbs: Vec::new(),

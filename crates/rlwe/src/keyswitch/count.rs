@@ -1,4 +1,4 @@
-//! What the operations of a hollow context do with limbs.
+//! Counts of the primitives of operations, for the record of a dry run.
 
 use super::{
     Decomposed, Destination, Gadget,
@@ -22,24 +22,24 @@ impl<'a> Count<'a> {
         self.operations.seconds(self.rings.parameters().log_degree(), profile)
     }
 
-    /// Transforms that were counted.
+    /// The number of counted transforms.
     pub(crate) fn transforms(&self) -> u64 {
         self.operations.transforms()
     }
 
-    /// So many limbs are read or written.
+    /// Counts `limbs` limbs that are read or written.
     pub(crate) fn touch(&mut self, limbs: usize) {
         self.operations.polynomial_bytes += (8 * limbs * self.rings.degree()) as u64;
     }
 
-    /// So many passes over a polynomial modulo `modulus`.
+    /// Counts `times` passes over a polynomial modulo `modulus`.
     pub(crate) fn passes(&mut self, modulus: Modulus, times: u64) {
         modulus.factors().for_each(|position| self.at(modulus, position).passes += times);
         self.touch(2 * times as usize * modulus.limb_count());
     }
 
-    /// So many products of polynomials modulo `modulus` in the evaluation domain. Modulo a power of
-    /// two they are products of coefficients.
+    /// Counts `times` products of polynomials modulo `modulus` in the evaluation domain. Modulo a
+    /// power of two they are products of polynomials in coefficients.
     pub(crate) fn products(&mut self, modulus: Modulus, times: u64) {
         self.passes(modulus, times);
         if modulus.contains(Modulus::TWO) {
@@ -53,7 +53,7 @@ impl<'a> Count<'a> {
         }
     }
 
-    /// So many forward transforms of a polynomial modulo `modulus`.
+    /// Counts `times` forward transforms of a polynomial modulo `modulus`.
     pub(crate) fn forward(&mut self, modulus: Modulus, times: u64) {
         modulus
             .factors()
@@ -61,7 +61,7 @@ impl<'a> Count<'a> {
         self.touch(times as usize * modulus.limb_count());
     }
 
-    /// So many inverse transforms of a polynomial modulo `modulus`.
+    /// Counts `times` inverse transforms of a polynomial modulo `modulus`.
     pub(crate) fn inverse(&mut self, modulus: Modulus, times: u64) {
         modulus
             .factors()
@@ -69,19 +69,19 @@ impl<'a> Count<'a> {
         self.touch(times as usize * modulus.limb_count());
     }
 
-    /// So many exact conversions of a polynomial from modulo `from` to modulo `to`.
+    /// Counts `times` exact conversions of a polynomial from modulo `from` to modulo `to`.
     pub(crate) fn conversions(&mut self, from: Modulus, to: Modulus, times: u64) {
         self.sources(from, times as usize);
         to.factors().for_each(|position| self.convert(from, to, position, times));
         self.touch(times as usize * (from.limb_count() + to.limb_count()));
     }
 
-    /// Operations on limbs whose moduli are primes of a basis of its own.
+    /// The primitives on limbs of one word size.
     pub(crate) fn of_size(&mut self, size: WordSize) -> &mut LimbOperations {
         self.operations.of_size_mut(size)
     }
 
-    /// A part of a tensor product.
+    /// Counts the computation of an operand that is a part of a tensor product.
     fn operand(&mut self, modulus: Modulus, operand: &Operand<'_>) {
         if let Operand::Tensor(tensor) = operand {
             self.products(modulus, if tensor.i == 1 { 2 } else { 1 });
@@ -90,17 +90,17 @@ impl<'a> Count<'a> {
 }
 
 impl Context {
-    /// Notes that a polynomial was decomposed.
+    /// Records that a polynomial was decomposed.
     pub(super) fn note_decomposition(&self, decomposed: &Decomposed<'_>) {
-        self.reckon("decompose", |count| {
+        self.record("decompose", |count| {
             count.operand(decomposed.modulus, &decomposed.original);
             count.inverse(decomposed.modulus, 1);
         });
     }
 
-    /// Notes that digits were extended at once.
+    /// Records that digits were extended at once.
     pub(super) fn note_hoisting(&self, decomposed: &Decomposed<'_>) {
-        self.reckon("extend digits", |count| {
+        self.record("extend digits", |count| {
             *count = Count::new(&self.rings, decomposed.modulus, decomposed.gadget());
             match self.parameters().double_shape(decomposed.modulus, decomposed.gadget()) {
                 Some(shape) => {
@@ -117,7 +117,7 @@ impl Context {
         });
     }
 
-    /// Notes a key switch of a decomposed polynomial.
+    /// Records a key switch of a decomposed polynomial.
     pub(super) fn note_switch(
         &self,
         decomposed: &Decomposed<'_>,
@@ -125,7 +125,7 @@ impl Context {
         destination: &Destination<'_>,
         method: Method,
     ) {
-        self.reckon("switch keys", |count| {
+        self.record("switch keys", |count| {
             let (from, to) = (decomposed.modulus, destination.modulus);
             let gadget = decomposed.gadget().with_method(method);
             *count = Count::new(&self.rings, from, gadget);
@@ -170,8 +170,8 @@ impl Context {
         });
     }
 
-    /// Notes sums of `rotated` rotated ciphertexts and `same` others times plaintexts: `terms` in
-    /// `rows` rows, with so many words of plaintext in each limb of a term.
+    /// Records sums of `rotated` rotated ciphertexts and `same` others times plaintexts. There are
+    /// `terms` terms in `rows` rows. Each limb of a term has `words` words of plaintext.
     pub(super) fn note_rotation_sums(
         &self,
         plan: &Decomposition,
@@ -180,7 +180,7 @@ impl Context {
         [rows, terms]: [usize; 2],
         words: usize,
     ) {
-        self.reckon("sum rotations", |count| {
+        self.record("sum rotations", |count| {
             *count = Count::new(&self.rings, modulus, plan.gadget);
             for position in plan.extended.factors() {
                 let own = modulus.contains(position);
@@ -204,9 +204,9 @@ impl Context {
         });
     }
 
-    /// Notes that a sum of rotations was rotated.
+    /// Records that a sum of rotations was rotated.
     pub(super) fn note_rotated_sum(&self, plan: &Decomposition, modulus: Modulus) {
-        self.reckon("rotate a sum", |count| {
+        self.record("rotate a sum", |count| {
             *count = Count::new(&self.rings, modulus, plan.gadget);
             count.extend_runs(count.runs(plan.extended.limb_count(), plan.wide_digits()));
             for position in plan.extended.factors() {
@@ -218,7 +218,7 @@ impl Context {
         });
     }
 
-    /// In a hollow context, notes that a key is used at a modulus by a gadget.
+    /// In a dry run, records that a key is used at a modulus with a gadget.
     pub(super) fn note_key(&self, key: &PreparedSwitchingKey, modulus: Modulus, gadget: Gadget) {
         let Some(ledger) = &self.ledger else { return };
         let derived = self.derived_key_bytes(key.modulus(), modulus, gadget);

@@ -86,7 +86,7 @@ impl Context {
         bytes: usize,
         make: impl FnOnce() -> ExpandedKey,
     ) -> Option<Arc<ExpandedKey>> {
-        if self.is_hollow() {
+        if self.is_dry_run() {
             return None;
         }
         self.memory.keys.get_or_insert(key.identity(), gadget, bytes, make)

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     budget::{self, Evict, Reserved},
-    making::Making,
+    in_progress::InProgress,
 };
 
 /// The default limit, in bytes, of coalesced and doubly decomposed keys.
@@ -40,7 +40,7 @@ pub(crate) type Identity = Arc<()>;
 #[derive(Debug)]
 pub(crate) struct KeyStore {
     store: Arc<Mutex<Store>>,
-    making: Making<Id>,
+    in_progress: InProgress<Id>,
 }
 
 #[derive(Debug)]
@@ -78,7 +78,7 @@ impl Default for KeyStore {
             Arc::new(Mutex::new(Store { limit: DEFAULT_KEY_MEMORY, used: 0, entries, missed }));
         let evict: Arc<dyn Evict> = Arc::clone(&store) as _;
         budget::register(Arc::downgrade(&evict));
-        KeyStore { store, making: Making::default() }
+        KeyStore { store, in_progress: InProgress::default() }
     }
 }
 
@@ -115,7 +115,7 @@ impl KeyStore {
                 return None;
             }
         }
-        let _making = self.making.begin(id);
+        let _started = self.in_progress.begin(id);
         let since = {
             let mut store = self.lock();
             if let Some(made) = store.get(id) {

@@ -90,8 +90,8 @@ impl Context {
         let is_repeated = self.has_repeats(extended) && poly.degree() == degree / REPETITIONS;
         let need = if poly.degree() != degree && !is_repeated {
             "plaintexts of the ring degree are needed, or of an eighth of it"
-        } else if poly.is_hollow() != self.is_hollow() {
-            "what is hollow and what is not do not go together"
+        } else if poly.is_dry_run() != self.is_dry_run() {
+            "operands of a dry run and others cannot be mixed"
         } else if have != extended.limb_count() {
             "a plaintext modulo P'Q is needed"
         } else if poly.domain() != Domain::Evaluation {
@@ -120,7 +120,7 @@ impl Context {
     fn lift_two(&self, poly: &mut Poly, extended: Modulus) {
         let (degree, last) = (self.degree(), extended.limb_of(Modulus::TWO));
         let elementwise = self.ring_at(extended, Modulus::TWO).elementwise();
-        self.reckon("lift a plaintext", |count| {
+        self.record("lift a plaintext", |count| {
             for i in 0..elementwise.lifted_limbs() {
                 count.of_size(WordSize::of(elementwise.lifted_modulus(i))).forward += 1;
             }
@@ -129,7 +129,7 @@ impl Context {
         let mut two = self.scratch_limbs(1, Domain::Coefficient);
         two.limb_mut(0).copy_from_slice(poly.limb(last));
         poly.resize_limbs(last + elementwise.lifted_limbs());
-        if !self.is_hollow() {
+        if !self.is_dry_run() {
             elementwise.lift(&mut poly.as_mut_slice()[last * degree..], two.limb(0));
         }
     }
@@ -168,13 +168,13 @@ impl RotationFactor {
             && self.limbs.limb_count() == context.rotation_factor_limbs(extended)
     }
 
-    /// Bytes that it takes; those that it would take, where it is hollow.
+    /// The bytes that it takes, or would take in a dry run.
     pub fn bytes(&self) -> usize {
         self.degree() * self.limbs.limb_count() * size_of::<u64>()
     }
 
-    pub(super) fn is_hollow(&self) -> bool {
-        self.limbs.is_hollow()
+    pub(super) fn is_dry_run(&self) -> bool {
+        self.limbs.is_dry_run()
     }
 
     /// The limb at `position`; modulo a power of two all limbs of the lifted form, one after the

@@ -192,7 +192,7 @@ impl Context {
             [rows.len(), terms],
             words,
         );
-        if self.is_hollow() {
+        if self.is_dry_run() {
             return Ok(sums);
         }
         // What is made limb by limb is made once.
@@ -280,8 +280,8 @@ impl Context {
             "there is no summand of that number"
         } else if of_degree != degree || ![1, REPETITIONS].contains(&(self.degree() / degree)) {
             "in one row all plaintexts have the ring degree, or all an eighth of it"
-        } else if whole.is_some_and(|factor| factor.is_hollow() != self.is_hollow()) {
-            "what is hollow and what is not do not go together"
+        } else if whole.is_some_and(|factor| factor.is_dry_run() != self.is_dry_run()) {
+            "operands of a dry run and others cannot be mixed"
         } else if whole.is_some_and(|factor| !factor.is_modulo(self, extended)) {
             "a plaintext modulo P'Q is needed"
         } else {
@@ -543,7 +543,7 @@ impl RotationSum<'_> {
     pub fn add(&mut self, other: &RotationSum<'_>) -> Result<(), RlweError> {
         self.check(other)?;
         let (context, extended) = (self.context, self.plan.extended);
-        context.reckon("add", |count| count.passes(extended, 2));
+        context.record("add", |count| count.passes(extended, 2));
         for (part, other) in self.parts.iter_mut().zip(&other.parts) {
             part.for_each_limb(context.threads(), |k, limb| {
                 context.limb_ring(extended, k).elementwise().add_assign(limb, other.limb(k));

@@ -13,11 +13,11 @@ use hippocrene_ring::{
 
 use crate::{Modulus, RlweError, rings::Rings};
 
-/// The primes of the auxiliary modulus have so many bits: those that all kernels are fastest for.
+/// The number of bits of the primes of the auxiliary modulus. All kernels are fastest for 48 bits.
 const PRIME_BITS: u32 = 48;
 
-/// `R` may be smaller than `Q` by so many bits, if that saves a prime: the rounding of `b'` then
-/// counts for so many bits more.
+/// `R` may be smaller than `Q` by this number of bits, if that saves a prime. The rounding error of
+/// `b'` then grows by the same number of bits. Chosen; anything from 0 to 1 works.
 const SLACK: f64 = 0.5;
 
 /// The constants of products of a ciphertext modulo `Q` and one modulo `Q_b`, times `t`.
@@ -25,21 +25,22 @@ const SLACK: f64 = 0.5;
 pub(crate) struct ScaledProduct {
     /// The rings of the primes of `R`.
     pub(super) rings: Vec<Arc<ResidueRing>>,
-    /// From `Q` to `R`.
+    /// Converts from `Q` to `R`.
     pub(super) lift: BaseConverter,
     /// For each limb of `Q`: `(Q/q)^{-1}`.
     pub(super) lift_inputs: Vec<InverseFactor>,
-    /// From `Q_b` to `R`, times `-Q_b^{-1}`: `(R b - delta)/Q_b` modulo `R`, where `R b` is 0.
+    /// Converts from `Q_b` to `R`, times `-Q_b^{-1}`. That gives `(R b - delta)/Q_b` modulo `R`, where
+    /// `R b` is 0.
     pub(super) switch: BaseConverter,
     /// For each limb of `Q_b`: `R (Q_b/q)^{-1}`.
     pub(super) switch_inputs: Vec<InverseFactor>,
     /// For each limb of `Q_b`: `R`.
     pub(super) raise: Vec<Scalar>,
-    /// From `R` to `Q`, times `t/R`.
+    /// Converts from `R` to `Q`, times `t/R`.
     pub(super) back: BaseConverter,
     /// For each prime of `R`: `(R/p)^{-1}`.
     pub(super) back_inputs: Vec<Scalar>,
-    /// From `R` to `Q`, times `-1/R`.
+    /// Converts from `R` to `Q`, times `-1/R`.
     pub(super) divide: BaseConverter,
     /// For each prime of `R`: `t (R/p)^{-1}`.
     pub(super) divide_inputs: Vec<InverseFactor>,
@@ -112,7 +113,7 @@ impl ScaledProduct {
     }
 }
 
-/// Each target with its factor.
+/// Returns each target with its factor.
 fn scaled(to: &[u64], factor: impl Fn(u64) -> u64) -> Vec<(u64, u64)> {
     to.iter().map(|q| (*q, factor(*q))).collect()
 }

@@ -92,8 +92,8 @@ impl Context {
         })
     }
 
-    /// log2 of the auxiliary modulus `R` of scaled products modulo `modulus = Q`: at least that of
-    /// `Q`, but for half a bit.
+    /// log2 of the auxiliary modulus `R` of scaled products modulo `modulus = Q`. It is at least
+    /// `log2(Q) - 1/2`.
     ///
     /// # Errors
     /// When it is no modulus of ciphertexts, or there are too few primes for it.
@@ -188,7 +188,7 @@ impl Context {
         b: &Ciphertext,
         eager: bool,
     ) {
-        self.reckon("scaled product", |count| {
+        self.record("scaled product", |count| {
             let (modulus, same) = (a.modulus(), std::ptr::eq(a, b));
             let (limbs, primes) = (modulus.limb_count() as u64, constants.rings.len() as u64);
             count.inverse(modulus, 3);

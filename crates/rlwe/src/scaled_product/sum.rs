@@ -186,7 +186,7 @@ impl ScaledSum<'_> {
 
     /// Notes what a product takes.
     fn note_product(&self, constants: &ScaledProduct, a: &Ciphertext, b: &Ciphertext) {
-        self.context.reckon("scaled product", |count| {
+        self.context.record("scaled product", |count| {
             let (modulus, same) = (self.modulus, std::ptr::eq(a, b));
             let (limbs, primes) = (modulus.limb_count() as u64, constants.rings.len() as u64);
             count.inverse(modulus, 2);
@@ -218,7 +218,7 @@ impl ScaledSum<'_> {
 
     /// Notes what scaling the sum takes.
     fn note_scaling(&self, constants: &ScaledProduct) {
-        self.context.reckon("scale", |count| {
+        self.context.record("scale", |count| {
             let primes = constants.rings.len() as u64;
             count.inverse(self.modulus, 1);
             count.passes(self.modulus, 1);

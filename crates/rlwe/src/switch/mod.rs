@@ -5,21 +5,21 @@
 //! is the rescale of CKKS, the rational rescale of GRAFT (Def. 3.1; its Algorithms 5 and 6), the
 //! ModDown of key switching (HK20), and the modulus switching of BGV (`t` the plaintext modulus).
 //!
-//! **`t` costs nothing.** `delta = t (t^{-1} R x mod S)` for the centred remainder: a factor on the
-//! way into base conversion and one on the way out (the constant folding of MG23 3.3). So BGV's
-//! modulus switch is the other one between a division and a multiplication by `t`: who keeps
-//! ciphertexts divided by `t`, as `crates/bgv` does, needs only `t = 1`.
+//! **`t` costs nothing.** `delta = t (t^{-1} R x mod S)` for the centred remainder. That is one
+//! factor before base conversion and one after it (the constant folding of MG23 3.3). So the modulus
+//! switch of BGV is the switch for `t = 1` between a division and a multiplication by `t`. A scheme
+//! that keeps ciphertexts divided by `t`, as `crates/bgv` does, needs only `t = 1`.
 //!
 //! **Powers of two.** `S` and `Q'` share no prime but 2. With `Q = 2^b ..`, `Q' = 2^b' ..` and `b'
 //! < b`, `S = 2^(b-b') S~` has no inverse modulo `2^b'`. The limb at [`Modulus::TWO`] is then
 //! computed modulo `2^b`, where `R x - delta` is known from `x mod 2^b`: shifted right by `b - b'`
 //! bits, and times `S~^{-1}`. `S` has one limb modulo `2^(b-b')` like any other.
 //!
-//! **Ties.** Where `S = 2^k`, one coefficient in `2^k` has the remainder `S/2`. Were it always
-//! rounded to the same side, the error of all coefficients would have a mean of `1/2S`, which adds
-//! up at the roots of unity near 1: for `S = 8` and `N = 2^15` it is there 25 times what it is
-//! elsewhere, too much for squares of squares in BGV and for the first slots of CKKS. So ties go up
-//! and down by turns. Of a larger `S` hardly any coefficient is a tie.
+//! **Ties.** If `S = 2^k`, one coefficient in `2^k` has the remainder `S/2`. If ties were always
+//! rounded to the same side, the error of all coefficients would have a mean of `1/2S`. That adds up
+//! at the roots of unity near 1. For `S = 8` and `N = 2^15`, the error there would be 25 times the
+//! error elsewhere: too much for squares of squares in BGV and for the first slots of CKKS. So ties
+//! are rounded up and down in turn. For a larger `S`, hardly any coefficient is a tie.
 //!
 //! **Odd sprout primes.** The limb at [`Modulus::ODD`] goes from modulo `c` to modulo `c'`,
 //! products of sprout primes. `R` is 0 modulo the primes of `c'` that are not in `c`, so that `R x
@@ -40,7 +40,7 @@ pub(crate) use plan::SwitchPlan;
 
 impl Context {
     /// `out = round_t((Q'/Q) x)` for `x` modulo `from = Q` and `out` modulo `to = Q'`, any two
-    /// divisors of `PQ_max`, in the domain of `x`. `out` gets the limbs of `to`, whatever it had.
+    /// divisors of `PQ_max`, in the domain of `x`. `out` is resized to the limbs of `to`.
     ///
     /// The result differs from `(Q'/Q) x` by at most `t/2` in every coefficient, and `R x - S out =
     /// 0 mod t`.
@@ -53,8 +53,7 @@ impl Context {
     ///
     /// # Errors
     /// [`RlweError::Modulus`] when `x` does not have the limbs of `from`; [`RlweError::Parameters`]
-    /// when `t` shares a factor with what is divided away, as an even `t` does when the power of
-    /// two becomes smaller.
+    /// when `t` shares a factor with `S`, as an even `t` does when the power of two becomes smaller.
     pub fn switch_modulus(
         &self,
         out: &mut Poly,
@@ -72,7 +71,7 @@ impl Context {
             });
         }
         let plan = self.switch_plan(from, to, t)?;
-        self.reckon("switch modulus", |count| {
+        self.record("switch modulus", |count| {
             match x.domain() {
                 Domain::Evaluation => count.inverse(plan.dropped, 1),
                 Domain::Coefficient => count.passes(plan.dropped, 1),
@@ -145,7 +144,7 @@ impl Context {
             .get_or_try_insert((from, to, t), || SwitchPlan::new(&self.rings, from, to, t))
     }
 
-    /// Sets `y` to the residues of `x` modulo the limb of `S` at `position`, from its limb modulo
+    /// Sets `y` to the residues of `x` modulo the limb of `S` at `position`. `x` is the limb modulo
     /// `Q` there, in either domain.
     pub(crate) fn load_remainder(
         &self,
@@ -160,7 +159,7 @@ impl Context {
         }
     }
 
-    /// From `x` modulo the limb `s` of `S` at `position`, in the evaluation domain, to the
+    /// Takes `x` modulo the limb `s` of `S` at `position`, in the evaluation domain, to the
     /// coefficients of `R (S/s)^{-1} x`.
     pub(crate) fn invert_remainder(&self, plan: &SwitchPlan, position: usize, x: &mut [u64]) {
         let factor = &plan.inputs[plan.dropped.limb_of(position)].0;
@@ -168,8 +167,8 @@ impl Context {
     }
 }
 
-/// From residues modulo `2 half` to centred remainders modulo `2 half + 1`: of those that are
-/// `half` in either, every other one is `-half`.
+/// Takes residues modulo `2 half` to centred remainders modulo `2 half + 1`. Every other tie, which is
+/// `half`, becomes `-half`.
 fn split_ties(y: &mut [u64], half: u64) {
     let mut least = half + 1;
     for y in y {
@@ -181,8 +180,8 @@ fn split_ties(y: &mut [u64], half: u64) {
     }
 }
 
-/// What a switch subtracts before it divides: `delta`, known modulo the limbs of `S`, to be had
-/// modulo those of `Q'`.
+/// The `delta` that a switch subtracts before it divides. It is known modulo the limbs of `S` and is
+/// converted to those of `Q'`.
 pub(crate) struct Remainder<'a> {
     context: &'a Context,
     plan: &'a SwitchPlan,
@@ -191,9 +190,9 @@ pub(crate) struct Remainder<'a> {
 }
 
 impl<'a> Remainder<'a> {
-    /// From the residues of `t^{-1} R (S/s)^{-1} x` modulo each limb `s` of `S`, as coefficients.
-    /// `is_transformed` says that `delta` is wanted in the evaluation domain, and nothing is done
-    /// to its coefficients.
+    /// The remainder with these residues of `t^{-1} R (S/s)^{-1} x` modulo each limb `s` of `S`, as
+    /// coefficients. If `is_transformed`, `delta` is needed in the evaluation domain and nothing is
+    /// added to its coefficients before.
     pub(crate) fn new(
         context: &'a Context,
         plan: &'a SwitchPlan,
@@ -204,14 +203,17 @@ impl<'a> Remainder<'a> {
         Remainder { context, plan, limbs, is_transformed }
     }
 
-    /// The one limb of `S`, where limb `k` of `delta` is transformed right from its residues.
+    /// The modulus of the only limb of `S`, if limb `k` of `delta` is transformed directly from the
+    /// residues modulo it.
     fn centres(&self, k: usize) -> Option<u64> {
         self.plan.converter.centres(k).filter(|_| self.is_transformed)
     }
 
-    /// `delta` modulo the limbs of the result from the `first` on, as many as `out` has limbs, as
-    /// coefficients, lazily reduced. Where `S` is 1 it is 0, and `out` is left alone; and so are
-    /// limbs that [`Remainder::finish_limb`] takes from the residues modulo `S` themselves.
+    /// Sets `out` to `delta` modulo the limbs of the result from `first` on, as coefficients, lazily
+    /// reduced.
+    ///
+    /// If `S` is 1, `delta` is 0 and `out` is unchanged. Limbs that [`Remainder::finish_limb`] computes
+    /// from the residues modulo `S` themselves are unchanged too.
     pub(crate) fn modulo(&self, first: usize, out: &mut [u64]) {
         if self.plan.dropped.is_one() {
             return;
@@ -223,9 +225,12 @@ impl<'a> Remainder<'a> {
         self.plan.converter.convert_exact_into(&mut outputs, &self.limbs);
     }
 
-    /// Limb `k` of the result, `(R x - delta)/S` modulo the limb of `Q'`: from `x` at its position
-    /// (0 if `Q` does not have it) in `domain`. `limb` is what [`Remainder::modulo`] gave first,
-    /// and the result at the end, which goes through `automorphism`.
+    /// Computes limb `k` of the result: `(R x - delta)/S` modulo the limb of `Q'`, after
+    /// `automorphism`.
+    ///
+    /// `x` is the limb at the same position, in `domain`, or `None` for 0 if `Q` has no such limb.
+    /// `limb` holds the result of [`Remainder::modulo`] at first, and that of this function at the
+    /// end.
     pub(crate) fn finish_limb(
         &self,
         k: usize,
@@ -253,7 +258,7 @@ impl<'a> Remainder<'a> {
                 target.combine(ring, limb, Some(spare));
             }
             (Some(x), Combination::Difference(raise), Some(automorphism)) => {
-                // What is permuted has to lie elsewhere anyway.
+                // The automorphism reads from another place anyway.
                 ring.elementwise().sub_mul_scalar(spare, x, limb, raise);
                 return ring.apply_automorphism(automorphism, domain, limb, spare);
             }

@@ -15,7 +15,7 @@ use crate::{Modulus, RlweError, rings::Rings};
 pub(crate) struct SwitchPlan {
     pub(super) from: Modulus,
     pub(super) to: Modulus,
-    /// `S`, which is divided away.
+    /// `S`, the divisor of the switch.
     pub(crate) dropped: Modulus,
     /// Converts from the limbs of `S` to those of `Q'`, times the factors of the targets. If `Q'`
     /// has a power of two, it is the larger one of `Q` and `Q'` here.

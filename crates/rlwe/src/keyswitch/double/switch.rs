@@ -99,7 +99,7 @@ impl<'a> Sums<'a> {
             .double
             .as_ref()
             .filter(|_| key.modulus() == context.parameters().full())?;
-        let key = match context.is_hollow() {
+        let key = match context.is_dry_run() {
             false => Some(context.double_key(key, &decomposed.plan, double)?),
             true => {
                 context.note_key(key, decomposed.modulus, decomposed.plan.gadget);
@@ -295,7 +295,7 @@ impl Context {
         );
         let plan = self.switch_plan(extended, to, 1)?;
 
-        if self.is_hollow() {
+        if self.is_dry_run() {
             for out in out {
                 out.resize_limbs(to.limb_count());
                 out.set_domain(domain);

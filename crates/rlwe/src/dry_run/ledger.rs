@@ -25,12 +25,12 @@ impl Ledger {
 
     /// A pool of polynomials without residues.
     pub(crate) fn scratch(&self, degree: usize) -> ScratchPool {
-        ScratchPool::hollow(degree, &self.meter)
+        ScratchPool::dry_run(degree, &self.meter)
     }
 
     /// A polynomial without residues and with no limbs yet, in the evaluation domain.
     pub(crate) fn polynomial(&self, degree: usize) -> Poly {
-        Poly::hollow(degree, 0, Domain::Evaluation, &self.meter)
+        Poly::dry_run(degree, 0, Domain::Evaluation, &self.meter)
     }
 
     /// Writes to the tally.

@@ -1,14 +1,14 @@
-//! Hollow contexts: what computations would cost, before any key is made.
+//! Dry runs: the cost of computations, before any key is made.
 //!
-//! A hollow context computes without residues. Its polynomials have as many limbs as any others,
-//! and every limb is empty ([`Poly::hollow`]), so that the loops over limbs have nothing to do;
-//! everything else is what it is elsewhere, by the same code: moduli, noise, keys, checks and
-//! errors. In place of the arithmetic, each operation notes what it takes by the profile in use,
-//! and each key switch which key it uses, in a [`Tally`]. The memory of polynomials is reckoned by
-//! a [`Meter`].
+//! The context of a dry run computes without residues. Its polynomials have as many limbs as any
+//! others, but every limb is empty ([`Poly::dry_run`]), so that loops over limbs have nothing to do.
+//! Everything else is done by the same code as elsewhere: moduli, noise, keys, checks and errors.
 //!
-//! Parameters of a hollow context have a digest of their own, so that what is hollow is never taken
-//! for what is not.
+//! Each operation records in a [`Tally`] how long it would take by the profile in use. Each key
+//! switch records which key it uses. A [`Meter`] counts the memory of polynomials.
+//!
+//! Parameters of a dry run have a digest of their own. So operands of a dry run are never taken for
+//! others.
 
 pub(crate) mod ledger;
 pub(crate) mod tally;
@@ -22,38 +22,38 @@ use ledger::Ledger;
 pub use tally::{KeyUse, Noted, Tally};
 
 impl Context {
-    /// A context that computes without residues and notes what operations take.
+    /// A context of a dry run: it computes without residues and records the cost of operations.
     ///
     /// # Errors
     /// As [`Context::new`].
-    pub fn hollow(parameters: Parameters, threads: Threads) -> Result<Self, RlweError> {
-        Self::build(parameters.hollow(), threads, Kernel::detect()?, Some(Ledger::default()))
+    pub fn dry_run(parameters: Parameters, threads: Threads) -> Result<Self, RlweError> {
+        Self::build(parameters.for_dry_run(), threads, Kernel::detect()?, Some(Ledger::default()))
     }
 
-    /// A context for `parameters` with the threads and the kernel of this one; if this one is
-    /// hollow, so is that, and both note in one place.
+    /// A context for `parameters` with the threads and the kernel of this one. In a dry run, the new
+    /// context belongs to the same dry run, and both share one record.
     ///
     /// # Errors
     /// As [`Context::new`].
     pub fn sibling(&self, parameters: Parameters) -> Result<Self, RlweError> {
-        let parameters = if self.is_hollow() { parameters.hollow() } else { parameters };
+        let parameters = if self.is_dry_run() { parameters.for_dry_run() } else { parameters };
         let context =
             Self::build(parameters, self.threads().clone(), self.kernel(), self.ledger.clone())?;
         Ok(context.with_profile(self.profile().clone()))
     }
 
-    /// Whether it computes without residues.
-    pub fn is_hollow(&self) -> bool {
+    /// True in a dry run, which computes without residues.
+    pub fn is_dry_run(&self) -> bool {
         self.ledger.is_some()
     }
 
-    /// What was noted so far; nothing where it is not hollow.
+    /// The record of a dry run so far. It is empty otherwise.
     pub fn tally(&self) -> Tally {
         let mut tally = Tally::default();
         if let Some(ledger) = &self.ledger {
             ledger.note(|noted| tally = noted.clone());
-            // A copy reads and writes as much as a pass; how much of that is not in the cache, is
-            // reckoned for fresh ciphertexts.
+            // A copy reads and writes as much as a pass. The share that is not in the cache is taken
+            // to be that of fresh ciphertexts.
             let (parameters, limb) = (self.parameters(), self.degree() * size_of::<u64>());
             let limbs = ledger.meter().copied() as f64 / limb as f64;
             let bytes = (4 * limb * parameters.top().limb_count()) as u64;
@@ -67,17 +67,16 @@ impl Context {
         tally
     }
 
-    /// In a hollow context, predicts times by `profile` from now on. Key switches are planned as
-    /// before, so that results and their noise do not depend on it. Contexts that note in one place
-    /// share it.
+    /// In a dry run, predicts times by `profile` from now on. Key switches are planned as before, so
+    /// that results and their noise do not depend on it. Contexts that share a record share it.
     pub fn set_prices(&self, profile: Profile) {
         if let Some(ledger) = &self.ledger {
             ledger.set_prices(profile);
         }
     }
 
-    /// What `f` makes of the profile that times are predicted by: that of [`Context::set_prices`],
-    /// or the one that key switches are planned by.
+    /// Calls `f` with the profile that times are predicted by: that of [`Context::set_prices`], or
+    /// by default the one that key switches are planned by.
     pub fn priced<T>(&self, f: impl FnOnce(&Profile) -> T) -> T {
         match &self.ledger {
             Some(ledger) => ledger.priced(self.profile(), f),
@@ -85,12 +84,12 @@ impl Context {
         }
     }
 
-    /// The memory of the polynomials of a hollow context.
+    /// The memory of the polynomials of a dry run.
     pub fn meter(&self) -> Option<&Meter> {
         self.ledger.as_ref().map(Ledger::meter)
     }
 
-    /// Forgets what was noted, and what was taken of memory before now.
+    /// Clears the record, and sets the peak of memory to the memory in use now.
     pub fn reset_tally(&self) {
         if let Some(ledger) = &self.ledger {
             ledger.note(|tally| *tally = Tally::default());
@@ -98,9 +97,9 @@ impl Context {
         }
     }
 
-    /// In a hollow context, notes the encoding of a plaintext modulo `extended`, which takes as
-    /// long as `transforms` transforms before it is reduced; or one of a ring degree that is a
-    /// `share` of the context's.
+    /// In a dry run, records the encoding of a plaintext modulo `extended`. Before it is reduced, it
+    /// takes as long as `transforms` transforms. The ring degree of the plaintext is that of the
+    /// context, divided by `share`.
     pub fn note_encoding(&self, extended: Modulus, transforms: u64, share: usize) {
         let Some(ledger) = &self.ledger else { return };
         let mut count = Count::plain(&self.rings);
@@ -111,24 +110,23 @@ impl Context {
         ledger.note(|tally| tally.add("encode", seconds, 0));
     }
 
-    /// In a hollow context, notes an operation of another crate, by the seconds that it takes and
-    /// the transforms that it makes.
+    /// In a dry run, records an operation of another crate: its seconds and its number of
+    /// transforms.
     pub fn note(&self, operation: &'static str, seconds: f64, transforms: u64) {
         if let Some(ledger) = &self.ledger {
             ledger.note(|tally| tally.add(operation, seconds, transforms));
         }
     }
 
-    /// In a hollow context, notes log2 of the probability that what is computed fails: with it, no
-    /// error tells of what results are off by.
+    /// In a dry run, records log2 of the probability that results are wrong without an error.
     pub fn note_failure(&self, log2_probability: impl FnOnce() -> f64) {
         if let Some(ledger) = &self.ledger {
             ledger.note(|tally| tally.add_failure(log2_probability()));
         }
     }
 
-    /// In a hollow context, notes an operation by what it does with limbs.
-    pub(crate) fn reckon<'a>(
+    /// In a dry run, records an operation by its primitives on limbs, which `count` counts.
+    pub(crate) fn record<'a>(
         &'a self,
         operation: &'static str,
         count: impl FnOnce(&mut Count<'a>),
@@ -140,25 +138,25 @@ impl Context {
         ledger.note(|tally| tally.add(operation, seconds, done.transforms()));
     }
 
-    /// Checks that polynomials are hollow where this is, and only there.
+    /// Checks that polynomials have residues, or that they have none in a dry run.
     pub(crate) fn check_residues(
         &self,
         polys: &[&Poly],
         operation: &'static str,
     ) -> Result<(), RlweError> {
-        match polys.iter().find(|poly| poly.is_hollow() != self.is_hollow()) {
+        match polys.iter().find(|poly| poly.is_dry_run() != self.is_dry_run()) {
             None => Ok(()),
             Some(poly) => {
-                let need = "what is hollow and what is not do not go together";
+                let need = "operands of a dry run and others cannot be mixed";
                 Err(RlweError::Modulus { operation, have: poly.limb_count(), need })
             }
         }
     }
 
-    /// Takes and gives back scratch memory of so many limbs, as operations do that have nothing
-    /// else to do where there are no residues.
+    /// In a dry run, takes scratch polynomials of these numbers of limbs and gives them back. The
+    /// meter then counts the memory of loops that do not run.
     pub(crate) fn touch_scratch(&self, limbs: &[usize]) {
-        if self.is_hollow() {
+        if self.is_dry_run() {
             let taken: Vec<_> =
                 limbs.iter().map(|limbs| self.scratch_limbs(*limbs, Domain::Evaluation)).collect();
             drop(taken);
