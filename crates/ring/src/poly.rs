@@ -18,11 +18,12 @@ pub enum Domain {
 }
 
 /// An element of `Z_Q[X]/(X^N + 1)` in residue form: one limb of `N` residues per factor of `Q`,
-/// limb-major, 64-byte aligned. The polynomial does not know the moduli of its limbs. Its owner does.
+/// limb-major, 64-byte aligned. The polynomial does not know the moduli of its limbs. Its owner
+/// does.
 ///
-/// A polynomial of a *dry run* ([`Poly::dry_run`]) has as many limbs as any other, but every limb is
-/// empty. Loops over limbs and residues then have nothing to do. A [`crate::Meter`] counts the memory
-/// that the residues would take.
+/// A polynomial of a *dry run* ([`Poly::dry_run`]) has as many limbs as any other, but every limb
+/// is empty. Loops over limbs and residues then have nothing to do. A [`crate::Meter`] counts the
+/// memory that the residues would take.
 pub struct Poly {
     degree: usize,
     domain: Domain,
@@ -65,8 +66,8 @@ impl Poly {
         poly
     }
 
-    /// A polynomial without limbs. It and its copies take memory from `spare`, if any there fits, and
-    /// give it back to `spare`.
+    /// A polynomial without limbs. It and its copies take memory from `spare`, if any there fits,
+    /// and give it back to `spare`.
     pub fn with_spare(degree: usize, domain: Domain, spare: &SpareMemory) -> Self {
         let data = Residues::new(Some(spare.clone()));
         Poly { degree, domain, limbs: 0, words: degree, data, reservation: None }
@@ -82,8 +83,8 @@ impl Poly {
         poly
     }
 
-    /// A polynomial of `limbs` limbs with unspecified residues, or without residues if this one is of
-    /// a dry run.
+    /// A polynomial of `limbs` limbs with unspecified residues, or without residues if this one is
+    /// of a dry run.
     pub fn alike(&self, degree: usize, limbs: usize) -> Self {
         match &self.reservation {
             None => {
@@ -175,8 +176,8 @@ impl Poly {
         &mut self.data[..self.limbs * self.words]
     }
 
-    /// Changes the number of limbs. The residues of new limbs are unspecified. Memory is kept, so that
-    /// growing back to an earlier size allocates nothing.
+    /// Changes the number of limbs. The residues of new limbs are unspecified. Memory is kept, so
+    /// that growing back to an earlier size allocates nothing.
     ///
     /// # Panics
     /// When the residues do not fit into the address space.
@@ -218,8 +219,8 @@ impl Poly {
         }
     }
 
-    /// Overwrites all memory that it holds with zeros. The compiler does not optimise this away, so it
-    /// serves to wipe secrets.
+    /// Overwrites all memory that it holds with zeros. The compiler does not optimise this away, so
+    /// it serves to wipe secrets.
     pub fn wipe(&mut self) {
         self.data.zeroize();
     }

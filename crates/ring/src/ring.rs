@@ -1,4 +1,4 @@
-//! Residue rings: what a limb is computed in.
+//! Residue rings: the rings that limbs are computed in.
 
 use crate::{
     Automorphism, Domain, Kernel, RingError,

@@ -10,8 +10,8 @@ use crate::{
     poly::{Domain, Poly},
 };
 
-/// A pool of polynomials of one ring degree. What is taken comes back when its guard is dropped;
-/// once a computation has run once, running it again allocates nothing.
+/// A pool of polynomials of one ring degree. A polynomial comes back when its guard is dropped.
+/// After a computation has run once, running it again allocates nothing.
 #[derive(Debug)]
 pub struct ScratchPool {
     degree: usize,
@@ -47,8 +47,8 @@ impl ScratchPool {
         free.iter_mut().for_each(Poly::wipe);
     }
 
-    /// Bytes of the polynomials that nobody holds: when all have come back, what computations have
-    /// needed at most.
+    /// The bytes of the polynomials that are not on loan. When all have come back, that is the
+    /// maximum that computations have needed.
     pub fn bytes(&self) -> usize {
         let free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         free.iter().map(|poly| poly.capacity_limbs() * self.degree * size_of::<u64>()).sum()
@@ -57,8 +57,8 @@ impl ScratchPool {
     /// A polynomial of `limbs` limbs with unspecified residues.
     pub fn take(&self, limbs: usize, domain: Domain) -> Scratch<'_> {
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        // The smallest one that is large enough, else the largest, to be grown; of equals the one
-        // that came back last, which is most likely in the cache.
+        // The smallest one that is large enough, else the largest, which then grows. Of equals the
+        // one that came back last is most likely in the cache.
         let best = (0..free.len()).rev().min_by_key(|&i| {
             let have = free[i].capacity_limbs();
             if have >= limbs { (0, have) } else { (1, usize::MAX - have) }
@@ -74,7 +74,7 @@ impl ScratchPool {
     }
 }
 
-/// What a pool lent may have held secrets.
+/// The polynomials of a pool may have held secrets, so they are wiped.
 impl Drop for ScratchPool {
     fn drop(&mut self) {
         self.forget();

@@ -10,7 +10,7 @@ use std::{
 ///
 /// A program goes through fewer pairs of moduli than this, and the tables of a full cache take tens
 /// of megabytes at most. With a sprout there are millions of pairs of moduli, so a server must not
-/// keep every table that it was ever asked for. Chosen; anything from 256 to 4096 works.
+/// keep every table that it was ever asked for. Chosen.
 const MAX_TABLES: usize = 1024;
 
 /// Tables by key, made on first use.

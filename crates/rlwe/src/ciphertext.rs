@@ -62,7 +62,7 @@ impl Ciphertext {
         &self.parts
     }
 
-    /// The parts, to be changed by who keeps the rest true.
+    /// The parts, for changes that keep the other fields right.
     pub(crate) fn parts_mut(&mut self) -> &mut [Poly] {
         &mut self.parts
     }
@@ -70,7 +70,7 @@ impl Ciphertext {
     /// Part `i`.
     ///
     /// # Panics
-    /// When there are not so many parts.
+    /// When there is no such part.
     pub fn part(&self, i: usize) -> &Poly {
         &self.parts[i]
     }

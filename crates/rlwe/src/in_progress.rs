@@ -14,8 +14,8 @@ pub(crate) struct InProgress<K> {
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Task<K> {
     key: K,
-    /// True if the task is itself one share of a larger one. It then needs no other threads than idle
-    /// helpers, which do nothing else meanwhile.
+    /// True if the task is itself one share of a larger one. It then needs no other threads than
+    /// idle helpers, which do nothing else meanwhile.
     is_share: bool,
 }
 
@@ -32,11 +32,12 @@ impl<K> Default for InProgress<K> {
 }
 
 impl<K: PartialEq + Copy> InProgress<K> {
-    /// Starts to compute the value of `key`. If another thread computes it already, waits until that
-    /// one has ended and returns `None`: the value may exist now.
+    /// Starts to compute the value of `key`. If another thread computes it already, waits until
+    /// that one has ended and returns `None`: the value may exist now.
     ///
-    /// A thread that works on a share of a larger task does not wait for a thread that shares out its
-    /// own work. The two might wait for each other. It computes the value a second time instead.
+    /// A thread that works on a share of a larger task does not wait for a thread that shares out
+    /// its own work. The two might wait for each other. It computes the value a second time
+    /// instead.
     pub(crate) fn begin(&self, key: K) -> Option<Started<'_, K>> {
         let task = Task { key, is_share: Threads::are_shared() };
         let must_wait = |tasks: &mut Vec<Task<K>>| {
@@ -108,8 +109,8 @@ mod tests {
     fn shares_of_a_task_do_not_wait() {
         let (in_progress, threads) = (InProgress::default(), Threads::new(2).unwrap());
         let made = in_progress.begin(1);
-        // Both share what the calling thread shares out, and wait for it no more than for one
-        // another.
+        // Both work on shares of a task of the calling thread. They wait neither for that thread
+        // nor for each other.
         let begun = threads.map(2, |i| in_progress.begin(1).or(in_progress.begin(2 + i)).is_some());
         assert_eq!(begun, [true; 2]);
         drop(made);

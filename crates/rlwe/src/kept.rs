@@ -9,8 +9,8 @@ const DEFAULT_MEMORY: usize = 1 << 30;
 
 /// A cache of large values by key, such as the encoded diagonals of a linear transform by modulus.
 ///
-/// Each value is made on first use. When all values together exceed a limit, those that were not used
-/// for the longest time are dropped. The limit is 1 GiB by default.
+/// Each value is made on first use. When all values together exceed a limit, those that were not
+/// used for the longest time are dropped. The limit is 1 GiB by default.
 #[derive(Debug)]
 pub struct Kept<K, V> {
     entries: Mutex<Entries<K, V>>,
@@ -36,7 +36,7 @@ impl<K: PartialEq + Copy, V> Kept<K, V> {
     /// making it. `bytes` tells its size.
     ///
     /// # Errors
-    /// Those of `make`.
+    /// Returns the errors of `make`.
     pub fn get_or_try_insert<E>(
         &self,
         key: K,
@@ -61,8 +61,8 @@ impl<K: PartialEq + Copy, V> Kept<K, V> {
         Ok(value)
     }
 
-    /// Sets the limit in bytes. The value that was used last stays whatever its size, unless the limit
-    /// is 0.
+    /// Sets the limit in bytes. The value that was used last stays whatever its size, unless the
+    /// limit is 0.
     pub fn set_memory(&self, bytes: usize) {
         let mut entries = self.lock();
         entries.limit = bytes;

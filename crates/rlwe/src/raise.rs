@@ -9,8 +9,8 @@ const OPERATION: &str = "raise the modulus";
 
 impl Context {
     /// `out = a` with the parts, taken as integers in `[-q/2, q/2)`, modulo a multiple `to = Q` of
-    /// the modulus `q` of `a`. Where `a` decrypts to `m + e` modulo `q`, the result decrypts to
-    /// `m + e + q I` modulo `Q`, with `I` an integer polynomial: nothing is rounded, so that the noise
+    /// the modulus `q` of `a`. Where `a` decrypts to `m + e` modulo `q`, the result decrypts to `m
+    /// + e + q I` modulo `Q`, with `I` an integer polynomial: nothing is rounded, so that the noise
     /// stays.
     ///
     /// With parts that are uniform modulo `q` and a secret of Hamming weight `h`, a coefficient of

@@ -1,4 +1,4 @@
-//! The residue rings of a parameter set: what limbs are computed in.
+//! The residue rings of a parameter set.
 
 use std::sync::Arc;
 

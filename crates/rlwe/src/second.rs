@@ -1,4 +1,4 @@
-//! A second parameter set and secret for what is left of a modulus (MG23 3.6).
+//! A second parameter set and secret for the rest of a modulus (MG23 3.6).
 //!
 //! Once `b` bits of `Q` are gone, keys for the rest may have a special modulus `P'` that is larger
 //! by `b` bits, `P'Q' <= PQ`: fewer digits, and smaller keys. Where `P'` divides `PQ` one secret
@@ -13,9 +13,9 @@ use crate::{
     RlweError, Sprout, design, security,
 };
 
-/// By so many bits at most is `P'` to exceed the digits: key switches then add less noise than
-/// rounding does.
-const ENOUGH: f64 = 4.0;
+/// The maximum number of bits by which `P'` is chosen to exceed the digits. Key switches then add
+/// less noise than rounding does.
+const MAX_MARGIN_BITS: f64 = 4.0;
 
 impl Parameters {
     /// The second set for ciphertexts whose moduli divide `top`, a divisor of `Q_max`: same ring
@@ -62,7 +62,7 @@ impl Parameters {
             units.iter().chain(specials).map(|q| u64::BITS - q.leading_zeros()).max().unwrap_or(0);
         let largest =
             self.digits(self.top()).map(|(_, digit)| self.log2(digit)).fold(0.0, f64::max);
-        let margin = (self.log2(self.specials()) - largest).min(ENOUGH);
+        let margin = (self.log2(self.specials()) - largest).min(MAX_MARGIN_BITS);
         let division = match specials.is_empty() {
             true => None,
             false => design::divide(&sprout, &sizes, left, word, margin),

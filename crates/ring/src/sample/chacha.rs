@@ -1,8 +1,8 @@
 //! The ChaCha20 block function (Bernstein 2008), many blocks side by side.
 //!
-//! This is not taken from a library for two reasons. The key and the keystream have to be wiped. And
-//! with 16 blocks side by side in AVX-512 registers it is about twice as fast. Tests compare it with
-//! a library.
+//! This is not taken from a library for two reasons. The key and the keystream have to be wiped.
+//! And with 16 blocks side by side in AVX-512 registers it is about twice as fast. Tests compare it
+//! with a library.
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 

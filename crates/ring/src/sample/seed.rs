@@ -31,7 +31,7 @@ impl Seed {
         Seed(bytes)
     }
 
-    /// The bytes of the seed: as secret as what is made from it.
+    /// The bytes of the seed. They are as secret as everything made from it.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }

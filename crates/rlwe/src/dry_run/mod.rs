@@ -1,8 +1,9 @@
 //! Dry runs: the cost of computations, before any key is made.
 //!
 //! The context of a dry run computes without residues. Its polynomials have as many limbs as any
-//! others, but every limb is empty ([`Poly::dry_run`]), so that loops over limbs have nothing to do.
-//! Everything else is done by the same code as elsewhere: moduli, noise, keys, checks and errors.
+//! others, but every limb is empty ([`Poly::dry_run`]), so that loops over limbs have nothing to
+//! do. Everything else is done by the same code as elsewhere: moduli, noise, keys, checks and
+//! errors.
 //!
 //! Each operation records in a [`Tally`] how long it would take by the profile in use. Each key
 //! switch records which key it uses. A [`Meter`] counts the memory of polynomials.
@@ -30,8 +31,8 @@ impl Context {
         Self::build(parameters.for_dry_run(), threads, Kernel::detect()?, Some(Ledger::default()))
     }
 
-    /// A context for `parameters` with the threads and the kernel of this one. In a dry run, the new
-    /// context belongs to the same dry run, and both share one record.
+    /// A context for `parameters` with the threads and the kernel of this one. In a dry run, the
+    /// new context belongs to the same dry run, and both share one record.
     ///
     /// # Errors
     /// As [`Context::new`].
@@ -52,8 +53,8 @@ impl Context {
         let mut tally = Tally::default();
         if let Some(ledger) = &self.ledger {
             ledger.note(|noted| tally = noted.clone());
-            // A copy reads and writes as much as a pass. The share that is not in the cache is taken
-            // to be that of fresh ciphertexts.
+            // A copy reads and writes as much as a pass. The share that is not in the cache is
+            // taken to be that of fresh ciphertexts.
             let (parameters, limb) = (self.parameters(), self.degree() * size_of::<u64>());
             let limbs = ledger.meter().copied() as f64 / limb as f64;
             let bytes = (4 * limb * parameters.top().limb_count()) as u64;
@@ -67,8 +68,8 @@ impl Context {
         tally
     }
 
-    /// In a dry run, predicts times by `profile` from now on. Key switches are planned as before, so
-    /// that results and their noise do not depend on it. Contexts that share a record share it.
+    /// In a dry run, predicts times by `profile` from now on. Key switches are planned as before,
+    /// so that results and their noise do not depend on it. Contexts that share a record share it.
     pub fn set_prices(&self, profile: Profile) {
         if let Some(ledger) = &self.ledger {
             ledger.set_prices(profile);
@@ -97,8 +98,8 @@ impl Context {
         }
     }
 
-    /// In a dry run, records the encoding of a plaintext modulo `extended`. Before it is reduced, it
-    /// takes as long as `transforms` transforms. The ring degree of the plaintext is that of the
+    /// In a dry run, records the encoding of a plaintext modulo `extended`. Before it is reduced,
+    /// it takes as long as `transforms` transforms. The ring degree of the plaintext is that of the
     /// context, divided by `share`.
     pub fn note_encoding(&self, extended: Modulus, transforms: u64, share: usize) {
         let Some(ledger) = &self.ledger else { return };

@@ -52,8 +52,8 @@ impl Tally {
         self.count(RAISE)
     }
 
-    /// log2 of a bound on the probability that results are wrong without an error, or `None` if that
-    /// cannot happen. It is the sum of all recorded probabilities
+    /// log2 of a bound on the probability that results are wrong without an error, or `None` if
+    /// that cannot happen. It is the sum of all recorded probabilities
     /// ([`crate::Context::note_failure`]).
     pub fn log2_failure_probability(&self) -> Option<f64> {
         (self.failure > 0.0).then(|| self.failure.min(1.0).log2())
@@ -76,8 +76,8 @@ impl Tally {
         &self.keys
     }
 
-    /// The bytes of the keys that are derived from keys to switch faster, if there is memory for all
-    /// of them ([`crate::Context::set_key_memory`]).
+    /// The bytes of the keys that are derived from keys to switch faster, if there is memory for
+    /// all of them ([`crate::Context::set_key_memory`]).
     pub fn derived_key_bytes(&self) -> usize {
         self.derived.values().sum()
     }

@@ -332,7 +332,8 @@ pub struct PreparedEvaluationKeys {
 #[derive(Debug, Clone)]
 enum Galois {
     Some(BTreeMap<usize, PreparedSwitchingKey>),
-    /// All keys, in a dry run: those for smaller moduli, and for everything else one for all moduli.
+    /// All keys, in a dry run: those for smaller moduli, and for everything else one for all
+    /// moduli.
     Every(BTreeMap<usize, PreparedSwitchingKey>, Arc<Whole>),
 }
 

@@ -18,10 +18,10 @@ use crate::{
 /// modulo the others ([`crate::Parameters::digits`]). The `a_d` are kept as a seed: half of the
 /// size.
 ///
-/// `M` is `PQ_max` or a divisor of it, for a key that is used at smaller moduli only
-/// ([`crate::Parameters::key_modulus`]): its pairs are those modulo `PQ_max`, taken modulo `M`, and
-/// those of blocks that have no factor in `M`, which would encrypt 0, are left out. It serves
-/// moduli `Q` with gadgets of which `P'Q` divides `M`.
+/// `M` is `PQ_max`, or a divisor of it for a key that is used at smaller moduli only
+/// ([`crate::Parameters::key_modulus`]). The pairs are those modulo `PQ_max`, taken modulo `M`. The
+/// pairs of blocks without a factor in `M` would encrypt 0 and are left out. The key serves a
+/// modulus `Q` and a gadget if `P'Q` divides `M`.
 #[derive(Debug, Clone)]
 pub struct SwitchingKey {
     parameters: Fingerprint,
@@ -115,7 +115,7 @@ impl SwitchingKey {
         self.parameters
     }
 
-    /// What it is modulo: `PQ_max` or a divisor of it.
+    /// The modulus of the key: `PQ_max` or a divisor of it.
     pub fn modulus(&self) -> Modulus {
         self.modulus
     }
@@ -173,7 +173,7 @@ impl SwitchingKey {
 pub struct PreparedSwitchingKey {
     limbs: Vec<KeyLimb>,
     modulus: Modulus,
-    /// Of which blocks it has pairs.
+    /// The blocks for which the key has pairs.
     components: Components,
     parameters: Fingerprint,
     identity: Identity,
@@ -195,12 +195,12 @@ impl PreparedSwitchingKey {
         }
     }
 
-    /// The key, with what it is for.
+    /// The same key with its use.
     pub(crate) fn named(self, name: KeyUse) -> Self {
         PreparedSwitchingKey { name: Some(name), ..self }
     }
 
-    /// What it is for, if that is known.
+    /// The use of the key, if it is known.
     pub(crate) fn name(&self) -> Option<KeyUse> {
         self.name
     }
@@ -210,12 +210,12 @@ impl PreparedSwitchingKey {
         &self.limbs[self.modulus.limb_of(position)]
     }
 
-    /// What it is modulo ([`SwitchingKey::modulus`]).
+    /// The modulus of the key ([`SwitchingKey::modulus`]).
     pub fn modulus(&self) -> Modulus {
         self.modulus
     }
 
-    /// Of which blocks it has components.
+    /// The blocks for which the key has components.
     pub(crate) fn components(&self) -> Components {
         self.components
     }
@@ -225,12 +225,12 @@ impl PreparedSwitchingKey {
         self.parameters
     }
 
-    /// What tells it from other keys; its clones have the same.
+    /// The identity of the key, which its clones share.
     pub(crate) fn identity(&self) -> &Identity {
         &self.identity
     }
 
-    /// Bytes of memory it takes.
+    /// The bytes of memory that the key takes.
     pub fn bytes(&self) -> usize {
         self.limbs.iter().map(KeyLimb::bytes).sum()
     }

@@ -138,13 +138,13 @@ impl PreparedTransferKey {
         self.to
     }
 
-    /// What `modulus`, one of ciphertexts of the second set, is called in the first.
+    /// Returns `modulus`, a modulus of ciphertexts of the second set, as a modulus of the first.
     pub fn modulus(&self, modulus: Modulus) -> Modulus {
         self.inclusion.modulus(modulus)
     }
 
-    /// What the greatest common divisor of `modulus`, of the first set, and `Q_max` of the second
-    /// is called in the second.
+    /// Returns the greatest common divisor of `modulus`, of the first set, and `Q_max` of the
+    /// second, as a modulus of the second.
     pub fn common(&self, modulus: Modulus) -> Modulus {
         self.inclusion.common(modulus)
     }

@@ -24,8 +24,8 @@ pub(crate) struct Digit {
 }
 
 impl Digit {
-    /// True if `D` is one limb. It then makes no difference whether the digit is converted to several
-    /// positions at once.
+    /// True if `D` is one limb. It then makes no difference whether the digit is converted to
+    /// several positions at once.
     pub(crate) fn has_one_limb(&self) -> bool {
         self.factors.limb_count() == 1
     }

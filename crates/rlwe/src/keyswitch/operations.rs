@@ -29,9 +29,11 @@ pub struct LimbOperations {
     pub pairs: u64,
     /// Base conversions: target limbs.
     pub targets: u64,
-    /// Inner products with the key: pairs of the first component of a digit and a limb of the digit.
+    /// Inner products with the key: pairs of the first component of a digit and a limb of the
+    /// digit.
     pub products: u64,
-    /// Inner products with the key: pairs of a further component of a digit and a limb of the digit.
+    /// Inner products with the key: pairs of a further component of a digit and a limb of the
+    /// digit.
     pub repeats: u64,
     /// Inner products with the key: limbs of the result.
     pub sums: u64,
@@ -98,7 +100,8 @@ pub struct Operations {
     digits: usize,
     pub(super) key_bytes: u64,
     sum_bytes: u64,
-    /// Bytes of the coefficients of all digits with one limb, and of their extensions at one position.
+    /// Bytes of the coefficients of all digits with one limb, and of their extensions at one
+    /// position.
     digit_bytes: u64,
     /// Bytes of these that are read, written and read again, at all positions together.
     extended_bytes: u64,
@@ -138,8 +141,8 @@ impl Operations {
         self.key_bytes
     }
 
-    /// The bytes of the sums of a double decomposition that are read. They are read once for each run
-    /// of target limbs.
+    /// The bytes of the sums of a double decomposition that are read. They are read once for each
+    /// run of target limbs.
     pub fn sum_bytes(&self) -> u64 {
         self.sum_bytes
     }
@@ -153,9 +156,9 @@ impl Operations {
     /// The seconds that the primitives take one thread at ring degree `2^log_degree`: the sum of
     /// their costs.
     ///
-    /// The part of keys and polynomials that does not fit into the cache makes primitives slower. It
-    /// also adds the time to read the key and the sums of a double decomposition from memory. The
-    /// same holds for digits with one limb, if all of them at one position do not fit.
+    /// The part of keys and polynomials that does not fit into the cache makes primitives slower.
+    /// It also adds the time to read the key and the sums of a double decomposition from memory.
+    /// The same holds for digits with one limb, if all of them at one position do not fit.
     pub fn seconds(&self, log_degree: u32, profile: &Profile) -> f64 {
         let missed = profile.missed(self.key_bytes + self.polynomial_bytes);
         let costs =
@@ -170,8 +173,8 @@ impl Operations {
 
 impl Context {
     /// The primitives of a key switch of a polynomial modulo `from = Q` with `gadget` that ends
-    /// modulo `to = Q'`, as in a product: operand and result are in the evaluation domain, both parts
-    /// are added to, and the keys are already coalesced or doubly decomposed.
+    /// modulo `to = Q'`, as in a product: operand and result are in the evaluation domain, both
+    /// parts are added to, and the keys are already coalesced or doubly decomposed.
     ///
     /// # Errors
     /// As [`Context::decompose_with`], and when `to` does not divide `PQ_max`.
@@ -326,9 +329,9 @@ impl<'a> Count<'a> {
     /// Counts `times` exact conversions from the limbs of `from` to the limb of `modulus` at
     /// `position`, which is transformed after that.
     ///
-    /// Some conversions from one limb are no more than an addition. With vectors of 512 bits they are
-    /// part of the transform. With other kernels they are a pass. The source is counted here if it
-    /// has one limb, and by [`Count::sources`] otherwise.
+    /// Some conversions from one limb are no more than an addition. With vectors of 512 bits they
+    /// are part of the transform. With other kernels they are a pass. The source is counted here if
+    /// it has one limb, and by [`Count::sources`] otherwise.
     pub(crate) fn convert_to_transform(
         &mut self,
         from: Modulus,
@@ -361,8 +364,8 @@ impl<'a> Count<'a> {
         limbs.targets += times;
     }
 
-    /// Counts the addition of a polynomial in the evaluation domain to `parts` parts of a key switch.
-    /// Modulo primes, the inner products of a single decomposition do it at no cost.
+    /// Counts the addition of a polynomial in the evaluation domain to `parts` parts of a key
+    /// switch. Modulo primes, the inner products of a single decomposition do it at no cost.
     pub(super) fn add(&mut self, from: Modulus, parts: u64, double: bool) {
         for position in from.factors().filter(|position| double || *position >= MAX_FACTORS) {
             self.at(from, position).passes += parts;

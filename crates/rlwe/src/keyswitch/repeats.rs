@@ -75,7 +75,7 @@ mod tests {
     use super::*;
     use crate::{Parameters, ParametersLiteral, SecretDistribution, Sprout};
 
-    /// What is made in the small ring is what is left of the transform in the large one.
+    /// A plaintext made in the small ring equals the transform in the large ring without repeats.
     #[test]
     fn repeats_are_made_in_a_ring_of_an_eighth() {
         for log_degree in [7, 10] {

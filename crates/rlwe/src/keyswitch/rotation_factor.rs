@@ -12,35 +12,36 @@ const OPERATION: &str = "make a factor of rotations";
 /// this factor.
 pub(super) const REPETITIONS: usize = 8;
 
-/// A plaintext modulo `P'Q` as [`Context::rotation_sums`] multiplies by it: in the evaluation
-/// domain, its limb modulo a power of two in the form of
-/// [`hippocrene_ring::elementwise::Elementwise::lift`], which has as many limbs as there are primes
-/// that products are computed modulo. One that is a polynomial in `X^8` may have an eighth of the
-/// values, the others of which repeat.
+/// A plaintext modulo `P'Q` in the form that [`Context::rotation_sums`] multiplies by.
+///
+/// It is in the evaluation domain. Its limb modulo a power of two is in the form of
+/// [`hippocrene_ring::elementwise::Elementwise::lift`], with one limb for each prime that products
+/// are computed modulo. A polynomial in `X^8` may be stored without its repeated values, which
+/// leaves an eighth of them.
 #[derive(Debug, Clone)]
 pub struct RotationFactor {
     limbs: Poly,
     extended: Modulus,
 }
 
-/// A plaintext of which each limb is made where it is used, and gone after that: for sums that come
-/// once, of more plaintexts than memory is worth.
+/// A plaintext whose limbs are made when they are used and are dropped after that. It is for sums
+/// that are computed once, with too many plaintexts to store.
 pub trait LimbByLimb: Debug + Sync {
     /// Writes the plaintext modulo the modulus of `ring`, in the evaluation domain.
     fn write(&self, ring: &ResidueRing, limb: &mut [u64]);
 }
 
-/// What a summand is multiplied by.
+/// The factor of a summand.
 #[derive(Debug, Clone, Copy)]
 pub enum TermFactor<'a> {
-    /// A plaintext whose limbs are there.
+    /// A plaintext whose limbs are stored.
     Whole(&'a RotationFactor),
-    /// A plaintext of the ring degree whose limbs are made, modulo any modulus.
+    /// A plaintext of the ring degree whose limbs are made on use, modulo any modulus.
     ByLimb(&'a dyn LimbByLimb),
 }
 
 impl<'a> TermFactor<'a> {
-    /// The limb at `position` as [`RotationFactor::limb`] has it, or what `make` makes of it.
+    /// The stored limb at `position` ([`RotationFactor::limb`]), or the result of `make`.
     pub(super) fn limb<'m>(
         self,
         position: usize,
@@ -55,7 +56,7 @@ impl<'a> TermFactor<'a> {
         }
     }
 
-    /// How many values each limb has, for ring degree `degree`.
+    /// The number of values in each limb, for ring degree `degree`.
     pub(super) fn degree(&self, degree: usize) -> usize {
         match self {
             TermFactor::Whole(factor) => factor.degree(),
@@ -136,8 +137,8 @@ impl Context {
 }
 
 impl RotationFactor {
-    /// What is left of a polynomial in `X^8` without the values that repeat, an eighth of them.
-    /// Nothing where the ring degree is below 64, or this is such already.
+    /// A polynomial in `X^8` without its repeated values, which leaves an eighth of them. Returns
+    /// `None` if the ring degree is below 64 or the repeats are left out already.
     pub fn repeated(&self, context: &Context) -> Option<Self> {
         let degree = context.degree();
         if degree < 64 || self.degree() != degree {
@@ -157,7 +158,7 @@ impl RotationFactor {
         self.extended
     }
 
-    /// How many values each limb has: the ring degree `N`, or `N/8`.
+    /// The number of values in each limb: the ring degree `N`, or `N/8`.
     pub fn degree(&self) -> usize {
         self.limbs.degree()
     }

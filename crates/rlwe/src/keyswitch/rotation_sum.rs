@@ -61,8 +61,8 @@ pub struct Term<'a> {
     pub leaves_zeros: bool,
 }
 
-/// A sum of rotated ciphertexts modulo `P'Q`, that has not been divided by `P'`. It lives in
-/// scratch memory.
+/// A sum of rotated ciphertexts modulo `P'Q` that has not been divided by `P'`. It is in scratch
+/// memory.
 #[derive(Debug)]
 pub struct RotationSum<'a> {
     context: &'a Context,
@@ -73,24 +73,24 @@ pub struct RotationSum<'a> {
     parts: [Scratch<'a>; 2],
     key: Fingerprint,
     noise: Noise,
-    /// Whether it is a multiple of `P'`, as it is where no rotation takes part: dividing by `P'`
-    /// rounds nothing.
+    /// True if it is a multiple of `P'`, as it is without rotations. Dividing by `P'` then rounds
+    /// nothing.
     is_multiple: bool,
 }
 
-/// Fewer words are not worth a share of their own.
-const LEAST_STRETCH: usize = 1 << 12;
+/// The minimum number of words in a share of work. Fewer are not worth sharing out. Chosen.
+const MIN_STRETCH_WORDS: usize = 1 << 12;
 
 /// Some words of all sums at one position.
 struct Stretch<'s> {
     position: usize,
     first: usize,
     words: usize,
-    /// Of each sum both parts.
+    /// Both parts of each sum.
     sums: Vec<[&'s mut [u64]; 2]>,
 }
 
-/// A summand with what it is computed from.
+/// A summand with the data that it is computed from.
 struct Source<'a> {
     ciphertext: &'a Ciphertext,
     rotation: Option<(Product<'a>, Arc<Automorphism>)>,
@@ -195,7 +195,7 @@ impl Context {
         if self.is_dry_run() {
             return Ok(sums);
         }
-        // What is made limb by limb is made once.
+        // Plaintexts whose limbs are made on use are made once.
         let whole = rows.iter().flatten().any(|term| term.factor.is_by_limb());
         let mut stretches = self.stretches(plan.extended, whole);
         for sum in &mut sums {
@@ -219,7 +219,7 @@ impl Context {
     /// long for another's last.
     fn stretches<'s>(&self, modulus: Modulus, whole: bool) -> Vec<Stretch<'s>> {
         let degree = self.degree();
-        let halves = self.threads().count() > 1 && degree >= 2 * LEAST_STRETCH && !whole;
+        let halves = self.threads().count() > 1 && degree >= 2 * MIN_STRETCH_WORDS && !whole;
         let mut stretches = Vec::with_capacity(2 * modulus.limb_count());
         for position in modulus.factors() {
             // Modulo a power of two products are of whole limbs.
@@ -291,9 +291,9 @@ impl Context {
         Err(RlweError::Modulus { operation: OPERATION, have, need })
     }
 
-    /// A stretch of all sums, some words at a time: those of each summand first, then those of each
-    /// row. An automorphism reads what lies together in the evaluation domain from what lies
-    /// together.
+    /// Computes a stretch of all sums, some words at a time: first those of each summand, then
+    /// those of each row. In the evaluation domain an automorphism takes neighbouring words to
+    /// neighbouring words.
     fn sums_at(
         &self,
         plan: &Decomposition,

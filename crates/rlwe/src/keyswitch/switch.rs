@@ -19,15 +19,16 @@ use crate::{
 impl Context {
     /// Switches keys: with a key from `s'` to `s`, the decomposed `c` modulo `Q`, and `added`
     /// (polynomials modulo `Q`), `out0 + out1 s = round((Q'/Q) (added0 + added1 s + c s')) + e`
-    /// modulo `Q'`, any divisor of `PQ_max`, in one modulus switch from `P'Q`. `c`, what is added,
-    /// and the result are each in either domain: with `omega` digits, `l` limbs of `Q` and `k` of
-    /// `P'`, all combinations take `(omega + 2)(l + k)` transforms for `Q' = Q` (MG23 3.1; two more
-    /// for each polynomial in coefficients where the sprout has odd primes). With the double
-    /// decomposition they are as many as MG23's Table 4 says.
+    /// modulo `Q'`, any divisor of `PQ_max`, in one modulus switch from `P'Q`.
     ///
-    /// It is Algorithm 4 of GRAFT without its first step: the digits are taken modulo the divisors
-    /// of the blocks that `Q` has, of the sprout too, so that there is no `Q_inter`. What only `Q'`
-    /// has costs no inner product.
+    /// `c`, the added polynomials and the result may each be in either domain. With `omega` digits,
+    /// `l` limbs of `Q` and `k` of `P'`, all combinations take `(omega + 2)(l + k)` transforms for
+    /// `Q' = Q` (MG23 3.1). If the sprout has odd primes, each polynomial in coefficients takes two
+    /// more. With the double decomposition their number is that of MG23's Table 4.
+    ///
+    /// This is Algorithm 4 of GRAFT without its first step. The digits are taken modulo the
+    /// divisors of the blocks that `Q` has, those of the sprout included, so that there is no
+    /// `Q_inter`. Limbs that only `Q'` has need no inner product.
     ///
     /// # Errors
     /// When moduli or parameters do not fit.
@@ -59,8 +60,8 @@ impl Context {
         self.switch_product_into(out, decomposed, key, added.map(Added::new), destination)
     }
 
-    /// [`Context::switch_keys_into`] by the single decomposition, of checked operands: what is
-    /// added to a part may be the sum of two, in both domains, which takes no more transforms than
+    /// [`Context::switch_keys_into`] by the single decomposition, for checked operands. Two
+    /// polynomials may be added to a part, one in each domain. That takes no more transforms than
     /// one.
     pub(crate) fn switch_product_into(
         &self,
@@ -77,8 +78,8 @@ impl Context {
         let plan = self.switch_plan(extended, to, 1)?;
         let degree = self.degree();
 
-        // First where one part of a limb is divided away and another stays, which can be in the
-        // sprout only.
+        // First the limbs of which the modulus switch drops one factor and keeps another. They can
+        // be in the sprout only.
         let split: ArrayVec<usize, MAX_GROUP_LIMBS> =
             plan.dropped.factors().filter(|p| to.contains(*p)).collect();
         let mut shared = [0, 1].map(|_| self.scratch_limbs(split.len(), Domain::Evaluation));
@@ -97,7 +98,7 @@ impl Context {
             Some([shared[0].limb(k), shared[1].limb(k)])
         };
 
-        // Then what the modulus switch divides away, as the scaled coefficients that it wants.
+        // Then the remainder of the modulus switch, as scaled coefficients.
         let mut remainders = [0, 1].map(|_| self.scratch(plan.dropped, Domain::Coefficient));
         let [r0, r1] = &mut remainders;
         let size = self.group_size(plan.dropped.limb_count(), decomposed.scratch());
@@ -118,7 +119,7 @@ impl Context {
                             self.load_remainder(&plan, position, r0, x0);
                             self.load_remainder(&plan, position, r1, x1);
                         }
-                        (None, None) => unreachable!("what is not split is a target"),
+                        (None, None) => unreachable!("a limb that is not split is a target"),
                     }
                     for (part, r) in [r0, r1].into_iter().enumerate() {
                         self.invert_remainder(&plan, position, r);
@@ -128,7 +129,7 @@ impl Context {
             },
         );
 
-        // Then what stays, limb by limb from the digits to the end.
+        // Then the limbs of the result, each from the digits to the end.
         let [r0, r1] = [0, 1].map(|i| {
             let is_transformed = domain == Domain::Evaluation && !product.adds_coefficients(i);
             Remainder::new(self, &plan, &remainders[i], is_transformed)
@@ -153,7 +154,7 @@ impl Context {
                 let mut scratch = self.scratch_limbs(3, Domain::Coefficient);
                 let (acc0, rest) = scratch.as_mut_slice().split_at_mut(degree);
                 let (acc1, spare) = rest.split_at_mut(degree);
-                // The results take the place of what is subtracted.
+                // The results take the place of `delta`.
                 r0.modulo(first, out0);
                 r1.modulo(first, out1);
                 for (k, position) in positions.into_iter().enumerate() {
@@ -254,8 +255,8 @@ impl Context {
 }
 
 impl Product<'_> {
-    /// Adds to the remainder at `position`, as coefficients times its input factor, what is added
-    /// to this part in coefficients.
+    /// Adds the polynomial in coefficients that is added to this part to the remainder at
+    /// `position`. The remainder is in coefficients times its input factor.
     fn add_remainder(
         &self,
         plan: &SwitchPlan,
@@ -271,9 +272,9 @@ impl Product<'_> {
         }
     }
 
-    /// Takes the inner product at `position` to `domain`, with what is added to this part in
-    /// coefficients: in the evaluation domain that is subtracted from `delta` instead, which is
-    /// transformed anyway.
+    /// Takes the inner product at `position` to `domain` and adds the polynomial in coefficients
+    /// that is added to this part. In the evaluation domain that polynomial is subtracted from
+    /// `delta` instead, which is transformed anyway.
     fn take_to(
         &self,
         plan: &SwitchPlan,

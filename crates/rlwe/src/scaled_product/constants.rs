@@ -17,7 +17,7 @@ use crate::{Modulus, RlweError, rings::Rings};
 const PRIME_BITS: u32 = 48;
 
 /// `R` may be smaller than `Q` by this number of bits, if that saves a prime. The rounding error of
-/// `b'` then grows by the same number of bits. Chosen; anything from 0 to 1 works.
+/// `b'` then grows by the same number of bits. Chosen.
 const SLACK: f64 = 0.5;
 
 /// The constants of products of a ciphertext modulo `Q` and one modulo `Q_b`, times `t`.
@@ -29,8 +29,8 @@ pub(crate) struct ScaledProduct {
     pub(super) lift: BaseConverter,
     /// For each limb of `Q`: `(Q/q)^{-1}`.
     pub(super) lift_inputs: Vec<InverseFactor>,
-    /// Converts from `Q_b` to `R`, times `-Q_b^{-1}`. That gives `(R b - delta)/Q_b` modulo `R`, where
-    /// `R b` is 0.
+    /// Converts from `Q_b` to `R`, times `-Q_b^{-1}`. That gives `(R b - delta)/Q_b` modulo `R`,
+    /// where `R b` is 0.
     pub(super) switch: BaseConverter,
     /// For each limb of `Q_b`: `R (Q_b/q)^{-1}`.
     pub(super) switch_inputs: Vec<InverseFactor>,

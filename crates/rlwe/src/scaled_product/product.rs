@@ -101,7 +101,7 @@ impl Context {
         Ok(self.rings.auxiliary_primes(modulus)?.iter().map(|p| (*p as f64).log2()).sum())
     }
 
-    /// Relinearises a scaled product modulo `from`, of which part 2 is `last`, to modulo `to`. The
+    /// Relinearises a scaled product modulo `from`, whose part 2 is `last`, to modulo `to`. The
     /// noise is set to that of the key switch.
     pub(super) fn relinearise_scaled_into(
         &self,
@@ -112,7 +112,7 @@ impl Context {
         [from, to]: [Modulus; 2],
         fingerprint: Fingerprint,
     ) -> Result<(), RlweError> {
-        // What is added comes in both domains, which the single decomposition takes at no cost.
+        // Polynomials in both domains are added. The single decomposition takes both at no cost.
         let gadget = self.gadget_within(from, key.modulus())?.with_method(Method::Single);
         let decomposed = self.decompose_with(last, from, gadget)?;
         let noise = self.key_switch_noise_within(from, gadget, key.modulus(), to)?;

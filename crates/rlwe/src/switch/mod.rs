@@ -6,9 +6,9 @@
 //! ModDown of key switching (HK20), and the modulus switching of BGV (`t` the plaintext modulus).
 //!
 //! **`t` costs nothing.** `delta = t (t^{-1} R x mod S)` for the centred remainder. That is one
-//! factor before base conversion and one after it (the constant folding of MG23 3.3). So the modulus
-//! switch of BGV is the switch for `t = 1` between a division and a multiplication by `t`. A scheme
-//! that keeps ciphertexts divided by `t`, as `crates/bgv` does, needs only `t = 1`.
+//! factor before base conversion and one after it (the constant folding of MG23 3.3). So the
+//! modulus switch of BGV is the switch for `t = 1` between a division and a multiplication by `t`.
+//! A scheme that keeps ciphertexts divided by `t`, as `crates/bgv` does, needs only `t = 1`.
 //!
 //! **Powers of two.** `S` and `Q'` share no prime but 2. With `Q = 2^b ..`, `Q' = 2^b' ..` and `b'
 //! < b`, `S = 2^(b-b') S~` has no inverse modulo `2^b'`. The limb at [`Modulus::TWO`] is then
@@ -16,10 +16,10 @@
 //! bits, and times `S~^{-1}`. `S` has one limb modulo `2^(b-b')` like any other.
 //!
 //! **Ties.** If `S = 2^k`, one coefficient in `2^k` has the remainder `S/2`. If ties were always
-//! rounded to the same side, the error of all coefficients would have a mean of `1/2S`. That adds up
-//! at the roots of unity near 1. For `S = 8` and `N = 2^15`, the error there would be 25 times the
-//! error elsewhere: too much for squares of squares in BGV and for the first slots of CKKS. So ties
-//! are rounded up and down in turn. For a larger `S`, hardly any coefficient is a tie.
+//! rounded to the same side, the error of all coefficients would have a mean of `1/2S`. That adds
+//! up at the roots of unity near 1. For `S = 8` and `N = 2^15`, the error there would be 25 times
+//! the error elsewhere: too much for squares of squares in BGV and for the first slots of CKKS. So
+//! ties are rounded up and down in turn. For a larger `S`, hardly any coefficient is a tie.
 //!
 //! **Odd sprout primes.** The limb at [`Modulus::ODD`] goes from modulo `c` to modulo `c'`,
 //! products of sprout primes. `R` is 0 modulo the primes of `c'` that are not in `c`, so that `R x
@@ -49,11 +49,13 @@ impl Context {
     /// R x mod S)/S` is within `l (l + 7) 2^-54` of one half: `2^-44.9` for 20 limbs, `2^-43.1` for
     /// 40, `2^-39.9` for 128, the most there can be. The result then differs by at most `t (1/2 + l
     /// (l + 7) 2^-54)`. The reason is the floating point in base conversion
-    /// ([`hippocrene_ring::convert::BaseConverter::convert_exact`]). A single limb has no such window.
+    /// ([`hippocrene_ring::convert::BaseConverter::convert_exact`]). A single limb has no such
+    /// window.
     ///
     /// # Errors
     /// [`RlweError::Modulus`] when `x` does not have the limbs of `from`; [`RlweError::Parameters`]
-    /// when `t` shares a factor with `S`, as an even `t` does when the power of two becomes smaller.
+    /// when `t` shares a factor with `S`, as an even `t` does when the power of two becomes
+    /// smaller.
     pub fn switch_modulus(
         &self,
         out: &mut Poly,
@@ -167,8 +169,8 @@ impl Context {
     }
 }
 
-/// Takes residues modulo `2 half` to centred remainders modulo `2 half + 1`. Every other tie, which is
-/// `half`, becomes `-half`.
+/// Takes residues modulo `2 half` to centred remainders modulo `2 half + 1`. Every other tie, which
+/// is `half`, becomes `-half`.
 fn split_ties(y: &mut [u64], half: u64) {
     let mut least = half + 1;
     for y in y {
@@ -180,8 +182,8 @@ fn split_ties(y: &mut [u64], half: u64) {
     }
 }
 
-/// The `delta` that a switch subtracts before it divides. It is known modulo the limbs of `S` and is
-/// converted to those of `Q'`.
+/// The `delta` that a switch subtracts before it divides. It is known modulo the limbs of `S` and
+/// is converted to those of `Q'`.
 pub(crate) struct Remainder<'a> {
     context: &'a Context,
     plan: &'a SwitchPlan,
@@ -209,11 +211,11 @@ impl<'a> Remainder<'a> {
         self.plan.converter.centres(k).filter(|_| self.is_transformed)
     }
 
-    /// Sets `out` to `delta` modulo the limbs of the result from `first` on, as coefficients, lazily
-    /// reduced.
+    /// Sets `out` to `delta` modulo the limbs of the result from `first` on, as coefficients,
+    /// lazily reduced.
     ///
-    /// If `S` is 1, `delta` is 0 and `out` is unchanged. Limbs that [`Remainder::finish_limb`] computes
-    /// from the residues modulo `S` themselves are unchanged too.
+    /// If `S` is 1, `delta` is 0 and `out` is unchanged. Limbs that [`Remainder::finish_limb`]
+    /// computes from the residues modulo `S` themselves are unchanged too.
     pub(crate) fn modulo(&self, first: usize, out: &mut [u64]) {
         if self.plan.dropped.is_one() {
             return;

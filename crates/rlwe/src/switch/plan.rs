@@ -38,7 +38,8 @@ pub(super) struct Target {
 
 /// How a limb is computed from `x` and from `delta`, which the converter gives times the factor.
 ///
-/// `u` is `S~^{-1}`. At [`Modulus::TWO`], `S~` is `S` without its power of two. Elsewhere it is `S`.
+/// `u` is `S~^{-1}`. At [`Modulus::TWO`], `S~` is `S` without its power of two. Elsewhere it is
+/// `S`.
 #[derive(Debug)]
 pub(super) enum Combination {
     /// `(x - delta) R u`; the factor of `delta` is `R^{-1}`.

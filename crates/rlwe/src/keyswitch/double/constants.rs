@@ -131,8 +131,8 @@ impl Rings {
 }
 
 /// The number of coefficients that are worked on together for a key with `components` components.
-/// It is a power of two. The coefficients of all digits stay in the second cache while the groups of
-/// the key pass over them.
+/// It is a power of two. The coefficients of all digits stay in the second cache while the groups
+/// of the key pass over them.
 fn range(degree: usize, components: usize) -> usize {
     let most = RANGE_BYTES / (8 * components.max(1));
     let power = 1 << most.max(1).ilog2();
