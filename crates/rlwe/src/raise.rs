@@ -9,9 +9,10 @@ const OPERATION: &str = "raise the modulus";
 
 impl Context {
     /// `out = a` with the parts, taken as integers in `[-q/2, q/2)`, modulo a multiple `to = Q` of
-    /// the modulus `q` of `a`. Where `a` decrypts to `m + e` modulo `q`, the result decrypts to `m
-    /// + e + q I` modulo `Q`, with `I` an integer polynomial: nothing is rounded, so that the noise
-    /// stays.
+    /// the modulus `q` of `a`.
+    ///
+    /// If `a` decrypts to `m + e` modulo `q`, the result decrypts to `m + e + q I` modulo `Q`, with
+    /// `I` an integer polynomial. Nothing is rounded, so the noise stays.
     ///
     /// With parts that are uniform modulo `q` and a secret of Hamming weight `h`, a coefficient of
     /// `I + (m + e)/q` is the sum of `h + 1` independent numbers that are uniform on `[-1/2, 1/2)`.
