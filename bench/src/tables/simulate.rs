@@ -44,7 +44,7 @@ struct Side {
 
 impl Side {
     fn hollow(parameters: Parameters, profile: &Profile) -> Result<Self> {
-        let rlwe = hippocrene_rlwe::Context::hollow(parameters, Threads::single())?;
+        let rlwe = hippocrene_rlwe::Context::dry_run(parameters, Threads::single())?;
         let context = Arc::new(Context::of(Arc::new(rlwe.with_profile(profile.clone())))?);
         let secret = SecretKey::generate(context.rlwe())?;
         let keys = Arc::new(PreparedEvaluationKeys::every(context.rlwe(), secret.fingerprint())?);

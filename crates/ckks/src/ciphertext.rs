@@ -124,7 +124,7 @@ impl Ciphertext {
     /// Declares the values in the slots of a ciphertext without residues
     /// ([`Ciphertext::known_values`]), where they have been out of sight. Any other has none.
     pub fn set_known_values(&mut self, values: Values<'_>) {
-        if self.inner.parts().iter().all(Poly::is_hollow) {
+        if self.inner.parts().iter().all(Poly::is_dry_run) {
             self.known = Known::of(values, self.slots);
         }
     }

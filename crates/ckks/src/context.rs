@@ -32,12 +32,12 @@ impl Context {
     }
 
     /// A context that computes without residues and notes what operations take
-    /// ([`hippocrene_rlwe::Context::hollow`]).
+    /// ([`hippocrene_rlwe::Context::dry_run`]).
     ///
     /// # Errors
     /// As [`Context::new`].
     pub fn hollow(parameters: Parameters, threads: Threads) -> Result<Self, CkksError> {
-        Self::of(Arc::new(rlwe::Context::hollow(parameters, threads)?))
+        Self::of(Arc::new(rlwe::Context::dry_run(parameters, threads)?))
     }
 
     /// Adds the encoder to an RLWE context, which others may share.

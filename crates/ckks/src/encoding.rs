@@ -107,7 +107,7 @@ impl Context {
                 .expect("everything here is of one ring degree");
         });
         let plaintext = self.plaintext(poly, extended, scale, slots, values.bound());
-        Ok(match self.rlwe().is_hollow() {
+        Ok(match self.rlwe().is_dry_run() {
             false => plaintext,
             true => plaintext.with_known(Known::of(values, slots)),
         })

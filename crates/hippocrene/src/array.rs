@@ -201,8 +201,8 @@ impl<F: Elements> Array<F> {
     /// True if the array belongs to a [`Simulation`](crate::Simulation) and so has no residues.
     pub fn is_simulated(&self) -> bool {
         self.bodies.iter().any(|body| match body {
-            CiphertextBody::Full(c) => F::inner(c).part(0).is_hollow(),
-            CiphertextBody::Seeded(c) => F::inner_seeded(c.seeded()).c0().is_hollow(),
+            CiphertextBody::Full(c) => F::inner(c).part(0).is_dry_run(),
+            CiphertextBody::Seeded(c) => F::inner_seeded(c.seeded()).c0().is_dry_run(),
         })
     }
 

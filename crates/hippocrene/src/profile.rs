@@ -254,7 +254,7 @@ mod tests {
                 |v| v["memory"] = "fast".into(),
                 "invalid type: string \"fast\", expected a JSON object at",
             ),
-            (|v| v["version"] = 1.into(), "version is 1; this library reads version 3"),
+            (|v| v["version"] = 2.into(), "version is 2; this library reads version 1"),
             (|v| v["kernel"] = "abacus".into(), "kernel is \"abacus\"; there are portable, avx2"),
             (
                 |v| v["memory"]["cache_bytes"] = 0.into(),

@@ -88,13 +88,13 @@ impl Pegasus {
         let lowered = self.lower(&coefficients, to, unit + 2.0 * between.log2() + 1.0)?;
         let scale = to.over(share);
         let (rlwe, slots) = (plan.context().rlwe(), a.slots());
-        if !rlwe.is_hollow() {
+        if !rlwe.is_dry_run() {
             let inner = RlweCoefficients::from_ciphertext(rlwe, lowered.inner())?;
             return Ok(Coefficients { inner, slots, scale, bound });
         }
         // In a dry run the coefficients follow from the values, if these are known.
         let Some(values) = a.known_values() else {
-            return Err(RlweError::Hollow { operation: OPERATION }.into());
+            return Err(RlweError::DryRun { operation: OPERATION }.into());
         };
         let (gap, factor) = (rlwe.degree() / (2 * slots), scale.to_f64());
         let message = |k: usize, q: u64| match k / gap {

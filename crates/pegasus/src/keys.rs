@@ -57,7 +57,7 @@ impl PegasusKeys {
     ) -> Result<Self, PegasusError> {
         let (literal, modulus) = (plan.literal(), lwe.parameters().modulus());
         let rlwe = plan.context().rlwe();
-        if rlwe.is_hollow() {
+        if rlwe.is_dry_run() {
             let of_rlwe =
                 LweParameters::insecure(rlwe.degree(), modulus, rlwe.parameters().secret())?;
             let switch = |(from, key): (LweParameters, Fingerprint), digits: SwitchingDigits| {

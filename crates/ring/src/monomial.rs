@@ -3,30 +3,30 @@
 use std::iter;
 
 use crate::{
-    ResidueRing,
     arith::{mul_mod, neg_mod},
     ntt,
 };
 
-/// The values of a monomial in the evaluation domain, in blocks of so many positions
-/// ([`ntt::exponent`]), are those of the first block times a factor.
+/// The length of a block of positions in the evaluation domain. In each block, the values of a
+/// monomial are those in the first block times a factor ([`ntt::exponent`]).
 pub(crate) const PERIOD: usize = 64;
 
-/// The values of all monomials of one ring in the evaluation domain, as
-/// [`crate::elementwise::Elementwise::inner_product_turned`] takes them: every block of 64 is one
-/// of 64 rows, which depends on the exponent modulo 64, times a power of `psi`.
+/// The values of all monomials of one ring in the evaluation domain.
+///
+/// [`crate::elementwise::Elementwise::inner_product_turned`] reads them. Each block of 64 values is
+/// a row times a power of `psi`. There are 64 rows, one for each exponent modulo 64.
 #[derive(Debug, Clone)]
 pub struct Monomials {
     /// `psi^j`, `0 <= j < 2N`, in the form of key residues.
     powers: Vec<u64>,
     /// The exponent of `psi` at the first position of each block.
     starts: Vec<u32>,
-    /// Row `e`: `X^e` in a block, over its value at the first position; in the form of key
-    /// residues.
+    /// Row `e` holds `X^e` in a block, divided by its value at the first position, in the form of
+    /// key residues.
     rows: Vec<[u64; PERIOD]>,
 }
 
-/// One of them.
+/// One monomial of [`Monomials`].
 #[derive(Debug, Clone, Copy)]
 pub struct Monomial<'a> {
     all: &'a Monomials,
@@ -34,27 +34,18 @@ pub struct Monomial<'a> {
 }
 
 impl Monomials {
-    /// For a ring of a prime, of degree 64 at least.
+    /// The monomials of the ring of degree `degree` of the prime `q`. `psi` is the root of unity
+    /// whose powers `ntt::exponent` tells, and `one` is 1 in the form of key residues.
     ///
     /// # Panics
-    /// When the modulus is a power of two, whose limbs hold coefficients in both domains, or the
-    /// degree is too small.
-    pub fn new(ring: &ResidueRing) -> Self {
-        let (degree, q) = (ring.degree(), ring.modulus());
-        assert!(!ring.ntt().is_identity(), "rings of powers of two have no values");
+    /// When the degree is below 64.
+    pub(crate) fn of_root(degree: usize, q: u64, psi: u64, one: u64) -> Self {
         assert!(
             degree >= PERIOD,
             "monomials are of rings of degree {PERIOD} at least, but not {degree}"
         );
-        // The values of X are the odd powers of psi.
-        let mut x = vec![0; degree];
-        x[1] = 1;
-        ring.ntt().forward(&mut x);
         let exponents: Vec<usize> =
             (0..degree).map(|position| ntt::exponent(degree, position)).collect();
-        let psi =
-            x[exponents.iter().position(|e| *e == 1).expect("every odd exponent has its position")];
-        let one = ring.elementwise().key_factor();
         let next = |power: &u64| Some(mul_mod(*power, psi, q));
         let powers: Vec<u64> = iter::successors(Some(one), next).take(2 * degree).collect();
         let row = |e: usize| {
@@ -72,19 +63,19 @@ impl Monomials {
 }
 
 impl Monomial<'_> {
-    /// How many blocks there are.
+    /// The number of blocks.
     pub(crate) fn blocks(&self) -> usize {
         self.all.starts.len()
     }
 
-    /// What the row is multiplied by in a block; both are in the form of key residues.
+    /// The factor of the row in a block. Both are in the form of key residues.
     #[inline(always)]
     pub(crate) fn factor(&self, block: usize) -> u64 {
         let mask = self.all.powers.len() - 1;
         self.all.powers[self.all.starts[block].wrapping_mul(self.exponent) as usize & mask]
     }
 
-    /// The values in a block, up to the factor.
+    /// The row: the values in each block, up to the factor.
     pub(crate) fn row(&self) -> &[u64; PERIOD] {
         &self.all.rows[self.exponent as usize % PERIOD]
     }
@@ -117,7 +108,7 @@ pub fn times_monomial(q: u64, out: &mut [u64], y: &[u64], exponent: usize) {
 mod tests {
     use super::*;
     use crate::{
-        Kernel,
+        Kernel, ResidueRing,
         arith::sub_mod,
         primes::ntt_primes,
         sample::{Sampler, Seed},

@@ -4,11 +4,11 @@ use zeroize::Zeroize;
 
 use crate::{
     Meter, Threads,
-    hollow::Room,
+    meter::Reservation,
     spare::{Residues, SpareMemory},
 };
 
-/// What the residues of a polynomial are.
+/// The meaning of the residues of a polynomial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Domain {
     /// Coefficients of `1, X, X^2, ...`.
@@ -18,25 +18,25 @@ pub enum Domain {
 }
 
 /// An element of `Z_Q[X]/(X^N + 1)` in residue form: one limb of `N` residues per factor of `Q`,
-/// limb-major, 64-byte aligned. Which modulus a limb belongs to is known by the modulus that the
-/// polynomial goes with, not by the polynomial.
+/// limb-major, 64-byte aligned. The polynomial does not know the moduli of its limbs. Its owner
+/// does.
 ///
-/// A polynomial may be *hollow* ([`Poly::hollow`]): it has as many limbs as any other, and every
-/// limb is empty. What goes from limb to limb has nothing to do then, and the memory that residues
-/// would take is reckoned by a [`crate::Meter`].
+/// A polynomial of a *dry run* ([`Poly::dry_run`]) has as many limbs as any other, but every limb
+/// is empty. Loops over limbs and residues then have nothing to do. A [`crate::Meter`] counts the
+/// memory that the residues would take.
 pub struct Poly {
     degree: usize,
     domain: Domain,
     limbs: usize,
-    /// Words of a limb: the ring degree, or 0 where it is hollow.
+    /// The number of words in a limb: the ring degree, or 0 in a dry run.
     words: usize,
-    /// At least `limbs` limbs; what is behind them is unspecified.
+    /// At least `limbs` limbs. Words behind them are unspecified.
     data: Residues,
-    /// What residues would take, where it is hollow.
-    room: Option<Room>,
+    /// The memory that residues would take, in a dry run.
+    reservation: Option<Reservation>,
 }
 
-/// A copy holds the residues alone, whatever memory is behind them.
+/// A copy holds the residues alone, without memory for further limbs.
 impl Clone for Poly {
     fn clone(&self) -> Self {
         let mut copy = self.alike(self.degree, 0);
@@ -58,46 +58,55 @@ impl Poly {
     /// The zero polynomial with `limbs` limbs of ring degree `degree`.
     ///
     /// # Panics
-    /// When these are more than any memory holds.
+    /// When the residues do not fit into the address space.
     pub fn zero(degree: usize, limbs: usize, domain: Domain) -> Self {
         let data = Residues::new(None);
-        let mut poly = Poly { degree, domain, limbs: 0, words: degree, data, room: None };
+        let mut poly = Poly { degree, domain, limbs: 0, words: degree, data, reservation: None };
         poly.resize_limbs(limbs);
         poly
     }
 
-    /// A polynomial without limbs, which takes its memory from `spare`, where there is such as
-    /// fits, and gives it back there; and so do copies of it.
+    /// A polynomial without limbs. It and its copies take memory from `spare`, if any there fits,
+    /// and give it back to `spare`.
     pub fn with_spare(degree: usize, domain: Domain, spare: &SpareMemory) -> Self {
         let data = Residues::new(Some(spare.clone()));
-        Poly { degree, domain, limbs: 0, words: degree, data, room: None }
+        Poly { degree, domain, limbs: 0, words: degree, data, reservation: None }
     }
 
-    /// A polynomial without residues, whose memory `meter` reckons.
-    pub fn hollow(degree: usize, limbs: usize, domain: Domain, meter: &Meter) -> Self {
-        let room = Some(Room::new(meter));
-        let mut poly = Poly { degree, domain, limbs: 0, words: 0, data: Residues::new(None), room };
+    /// A polynomial of a dry run: it has no residues, and `meter` counts the memory that they would
+    /// take.
+    pub fn dry_run(degree: usize, limbs: usize, domain: Domain, meter: &Meter) -> Self {
+        let reservation = Some(Reservation::new(meter));
+        let mut poly =
+            Poly { degree, domain, limbs: 0, words: 0, data: Residues::new(None), reservation };
         poly.resize_limbs(limbs);
         poly
     }
 
-    /// A polynomial of `limbs` limbs with unspecified residues, and hollow if this one is.
+    /// A polynomial of `limbs` limbs with unspecified residues, or without residues if this one is
+    /// of a dry run.
     pub fn alike(&self, degree: usize, limbs: usize) -> Self {
-        match &self.room {
+        match &self.reservation {
             None => {
                 let data = Residues::new(self.data.spare().cloned());
-                let mut poly =
-                    Poly { degree, domain: self.domain, limbs: 0, words: degree, data, room: None };
+                let mut poly = Poly {
+                    degree,
+                    domain: self.domain,
+                    limbs: 0,
+                    words: degree,
+                    data,
+                    reservation: None,
+                };
                 poly.resize_limbs(limbs);
                 poly
             }
-            Some(room) => Poly::hollow(degree, limbs, self.domain, room.meter()),
+            Some(reservation) => Poly::dry_run(degree, limbs, self.domain, reservation.meter()),
         }
     }
 
-    /// Whether it has no residues.
-    pub fn is_hollow(&self) -> bool {
-        self.room.is_some()
+    /// True if it is a polynomial of a dry run and has no residues.
+    pub fn is_dry_run(&self) -> bool {
+        self.reservation.is_some()
     }
 
     /// The ring degree `N`.
@@ -105,7 +114,7 @@ impl Poly {
         self.degree
     }
 
-    /// How many limbs it has.
+    /// The number of limbs.
     pub fn limb_count(&self) -> usize {
         self.limbs
     }
@@ -120,7 +129,7 @@ impl Poly {
         self.domain = domain;
     }
 
-    /// Limb `i`; empty where it is hollow.
+    /// Limb `i`, which is empty in a dry run.
     pub fn limb(&self, i: usize) -> &[u64] {
         debug_assert!(i < self.limbs);
         &self.data[i * self.words..(i + 1) * self.words]
@@ -132,7 +141,7 @@ impl Poly {
         &mut self.data[i * self.words..(i + 1) * self.words]
     }
 
-    /// The limbs in order; none where it is hollow.
+    /// The limbs in order; none in a dry run.
     ///
     /// # Panics
     /// When the ring degree is 0.
@@ -140,7 +149,7 @@ impl Poly {
         self.as_slice().chunks_exact(self.degree)
     }
 
-    /// The limbs in order, to be changed; none where it is hollow.
+    /// The limbs in order, to be changed; none in a dry run.
     ///
     /// # Panics
     /// When the ring degree is 0.
@@ -167,35 +176,37 @@ impl Poly {
         &mut self.data[..self.limbs * self.words]
     }
 
-    /// Changes the number of limbs; the residues of new limbs are unspecified. Memory is kept, so
-    /// that growing back within what was once held allocates nothing.
+    /// Changes the number of limbs. The residues of new limbs are unspecified. Memory is kept, so
+    /// that growing back to an earlier size allocates nothing.
     ///
     /// # Panics
-    /// When so many residues are more than any memory holds.
+    /// When the residues do not fit into the address space.
     pub fn resize_limbs(&mut self, limbs: usize) {
         let words = limbs
             .checked_mul(self.words)
             .expect("the residues of a polynomial fit the address space");
         self.limbs = limbs;
-        if let Some(room) = &mut self.room {
-            room.reserve(limbs * self.degree * size_of::<u64>());
+        if let Some(reservation) = &mut self.reservation {
+            reservation.reserve(limbs * self.degree * size_of::<u64>());
         }
         self.data.grow(words);
     }
 
-    /// How many limbs the memory already held has room for.
+    /// The number of limbs that fit into the memory already held.
     ///
     /// # Panics
     /// When the ring degree is 0.
     pub fn capacity_limbs(&self) -> usize {
-        let words =
-            self.room.as_ref().map_or(self.data.len(), |room| room.bytes() / size_of::<u64>());
+        let words = self
+            .reservation
+            .as_ref()
+            .map_or(self.data.len(), |reservation| reservation.bytes() / size_of::<u64>());
         words / self.degree
     }
 
     /// Makes this a copy of `other`, in the memory already held where that is enough.
     pub fn copy_from(&mut self, other: &Poly) {
-        if self.is_hollow() != other.is_hollow() {
+        if self.is_dry_run() != other.is_dry_run() {
             *self = other.alike(other.degree, 0);
         }
         self.degree = other.degree;
@@ -203,13 +214,13 @@ impl Poly {
         self.domain = other.domain;
         self.resize_limbs(other.limbs);
         self.as_mut_slice().copy_from_slice(other.as_slice());
-        if let Some(room) = &self.room {
-            room.copy(self.limbs * self.degree * size_of::<u64>());
+        if let Some(reservation) = &self.reservation {
+            reservation.copy(self.limbs * self.degree * size_of::<u64>());
         }
     }
 
-    /// Overwrites all memory that it holds with zeros, which the compiler does not leave out: for
-    /// secrets.
+    /// Overwrites all memory that it holds with zeros. The compiler does not optimise this away, so
+    /// it serves to wipe secrets.
     pub fn wipe(&mut self) {
         self.data.zeroize();
     }

@@ -1,10 +1,11 @@
-//! Residue rings: what a limb is computed in.
+//! Residue rings: the rings that limbs are computed in.
 
 use crate::{
     Automorphism, Domain, Kernel, RingError,
     arith::add_mod,
     elementwise::{Elementwise, Scalar},
-    ntt::NttPlan,
+    monomial::Monomials,
+    ntt::{self, NttPlan},
     power_of_two::PowerOfTwo,
 };
 
@@ -161,5 +162,24 @@ impl ResidueRing {
     /// Wipes the memory that operations have worked in and keep for the next, and gives it back.
     pub fn forget(&self) {
         self.elementwise.forget();
+    }
+}
+
+impl Monomials {
+    /// The monomials of a ring of a prime, of degree 64 at least.
+    ///
+    /// # Panics
+    /// When the modulus is a power of two, whose limbs hold coefficients in both domains, or the
+    /// degree is too small.
+    pub fn new(ring: &ResidueRing) -> Self {
+        let (degree, q) = (ring.degree(), ring.modulus());
+        assert!(!ring.ntt().is_identity(), "rings of powers of two have no values");
+        // The values of X are the odd powers of psi.
+        let mut x = vec![0; degree];
+        x[1] = 1;
+        ring.ntt().forward(&mut x);
+        let of_psi = (0..degree).find(|position| ntt::exponent(degree, *position) == 1);
+        let psi = x[of_psi.expect("every odd exponent has its position")];
+        Monomials::of_root(degree, q, psi, ring.elementwise().key_factor())
     }
 }

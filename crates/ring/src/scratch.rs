@@ -10,12 +10,12 @@ use crate::{
     poly::{Domain, Poly},
 };
 
-/// A pool of polynomials of one ring degree. What is taken comes back when its guard is dropped;
-/// once a computation has run once, running it again allocates nothing.
+/// A pool of polynomials of one ring degree. A polynomial comes back when its guard is dropped.
+/// After a computation has run once, running it again allocates nothing.
 #[derive(Debug)]
 pub struct ScratchPool {
     degree: usize,
-    /// Reckons the memory of hollow polynomials, if these are.
+    /// Counts the memory of the polynomials, in a dry run.
     meter: Option<Meter>,
     free: Mutex<Vec<Poly>>,
 }
@@ -26,15 +26,16 @@ impl ScratchPool {
         ScratchPool { degree, meter: None, free: Mutex::new(Vec::new()) }
     }
 
-    /// An empty pool of hollow polynomials for ring degree `degree`, whose memory `meter` reckons.
-    pub fn hollow(degree: usize, meter: &Meter) -> Self {
+    /// An empty pool of polynomials of a dry run, of ring degree `degree`. `meter` counts their
+    /// memory.
+    pub fn dry_run(degree: usize, meter: &Meter) -> Self {
         ScratchPool { degree, meter: Some(meter.clone()), free: Mutex::new(Vec::new()) }
     }
 
     fn fresh(&self, domain: Domain) -> Poly {
         match &self.meter {
             None => Poly::zero(self.degree, 0, domain),
-            Some(meter) => Poly::hollow(self.degree, 0, domain, meter),
+            Some(meter) => Poly::dry_run(self.degree, 0, domain, meter),
         }
     }
 
@@ -46,8 +47,8 @@ impl ScratchPool {
         free.iter_mut().for_each(Poly::wipe);
     }
 
-    /// Bytes of the polynomials that nobody holds: when all have come back, what computations have
-    /// needed at most.
+    /// The bytes of the polynomials that are not on loan. When all have come back, that is the
+    /// maximum that computations have needed.
     pub fn bytes(&self) -> usize {
         let free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         free.iter().map(|poly| poly.capacity_limbs() * self.degree * size_of::<u64>()).sum()
@@ -56,8 +57,8 @@ impl ScratchPool {
     /// A polynomial of `limbs` limbs with unspecified residues.
     pub fn take(&self, limbs: usize, domain: Domain) -> Scratch<'_> {
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        // The smallest one that is large enough, else the largest, to be grown; of equals the one
-        // that came back last, which is most likely in the cache.
+        // The smallest one that is large enough, else the largest, which then grows. Of equals the
+        // one that came back last is most likely in the cache.
         let best = (0..free.len()).rev().min_by_key(|&i| {
             let have = free[i].capacity_limbs();
             if have >= limbs { (0, have) } else { (1, usize::MAX - have) }
@@ -73,7 +74,7 @@ impl ScratchPool {
     }
 }
 
-/// What a pool lent may have held secrets.
+/// The polynomials of a pool may have held secrets, so they are wiped.
 impl Drop for ScratchPool {
     fn drop(&mut self) {
         self.forget();

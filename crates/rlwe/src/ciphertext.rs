@@ -11,6 +11,7 @@ use crate::{
     Context, Fingerprint, Modulus, RlweError, SecretKey,
     keys::secret::{error_seed, expand_uniform, rlwe_sample},
     noise::{self, Noise},
+    stop,
 };
 
 /// An RLWE ciphertext: parts `(c0, c1)` (or `(c0, c1, c2)` after a product) modulo `modulus` in the
@@ -61,7 +62,7 @@ impl Ciphertext {
         &self.parts
     }
 
-    /// The parts, to be changed by who keeps the rest true.
+    /// The parts, for changes that keep the other fields right.
     pub(crate) fn parts_mut(&mut self) -> &mut [Poly] {
         &mut self.parts
     }
@@ -69,7 +70,7 @@ impl Ciphertext {
     /// Part `i`.
     ///
     /// # Panics
-    /// When there are not so many parts.
+    /// When there is no such part.
     pub fn part(&self, i: usize) -> &Poly {
         &self.parts[i]
     }
@@ -109,8 +110,8 @@ impl Ciphertext {
         noise: Noise,
         key: Fingerprint,
     ) {
-        let (degree, hollow) = (context.degree(), context.is_hollow());
-        self.parts.retain(|part| (part.degree(), part.is_hollow()) == (degree, hollow));
+        let kind = (context.degree(), context.is_dry_run());
+        self.parts.retain(|part| (part.degree(), part.is_dry_run()) == kind);
         self.parts.resize_with(parts, || context.part());
         for part in &mut self.parts {
             part.resize_limbs(modulus.limb_count());
@@ -246,8 +247,8 @@ impl SecretKey {
         const OPERATION: &str = "decrypt";
         context.check_digest(self.parameters(), OPERATION)?;
         context.check_operand(ciphertext, OPERATION)?;
-        if context.is_hollow() {
-            return Err(RlweError::Hollow { operation: OPERATION });
+        if context.is_dry_run() {
+            return Err(RlweError::DryRun { operation: OPERATION });
         }
         if ciphertext.key() != self.fingerprint() {
             return Err(RlweError::KeyMismatch {
@@ -288,6 +289,22 @@ impl SecretKey {
 }
 
 impl Context {
+    /// Checks that an operand was made with these parameters and has a modulus. Every operation on
+    /// ciphertexts begins with this check. An operation that is to stop ends here.
+    ///
+    /// # Errors
+    /// [`RlweError::ParameterMismatch`] when it was not, [`RlweError::Modulus`] when nothing has
+    /// been written to it ([`Ciphertext::empty`]), and those of [`crate::stop::check`].
+    pub fn check_operand(&self, a: &Ciphertext, operation: &'static str) -> Result<(), RlweError> {
+        stop::check(operation)?;
+        self.check_digest(a.parameters(), operation)?;
+        if a.modulus().is_one() {
+            let need = "a ciphertext is needed to which a result has been written";
+            return Err(RlweError::Modulus { operation, have: 0, need });
+        }
+        Ok(())
+    }
+
     /// Checks that a polynomial has the limbs of a modulus of ciphertexts, in the evaluation
     /// domain.
     pub(crate) fn check_message(
@@ -317,8 +334,8 @@ impl Context {
         operation: &'static str,
     ) -> Result<(), RlweError> {
         self.check_modulus(modulus, operation)?;
-        let need = if poly.is_hollow() != self.is_hollow() {
-            "what is hollow and what is not do not go together"
+        let need = if poly.is_dry_run() != self.is_dry_run() {
+            "operands of a dry run and others cannot be mixed"
         } else if poly.limb_count() != modulus.limb_count() {
             "the polynomial has another number of limbs"
         } else if poly.degree() != self.degree() {

@@ -42,7 +42,7 @@ impl Context {
             });
         }
         out.reshape(self, count, to, first.0.noise(), first.0.key());
-        self.reckon(OPERATION, |work| work.passes(to, ((1 + others.len()) * count) as u64));
+        self.record(OPERATION, |work| work.passes(to, ((1 + others.len()) * count) as u64));
         for (i, sum) in out.parts_mut().iter_mut().enumerate() {
             sum.for_each_limb(self.threads(), |k, sum| {
                 let position = to.factors().nth(k).expect("a limb of this modulus");

@@ -5,8 +5,8 @@ use hippocrene_ring::Domain;
 
 use crate::{
     Ciphertext, Context, Destination, Gadget, Modulus, Noise, Parameters, ParametersLiteral,
-    PreparedEncapsulationKeys, RlweError, SIGMA, SecretDistribution, Sprout, design, noise,
-    raise::RAISE, security,
+    PreparedEncapsulationKeys, RlweError, SIGMA, SecretDistribution, Sprout, design,
+    dry_run::tally::RAISE, noise, security,
 };
 
 /// The most bits of a special.
@@ -130,7 +130,7 @@ impl Context {
             });
         }
         self.check_raise(from, to)?;
-        self.reckon(RAISE, |_| ());
+        self.record(RAISE, |_| ());
         let mut sparse = [0, 1].map(|_| narrow.scratch(low, Domain::Coefficient));
         let [s0, s1] = &mut sparse;
         let destination = Destination { domain: Domain::Coefficient, ..Destination::new(low) };

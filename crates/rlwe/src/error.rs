@@ -5,12 +5,12 @@ use thiserror::Error;
 
 use crate::{Fingerprint, Modulus};
 
-/// What an operation needs and what there is, which is less, in tenths: where both would read the
-/// same, the first rounded up and the other down.
+/// Formats the number of bits that an operation needs, and the smaller number that it has, in
+/// tenths. If both would read the same, the first is rounded up and the second down.
 pub fn need_and_have(need: f64, have: f64) -> [String; 2] {
     let texts = [need, have].map(|bits| match bits.abs() < 1e6 {
         true => format!("{bits:.1}"),
-        // As it is: more than there is in any modulus.
+        // The number is larger than any modulus and is printed as it is.
         false => format!("{bits:e}"),
     });
     match texts[0] == texts[1] {
@@ -29,11 +29,11 @@ fn degree_or_dimension(n: usize) -> String {
 }
 
 /// Everything that can go wrong with keys, moduli and ciphertexts. Each message names the
-/// operation, what it had and what it needed.
+/// operation, the value it had and the value it needed.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum RlweError {
-    /// Something below went wrong.
+    /// An error of the crate below.
     #[error(transparent)]
     Ring(#[from] RingError),
     /// Parameters beyond the security limit.
@@ -45,13 +45,13 @@ pub enum RlweError {
     Insecure {
         /// `log2(PQ)` of the parameters.
         have: f64,
-        /// The largest that is secure.
+        /// The largest secure number of bits.
         limit: u32,
         /// The ring degree, or the dimension of LWE samples.
         dimension: usize,
         /// The secret distribution, in words.
         secret: String,
-        /// Where the limit is from.
+        /// The source of the limit.
         source_of_limit: &'static str,
     },
     /// No security limit is known for these parameters.
@@ -65,29 +65,29 @@ pub enum RlweError {
     /// Parameters that make no sense.
     #[error("parameters: {what}")]
     Parameters {
-        /// What is wrong, with numbers.
+        /// The fault, with numbers.
         what: String,
     },
-    /// A profile that cannot be reckoned with.
+    /// A profile with impossible figures.
     #[error("profile: {what}")]
     Profile {
-        /// What is wrong: the field, what it is, and what it may be.
+        /// The fault: the field, its value, and the allowed values.
         what: String,
     },
-    /// Residues are needed, and there are none.
+    /// Residues are needed, and a dry run has none.
     #[error("{operation}: this is a simulation, which computes without residues")]
-    Hollow {
+    DryRun {
         /// The operation.
         operation: &'static str,
     },
-    /// A modulus is not what an operation needs.
+    /// A modulus does not suit an operation.
     #[error("{operation}: the modulus has {have} limbs, but {need}")]
     Modulus {
         /// The operation.
         operation: &'static str,
-        /// Limbs of the modulus at hand.
+        /// The number of limbs of the given modulus.
         have: usize,
-        /// What it needs.
+        /// The need of the operation, in words.
         need: &'static str,
     },
     /// Two operands have different moduli.
@@ -97,9 +97,9 @@ pub enum RlweError {
     ModulusMismatch {
         /// The operation.
         operation: &'static str,
-        /// Bits of the left operand's modulus.
+        /// The bits of the left operand's modulus.
         left: f64,
-        /// Bits of the right operand's modulus.
+        /// The bits of the right operand's modulus.
         right: f64,
     },
     /// The modulus of a switching key is no multiple of the one that is needed.
@@ -112,27 +112,27 @@ pub enum RlweError {
         operation: String,
         /// The modulus of the key, and its bits.
         have: Box<(Modulus, f64)>,
-        /// What it would have to be a multiple of, and its bits.
+        /// The modulus that must divide it, and its bits.
         need: Box<(Modulus, f64)>,
     },
-    /// Two things belong to different parameters.
+    /// An operand belongs to other parameters.
     #[error("{operation}: made with other parameters (digest {have}, needed {need})")]
     ParameterMismatch {
         /// The operation.
         operation: &'static str,
-        /// Digest at hand.
+        /// The given digest.
         have: Fingerprint,
-        /// Digest needed.
+        /// The needed digest.
         need: Fingerprint,
     },
-    /// Two things belong to different keys.
+    /// An operand belongs to another key.
     #[error("{operation}: encrypted under key {have}, but key {need} is needed")]
     KeyMismatch {
         /// The operation.
         operation: &'static str,
-        /// Fingerprint at hand.
+        /// The given fingerprint.
         have: Fingerprint,
-        /// Fingerprint needed.
+        /// The needed fingerprint.
         need: Fingerprint,
     },
     /// A computation was told to stop ([`crate::stop`]).
@@ -146,29 +146,29 @@ pub enum RlweError {
     Parts {
         /// The operation.
         operation: &'static str,
-        /// Parts at hand.
+        /// The given number of parts.
         have: usize,
-        /// Parts needed.
+        /// The needed number of parts.
         need: usize,
     },
-    /// A decomposition that is not of the ciphertext it was given with.
+    /// A decomposition belongs to another ciphertext.
     #[error("{operation}: the decomposition is of another ciphertext")]
     Decomposed {
         /// The operation.
         operation: &'static str,
     },
-    /// The relinearisation key is not there.
+    /// The relinearisation key is missing.
     #[error("{operation} needs the relinearisation key, which these evaluation keys do not hold")]
     MissingRelinearisationKey {
         /// The operation.
         operation: &'static str,
     },
-    /// A Galois key is not there.
+    /// A Galois key is missing.
     #[error("{operation} needs a key that was not generated; the keys hold {held}")]
     MissingGaloisKey {
         /// The operation, with its step.
         operation: String,
-        /// What is there, in words.
+        /// The keys that exist, in words.
         held: String,
     },
 }

@@ -1,14 +1,14 @@
-//! An estimate of what the hybrid attack on sparse secrets costs.
+//! An estimate of the cost of the hybrid attack on sparse secrets.
 
 use std::f64::consts::{E, PI};
 
-use crate::SIGMA;
+use hippocrene_ring::sample::SIGMA;
 
 /// Block sizes of lattice reduction that are considered.
 const BLOCKS: (u32, u32) = (60, 3000);
 
-/// The last vector of a reduced basis exceeds the error's standard deviation by so many bits for
-/// Babai's nearest plane to find the error more often than not.
+/// The number of bits by which the last vector of a reduced basis must exceed the standard
+/// deviation of the error. Babai's nearest plane then finds the error more often than not.
 const ROOM: f64 = 1.2;
 
 /// log2 of the cost of the primal hybrid attack (Howgrave-Graham, CRYPTO 2007; Son and Cheon,
@@ -61,8 +61,8 @@ pub fn hybrid_attack_bits(log_degree: u32, weight: usize, log2_q: f64) -> f64 {
     best
 }
 
-/// log2 of the cost of reducing a basis of `degree` secret coefficients, of which `weight` are not
-/// zero, so far that Babai's algorithm finds the error; and its dimension.
+/// log2 of the cost of reducing a basis until Babai's algorithm finds the error, and the dimension
+/// of the basis. There are `degree` secret coefficients, and `weight` of them are not zero.
 fn reduction(degree: usize, weight: usize, log2_q: f64) -> Option<(f64, f64)> {
     // Secret coefficients are scaled to the size of the error.
     let scaled = (SIGMA / (weight as f64 / degree as f64).sqrt()).log2();

@@ -1,24 +1,25 @@
-//! What was made for a key, kept while there is room.
+//! A cache of large values, bounded by their bytes.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::making::Making;
+use crate::in_progress::InProgress;
 
-/// The bytes that are kept where nothing else is said.
+/// The default limit in bytes. Chosen.
 const DEFAULT_MEMORY: usize = 1 << 30;
 
-/// Large values by key, such as the encoded diagonals of a linear transform by modulus: each is
-/// made when it is first asked for, and those that were not used for the longest time are dropped
-/// when all take more than a limit, which is 1 GiB at first.
+/// A cache of large values by key, such as the encoded diagonals of a linear transform by modulus.
+///
+/// Each value is made on first use. When all values together exceed a limit, those that were not
+/// used for the longest time are dropped. The limit is 1 GiB by default.
 #[derive(Debug)]
 pub struct Kept<K, V> {
     entries: Mutex<Entries<K, V>>,
-    making: Making<K>,
+    in_progress: InProgress<K>,
 }
 
 #[derive(Debug)]
 struct Entries<K, V> {
-    /// Keys, values and their bytes, the last used last.
+    /// Keys, values and their bytes. The value used last is at the end.
     values: Vec<(K, Arc<V>, usize)>,
     limit: usize,
 }
@@ -26,16 +27,16 @@ struct Entries<K, V> {
 impl<K, V> Default for Kept<K, V> {
     fn default() -> Self {
         let entries = Mutex::new(Entries { values: Vec::new(), limit: DEFAULT_MEMORY });
-        Kept { entries, making: Making::default() }
+        Kept { entries, in_progress: InProgress::default() }
     }
 }
 
 impl<K: PartialEq + Copy, V> Kept<K, V> {
-    /// The value of `key`, made by `make` unless it is there or another thread makes it meanwhile;
-    /// `bytes` says what it takes.
+    /// Returns the value of `key`. `make` makes it if it is not in the cache and no other thread is
+    /// making it. `bytes` tells its size.
     ///
     /// # Errors
-    /// Those of `make`.
+    /// Returns the errors of `make`.
     pub fn get_or_try_insert<E>(
         &self,
         key: K,
@@ -45,7 +46,7 @@ impl<K: PartialEq + Copy, V> Kept<K, V> {
         if let Some(known) = self.lock().get(key) {
             return Ok(known);
         }
-        let _making = self.making.begin(key);
+        let _started = self.in_progress.begin(key);
         if let Some(known) = self.lock().get(key) {
             return Ok(known);
         }
@@ -60,15 +61,15 @@ impl<K: PartialEq + Copy, V> Kept<K, V> {
         Ok(value)
     }
 
-    /// Sets how many bytes may be taken. The value that was used last is kept for the next use,
-    /// whatever it takes, unless the limit is 0.
+    /// Sets the limit in bytes. The value that was used last stays whatever its size, unless the
+    /// limit is 0.
     pub fn set_memory(&self, bytes: usize) {
         let mut entries = self.lock();
         entries.limit = bytes;
         entries.make_room();
     }
 
-    /// How many bytes are taken, and how many may be.
+    /// The bytes in use, and the limit.
     pub fn memory(&self) -> (usize, usize) {
         let entries = self.lock();
         (entries.bytes(), entries.limit)
@@ -80,7 +81,7 @@ impl<K: PartialEq + Copy, V> Kept<K, V> {
 }
 
 impl<K: PartialEq, V> Entries<K, V> {
-    /// The value of `key`, which is the one used last now.
+    /// Returns the value of `key` and marks it as the one used last.
     fn get(&mut self, key: K) -> Option<Arc<V>> {
         let i = self.values.iter().position(|(known, ..)| *known == key)?;
         self.values[i..].rotate_left(1);

@@ -6,27 +6,33 @@
 
 mod batch;
 pub mod budget;
+mod cache;
 mod ciphertext;
 mod combination;
 mod context;
 pub mod design;
+mod dry_run;
 mod encapsulation;
 mod error;
 mod fingerprint;
 mod gate;
-mod hollow;
 mod hybrid_attack;
+mod in_progress;
+mod inclusion;
 mod kept;
 mod keys;
 mod keyswitch;
+mod limb_groups;
 mod linear;
-mod making;
+mod memory;
 mod modulus;
 pub mod noise;
 mod ops;
 mod parameters;
+mod plans;
 mod profile;
 mod raise;
+mod rings;
 mod scaled_product;
 mod second;
 pub mod security;
@@ -42,10 +48,10 @@ pub use batch::{Batch, Encodings};
 pub use budget::{DEFAULT_CACHE_BUDGET, cache_budget, set_cache_budget};
 pub use ciphertext::{Ciphertext, SeededCiphertext};
 pub use context::Context;
+pub use dry_run::{KeyUse, Noted, Tally};
 pub use error::{RlweError, need_and_have};
 pub use fingerprint::Fingerprint;
 pub use gate::Gate;
-pub use hollow::{KeyUse, Noted, Tally};
 pub use kept::Kept;
 pub use keys::{
     EncapsulationKeys, EvaluationKeys, KeySize, PreparedEncapsulationKeys, PreparedEvaluationKeys,

@@ -100,7 +100,7 @@ impl Context {
     ) -> Result<(), RlweError> {
         self.check_pair(a, b, operation)?;
         self.check_parts(a, b, operation)?;
-        self.reckon(operation, |count| count.passes(a.modulus(), b.parts().len() as u64));
+        self.record(operation, |count| count.passes(a.modulus(), b.parts().len() as u64));
         Ok(())
     }
 
@@ -140,7 +140,7 @@ impl Context {
     /// [`RlweError::ParameterMismatch`] when it was made with other parameters.
     pub fn negate_into(&self, out: &mut Ciphertext, a: &Ciphertext) -> Result<(), RlweError> {
         self.check_operand(a, "negate")?;
-        self.reckon("negate", |count| count.passes(a.modulus(), a.parts().len() as u64));
+        self.record("negate", |count| count.passes(a.modulus(), a.parts().len() as u64));
         self.map_into(out, a, |ring, _, out, a| {
             out.copy_from_slice(a);
             ring.elementwise().neg_assign(out);
@@ -184,7 +184,7 @@ impl Context {
     ) -> Result<(), RlweError> {
         self.check_operand(a, operation)?;
         self.check_message(m, a.modulus(), operation)?;
-        self.reckon(operation, |count| count.passes(a.modulus(), a.parts().len() as u64));
+        self.record(operation, |count| count.passes(a.modulus(), a.parts().len() as u64));
         self.map_into(out, a, |ring, [part, k], out, a| match part {
             MESSAGE => f(ring.elementwise(), out, a, m.limb(k)),
             _ => out.copy_from_slice(a),
@@ -206,7 +206,7 @@ impl Context {
         const OPERATION: &str = "multiply by a plaintext";
         self.check_operand(a, OPERATION)?;
         self.check_message(m, a.modulus(), OPERATION)?;
-        self.reckon(OPERATION, |count| count.products(a.modulus(), a.parts().len() as u64));
+        self.record(OPERATION, |count| count.products(a.modulus(), a.parts().len() as u64));
         self.map_into(out, a, |ring, [_, k], out, a| ring.elementwise().mul(out, a, m.limb(k)));
         Ok(())
     }
@@ -227,7 +227,7 @@ impl Context {
         self.check_message(m, a.modulus(), OPERATION)?;
         self.check_parts(acc, a, OPERATION)?;
         let modulus = a.modulus();
-        self.reckon(OPERATION, |count| count.products(modulus, a.parts().len() as u64));
+        self.record(OPERATION, |count| count.products(modulus, a.parts().len() as u64));
         for (acc, a) in acc.parts_mut().iter_mut().zip(a.parts()) {
             acc.for_each_limb(self.threads(), |k, acc| {
                 self.limb_ring(modulus, k).elementwise().mul_add_assign(acc, a.limb(k), m.limb(k));
@@ -278,7 +278,7 @@ impl Context {
     fn check_constant(&self, a: &Ciphertext) -> Result<(), RlweError> {
         const OPERATION: &str = "multiply by a constant";
         self.check_operand(a, OPERATION)?;
-        self.reckon(OPERATION, |count| count.passes(a.modulus(), a.parts().len() as u64));
+        self.record(OPERATION, |count| count.passes(a.modulus(), a.parts().len() as u64));
         Ok(())
     }
 
@@ -294,7 +294,7 @@ impl Context {
     ) -> Result<(), RlweError> {
         self.check_operand(a, "multiply by a monomial")?;
         let (modulus, degree) = (a.modulus(), self.degree());
-        self.reckon("make a monomial", |count| count.forward(modulus, 1));
+        self.record("make a monomial", |count| count.forward(modulus, 1));
         let mut monomial = self.scratch(modulus, Domain::Evaluation);
         monomial.for_each_limb(self.threads(), |k, limb| {
             let ring = self.limb_ring(modulus, k);
@@ -319,7 +319,7 @@ impl Context {
         const OPERATION: &str = "add a constant";
         self.check_operand(a, OPERATION)?;
         let modulus = a.modulus();
-        self.reckon(OPERATION, |count| count.passes(modulus, 1));
+        self.record(OPERATION, |count| count.passes(modulus, 1));
         let domain = a.part(MESSAGE).domain();
         a.parts_mut()[MESSAGE].for_each_limb(self.threads(), |k, a| {
             let ring = self.limb_ring(modulus, k);
@@ -340,7 +340,7 @@ impl Context {
     ) -> Result<(), RlweError> {
         const OPERATION: &str = "add a constant";
         self.check_operand(a, OPERATION)?;
-        self.reckon(OPERATION, |count| count.passes(a.modulus(), a.parts().len() as u64));
+        self.record(OPERATION, |count| count.passes(a.modulus(), a.parts().len() as u64));
         self.map_into(out, a, |ring, [part, _], out, a| {
             out.copy_from_slice(a);
             if part == MESSAGE {

@@ -84,7 +84,7 @@ impl Context {
         let modulus = a.modulus();
         let degree = self.degree();
         let square = std::ptr::eq(a, b);
-        self.reckon("tensor product", |count| count.products(modulus, if square { 3 } else { 4 }));
+        self.record("tensor product", |count| count.products(modulus, if square { 3 } else { 4 }));
         self.threads().for_each_chunk_triple(
             [c0.as_mut_slice(), c1.as_mut_slice(), c2.as_mut_slice()],
             degree,
@@ -362,7 +362,7 @@ impl Context {
             });
         }
         out.reshape(self, a.parts().len(), to, a.noise(), a.key());
-        self.reckon("reduce modulus", |count| count.passes(to, a.parts().len() as u64));
+        self.record("reduce modulus", |count| count.passes(to, a.parts().len() as u64));
         for (out, part) in out.parts_mut().iter_mut().zip(a.parts()) {
             out.for_each_limb(self.threads(), |k, out| {
                 let position = to.factors().nth(k).expect("a limb of this modulus");

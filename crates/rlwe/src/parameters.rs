@@ -65,8 +65,9 @@ impl Eq for Parameters {}
 /// primes of one size differ.
 const DIGIT_SLACK: f64 = 0.5;
 
-/// [`Parameters::grafted_modulus`] takes moduli for equally near that differ by so many bits.
-const NEAR: f64 = 1.0 / 64.0;
+/// Moduli that differ by this number of bits are equally near for [`Parameters::grafted_modulus`].
+/// Chosen.
+const NEAR_BITS: f64 = 1.0 / 64.0;
 
 impl Parameters {
     /// Checks a parameter set: sizes, primality, and 128-bit security of `log2(PQ)`.
@@ -162,8 +163,8 @@ impl Parameters {
         &self.literal
     }
 
-    /// The same set under another name, for what is hollow.
-    pub(crate) fn hollow(self) -> Self {
+    /// The same set with another digest, for a dry run.
+    pub(crate) fn for_dry_run(self) -> Self {
         let digest = Fingerprint::of(
             "hippocrene 2026-11 hollow parameters",
             digest(&self.literal).as_bytes(),
@@ -215,8 +216,8 @@ impl Parameters {
         if i < units.len() { units[i] } else { self.literal.specials[i - units.len()] }
     }
 
-    /// What the limb of `modulus` at `position` is modulo: the prime of a unit or special, the
-    /// product of those odd sprout primes that divide `modulus`, or `2^e`. The modulus divides
+    /// The modulus of the limb of `modulus` at `position`: the prime of a unit or special, the
+    /// product of those odd sprout primes that divide `modulus`, or `2^e`. `modulus` divides
     /// `PQ_max` and has the position.
     ///
     /// # Panics
@@ -229,7 +230,7 @@ impl Parameters {
         }
     }
 
-    /// What the limbs of a polynomial modulo `modulus` are modulo, limb by limb. They are pairwise
+    /// The moduli of the limbs of a polynomial modulo `modulus`, limb by limb. They are pairwise
     /// coprime, and `modulus` is their product.
     ///
     /// # Panics
@@ -259,6 +260,20 @@ impl Parameters {
     /// `PQ_max`.
     pub fn full(&self) -> Modulus {
         self.top().lcm(self.specials())
+    }
+
+    /// Checks that a modulus is one of ciphertexts: a divisor of all units and the sprout, not 1.
+    pub(crate) fn check_modulus(
+        &self,
+        modulus: Modulus,
+        operation: &'static str,
+    ) -> Result<(), RlweError> {
+        if modulus.is_one() || !modulus.divides(self.top()) {
+            let (have, need) =
+                (modulus.limb_count(), "a divisor of the units and the sprout is needed");
+            return Err(RlweError::Modulus { operation, have, need });
+        }
+        Ok(())
     }
 
     /// log2 of a modulus, in bits.
@@ -298,7 +313,7 @@ impl Parameters {
     pub fn grafted_modulus(&self, bits: f64) -> Modulus {
         let candidates = || {
             self.sprout_divisors.iter().flat_map(move |(divisor, log2)| {
-                // The numbers of units around what is missing.
+                // The numbers of units that come nearest to the missing bits.
                 let more =
                     self.unit_bits.partition_point(|sum| sum + log2 < bits).min(self.unit_count());
                 let sums = [more.saturating_sub(1), more]
@@ -311,7 +326,7 @@ impl Parameters {
         let cost = |l: usize, divisor: Modulus| {
             l + divisor.limb_count() + usize::from(divisor.contains(Modulus::TWO))
         };
-        let near = candidates().filter(|(distance, ..)| *distance <= nearest + NEAR);
+        let near = candidates().filter(|(distance, ..)| *distance <= nearest + NEAR_BITS);
         let best = near
             .min_by(|(a, l, r), (b, m, s)| cost(*l, *r).cmp(&cost(*m, *s)).then(a.total_cmp(b)));
         best.map_or(Modulus::of_factor(0), |(_, l, divisor)| Modulus::of_range(0..l).lcm(divisor))
@@ -474,9 +489,12 @@ mod tests {
                 let distance = |m: Modulus| (p.log2(m) - bits).abs();
                 let nearest = moduli.iter().map(|m| distance(*m)).fold(f64::INFINITY, f64::min);
                 let cost = |m: Modulus| m.limb_count() + usize::from(m.contains(Modulus::TWO));
-                let near = moduli.iter().filter(|m| distance(**m) <= nearest + NEAR);
+                let near = moduli.iter().filter(|m| distance(**m) <= nearest + NEAR_BITS);
                 let (got, least) = (p.grafted_modulus(bits), near.map(|m| cost(*m)).min().unwrap());
-                assert!(distance(got) <= nearest + NEAR && cost(got) == least, "{bits} {got:?}");
+                assert!(
+                    distance(got) <= nearest + NEAR_BITS && cost(got) == least,
+                    "{bits} {got:?}"
+                );
             }
         }
         assert_eq!(grafted.grafted_modulus(16.0), Modulus::of_sprout(1, 0));

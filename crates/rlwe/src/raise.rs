@@ -3,18 +3,16 @@
 
 use hippocrene_ring::{Domain, Poly, convert::BaseConverter};
 
-use crate::{Ciphertext, Context, Modulus, RlweError};
+use crate::{Ciphertext, Context, Modulus, RlweError, dry_run::tally::RAISE};
 
 const OPERATION: &str = "raise the modulus";
 
-/// What a hollow context counts ciphertexts by whose modulus is raised: [`crate::Tally::raises`].
-pub(crate) const RAISE: &str = OPERATION;
-
 impl Context {
     /// `out = a` with the parts, taken as integers in `[-q/2, q/2)`, modulo a multiple `to = Q` of
-    /// the modulus `q` of `a`. Where `a` decrypts to `m + e` modulo `q`, the result decrypts to
-    /// `m + e + q I` modulo `Q`, with `I` an integer polynomial: nothing is rounded, so that the noise
-    /// stays.
+    /// the modulus `q` of `a`.
+    ///
+    /// If `a` decrypts to `m + e` modulo `q`, the result decrypts to `m + e + q I` modulo `Q`, with
+    /// `I` an integer polynomial. Nothing is rounded, so the noise stays.
     ///
     /// With parts that are uniform modulo `q` and a secret of Hamming weight `h`, a coefficient of
     /// `I + (m + e)/q` is the sum of `h + 1` independent numbers that are uniform on `[-1/2, 1/2)`.
@@ -35,7 +33,7 @@ impl Context {
         self.check_two_parts(a, OPERATION)?;
         let from = a.modulus();
         self.check_raise(from, to)?;
-        self.reckon(RAISE, |_| ());
+        self.record(RAISE, |_| ());
         out.reshape(self, 2, to, a.noise(), a.key());
         let mut coefficients = self.scratch(from, Domain::Coefficient);
         for (out, part) in out.parts_mut().iter_mut().zip(a.parts()) {
@@ -80,7 +78,7 @@ impl Context {
         let wanted: Vec<u64> =
             fresh.iter().map(|position| parameters.limb_modulus(to, *position)).collect();
         let converter = BaseConverter::new(&own, &wanted, self.kernel());
-        self.reckon("raise a polynomial", |count| {
+        self.record("raise a polynomial", |count| {
             let kept = to
                 .factors()
                 .filter(kept)

@@ -1,4 +1,4 @@
-//! A second parameter set and secret for what is left of a modulus (MG23 3.6).
+//! A second parameter set and secret for the rest of a modulus (MG23 3.6).
 //!
 //! Once `b` bits of `Q` are gone, keys for the rest may have a special modulus `P'` that is larger
 //! by `b` bits, `P'Q' <= PQ`: fewer digits, and smaller keys. Where `P'` divides `PQ` one secret
@@ -13,9 +13,9 @@ use crate::{
     RlweError, Sprout, design, security,
 };
 
-/// By so many bits at most is `P'` to exceed the digits: key switches then add less noise than
-/// rounding does.
-const ENOUGH: f64 = 4.0;
+/// The maximum number of bits by which `P'` is chosen to exceed the digits. Key switches then add
+/// less noise than rounding does.
+const MAX_MARGIN_BITS: f64 = 4.0;
 
 impl Parameters {
     /// The second set for ciphertexts whose moduli divide `top`, a divisor of `Q_max`: same ring
@@ -62,7 +62,7 @@ impl Parameters {
             units.iter().chain(specials).map(|q| u64::BITS - q.leading_zeros()).max().unwrap_or(0);
         let largest =
             self.digits(self.top()).map(|(_, digit)| self.log2(digit)).fold(0.0, f64::max);
-        let margin = (self.log2(self.specials()) - largest).min(ENOUGH);
+        let margin = (self.log2(self.specials()) - largest).min(MAX_MARGIN_BITS);
         let division = match specials.is_empty() {
             true => None,
             false => design::divide(&sprout, &sizes, left, word, margin),
@@ -87,98 +87,6 @@ impl Parameters {
             gadget_rank: division.gadget_rank,
             secret: *secret,
         })
-    }
-}
-
-/// What the moduli of a second parameter set are called in the first. Positions keep their order,
-/// so that limbs stay where they are.
-#[derive(Debug, Clone)]
-pub(crate) struct Inclusion {
-    /// The position of each unit.
-    units: Vec<usize>,
-    /// The bit of each odd prime of the sprout.
-    odd: Vec<u8>,
-    /// The exponent of two in the second sprout.
-    two: u8,
-}
-
-impl Inclusion {
-    /// # Errors
-    /// [`RlweError::Parameters`] when ciphertexts of `second` are none of `first`.
-    pub(crate) fn new(first: &Parameters, second: &Parameters) -> Result<Self, RlweError> {
-        if first.secret() != second.secret() {
-            return Err(RlweError::Parameters {
-                what: format!(
-                    "a second parameter set has the distribution of the secret of the first; this one has {}, the first {}",
-                    second.secret(),
-                    first.secret()
-                ),
-            });
-        }
-        Self::of_moduli(first, second)
-    }
-
-    /// The same for secrets of any two distributions.
-    pub(crate) fn of_moduli(first: &Parameters, second: &Parameters) -> Result<Self, RlweError> {
-        let fail = |what: String| {
-            Err(RlweError::Parameters { what: format!("a second parameter set {what}") })
-        };
-        if first.log_degree() != second.log_degree() {
-            return fail(format!(
-                "has the ring degree of the first; this one has 2^{}, the first 2^{}",
-                second.log_degree(),
-                first.log_degree()
-            ));
-        }
-        let (wide, narrow) = (first.literal(), second.literal());
-        let mut units: Vec<usize> = Vec::with_capacity(narrow.units.len());
-        for prime in &narrow.units {
-            let next = units.last().map_or(0, |last| last + 1);
-            match wide.units.iter().skip(next).position(|q| q == prime) {
-                Some(i) => units.push(next + i),
-                None => {
-                    return fail(format!(
-                        "has units of the first, in its order; {prime} is not one that comes next"
-                    ));
-                }
-            }
-        }
-        let bit =
-            |prime: &u64| wide.sprout.primes.iter().position(|r| r == prime).map(|j| 1u8 << j);
-        match narrow.sprout.primes.iter().map(bit).collect::<Option<Vec<u8>>>() {
-            Some(odd) if narrow.sprout.two <= wide.sprout.two => {
-                Ok(Inclusion { units, odd, two: narrow.sprout.two as u8 })
-            }
-            _ => fail("has a sprout that divides that of the first".into()),
-        }
-    }
-
-    /// What a modulus of ciphertexts of the second set is called in the first.
-    pub(crate) fn modulus(&self, modulus: Modulus) -> Modulus {
-        let units = modulus
-            .words()
-            .factors()
-            .filter_map(|i| self.units.get(i).copied())
-            .map(Modulus::of_factor);
-        let odd = self
-            .odd
-            .iter()
-            .enumerate()
-            .filter(|(j, _)| modulus.odd() >> j & 1 == 1)
-            .map(|(_, bit)| *bit);
-        let sprout = Modulus::of_sprout(odd.fold(0, |all, bit| all | bit), modulus.two());
-        units.fold(sprout, Modulus::lcm)
-    }
-
-    /// What the greatest common divisor of `modulus`, of the first set, and `Q_max` of the second
-    /// is called in the second.
-    pub(crate) fn common(&self, modulus: Modulus) -> Modulus {
-        let units =
-            self.units.iter().enumerate().filter(|(_, position)| modulus.contains(**position));
-        let odd = self.odd.iter().enumerate().filter(|(_, bit)| modulus.odd() & **bit != 0);
-        let odd = odd.fold(0, |all, (j, _)| all | 1 << j);
-        let sprout = Modulus::of_sprout(odd, modulus.two().min(self.two));
-        units.map(|(i, _)| Modulus::of_factor(i)).fold(sprout, Modulus::lcm)
     }
 }
 

@@ -48,7 +48,7 @@ impl Context {
             self.check_pair(a, b, OPERATION)?;
         }
         self.check_parts(a, b, OPERATION)?;
-        self.reckon(OPERATION, |count| count.passes(modulus, b.parts().len() as u64));
+        self.record(OPERATION, |count| count.passes(modulus, b.parts().len() as u64));
         for (a, b) in a.parts_mut().iter_mut().zip(b.parts()) {
             a.for_each_limb(self.threads(), |k, a| {
                 let position = modulus.factors().nth(k).expect("a limb of this modulus");
@@ -91,7 +91,7 @@ impl TensorSum<'_> {
         }
         let (degree, is_zero, square) = (context.degree(), self.is_zero, std::ptr::eq(a, b));
         self.is_zero = false;
-        context.reckon("tensor product", |count| {
+        context.record("tensor product", |count| {
             count.products(modulus, if square { 3 } else { 4 });
             count.passes(modulus, if is_zero && n == 1 { 0 } else { 3 });
         });
@@ -138,7 +138,7 @@ impl TensorSum<'_> {
     /// Multiplies the sum so far by `n`.
     pub fn multiply(&mut self, n: u64) {
         let (context, modulus) = (self.context, self.modulus);
-        context.reckon("multiply by a constant", |count| count.passes(modulus, 3));
+        context.record("multiply by a constant", |count| count.passes(modulus, 3));
         for part in self.parts.iter_mut().filter(|_| !self.is_zero) {
             part.for_each_limb(context.threads(), |k, limb| {
                 let ring = context.limb_ring(modulus, k);
@@ -178,7 +178,7 @@ impl TensorSum<'_> {
         }
         let mut out = Ciphertext::empty(self.context);
         out.reshape(self.context, 3, self.modulus, Noise::NONE, self.key);
-        self.context.reckon("copy", |count| count.passes(self.modulus, 3));
+        self.context.record("copy", |count| count.passes(self.modulus, 3));
         for (out, part) in out.parts_mut().iter_mut().zip(&self.parts) {
             out.as_mut_slice().copy_from_slice(part.as_slice());
         }

@@ -1,16 +1,58 @@
-//! Transforms of limbs, counted.
+//! Transforms of polynomials and limbs, counted.
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use hippocrene_ring::{ResidueRing, ntt::InverseFactor};
+use hippocrene_ring::{Domain, Poly, ResidueRing, ntt::InverseFactor};
 
-use crate::Context;
+use crate::{Context, Modulus};
 
-/// Each is the method of [`hippocrene_ring::ntt::NttPlan`] of that name.
+/// Transforms of polynomials.
 impl Context {
-    /// How many limbs have been transformed so far by the operations of this context, forward and
-    /// inverse: the `NTT` of the papers' counts. Products modulo a power of two have transforms of
-    /// their own, which are not counted.
+    /// Takes `poly` modulo `modulus` to the evaluation domain, if it is not there.
+    pub fn to_evaluation(&self, poly: &mut Poly, modulus: Modulus) {
+        if poly.domain() == Domain::Coefficient {
+            self.record("transform", |count| count.forward(modulus, 1));
+            poly.for_each_limb(self.threads(), |k, limb| {
+                self.forward(self.limb_ring(modulus, k), limb)
+            });
+            poly.set_domain(Domain::Evaluation);
+        }
+    }
+
+    /// Takes `poly` modulo `modulus` to the coefficient domain, if it is not there.
+    pub fn to_coefficient(&self, poly: &mut Poly, modulus: Modulus) {
+        if poly.domain() == Domain::Evaluation {
+            self.record("transform", |count| count.inverse(modulus, 1));
+            poly.for_each_limb(self.threads(), |k, limb| {
+                self.inverse(self.limb_ring(modulus, k), limb)
+            });
+            poly.set_domain(Domain::Coefficient);
+        }
+    }
+
+    /// The polynomial with small signed coefficients `values`, modulo `modulus`, in the evaluation
+    /// domain.
+    pub fn from_signed(&self, values: &[i64], modulus: Modulus) -> Poly {
+        let mut poly = self.zero(modulus, Domain::Evaluation);
+        self.record("transform", |count| {
+            count.passes(modulus, 1);
+            count.forward(modulus, 1);
+        });
+        poly.for_each_limb(self.threads(), |k, limb| {
+            let ring = self.limb_ring(modulus, k);
+            ring.elementwise().from_signed(limb, values);
+            self.forward(ring, limb);
+        });
+        poly
+    }
+}
+
+/// Transforms of limbs. Each calls the method of the same name of
+/// [`hippocrene_ring::ntt::NttPlan`].
+impl Context {
+    /// The number of limbs that the operations of this context have transformed so far, forward and
+    /// inverse. This is the `NTT` of the papers' counts. Products modulo a power of two have
+    /// transforms of their own, which are not counted.
     pub fn transforms(&self) -> u64 {
         self.transforms.load(Relaxed)
     }

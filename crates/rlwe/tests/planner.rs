@@ -260,7 +260,7 @@ fn figures_of_a_cpu_without_any_are_the_typical_ones() {
 #[test]
 fn prices_are_not_what_key_switches_are_planned_by() {
     let parameters = insecure(LOG_DEGREE, 9, 1, 9).parameters().clone();
-    let context = Context::hollow(parameters, Threads::single()).unwrap();
+    let context = Context::dry_run(parameters, Threads::single()).unwrap();
     let top = context.parameters().top();
     let price = || {
         context.reset_tally();

@@ -5,8 +5,8 @@ mod common;
 
 mod design;
 mod double;
+mod dry_run;
 mod grafted;
-mod hollow;
 mod key_modulus;
 mod laks;
 mod noise;

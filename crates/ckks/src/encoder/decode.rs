@@ -118,7 +118,7 @@ impl Encoder {
             ("limbs of the plaintext", plaintext.limb_count(), rings.len()),
             (
                 "limbs with residues",
-                if plaintext.is_hollow() { 0 } else { rings.len() },
+                if plaintext.is_dry_run() { 0 } else { rings.len() },
                 rings.len(),
             ),
         ] {

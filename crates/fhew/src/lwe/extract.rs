@@ -26,10 +26,10 @@ impl RlweCoefficients {
     /// # Errors
     /// [`RlweError::Parts`] or [`RlweError::Modulus`] when it is not that,
     /// [`RlweError::ParameterMismatch`] when it was made with other parameters,
-    /// [`RlweError::Hollow`] in a simulation.
+    /// [`RlweError::DryRun`] in a simulation.
     pub fn from_ciphertext(context: &Context, ciphertext: &Ciphertext) -> Result<Self, FhewError> {
-        if context.is_hollow() {
-            return Err(RlweError::Hollow { operation: OPERATION }.into());
+        if context.is_dry_run() {
+            return Err(RlweError::DryRun { operation: OPERATION }.into());
         }
         let coefficients = |part: &Poly| {
             let mut part = part.clone();
@@ -45,15 +45,15 @@ impl RlweCoefficients {
     /// encrypted in earnest.
     ///
     /// # Errors
-    /// As [`RlweCoefficients::from_ciphertext`], and [`RlweError::Hollow`] for a ciphertext with
+    /// As [`RlweCoefficients::from_ciphertext`], and [`RlweError::DryRun`] for a ciphertext with
     /// residues, which is not to be laid open.
     pub fn hollow(
         context: &Context,
         ciphertext: &Ciphertext,
         message: impl Fn(usize, u64) -> u64,
     ) -> Result<Self, FhewError> {
-        if !context.is_hollow() {
-            return Err(RlweError::Hollow { operation: OPERATION }.into());
+        if !context.is_dry_run() {
+            return Err(RlweError::DryRun { operation: OPERATION }.into());
         }
         let degree = context.degree();
         Self::of(context, ciphertext, |_, _, q| {

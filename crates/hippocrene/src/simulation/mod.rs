@@ -412,7 +412,7 @@ fn features_of(client: &ClientKey, keys: &EvaluationKeys) -> Result<Vec<Feature>
     }
     if let Some(own) = keys.look_ups() {
         let request = KeyRequest { look_ups: Some(own.request()), ..none() };
-        let keys = match keys.session().context().rlwe().is_hollow() {
+        let keys = match keys.session().context().rlwe().is_dry_run() {
             // The keys between slots and single numbers, which take time to make, exist already.
             true => {
                 let mut inner = hippocrene_rlwe::EvaluationKeys::empty(rlwe, client.fingerprint());

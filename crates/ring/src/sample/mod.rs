@@ -41,7 +41,7 @@ impl Sampler {
     /// The start of keystream number `stream` of `seed`. Different streams of one seed are
     /// independent of each other and of the seeds derived from it.
     pub fn new(seed: &Seed, stream: u64) -> Self {
-        Sampler { stream: Keystream::new(seed, stream, 0) }
+        Sampler { stream: Keystream::new(seed.as_bytes(), stream, 0) }
     }
 }
 

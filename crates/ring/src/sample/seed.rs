@@ -31,7 +31,7 @@ impl Seed {
         Seed(bytes)
     }
 
-    /// The bytes of the seed: as secret as what is made from it.
+    /// The bytes of the seed. They are as secret as everything made from it.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
@@ -40,7 +40,7 @@ impl Seed {
     /// `domain`. It tells nothing about this seed, its other derived seeds or its keystreams.
     pub fn derive(&self, domain: u64) -> Seed {
         let mut derived = Seed([0; 32]);
-        let mut stream = Keystream::new(self, domain, DERIVED_AT_BLOCK);
+        let mut stream = Keystream::new(&self.0, domain, DERIVED_AT_BLOCK);
         for bytes in derived.0.chunks_exact_mut(8) {
             bytes.copy_from_slice(&stream.word().to_le_bytes());
         }

@@ -2,34 +2,32 @@
 
 use zeroize::Zeroize;
 
-use super::{
-    Seed,
-    chacha::{BATCH, ChaCha},
-};
+use super::chacha::{BATCH, ChaCha};
 use crate::Kernel;
 
+/// A keystream with a buffer of words that have not been read yet.
 pub(super) struct Keystream {
     kernel: Kernel,
     chacha: ChaCha,
     words: [u64; BATCH],
-    /// How many of `words` have been used.
+    /// The number of `words` that have been read.
     used: usize,
 }
 
 impl Keystream {
-    pub(super) fn new(seed: &Seed, stream: u64, block: u64) -> Self {
-        // The words are the same for every kernel, so that one that cannot be used need not be an
-        // error here.
+    /// Keystream number `stream` of `key`, from block number `block` on.
+    pub(super) fn new(key: &[u8; 32], stream: u64, block: u64) -> Self {
+        // All kernels give the same words. So a kernel that this CPU lacks is no error here.
         let kernel = Kernel::detect().unwrap_or(Kernel::Portable);
         Keystream {
             kernel,
-            chacha: ChaCha::new(seed, stream, block, kernel),
+            chacha: ChaCha::new(key, stream, block, kernel),
             words: [0; BATCH],
             used: BATCH,
         }
     }
 
-    /// What the CPU is used for.
+    /// The kernel in use.
     pub(super) fn kernel(&self) -> Kernel {
         self.kernel
     }
@@ -55,6 +53,7 @@ impl Keystream {
         }
     }
 
+    /// The next word.
     pub(super) fn word(&mut self) -> u64 {
         self.some(1)[0]
     }

@@ -1,7 +1,7 @@
 //! The two keys of sparse-secret encapsulation.
 
 use super::{PreparedSwitchingKey, SecretKey, SwitchingKey};
-use crate::{Context, Fingerprint, Modulus, RlweError, second::Inclusion, security};
+use crate::{Context, Fingerprint, Modulus, RlweError, inclusion::Inclusion, security};
 
 /// The keys of sparse-secret encapsulation (Bossuat, Troncoso-Pastoriza and Hubaux, ePrint
 /// 2022/024): from the secret `s` of a parameter set to a sparse secret `s'` at a small modulus `q0

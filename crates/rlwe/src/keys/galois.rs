@@ -332,7 +332,7 @@ pub struct PreparedEvaluationKeys {
 #[derive(Debug, Clone)]
 enum Galois {
     Some(BTreeMap<usize, PreparedSwitchingKey>),
-    /// All of a hollow context: those for smaller moduli, and where these do not serve, one for all
+    /// All keys, in a dry run: those for smaller moduli, and for everything else one for all
     /// moduli.
     Every(BTreeMap<usize, PreparedSwitchingKey>, Arc<Whole>),
 }
@@ -361,11 +361,11 @@ fn galois(element: usize, key: PreparedSwitchingKey) -> PreparedSwitchingKey {
 }
 
 impl PreparedEvaluationKeys {
-    /// All keys that there can be of a hollow context, without residues, for the secret key named
-    /// `key`. Which of them are used is noted ([`crate::Tally::keys`]).
+    /// All possible keys in a dry run, without residues, for the secret key named `key`. The tally
+    /// records which of them are used ([`crate::Tally::keys`]).
     ///
     /// # Errors
-    /// [`RlweError::Parameters`] when the context is not hollow.
+    /// [`RlweError::Parameters`] when the context is not one of a dry run.
     pub fn every(context: &Context, key: Fingerprint) -> Result<Self, RlweError> {
         Self::every_beside(context, &EvaluationKeys::empty(context, key))
     }
@@ -376,12 +376,14 @@ impl PreparedEvaluationKeys {
     /// # Errors
     /// As `every`, and when `keys` were made with other parameters.
     pub fn every_beside(context: &Context, keys: &EvaluationKeys) -> Result<Self, RlweError> {
-        if !context.is_hollow() {
-            return Err(RlweError::Parameters { what: "only what is hollow has every key".into() });
+        if !context.is_dry_run() {
+            return Err(RlweError::Parameters { what: "only a dry run has every key".into() });
         }
         context.check_digest(keys.parameters, "prepare evaluation keys")?;
-        let (one, degree) =
-            (PreparedSwitchingKey::hollow(context, context.parameters().full()), context.degree());
+        let (one, degree) = (
+            PreparedSwitchingKey::without_residues(context, context.parameters().full()),
+            context.degree(),
+        );
         let small = keys.galois.iter().map(|(g, k)| (*g, galois(*g, k.prepare(context)))).collect();
         let relinearisation = Some(relinearisation(one.clone()));
         let whole = Whole { one, named: (0..degree).map(|_| OnceLock::new()).collect() };
@@ -389,14 +391,15 @@ impl PreparedEvaluationKeys {
         Ok(PreparedEvaluationKeys { key: keys.key, relinearisation, galois, degree })
     }
 
-    /// The same keys without residues, in a hollow context, for the secret key named `key`.
+    /// The same keys without residues, in a dry run, for the secret key named `key`.
     ///
     /// # Errors
-    /// [`RlweError::Parameters`] when the context is not hollow.
+    /// [`RlweError::Parameters`] when the context is not one of a dry run.
     pub fn without_residues(&self, context: &Context, key: Fingerprint) -> Result<Self, RlweError> {
         let every = Self::every(context, key)?;
-        let bare =
-            |key: &PreparedSwitchingKey| PreparedSwitchingKey::hollow(context, key.modulus());
+        let bare = |key: &PreparedSwitchingKey| {
+            PreparedSwitchingKey::without_residues(context, key.modulus())
+        };
         let all = |keys: &BTreeMap<usize, PreparedSwitchingKey>| {
             keys.iter().map(|(element, key)| (*element, galois(*element, bare(key)))).collect()
         };
@@ -439,7 +442,7 @@ impl PreparedEvaluationKeys {
         self.relinearisation.as_ref().ok_or(RlweError::MissingRelinearisationKey { operation })
     }
 
-    /// The key of the automorphism `X -> X^element`; of all keys of a hollow context, the one for
+    /// The key of the automorphism `X -> X^element`; of all keys of a dry run, the one for
     /// all moduli.
     ///
     /// # Errors

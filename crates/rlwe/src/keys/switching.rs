@@ -10,7 +10,7 @@ use zeroize::{Zeroize, Zeroizing};
 use super::secret::{error_seed, expand_uniform_limb, subtract_product};
 use crate::{
     Context, Fingerprint, KeyUse, Modulus, RlweError,
-    keyswitch::expanded::{Components, Identity},
+    keyswitch::{components::Components, key_store::Identity},
 };
 
 /// A switching key from `s'` to `s`: for each digit `d` of the gadget the pair `(b_d, a_d)` modulo
@@ -18,10 +18,10 @@ use crate::{
 /// modulo the others ([`crate::Parameters::digits`]). The `a_d` are kept as a seed: half of the
 /// size.
 ///
-/// `M` is `PQ_max` or a divisor of it, for a key that is used at smaller moduli only
-/// ([`crate::Parameters::key_modulus`]): its pairs are those modulo `PQ_max`, taken modulo `M`, and
-/// those of blocks that have no factor in `M`, which would encrypt 0, are left out. It serves
-/// moduli `Q` with gadgets of which `P'Q` divides `M`.
+/// `M` is `PQ_max`, or a divisor of it for a key that is used at smaller moduli only
+/// ([`crate::Parameters::key_modulus`]). The pairs are those modulo `PQ_max`, taken modulo `M`. The
+/// pairs of blocks without a factor in `M` would encrypt 0 and are left out. The key serves a
+/// modulus `Q` and a gadget if `P'Q` divides `M`.
 #[derive(Debug, Clone)]
 pub struct SwitchingKey {
     parameters: Fingerprint,
@@ -115,7 +115,7 @@ impl SwitchingKey {
         self.parameters
     }
 
-    /// What it is modulo: `PQ_max` or a divisor of it.
+    /// The modulus of the key: `PQ_max` or a divisor of it.
     pub fn modulus(&self) -> Modulus {
         self.modulus
     }
@@ -134,8 +134,8 @@ impl SwitchingKey {
     /// Expands the seed and lays the key out for the inner product; the parameters are those it was
     /// made with.
     pub(crate) fn prepare(&self, context: &Context) -> PreparedSwitchingKey {
-        if context.is_hollow() {
-            return PreparedSwitchingKey::hollow(context, self.modulus);
+        if context.is_dry_run() {
+            return PreparedSwitchingKey::without_residues(context, self.modulus);
         }
         let (parameters, modulus) = (context.parameters(), self.modulus);
         let blocks: Vec<usize> = parameters.digits(modulus).map(|(d, _)| d).collect();
@@ -163,7 +163,7 @@ impl SwitchingKey {
             },
         );
         debug_assert!(self.b.iter().all(|b| b.domain() == Domain::Evaluation));
-        PreparedSwitchingKey { limbs, ..PreparedSwitchingKey::hollow(context, modulus) }
+        PreparedSwitchingKey { limbs, ..PreparedSwitchingKey::without_residues(context, modulus) }
     }
 }
 
@@ -173,17 +173,17 @@ impl SwitchingKey {
 pub struct PreparedSwitchingKey {
     limbs: Vec<KeyLimb>,
     modulus: Modulus,
-    /// Of which blocks it has pairs.
+    /// The blocks for which the key has pairs.
     components: Components,
     parameters: Fingerprint,
     identity: Identity,
-    /// What a hollow context notes it by.
+    /// The use of the key that a dry run records.
     name: Option<KeyUse>,
 }
 
 impl PreparedSwitchingKey {
     /// A key modulo `modulus` without residues.
-    pub(crate) fn hollow(context: &Context, modulus: Modulus) -> Self {
+    pub(crate) fn without_residues(context: &Context, modulus: Modulus) -> Self {
         let parameters = context.parameters();
         PreparedSwitchingKey {
             limbs: Vec::new(),
@@ -195,12 +195,12 @@ impl PreparedSwitchingKey {
         }
     }
 
-    /// The key, with what it is for.
+    /// The same key with its use.
     pub(crate) fn named(self, name: KeyUse) -> Self {
         PreparedSwitchingKey { name: Some(name), ..self }
     }
 
-    /// What it is for, if that is known.
+    /// The use of the key, if it is known.
     pub(crate) fn name(&self) -> Option<KeyUse> {
         self.name
     }
@@ -210,12 +210,12 @@ impl PreparedSwitchingKey {
         &self.limbs[self.modulus.limb_of(position)]
     }
 
-    /// What it is modulo ([`SwitchingKey::modulus`]).
+    /// The modulus of the key ([`SwitchingKey::modulus`]).
     pub fn modulus(&self) -> Modulus {
         self.modulus
     }
 
-    /// Of which blocks it has components.
+    /// The blocks for which the key has components.
     pub(crate) fn components(&self) -> Components {
         self.components
     }
@@ -225,13 +225,28 @@ impl PreparedSwitchingKey {
         self.parameters
     }
 
-    /// What tells it from other keys; its clones have the same.
+    /// The identity of the key, which its clones share.
     pub(crate) fn identity(&self) -> &Identity {
         &self.identity
     }
 
-    /// Bytes of memory it takes.
+    /// The bytes of memory that the key takes.
     pub fn bytes(&self) -> usize {
         self.limbs.iter().map(KeyLimb::bytes).sum()
+    }
+}
+
+impl Context {
+    /// The bytes of a switching key modulo `PQ_max` that is ready to compute with.
+    pub fn prepared_key_bytes(&self) -> usize {
+        self.prepared_key_bytes_at(self.parameters().full())
+    }
+
+    /// The bytes of a switching key modulo `modulus` ([`SwitchingKey::modulus`]) that is ready to
+    /// compute with.
+    pub fn prepared_key_bytes_at(&self, modulus: Modulus) -> usize {
+        let digit: usize =
+            self.rings(modulus).map(|ring| ring.elementwise().key_bytes(self.degree())).sum();
+        self.parameters().digits(modulus).count() * digit
     }
 }

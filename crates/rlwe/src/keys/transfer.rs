@@ -1,7 +1,7 @@
 //! The key that leads from one parameter set and secret to a second.
 
 use super::{PreparedSwitchingKey, SecretKey, SwitchingKey};
-use crate::{Context, Fingerprint, Modulus, RlweError, second::Inclusion, security};
+use crate::{Context, Fingerprint, Modulus, RlweError, inclusion::Inclusion, security};
 
 /// A switching key of a first parameter set, from its secret `s` to the secret `s'` of a second one
 /// ([`crate::Parameters::second`]; MG23 3.6).
@@ -138,13 +138,13 @@ impl PreparedTransferKey {
         self.to
     }
 
-    /// What `modulus`, one of ciphertexts of the second set, is called in the first.
+    /// Returns `modulus`, a modulus of ciphertexts of the second set, as a modulus of the first.
     pub fn modulus(&self, modulus: Modulus) -> Modulus {
         self.inclusion.modulus(modulus)
     }
 
-    /// What the greatest common divisor of `modulus`, of the first set, and `Q_max` of the second
-    /// is called in the second.
+    /// Returns the greatest common divisor of `modulus`, of the first set, and `Q_max` of the
+    /// second, as a modulus of the second.
     pub fn common(&self, modulus: Modulus) -> Modulus {
         self.inclusion.common(modulus)
     }

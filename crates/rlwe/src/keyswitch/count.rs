@@ -1,4 +1,4 @@
-//! What the operations of a hollow context do with limbs.
+//! Counts of the primitives of operations, for the record of a dry run.
 
 use super::{
     Decomposed, Destination, Gadget,
@@ -6,43 +6,44 @@ use super::{
     operand::{Added, Operand},
     operations::{Count, Operations},
 };
-use crate::{Context, LimbOperations, Method, Modulus, WordSize};
+use crate::{
+    Context, LimbOperations, Method, Modulus, PreparedSwitchingKey, Profile, WordSize, rings::Rings,
+};
 
 impl<'a> Count<'a> {
-    /// Nothing yet.
-    pub(crate) fn plain(context: &'a Context) -> Self {
+    /// A count of no primitives.
+    pub(crate) fn plain(rings: &'a Rings) -> Self {
         let (extended, operations) = (Modulus::ONE, Operations::default());
-        Count { context, extended, digits: Vec::new(), scaled: false, operations }
+        Count { rings, extended, digits: Vec::new(), scaled: false, operations }
     }
 
-    /// Seconds that what was counted takes one thread.
-    pub(crate) fn seconds(&self) -> f64 {
-        let context = self.context;
-        context.priced(|prices| self.operations.seconds(context.parameters().log_degree(), prices))
+    /// The seconds that the counted primitives take one thread, by `profile`.
+    pub(crate) fn seconds(&self, profile: &Profile) -> f64 {
+        self.operations.seconds(self.rings.parameters().log_degree(), profile)
     }
 
-    /// Transforms that were counted.
+    /// The number of counted transforms.
     pub(crate) fn transforms(&self) -> u64 {
         self.operations.transforms()
     }
 
-    /// So many limbs are read or written.
+    /// Counts `limbs` limbs that are read or written.
     pub(crate) fn touch(&mut self, limbs: usize) {
-        self.operations.polynomial_bytes += (8 * limbs * self.context.degree()) as u64;
+        self.operations.polynomial_bytes += (8 * limbs * self.rings.degree()) as u64;
     }
 
-    /// So many passes over a polynomial modulo `modulus`.
+    /// Counts `times` passes over a polynomial modulo `modulus`.
     pub(crate) fn passes(&mut self, modulus: Modulus, times: u64) {
         modulus.factors().for_each(|position| self.at(modulus, position).passes += times);
         self.touch(2 * times as usize * modulus.limb_count());
     }
 
-    /// So many products of polynomials modulo `modulus` in the evaluation domain. Modulo a power of
-    /// two they are products of coefficients.
+    /// Counts `times` products of polynomials modulo `modulus` in the evaluation domain. Modulo a
+    /// power of two they are products of polynomials in coefficients.
     pub(crate) fn products(&mut self, modulus: Modulus, times: u64) {
         self.passes(modulus, times);
         if modulus.contains(Modulus::TWO) {
-            let elementwise = self.context.ring_at(modulus, Modulus::TWO).elementwise();
+            let elementwise = self.rings.at(modulus, Modulus::TWO).elementwise();
             for i in 0..elementwise.lifted_limbs() {
                 let limbs = self.of_size(WordSize::of(elementwise.lifted_modulus(i)));
                 limbs.forward += 2 * times;
@@ -52,7 +53,7 @@ impl<'a> Count<'a> {
         }
     }
 
-    /// So many forward transforms of a polynomial modulo `modulus`.
+    /// Counts `times` forward transforms of a polynomial modulo `modulus`.
     pub(crate) fn forward(&mut self, modulus: Modulus, times: u64) {
         modulus
             .factors()
@@ -60,7 +61,7 @@ impl<'a> Count<'a> {
         self.touch(times as usize * modulus.limb_count());
     }
 
-    /// So many inverse transforms of a polynomial modulo `modulus`.
+    /// Counts `times` inverse transforms of a polynomial modulo `modulus`.
     pub(crate) fn inverse(&mut self, modulus: Modulus, times: u64) {
         modulus
             .factors()
@@ -68,19 +69,19 @@ impl<'a> Count<'a> {
         self.touch(times as usize * modulus.limb_count());
     }
 
-    /// So many exact conversions of a polynomial from modulo `from` to modulo `to`.
+    /// Counts `times` exact conversions of a polynomial from modulo `from` to modulo `to`.
     pub(crate) fn conversions(&mut self, from: Modulus, to: Modulus, times: u64) {
         self.sources(from, times as usize);
         to.factors().for_each(|position| self.convert(from, to, position, times));
         self.touch(times as usize * (from.limb_count() + to.limb_count()));
     }
 
-    /// Operations on limbs whose moduli are primes of a basis of its own.
+    /// The primitives on limbs of one word size.
     pub(crate) fn of_size(&mut self, size: WordSize) -> &mut LimbOperations {
         self.operations.of_size_mut(size)
     }
 
-    /// A part of a tensor product.
+    /// Counts the computation of an operand that is a part of a tensor product.
     fn operand(&mut self, modulus: Modulus, operand: &Operand<'_>) {
         if let Operand::Tensor(tensor) = operand {
             self.products(modulus, if tensor.i == 1 { 2 } else { 1 });
@@ -89,18 +90,18 @@ impl<'a> Count<'a> {
 }
 
 impl Context {
-    /// Notes that a polynomial was decomposed.
+    /// Records that a polynomial was decomposed.
     pub(super) fn note_decomposition(&self, decomposed: &Decomposed<'_>) {
-        self.reckon("decompose", |count| {
+        self.record("decompose", |count| {
             count.operand(decomposed.modulus, &decomposed.original);
             count.inverse(decomposed.modulus, 1);
         });
     }
 
-    /// Notes that digits were extended at once.
+    /// Records that digits were extended at once.
     pub(super) fn note_hoisting(&self, decomposed: &Decomposed<'_>) {
-        self.reckon("extend digits", |count| {
-            *count = Count::new(self, decomposed.modulus, decomposed.gadget());
+        self.record("extend digits", |count| {
+            *count = Count::new(&self.rings, decomposed.modulus, decomposed.gadget());
             match self.parameters().double_shape(decomposed.modulus, decomposed.gadget()) {
                 Some(shape) => {
                     count.extend_double(&shape);
@@ -116,7 +117,7 @@ impl Context {
         });
     }
 
-    /// Notes a key switch of a decomposed polynomial.
+    /// Records a key switch of a decomposed polynomial.
     pub(super) fn note_switch(
         &self,
         decomposed: &Decomposed<'_>,
@@ -124,10 +125,10 @@ impl Context {
         destination: &Destination<'_>,
         method: Method,
     ) {
-        self.reckon("switch keys", |count| {
+        self.record("switch keys", |count| {
             let (from, to) = (decomposed.modulus, destination.modulus);
             let gadget = decomposed.gadget().with_method(method);
-            *count = Count::new(self, from, gadget);
+            *count = Count::new(&self.rings, from, gadget);
             let shape = self.parameters().double_shape(from, gadget);
             let dropped = count.extended.without(to);
             for operand in added.iter().filter_map(|added| added.evaluation.as_ref()) {
@@ -169,8 +170,8 @@ impl Context {
         });
     }
 
-    /// Notes sums of `rotated` rotated ciphertexts and `same` others times plaintexts: `terms` in
-    /// `rows` rows, with so many words of plaintext in each limb of a term.
+    /// Records sums of `rotated` rotated ciphertexts and `same` others times plaintexts. There are
+    /// `terms` terms in `rows` rows. Each limb of a term has `words` words of plaintext.
     pub(super) fn note_rotation_sums(
         &self,
         plan: &Decomposition,
@@ -179,8 +180,8 @@ impl Context {
         [rows, terms]: [usize; 2],
         words: usize,
     ) {
-        self.reckon("sum rotations", |count| {
-            *count = Count::new(self, modulus, plan.gadget);
+        self.record("sum rotations", |count| {
+            *count = Count::new(&self.rings, modulus, plan.gadget);
             for position in plan.extended.factors() {
                 let own = modulus.contains(position);
                 (0..rotated).for_each(|_| count.inner_product(position));
@@ -203,10 +204,10 @@ impl Context {
         });
     }
 
-    /// Notes that a sum of rotations was rotated.
+    /// Records that a sum of rotations was rotated.
     pub(super) fn note_rotated_sum(&self, plan: &Decomposition, modulus: Modulus) {
-        self.reckon("rotate a sum", |count| {
-            *count = Count::new(self, modulus, plan.gadget);
+        self.record("rotate a sum", |count| {
+            *count = Count::new(&self.rings, modulus, plan.gadget);
             count.extend_runs(count.runs(plan.extended.limb_count(), plan.wide_digits()));
             for position in plan.extended.factors() {
                 count.extend(position);
@@ -216,21 +217,31 @@ impl Context {
             count.touch((count.digits.len() + 4) * plan.extended.limb_count());
         });
     }
-}
 
-/// Bytes of what is derived from a key modulo `key` for a gadget at `modulus`, if anything.
-pub(crate) fn expanded_bytes(
-    context: &Context,
-    key: Modulus,
-    modulus: Modulus,
-    gadget: Gadget,
-) -> Option<usize> {
-    match gadget.method() {
-        Method::Single if gadget.group() == 1 => None,
-        Method::Single => Some(super::expanded::bytes(context, key, gadget)),
-        Method::Double { .. } => {
-            let plan = context.decomposition(modulus, gadget).ok()?;
-            plan.double.as_ref().map(|double| double.key_bytes())
+    /// In a dry run, records that a key is used at a modulus with a gadget.
+    pub(super) fn note_key(&self, key: &PreparedSwitchingKey, modulus: Modulus, gadget: Gadget) {
+        let Some(ledger) = &self.ledger else { return };
+        let derived = self.derived_key_bytes(key.modulus(), modulus, gadget);
+        ledger.note(|tally| {
+            if let Some(name) = key.name() {
+                tally.add_key(name, modulus);
+            }
+            if let Some(bytes) = derived {
+                tally.add_derived(key.name(), gadget, bytes);
+            }
+        });
+    }
+
+    /// Returns the bytes of the key that is derived from a key modulo `key` for a gadget at
+    /// `modulus`, or `None` if none is derived.
+    fn derived_key_bytes(&self, key: Modulus, modulus: Modulus, gadget: Gadget) -> Option<usize> {
+        match gadget.method() {
+            Method::Single if gadget.group() == 1 => None,
+            Method::Single => Some(super::expanded::bytes(self, key, gadget)),
+            Method::Double { .. } => {
+                let plan = self.decomposition(modulus, gadget).ok()?;
+                plan.double.as_ref().map(|double| double.key_bytes())
+            }
         }
     }
 }

@@ -6,14 +6,16 @@ use arrayvec::ArrayVec;
 use hippocrene_ring::{Domain, Poly, arith::mul_mod, elementwise::Scalar, scratch::Scratch};
 
 use super::{decomposition::Decomposition, gadget::Gadget, operand::Operand};
-use crate::{Context, Modulus, RlweError, context::LimbRefs, modulus::MAX_LIMBS, switch::GROUP};
+use crate::{
+    Context, Modulus, RlweError, limb_groups::MAX_GROUP_LIMBS, modulus::MAX_LIMBS, rings::LimbRefs,
+};
 
-/// A polynomial modulo `Q` decomposed into digits, each to be known modulo `P'Q` in the evaluation
+/// A polynomial modulo `Q` decomposed into digits, which are needed modulo `P'Q` in the evaluation
 /// domain.
 ///
-/// From [`Context::decompose`] the digits are extended to `P'Q` as a key switch goes along, a few
-/// limbs at a time; from [`Context::decompose_hoisted`] they are extended at once, to be shared by
-/// the rotations of one ciphertext (hoisting, Halevi and Shoup, ePrint 2018/244).
+/// With [`Context::decompose`], a key switch extends the digits to `P'Q` itself, a few limbs at a
+/// time. With [`Context::decompose_hoisted`], the digits are extended at once, and the rotations of
+/// one ciphertext share them (hoisting, Halevi and Shoup, ePrint 2018/244).
 #[derive(Debug)]
 pub struct Decomposed<'a> {
     pub(crate) plan: Arc<Decomposition>,
@@ -22,9 +24,10 @@ pub struct Decomposed<'a> {
     pub(crate) original: Operand<'a>,
     /// The coefficients of the digits, times the input factors of base conversion.
     coefficients: Scratch<'a>,
-    /// What was extended at once.
+    /// The digits that were extended at once.
     pub(crate) hoisted: Option<Hoisted<'a>>,
-    /// The same for the double decomposition, modulo the primes of the shared basis.
+    /// The digits that were extended at once for the double decomposition, modulo the primes of the
+    /// shared basis.
     pub(crate) shared: Option<Scratch<'a>>,
 }
 
@@ -33,9 +36,9 @@ pub struct Decomposed<'a> {
 pub(crate) struct Hoisted<'a> {
     /// For each digit its limbs at the other positions of `P'Q`.
     pub(crate) others: ArrayVec<Scratch<'a>, MAX_LIMBS>,
-    /// The limbs that the digits have themselves, where they are not those of the polynomial.
+    /// The own limbs of the digits, if they are not those of the polynomial.
     pub(crate) own: Option<Scratch<'a>>,
-    /// At [`Modulus::TWO`], if `Q` has it: each digit in the form that inner products take there.
+    /// Each digit at [`Modulus::TWO`], if `Q` has it, in the form that inner products need there.
     pub(crate) lifted: Option<Scratch<'a>>,
 }
 
@@ -136,10 +139,10 @@ impl Context {
         for digit in &decomposed.plan.digits {
             let inputs = decomposed.digit_coefficients(digit.factors);
             let mut limbs = self.scratch(digit.others, Domain::Evaluation);
-            let (degree, size) = (self.degree(), self.group(digit.others.limb_count(), 1));
+            let (degree, size) = (self.degree(), self.group_size(digit.others.limb_count(), 1));
             self.threads().for_each_chunk(limbs.as_mut_slice(), size * degree, |group, limbs| {
                 let limbs = (group * size..).zip(limbs.chunks_exact_mut(degree));
-                let mut outputs: ArrayVec<(usize, &mut [u64]), GROUP> = ArrayVec::new();
+                let mut outputs: ArrayVec<(usize, &mut [u64]), MAX_GROUP_LIMBS> = ArrayVec::new();
                 for (k, limb) in limbs {
                     match digit.converter.centres(k) {
                         Some(from) => {
@@ -191,17 +194,18 @@ impl Decomposed<'_> {
         self.plan.gadget
     }
 
-    /// How many limbs [`super::product::Product::extend`] makes for each position.
+    /// The number of limbs that [`super::product::Product::extend`] makes for each position.
     pub(crate) fn scratch(&self) -> usize {
         if self.hoisted.is_none() { self.plan.wide_digits() } else { 0 }
     }
 
-    /// How many limbs [`super::product::Product::extend`] takes for so many positions.
+    /// The number of limbs that [`super::product::Product::extend`] needs for `positions`
+    /// positions.
     pub(crate) fn scratch_limbs(&self, positions: usize) -> usize {
         if self.hoisted.is_none() { self.plan.scratch_limbs(positions) } else { 0 }
     }
 
-    /// Whether it is the decomposition of this very polynomial.
+    /// True if it is the decomposition of this very polynomial.
     pub(crate) fn is_of(&self, poly: &Poly) -> bool {
         self.original.poly().is_some_and(|original| std::ptr::eq(original, poly))
     }
@@ -211,14 +215,14 @@ impl Decomposed<'_> {
         factors.factors().map(|i| self.coefficients.limb(self.modulus.limb_of(i))).collect()
     }
 
-    /// The polynomial, if the limbs that digits have themselves are its limbs.
+    /// The polynomial, if the own limbs of the digits are its limbs.
     pub(crate) fn own(&self) -> Option<&Poly> {
         let poly = self.original.poly()?;
         (self.plan.factors.is_none() && poly.domain() == Domain::Evaluation).then_some(poly)
     }
 
-    /// Sets `out` to limb `k` of `(P'/P) c` in the evaluation domain, lazily reduced: the limb that
-    /// a digit has itself, where that is not the polynomial's.
+    /// Sets `out` to limb `k` of `(P'/P) c` in the evaluation domain, lazily reduced. This is the
+    /// own limb of a digit, if it is not that of the polynomial.
     pub(crate) fn own_limb(&self, context: &Context, k: usize, out: &mut [u64]) {
         let ring = context.limb_ring(self.modulus, k);
         let factor = self.plan.factors.as_ref().map(|factors| &factors[k]);

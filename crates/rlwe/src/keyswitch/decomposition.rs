@@ -7,8 +7,8 @@ use hippocrene_ring::{
     ntt::InverseFactor,
 };
 
-use super::{double::Double, gadget::Gadget};
-use crate::{Context, Modulus, RlweError};
+use super::{digit::Digit, double::Double, gadget::Gadget};
+use crate::{Modulus, RlweError, rings::Rings};
 
 /// The constants of the decomposition of polynomials modulo one `Q` by one [`Gadget`].
 #[derive(Debug)]
@@ -16,61 +16,36 @@ pub(crate) struct Decomposition {
     pub(crate) gadget: Gadget,
     /// `P'Q`.
     pub(crate) extended: Modulus,
-    /// The digits that are left at this modulus.
+    /// The digits at this modulus.
     pub(crate) digits: Vec<Digit>,
-    /// For each limb of `Q`: `(D/q)^{-1} P'/P` with `D` the digit it belongs to, for its inverse
-    /// transform and on its own.
+    /// For each limb of `Q`: `(D/q)^{-1} P'/P` with `D` the digit it belongs to. One form is for
+    /// the inverse transform, the other for a multiplication of its own.
     pub(crate) inputs: Vec<(InverseFactor, Scalar)>,
-    /// For each limb of `Q`: `P'/P`, by which the polynomial is multiplied; nothing if that is 1.
+    /// For each limb of `Q`: `P'/P`, the factor of the polynomial; `None` if it is 1.
     pub(crate) factors: Option<Vec<Scalar>>,
     /// For each limb of `Q`: the special modulus `P'`.
     pub(crate) specials: Vec<Scalar>,
-    /// What the double decomposition needs beside, if that is the method.
+    /// The further constants of the double decomposition, if that is the method.
     pub(crate) double: Option<Double>,
 }
 
-/// One digit: the residues of `(P'/P) c` modulo a divisor `D` of `Q`, extended to the other
-/// positions of `P'Q`.
-#[derive(Debug)]
-pub(crate) struct Digit {
-    /// The components of the base key that it is multiplied by.
-    pub(crate) blocks: Vec<usize>,
-    /// The components of the coalesced key.
-    pub(crate) groups: Vec<usize>,
-    /// `D`, which has its positions to itself.
-    pub(crate) factors: Modulus,
-    /// `P'Q/D`: the other positions.
-    pub(crate) others: Modulus,
-    /// From the limbs of `D` to the others.
-    pub(crate) converter: BaseConverter,
-    /// How many of the digits before it have one limb, if it has one; if it has several, how many
-    /// of these have several.
-    rank: usize,
-}
-
-impl Digit {
-    /// Whether `D` is one limb: then nothing is gained by converting it to several positions at
-    /// once.
-    pub(crate) fn has_one_limb(&self) -> bool {
-        self.factors.limb_count() == 1
-    }
-}
-
 impl Decomposition {
-    /// How many digits have several limbs, which are extended to several positions at once.
+    /// The number of digits with several limbs, which are extended to several positions at once.
     pub(crate) fn wide_digits(&self) -> usize {
         self.digits.iter().filter(|digit| !digit.has_one_limb()).count()
     }
 
-    /// Limbs of scratch memory to extend the digits to so many positions: those with several limbs
-    /// at all of these at once, those with one limb at one position after the other in the same
-    /// place, which stays in the cache.
+    /// The number of limbs of scratch memory that extending the digits to `positions` positions
+    /// needs.
+    ///
+    /// A digit with several limbs is extended to all positions at once. A digit with one limb is
+    /// extended to one position after the other in the same place, which stays in the cache.
     pub(crate) fn scratch_limbs(&self, positions: usize) -> usize {
         let wide = self.wide_digits();
         wide * positions + self.digits.len() - wide
     }
 
-    /// The limb of that memory that has the digit `d` at the `i`-th of so many positions.
+    /// The limb of that memory that holds digit `d` at the `i`-th of `positions` positions.
     pub(crate) fn scratch_limb(&self, d: usize, positions: usize, i: usize) -> usize {
         let digit = &self.digits[d];
         match digit.has_one_limb() {
@@ -79,12 +54,9 @@ impl Decomposition {
         }
     }
 
-    pub(crate) fn new(
-        context: &Context,
-        modulus: Modulus,
-        gadget: Gadget,
-    ) -> Result<Self, RlweError> {
-        let parameters = context.parameters();
+    /// The constants for polynomials modulo `modulus` and `gadget`.
+    pub(crate) fn new(rings: &Rings, modulus: Modulus, gadget: Gadget) -> Result<Self, RlweError> {
+        let parameters = rings.parameters();
         let extended = modulus.lcm(gadget.specials());
         let groups: Vec<_> = parameters.groups(gadget.group()).collect();
         let mut ranks = [0; 2];
@@ -96,7 +68,7 @@ impl Decomposition {
                 let converter = BaseConverter::new(
                     &parameters.limb_moduli(shape.factors),
                     &parameters.limb_moduli(others),
-                    context.kernel(),
+                    rings.kernel(),
                 );
                 let blocks = shape.groups.iter().flat_map(|g| groups[*g].clone()).collect();
                 let rank = &mut ranks[usize::from(shape.factors.limb_count() == 1)];
@@ -126,7 +98,7 @@ impl Decomposition {
         let inputs = modulus
             .factors()
             .map(|position| {
-                let ring = context.ring_at(modulus, position);
+                let ring = rings.at(modulus, position);
                 // Without specials there are no digits, and no factors for them.
                 let digit = digits.iter().find(|digit| digit.factors.contains(position));
                 let input =
@@ -136,7 +108,7 @@ impl Decomposition {
             })
             .collect();
         let scalars = |value: &dyn Fn(u64) -> u64| -> Vec<Scalar> {
-            context.rings(modulus).map(|ring| ring.scalar(value(ring.modulus()))).collect()
+            rings.of(modulus).map(|ring| ring.scalar(value(ring.modulus()))).collect()
         };
         let same = gadget.specials() == parameters.specials();
         Ok(Decomposition {
@@ -145,7 +117,7 @@ impl Decomposition {
             inputs,
             factors: (!same).then(|| scalars(&factor)),
             specials: scalars(&|q| parameters.residue(gadget.specials(), q)),
-            double: Double::new(context, modulus, gadget, &digits)?,
+            double: Double::new(rings, modulus, gadget, &digits)?,
             digits,
         })
     }

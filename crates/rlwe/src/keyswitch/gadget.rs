@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use hippocrene_ring::sample::SIGMA;
 
-use super::expanded::Components;
+use super::components::Components;
 use crate::{
     Modulus, Parameters, RlweError,
     noise::{self, Noise},
@@ -80,10 +80,12 @@ impl Parameters {
         Gadget { group: 1, specials: self.specials(), method: Method::Single }
     }
 
-    /// The most noise that a key switch adds before the final rounding, whatever the modulus and
-    /// the gadget: what the base gadget would add at `Q_max` were its digits, of `l` limbs each,
-    /// extended by fast base conversion (HK20), which makes their variance `l D^2 / 12`. They are
-    /// extended exactly, which leaves that much room for larger digits elsewhere.
+    /// The maximum noise that a key switch may add before the final rounding, at any modulus and
+    /// with any gadget.
+    ///
+    /// It is the noise of the base gadget at `Q_max` if its digits, of `l` limbs each, were
+    /// extended by fast base conversion (HK20). That makes their variance `l D^2 / 12`. In fact
+    /// they are extended exactly, and the difference allows larger digits elsewhere.
     pub fn largest_switching_noise(&self) -> Noise {
         let digits = self.digits(self.top());
         let digits = digits.map(|(_, d)| self.log2(d) + 0.5 * (d.limb_count() as f64).log2());
@@ -143,7 +145,7 @@ impl Parameters {
         gadgets
     }
 
-    /// The sizes of groups that are offered.
+    /// The sizes of groups that are offered to the planner.
     fn group_sizes(&self) -> impl Iterator<Item = usize> {
         let count = self.digits(self.top()).count();
         let offered = move |size: &usize| {
@@ -152,10 +154,11 @@ impl Parameters {
         (1..=count).filter(offered)
     }
 
-    /// The modulus of a key for ciphertexts modulo `modulus = Q` and its divisors: `P'Q`, with the
-    /// fewest specials that keep to [`Parameters::largest_switching_noise`] at all of them with as
-    /// few digits as possible. Near `Q_max` that is all specials; further down fewer do, since no
-    /// digit is larger than `Q`.
+    /// The modulus `P'Q` of a key for ciphertexts modulo `modulus = Q` and its divisors.
+    ///
+    /// `P'` has the fewest specials such that the number of digits is as small as possible and the
+    /// noise keeps to [`Parameters::largest_switching_noise`] at all these moduli. Near `Q_max`
+    /// that is all specials. Further down fewer are enough, since no digit is larger than `Q`.
     ///
     /// # Panics
     /// When `modulus` does not divide `PQ_max`.
@@ -166,7 +169,7 @@ impl Parameters {
                 self.groups(group).map(|blocks| (blocks.len(), self.product_of_blocks(blocks)));
             let cap = wholes.clone().map(|(_, whole)| self.log2(whole)).fold(0.0, f64::max);
             let touched = wholes.filter(|(_, whole)| !whole.gcd(modulus).is_one());
-            // At some divisor every digit may be as large as that: what is left of groups is
+            // At some divisor every digit may be as large as `cap`, since the rests of groups are
             // merged.
             let components = touched.map(|(blocks, _)| blocks).sum();
             let digits = std::iter::repeat_n(cap.min(self.log2(modulus)), components);
@@ -181,8 +184,8 @@ impl Parameters {
         modulus.lcm(best.map_or(self.specials(), |(_, specials)| specials))
     }
 
-    /// Checks that keys modulo `modulus` can be: it divides `PQ_max`, and has factors of `Q_max`
-    /// and of the specials.
+    /// Checks that keys modulo `modulus` are possible: it divides `PQ_max`, and has factors of
+    /// `Q_max` and of the specials.
     ///
     /// # Errors
     /// [`RlweError::Modulus`] when it does not.
@@ -199,14 +202,14 @@ impl Parameters {
         Ok(())
     }
 
-    /// Of which blocks keys modulo `modulus` have components.
+    /// The blocks for which keys modulo `modulus` have components.
     pub(crate) fn key_components(&self, modulus: Modulus) -> Components {
         Components::of(modulus, (0..self.digits(self.top()).count()).map(|d| self.block(d)))
     }
 
-    /// Whether keys can be switched at `modulus` with this gadget: its special modulus is of
-    /// specials and units that the rule of [`Parameters::gadget`] leaves free, and large enough for
-    /// the noise.
+    /// True if keys can be switched at `modulus` with this gadget. Its special modulus must consist
+    /// of specials and of units that the rule of [`Parameters::gadget`] leaves free, and must be
+    /// large enough for the noise.
     pub(crate) fn has_gadget(&self, modulus: Modulus, gadget: Gadget) -> bool {
         let key = modulus.lcm(gadget.specials);
         let single = gadget.with_method(Method::Single);
@@ -214,7 +217,7 @@ impl Parameters {
             || self.gadget_within(modulus, gadget.group, key) == Some(single)
     }
 
-    /// The blocks that make component after component of the gadgets with `group` blocks in each.
+    /// The blocks of each component of the gadgets with `group` blocks in a component.
     pub(crate) fn groups(&self, group: usize) -> impl Iterator<Item = Range<usize>> + Clone {
         let count = self.digits(self.top()).count();
         let alone = usize::from(self.block(0).words().is_one()).min(count);
@@ -224,16 +227,17 @@ impl Parameters {
         (alone > 0).then_some(0..alone).into_iter().chain(rest)
     }
 
+    /// The product of these blocks.
     pub(crate) fn product_of_blocks(&self, blocks: Range<usize>) -> Modulus {
         blocks.map(|block| self.block(block)).fold(Modulus::ONE, Modulus::lcm)
     }
 
     /// The digits of the gadgets with `group` blocks in each component, at `modulus`.
     ///
-    /// What is left of the groups is merged, the first that fits at a time, as long as it is no
-    /// larger than the largest group. (The same polynomial is then multiplied by the component of
-    /// each.) Where `modulus` has a small divisor of the sprout, the sprout's digit mostly goes
-    /// with that of the last units.
+    /// Groups that share only some factors with `modulus` are merged while the product is no larger
+    /// than the largest group. Each rest is merged with the first digit that it fits. The merged
+    /// digit is then multiplied by the component of each of its groups. Where `modulus` has a small
+    /// divisor of the sprout, the sprout's digit mostly goes with that of the last units.
     pub(crate) fn digit_shapes(&self, modulus: Modulus, group: usize) -> Vec<DigitShape> {
         let wholes = || self.groups(group).map(|blocks| self.product_of_blocks(blocks));
         let cap = wholes().map(|whole| self.log2(whole)).fold(0.0, f64::max) + 1e-6;

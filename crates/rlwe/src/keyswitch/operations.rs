@@ -1,4 +1,4 @@
-//! What a key switch does, counted, and what that takes by a profile.
+//! Counts of the primitives of key switches, and their cost by a profile.
 
 use std::ops::AddAssign;
 
@@ -8,31 +8,34 @@ use super::{
     double::DoubleShape,
     gadget::{DigitShape, Gadget},
 };
-use crate::{Context, LimbCosts, Modulus, Profile, RlweError, WordSize, modulus::MAX_FACTORS};
+use crate::{
+    Context, LimbCosts, Modulus, Profile, RlweError, WordSize, modulus::MAX_FACTORS, rings::Rings,
+};
 
-/// Operations on limbs whose moduli are of one class.
+/// The primitives on limbs whose moduli are of one word size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LimbOperations {
     /// Forward transforms.
     pub forward: u64,
-    /// Inverse transforms, but for those of sums.
+    /// Inverse transforms, except those of sums.
     pub inverse: u64,
-    /// Inverse transforms of sums that were just made.
+    /// Inverse transforms of sums that were just computed.
     pub inverse_of_sums: u64,
-    /// Base conversions: limbs that are converted from, once for all limbs that they are converted
-    /// to at once.
+    /// Base conversions: source limbs. A source limb counts once for all target limbs that are
+    /// converted at the same time.
     pub sources: u64,
-    /// Base conversions: pairs of a limb that is converted from and a limb that is converted to.
-    /// They are counted with the latter.
+    /// Base conversions: pairs of a source limb and a target limb. They have the word size of the
+    /// target.
     pub pairs: u64,
-    /// Base conversions: limbs that are converted to.
+    /// Base conversions: target limbs.
     pub targets: u64,
-    /// Inner products with the key: pairs of a component of the key and a limb of a digit, the
-    /// first of each digit.
+    /// Inner products with the key: pairs of the first component of a digit and a limb of the
+    /// digit.
     pub products: u64,
-    /// The same: the further ones, of digits that several components belong to.
+    /// Inner products with the key: pairs of a further component of a digit and a limb of the
+    /// digit.
     pub repeats: u64,
-    /// Inner products with the key: limbs.
+    /// Inner products with the key: limbs of the result.
     pub sums: u64,
     /// Passes over a limb that add and multiply.
     pub passes: u64,
@@ -86,10 +89,10 @@ impl AddAssign for LimbOperations {
     }
 }
 
-/// The operations of one key switch.
+/// The primitives of one key switch.
 ///
-/// Of a limb modulo a power of two the operations are counted that its products take modulo primes;
-/// it has no transforms of its own, but a pass instead.
+/// A limb modulo a power of two has no transforms of its own, but a pass instead. Its products are
+/// counted as the primitives modulo primes that they consist of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Operations {
     limbs: [LimbOperations; WordSize::ALL.len()],
@@ -97,16 +100,16 @@ pub struct Operations {
     digits: usize,
     pub(super) key_bytes: u64,
     sum_bytes: u64,
-    /// Bytes of the coefficients of all digits with one limb, and of what they are extended to at
-    /// one position.
+    /// Bytes of the coefficients of all digits with one limb, and of their extensions at one
+    /// position.
     digit_bytes: u64,
-    /// Bytes of these that are read, written and read at all positions.
+    /// Bytes of these that are read, written and read again, at all positions together.
     extended_bytes: u64,
     pub(super) polynomial_bytes: u64,
 }
 
 impl Operations {
-    /// Those on limbs whose moduli are of one class.
+    /// The primitives on limbs whose moduli are of one word size.
     pub fn of_size(&self, size: WordSize) -> LimbOperations {
         self.limbs[size as usize]
     }
@@ -115,45 +118,47 @@ impl Operations {
         &mut self.limbs[size as usize]
     }
 
-    /// All of them, whatever the class.
+    /// The primitives of all word sizes.
     pub fn total(&self) -> LimbOperations {
         let mut total = LimbOperations::default();
         self.limbs.iter().for_each(|limbs| total += *limbs);
         total
     }
 
-    /// Transforms of limbs as [`Context::transforms`] counts them: one for each limb modulo a power
-    /// of two, and none for its products.
+    /// The number of transforms of limbs, as [`Context::transforms`] counts them: one for each limb
+    /// modulo a power of two, and none for its products.
     pub fn transforms(&self) -> u64 {
         self.transforms
     }
 
-    /// How many digits there are, `omega`.
+    /// The number of digits, `omega`.
     pub fn digits(&self) -> usize {
         self.digits
     }
 
-    /// Bytes of the key that are read.
+    /// The bytes of the key that are read.
     pub fn key_bytes(&self) -> u64 {
         self.key_bytes
     }
 
-    /// Bytes of the sums of a double decomposition that are read, once for each run of limbs that
-    /// they are converted to.
+    /// The bytes of the sums of a double decomposition that are read. They are read once for each
+    /// run of target limbs.
     pub fn sum_bytes(&self) -> u64 {
         self.sum_bytes
     }
 
-    /// Bytes of the polynomials that it goes through: what is switched, its coefficients, the
-    /// digits that are there at one time, what is divided away, and the result.
+    /// The bytes of the polynomials that are read or written: the operand, its coefficients, the
+    /// digits in memory at one time, the remainder of the modulus switch, and the result.
     pub fn polynomial_bytes(&self) -> u64 {
         self.polynomial_bytes
     }
 
-    /// Seconds that they take one thread at ring degree `2^log_degree`: the sum of what each takes.
-    /// As far as keys and polynomials do not fit into the cache together, that is more, and the
-    /// time is added to read the key and the sums of a double decomposition from memory. So are
-    /// digits with one limb each, as far as all of them at one position do not fit.
+    /// The seconds that the primitives take one thread at ring degree `2^log_degree`: the sum of
+    /// their costs.
+    ///
+    /// The part of keys and polynomials that does not fit into the cache makes primitives slower.
+    /// It also adds the time to read the key and the sums of a double decomposition from memory.
+    /// The same holds for digits with one limb, if all of them at one position do not fit.
     pub fn seconds(&self, log_degree: u32, profile: &Profile) -> f64 {
         let missed = profile.missed(self.key_bytes + self.polynomial_bytes);
         let costs =
@@ -167,9 +172,9 @@ impl Operations {
 }
 
 impl Context {
-    /// The operations of a key switch of a polynomial modulo `from = Q` with `gadget` that ends
-    /// modulo `to = Q'` as products do: in the evaluation domain in and out, both parts added to,
-    /// and with coalesced or doubly decomposed keys that are there.
+    /// The primitives of a key switch of a polynomial modulo `from = Q` with `gadget` that ends
+    /// modulo `to = Q'`, as in a product: operand and result are in the evaluation domain, both
+    /// parts are added to, and the keys are already coalesced or doubly decomposed.
     ///
     /// # Errors
     /// As [`Context::decompose_with`], and when `to` does not divide `PQ_max`.
@@ -181,7 +186,7 @@ impl Context {
     ) -> Result<Operations, RlweError> {
         self.check_gadget(from, gadget)?;
         self.check_divisor(to)?;
-        let mut count = Count::new(self, from, gadget);
+        let mut count = Count::new(&self.rings, from, gadget);
         let dropped = count.extended.without(to);
         let shape = self.parameters().double_shape(from, gadget);
         for position in from.factors() {
@@ -201,28 +206,30 @@ impl Context {
     }
 }
 
-/// A count under way.
+/// A count of primitives in progress.
 pub(crate) struct Count<'a> {
-    pub(super) context: &'a Context,
+    pub(super) rings: &'a Rings,
     /// `P'Q`.
     pub(super) extended: Modulus,
     pub(super) digits: Vec<Digit>,
-    /// Whether the limbs that digits have themselves are multiples of the polynomial's.
+    /// True if the own limbs of digits are multiples of those of the polynomial.
     pub(super) scaled: bool,
     pub(super) operations: Operations,
 }
 
-/// A digit: what it is modulo, and how many components of the key there are for it, coalesced and
-/// as they are.
+/// A digit with the numbers of its components in keys.
 pub(super) struct Digit {
+    /// The modulus of the digit.
     pub(super) factors: Modulus,
+    /// The number of its components in the coalesced key.
     pub(super) groups: u64,
+    /// The number of its components in the base key.
     blocks: u64,
 }
 
 impl<'a> Count<'a> {
-    pub(super) fn new(context: &'a Context, modulus: Modulus, gadget: Gadget) -> Self {
-        let parameters = context.parameters();
+    pub(super) fn new(rings: &'a Rings, modulus: Modulus, gadget: Gadget) -> Self {
+        let parameters = rings.parameters();
         let sizes: Vec<usize> =
             parameters.groups(gadget.group()).map(|blocks| blocks.len()).collect();
         let digit = |DigitShape { groups, factors }: DigitShape| {
@@ -230,7 +237,7 @@ impl<'a> Count<'a> {
             Digit { factors, groups: groups.len() as u64, blocks: blocks as u64 }
         };
         Count {
-            context,
+            rings,
             extended: modulus.lcm(gadget.specials()),
             digits: parameters
                 .digit_shapes(modulus, gadget.group())
@@ -242,38 +249,38 @@ impl<'a> Count<'a> {
         }
     }
 
-    /// The polynomials that a key switch from modulo `from` to modulo `to` goes through.
+    /// Counts the memory of the polynomials of a key switch from modulo `from` to modulo `to`.
     pub(super) fn switch_memory(
         &mut self,
         from: Modulus,
         to: Modulus,
         shape: Option<&DoubleShape>,
     ) {
-        let (context, digits) = (self.context, self.digits.len());
+        let (rings, digits) = (self.rings, self.digits.len());
         let scratch = match shape {
             Some(shape) => {
-                digits * context.group_of_threads(1, shape.primes, digits)
+                digits * rings.group_size(1, shape.primes, digits)
                     + 2 * shape.groups.len() * shape.primes
             }
             None => {
                 // Digits with one limb are extended to one position after the other.
                 let wide = self.wide_digits();
-                let positions = context.group_of_threads(1, to.limb_count(), wide);
+                let positions = rings.group_size(1, to.limb_count(), wide);
                 (wide + 2) * positions + digits - wide
             }
         };
         let dropped = self.extended.without(to);
         let limbs = 4 * from.limb_count() + 2 * (dropped.limb_count() + to.limb_count()) + scratch;
-        self.operations.polynomial_bytes = (8 * context.degree() * limbs) as u64;
+        self.operations.polynomial_bytes = (8 * rings.degree() * limbs) as u64;
     }
 
-    /// The operations on the limb of `modulus` at `position`.
+    /// The primitives on limbs with the word size of the limb of `modulus` at `position`.
     pub(crate) fn at(&mut self, modulus: Modulus, position: usize) -> &mut LimbOperations {
-        let q = self.context.parameters().limb_modulus(modulus, position);
+        let q = self.rings.parameters().limb_modulus(modulus, position);
         &mut self.operations.limbs[WordSize::of(q) as usize]
     }
 
-    /// So many transforms of the limb of `modulus` at `position`.
+    /// Counts `times` transforms of the limb of `modulus` at `position`.
     pub(super) fn transform(
         &mut self,
         modulus: Modulus,
@@ -289,7 +296,7 @@ impl<'a> Count<'a> {
         }
     }
 
-    /// So many transforms of limbs of other moduli than those of the parameters, all of one class.
+    /// Counts transforms of limbs that are modulo primes outside the parameters, of one word size.
     pub(crate) fn transforms_of_size(
         &mut self,
         size: WordSize,
@@ -302,28 +309,29 @@ impl<'a> Count<'a> {
         limbs.inverse_of_sums += inverse_of_sums;
     }
 
-    /// So many exact conversions from the limbs of `from`, each to all that it is converted to at
-    /// once.
+    /// Counts the source limbs of `times` exact conversions from `from`.
     pub(crate) fn sources(&mut self, from: Modulus, times: usize) {
         from.factors().for_each(|position| self.at(from, position).sources += times as u64);
     }
 
-    /// In how many runs so many limbs are worked on together, which take `scratch` limbs of scratch
-    /// memory each.
+    /// The number of groups that `limbs` limbs are worked on in, if each takes `scratch` limbs of
+    /// scratch memory.
     pub(crate) fn runs(&self, limbs: usize, scratch: usize) -> usize {
-        limbs.div_ceil(self.context.group_of_threads(1, limbs, scratch))
+        limbs.div_ceil(self.rings.group_size(1, limbs, scratch))
     }
 
-    /// How many digits have more than one limb: these are extended to runs of positions, the others
-    /// to one position after the other.
+    /// The number of digits with more than one limb. They are extended to groups of positions, the
+    /// others to one position after the other.
     fn wide_digits(&self) -> usize {
         self.digits.iter().filter(|digit| digit.factors.limb_count() > 1).count()
     }
 
-    /// So many exact conversions from the limbs of `from` to the limb of `modulus` at `position`,
-    /// which are transformed: those that are no more than an addition are part of the transform
-    /// with vectors of 512 bits, and a pass with other kernels. [`Count::sources`] are counted
-    /// beside where there are several limbs, and here where there is one.
+    /// Counts `times` exact conversions from the limbs of `from` to the limb of `modulus` at
+    /// `position`, which is transformed after that.
+    ///
+    /// Some conversions from one limb are no more than an addition. With vectors of 512 bits they
+    /// are part of the transform. With other kernels they are a pass. The source is counted here if
+    /// it has one limb, and by [`Count::sources`] otherwise.
     pub(crate) fn convert_to_transform(
         &mut self,
         from: Modulus,
@@ -331,7 +339,7 @@ impl<'a> Count<'a> {
         position: usize,
         times: u64,
     ) {
-        let (parameters, kernel) = (self.context.parameters(), self.context.kernel());
+        let (parameters, kernel) = (self.rings.parameters(), self.rings.kernel());
         let most = 2 * parameters.limb_modulus(modulus, position);
         let first =
             from.factors().next().filter(|_| from.limb_count() == 1 && position != Modulus::TWO);
@@ -348,22 +356,23 @@ impl<'a> Count<'a> {
         }
     }
 
-    /// So many exact conversions from the limbs of `from` to the limb of `modulus` at `position`.
+    /// Counts `times` exact conversions from the limbs of `from` to the limb of `modulus` at
+    /// `position`.
     pub(super) fn convert(&mut self, from: Modulus, modulus: Modulus, position: usize, times: u64) {
         let limbs = self.at(modulus, position);
         limbs.pairs += times * from.limb_count() as u64;
         limbs.targets += times;
     }
 
-    /// What is added to a key switch in the evaluation domain, to so many parts: modulo primes it
-    /// goes with the inner products of single decompositions.
+    /// Counts the addition of a polynomial in the evaluation domain to `parts` parts of a key
+    /// switch. Modulo primes, the inner products of a single decomposition do it at no cost.
     pub(super) fn add(&mut self, from: Modulus, parts: u64, double: bool) {
         for position in from.factors().filter(|position| double || *position >= MAX_FACTORS) {
             self.at(from, position).passes += parts;
         }
     }
 
-    /// The single decomposition, after the coefficients.
+    /// Counts a single decomposition after the coefficients are known.
     fn single(&mut self, to: Modulus, dropped: Modulus) {
         for position in self.extended.factors() {
             self.product(position);
@@ -377,8 +386,8 @@ impl<'a> Count<'a> {
         }
     }
 
-    /// What the single decomposition reads at the beginning of each run of positions: the digits,
-    /// if they are not extended yet, and what is divided away.
+    /// Counts the source limbs that a single decomposition reads for each group of positions: those
+    /// of the digits, if they are not extended yet, and those of the remainder.
     pub(super) fn runs_of_single(&mut self, to: Modulus, dropped: Modulus, extends: bool) {
         let wide = if extends { self.wide_digits() } else { 0 };
         let [away, kept] = [dropped, to].map(|modulus| self.runs(modulus.limb_count(), wide));
@@ -390,7 +399,7 @@ impl<'a> Count<'a> {
         }
     }
 
-    /// The digits of several limbs are extended to so many runs of positions.
+    /// Counts the source limbs of digits with several limbs, for `runs` groups of positions.
     pub(super) fn extend_runs(&mut self, runs: usize) {
         let digits = std::mem::take(&mut self.digits);
         for digit in digits.iter().filter(|digit| digit.factors.limb_count() > 1) {
@@ -399,7 +408,7 @@ impl<'a> Count<'a> {
         self.digits = digits;
     }
 
-    /// The digits extended to the shared basis of a double decomposition.
+    /// Counts the extension of the digits to the shared basis of a double decomposition.
     pub(super) fn extend_double(&mut self, shape: &DoubleShape) {
         let (primes, digits) = (shape.primes as u64, self.digits.len() as u64);
         let inputs: u64 = self.digits.iter().map(|digit| digit.factors.limb_count() as u64).sum();
@@ -413,15 +422,15 @@ impl<'a> Count<'a> {
         limbs.targets += digits * primes;
     }
 
-    /// The double decomposition, after the digits were extended.
+    /// Counts a double decomposition after the digits are extended.
     pub(super) fn double(
         &mut self,
         shape: &DoubleShape,
         to: Modulus,
         dropped: Modulus,
     ) -> Result<(), RlweError> {
-        let context = self.context;
-        let key_bytes = context.shared_rings(1)?[0].elementwise().key_bytes(context.degree());
+        let rings = self.rings;
+        let key_bytes = rings.shared(1)?[0].elementwise().key_bytes(rings.degree());
         let (primes, groups) = (shape.primes as u64, shape.groups.len() as u64);
         let digits = self.digits.len() as u64;
         let components: u64 = self.digits.iter().map(|digit| digit.groups).sum();
@@ -433,11 +442,11 @@ impl<'a> Count<'a> {
         limbs.sums += groups * primes;
         self.operations.key_bytes += components * groups * primes * key_bytes as u64;
         let [away, kept] = [dropped, to].map(|modulus| {
-            shape.run_count(modulus, self.context.group_of_threads(1, modulus.limb_count(), 1))
+            shape.run_count(modulus, self.rings.group_size(1, modulus.limb_count(), 1))
         });
         let read = 2 * primes * (away + kept) as u64;
         self.of_size(WordSize::Below48).sources += read;
-        self.operations.sum_bytes += 8 * context.degree() as u64 * read;
+        self.operations.sum_bytes += 8 * rings.degree() as u64 * read;
         self.sources(dropped, 2 * kept);
         for position in dropped.factors() {
             self.sums(position, primes);
@@ -456,23 +465,24 @@ impl<'a> Count<'a> {
         Ok(())
     }
 
-    /// Both sums, converted from the shared basis to a position of `P'Q`.
+    /// Counts the conversion of both sums from the shared basis to a position of `P'Q`.
     fn sums(&mut self, position: usize, primes: u64) {
         let limbs = self.at(self.extended, position);
         limbs.pairs += 2 * primes;
         limbs.targets += 2;
     }
 
-    /// The digits extended to a position of `P'Q`, and their inner product with the key there.
+    /// Counts the extension of the digits to a position of `P'Q` and their inner product with the
+    /// key there.
     fn product(&mut self, position: usize) {
         self.extend(position);
         self.inner_product(position);
     }
 
-    /// The digits extended to a position of `P'Q`.
+    /// Counts the extension of the digits to a position of `P'Q`.
     pub(super) fn extend(&mut self, position: usize) {
         let extended = self.extended;
-        let limbs = 8 * (self.context.degree() * (self.digits.len() - self.wide_digits())) as u64;
+        let limbs = 8 * (self.rings.degree() * (self.digits.len() - self.wide_digits())) as u64;
         self.operations.digit_bytes = 2 * limbs;
         self.operations.extended_bytes += 3 * limbs;
         let digits = std::mem::take(&mut self.digits);
@@ -492,16 +502,16 @@ impl<'a> Count<'a> {
         self.digits = digits;
     }
 
-    /// The inner product of the digits with a key at a position of `P'Q`.
+    /// Counts the inner product of the digits with a key at a position of `P'Q`.
     pub(super) fn inner_product(&mut self, position: usize) {
-        let (context, extended) = (self.context, self.extended);
-        let full = context.parameters().full();
+        let (rings, extended) = (self.rings, self.extended);
+        let full = rings.parameters().full();
         let digits = std::mem::take(&mut self.digits);
         let components: u64 = match position {
             Modulus::TWO => digits.iter().map(|digit| digit.blocks).sum(),
             _ => digits.iter().map(|digit| digit.groups).sum(),
         };
-        let elementwise = context.ring_at(full, position).elementwise();
+        let elementwise = rings.at(full, position).elementwise();
         for i in 0..elementwise.lifted_limbs() {
             let limbs =
                 &mut self.operations.limbs[WordSize::of(elementwise.lifted_modulus(i)) as usize];
@@ -521,7 +531,7 @@ impl<'a> Count<'a> {
         if position == Modulus::TWO {
             self.at(extended, position).targets += 2;
         }
-        self.operations.key_bytes += components * elementwise.key_bytes(context.degree()) as u64;
+        self.operations.key_bytes += components * elementwise.key_bytes(rings.degree()) as u64;
         if !full.agrees(extended, position) {
             // Both sums are reduced, and copied.
             self.at(extended, position).passes += 4;
@@ -529,8 +539,8 @@ impl<'a> Count<'a> {
         self.digits = digits;
     }
 
-    /// The end of the modulus switch, at a position of `Q'`, for both parts; after a double
-    /// decomposition, what is subtracted is worked on before it is transformed.
+    /// Counts the end of the modulus switch of both parts at a position of `Q'`. After a double
+    /// decomposition, more is added to the remainder before it is transformed.
     pub(super) fn finish(&mut self, to: Modulus, position: usize, dropped: Modulus, double: bool) {
         if !dropped.is_one() {
             match double {
@@ -547,14 +557,14 @@ impl<'a> Count<'a> {
 mod tests {
     use super::*;
 
-    /// What operations take, in bytes that are read from memory in that time.
+    /// The cost of operations as the number of bytes that are read from memory in the same time.
     fn bytes(operations: Operations) -> f64 {
         let profile = Profile::typical(Kernel::Avx512Ifma);
         1e9 * profile.memory().key_bytes_per_ns * operations.seconds(14, &profile)
     }
 
     #[test]
-    fn what_is_missed_is_read_from_memory() {
+    fn cache_misses_cost_reads_from_memory() {
         let cache = Profile::typical(Kernel::Avx512Ifma).memory().cache_bytes as u64;
         let none = Operations::default();
         let is = |taken: f64, bytes: f64| (taken / bytes - 1.0).abs() < 1e-9;
@@ -563,7 +573,7 @@ mod tests {
         assert!(is(bytes(key), 0.75 * cache as f64));
         // Sums are read as the key is.
         assert!(is(bytes(Operations { sum_bytes: 3 * cache, ..key }), 3.0 * cache as f64));
-        // Digits are missed by what they take themselves.
+        // Digits miss the cache if they do not fit themselves.
         let digits = Operations { digit_bytes: 3 * cache, extended_bytes: 8 * cache, ..none };
         assert!(is(bytes(digits), 6.0 * cache as f64));
         assert_eq!(bytes(Operations { digit_bytes: cache / 2, ..digits }), 0.0);

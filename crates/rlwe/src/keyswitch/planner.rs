@@ -5,16 +5,18 @@ use std::sync::Arc;
 use super::{Gadget, Method, decomposition::Decomposition};
 use crate::{Context, Modulus, Noise, RlweError};
 
-/// By what factor a double decomposition has to be faster than any single one: its keys are larger,
-/// but the plan is to be within 5 % of the fastest gadget, and predictions are off by some per cent
-/// themselves.
+/// The factor by which a double decomposition must be faster than any single one, since its keys
+/// are larger. The planned gadget should be within 5 % of the fastest, and predictions have errors
+/// of some per cent themselves.
 const DOUBLE_HANDICAP: f64 = 1.03;
 
 impl Context {
-    /// The gadget that key switches at `modulus` use, with keys modulo `PQ_max`: the one of
-    /// [`crate::Parameters::gadgets`] that takes the least time by the profile in use
-    /// ([`Context::predict`]; MG23 4.4, LAKS 4.3), or of [`crate::Parameters::double_gadgets`],
-    /// whose keys take memory beside, if that takes 3 % less.
+    /// The gadget that key switches at `modulus` use, with keys modulo `PQ_max`.
+    ///
+    /// It is the one of [`crate::Parameters::gadgets`] that takes the least time by the profile in
+    /// use ([`Context::predict`]; MG23 4.4, LAKS 4.3). A gadget of
+    /// [`crate::Parameters::double_gadgets`], whose keys take more memory, is chosen if it takes 3
+    /// % less time.
     ///
     /// # Errors
     /// When `modulus` is not one of ciphertexts, or the parameters have no key switching.
@@ -22,9 +24,9 @@ impl Context {
         self.gadget_within(modulus, self.parameters().full())
     }
 
-    /// [`Context::gadget`] with keys modulo `key` ([`crate::PreparedSwitchingKey::modulus`]), of
-    /// those gadgets for which they have what is needed: `P'Q` divides `key`. The double
-    /// decomposition is for keys modulo `PQ_max`.
+    /// [`Context::gadget`] with keys modulo `key` ([`crate::PreparedSwitchingKey::modulus`]). Only
+    /// gadgets such that `P'Q` divides `key` are considered. The double decomposition needs keys
+    /// modulo `PQ_max`.
     ///
     /// # Errors
     /// As `gadget`, when `key` does not divide `PQ_max`, and [`RlweError::KeyModulus`] when the
@@ -32,7 +34,7 @@ impl Context {
     pub fn gadget_within(&self, modulus: Modulus, key: Modulus) -> Result<Gadget, RlweError> {
         self.check_modulus(modulus, "switch keys")?;
         self.check_divisor(key)?;
-        let gadget = self.gadgets.get_or_try_insert((modulus, key), || {
+        let gadget = self.plans.gadgets.get_or_try_insert((modulus, key), || {
             let parameters = self.parameters();
             if parameters.specials().is_one() {
                 return Err(no_specials());
@@ -106,9 +108,9 @@ impl Context {
         modulus: Modulus,
         gadget: Gadget,
     ) -> Result<Arc<Decomposition>, RlweError> {
-        self.decompositions.get_or_try_insert((modulus, gadget), || {
+        self.plans.decompositions.get_or_try_insert((modulus, gadget), || {
             self.check_gadget(modulus, gadget)?;
-            Decomposition::new(self, modulus, gadget)
+            Decomposition::new(&self.rings, modulus, gadget)
         })
     }
 
@@ -120,7 +122,7 @@ impl Context {
         gadget: Gadget,
         key: Modulus,
     ) -> Result<Noise, RlweError> {
-        let noise = self.product_noise.get_or_try_insert((modulus, gadget, key), || {
+        let noise = self.plans.product_noise.get_or_try_insert((modulus, gadget, key), || {
             self.check_gadget(modulus, gadget)?;
             Ok::<_, RlweError>(self.parameters().gadget_noise(modulus, gadget.group(), key))
         })?;

@@ -12,23 +12,28 @@ use hippocrene_ring::{
 
 use super::{
     Decomposed, Method,
-    decomposition::Digit,
-    expanded::ExpandedKey,
+    digit::Digit,
+    key_store::ExpandedKey,
     operand::{Added, Operand},
 };
 use crate::{
     Context, Modulus, PreparedSwitchingKey, RlweError,
+    limb_groups::MAX_GROUP_LIMBS,
     modulus::{MAX_FACTORS, MAX_LIMBS},
-    switch::GROUP,
 };
 
 /// Positions of one group of limbs.
-pub(crate) type Targets = ArrayVec<usize, GROUP>;
+pub(crate) type Targets = ArrayVec<usize, MAX_GROUP_LIMBS>;
+
+/// The positions of `count` limbs of `modulus`, from limb `first` on.
+pub(super) fn positions(modulus: Modulus, first: usize, count: usize) -> Targets {
+    modulus.factors().skip(first).take(count).collect()
+}
 
 /// Components of a key, and the limbs of the digits that they are multiplied by.
 type Pairs<'a> = ArrayVec<(usize, &'a [u64]), MAX_LIMBS>;
 
-/// The inner product of the digits with a key, modulo `P'Q`, plus `P'` times what is added.
+/// The inner product of the digits with a key, modulo `P'Q`, plus `P'` times the added polynomials.
 pub(crate) struct Product<'a> {
     pub(crate) context: &'a Context,
     pub(crate) decomposed: &'a Decomposed<'a>,
@@ -52,9 +57,9 @@ impl<'a> Product<'a> {
         Ok(Product { context, decomposed, key, expanded, added })
     }
 
-    /// The components of the key that each digit is multiplied by, and the limbs of the digits: of
-    /// the coalesced key, or of the key itself. Where the key's modulus has no factor of a block,
-    /// that has no component: it would be one of 0.
+    /// The components of the key that each digit is multiplied by, with the limbs of the digits.
+    /// They are components of the coalesced key, or of the key itself. A block without a factor in
+    /// the modulus of the key has no component, since that would encrypt 0.
     fn pairs(&self, coalesced: bool, limb: impl Fn(usize) -> &'a [u64]) -> Pairs<'a> {
         let mut pairs = ArrayVec::new();
         for (d, digit) in self.decomposed.plan.digits.iter().enumerate() {
@@ -81,10 +86,11 @@ impl<'a> Product<'a> {
         pairs
     }
 
-    /// The coefficients of the digits at the positions `targets` of `P'Q`, as far as they are not
-    /// there, where [`super::decomposition::Decomposition::scratch_limb`] says. Those of digits
-    /// with one limb are left to [`Product::at`], and so are those that are the digit's own but for
-    /// an addition.
+    /// Extends the digits to the positions `targets` of `P'Q`, as coefficients. They are stored
+    /// where [`super::decomposition::Decomposition::scratch_limb`] tells.
+    ///
+    /// Limbs that are extended already are skipped. Digits with one limb are left to
+    /// [`Product::at`], and so are limbs whose conversion is no more than an addition.
     pub(crate) fn extend(&self, targets: &[usize]) -> Scratch<'a> {
         let Product { context, decomposed, .. } = *self;
         let (degree, digits) = (context.degree(), &decomposed.plan.digits);
@@ -96,7 +102,7 @@ impl<'a> Product<'a> {
         let limbs = extended.as_mut_slice().chunks_exact_mut(targets.len().max(1) * degree);
         for (digit, limbs) in digits.iter().filter(|digit| !digit.has_one_limb()).zip(limbs) {
             let limbs = targets.iter().zip(limbs.chunks_exact_mut(degree));
-            let mut outputs: ArrayVec<(usize, &mut [u64]), GROUP> = limbs
+            let mut outputs: ArrayVec<(usize, &mut [u64]), MAX_GROUP_LIMBS> = limbs
                 .filter(|(position, _)| digit.others.contains(**position))
                 .map(|(position, limb)| (digit.others.limb_of(*position), limb))
                 .collect();
@@ -108,8 +114,8 @@ impl<'a> Product<'a> {
         extended
     }
 
-    /// Takes the digits that [`Product::extend`] gave at target `i`, and those with one limb, to
-    /// the evaluation domain, and puts those beside them that are there already.
+    /// Takes the digits at target `i` to the evaluation domain: those from [`Product::extend`] and
+    /// those with one limb. Digits with a limb of their own there are copied to the same memory.
     fn transform(&self, targets: &[usize], i: usize, fresh: &mut Poly) {
         let Product { context, decomposed, .. } = *self;
         let (position, plan) = (targets[i], &*decomposed.plan);
@@ -139,9 +145,9 @@ impl<'a> Product<'a> {
         }
     }
 
-    /// The component of the key that goes with the digit that has the limb at `position` itself,
-    /// where that limb is multiplied by its constant in the inner product, not before: where it is
-    /// a limb of the polynomial, in the evaluation domain, and goes with one component.
+    /// The component of the key for the digit that has the limb at `position` itself, if that limb
+    /// is multiplied by its constant within the inner product. This is so if it is a limb of the
+    /// polynomial in the evaluation domain and is multiplied by one component only.
     fn scaled_component(&self, position: usize) -> Option<usize> {
         let Product { decomposed, .. } = *self;
         let is_late = position < MAX_FACTORS
@@ -157,13 +163,13 @@ impl<'a> Product<'a> {
         component.filter(|_| is_late)
     }
 
-    /// The inner product at target `i`, from the digits that [`Product::extend`] gave for these
-    /// targets, plus what is added in the evaluation domain. The digits are transformed here, right
-    /// before they are used; so it is called once for each target.
+    /// Computes the inner product at target `i` plus the polynomial that is added in the evaluation
+    /// domain. `fresh` holds the digits from [`Product::extend`] for these targets. They are
+    /// transformed here, right before they are used, so call this once for each target.
     ///
-    /// The key is modulo a multiple of `P'Q`; where `P'Q` has a divisor of what that has at a
-    /// position, the product is reduced. (The residues of the digits modulo the divisor stand for
-    /// themselves as numbers.)
+    /// The key is modulo a multiple of `P'Q`. If the limb of `P'Q` at the position is a proper
+    /// divisor of the limb of the key, the product is reduced. The residues of the digits are then
+    /// taken as integers.
     pub(crate) fn at(
         &self,
         targets: &[usize],
@@ -234,9 +240,9 @@ impl<'a> Product<'a> {
         }
     }
 
-    /// [`Product::at`] the position of a unit or a special, where the limbs of the digits are
-    /// these. What is added goes with the inner product, and so does the multiplication that
-    /// [`Product::scaled_component`] tells of: they take no passes of their own.
+    /// [`Product::at`] the position of a unit or a special. `limb` returns the limbs of the digits.
+    /// The inner product includes the additions and the multiplication of
+    /// [`Product::scaled_component`], so they take no passes of their own.
     fn at_prime<'b>(
         &'b self,
         position: usize,
@@ -272,8 +278,8 @@ impl<'a> Product<'a> {
         elementwise.inner_product_beside(acc0, acc1, &pairs, self.key_limb(position), &beside);
     }
 
-    /// The limb at a position of `Q` of what is added in the evaluation domain, in `spare` where it
-    /// has to be computed, and the multiple of it that is added.
+    /// The limb at a position of `Q` of an added operand in the evaluation domain, and the factor
+    /// by which it is multiplied. A limb that has to be computed is in `spare`.
     fn multiple<'b>(
         &self,
         operand: &Operand<'b>,
@@ -293,9 +299,8 @@ impl<'a> Product<'a> {
         }
     }
 
-    /// [`Product::at`] of digits that were extended at once, for the words from `first` on, at any
-    /// position but that of a power of two; of what is added, for polynomials in the evaluation
-    /// domain.
+    /// [`Product::at`] for digits that were extended at once, for the words from `first` on, at any
+    /// position except that of a power of two. The added polynomials are in the evaluation domain.
     pub(crate) fn range_at(&self, position: usize, first: usize, [acc0, acc1]: [&mut [u64]; 2]) {
         let Product { context, decomposed, .. } = *self;
         let (plan, range) = (&*decomposed.plan, first..first + acc0.len());
@@ -307,7 +312,7 @@ impl<'a> Product<'a> {
         let added = self.added.each_ref().map(|added| {
             debug_assert!(
                 added.coefficients.is_none(),
-                "what is added is in the evaluation domain"
+                "added polynomials are in the evaluation domain"
             );
             let poly = added.evaluation.as_ref().and_then(Operand::poly)?;
             let k = decomposed
@@ -337,7 +342,7 @@ impl<'a> Product<'a> {
         }
     }
 
-    /// The limb of the coalesced key, or else of the key itself, at any position but that of a
+    /// The limb of the coalesced key, or else of the key itself, at any position except that of a
     /// power of two.
     fn key_limb(&self, position: usize) -> &KeyLimb {
         match &self.expanded {
@@ -359,7 +364,7 @@ impl<'a> Product<'a> {
             .limb(decomposed.modulus.limb_of(position))
     }
 
-    /// Residues modulo a limb of `PQ_max`, reduced modulo the divisor of it that `P'Q` has.
+    /// Reduces residues modulo a limb of `PQ_max` to the divisor of it that `P'Q` has.
     fn reduce(&self, position: usize, accs: [&mut [u64]; 2]) {
         let context = self.context;
         let elementwise = context.ring_at(self.decomposed.plan.extended, position).elementwise();
@@ -371,13 +376,13 @@ impl<'a> Product<'a> {
         }
     }
 
-    /// Whether something is added to a part in coefficients.
+    /// True if a polynomial in coefficients is added to a part.
     pub(crate) fn adds_coefficients(&self, part: usize) -> bool {
         self.added[part].coefficients.is_some()
     }
 
-    /// The limb at `position` of what is added to a part in coefficients and was not yet added by
-    /// [`Product::at`], and `P'` modulo it.
+    /// The limb at `position` of the polynomial in coefficients that is added to a part, and `P'`
+    /// modulo its modulus; `None` if [`Product::at`] has added it already.
     pub(crate) fn coefficients(&self, part: usize, position: usize) -> Option<(&'a [u64], u64)> {
         let modulus = self.decomposed.modulus;
         let late = position < MAX_FACTORS && modulus.contains(position);

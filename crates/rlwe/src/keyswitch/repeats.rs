@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use hippocrene_ring::{ResidueRing, ntt::standard_index};
 
-use super::rotation_sum::REPEATED;
+use super::rotation_factor::REPETITIONS;
 use crate::{Context, Modulus, RlweError};
 
 impl Context {
     /// Whether factors of [`Context::rotation_sums`] modulo `extended = P'Q` can be made by
     /// [`Context::ring_of_repeats`].
     pub fn has_repeats(&self, extended: Modulus) -> bool {
-        self.degree() >= 16 * REPEATED && !extended.contains(Modulus::TWO)
+        self.degree() >= 16 * REPETITIONS && !extended.contains(Modulus::TWO)
     }
 
     /// The residue ring of degree `N/8` in which `p` stands for the polynomial `p(X^8)` of the limb
@@ -37,8 +37,8 @@ impl Context {
             });
         }
         let parameters = self.parameters();
-        let degree = self.degree() / REPEATED;
-        self.repeats.get_or_try_insert(parameters.limb_modulus(extended, position), || {
+        let degree = self.degree() / REPETITIONS;
+        self.rings.repeats.get_or_try_insert(parameters.limb_modulus(extended, position), || {
             let ring = match position {
                 Modulus::ODD => {
                     let primes: Vec<u64> =
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
     use crate::{Parameters, ParametersLiteral, SecretDistribution, Sprout};
 
-    /// What is made in the small ring is what is left of the transform in the large one.
+    /// A plaintext made in the small ring equals the transform in the large ring without repeats.
     #[test]
     fn repeats_are_made_in_a_ring_of_an_eighth() {
         for log_degree in [7, 10] {

@@ -4,40 +4,44 @@ use std::fmt::Debug;
 
 use hippocrene_ring::{Domain, Poly, ResidueRing};
 
-use super::rotation_sum::REPEATED;
 use crate::{Context, Modulus, RlweError, WordSize};
 
 const OPERATION: &str = "make a factor of rotations";
 
-/// A plaintext modulo `P'Q` as [`Context::rotation_sums`] multiplies by it: in the evaluation
-/// domain, its limb modulo a power of two in the form of
-/// [`hippocrene_ring::elementwise::Elementwise::lift`], which has as many limbs as there are primes
-/// that products are computed modulo. One that is a polynomial in `X^8` may have an eighth of the
-/// values, the others of which repeat.
+/// How often each value of a polynomial in `X^8` repeats: a limb without the repeats is shorter by
+/// this factor.
+pub(super) const REPETITIONS: usize = 8;
+
+/// A plaintext modulo `P'Q` in the form that [`Context::rotation_sums`] multiplies by.
+///
+/// It is in the evaluation domain. Its limb modulo a power of two is in the form of
+/// [`hippocrene_ring::elementwise::Elementwise::lift`], with one limb for each prime that products
+/// are computed modulo. A polynomial in `X^8` may be stored without its repeated values, which
+/// leaves an eighth of them.
 #[derive(Debug, Clone)]
 pub struct RotationFactor {
     limbs: Poly,
     extended: Modulus,
 }
 
-/// A plaintext of which each limb is made where it is used, and gone after that: for sums that come
-/// once, of more plaintexts than memory is worth.
+/// A plaintext whose limbs are made when they are used and are dropped after that. It is for sums
+/// that are computed once, with too many plaintexts to store.
 pub trait LimbByLimb: Debug + Sync {
     /// Writes the plaintext modulo the modulus of `ring`, in the evaluation domain.
     fn write(&self, ring: &ResidueRing, limb: &mut [u64]);
 }
 
-/// What a summand is multiplied by.
+/// The factor of a summand.
 #[derive(Debug, Clone, Copy)]
 pub enum TermFactor<'a> {
-    /// A plaintext whose limbs are there.
+    /// A plaintext whose limbs are stored.
     Whole(&'a RotationFactor),
-    /// A plaintext of the ring degree whose limbs are made, modulo any modulus.
+    /// A plaintext of the ring degree whose limbs are made on use, modulo any modulus.
     ByLimb(&'a dyn LimbByLimb),
 }
 
 impl<'a> TermFactor<'a> {
-    /// The limb at `position` as [`RotationFactor::limb`] has it, or what `make` makes of it.
+    /// The stored limb at `position` ([`RotationFactor::limb`]), or the result of `make`.
     pub(super) fn limb<'m>(
         self,
         position: usize,
@@ -52,7 +56,7 @@ impl<'a> TermFactor<'a> {
         }
     }
 
-    /// How many values each limb has, for ring degree `degree`.
+    /// The number of values in each limb, for ring degree `degree`.
     pub(super) fn degree(&self, degree: usize) -> usize {
         match self {
             TermFactor::Whole(factor) => factor.degree(),
@@ -84,11 +88,11 @@ impl Context {
         extended: Modulus,
     ) -> Result<RotationFactor, RlweError> {
         let (degree, have) = (self.degree(), poly.limb_count());
-        let is_repeated = self.has_repeats(extended) && poly.degree() == degree / REPEATED;
+        let is_repeated = self.has_repeats(extended) && poly.degree() == degree / REPETITIONS;
         let need = if poly.degree() != degree && !is_repeated {
             "plaintexts of the ring degree are needed, or of an eighth of it"
-        } else if poly.is_hollow() != self.is_hollow() {
-            "what is hollow and what is not do not go together"
+        } else if poly.is_dry_run() != self.is_dry_run() {
+            "operands of a dry run and others cannot be mixed"
         } else if have != extended.limb_count() {
             "a plaintext modulo P'Q is needed"
         } else if poly.domain() != Domain::Evaluation {
@@ -117,7 +121,7 @@ impl Context {
     fn lift_two(&self, poly: &mut Poly, extended: Modulus) {
         let (degree, last) = (self.degree(), extended.limb_of(Modulus::TWO));
         let elementwise = self.ring_at(extended, Modulus::TWO).elementwise();
-        self.reckon("lift a plaintext", |count| {
+        self.record("lift a plaintext", |count| {
             for i in 0..elementwise.lifted_limbs() {
                 count.of_size(WordSize::of(elementwise.lifted_modulus(i))).forward += 1;
             }
@@ -126,21 +130,21 @@ impl Context {
         let mut two = self.scratch_limbs(1, Domain::Coefficient);
         two.limb_mut(0).copy_from_slice(poly.limb(last));
         poly.resize_limbs(last + elementwise.lifted_limbs());
-        if !self.is_hollow() {
+        if !self.is_dry_run() {
             elementwise.lift(&mut poly.as_mut_slice()[last * degree..], two.limb(0));
         }
     }
 }
 
 impl RotationFactor {
-    /// What is left of a polynomial in `X^8` without the values that repeat, an eighth of them.
-    /// Nothing where the ring degree is below 64, or this is such already.
+    /// A polynomial in `X^8` without its repeated values, which leaves an eighth of them. Returns
+    /// `None` if the ring degree is below 64 or the repeats are left out already.
     pub fn repeated(&self, context: &Context) -> Option<Self> {
         let degree = context.degree();
         if degree < 64 || self.degree() != degree {
             return None;
         }
-        let mut limbs = self.limbs.alike(degree / REPEATED, self.limbs.limb_count());
+        let mut limbs = self.limbs.alike(degree / REPETITIONS, self.limbs.limb_count());
         for (out, limb) in limbs.limbs_mut().zip(self.limbs.limbs()) {
             for (out, block) in out.chunks_exact_mut(8).zip(limb.chunks_exact(64)) {
                 out.copy_from_slice(&block[..8]);
@@ -154,7 +158,7 @@ impl RotationFactor {
         self.extended
     }
 
-    /// How many values each limb has: the ring degree `N`, or `N/8`.
+    /// The number of values in each limb: the ring degree `N`, or `N/8`.
     pub fn degree(&self) -> usize {
         self.limbs.degree()
     }
@@ -165,13 +169,13 @@ impl RotationFactor {
             && self.limbs.limb_count() == context.rotation_factor_limbs(extended)
     }
 
-    /// Bytes that it takes; those that it would take, where it is hollow.
+    /// The bytes that it takes, or would take in a dry run.
     pub fn bytes(&self) -> usize {
         self.degree() * self.limbs.limb_count() * size_of::<u64>()
     }
 
-    pub(super) fn is_hollow(&self) -> bool {
-        self.limbs.is_hollow()
+    pub(super) fn is_dry_run(&self) -> bool {
+        self.limbs.is_dry_run()
     }
 
     /// The limb at `position`; modulo a power of two all limbs of the lifted form, one after the

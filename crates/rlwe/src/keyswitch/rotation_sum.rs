@@ -25,6 +25,7 @@ use super::{
     decomposition::Decomposition,
     operand::Added,
     product::{Product, Targets},
+    rotation_factor::REPETITIONS,
 };
 use crate::{
     Ciphertext, Context, Fingerprint, Modulus, Noise, PreparedEvaluationKeys, RlweError, noise,
@@ -35,9 +36,6 @@ const OPERATION: &str = "add rotations";
 /// How many words of rotated ciphertexts are made and go through all rows before the next are: half
 /// a megabyte, to be found in the cache.
 const CACHED_WORDS: usize = 1 << 16;
-
-/// By how much shorter limbs are that leave out what repeats.
-pub(super) const REPEATED: usize = 8;
 
 /// A ciphertext that takes part in sums.
 #[derive(Debug, Clone, Copy)]
@@ -63,8 +61,8 @@ pub struct Term<'a> {
     pub leaves_zeros: bool,
 }
 
-/// A sum of rotated ciphertexts modulo `P'Q`, that has not been divided by `P'`. It lives in
-/// scratch memory.
+/// A sum of rotated ciphertexts modulo `P'Q` that has not been divided by `P'`. It is in scratch
+/// memory.
 #[derive(Debug)]
 pub struct RotationSum<'a> {
     context: &'a Context,
@@ -75,24 +73,24 @@ pub struct RotationSum<'a> {
     parts: [Scratch<'a>; 2],
     key: Fingerprint,
     noise: Noise,
-    /// Whether it is a multiple of `P'`, as it is where no rotation takes part: dividing by `P'`
-    /// rounds nothing.
+    /// True if it is a multiple of `P'`, as it is without rotations. Dividing by `P'` then rounds
+    /// nothing.
     is_multiple: bool,
 }
 
-/// Fewer words are not worth a share of their own.
-const LEAST_STRETCH: usize = 1 << 12;
+/// The minimum number of words in a share of work. Fewer are not worth sharing out. Chosen.
+const MIN_STRETCH_WORDS: usize = 1 << 12;
 
 /// Some words of all sums at one position.
 struct Stretch<'s> {
     position: usize,
     first: usize,
     words: usize,
-    /// Of each sum both parts.
+    /// Both parts of each sum.
     sums: Vec<[&'s mut [u64]; 2]>,
 }
 
-/// A summand with what it is computed from.
+/// A summand with the data that it is computed from.
 struct Source<'a> {
     ciphertext: &'a Ciphertext,
     rotation: Option<(Product<'a>, Arc<Automorphism>)>,
@@ -194,10 +192,10 @@ impl Context {
             [rows.len(), terms],
             words,
         );
-        if self.is_hollow() {
+        if self.is_dry_run() {
             return Ok(sums);
         }
-        // What is made limb by limb is made once.
+        // Plaintexts whose limbs are made on use are made once.
         let whole = rows.iter().flatten().any(|term| term.factor.is_by_limb());
         let mut stretches = self.stretches(plan.extended, whole);
         for sum in &mut sums {
@@ -221,7 +219,7 @@ impl Context {
     /// long for another's last.
     fn stretches<'s>(&self, modulus: Modulus, whole: bool) -> Vec<Stretch<'s>> {
         let degree = self.degree();
-        let halves = self.threads().count() > 1 && degree >= 2 * LEAST_STRETCH && !whole;
+        let halves = self.threads().count() > 1 && degree >= 2 * MIN_STRETCH_WORDS && !whole;
         let mut stretches = Vec::with_capacity(2 * modulus.limb_count());
         for position in modulus.factors() {
             // Modulo a power of two products are of whole limbs.
@@ -280,10 +278,10 @@ impl Context {
         let of_degree = factor.degree(self.degree());
         let need = if term.summand >= summands {
             "there is no summand of that number"
-        } else if of_degree != degree || ![1, REPEATED].contains(&(self.degree() / degree)) {
+        } else if of_degree != degree || ![1, REPETITIONS].contains(&(self.degree() / degree)) {
             "in one row all plaintexts have the ring degree, or all an eighth of it"
-        } else if whole.is_some_and(|factor| factor.is_hollow() != self.is_hollow()) {
-            "what is hollow and what is not do not go together"
+        } else if whole.is_some_and(|factor| factor.is_dry_run() != self.is_dry_run()) {
+            "operands of a dry run and others cannot be mixed"
         } else if whole.is_some_and(|factor| !factor.is_modulo(self, extended)) {
             "a plaintext modulo P'Q is needed"
         } else {
@@ -293,9 +291,9 @@ impl Context {
         Err(RlweError::Modulus { operation: OPERATION, have, need })
     }
 
-    /// A stretch of all sums, some words at a time: those of each summand first, then those of each
-    /// row. An automorphism reads what lies together in the evaluation domain from what lies
-    /// together.
+    /// Computes a stretch of all sums, some words at a time: first those of each summand, then
+    /// those of each row. In the evaluation domain an automorphism takes neighbouring words to
+    /// neighbouring words.
     fn sums_at(
         &self,
         plan: &Decomposition,
@@ -329,7 +327,7 @@ impl Context {
             let image = |i: usize| &images[i * size..(i + 1) * size];
             for (row, [sum0, sum1]) in rows.iter().zip(&mut *sums) {
                 let is_repeated = are_repeated(row, degree);
-                let share = if is_repeated { REPEATED } else { 1 };
+                let share = if is_repeated { REPETITIONS } else { 1 };
                 let there = row.iter().filter(|term| sources[term.summand].is_at(position));
                 terms.clear();
                 terms.extend(there.filter_map(|term| {
@@ -545,7 +543,7 @@ impl RotationSum<'_> {
     pub fn add(&mut self, other: &RotationSum<'_>) -> Result<(), RlweError> {
         self.check(other)?;
         let (context, extended) = (self.context, self.plan.extended);
-        context.reckon("add", |count| count.passes(extended, 2));
+        context.record("add", |count| count.passes(extended, 2));
         for (part, other) in self.parts.iter_mut().zip(&other.parts) {
             part.for_each_limb(context.threads(), |k, limb| {
                 context.limb_ring(extended, k).elementwise().add_assign(limb, other.limb(k));
@@ -577,8 +575,10 @@ impl RotationSum<'_> {
         context.note_rotated_sum(plan, modulus);
         let mut parts = [0, 1].map(|_| context.scratch(plan.extended, Domain::Evaluation));
         let [out0, out1] = &mut parts;
-        let (degree, size) =
-            (context.degree(), context.group(plan.extended.limb_count(), decomposed.scratch()));
+        let (degree, size) = (
+            context.degree(),
+            context.group_size(plan.extended.limb_count(), decomposed.scratch()),
+        );
         context.touch_scratch(&[decomposed.scratch_limbs(size), 2]);
         context.threads().for_each_chunk_pair(
             out0.as_mut_slice(),

@@ -1,50 +1,34 @@
 //! The key switch itself, single and hoisted.
 
 use arrayvec::ArrayVec;
-use hippocrene_ring::{Domain, Poly, arith::mul_mod, automorphism::Automorphism};
+use hippocrene_ring::{Domain, Poly, arith::mul_mod};
 
 use super::{
-    Decomposed, Gadget, Method,
+    Decomposed, Destination, Gadget, Method,
     double::Sums,
     operand::Added,
-    product::{Product, Targets},
+    product::{Product, Targets, positions},
 };
 use crate::{
     Context, Modulus, PreparedSwitchingKey, RlweError,
+    limb_groups::MAX_GROUP_LIMBS,
     noise::{self, Noise},
-    switch::{GROUP, Remainder, SwitchPlan},
+    switch::{Remainder, SwitchPlan},
 };
-
-/// Where a key switch ends.
-#[derive(Debug, Clone, Copy)]
-pub struct Destination<'a> {
-    /// The modulus `Q'` of the result, any divisor of `PQ_max`.
-    pub modulus: Modulus,
-    /// The domain of the result.
-    pub domain: Domain,
-    /// What the result goes through.
-    pub automorphism: Option<&'a Automorphism>,
-}
-
-impl Destination<'_> {
-    /// Modulo `modulus` in the evaluation domain, with no automorphism.
-    pub fn new(modulus: Modulus) -> Self {
-        Destination { modulus, domain: Domain::Evaluation, automorphism: None }
-    }
-}
 
 impl Context {
     /// Switches keys: with a key from `s'` to `s`, the decomposed `c` modulo `Q`, and `added`
     /// (polynomials modulo `Q`), `out0 + out1 s = round((Q'/Q) (added0 + added1 s + c s')) + e`
-    /// modulo `Q'`, any divisor of `PQ_max`, in one modulus switch from `P'Q`. `c`, what is added,
-    /// and the result are each in either domain: with `omega` digits, `l` limbs of `Q` and `k` of
-    /// `P'`, all combinations take `(omega + 2)(l + k)` transforms for `Q' = Q` (MG23 3.1; two more
-    /// for each polynomial in coefficients where the sprout has odd primes). With the double
-    /// decomposition they are as many as MG23's Table 4 says.
+    /// modulo `Q'`, any divisor of `PQ_max`, in one modulus switch from `P'Q`.
     ///
-    /// It is Algorithm 4 of GRAFT without its first step: the digits are taken modulo the divisors
-    /// of the blocks that `Q` has, of the sprout too, so that there is no `Q_inter`. What only `Q'`
-    /// has costs no inner product.
+    /// `c`, the added polynomials and the result may each be in either domain. With `omega` digits,
+    /// `l` limbs of `Q` and `k` of `P'`, all combinations take `(omega + 2)(l + k)` transforms for
+    /// `Q' = Q` (MG23 3.1). If the sprout has odd primes, each polynomial in coefficients takes two
+    /// more. With the double decomposition their number is that of MG23's Table 4.
+    ///
+    /// This is Algorithm 4 of GRAFT without its first step. The digits are taken modulo the
+    /// divisors of the blocks that `Q` has, those of the sprout included, so that there is no
+    /// `Q_inter`. Limbs that only `Q'` has need no inner product.
     ///
     /// # Errors
     /// When moduli or parameters do not fit.
@@ -76,8 +60,8 @@ impl Context {
         self.switch_product_into(out, decomposed, key, added.map(Added::new), destination)
     }
 
-    /// [`Context::switch_keys_into`] by the single decomposition, of checked operands: what is
-    /// added to a part may be the sum of two, in both domains, which takes no more transforms than
+    /// [`Context::switch_keys_into`] by the single decomposition, for checked operands. Two
+    /// polynomials may be added to a part, one in each domain. That takes no more transforms than
     /// one.
     pub(crate) fn switch_product_into(
         &self,
@@ -94,9 +78,9 @@ impl Context {
         let plan = self.switch_plan(extended, to, 1)?;
         let degree = self.degree();
 
-        // First where one part of a limb is divided away and another stays, which can be in the
-        // sprout only.
-        let split: ArrayVec<usize, GROUP> =
+        // First the limbs of which the modulus switch drops one factor and keeps another. They can
+        // be in the sprout only.
+        let split: ArrayVec<usize, MAX_GROUP_LIMBS> =
             plan.dropped.factors().filter(|p| to.contains(*p)).collect();
         let mut shared = [0, 1].map(|_| self.scratch_limbs(split.len(), Domain::Evaluation));
         let [s0, s1] = &mut shared;
@@ -114,10 +98,10 @@ impl Context {
             Some([shared[0].limb(k), shared[1].limb(k)])
         };
 
-        // Then what the modulus switch divides away, as the scaled coefficients that it wants.
+        // Then the remainder of the modulus switch, as scaled coefficients.
         let mut remainders = [0, 1].map(|_| self.scratch(plan.dropped, Domain::Coefficient));
         let [r0, r1] = &mut remainders;
-        let size = self.group(plan.dropped.limb_count(), decomposed.scratch());
+        let size = self.group_size(plan.dropped.limb_count(), decomposed.scratch());
         self.threads().for_each_chunk_pair(
             r0.as_mut_slice(),
             r1.as_mut_slice(),
@@ -135,7 +119,7 @@ impl Context {
                             self.load_remainder(&plan, position, r0, x0);
                             self.load_remainder(&plan, position, r1, x1);
                         }
-                        (None, None) => unreachable!("what is not split is a target"),
+                        (None, None) => unreachable!("a limb that is not split is a target"),
                     }
                     for (part, r) in [r0, r1].into_iter().enumerate() {
                         self.invert_remainder(&plan, position, r);
@@ -145,7 +129,7 @@ impl Context {
             },
         );
 
-        // Then what stays, limb by limb from the digits to the end.
+        // Then the limbs of the result, each from the digits to the end.
         let [r0, r1] = [0, 1].map(|i| {
             let is_transformed = domain == Domain::Evaluation && !product.adds_coefficients(i);
             Remainder::new(self, &plan, &remainders[i], is_transformed)
@@ -155,7 +139,7 @@ impl Context {
             out.resize_limbs(to.limb_count());
             out.set_domain(domain);
         }
-        let size = self.group(to.limb_count(), decomposed.scratch());
+        let size = self.group_size(to.limb_count(), decomposed.scratch());
         self.touch_scratch(&[decomposed.scratch_limbs(size), 3]);
         self.threads().for_each_chunk_pair(
             out0.as_mut_slice(),
@@ -170,7 +154,7 @@ impl Context {
                 let mut scratch = self.scratch_limbs(3, Domain::Coefficient);
                 let (acc0, rest) = scratch.as_mut_slice().split_at_mut(degree);
                 let (acc1, spare) = rest.split_at_mut(degree);
-                // The results take the place of what is subtracted.
+                // The results take the place of `delta`.
                 r0.modulo(first, out0);
                 r1.modulo(first, out1);
                 for (k, position) in positions.into_iter().enumerate() {
@@ -271,8 +255,8 @@ impl Context {
 }
 
 impl Product<'_> {
-    /// Adds to the remainder at `position`, as coefficients times its input factor, what is added
-    /// to this part in coefficients.
+    /// Adds the polynomial in coefficients that is added to this part to the remainder at
+    /// `position`. The remainder is in coefficients times its input factor.
     fn add_remainder(
         &self,
         plan: &SwitchPlan,
@@ -288,9 +272,9 @@ impl Product<'_> {
         }
     }
 
-    /// Takes the inner product at `position` to `domain`, with what is added to this part in
-    /// coefficients: in the evaluation domain that is subtracted from `delta` instead, which is
-    /// transformed anyway.
+    /// Takes the inner product at `position` to `domain` and adds the polynomial in coefficients
+    /// that is added to this part. In the evaluation domain that polynomial is subtracted from
+    /// `delta` instead, which is transformed anyway.
     fn take_to(
         &self,
         plan: &SwitchPlan,
@@ -322,9 +306,4 @@ impl Product<'_> {
             elementwise.sub_from_mul_scalar_assign(delta, spare, &ring.scalar(ring.modulus() - 1));
         }
     }
-}
-
-/// The positions of `modulus` from the `first` on, `count` of them.
-pub(super) fn positions(modulus: Modulus, first: usize, count: usize) -> Targets {
-    modulus.factors().skip(first).take(count).collect()
 }

@@ -10,7 +10,7 @@ use super::{
 use crate::RlweError;
 
 /// The version of the form; another one is refused.
-const VERSION: u32 = 3;
+const VERSION: u32 = 1;
 
 /// A table to be filled.
 const NO_COSTS: Table = {

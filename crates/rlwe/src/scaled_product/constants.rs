@@ -11,13 +11,13 @@ use hippocrene_ring::{
     primes,
 };
 
-use crate::{Context, Modulus, RlweError};
+use crate::{Modulus, RlweError, rings::Rings};
 
-/// The primes of the auxiliary modulus have so many bits: those that all kernels are fastest for.
+/// The number of bits of the primes of the auxiliary modulus. All kernels are fastest for 48 bits.
 const PRIME_BITS: u32 = 48;
 
-/// `R` may be smaller than `Q` by so many bits, if that saves a prime: the rounding of `b'` then
-/// counts for so many bits more.
+/// `R` may be smaller than `Q` by this number of bits, if that saves a prime. The rounding error of
+/// `b'` then grows by the same number of bits. Chosen.
 const SLACK: f64 = 0.5;
 
 /// The constants of products of a ciphertext modulo `Q` and one modulo `Q_b`, times `t`.
@@ -25,21 +25,22 @@ const SLACK: f64 = 0.5;
 pub(crate) struct ScaledProduct {
     /// The rings of the primes of `R`.
     pub(super) rings: Vec<Arc<ResidueRing>>,
-    /// From `Q` to `R`.
+    /// Converts from `Q` to `R`.
     pub(super) lift: BaseConverter,
     /// For each limb of `Q`: `(Q/q)^{-1}`.
     pub(super) lift_inputs: Vec<InverseFactor>,
-    /// From `Q_b` to `R`, times `-Q_b^{-1}`: `(R b - delta)/Q_b` modulo `R`, where `R b` is 0.
+    /// Converts from `Q_b` to `R`, times `-Q_b^{-1}`. That gives `(R b - delta)/Q_b` modulo `R`,
+    /// where `R b` is 0.
     pub(super) switch: BaseConverter,
     /// For each limb of `Q_b`: `R (Q_b/q)^{-1}`.
     pub(super) switch_inputs: Vec<InverseFactor>,
     /// For each limb of `Q_b`: `R`.
     pub(super) raise: Vec<Scalar>,
-    /// From `R` to `Q`, times `t/R`.
+    /// Converts from `R` to `Q`, times `t/R`.
     pub(super) back: BaseConverter,
     /// For each prime of `R`: `(R/p)^{-1}`.
     pub(super) back_inputs: Vec<Scalar>,
-    /// From `R` to `Q`, times `-1/R`.
+    /// Converts from `R` to `Q`, times `-1/R`.
     pub(super) divide: BaseConverter,
     /// For each prime of `R`: `t (R/p)^{-1}`.
     pub(super) divide_inputs: Vec<InverseFactor>,
@@ -48,16 +49,21 @@ pub(crate) struct ScaledProduct {
 }
 
 impl ScaledProduct {
-    fn new(context: &Context, modulus: Modulus, other: Modulus, t: u64) -> Result<Self, RlweError> {
-        let parameters = context.parameters();
-        let rings = context.auxiliary_rings(modulus)?;
-        let primes: Vec<u64> = rings.iter().map(|ring| ring.modulus()).collect();
+    pub(super) fn new(
+        rings: &Rings,
+        modulus: Modulus,
+        other: Modulus,
+        t: u64,
+    ) -> Result<Self, RlweError> {
+        let parameters = rings.parameters();
+        let auxiliary_rings = rings.auxiliary_rings(modulus)?;
+        let primes: Vec<u64> = auxiliary_rings.iter().map(|ring| ring.modulus()).collect();
         // The auxiliary modulus, modulo q.
         let auxiliary = |q: u64| primes.iter().fold(1 % q, |product, p| mul_mod(product, p % q, q));
         let inverse = |x: u64, q: u64| {
             inv_mod(x, q).expect("no factor of Q_max is among the auxiliary primes")
         };
-        let kernel = context.kernel();
+        let kernel = rings.kernel();
         let (own, others) = (parameters.limb_moduli(modulus), parameters.limb_moduli(other));
         let lift = BaseConverter::new(&own, &primes, kernel);
         let quotient = |p: u64| neg_mod(inverse(parameters.residue(other, p), p), p);
@@ -72,29 +78,26 @@ impl ScaledProduct {
             &scaled(&own, |q| neg_mod(inverse(auxiliary(q), q), q)),
             kernel,
         );
-        let lift_inputs = context.rings(modulus).enumerate();
+        let lift_inputs = rings.of(modulus).enumerate();
         let lift_inputs =
             lift_inputs.map(|(k, ring)| ring.ntt().inverse_factor(lift.input_factor(k)));
-        let switch_inputs = context.rings(other).enumerate().map(|(k, ring)| {
+        let switch_inputs = rings.of(other).enumerate().map(|(k, ring)| {
             let q = ring.modulus();
             ring.ntt().inverse_factor(mul_mod(switch.input_factor(k), auxiliary(q), q))
         });
-        let divide_inputs = rings.iter().enumerate().map(|(i, ring)| {
+        let divide_inputs = auxiliary_rings.iter().enumerate().map(|(i, ring)| {
             let p = ring.modulus();
             ring.ntt().inverse_factor(mul_mod(divide.input_factor(i), t % p, p))
         });
-        let negative = context.rings(modulus).map(|ring| {
+        let negative = rings.of(modulus).map(|ring| {
             let minus = ring.modulus() - 1;
             (ring.ntt().inverse_factor(minus), ring.scalar(minus))
         });
         Ok(ScaledProduct {
             lift_inputs: lift_inputs.collect(),
             switch_inputs: switch_inputs.collect(),
-            raise: context
-                .rings(other)
-                .map(|ring| ring.scalar(auxiliary(ring.modulus())))
-                .collect(),
-            back_inputs: rings
+            raise: rings.of(other).map(|ring| ring.scalar(auxiliary(ring.modulus()))).collect(),
+            back_inputs: auxiliary_rings
                 .iter()
                 .enumerate()
                 .map(|(i, ring)| ring.scalar(back.input_factor(i)))
@@ -105,41 +108,21 @@ impl ScaledProduct {
             switch,
             back,
             divide,
-            rings,
+            rings: auxiliary_rings,
         })
     }
 }
 
-/// Each target with its factor.
+/// Returns each target with its factor.
 fn scaled(to: &[u64], factor: impl Fn(u64) -> u64) -> Vec<(u64, u64)> {
     to.iter().map(|q| (*q, factor(*q))).collect()
 }
 
-impl Context {
-    /// The constants of products of ciphertexts modulo `modulus` and `other`, times `t`.
-    pub(crate) fn scaled_product(
-        &self,
-        modulus: Modulus,
-        other: Modulus,
-        t: u64,
-    ) -> Result<Arc<ScaledProduct>, RlweError> {
-        self.scaled_products
-            .get_or_try_insert((modulus, other, t), || ScaledProduct::new(self, modulus, other, t))
-    }
-
-    /// log2 of the auxiliary modulus `R` of scaled products modulo `modulus = Q`: at least that of
-    /// `Q`, but for half a bit.
-    ///
-    /// # Errors
-    /// When it is no modulus of ciphertexts, or there are too few primes for it.
-    pub fn auxiliary_log2(&self, modulus: Modulus) -> Result<f64, RlweError> {
-        Ok(self.auxiliary_primes(modulus)?.iter().map(|p| (*p as f64).log2()).sum())
-    }
-
+impl Rings {
     /// The primes of the auxiliary modulus.
-    fn auxiliary_primes(&self, modulus: Modulus) -> Result<Vec<u64>, RlweError> {
-        self.check_modulus(modulus, "multiply")?;
+    pub(super) fn auxiliary_primes(&self, modulus: Modulus) -> Result<Vec<u64>, RlweError> {
         let parameters = self.parameters();
+        parameters.check_modulus(modulus, "multiply")?;
         let factors = parameters.literal().units.iter().chain(&parameters.literal().sprout.primes);
         let avoid: Vec<u64> = factors.copied().collect();
         let mut missing = parameters.log2(modulus) - SLACK;
@@ -165,10 +148,6 @@ impl Context {
 
     /// The rings of the auxiliary modulus.
     fn auxiliary_rings(&self, modulus: Modulus) -> Result<Vec<Arc<ResidueRing>>, RlweError> {
-        let ring = |q: u64| {
-            self.shared
-                .get_or_try_insert(q, || Ok(ResidueRing::prime(q, self.degree(), self.kernel())?))
-        };
-        self.auxiliary_primes(modulus)?.into_iter().map(ring).collect()
+        self.auxiliary_primes(modulus)?.into_iter().map(|q| self.auxiliary(q)).collect()
     }
 }

@@ -1,5 +1,7 @@
 //! The scaled product itself.
 
+use std::sync::Arc;
+
 use arrayvec::ArrayVec;
 use hippocrene_ring::{Domain, Poly, scratch::Scratch};
 
@@ -7,14 +9,14 @@ use super::ScaledProduct;
 use crate::{
     Ciphertext, Context, Destination, Fingerprint, Method, Modulus, PreparedEvaluationKeys,
     PreparedSwitchingKey, RlweError, WordSize,
-    context::LimbRefs,
     keyswitch::operand::{Added, Operand, TensorPart},
+    limb_groups::MAX_GROUP_LIMBS,
     modulus::MAX_LIMBS,
-    switch::GROUP,
+    rings::LimbRefs,
 };
 
 /// Targets of a base conversion.
-pub(super) type Outputs<'a> = ArrayVec<(usize, &'a mut [u64]), GROUP>;
+pub(super) type Outputs<'a> = ArrayVec<(usize, &'a mut [u64]), MAX_GROUP_LIMBS>;
 
 /// Neighbouring limbs of five polynomials, from the `first` on.
 pub(super) struct Run<'a> {
@@ -78,7 +80,28 @@ impl Context {
         self.relinearise_scaled_into(out, &last, added, key, [from, to], a.key())
     }
 
-    /// Relinearises a scaled product modulo `from`, of which part 2 is `last`, to modulo `to`. The
+    /// The constants of products of ciphertexts modulo `modulus` and `other`, times `t`.
+    pub(crate) fn scaled_product(
+        &self,
+        modulus: Modulus,
+        other: Modulus,
+        t: u64,
+    ) -> Result<Arc<ScaledProduct>, RlweError> {
+        self.plans.scaled_products.get_or_try_insert((modulus, other, t), || {
+            ScaledProduct::new(&self.rings, modulus, other, t)
+        })
+    }
+
+    /// log2 of the auxiliary modulus `R` of scaled products modulo `modulus = Q`. It is at least
+    /// `log2(Q) - 1/2`.
+    ///
+    /// # Errors
+    /// When it is no modulus of ciphertexts, or there are too few primes for it.
+    pub fn auxiliary_log2(&self, modulus: Modulus) -> Result<f64, RlweError> {
+        Ok(self.rings.auxiliary_primes(modulus)?.iter().map(|p| (*p as f64).log2()).sum())
+    }
+
+    /// Relinearises a scaled product modulo `from`, whose part 2 is `last`, to modulo `to`. The
     /// noise is set to that of the key switch.
     pub(super) fn relinearise_scaled_into(
         &self,
@@ -89,7 +112,7 @@ impl Context {
         [from, to]: [Modulus; 2],
         fingerprint: Fingerprint,
     ) -> Result<(), RlweError> {
-        // What is added comes in both domains, which the single decomposition takes at no cost.
+        // Polynomials in both domains are added. The single decomposition takes both at no cost.
         let gadget = self.gadget_within(from, key.modulus())?.with_method(Method::Single);
         let decomposed = self.decompose_with(last, from, gadget)?;
         let noise = self.key_switch_noise_within(from, gadget, key.modulus(), to)?;
@@ -119,7 +142,7 @@ impl Context {
         let [x0, x1, x2, b0, b1] = [0, 1, 2, 3, 4].map(limbs);
         let Parts { pair: [p0, p1], remainders: [r0, r1], last } = &mut parts;
         let polynomials = [p0, p1, r0, r1, last].map(|poly| poly.as_mut_slice());
-        let mut runs = runs(polynomials, self.group(modulus.limb_count(), 1) * degree, degree);
+        let mut runs = runs(polynomials, self.group_size(modulus.limb_count(), 1) * degree, degree);
         self.threads().for_each_mut(
             &mut runs,
             |_, Run { first, limbs: [p0, p1, r0, r1, last] }| {
@@ -165,7 +188,7 @@ impl Context {
         b: &Ciphertext,
         eager: bool,
     ) {
-        self.reckon("scaled product", |count| {
+        self.record("scaled product", |count| {
             let (modulus, same) = (a.modulus(), std::ptr::eq(a, b));
             let (limbs, primes) = (modulus.limb_count() as u64, constants.rings.len() as u64);
             count.inverse(modulus, 3);
@@ -216,7 +239,7 @@ impl Context {
         let [b0, b1] = [0, 1].map(|i| switched[i].limbs().collect::<LimbRefs<'_>>());
         let primes = constants.rings.len();
         let mut products = self.scratch_limbs(5 * primes, Domain::Coefficient);
-        let size = self.group(primes, 4);
+        let size = self.group_size(primes, 4);
         self.threads().for_each_chunk(products.as_mut_slice(), 5 * size * degree, |group, out| {
             let (first, count) = (group * size, out.len() / (5 * degree));
             let mut scratch = self.scratch_limbs(4 * count, Domain::Evaluation);

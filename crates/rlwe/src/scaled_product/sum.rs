@@ -8,8 +8,8 @@ use super::{
 };
 use crate::{
     Ciphertext, Context, Fingerprint, Modulus, PreparedEvaluationKeys, RlweError, WordSize,
-    context::LimbRefs,
     keyswitch::operand::{Added, Operand},
+    rings::LimbRefs,
 };
 
 const OPERATION: &str = "add products";
@@ -88,7 +88,7 @@ impl ScaledSum<'_> {
         let mut factors = [0, 1].map(|_| context.scratch(modulus, Domain::Evaluation));
         let ([c0, c1, c2], [b0, b1]) = (&mut self.own, &mut factors);
         let polynomials = [c0, c1, c2, b0, b1].map(|poly| poly.as_mut_slice());
-        let size = context.group(modulus.limb_count(), 1) * degree;
+        let size = context.group_size(modulus.limb_count(), 1) * degree;
         let mut runs = runs(polynomials, size, degree);
         context.threads().for_each_mut(
             &mut runs,
@@ -153,7 +153,7 @@ impl ScaledSum<'_> {
         let parts =
             [0, 1, 2].map(|j| -> LimbRefs<'_> { auxiliary.limbs().skip(j).step_by(3).collect() });
         for (remainder, part) in remainders.iter_mut().zip(&parts) {
-            let size = context.group(modulus.limb_count(), 1);
+            let size = context.group_size(modulus.limb_count(), 1);
             context.threads().for_each_chunk(
                 remainder.as_mut_slice(),
                 size * degree,
@@ -186,7 +186,7 @@ impl ScaledSum<'_> {
 
     /// Notes what a product takes.
     fn note_product(&self, constants: &ScaledProduct, a: &Ciphertext, b: &Ciphertext) {
-        self.context.reckon("scaled product", |count| {
+        self.context.record("scaled product", |count| {
             let (modulus, same) = (self.modulus, std::ptr::eq(a, b));
             let (limbs, primes) = (modulus.limb_count() as u64, constants.rings.len() as u64);
             count.inverse(modulus, 2);
@@ -218,7 +218,7 @@ impl ScaledSum<'_> {
 
     /// Notes what scaling the sum takes.
     fn note_scaling(&self, constants: &ScaledProduct) {
-        self.context.reckon("scale", |count| {
+        self.context.record("scale", |count| {
             let primes = constants.rings.len() as u64;
             count.inverse(self.modulus, 1);
             count.passes(self.modulus, 1);

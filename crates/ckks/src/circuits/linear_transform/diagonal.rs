@@ -177,7 +177,7 @@ impl Diagonal {
         [modulus, extended]: [Modulus; 2],
     ) -> Result<Plaintext, CkksError> {
         let slots = self.period();
-        if context.rlwe().is_hollow() {
+        if context.rlwe().is_dry_run() {
             return Ok(context.encode_hollow(slots, scale, extended, self.is_big(scale)));
         }
         self.rotated(context, steps, scale, |values, scale| {
@@ -193,7 +193,7 @@ impl Diagonal {
         scale: Scale,
         moduli: [Modulus; 2],
     ) -> Result<Quantised, CkksError> {
-        if context.rlwe().is_hollow() {
+        if context.rlwe().is_dry_run() {
             return Ok(Quantised::hollow(context, moduli[1], self.is_big(scale)));
         }
         self.rotated(context, steps, scale, |values, scale| {

@@ -91,7 +91,7 @@ impl FreshTransform<'_> {
         values.rotate_right(rotation / self.baby * self.baby % self.slots);
         let encoded = match context.encode_repeated(&values, scale, modulus, extended)? {
             Some(repeated) => Encoding::Whole(context.rlwe().rotation_factor(repeated, extended)?),
-            None if context.rlwe().is_hollow() => {
+            None if context.rlwe().is_dry_run() => {
                 Encoding::Quantised(Quantised::hollow(context, extended, false))
             }
             None => {

@@ -294,7 +294,7 @@ impl LinearTransform {
         let bytes = |encoded: &Encoded| {
             encoded.values().flatten().map(|factor| factor.encoded.bytes()).sum()
         };
-        self.kept.get_or_try_insert((extended, scale, context.rlwe().is_hollow()), bytes, || {
+        self.kept.get_or_try_insert((extended, scale, context.rlwe().is_dry_run()), bytes, || {
             self.encode_some(context, [modulus, extended], scale, Encodings::Kept, |_| true)
         })
     }

@@ -2,30 +2,13 @@
 
 use std::sync::Arc;
 
-use hippocrene_ring::{Domain, Poly, ResidueRing, convert::BaseConverter, elementwise::KeyLimb};
+use hippocrene_ring::{Domain, Poly, convert::BaseConverter, elementwise::KeyLimb};
 
 use super::Double;
 use crate::{
     Context, Modulus, PreparedSwitchingKey,
-    keyswitch::{decomposition::Decomposition, expanded::ExpandedKey},
+    keyswitch::{decomposition::Decomposition, key_store::ExpandedKey},
 };
-
-/// What the digits of a range take of the second cache, in bytes, with the accumulators and the key
-/// that passes through beside.
-const RANGE_BYTES: usize = 1 << 19;
-
-/// How many coefficients are worked on together for a key of so many components: a power of two, so
-/// that those of all digits stay in the second cache while the groups of the key pass over them.
-pub(super) fn range(degree: usize, components: usize) -> usize {
-    let most = RANGE_BYTES / (8 * components.max(1));
-    let power = 1 << most.max(1).ilog2();
-    power.clamp(64.min(degree), degree)
-}
-
-/// Bytes of one component in one group.
-pub(super) fn bytes(degree: usize, rings: &[Arc<ResidueRing>]) -> usize {
-    rings.iter().map(|ring| ring.elementwise().key_bytes(degree)).sum()
-}
 
 impl Context {
     /// `key`, which is modulo `PQ_max`, for the double decomposition of `plan`, if there is room
@@ -39,7 +22,7 @@ impl Context {
         let components = key.components();
         let make =
             || ExpandedKey { limbs: decompose(self, key, plan.gadget.group(), double), components };
-        self.kept_key(key, plan.gadget, double.key_bytes, make)
+        self.stored_key(key, plan.gadget, double.key_bytes, make)
     }
 }
 

@@ -8,42 +8,45 @@ use hippocrene_ring::{Domain, Poly, arith::neg_mod, scratch::Scratch};
 use super::{Double, shape};
 use crate::{
     Context, Modulus, PreparedSwitchingKey, RlweError,
-    context::LimbRefs,
     keyswitch::{
-        Decomposed, Destination, expanded::ExpandedKey, operand::Added, product::Targets,
-        switch::positions,
+        Decomposed, Destination,
+        key_store::ExpandedKey,
+        operand::Added,
+        product::{Targets, positions},
     },
+    limb_groups::MAX_GROUP_LIMBS,
     modulus::{MAX_FACTORS, MAX_LIMBS},
-    switch::{GROUP, Remainder, SwitchPlan},
+    rings::LimbRefs,
+    switch::{Remainder, SwitchPlan},
 };
 
 /// Limbs at positions of `P'Q`.
-type Outputs<'a> = ArrayVec<(usize, &'a mut [u64]), GROUP>;
+type Outputs<'a> = ArrayVec<(usize, &'a mut [u64]), MAX_GROUP_LIMBS>;
 
-/// Neighbouring limbs of both parts of a result, from the `first` on, whose positions are in one
-/// group of the key (or none): base conversion reads its inputs once for all of them.
+/// Neighbouring limbs of both parts of a result, from limb `first` on. Their positions are all in
+/// one group of the key, or in no group. Base conversion reads its inputs once for all of them.
 struct Run<'a> {
     first: usize,
     positions: Targets,
     limbs: [&'a mut [u64]; 2],
 }
 
-/// The inner products of digits with a key over the integers, to which `P'` times what is added is
-/// to be added.
+/// The inner products of digits with a key over the integers, together with the polynomials that
+/// are added to them, times `P'`.
 pub(crate) struct Sums<'a> {
     context: &'a Context,
     decomposed: &'a Decomposed<'a>,
     double: &'a Double,
-    /// Polynomials modulo `Q`, in either domain.
+    /// The added polynomials modulo `Q`, in either domain, for each part.
     added: [Option<&'a Poly>; 2],
-    /// Modulo prime after prime, and then for each group in use, the coefficients of both parts
-    /// times `(E/e)^{-1}`.
+    /// The coefficients of both parts times `(E/e)^{-1}`: for each prime `e`, for each group in
+    /// use.
     limbs: Scratch<'a>,
 }
 
 impl Double {
-    /// Extends the digits to the primes from the `first` on, `count` of them: limb `d count + i` of
-    /// `out` is digit `d` modulo the `i`-th of these.
+    /// Extends the digits to `count` primes from prime `first` on. Limb `d count + i` of `out` is
+    /// digit `d` modulo the `i`-th of these primes.
     fn extend(
         &self,
         context: &Context,
@@ -66,14 +69,14 @@ impl Double {
 }
 
 impl Context {
-    /// The digits modulo all primes of the shared basis, group after group of primes.
+    /// Extends the digits to all primes of the shared basis, group after group of primes.
     pub(in crate::keyswitch) fn extend_to_shared_basis(
         &self,
         decomposed: &Decomposed<'_>,
     ) -> Option<Scratch<'_>> {
         let double = decomposed.plan.double.as_ref()?;
         let digits = decomposed.plan.digits.len();
-        let (size, limbs) = (self.group(double.primes, digits), digits * self.degree());
+        let (size, limbs) = (self.group_size(double.primes, digits), digits * self.degree());
         let mut extended = self.scratch_limbs(digits * double.primes, Domain::Evaluation);
         self.threads().for_each_chunk(extended.as_mut_slice(), size * limbs, |group, out| {
             double.extend(self, decomposed, group * size, out.len() / limbs, out);
@@ -83,8 +86,9 @@ impl Context {
 }
 
 impl<'a> Sums<'a> {
-    /// The sums, if the double decomposition is the method of the decomposed polynomial, the key is
-    /// one modulo `PQ_max` and there is room for what is made of it.
+    /// Computes the sums. Returns `None` if the method of the gadget is not the double
+    /// decomposition, if the key is not modulo `PQ_max`, or if there is no memory for the
+    /// decomposed key.
     pub(in crate::keyswitch) fn new(
         context: &'a Context,
         decomposed: &'a Decomposed<'a>,
@@ -96,7 +100,7 @@ impl<'a> Sums<'a> {
             .double
             .as_ref()
             .filter(|_| key.modulus() == context.parameters().full())?;
-        let key = match context.is_hollow() {
+        let key = match context.is_dry_run() {
             false => Some(context.double_key(key, &decomposed.plan, double)?),
             true => {
                 context.note_key(key, decomposed.modulus, decomposed.plan.gadget);
@@ -115,7 +119,8 @@ impl<'a> Sums<'a> {
     fn fill(&mut self, key: &Arc<ExpandedKey>) {
         let Sums { context, decomposed, double, ref mut limbs, .. } = *self;
         let (degree, digits) = (context.degree(), &decomposed.plan.digits);
-        let (size, sums) = (context.group(double.primes, digits.len()), 2 * double.groups.len());
+        let (size, sums) =
+            (context.group_size(double.primes, digits.len()), 2 * double.groups.len());
         context.threads().for_each_chunk(
             limbs.as_mut_slice(),
             size * sums * degree,
@@ -157,8 +162,8 @@ impl<'a> Sums<'a> {
         );
     }
 
-    /// Converts the sums of a part to positions of `P'Q` that are in one group: minus their
-    /// coefficients, in `[0, 2q)`.
+    /// Converts the sums of a part to positions of `P'Q` that are in one group. The outputs are
+    /// minus their coefficients, in `[0, 2q)`.
     fn convert(&self, part: usize, outputs: &mut Outputs<'_>) {
         let Some(i) = outputs.first().and_then(|(position, _)| self.group_of(*position)) else {
             return;
@@ -173,19 +178,20 @@ impl<'a> Sums<'a> {
         group.converter.convert_exact_into(&mut targets, &inputs);
     }
 
-    /// Which of the groups in use has the position, if it is one of `P'Q`.
+    /// The index of the group in use that has the position, if it is one of `P'Q`.
     fn group_of(&self, position: usize) -> Option<usize> {
         self.double.groups.iter().position(|group| group.factors.contains(position))
     }
 
-    /// The limbs of both parts of a polynomial modulo `modulus` in [`shape::runs`] of up to
-    /// [`GROUP`], fewer if there are threads for more runs.
+    /// Splits the limbs of both parts of a polynomial modulo `modulus` into [`shape::runs`] of up
+    /// to [`MAX_GROUP_LIMBS`] limbs, or fewer if there are threads for more runs.
     fn runs<'b>(
         &self,
         modulus: Modulus,
         [mut rest0, mut rest1]: [&'b mut [u64]; 2],
     ) -> ArrayVec<Run<'b>, MAX_LIMBS> {
-        let (degree, size) = (self.context.degree(), self.context.group(modulus.limb_count(), 1));
+        let (degree, size) =
+            (self.context.degree(), self.context.group_size(modulus.limb_count(), 1));
         let mut runs: ArrayVec<Run<'b>, MAX_LIMBS> = ArrayVec::new();
         let mut first = 0;
         for count in shape::runs(modulus, size, |position| self.group_of(position)) {
@@ -199,7 +205,7 @@ impl<'a> Sums<'a> {
         runs
     }
 
-    /// What is added to a part, if it has a limb at `position`, and the number of that.
+    /// Returns the polynomial that is added to a part, and its limb at `position`, if it has one.
     fn added(&self, part: usize, position: usize) -> Option<(&'a Poly, usize)> {
         let modulus = self.decomposed.modulus;
         self.added[part]
@@ -207,8 +213,9 @@ impl<'a> Sums<'a> {
             .map(|added| (added, modulus.limb_of(position)))
     }
 
-    /// Sets `out` to `P'` times what is added to a part at `position`, and says whether there is
-    /// anything: in `domain`, if what is added is in the evaluation domain, else in coefficients.
+    /// Sets `out` to `P'` times the polynomial that is added to a part, at `position`. Returns
+    /// false if there is none. A polynomial in the evaluation domain is taken to `domain`. One in
+    /// coefficients stays so.
     fn load_added(&self, part: usize, position: usize, domain: Domain, out: &mut [u64]) -> bool {
         let Some((added, k)) = self.added(part, position) else { return false };
         let Sums { context, decomposed, double, .. } = self;
@@ -222,8 +229,8 @@ impl<'a> Sums<'a> {
         true
     }
 
-    /// From minus the coefficients of the sum of a part at `position`, in `[0, 2q)`, to what is
-    /// divided away: residues modulo the limb of `S`, times its input factor.
+    /// Takes minus the coefficients of the sum of a part at `position`, in `[0, 2q)`, to the
+    /// remainder of the modulus switch: residues modulo the limb of `S`, times its input factor.
     fn take_to_remainder(&self, plan: &SwitchPlan, part: usize, position: usize, x: &mut [u64]) {
         let Sums { context, decomposed, .. } = self;
         let (extended, dropped) = (decomposed.plan.extended, plan.dropped);
@@ -241,8 +248,8 @@ impl<'a> Sums<'a> {
         ring.elementwise().mul_scalar_assign(x, input);
     }
 
-    /// From minus the coefficients of the sum of a part at `position`, in `[0, 2q)`, to the sum
-    /// with what is added, in `domain`.
+    /// Takes minus the coefficients of the sum of a part at `position`, in `[0, 2q)`, to the sum
+    /// plus the added polynomial, in `domain`.
     fn take_to_sum(
         &self,
         part: usize,
@@ -254,7 +261,7 @@ impl<'a> Sums<'a> {
         let Sums { context, decomposed, .. } = self;
         let ring = context.ring_at(decomposed.plan.extended, position);
         ring.elementwise().mul_scalar_assign(x, &ring.scalar(ring.modulus() - 1));
-        // What is in coefficients is added before the transform.
+        // A polynomial in coefficients is added before the transform.
         let early = self
             .added(part, position)
             .is_some_and(|(added, _)| added.domain() == Domain::Coefficient);
@@ -273,7 +280,7 @@ impl<'a> Sums<'a> {
 
 impl Context {
     /// The end of a key switch by the double decomposition: the modulus switch of the sums, with
-    /// what is added.
+    /// the polynomials that are added.
     pub(in crate::keyswitch) fn switch_sums_into(
         &self,
         out: [&mut Poly; 2],
@@ -290,7 +297,7 @@ impl Context {
         );
         let plan = self.switch_plan(extended, to, 1)?;
 
-        if self.is_hollow() {
+        if self.is_dry_run() {
             for out in out {
                 out.resize_limbs(to.limb_count());
                 out.set_domain(domain);
@@ -298,7 +305,7 @@ impl Context {
             return Ok(());
         }
 
-        // What is divided away.
+        // First the remainder of the modulus switch.
         let mut remainders = [0, 1].map(|_| self.scratch(plan.dropped, Domain::Coefficient));
         let parts = remainders.each_mut().map(|remainder| remainder.as_mut_slice());
         self.threads().for_each_mut(&mut sums.runs(plan.dropped, parts), |_, run| {
@@ -312,7 +319,7 @@ impl Context {
             }
         });
 
-        // What stays. The sums are taken to coefficients of what is subtracted.
+        // Then the limbs of the result. Sums are added to the coefficients of `delta`.
         let remainders = [0, 1].map(|i| Remainder::new(self, &plan, &remainders[i], false));
         let [out0, out1] = out;
         for out in [&mut *out0, &mut *out1] {
@@ -331,7 +338,7 @@ impl Context {
                     let known = positions.iter().copied().zip(x.chunks_exact_mut(degree));
                     let mut known: Outputs = known.filter(|(p, _)| extended.contains(*p)).collect();
                     sums.convert(part, &mut known);
-                    // The results take the place of what is subtracted.
+                    // The results take the place of `delta`.
                     remainders[part].modulo(*first, out);
                     let limbs = out.chunks_exact_mut(degree);
                     let mut known = known.into_iter().peekable();
@@ -356,9 +363,11 @@ impl Context {
 }
 
 impl Sums<'_> {
-    /// Splits the sum of a part with what is added, at the position of a unit or special: what is
-    /// in coefficients is subtracted from `delta`, which is transformed anyway if the sum is wanted
-    /// in the evaluation domain, and the rest is left in `acc`. `x` is minus the sum.
+    /// Splits the sum of a part plus the added polynomial, at the position of a unit or special.
+    /// `x` is minus the sum.
+    ///
+    /// Coefficients are subtracted from `delta`. If the result is needed in the evaluation domain,
+    /// `delta` is transformed anyway. The rest is left in `acc`.
     fn subtract(
         &self,
         part: usize,

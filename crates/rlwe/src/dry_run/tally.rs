@@ -1,10 +1,13 @@
-//! What a hollow context notes.
+//! The tally of a dry run: operations, seconds and keys.
 
 use std::collections::BTreeMap;
 
-use crate::{Gadget, Method, Modulus, raise::RAISE};
+use crate::{Gadget, Method, Modulus};
 
-/// What a switching key is for.
+/// The name under which raises of a modulus are counted ([`Tally::raises`]).
+pub(crate) const RAISE: &str = "raise the modulus";
+
+/// The use of a switching key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum KeyUse {
     /// From `s^2` to `s`.
@@ -13,18 +16,18 @@ pub enum KeyUse {
     Galois(usize),
 }
 
-/// How often an operation was done.
+/// The number and cost of one operation.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Noted {
-    /// How many times.
+    /// The number of times that the operation was done.
     pub count: u64,
-    /// Seconds that one thread takes for all of them, as predicted.
+    /// The predicted seconds of one thread for all of them.
     pub seconds: f64,
-    /// Transforms of limbs, as [`crate::Context::transforms`] counts them.
+    /// The number of transforms of limbs, as [`crate::Context::transforms`] counts them.
     pub transforms: u64,
 }
 
-/// What computations in a hollow context would take ([`crate::Context::hollow`]).
+/// The cost of the computations of a dry run ([`crate::Context::dry_run`]).
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Tally {
     operations: BTreeMap<&'static str, Noted>,
@@ -34,34 +37,35 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// The operations by name. Those that are made of others are counted with these.
+    /// The operations by name. An operation that consists of others is counted as those.
     pub fn operations(&self) -> &BTreeMap<&'static str, Noted> {
         &self.operations
     }
 
-    /// How often an operation was done.
+    /// The number of times that an operation was done.
     pub fn count(&self, operation: &str) -> u64 {
         self.operations.get(operation).map_or(0, |noted| noted.count)
     }
 
-    /// How many ciphertexts had their modulus raised: every bootstrap does that once.
+    /// The number of ciphertexts whose modulus was raised. Every bootstrap does that once.
     pub fn raises(&self) -> u64 {
         self.count(RAISE)
     }
 
-    /// log2 of a bound of the probability that something goes wrong that errors do not tell of, the
-    /// sum of those that were noted ([`crate::Context::note_failure`]); none where nothing can.
+    /// log2 of a bound on the probability that results are wrong without an error, or `None` if
+    /// that cannot happen. It is the sum of all recorded probabilities
+    /// ([`crate::Context::note_failure`]).
     pub fn log2_failure_probability(&self) -> Option<f64> {
         (self.failure > 0.0).then(|| self.failure.min(1.0).log2())
     }
 
-    /// Seconds that one thread takes, as predicted.
+    /// The predicted seconds of one thread.
     pub fn seconds(&self) -> f64 {
-        // The sum of none is -0.
+        // The sum of no numbers would be -0.
         self.operations.values().fold(0.0, |sum, noted| sum + noted.seconds)
     }
 
-    /// Transforms of limbs, as [`crate::Context::transforms`] counts them.
+    /// The number of transforms of limbs, as [`crate::Context::transforms`] counts them.
     pub fn transforms(&self) -> u64 {
         self.operations.values().map(|noted| noted.transforms).sum()
     }
@@ -72,29 +76,29 @@ impl Tally {
         &self.keys
     }
 
-    /// Bytes of what is derived from keys to switch faster ([`crate::Context::set_key_memory`]), if
-    /// there is room for all of it.
+    /// The bytes of the keys that are derived from keys to switch faster, if there is memory for
+    /// all of them ([`crate::Context::set_key_memory`]).
     pub fn derived_key_bytes(&self) -> usize {
         self.derived.values().sum()
     }
 
-    pub(super) fn add(&mut self, operation: &'static str, seconds: f64, transforms: u64) {
+    pub(crate) fn add(&mut self, operation: &'static str, seconds: f64, transforms: u64) {
         let noted = self.operations.entry(operation).or_default();
         noted.count += 1;
         noted.seconds += seconds;
         noted.transforms += transforms;
     }
 
-    pub(super) fn add_failure(&mut self, log2_probability: f64) {
+    pub(crate) fn add_failure(&mut self, log2_probability: f64) {
         self.failure += log2_probability.exp2();
     }
 
-    pub(super) fn add_key(&mut self, name: KeyUse, modulus: Modulus) {
+    pub(crate) fn add_key(&mut self, name: KeyUse, modulus: Modulus) {
         let largest = self.keys.entry(name).or_insert(Modulus::ONE);
         *largest = largest.lcm(modulus);
     }
 
-    pub(super) fn add_derived(&mut self, name: Option<KeyUse>, gadget: Gadget, bytes: usize) {
+    pub(crate) fn add_derived(&mut self, name: Option<KeyUse>, gadget: Gadget, bytes: usize) {
         let groups = match gadget.method() {
             Method::Single => 0,
             Method::Double { groups } => groups,

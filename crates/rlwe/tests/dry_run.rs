@@ -1,4 +1,4 @@
-//! Hollow contexts: moduli, noise, parts, keys, errors and transforms are those of the same program
+//! Dry runs: moduli, noise, parts, keys, errors and transforms are those of the same program
 //! on residues.
 
 use crate::common::{insecure, insecure_grafted};
@@ -56,8 +56,8 @@ fn contexts() -> Vec<Context> {
     ]
 }
 
-fn hollow(context: &Context) -> Context {
-    Context::hollow(context.parameters().clone(), Threads::single()).unwrap()
+fn dry_run(context: &Context) -> Context {
+    Context::dry_run(context.parameters().clone(), Threads::single()).unwrap()
 }
 
 /// Moduli of ciphertexts, with parts of the sprout.
@@ -191,9 +191,9 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn hollow_programs_end_where_others_do(set in 0..3usize, steps in prop::collection::vec(step(), 1..24)) {
+    fn programs_end_alike_in_a_dry_run(set in 0..3usize, steps in prop::collection::vec(step(), 1..24)) {
         let context = &contexts()[set];
-        let empty = &hollow(context);
+        let empty = &dry_run(context);
         let mut real = Side::new(context, |secret| held(context, secret));
         let mut every =
             Side::new(empty, |secret| PreparedEvaluationKeys::every(empty, secret.fingerprint()).unwrap());
@@ -207,7 +207,7 @@ proptest! {
                 match (side.apply(step), &expected) {
                     (Ok(got), Ok(expected)) => {
                         prop_assert_eq!(facts(&got), facts(expected), "{:?}", step);
-                        prop_assert!(got.parts().iter().all(|part| part.is_hollow() && part.as_slice().is_empty()));
+                        prop_assert!(got.parts().iter().all(|part| part.is_dry_run() && part.as_slice().is_empty()));
                         side.values.push(got);
                         prop_assert_eq!(empty.tally().transforms(), transforms, "{:?}", step);
                     }
@@ -223,7 +223,7 @@ proptest! {
 /// That keys of the programs above are there, so that nothing but what is meant fails.
 #[test]
 fn used_keys_are_noted_with_their_moduli() {
-    let context = &hollow(&contexts()[2]);
+    let context = &dry_run(&contexts()[2]);
     let side = Side::new(context, |secret| {
         PreparedEvaluationKeys::every(context, secret.fingerprint()).unwrap()
     });
@@ -252,7 +252,7 @@ fn used_keys_are_noted_with_their_moduli() {
 #[test]
 fn memory_is_that_of_residues() {
     let real = &contexts()[0];
-    let empty = &hollow(real);
+    let empty = &dry_run(real);
     let sizes = [real, empty].map(|context| {
         let side = Side::new(context, |secret| held(context, secret));
         let mut out = Ciphertext::empty(context);
@@ -282,11 +282,11 @@ fn memory_is_that_of_residues() {
     assert_eq!(meter.live(), before);
 }
 
-/// What is hollow and what is not are told apart.
+/// Operands of a dry run and others are told apart.
 #[test]
-fn hollow_and_real_do_not_mix() {
+fn operands_of_a_dry_run_do_not_mix_with_others() {
     let real = &contexts()[1];
-    let empty = &hollow(real);
+    let empty = &dry_run(real);
     let [a, b] = [real, empty].map(|context| Side::new(context, |secret| held(context, secret)));
     let mut out = Ciphertext::empty(real);
     for (context, side, other) in [(real, &a, &b), (empty, &b, &a)] {
@@ -299,25 +299,25 @@ fn hollow_and_real_do_not_mix() {
         mismatch(context.multiply_into(&mut out, own, strange, 1, &side.keys, own.modulus()));
         let plain = other.plain(own.modulus(), 1);
         let error = context.mul_plain_into(&mut out, own, &plain).unwrap_err();
-        assert!(error.to_string().contains("hollow"), "{error}");
+        assert!(error.to_string().contains("dry run"), "{error}");
         let mut poly = side.plain(own.modulus(), 1);
         let error =
             context.switch_modulus(&mut poly, &plain, own.modulus(), own.modulus(), 1).unwrap_err();
-        assert!(error.to_string().contains("hollow"), "{error}");
+        assert!(error.to_string().contains("dry run"), "{error}");
     }
     let none = PreparedEvaluationKeys::every(real, a.secret.fingerprint());
-    assert_eq!(none.unwrap_err().to_string(), "parameters: only what is hollow has every key");
+    assert_eq!(none.unwrap_err().to_string(), "parameters: only a dry run has every key");
     // A result that held residues before.
     empty.tensor_into(&mut out, &b.values[0], &b.values[1]).unwrap();
-    assert!(out.parts().iter().all(Poly::is_hollow));
+    assert!(out.parts().iter().all(Poly::is_dry_run));
 }
 
 /// The double decomposition, the modulus raised, with and without a sparse secret, and a product
 /// over the integers.
 #[test]
-fn other_operations_run_hollow() {
+fn other_operations_have_dry_runs() {
     let real = &insecure(LOG_DEGREE, 9, 1, 9);
-    let empty = &hollow(real);
+    let empty = &dry_run(real);
     let results = [real, empty].map(|context| {
         let side = Side::new(context, |secret| held(context, secret));
         let (top, base) = (context.parameters().top(), Modulus::of_range(0..1));
@@ -330,7 +330,7 @@ fn other_operations_run_hollow() {
         let narrow = context
             .sibling(context.parameters().encapsulation_insecure(base, 32).unwrap())
             .unwrap();
-        assert_eq!(narrow.is_hollow(), context.is_hollow());
+        assert_eq!(narrow.is_dry_run(), context.is_dry_run());
         let keys = EncapsulationKeys::generate(context, &narrow, &side.secret, top).unwrap();
         let keys = keys.prepare(context, &narrow).unwrap();
         context.raise_encapsulated_into(&mut out, &low, &keys, &narrow, top).unwrap();

@@ -1,12 +1,12 @@
-//! The memory that polynomials without residues would take if they had them.
+//! The memory that the polynomials of a dry run would take if they had residues.
 
 use std::sync::{
     Arc,
     atomic::{AtomicUsize, Ordering::Relaxed},
 };
 
-/// How many bytes the residues of hollow polynomials ([`crate::Poly::hollow`]) would take: now, and
-/// at most so far. Clones reckon together.
+/// Counts the bytes that the residues of a dry run's polynomials ([`crate::Poly::dry_run`]) would
+/// take. Clones share one count.
 #[derive(Debug, Clone, Default)]
 pub struct Meter(Arc<Bytes>);
 
@@ -18,22 +18,22 @@ struct Bytes {
 }
 
 impl Meter {
-    /// Bytes that are taken now.
+    /// The bytes in use now.
     pub fn live(&self) -> usize {
         self.0.live.load(Relaxed)
     }
 
-    /// The most bytes that were taken at one time, since the last [`Meter::reset`].
+    /// The maximum number of bytes in use at one time since the last [`Meter::reset`].
     pub fn peak(&self) -> usize {
         self.0.peak.load(Relaxed)
     }
 
-    /// Bytes of polynomials that were copied, since the last [`Meter::reset`].
+    /// The bytes of polynomials that were copied since the last [`Meter::reset`].
     pub fn copied(&self) -> usize {
         self.0.copied.load(Relaxed)
     }
 
-    /// Forgets what was taken and copied before: the peak is what is taken now.
+    /// Sets the peak to the bytes in use now, and the copied bytes to 0.
     pub fn reset(&self) {
         self.0.peak.store(self.live(), Relaxed);
         self.0.copied.store(0, Relaxed);
@@ -45,16 +45,16 @@ impl Meter {
     }
 }
 
-/// The memory that one hollow polynomial would hold.
+/// The memory that one polynomial of a dry run would hold.
 #[derive(Debug)]
-pub(crate) struct Room {
+pub(crate) struct Reservation {
     meter: Meter,
     bytes: usize,
 }
 
-impl Room {
+impl Reservation {
     pub(crate) fn new(meter: &Meter) -> Self {
-        Room { meter: meter.clone(), bytes: 0 }
+        Reservation { meter: meter.clone(), bytes: 0 }
     }
 
     pub(crate) fn meter(&self) -> &Meter {
@@ -65,12 +65,12 @@ impl Room {
         self.bytes
     }
 
-    /// Notes that so many bytes were copied to it.
+    /// Counts `bytes` that were copied to the polynomial.
     pub(crate) fn copy(&self, bytes: usize) {
         self.meter.0.copied.fetch_add(bytes, Relaxed);
     }
 
-    /// Grows to `bytes`; memory is kept, as polynomials keep theirs.
+    /// Grows to `bytes`. Like the memory of other polynomials, it never shrinks.
     pub(crate) fn reserve(&mut self, bytes: usize) {
         if bytes > self.bytes {
             self.meter.take(bytes - self.bytes);
@@ -79,7 +79,7 @@ impl Room {
     }
 }
 
-impl Drop for Room {
+impl Drop for Reservation {
     fn drop(&mut self) {
         self.meter.0.live.fetch_sub(self.bytes, Relaxed);
     }
@@ -91,9 +91,9 @@ mod tests {
     use crate::{Domain, Poly, scratch::ScratchPool};
 
     #[test]
-    fn hollow_polynomials_take_what_others_do() {
+    fn polynomials_of_a_dry_run_are_measured_like_others() {
         let meter = Meter::default();
-        let mut a = Poly::hollow(16, 3, Domain::Evaluation, &meter);
+        let mut a = Poly::dry_run(16, 3, Domain::Evaluation, &meter);
         assert_eq!(
             (a.limb_count(), a.limb(2).len(), a.as_slice().len(), a.limbs().count()),
             (3, 0, 0, 0)
@@ -113,18 +113,18 @@ mod tests {
         let mut real = Poly::zero(16, 2, Domain::Coefficient);
         assert_ne!(real, a.alike(16, 2));
         real.copy_from(&a);
-        assert!(real.is_hollow() && real == a);
+        assert!(real.is_dry_run() && real == a);
         a.copy_from(&Poly::zero(16, 2, Domain::Coefficient));
-        assert_eq!((a.is_hollow(), a.limb(1).len(), meter.live()), (false, 16, 3 * 16 * 8));
+        assert_eq!((a.is_dry_run(), a.limb(1).len(), meter.live()), (false, 16, 3 * 16 * 8));
         real.for_each_limb(&crate::Threads::single(), |_, _| {
             unreachable!("there is nothing to do")
         });
     }
 
     #[test]
-    fn pools_of_hollow_polynomials_keep_them() {
+    fn pools_of_a_dry_run_keep_polynomials() {
         let meter = Meter::default();
-        let pool = ScratchPool::hollow(16, &meter);
+        let pool = ScratchPool::dry_run(16, &meter);
         drop([pool.take(1, Domain::Coefficient), pool.take(5, Domain::Coefficient)]);
         drop(pool.take(4, Domain::Coefficient));
         assert_eq!(

@@ -1,0 +1,166 @@
+//! Dry runs: the cost of computations, before any key is made.
+//!
+//! The context of a dry run computes without residues. Its polynomials have as many limbs as any
+//! others, but every limb is empty ([`Poly::dry_run`]), so that loops over limbs have nothing to
+//! do. Everything else is done by the same code as elsewhere: moduli, noise, keys, checks and
+//! errors.
+//!
+//! Each operation records in a [`Tally`] how long it would take by the profile in use. Each key
+//! switch records which key it uses. A [`Meter`] counts the memory of polynomials.
+//!
+//! Parameters of a dry run have a digest of their own. So operands of a dry run are never taken for
+//! others.
+
+pub(crate) mod ledger;
+pub(crate) mod tally;
+
+use hippocrene_ring::{Domain, Kernel, Meter, Poly, Threads};
+
+use crate::{Context, Modulus, Parameters, Profile, RlweError, WordSize, keyswitch::Count};
+
+use ledger::Ledger;
+
+pub use tally::{KeyUse, Noted, Tally};
+
+impl Context {
+    /// A context of a dry run: it computes without residues and records the cost of operations.
+    ///
+    /// # Errors
+    /// As [`Context::new`].
+    pub fn dry_run(parameters: Parameters, threads: Threads) -> Result<Self, RlweError> {
+        Self::build(parameters.for_dry_run(), threads, Kernel::detect()?, Some(Ledger::default()))
+    }
+
+    /// A context for `parameters` with the threads and the kernel of this one. In a dry run, the
+    /// new context belongs to the same dry run, and both share one record.
+    ///
+    /// # Errors
+    /// As [`Context::new`].
+    pub fn sibling(&self, parameters: Parameters) -> Result<Self, RlweError> {
+        let parameters = if self.is_dry_run() { parameters.for_dry_run() } else { parameters };
+        let context =
+            Self::build(parameters, self.threads().clone(), self.kernel(), self.ledger.clone())?;
+        Ok(context.with_profile(self.profile().clone()))
+    }
+
+    /// True in a dry run, which computes without residues.
+    pub fn is_dry_run(&self) -> bool {
+        self.ledger.is_some()
+    }
+
+    /// The record of a dry run so far. It is empty otherwise.
+    pub fn tally(&self) -> Tally {
+        let mut tally = Tally::default();
+        if let Some(ledger) = &self.ledger {
+            ledger.note(|noted| tally = noted.clone());
+            // A copy reads and writes as much as a pass. The share that is not in the cache is
+            // taken to be that of fresh ciphertexts.
+            let (parameters, limb) = (self.parameters(), self.degree() * size_of::<u64>());
+            let limbs = ledger.meter().copied() as f64 / limb as f64;
+            let bytes = (4 * limb * parameters.top().limb_count()) as u64;
+            let pass = self.priced(|prices| {
+                prices.limb(parameters.log_degree(), WordSize::Below48, prices.missed(bytes)).pass
+            });
+            if limbs > 0.0 {
+                tally.add("copy polynomials", 1e-9 * limbs * pass, 0);
+            }
+        }
+        tally
+    }
+
+    /// In a dry run, predicts times by `profile` from now on. Key switches are planned as before,
+    /// so that results and their noise do not depend on it. Contexts that share a record share it.
+    pub fn set_prices(&self, profile: Profile) {
+        if let Some(ledger) = &self.ledger {
+            ledger.set_prices(profile);
+        }
+    }
+
+    /// Calls `f` with the profile that times are predicted by: that of [`Context::set_prices`], or
+    /// by default the one that key switches are planned by.
+    pub fn priced<T>(&self, f: impl FnOnce(&Profile) -> T) -> T {
+        match &self.ledger {
+            Some(ledger) => ledger.priced(self.profile(), f),
+            None => f(self.profile()),
+        }
+    }
+
+    /// The memory of the polynomials of a dry run.
+    pub fn meter(&self) -> Option<&Meter> {
+        self.ledger.as_ref().map(Ledger::meter)
+    }
+
+    /// Clears the record, and sets the peak of memory to the memory in use now.
+    pub fn reset_tally(&self) {
+        if let Some(ledger) = &self.ledger {
+            ledger.note(|tally| *tally = Tally::default());
+            ledger.meter().reset();
+        }
+    }
+
+    /// In a dry run, records the encoding of a plaintext modulo `extended`. Before it is reduced,
+    /// it takes as long as `transforms` transforms. The ring degree of the plaintext is that of the
+    /// context, divided by `share`.
+    pub fn note_encoding(&self, extended: Modulus, transforms: u64, share: usize) {
+        let Some(ledger) = &self.ledger else { return };
+        let mut count = Count::plain(&self.rings);
+        count.passes(extended, 1);
+        count.forward(extended, 1);
+        count.of_size(WordSize::Below61).forward += transforms;
+        let seconds = self.priced(|prices| count.seconds(prices)) / share as f64;
+        ledger.note(|tally| tally.add("encode", seconds, 0));
+    }
+
+    /// In a dry run, records an operation of another crate: its seconds and its number of
+    /// transforms.
+    pub fn note(&self, operation: &'static str, seconds: f64, transforms: u64) {
+        if let Some(ledger) = &self.ledger {
+            ledger.note(|tally| tally.add(operation, seconds, transforms));
+        }
+    }
+
+    /// In a dry run, records log2 of the probability that results are wrong without an error.
+    pub fn note_failure(&self, log2_probability: impl FnOnce() -> f64) {
+        if let Some(ledger) = &self.ledger {
+            ledger.note(|tally| tally.add_failure(log2_probability()));
+        }
+    }
+
+    /// In a dry run, records an operation by its primitives on limbs, which `count` counts.
+    pub(crate) fn record<'a>(
+        &'a self,
+        operation: &'static str,
+        count: impl FnOnce(&mut Count<'a>),
+    ) {
+        let Some(ledger) = &self.ledger else { return };
+        let mut done = Count::plain(&self.rings);
+        count(&mut done);
+        let seconds = self.priced(|prices| done.seconds(prices));
+        ledger.note(|tally| tally.add(operation, seconds, done.transforms()));
+    }
+
+    /// Checks that polynomials have residues, or that they have none in a dry run.
+    pub(crate) fn check_residues(
+        &self,
+        polys: &[&Poly],
+        operation: &'static str,
+    ) -> Result<(), RlweError> {
+        match polys.iter().find(|poly| poly.is_dry_run() != self.is_dry_run()) {
+            None => Ok(()),
+            Some(poly) => {
+                let need = "operands of a dry run and others cannot be mixed";
+                Err(RlweError::Modulus { operation, have: poly.limb_count(), need })
+            }
+        }
+    }
+
+    /// In a dry run, takes scratch polynomials of these numbers of limbs and gives them back. The
+    /// meter then counts the memory of loops that do not run.
+    pub(crate) fn touch_scratch(&self, limbs: &[usize]) {
+        if self.is_dry_run() {
+            let taken: Vec<_> =
+                limbs.iter().map(|limbs| self.scratch_limbs(*limbs, Domain::Evaluation)).collect();
+            drop(taken);
+        }
+    }
+}

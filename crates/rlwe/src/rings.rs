@@ -1,0 +1,112 @@
+//! The residue rings of a parameter set.
+
+use std::sync::Arc;
+
+use arrayvec::ArrayVec;
+use hippocrene_ring::{Kernel, ResidueRing, automorphism::Automorphism};
+
+use crate::{Modulus, Parameters, RlweError, cache::Cache, modulus::MAX_LIMBS};
+
+/// The limbs of a polynomial as slices, without an allocation.
+pub(crate) type LimbRefs<'a> = ArrayVec<&'a [u64], MAX_LIMBS>;
+
+/// A parameter set with the residue rings of its limbs.
+///
+/// Everything that computes with constants of a modulus starts here: plans of modulus switches,
+/// decompositions and counts of primitives need rings, but no memory and no threads.
+#[derive(Debug)]
+pub(crate) struct Rings {
+    parameters: Parameters,
+    kernel: Kernel,
+    /// The rings of units and specials, by position.
+    words: Vec<ResidueRing>,
+    /// The rings of products of odd sprout primes. The product of those in `mask` is at `mask - 1`.
+    odd: Vec<ResidueRing>,
+    /// The rings of powers of two. That of `2^e` is at `e - 1`.
+    two: Vec<ResidueRing>,
+    /// Rings of primes that need not divide `PQ_max`, by prime: those of the shared basis of double
+    /// decompositions and of the auxiliary moduli of scaled products.
+    auxiliary: Cache<u64, ResidueRing>,
+    /// Rings of degree `N/8`, by modulus.
+    pub(crate) repeats: Cache<u64, ResidueRing>,
+    /// Automorphisms by Galois element.
+    automorphisms: Cache<usize, Automorphism>,
+}
+
+impl Rings {
+    /// The rings of `parameters`, computed with `kernel`.
+    pub(crate) fn new(parameters: Parameters, kernel: Kernel) -> Result<Self, RlweError> {
+        let (degree, sprout) = (parameters.degree(), &parameters.literal().sprout);
+        let words = parameters.full().words().factors();
+        let words = words.map(|i| ResidueRing::prime(parameters.factor(i), degree, kernel));
+        let odd = (1..=sprout.all_odd()).map(|mask| {
+            let primes: Vec<u64> = sprout.chosen(mask).collect();
+            ResidueRing::composite(&primes, degree, kernel)
+        });
+        let two = match sprout.two {
+            0 => Vec::new(),
+            largest => ResidueRing::powers_of_two(largest, degree, kernel)?,
+        };
+        let (words, odd) = (words.collect::<Result<_, _>>()?, odd.collect::<Result<_, _>>()?);
+        Ok(Rings {
+            parameters,
+            kernel,
+            words,
+            odd,
+            two,
+            auxiliary: Cache::default(),
+            repeats: Cache::default(),
+            automorphisms: Cache::default(),
+        })
+    }
+
+    /// The parameter set.
+    pub(crate) fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    /// The kernel in use.
+    pub(crate) fn kernel(&self) -> Kernel {
+        self.kernel
+    }
+
+    /// The ring degree `N`.
+    pub(crate) fn degree(&self) -> usize {
+        self.parameters.degree()
+    }
+
+    /// The ring of the limb at `position` of a polynomial modulo `modulus`.
+    pub(crate) fn at(&self, modulus: Modulus, position: usize) -> &ResidueRing {
+        debug_assert!(modulus.contains(position));
+        match position {
+            Modulus::ODD => &self.odd[usize::from(modulus.odd()) - 1],
+            Modulus::TWO => &self.two[usize::from(modulus.two()) - 1],
+            _ => &self.words[position],
+        }
+    }
+
+    /// The rings of a polynomial modulo `modulus`, limb by limb.
+    pub(crate) fn of(
+        &self,
+        modulus: Modulus,
+    ) -> impl ExactSizeIterator<Item = &ResidueRing> + Clone {
+        modulus.factors().map(move |position| self.at(modulus, position))
+    }
+
+    /// The ring of degree `N` modulo the prime `q`, which need not divide `PQ_max`.
+    pub(crate) fn auxiliary(&self, q: u64) -> Result<Arc<ResidueRing>, RlweError> {
+        self.auxiliary
+            .get_or_try_insert(q, || Ok(ResidueRing::prime(q, self.degree(), self.kernel)?))
+    }
+
+    /// The automorphism `X -> X^element`.
+    pub(crate) fn automorphism(&self, element: usize) -> Result<Arc<Automorphism>, RlweError> {
+        self.automorphisms
+            .get_or_try_insert(element, || Ok(Automorphism::new(self.degree(), element)?))
+    }
+
+    /// Wipes the memory that products modulo powers of two have worked in, and gives it back.
+    pub(crate) fn forget(&self) {
+        self.two.iter().for_each(ResidueRing::forget);
+    }
+}
