@@ -43,7 +43,7 @@ struct Side {
 }
 
 impl Side {
-    fn hollow(parameters: Parameters, profile: &Profile) -> Result<Self> {
+    fn dry_run(parameters: Parameters, profile: &Profile) -> Result<Self> {
         let rlwe = hippocrene_rlwe::Context::dry_run(parameters, Threads::single())?;
         let context = Arc::new(Context::of(Arc::new(rlwe.with_profile(profile.clone())))?);
         let secret = SecretKey::generate(context.rlwe())?;
@@ -171,8 +171,8 @@ fn operations(session: &mut Session, preset: Preset, profile: &Profile) -> Resul
     keys.add_rotations(rlwe, &secret, matrix.rotations())?;
     let keys = Arc::new(keys.into_prepared(rlwe)?);
     let real = Side { context, secret, keys };
-    let hollow = Side::hollow(parameters, profile)?;
-    let predicted = predicted(&hollow, works(&hollow, scale, &matrix, &sigmoid)?)?;
+    let dry = Side::dry_run(parameters, profile)?;
+    let predicted = predicted(&dry, works(&dry, scale, &matrix, &sigmoid)?)?;
     let measured =
         session.time_named(preset.log_degree, works(&real, scale, &matrix, &sigmoid)?)?;
     let row = |(predicted, (name, measured)): (f64, (String, f64))| {
@@ -217,11 +217,11 @@ fn phases(side: &Side, bootstrapper: &Bootstrapper) -> Result<NamedWorks<'static
 
 fn bootstrap(session: &mut Session, profile: &Profile) -> Result<Vec<Row>> {
     let parameters = Preset::by_name(boot::PRESET)?.parameters()?;
-    let hollow = Side::hollow(parameters.clone(), profile)?;
-    let plan = Arc::new(BootstrapPlan::new(Arc::clone(&hollow.context), boot::literal(false)?)?);
-    let reckoned = bootstrapper(&hollow, &plan)?;
-    let predicted = predicted(&hollow, phases(&hollow, &reckoned)?)?;
-    let rlwe = hollow.context.rlwe();
+    let dry = Side::dry_run(parameters.clone(), profile)?;
+    let plan = Arc::new(BootstrapPlan::new(Arc::clone(&dry.context), boot::literal(false)?)?);
+    let reckoned = bootstrapper(&dry, &plan)?;
+    let predicted = predicted(&dry, phases(&dry, &reckoned)?)?;
+    let rlwe = dry.context.rlwe();
     drop(reckoned);
 
     let context = Side::real(parameters, profile)?;

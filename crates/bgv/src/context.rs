@@ -84,7 +84,7 @@ impl Context {
         &self.encoder
     }
 
-    /// [`Encoder::encode`], which a hollow context notes.
+    /// [`Encoder::encode`], which a dry run counts.
     ///
     /// # Errors
     /// As [`Encoder::encode`].

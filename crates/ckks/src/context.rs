@@ -36,7 +36,7 @@ impl Context {
     ///
     /// # Errors
     /// As [`Context::new`].
-    pub fn hollow(parameters: Parameters, threads: Threads) -> Result<Self, CkksError> {
+    pub fn dry_run(parameters: Parameters, threads: Threads) -> Result<Self, CkksError> {
         Self::of(Arc::new(rlwe::Context::dry_run(parameters, threads)?))
     }
 

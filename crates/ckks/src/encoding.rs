@@ -176,7 +176,7 @@ impl Context {
         );
     }
 
-    /// What [`Context::encode_extended`] makes of values of many bits, in a hollow context, without
+    /// What [`Context::encode_extended`] makes of values of many bits, in a dry run, without
     /// looking at them.
     pub(crate) fn encode_hollow(
         &self,
@@ -230,7 +230,7 @@ impl Context {
             ENCODING_TRANSFORMS,
             self.rlwe().degree() / encoder.degree(),
         );
-        // Hollow where the context is.
+        // Without residues in a dry run.
         let mut poly = self
             .rlwe()
             .scratch_limbs(0, Domain::Evaluation)

@@ -1,4 +1,4 @@
-//! The values that hollow ciphertexts stand for.
+//! The values that ciphertexts of a dry run stand for.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use num_complex::Complex64;
 
 use crate::Values;
 
-/// The values in the slots of a ciphertext without residues ([`crate::Context::hollow`]), as far as
+/// The values in the slots of a ciphertext without residues ([`crate::Context::dry_run`]), as far as
 /// they are known: what would be decrypted, but for noise. Every operation does to them what it
 /// does to the slots. Ciphertexts with residues have none.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -2,7 +2,7 @@
 //!
 //! A ciphertext of a dry run is its message, `(m, 0)`. Sums, multiples and switches of the modulus
 //! are computed as in a real run. A blind rotation by exponents that are 0 takes no step, and a key
-//! switch of zeros is zero, so only the time that they would take is noted in a hollow
+//! switch of zeros is zero. So only the time that they would take is counted, in the
 //! [`Context`]. The modules of the two operations count that time.
 
 use hippocrene_rlwe::{Context, RlweError};
@@ -14,5 +14,6 @@ pub(crate) fn check_dry_run(context: &Context) -> Result<(), FhewError> {
     if context.is_dry_run() {
         return Ok(());
     }
-    Err(RlweError::Parameters { what: "keys without samples are for what is hollow".into() }.into())
+    Err(RlweError::Parameters { what: "keys without samples need the context of a dry run".into() }
+        .into())
 }

@@ -40,7 +40,7 @@ impl Session {
     }
 
     /// Returns a session that computes without residues ([`crate::Simulation`]).
-    pub(crate) fn hollow(settings: Settings) -> Result<Self, Error> {
+    pub(crate) fn dry_run(settings: Settings) -> Result<Self, Error> {
         let rlwe =
             hippocrene_rlwe::Context::dry_run(settings.parameters().clone(), Threads::single())?;
         rlwe.set_prices(profile::for_predictions()?);

@@ -199,8 +199,8 @@ fn one_stage_takes_no_conjugation() {
     let x = [0.75, -0.9, 0.51];
     let simulation = Simulation::new(settings.clone()).unwrap();
     let encryption = Encryption { interval: Some(Interval::symmetric(1.0)), precision: None };
-    let hollow = simulation.encrypt((&x[..]).into(), &[3], &encryption).unwrap();
-    simulation.server().sign(&hollow, how).unwrap();
+    let dry = simulation.encrypt((&x[..]).into(), &[3], &encryption).unwrap();
+    simulation.server().sign(&dry, how).unwrap();
     let request = KeyRequest::for_simulation(&simulation.report());
     assert!(request.relinearisation && !request.conjugation);
 

@@ -50,10 +50,10 @@ fn both_ways(
     let server = Server::new(keys).unwrap();
     let [a, b] = [&x, &y].map(|v| client.encrypt_with((&v[..]).into(), &[40], &how).unwrap());
     let real = program(&server, &a, &b).unwrap();
-    let (session, hollow) = (server.session(), simulation.server().session());
+    let (session, dry) = (server.session(), simulation.server().session());
     assert_eq!(server.bootstraps(), report.bootstraps);
-    assert_eq!(real.capacity_bits(session), simulated.capacity_bits(hollow));
-    assert_eq!(real.precision_bits(session), simulated.precision_bits(hollow));
+    assert_eq!(real.capacity_bits(session), simulated.capacity_bits(dry));
+    assert_eq!(real.precision_bits(session), simulated.precision_bits(dry));
     assert_eq!((real.bound(), real.layout()), (simulated.bound(), simulated.layout()));
     let values: Vec<f64> = simulation.values(&simulated).unwrap().iter().map(|z| z.re).collect();
     let decrypted = client.decrypt(&real).unwrap();

@@ -99,7 +99,7 @@ fn look_ups_are_simulated() {
     let how = Encryption { interval: Some(Interval::symmetric(4.0)), precision: None };
     let a = simulation.encrypt((&values[..]).into(), &[5], &how).unwrap();
     let x = client.encrypt_with((&values[..]).into(), &[5], &how).unwrap();
-    let (session, hollow) = (server.session(), simulation.server().session());
+    let (session, dry) = (server.session(), simulation.server().session());
     for (what, program, expected, look_ups, off) in programs {
         simulation.restart();
         let simulated = program(simulation.server(), &a).unwrap();
@@ -129,8 +129,8 @@ fn look_ups_are_simulated() {
             assert!(error < off * 16.0 / 2048.0 + 1e-3, "{what}: {known}, not {expected}");
         }
         let real = program(&server, &x).unwrap();
-        assert_eq!(real.capacity_bits(session), simulated.capacity_bits(hollow), "{what}");
-        assert_eq!(real.precision_bits(session), simulated.precision_bits(hollow), "{what}");
+        assert_eq!(real.capacity_bits(session), simulated.capacity_bits(dry), "{what}");
+        assert_eq!(real.precision_bits(session), simulated.precision_bits(dry), "{what}");
         assert_eq!(
             (real.bound(), real.layout()),
             (simulated.bound(), simulated.layout()),

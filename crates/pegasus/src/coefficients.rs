@@ -104,7 +104,7 @@ impl Pegasus {
             }
             _ => 0,
         };
-        let inner = RlweCoefficients::hollow(rlwe, lowered.inner(), message)?;
+        let inner = RlweCoefficients::dry_run(rlwe, lowered.inner(), message)?;
         Ok(Coefficients { inner, slots, scale, bound })
     }
 

@@ -62,12 +62,12 @@ impl PegasusKeys {
                 LweParameters::insecure(rlwe.degree(), modulus, rlwe.parameters().secret())?;
             let switch = |(from, key): (LweParameters, Fingerprint), digits: SwitchingDigits| {
                 let (both, keys) = ([from, lwe.parameters()], [key, lwe.fingerprint()]);
-                LweSwitchingKey::hollow(rlwe, both, keys, (digits.base_log2, digits.count))
+                LweSwitchingKey::dry_run(rlwe, both, keys, (digits.base_log2, digits.count))
             };
             let keys = [lwe.fingerprint(), ring.fingerprint()];
             return Ok(PegasusKeys {
                 extraction: switch((of_rlwe, secret.fingerprint()), literal.extraction)?,
-                tables: BlindRotationKey::hollow(rlwe, literal.tables, keys)?,
+                tables: BlindRotationKey::dry_run(rlwe, literal.tables, keys)?,
                 back: switch((ring.parameters(), ring.fingerprint()), literal.back)?,
                 repacking: RepackingKey::generate(plan, secret, lwe)?,
             });

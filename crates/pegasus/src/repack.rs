@@ -93,7 +93,7 @@ impl Pegasus {
         let mut sum = sum.with_slots(context, slots)?;
         sum.set_bound(1.0);
         // In a dry run the `a` are 0, and the numbers are in the `b`
-        // ([`hippocrene_fhew::RlweCoefficients::hollow`]).
+        // ([`hippocrene_fhew::RlweCoefficients::dry_run`]).
         sum.set_known_values(Values::Real(&[]));
         let b: Vec<f64> = numbers
             .iter()

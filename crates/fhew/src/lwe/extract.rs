@@ -47,7 +47,7 @@ impl RlweCoefficients {
     /// # Errors
     /// As [`RlweCoefficients::from_ciphertext`], and [`RlweError::DryRun`] for a ciphertext with
     /// residues, which is not to be laid open.
-    pub fn hollow(
+    pub fn dry_run(
         context: &Context,
         ciphertext: &Ciphertext,
         message: impl Fn(usize, u64) -> u64,

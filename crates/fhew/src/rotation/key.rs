@@ -92,13 +92,13 @@ impl BlindRotationKey {
     }
 
     /// A key without samples for simulations: what is looked up with it are messages
-    /// ([`crate::RlweCoefficients::hollow`]), and what that would take is noted in `context`, which
-    /// is hollow.
+    /// ([`crate::RlweCoefficients::dry_run`]), and what that would take is noted in `context`, which
+    /// is that of a dry run.
     ///
     /// # Errors
-    /// [`hippocrene_rlwe::RlweError::Parameters`] when the context is not hollow, and when the
+    /// [`hippocrene_rlwe::RlweError::Parameters`] when the context is not that of a dry run, and when the
     /// operating system has no entropy.
-    pub fn hollow(
+    pub fn dry_run(
         context: &Arc<Context>,
         parameters: RotationParameters,
         [input_key, ring_key]: [Fingerprint; 2],

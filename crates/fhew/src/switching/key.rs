@@ -77,13 +77,13 @@ impl LweSwitchingKey {
     }
 
     /// A key without samples for simulations: what goes through it are messages
-    /// ([`crate::RlweCoefficients::hollow`]), and what that would take is noted in `context`, which
-    /// is hollow.
+    /// ([`crate::RlweCoefficients::dry_run`]), and what that would take is noted in `context`, which
+    /// is that of a dry run.
     ///
     /// # Errors
     /// As [`LweSwitchingKey::generate`], and [`hippocrene_rlwe::RlweError::Parameters`] when the
-    /// context is not hollow.
-    pub fn hollow(
+    /// context is not that of a dry run.
+    pub fn dry_run(
         context: &Arc<Context>,
         [from, to]: [LweParameters; 2],
         [from_key, to_key]: [Fingerprint; 2],

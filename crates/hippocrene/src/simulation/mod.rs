@@ -162,7 +162,7 @@ impl Simulation {
 
     /// Makes a session without residues, and a client in it.
     fn parties(settings: Settings) -> Result<(Session, ClientKey), Error> {
-        let session = Session::hollow(settings)?;
+        let session = Session::dry_run(settings)?;
         let client = ClientKey::in_session(session.clone())?;
         Ok((session, client))
     }

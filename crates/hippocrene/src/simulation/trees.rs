@@ -38,12 +38,12 @@ impl TreePlan {
     pub fn simulate(&self, rows: &[f64]) -> Result<TreeSimulation, Error> {
         // Trees use none of these parameters. Only the context of the session is used, to count
         // operations.
-        let session = Session::hollow(Preset::by_name("n12")?.settings()?)?;
+        let session = Session::dry_run(Preset::by_name("n12")?.settings()?)?;
         let context = session.context().rlwe();
         let interface = self.interface();
         let (tables, digest) = (interface.tables(), interface.digest());
         let client = TreeClient::generate(tables)?;
-        let keys = Keys::hollow(context, &client.secrets)?;
+        let keys = Keys::dry_run(context, &client.secrets)?;
         let prepared = keys.prepare(&Threads::single())?;
         let inner = prepared.simulate(self, interface.ranges(), rows)?;
         let tally = context.tally();

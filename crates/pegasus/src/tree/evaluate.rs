@@ -74,7 +74,7 @@ impl PreparedTreeKeys {
 
     /// As [`PreparedTreeKeys::evaluate`], on plaintext rows.
     ///
-    /// The outputs have no errors except rounding. With [`TreeKeys::hollow`] the context counts the
+    /// The outputs have no errors except rounding. With [`TreeKeys::dry_run`] the context counts the
     /// operations of a real evaluation.
     ///
     /// # Errors

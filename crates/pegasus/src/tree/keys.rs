@@ -91,20 +91,20 @@ impl TreeKeys {
     /// Makes keys without samples for dry runs
     /// ([`PreparedTreeKeys::simulate`](super::PreparedTreeKeys::simulate)).
     ///
-    /// The operations of a real run are counted in `context`, which must be hollow.
+    /// The operations of a real run are counted in `context`, which must be that of a dry run.
     ///
     /// # Errors
-    /// When the context is not hollow, the digits do not form a gadget of the modulus, or the
+    /// When the context is not that of a dry run, the digits do not form a gadget of the modulus, or the
     /// operating system has no entropy.
-    pub fn hollow(context: &Arc<Context>, secrets: &TreeSecrets) -> Result<Self, PegasusError> {
+    pub fn dry_run(context: &Arc<Context>, secrets: &TreeSecrets) -> Result<Self, PegasusError> {
         let TreeSecrets { parameters, input, ring, .. } = secrets;
         let (rotation, digits) = (parameters.rotation(), parameters.back());
         let [of_input, of_ring] = [input.fingerprint(), ring.fingerprint()];
         let (both, digits) =
             ([rotation.ring(), rotation.input()], (digits.base_log2, digits.count));
         Ok(TreeKeys {
-            tables: BlindRotationKey::hollow(context, rotation, [of_input, of_ring])?,
-            back: LweSwitchingKey::hollow(context, both, [of_ring, of_input], digits)?,
+            tables: BlindRotationKey::dry_run(context, rotation, [of_input, of_ring])?,
+            back: LweSwitchingKey::dry_run(context, both, [of_ring, of_input], digits)?,
         })
     }
 

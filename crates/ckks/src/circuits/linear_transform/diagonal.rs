@@ -194,7 +194,7 @@ impl Diagonal {
         moduli: [Modulus; 2],
     ) -> Result<Quantised, CkksError> {
         if context.rlwe().is_dry_run() {
-            return Ok(Quantised::hollow(context, moduli[1], self.is_big(scale)));
+            return Ok(Quantised::dry_run(context, moduli[1], self.is_big(scale)));
         }
         self.rotated(context, steps, scale, |values, scale| {
             Quantised::new(context, values, self.period(), scale, self.rounding(), moduli)

@@ -92,7 +92,7 @@ impl FreshTransform<'_> {
         let encoded = match context.encode_repeated(&values, scale, modulus, extended)? {
             Some(repeated) => Encoding::Whole(context.rlwe().rotation_factor(repeated, extended)?),
             None if context.rlwe().is_dry_run() => {
-                Encoding::Quantised(Quantised::hollow(context, extended, false))
+                Encoding::Quantised(Quantised::dry_run(context, extended, false))
             }
             None => {
                 let (values, rounding) = (Values::Real(&values), Rounding::Nearest);

@@ -46,7 +46,7 @@ pub struct LinearTransform {
     /// How it spreads errors of slots; not those of the levels of a DFT, to which slots are no
     /// message.
     spread: Option<Spread>,
-    /// Encodings by modulus and scale, and whether they are hollow.
+    /// Encodings by modulus and scale, and whether they are of a dry run.
     kept: Kept<(Modulus, Scale, bool), Encoded>,
 }
 

@@ -19,8 +19,8 @@ pub(super) enum Quantised {
         integers: IntegerPolynomial,
         encoder: Arc<Encoder>,
     },
-    /// What reckons the memory in hollow contexts.
-    Hollow {
+    /// What counts the memory in dry runs.
+    DryRun {
         _memory: Poly,
     },
 }
@@ -39,11 +39,11 @@ impl Quantised {
         Ok(Quantised::Integers { integers, encoder: Arc::clone(context.encoder()) })
     }
 
-    /// One of a hollow context.
-    pub fn hollow(context: &Context, extended: Modulus, big: bool) -> Self {
+    /// One of a dry run.
+    pub fn dry_run(context: &Context, extended: Modulus, big: bool) -> Self {
         context.note_encoding(extended, big);
         let none = context.rlwe().scratch_limbs(0, Domain::Coefficient);
-        Quantised::Hollow { _memory: none.alike(context.rlwe().degree(), 1) }
+        Quantised::DryRun { _memory: none.alike(context.rlwe().degree(), 1) }
     }
 }
 

@@ -34,7 +34,7 @@ impl Server {
     }
 
     fn without_residues(&self) -> Result<Server, Error> {
-        let session = Session::hollow(self.session.settings().clone())?;
+        let session = Session::dry_run(self.session.settings().clone())?;
         let client = ClientKey::in_session(session.clone())?;
         let (context, key) = (session.context().rlwe(), client.fingerprint());
         let prepared = Arc::new(self.evaluator.keys().without_residues(context, key)?);
@@ -54,7 +54,7 @@ impl Server {
     /// If the properties of `a` do not fit the parameters of this server.
     pub fn stand_in<F: FileForm>(&self, a: &Array<F>) -> Result<Array<F>, Error> {
         let context = self.session.context().rlwe();
-        let hollow = |body: &CiphertextBody<F>| {
+        let without_residues = |body: &CiphertextBody<F>| {
             let (noise, parts) = match body {
                 CiphertextBody::Full(c) => (F::inner(c).noise(), F::inner(c).parts().len()),
                 CiphertextBody::Seeded(_) => (F::fresh_noise(), 2),
@@ -64,7 +64,7 @@ impl Server {
             let inner = rlwe::Ciphertext::from_parts(context, parts, modulus, noise, self.key)?;
             Ok(CiphertextBody::Full(a.form().full(&self.session, inner, F::own(body))?))
         };
-        let bodies = a.bodies().iter().map(hollow).collect::<Result<Vec<_>, Error>>()?;
+        let bodies = a.bodies().iter().map(without_residues).collect::<Result<Vec<_>, Error>>()?;
         Array::from_parts(a.layout().clone(), a.form().clone(), a.slot_contents(), bodies)
             .ok_or_else(|| Error::Internal(format!("{OPERATION}: an array of no ciphertexts")))
     }

@@ -44,8 +44,8 @@ impl Side {
     }
 
     /// The same without residues, and with all keys. It has a secret of its own.
-    fn hollow(parameters: &Parameters) -> Self {
-        let context = Arc::new(Context::hollow(parameters.clone(), Threads::single()).unwrap());
+    fn dry_run(parameters: &Parameters) -> Self {
+        let context = Arc::new(Context::dry_run(parameters.clone(), Threads::single()).unwrap());
         let secret = SecretKey::generate(context.rlwe()).unwrap();
         let keys = PreparedEvaluationKeys::every(context.rlwe(), secret.fingerprint()).unwrap();
         let evaluator = Evaluator::new(Arc::clone(&context), Arc::new(keys));
@@ -148,19 +148,19 @@ fn facts(c: &Ciphertext) -> impl PartialEq + std::fmt::Debug + use<> {
 }
 
 /// The values that are known are those that are decrypted, to within many times the noise.
-fn check_values(real: &Side, got: &Ciphertext, hollow: &Ciphertext) {
+fn check_values(real: &Side, got: &Ciphertext, dry: &Ciphertext) {
     assert_eq!(got.known_values(), None);
     let decrypted =
         real.context.decode_complex(&real.context.decrypt(&real.secret, got).unwrap()).unwrap();
-    let known = hollow.known_values().unwrap();
+    let known = dry.known_values().unwrap();
     assert_eq!(known.len(), got.slots());
     let tolerance = 64.0 * (-got.precision_bits()).exp2() + 1e-9 * got.bound();
     for (i, (d, k)) in decrypted.iter().zip(known).enumerate() {
         assert!((d - k).norm() <= tolerance, "slot {i}: {d}, known as {k}, within {tolerance}");
         assert!(
-            k.norm() <= hollow.bound() * (1.0 + 1e-9) + 1e-9,
+            k.norm() <= dry.bound() * (1.0 + 1e-9) + 1e-9,
             "slot {i}: {k}, bound {}",
-            hollow.bound()
+            dry.bound()
         );
     }
 }
@@ -174,21 +174,21 @@ proptest! {
             0 => insecure(9, 6, &[1, 2, 3]),
             _ => grafted(9, 6, "sprout-15-16-32", &[1, 2, 3]),
         };
-        let mut hollow = Side::hollow(setup.context.parameters());
+        let mut dry = Side::dry_run(setup.context.parameters());
         let mut real = Side::real(setup.context, setup.evaluator, setup.secret);
         for step in &steps {
-            match (real.apply(step), hollow.apply(step)) {
+            match (real.apply(step), dry.apply(step)) {
                 (Ok(got), Ok(expected)) => {
                     prop_assert_eq!(facts(&got), facts(&expected), "{:?}", step);
                     check_values(&real, &got, &expected);
                     real.values.push(got);
-                    hollow.values.push(expected);
+                    dry.values.push(expected);
                 }
                 (Err(CkksError::Rlwe(RlweError::ParameterMismatch { .. })), _) => unreachable!(),
                 (got, expected) => prop_assert_eq!(got, expected, "{:?}", step),
             }
         }
-        prop_assert!(hollow.context.rlwe().tally().seconds() > 0.0 || steps.is_empty());
+        prop_assert!(dry.context.rlwe().tally().seconds() > 0.0 || steps.is_empty());
     }
 }
 
@@ -196,14 +196,13 @@ proptest! {
 #[test]
 fn there_is_nothing_to_decode() {
     let setup = insecure(9, 2, &[]);
-    let hollow = Side::hollow(setup.context.parameters());
-    let plain = hollow.context.encode((&[1.0, 2.0][..]).into(), 4, scale(), setup.top()).unwrap();
-    let error = hollow.context.decode_real(&plain).unwrap_err().to_string();
+    let dry = Side::dry_run(setup.context.parameters());
+    let plain = dry.context.encode((&[1.0, 2.0][..]).into(), 4, scale(), setup.top()).unwrap();
+    let error = dry.context.decode_real(&plain).unwrap_err().to_string();
     assert!(error.contains("limbs with residues: 0 given"), "{error}");
-    let error = hollow.context.decrypt(&hollow.secret, &hollow.values[0]).unwrap_err();
+    let error = dry.context.decrypt(&dry.secret, &dry.values[0]).unwrap_err();
     assert_eq!(error.to_string(), "decrypt: this is a simulation, which computes without residues");
-    let too_large =
-        hollow.context.encode((&[1e30][..]).into(), 4, scale(), setup.top()).unwrap_err();
+    let too_large = dry.context.encode((&[1e30][..]).into(), 4, scale(), setup.top()).unwrap_err();
     assert_eq!(
         Err(too_large),
         setup.context.encode((&[1e30][..]).into(), 4, scale(), setup.top()).map(|_| ())
@@ -259,13 +258,13 @@ fn bootstraps_run_hollow() {
         let prepared = keys.prepare(context.rlwe()).unwrap();
         let real =
             Side::real(Arc::clone(&context), Evaluator::new(context, Arc::new(prepared)), secret);
-        let mut hollow = Side::hollow(&parameters);
+        let mut dry = Side::dry_run(&parameters);
         // Keys for the same moduli.
-        let mut same = EvaluationKeys::empty(hollow.context.rlwe(), hollow.secret.fingerprint());
-        plan(&hollow.context).add_keys(&mut same, &hollow.secret).unwrap();
-        let same = PreparedEvaluationKeys::every_beside(hollow.context.rlwe(), &same).unwrap();
-        hollow.evaluator = Evaluator::new(Arc::clone(&hollow.context), Arc::new(same));
-        let outputs = [&real, &hollow].map(|side| {
+        let mut same = EvaluationKeys::empty(dry.context.rlwe(), dry.secret.fingerprint());
+        plan(&dry.context).add_keys(&mut same, &dry.secret).unwrap();
+        let same = PreparedEvaluationKeys::every_beside(dry.context.rlwe(), &same).unwrap();
+        dry.evaluator = Evaluator::new(Arc::clone(&dry.context), Arc::new(same));
+        let outputs = [&real, &dry].map(|side| {
             let plan = plan(&side.context);
             let narrow = plan.narrow().unwrap();
             let keys = plan.encapsulation_keys(&side.secret).unwrap().unwrap();
@@ -281,7 +280,7 @@ fn bootstraps_run_hollow() {
         assert!(outputs[1].precision_bits() > precision.unwrap_or(24.0));
         // The keys that were used are those that the plan asks for, but for what a plan for real
         // slots alone has besides.
-        let tally = hollow.context.rlwe().tally();
+        let tally = dry.context.rlwe().tally();
         let used: BTreeSet<usize> = tally
             .keys()
             .keys()
@@ -292,7 +291,7 @@ fn bootstraps_run_hollow() {
             .collect();
         let of_real = BootstrapLiteral { real: true, ..literal(slots, order) };
         let of_real =
-            BootstrapPlan::new(Arc::clone(&hollow.context), of_real).unwrap().key_moduli().unwrap();
+            BootstrapPlan::new(Arc::clone(&dry.context), of_real).unwrap().key_moduli().unwrap();
         let asked: BTreeSet<usize> = keys.galois().keys().copied().collect();
         let others: BTreeSet<usize> = asked.iter().copied().filter(|g| !used.contains(g)).collect();
         assert!(
@@ -300,6 +299,6 @@ fn bootstraps_run_hollow() {
             "{used:?} {asked:?}"
         );
         assert!(tally.keys().contains_key(&KeyUse::Relinearisation));
-        assert!(tally.seconds() > 0.0 && hollow.context.rlwe().meter().unwrap().peak() > 0);
+        assert!(tally.seconds() > 0.0 && dry.context.rlwe().meter().unwrap().peak() > 0);
     }
 }
