@@ -90,7 +90,7 @@ fn look_ups_are_simulated() {
             "places in order",
             |s, x| s.argsort(x, None),
             |x| sorted(x).iter().flat_map(|y| place(x, *y)).collect(),
-            15,
+            35,
             2.0,
         ),
         ("argmax", |s, x| s.argmax(x, None), |x| place(x, sorted(x)[4]), 7, 0.2),

@@ -25,7 +25,7 @@ const HEAD_BYTES: u64 = 62;
 const SHAPE_BYTES: u64 = 12;
 /// Added to the number of the tables in keys for k-means on points of a given shape.
 const CLUSTERS: u32 = 256;
-/// The number of the first tables. Smaller numbers were for ternary secrets, in earlier versions.
+/// The number of the first tables. Smaller numbers name none.
 const FIRST: u32 = 4;
 const WHAT: &str = "keys of look-up tables";
 

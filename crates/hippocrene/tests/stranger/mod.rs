@@ -322,7 +322,7 @@ pub fn centred(x: u64, q: u64) -> i64 {
 
 /// Kind, digest, key and payload of a file whose checksum is right.
 pub fn open(file: &[u8]) -> (u8, &[u8], &[u8], &[u8]) {
-    assert_eq!(file[..10], *b"\x89HPCR\r\n\x1a\x04\x00");
+    assert_eq!(file[..10], *b"\x89HPCR\r\n\x1a\x01\x00");
     assert_eq!(file[11], u8::from([2, 9, 17].contains(&file[10])));
     let all = file[..12].iter().chain(&file[16..]).copied();
     assert_eq!(number(&mut &file[12..16], 4) as u32, crc32(all));
