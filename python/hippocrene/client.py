@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
 
 import numpy as np
 
 from hippocrene import _native
-from hippocrene.array import EncryptedArray
-from hippocrene.bits import booleans
-from hippocrene.bootstrapping import Bootstrapping, wanted
-from hippocrene.described import check_made_alike
+from hippocrene.arrays.array import EncryptedArray
 from hippocrene.errors import ArgumentError, ParameterError, SecretPickleError
-from hippocrene.exact import Kind, decrypted, is_type
-from hippocrene.integers import integers, without_wrapping
-from hippocrene.look_ups import LookUps, wanted_tables
-from hippocrene.scalars import (
+from hippocrene.files import FilePath, file_path, path_of_secret, raw_bytes, reading
+from hippocrene.keys import EvaluationKeys, TransferKey, check_made_alike
+from hippocrene.requirements import Bootstrapping, KeyRequest, LookUps, wanted, wanted_tables
+from hippocrene.values.booleans import booleans
+from hippocrene.values.exact import Kind, decrypted, is_type
+from hippocrene.values.integers import integers, without_wrapping
+from hippocrene.values.operands import check_finite, numbers, to_native
+from hippocrene.values.scalars import (
     declared_interval,
     double,
     double_or_none,
@@ -27,35 +28,13 @@ from hippocrene.scalars import (
     thread_count,
     whole,
 )
-from hippocrene.server import EvaluationKeys, TransferKey
-from hippocrene.values import (
-    FilePath,
-    check_finite,
-    file_path,
-    numbers,
-    path_of_secret,
-    raw_bytes,
-    reading,
-    to_native,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import numpy.typing as npt
 
-    from hippocrene.simulation import Simulation
-
-# The arguments of the extension module: rotations, relinearisation, conjugation, bootstrapping,
-# tables and bits.
-KeyRequest: TypeAlias = tuple[
-    "list[int] | None",
-    bool,
-    bool,
-    "tuple[bool, float, float | None, int | None] | None",
-    "tuple[str, float | None] | None",
-    bool,
-]
+    from hippocrene.simulation_report import Simulation
 
 
 def checked_scheme(
@@ -488,7 +467,7 @@ class Client(_Encrypting):
             if rotations is not None or conjugation:
                 raise TypeError("the keys of a simulated program are known: say for_ alone")
             try:
-                check_made_alike(self, for_, "evaluation keys", "this client")
+                check_made_alike(self._raw, for_, "evaluation keys", "this client")
                 rotations, conjugation = for_.rotations, for_.conjugation
                 relinearisation = for_.relinearisation
                 bootstrapping, tables = (

@@ -15,14 +15,15 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from hippocrene import _native
-from hippocrene.array import EncryptedArray
-from hippocrene.bits import gates_of, plain_bits
+from hippocrene.arrays.array import EncryptedArray
+from hippocrene.arrays.bits import gates_of
 from hippocrene.errors import ArgumentError, KeyMismatchError, SecretPickleError, ShapeError
+from hippocrene.files import FilePath, path_of_secret, raw_bytes, reading
 from hippocrene.local import Local
-from hippocrene.scalars import thread_count
 from hippocrene.server import array_of
 from hippocrene.stored import Stored
-from hippocrene.values import FilePath, path_of_secret, raw_bytes, reading
+from hippocrene.values.booleans import plain_bits
+from hippocrene.values.scalars import thread_count
 
 if TYPE_CHECKING:
     import numpy.typing as npt

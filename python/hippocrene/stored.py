@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Generic, TypeVar
 
 from hippocrene import _native
-from hippocrene.values import FilePath, file_path, raw_bytes, reading
+from hippocrene.files import FilePath, file_path, raw_bytes, reading
 
 _Raw = TypeVar("_Raw", _native.TreeKeys, _native.TreeQuery, _native.TreeReply, _native.GateKeys)
 _S = TypeVar("_S", bound="Stored[Any]")

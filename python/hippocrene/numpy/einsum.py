@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from hippocrene.arrays.moves import Moves, places_of
 from hippocrene.errors import ShapeError, named
-from hippocrene.exact import fractions
-from hippocrene.moves import Moves, places_of
-from hippocrene.ufuncs import factors
+from hippocrene.numpy.ufuncs import factors
+from hippocrene.values.exact import fractions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

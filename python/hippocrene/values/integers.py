@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from hippocrene import _native
-from hippocrene.encoding import advised, unencoded
 from hippocrene.errors import ArgumentError
-from hippocrene.exact import where
-from hippocrene.scalars import integer, text
-from hippocrene.values import to_array
+from hippocrene.values.advice import advised, unencoded
+from hippocrene.values.exact import where
+from hippocrene.values.operands import to_array
+from hippocrene.values.scalars import integer, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

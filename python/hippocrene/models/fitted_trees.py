@@ -10,7 +10,7 @@ import numpy as np
 
 from hippocrene import _native
 from hippocrene.errors import ArgumentError, ShapeError
-from hippocrene.values import real_numbers, rows_of_doubles
+from hippocrene.values.operands import real_numbers, rows_of_doubles
 
 if TYPE_CHECKING:
     import numpy.typing as npt

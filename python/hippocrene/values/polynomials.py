@@ -9,15 +9,15 @@ import numpy as np
 import numpy.typing as npt
 from numpy.polynomial import Chebyshev, Hermite, HermiteE, Laguerre, Legendre, Polynomial
 
-from hippocrene.approximation import Approximation
-from hippocrene.encrypted import Encrypted
+from hippocrene.arrays.encrypted import Encrypted
 from hippocrene.errors import ArgumentError, ShapeError
-from hippocrene.exact import fractions
-from hippocrene.integers import integers
-from hippocrene.values import real_numbers, to_array
+from hippocrene.values.approximation import Approximation
+from hippocrene.values.exact import fractions
+from hippocrene.values.integers import integers
+from hippocrene.values.operands import real_numbers, to_array
 
 if TYPE_CHECKING:
-    from hippocrene.array import EncryptedArray
+    from hippocrene.arrays.array import EncryptedArray
 
 # numpy's classes of polynomials. A poly1d has the coefficient of the highest power first.
 _OTHERS = (Hermite, HermiteE, Laguerre, Polynomial)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from hippocrene.errors import EncodeError
-from hippocrene.values import Values, check_finite, numbers
+from hippocrene.values.operands import Values, check_finite, numbers
 
 if TYPE_CHECKING:
-    from hippocrene.exact import Plain
+    from hippocrene.values.exact import Plain
 
 
 def divisors(values: Plain) -> Values:

@@ -10,16 +10,16 @@ import numpy as np
 import numpy.typing as npt
 
 from hippocrene import _native
-from hippocrene.encrypted import Encrypted, part_of_arrays
+from hippocrene.arrays.encrypted import Encrypted, part_of_arrays
+from hippocrene.arrays.view import View
 from hippocrene.errors import ArgumentError, HippocreneError, ShapeError, named
-from hippocrene.picked import Picked
-from hippocrene.ufuncs import unset
+from hippocrene.numpy.ufuncs import unset
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from types import EllipsisType
 
-    from hippocrene.array import EncryptedArray
+    from hippocrene.arrays.array import EncryptedArray
     from hippocrene.server import Server
 
     _Key = SupportsIndex | slice | EllipsisType | None | npt.ArrayLike
@@ -180,7 +180,7 @@ class Moves(Encrypted):
     ) -> EncryptedArray:
         """Return a lazy view of the elements at these places."""
         precise = server._raw.has_own_precision
-        return server._wrap(Picked(server._raw, source, places, operation, precise=precise, **how))
+        return server._wrap(View(server._raw, source, places, operation, precise=precise, **how))
 
     def _in_place(self, operation: str) -> EncryptedArray:
         """Return the array as a lazy view of all its elements.

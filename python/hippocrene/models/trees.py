@@ -15,7 +15,9 @@ import numpy.typing as npt
 
 from hippocrene import _native
 from hippocrene.errors import ArgumentError, SecretPickleError, ShapeError
-from hippocrene.fitted_trees import (
+from hippocrene.files import FilePath, path_of_secret, raw_bytes, reading
+from hippocrene.local import Local
+from hippocrene.models.fitted_trees import (
     Comparing,
     as_compared,
     check_columns,
@@ -28,12 +30,16 @@ from hippocrene.fitted_trees import (
     row_type,
     scales_of,
 )
-from hippocrene.local import Local
+from hippocrene.models.tree_interface import (
+    TreeInterface,
+    check_interface,
+    noisiest,
+    read,
+    shares_of,
+)
 from hippocrene.progress import shown
-from hippocrene.scalars import text, thread_count
 from hippocrene.stored import Stored
-from hippocrene.tree_interface import TreeInterface, check_interface, noisiest, read, shares_of
-from hippocrene.values import FilePath, path_of_secret, raw_bytes, reading
+from hippocrene.values.scalars import text, thread_count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hippocrene.encrypted import Encrypted
+from hippocrene.arrays.encrypted import Encrypted
 from hippocrene.errors import ShapeError, named
-from hippocrene.values import to_array
+from hippocrene.values.operands import to_array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -16,10 +16,12 @@ import numpy as np
 from hippocrene import _native
 from hippocrene.client import Client
 from hippocrene.errors import ArgumentError, FileError, ShapeError, file_errors
+from hippocrene.files import FilePath, file_path, raw_bytes, reading
+from hippocrene.keys import EvaluationKeys
 from hippocrene.progress import shown
-from hippocrene.scalars import integer, text
-from hippocrene.server import EvaluationKeys, Server
-from hippocrene.values import FilePath, file_path, raw_bytes, reading, rows_of_doubles, to_array
+from hippocrene.server import Server
+from hippocrene.values.operands import rows_of_doubles, to_array
+from hippocrene.values.scalars import integer, text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

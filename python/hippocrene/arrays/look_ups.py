@@ -2,63 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from numbers import Number
 from typing import TYPE_CHECKING, Any, SupportsIndex, cast
 
 import numpy as np
 
 from hippocrene import _native
-from hippocrene.encrypted import part_of_arrays
+from hippocrene.arrays.encrypted import part_of_arrays
 from hippocrene.errors import DIFFERENCE, ArgumentError, ShapeError, named
-from hippocrene.integers import integers
-from hippocrene.scalars import double, integer, whole
-from hippocrene.ufuncs import unset
-from hippocrene.values import is_plain, real_numbers
+from hippocrene.numpy.ufuncs import unset
+from hippocrene.values.integers import integers
+from hippocrene.values.operands import is_plain, real_numbers
+from hippocrene.values.scalars import double, integer, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     import numpy.typing as npt
 
-    from hippocrene.array import EncryptedArray
+    from hippocrene.arrays.array import EncryptedArray
 
 # The largest plain modulus for functions of all integers. Such a function is a polynomial with one
 # coefficient for each integer.
 LARGEST_TABLE = 2**24
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LookUps:
-    """Requirements for the look-up tables of a server; see `Client.evaluation_keys`.
-
-    - `tables`: ``"lut11"``, ``"lut12"`` (the default) or ``"lut13"``. Each step halves the errors
-      and takes more than twice as long. Other names raise a `ParameterError` when keys are made.
-    - `capacity`: the capacity of results with values up to 1, in bits. The default is 30, for about
-      one product. With bootstrapping, and a preset with enough room for it (``"n16s"`` and larger),
-      the default is more than a bootstrap needs, so that results can be bootstrapped. On ``"n15"``,
-      results can be bootstrapped with ``LookUps(capacity=73)``, but not for all functions and
-      bounds.
-    """
-
-    tables: str = "lut12"
-    capacity: float | None = None
-
-    def _raw(self) -> tuple[str, float | None]:
-        return str(self.tables), None if self.capacity is None else double(
-            self.capacity, "a capacity"
-        )
-
-
-def wanted_tables(tables: bool | str | LookUps) -> tuple[str, float | None] | None:
-    """Convert to the argument of the extension module, or None for no tables."""
-    if isinstance(tables, str):
-        tables = LookUps(tables=tables)
-    if isinstance(tables, LookUps):
-        return tables._raw()
-    if not isinstance(tables, bool):
-        raise TypeError(f"tables is True, False, a name or LookUps, not {type(tables).__name__}")
-    return LookUps()._raw() if tables else None
 
 
 @part_of_arrays

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from hippocrene import _native
-from hippocrene.einsum import einsum, widened
-from hippocrene.encrypted import Encrypted
+from hippocrene.arrays.encrypted import Encrypted
 from hippocrene.errors import ArgumentError, ShapeError, named
-from hippocrene.exact import fractions
-from hippocrene.scalars import double
-from hippocrene.ufuncs import compute, factors, operands
-from hippocrene.values import real_numbers, to_array
+from hippocrene.numpy.einsum import einsum, widened
+from hippocrene.numpy.ufuncs import compute, factors, operands
+from hippocrene.values.exact import fractions
+from hippocrene.values.operands import real_numbers, to_array
+from hippocrene.values.scalars import double
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -7,48 +7,22 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, cast
 
 import numpy as np
 
-from hippocrene.encrypted import Encrypted, part_of_arrays
+from hippocrene.arrays.encrypted import Encrypted, part_of_arrays
+from hippocrene.arrays.moves import places_of
+from hippocrene.arrays.reductions import part_of
 from hippocrene.errors import ShapeError, named
-from hippocrene.moves import places_of
-from hippocrene.reductions import part_of
-from hippocrene.scalars import text
-from hippocrene.values import is_plain, to_array
+from hippocrene.values.booleans import booleans, plain_bits
+from hippocrene.values.operands import is_plain, to_array
+from hippocrene.values.scalars import text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import numpy.typing as npt
 
-    from hippocrene.array import EncryptedArray
+    from hippocrene.arrays.array import EncryptedArray
     from hippocrene.gates import GateServer
     from hippocrene.server import Server
-
-
-def booleans(values: object, operation: str) -> npt.NDArray[np.bool_] | None:
-    """Return `values` as a C-ordered array of booleans, or None if they are not booleans."""
-    if not is_plain(values):
-        return None
-    array = to_array(cast("npt.ArrayLike", values), operation)
-    # pandas also stores booleans in arrays of objects.
-    objects = (
-        array.dtype.kind == "O"
-        and array.size
-        and all(isinstance(one, (bool, np.bool_)) for one in array.flat)
-    )
-    return (
-        np.asarray(array, dtype=np.bool_, order="C") if objects or array.dtype.kind == "b" else None
-    )
-
-
-def plain_bits(values: object, operation: str) -> npt.NDArray[np.bool_]:
-    """Return `values` as an array of booleans."""
-    plain = booleans(values, operation)
-    if plain is not None:
-        return plain
-    have = type(values).__name__
-    if is_plain(values):
-        have = f"values of type {to_array(cast('npt.ArrayLike', values), operation).dtype}"
-    raise TypeError(f"{operation} of encrypted bits takes booleans, not {have}")
 
 
 def gates_of(

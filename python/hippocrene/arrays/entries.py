@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from hippocrene.bits import chosen
-from hippocrene.encrypted import Encrypted, part_of_arrays
+from hippocrene.arrays.bits import chosen
+from hippocrene.arrays.encrypted import Encrypted, part_of_arrays
 from hippocrene.errors import ArgumentError, ShapeError, named
-from hippocrene.integers import integers
-from hippocrene.scalars import double
-from hippocrene.values import real_numbers
+from hippocrene.values.integers import integers
+from hippocrene.values.operands import real_numbers
+from hippocrene.values.scalars import double
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import numpy.typing as npt
 
-    from hippocrene.array import EncryptedArray
+    from hippocrene.arrays.array import EncryptedArray
 
 
 @part_of_arrays

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from hippocrene import _native
 from hippocrene.errors import BudgetError, CapacityError, MissingKeyError, named
-from hippocrene.values import to_native
+from hippocrene.values.operands import to_native
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _SUMS = 52
 
 
-class Picked:
+class View:
     """A lazy view: the elements of `source` at `places`, each times one of the `weights` if any.
 
     Sums of these elements are linear combinations of the elements of `source`, and are computed as
@@ -169,7 +169,7 @@ class Picked:
                 "most": self._most,
             }
             try:
-                self._dry = Picked(
+                self._dry = View(
                     server, source, self.places, self.operation, self.weights, **how
                 )._move()
             except (BudgetError, CapacityError, MissingKeyError):
@@ -222,7 +222,7 @@ class Picked:
         with named(self.operation, "move elements"):
             return self.server.gather([self.source], once.shape, np.ascontiguousarray(once.ravel()))
 
-    def at(self, places: _Places) -> Picked | None:
+    def at(self, places: _Places) -> View | None:
         """Return a view of the elements at these places, counted in row-major order.
 
         Return None if the elements should be moved first. That is so if there are zeros among the
@@ -238,7 +238,7 @@ class Picked:
 
     def of(
         self, server: _native.Server | None, source: _native.EncryptedArray
-    ) -> Picked | _native.EncryptedArray:
+    ) -> View | _native.EncryptedArray:
         """Return the elements of another array at the same places.
 
         They are moved at once if the other array has no capacity left for a later move.
@@ -256,7 +256,7 @@ class Picked:
         There must be at least as many elements as in the source.
         """
         return (
-            isinstance(other, Picked)
+            isinstance(other, View)
             and self.windows
             and other.windows
             and self.places.size >= math.prod(self.source.shape)
@@ -269,7 +269,7 @@ class Picked:
     def is_transposed(self, other: object) -> bool:
         """Return True if these are the elements of `other` with the axes in reverse order."""
         return (
-            isinstance(other, Picked)
+            isinstance(other, View)
             and self.source is other.source
             and self.weights is None
             and other.weights is None
@@ -278,7 +278,7 @@ class Picked:
 
     def times(
         self, server: _native.Server | None, values: npt.NDArray[Any], shape: tuple[int, ...]
-    ) -> Picked | None:
+    ) -> View | None:
         """Return a view of the products with plain values, which are broadcast to `shape`.
 
         Return None if the products should be computed at once.
@@ -299,9 +299,9 @@ class Picked:
         places: _Places,
         weights: _Weights | None,
         source: _native.EncryptedArray | None = None,
-    ) -> Picked:
+    ) -> View:
         how: dict[str, Any] = {"precise": self.precise, "windows": self.windows, "most": self._most}
-        return Picked(server, source or self.source, places, self.operation, weights, **how)
+        return View(server, source or self.source, places, self.operation, weights, **how)
 
     def summed(
         self, server: _native.Server | None, axes: Sequence[int]

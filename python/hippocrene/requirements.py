@@ -1,10 +1,22 @@
-"""Requirements for bootstrapping keys."""
+"""Requirements for evaluation keys: for bootstrapping and for look-up tables."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
-from hippocrene.scalars import double, double_or_none, whole
+from hippocrene.values.scalars import double, double_or_none, whole
+
+# The arguments of the extension module: rotations, relinearisation, conjugation, bootstrapping,
+# tables and bits.
+KeyRequest: TypeAlias = tuple[
+    "list[int] | None",
+    bool,
+    bool,
+    "tuple[bool, float, float | None, int | None] | None",
+    "tuple[str, float | None] | None",
+    bool,
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,3 +63,36 @@ def wanted(
             f"bootstrapping is True, False or a Bootstrapping, not {type(bootstrapping).__name__}"
         )
     return Bootstrapping()._raw() if bootstrapping else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LookUps:
+    """Requirements for the look-up tables of a server; see `Client.evaluation_keys`.
+
+    - `tables`: ``"lut11"``, ``"lut12"`` (the default) or ``"lut13"``. Each step halves the errors
+      and takes more than twice as long. Other names raise a `ParameterError` when keys are made.
+    - `capacity`: the capacity of results with values up to 1, in bits. The default is 30, for about
+      one product. With bootstrapping, and a preset with enough room for it (``"n16s"`` and larger),
+      the default is more than a bootstrap needs, so that results can be bootstrapped. On ``"n15"``,
+      results can be bootstrapped with ``LookUps(capacity=73)``, but not for all functions and
+      bounds.
+    """
+
+    tables: str = "lut12"
+    capacity: float | None = None
+
+    def _raw(self) -> tuple[str, float | None]:
+        return str(self.tables), None if self.capacity is None else double(
+            self.capacity, "a capacity"
+        )
+
+
+def wanted_tables(tables: bool | str | LookUps) -> tuple[str, float | None] | None:
+    """Convert to the argument of the extension module, or None for no tables."""
+    if isinstance(tables, str):
+        tables = LookUps(tables=tables)
+    if isinstance(tables, LookUps):
+        return tables._raw()
+    if not isinstance(tables, bool):
+        raise TypeError(f"tables is True, False, a name or LookUps, not {type(tables).__name__}")
+    return LookUps()._raw() if tables else None

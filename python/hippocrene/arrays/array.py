@@ -18,31 +18,23 @@ import numpy as np
 import numpy.typing as npt
 
 from hippocrene import _native
-from hippocrene.bits import Gates, plain_bits
-from hippocrene.divisors import divisors, inverses
-from hippocrene.entries import TableEntries
+from hippocrene.arrays.bits import Gates
+from hippocrene.arrays.entries import TableEntries
+from hippocrene.arrays.look_ups import TableFunctions
+from hippocrene.arrays.moves import Moves, places_of, shape_errors
+from hippocrene.arrays.reductions import Reductions
 from hippocrene.errors import DIFFERENCE, ArgumentError, ShapeError, named
-from hippocrene.exact import Plain, fractions, is_exact_kind
-from hippocrene.functions import Functions
-from hippocrene.integers import integers
-from hippocrene.look_ups import TableFunctions
-from hippocrene.moves import Moves, places_of, shape_errors
-from hippocrene.polynomials import Series, coefficients, whole_coefficients
-from hippocrene.products import dot, stacked
-from hippocrene.reductions import Reductions
-from hippocrene.scalars import declared_interval, double, double_or_none, integer
-from hippocrene.ufuncs import unset
-from hippocrene.values import (
-    FilePath,
-    Values,
-    finite,
-    is_plain,
-    raw_bytes,
-    reading,
-    real_numbers,
-    to_array,
-    to_native,
-)
+from hippocrene.files import FilePath, raw_bytes, reading
+from hippocrene.numpy.functions import Functions
+from hippocrene.numpy.products import dot, stacked
+from hippocrene.numpy.ufuncs import unset
+from hippocrene.values.booleans import plain_bits
+from hippocrene.values.divisors import divisors, inverses
+from hippocrene.values.exact import Plain, fractions, is_exact_kind
+from hippocrene.values.integers import integers
+from hippocrene.values.operands import Values, finite, is_plain, real_numbers, to_array, to_native
+from hippocrene.values.polynomials import Series, coefficients, whole_coefficients
+from hippocrene.values.scalars import declared_interval, double, double_or_none, integer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from hippocrene.encrypted import Encrypted
+from hippocrene.arrays.encrypted import Encrypted
+from hippocrene.arrays.reductions import halved, weighted_mean
 from hippocrene.errors import ArgumentError, ShapeError, named
-from hippocrene.exact import fractions, root
-from hippocrene.reductions import halved, weighted_mean
-from hippocrene.scalars import double
-from hippocrene.ufuncs import refusal
-from hippocrene.values import real_numbers, to_array
+from hippocrene.numpy.ufuncs import refusal
+from hippocrene.values.exact import fractions, root
+from hippocrene.values.operands import real_numbers, to_array
+from hippocrene.values.scalars import double
 
 
 def cov(

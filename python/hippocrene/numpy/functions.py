@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from hippocrene import covariance, linear_functions, polynomials
-from hippocrene.bits import chosen
-from hippocrene.encrypted import Encrypted
+from hippocrene.arrays.bits import chosen
+from hippocrene.arrays.encrypted import Encrypted
+from hippocrene.arrays.moves import Moves, check_order, check_size, places_of, shape_errors
+from hippocrene.arrays.reductions import part_of, weighted_mean
 from hippocrene.errors import ArgumentError, KeyMismatchError, ShapeError, named
-from hippocrene.exact import fractions
-from hippocrene.moves import Moves, check_order, check_size, places_of, shape_errors
-from hippocrene.products import PRODUCTS
-from hippocrene.reductions import part_of, weighted_mean
-from hippocrene.ufuncs import compute, given, hint, operands, refusal, without_options
-from hippocrene.values import real_numbers, to_array
+from hippocrene.numpy import covariance, linear_functions
+from hippocrene.numpy.products import PRODUCTS
+from hippocrene.numpy.ufuncs import compute, given, hint, operands, refusal, without_options
+from hippocrene.values import polynomials
+from hippocrene.values.exact import fractions
+from hippocrene.values.operands import real_numbers, to_array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hippocrene import _native
-from hippocrene.encoding import advised
 from hippocrene.errors import ArgumentError, EncodeError
+from hippocrene.values.advice import advised
 
 # Plain values that encrypted arrays compute with.
 Plain: TypeAlias = npt.ArrayLike | Decimal | Fraction

@@ -10,12 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from hippocrene import _native
+from hippocrene.arrays.view import View
 from hippocrene.errors import ArgumentError, MissingServerError
-from hippocrene.picked import Picked
-from hippocrene.values import FilePath, file_path, is_plain
+from hippocrene.files import FilePath, file_path
+from hippocrene.values.operands import is_plain
 
 if TYPE_CHECKING:
-    from hippocrene.array import EncryptedArray
+    from hippocrene.arrays.array import EncryptedArray
     from hippocrene.server import Server
 
 Part = TypeVar("Part", bound=type)
@@ -29,7 +30,7 @@ def part_of_arrays(part: Part) -> Part:
     for method in vars(part).values():
         if inspect.isfunction(method):
             method.__module__, method.__qualname__ = (
-                "hippocrene.array",
+                "hippocrene.arrays.array",
                 f"EncryptedArray.{method.__name__}",
             )
     return part
@@ -48,9 +49,9 @@ class Encrypted:
     # to the methods of `EncryptedArray`.
     __pandas_priority__ = 5000
 
-    def __init__(self, raw: _native.EncryptedArray | Picked, server: Server | None = None) -> None:
+    def __init__(self, raw: _native.EncryptedArray | View, server: Server | None = None) -> None:
         """Wrap an array of the extension module; users call `Client.encrypt` or `Server.load`."""
-        if not isinstance(raw, (_native.EncryptedArray, Picked)):
+        if not isinstance(raw, (_native.EncryptedArray, View)):
             raise TypeError(
                 "encrypted arrays are made by Client.encrypt, PublicKey.encrypt and Server.load"
             )
@@ -60,7 +61,7 @@ class Encrypted:
     @property
     def _raw(self) -> _native.EncryptedArray:
         """The array of the extension module. A lazy view is moved first, and only once."""
-        if isinstance(self._held, Picked):
+        if isinstance(self._held, View):
             self._held = self._held.moved()
         return self._held
 
@@ -78,14 +79,14 @@ class Encrypted:
 
         If this is a lazy transpose of the lazy view `other`, one move of elements serves both.
         """
-        if isinstance(self._held, Picked) and self._held.is_transposed(other._held):
+        if isinstance(self._held, View) and self._held.is_transposed(other._held):
             return server.transpose(other._raw)
         return self._raw
 
     @property
-    def _picked(self) -> Picked | None:
+    def _picked(self) -> View | None:
         """The lazy view, or None if this array is not one or has been moved."""
-        return self._held if isinstance(self._held, Picked) else None
+        return self._held if isinstance(self._held, View) else None
 
     @property
     def _alike(self) -> _native.EncryptedArray:

@@ -11,16 +11,16 @@ import numpy as np
 from numpy.polynomial import Chebyshev
 
 from hippocrene import _native
-from hippocrene.encrypted import Encrypted
+from hippocrene.arrays.encrypted import Encrypted
 from hippocrene.errors import ArgumentError
-from hippocrene.scalars import double, whole
+from hippocrene.values.scalars import double, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     import numpy.typing as npt
 
-    from hippocrene.array import EncryptedArray
+    from hippocrene.arrays.array import EncryptedArray
 
 # The largest degree of an approximation, as in the extension module.
 MOST = 255

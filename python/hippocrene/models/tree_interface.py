@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from hippocrene import _native
 from hippocrene.errors import FormatError, ShapeError
-from hippocrene.fitted_trees import as_compared, check_columns
-from hippocrene.values import FilePath, file_path, reading
+from hippocrene.files import FilePath, file_path, reading
+from hippocrene.models.fitted_trees import as_compared, check_columns
 
 _Doubles = npt.NDArray[np.float64]
 _OUTPUTS = ("class", "shares", "values", "scores")

@@ -10,15 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from hippocrene import _native
-from hippocrene.encrypted import Encrypted, part_of_arrays
+from hippocrene.arrays.encrypted import Encrypted, part_of_arrays
 from hippocrene.errors import ArgumentError, MissingKeyError, ParameterError, ShapeError, named
-from hippocrene.exact import fractions, is_exact_kind, root
-from hippocrene.scalars import double, integer
-from hippocrene.ufuncs import unset
-from hippocrene.values import numbers, to_array
+from hippocrene.numpy.ufuncs import unset
+from hippocrene.values.exact import fractions, is_exact_kind, root
+from hippocrene.values.operands import numbers, to_array
+from hippocrene.values.scalars import double, integer
 
 if TYPE_CHECKING:
-    from hippocrene.array import EncryptedArray
+    from hippocrene.arrays.array import EncryptedArray
 
 
 @part_of_arrays

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hippocrene.encrypted import Encrypted
-from hippocrene.entries import choose, counts
+from hippocrene.arrays.encrypted import Encrypted
+from hippocrene.arrays.entries import choose, counts
+from hippocrene.arrays.moves import check_size
 from hippocrene.errors import ArgumentError, ShapeError, named
-from hippocrene.moves import check_size
-from hippocrene.products import mapped
-from hippocrene.ufuncs import compute, refusal
-from hippocrene.values import numbers, real_numbers, to_array
+from hippocrene.numpy.products import mapped
+from hippocrene.numpy.ufuncs import compute, refusal
+from hippocrene.values.operands import numbers, real_numbers, to_array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -1,0 +1,1 @@
+"""numpy's functions of encrypted arrays, in terms of their operations."""
