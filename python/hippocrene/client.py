@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
 import numpy as np
 
 from hippocrene import _native
-from hippocrene.arrays.array import EncryptedArray
+from hippocrene.arrays.encrypted import EncryptedArray
 from hippocrene.errors import ArgumentError, ParameterError, SecretPickleError
-from hippocrene.files import FilePath, file_path, path_of_secret, raw_bytes, reading
+from hippocrene.files import FilePath, raw_bytes, reading
 from hippocrene.keys import EvaluationKeys, TransferKey, check_made_alike
 from hippocrene.requirements import Bootstrapping, KeyRequest, LookUps, wanted, wanted_tables
-from hippocrene.values.booleans import booleans
+from hippocrene.stored import Stored, StoredSecret
 from hippocrene.values.exact import Kind, decrypted, is_type
 from hippocrene.values.integers import integers, without_wrapping
-from hippocrene.values.operands import check_finite, numbers, to_native
+from hippocrene.values.operands import booleans, check_finite, numbers, to_native
 from hippocrene.values.scalars import (
     declared_interval,
     double,
@@ -146,7 +146,7 @@ def _raw_array(array: EncryptedArray) -> _native.EncryptedArray:
         raise TypeError(
             f"an EncryptedArray is decrypted, not {type(array).__name__}: EncryptedArray.load reads files"
         )
-    return array._to_be_read
+    return array._to_be_read()
 
 
 class _Encrypting:
@@ -191,49 +191,27 @@ class _Encrypting:
         return encrypt(self._raw, values, interval, bound, precision, bool(wrap))
 
 
-class PublicKey(_Encrypting):
+class PublicKey(Stored, _Encrypting):
     """A key that encrypts for the client that made it, and can do nothing else.
 
     Give it to anyone who sends data to the client.
     """
 
-    __slots__ = ("_raw",)
+    __slots__ = ()
     _raw: _native.PublicKey
-
-    def __init__(self, raw: _native.PublicKey) -> None:
-        """Wrap a key of the extension module; users call `Client.public_key`."""
-        if not isinstance(raw, _native.PublicKey):
-            raise TypeError(
-                "public keys are made by Client.public_key, PublicKey.load and PublicKey.from_bytes"
-            )
-        self._raw = raw
-
-    @property
-    def fingerprint(self) -> str:
-        """The identifier of the secret key that this key belongs to."""
-        return self._raw.fingerprint
-
-    def to_bytes(self) -> bytes:
-        """Return the key as bytes, in the format of `save`."""
-        return self._raw.to_bytes()
+    _kind = _native.PublicKey
+    _made_by = "Client.public_key"
 
     @classmethod
     def from_bytes(cls, data: bytes | bytearray | memoryview, *, threads: int = 1) -> PublicKey:
         """Read a key from the bytes that `to_bytes` returned, to encrypt on `threads` threads."""
         return cls(_native.PublicKey.from_bytes(raw_bytes(data), thread_count(threads)))
 
-    def save(self, path: FilePath) -> None:
-        """Write the key to a file."""
-        self._raw.save(file_path(path))
-
     @classmethod
     def load(cls, path: FilePath, *, threads: int = 1) -> PublicKey:
         """Read a key from a file that `save` wrote, to encrypt on `threads` threads."""
         with reading(path) as name:
             return cls(_native.PublicKey.load(name, thread_count(threads)))
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return PublicKey.from_bytes, (self.to_bytes(),)
 
     def __repr__(self) -> str:
         return f"PublicKey(fingerprint={self.fingerprint!r})"
@@ -243,7 +221,7 @@ class PublicKey(_Encrypting):
 _may_pickle: ContextVar[frozenset[Client]] = ContextVar("_may_pickle", default=frozenset())
 
 
-class Client(_Encrypting):
+class Client(StoredSecret, _Encrypting):
     """The owner of the data, with the secret key.
 
     Evaluation keys, public keys and encrypted arrays contain no secret and can be given to others.
@@ -251,14 +229,8 @@ class Client(_Encrypting):
     """
 
     _raw: _native.ClientKey
-
-    def __init__(self, raw: _native.ClientKey) -> None:
-        """Wrap a secret key of the extension module; users call `Client.generate`."""
-        if not isinstance(raw, _native.ClientKey):
-            raise TypeError(
-                "clients are made by Client.generate, Client.load and Client.from_bytes"
-            )
-        self._raw = raw
+    _kind = _native.ClientKey
+    _made_by = "Client.generate"
 
     @classmethod
     def generate(
@@ -285,7 +257,7 @@ class Client(_Encrypting):
         - ``with server.at_precision(50): ...`` sets the precision of operations.
 
         An operation on arrays of different precision uses the smaller one.
-        `EncryptedArray.precision_bits` is the precision that a result really has.
+        `NumberArray.precision_bits` is the precision that a result really has.
 
         With the `scheme` ``"bgv"`` or ``"bfv"``, the client encrypts integers, and results are
         exact modulo `plain_modulus`. It must be a prime that is 1 modulo twice the ring degree. The
@@ -449,7 +421,7 @@ class Client(_Encrypting):
           more than real values up to 1. `describe_bootstrapping` returns its properties before any
           key is made.
         - `tables` lets the server apply any function to values by look-up tables
-          (`EncryptedArray.apply`). The keys take gigabytes, and need the preset ``"n15"`` or a
+          (`NumberArray.apply`). The keys take gigabytes, and need the preset ``"n15"`` or a
           larger one. A name or a `LookUps` selects the tables.
         - `bits` lets the server compute gates of encrypted bits. It is the default for presets for
           bits. No rotations for numbers are then made, unless `rotations` asks for them.
@@ -534,21 +506,10 @@ class Client(_Encrypting):
 
     # Files
 
-    def to_bytes(self) -> bytes:
-        """Return the secret key as bytes, unencrypted, in the format of `save`."""
-        return self._raw.to_bytes()
-
     @classmethod
     def from_bytes(cls, data: bytes | bytearray | memoryview, *, threads: int = 1) -> Client:
         """Read a client from the bytes that `to_bytes` returned, to work on `threads` threads."""
         return cls(_native.ClientKey.from_bytes(raw_bytes(data), thread_count(threads)))
-
-    def save(self, path: FilePath) -> None:
-        """Write the secret key, unencrypted, to a new file that only this user may read.
-
-        A file that already exists is not overwritten and raises a `FileError`.
-        """
-        self._raw.save(path_of_secret(path))
 
     @classmethod
     def load(cls, path: FilePath, *, threads: int = 1) -> Client:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Literal
 
 from hippocrene import _native
 from hippocrene.errors import ArgumentError, MissingKeyError
-from hippocrene.files import FilePath, file_path, raw_bytes, reading
+from hippocrene.files import FilePath, raw_bytes, reading
 from hippocrene.limits import Limits, native_limits
+from hippocrene.stored import Stored
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,7 +43,7 @@ def check_made_alike(
 class Described:
     """The base of evaluation keys and servers: the properties of their keys."""
 
-    __slots__ = ("_description",)
+    __slots__ = ()
     _description: _native.KeysDescription
 
     @property
@@ -131,28 +132,22 @@ def listed(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-class EvaluationKeys(Described):
+class EvaluationKeys(Described, Stored):
     """The keys that a server computes with. They contain no secret.
 
     `fingerprint` identifies the secret key that they belong to. `scheme`, `preset`, `rotations` and
     similar properties describe their abilities.
     """
 
-    __slots__ = ("__weakref__", "_raw")
+    __slots__ = ("__weakref__", "_description")
+    _raw: _native.EvaluationKeys
+    _kind = _native.EvaluationKeys
+    _made_by = "Client.evaluation_keys"
 
     def __init__(self, raw: _native.EvaluationKeys) -> None:
         """Wrap keys of the extension module; users call `Client.evaluation_keys`."""
-        if not isinstance(raw, _native.EvaluationKeys):
-            raise TypeError(
-                "evaluation keys are made by Client.evaluation_keys, EvaluationKeys.load and .from_bytes"
-            )
-        self._raw = raw
+        super().__init__(raw)
         self._description = raw.describe()
-
-    @property
-    def fingerprint(self) -> str:
-        """The identifier of the secret key that these keys belong to."""
-        return self._raw.fingerprint
 
     def suffice(self, simulation: Simulation) -> Literal[True]:
         """Return True if these keys are enough for a simulated program; otherwise raise an error.
@@ -173,10 +168,6 @@ class EvaluationKeys(Described):
             raise MissingKeyError(f"suffice: these keys lack {listed(missing)}. {HOW_TO_MAKE_THEM}")
         return True
 
-    def to_bytes(self) -> bytes:
-        """Return the keys as bytes, in the format of `save`."""
-        return self._raw.to_bytes()
-
     @classmethod
     def from_bytes(
         cls, data: bytes | bytearray | memoryview, *, accept: Limits | None = None
@@ -185,10 +176,6 @@ class EvaluationKeys(Described):
         within = native_limits(accept, "EvaluationKeys.from_bytes")
         return cls(_native.EvaluationKeys.from_bytes(raw_bytes(data), 1, within))
 
-    def save(self, path: FilePath) -> None:
-        """Write the keys to a file."""
-        self._raw.save(file_path(path))
-
     @classmethod
     def load(cls, path: FilePath, *, accept: Limits | None = None) -> EvaluationKeys:
         """Read keys from a file that `save` wrote, within the limits `accept`."""
@@ -196,62 +183,29 @@ class EvaluationKeys(Described):
         with reading(path) as name:
             return cls(_native.EvaluationKeys.load(name, 1, within))
 
-    def __reduce__(self) -> tuple[object, ...]:
-        return EvaluationKeys.from_bytes, (self.to_bytes(),)
-
     def __repr__(self) -> str:
         tables = self._looks_up()
         told = f"preset={self.preset!r}, scheme={self.scheme!r}, fingerprint={self.fingerprint!r}"
         return f"EvaluationKeys({told}{tables})"
 
 
-class TransferKey:
+class TransferKey(Stored):
     """A key that converts arrays of one client to the secret key of a second one.
 
-    See `Client.second`. It contains no secret.
+    See `Client.second`. It contains no secret. Its `fingerprint` identifies the secret key that
+    arrays are converted from.
     """
 
-    __slots__ = ("_raw",)
-
-    def __init__(self, raw: _native.TransferKey) -> None:
-        """Wrap a key of the extension module; users call `Client.transfer_key`."""
-        if not isinstance(raw, _native.TransferKey):
-            raise TypeError(
-                "transfer keys are made by Client.transfer_key, TransferKey.load and .from_bytes"
-            )
-        self._raw = raw
-
-    @property
-    def fingerprint(self) -> str:
-        """The identifier of the secret key that arrays are converted from."""
-        return self._raw.fingerprint
+    __slots__ = ()
+    _raw: _native.TransferKey
+    _kind = _native.TransferKey
+    _made_by = "Client.transfer_key"
+    _arguments = (1,)
 
     @property
     def second(self) -> str:
         """The identifier of the secret key that arrays are converted to."""
         return self._raw.second
-
-    def to_bytes(self) -> bytes:
-        """Return the key as bytes, in the format of `save`."""
-        return self._raw.to_bytes()
-
-    @classmethod
-    def from_bytes(cls, data: bytes | bytearray | memoryview) -> TransferKey:
-        """Read a key from the bytes that `to_bytes` returned."""
-        return cls(_native.TransferKey.from_bytes(raw_bytes(data), 1))
-
-    def save(self, path: FilePath) -> None:
-        """Write the key to a file."""
-        self._raw.save(file_path(path))
-
-    @classmethod
-    def load(cls, path: FilePath) -> TransferKey:
-        """Read a key from a file that `save` wrote."""
-        with reading(path) as name:
-            return cls(_native.TransferKey.load(name, 1))
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return TransferKey.from_bytes, (self.to_bytes(),)
 
     def __repr__(self) -> str:
         return f"TransferKey(fingerprint={self.fingerprint!r}, second={self.second!r})"

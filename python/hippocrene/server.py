@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -12,8 +12,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NoReturn, cast
 
 from hippocrene import _native
-from hippocrene.arrays.array import EncryptedArray
-from hippocrene.arrays.bits import gates_of
+from hippocrene.arrays.bits import BitArray, gates_of
+from hippocrene.arrays.encrypted import EncryptedArray
 from hippocrene.arrays.view import View
 from hippocrene.errors import ArgumentError, KeyMismatchError
 from hippocrene.files import raw_bytes, reading
@@ -36,15 +36,16 @@ def array_of(
     """Return an array, or read one from a file or from bytes, and check it against the limits."""
     within = native_limits(limits, "load")
     if isinstance(source, EncryptedArray):
-        if source._picked is None:
-            source._raw.check(within)
+        if source._view is None:
+            source._elements().check(within)
         return source
     if isinstance(source, (str, PathLike)):
         with reading(source) as name:
             raw = _native.EncryptedArray.load(name, within)
             raw.check(within)
         return EncryptedArray(raw)
-    raw = _native.EncryptedArray.from_bytes(raw_bytes(source), within)
+    data = raw_bytes(cast("bytes | bytearray | memoryview", source))
+    raw = _native.EncryptedArray.from_bytes(data, within)
     raw.check(within)
     return EncryptedArray(raw)
 
@@ -108,7 +109,7 @@ class Server(Described):
     describe the abilities of the server.
     """
 
-    __slots__ = ("__weakref__", "_is_simulated", "_own")
+    __slots__ = ("__weakref__", "_description", "_is_simulated", "_own")
 
     def __init__(
         self,
@@ -244,7 +245,7 @@ class Server(Described):
             raise TypeError(f"an EncryptedArray is bootstrapped, not {type(array).__name__}")
         array._need_numbers("bootstrap")
         return self._wrap(
-            _native.bootstrap(self._raw, array._raw, double_or_none(capacity, "a capacity"))
+            _native.bootstrap(self._raw, array._elements(), double_or_none(capacity, "a capacity"))
         )
 
     def sum_of_products(
@@ -274,12 +275,14 @@ class Server(Described):
                 have = [type(one).__name__ for one in pair] if several else type(pair).__name__
                 raise TypeError(f"sum_of_products takes pairs of EncryptedArrays, not {have}")
         return self._wrap(
-            self._raw.sum_of_products([x._raw for x, _ in both], [y._raw for _, y in both])
+            self._raw.sum_of_products(
+                [x._elements() for x, _ in both], [y._elements() for _, y in both]
+            )
         )
 
     def gates(
         self, names: Iterable[str], *arrays: EncryptedArray | npt.ArrayLike
-    ) -> list[EncryptedArray]:
+    ) -> list[BitArray]:
         """Compute several gates of the same two or three arrays of bits with one bootstrap.
 
         The arrays are encrypted bits or booleans. At least one must be encrypted. The names are
@@ -288,11 +291,6 @@ class Server(Described):
         carry)`` is a full adder.
         """
         return gates_of(self, names, arrays)
-
-    def _selected(
-        self, mask: EncryptedArray, ones: EncryptedArray, zeros: EncryptedArray
-    ) -> EncryptedArray:
-        return zeros ^ (mask & (ones ^ zeros))
 
     @property
     def bootstraps(self) -> int:
@@ -362,46 +360,27 @@ class Server(Described):
             raise ArgumentError(
                 "load: within a simulation arrays are the arguments of the program, and no others"
             )
-        if array.bit_error is not None and array._holds == "single bits":
+        if array._holds == "single bits":
             raise ArgumentError(
                 "load: an array of encrypted single bits, which a GateServer computes with"
             )
         if array.fingerprint == self._raw.transfers:
-            if array.bit_error is not None:
+            if isinstance(array, BitArray):
                 raise ArgumentError(
                     "load: encrypted bits are not brought to a second key, which takes numbers and integers: bits "
                     "compute with keys of the client that encrypted them"
                 )
-            return self._wrap(self._raw.transfer(array._raw))
+            return self._wrap(self._raw.transfer(array._elements()))
         if array.fingerprint != self.fingerprint:
             raise KeyMismatchError(
                 f"load: encrypted under key {array.fingerprint}, but this server's keys are of {self.fingerprint}"
             )
-        return self._wrap(self._raw.load(array._raw))
-
-    def _computed(
-        self, compute: Callable[..., _native.EncryptedArray], *arrays: EncryptedArray
-    ) -> EncryptedArray:
-        """Compute element by element.
-
-        If the operands are the same windows of several arrays, this computes with those arrays
-        instead, since they are smaller.
-        """
-        first, *others = (array._held for array in arrays)
-        if isinstance(first, View) and all(first.is_alike(held) for held in (first, *others)):
-            source = compute(*(cast("View", array._held).source for array in arrays))
-            return self._wrap(first.of(self._for_now, source))
-        return self._wrap(compute(*(array._raw for array in arrays)))
+        return self._wrap(self._raw.load(array._elements()))
 
     def _wrap(self, raw: _native.EncryptedArray | View) -> EncryptedArray:
         if self._is_simulated:
             note(raw)
         return EncryptedArray(raw, self)
-
-    def _broadcast(
-        self, raw: _native.EncryptedArray, shape: tuple[int, ...]
-    ) -> _native.EncryptedArray:
-        return raw if raw.shape == shape else self._raw.broadcast_to(raw, shape)
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(

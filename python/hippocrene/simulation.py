@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from hippocrene import _native
-from hippocrene.arrays.array import EncryptedArray
+from hippocrene.arrays.encrypted import EncryptedArray
 from hippocrene.automatic import candidates, chosen
 from hippocrene.client import check_for_numbers, checked_scheme, encrypt, key_request
 from hippocrene.errors import (
@@ -25,7 +25,7 @@ from hippocrene.requirements import Bootstrapping, KeyRequest, LookUps, wanted, 
 from hippocrene.server import Server
 from hippocrene.simulation_report import Simulation
 from hippocrene.trace import tracing
-from hippocrene.values.booleans import booleans
+from hippocrene.values.operands import booleans
 from hippocrene.values.scalars import double, double_or_none, text, whole
 
 if TYPE_CHECKING:
@@ -226,7 +226,7 @@ def _run(
     server = Server._of(raw.server(), description, is_simulated=True)
     declared = (asked.interval, asked.bound, None, False)
     encrypted = [
-        EncryptedArray(encrypt(raw, array, *declared)._raw, server) for array in asked.arrays
+        EncryptedArray(encrypt(raw, array, *declared)._elements(), server) for array in asked.arrays
     ]
     raw.restart()
     found: list[EncryptedArray] = []
@@ -252,9 +252,9 @@ def _run(
         relinearisation=report.relinearisation,
         conjugation=report.conjugation,
         key_bytes=report.key_bytes,
-        precision_bits=_least([array._raw.precision_bits for array in found]),
-        capacity_bits=_least([array._raw.capacity_bits for array in found]),
-        budget_bits=_least([array._raw.budget_bits for array in found]),
+        precision_bits=_least([array._elements().precision_bits for array in found]),
+        capacity_bits=_least([array._elements().capacity_bits for array in found]),
+        budget_bits=_least([array._elements().budget_bits for array in found]),
         bit_error=max(
             (error for array in found if (error := array.bit_error) is not None), default=None
         ),
@@ -347,7 +347,7 @@ def _plain(raw: _native.Simulation, returned: Any, found: list[EncryptedArray]) 
     """Replace encrypted arrays in a result by plain values, and collect them in `found`."""
     if isinstance(returned, EncryptedArray):
         found.append(returned)
-        return raw.values(returned._raw)
+        return raw.values(returned._elements())
     if isinstance(returned, (tuple, list)):
         items = [_plain(raw, item, found) for item in returned]
         # The constructor of a named tuple takes one argument for each item, so that `_make` is

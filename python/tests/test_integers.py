@@ -527,8 +527,8 @@ def test_sums_of_products(server, secret, equal):
     with pytest.raises(TypeError, match="pairs of EncryptedArrays"):
         server.sum_of_products([(a, x)])
     for pair, message in (
-        ((a,), r"not \['EncryptedArray'\]"),
-        (a, "not EncryptedArray"),
+        ((a,), r"not \['IntegerArray'\]"),
+        (a, "not IntegerArray"),
         (None, "not NoneType"),
     ):
         with pytest.raises(TypeError, match=message):

@@ -1,165 +1,87 @@
-"""Gates of encrypted bits."""
+"""Encrypted arrays of bits and their gates."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, SupportsIndex, cast
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
+import numpy.typing as npt
 
-from hippocrene.arrays.encrypted import Encrypted, part_of_arrays
-from hippocrene.arrays.moves import places_of
-from hippocrene.arrays.reductions import part_of
-from hippocrene.errors import ShapeError, named
-from hippocrene.values.booleans import booleans, plain_bits
-from hippocrene.values.operands import is_plain, to_array
+from hippocrene.arrays.advice import unset
+from hippocrene.arrays.encrypted import ArrayServer, EncryptedArray, part_of
+from hippocrene.arrays.places import Axes, common_shape, places_of
+from hippocrene.errors import named
+from hippocrene.values.operands import booleans, is_plain, plain_bits, to_array
 from hippocrene.values.scalars import text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from typing_extensions import Self
 
-    import numpy.typing as npt
-
-    from hippocrene.arrays.array import EncryptedArray
-    from hippocrene.gates import GateServer
-    from hippocrene.server import Server
+    from hippocrene.arrays.encrypted import _Operand
 
 
-def gates_of(
-    server: Server | GateServer,
-    names: Iterable[str],
-    operands: Sequence[EncryptedArray | npt.ArrayLike],
-) -> list[EncryptedArray]:
-    """Compute several gates of the same operands, for `Server.gates`. Shapes broadcast."""
-    if isinstance(names, str):
-        raise TypeError(f"gates takes several names: say [{names!r}] for one")
-    if not isinstance(names, Iterable):
-        raise TypeError(f"gates takes names of gates, not {type(names).__name__}")
-    wanted = [text(name, "the name of a gate") for name in names]
-    some = next((one for one in operands if isinstance(one, Encrypted)), None)
-    if some is None:
-        raise TypeError("gates takes EncryptedArrays of bits, one at least, and booleans")
-    some._bits("gates")
-    arrays = [one if isinstance(one, Encrypted) else _constants(one, some) for one in operands]
-    try:
-        shape = np.broadcast_shapes(*(array.shape for array in arrays))
-    except ValueError:
-        shapes = ", ".join(str(array.shape) for array in arrays)
-        raise ShapeError(f"gates: shapes {shapes} do not broadcast together") from None
-    with named("gates", "compute", "move elements"):
-        raw = [array._bits("gates")._as_wide(shape, "gates")._raw for array in arrays]
-        return [server._wrap(one) for one in server._raw.gates(wanted, raw)] if wanted else []
+class BitArray(EncryptedArray, holds=("bits", "single bits")):
+    """An encrypted array of bits. Each gate is a bootstrap, so that depth has no limit.
 
-
-def _constants(values: npt.ArrayLike, beside: EncryptedArray) -> EncryptedArray:
-    """Return plain bits as an array that can compute with another array."""
-    plain = plain_bits(values, "gates")
-    return beside._placed(np.full(plain.shape, -1), [beside], plain)
-
-
-def chosen(
-    condition: EncryptedArray | npt.ArrayLike,
-    where: EncryptedArray | npt.ArrayLike,
-    otherwise: EncryptedArray | npt.ArrayLike,
-) -> EncryptedArray:
-    """Select bits by a condition, for `numpy.where`.
-
-    With a plain condition, encrypted single bits are moved.
+    `EncryptedArray` describes all kinds of array.
     """
-    mask, ones, zeros = (
-        one if isinstance(one, Encrypted) else plain_bits(one, "where")
-        for one in (condition, where, otherwise)
-    )
-    shapes = [one.shape for one in (mask, ones, zeros)]
-    try:
-        shape = np.broadcast_shapes(*shapes)
-    except ValueError:
-        raise ShapeError(
-            "where: shapes {}, {} and {} do not broadcast together".format(*shapes)
-        ) from None
-    with named("where", "select", "&", "^", "and", "xor", "move elements"):
-        if isinstance(mask, Encrypted):
-            return mask.select(ones, zeros)._as_wide(shape, "where")
-        mask = np.broadcast_to(mask, shape)
-        arrays = [one._bits("where") for one in (ones, zeros) if isinstance(one, Encrypted)]
-        if (only := ones if mask.all() else zeros if not mask.any() else None) is not None:
-            return (only if isinstance(only, Encrypted) else _constants(only, arrays[0]))._as_wide(
-                shape, "where"
-            )
-        if arrays[0]._holds == "bits":
-            return cast("EncryptedArray", zeros ^ (mask & (ones ^ zeros)))
-        places: list[npt.NDArray[np.int64]] = []
-        values: list[npt.NDArray[np.bool_]] = []
-        first = 0
-        for one in (ones, zeros):
-            if isinstance(one, Encrypted):
-                places.append(places_of(one, first))
-                values.append(np.zeros(one.shape, dtype=np.bool_))
-                first += one.size
-            else:
-                places.append(np.full(one.shape, -1))
-                values.append(one)
-        return arrays[0]._placed(np.where(mask, *places), arrays, np.where(mask, *values))
-
-
-# How to compute gates if the conditions are encrypted numbers, 0 or 1.
-_OF_NUMBERS = {
-    "&": "a * b",
-    "|": "a + b - a * b",
-    "^": "a + b - 2 * a * b",
-    "~": "1 - a",
-    "all": "a.prod()",
-    "any": "1 - (1 - a).prod()",
-}
-
-
-@part_of_arrays
-class Gates:
-    """The methods of encrypted bits. Each gate is a bootstrap, so that depth has no limit."""
 
     __slots__ = ()
+    _refusals: ClassVar[Mapping[str, str | tuple[type[Exception], str]]] = {
+        **EncryptedArray._refusals,
+        "divisor": "encrypted bits are no divisors: they compute with & | ^ ~",
+        "entries_of": "entries_of takes encrypted numbers and integers, not bits",
+        "interval": "encrypted bits have no interval: they are 0 or 1",
+        "imag": "encrypted bits have no imag: they are 0 or 1",
+    }
+    _no_method = "{name} is not for encrypted bits, which compute with & | ^ ~, comparisons, nand, nor, xnor and select"
+    _no_property = "encrypted bits have no {name}: bit_error says how uncertain they are"
+    _selects_lazily = False
 
-    def _as_wide(self, shape: tuple[int, ...], operation: str) -> EncryptedArray:
+    @property
+    def bit_error(self) -> float:
+        """The largest difference between a slot and its bit. It is below 1/2."""
+        return cast("float", self._elements().bit_error)
+
+    def _summary(self) -> str:
+        return f", bit_error={self.bit_error:.3g}"
+
+    def _plain(self, values: npt.ArrayLike, operation: str) -> npt.NDArray[Any]:
+        return plain_bits(values, operation)
+
+    def _filled(self, places: npt.NDArray[np.bool_], values: npt.NDArray[Any]) -> Self:
+        return self ^ np.where(places, values, False).astype(np.bool_)
+
+    def _as_wide(self, shape: tuple[int, ...], operation: str) -> Self:
         """Return the bits, repeated to the common shape of this array and another one."""
-        array = cast("EncryptedArray", self)
-        common = array._common_shape(shape, operation)
-        return (
-            array
-            if common == array.shape
-            else array._gather(np.broadcast_to(places_of(array), common))
-        )
+        common = self._common_shape(shape, operation)
+        if common == self.shape:
+            return self
+        return self._gather(np.broadcast_to(places_of(self), common))
 
-    def _bits(self, operation: str) -> EncryptedArray:
-        array = cast("EncryptedArray", self)
-        if array.bit_error is None:
-            of_numbers = _OF_NUMBERS.get(operation)
-            instead = (
-                f"; of conditions that are numbers, 0 and 1, it is {of_numbers}"
-                if of_numbers
-                else ""
-            )
-            raise TypeError(
-                f"{operation} is for encrypted bits: booleans, encrypted with a preset for bits{instead}"
-            )
-        return array
+    def _constants(self, values: npt.NDArray[np.bool_]) -> Self:
+        """Return plain bits as an array that can compute with this one."""
+        return self._placed(np.full(values.shape, -1), [self], values)
 
-    def _gate(self, gate: str, other: object, operation: str = "") -> EncryptedArray:
+    # Gates
+
+    def _gate(self, gate: str, other: object, operation: str = "") -> Self:
         """Compute a gate, which errors call `operation`.
 
         This returns `NotImplemented` if `other` is neither an array nor a number.
         """
         operation = operation or gate
-        array = self._bits(operation)
-        if isinstance(other, Encrypted):
-            server = array._any_server(operation, other)
-            if other.bit_error is None:
+        if isinstance(other, EncryptedArray):
+            server = self._any_server(operation, other)
+            if not isinstance(other, BitArray):
                 raise TypeError(
                     f"{operation} takes encrypted bits or booleans, not encrypted {other._holds}"
                 )
             with named(operation, gate, "bootstrap bits", "move elements"):
                 both = [
-                    array._as_wide(other.shape, operation)._raw,
-                    cast("Gates", other)._as_wide(array.shape, operation)._raw,
+                    self._as_wide(other.shape, operation)._elements(),
+                    other._as_wide(self.shape, operation)._elements(),
                 ]
                 return server._wrap(server._raw.gates([gate], both)[0])
         plain = booleans(other, operation)
@@ -170,76 +92,150 @@ class Gates:
                 "numbers"
             )
         if plain is None:
-            return cast("EncryptedArray", NotImplemented)
-        server = array._any_server(operation)
+            return cast("Self", NotImplemented)
+        server = self._any_server(operation)
         with named(operation, gate, "bootstrap bits", "move elements"):
-            array = array._as_wide(plain.shape, operation)
+            array = self._as_wide(plain.shape, operation)
             plain = np.array(np.broadcast_to(plain, array.shape), order="C")
-            return server._wrap(server._raw.gate_plain(gate, array._raw, plain))
+            return server._wrap(server._raw.gate_plain(gate, array._elements(), plain))
 
-    def _method(self, gate: str, other: object) -> EncryptedArray:
+    def _method(self, gate: str, other: object) -> Self:
         result = self._gate(gate, other)
         if result is NotImplemented:
             raise TypeError(f"{gate} takes encrypted bits or booleans, not {type(other).__name__}")
         return result
 
-    def __and__(self, other: EncryptedArray | npt.ArrayLike) -> EncryptedArray:
+    def __and__(self, other: _Operand) -> Self:
         return self._gate("and", other, "&")
 
-    def __rand__(self, other: npt.ArrayLike) -> EncryptedArray:
-        return self._gate("and", other, "&")
+    __rand__ = __and__
 
-    def __or__(self, other: EncryptedArray | npt.ArrayLike) -> EncryptedArray:
+    def __or__(self, other: _Operand) -> Self:
         return self._gate("or", other, "|")
 
-    def __ror__(self, other: npt.ArrayLike) -> EncryptedArray:
-        return self._gate("or", other, "|")
+    __ror__ = __or__
 
-    def __xor__(self, other: EncryptedArray | npt.ArrayLike) -> EncryptedArray:
+    def __xor__(self, other: _Operand) -> Self:
         return self._gate("xor", other, "^")
 
-    def __rxor__(self, other: npt.ArrayLike) -> EncryptedArray:
-        return self._gate("xor", other, "^")
+    __rxor__ = __xor__
 
-    def __invert__(self) -> EncryptedArray:
+    def __invert__(self) -> Self:
         """Return the complements. This is free and needs no bootstrap."""
-        array = self._bits("~")
-        server = array._any_server("~")
+        server = self._any_server("~")
         with named("~", "not"):
-            return server._wrap(server._raw.complement(array._raw))
+            return server._wrap(server._raw.complement(self._elements()))
 
-    def all(
-        self,
-        axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None,
-        *,
-        keepdims: bool = False,
-    ) -> EncryptedArray:
+    def __mul__(self, other: object) -> Self:
+        """Return the gate ``and``, which numpy defines as the product of booleans."""
+        return self._gate("and", other, "*")
+
+    __rmul__ = __mul__
+
+    def __eq__(self, other: object) -> Self:  # type: ignore[override]
+        """Return the gate `xnor`. An object that is no array of booleans is not equal."""
+        return self._gate("xnor", other, "==")
+
+    def __ne__(self, other: object) -> Self:  # type: ignore[override]
+        """Return the gate ``xor``; see `__eq__`."""
+        return self._gate("xor", other, "!=")
+
+    # Bits are in order like numpy's booleans: 0 is less than 1.
+
+    def __lt__(self, other: _Operand) -> Self:
+        return (~self)._gate("and", other, "<")
+
+    def __le__(self, other: _Operand) -> Self:
+        return (~self)._gate("or", other, "<=")
+
+    def __gt__(self, other: _Operand) -> Self:
+        return self._gate("and", _complement(other, ">"), ">")
+
+    def __ge__(self, other: _Operand) -> Self:
+        return self._gate("or", _complement(other, ">="), ">=")
+
+    def nand(self, other: _Operand) -> Self:
+        """Return ``~(x & y)``."""
+        return self._method("nand", other)
+
+    def nor(self, other: _Operand) -> Self:
+        """Return ``~(x | y)``."""
+        return self._method("nor", other)
+
+    def xnor(self, other: _Operand) -> Self:
+        """Return ``~(x ^ y)``, as ``==`` does."""
+        return self._method("xnor", other)
+
+    def select(self, where: _Operand, otherwise: _Operand) -> Self:
+        """Return the bits of `where` where this is 1, and those of `otherwise` where it is 0.
+
+        This takes three gates. For single bits (`hippocrene.gates`), it takes as long as two gates,
+        or as one if one of the two choices is plain.
+        """
+        ones, zeros = (
+            x if isinstance(x, EncryptedArray) else booleans(x, "select")
+            for x in (where, otherwise)
+        )
+        if ones is None or zeros is None:
+            raise TypeError("select takes encrypted bits or booleans")
+        if isinstance(ones, EncryptedArray) and isinstance(zeros, EncryptedArray):
+            server = self._any_server("select", ones)
+            mask = self._as_wide(ones.shape, "select")._as_wide(zeros.shape, "select")
+            ones, zeros = (
+                require_bits(x, "select")._as_wide(mask.shape, "select") for x in (ones, zeros)
+            )
+            if self._holds == "single bits":
+                raw = cast("Any", server._raw).select(
+                    mask._elements(), ones._elements(), zeros._elements()
+                )
+                return server._wrap(raw)
+            return zeros ^ (mask & (ones ^ zeros))
+        if isinstance(zeros, EncryptedArray):
+            return ones ^ (~self & (ones ^ zeros))
+        return zeros ^ (self & (ones ^ zeros))
+
+    def maximum(self, other: _Operand) -> Self:
+        """Return the larger bits, which is the gate ``or``."""
+        return self._gate("or", other, "maximum")
+
+    def minimum(self, other: _Operand) -> Self:
+        """Return the smaller bits, which is the gate ``and``."""
+        return self._gate("and", other, "minimum")
+
+    # Reductions
+
+    def all(self, axis: Axes = None, *, keepdims: bool = False) -> Self:
         """Return 1 where all bits along one axis, several axes or all of them are 1.
 
         For ``n`` bits, this computes about ``log2(n)`` gates one after the other.
         """
         return self._halved("all", "and", axis, keepdims=keepdims)
 
-    def any(
-        self,
-        axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None,
-        *,
-        keepdims: bool = False,
-    ) -> EncryptedArray:
+    def any(self, axis: Axes = None, *, keepdims: bool = False) -> Self:
         """Return 1 where any bit along one axis, several axes or all of them is 1.
 
         For ``n`` bits, this computes about ``log2(n)`` gates one after the other.
         """
         return self._halved("any", "or", axis, keepdims=keepdims)
 
-    def _halved(self, operation: str, gate: str, axis: Any, *, keepdims: bool) -> EncryptedArray:
+    def max(self, axis: Axes = None, out: None = None, *, keepdims: bool = False) -> Self:
+        """Return the largest bits along one or several axes, or of all, as `any` does."""
+        unset("max", None, out)
+        return self._halved("max", "or", axis, keepdims=keepdims)
+
+    def min(self, axis: Axes = None, out: None = None, *, keepdims: bool = False) -> Self:
+        """Return the smallest bits along one or several axes, or of all, as `all` does."""
+        unset("min", None, out)
+        return self._halved("min", "and", axis, keepdims=keepdims)
+
+    def _halved(self, operation: str, gate: str, axis: Any, *, keepdims: bool) -> Self:
         """Reduce axes with a gate of the first half and the second half, repeatedly.
 
         If a gate computes all bits of a ciphertext at once, the two halves of an odd length
         overlap. This is wrong for ``xor``, which would count a bit twice. For ``xor`` and for
         single bits, an odd bit waits until the end.
         """
-        array = self._bits(operation)
+        array = self
         overlap = gate != "xor" and array._holds == "bits"
         axes = array._axes(axis, operation)
         shape = tuple(1 if k in axes else length for k, length in enumerate(array.shape))
@@ -258,62 +254,48 @@ class Gates:
             rest = shape if keepdims else tuple(n for k, n in enumerate(shape) if k not in axes)
             return array.reshape(rest)
 
-    def _parity(self, axis: Any, *, keepdims: bool = False) -> EncryptedArray:
+    def _parity(self, axis: Any, *, keepdims: bool = False) -> Self:
         """Return 1 where the number of ones is odd, for `numpy.logical_xor.reduce`."""
         return self._halved("parity", "xor", axis, keepdims=keepdims)
 
-    def _product_of_bits(self, other: object, operation: str) -> EncryptedArray:
-        """Return the gate ``and``, which numpy defines as the product of booleans.
 
-        Sums of encrypted bits are refused.
-        """
-        if operation != "mul":
-            self._bits(operation)._refuse_bits(operation)
-        return self._gate("and", other, "*")
+def _complement(other: Any, operation: str) -> Any:
+    """Return the complement of bits or booleans. The later gate refuses anything else."""
+    if isinstance(other, BitArray):
+        return ~other
+    plain = None if isinstance(other, EncryptedArray) else booleans(other, operation)
+    return other if plain is None else ~plain
 
-    def _ordered(self, sign: str, other: EncryptedArray | npt.ArrayLike) -> EncryptedArray:
-        """Compare bits, where 0 is less than 1."""
-        if sign in ("<", "<="):
-            return cast("Gates", ~self)._gate("and" if sign == "<" else "or", other, sign)
-        plain = None if isinstance(other, Encrypted) else booleans(other, sign)
-        if isinstance(other, Encrypted) or plain is not None:
-            other = ~cast("EncryptedArray", other) if plain is None else ~plain
-        return self._gate("and" if sign == ">" else "or", other, sign)
 
-    def nand(self, other: EncryptedArray | npt.ArrayLike) -> EncryptedArray:
-        """Return ``~(x & y)``."""
-        return self._method("nand", other)
+def require_bits(array: EncryptedArray, operation: str) -> BitArray:
+    """Return an array of bits, and refuse other kinds."""
+    if not isinstance(array, BitArray):
+        raise array._refused(operation)
+    return array
 
-    def nor(self, other: EncryptedArray | npt.ArrayLike) -> EncryptedArray:
-        """Return ``~(x | y)``."""
-        return self._method("nor", other)
 
-    def xnor(self, other: EncryptedArray | npt.ArrayLike) -> EncryptedArray:
-        """Return ``~(x ^ y)``, as ``==`` does."""
-        return self._method("xnor", other)
-
-    def select(
-        self, where: EncryptedArray | npt.ArrayLike, otherwise: EncryptedArray | npt.ArrayLike
-    ) -> EncryptedArray:
-        """Return the bits of `where` where this is 1, and those of `otherwise` where it is 0.
-
-        This takes three gates. For single bits (`hippocrene.gates`), it takes as long as two gates,
-        or as one if one of the two choices is plain.
-        """
-        mask = self._bits("select")
-        ones, zeros = (
-            x if isinstance(x, Encrypted) else booleans(x, "select") for x in (where, otherwise)
-        )
-        if ones is None or zeros is None:
-            raise TypeError("select takes encrypted bits or booleans")
-        if isinstance(ones, Encrypted) and isinstance(zeros, Encrypted):
-            server = mask._any_server("select", ones)
-            wide = mask._as_wide(ones.shape, "select")._as_wide(zeros.shape, "select")
-            both = (
-                cast("Gates", x)._bits("select")._as_wide(wide.shape, "select")
-                for x in (ones, zeros)
-            )
-            return server._selected(wide, *both)
-        if isinstance(zeros, Encrypted):
-            return ones ^ (~mask & (ones ^ zeros))
-        return zeros ^ (mask & (ones ^ zeros))
+def gates_of(
+    server: ArrayServer[Any],
+    names: Iterable[str],
+    operands: Sequence[EncryptedArray | npt.ArrayLike],
+) -> list[BitArray]:
+    """Compute several gates of the same operands, for `Server.gates`. Shapes broadcast."""
+    if isinstance(names, str):
+        raise TypeError(f"gates takes several names: say [{names!r}] for one")
+    if not isinstance(names, Iterable):
+        raise TypeError(f"gates takes names of gates, not {type(names).__name__}")
+    wanted = [text(name, "the name of a gate") for name in names]
+    some = next((one for one in operands if isinstance(one, EncryptedArray)), None)
+    if some is None:
+        raise TypeError("gates takes EncryptedArrays of bits, one at least, and booleans")
+    first = require_bits(some, "gates")
+    arrays = [
+        one if isinstance(one, EncryptedArray) else first._constants(plain_bits(one, "gates"))
+        for one in operands
+    ]
+    shape = common_shape("gates", (array.shape for array in arrays))
+    with named("gates", "compute", "move elements"):
+        raw = [
+            require_bits(array, "gates")._as_wide(shape, "gates")._elements() for array in arrays
+        ]
+        return [server._wrap(one) for one in server._raw.gates(wanted, raw)] if wanted else []

@@ -1,37 +1,33 @@
-"""Functions by look-up tables, and requirements for their keys."""
+"""Functions of encrypted numbers by look-up tables."""
 
 from __future__ import annotations
 
-from numbers import Number
-from typing import TYPE_CHECKING, Any, SupportsIndex, cast
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from hippocrene import _native
-from hippocrene.arrays.encrypted import part_of_arrays
+from hippocrene.arrays.advice import unset
+from hippocrene.arrays.arithmetic import check_function
+from hippocrene.arrays.comparisons import ComparableArray
+from hippocrene.arrays.places import Axes
 from hippocrene.errors import DIFFERENCE, ArgumentError, ShapeError, named
-from hippocrene.numpy.ufuncs import unset
-from hippocrene.values.integers import integers
-from hippocrene.values.operands import is_plain, real_numbers
+from hippocrene.values.operands import real_numbers
 from hippocrene.values.scalars import double, integer, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    _Domain: TypeAlias = tuple[float, float] | None
+    from typing_extensions import Self
 
-    import numpy.typing as npt
-
-    from hippocrene.arrays.array import EncryptedArray
-
-# The largest plain modulus for functions of all integers. Such a function is a polynomial with one
-# coefficient for each integer.
-LARGEST_TABLE = 2**24
+    from hippocrene.arrays.encrypted import _Operand
 
 
-@part_of_arrays
-class TableFunctions:
-    """The methods of encrypted arrays that use look-up tables.
+class LookUpArray(ComparableArray):
+    """The methods that use look-up tables.
 
-    For numbers, they need keys made with ``tables=True``, except where a method says otherwise.
+    They need keys made with ``tables=True``, except where a method says otherwise.
     """
 
     __slots__ = ()
@@ -40,13 +36,13 @@ class TableFunctions:
         self,
         function: Callable[[Any], Any] | npt.ArrayLike,
         *,
-        domain: tuple[float, float] | None = None,
+        domain: _Domain = None,
         look_ups: int | None = None,
         precise: bool = False,
-    ) -> EncryptedArray:
+    ) -> Self:
         """Apply any function, or take the entry of a table, for every value.
 
-        **Numbers.** This uses look-up tables. `function` takes and returns one number. It is
+        This uses look-up tables. `function` takes and returns one number. It is
         evaluated on the `domain` ``(low, high)``, which must contain the interval of the array. By
         default, the domain is that interval (see `with_interval`).
 
@@ -69,85 +65,45 @@ class TableFunctions:
         nothing. This also needs a product. The result has 28 bits of capacity less than
         `LookUps.capacity`, whose default leaves only a few, and at most the capacity of the array.
 
-        **Integers.** The result is exact. The function is evaluated at all integers modulo
-        `plain_modulus`, and a polynomial through these values is computed. `function` is first
-        called with one array of all integers, as Python integers, which do not overflow. If that
-        raises an error or returns a single value, it is called for each integer instead. Modulo
-        65537, the polynomial has degree 65536 in general, and needs about 500 multiplications, 17
-        of them one after the other. If the function is a polynomial of low degree, it takes fewer.
-        Plain moduli above ``2**24`` raise an `ArgumentError`. `domain`, `look_ups` and `precise`
-        are for numbers.
-
-        **Tables.** `function` can also be a sequence. For integers it holds the `plain_modulus`
-        results for 0, 1, 2 and so on. For numbers, its entries are at equal distances from ``low``
+        `function` can also be a table: a sequence whose entries are at equal distances from ``low``
         to ``high`` of the `domain`, which is then required. A value between two entries gives the
         nearest one. The default is then one look-up, so that the error at the entries is small, for
         up to about 50 entries with ``"lut12"``. `precision_bits` states the error half-way between
         two entries, where it is largest. For more entries, such as samples of a smooth function,
         more look-ups may be better.
         """
-        array = cast("EncryptedArray", self)
-        if not callable(function) and (not is_plain(function) or isinstance(function, Number)):
-            raise TypeError(
-                f"apply takes a function or a table of numbers, not {type(function).__name__}"
-            )
-        server, modulus = array._bound_server("apply"), array.plain_modulus
-        if modulus is None:
-            # A table of entries has jumps. Each additional look-up adds part of the error beside a
-            # jump to values a half, a quarter and so on of the domain away from it.
-            usual = 3 if callable(function) else 1
-            count = usual if look_ups is None else whole(look_ups, "look_ups", 1, 4)
-            of_one = function if callable(function) else _nearest(function, domain)
-            with named("apply", "apply a function"):
-                return server._wrap(
-                    server._raw.apply(
-                        array._raw, _checked(of_one), _domain(domain), count, bool(precise)
-                    )
+        check_function(function)
+        server = self._bound_server("apply")
+        # A table of entries has jumps. Each additional look-up adds part of the error beside a
+        # jump to values a half, a quarter and so on of the domain away from it.
+        usual = 3 if callable(function) else 1
+        count = usual if look_ups is None else whole(look_ups, "look_ups", 1, 4)
+        of_one = function if callable(function) else _nearest(function, domain)
+        with named("apply", "apply a function"):
+            return server._wrap(
+                server._raw.apply(
+                    self._elements(), _checked(of_one), _domain(domain), count, bool(precise)
                 )
-        if domain is not None or precise:
-            raise TypeError(
-                "apply takes a domain for numbers only: a function of integers is of all of them, and exact"
             )
-        if modulus > LARGEST_TABLE:
-            raise ArgumentError(
-                f"apply: a function of all {modulus} integers is a polynomial of about that degree, which is for plain "
-                f"moduli up to {LARGEST_TABLE}; `polynomial` computes those of low degree"
-            )
-        table = integers(
-            _of_all(function, modulus) if callable(function) else function, "apply", modulus
-        )
-        if table.shape != (modulus,):
-            what = "the function returned" if callable(function) else "a table of"
-            raise ShapeError(f"apply: {what} shape {table.shape} for the {modulus} integers")
-        with named("apply", "evaluate a polynomial"):
-            return server._wrap(server._raw.table(array._raw, table))
 
-    def _named(
-        self, name: str, domain: tuple[float, float] | None, precise: bool
-    ) -> EncryptedArray:
-        array = cast("EncryptedArray", self)
-        array._refuse_integers(name)
-        server = array._bound_server(name)
+    def _named(self, name: str, domain: _Domain, precise: bool) -> Self:
+        server = self._bound_server(name)
         with named(name, "apply a function"):
             return server._wrap(
-                server._raw.apply_function(array._raw, name, _domain(domain), 3, bool(precise))
+                server._raw.apply_function(
+                    self._elements(), name, _domain(domain), 3, bool(precise)
+                )
             )
 
-    def sigmoid(
-        self, *, domain: tuple[float, float] | None = None, precise: bool = False
-    ) -> EncryptedArray:
+    def sigmoid(self, *, domain: _Domain = None, precise: bool = False) -> Self:
         """Return ``1 / (1 + exp(-x))`` of every value; see `apply`."""
         return self._named("sigmoid", domain, precise)
 
-    def tanh(
-        self, *, domain: tuple[float, float] | None = None, precise: bool = False
-    ) -> EncryptedArray:
+    def tanh(self, *, domain: _Domain = None, precise: bool = False) -> Self:
         """Return the hyperbolic tangents; see `apply`."""
         return self._named("tanh", domain, precise)
 
-    def sqrt(
-        self, *, domain: tuple[float, float] | None = None, precise: bool = False
-    ) -> EncryptedArray:
+    def sqrt(self, *, domain: _Domain = None, precise: bool = False) -> Self:
         """Return the square roots of values that are known to be at least 0.
 
         Variances and sums of squares are known to be. For other values, first declare an interval
@@ -159,7 +115,7 @@ class TableFunctions:
         """
         return self._named("sqrt", domain, precise)
 
-    def reciprocal(self, *, domain: tuple[float, float], precise: bool = False) -> EncryptedArray:
+    def reciprocal(self, *, domain: tuple[float, float], precise: bool = False) -> Self:
         """Return ``1 / x`` of every value, for a domain on one side of 0.
 
         This evaluates a polynomial or uses look-up tables, as `sqrt` does. If neither has an error
@@ -167,22 +123,18 @@ class TableFunctions:
         """
         return self._named("reciprocal", domain, precise)
 
-    def log(self, *, domain: tuple[float, float], precise: bool = False) -> EncryptedArray:
+    def log(self, *, domain: tuple[float, float], precise: bool = False) -> Self:
         """Return the natural logarithms, for a domain above 0.
 
         This evaluates a polynomial or uses look-up tables, as `sqrt` does.
         """
         return self._named("log", domain, precise)
 
-    def exp(
-        self, *, domain: tuple[float, float] | None = None, precise: bool = False
-    ) -> EncryptedArray:
+    def exp(self, *, domain: _Domain = None, precise: bool = False) -> Self:
         """Return the exponentials; see `apply`."""
         return self._named("exp", domain, precise)
 
-    def is_close(
-        self, other: EncryptedArray | npt.ArrayLike, *, tolerance: float
-    ) -> EncryptedArray:
+    def is_close(self, other: _Operand, *, tolerance: float) -> Self:
         """Return 1 where values differ from `other` by less than `tolerance`, and 0 elsewhere.
 
         This takes one look-up for each value. Within a gap around the tolerance, the result may be
@@ -191,17 +143,17 @@ class TableFunctions:
         ``"lut13"``. A tolerance below the gap is refused, with an error that names the gap. If the
         tolerance is larger than the sum of both bounds, the results are 1 without a look-up.
         """
-        cast("EncryptedArray", self)._check_operand(other, "is_close")
+        self._check_operand(other, "is_close")
         with named("is_close", *DIFFERENCE):
-            difference = cast("EncryptedArray", self) - other
+            difference = self - other
         server = difference._bound_server("is_close")
         within = double(tolerance, "a tolerance")
         if within > difference.bound:
             return (difference - difference + 1).with_bound(1)
         with named("is_close", "apply a function", "compare with 0"):
-            return server._wrap(server._raw.near_zero(difference._raw, within))
+            return server._wrap(server._raw.near_zero(difference._elements(), within))
 
-    def sort(self, axis: SupportsIndex | None = -1, *, kind: str | None = None) -> EncryptedArray:
+    def sort(self, axis: SupportsIndex | None = -1, *, kind: str | None = None) -> Self:
         """Return the values in rising order along an axis, or all values if `axis` is None.
 
         With None, the result has one axis. Sorting takes 63 look-ups for 16 values, and about
@@ -211,39 +163,23 @@ class TableFunctions:
         _check_kind("sort", kind)
         return self._in_order("sort", axis)
 
-    def max(
-        self,
-        axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None,
-        out: None = None,
-        *,
-        keepdims: bool = False,
-    ) -> EncryptedArray:
+    def max(self, axis: Axes = None, out: None = None, *, keepdims: bool = False) -> Self:
         """Return the largest values along one or several axes, or of all values.
 
-        This takes ``n - 1`` look-ups to find the largest of ``n`` values. For encrypted bits it
-        takes gates and no look-ups.
+        This takes ``n - 1`` look-ups to find the largest of ``n`` values.
         """
         unset("max", None, out)
         return self._of_axes("max", axis, keepdims)
 
-    def min(
-        self,
-        axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None,
-        out: None = None,
-        *,
-        keepdims: bool = False,
-    ) -> EncryptedArray:
+    def min(self, axis: Axes = None, out: None = None, *, keepdims: bool = False) -> Self:
         """Return the smallest values along one or several axes, or of all values.
 
-        This takes ``n - 1`` look-ups to find the smallest of ``n`` values. For encrypted bits it
-        takes gates and no look-ups.
+        This takes ``n - 1`` look-ups to find the smallest of ``n`` values.
         """
         unset("min", None, out)
         return self._of_axes("min", axis, keepdims)
 
-    def argsort(
-        self, axis: SupportsIndex | None = -1, *, kind: str | None = None
-    ) -> EncryptedArray:
+    def argsort(self, axis: SupportsIndex | None = -1, *, kind: str | None = None) -> Self:
         """Return the indices that sort the values along an axis, or all values if `axis` is None.
 
         This takes ``n * (3 * n - 1) / 2`` look-ups for ``n`` values, if ``n`` is at least 2. Round
@@ -262,23 +198,13 @@ class TableFunctions:
         _check_kind("argsort", kind)
         return self._in_order("argsort", axis)
 
-    def median(
-        self,
-        axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None,
-        *,
-        keepdims: bool = False,
-    ) -> EncryptedArray:
+    def median(self, axis: Axes = None, *, keepdims: bool = False) -> Self:
         """Return the medians along one or several axes, or of all values, as `quantile` of 0.5."""
         return self._of_axes("median", axis, keepdims)
 
     def quantile(
-        self,
-        q: npt.ArrayLike,
-        axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None,
-        *,
-        method: str = "linear",
-        keepdims: bool = False,
-    ) -> EncryptedArray:
+        self, q: npt.ArrayLike, axis: Axes = None, *, method: str = "linear", keepdims: bool = False
+    ) -> Self:
         """Return the quantiles `q`, from 0 to 1, along one or several axes, or of all values.
 
         `q` is a number or an array of plain numbers, which the server can see. As in numpy, the
@@ -293,13 +219,8 @@ class TableFunctions:
         return self._quantile("quantile", q, 1.0, axis, method, keepdims)
 
     def percentile(
-        self,
-        q: npt.ArrayLike,
-        axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None,
-        *,
-        method: str = "linear",
-        keepdims: bool = False,
-    ) -> EncryptedArray:
+        self, q: npt.ArrayLike, axis: Axes = None, *, method: str = "linear", keepdims: bool = False
+    ) -> Self:
         """Return the percentiles `q`, from 0 to 100, as `quantile` of ``q / 100``."""
         return self._quantile("percentile", q, 100.0, axis, method, keepdims)
 
@@ -308,11 +229,10 @@ class TableFunctions:
         operation: str,
         q: npt.ArrayLike,
         whole: float,
-        axis: SupportsIndex | tuple[SupportsIndex, ...] | None,
+        axis: Axes,
         method: str,
         keepdims: bool,
-    ) -> EncryptedArray:
-        cast("EncryptedArray", self)._refuse_integers(operation)
+    ) -> Self:
         if method != "linear":
             raise ArgumentError(
                 f"{operation}: method is {method!r}: encrypted values have the linear one"
@@ -328,24 +248,24 @@ class TableFunctions:
         server = array._bound_server(operation)
         with named(operation, "quantile"):
             result = server._wrap(
-                _native.quantile(server._raw, array._raw, (shares / whole).ravel().tolist(), along)
+                _native.quantile(
+                    server._raw, array._elements(), (shares / whole).ravel().tolist(), along
+                )
             )
         shape = shares.shape + (ones if keepdims else result.shape[1:])
         with named(operation, "reshape"):
             return result if result.shape == shape else result.reshape(shape)
 
-    def top_k(self, k: int, axis: SupportsIndex | None = -1) -> EncryptedArray:
+    def top_k(self, k: int, axis: SupportsIndex | None = -1) -> Self:
         """Return the `k` largest values along an axis, or of all, in rising order.
 
         All values are sorted for this (see `sort`).
         """
         return self._counted(
-            "top_k",
-            integer(k, "top_k: k"),
-            None if axis is None else cast("EncryptedArray", self)._axis(axis, "top_k"),
+            "top_k", integer(k, "top_k: k"), None if axis is None else self._axis(axis, "top_k")
         )
 
-    def max_pool(self, size: int) -> EncryptedArray:
+    def max_pool(self, size: int) -> Self:
         """Return the largest value of every window of an array with one or two axes.
 
         Windows have `size` values, or `size` by `size` values in an array of two axes. They lie
@@ -355,7 +275,7 @@ class TableFunctions:
 
     def argmin(
         self, axis: SupportsIndex | None = None, out: None = None, *, keepdims: bool = False
-    ) -> EncryptedArray:
+    ) -> Self:
         """Return the indices of the smallest values along an axis, or of the smallest of all.
 
         The index of the smallest of all values counts in row-major order. This takes ``2 * n - 3``
@@ -378,69 +298,56 @@ class TableFunctions:
 
     def argmax(
         self, axis: SupportsIndex | None = None, out: None = None, *, keepdims: bool = False
-    ) -> EncryptedArray:
+    ) -> Self:
         """Return the indices of the largest values; see `argmin`."""
         unset("argmax", None, out)
         return self._in_order("argmax", axis, keepdims=keepdims)
 
     def _in_order(
         self, operation: str, axis: SupportsIndex | None, *, keepdims: bool = False
-    ) -> EncryptedArray:
-        array = cast("EncryptedArray", self)
-        array._refuse_integers(operation)
+    ) -> Self:
         server, along = (
-            array._bound_server(operation),
-            None if axis is None else array._axis(axis, operation),
+            self._bound_server(operation),
+            None if axis is None else self._axis(axis, operation),
         )
-        result = server._wrap(server._raw.in_order(operation, array._raw, along))
+        result = server._wrap(server._raw.in_order(operation, self._elements(), along))
         with named(operation, "reshape"):
-            return result.reshape(array._kept(along)) if keepdims else result
+            return result.reshape(self._kept(along)) if keepdims else result
 
-    def _of_axes(
-        self, operation: str, axis: SupportsIndex | tuple[SupportsIndex, ...] | None, keepdims: bool
-    ) -> EncryptedArray:
-        if cast("EncryptedArray", self).bit_error is not None:
-            return cast("EncryptedArray", self)._halved(
-                operation, "or" if operation == "max" else "and", axis, keepdims=keepdims
-            )
+    def _of_axes(self, operation: str, axis: Axes, keepdims: bool) -> Self:
         array, along, ones = self._joined(axis, operation)
         result = array._in_order(operation, along)
         with named(operation, "reshape"):
             return result.reshape(ones) if keepdims else result
 
-    def _joined(
-        self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None, operation: str
-    ) -> tuple[EncryptedArray, int | None, tuple[int, ...]]:
-        """Return the array with these axes joined to one, that axis, and the shape that keeps them.
+    def _joined(self, axis: Axes, operation: str) -> tuple[Self, int | None, tuple[int, ...]]:
+        """Return the self with these axes joined to one, that axis, and the shape that keeps them.
 
         The axis is None if all axes are joined.
         """
-        array = cast("EncryptedArray", self)
-        axes = array._axes(axis, operation)
-        ones = tuple(1 if i in axes else n for i, n in enumerate(array.shape))
-        if len(axes) == array.ndim:
-            return array, None, ones
+        axes = self._axes(axis, operation)
+        ones = tuple(1 if i in axes else n for i, n in enumerate(self.shape))
+        if len(axes) == self.ndim:
+            return self, None, ones
         if len(axes) == 1:
-            return array, axes[0], ones
-        others = [i for i in range(array.ndim) if i not in axes]
-        lengths = [array.shape[i] for i in others]
+            return self, axes[0], ones
+        others = [i for i in range(self.ndim) if i not in axes]
+        lengths = [self.shape[i] for i in others]
         with named(operation, "transpose", "reshape"):
-            return array.transpose(*others, *axes).reshape(*lengths, -1), len(lengths), ones
+            return self.transpose(*others, *axes).reshape(*lengths, -1), len(lengths), ones
 
     def _kept(self, along: int | None) -> tuple[int, ...]:
         """Return the shape in which this axis, or every axis for None, has length 1."""
-        shape = cast("EncryptedArray", self).shape
+        shape = self.shape
         return tuple(1 if along in (None, i) else n for i, n in enumerate(shape))
 
-    def _counted(self, operation: str, count: int, *arguments: int | None) -> EncryptedArray:
-        array = cast("EncryptedArray", self)
-        array._refuse_integers(operation)
-        server = array._bound_server(operation)
+    def _counted(self, operation: str, count: int, *arguments: int | None) -> Self:
+        server = self._bound_server(operation)
         if count < 1:
             raise ArgumentError(f"{operation}: {count}, where 1 is the least that makes sense")
         # The extension module refuses counts above the number of values, whatever their size.
         return server._wrap(
-            getattr(server._raw, operation)(array._raw, min(count, 2**63 - 1), *arguments)
+            getattr(server._raw, operation)(self._elements(), min(count, 2**63 - 1), *arguments)
         )
 
 
@@ -448,7 +355,7 @@ def _checked(function: Callable[[float], Any]) -> Callable[[float], float]:
     return lambda x: double(function(x), "what the function returned")
 
 
-def _domain(domain: tuple[float, float] | None) -> tuple[float, float] | None:
+def _domain(domain: _Domain) -> tuple[float, float] | None:
     if domain is None:
         return None
     several = isinstance(domain, (tuple, list)) or (isinstance(domain, np.ndarray) and domain.ndim)
@@ -463,23 +370,7 @@ def _check_kind(operation: str, kind: str | None) -> None:
         raise ArgumentError(f"{operation}: there is no kind {kind!r} of sorting")
 
 
-def _of_all(function: Callable[[Any], Any], modulus: int) -> Any:
-    """Return the function's values at all integers below the modulus.
-
-    It is called with an array of them all or, if that fails, with one after the other.
-    """
-    try:
-        # Python's integers, since numpy's overflow silently in `v**4`.
-        values = function(np.arange(modulus).astype(object))
-    except Exception:
-        # For example, arrays are not conditions of `if`. Errors that single integers cause are
-        # raised below.
-        values = None
-    # A single value may be a property of the whole array, such as `len(str(v))`.
-    return [function(x) for x in range(modulus)] if np.ndim(values) == 0 else values
-
-
-def _nearest(table: npt.ArrayLike, domain: tuple[float, float] | None) -> Callable[[float], float]:
+def _nearest(table: npt.ArrayLike, domain: _Domain) -> Callable[[float], float]:
     """Return a function that gives the nearest entry of a table over the domain.
 
     The entries are at equal distances.

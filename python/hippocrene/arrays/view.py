@@ -42,12 +42,12 @@ class View:
     """
 
     __slots__ = (
-        "_alike",
         "_before",
         "_dry",
         "_most",
         "_moved",
         "_trial",
+        "_unmoved",
         "operation",
         "places",
         "precise",
@@ -83,7 +83,7 @@ class View:
         self.windows = windows
         self._most = most
         self._before = False
-        self._alike: _native.EncryptedArray | None = None
+        self._unmoved: _native.EncryptedArray | None = None
         self._dry: _native.EncryptedArray | None = None
         self._moved: _native.EncryptedArray | None = None
         self._trial: _native.EncryptedArray | None = None
@@ -104,8 +104,9 @@ class View:
         return self.source.plain_modulus
 
     @property
-    def bit_error(self) -> None:
-        """None, because bits are never selected lazily."""
+    def holds(self) -> str:
+        """The kind of the elements."""
+        return self.source.holds
 
     @property
     def is_complex(self) -> bool:
@@ -114,21 +115,26 @@ class View:
             self.weights is not None and self.weights.dtype.kind == "c"
         )
 
-    @property
-    def alike(self) -> _native.EncryptedArray:
-        """An array with the precision, bound and capacity of the elements before they are moved."""
-        if self._alike is None:
-            self._alike = self._make_alike()
-        return self._alike
+    def unmoved(self) -> _native.EncryptedArray:
+        """Return an array with the precision, bound and capacity of the elements before they move.
 
-    def _make_alike(self) -> _native.EncryptedArray:
+        It is the source, or a dry run of the products with the weights.
+        """
+        if self._unmoved is None:
+            self._unmoved = self._without_moving()
+        return self._unmoved
+
+    def _without_moving(self) -> _native.EncryptedArray:
+        if self.weights is None and not self.precise:
+            return self.source
+        server, source = self.server.dry_run(self.source)
         if self.weights is None:
             # An operation with the server applies the requested precision.
-            return self.server.negate(self.source) if self.precise else self.source
+            return server.negate(source)
         weights: npt.NDArray[Any] = np.resize(self.weights, self.source.shape)
         if self.plain_modulus is None:
             weights = np.full(self.source.shape, np.max(np.abs(self.weights)))
-        return self.server.mul_plain(self.source, weights)
+        return server.mul_plain(source, weights)
 
     def _strides_moved(self) -> list[int] | None:
         """Return the strides in slots of the moved elements, or None if they are not moved."""
@@ -151,9 +157,8 @@ class View:
             self._moved = self._move() if self._trial is None else self._trial
         return self._moved
 
-    @property
-    def one_by_one(self) -> _native.EncryptedArray:
-        """An array with the precision and the capacity that the elements have after they are moved.
+    def described(self) -> _native.EncryptedArray:
+        """Return an array with the precision and the capacity of the moved elements.
 
         A dry run computes it, without moving the elements. If they cannot be moved because keys or
         capacity are missing, it describes them before the move.
@@ -173,12 +178,11 @@ class View:
                     server, source, self.places, self.operation, self.weights, **how
                 )._move()
             except (BudgetError, CapacityError, MissingKeyError):
-                self._dry = self.alike
+                self._dry = self.unmoved()
         return self._dry
 
-    @property
     def to_be_read(self) -> _native.EncryptedArray:
-        """The moved elements, for reading only: later operations use the view as before."""
+        """Return the moved elements for reading only: later operations use the view as before."""
         if self._moved is not None:
             return self._moved
         if self._trial is None:

@@ -14,9 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hippocrene import _native
-from hippocrene.errors import ArgumentError, SecretPickleError, ShapeError
-from hippocrene.files import FilePath, path_of_secret, raw_bytes, reading
-from hippocrene.local import Local
+from hippocrene.errors import ArgumentError, ShapeError
 from hippocrene.models.fitted_trees import (
     Comparing,
     as_compared,
@@ -38,7 +36,7 @@ from hippocrene.models.tree_interface import (
     shares_of,
 )
 from hippocrene.progress import shown
-from hippocrene.stored import Stored
+from hippocrene.stored import Local, Stored, StoredSecret
 from hippocrene.values.scalars import text, thread_count
 
 if TYPE_CHECKING:
@@ -47,13 +45,14 @@ if TYPE_CHECKING:
 _Doubles = npt.NDArray[np.float64]
 
 
-class TreeKeys(Stored[_native.TreeKeys]):
+class TreeKeys(Stored):
     """The keys that a server needs to evaluate trees for a client. They contain no secret.
 
     Their size is 76 MB with the tables ``"lut11"``, and twice as much with each larger set of tables.
     """
 
     __slots__ = ()
+    _raw: _native.TreeKeys
     _kind = _native.TreeKeys
     _made_by = "TreeClient.evaluation_keys"
 
@@ -62,19 +61,15 @@ class TreeKeys(Stored[_native.TreeKeys]):
         """The name of the tables that the keys are for."""
         return self._raw.tables
 
-    @property
-    def fingerprint(self) -> str:
-        """The fingerprint of the secret key that they belong to."""
-        return self._raw.fingerprint
-
     def __repr__(self) -> str:
         return f"TreeKeys(tables={self.tables!r}, fingerprint={self.fingerprint!r})"
 
 
-class TreeQuery(Stored[_native.TreeQuery]):
+class TreeQuery(Stored):
     """Encrypted rows of features: about 100 bytes, and 8 or 9 for each feature of each row."""
 
     __slots__ = ()
+    _raw: _native.TreeQuery
     _kind = _native.TreeQuery
     _made_by = "TreeClient.encrypt_query"
 
@@ -92,10 +87,11 @@ class TreeQuery(Stored[_native.TreeQuery]):
         return f"TreeQuery(shape={self.shape})"
 
 
-class TreeReply(Stored[_native.TreeReply]):
+class TreeReply(Stored):
     """The encrypted results of the trees for the rows of a query: 1 to 3 KB for each number."""
 
     __slots__ = ()
+    _raw: _native.TreeReply
     _kind = _native.TreeReply
     _made_by = "PrivateDecisionTree.evaluate"
 
@@ -113,21 +109,13 @@ class TreeReply(Stored[_native.TreeReply]):
         return f"TreeReply(shape={self.shape})"
 
 
-class TreeClient:
+class TreeClient(StoredSecret):
     """The secret key of a client: it encrypts queries and decrypts replies."""
 
-    __slots__ = ("_raw",)
-
-    def __init__(self, raw: _native.TreeClient) -> None:
-        """Wrap an object of the extension module.
-
-        Use `generate`, `load` or `from_bytes` instead.
-        """
-        if not isinstance(raw, _native.TreeClient):
-            raise TypeError(
-                "clients of trees are made by TreeClient.generate, .load and .from_bytes"
-            )
-        self._raw = raw
+    __slots__ = ()
+    _raw: _native.TreeClient
+    _kind = _native.TreeClient
+    _made_by = "TreeClient.generate"
 
     @classmethod
     def generate(cls, tables: str | TreeInterface = "lut12") -> TreeClient:
@@ -143,11 +131,6 @@ class TreeClient:
     def tables(self) -> str:
         """The name of the tables that it is for."""
         return self._raw.tables
-
-    @property
-    def fingerprint(self) -> str:
-        """The fingerprint of the key, which is public."""
-        return self._raw.fingerprint
 
     def evaluation_keys(self) -> TreeKeys:
         """Make the keys that a server needs to evaluate trees for this client."""
@@ -195,33 +178,6 @@ class TreeClient:
                 f"decrypt: the reply has {reply.shape[1]} numbers for a row, not {need}"
             )
         return outputs
-
-    def to_bytes(self) -> bytes:
-        """Return the bytes that `save` writes: the secret key, not encrypted."""
-        return self._raw.to_bytes()
-
-    @classmethod
-    def from_bytes(cls, data: bytes | bytearray | memoryview) -> TreeClient:
-        """Read the bytes that `to_bytes` returned."""
-        return cls(_native.TreeClient.from_bytes(raw_bytes(data)))
-
-    def save(self, path: FilePath) -> None:
-        """Write the secret key to a new file that only this user may read.
-
-        An existing file is never overwritten.
-        """
-        self._raw.save(path_of_secret(path))
-
-    @classmethod
-    def load(cls, path: FilePath) -> TreeClient:
-        """Read a file that `save` wrote."""
-        with reading(path) as name:
-            return cls(_native.TreeClient.load(name))
-
-    def __reduce__(self) -> tuple[object, ...]:
-        raise SecretPickleError(
-            "a client of trees holds the secret key and does not pickle: use save and load"
-        )
 
     def __repr__(self) -> str:
         return f"TreeClient(tables={self.tables!r}, fingerprint={self.fingerprint!r})"

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from hippocrene.arrays.moves import Moves, places_of
+from hippocrene.arrays.encrypted import EncryptedArray
+from hippocrene.arrays.integers import IntegerArray
+from hippocrene.arrays.places import places_of
+from hippocrene.arrays.registry import implements
 from hippocrene.errors import ShapeError, named
-from hippocrene.numpy.ufuncs import factors
+from hippocrene.numpy.arguments import factors, is_encrypted
 from hippocrene.values.exact import fractions
 
 if TYPE_CHECKING:
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
 _Label: TypeAlias = str | int
 
 
+@implements(np.einsum, several=True)
 def einsum(subscripts: Any, *operands: Any, optimize: object = False) -> Any:
     """Compute `numpy.einsum` with encrypted and plain operands, for subscripts as text.
 
@@ -41,7 +45,8 @@ def einsum(subscripts: Any, *operands: Any, optimize: object = False) -> Any:
             later = set(output).union(*(of_part for _, of_part in parts[i + 1 :]))
             array, labels = _product(array, labels, other, others, later)
         array, labels = _summed(array, labels, set(output))
-        return _laid_out(array, labels, output)._off_by(error)
+        result = _laid_out(array, labels, output)
+        return result._off_by(error) if error else result
 
 
 def _wide(
@@ -57,12 +62,9 @@ def _wide(
         [label for label, length in zip(term, shape, strict=True) if length == sizes[label]]
         for term, shape in zip(terms, shapes, strict=True)
     ]
-    plain = [term for x, term in zip(arrays, along, strict=True) if not isinstance(x, Moves)]
+    plain = [term for x, term in zip(arrays, along, strict=True) if not is_encrypted(x)]
     secret = {
-        label
-        for x, term in zip(arrays, along, strict=True)
-        if isinstance(x, Moves)
-        for label in term
+        label for x, term in zip(arrays, along, strict=True) if is_encrypted(x) for label in term
     }
     alone = {label for term in plain for label in term} - secret - set(output)
     count, others = (
@@ -84,19 +86,19 @@ def widened(
     in the sum of `count` products of doubles with each other. In the result, `others` such sums are
     added up, which multiplies the error by ``sqrt(others)``.
     """
-    secret = [x for x in arrays if isinstance(x, Moves)]
-    plain = [x for x in arrays if not isinstance(x, Moves)]
-    if secret[0].plain_modulus is not None:
-        return [x if isinstance(x, Moves) else x.astype(object) for x in arrays], 0.0
+    secret = [x for x in arrays if is_encrypted(x)]
+    plain = [x for x in arrays if not is_encrypted(x)]
+    if isinstance(secret[0], IntegerArray):
+        return [x if is_encrypted(x) else x.astype(object) for x in arrays], 0.0
     kinds = {x.dtype.kind for x in plain}
     exact = not kinds <= set("biufc")
     if not exact and "c" not in kinds:
         size = math.prod(float(np.max(abs(x.astype(np.float64)))) for x in plain)
         exact = any(x._needs_digits(size, operation) for x in secret)
     if exact:
-        return [x if isinstance(x, Moves) else fractions(x, operation) for x in arrays], 0.0
-    wide = [x if isinstance(x, Moves) else x.astype(np.result_type(x, np.float64)) for x in arrays]
-    size = math.prod(x.bound if isinstance(x, Moves) else float(np.max(abs(x))) for x in wide)
+        return [x if is_encrypted(x) else fractions(x, operation) for x in arrays], 0.0
+    wide = [x if is_encrypted(x) else x.astype(np.result_type(x, np.float64)) for x in arrays]
+    size = math.prod(x.bound if is_encrypted(x) else float(np.max(abs(x))) for x in wide)
     return wide, 2.0**-53 * count * math.sqrt(others) * size
 
 
@@ -185,7 +187,7 @@ def _with_axes_once(
         return x, labels
     numbers = {label: i for i, label in enumerate(labels)}
     ids = [numbers[label] for label in kept]
-    places = (places_of(x) if isinstance(x, Moves) else x).squeeze(tuple(short))
+    places = (places_of(x) if is_encrypted(x) else x).squeeze(tuple(short))
     return _moved(x, np.einsum(places, ids, list(range(len(labels))))), labels
 
 
@@ -194,14 +196,14 @@ def _moved(x: Any, places: Any) -> Any:
 
     For a plain array, `places` already holds the elements.
     """
-    return x._gather(places) if isinstance(x, Moves) else places
+    return x._gather(places) if is_encrypted(x) else places
 
 
 def _laid_out(x: Any, labels: Sequence[_Label], order: Sequence[_Label]) -> Any:
     """Put the axes in this order, with axes of length 1 for missing labels."""
     if list(labels) == list(order):
         return x
-    places = places_of(x) if isinstance(x, Moves) else x
+    places = places_of(x) if is_encrypted(x) else x
     places = places.transpose([labels.index(label) for label in order if label in labels])
     return _moved(
         x,
@@ -222,11 +224,15 @@ def _array(x: Any) -> Any:
 
     For an array of objects without axes, numpy returns the object itself.
     """
-    return x if isinstance(x, Moves | np.ndarray | np.generic) else np.asarray(x, dtype=object)
+    return (
+        x
+        if isinstance(x, EncryptedArray | np.ndarray | np.generic)
+        else np.asarray(x, dtype=object)
+    )
 
 
 def _are_integers(*arrays: Any) -> bool:
-    return any(isinstance(x, Moves) and x.plain_modulus is not None for x in arrays)
+    return any(isinstance(x, IntegerArray) for x in arrays)
 
 
 def _product(
@@ -243,7 +249,7 @@ def _product(
     right = [label for label in of_b if label not in of_a]
     # Encrypted numbers are multiplied by matrices of doubles. Fractions need products one by one.
     fractional = any(
-        not isinstance(x, Moves) and x.dtype.kind == "O" for x in (a, b)
+        not is_encrypted(x) and x.dtype.kind == "O" for x in (a, b)
     ) and not _are_integers(a, b)
     if (
         len(common) == 1
@@ -258,7 +264,7 @@ def _product(
     order = [*left, *right, *common]
     summed = [label for label in common if label not in later]
     a, b = _laid_out(a, of_a, order), _laid_out(b, of_b, order)
-    if summed and not (isinstance(a, Moves) and isinstance(b, Moves)):
-        a, b = (x._in_place("einsum") if isinstance(x, Moves) else x for x in (a, b))
+    if summed and not (is_encrypted(a) and is_encrypted(b)):
+        a, b = (x._in_place("einsum") if is_encrypted(x) else x for x in (a, b))
     product = np.multiply(a, b)
     return _summed(_array(product), order, later)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from numbers import Number
-from typing import TYPE_CHECKING, Any, cast, overload
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload, runtime_checkable
 
 import numpy as np
 from numpy.polynomial import Chebyshev
 
 from hippocrene import _native
-from hippocrene.arrays.encrypted import Encrypted
 from hippocrene.errors import ArgumentError
 from hippocrene.values.scalars import double, whole
 
@@ -20,10 +19,20 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from hippocrene.arrays.array import EncryptedArray
 
 # The largest degree of an approximation, as in the extension module.
 MOST = 255
+
+
+@runtime_checkable
+class HasPolynomial(Protocol):
+    """An encrypted array."""
+
+    def polynomial(self, polynomial: Any) -> Any:
+        """Evaluate a polynomial at every value."""
+
+
+_Array = TypeVar("_Array", bound=HasPolynomial)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,7 +40,7 @@ class Approximation:
     """A polynomial that approximates a function on a domain; see `approximate`.
 
     Call it with plain values to evaluate it, as a polynomial of `numpy.polynomial`. Call it with an
-    encrypted array for `EncryptedArray.polynomial`, which also accepts it as an argument.
+    encrypted array for its `polynomial`, which also accepts it as an argument.
 
     - `series`: the polynomial, as a numpy Chebyshev series.
     - `error`: the largest difference from the function on the domain. It is certain or an estimate,
@@ -57,13 +66,13 @@ class Approximation:
         return float(self.series.domain[0]), float(self.series.domain[1])
 
     @overload
-    def __call__(self, x: EncryptedArray) -> EncryptedArray: ...
+    def __call__(self, x: _Array) -> _Array: ...
     @overload
     def __call__(self, x: npt.ArrayLike) -> Any: ...
     def __call__(self, x: Any) -> Any:
         """Evaluate the polynomial at every value of a plain or an encrypted array."""
-        if isinstance(x, Encrypted):
-            return cast("EncryptedArray", x).polynomial(self)
+        if isinstance(x, HasPolynomial):
+            return x.polynomial(self)
         return self.series(np.asarray(x))
 
     def __repr__(self) -> str:

@@ -10,10 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
-from hippocrene.errors import (
-    EncodeError,
-    ShapeError,
-)
+from hippocrene.errors import EncodeError, ShapeError
 from hippocrene.values import exact
 from hippocrene.values.advice import advised, unencoded
 from hippocrene.values.exact import is_exact_kind
@@ -191,3 +188,59 @@ def to_native(
 ) -> Values | npt.NDArray[np.int64] | _native.BigArray:
     """Convert a result of `numbers` or `integers` for the extension module."""
     return exact.to_native(array, operation) if is_exact_kind(array) else array
+
+
+def divisors(values: exact.Plain) -> Values:
+    """Return `values` as `numbers` does, after refusing text and zero.
+
+    Text is a `TypeError`, and zero is a `ZeroDivisionError`.
+    """
+    divisor = numbers(cast("Any", values), "div")
+    if divisor.dtype.kind in "US":
+        raise TypeError(
+            "an encrypted array is divided by numbers, not by text: decimal.Decimal reads it"
+        )
+    if not np.all(divisor):
+        raise ZeroDivisionError("division of an encrypted array by zero")
+    return divisor
+
+
+def inverses(divisor: Values) -> Values:
+    """Return the inverses of nonzero numbers.
+
+    An inverse that is too large for a double is an `EncodeError`.
+    """
+    check_finite(divisor, "div")
+    with np.errstate(all="ignore"):
+        ones_over = 1.0 / divisor
+    large = ~np.isfinite(ones_over)
+    if np.any(large):
+        raise EncodeError(f"div: one over {divisor[large][0]} is too large for a double")
+    return ones_over
+
+
+def booleans(values: object, operation: str) -> npt.NDArray[np.bool_] | None:
+    """Return `values` as a C-ordered array of booleans, or None if they are not booleans."""
+    if not is_plain(values):
+        return None
+    array = to_array(cast("npt.ArrayLike", values), operation)
+    # pandas also stores booleans in arrays of objects.
+    objects = (
+        array.dtype.kind == "O"
+        and array.size
+        and all(isinstance(one, (bool, np.bool_)) for one in array.flat)
+    )
+    return (
+        np.asarray(array, dtype=np.bool_, order="C") if objects or array.dtype.kind == "b" else None
+    )
+
+
+def plain_bits(values: object, operation: str) -> npt.NDArray[np.bool_]:
+    """Return `values` as an array of booleans."""
+    plain = booleans(values, operation)
+    if plain is not None:
+        return plain
+    have = type(values).__name__
+    if is_plain(values):
+        have = f"values of type {to_array(cast('npt.ArrayLike', values), operation).dtype}"
+    raise TypeError(f"{operation} of encrypted bits takes booleans, not {have}")

@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 from numpy.polynomial import Chebyshev, Hermite, HermiteE, Laguerre, Legendre, Polynomial
 
-from hippocrene.arrays.encrypted import Encrypted
 from hippocrene.errors import ArgumentError, ShapeError
 from hippocrene.values.approximation import Approximation
 from hippocrene.values.exact import fractions
@@ -17,7 +16,7 @@ from hippocrene.values.integers import integers
 from hippocrene.values.operands import real_numbers, to_array
 
 if TYPE_CHECKING:
-    from hippocrene.arrays.array import EncryptedArray
+    pass
 
 # numpy's classes of polynomials. A poly1d has the coefficient of the highest power first.
 _OTHERS = (Hermite, HermiteE, Laguerre, Polynomial)
@@ -35,24 +34,6 @@ Series: TypeAlias = (
 )
 
 _Array = TypeVar("_Array", bound=np.ndarray[Any, Any])
-
-
-def polyval(p: npt.ArrayLike, x: EncryptedArray) -> EncryptedArray:
-    """Evaluate a polynomial at encrypted values, as `numpy.polyval` does.
-
-    The coefficient of the highest power comes first.
-    """
-    if isinstance(p, (*SERIES, Approximation)):
-        raise TypeError(f"polyval takes coefficients: x.polynomial takes a {type(p).__name__}")
-    if not isinstance(x, Encrypted):
-        raise TypeError(
-            f"polyval takes an encrypted array, not {type(x).__name__}: numpy.polyval is of plain values"
-        )
-    modulus = x.plain_modulus
-    coefficients: np.ndarray[Any, np.dtype[Any]] = (
-        to_array(p, "polyval") if modulus is None else integers(p, "polyval", modulus)
-    )
-    return x.polynomial(coefficients[::-1] if coefficients.ndim else coefficients)
 
 
 def whole_coefficients(polynomial: Series, modulus: int) -> npt.NDArray[np.int64]:
