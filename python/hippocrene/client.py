@@ -442,10 +442,8 @@ class Client(StoredSecret, _Encrypting):
                 check_made_alike(self._raw, for_, "evaluation keys", "this client")
                 rotations, conjugation = for_.rotations, for_.conjugation
                 relinearisation = for_.relinearisation
-                bootstrapping, tables = (
-                    bootstrapping or for_.bootstrapping or False,
-                    tables or for_.tables or False,
-                )
+                bootstrapping = bootstrapping or for_.bootstrapping or False
+                tables = tables or for_.tables or False
                 bits = bits or for_.bits
             except AttributeError:
                 raise TypeError(

@@ -94,10 +94,8 @@ def simulate(
         raise TypeError(
             f"a program is called with encrypted arrays; {type(program).__name__} cannot be"
         )
-    auto_preset, auto_precision = (
-        preset == "auto",
-        isinstance(precision, str) and precision == "auto",
-    )
+    auto_preset = preset == "auto"
+    auto_precision = isinstance(precision, str) and precision == "auto"
     is_auto = auto_preset or auto_precision
     if not is_auto and (max_memory is not None or min_precision is not None):
         raise TypeError('max_memory and min_precision go with preset="auto" or precision="auto"')

@@ -184,10 +184,19 @@ def hint(name: str, *arguments: object) -> str | None:
     return HINTS.get(name)
 
 
+# The pages of the documentation about pieces of advice. docs/arrays.md is about all functions.
+PAGES = {
+    "keys have tables": "docs/pegasus.md",
+    "hippocrene.approximate": "docs/approximation.md",
+    "gates": "docs/bits.md",
+}
+
+
 def refusal(name: str, *arguments: object) -> TypeError:
     """Return the error of a function of numpy that does not accept these encrypted arrays."""
     instead = hint(name, *arguments) or "use their operators and methods"
-    return TypeError(f"numpy.{name} takes no encrypted arrays like these: {instead}")
+    page = next((page for words, page in PAGES.items() if words in instead), "docs/arrays.md")
+    return TypeError(f"numpy.{name} takes no encrypted arrays like these: {instead} ({page})")
 
 
 def check_options(name: str, options: Iterable[str], *arguments: object) -> None:

@@ -381,9 +381,8 @@ class ArithmeticArray(EncryptedArray):
         This takes one multiplication.
         """
         unset("cumsum", dtype, out)
-        array = self
         if axis is None or self._is_of_one_value(axis, "cumsum"):
-            return array.ravel().cumsum(0)
+            return self.ravel().cumsum(0)
         index, server = self._axis(axis, "cumsum"), self._bound_server("cumsum")
         return server._wrap(_native.cumsum(server._raw, self._elements(), index))
 

@@ -306,10 +306,8 @@ class LookUpArray(ComparableArray):
     def _in_order(
         self, operation: str, axis: SupportsIndex | None, *, keepdims: bool = False
     ) -> Self:
-        server, along = (
-            self._bound_server(operation),
-            None if axis is None else self._axis(axis, operation),
-        )
+        server = self._bound_server(operation)
+        along = None if axis is None else self._axis(axis, operation)
         result = server._wrap(server._raw.in_order(operation, self._elements(), along))
         with named(operation, "reshape"):
             return result.reshape(self._kept(along)) if keepdims else result

@@ -202,11 +202,10 @@ class NumberArray(LookUpArray, holds=("numbers",)):
 
         The rounding errors of the sum are then about as large as that of one product was.
         """
-        array = self
         try:
-            return array.with_precision(array.precision + 0.5 * math.log2(count))
+            return self.with_precision(self.precision + 0.5 * math.log2(count))
         except ParameterError:
-            return array
+            return self
 
     # Arithmetic
 
@@ -292,9 +291,8 @@ class NumberArray(LookUpArray, holds=("numbers",)):
         server = self._bound_server("polynomial")
         with named("polynomial", "evaluate a polynomial"):
             series, interval, error = coefficients(polynomial, self.interval)
-            return server._wrap(server._raw.polynomial(self._elements(), series, interval))._off_by(
-                error
-            )
+            result = server._wrap(server._raw.polynomial(self._elements(), series, interval))
+            return result._off_by(error)
 
     def entries_of(self, table: npt.ArrayLike, *, precision: float | None = None) -> Self:
         """Return the entries of a plain table at encrypted indices, as ``table[x]`` would.
@@ -323,10 +321,8 @@ class NumberArray(LookUpArray, holds=("numbers",)):
         result.
         """
         bits = None if precision is None else double(precision, "a precision")
-        entries, server = (
-            check_table(real_numbers(table, "entries_of")),
-            self._bound_server("entries_of"),
-        )
+        entries = check_table(real_numbers(table, "entries_of"))
+        server = self._bound_server("entries_of")
         with named("entries_of", "entries of a table", "evaluate a polynomial"):
             found = [server._raw.entries(self._elements(), one, bits) for one in columns(entries)]
         return stacked_entries([server._wrap(one) for one in found], entries)
@@ -438,16 +434,12 @@ class NumberArray(LookUpArray, holds=("numbers",)):
         """
         unset("var", dtype, out, mean=mean, correction=correction, where=where)
         variance = self._squared_deviations(axis, ddof, keepdims=keepdims).real
-        view, count = (
-            self._view,
-            math.prod(self.shape[index] for index in self._axes(axis, "var")),
-        )
+        view = self._view
+        count = math.prod(self.shape[index] for index in self._axes(axis, "var"))
         if view is not None and view.weights is not None:
             return variance
-        values, factor = (
-            (self._elements() if view is None else view.source),
-            count / (count - float(ddof)),
-        )
+        values = self._elements() if view is None else view.source
+        factor = count / (count - float(ddof))
         server = self._bound_server("var")
         return server._wrap(_native.as_variances(server._raw, variance._elements(), values, factor))
 

@@ -243,10 +243,8 @@ class EncryptedKMeans:
         # k-means++ chooses each next centroid with a probability proportional to the squared
         # distance to the nearest one so far. The points are scaled by a power of two, so that the
         # squares of any doubles are in range.
-        chosen, units = (
-            [int(random.integers(len(points)))],
-            np.ldexp(points, -int(np.frexp(points)[1].max()) - 1),
-        )
+        chosen = [int(random.integers(len(points)))]
+        units = np.ldexp(points, -int(np.frexp(points)[1].max()) - 1)
         while len(chosen) < self.n_clusters:
             gaps = ((units[:, None, :] - units[chosen][None]) ** 2).sum(axis=2).min(axis=1)
             total = gaps.sum()

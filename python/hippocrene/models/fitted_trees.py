@@ -412,11 +412,9 @@ def _apart(
             own = how.values(feature, np.clip(np.floor(at / width) + 0.5, first, last) * width)
             found = np.floor(how.shares(feature, own) / width) + 0.5
             fits = ~certain & (first <= found) & (found <= last)
-            moved, digits, certain = (
-                np.where(fits, own, moved),
-                np.where(fits, count, digits),
-                certain | fits,
-            )
+            moved = np.where(fits, own, moved)
+            digits = np.where(fits, count, digits)
+            certain = certain | fits
     return moved, digits, certain
 
 

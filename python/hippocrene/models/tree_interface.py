@@ -134,11 +134,9 @@ class TreeInterface:
             for name in ("classes", "feature_names", "scales"):
                 if fields[name] is not None:
                     fields[name] = tuple(_list(fields[name]))
-            names, scales, of_values = (
-                fields["feature_names"],
-                fields["scales"],
-                fields["outputs"] == "values",
-            )
+            names = fields["feature_names"]
+            scales = fields["scales"]
+            of_values = fields["outputs"] == "values"
             if (fields["classes"] is None) != of_values or fields["classes"] == ():
                 raise ValueError("classes and outputs do not go together")
             if not all(isinstance(own, (bool, int, float, str)) for own in fields["classes"] or ()):

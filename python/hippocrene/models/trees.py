@@ -321,10 +321,8 @@ class PrivateDecisionTree(Local):
             wanted = float(largest / noisiest(outputs, len(classes or ())))
         elif outputs != "class":
             spans, units = scales_of(trees)
-            scales, trees = (
-                tuple(units.tolist()),
-                [tree.of_values(tree.values / units) for tree in trees],
-            )
+            scales = tuple(units.tolist())
+            trees = [tree.of_values(tree.values / units) for tree in trees]
             each = spans / 1000 if deviation is None else deviations(deviation, len(scales))
             # There is one deviation for all outputs. The outputs are divided by powers of two, so
             # that all are equally large and the scales reveal nothing more about them.

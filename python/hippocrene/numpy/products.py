@@ -295,11 +295,5 @@ def multi_dot(arrays: Sequence[Any]) -> Any:
     return functools.reduce(lambda product, x: np.matmul(x, product), reversed(arrays[:at]), right)
 
 
-@implements("linalg.matmul", several=True)
-def _matmul(a: Any, b: Any) -> Any:
-    return np.matmul(a, b)
-
-
-@implements("linalg.trace")
-def _linalg_trace(x: Any, *, offset: Any = 0) -> Any:
-    return x.trace(offset, -2, -1)
+implements("linalg.matmul", several=True)(lambda a, b: np.matmul(a, b))
+implements("linalg.trace")(lambda x, *, offset=0: x.trace(offset, -2, -1))

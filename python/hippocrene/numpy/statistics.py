@@ -134,10 +134,8 @@ def weighted_mean(a: Any, axis: Any = None, weights: Any = None, *, keepdims: bo
                 f"average: weights of shape {plain.shape} for axis {axis} of shape {a.shape}"
             )
         given = given.reshape((-1,) + (1,) * (a.ndim - 1 - a._axis(axis, "average")))
-    plain, axes = (
-        np.broadcast_to(given.astype(np.float64), a.shape),
-        tuple(a._axes(axis, "average")),
-    )
+    plain = np.broadcast_to(given.astype(np.float64), a.shape)
+    axes = tuple(a._axes(axis, "average"))
     total: Any = plain.sum(axis=axes, keepdims=True)
     shares: Any = plain / total if np.all(total) else None
     if shares is None or a._needs_digits(np.max(abs(shares)), "average"):
@@ -182,10 +180,8 @@ def cov(
     with named("cov", "var"):
         if fweights is not None or aweights is not None:
             array, along = (array.reshape(1, -1), 1) if single else (array, along)
-            deviations, halvings = (
-                _weighted_deviations(array, along, ddof, fweights, aweights),
-                None,
-            )
+            deviations = _weighted_deviations(array, along, ddof, fweights, aweights)
+            halvings = None
         elif single:
             return array._squared_deviations(None, ddof)
         else:
