@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import operator
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 _SUMS = 52
 
 
+@dataclass(eq=False, repr=False)
 class View:
     """A lazy view: the elements of `source` at `places`, each times one of the `weights` if any.
 
@@ -41,52 +43,25 @@ class View:
     be many times as large.
     """
 
-    __slots__ = (
-        "_before",
-        "_dry",
-        "_most",
-        "_moved",
-        "_trial",
-        "_unmoved",
-        "operation",
-        "places",
-        "precise",
-        "server",
-        "source",
-        "weights",
-        "windows",
-    )
-
-    def __init__(
-        self,
-        server: _native.Server,
-        source: _native.EncryptedArray,
-        places: _Places,
-        operation: str,
-        weights: _Weights | None = None,
-        *,
-        precise: bool,
-        windows: bool = False,
-        most: int | None = None,
-    ) -> None:
-        """Select elements.
-
-        `windows` tells whether they are windows. `most` is the number of products for moving them,
-        or None if these are all elements in their order.
-        """
-        self.server = server
-        self.source = source
-        self.places = places
-        self.operation = operation
-        self.weights = weights
-        self.precise = precise
-        self.windows = windows
-        self._most = most
-        self._before = False
-        self._unmoved: _native.EncryptedArray | None = None
-        self._dry: _native.EncryptedArray | None = None
-        self._moved: _native.EncryptedArray | None = None
-        self._trial: _native.EncryptedArray | None = None
+    server: _native.Server
+    source: _native.EncryptedArray
+    places: _Places
+    operation: str
+    weights: _Weights | None = None
+    _: KW_ONLY
+    precise: bool
+    # True for windows.
+    windows: bool = False
+    # The number of products for moving the elements, or None if these are all in their order.
+    most: int | None = None
+    # True after the first sum or product.
+    _used: bool = field(default=False, init=False)
+    # The moved elements: for later operations, and for reading only.
+    _moved: _native.EncryptedArray | None = field(default=None, init=False)
+    _read: _native.EncryptedArray | None = field(default=None, init=False)
+    # Dry runs, which hold the metadata of the elements before and after the move.
+    _unmoved: _native.EncryptedArray | None = field(default=None, init=False)
+    _dry: _native.EncryptedArray | None = field(default=None, init=False)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -138,7 +113,7 @@ class View:
 
     def _strides_moved(self) -> list[int] | None:
         """Return the strides in slots of the moved elements, or None if they are not moved."""
-        if self.windows or self._most is None:
+        if self.windows or self.most is None:
             return None
         lengths = [1 << (length - 1).bit_length() for length in self.shape[:0:-1]]
         return list(itertools.accumulate(lengths, operator.mul, initial=1))[: len(self.shape)][::-1]
@@ -148,13 +123,13 @@ class View:
 
         That is so if they are needed for the second time and are not windows.
         """
-        before, self._before = self._before, not self.windows
+        before, self._used = self._used, not self.windows
         return before or self._moved is not None
 
     def moved(self) -> _native.EncryptedArray:
         """Move the elements to places of their own, and multiply them by the weights."""
         if self._moved is None:
-            self._moved = self._move() if self._trial is None else self._trial
+            self._moved = self._move() if self._read is None else self._read
         return self._moved
 
     def described(self) -> _native.EncryptedArray:
@@ -163,20 +138,13 @@ class View:
         A dry run computes it, without moving the elements. If they cannot be moved because keys or
         capacity are missing, it describes them before the move.
         """
-        moved = self._trial if self._moved is None else self._moved
+        moved = self._read if self._moved is None else self._moved
         if moved is not None:
             return moved
         if self._dry is None:
             server, source = self.server.dry_run(self.source)
-            how: dict[str, Any] = {
-                "precise": self.precise,
-                "windows": self.windows,
-                "most": self._most,
-            }
             try:
-                self._dry = View(
-                    server, source, self.places, self.operation, self.weights, **how
-                )._move()
+                self._dry = self._with(server, self.places, self.weights, source)._move()
             except (BudgetError, CapacityError, MissingKeyError):
                 self._dry = self.unmoved()
         return self._dry
@@ -185,9 +153,9 @@ class View:
         """Return the moved elements for reading only: later operations use the view as before."""
         if self._moved is not None:
             return self._moved
-        if self._trial is None:
-            self._trial = self._move()
-        return self._trial
+        if self._read is None:
+            self._read = self._move()
+        return self._read
 
     def _move(self) -> _native.EncryptedArray:
         if self.weights is None:
@@ -195,9 +163,9 @@ class View:
         weights = np.array(np.broadcast_to(self.weights, self.shape), order="C")
         entries = (cast("Any", np.broadcast_to(self.places, self.shape)), cast("_Weights", weights))
         # Use one linear map for moving and multiplying, if it needs no more products than moving.
-        if self._most is not None and not self.windows:
+        if self.most is not None and not self.windows:
             raw = self._sums(
-                self.operation, self.server, entries, 0, self._most + 1, self._strides_moved()
+                self.operation, self.server, entries, 0, self.most + 1, self._strides_moved()
             )
             if raw is not None:
                 return raw
@@ -304,8 +272,16 @@ class View:
         weights: _Weights | None,
         source: _native.EncryptedArray | None = None,
     ) -> View:
-        how: dict[str, Any] = {"precise": self.precise, "windows": self.windows, "most": self._most}
-        return View(server, source or self.source, places, self.operation, weights, **how)
+        return View(
+            server,
+            source or self.source,
+            places,
+            self.operation,
+            weights,
+            precise=self.precise,
+            windows=self.windows,
+            most=self.most,
+        )
 
     def summed(
         self, server: _native.Server | None, axes: Sequence[int]
@@ -376,7 +352,7 @@ class View:
         """
         if self._are_to_be_moved():
             return None
-        most = None if self._most is None else self._most + products
+        most = None if self.most is None else self.most + products
         return self._sums(operation, server or self.server, entries, axes, most, strides)
 
     def _sums(
