@@ -9,7 +9,13 @@ from pathlib import Path
 
 from steps import Steps
 
-from hippocrene.trees import PrivateDecisionTree, TreeInterface, TreeKeys, TreeQuery, TreeServer
+from hippocrene.models.trees import (
+    PrivateDecisionTree,
+    TreeInterface,
+    TreeKeys,
+    TreeQuery,
+    TreeServer,
+)
 
 
 def answer(own: Path, shared: Path) -> None:

@@ -4,7 +4,7 @@ A `Client` holds the secret key. It encrypts arrays, decrypts results and makes 
 `Server` with evaluation keys computes on the encrypted arrays and cannot read them.
 """
 
-from hippocrene import clustering, gates, trees
+from hippocrene import gates, numpy  # noqa: F401
 from hippocrene._native import (
     BootstrappingDescription,
     Preset,
@@ -12,9 +12,10 @@ from hippocrene._native import (
     __version__,
     presets,
 )
-from hippocrene.approximation import Approximation, approximate
-from hippocrene.array import EncryptedArray
-from hippocrene.bootstrapping import Bootstrapping
+from hippocrene.arrays.bits import BitArray
+from hippocrene.arrays.encrypted import EncryptedArray
+from hippocrene.arrays.integers import IntegerArray
+from hippocrene.arrays.numbers import NumberArray
 from hippocrene.client import Client, PublicKey
 from hippocrene.deadlines import CancelToken, deadline
 from hippocrene.errors import (
@@ -42,23 +43,21 @@ from hippocrene.errors import (
     StoppedError,
 )
 from hippocrene.inspection import inspect
-from hippocrene.integers import plain_modulus
+from hippocrene.keys import EvaluationKeys, TransferKey
 from hippocrene.limits import Limits
-from hippocrene.look_ups import LookUps
-from hippocrene.polynomials import polyval
-from hippocrene.server import (
-    EvaluationKeys,
-    Server,
-    ServerMemory,
-    TransferKey,
-    cache_budget,
-    set_cache_budget,
-)
-from hippocrene.simulation import Simulation, simulate
+from hippocrene.models import clustering, trees
+from hippocrene.numpy.polynomials import polyval
+from hippocrene.requirements import Bootstrapping, LookUps
+from hippocrene.server import Server, ServerMemory, cache_budget, set_cache_budget
+from hippocrene.simulation import simulate
+from hippocrene.simulation_report import Simulation
+from hippocrene.values.approximation import Approximation, approximate
+from hippocrene.values.integers import plain_modulus
 
 __all__ = [
     "Approximation",
     "ArgumentError",
+    "BitArray",
     "Bootstrapping",
     "BootstrappingDescription",
     "BudgetError",
@@ -73,6 +72,7 @@ __all__ = [
     "FileError",
     "FormatError",
     "HippocreneError",
+    "IntegerArray",
     "InternalError",
     "KeyMismatchError",
     "Limits",
@@ -80,6 +80,7 @@ __all__ = [
     "MachineError",
     "MissingKeyError",
     "MissingServerError",
+    "NumberArray",
     "ParameterError",
     "ParameterMismatchError",
     "Preset",

@@ -19,7 +19,7 @@ from hippocrene.errors import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from hippocrene.simulation import Simulation
+    from hippocrene.simulation_report import Simulation
 
 # Maximum number of precisions that are tried to find the least one.
 _TRIES = 8

@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
 
 import numpy as np
 
 from hippocrene import _native
-from hippocrene.array import EncryptedArray
-from hippocrene.bits import booleans
-from hippocrene.bootstrapping import Bootstrapping, wanted
-from hippocrene.described import check_made_alike
+from hippocrene.arrays.encrypted import EncryptedArray
 from hippocrene.errors import ArgumentError, ParameterError, SecretPickleError
-from hippocrene.exact import Kind, decrypted, is_type
-from hippocrene.integers import integers, without_wrapping
-from hippocrene.look_ups import LookUps, wanted_tables
-from hippocrene.scalars import (
+from hippocrene.files import FilePath, raw_bytes, reading
+from hippocrene.keys import EvaluationKeys, TransferKey, check_made_alike
+from hippocrene.requirements import Bootstrapping, KeyRequest, LookUps, wanted, wanted_tables
+from hippocrene.stored import Stored, StoredSecret
+from hippocrene.values.exact import Kind, decrypted, is_type
+from hippocrene.values.integers import integers, without_wrapping
+from hippocrene.values.operands import booleans, check_finite, numbers, to_native
+from hippocrene.values.scalars import (
     declared_interval,
     double,
     double_or_none,
@@ -27,35 +28,13 @@ from hippocrene.scalars import (
     thread_count,
     whole,
 )
-from hippocrene.server import EvaluationKeys, TransferKey
-from hippocrene.values import (
-    FilePath,
-    check_finite,
-    file_path,
-    numbers,
-    path_of_secret,
-    raw_bytes,
-    reading,
-    to_native,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import numpy.typing as npt
 
-    from hippocrene.simulation import Simulation
-
-# The arguments of the extension module: rotations, relinearisation, conjugation, bootstrapping,
-# tables and bits.
-KeyRequest: TypeAlias = tuple[
-    "list[int] | None",
-    bool,
-    bool,
-    "tuple[bool, float, float | None, int | None] | None",
-    "tuple[str, float | None] | None",
-    bool,
-]
+    from hippocrene.simulation_report import Simulation
 
 
 def checked_scheme(
@@ -167,7 +146,7 @@ def _raw_array(array: EncryptedArray) -> _native.EncryptedArray:
         raise TypeError(
             f"an EncryptedArray is decrypted, not {type(array).__name__}: EncryptedArray.load reads files"
         )
-    return array._to_be_read
+    return array._to_be_read()
 
 
 class _Encrypting:
@@ -212,49 +191,27 @@ class _Encrypting:
         return encrypt(self._raw, values, interval, bound, precision, bool(wrap))
 
 
-class PublicKey(_Encrypting):
+class PublicKey(Stored, _Encrypting):
     """A key that encrypts for the client that made it, and can do nothing else.
 
     Give it to anyone who sends data to the client.
     """
 
-    __slots__ = ("_raw",)
+    __slots__ = ()
     _raw: _native.PublicKey
-
-    def __init__(self, raw: _native.PublicKey) -> None:
-        """Wrap a key of the extension module; users call `Client.public_key`."""
-        if not isinstance(raw, _native.PublicKey):
-            raise TypeError(
-                "public keys are made by Client.public_key, PublicKey.load and PublicKey.from_bytes"
-            )
-        self._raw = raw
-
-    @property
-    def fingerprint(self) -> str:
-        """The identifier of the secret key that this key belongs to."""
-        return self._raw.fingerprint
-
-    def to_bytes(self) -> bytes:
-        """Return the key as bytes, in the format of `save`."""
-        return self._raw.to_bytes()
+    _kind = _native.PublicKey
+    _made_by = "Client.public_key"
 
     @classmethod
     def from_bytes(cls, data: bytes | bytearray | memoryview, *, threads: int = 1) -> PublicKey:
         """Read a key from the bytes that `to_bytes` returned, to encrypt on `threads` threads."""
         return cls(_native.PublicKey.from_bytes(raw_bytes(data), thread_count(threads)))
 
-    def save(self, path: FilePath) -> None:
-        """Write the key to a file."""
-        self._raw.save(file_path(path))
-
     @classmethod
     def load(cls, path: FilePath, *, threads: int = 1) -> PublicKey:
         """Read a key from a file that `save` wrote, to encrypt on `threads` threads."""
         with reading(path) as name:
             return cls(_native.PublicKey.load(name, thread_count(threads)))
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return PublicKey.from_bytes, (self.to_bytes(),)
 
     def __repr__(self) -> str:
         return f"PublicKey(fingerprint={self.fingerprint!r})"
@@ -264,7 +221,7 @@ class PublicKey(_Encrypting):
 _may_pickle: ContextVar[frozenset[Client]] = ContextVar("_may_pickle", default=frozenset())
 
 
-class Client(_Encrypting):
+class Client(StoredSecret, _Encrypting):
     """The owner of the data, with the secret key.
 
     Evaluation keys, public keys and encrypted arrays contain no secret and can be given to others.
@@ -272,14 +229,8 @@ class Client(_Encrypting):
     """
 
     _raw: _native.ClientKey
-
-    def __init__(self, raw: _native.ClientKey) -> None:
-        """Wrap a secret key of the extension module; users call `Client.generate`."""
-        if not isinstance(raw, _native.ClientKey):
-            raise TypeError(
-                "clients are made by Client.generate, Client.load and Client.from_bytes"
-            )
-        self._raw = raw
+    _kind = _native.ClientKey
+    _made_by = "Client.generate"
 
     @classmethod
     def generate(
@@ -306,7 +257,7 @@ class Client(_Encrypting):
         - ``with server.at_precision(50): ...`` sets the precision of operations.
 
         An operation on arrays of different precision uses the smaller one.
-        `EncryptedArray.precision_bits` is the precision that a result really has.
+        `NumberArray.precision_bits` is the precision that a result really has.
 
         With the `scheme` ``"bgv"`` or ``"bfv"``, the client encrypts integers, and results are
         exact modulo `plain_modulus`. It must be a prime that is 1 modulo twice the ring degree. The
@@ -470,7 +421,7 @@ class Client(_Encrypting):
           more than real values up to 1. `describe_bootstrapping` returns its properties before any
           key is made.
         - `tables` lets the server apply any function to values by look-up tables
-          (`EncryptedArray.apply`). The keys take gigabytes, and need the preset ``"n15"`` or a
+          (`NumberArray.apply`). The keys take gigabytes, and need the preset ``"n15"`` or a
           larger one. A name or a `LookUps` selects the tables.
         - `bits` lets the server compute gates of encrypted bits. It is the default for presets for
           bits. No rotations for numbers are then made, unless `rotations` asks for them.
@@ -488,13 +439,11 @@ class Client(_Encrypting):
             if rotations is not None or conjugation:
                 raise TypeError("the keys of a simulated program are known: say for_ alone")
             try:
-                check_made_alike(self, for_, "evaluation keys", "this client")
+                check_made_alike(self._raw, for_, "evaluation keys", "this client")
                 rotations, conjugation = for_.rotations, for_.conjugation
                 relinearisation = for_.relinearisation
-                bootstrapping, tables = (
-                    bootstrapping or for_.bootstrapping or False,
-                    tables or for_.tables or False,
-                )
+                bootstrapping = bootstrapping or for_.bootstrapping or False
+                tables = tables or for_.tables or False
                 bits = bits or for_.bits
             except AttributeError:
                 raise TypeError(
@@ -555,21 +504,10 @@ class Client(_Encrypting):
 
     # Files
 
-    def to_bytes(self) -> bytes:
-        """Return the secret key as bytes, unencrypted, in the format of `save`."""
-        return self._raw.to_bytes()
-
     @classmethod
     def from_bytes(cls, data: bytes | bytearray | memoryview, *, threads: int = 1) -> Client:
         """Read a client from the bytes that `to_bytes` returned, to work on `threads` threads."""
         return cls(_native.ClientKey.from_bytes(raw_bytes(data), thread_count(threads)))
-
-    def save(self, path: FilePath) -> None:
-        """Write the secret key, unencrypted, to a new file that only this user may read.
-
-        A file that already exists is not overwritten and raises a `FileError`.
-        """
-        self._raw.save(path_of_secret(path))
 
     @classmethod
     def load(cls, path: FilePath, *, threads: int = 1) -> Client:

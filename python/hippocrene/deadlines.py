@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hippocrene import _native
 from hippocrene.errors import ArgumentError
-from hippocrene.scalars import double
+from hippocrene.values.scalars import double
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,62 +15,42 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from hippocrene import _native
-from hippocrene.array import EncryptedArray
-from hippocrene.bits import gates_of, plain_bits
-from hippocrene.errors import ArgumentError, KeyMismatchError, SecretPickleError, ShapeError
-from hippocrene.local import Local
-from hippocrene.scalars import thread_count
+from hippocrene.arrays.bits import BitArray, gates_of
+from hippocrene.arrays.encrypted import ArrayServer, EncryptedArray
+from hippocrene.arrays.view import View
+from hippocrene.errors import ArgumentError, KeyMismatchError, ShapeError
 from hippocrene.server import array_of
-from hippocrene.stored import Stored
-from hippocrene.values import FilePath, path_of_secret, raw_bytes, reading
+from hippocrene.stored import Local, Stored, StoredSecret
+from hippocrene.values.operands import plain_bits
+from hippocrene.values.scalars import thread_count
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from hippocrene.server import Server
 
-
-class GateKeys(Stored[_native.GateKeys]):
+class GateKeys(Stored):
     """The keys that a server needs for gates of single bits: 21.6 MB. They contain no secret."""
 
     __slots__ = ()
     _kind = _native.GateKeys
     _made_by = "GateClient.evaluation_keys"
 
-    @property
-    def fingerprint(self) -> str:
-        """The fingerprint of the secret key that they belong to."""
-        return self._raw.fingerprint
-
     def __repr__(self) -> str:
         return f"GateKeys(fingerprint={self.fingerprint!r})"
 
 
-class GateClient:
+class GateClient(StoredSecret):
     """The secret key of a client, for single bits, with 128 bits of security."""
 
-    __slots__ = ("_raw",)
-
-    def __init__(self, raw: _native.GateClient) -> None:
-        """Wrap an object of the extension module.
-
-        Use `generate`, `load` or `from_bytes` instead.
-        """
-        if not isinstance(raw, _native.GateClient):
-            raise TypeError(
-                "clients of single bits are made by GateClient.generate, .load and .from_bytes"
-            )
-        self._raw = raw
+    __slots__ = ()
+    _raw: _native.GateClient
+    _kind = _native.GateClient
+    _made_by = "GateClient.generate"
 
     @classmethod
     def generate(cls) -> GateClient:
         """Make a new secret key from the randomness of the system."""
         return cls(_native.GateClient.generate())
-
-    @property
-    def fingerprint(self) -> str:
-        """The fingerprint of the key, which is public."""
-        return self._raw.fingerprint
 
     def evaluation_keys(self, *, threads: int = 1) -> GateKeys:
         """Make the keys that a server needs to compute for this client."""
@@ -89,34 +69,7 @@ class GateClient:
         """Decrypt to booleans. Each is wrong with a probability of ``2**-128``."""
         if not isinstance(array, EncryptedArray):
             raise TypeError(f"an EncryptedArray is decrypted, not {type(array).__name__}")
-        return self._raw.decrypt(array._raw)
-
-    def to_bytes(self) -> bytes:
-        """Return the bytes that `save` writes: the secret key, not encrypted."""
-        return self._raw.to_bytes()
-
-    @classmethod
-    def from_bytes(cls, data: bytes | bytearray | memoryview) -> GateClient:
-        """Read the bytes that `to_bytes` returned."""
-        return cls(_native.GateClient.from_bytes(raw_bytes(data)))
-
-    def save(self, path: FilePath) -> None:
-        """Write the secret key to a new file that only this user may read.
-
-        An existing file is never overwritten.
-        """
-        self._raw.save(path_of_secret(path))
-
-    @classmethod
-    def load(cls, path: FilePath) -> GateClient:
-        """Read a file that `save` wrote."""
-        with reading(path) as name:
-            return cls(_native.GateClient.load(name))
-
-    def __reduce__(self) -> tuple[object, ...]:
-        raise SecretPickleError(
-            "a client of single bits holds the secret key and does not pickle: use save and load"
-        )
+        return self._raw.decrypt(array._elements())
 
     def __repr__(self) -> str:
         return f"GateClient(fingerprint={self.fingerprint!r})"
@@ -164,11 +117,11 @@ class GateServer(Local):
             raise KeyMismatchError(
                 f"load: encrypted under key {array.fingerprint}, but this server's keys are of {self.fingerprint}"
             )
-        return self._wrap(array._raw)
+        return self._wrap(array._elements())
 
     def gates(
         self, names: Iterable[str], *arrays: EncryptedArray | npt.ArrayLike
-    ) -> list[EncryptedArray]:
+    ) -> list[BitArray]:
         """Return several gates of the same two or three arrays of bits, encrypted or plain.
 
         The names are ``"and"``, ``"or"``, ``"xor"``, ``"nand"``, ``"nor"``, ``"xnor"`` and, for
@@ -176,16 +129,19 @@ class GateServer(Local):
         "majority"), x, y, carry)`` is a full adder. Each gate needs one rotation per bit.
         Conjunctions and disjunctions of three arrays need two.
         """
-        return gates_of(self, names, arrays)
+        return gates_of(self._for_arrays, names, arrays)
 
-    def _wrap(self, raw: _native.EncryptedArray) -> EncryptedArray:
+    @property
+    def _for_arrays(self) -> ArrayServer[BitArray]:
         # Arrays of bits only use those methods of a server that this class has too.
-        return EncryptedArray(raw, cast("Server", self))
+        return cast("ArrayServer[BitArray]", self)
 
-    def _selected(
-        self, mask: EncryptedArray, ones: EncryptedArray, zeros: EncryptedArray
-    ) -> EncryptedArray:
-        return self._wrap(self._raw.select(mask._raw, ones._raw, zeros._raw))
+    @property
+    def _for_now(self) -> None:
+        """None: a server of single bits has no other precision."""
+
+    def _wrap(self, raw: _native.EncryptedArray | View) -> EncryptedArray:
+        return EncryptedArray(raw, self._for_arrays)
 
     def __repr__(self) -> str:
         return f"GateServer(fingerprint={self.fingerprint!r})"

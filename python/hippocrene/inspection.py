@@ -7,7 +7,7 @@ from os import PathLike
 from typing import Any, cast
 
 from hippocrene import _native
-from hippocrene.values import raw_bytes, reading
+from hippocrene.files import raw_bytes, reading
 
 
 def inspect(data: bytes | bytearray | memoryview | str | PathLike[str]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from hippocrene import _native
-from hippocrene.scalars import text, whole
+from hippocrene.values.scalars import text, whole
 
 # The limits as an argument of the extension module.
 Native: TypeAlias = tuple[int | None, int | None, int | None, list[str] | None, list[str] | None]

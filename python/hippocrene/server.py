@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -12,32 +12,21 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NoReturn, cast
 
 from hippocrene import _native
-from hippocrene.array import EncryptedArray
-from hippocrene.bits import gates_of
-from hippocrene.described import Described, check_made_alike
-from hippocrene.errors import ArgumentError, KeyMismatchError, MissingKeyError
+from hippocrene.arrays.bits import BitArray, gates_of
+from hippocrene.arrays.encrypted import EncryptedArray
+from hippocrene.arrays.view import View
+from hippocrene.errors import ArgumentError, KeyMismatchError
+from hippocrene.files import raw_bytes, reading
+from hippocrene.keys import Described, EvaluationKeys, TransferKey
 from hippocrene.limits import Limits, native_limits
-from hippocrene.picked import Picked
 from hippocrene.progress import counted
-from hippocrene.scalars import double, double_or_none, text, thread_count, whole
 from hippocrene.trace import note
-from hippocrene.values import FilePath, file_path, raw_bytes, reading
+from hippocrene.values.scalars import double, double_or_none, text, thread_count, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     import numpy.typing as npt
-
-    from hippocrene.simulation import Simulation
-
-
-# The advice in errors about missing keys.
-HOW_TO_MAKE_THEM = "The client makes them with evaluation_keys(for_=simulation)."
-
-
-def listed(names: list[str]) -> str:
-    """Join names with commas and "and"."""
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def array_of(
@@ -47,143 +36,18 @@ def array_of(
     """Return an array, or read one from a file or from bytes, and check it against the limits."""
     within = native_limits(limits, "load")
     if isinstance(source, EncryptedArray):
-        if source._picked is None:
-            source._raw.check(within)
+        if source._view is None:
+            source._elements().check(within)
         return source
     if isinstance(source, (str, PathLike)):
         with reading(source) as name:
             raw = _native.EncryptedArray.load(name, within)
             raw.check(within)
         return EncryptedArray(raw)
-    raw = _native.EncryptedArray.from_bytes(raw_bytes(source), within)
+    data = raw_bytes(cast("bytes | bytearray | memoryview", source))
+    raw = _native.EncryptedArray.from_bytes(data, within)
     raw.check(within)
     return EncryptedArray(raw)
-
-
-class EvaluationKeys(Described):
-    """The keys that a server computes with. They contain no secret.
-
-    `fingerprint` identifies the secret key that they belong to. `scheme`, `preset`, `rotations` and
-    similar properties describe their abilities.
-    """
-
-    __slots__ = ("__weakref__", "_raw")
-
-    def __init__(self, raw: _native.EvaluationKeys) -> None:
-        """Wrap keys of the extension module; users call `Client.evaluation_keys`."""
-        if not isinstance(raw, _native.EvaluationKeys):
-            raise TypeError(
-                "evaluation keys are made by Client.evaluation_keys, EvaluationKeys.load and .from_bytes"
-            )
-        self._raw = raw
-        self._description = raw.describe()
-
-    @property
-    def fingerprint(self) -> str:
-        """The identifier of the secret key that these keys belong to."""
-        return self._raw.fingerprint
-
-    def suffice(self, simulation: Simulation) -> Literal[True]:
-        """Return True if these keys are enough for a simulated program; otherwise raise an error.
-
-        The `MissingKeyError` names all missing keys. A rotation that can be composed of other keys
-        is not missing, but the program then takes longer than predicted.
-        ``simulate(..., keys=keys)`` predicts that time. Keys for tables must have the same name and
-        at least the same capacity. Keys for bootstrapping must have been made for at least the same
-        requirements. A simulation of another preset, scheme or plain modulus raises an
-        `ArgumentError`.
-        """
-        if not hasattr(simulation, "_requested"):
-            raise TypeError(
-                f"keys suffice for what simulate returned, not for {type(simulation).__name__}"
-            )
-        check_made_alike(self, simulation, "suffice", "these keys")
-        if missing := self._raw.lacks(simulation._requested()):
-            raise MissingKeyError(f"suffice: these keys lack {listed(missing)}. {HOW_TO_MAKE_THEM}")
-        return True
-
-    def to_bytes(self) -> bytes:
-        """Return the keys as bytes, in the format of `save`."""
-        return self._raw.to_bytes()
-
-    @classmethod
-    def from_bytes(
-        cls, data: bytes | bytearray | memoryview, *, accept: Limits | None = None
-    ) -> EvaluationKeys:
-        """Read keys from the bytes that `to_bytes` returned, within the limits `accept`."""
-        within = native_limits(accept, "EvaluationKeys.from_bytes")
-        return cls(_native.EvaluationKeys.from_bytes(raw_bytes(data), 1, within))
-
-    def save(self, path: FilePath) -> None:
-        """Write the keys to a file."""
-        self._raw.save(file_path(path))
-
-    @classmethod
-    def load(cls, path: FilePath, *, accept: Limits | None = None) -> EvaluationKeys:
-        """Read keys from a file that `save` wrote, within the limits `accept`."""
-        within = native_limits(accept, "EvaluationKeys.load")
-        with reading(path) as name:
-            return cls(_native.EvaluationKeys.load(name, 1, within))
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return EvaluationKeys.from_bytes, (self.to_bytes(),)
-
-    def __repr__(self) -> str:
-        tables = self._looks_up()
-        told = f"preset={self.preset!r}, scheme={self.scheme!r}, fingerprint={self.fingerprint!r}"
-        return f"EvaluationKeys({told}{tables})"
-
-
-class TransferKey:
-    """A key that converts arrays of one client to the secret key of a second one.
-
-    See `Client.second`. It contains no secret.
-    """
-
-    __slots__ = ("_raw",)
-
-    def __init__(self, raw: _native.TransferKey) -> None:
-        """Wrap a key of the extension module; users call `Client.transfer_key`."""
-        if not isinstance(raw, _native.TransferKey):
-            raise TypeError(
-                "transfer keys are made by Client.transfer_key, TransferKey.load and .from_bytes"
-            )
-        self._raw = raw
-
-    @property
-    def fingerprint(self) -> str:
-        """The identifier of the secret key that arrays are converted from."""
-        return self._raw.fingerprint
-
-    @property
-    def second(self) -> str:
-        """The identifier of the secret key that arrays are converted to."""
-        return self._raw.second
-
-    def to_bytes(self) -> bytes:
-        """Return the key as bytes, in the format of `save`."""
-        return self._raw.to_bytes()
-
-    @classmethod
-    def from_bytes(cls, data: bytes | bytearray | memoryview) -> TransferKey:
-        """Read a key from the bytes that `to_bytes` returned."""
-        return cls(_native.TransferKey.from_bytes(raw_bytes(data), 1))
-
-    def save(self, path: FilePath) -> None:
-        """Write the key to a file."""
-        self._raw.save(file_path(path))
-
-    @classmethod
-    def load(cls, path: FilePath) -> TransferKey:
-        """Read a key from a file that `save` wrote."""
-        with reading(path) as name:
-            return cls(_native.TransferKey.load(name, 1))
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return TransferKey.from_bytes, (self.to_bytes(),)
-
-    def __repr__(self) -> str:
-        return f"TransferKey(fingerprint={self.fingerprint!r}, second={self.second!r})"
 
 
 @dataclass(frozen=True)
@@ -245,7 +109,7 @@ class Server(Described):
     describe the abilities of the server.
     """
 
-    __slots__ = ("__weakref__", "_is_simulated", "_own")
+    __slots__ = ("__weakref__", "_description", "_is_simulated", "_own")
 
     def __init__(
         self,
@@ -381,7 +245,7 @@ class Server(Described):
             raise TypeError(f"an EncryptedArray is bootstrapped, not {type(array).__name__}")
         array._need_numbers("bootstrap")
         return self._wrap(
-            _native.bootstrap(self._raw, array._raw, double_or_none(capacity, "a capacity"))
+            _native.bootstrap(self._raw, array._elements(), double_or_none(capacity, "a capacity"))
         )
 
     def sum_of_products(
@@ -411,12 +275,14 @@ class Server(Described):
                 have = [type(one).__name__ for one in pair] if several else type(pair).__name__
                 raise TypeError(f"sum_of_products takes pairs of EncryptedArrays, not {have}")
         return self._wrap(
-            self._raw.sum_of_products([x._raw for x, _ in both], [y._raw for _, y in both])
+            self._raw.sum_of_products(
+                [x._elements() for x, _ in both], [y._elements() for _, y in both]
+            )
         )
 
     def gates(
         self, names: Iterable[str], *arrays: EncryptedArray | npt.ArrayLike
-    ) -> list[EncryptedArray]:
+    ) -> list[BitArray]:
         """Compute several gates of the same two or three arrays of bits with one bootstrap.
 
         The arrays are encrypted bits or booleans. At least one must be encrypted. The names are
@@ -425,11 +291,6 @@ class Server(Described):
         carry)`` is a full adder.
         """
         return gates_of(self, names, arrays)
-
-    def _selected(
-        self, mask: EncryptedArray, ones: EncryptedArray, zeros: EncryptedArray
-    ) -> EncryptedArray:
-        return zeros ^ (mask & (ones ^ zeros))
 
     @property
     def bootstraps(self) -> int:
@@ -499,46 +360,27 @@ class Server(Described):
             raise ArgumentError(
                 "load: within a simulation arrays are the arguments of the program, and no others"
             )
-        if array.bit_error is not None and array._holds == "single bits":
+        if array._holds == "single bits":
             raise ArgumentError(
                 "load: an array of encrypted single bits, which a GateServer computes with"
             )
         if array.fingerprint == self._raw.transfers:
-            if array.bit_error is not None:
+            if isinstance(array, BitArray):
                 raise ArgumentError(
                     "load: encrypted bits are not brought to a second key, which takes numbers and integers: bits "
                     "compute with keys of the client that encrypted them"
                 )
-            return self._wrap(self._raw.transfer(array._raw))
+            return self._wrap(self._raw.transfer(array._elements()))
         if array.fingerprint != self.fingerprint:
             raise KeyMismatchError(
                 f"load: encrypted under key {array.fingerprint}, but this server's keys are of {self.fingerprint}"
             )
-        return self._wrap(self._raw.load(array._raw))
+        return self._wrap(self._raw.load(array._elements()))
 
-    def _computed(
-        self, compute: Callable[..., _native.EncryptedArray], *arrays: EncryptedArray
-    ) -> EncryptedArray:
-        """Compute element by element.
-
-        If the operands are the same windows of several arrays, this computes with those arrays
-        instead, since they are smaller.
-        """
-        first, *others = (array._held for array in arrays)
-        if isinstance(first, Picked) and all(first.is_alike(held) for held in (first, *others)):
-            source = compute(*(cast("Picked", array._held).source for array in arrays))
-            return self._wrap(first.of(self._for_now, source))
-        return self._wrap(compute(*(array._raw for array in arrays)))
-
-    def _wrap(self, raw: _native.EncryptedArray | Picked) -> EncryptedArray:
+    def _wrap(self, raw: _native.EncryptedArray | View) -> EncryptedArray:
         if self._is_simulated:
             note(raw)
         return EncryptedArray(raw, self)
-
-    def _broadcast(
-        self, raw: _native.EncryptedArray, shape: tuple[int, ...]
-    ) -> _native.EncryptedArray:
-        return raw if raw.shape == shape else self._raw.broadcast_to(raw, shape)
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(

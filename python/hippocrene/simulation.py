@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from hippocrene import _native
-from hippocrene.array import EncryptedArray
+from hippocrene.arrays.encrypted import EncryptedArray
 from hippocrene.automatic import candidates, chosen
-from hippocrene.bits import booleans
-from hippocrene.bootstrapping import Bootstrapping, wanted
-from hippocrene.client import KeyRequest, check_for_numbers, checked_scheme, encrypt, key_request
+from hippocrene.client import check_for_numbers, checked_scheme, encrypt, key_request
 from hippocrene.errors import (
     BudgetError,
     CapacityError,
@@ -23,135 +20,18 @@ from hippocrene.errors import (
     MissingKeyError,
     ParameterMismatchError,
 )
-from hippocrene.look_ups import LookUps, wanted_tables
-from hippocrene.scalars import double, double_or_none, text, whole
-from hippocrene.server import HOW_TO_MAKE_THEM, EvaluationKeys, Server, listed
-from hippocrene.simulation_json import KIND, VERSION, read
-from hippocrene.simulation_report import described, described_in_html, drawn
+from hippocrene.keys import HOW_TO_MAKE_THEM, EvaluationKeys, listed
+from hippocrene.requirements import Bootstrapping, KeyRequest, LookUps, wanted, wanted_tables
+from hippocrene.server import Server
+from hippocrene.simulation_report import Simulation
 from hippocrene.trace import tracing
+from hippocrene.values.operands import booleans
+from hippocrene.values.scalars import double, double_or_none, text, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     import numpy.typing as npt
-
-
-@dataclass(frozen=True, repr=False)
-class Simulation:
-    """The result of `simulate`: the predicted time, memory, keys and errors of a program."""
-
-    result: Any
-    """The result of the program, with plain arrays in place of encrypted ones.
-
-    They are the values that decryption would give, without noise. Unknown values, such as those of
-    integers, are None. Bits are booleans.
-    """
-    seconds: float
-    """The time on one thread, with the keys that ``client.evaluation_keys(for_=simulation)`` makes.
-
-    The prediction is for this machine if `hippocrene tune` has measured it, and otherwise for a
-    typical one. The default keys of `Client.evaluation_keys` have rotations by powers of two only.
-    Other rotations are then composed of several and take several times as long. The first calls on
-    a server take longer than later ones, since the server first derives data from the keys.
-    """
-    operations: Mapping[str, tuple[int, float]]
-    """For each operation, its count and its total time in seconds, in order of decreasing time."""
-    capacities: Sequence[tuple[str, float]]
-    """Each operation on encrypted arrays in order, with the capacity in bits that its result has.
-
-    For integers this is the noise budget. An operation that is made of several others has several
-    entries with its name. Successive entries with the same name and the same capacity are merged.
-    Gates of bits have no entries, and neither have lazy selections of elements.
-    """
-    peak_memory: int
-    """The peak memory while the program runs, including the keys, in bytes.
-
-    It excludes the preparation. While keys are read and a `Server` is made, memory holds the bytes
-    of the file, the keys and the server's own form of the keys at once. This is up to about twice
-    the memory of the server alone.
-    """
-    bootstraps: int
-    """The number of bootstraps of ciphertexts, including those of gates."""
-    log2_failure_probability: float | None
-    """log2 of the probability that any bootstrap or look-up fails; None if none can fail.
-
-    A failed one has a larger error than `precision_bits` states.
-    """
-    rotations: Mapping[int, float]
-    """The rotations that need their own keys, each with the modulus of its key in bits."""
-    relinearisation: bool
-    """True if the program uses the relinearisation key, for products of encrypted arrays."""
-    conjugation: bool
-    """True if the program uses the key of complex conjugation."""
-    key_bytes: int
-    """The approximate size of the file of evaluation keys, in bytes."""
-    precision_bits: float | None
-    """The lowest precision of the results, in bits after the binary point; None for integers."""
-    capacity_bits: float | None
-    """The lowest capacity that is left in a result, in bits; None for integers."""
-    budget_bits: float | None
-    """The lowest noise budget that is left in a result, in bits; None for numbers."""
-    bit_error: float | None
-    """The largest difference between a slot and its bit; None if no result holds bits."""
-    bootstrapping: Bootstrapping | None
-    """The bootstrapping that needs keys, or None if no number is bootstrapped."""
-    tables: LookUps | None
-    """The tables that are used, with the capacity of results; None if there are no look-ups."""
-    bits: bool
-    """True if the keys of bits are used."""
-    preset: str
-    """The name of the parameters. `Client.evaluation_keys` needs a client with the same."""
-    scheme: str
-    """The scheme."""
-    plain_modulus: int | None
-    """The modulus of integers; None for numbers and bits."""
-    precision: float | None
-    """The requested precision, as in `Client.generate`; None for integers."""
-
-    def __repr__(self) -> str:
-        return described(self)
-
-    def _repr_html_(self) -> str:
-        return described_in_html(self)
-
-    def plot(self) -> Any:
-        """Draw the time by operation and the capacity along the program, as a matplotlib figure.
-
-        matplotlib is not installed with this package. If it is missing, this raises an
-        `ImportError`.
-        """
-        return drawn(self)
-
-    def to_json(self) -> str:
-        """Return everything except the result as JSON.
-
-        A server can send it to the client, which makes keys with
-        ``evaluation_keys(for_=simulation)``.
-        """
-        told = {
-            field.name: getattr(self, field.name)
-            for field in fields(self)
-            if field.name != "result"
-        }
-        told["rotations"] = [[steps, bits] for steps, bits in self.rotations.items()]
-        told["operations"] = [[name, *known] for name, known in self.operations.items()]
-        told["bootstrapping"] = None if self.bootstrapping is None else asdict(self.bootstrapping)
-        told["tables"] = None if self.tables is None else asdict(self.tables)
-        return json.dumps({"kind": KIND, "version": VERSION, **told})
-
-    @classmethod
-    def from_json(cls, text: str | bytes) -> Simulation:
-        """Read a simulation from the JSON of `to_json`, with None as its result.
-
-        Any other text raises a `FormatError`.
-        """
-        return cls(result=None, **read(text))
-
-    def _requested(self) -> KeyRequest:
-        """Return the keys that the program uses, as arguments of the extension module."""
-        how = None if self.bootstrapping is None else self.bootstrapping._raw()
-        tables = None if self.tables is None else self.tables._raw()
-        return list(self.rotations), self.relinearisation, self.conjugation, how, tables, self.bits
 
 
 # The default preset, the same as in `Client.generate`.
@@ -214,10 +94,8 @@ def simulate(
         raise TypeError(
             f"a program is called with encrypted arrays; {type(program).__name__} cannot be"
         )
-    auto_preset, auto_precision = (
-        preset == "auto",
-        isinstance(precision, str) and precision == "auto",
-    )
+    auto_preset = preset == "auto"
+    auto_precision = isinstance(precision, str) and precision == "auto"
     is_auto = auto_preset or auto_precision
     if not is_auto and (max_memory is not None or min_precision is not None):
         raise TypeError('max_memory and min_precision go with preset="auto" or precision="auto"')
@@ -346,7 +224,7 @@ def _run(
     server = Server._of(raw.server(), description, is_simulated=True)
     declared = (asked.interval, asked.bound, None, False)
     encrypted = [
-        EncryptedArray(encrypt(raw, array, *declared)._raw, server) for array in asked.arrays
+        EncryptedArray(encrypt(raw, array, *declared)._elements(), server) for array in asked.arrays
     ]
     raw.restart()
     found: list[EncryptedArray] = []
@@ -372,9 +250,9 @@ def _run(
         relinearisation=report.relinearisation,
         conjugation=report.conjugation,
         key_bytes=report.key_bytes,
-        precision_bits=_least([array._raw.precision_bits for array in found]),
-        capacity_bits=_least([array._raw.capacity_bits for array in found]),
-        budget_bits=_least([array._raw.budget_bits for array in found]),
+        precision_bits=_least([array._elements().precision_bits for array in found]),
+        capacity_bits=_least([array._elements().capacity_bits for array in found]),
+        budget_bits=_least([array._elements().budget_bits for array in found]),
         bit_error=max(
             (error for array in found if (error := array.bit_error) is not None), default=None
         ),
@@ -467,7 +345,7 @@ def _plain(raw: _native.Simulation, returned: Any, found: list[EncryptedArray]) 
     """Replace encrypted arrays in a result by plain values, and collect them in `found`."""
     if isinstance(returned, EncryptedArray):
         found.append(returned)
-        return raw.values(returned._raw)
+        return raw.values(returned._elements())
     if isinstance(returned, (tuple, list)):
         items = [_plain(raw, item, found) for item in returned]
         # The constructor of a named tuple takes one argument for each item, so that `_make` is

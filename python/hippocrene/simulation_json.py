@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from hippocrene.bootstrapping import Bootstrapping
 from hippocrene.errors import FormatError
-from hippocrene.look_ups import LookUps
+from hippocrene.requirements import Bootstrapping, LookUps
 
 if TYPE_CHECKING:
     from collections.abc import Callable

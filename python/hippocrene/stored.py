@@ -1,40 +1,46 @@
-"""The base class of wrappers of objects that can be saved to files."""
+"""The base classes of objects that can be saved to files, and of those that cannot be pickled."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, NoReturn, TypeVar
 
-from hippocrene import _native
-from hippocrene.values import FilePath, file_path, raw_bytes, reading
+from hippocrene.errors import SecretPickleError
+from hippocrene.files import FilePath, file_path, path_of_secret, raw_bytes, reading
 
-_Raw = TypeVar("_Raw", _native.TreeKeys, _native.TreeQuery, _native.TreeReply, _native.GateKeys)
-_S = TypeVar("_S", bound="Stored[Any]")
+_S = TypeVar("_S", bound="Stored")
 
 
-class Stored(Generic[_Raw]):
+class Stored:
     """A wrapper of an object of the extension module that can be saved to a file."""
 
     __slots__ = ("_raw",)
-    _raw: _Raw
+    _raw: Any
+    # The class of the object, who makes it, and further arguments for reading it.
     _kind: ClassVar[type[Any]]
     _made_by: ClassVar[str]
+    _arguments: ClassVar[tuple[Any, ...]] = ()
 
-    def __init__(self, raw: _Raw) -> None:
+    def __init__(self, raw: Any) -> None:
         """Wrap an object of the extension module."""
+        name = type(self).__name__
         if not isinstance(raw, self._kind):
-            raise TypeError(
-                f"{type(self).__name__} is made by {self._made_by}, .load and .from_bytes"
-            )
+            raise TypeError(f"{name} is made by {self._made_by}, {name}.load and .from_bytes")
         self._raw = raw
+
+    @property
+    def fingerprint(self) -> str:
+        """The public identifier of the secret key that it belongs to."""
+        return str(self._raw.fingerprint)
 
     def to_bytes(self) -> bytes:
         """Return the bytes that `save` writes."""
-        return self._raw.to_bytes()
+        data: bytes = self._raw.to_bytes()
+        return data
 
     @classmethod
     def from_bytes(cls: type[_S], data: bytes | bytearray | memoryview) -> _S:
         """Read the bytes that `to_bytes` returned."""
-        return cls(cls._kind.from_bytes(raw_bytes(data)))
+        return cls(cls._kind.from_bytes(raw_bytes(data), *cls._arguments))
 
     def save(self, path: FilePath) -> None:
         """Write a file."""
@@ -44,7 +50,44 @@ class Stored(Generic[_Raw]):
     def load(cls: type[_S], path: FilePath) -> _S:
         """Read a file that `save` wrote."""
         with reading(path) as name:
-            return cls(cls._kind.load(name))
+            return cls(cls._kind.load(name, *cls._arguments))
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self).from_bytes, (self.to_bytes(),)
+
+
+class StoredSecret(Stored):
+    """A wrapper of a secret key. Its bytes and its file are not encrypted."""
+
+    __slots__ = ()
+
+    def save(self, path: FilePath) -> None:
+        """Write the secret key, unencrypted, to a new file that only this user may read.
+
+        A file that already exists is not overwritten and raises a `FileError`.
+        """
+        self._raw.save(path_of_secret(path))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        raise SecretPickleError(
+            f"a {type(self).__name__} holds the secret key and does not pickle: use save and load"
+        )
+
+
+_L = TypeVar("_L", bound="Local")
+
+
+class Local:
+    """An object that cannot be pickled. It never changes, so a copy is the object itself."""
+
+    __slots__ = ()
+    _instead: ClassVar[str]
+
+    def __copy__(self: _L) -> _L:
+        return self
+
+    def __deepcopy__(self: _L, memo: object) -> _L:
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(f"a {type(self).__name__} does not pickle: {self._instead}")

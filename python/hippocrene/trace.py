@@ -12,7 +12,7 @@ from hippocrene import _native
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hippocrene.picked import Picked
+    from hippocrene.arrays.view import View
 
 # The steps of the current simulation.
 _steps: ContextVar[list[tuple[str, float]] | None] = ContextVar("_steps", default=None)
@@ -29,7 +29,7 @@ def tracing() -> Iterator[list[tuple[str, float]]]:
         _steps.reset(token)
 
 
-def note(result: _native.EncryptedArray | Picked) -> None:
+def note(result: _native.EncryptedArray | View) -> None:
     """Record a result with the operation that the program called, unless the result is lazy."""
     steps = _steps.get()
     if steps is None or not isinstance(result, _native.EncryptedArray):

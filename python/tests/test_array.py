@@ -12,7 +12,14 @@ from hypothesis.extra import numpy as hnp
 from numpy.polynomial import Chebyshev, Hermite, HermiteE, Laguerre, Legendre, Polynomial
 
 import hippocrene
-from hippocrene import ArgumentError, EncryptedArray, ShapeError
+from hippocrene import (
+    ArgumentError,
+    BitArray,
+    EncryptedArray,
+    IntegerArray,
+    NumberArray,
+    ShapeError,
+)
 
 TOLERANCE = 1e-4
 few = settings(
@@ -481,9 +488,36 @@ def test_what_numpy_says_of_an_element_has_the_reason(client, server):
 
 def test_methods_are_found_by_their_names():
     for method in (
-        EncryptedArray.sum,
+        NumberArray.sum,
+        IntegerArray.sum,
         EncryptedArray.reshape,
-        EncryptedArray.sort,
-        EncryptedArray.nand,
+        NumberArray.sort,
+        BitArray.nand,
     ):
         assert pickle.loads(pickle.dumps(method)) is method
+
+
+def test_every_kind_of_array_has_a_class_with_its_operations():
+    numbers = hippocrene.Client.generate("n12").encrypt([1.0, 2.0])
+    integers = hippocrene.Client.generate("n12", scheme="bgv").encrypt([1, 2])
+    bits = hippocrene.gates.GateClient.generate().encrypt([True, False])
+    for array, kind in ((numbers, NumberArray), (integers, IntegerArray), (bits, BitArray)):
+        for one in (array, array.copy(), EncryptedArray.from_bytes(array.to_bytes())):
+            assert type(one) is kind
+            assert isinstance(one, EncryptedArray)
+            assert repr(one).startswith(f"{kind.__name__}(shape=(2,)")
+    for array, absent in (
+        (numbers, ("nand", "select", "all")),
+        (integers, ("sort", "mean", "sigmoid", "precision_bits", "nand")),
+        (bits, ("sum", "polynomial", "apply", "capacity_bits", "interval")),
+    ):
+        assert not set(absent) & set(dir(array))
+    for refused, message in (
+        (lambda: numbers.nand(numbers), "nand is for encrypted bits"),
+        (lambda: integers.nand(integers), "nand is for encrypted bits"),
+        (lambda: integers.sort(), "sort is for encrypted numbers"),
+        (lambda: bits.sort(), "sort is not for encrypted bits"),
+        (lambda: integers.std(), "encrypted integers have no variance"),
+    ):
+        with pytest.raises(TypeError, match=f"^{message}"):
+            refused()

@@ -239,7 +239,7 @@ def test_client_and_server_share_only_files(client, keys, equal, tmp_path):
     assert 0 < z.bit_error < 0.5
     np.testing.assert_array_equal(again.decrypt(z), a & ~b)
     equal(pickle.loads(pickle.dumps(z)), a & ~b)
-    assert repr(z).startswith("EncryptedArray(shape=(2, 3), bit_error=")
+    assert repr(z).startswith("BitArray(shape=(2, 3), bit_error=")
 
 
 def test_all_any_and_counts_are_gates(secret, equal, server):

@@ -27,15 +27,15 @@ from hippocrene import (
     Server,
     ShapeError,
 )
-from hippocrene.clustering import SECTORS, EncryptedClusters, EncryptedKMeans
 from hippocrene.distributed import Cluster
+from hippocrene.models.clustering import SECTORS, EncryptedClusters, EncryptedKMeans
 
 # Tests that hold many gigabytes follow one another.
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.xdist_group("large")]
 
 SAVER = """
 import sys
-from hippocrene.clustering import EncryptedClusters
+from hippocrene.models.clustering import EncryptedClusters
 
 clusters = [EncryptedClusters.load(path) for path in sys.argv[1:3]]
 print("begun", flush=True)

@@ -17,7 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from hippocrene import ArgumentError, EncryptedArray, Server
 from hippocrene.distributed import Cluster
-from hippocrene.trees import (
+from hippocrene.models.trees import (
     PrivateDecisionTree,
     TreeClient,
     TreeKeys,

@@ -23,7 +23,7 @@ from hippocrene import (
     _native,
     errors,
 )
-from hippocrene.clustering import EncryptedKMeans
+from hippocrene.models.clustering import EncryptedKMeans
 
 
 def test_every_kind_of_the_rust_library_has_its_exception():

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 import hippocrene
 from hippocrene import ArgumentError, EncodeError
-from hippocrene.exact import exact, from_parts
-from hippocrene.values import numbers
+from hippocrene.values.exact import exact, from_parts
+from hippocrene.values.operands import numbers
 
 few = settings(
     max_examples=10, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)

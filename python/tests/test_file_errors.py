@@ -15,8 +15,8 @@ import pytest
 
 import hippocrene
 from hippocrene import FileError, HippocreneError
-from hippocrene.clustering import EncryptedClusters
-from hippocrene.trees import TreeInterface
+from hippocrene.models.clustering import EncryptedClusters
+from hippocrene.models.tree_interface import TreeInterface
 
 
 def test_errors_of_files_are_pythons_and_this_packages(client, tmp_path):

@@ -33,9 +33,10 @@ from hippocrene import (
     TransferKey,
     inspect,
 )
-from hippocrene.clustering import EncryptedClusters
 from hippocrene.gates import GateClient
-from hippocrene.trees import TreeClient, TreeInterface, TreeKeys, TreeQuery, TreeReply
+from hippocrene.models.clustering import EncryptedClusters
+from hippocrene.models.tree_interface import TreeInterface
+from hippocrene.models.trees import TreeClient, TreeKeys, TreeQuery, TreeReply
 
 ARRAY = np.array([[1.0, -2.5], [0.25, 3.0]])
 

@@ -209,7 +209,7 @@ def test_lists_of_integers_of_any_size_are_operands(equal, secret):
 def test_long_vectors_are_correlated(equal, secret, monkeypatch):
     rng = np.random.default_rng(1)
     for limit, length, others in ((1024, 1500, (3,)), (4, 7, (2, 3, 6, 7, 8, 11))):
-        monkeypatch.setattr("hippocrene.products.LONG", limit)
+        monkeypatch.setattr("hippocrene.numpy.products.LONG", limit)
         v = rng.integers(0, T, length)
         x = secret(v)
         for a in (rng.integers(0, T, other) for other in others):
@@ -527,8 +527,8 @@ def test_sums_of_products(server, secret, equal):
     with pytest.raises(TypeError, match="pairs of EncryptedArrays"):
         server.sum_of_products([(a, x)])
     for pair, message in (
-        ((a,), r"not \['EncryptedArray'\]"),
-        (a, "not EncryptedArray"),
+        ((a,), r"not \['IntegerArray'\]"),
+        (a, "not IntegerArray"),
         (None, "not NoneType"),
     ):
         with pytest.raises(TypeError, match=message):

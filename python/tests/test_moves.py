@@ -8,7 +8,7 @@ from hypothesis.extra import numpy as hnp
 
 import hippocrene
 from hippocrene import ArgumentError, ShapeError
-from hippocrene.moves import places_at
+from hippocrene.arrays.places import places_at
 
 few = settings(
     max_examples=25,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import hippocrene
-from hippocrene import EncryptedArray, ShapeError
+from hippocrene import NumberArray, ShapeError
 
 few = settings(
     max_examples=8,
@@ -142,7 +142,7 @@ def test_comparisons_are_the_methods(monkeypatch, secret):
         "argmax",
     ):
         monkeypatch.setattr(
-            EncryptedArray,
+            NumberArray,
             name,
             lambda *args, name=name, **_: called.append((name, *args[1:])) or x,
         )

@@ -265,7 +265,7 @@ def test_views_state_what_they_have_when_they_are_moved(client, secret, view):
     seen = view(encrypted)
     stated = seen.precision_bits, seen.capacity_bits
     assert "picked" in repr(seen)
-    moved = seen._to_be_read
+    moved = seen._to_be_read()
     assert stated == pytest.approx((moved.precision_bits, moved.capacity_bits), abs=0.01)
     assert stated[0] < encrypted.precision_bits - 5
     assert stated[1] < encrypted.capacity_bits - 20
@@ -277,7 +277,7 @@ def test_views_of_integers_state_what_they_have_when_they_are_moved(whole):
     owner, computes = whole
     seen = windows(computes.load(owner.encrypt(np.arange(40).reshape(5, 8))), 3, axis=1)
     stated = seen.budget_bits
-    assert stated == pytest.approx(seen._to_be_read.budget_bits, abs=0.01)
+    assert stated == pytest.approx(seen._to_be_read().budget_bits, abs=0.01)
 
 
 def test_what_is_said_of_picked_elements_takes_no_keys(client, whole):
@@ -429,3 +429,36 @@ def test_windows_that_could_not_be_read_any_more_are_refused_at_once(scheme, kin
         square()
     assert len(squares) > 2
     np.testing.assert_allclose(client.decrypt(squares[-1]), windows(x, 5), atol=1e-3)
+
+
+def test_compute_moves_the_elements_of_a_view_and_leaves_other_arrays(client, secret):
+    x = np.random.default_rng(5).uniform(-1, 1, 60)
+    encrypted = secret(x)
+    assert encrypted.compute() is encrypted
+    view = encrypted[[30, 2, 2, 11]]
+    moved = view.compute()
+    assert "picked" in repr(view)
+    assert "picked" not in repr(moved)
+    assert type(moved) is hippocrene.NumberArray
+    stated, found = (
+        (array.precision_bits, array.capacity_bits, array.bound) for array in (view, moved)
+    )
+    assert stated == pytest.approx(found, abs=0.01)
+    np.testing.assert_allclose(client.decrypt(moved), x[[30, 2, 2, 11]], atol=1e-4)
+
+
+def test_properties_of_a_view_compute_nothing():
+    def described(x):
+        view = windows(x, 5) * plain(5)
+        assert view.shape == (36, 5)
+        assert repr(view) == repr(view)
+        assert view.bound >= view.interval[1]
+        assert view.precision == x.precision
+        assert view.capacity_bits < x.capacity_bits
+        return x
+
+    counts = [
+        hippocrene.simulate(program, plain(40), preset="n13").operations
+        for program in (described, lambda x: x)
+    ]
+    assert counts[0] == counts[1]

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import hippocrene
-from hippocrene import exact
+from hippocrene.values import exact
 
 client = server = None
 

@@ -19,7 +19,7 @@ from sklearn.ensemble import (
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from hippocrene import ArgumentError
-from hippocrene.trees import PrivateDecisionTree, TreeClient, TreeServer
+from hippocrene.models.trees import PrivateDecisionTree, TreeClient, TreeServer
 
 DAYS = 20240101.0 + np.arange(31)
 

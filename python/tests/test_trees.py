@@ -38,11 +38,10 @@ from hippocrene import (
     SecretPickleError,
     ShapeError,
 )
-from hippocrene.tree_interface import read
-from hippocrene.trees import (
+from hippocrene.models.tree_interface import TreeInterface, read
+from hippocrene.models.trees import (
     PrivateDecisionTree,
     TreeClient,
-    TreeInterface,
     TreeKeys,
     TreeQuery,
     TreeReply,
@@ -327,7 +326,7 @@ def test_regression(client, server):
 
 SERVER = """
 import pickle, sys
-from hippocrene.trees import PrivateDecisionTree, TreeKeys, TreeQuery, TreeServer
+from hippocrene.models.trees import PrivateDecisionTree, TreeKeys, TreeQuery, TreeServer
 tree, sample = pickle.load(open("tree.pickle", "rb"))
 model = PrivateDecisionTree.from_sklearn(tree, sample, tables="lut11")
 if sys.argv[1] == "publish":

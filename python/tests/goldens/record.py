@@ -77,7 +77,7 @@ def taken(program: Program) -> dict[str, Any]:
     except (HippocreneError, NotImplementedError, TypeError) as error:
         return {"error": type(error).__name__}
     result = results[-1]
-    raw = result._raw
+    raw = result._elements()
     return {
         "operations": {name: count for name, (count, _) in sorted(simulation.operations.items())},
         "seconds": rounded(simulation.seconds, 6),

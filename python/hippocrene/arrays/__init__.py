@@ -1,0 +1,1 @@
+"""Encrypted arrays and lazy views of their elements."""

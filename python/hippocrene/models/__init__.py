@@ -1,0 +1,1 @@
+"""Models on encrypted data: decision trees and clustering."""

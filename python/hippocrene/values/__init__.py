@@ -1,0 +1,1 @@
+"""Plain values: reading and checking operands and options, and exact numbers."""

@@ -1,0 +1,137 @@
+"""Polynomials that approximate functions, with their errors."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from numbers import Number
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload, runtime_checkable
+
+import numpy as np
+from numpy.polynomial import Chebyshev
+
+from hippocrene import _native
+from hippocrene.errors import ArgumentError
+from hippocrene.values.scalars import double, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy.typing as npt
+
+
+# The largest degree of an approximation, as in the extension module.
+MOST = 255
+
+
+@runtime_checkable
+class HasPolynomial(Protocol):
+    """An encrypted array."""
+
+    def polynomial(self, polynomial: Any) -> Any:
+        """Evaluate a polynomial at every value."""
+
+
+_Array = TypeVar("_Array", bound=HasPolynomial)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Approximation:
+    """A polynomial that approximates a function on a domain; see `approximate`.
+
+    Call it with plain values to evaluate it, as a polynomial of `numpy.polynomial`. Call it with an
+    encrypted array for its `polynomial`, which also accepts it as an argument.
+
+    - `series`: the polynomial, as a numpy Chebyshev series.
+    - `error`: the largest difference from the function on the domain. It is certain or an estimate,
+      as `approximate` explains.
+    """
+
+    series: Chebyshev
+    error: float
+
+    @property
+    def coefficients(self) -> npt.NDArray[np.float64]:
+        """The coefficients of the Chebyshev polynomials on the domain, with the constant first."""
+        return np.array(self.series.coef)
+
+    @property
+    def degree(self) -> int:
+        """The degree of the polynomial."""
+        return int(self.series.degree())
+
+    @property
+    def domain(self) -> tuple[float, float]:
+        """The ends of the interval on which the polynomial approximates the function."""
+        return float(self.series.domain[0]), float(self.series.domain[1])
+
+    @overload
+    def __call__(self, x: _Array) -> _Array: ...
+    @overload
+    def __call__(self, x: npt.ArrayLike) -> Any: ...
+    def __call__(self, x: Any) -> Any:
+        """Evaluate the polynomial at every value of a plain or an encrypted array."""
+        if isinstance(x, HasPolynomial):
+            return x.polynomial(self)
+        return self.series(np.asarray(x))
+
+    def __repr__(self) -> str:
+        low, high = self.domain
+        return f"Approximation(degree={self.degree}, domain=({low:g}, {high:g}), error={self.error:.3g})"
+
+
+def approximate(
+    function: Callable[[Any], Any],
+    *,
+    domain: tuple[float, float],
+    degree: int | None = None,
+    error: float | None = None,
+    derivative: tuple[int, float] | None = None,
+) -> Approximation:
+    """Return the polynomial that is closest to a function on a domain, and its largest error.
+
+    Give either the `degree`, up to 255, or the `error`. With `error`, the result has the lowest
+    degree whose largest error is at most `error`. Among all polynomials of its degree, the result
+    has the smallest largest error (Remez' algorithm). `function` takes and returns one number. If
+    it is even or odd about the middle of the domain, the polynomial is too.
+
+    A finite number of values does not bound the error between them. If you know a bound of the
+    absolute values of a derivative, pass ``derivative=(order, bound)``, and the stated error is
+    certain. The order 1 stands for a Lipschitz constant. Otherwise, the error is estimated from the
+    decrease of the function's Chebyshev coefficients. This holds for functions whose variation
+    shows in a few thousand of their values. Coefficients are doubles, so that errors below about
+    ``2**-44`` of the largest value cannot be reached.
+
+    For an encrypted array, the noise of the computation comes on top. `precision_bits` of the
+    result states that noise, and not the error of the polynomial.
+    """
+    if not callable(function):
+        raise TypeError(f"approximate takes a function, not {type(function).__name__}")
+    if (degree is None) == (error is None):
+        raise ArgumentError("approximate: either the degree or the error is said")
+    ends = _pair(domain, "a domain is two numbers, (low, high)")
+    steep = (
+        None
+        if derivative is None
+        else _pair(derivative, "derivative is an order and a bound, (order, bound)")
+    )
+    low, high = (double(end, "an end of a domain") for end in ends)
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        raise ArgumentError(
+            f"approximate: the domain from {low:g} to {high:g} is no interval: it is two numbers, the lower one first"
+        )
+    coefficients, found = _native.approximate(
+        lambda x: double(function(x), "what the function returned"),
+        (low, high),
+        None if degree is None else whole(degree, "degree", 0, MOST),
+        0.0 if error is None else double(error, "an error"),
+        None if steep is None else (whole(steep[0], "order", 1, 64), double(steep[1], "a bound")),
+    )
+    return Approximation(Chebyshev(coefficients, domain=[low, high]), found)
+
+
+def _pair(pair: Any, what: str) -> tuple[Any, Any]:
+    several = isinstance(pair, (tuple, list)) or (isinstance(pair, np.ndarray) and pair.ndim)
+    if not several or len(pair) != 2 or not all(isinstance(x, Number) for x in pair):
+        raise TypeError(f"{what}, not {pair!r}")
+    return pair[0], pair[1]
