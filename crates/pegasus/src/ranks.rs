@@ -150,7 +150,7 @@ impl Pegasus {
     ///
     /// # Errors
     /// [`PegasusError::Argument`] if groups are of one number, or so large that a table does not
-    /// tell ranks apart, if the scale does not hold so many places, and as [`Pegasus::largest`].
+    /// tell ranks apart, if the scale does not hold the places, and as [`Pegasus::largest`].
     pub fn argsort(&self, x: &Numbers, size: usize, scale: Scale) -> Result<Numbers, PegasusError> {
         const OPERATION: &str = "sort places";
         let groups = groups_of(x, size, OPERATION)?;
@@ -158,7 +158,7 @@ impl Pegasus {
             self.check_ranks(size, self.rank_noise(size))?;
         }
         let ranks = self.centred(self.ranks_of(x, size, OPERATION)?, size)?;
-        // Of every rank the terms that are not 0, of which one counts.
+        // All but one of the terms of a rank are 0.
         let middle = (size - 1) as f64 / 2.0;
         let of_place = |place: usize| {
             let numbers = ranks.select(&(place..x.len()).step_by(size).collect::<Vec<_>>())?;
@@ -263,7 +263,7 @@ impl Pegasus {
         let less = greater.clone().times_integer(-1)?.plus(1.0)?;
         let both = greater.clone().concat(&less)?.with_bound(1.0)?;
         let (left, right) = pairs(greater.len() / (size * (size - 1) / 2), size);
-        // What of all these says that a number is the larger one.
+        // For each number, the indices of the comparisons that it wins if they are 1.
         let mut wins =
             vec![Vec::with_capacity(size - 1); size * greater.len() / (size * (size - 1) / 2)];
         for (k, (left, right)) in left.into_iter().zip(right).enumerate() {
@@ -317,12 +317,12 @@ impl Pegasus {
         Ok(centred)
     }
 
-    /// The noise of ranks among so many numbers: of one look-up for each other number.
+    /// The noise of ranks among `count` numbers, which is that of one look-up for each other number.
     fn rank_noise(&self, count: usize) -> Noise {
         self.number_noise().scaled(0.5 * (count as f64 - 1.0).log2())
     }
 
-    /// Checks that the ranks of so many numbers, which have this noise, are told apart.
+    /// Checks that ranks among `count` numbers can be told apart if they have this noise.
     fn check_ranks(&self, count: usize, noise: Noise) -> Result<(), PegasusError> {
         let parameters = self.tables().parameters();
         let told_apart = |count: usize, noise: Noise| {
