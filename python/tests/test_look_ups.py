@@ -629,11 +629,11 @@ def test_presets_without_room_for_tables_name_one_that_has(preset):
     [
         (
             lambda x: x.sort(),
-            r"values up to 2 of 0\.5 bits of precision: .* more precise, or have a wider bound",
+            r"values up to 2 with 0\.5 bits of precision: .* more precise, or declare a wider bound",
         ),
         (
             lambda x: x.argmax(),
-            r"among 8 numbers: .* numbers that are more precise beside their bound",
+            r"among 8 numbers: .* numbers that are more precise relative to their bound",
         ),
     ],
 )
