@@ -10,7 +10,7 @@ from settings import ITERATIONS, PRESET, SEED
 from steps import Steps
 
 import hippocrene
-from hippocrene.models.clustering import EncryptedClusters, EncryptedKMeans
+from hippocrene.clustering import EncryptedClusters, EncryptedKMeans
 
 
 def ask(own: Path, shared: Path) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from settings import ITERATIONS, SEED
 from sklearn.cluster import KMeans
 
-from hippocrene.models.clustering import EncryptedKMeans
+from hippocrene.clustering import EncryptedKMeans
 
 HERE = Path(__file__).parent
 # Processes are run, and what they measured is shown, as there.

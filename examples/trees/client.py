@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from steps import Steps
 
-from hippocrene.models.trees import TreeClient, TreeInterface, TreeReply
+from hippocrene.trees import TreeClient, TreeInterface, TreeReply
 
 
 def ask(own: Path, shared: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from steps import Steps
 
-from hippocrene.models.trees import (
+from hippocrene.trees import (
     PrivateDecisionTree,
     TreeInterface,
     TreeKeys,

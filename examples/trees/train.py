@@ -12,7 +12,7 @@ from data import add_options, load
 from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier
 
-from hippocrene.models.trees import PrivateDecisionTree
+from hippocrene.trees import PrivateDecisionTree
 
 # The tables: look-ups take half as long with `lut11`, and more of them may be needed.
 TABLES = "lut12"

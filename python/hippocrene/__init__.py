@@ -4,7 +4,7 @@ A `Client` holds the secret key. It encrypts arrays, decrypts results and makes 
 `Server` with evaluation keys computes on the encrypted arrays and cannot read them.
 """
 
-from hippocrene import gates, numpy  # noqa: F401
+from hippocrene import clustering, gates, numpy, trees  # noqa: F401
 from hippocrene._native import (
     BootstrappingDescription,
     Preset,
@@ -45,7 +45,6 @@ from hippocrene.errors import (
 from hippocrene.inspection import inspect
 from hippocrene.keys import EvaluationKeys, TransferKey
 from hippocrene.limits import Limits
-from hippocrene.models import clustering, trees
 from hippocrene.numpy.polynomials import polyval
 from hippocrene.requirements import Bootstrapping, LookUps
 from hippocrene.server import Server, ServerMemory, cache_budget, set_cache_budget

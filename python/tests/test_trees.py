@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import json
 import pickle
 import subprocess
@@ -28,6 +29,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+import hippocrene
 from hippocrene import (
     ArgumentError,
     Client,
@@ -646,3 +648,11 @@ def test_several_outputs_are_as_precise_as_one(client, server):
     ).all()
     with pytest.raises(TypeError, match="one that is not fitted: DecisionTreeRegressor"):
         PrivateDecisionTree.from_sklearn(DecisionTreeRegressor())
+
+
+def test_trees_and_clustering_are_modules_of_the_package():
+    for name in ("trees", "clustering", "gates"):
+        module = importlib.import_module(f"hippocrene.{name}")
+        assert module is getattr(hippocrene, name)
+        assert all(hasattr(module, public) for public in getattr(module, "__all__", ()))
+    assert hippocrene.trees.PrivateDecisionTree is PrivateDecisionTree
