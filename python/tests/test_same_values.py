@@ -48,4 +48,24 @@ def test_a_product_of_an_array_with_itself_costs_a_square():
     square = counts(lambda x: x * x)
     assert counts(lambda x: x * x.copy()) == square
     assert counts(lambda x: x**2)["switch keys"] == square["switch keys"]
-    assert counts(lambda x: x * x.with_precision(12)).keys() == square.keys()
+
+    def at_12_bits(x):
+        y = x.with_precision(12)
+        return y * y
+
+    for mixed in (lambda x: x * x.with_precision(12), lambda x: x.with_precision(12) * x):
+        assert counts(mixed) == counts(at_12_bits)
+
+
+@pytest.mark.parametrize("combine", [lambda x, y: x * y, lambda x, y: x + y])
+def test_the_lower_precision_counts_whichever_operand_has_it(parties, combine):
+    client, server = parties
+    x = server.load(client.encrypt(VALUES))
+    y = x.with_precision(12)
+    for result in (combine(x, y), combine(y, x)):
+        assert result.precision == 12
+    assert combine(x, x.copy()).precision == x.precision
+    declared = server.load(client.encrypt(VALUES, bound=8)).with_bound(1)
+    wide = server.load(declared.to_bytes()).with_bound(8)
+    assert combine(declared, declared.copy()).bound <= 2.01
+    assert combine(wide, declared).bound == combine(declared, wide).bound

@@ -11,7 +11,7 @@ use crate::{Fresh, Session};
 ///
 /// Arrays and their storage are written once, for all three kinds. Every array carries a value of
 /// this type with the properties that all of its elements share.
-pub trait Elements: Clone + Debug + Send + Sync {
+pub trait Elements: Clone + Debug + PartialEq + Send + Sync {
     /// A full ciphertext.
     type Ciphertext: Clone + Debug + PartialEq + Send + Sync;
     /// A fresh ciphertext with one part replaced by a seed.

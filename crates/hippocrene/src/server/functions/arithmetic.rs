@@ -18,10 +18,10 @@ impl Server {
     /// when the plaintext moduli differ.
     pub fn add<F: Form>(&self, a: &Array<F>, b: &Array<F>) -> Result<Array<F>, Error> {
         const OPERATION: &str = "add";
-        if a.is_same(b) {
-            let twice = self.map(a, OPERATION, true, 0.0, |form, x| form.add(self, x, x))?;
+        if let Some(one) = as_one(a, b) {
+            let twice = self.map(one, OPERATION, true, 0.0, |form, x| form.add(self, x, x))?;
             return Ok(
-                F::within(twice, F::interval(a).times_count(2)).with_terms(a.terms().clone())
+                F::within(twice, F::interval(one).times_count(2)).with_terms(one.terms().clone())
             );
         }
         let sum = self.combined(a, b, OPERATION, |form, x, y| form.add(self, x, y))?;
@@ -30,8 +30,8 @@ impl Server {
 
     /// Returns the sum or the difference that `combine` computes from each pair of ciphertexts.
     ///
-    /// If `a` and `b` are sums with terms in common, their errors are not independent. The noise
-    /// estimate then adds them as equal errors.
+    /// If `a` and `b` are the same values, or sums with terms in common, their errors are not
+    /// independent. The noise estimate then adds them as equal errors.
     fn combined<F: Form>(
         &self,
         a: &Array<F>,
@@ -39,7 +39,7 @@ impl Server {
         operation: &'static str,
         combine: impl Fn(&F, &F::Ciphertext, &F::Ciphertext) -> Result<F::Ciphertext, Error> + Sync,
     ) -> Result<Array<F>, Error> {
-        let is_dependent = a.terms().meet(b.terms());
+        let is_dependent = are_dependent(a, b);
         let sum = self.zip(a, b, operation, SlotContents::of_sum, 0.0, |form, x, y| {
             let sum = combine(form, x, y)?;
             Ok(if is_dependent { form.of_dependent(sum, x, y) } else { sum })
@@ -77,13 +77,12 @@ impl Server {
     /// to different keys, [`Error::Capacity`] or [`Error::Budget`] when no multiplication is left.
     pub fn mul<F: Form>(&self, a: &Array<F>, b: &Array<F>) -> Result<Array<F>, Error> {
         const OPERATION: &str = "multiply";
-        if a.is_same(b) {
-            return self.square(a).map_err(|e| e.during(OPERATION));
+        if let Some(one) = as_one(a, b) {
+            return self.square(one).map_err(|e| e.during(OPERATION));
         }
         let bits = self.form_of(&[a, b]).product_bits(self);
-        // Factors with terms in common also have errors in common. These add up like the errors of
-        // two copies.
-        let copies = if a.terms().meet(b.terms()) { 2 } else { 1 };
+        // Errors that factors have in common add up like the errors of two copies.
+        let copies = if are_dependent(a, b) { 2 } else { 1 };
         let product = self.zip(a, b, OPERATION, SlotContents::of_product, bits, |form, x, y| {
             Ok(form.of_copies(form.mul(self, x, y)?, copies))
         })?;
@@ -312,4 +311,21 @@ impl Server {
         }
         Err(Error::shape(operation, format!("{} numbers for shape {:?}", F::count(p), a.shape())))
     }
+}
+
+/// Returns the operand that stands for both, if they are the same values in the same interval.
+///
+/// It is the one with the form of results of both, such as the lower requested precision. `None`
+/// if neither has it.
+fn as_one<'a, F: Form>(a: &'a Array<F>, b: &'a Array<F>) -> Option<&'a Array<F>> {
+    if F::interval(a) != F::interval(b) || !a.is_same(b) {
+        return None;
+    }
+    let joint = a.form().join(b.form());
+    [a, b].into_iter().find(|x| x.form().clone().without_interval() == joint)
+}
+
+/// True if the errors of both arrays may have a part in common.
+fn are_dependent<F: Form>(a: &Array<F>, b: &Array<F>) -> bool {
+    a.terms().meet(b.terms()) || a.is_same(b)
 }
