@@ -9,7 +9,7 @@ SOURCES := $(shell find crates python -name '*.rs' -o -name '*.py' -o -name '*.p
 
 WITH_BENCH := $(shell printf '1.91.1\n%s\n' "$$(rustc -V | cut -d' ' -f2)" | sort -CV && echo yes)
 WORKSPACE := --locked --workspace
-# It shares what is compiled with the main workspace.
+# It shares compiled crates with the main workspace.
 BENCH := --locked --manifest-path bench/Cargo.toml --target-dir target
 
 .PHONY: demo test lint test-rust test-python fmt clean

@@ -48,7 +48,7 @@ def file_path(path: FilePath) -> str:
     name = os.fsdecode(path)
     if name.startswith(_MAGIC_TEXTS) or name[: 2 * len(MAGIC)].lower() == MAGIC.hex():
         raise TypeError(
-            "this is what a file holds, as text, not the name of one: from_bytes reads it as bytes"
+            "this is the text of a file's bytes, not the name of a file: from_bytes reads the bytes"
         )
     if "\0" in name:
         shown = name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}..."

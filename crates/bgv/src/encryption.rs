@@ -14,8 +14,8 @@ use crate::{BgvError, Ciphertext, Context, Plaintext, SeededCiphertext, budget_b
 const ENCRYPT: &str = "encrypt";
 
 impl Context {
-    /// The polynomial `t^{-1} [-Q g m]_t` modulo `Q`, in the evaluation domain: what a ciphertext
-    /// of factor `g` has for the message `m`, exactly. It is `Q g m/t` rounded (Kim, Polyakov,
+    /// The polynomial `t^{-1} [-Q g m]_t` modulo `Q`, in the evaluation domain. It stands for the
+    /// message `m` in a ciphertext of factor `g`, without an error. It is `Q g m/t` rounded (Kim, Polyakov,
     /// Zucca, ePrint 2021/204, section 3.1), without a division.
     pub(crate) fn embed(
         &self,
@@ -75,8 +75,7 @@ impl Context {
         Ok(Ciphertext::new(inner, self.plain_modulus(), 1))
     }
 
-    /// Refuses a fresh ciphertext with an error that leaves no noise budget, of what the message
-    /// leaves.
+    /// Refuses a fresh ciphertext if its error leaves no noise budget.
     fn check_fresh(&self, error: Noise) -> Result<(), BgvError> {
         let [have, left] = [Noise::NONE, error]
             .map(|error| budget_bits(self.log2(self.fresh()), self.plain_modulus(), error));

@@ -36,14 +36,14 @@ impl Plaintext {
     }
 }
 
-/// Without the coefficients, which are what is secret.
+/// Leaves out the coefficients, which are secret.
 impl std::fmt::Debug for Plaintext {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Plaintext {{ t: {}, .. }}", self.t)
     }
 }
 
-/// It may hold what a client encrypts or has decrypted.
+/// Wipes the coefficients, which may be secret values of a client.
 impl Drop for Plaintext {
     fn drop(&mut self) {
         self.coefficients.zeroize();

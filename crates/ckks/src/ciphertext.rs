@@ -187,7 +187,7 @@ impl Ciphertext {
 
 impl Context {
     /// Checks that `a` is of these parameters, and that values up to `bound` at a scale (as log2),
-    /// computed from it, fit `modulus`; [`Ciphertext::capacity_bits`] of `a` is what there is.
+    /// computed from it, fit `modulus`. An error names the capacity of `a`.
     pub(crate) fn check_capacity(
         &self,
         a: &Ciphertext,

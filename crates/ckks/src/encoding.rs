@@ -134,8 +134,8 @@ impl Context {
         Ok(self.rlwe().check_digest(plaintext.parameters(), operation)?)
     }
 
-    /// What [`Context::encode_extended`] reduces modulo each limb: values that fit the first
-    /// modulus, to be had modulo the second.
+    /// Returns the integers that [`Context::encode_extended`] reduces modulo each limb of the second
+    /// modulus. The values must fit the first one.
     pub(crate) fn quantise(
         &self,
         values: Values<'_>,
@@ -176,9 +176,9 @@ impl Context {
         );
     }
 
-    /// What [`Context::encode_extended`] makes of values of many bits, in a dry run, without
-    /// looking at them.
-    pub(crate) fn encode_hollow(
+    /// Returns the plaintext that [`Context::encode_extended`] makes in a dry run from values of
+    /// many bits, without reading them.
+    pub(crate) fn encode_dry_run(
         &self,
         slots: usize,
         scale: Scale,

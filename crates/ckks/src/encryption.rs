@@ -91,9 +91,9 @@ impl Context {
     /// that of a fresh encryption, but a computation whose errors are correlated has more: `x + x`
     /// has twice the error of `x` where the estimate says `sqrt(2)` times, and after `k` doublings
     /// of that kind it is short by `k/2` bits. Flooding by too small an estimate is broken in
-    /// practice (Guo, Nabokov, Suvanto and Johansson, USENIX Security 2024). Add what a computation
-    /// can be short by to `bits`. The estimate also comes with the ciphertext: who does not trust
-    /// the server to compute what was agreed has no protection here, nor in CKKS at all.
+    /// practice (Guo, Nabokov, Suvanto and Johansson, USENIX Security 2024). Add the bits that the
+    /// estimate of a computation may lack to `bits`. The estimate also comes with the ciphertext. If
+    /// the server may compute something else, neither this function nor CKKS protects the key.
     /// Decryptions of one ciphertext count one by one, for their noise averages out.
     ///
     /// # Errors

@@ -93,7 +93,7 @@ impl std::fmt::Debug for Plaintext {
     }
 }
 
-/// It may hold what a client encrypts or has decrypted.
+/// Wipes the coefficients, which may be secret values of a client.
 impl Drop for Plaintext {
     fn drop(&mut self) {
         self.poly.wipe();

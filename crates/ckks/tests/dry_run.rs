@@ -231,7 +231,7 @@ fn literal(slots: usize, order: Order) -> BootstrapLiteral {
 }
 
 #[test]
-fn bootstraps_run_hollow() {
+fn bootstraps_run_dry() {
     let degree = 1 << 8;
     let units = primes::ntt_primes(48, degree, 17, &[]).unwrap();
     let parameters = Parameters::new_insecure(ParametersLiteral {

@@ -5,7 +5,7 @@ use hippocrene_rlwe::Noise;
 
 /// The error of `<a, s>` that the bits of `a` below the lowest digit make.
 ///
-/// Each coefficient of `a` is off by a uniform number of variance `2^(2 shift) / 12`. There is no
+/// Each coefficient of `a` has a uniform error of variance `2^(2 shift) / 12`. There is no
 /// error if the digits hold all bits. `weight` is the expected squared norm of `s`, or of `(1, s)`
 /// if `b` is decomposed as well.
 pub(crate) fn gadget_rounding(digits: &Digits, weight: f64) -> Noise {

@@ -29,8 +29,8 @@ pub struct PegasusLiteral {
     /// The numbers of slots of the ciphertexts that numbers are extracted from: powers of two up to
     /// `N/2`. Each has a transform of its own.
     pub slots: Vec<usize>,
-    /// The bits of the scale of each matrix of that transform. Each level takes this number of bits
-    /// of the modulus, and the transform takes as much once more.
+    /// The bits of the scale of each matrix of that transform. Each level uses this number of bits
+    /// of the modulus, and the transform uses as much once more.
     pub transform_bits: f64,
     /// The share of its bound by which a number may exceed it, because of errors, before it leaves
     /// the domain of tables. The scale of extracted numbers is the one at which `(1 + margin)

@@ -70,7 +70,7 @@ struct Fine {
 
 impl Grids {
     /// The grids of numbers up to `bound`. Numbers up to `largest_bound` take all of the circle,
-    /// half of which has `half_circle` positions. `deviation` returns the standard deviation of
+    /// which has twice `half_circle` positions. `deviation` returns the standard deviation of
     /// the error in the difference of two positions if numbers are multiplied by an integer
     /// before.
     fn new(
@@ -230,9 +230,10 @@ impl Pegasus {
         self.wins(&after, size)
     }
 
-    /// Half of the sum of three votes, each of which is 1 or -1: whether a coarse difference is at
-    /// least `threshold`, whether it is above `-threshold`, and whether the fine difference is at
-    /// least 0. The first two take one look-up.
+    /// Returns half of the sum of three votes. Each vote is 1 or -1.
+    ///
+    /// The votes tell if a coarse difference is at least `threshold`, if it is above `-threshold`,
+    /// and if the fine difference is at least 0. The first two take one look-up.
     fn votes(
         &self,
         coarse: &Numbers,
@@ -344,7 +345,7 @@ impl Pegasus {
 /// The number of positions that differences need beyond their values, if the error of a difference
 /// has this standard deviation: those for the error, and the largest threshold.
 fn beyond_differences(deviation: f64) -> f64 {
-    // The threshold is that for the errors of both grids, of which the fine one is not larger.
+    // The threshold covers the errors of both grids. That of the fine grid is not larger.
     INDEX_DEVIATIONS * deviation + 2.0 * STEP_DEVIATIONS * deviation + 1.0
 }
 

@@ -11,7 +11,7 @@
 //! `T = A_0 + .. + A_(K-1) + P_K`. Here `A_k` is an antiperiodic function of `2^k u`. One table at
 //! the ciphertext times `2^k` holds it, and the rounding of the index counts `2^-k` times as much.
 //!
-//! The rest, `P_K`, is about constant. Otherwise it takes one more table, at half the resolution,
+//! The rest, `P_K`, is about constant. Otherwise it needs one more table, at half the resolution,
 //! whose slopes are `2^-K` of those of `T` where these are steep.
 //!
 //! `T` must have the same value at both ends of the domain. Therefore the chord of the function is

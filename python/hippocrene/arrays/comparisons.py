@@ -215,7 +215,7 @@ class ComparableArray(ArithmeticArray):
         """
         unset("clip", None, out)
         if min is None and max is None:
-            raise ArgumentError("clip: neither the least value nor the largest one is said")
+            raise ArgumentError("clip: neither min nor max is given")
         with named("clip", "maximum", "minimum", "relu", *DIFFERENCE):
             if self._lies_within(min, max):
                 return self.copy()

@@ -49,7 +49,7 @@ class IntegerArray(ArithmeticArray, holds=("integers",)):
             ("cov", "std", "var"),
             "encrypted integers have no variance: take sums of them and of their squares",
         ),
-        "mean": "encrypted integers have no mean: take the sum, and divide what is decrypted",
+        "mean": "encrypted integers have no mean: decrypt the sum, and divide it",
         "div": "encrypted integers are not divided: multiply by pow(divisor, -1, {modulus}), the inverse",
         "divisor": "encrypted integers are no divisors: x.apply takes a function that has their inverses",
         "// and %": "encrypted integers have no // and no %: x.apply(lambda v: v // m)",
@@ -58,7 +58,7 @@ class IntegerArray(ArithmeticArray, holds=("integers",)):
         "{name} is for encrypted numbers: integers modulo {modulus} have no order and no fractions; "
         "== and != compare them, and apply takes any function of theirs"
     )
-    _no_property = "encrypted integers are exact and have no {name}: budget_bits says what is left"
+    _no_property = "encrypted integers are exact and have no {name}: budget_bits states their noise budget"
     _pow_modulus = "these integers are modulo {modulus}"
 
     # Properties

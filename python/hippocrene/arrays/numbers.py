@@ -502,7 +502,7 @@ class NumberArray(LookUpArray, holds=("numbers",)):
                 return variance.sqrt()
         except (ArgumentError, MissingKeyError) as error:
             raise type(error)(
-                f"{error}; the variance is had without: take the root of what is decrypted"
+                f"{error}; var needs none of this: decrypt the variance, and take its root"
             ) from None
 
 

@@ -494,7 +494,7 @@ class EncryptedKMeans:
             )
         if state._origin is None:
             raise ArgumentError(
-                f"k-means: {path} is no checkpoint of fit, but what a client sent: {remedy}"
+                f"k-means: {path} is no checkpoint of fit, but an array that a client sent: {remedy}"
             )
         of_points, start = _native.origin_of_points(server._raw, points.to_bytes(), self._chosen())
         if state._origin[0] != of_points:
@@ -606,7 +606,7 @@ def _warn_of_errors(
         farthest = "centroid of init" if starts_away.max() > away.max() else "point"
         warnings.warn(
             f"k-means: about {wrong:.0%} of the points are expected to go to a wrong centroid at first: squared "
-            f"distances are off by {off:.3g} (standard deviation), and those from the two nearest centroids differ by "
+            f"distances have an error of {off:.3g} (standard deviation), and those from the two nearest centroids differ by "
             f"{np.median(gaps):.3g} (median). Errors go with the square of the largest distance from the middle, which "
             f"is {radius:.3g}, of a {farthest}, where that of the points is {np.median(away):.3g} (median): choose "
             "centroids nearer to the points and farther from each other, take outliers away, or use larger tables",

@@ -8,32 +8,32 @@ pub(super) const OPERATION: &str = "plan a bootstrap";
 /// When slots go into coefficients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    /// First, on what is to be bootstrapped (GRAFT 2.3): the values are coefficients when the
+    /// First, on the ciphertext to bootstrap (GRAFT 2.3). The values are coefficients when the
     /// modulus is raised and slots when it is reduced, where errors are not summed up any more. The
-    /// ciphertext needs capacity for the transform; it takes place at small moduli, where it is
+    /// ciphertext needs capacity for the transform. It takes place at small moduli, where it is
     /// fast.
     SlotsToCoefficientsFirst,
     /// Last, on the result: the ciphertext needs no capacity beside `q0`.
     SlotsToCoefficientsLast,
 }
 
-/// What a bootstrap is to be, as it is written down.
+/// The parameters of a bootstrap.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BootstrapLiteral {
     /// How many slots the ciphertexts have: a power of two up to `N/2`. Fewer than `N/2` are faster
     /// when slots go into coefficients last: all coefficients are reduced at once.
     pub slots: usize,
-    /// Whether ciphertexts have all `N/2` slots, of which the first [`BootstrapLiteral::slots`] are
-    /// bootstrapped, whatever the others hold. The slots of the result repeat after so many. Slots
-    /// go into coefficients first then, and there is one bootstrap only.
+    /// True if ciphertexts have all `N/2` slots and only the first [`BootstrapLiteral::slots`] are
+    /// bootstrapped. The other slots may hold anything. In the result, the bootstrapped slots are
+    /// repeated in all others. Slots must then go into coefficients first, and there are no
+    /// iterations.
     pub first_slots: bool,
     /// Whether the slots are real: half of the reductions, if there are `N/2` of them or slots go
     /// into coefficients first.
     pub real: bool,
     /// The order of the steps.
     pub order: Order,
-    /// The bound on the absolute values in the slots of what is bootstrapped; anything larger is
-    /// refused.
+    /// The bound on the absolute values in slots. A ciphertext with a larger bound is refused.
     pub bound: f64,
     /// The bits of the modulus `q0` that is raised: the grafted modulus nearest to it is taken,
     /// which has to have a unit.
@@ -98,7 +98,11 @@ impl BootstrapLiteral {
         if self.first_slots
             && (self.order == Order::SlotsToCoefficientsLast || self.precision.is_some())
         {
-            return fail("the first of all slots are bootstrapped where slots go into coefficients first, and not iterated".into());
+            return fail(
+                "bootstraps of the first slots need slots that go into coefficients first, and no \
+                 iterations"
+                    .into(),
+            );
         }
         Ok(())
     }

@@ -101,9 +101,9 @@ impl Bootstrapper {
         Ok(parts)
     }
 
-    /// `part`, one of so many into which the coefficients of `a` have gone, as a ciphertext of all
-    /// slots, which repeat: the error that was in the coefficients with them, all of it in real
-    /// parts. So far it has the error that the transform has added, which differs from slot to
+    /// Turns `part`, one of the `count` ciphertexts that hold the coefficients of `a`, into a
+    /// ciphertext of all slots, which repeat. Its error gets the error of the coefficients, all of
+    /// it in real parts. Before, it has only the error of the transform, which differs from slot to
     /// slot.
     fn of_all_slots(&self, a: &Ciphertext, part: &mut Ciphertext, count: usize) {
         let (slots, reach) =
@@ -156,7 +156,8 @@ impl Bootstrapper {
         self.finish_off_by(reduced, lowered, self.plan().approximation)
     }
 
-    /// [`Bootstrapper::finish`] where the reduction's polynomials are off by `approximation`.
+    /// As [`Bootstrapper::finish`], where the polynomials of the reduction have the error
+    /// `approximation`.
     fn finish_off_by(
         &self,
         mut out: Ciphertext,
@@ -168,8 +169,8 @@ impl Bootstrapper {
         let unit =
             plan.raised_scale().divided_by((plan.context().max_slots() / literal.slots) as u64);
         let values = lowered.scale().over(unit);
-        // What the reduction's polynomials are off by: the real part of a result, or, where slots
-        // go into coefficients yet, half of it either part on average.
+        // The error of the polynomials of the reduction. It is in the real part of a result. Where
+        // slots still go into coefficients, half of it is in either part on average.
         let parts =
             if plan.real_last() || plan.to_slots.packing() == Packing::SideBySide { 2 } else { 1 };
         let off =

@@ -91,13 +91,13 @@ impl BlindRotationKey {
         })
     }
 
-    /// A key without samples for simulations: what is looked up with it are messages
-    /// ([`crate::RlweCoefficients::dry_run`]), and what that would take is noted in `context`, which
-    /// is that of a dry run.
+    /// A key without samples, for simulations. Its look-ups take messages
+    /// ([`crate::RlweCoefficients::dry_run`]) and count their cost in `context`, which must be that
+    /// of a dry run.
     ///
     /// # Errors
-    /// [`hippocrene_rlwe::RlweError::Parameters`] when the context is not that of a dry run, and when the
-    /// operating system has no entropy.
+    /// [`hippocrene_rlwe::RlweError::Parameters`] when the context is not that of a dry run, and
+    /// when the operating system has no entropy.
     pub fn dry_run(
         context: &Arc<Context>,
         parameters: RotationParameters,

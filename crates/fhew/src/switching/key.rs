@@ -76,9 +76,9 @@ impl LweSwitchingKey {
         })
     }
 
-    /// A key without samples for simulations: what goes through it are messages
-    /// ([`crate::RlweCoefficients::dry_run`]), and what that would take is noted in `context`, which
-    /// is that of a dry run.
+    /// A key without samples, for simulations. Its switches take messages
+    /// ([`crate::RlweCoefficients::dry_run`]) and count their cost in `context`, which must be that
+    /// of a dry run.
     ///
     /// # Errors
     /// As [`LweSwitchingKey::generate`], and [`hippocrene_rlwe::RlweError::Parameters`] when the

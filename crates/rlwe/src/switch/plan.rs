@@ -103,7 +103,7 @@ impl SwitchPlan {
         let wanted: Vec<(u64, u64)> =
             parameters.limb_moduli(work).into_iter().zip(&targets).map(scaled).collect();
         let moduli = match ties(dropped) {
-            // The numbers from -2^(k-1) to 2^(k-1) are what is centred modulo 2^k + 1.
+            // The numbers from -2^(k-1) to 2^(k-1) are the centred residues modulo 2^k + 1.
             Some(half) => vec![2 * half + 1],
             None => parameters.limb_moduli(dropped),
         };

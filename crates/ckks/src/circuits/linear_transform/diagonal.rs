@@ -178,7 +178,7 @@ impl Diagonal {
     ) -> Result<Plaintext, CkksError> {
         let slots = self.period();
         if context.rlwe().is_dry_run() {
-            return Ok(context.encode_hollow(slots, scale, extended, self.is_big(scale)));
+            return Ok(context.encode_dry_run(slots, scale, extended, self.is_big(scale)));
         }
         self.rotated(context, steps, scale, |values, scale| {
             context.encode_extended(values, slots, scale, self.rounding(), modulus, extended)

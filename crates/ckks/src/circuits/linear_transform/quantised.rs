@@ -19,7 +19,7 @@ pub(super) enum Quantised {
         integers: IntegerPolynomial,
         encoder: Arc<Encoder>,
     },
-    /// What counts the memory in dry runs.
+    /// The memory of the integers, counted in dry runs.
     DryRun {
         _memory: Poly,
     },
