@@ -58,7 +58,9 @@ class IntegerArray(ArithmeticArray, holds=("integers",)):
         "{name} is for encrypted numbers: integers modulo {modulus} have no order and no fractions; "
         "== and != compare them, and apply takes any function of theirs"
     )
-    _no_property = "encrypted integers are exact and have no {name}: budget_bits states their noise budget"
+    _no_property = (
+        "encrypted integers are exact and have no {name}: budget_bits states their noise budget"
+    )
     _pow_modulus = "these integers are modulo {modulus}"
 
     # Properties

@@ -606,7 +606,7 @@ def _warn_of_errors(
         farthest = "centroid of init" if starts_away.max() > away.max() else "point"
         warnings.warn(
             f"k-means: about {wrong:.0%} of the points are expected to go to a wrong centroid at first: squared "
-            f"distances have an error of {off:.3g} (standard deviation), and those from the two nearest centroids differ by "
+            f"distances have an error of {off:.3g} (standard deviation), and those from the two nearest differ by "
             f"{np.median(gaps):.3g} (median). Errors go with the square of the largest distance from the middle, which "
             f"is {radius:.3g}, of a {farthest}, where that of the points is {np.median(away):.3g} (median): choose "
             "centroids nearer to the points and farther from each other, take outliers away, or use larger tables",
