@@ -226,6 +226,35 @@ impl<F: Elements> Array<F> {
         self
     }
 
+    /// Returns copies of these arrays that remember bootstraps of their own. Arrays that share their
+    /// ciphertexts still do.
+    pub(crate) fn detached<const COUNT: usize>(arrays: [&Self; COUNT]) -> [Self; COUNT] {
+        let mut cells: Vec<(&Self, Arc<OnceLock<Vec<F::Ciphertext>>>)> = Vec::new();
+        arrays.map(|array| {
+            let known = cells.iter().find(|(other, _)| array.has_ciphertexts_of(other));
+            let refreshed = match known {
+                Some((_, cell)) => Arc::clone(cell),
+                None => {
+                    let cell = Arc::new(OnceLock::clone(&array.refreshed));
+                    cells.push((array, Arc::clone(&cell)));
+                    cell
+                }
+            };
+            Array { refreshed, ..array.clone() }
+        })
+    }
+
+    /// Returns the same array, which shares its ciphertexts with `other` if these are equal.
+    pub(crate) fn sharing_with(mut self, other: &Self) -> Self {
+        self.refreshed = Arc::clone(&other.refreshed);
+        self
+    }
+
+    /// Returns the ciphertexts after a bootstrap, if the array has been bootstrapped.
+    pub(crate) fn known_refreshed(&self) -> Option<&[F::Ciphertext]> {
+        self.refreshed.get().map(Vec::as_slice)
+    }
+
     /// True if both arrays share their ciphertexts, whatever their layouts are.
     pub(crate) fn has_ciphertexts_of(&self, other: &Self) -> bool {
         // This cell is shared by the clones of an array and by nothing else.

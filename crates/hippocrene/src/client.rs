@@ -8,7 +8,7 @@ use num_complex::Complex64;
 
 use crate::{
     Array, BitKeys, Bootstrapping, BootstrappingKeys, CiphertextBody, Elements, EncryptedArray,
-    Encryption, Error, EvaluationKeys, Fresh, IntegerArray, Interval, KeyRequest, LookUpKeys,
+    Encryption, Error, EvaluationKeys, Fresh, IntegerArray, Interval, KeyRequest, LookUpKeys, LookUps,
     Preset, PublicKey, Session, Settings, TransferKey,
     encryption::{encrypt_elements, wipe},
     integers::{decode_integers, encrypt_integers},
@@ -177,13 +177,8 @@ impl ClientKey {
         let look_ups = match request.look_ups {
             Some(asked) => {
                 let asked = asked.beside(&self.session, reserve)?;
-                let plan = asked.plan(&self.session)?;
-                plan.add_keys(&mut keys, &self.secret)?;
-                // The secrets of single numbers (LWE) are in no other key and never decrypt
-                // anything.
-                let secrets = PegasusSecrets::generate(plan.pegasus())?;
-                let own = PegasusKeys::generate(plan.pegasus(), &self.secret, &secrets)?;
-                Some(LookUpKeys::new(asked, own))
+                asked.plan(&self.session)?.add_keys(&mut keys, &self.secret)?;
+                Some(self.look_up_keys(asked)?)
             }
             None => None,
         };
@@ -207,6 +202,15 @@ impl ClientKey {
             all = all.with_look_ups(own);
         }
         Ok(all)
+    }
+
+    /// Makes the keys of look-ups other than rotations, conjugation and relinearisation.
+    pub(crate) fn look_up_keys(&self, asked: LookUps) -> Result<LookUpKeys, Error> {
+        let plan = asked.plan(&self.session)?;
+        // The secrets of single numbers (LWE) are in no other key and never decrypt anything.
+        let secrets = PegasusSecrets::generate(plan.pegasus())?;
+        let own = PegasusKeys::generate(plan.pegasus(), &self.secret, &secrets)?;
+        Ok(LookUpKeys::new(asked, own))
     }
 
     /// Plans a bootstrap and makes its keys other than rotations, conjugation and relinearisation.

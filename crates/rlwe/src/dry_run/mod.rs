@@ -68,6 +68,15 @@ impl Context {
         tally
     }
 
+    /// Calls `f` with the record of a dry run so far, without the copies of polynomials. The record
+    /// is empty otherwise.
+    pub fn read_tally<T>(&self, f: impl FnOnce(&Tally) -> T) -> T {
+        match &self.ledger {
+            Some(ledger) => ledger.note(|tally| f(tally)),
+            None => f(&Tally::default()),
+        }
+    }
+
     /// In a dry run, predicts times by `profile` from now on. Key switches are planned as before,
     /// so that results and their noise do not depend on it. Contexts that share a record share it.
     pub fn set_prices(&self, profile: Profile) {

@@ -17,6 +17,7 @@ use crate::server::{
     Server,
     matmul::by_tiles::{SHORT_ROTATIONS, strides},
     moves::Moves,
+    planner::choose::Candidate,
     planner::prices::{
         HOISTED_ROTATION_IN_PLAIN_PRODUCTS, MAX_SLOTS_OF_PRODUCTS, ROTATION_IN_PLAIN_PRODUCTS,
         TENSOR_IN_PLAIN_PRODUCTS,
@@ -113,10 +114,11 @@ impl Server {
     ) -> Result<Array<F>, Error> {
         let (form, slots, [outer, along]) = (self.form_of(&[a, b]), gram.slots, gram.strides);
         let layout = Layout::packed(&[gram.diagonals() * slots], slots)?;
-        let diagonals = self.with_capacity([a, b], form.product_bits(self), |[a, b]| {
-            let sums = self.diagonals_of(&form, a, b, gram).map_err(|e| e.during(operation))?;
+        let sums = Candidate::new("diagonals", |server: &Server, [a, b]: [_; 2]| {
+            let sums = server.diagonals_of(&form, a, b, gram).map_err(|e| e.during(operation))?;
             Ok(Array::from_ciphertexts(layout.clone(), form.clone(), SlotContents::Stray, sums))
-        })?;
+        });
+        let diagonals = self.perform(operation, [a, b], form.product_bits(self), &[sums])?;
         let out = Layout::new(vec![gram.rows, gram.columns], vec![along, outer], slots)?;
         let entries: Vec<_> =
             gram.moves(&out).into_iter().map(|(to, from)| (to, from, F::ONE)).collect();

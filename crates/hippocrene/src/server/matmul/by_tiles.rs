@@ -21,6 +21,7 @@ use crate::server::{
     moves::Moves,
     moves::broadcast::Copies,
     moves::several_steps::products,
+    planner::choose::Candidate,
     planner::prices::{
         HOISTED_ROTATION_IN_PLAIN_PRODUCTS, MAX_SLOTS_OF_PRODUCTS, ROTATION_IN_PLAIN_PRODUCTS,
         TENSOR_IN_PLAIN_PRODUCTS,
@@ -267,12 +268,13 @@ impl Server {
             false => (vec![tiles.rows, tiles.columns], vec![tiles.stride, 1]),
         };
         let layout = Layout::new(shape, strides, tiles.slots)?;
-        self.with_capacity([&first, &second], form.product_bits(self), |[first, second]| {
-            let (first, second) = (first.expanded(&self.session), second.expanded(&self.session));
-            let sums = self.sums_of_rotated(&form, &first, &second, tiles);
+        let sums = Candidate::new("tiles", |server: &Server, operands: [&Array<F>; 2]| {
+            let [first, second] = operands.map(|a| a.expanded(&server.session));
+            let sums = server.sums_of_rotated(&form, &first, &second, tiles);
             let sums = sums.map_err(|e| e.during(operation))?;
             Ok(Array::from_ciphertexts(layout.clone(), form.clone(), SlotContents::Zero, sums))
-        })
+        });
+        self.perform(operation, [&first, &second], form.product_bits(self), &[sums])
     }
 
     /// Returns the tiles of a matrix, `each` of them for each chunk.

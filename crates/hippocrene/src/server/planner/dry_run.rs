@@ -1,12 +1,14 @@
 //! Dry runs, which predict the result of an operation without computing it.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use hippocrene_ring::Domain;
 use hippocrene_rlwe as rlwe;
 
-use crate::server::Server;
-use crate::{Array, CiphertextBody, ClientKey, Error, EvaluationKeys, Session, wire::FileForm};
+use crate::server::{Server, planner::choose::Decisions};
+use crate::{
+    Array, CiphertextBody, ClientKey, Error, EvaluationKeys, Form, Session, wire::FileForm,
+};
 
 const OPERATION: &str = "dry run";
 
@@ -30,7 +32,10 @@ impl Server {
         };
         let integers =
             dry.integers.clone().zip(self.scheme()).map(|(e, scheme)| e.with_scheme(scheme));
-        Ok(Server { policy: self.policy, integers, ..Server::clone(dry) })
+        let decisions = Decisions::Tried(Arc::default());
+        // Plans of comparisons hold polynomials, which both servers share.
+        let plans = Arc::clone(&self.plans);
+        Ok(Server { policy: self.policy, integers, plans, decisions, ..Server::clone(dry) })
     }
 
     fn without_residues(&self) -> Result<Server, Error> {
@@ -42,6 +47,9 @@ impl Server {
             EvaluationKeys::new(session.clone(), rlwe::EvaluationKeys::empty(context, key));
         if let Some(bootstraps) = &self.bootstraps {
             keys = keys.with_bootstrapping(bootstraps.without_residues(&client)?);
+        }
+        if let Some(asked) = self.look_ups.filter(|_| self.pegasus.is_some()) {
+            keys = keys.with_look_ups(client.look_up_keys(asked)?);
         }
         Server::of_prepared(session, prepared, &keys)
     }
@@ -66,6 +74,34 @@ impl Server {
         };
         let bodies = a.bodies().iter().map(without_residues).collect::<Result<Vec<_>, Error>>()?;
         Array::from_parts(a.layout().clone(), a.form().clone(), a.slot_contents(), bodies)
+            .map(|array| array.with_terms(a.terms().clone()))
             .ok_or_else(|| Error::Internal(format!("{OPERATION}: an array of no ciphertexts")))
+    }
+
+    /// Returns stand-ins for these arrays ([`Server::stand_in`]). Those of equal ciphertexts share
+    /// them, and those of bootstrapped arrays are bootstrapped.
+    pub(in crate::server) fn stand_ins<F: Form, const COUNT: usize>(
+        &self,
+        arrays: [&Array<F>; COUNT],
+    ) -> Result<[Array<F>; COUNT], Error> {
+        let mut made: Vec<Array<F>> = Vec::with_capacity(COUNT);
+        for array in arrays {
+            let stand_in = F::stand_in(self, array)?;
+            let equal = |other: &&Array<F>| array.has_ciphertexts_of(other) || array.is_same(other);
+            let stand_in = match arrays[..made.len()].iter().position(equal) {
+                Some(place) => stand_in.sharing_with(&made[place]),
+                None => stand_in,
+            };
+            if let Some(known) = array.known_refreshed() {
+                let (layout, form) = (array.layout().clone(), array.form().clone());
+                let refreshed =
+                    Array::from_ciphertexts(layout, form, array.slot_contents(), known.to_vec());
+                let refreshed = F::stand_in(self, &refreshed)?;
+                let full = refreshed.expanded(&self.session).into_iter().map(Cow::into_owned);
+                stand_in.refreshed(|| Ok(full.collect()))?;
+            }
+            made.push(stand_in);
+        }
+        made.try_into().map_err(|_| Error::Internal(format!("{OPERATION}: another number of arrays")))
     }
 }

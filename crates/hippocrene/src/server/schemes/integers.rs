@@ -99,6 +99,10 @@ impl Form for Residues {
         Err(BgvError::PlainModulusMismatch { operation, left, right }.into())
     }
 
+    fn stand_in(dry: &Server, a: &IntegerArray) -> Result<IntegerArray, Error> {
+        dry.stand_in(a)
+    }
+
     fn join(&self, _: &Self) -> Self {
         self.without_interval()
     }

@@ -127,6 +127,10 @@ impl Form for Numbers {
         Ok(())
     }
 
+    fn stand_in(dry: &Server, a: &EncryptedArray) -> Result<EncryptedArray, Error> {
+        dry.stand_in(a)
+    }
+
     fn join(&self, other: &Self) -> Self {
         Numbers {
             complex: self.complex || other.complex,
