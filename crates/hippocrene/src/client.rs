@@ -8,8 +8,8 @@ use num_complex::Complex64;
 
 use crate::{
     Array, BitKeys, Bootstrapping, BootstrappingKeys, CiphertextBody, Elements, EncryptedArray,
-    Encryption, Error, EvaluationKeys, Fresh, IntegerArray, Interval, KeyRequest, LookUpKeys, LookUps,
-    Preset, PublicKey, Session, Settings, TransferKey,
+    Encryption, Error, EvaluationKeys, Fresh, IntegerArray, Interval, KeyRequest, LookUpKeys,
+    LookUps, Preset, PublicKey, Session, Settings, TransferKey,
     encryption::{encrypt_elements, wipe},
     integers::{decode_integers, encrypt_integers},
     numbers::precision_bits,

@@ -297,8 +297,9 @@ fn programs_without_precision_do_not_know_their_error() {
     let settings = Preset::by_name("n15").unwrap().settings().unwrap();
     let simulation = Simulation::with_bootstrapping(settings, Bootstrapping::default()).unwrap();
     let server = simulation.server();
-    let x = vector();
-    let mut a = simulation.encrypt((&x[..]).into(), &[48], &Encryption::default()).unwrap();
+    // All slots hold an element, so that none has to be set to zero before its error grows further.
+    let x = vector().repeat(1 << 14)[..1 << 14].to_vec();
+    let mut a = simulation.encrypt((&x[..]).into(), &[1 << 14], &Encryption::default()).unwrap();
     // A chaotic map, which multiplies errors by three.
     let step = |a: &EncryptedArray| {
         let square = server.mul_number(&server.mul(a, a)?, -1.5)?;

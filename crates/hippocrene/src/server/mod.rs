@@ -37,7 +37,10 @@ use hippocrene_ckks::{Evaluator, Transfer};
 use hippocrene_pegasus::{KMeans, Pegasus};
 use hippocrene_rlwe::{Fingerprint, PreparedEvaluationKeys, RlweError};
 
-use crate::{Array, BitServer, Error, EvaluationKeys, Layout, LookUpKeys, LookUpPlan, LookUps, Session, SlotContents};
+use crate::{
+    Array, BitServer, Error, EvaluationKeys, Layout, LookUpKeys, LookUpPlan, LookUps, Session,
+    SlotContents,
+};
 use functions::comparison::Plans;
 use linear::map_cache::AllMaps;
 use planner::bootstrap::Bootstraps;

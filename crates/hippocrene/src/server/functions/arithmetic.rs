@@ -19,7 +19,8 @@ impl Server {
     pub fn add<F: Form>(&self, a: &Array<F>, b: &Array<F>) -> Result<Array<F>, Error> {
         const OPERATION: &str = "add";
         if let Some(one) = as_one(a, b) {
-            let twice = self.map(one, OPERATION, true, 0.0, |server, form, x| form.add(server, x, x))?;
+            let twice =
+                self.map(one, OPERATION, true, 0.0, |server, form, x| form.add(server, x, x))?;
             return Ok(
                 F::within(twice, F::interval(one).times_count(2)).with_terms(one.terms().clone())
             );
@@ -55,7 +56,8 @@ impl Server {
     /// [`Error::Shape`] when the shapes do not fit, [`Error::KeyMismatch`] when the arrays belong
     /// to different keys.
     pub fn sub<F: Form>(&self, a: &Array<F>, b: &Array<F>) -> Result<Array<F>, Error> {
-        let difference = self.combined(a, b, "subtract", |server, form, x, y| form.sub(server, x, y))?;
+        let difference =
+            self.combined(a, b, "subtract", |server, form, x, y| form.sub(server, x, y))?;
         Ok(F::within(difference, F::interval(a) - F::interval(b)))
     }
 
@@ -83,9 +85,10 @@ impl Server {
         let bits = self.form_of(&[a, b]).product_bits(self);
         // Errors that factors have in common add up like the errors of two copies.
         let copies = if are_dependent(a, b) { 2 } else { 1 };
-        let product = self.zip(a, b, OPERATION, SlotContents::of_product, bits, |server, form, x, y| {
-            Ok(form.of_copies(form.mul(server, x, y)?, copies))
-        })?;
+        let product =
+            self.zip(a, b, OPERATION, SlotContents::of_product, bits, |server, form, x, y| {
+                Ok(form.of_copies(form.mul(server, x, y)?, copies))
+            })?;
         Ok(F::within(product, F::interval(a) * F::interval(b)))
     }
 
@@ -177,8 +180,9 @@ impl Server {
                 other => other,
             });
         }
-        let sum = self
-            .map(a, OPERATION, a.layout().is_full(), 0.0, |server, form, x| form.add_number(server, x, c))?;
+        let sum = self.map(a, OPERATION, a.layout().is_full(), 0.0, |server, form, x| {
+            form.add_number(server, x, c)
+        })?;
         Ok(F::within(sum, F::interval(a) + a.form().number_interval(c))
             .with_terms(a.terms().clone()))
     }
@@ -213,7 +217,8 @@ impl Server {
                 other => other.during(OPERATION),
             });
         }
-        let product = self.map(a, OPERATION, true, 0.0, |server, form, x| form.mul_number(server, x, c))?;
+        let product =
+            self.map(a, OPERATION, true, 0.0, |server, form, x| form.mul_number(server, x, c))?;
         let product = F::within(product, F::interval(a) * a.form().number_interval(c));
         Ok(product.with_terms(a.terms().clone()))
     }

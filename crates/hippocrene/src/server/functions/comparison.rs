@@ -563,11 +563,7 @@ impl Server {
         operands: [&EncryptedArray; COUNT],
         how: Comparison,
         operation: &'static str,
-        tables: impl Fn(
-            &Server,
-            [&EncryptedArray; COUNT],
-            Comparison,
-        ) -> Result<EncryptedArray, Error>,
+        tables: impl Fn(&Server, [&EncryptedArray; COUNT], Comparison) -> Result<EncryptedArray, Error>,
         polynomials: impl Fn(
             &Server,
             [&EncryptedArray; COUNT],
@@ -577,10 +573,8 @@ impl Server {
     ) -> Result<EncryptedArray, Error> {
         operands.iter().try_for_each(|a| a.check_error_known(operation))?;
         let how = self.with_gap(&operands, how, operation);
-        let by_tables =
-            Candidate::new("tables", |server: &Server, operands| tables(server, operands, how));
         if self.is_by_tables(&operands, how, operation)? {
-            return self.perform(operation, operands, 0.0, &[by_tables]);
+            return tables(self, operands, how);
         }
         let refreshed = Candidate::new("polynomials", |server: &Server, operands| {
             polynomials(server, operands, how, Refreshed::OnTheWay)
@@ -588,13 +582,14 @@ impl Server {
         let mut candidates = vec![refreshed];
         if self.bootstraps.is_some() {
             if self.check_tables(&operands, how, operation).is_ok() {
-                candidates.push(by_tables.otherwise(1));
+                let by_tables =
+                    |server: &Server, x: [&EncryptedArray; COUNT]| tables(server, x, how);
+                candidates.push(Candidate::new("tables", by_tables).otherwise(1));
             }
             let at_once = |server: &Server, operands: [&EncryptedArray; COUNT]| {
                 polynomials(server, operands, how, Refreshed::Never)
             };
-            candidates
-                .push(Candidate::new("polynomials without bootstraps", at_once).otherwise(2));
+            candidates.push(Candidate::new("polynomials without bootstraps", at_once).otherwise(2));
         }
         self.perform(operation, operands, f64::INFINITY, &candidates)
     }

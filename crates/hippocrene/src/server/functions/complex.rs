@@ -43,8 +43,9 @@ impl Server {
     /// # Errors
     /// [`Error::KeyMismatch`] when the array belongs to another key.
     pub fn times_i(&self, a: &EncryptedArray) -> Result<EncryptedArray, Error> {
-        let product =
-            self.map(a, "multiply by i", true, 0.0, |server, _, x| Ok(server.evaluator.mul_by_i(x)?))?;
+        let product = self.map(a, "multiply by i", true, 0.0, |server, _, x| {
+            Ok(server.evaluator.mul_by_i(x)?)
+        })?;
         Ok(with_complex(product, true))
     }
 

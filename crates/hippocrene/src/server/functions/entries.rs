@@ -103,13 +103,15 @@ impl Server {
                 Ok(server.evaluator.entries(x, &plan, refresh)?)
             })
         };
-        let refreshed = Candidate::new("a circuit with bootstraps", |server: &Server, [a]: [_; 1]| {
-            found(server, a, &*server.refresh_of(&form, &[a.layout()])?)
-        });
+        let refreshed =
+            Candidate::new("a circuit with bootstraps", |server: &Server, [a]: [_; 1]| {
+                found(server, a, &*server.refresh_of(&form, &[a.layout()])?)
+            });
         // The last operation of a program may leave nothing for another bootstrap.
-        let at_once = Candidate::new("a circuit without bootstraps", |server: &Server, [a]: [_; 1]| {
-            found(server, a, &NoRefresh(server.session.context()))
-        });
+        let at_once =
+            Candidate::new("a circuit without bootstraps", |server: &Server, [a]: [_; 1]| {
+                found(server, a, &NoRefresh(server.session.context()))
+            });
         let mut out =
             self.perform(OPERATION, [&*a], f64::INFINITY, &[refreshed, at_once.otherwise(1)])?;
         // How far values may lie outside of the range of the entries.

@@ -63,7 +63,8 @@ impl Server {
         });
         let in_parts = Candidate::new("parts with bootstraps", |server: &Server, [a]: [_; 1]| {
             let values = F::polynomial_in_parts(server, a, p).map_err(|e| e.during(OPERATION))?;
-            let none = || Error::argument(OPERATION, "a bootstrap leaves no capacity for a product");
+            let none =
+                || Error::argument(OPERATION, "a bootstrap leaves no capacity for a product");
             Ok(F::bounded_by(values.ok_or_else(none)?, p, a))
         });
         let values = self.perform(OPERATION, [a], bits, &[circuit, in_parts.otherwise(1)])?;

@@ -354,9 +354,7 @@ impl Server {
             &self.plus_constant(a, -middle, lines.operation)?,
             lines,
             |pegasus, _, _| Ok(wide(pegasus)),
-            |server, pegasus, x, form| {
-                server.repacked(pegasus, &f(pegasus, x)?, &lines.kept, form)
-            },
+            |server, pegasus, x, form| server.repacked(pegasus, &f(pegasus, x)?, &lines.kept, form),
         )?;
         Ok(self.plus_constant(&result, middle, lines.operation)?.within(interval))
     }

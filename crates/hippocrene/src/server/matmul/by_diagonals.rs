@@ -17,11 +17,7 @@ use crate::server::{
     Server,
     matmul::by_tiles::{SHORT_ROTATIONS, strides},
     moves::Moves,
-    planner::choose::Candidate,
-    planner::prices::{
-        HOISTED_ROTATION_IN_PLAIN_PRODUCTS, MAX_SLOTS_OF_PRODUCTS, ROTATION_IN_PLAIN_PRODUCTS,
-        TENSOR_IN_PLAIN_PRODUCTS,
-    },
+    planner::{choose::Candidate, prices::MAX_SLOTS_OF_PRODUCTS},
 };
 use crate::{Array, Error, Form, Layout, SlotContents};
 
@@ -76,15 +72,6 @@ impl Gram {
     /// Returns the number of diagonals.
     fn diagonals(&self) -> usize {
         if self.symmetric { self.columns } else { self.rows + self.columns - 1 }
-    }
-
-    /// Returns an estimate of the work, in products with plaintexts.
-    pub(in crate::server) fn work(&self) -> usize {
-        let sums = (self.slots / self.strides[1]).ilog2() as usize;
-        self.diagonals()
-            * (self.ciphertexts * (HOISTED_ROTATION_IN_PLAIN_PRODUCTS + TENSOR_IN_PLAIN_PRODUCTS)
-                + ROTATION_IN_PLAIN_PRODUCTS * (2 + sums + usize::from(self.symmetric))
-                + 1)
     }
 
     /// Returns the moves `(to, from)` from all diagonals to the elements of the product.

@@ -73,14 +73,10 @@ pub(in crate::server) struct Tiles {
 }
 
 impl Tiles {
-    /// Returns the tiles with the least work for matrices of these layouts, and an estimate of it.
-    ///
-    /// The work is counted in products with plaintexts. The result is `None` if there is no room.
-    pub(in crate::server) fn best<F: Form>(a: &Layout, b: &Layout) -> Option<(usize, Tiles)> {
-        Self::all::<F>(a, b)
-            .into_iter()
-            .map(|tiles| (tiles.work::<F>(), tiles))
-            .min_by_key(|(work, _)| *work)
+    /// Returns the tiles with the least work for matrices of these layouts, or `None` if there is
+    /// no room.
+    pub(in crate::server) fn best<F: Form>(a: &Layout, b: &Layout) -> Option<Tiles> {
+        Self::all::<F>(a, b).into_iter().min_by_key(Tiles::work::<F>)
     }
 
     /// Returns all candidates for matrices of these layouts.

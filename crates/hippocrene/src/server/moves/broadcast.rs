@@ -276,21 +276,6 @@ impl Server {
         self.perform(OPERATION, [a], bits, &[repeated])
     }
 
-    /// Returns the number of products with plaintexts needed to repeat an array to `layout`, and
-    /// whether they are more than one multiplication deep.
-    pub(in crate::server) fn products_to_repeat<F: Form>(
-        &self,
-        a: &Array<F>,
-        layout: &Layout,
-    ) -> Result<(usize, bool), Error> {
-        if repeats_freely(a, layout) {
-            return Ok((0, false));
-        }
-        let (_, moves) = first_moves(a.layout(), layout)?;
-        let way = self.way(a, &moves, 0, OPERATION)?;
-        Ok((way.products, !way.before.is_empty()))
-    }
-
     /// Moves the elements of an array to another layout.
     ///
     /// It is free if the elements are there already. Otherwise it is one multiplication deep, or

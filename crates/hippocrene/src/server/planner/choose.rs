@@ -2,8 +2,8 @@
 //!
 //! An operation has one [`Candidate`] or more. A server performs them on a dry run first, which is
 //! the same code on arrays without residues. It tries each candidate as it is, and if capacity
-//! runs short, with its operands bootstrapped first. Among those whose result can still be
-//! bootstrapped, it chooses the one that takes the fewest seconds.
+//! runs short, with its operands bootstrapped first. It chooses among those whose result can still
+//! be bootstrapped ([`Outcome::is_better_than`]).
 //!
 //! Candidates may consist of other operations. The dry run writes down the decisions of all of
 //! them, and the real run follows this plan. So a server never computes a ciphertext that it does
@@ -40,8 +40,11 @@ type Run<'f, F, const COUNT: usize> =
 pub(in crate::server) struct Candidate<'f, F: Form, const COUNT: usize> {
     /// The name that a plan prints.
     name: &'static str,
-    /// The candidate is only tried if no candidate of a lower tier keeps enough capacity.
+    /// The candidate is only tried if no candidate of a lower tier keeps enough capacity, and only
+    /// by servers that bootstrap.
     tier: usize,
+    /// A lower bound of the work, in products of two ciphertexts.
+    least_products: usize,
     run: Box<Run<'f, F, COUNT>>,
 }
 
@@ -51,12 +54,32 @@ impl<'f, F: Form, const COUNT: usize> Candidate<'f, F, COUNT> {
         name: &'static str,
         run: impl Fn(&Server, [&Array<F>; COUNT]) -> Result<Array<F>, Error> + 'f,
     ) -> Self {
-        Candidate { name, tier: 0, run: Box::new(run) }
+        Candidate { name, tier: 0, least_products: 0, run: Box::new(run) }
     }
 
-    /// Returns the same candidate for use where none of a tier below `tier` keeps enough capacity.
+    /// Performs the operation in this way.
+    ///
+    /// # Errors
+    /// Those of the computation.
+    pub(in crate::server) fn run(
+        &self,
+        server: &Server,
+        operands: [&Array<F>; COUNT],
+    ) -> Result<Array<F>, Error> {
+        (self.run)(server, operands)
+    }
+
+    /// Returns the same candidate for servers that bootstrap, for use where none of a tier below
+    /// `tier` keeps enough capacity.
     pub(in crate::server) fn otherwise(self, tier: usize) -> Self {
         Candidate { tier, ..self }
+    }
+
+    /// Returns the same candidate with a lower bound of its work, in products of two ciphertexts.
+    ///
+    /// It is not tried if another candidate is found to take less time than these products.
+    pub(in crate::server) fn with_least_products(self, least_products: usize) -> Self {
+        Candidate { least_products, ..self }
     }
 }
 
@@ -112,10 +135,34 @@ impl std::ops::Sub for Cost {
 struct Outcome<F: Form> {
     result: Array<F>,
     cost: Cost,
+    /// The capacity of the result, in products.
+    products_left: f64,
     /// True if the result has the capacity that it has to keep.
     is_enough: bool,
     /// The decision for this candidate, and those of the operations that it consists of.
     decisions: Vec<Decision>,
+}
+
+impl<F: Form> Outcome<F> {
+    /// True if this outcome is to be chosen instead of `other`.
+    ///
+    /// Outcomes that keep enough capacity come first, then those with fewer bootstraps. Among
+    /// these, the faster one is better, but two further multiplications in depth must at least halve
+    /// the time. If neither keeps enough capacity, the one that keeps more is better.
+    fn is_better_than(&self, other: &Self) -> bool {
+        let times = self.cost.seconds / other.cost.seconds;
+        let deeper = other.products_left - self.products_left;
+        match (self.is_enough, other.is_enough) {
+            (true, false) => true,
+            (false, true) => false,
+            _ if self.cost.bootstraps != other.cost.bootstraps => {
+                self.cost.bootstraps < other.cost.bootstraps
+            }
+            (true, true) if deeper.is_finite() => times * (0.5 * deeper).exp2() < 1.0,
+            (false, false) if deeper.abs() >= 0.5 => deeper < 0.0,
+            _ => times < 1.0,
+        }
+    }
 }
 
 impl Server {
@@ -134,17 +181,15 @@ impl Server {
         candidates: &[Candidate<'_, F, COUNT>],
     ) -> Result<Array<F>, Error> {
         let performed = match &self.decisions {
-            Decisions::Planned(plan) => {
-                self.perform_planned(operation, operands, candidates, plan)
-            }
+            Decisions::Planned(plan) => self.perform_planned(operation, operands, candidates, plan),
             Decisions::Tried(record) => {
                 self.decide(operation, operands, candidates).map(|outcome| {
                     locked(record).decisions.extend(outcome.decisions);
                     outcome.result
                 })
             }
-            Decisions::Own => match candidates {
-                [only] if self.has_plenty(&operands, bits) => (only.run)(self, operands),
+            Decisions::Own => match first_tier(candidates)[..] {
+                [only] if self.has_plenty(&operands, bits) => only.run(self, operands),
                 _ => self.planned(operation, operands, candidates).and_then(|plan| {
                     let server = Server { decisions: plan.clone(), ..self.clone() };
                     server.perform(operation, operands, bits, candidates)
@@ -209,7 +254,7 @@ impl Server {
         for (operand, _) in ready.iter_mut().zip(bootstrapped).filter(|(_, first)| **first) {
             *operand = Cow::Owned(F::bootstrapped(self, operand)?);
         }
-        let mut out = (candidate.run)(self, ready.each_ref().map(|operand| &**operand))?;
+        let mut out = candidate.run(self, ready.each_ref().map(|operand| &**operand))?;
         // The error of a result is unknown if that of a bootstrapped operand is.
         ready.iter().for_each(|operand| out.form_mut().know_no_more_than(operand.form()));
         Ok(out)
@@ -223,34 +268,39 @@ impl Server {
         candidates: &[Candidate<'_, F, COUNT>],
     ) -> Result<Outcome<F>, Error> {
         let before = self.cost();
-        let mut outcomes = Vec::new();
-        let mut error = None;
-        let mut try_tier = |tier: usize, bootstrapped: &[bool], outcomes: &mut Vec<Outcome<F>>| {
-            for candidate in candidates.iter().filter(|candidate| candidate.tier == tier) {
+        let (mut best, mut error): (Option<Outcome<F>>, _) = (None, None);
+        let product = self.seconds_of_a_product(candidates, &operands);
+        let mut try_tier = |tier: usize, bootstrapped: &[bool], best: &mut Option<Outcome<F>>| {
+            let mut tried: Vec<_> = candidates.iter().filter(|c| c.tier == tier).collect();
+            tried.sort_by_key(|candidate| candidate.least_products);
+            for candidate in tried {
+                let least = candidate.least_products as f64 * product;
+                let is_hopeless = |best: &Outcome<F>| best.is_enough && best.cost.seconds < least;
+                if best.as_ref().is_some_and(is_hopeless) {
+                    continue;
+                }
                 match self.outcome(operation, candidate, operands, bootstrapped) {
-                    Ok(outcome) => outcomes.push(outcome),
+                    Ok(outcome) if best.as_ref().is_none_or(|b| outcome.is_better_than(b)) => {
+                        *best = Some(outcome);
+                    }
+                    Ok(_) => {}
                     Err(failed) => drop(error.get_or_insert(failed)),
                 }
             }
         };
+        let refreshes = self.bootstrap_reserve().is_some();
         let tiers: BTreeSet<usize> = candidates.iter().map(|candidate| candidate.tier).collect();
-        for tier in tiers {
-            try_tier(tier, &[false; COUNT], &mut outcomes);
-            let is_done = |outcome: &Outcome<F>| outcome.is_enough && outcome.cost.bootstraps == 0;
-            if !outcomes.iter().any(is_done) {
+        for tier in tiers.into_iter().filter(|tier| *tier == 0 || refreshes) {
+            try_tier(tier, &[false; COUNT], &mut best);
+            if best.as_ref().is_none_or(|best| !best.is_enough || best.cost.bootstraps > 0) {
                 for subset in self.subsets_to_bootstrap(&operands) {
-                    try_tier(tier, &subset, &mut outcomes);
+                    try_tier(tier, &subset, &mut best);
                 }
             }
-            if outcomes.iter().any(|outcome| outcome.is_enough) {
+            if best.as_ref().is_some_and(|best| best.is_enough) {
                 break;
             }
         }
-        let any_is_enough = outcomes.iter().any(|outcome| outcome.is_enough);
-        let best = outcomes
-            .into_iter()
-            .filter(|outcome| outcome.is_enough || !any_is_enough)
-            .min_by(|x, y| x.cost.seconds.total_cmp(&y.cost.seconds));
         let Some(best) = best else {
             let refused = operands.iter().find_map(|a| self.refused_bootstrap(a));
             let none = || Error::Internal(format!("{operation}: there is no candidate"));
@@ -286,13 +336,35 @@ impl Server {
         let result = result?;
         let cost = self.cost() - before - rejected;
         let capacity = F::capacity_bits(&self.session, &result);
-        let is_enough = self
-            .kept()
-            .is_none_or(|reserve| capacity >= reserve + self.bits_to_scale_down(&result));
+        let product = result.form().clone().computed_by(self).product_bits(self);
+        let need = match (self.kept(), self.policy.finishing) {
+            (Some(reserve), _) => reserve + self.bits_to_scale_down(&result),
+            // Without bootstraps, a result that can be multiplied once more is preferred.
+            (None, false) => product,
+            (None, true) => 0.0,
+        };
+        let (is_enough, products_left) = (capacity >= need, capacity / product);
         let name = candidate.name;
         let own = Decision::Candidate { operation, name, bootstrapped: bootstrapped.to_vec() };
         let decisions = [vec![own], decisions].concat();
-        Ok(Outcome { result, cost, is_enough, decisions })
+        Ok(Outcome { result, cost, products_left, is_enough, decisions })
+    }
+
+    /// Returns the seconds of a product of two ciphertexts of the operands, if a candidate has a
+    /// lower bound of its products, and 0 otherwise.
+    fn seconds_of_a_product<F: Form, const COUNT: usize>(
+        &self,
+        candidates: &[Candidate<'_, F, COUNT>],
+        operands: &[&Array<F>; COUNT],
+    ) -> f64 {
+        if candidates.iter().all(|candidate| candidate.least_products == 0) {
+            return 0.0;
+        }
+        let (form, before) = (self.form_of(operands), self.cost());
+        let [x, y] = [operands[0], operands[COUNT - 1]].map(|a| a.expanded(&self.session));
+        // A product that is impossible bounds nothing.
+        let product = form.mul(self, &x[0], &y[0]);
+        product.map_or(0.0, |_| (self.cost() - before).seconds)
     }
 
     /// Returns the subsets of operands to bootstrap first, without the empty one.
@@ -331,8 +403,11 @@ impl Server {
 
     /// Returns the cost of the dry run so far.
     fn cost(&self) -> Cost {
-        let (seconds, bootstraps) =
-            self.session.context().rlwe().read_tally(|tally| (steady_seconds(tally), tally.raises()));
+        let (seconds, bootstraps) = self
+            .session
+            .context()
+            .rlwe()
+            .read_tally(|tally| (steady_seconds(tally), tally.raises()));
         Cost { seconds, bootstraps }
     }
 
@@ -382,6 +457,13 @@ impl Circuit {
                 .is_ok(),
         }
     }
+}
+
+/// Returns the candidates of the lowest tier.
+fn first_tier<'c, 'f, F: Form, const COUNT: usize>(
+    candidates: &'c [Candidate<'f, F, COUNT>],
+) -> Vec<&'c Candidate<'f, F, COUNT>> {
+    candidates.iter().filter(|candidate| candidate.tier == 0).collect()
 }
 
 /// Returns the seconds of a tally without those of encoding plaintexts, which later runs of the

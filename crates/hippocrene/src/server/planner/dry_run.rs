@@ -102,6 +102,7 @@ impl Server {
             }
             made.push(stand_in);
         }
-        made.try_into().map_err(|_| Error::Internal(format!("{OPERATION}: another number of arrays")))
+        made.try_into()
+            .map_err(|_| Error::Internal(format!("{OPERATION}: another number of arrays")))
     }
 }
