@@ -9,7 +9,7 @@ use num_complex::Complex64;
 use crate::{
     Array, BitKeys, Bootstrapping, BootstrappingKeys, CiphertextBody, Elements, EncryptedArray,
     Encryption, Error, EvaluationKeys, Fresh, IntegerArray, Interval, KeyRequest, LookUpKeys,
-    Preset, PublicKey, Session, Settings, TransferKey,
+    PublicKey, Session, Settings, TransferKey,
     encryption::{encrypt_elements, wipe},
     integers::{decode_integers, encrypt_integers},
     numbers::precision_bits,
@@ -41,7 +41,7 @@ impl Drop for ClientKey {
 }
 
 impl ClientKey {
-    /// Generates a fresh key for a preset.
+    /// Generates a fresh key that computes on one thread.
     ///
     /// ```
     /// # fn main() -> Result<(), hippocrene::Error> {
@@ -61,11 +61,11 @@ impl ClientKey {
     ///
     /// # Errors
     /// [`Error::System`] when the machine has no entropy.
-    pub fn generate(preset: Preset) -> Result<Self, Error> {
-        Self::generate_with(preset.settings()?, 1)
+    pub fn generate(settings: Settings) -> Result<Self, Error> {
+        Self::generate_with(settings, 1)
     }
 
-    /// Generates a fresh key for any settings, with the given number of threads.
+    /// Generates a fresh key that computes on the given number of threads.
     ///
     /// With 0 or 1, only the calling thread works.
     ///

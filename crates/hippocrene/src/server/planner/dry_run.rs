@@ -6,7 +6,7 @@ use hippocrene_ring::Domain;
 use hippocrene_rlwe as rlwe;
 
 use crate::server::Server;
-use crate::{Array, CiphertextBody, ClientKey, Error, EvaluationKeys, Session, wire::FileForm};
+use crate::{Array, CiphertextBody, ClientKey, Elements, Error, EvaluationKeys, Session};
 
 const OPERATION: &str = "dry run";
 
@@ -52,7 +52,7 @@ impl Server {
     ///
     /// # Errors
     /// If the properties of `a` do not fit the parameters of this server.
-    pub fn stand_in<F: FileForm>(&self, a: &Array<F>) -> Result<Array<F>, Error> {
+    pub fn stand_in<F: Elements>(&self, a: &Array<F>) -> Result<Array<F>, Error> {
         let context = self.session.context().rlwe();
         let without_residues = |body: &CiphertextBody<F>| {
             let (noise, parts) = match body {
