@@ -8,7 +8,7 @@ use crate::files::{PyLimits, limits, load, to_python};
 use crate::numbers::{Plain, Slices, to_numpy};
 use hippocrene::{
     BigFloat, Bits, Bootstrapping, Encryption, Error, Integers, Interval, KeyRequest, LookUps,
-    Numbers, Preset, Residues, Settings,
+    Numbers, Preset, Residues, Settings, Stored,
     wire::{Kind, Limits},
 };
 use num_bigint::BigInt;

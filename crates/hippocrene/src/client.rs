@@ -47,7 +47,7 @@ impl ClientKey {
     /// # fn main() -> Result<(), hippocrene::Error> {
     /// use hippocrene::{ClientKey, KeyRequest, Preset, Server};
     ///
-    /// let client = ClientKey::generate(Preset::by_name("n13")?)?;
+    /// let client = ClientKey::generate(Preset::by_name("n13")?.settings()?)?;
     /// let server = Server::new(client.evaluation_keys(&KeyRequest::default())?)?; // holds no secret
     ///
     /// let x = client.encrypt(&[1.0, 2.0, 3.0], &[3])?;
@@ -232,7 +232,7 @@ impl ClientKey {
     /// # fn main() -> Result<(), hippocrene::Error> {
     /// use hippocrene::{ClientKey, KeyRequest, Preset, Server};
     ///
-    /// let client = ClientKey::generate(Preset::by_name("n14")?)?;
+    /// let client = ClientKey::generate(Preset::by_name("n14")?.settings()?)?;
     /// let second = client.second(60.0)?;
     /// let server = Server::new(second.evaluation_keys(&KeyRequest::only([]))?)?;
     /// let server = server.with_transfer(&client.transfer_key(&second)?)?;

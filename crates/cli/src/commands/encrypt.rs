@@ -9,7 +9,7 @@ use crate::streams;
 use hippocrene::wire::{self, FormatError, Kind};
 use hippocrene::{
     BitArray, ClientKey, EncryptedArray, Encryption, Error, IntegerArray, Interval, Preset,
-    PublicKey, Session, Values,
+    PublicKey, Session, Stored, Values,
 };
 use num_complex::Complex64;
 use serde::Serialize;

@@ -10,7 +10,7 @@ use crate::error::CliError;
 use crate::streams;
 use hippocrene::{
     Bootstrapping, BootstrappingDescription, ClientKey, Integers, KeyRequest, LookUps,
-    LookUpsDescription, Preset, Session,
+    LookUpsDescription, Preset, Session, Stored,
 };
 use serde::Serialize;
 use std::fmt::{self, Display};

@@ -177,7 +177,7 @@ mod tests {
     /// A growing buffer leaves copies of its contents in freed memory.
     #[test]
     fn secret_keys_of_unknown_length_have_room_from_the_start() {
-        let key = ClientKey::generate(Preset::by_name("n12").unwrap()).unwrap();
+        let key = ClientKey::generate(Preset::by_name("n12").unwrap().settings().unwrap()).unwrap();
         let bytes = key.to_bytes();
         let read = read_stream(&bytes[..], None, Path::new("a pipe"), &[Kind::SecretKey]).unwrap();
         assert!(*read == *bytes && read.capacity() >= MOST_OF_SECRET);
