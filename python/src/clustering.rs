@@ -2,7 +2,7 @@
 
 use hippocrene::{
     Clustering, EncryptedArray, Error, LookUps, Sectors, Shape, Stored,
-    wire::{Kind, Limits, describe_clustering},
+    wire::{self, Kind, Limits},
 };
 use pyo3::{prelude::*, types::PyBytes};
 use std::path::PathBuf;
@@ -281,7 +281,7 @@ pub(crate) fn describe_clustering(
     data: Vec<u8>,
 ) -> PyResult<(Sizes, u64, bool, Option<OriginDigests>)> {
     detached(py, || {
-        let told = describe_clustering(&data)?;
+        let told = wire::describe_clustering(&data)?;
         let sizes = (told.count, told.shape.dimension(), told.shape.clusters());
         Ok((sizes, told.iteration, told.has_points, told.origin.map(digests)))
     })
