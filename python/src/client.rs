@@ -264,7 +264,7 @@ impl ClientKey {
     /// True if its preset is one for bits.
     #[getter]
     fn for_bits(&self) -> bool {
-        self.0.session().bit_preset().is_some()
+        Preset::of_bits(self.0.session().settings()).is_some()
     }
 
     fn encrypt_bits(
@@ -431,7 +431,7 @@ impl PublicKey {
     /// True if its preset is one for bits.
     #[getter]
     fn for_bits(&self) -> bool {
-        self.0.session().bit_preset().is_some()
+        Preset::of_bits(self.0.session().settings()).is_some()
     }
 
     fn encrypt_bits(

@@ -15,6 +15,8 @@
 //!
 //! A [`TreeClient`] has its encrypted numbers evaluated by the decision trees of a [`TreeServer`],
 //! which does not see the numbers.
+//!
+//! [`Stored`] writes all of these to bytes and files, and reads them back.
 
 mod array;
 mod bits;
