@@ -5,6 +5,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+use hippocrene_ring::Poly;
 use hippocrene_rlwe::{self as rlwe, Fingerprint};
 
 use crate::{
@@ -56,10 +57,16 @@ impl<F: Elements> CiphertextBody<F> {
     fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (CiphertextBody::Full(a), CiphertextBody::Full(b)) => a == b,
-            (CiphertextBody::Seeded(a), CiphertextBody::Seeded(b)) => {
-                F::inner_seeded(a.seeded()).c0() == F::inner_seeded(b.seeded()).c0()
-            }
+            (CiphertextBody::Seeded(_), CiphertextBody::Seeded(_)) => self.c0() == other.c0(),
             _ => false,
+        }
+    }
+
+    /// Returns the first part of the ciphertext.
+    pub(crate) fn c0(&self) -> &Poly {
+        match self {
+            CiphertextBody::Full(c) => F::inner(c).part(0),
+            CiphertextBody::Seeded(c) => F::inner_seeded(c.seeded()).c0(),
         }
     }
 
@@ -200,10 +207,7 @@ impl<F: Elements> Array<F> {
 
     /// True if the array belongs to a [`Simulation`](crate::Simulation) and so has no residues.
     pub fn is_simulated(&self) -> bool {
-        self.bodies.iter().any(|body| match body {
-            CiphertextBody::Full(c) => F::inner(c).part(0).is_dry_run(),
-            CiphertextBody::Seeded(c) => F::inner_seeded(c.seeded()).c0().is_dry_run(),
-        })
+        self.bodies.iter().any(|body| body.c0().is_dry_run())
     }
 
     /// Checks that the array has residues, as writing it needs.

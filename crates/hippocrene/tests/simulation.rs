@@ -4,7 +4,7 @@
 use crate::common::insecure_grafted;
 use hippocrene::{
     Bootstrapping, ClientKey, EncryptedArray, Encryption, Error, Integers, Interval, KeyRequest,
-    Preset, Purpose, Scheme, Server, Settings, Simulation,
+    Preset, Purpose, Scheme, Server, Settings, Simulation, Stored,
 };
 use hippocrene_rlwe::SecretDistribution;
 
@@ -201,7 +201,7 @@ fn factors_that_were_bootstrapped_in_other_units() {
 #[test]
 fn arrays_of_other_parameters() {
     let small = Simulation::new(Preset::by_name("n12").unwrap().settings().unwrap()).unwrap();
-    let client = ClientKey::generate(Preset::by_name("n13").unwrap()).unwrap();
+    let client = ClientKey::generate(Preset::by_name("n13").unwrap().settings().unwrap()).unwrap();
     let a = client.encrypt(&[0.5][..], &[1]).unwrap();
     let session = small.server().session();
     assert!(a.capacity_bits(session).is_nan() && a.precision_bits(session).is_nan());

@@ -50,7 +50,7 @@ pub use trees::TreeSimulation;
 /// assert_eq!(report.rotations(), [1, 2]); // the sum of four slots
 /// assert!((simulation.values(&y).unwrap()[0].re - 30.0).abs() < 1e-9);
 ///
-/// let client = ClientKey::generate(Preset::by_name("n14")?)?;
+/// let client = ClientKey::generate(Preset::by_name("n14")?.settings()?)?;
 /// let keys = client.evaluation_keys(&KeyRequest::for_simulation(&report))?;
 /// # Ok(())
 /// # }

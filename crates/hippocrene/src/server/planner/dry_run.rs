@@ -6,9 +6,7 @@ use hippocrene_ring::Domain;
 use hippocrene_rlwe as rlwe;
 
 use crate::server::{Server, planner::choose::Decisions};
-use crate::{
-    Array, CiphertextBody, ClientKey, Error, EvaluationKeys, Form, Session, wire::FileForm,
-};
+use crate::{Array, CiphertextBody, ClientKey, Elements, Error, EvaluationKeys, Session};
 
 const OPERATION: &str = "dry run";
 
@@ -60,7 +58,7 @@ impl Server {
     ///
     /// # Errors
     /// If the properties of `a` do not fit the parameters of this server.
-    pub fn stand_in<F: FileForm>(&self, a: &Array<F>) -> Result<Array<F>, Error> {
+    pub fn stand_in<F: Elements>(&self, a: &Array<F>) -> Result<Array<F>, Error> {
         let context = self.session.context().rlwe();
         let without_residues = |body: &CiphertextBody<F>| {
             let (noise, parts) = match body {
@@ -80,13 +78,13 @@ impl Server {
 
     /// Returns stand-ins for these arrays ([`Server::stand_in`]). Those of equal ciphertexts share
     /// them, and those of bootstrapped arrays are bootstrapped.
-    pub(in crate::server) fn stand_ins<F: Form, const COUNT: usize>(
+    pub(in crate::server) fn stand_ins<F: Elements, const COUNT: usize>(
         &self,
         arrays: [&Array<F>; COUNT],
     ) -> Result<[Array<F>; COUNT], Error> {
         let mut made: Vec<Array<F>> = Vec::with_capacity(COUNT);
         for array in arrays {
-            let stand_in = F::stand_in(self, array)?;
+            let stand_in = self.stand_in(array)?;
             let equal = |other: &&Array<F>| array.has_ciphertexts_of(other) || array.is_same(other);
             let stand_in = match arrays[..made.len()].iter().position(equal) {
                 Some(place) => stand_in.sharing_with(&made[place]),
@@ -96,7 +94,7 @@ impl Server {
                 let (layout, form) = (array.layout().clone(), array.form().clone());
                 let refreshed =
                     Array::from_ciphertexts(layout, form, array.slot_contents(), known.to_vec());
-                let refreshed = F::stand_in(self, &refreshed)?;
+                let refreshed = self.stand_in(&refreshed)?;
                 let full = refreshed.expanded(&self.session).into_iter().map(Cow::into_owned);
                 stand_in.refreshed(|| Ok(full.collect()))?;
             }

@@ -38,12 +38,6 @@ pub trait Form: Elements {
     /// If its settings lack what this form needs.
     fn check(&self, server: &Server, operation: &'static str) -> Result<(), Error>;
 
-    /// Returns an array without residues for `dry`, as [`Server::stand_in`].
-    ///
-    /// # Errors
-    /// As [`Server::stand_in`].
-    fn stand_in(dry: &Server, a: &Array<Self>) -> Result<Array<Self>, Error>;
-
     /// Returns the form of results computed from arrays of this form and of `other`.
     fn join(&self, other: &Self) -> Self;
 
