@@ -140,7 +140,9 @@ pub(crate) fn rlwe_sample(
     stream: u64,
 ) -> Poly {
     let mut error = vec![0i64; context.degree()];
-    Sampler::new(errors, stream).gaussian(&mut error);
+    if !context.is_dry_run() {
+        Sampler::new(errors, stream).gaussian(&mut error);
+    }
     let mut b = context.from_signed(&error, modulus);
     error.zeroize();
     b.for_each_limb(context.threads(), |k, b| {

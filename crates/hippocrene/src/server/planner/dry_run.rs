@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use hippocrene_bgv as bgv;
+use hippocrene_ckks::Evaluator;
 use hippocrene_ring::Domain;
 use hippocrene_rlwe as rlwe;
 
-use crate::server::Server;
-use crate::{Array, CiphertextBody, ClientKey, Error, EvaluationKeys, Session, wire::FileForm};
+use crate::server::{Server, planner::policy::Policy};
+use crate::{Array, CiphertextBody, Error, wire::FileForm};
 
 const OPERATION: &str = "dry run";
 
@@ -15,11 +17,14 @@ impl Server {
     /// bootstraps as this one.
     ///
     /// Arrays for it come from [`Server::stand_in`]. Its results have the precision, the capacity
-    /// and the bound that this server's results have. It is made once, and has no look-up tables
-    /// and no bits.
+    /// and the bound that this server's results have. It is made once, shares the tables of this
+    /// server, and has no look-up tables and no bits.
+    ///
+    /// It plans key switches, and predicts times, by [`rlwe::Profile::reference`]. So decisions by
+    /// its results are the same on every machine.
     ///
     /// # Errors
-    /// As [`Server::new`].
+    /// [`Error::Internal`] in case of a bug.
     pub fn dry_run(&self) -> Result<Server, Error> {
         let dry = match self.dry.get() {
             Some(dry) => dry,
@@ -34,16 +39,28 @@ impl Server {
     }
 
     fn without_residues(&self) -> Result<Server, Error> {
-        let session = Session::dry_run(self.session.settings().clone())?;
-        let client = ClientKey::in_session(session.clone())?;
-        let (context, key) = (session.context().rlwe(), client.fingerprint());
-        let prepared = Arc::new(self.evaluator.keys().without_residues(context, key)?);
-        let mut keys =
-            EvaluationKeys::new(session.clone(), rlwe::EvaluationKeys::empty(context, key));
-        if let Some(bootstraps) = &self.bootstraps {
-            keys = keys.with_bootstrapping(bootstraps.without_residues(&client)?);
-        }
-        Server::of_prepared(session, prepared, &keys)
+        let session = self.session.dry_run_beside();
+        let context = session.context();
+        let keys = Arc::new(self.evaluator.keys().without_residues(context.rlwe())?);
+        let evaluator = Evaluator::new(Arc::clone(context), Arc::clone(&keys));
+        let integers =
+            session.integers().map(|context| bgv::Evaluator::new(Arc::clone(context), keys));
+        let bootstraps = self.bootstraps.as_ref().map(|own| own.dry_run_beside(&evaluator));
+        Ok(Server {
+            integers,
+            bootstraps: bootstraps.transpose()?.map(Arc::new),
+            evaluator,
+            session,
+            key: self.key,
+            policy: Policy::default(),
+            transfer: None,
+            pegasus: None,
+            bits: None,
+            k_means: None,
+            plans: Arc::clone(&self.plans),
+            maps: Arc::default(),
+            dry: Arc::default(),
+        })
     }
 
     /// Returns an array without residues for this server that equals `a` in everything else.
