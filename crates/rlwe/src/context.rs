@@ -20,8 +20,8 @@ use hippocrene_ring::{
 };
 
 use crate::{
-    Fingerprint, Gadget, Modulus, Parameters, Profile, RlweError, cache::Cache, dry_run::ledger::Ledger,
-    memory::Memory, plans::Plans, rings::Rings,
+    Fingerprint, Gadget, Modulus, Parameters, Profile, RlweError, cache::Cache,
+    dry_run::ledger::Ledger, memory::Memory, plans::Plans, rings::Rings,
 };
 
 /// A parameter set with everything that computing with it needs: residue rings, threads, scratch

@@ -127,11 +127,7 @@ impl PreparedEncapsulationKeys {
     ///
     /// # Errors
     /// [`RlweError::Parameters`] when a context is not one of a dry run.
-    pub fn without_residues(
-        &self,
-        context: &Context,
-        narrow: &Context,
-    ) -> Result<Self, RlweError> {
+    pub fn without_residues(&self, context: &Context, narrow: &Context) -> Result<Self, RlweError> {
         Ok(PreparedEncapsulationKeys {
             secret: self.secret,
             down: self.down.in_dry_run(narrow)?,

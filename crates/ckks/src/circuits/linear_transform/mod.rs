@@ -298,8 +298,7 @@ impl LinearTransform {
         let bytes = |encoded: &Encoded| {
             encoded.values().flatten().map(|factor| factor.encoded.bytes()).sum()
         };
-        let kept =
-            if context.rlwe().is_dry_run() { &self.kept_in_dry_run } else { &self.kept };
+        let kept = if context.rlwe().is_dry_run() { &self.kept_in_dry_run } else { &self.kept };
         kept.get_or_try_insert((extended, scale), bytes, || {
             self.encode_some(context, [modulus, extended], scale, Encodings::Kept, |_| true)
         })

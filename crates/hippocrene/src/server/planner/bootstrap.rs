@@ -9,8 +9,8 @@ use hippocrene_ckks::{
 
 use crate::server::Server;
 use crate::{
-    Array, BootstrappingKeys, EncryptedArray, Error, Form, Layout, Numbers, Session,
-    SlotContents, bootstrapping, numbers::precision_bits,
+    Array, BootstrappingKeys, EncryptedArray, Error, Form, Layout, Numbers, Session, SlotContents,
+    bootstrapping, numbers::precision_bits,
 };
 
 const OPERATION: &str = "bootstrap";
