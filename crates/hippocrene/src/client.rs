@@ -9,7 +9,7 @@ use num_complex::Complex64;
 use crate::{
     Array, BitKeys, Bootstrapping, BootstrappingKeys, CiphertextBody, Elements, EncryptedArray,
     Encryption, Error, EvaluationKeys, Fresh, IntegerArray, Interval, KeyRequest, LookUpKeys,
-    LookUps, PublicKey, Session, Settings, TransferKey,
+    PublicKey, Session, Settings, TransferKey,
     encryption::{encrypt_elements, wipe},
     integers::{decode_integers, encrypt_integers},
     numbers::precision_bits,
@@ -177,8 +177,13 @@ impl ClientKey {
         let look_ups = match request.look_ups {
             Some(asked) => {
                 let asked = asked.beside(&self.session, reserve)?;
-                asked.plan(&self.session)?.add_keys(&mut keys, &self.secret)?;
-                Some(self.look_up_keys(asked)?)
+                let plan = asked.plan(&self.session)?;
+                plan.add_keys(&mut keys, &self.secret)?;
+                // The secrets of single numbers (LWE) are in no other key and never decrypt
+                // anything.
+                let secrets = PegasusSecrets::generate(plan.pegasus())?;
+                let own = PegasusKeys::generate(plan.pegasus(), &self.secret, &secrets)?;
+                Some(LookUpKeys::new(asked, own))
             }
             None => None,
         };
@@ -202,15 +207,6 @@ impl ClientKey {
             all = all.with_look_ups(own);
         }
         Ok(all)
-    }
-
-    /// Makes the keys of look-ups other than rotations, conjugation and relinearisation.
-    pub(crate) fn look_up_keys(&self, asked: LookUps) -> Result<LookUpKeys, Error> {
-        let plan = asked.plan(&self.session)?;
-        // The secrets of single numbers (LWE) are in no other key and never decrypt anything.
-        let secrets = PegasusSecrets::generate(plan.pegasus())?;
-        let own = PegasusKeys::generate(plan.pegasus(), &self.secret, &secrets)?;
-        Ok(LookUpKeys::new(asked, own))
     }
 
     /// Plans a bootstrap and makes its keys other than rotations, conjugation and relinearisation.

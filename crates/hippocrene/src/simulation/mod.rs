@@ -10,7 +10,7 @@ use std::sync::{
 
 use hippocrene_ckks::{Values, bootstrap::BootstrapPlan};
 use hippocrene_fhew::LOOK_UP;
-use hippocrene_ring::{Kernel, Meter};
+use hippocrene_ring::Meter;
 use hippocrene_rlwe::{PreparedEvaluationKeys, Profile};
 use num_complex::Complex64;
 use zeroize::Zeroizing;
@@ -242,7 +242,7 @@ impl Simulation {
     /// Choices between candidates that depend on such times are then the same on every machine.
     pub fn use_reference_prices(&self) {
         let rlwe = self.server.session().context().rlwe();
-        rlwe.set_prices(Profile::typical(Kernel::Avx512Ifma));
+        rlwe.set_prices(Profile::reference());
     }
 
     /// The server, which has every key, or those that the simulation is limited to.

@@ -9,8 +9,8 @@ use hippocrene_ckks::{
 
 use crate::server::{Server, planner::choose::Circuit};
 use crate::{
-    Array, BootstrappingKeys, ClientKey, EncryptedArray, Error, Form, Layout, Numbers, Session,
-    SlotContents, bootstrapping, numbers::precision_bits,
+    Array, BootstrappingKeys, EncryptedArray, Error, Form, Layout, Numbers, Session, SlotContents,
+    bootstrapping, numbers::precision_bits,
 };
 
 const OPERATION: &str = "bootstrap";
@@ -73,17 +73,14 @@ impl Bootstraps {
         })
     }
 
-    /// Makes the keys of the same bootstraps for the client of a dry run.
-    pub(in crate::server) fn without_residues(
-        &self,
-        client: &ClientKey,
-    ) -> Result<BootstrappingKeys, Error> {
-        let literal = self.complex.as_ref().unwrap_or(&self.real).plan().literal().clone();
-        let plan = BootstrapPlan::new(Arc::clone(client.session().context()), literal.clone())?;
-        let keys = plan.encapsulation_keys(client.secret())?;
-        let keys =
-            keys.ok_or_else(|| Error::Internal("a bootstrap without a sparse secret".into()))?;
-        BootstrappingKeys::new(client.session(), self.precision, literal, keys)
+    /// Makes the same bootstraps in the dry run of `evaluator`.
+    pub(in crate::server) fn dry_run_beside(&self, evaluator: &Evaluator) -> Result<Self, Error> {
+        let beside = |own: &Bootstrapper| own.dry_run_beside(evaluator.clone());
+        Ok(Bootstraps {
+            real: beside(&self.real)?,
+            complex: self.complex.as_ref().map(beside).transpose()?,
+            ..*self
+        })
     }
 
     /// Returns the bootstrapper of arrays of this form.

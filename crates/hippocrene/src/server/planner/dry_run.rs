@@ -2,11 +2,17 @@
 
 use std::{borrow::Cow, sync::Arc};
 
+use hippocrene_bgv as bgv;
+use hippocrene_ckks::Evaluator;
+use hippocrene_pegasus::{Pegasus, PegasusKeys, PegasusSecrets};
 use hippocrene_ring::Domain;
 use hippocrene_rlwe as rlwe;
 
-use crate::server::{Server, planner::choose::Decisions};
-use crate::{Array, CiphertextBody, ClientKey, Elements, Error, EvaluationKeys, Session};
+use crate::server::{
+    Server,
+    planner::{choose::Decisions, policy::Policy},
+};
+use crate::{Array, CiphertextBody, Elements, Error, LookUpPlan};
 
 const OPERATION: &str = "dry run";
 
@@ -15,11 +21,14 @@ impl Server {
     /// bootstraps as this one.
     ///
     /// Arrays for it come from [`Server::stand_in`]. Its results have the precision, the capacity
-    /// and the bound that this server's results have. It is made once, and has no look-up tables
-    /// and no bits.
+    /// and the bound that this server's results have. It is made once, shares the tables of this
+    /// server, and has no keys of bits or of k-means.
+    ///
+    /// It plans key switches, and predicts times, by [`rlwe::Profile::reference`]. So decisions by
+    /// its results are the same on every machine.
     ///
     /// # Errors
-    /// As [`Server::new`].
+    /// [`Error::Internal`] in case of a bug.
     pub fn dry_run(&self) -> Result<Server, Error> {
         let dry = match self.dry.get() {
             Some(dry) => dry,
@@ -31,25 +40,46 @@ impl Server {
         let integers =
             dry.integers.clone().zip(self.scheme()).map(|(e, scheme)| e.with_scheme(scheme));
         let decisions = Decisions::Tried(Arc::default());
-        // Plans of comparisons hold polynomials, which both servers share.
-        let plans = Arc::clone(&self.plans);
-        Ok(Server { policy: self.policy, integers, plans, decisions, ..Server::clone(dry) })
+        Ok(Server { policy: self.policy, integers, decisions, ..Server::clone(dry) })
     }
 
     fn without_residues(&self) -> Result<Server, Error> {
-        let session = Session::dry_run(self.session.settings().clone())?;
-        let client = ClientKey::in_session(session.clone())?;
-        let (context, key) = (session.context().rlwe(), client.fingerprint());
-        let prepared = Arc::new(self.evaluator.keys().without_residues(context, key)?);
-        let mut keys =
-            EvaluationKeys::new(session.clone(), rlwe::EvaluationKeys::empty(context, key));
-        if let Some(bootstraps) = &self.bootstraps {
-            keys = keys.with_bootstrapping(bootstraps.without_residues(&client)?);
-        }
-        if let Some(asked) = self.look_ups.filter(|_| self.pegasus.is_some()) {
-            keys = keys.with_look_ups(client.look_up_keys(asked)?);
-        }
-        Server::of_prepared(session, prepared, &keys)
+        let session = self.session.dry_run_beside();
+        let context = session.context();
+        let keys = Arc::new(self.evaluator.keys().without_residues(context.rlwe())?);
+        let evaluator = Evaluator::new(Arc::clone(context), Arc::clone(&keys));
+        let integers =
+            session.integers().map(|context| bgv::Evaluator::new(Arc::clone(context), keys));
+        let bootstraps = self.bootstraps.as_ref().map(|own| own.dry_run_beside(&evaluator));
+        let pegasus = match (self.look_ups, &self.pegasus) {
+            (Some(asked), Some(_)) => match asked.plan(&session)? {
+                LookUpPlan::Functions(plan) => {
+                    let secret = rlwe::SecretKey::dry_run(context.rlwe(), self.key)?;
+                    let secrets = PegasusSecrets::generate(&plan)?;
+                    let own = PegasusKeys::generate(&plan, &secret, &secrets)?;
+                    Some(Pegasus::new(plan, evaluator.clone(), &own)?)
+                }
+                LookUpPlan::Clusters(_) => None,
+            },
+            _ => None,
+        };
+        Ok(Server {
+            integers,
+            bootstraps: bootstraps.transpose()?.map(Arc::new),
+            evaluator,
+            session,
+            key: self.key,
+            policy: Policy::default(),
+            transfer: None,
+            look_ups: self.look_ups,
+            pegasus,
+            bits: None,
+            k_means: None,
+            plans: Arc::clone(&self.plans),
+            maps: Arc::default(),
+            dry: Arc::default(),
+            decisions: Decisions::default(),
+        })
     }
 
     /// Returns an array without residues for this server that equals `a` in everything else.
