@@ -89,8 +89,8 @@ struct Limbs<'a>(Cow<'a, Plaintext>);
 
 impl LimbByLimb for Limbs<'_> {
     fn write(&self, ring: &ResidueRing, limb: &mut [u64]) {
-        ring.elementwise().from_signed(limb, self.0.coefficients());
-        ring.ntt().forward(limb);
+        ring.from_signed(limb, self.0.coefficients());
+        ring.forward(limb);
     }
 }
 
