@@ -44,6 +44,7 @@ macro_rules! methods {
     })*) => {
         $($(
             $(#[$doc])*
+            #[inline]
             #[allow(clippy::too_many_arguments)]
             pub fn $name(&self, $($argument: $type),*) $(-> $result)? {
                 match self {

@@ -84,7 +84,7 @@ impl KeyLimb {
         let mut limbs: Vec<KeyLimb> =
             rings.iter().map(|ring| ring.key_shape(digits, length)).collect();
         let sizes: Vec<usize> = limbs.iter().map(KeyLimb::bytes).collect();
-        let memory = write_pieces(&sizes, threads, |k, out| {
+        let memory = write_pieces(&sizes, threads, &|k, out| {
             let mut missing = vec![true; digits];
             limb(k, &mut |d, b, a| {
                 assert!(d < digits, "digit {d} of {digits}");
@@ -140,7 +140,7 @@ impl KeyLimb {
             .map(|(_, limb)| KeyLimb { digits: groups.len(), ..(*limb).clone() })
             .collect();
         let sizes: Vec<usize> = sums.iter().map(KeyLimb::bytes).collect();
-        let memory = write_pieces(&sizes, threads, |k, out| {
+        let memory = write_pieces(&sizes, threads, &|k, out| {
             limbs[k].0.coalesce_into(out, limbs[k].1, groups)
         });
         place(&mut sums, memory);
@@ -268,11 +268,12 @@ fn total_bytes(sizes: impl Iterator<Item = usize>) -> usize {
 const LONG: usize = 1 << 14;
 const STAGGER: usize = 17 * 64;
 
-/// Memory of pieces of these sizes, one after the other, each written by `write`.
+/// Memory of pieces of these sizes, one after the other, each written by `write`. It is not
+/// generic: compiled in other crates (by rustc 1.95) it would clear short keys byte by byte.
 fn write_pieces(
     sizes: &[usize],
     threads: &Threads,
-    write: impl Fn(usize, &mut [u8]) + Sync + Send,
+    write: &(dyn Fn(usize, &mut [u8]) + Sync),
 ) -> Arc<Memory> {
     let mut memory = Memory::zeroed(total_bytes(sizes.iter().copied()));
     let mut rest = &mut memory[..];

@@ -12,7 +12,7 @@ use std::{
 };
 
 use hippocrene_rlwe::{
-    Encodings, Kept, Modulus, RotationFactor, StepSplit, TermFactor, noise::log2, stop,
+    Encodings, Modulus, RotationFactor, SizedCache, StepSplit, TermFactor, noise::log2, stop,
 };
 use num_complex::{Complex, Complex64};
 
@@ -47,7 +47,7 @@ pub struct LinearTransform {
     /// message.
     spread: Option<Spread>,
     /// Encodings by modulus and scale, and whether they are of a dry run.
-    kept: Kept<(Modulus, Scale, bool), Encoded>,
+    cache: SizedCache<(Modulus, Scale, bool), Encoded>,
 }
 
 /// For each giant step its baby steps, with the diagonals rotated and encoded.
@@ -180,7 +180,7 @@ impl LinearTransform {
             norm,
             occupied,
             spread,
-            kept: Kept::default(),
+            cache: SizedCache::default(),
         })
     }
 
@@ -244,12 +244,12 @@ impl LinearTransform {
     /// again; for several ciphertexts some giant steps are encoded at a time
     /// ([`hippocrene_rlwe::Batch`]).
     pub fn set_memory(&self, bytes: usize) {
-        self.kept.set_memory(bytes);
+        self.cache.set_memory(bytes);
     }
 
     /// How many bytes encoded diagonals take, and how many they may.
     pub fn memory(&self) -> (usize, usize) {
-        self.kept.memory()
+        self.cache.memory()
     }
 
     /// The map of values that are known, where the diagonals are doubles.
@@ -294,7 +294,7 @@ impl LinearTransform {
         let bytes = |encoded: &Encoded| {
             encoded.values().flatten().map(|factor| factor.encoded.bytes()).sum()
         };
-        self.kept.get_or_try_insert((extended, scale, context.rlwe().is_dry_run()), bytes, || {
+        self.cache.get_or_try_insert((extended, scale, context.rlwe().is_dry_run()), bytes, || {
             self.encode_some(context, [modulus, extended], scale, Encodings::Kept, |_| true)
         })
     }
