@@ -5,14 +5,14 @@ use std::sync::LazyLock;
 
 use hippocrene::{
     BitArray, ClientKey, Clustering, EncryptedArray, EvaluationKeys, GateArray, GateClient,
-    GateKeys, IntegerArray, PublicKey, Session, Settings, TransferKey, TreeClient, TreeKeys,
-    TreeQuery, TreeReply, wire,
+    GateKeys, IntegerArray, PublicKey, Session, Settings, Stored, TransferKey, TreeClient,
+    TreeKeys, TreeQuery, TreeReply, wire,
 };
 
 /// The settings that the corpus was made with.
 static SESSION: LazyLock<Session> = LazyLock::new(|| {
     let bytes = include_bytes!("../crates/hippocrene/tests/corpus/settings.hpc");
-    let settings = Settings::from_bytes_insecure(bytes).expect("the corpus is valid");
+    let settings = Settings::from_bytes_insecure(bytes, ()).expect("the corpus is valid");
     Session::new(settings, 1).expect("one thread can be had")
 });
 
@@ -40,7 +40,7 @@ pub fn seal(file: &mut [u8]) {
 fn read(bytes: &[u8]) {
     let told = wire::inspect(bytes);
     let mut loaded = false;
-    if let Ok(settings) = Settings::from_bytes_insecure(bytes) {
+    if let Ok(settings) = Settings::from_bytes_insecure(bytes, ()) {
         assert_eq!(settings.to_bytes(), bytes);
         loaded = true;
     }
@@ -85,31 +85,31 @@ fn read(bytes: &[u8]) {
         assert_eq!(again.to_bytes(), clusters.to_bytes());
         loaded = true;
     }
-    if let Ok(key) = TreeClient::from_bytes(bytes) {
+    if let Ok(key) = TreeClient::from_bytes(bytes, ()) {
         assert_eq!(*key.to_bytes(), bytes);
         loaded = true;
     }
-    if let Ok(keys) = TreeKeys::from_bytes(bytes) {
+    if let Ok(keys) = TreeKeys::from_bytes(bytes, ()) {
         assert_eq!(keys.to_bytes(), bytes);
         loaded = true;
     }
-    if let Ok(query) = TreeQuery::from_bytes(bytes) {
+    if let Ok(query) = TreeQuery::from_bytes(bytes, ()) {
         assert_eq!(query.to_bytes(), bytes);
         loaded = true;
     }
-    if let Ok(reply) = TreeReply::from_bytes(bytes) {
+    if let Ok(reply) = TreeReply::from_bytes(bytes, ()) {
         assert_eq!(reply.to_bytes(), bytes);
         loaded = true;
     }
-    if let Ok(key) = GateClient::from_bytes(bytes) {
+    if let Ok(key) = GateClient::from_bytes(bytes, ()) {
         assert_eq!(*key.to_bytes(), bytes);
         loaded = true;
     }
-    if let Ok(keys) = GateKeys::from_bytes(bytes) {
+    if let Ok(keys) = GateKeys::from_bytes(bytes, ()) {
         assert_eq!(keys.to_bytes(), bytes);
         loaded = true;
     }
-    if let Ok(array) = GateArray::from_bytes(bytes) {
+    if let Ok(array) = GateArray::from_bytes(bytes, ()) {
         assert_eq!(array.to_bytes(), bytes);
         loaded = true;
     }

@@ -4,7 +4,7 @@ use crate::errors::detached;
 use crate::files::{Held as Stored, PyLimits, limits, load, to_python};
 use hippocrene::wire::{self, ElementsInspection, Inspection};
 use hippocrene::{
-    Array, BitArray, Bits, Error, GateArray, IntegerArray, Numbers, Residues, Session,
+    Array, BitArray, Bits, Error, GateArray, IntegerArray, Numbers, Residues, Session, Stored as _,
 };
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -143,7 +143,7 @@ impl EncryptedArray {
         let inspection = wire::inspect(&bytes)?;
         limits.map_or(Ok(()), |limits| limits.check(&inspection))?;
         if inspection.kind == wire::Kind::GateArray {
-            return GateArray::from_bytes(&bytes).map(Self::of_gates);
+            return GateArray::from_bytes(&bytes, ()).map(Self::of_gates);
         }
         if inspection.array.is_none() {
             return Err(wire::FormatError::Kind { have: inspection.kind, need: arrays() }.into());
@@ -181,7 +181,7 @@ fn arrays() -> Vec<wire::Kind> {
 }
 
 fn written<F: Held>(array: &Array<F>) -> Result<Vec<u8>, Error> {
-    array.check_residues("save")?;
+    array.check_stored()?;
     array.to_bytes_or_stop()
 }
 

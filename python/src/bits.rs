@@ -24,7 +24,7 @@ impl Plan {
 
 /// The preset of settings, which must be one for bits.
 pub(crate) fn preset(settings: &Settings) -> Result<Preset, Error> {
-    settings.bit_preset().ok_or_else(|| {
+    Preset::of_bits(settings).ok_or_else(|| {
         let what = "the parameters of these keys are no preset's for bits, as bits14 is";
         Error::Argument { operation: "compute on bits", what: what.to_owned() }
     })

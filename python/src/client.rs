@@ -8,7 +8,7 @@ use crate::files::{PyLimits, limits, load, to_python};
 use crate::numbers::{Plain, Slices, to_numpy};
 use hippocrene::{
     BigFloat, Bits, Bootstrapping, Encryption, Error, Integers, Interval, KeyRequest, LookUps,
-    Numbers, Preset, Residues, Settings,
+    Numbers, Preset, Residues, Settings, Stored,
     wire::{Kind, Limits},
 };
 use num_bigint::BigInt;
@@ -264,7 +264,7 @@ impl ClientKey {
     /// True if its preset is one for bits.
     #[getter]
     fn for_bits(&self) -> bool {
-        self.0.session().bit_preset().is_some()
+        Preset::of_bits(self.0.session().settings()).is_some()
     }
 
     fn encrypt_bits(
@@ -431,7 +431,7 @@ impl PublicKey {
     /// True if its preset is one for bits.
     #[getter]
     fn for_bits(&self) -> bool {
-        self.0.session().bit_preset().is_some()
+        Preset::of_bits(self.0.session().settings()).is_some()
     }
 
     fn encrypt_bits(

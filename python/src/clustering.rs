@@ -1,8 +1,8 @@
 //! K-means on encrypted points, which are exchanged, saved and resumed as bytes.
 
 use hippocrene::{
-    Clustering, EncryptedArray, Error, LookUps, Sectors, Shape,
-    wire::{Kind, Limits},
+    Clustering, EncryptedArray, Error, LookUps, Sectors, Shape, Stored,
+    wire::{self, Kind, Limits},
 };
 use pyo3::{prelude::*, types::PyBytes};
 use std::path::PathBuf;
@@ -281,7 +281,7 @@ pub(crate) fn describe_clustering(
     data: Vec<u8>,
 ) -> PyResult<(Sizes, u64, bool, Option<OriginDigests>)> {
     detached(py, || {
-        let told = Clustering::describe(&data)?;
+        let told = wire::describe_clustering(&data)?;
         let sizes = (told.count, told.shape.dimension(), told.shape.clusters());
         Ok((sizes, told.iteration, told.has_points, told.origin.map(digests)))
     })

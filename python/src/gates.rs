@@ -1,7 +1,7 @@
 //! Gates of single bits.
 
 use hippocrene::{
-    Error, Gate, GateArray,
+    Error, Gate, GateArray, Stored,
     wire::{Kind, Limits},
 };
 use numpy::{PyReadonlyArray1, PyReadonlyArrayDyn, PyUntypedArrayMethods};

@@ -44,8 +44,10 @@ impl Simulation {
     ) -> PyResult<Self> {
         detached(py, || {
             let settings = settings(preset, precision, scheme, plain_modulus)?;
-            let bits =
-                settings.bit_preset().filter(|_| bits).map(|preset| preset.bits()).transpose()?;
+            let bits = hippocrene::Preset::of_bits(&settings)
+                .filter(|_| bits)
+                .map(|preset| preset.bits())
+                .transpose()?;
             let bootstrapping = bootstrapping.map(wanted);
             let look_ups = look_ups.map(wanted_look_ups).transpose()?;
             let request = KeyRequest { bootstrapping, look_ups, bits, ..KeyRequest::only([]) };

@@ -1,7 +1,7 @@
 //! Private decision trees.
 
 use hippocrene::{
-    DecisionTree, Error, FeatureRanges, TreeNode, TreePlan, TreeTables,
+    DecisionTree, Error, FeatureRanges, Stored, TreeNode, TreePlan, TreeTables,
     wire::{Kind, Limits},
 };
 use pyo3::prelude::*;
@@ -142,7 +142,8 @@ impl TreeModel {
     /// The cost of evaluating rows, and the outputs.
     fn simulate(&self, py: Python<'_>, rows: Vec<f64>) -> PyResult<Told> {
         let told = detached(py, || self.plan.simulate(&rows))?;
-        let sizes = (told.key_memory, told.key_bytes, told.query_bytes, told.reply_bytes);
+        let [query, reply] = [told.query.to_bytes().len(), told.reply.to_bytes().len()];
+        let sizes = (told.key_memory, told.key_bytes, query, reply);
         Ok((told.seconds, told.operations, sizes, told.values))
     }
 
@@ -172,13 +173,13 @@ macro_rules! with_files {
         impl $name {
             #[staticmethod]
             fn from_bytes(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
-                detached(py, || hippocrene::$name::from_bytes(data).map(Self))
+                detached(py, || hippocrene::$name::from_bytes(data, ()).map(Self))
             }
 
             #[staticmethod]
             fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
                 load(py, &path, &[Kind::$kind], &Limits::default(), |bytes| {
-                    hippocrene::$name::from_bytes(bytes).map(Self)
+                    hippocrene::$name::from_bytes(bytes, ()).map(Self)
                 })
             }
 

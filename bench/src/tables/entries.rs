@@ -66,7 +66,7 @@ impl Setup {
         ciphertexts: usize,
         request: &KeyRequest,
     ) -> Result<Self> {
-        let client = ClientKey::generate(preset)?;
+        let client = ClientKey::generate(preset.settings()?)?;
         let server = Server::with_threads(&client.evaluation_keys(request)?, 1)?;
         let table = table(entries);
         let count = ciphertexts * server.session().slots();

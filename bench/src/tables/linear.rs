@@ -61,7 +61,7 @@ fn servers(session: &mut Session, preset: Preset) -> Result<[Row; 2]> {
     let simulation = Simulation::new(preset.settings()?)?;
     let simulated = simulation.encrypt(Values::Real(&x), &[SIZE], &Encryption::default())?;
     product(simulation.server(), &simulated)?;
-    let client = ClientKey::generate(preset)?;
+    let client = ClientKey::generate(preset.settings()?)?;
     let keys = client.evaluation_keys(&KeyRequest::for_simulation(&simulation.report()))?;
     let (keeping, forgetful) = (Server::with_threads(&keys, 1)?, Server::with_threads(&keys, 1)?);
     forgetful.set_cache_memory(0);
@@ -206,7 +206,7 @@ const PRODUCTS: [(&str, [usize; 2], [Product; 2], &str); 5] = [
 /// Two encrypted matrices, with keys of their rotations, and with such as rotations are composed
 /// of.
 fn encrypted(session: &mut Session, preset: Preset) -> Result<Vec<Row>> {
-    let client = ClientKey::generate(preset)?;
+    let client = ClientKey::generate(preset.settings()?)?;
     let public = client.public_key()?;
     let composing = Server::with_threads(&client.evaluation_keys(&KeyRequest::default())?, 1)?;
     let mut rows = Vec::new();

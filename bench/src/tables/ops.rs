@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use hippocrene::{Family, PRESETS, Preset};
+use hippocrene::{Family, PRESETS, Preset, Stored};
 use hippocrene_ckks::{
     BigFloat, Ciphertext, Context, Evaluator, Plaintext, Scale, Values,
     circuits::{LinearTransform, Polynomial},

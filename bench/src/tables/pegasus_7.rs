@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use hippocrene::{
-    DecisionTree, FeatureRanges, TreeClient, TreeInterface, TreeModel, TreeNode, TreeQuery,
+    DecisionTree, FeatureRanges, Stored, TreeClient, TreeInterface, TreeModel, TreeNode, TreeQuery,
     TreeReply, TreeServer, TreeTables,
 };
 use hippocrene_ring::{Sampler, Seed};
@@ -124,10 +124,10 @@ fn tree(
         let query = client.encrypt(&interface, point)?.to_bytes();
         let sent = start.elapsed();
         let start = Instant::now();
-        let reply = server.evaluate(&plan, &TreeQuery::from_bytes(&query)?)?.to_bytes();
+        let reply = server.evaluate(&plan, &TreeQuery::from_bytes(&query, ())?)?.to_bytes();
         of_server.push(start.elapsed().as_secs_f64());
         let start = Instant::now();
-        let class = client.decrypt(&interface, &TreeReply::from_bytes(&reply)?)?[0].round();
+        let class = client.decrypt(&interface, &TreeReply::from_bytes(&reply, ())?)?[0].round();
         of_client.push((sent + start.elapsed()).as_secs_f64());
         bytes = [query.len(), reply.len()];
         let clear = model.evaluate(point)?[0];

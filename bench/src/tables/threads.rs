@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use hippocrene::{
     Bootstrapping, ClientKey, EncryptedArray, Error, EvaluationKeys, KeyRequest, LookUps, Preset,
-    Server,
+    Server, Stored,
 };
 
 /// The table.
@@ -75,7 +75,7 @@ type Piece<'a> = (String, Box<dyn Fn(&Side) -> std::result::Result<(), Error> + 
 
 impl Work {
     fn new(preset: Preset) -> Result<Self> {
-        let client = ClientKey::generate(preset)?;
+        let client = ClientKey::generate(preset.settings()?)?;
         let mut request = KeyRequest::default();
         if has_bootstraps(preset) {
             request.bootstrapping = Some(Bootstrapping::default());

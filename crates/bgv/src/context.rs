@@ -38,8 +38,8 @@ fn moduli_of(parameters: &Parameters, t: u64) -> Result<(Moduli, Modulus), BgvEr
 /// An RLWE context, which others may share, with a plaintext modulus `t`.
 pub struct Context {
     rlwe: Arc<rlwe::Context>,
-    encoder: Encoder,
-    moduli: Moduli,
+    encoder: Arc<Encoder>,
+    moduli: Arc<Moduli>,
     fresh: Modulus,
     pool: CiphertextPool,
 }
@@ -62,8 +62,16 @@ impl Context {
     /// no modulus of these parameters is coprime to it and larger than `4 t`.
     pub fn new(rlwe: Arc<rlwe::Context>, t: u64) -> Result<Self, BgvError> {
         let (moduli, fresh) = moduli_of(rlwe.parameters(), t)?;
-        let encoder = Encoder::new(t, rlwe.degree(), rlwe.kernel())?;
+        let encoder = Arc::new(Encoder::new(t, rlwe.degree(), rlwe.kernel())?);
+        let moduli = Arc::new(moduli);
         Ok(Context { rlwe, encoder, moduli, fresh, pool: CiphertextPool::default() })
+    }
+
+    /// A context of the same plaintext modulus in the dry run of `rlwe`, which was made beside the
+    /// RLWE context of this one ([`rlwe::Context::dry_run_beside`]). Both share the encoder.
+    pub fn dry_run_beside(&self, rlwe: Arc<rlwe::Context>) -> Self {
+        let (encoder, moduli) = (Arc::clone(&self.encoder), Arc::clone(&self.moduli));
+        Context { rlwe, encoder, moduli, fresh: self.fresh, pool: CiphertextPool::default() }
     }
 
     /// Checks what [`Context::new`] checks, and prepares nothing.

@@ -12,7 +12,7 @@ pub struct Context {
     rlwe: Arc<rlwe::Context>,
     encoder: Arc<Encoder>,
     /// Of ring degree `N/8`, where there is one: see [`Context::encode_repeated`].
-    small: Option<Encoder>,
+    small: Option<Arc<Encoder>>,
 }
 
 /// Without its tables.
@@ -45,9 +45,16 @@ impl Context {
     /// # Errors
     /// When the ring degree is not supported.
     pub fn of(rlwe: Arc<rlwe::Context>) -> Result<Self, CkksError> {
-        let encoder = Arc::new(Encoder::new(rlwe.degree(), rlwe.kernel())?);
-        let small = (rlwe.degree() >= 128).then(|| Encoder::new(rlwe.degree() / 8, rlwe.kernel()));
-        Ok(Context { rlwe, encoder, small: small.transpose()? })
+        let encoder = |degree| Ok::<_, CkksError>(Arc::new(Encoder::new(degree, rlwe.kernel())?));
+        let small = (rlwe.degree() >= 128).then(|| encoder(rlwe.degree() / 8)).transpose()?;
+        Ok(Context { encoder: encoder(rlwe.degree())?, rlwe, small })
+    }
+
+    /// A context of a dry run with the parameters of this one. It shares the encoder, and what
+    /// [`hippocrene_rlwe::Context::dry_run_beside`] shares.
+    pub fn dry_run_beside(&self) -> Self {
+        let rlwe = Arc::new(self.rlwe.dry_run_beside());
+        Context { rlwe, encoder: Arc::clone(&self.encoder), small: self.small.clone() }
     }
 
     /// Wipes the memory that operations have worked in and keep for the next, which may hold what
@@ -55,7 +62,7 @@ impl Context {
     pub fn forget(&self) {
         self.rlwe.forget();
         self.encoder.forget();
-        self.small.iter().for_each(Encoder::forget);
+        self.small.iter().for_each(|small| small.forget());
     }
 
     /// The RLWE context.
@@ -75,7 +82,7 @@ impl Context {
 
     /// The encoder of ring degree `N/8`, where there is one.
     pub(crate) fn small_encoder(&self) -> Option<&Encoder> {
-        self.small.as_ref()
+        self.small.as_deref()
     }
 
     /// The most slots a ciphertext has: `N/2`.

@@ -1,6 +1,7 @@
 //! The command from its arguments to what it prints.
 
 use crate::common::{Folder, run, succeed};
+use hippocrene::Stored;
 use std::fs;
 use std::path::Path;
 

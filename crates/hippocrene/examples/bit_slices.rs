@@ -47,7 +47,7 @@ fn greater(server: &BitServer, x: &[BitArray], y: &[BitArray]) -> Result<BitArra
 fn main() -> Result<()> {
     // The client.
     let preset = Preset::by_name("bits14")?;
-    let client = ClientKey::generate(preset)?;
+    let client = ClientKey::generate(preset.settings()?)?;
     let plan = client.bit_plan(preset.bits()?)?;
     let keys = client.evaluation_keys(&KeyRequest::bits(preset.bits()?))?;
     let count = plan.capacity();

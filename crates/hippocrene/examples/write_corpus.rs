@@ -11,7 +11,7 @@ mod wire_common;
 
 use entry::seal;
 use hippocrene::{
-    Clustering, DecisionTree, EncryptedArray, FeatureRanges, Layout, Shape, TreeClient,
+    Clustering, DecisionTree, EncryptedArray, FeatureRanges, Layout, Shape, Stored, TreeClient,
     TreeInterface, TreeModel, TreeNode, TreeServer, TreeTables,
 };
 use wire_common::things;

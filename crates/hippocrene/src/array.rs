@@ -5,6 +5,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+use hippocrene_ring::Poly;
 use hippocrene_rlwe::{self as rlwe, Fingerprint};
 
 use crate::{
@@ -56,10 +57,16 @@ impl<F: Elements> CiphertextBody<F> {
     fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (CiphertextBody::Full(a), CiphertextBody::Full(b)) => a == b,
-            (CiphertextBody::Seeded(a), CiphertextBody::Seeded(b)) => {
-                F::inner_seeded(a.seeded()).c0() == F::inner_seeded(b.seeded()).c0()
-            }
+            (CiphertextBody::Seeded(_), CiphertextBody::Seeded(_)) => self.c0() == other.c0(),
             _ => false,
+        }
+    }
+
+    /// Returns the first part of the ciphertext.
+    pub(crate) fn c0(&self) -> &Poly {
+        match self {
+            CiphertextBody::Full(c) => F::inner(c).part(0),
+            CiphertextBody::Seeded(c) => F::inner_seeded(c.seeded()).c0(),
         }
     }
 
@@ -200,10 +207,7 @@ impl<F: Elements> Array<F> {
 
     /// True if the array belongs to a [`Simulation`](crate::Simulation) and so has no residues.
     pub fn is_simulated(&self) -> bool {
-        self.bodies.iter().any(|body| match body {
-            CiphertextBody::Full(c) => F::inner(c).part(0).is_dry_run(),
-            CiphertextBody::Seeded(c) => F::inner_seeded(c.seeded()).c0().is_dry_run(),
-        })
+        self.bodies.iter().any(|body| body.c0().is_dry_run())
     }
 
     /// Checks that the array has residues, as writing it needs.
@@ -224,6 +228,35 @@ impl<F: Elements> Array<F> {
     pub(crate) fn with_slot_contents(mut self, slots: SlotContents) -> Self {
         self.slots = slots;
         self
+    }
+
+    /// Returns copies of these arrays that remember bootstraps of their own. Arrays that share their
+    /// ciphertexts still do.
+    pub(crate) fn detached<const COUNT: usize>(arrays: [&Self; COUNT]) -> [Self; COUNT] {
+        let mut cells: Vec<(&Self, Arc<OnceLock<Vec<F::Ciphertext>>>)> = Vec::new();
+        arrays.map(|array| {
+            let known = cells.iter().find(|(other, _)| array.has_ciphertexts_of(other));
+            let refreshed = match known {
+                Some((_, cell)) => Arc::clone(cell),
+                None => {
+                    let cell = Arc::new(OnceLock::clone(&array.refreshed));
+                    cells.push((array, Arc::clone(&cell)));
+                    cell
+                }
+            };
+            Array { refreshed, ..array.clone() }
+        })
+    }
+
+    /// Returns the same array, which shares its ciphertexts with `other` if these are equal.
+    pub(crate) fn sharing_with(mut self, other: &Self) -> Self {
+        self.refreshed = Arc::clone(&other.refreshed);
+        self
+    }
+
+    /// Returns the ciphertexts after a bootstrap, if the array has been bootstrapped.
+    pub(crate) fn known_refreshed(&self) -> Option<&[F::Ciphertext]> {
+        self.refreshed.get().map(Vec::as_slice)
     }
 
     /// True if both arrays share their ciphertexts, whatever their layouts are.

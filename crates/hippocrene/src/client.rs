@@ -9,7 +9,7 @@ use num_complex::Complex64;
 use crate::{
     Array, BitKeys, Bootstrapping, BootstrappingKeys, CiphertextBody, Elements, EncryptedArray,
     Encryption, Error, EvaluationKeys, Fresh, IntegerArray, Interval, KeyRequest, LookUpKeys,
-    Preset, PublicKey, Session, Settings, TransferKey,
+    PublicKey, Session, Settings, TransferKey,
     encryption::{encrypt_elements, wipe},
     integers::{decode_integers, encrypt_integers},
     numbers::precision_bits,
@@ -41,13 +41,13 @@ impl Drop for ClientKey {
 }
 
 impl ClientKey {
-    /// Generates a fresh key for a preset.
+    /// Generates a fresh key that computes on one thread.
     ///
     /// ```
     /// # fn main() -> Result<(), hippocrene::Error> {
     /// use hippocrene::{ClientKey, KeyRequest, Preset, Server};
     ///
-    /// let client = ClientKey::generate(Preset::by_name("n13")?)?;
+    /// let client = ClientKey::generate(Preset::by_name("n13")?.settings()?)?;
     /// let server = Server::new(client.evaluation_keys(&KeyRequest::default())?)?; // holds no secret
     ///
     /// let x = client.encrypt(&[1.0, 2.0, 3.0], &[3])?;
@@ -61,11 +61,11 @@ impl ClientKey {
     ///
     /// # Errors
     /// [`Error::System`] when the machine has no entropy.
-    pub fn generate(preset: Preset) -> Result<Self, Error> {
-        Self::generate_with(preset.settings()?, 1)
+    pub fn generate(settings: Settings) -> Result<Self, Error> {
+        Self::generate_with(settings, 1)
     }
 
-    /// Generates a fresh key for any settings, with the given number of threads.
+    /// Generates a fresh key that computes on the given number of threads.
     ///
     /// With 0 or 1, only the calling thread works.
     ///
@@ -232,7 +232,7 @@ impl ClientKey {
     /// # fn main() -> Result<(), hippocrene::Error> {
     /// use hippocrene::{ClientKey, KeyRequest, Preset, Server};
     ///
-    /// let client = ClientKey::generate(Preset::by_name("n14")?)?;
+    /// let client = ClientKey::generate(Preset::by_name("n14")?.settings()?)?;
     /// let second = client.second(60.0)?;
     /// let server = Server::new(second.evaluation_keys(&KeyRequest::only([]))?)?;
     /// let server = server.with_transfer(&client.transfer_key(&second)?)?;

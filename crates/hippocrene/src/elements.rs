@@ -2,9 +2,9 @@
 
 use std::fmt::Debug;
 
-use hippocrene_rlwe as rlwe;
+use hippocrene_rlwe::{self as rlwe, Noise};
 
-use crate::{Fresh, Session};
+use crate::{Error, Fresh, Session};
 
 /// A kind of elements of encrypted arrays: [`Numbers`](crate::Numbers),
 /// [`Residues`](crate::Residues) or [`Bits`](crate::Bits).
@@ -16,6 +16,36 @@ pub trait Elements: Clone + Debug + PartialEq + Send + Sync {
     type Ciphertext: Clone + Debug + PartialEq + Send + Sync;
     /// A fresh ciphertext with one part replaced by a seed.
     type Seeded: Clone + Debug + Send + Sync;
+    /// The fields that a ciphertext has besides those of an RLWE ciphertext.
+    type Own: Copy + Debug + Send + Sync;
+
+    /// The error of a seeded ciphertext, which is that of any fresh one.
+    fn fresh_noise() -> Noise;
+
+    /// The own fields of a ciphertext.
+    fn own(ciphertext: &CiphertextBody<Self>) -> Self::Own;
+
+    /// Assembles a full ciphertext from its parts.
+    ///
+    /// # Errors
+    /// When the parts do not make a valid ciphertext.
+    fn full(
+        &self,
+        session: &Session,
+        inner: rlwe::Ciphertext,
+        own: Self::Own,
+    ) -> Result<Self::Ciphertext, Error>;
+
+    /// Assembles a seeded ciphertext from its parts.
+    ///
+    /// # Errors
+    /// When the parts do not make a valid ciphertext.
+    fn seeded(
+        &self,
+        session: &Session,
+        inner: rlwe::SeededCiphertext,
+        own: Self::Own,
+    ) -> Result<Self::Seeded, Error>;
 
     /// Returns the RLWE ciphertext.
     fn inner(ciphertext: &Self::Ciphertext) -> &rlwe::Ciphertext;

@@ -11,7 +11,7 @@ use hippocrene_ring::RingError;
 use hippocrene_rlwe::RlweError;
 use thiserror::Error;
 
-use crate::wire::FormatError;
+use crate::format::FormatError;
 
 /// An error of this library.
 ///

@@ -73,7 +73,8 @@ mod tests {
 
     #[test]
     fn whole_ciphertexts_are_kept_while_there_is_room() {
-        let client = ClientKey::generate(Preset::by_name("n12").unwrap()).unwrap();
+        let client =
+            ClientKey::generate(Preset::by_name("n12").unwrap().settings().unwrap()).unwrap();
         let session = client.session();
         let array = client.encrypt(&[1.0, 2.0], &[2]).unwrap();
         let CiphertextBody::Seeded(fresh) = &array.bodies()[0] else { panic!("it is fresh") };

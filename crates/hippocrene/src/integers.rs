@@ -1,10 +1,10 @@
 //! Arrays of integers, their encryption and their decryption.
 
 use hippocrene_bgv::{self as bgv, Plaintext};
-use hippocrene_rlwe::{Noise, SIGMA, noise::secret_key_encryption};
+use hippocrene_rlwe::Noise;
 
 use crate::{
-    Array, CiphertextBody, Error, Integers, Interval, Layout, Session, SlotContents,
+    Array, CiphertextBody, Elements, Error, Integers, Interval, Layout, Session, SlotContents,
     encryption::wipe,
 };
 
@@ -61,7 +61,7 @@ impl CiphertextBody<Residues> {
     fn noise(&self) -> Noise {
         match self {
             CiphertextBody::Full(c) => c.inner().noise(),
-            CiphertextBody::Seeded(_) => secret_key_encryption(SIGMA),
+            CiphertextBody::Seeded(_) => Residues::fresh_noise(),
         }
     }
 }

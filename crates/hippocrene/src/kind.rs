@@ -51,11 +51,10 @@ impl Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Preset;
 
     #[test]
     fn errors_have_the_kind_of_their_variant() {
-        assert_eq!(Preset::by_name("none").unwrap_err().kind(), "ParameterError");
+        assert_eq!(Error::Parameters("no such preset".into()).kind(), "ParameterError");
         assert_eq!(Error::shape("add", "2 and 3").kind(), "ShapeError");
         assert_eq!(Error::argument("power", "0").kind(), "ArgumentError");
         assert_eq!(

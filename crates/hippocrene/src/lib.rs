@@ -15,6 +15,8 @@
 //!
 //! A [`TreeClient`] has its encrypted numbers evaluated by the decision trees of a [`TreeServer`],
 //! which does not see the numbers.
+//!
+//! [`Stored`] writes all of these to bytes and files, and reads them back.
 
 mod array;
 mod bits;
@@ -24,6 +26,8 @@ mod clustering;
 mod elements;
 mod encryption;
 mod error;
+mod files;
+mod format;
 mod fresh;
 mod gates;
 mod integers;
@@ -73,7 +77,7 @@ pub use interval::Interval;
 pub use keys::{EvaluationKeys, KeyRequest, PublicKey, TransferKey};
 pub use layout::Layout;
 pub use look_ups::{LookUpKeys, LookUpPlan, LookUps, LookUpsDescription};
-pub use numbers::{EncryptedArray, Numbers};
+pub use numbers::{EncryptedArray, Numbers, ScaleAndBound};
 pub use preset::{
     FailureDescription, Family, KeyBytes, PRESETS, Plan, Planned, Preset, PresetDescription,
     SecurityDescription,
@@ -88,6 +92,7 @@ pub use slots::{Padding, SlotContents};
 pub use trees::{
     TreeClient, TreeInterface, TreeKeys, TreePlan, TreeQuery, TreeReply, TreeServer, TreeTables,
 };
+pub use wire::Stored;
 /// The crates below this one: rings, RLWE and the schemes.
 ///
 /// The signatures of this crate use their types and errors.

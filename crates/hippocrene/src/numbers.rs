@@ -433,6 +433,15 @@ impl EncryptedArray {
     }
 }
 
+/// The fields of a ciphertext of numbers besides those of an RLWE ciphertext.
+#[derive(Debug, Clone, Copy)]
+pub struct ScaleAndBound {
+    /// The scale.
+    pub scale: Scale,
+    /// The bound on the absolute values in the slots, which is finite.
+    pub bound: f64,
+}
+
 /// As [`Ciphertext::capacity_bits`], from log2 of the modulus, the scale and the bound of a
 /// ciphertext.
 pub(crate) fn capacity_bits(log2_modulus: f64, scale: Scale, bound: f64) -> f64 {

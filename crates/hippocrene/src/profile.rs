@@ -22,10 +22,7 @@ use etcetera::BaseStrategy;
 use hippocrene_ring::{Cpu, Kernel};
 pub use hippocrene_rlwe::Profile;
 
-use crate::{
-    Error,
-    wire::{self, FormatError},
-};
+use crate::{Error, files, format::FormatError};
 
 /// The environment variable that names the file of the profile.
 pub const VARIABLE: &str = "HIPPOCRENE_PROFILE";
@@ -187,7 +184,7 @@ pub fn save(path: &Path, profile: &Profile) -> Result<(), Error> {
     }
     let mut text = serde_json::to_vec_pretty(profile).map_err(|e| fail(e.into()))?;
     text.push(b'\n');
-    wire::write(path, &text)
+    files::write(path, &text)
 }
 
 #[cfg(test)]

@@ -47,6 +47,20 @@ impl Session {
         Self::of(settings, rlwe)
     }
 
+    /// Returns a session that computes without residues and decides by
+    /// [`hippocrene_rlwe::Profile::reference`]. It shares the tables of this one.
+    pub(crate) fn dry_run_beside(&self) -> Self {
+        let context = Arc::new(self.context.dry_run_beside());
+        let beside = |integers: &Arc<bgv::Context>| {
+            Arc::new(integers.dry_run_beside(Arc::clone(context.rlwe())))
+        };
+        // A cache would take from the memory of real ones, and results would depend on history.
+        let room = Room::default();
+        room.set_limit(0);
+        let integers = self.integers.as_ref().map(beside);
+        Session { settings: Arc::clone(&self.settings), context, integers, room }
+    }
+
     fn of(settings: Settings, mut rlwe: hippocrene_rlwe::Context) -> Result<Self, Error> {
         if let Some(profile) = profile::installed()? {
             rlwe = rlwe.with_profile(profile);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::common::insecure_bits;
 use hippocrene::{
     BitArray, BitServer, CiphertextBody, ClientKey, Error, EvaluationKeys, KeyRequest, Server,
+    Stored,
 };
 use hippocrene_ckks::bits::{BitPacking, BitPlan, Gate};
 use hippocrene_ring::sample::Seed;

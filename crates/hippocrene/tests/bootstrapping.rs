@@ -510,7 +510,7 @@ fn circuits_are_refreshed() {
     let x = spread(64, 3.0);
     let declared = Encryption { interval: Some(Interval::symmetric(3.0)), precision: None };
     let a = client.encrypt_with(Values::Real(&x), &[64], &declared).unwrap();
-    let refresh = server.refresh(a.form());
+    let refresh = server.refresh(a.form()).unwrap();
     let ciphertext = a.bodies().iter().map(|body| match body {
         CiphertextBody::Seeded(c) => c.seeded().expand(session.context()),
         CiphertextBody::Full(c) => c.clone(),

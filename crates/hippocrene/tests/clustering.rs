@@ -5,7 +5,7 @@
 use crate::common::{insecure_grafted, numbers};
 use hippocrene::{
     ClientKey, Clustering, EncryptedArray, Error, EvaluationKeys, KeyRequest, LookUps, Server,
-    Shape, Simulation, wire,
+    Shape, Simulation, Stored, wire,
 };
 use hippocrene_rlwe::SecretDistribution;
 
@@ -46,7 +46,7 @@ fn clusters_of_points_in_files() {
     let inspection = wire::inspect(&sent).unwrap();
     assert_eq!(inspection.kind, wire::Kind::Clustering);
     assert!(inspection.array.is_none() && inspection.ring_degree == 2048);
-    let told = Clustering::describe(&sent).unwrap();
+    let told = wire::describe_clustering(&sent).unwrap();
     assert_eq!((told.shape, told.count, told.iteration), (shape, 12, 0));
     assert!(told.has_points && told.origin.is_none());
     let sent = Clustering::from_bytes(&sent, session).unwrap();
@@ -102,14 +102,14 @@ fn clusters_of_points_in_files() {
     // New points, two of them beyond the others, with files between client and server.
     let new = [100.0, -20.0, 130.0, -60.0, 80.0, 10.0, 1e6, -1e6, 125.0, -50.0];
     let sent_new = client.encrypt_new_points(&asked, &second, &new).unwrap().to_bytes();
-    let told = Clustering::describe(&sent_new).unwrap();
+    let told = wire::describe_clustering(&sent_new).unwrap();
     assert_eq!((told.shape, told.count, told.iteration, told.has_points), (shape, 5, 2, true));
     let new_points = Clustering::from_bytes(&sent_new, session).unwrap();
     assert!(new_points.has_new_points() && !sent.has_new_points() && new_points.count() == 5);
     assert_eq!(new_points.to_bytes(), sent_new);
     let (assigned_new, _) = server.assign_new_points(&new_points, &second).unwrap();
     let assigned_new = assigned_new.to_bytes();
-    let told = Clustering::describe(&assigned_new).unwrap();
+    let told = wire::describe_clustering(&assigned_new).unwrap();
     assert_eq!((told.count, told.has_points, told.origin), (5, false, second.origin()));
     let assigned_new = Clustering::from_bytes(&assigned_new, session).unwrap();
     let (same, found) = client.decrypt_clusters(&assigned_new).unwrap();

@@ -2,7 +2,7 @@
 //! by.
 
 use crate::{common::insecure_grafted, entry::seal};
-use hippocrene::{ClientKey, EncryptedArray, Error, KeyRequest, Server};
+use hippocrene::{ClientKey, EncryptedArray, Error, KeyRequest, Server, Stored};
 use hippocrene_rlwe::SecretDistribution;
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};

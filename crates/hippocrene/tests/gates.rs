@@ -8,7 +8,7 @@ use crate::stranger::{
     take,
 };
 use hippocrene::{
-    Error, Gate, GateArray, GateClient, GateKeys, GateServer,
+    Error, Gate, GateArray, GateClient, GateKeys, GateServer, Stored,
     wire::{FormatError, Kind, inspect},
 };
 use proptest::prelude::*;
@@ -35,11 +35,11 @@ static FILES: LazyLock<Files> = LazyLock::new(|| {
 });
 
 fn client() -> GateClient {
-    GateClient::from_bytes(&FILES.secret).unwrap()
+    GateClient::from_bytes(&FILES.secret, ()).unwrap()
 }
 
 static SERVER: LazyLock<GateServer> =
-    LazyLock::new(|| GateServer::new(&GateKeys::from_bytes(&FILES.keys).unwrap(), 2).unwrap());
+    LazyLock::new(|| GateServer::new(&GateKeys::from_bytes(&FILES.keys, ()).unwrap(), 2).unwrap());
 
 #[test]
 fn client_and_server_share_files_only() {
@@ -47,17 +47,17 @@ fn client_and_server_share_files_only() {
     std::fs::create_dir_all(&folder).unwrap();
     let path = |name: &str| folder.join(name);
     client().save(path("secret")).unwrap();
-    GateKeys::from_bytes(&FILES.keys).unwrap().save(path("keys")).unwrap();
+    GateKeys::from_bytes(&FILES.keys, ()).unwrap().save(path("keys")).unwrap();
     client().encrypt(&VALUES, &[6]).unwrap().save(path("x")).unwrap();
 
-    let server = GateServer::new(&GateKeys::load(path("keys")).unwrap(), 1).unwrap();
-    let x = GateArray::load(path("x")).unwrap();
+    let server = GateServer::new(&GateKeys::load(path("keys"), ()).unwrap(), 1).unwrap();
+    let x = GateArray::load(path("x"), ()).unwrap();
     let turned = server.gather(&[&x], &[6], &[5, 4, 3, 2, 1, 0].map(Some)).unwrap();
     server.xor(&x, &turned).unwrap().save(path("y")).unwrap();
     assert_eq!(server.rotations(), 6);
 
-    let client = GateClient::load(path("secret")).unwrap();
-    let y = GateArray::load(path("y")).unwrap();
+    let client = GateClient::load(path("secret"), ()).unwrap();
+    let y = GateArray::load(path("y"), ()).unwrap();
     assert_eq!(y.shape(), [6]);
     assert_eq!(client.decrypt(&y).unwrap(), [true, false, false, false, false, true]);
     assert!(x.error() < 1e-4 && y.error() > x.error() && y.error() < 0.5);
@@ -74,7 +74,7 @@ fn client_and_server_share_files_only() {
 fn gates_of_arrays() {
     // Of its own: other tests count in the same process.
     let (client, server) =
-        (client(), GateServer::new(&GateKeys::from_bytes(&FILES.keys).unwrap(), 2).unwrap());
+        (client(), GateServer::new(&GateKeys::from_bytes(&FILES.keys, ()).unwrap(), 2).unwrap());
     let words: Vec<u8> = (0..8).collect();
     let plain: [Vec<bool>; 3] = [0, 1, 2].map(|k| words.iter().map(|w| w >> k & 1 == 1).collect());
     let bits = plain.clone().map(|bits| client.encrypt(&bits, &[2, 4]).unwrap());
@@ -142,9 +142,9 @@ proptest! {
 /// Loads a file as what it says it is.
 fn load(bytes: &[u8]) -> Result<(), Error> {
     match bytes.get(10) {
-        Some(17) => GateClient::from_bytes(bytes).map(drop),
-        Some(18) => GateKeys::from_bytes(bytes).map(drop),
-        _ => GateArray::from_bytes(bytes).map(drop),
+        Some(17) => GateClient::from_bytes(bytes, ()).map(drop),
+        Some(18) => GateKeys::from_bytes(bytes, ()).map(drop),
+        _ => GateArray::from_bytes(bytes, ()).map(drop),
     }
 }
 
@@ -166,11 +166,11 @@ fn files_say_what_they_are() {
         read_everything(bytes);
     }
     assert!(matches!(
-        GateArray::from_bytes(&FILES.secret),
+        GateArray::from_bytes(&FILES.secret, ()),
         Err(Error::Format(FormatError::Kind { .. }))
     ));
     assert_eq!(
-        client().decrypt(&GateArray::from_bytes(&FILES.result).unwrap()).unwrap(),
+        client().decrypt(&GateArray::from_bytes(&FILES.result, ()).unwrap()).unwrap(),
         [true, false, false]
     );
 }

@@ -3,7 +3,7 @@
 use crate::common::insecure_settings;
 use hippocrene::{
     ClientKey, Error, IntegerArray, IntegerPolynomial, Integers, KeyRequest, Preset, Scheme,
-    Server, Settings,
+    Server, Settings, Stored,
 };
 use hippocrene_ring::primes;
 use proptest::prelude::*;

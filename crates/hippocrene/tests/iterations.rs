@@ -1,7 +1,9 @@
 //! Iterations that correct themselves, with bootstraps at small insecure parameters.
 
 use crate::common::insecure_grafted;
-use hippocrene::{Bootstrapping, ClientKey, Comparison, EncryptedArray, Error, KeyRequest, Server};
+use hippocrene::{
+    Bootstrapping, ClientKey, Comparison, EncryptedArray, Error, KeyRequest, Server, Stored,
+};
 use hippocrene_rlwe::SecretDistribution;
 
 const PRECISION: f64 = 24.0;

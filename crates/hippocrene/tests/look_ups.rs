@@ -7,7 +7,7 @@ use crate::{
 };
 use hippocrene::{
     Bootstrapping, ClientKey, Comparison, Encryption, Error, EvaluationKeys, Function, Interval,
-    KeyRequest, LookUps, Preset, Server, Session, Simulation, Ties, Values,
+    KeyRequest, LookUps, Preset, Server, Session, Simulation, Stored, Ties, Values,
 };
 use hippocrene_pegasus::Pegasus;
 use hippocrene_rlwe::SecretDistribution;

@@ -1,7 +1,7 @@
 //! Products with plain matrices of all shapes and convolutions, against the same of plain numbers.
 
 use crate::common::{assert_close, insecure, insecure_settings, left, numbers};
-use hippocrene::{ClientKey, Error, Integers, KeyRequest, Scheme, Server};
+use hippocrene::{ClientKey, Error, Integers, KeyRequest, Scheme, Server, Stored};
 use proptest::prelude::*;
 
 /// `m @ x` for `x` of `columns` columns.

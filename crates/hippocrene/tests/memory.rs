@@ -13,7 +13,7 @@ use std::{
 
 use common::{assert_close, insecure, insecure_settings, numbers};
 use hippocrene::{
-    ClientKey, Error, KeyRequest, Preset, Server, cache_budget, set_cache_budget, stoppable,
+    ClientKey, Error, KeyRequest, Preset, Server, Stored, cache_budget, set_cache_budget, stoppable,
 };
 use hippocrene_ring::mapped_so_far;
 
@@ -59,7 +59,7 @@ fn with_most<T>(f: impl FnOnce() -> T) -> (T, usize) {
 #[test]
 fn keys_are_written_in_pieces() {
     let _alone = alone();
-    let client = ClientKey::generate(Preset::by_name("n14").unwrap()).unwrap();
+    let client = ClientKey::generate(Preset::by_name("n14").unwrap().settings().unwrap()).unwrap();
     let request = KeyRequest { rotations: (1..100).collect(), ..KeyRequest::default() };
     let keys = client.evaluation_keys(&request).unwrap();
     let path = std::env::temp_dir().join(format!("hippocrene-keys-{}", std::process::id()));

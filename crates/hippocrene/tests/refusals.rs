@@ -11,7 +11,8 @@ use hippocrene_rlwe::SecretDistribution;
 #[test]
 fn literals_of_bits_for_other_parameters_are_refused() {
     for preset in ["n13", "n14"] {
-        let client = ClientKey::generate(Preset::by_name(preset).unwrap()).unwrap();
+        let client =
+            ClientKey::generate(Preset::by_name(preset).unwrap().settings().unwrap()).unwrap();
         for (literal, bits) in [("bits14", 20.0), ("bits16", 34.0)] {
             let literal = Preset::by_name(literal).unwrap().bits().unwrap();
             for refused in [

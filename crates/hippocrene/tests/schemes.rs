@@ -3,7 +3,7 @@
 
 use crate::common::insecure_settings;
 use hippocrene::{
-    ClientKey, Error, EvaluationKeys, IntegerArray, Integers, KeyRequest, Scheme, Server,
+    ClientKey, Error, EvaluationKeys, IntegerArray, Integers, KeyRequest, Scheme, Server, Stored,
 };
 use proptest::prelude::*;
 

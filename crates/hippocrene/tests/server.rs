@@ -3,7 +3,7 @@
 use crate::common::{assert_close, insecure, left, numbers};
 use hippocrene::{
     Basis, ClientKey, EncryptedArray, Encryption, Error, Interval, KeyRequest, Polynomial, Preset,
-    Server, Values, wire::ElementsInspection,
+    Server, Stored, Values, wire::ElementsInspection,
 };
 use num_complex::Complex64;
 use proptest::prelude::*;
@@ -516,7 +516,7 @@ fn numbers_that_are_not_finite_are_refused() {
 /// values that are as large as their bound says.
 #[test]
 fn noise_at_a_preset_is_as_estimated() {
-    let client = ClientKey::generate(Preset::by_name("n13").unwrap()).unwrap();
+    let client = ClientKey::generate(Preset::by_name("n13").unwrap().settings().unwrap()).unwrap();
     let server = Server::new(client.evaluation_keys(&KeyRequest::only([1])).unwrap()).unwrap();
     let n = client.session().slots();
     let x: Vec<Complex64> =

@@ -4,7 +4,7 @@
 use crate::common::{insecure_bits, insecure_grafted};
 use hippocrene::{
     BitArray, BitServer, Bootstrapping, ClientKey, Comparison, EncryptedArray, Encryption, Error,
-    Interval, KeyRequest, Purpose, Report, Server, Settings, Simulation,
+    Interval, KeyRequest, Purpose, Report, Server, Settings, Simulation, Stored,
 };
 use hippocrene_ckks::bits::BitPacking;
 use hippocrene_rlwe::SecretDistribution;

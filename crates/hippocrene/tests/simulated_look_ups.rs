@@ -4,7 +4,7 @@
 use crate::common::{insecure_grafted, numbers};
 use hippocrene::{
     ClientKey, Comparison, EncryptedArray, Encryption, Error, Function, Interval, KeyRequest,
-    LookUps, Preset, Server, Simulation,
+    LookUps, Preset, Server, Simulation, Stored,
 };
 use hippocrene_rlwe::SecretDistribution;
 

@@ -4,7 +4,7 @@
 use crate::common::insecure_grafted;
 use hippocrene::{
     Bootstrapping, ClientKey, EncryptedArray, Encryption, Error, Integers, Interval, KeyRequest,
-    Preset, Purpose, Scheme, Server, Settings, Simulation,
+    Preset, Purpose, Scheme, Server, Settings, Simulation, Stored,
 };
 use hippocrene_rlwe::SecretDistribution;
 
@@ -201,7 +201,7 @@ fn factors_that_were_bootstrapped_in_other_units() {
 #[test]
 fn arrays_of_other_parameters() {
     let small = Simulation::new(Preset::by_name("n12").unwrap().settings().unwrap()).unwrap();
-    let client = ClientKey::generate(Preset::by_name("n13").unwrap()).unwrap();
+    let client = ClientKey::generate(Preset::by_name("n13").unwrap().settings().unwrap()).unwrap();
     let a = client.encrypt(&[0.5][..], &[1]).unwrap();
     let session = small.server().session();
     assert!(a.capacity_bits(session).is_nan() && a.precision_bits(session).is_nan());
@@ -297,8 +297,9 @@ fn programs_without_precision_do_not_know_their_error() {
     let settings = Preset::by_name("n15").unwrap().settings().unwrap();
     let simulation = Simulation::with_bootstrapping(settings, Bootstrapping::default()).unwrap();
     let server = simulation.server();
-    let x = vector();
-    let mut a = simulation.encrypt((&x[..]).into(), &[48], &Encryption::default()).unwrap();
+    // All slots hold an element, so that none has to be set to zero before its error grows further.
+    let x = vector().repeat(1 << 14)[..1 << 14].to_vec();
+    let mut a = simulation.encrypt((&x[..]).into(), &[1 << 14], &Encryption::default()).unwrap();
     // A chaotic map, which multiplies errors by three.
     let step = |a: &EncryptedArray| {
         let square = server.mul_number(&server.mul(a, a)?, -1.5)?;

@@ -3,7 +3,9 @@
 use std::time::{Duration, Instant};
 
 use crate::common::{insecure, numbers};
-use hippocrene::{EncryptedArray, Error, EvaluationKeys, KeyRequest, Server, stoppable, wire};
+use hippocrene::{
+    EncryptedArray, Error, EvaluationKeys, KeyRequest, Server, Stored, stoppable, wire,
+};
 
 /// What is told to stop says so, and computes again afterwards.
 #[test]

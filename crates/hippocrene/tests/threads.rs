@@ -5,7 +5,7 @@ use std::thread;
 use crate::common::{insecure_settings, numbers};
 use hippocrene::{
     ClientKey, EncryptedArray, Error, EvaluationKeys, IntegerArray, Integers, KeyRequest, Scheme,
-    Server,
+    Server, Stored,
 };
 
 const SLOTS: usize = 1 << 7;

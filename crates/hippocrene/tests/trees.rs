@@ -4,8 +4,8 @@ use std::sync::LazyLock;
 
 use crate::entry::{read_everything, seal};
 use hippocrene::{
-    ClientKey, DecisionTree, Error, FeatureRanges, TreeClient, TreeInterface, TreeKeys, TreeModel,
-    TreeNode, TreeQuery, TreeReply, TreeServer, TreeTables,
+    ClientKey, DecisionTree, Error, FeatureRanges, Stored, TreeClient, TreeInterface, TreeKeys,
+    TreeModel, TreeNode, TreeQuery, TreeReply, TreeServer, TreeTables,
     wire::{FormatError, Kind, inspect},
 };
 
@@ -56,19 +56,19 @@ static FILES: LazyLock<Files> = LazyLock::new(|| {
 fn client_and_server_share_files_only() {
     let folder = tempfile();
     let path = |name: &str| folder.join(name);
-    let client = TreeClient::from_bytes(&FILES.secret).unwrap();
+    let client = TreeClient::from_bytes(&FILES.secret, ()).unwrap();
     client.save(path("secret")).unwrap();
-    TreeKeys::from_bytes(&FILES.keys).unwrap().save(path("keys")).unwrap();
+    TreeKeys::from_bytes(&FILES.keys, ()).unwrap().save(path("keys")).unwrap();
     client.encrypt(&FILES.interface, &ROWS).unwrap().save(path("query")).unwrap();
 
-    let server = TreeServer::new(&TreeKeys::load(path("keys")).unwrap(), 1).unwrap();
+    let server = TreeServer::new(&TreeKeys::load(path("keys"), ()).unwrap(), 1).unwrap();
     let plan = FILES.interface.plan(&FILES.model).unwrap();
-    let query = TreeQuery::load(path("query")).unwrap();
+    let query = TreeQuery::load(path("query"), ()).unwrap();
     assert_eq!((query.rows(), query.features()), (3, 2));
     server.evaluate(&plan, &query).unwrap().save(path("reply")).unwrap();
 
-    let client = TreeClient::load(path("secret")).unwrap();
-    let reply = TreeReply::load(path("reply")).unwrap();
+    let client = TreeClient::load(path("secret"), ()).unwrap();
+    let reply = TreeReply::load(path("reply"), ()).unwrap();
     assert_eq!((reply.rows(), reply.outputs()), (3, 1));
     let classes: Vec<f64> =
         client.decrypt(&FILES.interface, &reply).unwrap().iter().map(|x| x.round()).collect();
@@ -120,7 +120,7 @@ fn files_say_what_they_are() {
         Err(Error::Format(FormatError::Kind { .. }))
     ));
     assert!(matches!(
-        TreeQuery::from_bytes(&FILES.reply),
+        TreeQuery::from_bytes(&FILES.reply, ()),
         Err(Error::Format(FormatError::Kind { .. }))
     ));
 }
@@ -128,10 +128,10 @@ fn files_say_what_they_are() {
 /// Loads a file of trees as what it says it is.
 fn load(bytes: &[u8]) -> Result<(), Error> {
     match bytes.get(10) {
-        Some(9) => TreeClient::from_bytes(bytes).map(drop),
-        Some(10) => TreeKeys::from_bytes(bytes).map(drop),
-        Some(14) => TreeQuery::from_bytes(bytes).map(drop),
-        _ => TreeReply::from_bytes(bytes).map(drop),
+        Some(9) => TreeClient::from_bytes(bytes, ()).map(drop),
+        Some(10) => TreeKeys::from_bytes(bytes, ()).map(drop),
+        Some(14) => TreeQuery::from_bytes(bytes, ()).map(drop),
+        _ => TreeReply::from_bytes(bytes, ()).map(drop),
     }
 }
 
@@ -192,7 +192,8 @@ fn simulations_say_what_it_takes() {
     let told = plan.simulate(&ROWS).unwrap();
     let plain: Vec<f64> = ROWS.chunks(2).map(|row| FILES.model.evaluate(row).unwrap()[0]).collect();
     assert!(told.values.iter().zip(&plain).all(|(x, y)| (x - y).abs() < 0.1), "{told:?}");
-    assert_eq!((told.query_bytes, told.reply_bytes), (FILES.query.len(), FILES.reply.len()));
+    let sizes = [told.query.to_bytes().len(), told.reply.to_bytes().len()];
+    assert_eq!(sizes, [FILES.query.len(), FILES.reply.len()]);
     let size = told.key_bytes as f64 / FILES.keys.len() as f64;
     assert!((size - 1.0).abs() < 1e-3 && told.key_memory > told.key_bytes, "{told:?}");
     let count = |name| told.operations.iter().find(|operation| operation.0 == name).unwrap().1;
@@ -201,9 +202,9 @@ fn simulations_say_what_it_takes() {
 
     assert!(plan.simulate(&[1.0]).is_err());
 
-    let client = TreeClient::from_bytes(&FILES.secret).unwrap();
-    let server = TreeServer::new(&TreeKeys::from_bytes(&FILES.keys).unwrap(), 1).unwrap();
-    let query = TreeQuery::from_bytes(&FILES.query).unwrap();
+    let client = TreeClient::from_bytes(&FILES.secret, ()).unwrap();
+    let server = TreeServer::new(&TreeKeys::from_bytes(&FILES.keys, ()).unwrap(), 1).unwrap();
+    let query = TreeQuery::from_bytes(&FILES.query, ()).unwrap();
     let mut shown = Vec::new();
     let reply = server
         .evaluate_with_progress(&plan, &query, &mut |done, of| shown.push((done, of)))
@@ -234,7 +235,7 @@ fn errors_name_what_is_wrong() {
         }
     }
     // All of 12 bits are residues; those of one feature leave half of a byte.
-    let client = TreeClient::from_bytes(secret).unwrap();
+    let client = TreeClient::from_bytes(secret, ()).unwrap();
     let ranges = FeatureRanges::new(vec![(0.0, 1.0)]).unwrap();
     let one = TreeInterface::new(client.tables(), ranges, MEANING);
     let one = client.encrypt(&one, &[0.5]).unwrap().to_bytes();
@@ -253,10 +254,10 @@ fn errors_name_what_is_wrong() {
 #[test]
 fn other_interfaces_are_refused() {
     let Files { secret, query, reply, keys, interface, model } = &*FILES;
-    let client = TreeClient::from_bytes(secret).unwrap();
-    let server = TreeServer::new(&TreeKeys::from_bytes(keys).unwrap(), 2).unwrap();
+    let client = TreeClient::from_bytes(secret, ()).unwrap();
+    let server = TreeServer::new(&TreeKeys::from_bytes(keys, ()).unwrap(), 2).unwrap();
     let (query, reply) =
-        (TreeQuery::from_bytes(query).unwrap(), TreeReply::from_bytes(reply).unwrap());
+        (TreeQuery::from_bytes(query, ()).unwrap(), TreeReply::from_bytes(reply, ()).unwrap());
     assert_eq!((query.interface(), reply.interface()), (interface.digest(), interface.digest()));
     let ranges = |ranges: &[(f64, f64)]| FeatureRanges::new(ranges.to_vec()).unwrap();
     for (ranges, meaning) in [

@@ -8,7 +8,7 @@ use std::{
 mod wire_common;
 
 use hippocrene::{
-    BitArray, ClientKey, EncryptedArray, EvaluationKeys, IntegerArray, PublicKey, Settings,
+    BitArray, ClientKey, EncryptedArray, EvaluationKeys, IntegerArray, PublicKey, Settings, Stored,
     TransferKey, wire::inspect,
 };
 use hippocrene_ring::mapped_so_far;
@@ -71,7 +71,7 @@ fn absurd_lengths_allocate_little() {
                     }
                     let asked = asked_for(|| {
                         let loaded = match name {
-                            "settings" => Settings::from_bytes_insecure(&bytes).is_ok(),
+                            "settings" => Settings::from_bytes_insecure(&bytes, ()).is_ok(),
                             "secret" => ClientKey::from_bytes_insecure(&bytes, 1).is_ok(),
                             "public" => PublicKey::from_bytes_insecure(&bytes, 1).is_ok(),
                             "evaluation" | "bootstrapping" | "gates" => {

@@ -5,7 +5,7 @@ use crate::entry::{read_everything, seal};
 use crate::wire_common::{settings, things};
 use hippocrene::{
     BitArray, ClientKey, Clustering, EncryptedArray, Error, EvaluationKeys, IntegerArray,
-    PublicKey, Server, Session, Settings, TransferKey, TreeClient, TreeQuery, TreeReply,
+    PublicKey, Server, Session, Settings, Stored, TransferKey, TreeClient, TreeQuery, TreeReply,
     wire::{FormatError, Kind, Limits, inspect},
 };
 use hippocrene_ring::sample::Seed;
@@ -14,7 +14,7 @@ use proptest::prelude::*;
 /// Loads a file as what its name says.
 fn load(name: &str, bytes: &[u8], session: &Session) -> Result<(), Error> {
     match name {
-        "settings" => Settings::from_bytes_insecure(bytes).map(drop),
+        "settings" => Settings::from_bytes_insecure(bytes, ()).map(drop),
         "secret" => ClientKey::from_bytes_insecure(bytes, 1).map(drop),
         "public" => PublicKey::from_bytes_insecure(bytes, 1).map(drop),
         "evaluation" | "bootstrapping" | "gates" => {
@@ -23,9 +23,9 @@ fn load(name: &str, bytes: &[u8], session: &Session) -> Result<(), Error> {
         "transfer" => TransferKey::from_bytes_insecure(bytes, 1).map(drop),
         "integers" | "squares" => IntegerArray::from_bytes(bytes, session).map(drop),
         "bits" | "nots" => BitArray::from_bytes(bytes, session).map(drop),
-        "owner" => TreeClient::from_bytes(bytes).map(drop),
-        "query" => TreeQuery::from_bytes(bytes).map(drop),
-        "reply" => TreeReply::from_bytes(bytes).map(drop),
+        "owner" => TreeClient::from_bytes(bytes, ()).map(drop),
+        "query" => TreeQuery::from_bytes(bytes, ()).map(drop),
+        "reply" => TreeReply::from_bytes(bytes, ()).map(drop),
         "clusters" => Clustering::from_bytes(bytes, session).map(drop),
         _ => EncryptedArray::from_bytes(bytes, session).map(drop),
     }

@@ -3,7 +3,7 @@
 use crate::wire_common::{client, things};
 use hippocrene::{
     BitArray, ClientKey, EncryptedArray, Error, EvaluationKeys, IntegerArray, Integers, KeyRequest,
-    Preset, PublicKey, Scheme, Server, Settings, TransferKey,
+    Preset, PublicKey, Scheme, Server, Settings, Stored, TransferKey,
     wire::{ElementsInspection, FormatError, Kind, inspect},
 };
 
@@ -14,7 +14,7 @@ fn every_kind_survives_the_round_trip() {
         let session = things.client.session();
         let expected = things.client.decrypt(&things.product).unwrap();
 
-        let settings = Settings::from_bytes_insecure(&session.settings().to_bytes()).unwrap();
+        let settings = Settings::from_bytes_insecure(&session.settings().to_bytes(), ()).unwrap();
         assert_eq!(settings, *session.settings());
 
         let client = ClientKey::from_bytes_insecure(&things.client.to_bytes(), 1).unwrap();
@@ -183,7 +183,7 @@ fn inspect_agrees_with_the_objects() {
 
 #[test]
 fn presets_are_recognised_and_secure_files_load() {
-    let client = ClientKey::generate(Preset::by_name("n13").unwrap()).unwrap();
+    let client = ClientKey::generate(Preset::by_name("n13").unwrap().settings().unwrap()).unwrap();
     let bytes = client.to_bytes();
     let told = inspect(&bytes).unwrap();
     assert_eq!((told.preset, told.ring_degree), (Some("n13"), 8192));
@@ -229,7 +229,7 @@ fn presets_are_recognised_and_secure_files_load() {
 fn insecure_sets_are_refused() {
     let things = things(4);
     let errors = [
-        Settings::from_bytes(&things.client.session().settings().to_bytes()).map(drop),
+        Settings::from_bytes(&things.client.session().settings().to_bytes(), ()).map(drop),
         ClientKey::from_bytes(&things.client.to_bytes(), 1).map(drop),
         PublicKey::from_bytes(&things.public.to_bytes(), 1).map(drop),
         EvaluationKeys::from_bytes(&things.keys.to_bytes(), 1).map(drop),
@@ -244,7 +244,7 @@ fn insecure_sets_are_refused() {
 fn no_file_is_written_over_a_secret_key() {
     let folder = std::env::temp_dir().join(format!("hippocrene-replace-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
-    let client = ClientKey::generate(Preset::by_name("n13").unwrap()).unwrap();
+    let client = ClientKey::generate(Preset::by_name("n13").unwrap().settings().unwrap()).unwrap();
     let array = client.encrypt(&[1.0], &[]).unwrap();
     let path = folder.join("client.key");
     client.save(&path).unwrap();
@@ -252,7 +252,7 @@ fn no_file_is_written_over_a_secret_key() {
     for error in refused {
         assert!(error.unwrap_err().to_string().contains("secret key"));
     }
-    let other = ClientKey::generate(Preset::by_name("n13").unwrap()).unwrap();
+    let other = ClientKey::generate(Preset::by_name("n13").unwrap().settings().unwrap()).unwrap();
     assert!(other.save(&path).unwrap_err().to_string().contains("exists already"));
     assert_eq!(ClientKey::load(&path, 1).unwrap().fingerprint(), client.fingerprint());
     // A key of another version, an unknown kind that says it is secret, and one whose flag was
@@ -328,7 +328,8 @@ fn one_secret_key_has_a_file() {
     let folder = std::env::temp_dir().join(format!("hippocrene-race-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let preset = Preset::by_name("n12").unwrap();
-    let clients: Vec<_> = (0..8).map(|_| ClientKey::generate(preset).unwrap()).collect();
+    let clients: Vec<_> =
+        (0..8).map(|_| ClientKey::generate(preset.settings().unwrap()).unwrap()).collect();
     for round in 0..10 {
         let path = folder.join(format!("{round}.key"));
         let start = std::sync::Barrier::new(clients.len());
@@ -357,7 +358,7 @@ fn one_secret_key_has_a_file() {
 fn files_are_replaced_whole_and_secrets_are_private() {
     let folder = std::env::temp_dir().join(format!("hippocrene-wire-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
-    let client = ClientKey::generate(Preset::by_name("n13").unwrap()).unwrap();
+    let client = ClientKey::generate(Preset::by_name("n13").unwrap().settings().unwrap()).unwrap();
     let session = client.session();
     let path = |name: &str| folder.join(name);
 
@@ -372,7 +373,7 @@ fn files_are_replaced_whole_and_secrets_are_private() {
         assert_eq!(mode & 0o777, 0o600);
     }
     session.settings().save(path("settings")).unwrap();
-    assert_eq!(Settings::load(path("settings")).unwrap(), *session.settings());
+    assert_eq!(Settings::load(path("settings"), ()).unwrap(), *session.settings());
     client.public_key().unwrap().save(path("public")).unwrap();
     PublicKey::load(path("public"), 1).unwrap();
     client.evaluation_keys(&KeyRequest::only([1])).unwrap().save(path("keys")).unwrap();

@@ -2,7 +2,8 @@
 
 use crate::stranger::*;
 use crate::wire_common::{for_tables, grafted, things};
-use hippocrene::{ClientKey, KeyRequest, LookUps, Server};
+use hippocrene::{ClientKey, EvaluationKeys, KeyRequest, LookUps, Server, Stored};
+use hippocrene_rlwe::{self as rlwe, Modulus, SecretKey};
 
 #[test]
 fn a_stranger_decrypts_arrays() {
@@ -121,12 +122,7 @@ fn a_stranger_finds_that_keys_belong_to_the_secret() {
     // No Galois element is 1: it stands for the relinearisation key.
     for (element, modulus) in std::iter::once(1).chain(elements).zip(moduli) {
         let seed = take(&mut payload, 32);
-        let inverse = (1..2 * set.degree).find(|i| i * element % (2 * set.degree) == 1).unwrap();
-        let mut target = vec![0; set.degree as usize];
-        for (j, s) in s.iter().enumerate() {
-            let power = j as u64 * inverse % (2 * set.degree);
-            target[(power % set.degree) as usize] = if power < set.degree { *s } else { -s };
-        }
+        let target = set.rotated(&s, element);
         let units = modulus.iter().filter(|i| **i < set.units).count();
         for d in 0..units.div_ceil(group) {
             for &i in &modulus {
@@ -144,6 +140,56 @@ fn a_stranger_finds_that_keys_belong_to_the_secret() {
                     sample = multiply_add(&sample, &from, &vec![q - p; from.len()], q);
                 }
                 assert!(small(&sample, i), "element {element}, group {d}, limb {i}");
+            }
+        }
+    }
+    assert!(payload.is_empty());
+}
+
+/// The widths of residues in a key are those of its own modulus, and not those of `PQ`.
+#[test]
+fn a_stranger_reads_keys_with_a_part_of_the_sprout() {
+    let client = ClientKey::generate_with(grafted(5), 1).unwrap();
+    let context = client.session().context().rlwe();
+    let secret = SecretKey::from_seed(context, client.seed().clone()).unwrap();
+    let mut keys = rlwe::EvaluationKeys::empty(context, client.fingerprint());
+    let (units, two) = (Modulus::of_range(0..2), context.parameters().literal().sprout.two as u8);
+    let parts = [Modulus::of_sprout(0b01, 0), Modulus::of_sprout(0b10, two - 3)];
+    for (rotation, part) in [1, 2].into_iter().zip(parts) {
+        keys.add_rotations_at(context, &secret, [rotation], units.lcm(part)).unwrap();
+    }
+    let keys = EvaluationKeys::new(client.session().clone(), keys);
+    let read = EvaluationKeys::from_bytes_insecure(&keys.to_bytes(), 1).unwrap();
+    assert_eq!(read.to_bytes(), keys.to_bytes());
+
+    let (set, s) = read_secret(&client.to_bytes());
+    let bytes = keys.to_bytes();
+    let (_, _, _, mut payload) = open(&bytes);
+    Set::read(&mut payload);
+    assert_eq!((number(&mut payload, 4), number(&mut payload, 4)), (0, 2));
+    let elements = [(); 2].map(|()| number(&mut payload, 4) as u64);
+    assert_eq!(elements, [5, 25]);
+    let moduli = elements.map(|_| modulus(&mut payload));
+    let all = (1 << set.odd.len()) - 1;
+    assert!(moduli.iter().all(|(_, mask, two)| *mask != all && *two < set.two), "{moduli:?}");
+    assert_eq!(payload.len(), moduli.iter().map(|modulus| set.key_bytes(*modulus)).sum::<usize>());
+    for (element, (positions, mask, two)) in elements.into_iter().zip(moduli) {
+        let seed = take(&mut payload, 32);
+        let target = set.rotated(&s, element);
+        let groups = set.groups().into_iter().enumerate();
+        for (d, group) in groups.filter(|(_, group)| group & positions != 0) {
+            for i in (0..128).filter(|i| positions >> i & 1 == 1) {
+                let q = set.factor(i, mask, two);
+                let b = set.unpack(&mut payload, bit_length(q), q);
+                if group >> i & 1 == 1 {
+                    continue; // it holds the secret there, and only errors elsewhere
+                }
+                let a = set.expand(seed, d as u64, i, q);
+                for (q, errors) in set.message(&[&b, &a], &target, i, (mask, q), 1) {
+                    assert!(q > 1000, "{q}");
+                    let small = errors.iter().all(|e| e.abs() < 40);
+                    assert!(small, "element {element}, group {d}, position {i}, modulo {q}");
+                }
             }
         }
     }
@@ -306,7 +352,7 @@ fn a_stranger_follows_the_keys_of_look_up_tables() {
     let repacking = modulus(&mut payload);
     // What stands last is needed first: c0 at the first position, the first unit, and behind it
     // those at the others.
-    let whole = set.poly_bytes(repacking);
+    let whole = set.poly_bytes(set.with_whole_sprout(repacking));
     let mut last = &payload[payload.len() - 32 - whole..];
     let seed = take(&mut last, 32);
     let q0 = set.factors[0];

@@ -2,7 +2,8 @@
 //!
 //! A [`Context`] is put together from parts that know less than it does:
 //! - [`Rings`]: the residue rings of all limbs;
-//! - [`Plans`]: constants of operations, made from rings on first use;
+//! - [`Plans`]: constants of operations, made from rings on first use. A dry run shares rings and
+//!   plans with the context that it stands for;
 //! - [`Memory`]: pools of memory and the cache of keys in other forms;
 //! - [`Ledger`]: the record of a dry run.
 //!
@@ -19,18 +20,22 @@ use hippocrene_ring::{
 };
 
 use crate::{
-    Fingerprint, Modulus, Parameters, Profile, RlweError, cache::Cache, dry_run::ledger::Ledger,
-    memory::Memory, plans::Plans, rings::Rings,
+    Fingerprint, Gadget, Modulus, Parameters, Profile, RlweError, cache::Cache,
+    dry_run::ledger::Ledger, memory::Memory, plans::Plans, rings::Rings,
 };
 
 /// A parameter set with everything that computing with it needs: residue rings, threads, scratch
 /// memory, and tables that are made on first use. It holds no secret.
 pub struct Context {
-    pub(crate) rings: Rings,
-    pub(crate) plans: Plans,
+    /// Those of the rings, except for their digest in a dry run.
+    parameters: Parameters,
+    pub(crate) rings: Arc<Rings>,
+    pub(crate) plans: Arc<Plans>,
     pub(crate) memory: Memory,
     threads: Threads,
     profile: Profile,
+    /// Gadgets planned by the profile, by the modulus of the polynomial and that of the key.
+    pub(crate) gadgets: Cache<(Modulus, Modulus), Gadget>,
     /// The number of limbs that were transformed.
     pub(crate) transforms: AtomicU64,
     /// The record of a dry run, which computes without residues.
@@ -77,27 +82,41 @@ impl Context {
         kernel: Kernel,
         ledger: Option<Ledger>,
     ) -> Result<Self, RlweError> {
-        let rings = Rings::new(parameters, kernel)?;
-        Ok(Context {
-            memory: Memory::new(rings.parameters(), ledger.as_ref()),
+        let rings = Arc::new(Rings::new(parameters.clone(), kernel)?);
+        Ok(Self::of_parts(parameters, rings, Arc::default(), threads, ledger))
+    }
+
+    /// Puts a context together.
+    pub(crate) fn of_parts(
+        parameters: Parameters,
+        rings: Arc<Rings>,
+        plans: Arc<Plans>,
+        threads: Threads,
+        ledger: Option<Ledger>,
+    ) -> Self {
+        Context {
+            memory: Memory::new(&parameters, ledger.as_ref()),
+            profile: Profile::typical(rings.kernel()),
+            parameters,
             rings,
-            plans: Plans::default(),
+            plans,
             threads,
-            profile: Profile::typical(kernel),
+            gadgets: Cache::default(),
             transforms: AtomicU64::new(0),
             ledger,
-        })
+        }
     }
 
     /// Plans key switches by `profile` from now on, instead of by [`Profile::typical`]. A profile
     /// of another kernel than the one in use has no effect.
     #[must_use]
-    pub fn with_profile(mut self, profile: Profile) -> Self {
-        if profile.kernel() == self.kernel() {
-            self.profile = profile;
-            self.plans.gadgets = Cache::default();
-        }
-        self
+    pub fn with_profile(self, profile: Profile) -> Self {
+        if profile.kernel() == self.kernel() { self.planned_by(profile) } else { self }
+    }
+
+    /// Plans key switches by `profile` from now on, whatever its kernel is.
+    pub(crate) fn planned_by(self, profile: Profile) -> Self {
+        Context { profile, gadgets: Cache::default(), ..self }
     }
 
     /// The profile that key switches are planned by.
@@ -107,7 +126,7 @@ impl Context {
 
     /// The parameter set.
     pub fn parameters(&self) -> &Parameters {
-        self.rings.parameters()
+        &self.parameters
     }
 
     /// The kernel in use.

@@ -51,7 +51,12 @@ impl Modulus {
     /// # Panics
     /// When they end above.
     pub fn of_range(range: std::ops::Range<usize>) -> Self {
-        range.map(Modulus::of_factor).fold(Modulus::ONE, Modulus::lcm)
+        assert!(
+            range.end <= MAX_FACTORS,
+            "units and specials are at positions below {MAX_FACTORS}"
+        );
+        let below = |end: usize| (1u128 << end) - 1;
+        Modulus::new(below(range.end) & !below(range.start), 0, 0)
     }
 
     /// The single unit or special at position `i < MAX_FACTORS`.

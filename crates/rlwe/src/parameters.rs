@@ -38,6 +38,13 @@ pub struct Parameters {
     literal: ParametersLiteral,
     digest: Fingerprint,
     security: Option<SecurityLimit>,
+    /// `Q_max` and `PQ_max`.
+    top: Modulus,
+    full: Modulus,
+    /// log2 of the units and specials, by position.
+    factor_bits: Vec<f64>,
+    /// log2 of the products of odd sprout primes, by mask.
+    odd_bits: Vec<f64>,
     /// The digits of `Q_max`.
     blocks: Vec<Modulus>,
     /// `log2(q_0 .. q_{l-1})` for `l` in `0..=L`.
@@ -141,6 +148,7 @@ impl Parameters {
         }
         let digest = digest(&literal);
         let bits = |prime: &u64| (*prime as f64).log2();
+        let odd_bits = (0..=sprout.all_odd()).map(|odd| bits(&sprout.odd_product(odd))).collect();
         let divisors =
             (0..=sprout.all_odd()).flat_map(|odd| (0..=sprout.two).map(move |two| (odd, two)));
         let sprout_divisors: Vec<_> = divisors
@@ -155,7 +163,22 @@ impl Parameters {
             Some(*sum)
         }));
         let blocks = blocks(sprout, units, *gadget_rank);
-        Ok(Parameters { literal, digest, security: None, blocks, unit_bits, sprout_divisors })
+        let sprout = Modulus::of_sprout(sprout.all_odd(), sprout.two as u8);
+        let top = Modulus::of_range(0..units.len()).lcm(sprout);
+        let full = top.lcm(Modulus::of_range(units.len()..units.len() + specials.len()));
+        let factor_bits = units.iter().chain(specials).map(bits).collect();
+        Ok(Parameters {
+            literal,
+            digest,
+            security: None,
+            top,
+            full,
+            factor_bits,
+            odd_bits,
+            blocks,
+            unit_bits,
+            sprout_divisors,
+        })
     }
 
     /// The set as it was written down.
@@ -247,19 +270,17 @@ impl Parameters {
 
     /// The largest modulus of ciphertexts, `Q_max`: all units and the sprout.
     pub fn top(&self) -> Modulus {
-        let sprout = &self.literal.sprout;
-        Modulus::of_range(0..self.unit_count())
-            .lcm(Modulus::of_sprout(sprout.all_odd(), sprout.two as u8))
+        self.top
     }
 
     /// The product of all specials, `P`.
     pub fn specials(&self) -> Modulus {
-        Modulus::of_range(self.unit_count()..self.unit_count() + self.literal.specials.len())
+        self.full.without(self.top)
     }
 
     /// `PQ_max`.
     pub fn full(&self) -> Modulus {
-        self.top().lcm(self.specials())
+        self.full
     }
 
     /// Checks that a modulus is one of ciphertexts: a divisor of all units and the sprout, not 1.
@@ -281,7 +302,12 @@ impl Parameters {
     /// # Panics
     /// When it does not divide `PQ_max`: it has a unit or special that these parameters have not.
     pub fn log2(&self, modulus: Modulus) -> f64 {
-        modulus.factors().map(|i| (self.limb_modulus(modulus, i) as f64).log2()).sum()
+        let bits = |position| match position {
+            Modulus::ODD => self.odd_bits[usize::from(modulus.odd())],
+            Modulus::TWO => f64::from(modulus.two()),
+            _ => self.factor_bits[position],
+        };
+        modulus.factors().map(bits).sum()
     }
 
     /// The digits of the gadget at `modulus`: for each digit its index in switching keys, and the

@@ -12,8 +12,6 @@ pub(crate) struct Plans {
     pub(crate) switches: Cache<(Modulus, Modulus, u64), SwitchPlan>,
     /// Decompositions, by the modulus of the polynomial and the gadget.
     pub(crate) decompositions: Cache<(Modulus, Gadget), Decomposition>,
-    /// Planned gadgets, by the modulus of the polynomial and that of the key.
-    pub(crate) gadgets: Cache<(Modulus, Modulus), Gadget>,
     /// Noise of inner products, by the modulus of the polynomial, the gadget and the modulus of the
     /// key.
     pub(crate) product_noise: Cache<(Modulus, Gadget, Modulus), Noise>,

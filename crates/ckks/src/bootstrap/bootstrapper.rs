@@ -49,6 +49,21 @@ impl Bootstrapper {
         Ok(Bootstrapper { plan, evaluator, encapsulation, count: Arc::default() })
     }
 
+    /// The same bootstraps in the dry run of `evaluator`, whose context was made beside the one of
+    /// this plan ([`Context::dry_run_beside`](crate::Context::dry_run_beside)).
+    ///
+    /// # Errors
+    /// As [`Bootstrapper::new`] and [`BootstrapPlan::dry_run_beside`].
+    pub fn dry_run_beside(&self, evaluator: Evaluator) -> Result<Self, CkksError> {
+        let context = Arc::clone(evaluator.context());
+        let plan = Arc::new(self.plan.dry_run_beside(Arc::clone(&context))?);
+        let bare = self.encapsulation.as_ref().zip(plan.narrow()).map(|(keys, narrow)| {
+            Ok::<_, CkksError>(Arc::new(keys.without_residues(context.rlwe(), narrow)?))
+        });
+        let encapsulation = bare.transpose()?;
+        Self::new(plan, evaluator, encapsulation)
+    }
+
     /// The plan.
     pub fn plan(&self) -> &Arc<BootstrapPlan> {
         &self.plan

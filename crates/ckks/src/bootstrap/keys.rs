@@ -227,6 +227,6 @@ impl BootstrapPlan {
         let raised = self.largest_raised();
         let make =
             |narrow| EncapsulationKeys::generate(self.context.rlwe(), narrow, secret, raised);
-        Ok(self.narrow.as_ref().map(make).transpose()?)
+        Ok(self.narrow().map(make).transpose()?)
     }
 }

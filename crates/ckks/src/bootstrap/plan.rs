@@ -27,7 +27,7 @@ pub(super) const ITERATION_DEVIATIONS: f64 = 16.0;
 pub(super) const CORRECTION_BITS: i32 = 6;
 
 /// A bootstrap without keys.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct BootstrapPlan {
     pub(super) context: Arc<Context>,
     pub(super) literal: BootstrapLiteral,
@@ -36,9 +36,9 @@ pub struct BootstrapPlan {
     /// What it is raised to.
     pub(super) raised: Modulus,
     /// The context of the sparse secret.
-    pub(super) narrow: Option<rlwe::Context>,
-    pub(super) to_slots: HomomorphicDft,
-    pub(super) to_coefficients: HomomorphicDft,
+    pub(super) narrow: Option<Arc<rlwe::Context>>,
+    pub(super) to_slots: Arc<HomomorphicDft>,
+    pub(super) to_coefficients: Arc<HomomorphicDft>,
     /// The scale of the cosine's argument, and near which its polynomial is evaluated.
     pub(super) scale: Scale,
     /// Near which the scale of the reduction's result is.
@@ -64,8 +64,8 @@ impl BootstrapPlan {
         literal.check(context.max_slots())?;
         let parameters = context.parameters();
         let base = parameters.grafted_modulus(literal.base_bits);
-        let narrow =
-            literal.sparse_weight.map(|weight| narrow(&context, base, weight)).transpose()?;
+        let narrow = literal.sparse_weight.map(|weight| narrow(&context, base, weight));
+        let narrow = narrow.transpose()?.map(Arc::new);
         let (to_slots, to_coefficients) = transforms(&context, &literal)?;
         let ratio = (literal.bound / literal.reduction.epsilon()).log2();
         // Where errors in slots become errors in coefficients, n of them add up in each slot.
@@ -81,8 +81,8 @@ impl BootstrapPlan {
             base,
             raised: parameters.top(),
             narrow,
-            to_slots,
-            to_coefficients,
+            to_slots: Arc::new(to_slots),
+            to_coefficients: Arc::new(to_coefficients),
             scale: power(literal.scale_bits)?,
             reduced_scale: power(literal.output_scale_bits + ratio + summed)?,
             output_scale: power(literal.output_scale_bits)?,
@@ -109,6 +109,17 @@ impl BootstrapPlan {
         plan.approximation_of_errors = plan.literal.approximation_error(deviation, errors);
         plan.gains = plan.literal.reduction.gains(deviation)?;
         Ok(plan)
+    }
+
+    /// This plan in the dry run of `context`, which was made beside the context of this plan
+    /// ([`Context::dry_run_beside`]). Both share the transforms.
+    ///
+    /// # Errors
+    /// [`rlwe::RlweError::Parameters`] when `context` is not one of a dry run.
+    pub fn dry_run_beside(&self, context: Arc<Context>) -> Result<Self, CkksError> {
+        let sibling = |narrow: &Arc<rlwe::Context>| context.rlwe().dry_run_sibling(narrow);
+        let narrow = self.narrow.as_ref().map(sibling).transpose()?.map(Arc::new);
+        Ok(BootstrapPlan { context, narrow, ..self.clone() })
     }
 
     /// The modulus that is raised to where the result is to have a modulus of `output_bits` bits:
@@ -273,7 +284,7 @@ impl BootstrapPlan {
 
     /// The parameters of the sparse secret.
     pub fn narrow(&self) -> Option<&rlwe::Context> {
-        self.narrow.as_ref()
+        self.narrow.as_deref()
     }
 
     /// The transform of coefficients to slots.

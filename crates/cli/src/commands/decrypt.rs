@@ -7,7 +7,7 @@ use crate::console::{Console, count};
 use crate::error::CliError;
 use crate::streams;
 use hippocrene::wire::{self, Inspection, Kind};
-use hippocrene::{BitArray, ClientKey, EncryptedArray, IntegerArray, Preset};
+use hippocrene::{BitArray, ClientKey, EncryptedArray, IntegerArray, Preset, Stored};
 use serde::Serialize;
 use std::path::Path;
 

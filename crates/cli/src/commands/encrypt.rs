@@ -9,7 +9,7 @@ use crate::streams;
 use hippocrene::wire::{self, FormatError, Kind};
 use hippocrene::{
     BitArray, ClientKey, EncryptedArray, Encryption, Error, IntegerArray, Interval, Preset,
-    PublicKey, Session, Values,
+    PublicKey, Session, Stored, Values,
 };
 use num_complex::Complex64;
 use serde::Serialize;
@@ -140,7 +140,9 @@ pub(super) fn run(
     }
     let input = &encrypt.input;
     let fail = CliError::of(input);
-    let (bytes, shape, names, kind, owner) = if let Some(preset) = key.session().bit_preset() {
+    let (bytes, shape, names, kind, owner) = if let Some(preset) =
+        Preset::of_bits(key.session().settings())
+    {
         if interval.is_some() || encrypt.precision.is_some() || encrypt.wrap {
             let what = "--interval, --bound, --precision and --wrap are not for bits, which these keys encrypt";
             return Err(CliError::Usage(what.to_owned()));

@@ -10,7 +10,7 @@ use crate::error::CliError;
 use crate::streams;
 use hippocrene::{
     Bootstrapping, BootstrappingDescription, ClientKey, Integers, KeyRequest, LookUps,
-    LookUpsDescription, Preset, Session,
+    LookUpsDescription, Preset, Session, Stored,
 };
 use serde::Serialize;
 use std::fmt::{self, Display};
@@ -69,7 +69,7 @@ fn generate(
     console: &Console<'_>,
 ) -> Result<ClientKey, CliError> {
     let mut settings = preset.settings()?;
-    if settings.bit_preset().is_some()
+    if Preset::of_bits(&settings).is_some()
         && (keygen.precision.is_some() || keygen.scheme != Scheme::Ckks)
     {
         let what = format!(
@@ -109,7 +109,7 @@ fn request(keygen: &Keygen, session: &Session) -> Result<KeyRequest, CliError> {
             "--bootstrapping and --tables are for numbers: a key for integers has no use for them";
         return Err(CliError::Usage(what.to_owned()));
     }
-    let bits = session.bit_preset().map(|preset| preset.bits()).transpose()?;
+    let bits = Preset::of_bits(session.settings()).map(|preset| preset.bits()).transpose()?;
     // Keys for gates of bits include their own rotations.
     let none = if bits.is_some() { KeyRequest::only([]) } else { KeyRequest::default() };
     let rotations = rotations.map_or(none, KeyRequest::only);

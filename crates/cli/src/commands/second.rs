@@ -6,7 +6,7 @@ use crate::args::{Rotations, Second};
 use crate::console::Console;
 use crate::error::CliError;
 use crate::streams;
-use hippocrene::{ClientKey, KeyRequest};
+use hippocrene::{ClientKey, KeyRequest, Stored};
 use serde::Serialize;
 use std::fmt::{self, Display};
 

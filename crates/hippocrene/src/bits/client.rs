@@ -23,7 +23,7 @@ impl ClientKey {
     /// use hippocrene::{ClientKey, KeyRequest, Preset, Server};
     ///
     /// let preset = Preset::by_name("bits14")?;
-    /// let client = ClientKey::generate(preset)?;
+    /// let client = ClientKey::generate(preset.settings()?)?;
     /// let server = Server::new(client.evaluation_keys(&KeyRequest::bits(preset.bits()?))?)?; // holds no secret
     ///
     /// let plan = client.bit_plan(preset.bits()?)?;

@@ -9,10 +9,13 @@ mod keys;
 mod server;
 mod views;
 
-use hippocrene_ckks::bits::{BitCiphertext, BitPacking, SeededBitCiphertext};
-use hippocrene_rlwe as rlwe;
+use hippocrene_ckks::{
+    Ciphertext, Scale, SeededCiphertext,
+    bits::{BitCiphertext, BitPacking, SeededBitCiphertext},
+};
+use hippocrene_rlwe::{self as rlwe, Noise};
 
-use crate::{Array, CiphertextBody, Elements, Session};
+use crate::{Array, CiphertextBody, Elements, Error, Numbers, Session};
 
 pub use keys::BitKeys;
 pub use server::BitServer;
@@ -30,6 +33,41 @@ pub type BitArray = Array<Bits>;
 impl Elements for Bits {
     type Ciphertext = BitCiphertext;
     type Seeded = SeededBitCiphertext;
+    /// The scale.
+    type Own = Scale;
+
+    fn fresh_noise() -> Noise {
+        Numbers::fresh_noise()
+    }
+
+    fn own(ciphertext: &CiphertextBody<Self>) -> Scale {
+        match ciphertext {
+            CiphertextBody::Full(c) => c.ciphertext().scale(),
+            CiphertextBody::Seeded(c) => c.seeded().ciphertext().scale(),
+        }
+    }
+
+    fn full(
+        &self,
+        session: &Session,
+        inner: rlwe::Ciphertext,
+        scale: Scale,
+    ) -> Result<BitCiphertext, Error> {
+        let ciphertext =
+            Ciphertext::from_parts(session.context(), inner, scale, session.slots(), 1.0)?;
+        Ok(BitCiphertext::declare(ciphertext, self.packing)?)
+    }
+
+    fn seeded(
+        &self,
+        session: &Session,
+        inner: rlwe::SeededCiphertext,
+        scale: Scale,
+    ) -> Result<SeededBitCiphertext, Error> {
+        let ciphertext =
+            SeededCiphertext::from_parts(session.context(), inner, scale, session.slots(), 1.0)?;
+        Ok(SeededBitCiphertext::declare(ciphertext, self.packing)?)
+    }
 
     fn inner(ciphertext: &BitCiphertext) -> &rlwe::Ciphertext {
         ciphertext.ciphertext().inner()

@@ -150,11 +150,23 @@ impl Clustering {
         Origin { points: self.digest(), start }
     }
 
-    /// The digest of its file. All simulated clusterings have the same digest, as they have no
-    /// bytes.
+    /// The arrays, in the order of their file.
+    pub(crate) fn arrays(&self) -> impl Iterator<Item = &EncryptedArray> {
+        [&self.frame, &self.centroids].into_iter().chain(&self.assigned).chain(&self.points)
+    }
+
+    /// The digest of its residues, which other encryptions of the same points do not have.
+    ///
+    /// All simulated clusterings have the same digest, as they have no residues.
     pub(crate) fn digest(&self) -> Fingerprint {
-        let bytes = if self.centroids.is_simulated() { Vec::new() } else { self.to_bytes() };
-        Fingerprint::of("hippocrene 2026-11 points being clustered", &bytes)
+        let bodies = self.arrays().filter(|array| !array.is_simulated()).flat_map(Array::bodies);
+        let digest = |body: &CiphertextBody<Numbers>| {
+            let words = body.c0().limbs().flatten();
+            let bytes: Vec<u8> = words.flat_map(|x| x.to_le_bytes()).collect();
+            *Fingerprint::of("hippocrene 2026-11 ciphertext being clustered", &bytes).as_bytes()
+        };
+        let digests: Vec<u8> = bodies.flat_map(digest).collect();
+        Fingerprint::of("hippocrene 2026-11 points being clustered", &digests)
     }
 
     /// The fingerprint of the key that decrypts the arrays.

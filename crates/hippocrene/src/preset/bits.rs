@@ -8,7 +8,7 @@ use hippocrene_ckks::{
 use hippocrene_rlwe::SecretDistribution;
 
 use super::{Family, Preset};
-use crate::{Error, Session, Settings};
+use crate::{Error, Settings};
 
 /// Our sets for bits.
 ///
@@ -65,23 +65,14 @@ struct Sizes {
 /// of doublings, and log2 of the error.
 const WAVE: (u32, u32, f64) = (17, 3, -12.0);
 
-impl Session {
-    /// The preset of this session, if it is one for bits ([`Settings::bit_preset`]).
-    pub fn bit_preset(&self) -> Option<Preset> {
-        self.settings().bit_preset()
-    }
-}
-
-impl Settings {
+impl Preset {
     /// The preset of these settings, if it is one for bits.
-    pub fn bit_preset(&self) -> Option<Preset> {
-        let parameters = self.parameters();
+    pub fn of_bits(settings: &Settings) -> Option<Preset> {
+        let parameters = settings.parameters();
         Preset::by_digest(parameters.digest(), parameters.degree())
             .filter(|p| p.family == Family::Bits)
     }
-}
 
-impl Preset {
     /// Returns the literal of a bootstrap of bits with this set.
     ///
     /// There is one for `bits14`, `bits16` and `n16s`.

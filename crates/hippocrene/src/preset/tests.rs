@@ -1,6 +1,7 @@
 use hippocrene_rlwe::design::{Request, design};
 
 use super::*;
+use crate::Stored;
 
 #[test]
 fn presets_are_secure() {
@@ -121,7 +122,7 @@ fn nonsense_is_refused() {
 #[test]
 fn keys_are_stored_in_the_stated_size() {
     let preset = Preset::by_name("n13").unwrap();
-    let client = crate::ClientKey::generate(preset).unwrap();
+    let client = crate::ClientKey::generate(preset.settings().unwrap()).unwrap();
     let bytes = |rotations: &[i64]| {
         let request = crate::KeyRequest::only(rotations.iter().copied());
         client.evaluation_keys(&request).unwrap().to_bytes().len()

@@ -37,10 +37,14 @@ use hippocrene_ckks::{Evaluator, Transfer};
 use hippocrene_pegasus::{KMeans, Pegasus};
 use hippocrene_rlwe::{Fingerprint, PreparedEvaluationKeys, RlweError};
 
-use crate::{Array, BitServer, Error, EvaluationKeys, Layout, LookUpPlan, Session, SlotContents};
+use crate::{
+    Array, BitServer, Error, EvaluationKeys, Layout, LookUpKeys, LookUpPlan, LookUps, Session,
+    SlotContents,
+};
 use functions::comparison::Plans;
 use linear::map_cache::AllMaps;
 use planner::bootstrap::Bootstraps;
+use planner::choose::{Candidate, Decisions};
 use planner::policy::Policy;
 
 /// Maximum number of slots of a layout with few elements, which are several gigabytes of
@@ -77,6 +81,8 @@ pub struct Server {
     /// The transfer from another key to this one, with the session of the arrays that it takes.
     transfer: Option<(Session, Transfer)>,
     bootstraps: Option<Arc<Bootstraps>>,
+    /// The look-ups that there are keys for.
+    look_ups: Option<LookUps>,
     /// Evaluates look-up tables.
     pegasus: Option<Pegasus>,
     bits: Option<BitServer>,
@@ -87,6 +93,8 @@ pub struct Server {
     maps: Arc<AllMaps>,
     /// The server of dry runs, made when it is first needed.
     dry: Arc<OnceLock<Box<Server>>>,
+    /// Where the decisions how operations are performed come from.
+    decisions: Decisions,
 }
 
 impl Server {
@@ -153,12 +161,14 @@ impl Server {
             policy: Policy::default(),
             transfer: None,
             bootstraps,
+            look_ups: keys.look_ups().map(LookUpKeys::request),
             pegasus,
             bits: bits.transpose()?,
             k_means,
             plans: Arc::default(),
             maps: Arc::default(),
             dry: Arc::default(),
+            decisions: Decisions::default(),
         })
     }
 
@@ -289,16 +299,20 @@ impl Server {
 
     /// Applies `f` to every ciphertext of `a` and keeps the layout.
     ///
-    /// `f` acts on every slot alike, or rotates. `bits` is about the capacity that it uses.
+    /// `f` acts on every slot alike, or rotates, on the server that it is given. `bits` is about the
+    /// capacity that it uses.
     fn map<F: Form>(
         &self,
         a: &Array<F>,
         operation: &'static str,
         keeps_zeros: bool,
         bits: f64,
-        f: impl Fn(&F, &F::Ciphertext) -> Result<F::Ciphertext, Error> + Sync,
+        f: impl Fn(&Server, &F, &F::Ciphertext) -> Result<F::Ciphertext, Error> + Sync,
     ) -> Result<Array<F>, Error> {
-        self.with_capacity([a], bits, |[a]| self.map_as_it_is(a, operation, keeps_zeros, &f))
+        let each = Candidate::new("each ciphertext", |server, [a]| {
+            server.map_as_it_is(a, operation, keeps_zeros, |form, x| f(server, form, x))
+        });
+        self.perform(operation, [a], bits, &[each])
     }
 
     /// As [`Server::map`], but without a bootstrap if the array lacks capacity.
@@ -330,19 +344,38 @@ impl Server {
         operation: &'static str,
         slots: impl Fn(SlotContents, SlotContents) -> SlotContents,
         bits: f64,
-        f: impl Fn(&F, &F::Ciphertext, &F::Ciphertext) -> Result<F::Ciphertext, Error> + Sync,
+        f: impl Fn(&Server, &F, &F::Ciphertext, &F::Ciphertext) -> Result<F::Ciphertext, Error> + Sync,
     ) -> Result<Array<F>, Error> {
         self.check_two(a, b, operation)?;
+        let pairs = |server: &Server, [a, b]: [&Array<F>; 2]| {
+            server.zip_as_they_are(a, b, operation, &slots, |form, x, y| f(server, form, x, y))
+        };
+        if a.layout() == b.layout() {
+            return self.perform(operation, [a, b], bits, &[Candidate::new("pairs", pairs)]);
+        }
+        let copies = Candidate::new("copies, then pairs", |server: &Server, [a, b]| {
+            let (a, b) = server.broadcast(a, b, operation)?;
+            server.perform(operation, [&*a, &*b], bits, &[Candidate::new("pairs", pairs)])
+        });
+        self.perform(operation, [a, b], 2.0 * bits, &[copies])
+    }
+
+    /// As [`Server::zip`], for two arrays of one layout, and without a bootstrap if capacity is
+    /// missing.
+    fn zip_as_they_are<F: Form>(
+        &self,
+        a: &Array<F>,
+        b: &Array<F>,
+        operation: &'static str,
+        slots: impl Fn(SlotContents, SlotContents) -> SlotContents,
+        f: impl Fn(&F, &F::Ciphertext, &F::Ciphertext) -> Computed<F> + Sync,
+    ) -> Result<Array<F>, Error> {
         let form = self.form_of(&[a, b]);
-        let (a, b) = self.broadcast_first(a, b, bits, operation)?;
-        self.with_capacity([&*a, &*b], bits, |[a, b]| {
-            let (a, b) = self.broadcast(a, b, operation)?;
-            let (left, right) = (a.expanded(&self.session), b.expanded(&self.session));
-            let out = self.session.compute_each(left.len(), |i| f(&form, &left[i], &right[i]));
-            let out = out.map_err(|e| e.during(operation))?;
-            let slots = slots(a.slot_contents(), b.slot_contents());
-            Ok(Array::from_ciphertexts(a.layout().clone(), form.clone(), slots, out))
-        })
+        let (left, right) = (a.expanded(&self.session), b.expanded(&self.session));
+        let out = self.session.compute_each(left.len(), |i| f(&form, &left[i], &right[i]));
+        let out = out.map_err(|e| e.during(operation))?;
+        let slots = slots(a.slot_contents(), b.slot_contents());
+        Ok(Array::from_ciphertexts(a.layout().clone(), form, slots, out))
     }
 
     /// Returns the form of results that this server computes from these arrays.

@@ -10,7 +10,7 @@ use std::sync::{
 
 use hippocrene_ckks::{Values, bootstrap::BootstrapPlan};
 use hippocrene_fhew::LOOK_UP;
-use hippocrene_ring::{Kernel, Meter};
+use hippocrene_ring::Meter;
 use hippocrene_rlwe::{PreparedEvaluationKeys, Profile};
 use num_complex::Complex64;
 use zeroize::Zeroizing;
@@ -50,7 +50,7 @@ pub use trees::TreeSimulation;
 /// assert_eq!(report.rotations(), [1, 2]); // the sum of four slots
 /// assert!((simulation.values(&y).unwrap()[0].re - 30.0).abs() < 1e-9);
 ///
-/// let client = ClientKey::generate(Preset::by_name("n14")?)?;
+/// let client = ClientKey::generate(Preset::by_name("n14")?.settings()?)?;
 /// let keys = client.evaluation_keys(&KeyRequest::for_simulation(&report))?;
 /// # Ok(())
 /// # }
@@ -242,7 +242,7 @@ impl Simulation {
     /// Choices between candidates that depend on such times are then the same on every machine.
     pub fn use_reference_prices(&self) {
         let rlwe = self.server.session().context().rlwe();
-        rlwe.set_prices(Profile::typical(Kernel::Avx512Ifma));
+        rlwe.set_prices(Profile::reference());
     }
 
     /// The server, which has every key, or those that the simulation is limited to.

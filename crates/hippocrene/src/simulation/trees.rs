@@ -1,13 +1,14 @@
 //! Simulation of private decision trees.
 
 use hippocrene_pegasus::TreeKeys as Keys;
-use hippocrene_ring::Threads;
+use hippocrene_ring::{Threads, primes::ntt_primes};
+use hippocrene_rlwe::{Parameters, ParametersLiteral, SecretDistribution, Sprout};
 
 use super::report::operations;
-use crate::{Error, Preset, Session, TreeClient, TreePlan, TreeReply};
+use crate::{Error, Session, Settings, TreeClient, TreePlan, TreeQuery, TreeReply};
 
 /// The predicted cost and the result of an evaluation of trees, before there are keys.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct TreeSimulation {
     /// Seconds on one thread of the server, by the profile for predictions
     /// ([`crate::profile::for_predictions`]).
@@ -18,10 +19,10 @@ pub struct TreeSimulation {
     pub key_memory: usize,
     /// Bytes of the server's keys as stored, without the header of the file.
     pub key_bytes: usize,
-    /// Bytes of the query as a file.
-    pub query_bytes: usize,
-    /// Bytes of the reply as a file.
-    pub reply_bytes: usize,
+    /// A query, which is as large as that of a client.
+    pub query: TreeQuery,
+    /// A reply, which is as large as that of a server.
+    pub reply: TreeReply,
     /// The outputs for every row, one row after the other: the result of decryption except for
     /// noise.
     pub values: Vec<f64>,
@@ -38,7 +39,16 @@ impl TreePlan {
     pub fn simulate(&self, rows: &[f64]) -> Result<TreeSimulation, Error> {
         // Trees use none of these parameters. Only the context of the session is used, to count
         // operations.
-        let session = Session::dry_run(Preset::by_name("n12")?.settings()?)?;
+        let mut units = ntt_primes(48, 1 << 12, 2, &[])?;
+        let parameters = Parameters::new(ParametersLiteral {
+            log_degree: 12,
+            specials: units.split_off(1),
+            units,
+            sprout: Sprout::default(),
+            gadget_rank: 1,
+            secret: SecretDistribution::Ternary,
+        })?;
+        let session = Session::dry_run(Settings::at_scale(parameters, 40)?)?;
         let context = session.context().rlwe();
         let interface = self.interface();
         let (tables, digest) = (interface.tables(), interface.digest());
@@ -53,9 +63,9 @@ impl TreePlan {
             operations: operations(&tally),
             key_memory: prepared.bytes(),
             key_bytes: keys.bytes(),
-            query_bytes: client.encrypt(interface, rows)?.to_bytes().len(),
-            reply_bytes: reply.to_bytes().len(),
             values: client.decrypt(interface, &reply)?,
+            query: client.encrypt(interface, rows)?,
+            reply,
         })
     }
 }

@@ -1,19 +1,16 @@
 //! Files of encrypted arrays: the parts shared by arrays of numbers, integers and bits.
 
-use std::{convert::Infallible, path::Path};
-
 use hippocrene_ckks::Short;
 use hippocrene_ring::{Poly, sample::Seed};
 use hippocrene_rlwe::{self as rlwe, Fingerprint, Modulus, Noise, Parameters, stop};
 
 use super::{
-    FormatError, Kind, Limits, READ, WRITE,
+    FormatError, Kind, READ, Stored,
     cursor::Cursor,
     fields::unusable,
-    file,
-    header::{self, Header},
     memory,
     poly::Widths,
+    stored::{Input, Output},
     switching_keys::SEED_BYTES,
 };
 use crate::{
@@ -60,11 +57,6 @@ pub trait FileForm: Elements {
     const HAS_INTERVAL: bool;
     /// Bytes of [`FileForm::Own`].
     const OWN_BYTES: usize;
-    /// The fields that a ciphertext has besides those of an RLWE ciphertext.
-    type Own: Copy + std::fmt::Debug + Send + Sync;
-
-    /// The error of a seeded ciphertext, which is that of any fresh one.
-    fn fresh_noise() -> Noise;
 
     /// The number of polynomial coefficients for each slot.
     fn coefficients(&self) -> usize;
@@ -89,14 +81,14 @@ pub trait FileForm: Elements {
 
     /// Checks the form against the parameters that the digest names.
     ///
-    /// This includes the moduli of its ciphertexts and their own fields.
+    /// This includes the heads of its ciphertexts.
     ///
     /// # Errors
     /// When these parameters do not allow them.
     fn check_settings(
         &self,
         settings: &Settings,
-        ciphertexts: &[(Modulus, Self::Own)],
+        ciphertexts: &[CiphertextHead<Self>],
     ) -> Result<(), FormatError>;
 
     /// Checks that a session can read arrays of this form.
@@ -104,9 +96,6 @@ pub trait FileForm: Elements {
     /// # Errors
     /// When it cannot.
     fn check_session(&self, session: &Session) -> Result<(), FormatError>;
-
-    /// The own fields of a ciphertext.
-    fn own(body: &CiphertextBody<Self>) -> Self::Own;
 
     /// Appends the own fields of a ciphertext.
     fn write_own(own: &Self::Own, out: &mut Vec<u8>);
@@ -116,28 +105,6 @@ pub trait FileForm: Elements {
     /// # Errors
     /// When a field is out of range.
     fn read_own(&self, cursor: &mut Cursor<'_>, seeded: bool) -> Result<Self::Own, FormatError>;
-
-    /// Assembles a ciphertext from its parts.
-    ///
-    /// # Errors
-    /// When the parts do not make a valid ciphertext.
-    fn full(
-        &self,
-        session: &Session,
-        inner: rlwe::Ciphertext,
-        own: Self::Own,
-    ) -> Result<Self::Ciphertext, Error>;
-
-    /// Assembles a seeded ciphertext from its parts.
-    ///
-    /// # Errors
-    /// When the parts do not make a valid ciphertext.
-    fn seeded(
-        &self,
-        session: &Session,
-        inner: rlwe::SeededCiphertext,
-        own: Self::Own,
-    ) -> Result<Self::Seeded, Error>;
 }
 
 /// The head of an array in a file: every field before the residues.
@@ -152,7 +119,7 @@ pub(super) struct ArrayHead<F: FileForm> {
 
 /// The head of a ciphertext in a file: every field before the residues.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct CiphertextHead<F: FileForm> {
+pub struct CiphertextHead<F: FileForm> {
     pub(super) modulus: Modulus,
     /// `SEEDED`, or the number of parts.
     parts: u32,
@@ -507,17 +474,11 @@ impl<F: FileForm> ArrayHead<F> {
                 return Err(FormatError::field("the modulus of a ciphertext", have, need));
             }
         }
-        let ciphertexts: Vec<_> = self.ciphertexts.iter().map(|c| (c.modulus, c.own)).collect();
-        self.form.check_settings(settings, &ciphertexts)?;
+        self.form.check_settings(settings, &self.ciphertexts)?;
         self.widths.check(parameters)?;
         let mut seeded = self.ciphertexts.iter().filter(|c| c.is_seeded());
         seeded.try_for_each(|c| self.widths.check_uniform(parameters, c.modulus))
     }
-}
-
-/// Bytes of memory at the peak of loading an array: the file and the array made from it.
-pub(super) fn peak_of_array<F: FileForm>(file: &[u8], head: &ArrayHead<F>) -> u64 {
-    (file.len() as u64).saturating_add(head.loaded_memory())
 }
 
 /// Bytes of a ciphertext's head.
@@ -530,82 +491,41 @@ fn size(field: &'static str, value: u64) -> Result<usize, FormatError> {
         .map_err(|_| FormatError::field(field, value, format!("at most {}", usize::MAX)))
 }
 
-impl<F: FileForm> Array<F> {
-    /// Returns the array as bytes, in the format of `docs/wire-format.md`.
-    ///
-    /// The bytes of a simulated array, which has no residues, cannot be read back.
-    pub fn to_bytes(&self) -> Vec<u8> {
-        let Ok(bytes) = self.write_asking(|| Ok::<_, Infallible>(()));
-        bytes
-    }
+impl<F: FileForm> Stored for Array<F> {
+    const KIND: Kind = F::KIND;
+    type Bytes = Vec<u8>;
+    type With<'a> = &'a Session;
 
-    /// As [`Array::to_bytes`], but can be stopped ([`crate::stoppable`]).
-    ///
-    /// # Errors
-    /// [`Error::Stopped`] when a stop was requested.
-    pub fn to_bytes_or_stop(&self) -> Result<Vec<u8>, Error> {
-        Ok(self.write_asking(|| stop::check(WRITE))?)
-    }
-
-    fn write_asking<E>(&self, ask: impl Fn() -> Result<(), E>) -> Result<Vec<u8>, E> {
+    fn encode<E>(&self, out: &mut Output<'_, E>) -> Result<(), E> {
         let head = ArrayHead::of(self);
-        let payload = head.bytes() + head.body_bytes() as usize;
-        let mut out = header::begin(F::KIND, self.parameters(), Some(self.key()), payload);
-        head.write(&mut out);
+        let payload = head.bytes() as u64 + head.body_bytes();
+        head.write(out.begin(F::KIND, self.parameters(), Some(self.key()), payload));
         for body in self.bodies() {
-            ask()?;
+            out.pass_on()?;
             if let CiphertextBody::Seeded(c) = body {
-                out.extend(F::inner_seeded(c.seeded()).seed().as_bytes());
+                out.bytes.extend(F::inner_seeded(c.seeded()).seed().as_bytes());
             }
             for (modulus, poly) in polys(body) {
-                head.widths.write_poly(&mut out, poly, modulus);
+                head.widths.write_poly(&mut out.bytes, poly, modulus);
             }
         }
-        header::finish(&mut out);
-        Ok(out)
+        Ok(())
     }
 
-    /// Reads an array from bytes that `to_bytes` wrote.
-    ///
-    /// # Errors
-    /// [`Error::Format`] when the bytes are not an encrypted array of this form, or were made with
-    /// other parameters than those of `session`.
-    pub fn from_bytes(bytes: &[u8], session: &Session) -> Result<Self, Error> {
-        Self::from_bytes_within(bytes, session, &Limits::default())
-    }
-
-    /// As [`Array::from_bytes`], within limits.
-    ///
-    /// The limits are checked before memory for residues is allocated.
-    ///
-    /// # Errors
-    /// As [`Array::from_bytes`], and [`FormatError::Limit`] beyond the limits.
-    pub fn from_bytes_within(
-        bytes: &[u8],
-        session: &Session,
-        limits: &Limits,
-    ) -> Result<Self, Error> {
-        let start = Header::read(bytes)?;
-        start.expect(F::KIND)?;
-        limits.check_header(&start)?;
-        let (header, payload) = Header::open(bytes)?;
-        let parameters = session.settings().parameters();
-        if header.parameters != parameters.digest() {
-            let (have, need) = (header.parameters, parameters.digest());
-            return Err(FormatError::Parameters { have, need }.into());
-        }
-        let mut cursor = Cursor::new(payload, "array");
-        let head = ArrayHead::<F>::read(&mut cursor)?;
+    fn decode(input: &mut Input<'_>, session: &Session) -> Result<Self, Error> {
+        input.check_parameters(session)?;
+        let (cursor, limits) = (&mut input.cursor, input.limits);
+        let head = ArrayHead::<F>::read(cursor)?;
         head.form.check_session(session)?;
         head.check(session.settings())?;
-        head.check_length(&mut cursor)?;
-        limits.check_work(head.layout.moving_work(), bytes.len() as u64)?;
-        limits.check_memory(peak_of_array(bytes, &head))?;
+        head.check_length(cursor)?;
+        limits.check_work(head.layout.moving_work(), input.bytes)?;
+        limits.check_memory(input.bytes.saturating_add(head.loaded_memory()))?;
         let parts =
             head.ciphertexts.iter().map(|c| cursor.part(c.body_bytes(&head.widths, head.degree())));
         let parts = parts.collect::<Result<Vec<_>, _>>()?;
         let bodies = session.try_each(parts.len(), |i| {
-            head.ciphertexts[i].read_body(&mut parts[i].clone(), &head, session, header.key)
+            head.ciphertexts[i].read_body(&mut parts[i].clone(), &head, session, input.header.key)
         })?;
         let count = bodies.len();
         Array::from_parts(head.layout, head.form, SlotContents::zero_if(head.clean), bodies)
@@ -614,36 +534,7 @@ impl<F: FileForm> Array<F> {
             })
     }
 
-    /// Writes the array to a file, all or nothing.
-    ///
-    /// # Errors
-    /// [`Error::Io`] when the file cannot be written, [`Error::Argument`] for a simulated array,
-    /// [`Error::Stopped`] when a stop was requested.
-    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
-        self.check_residues("save")?;
-        file::save(path.as_ref(), &self.to_bytes_or_stop()?, F::KIND)
-    }
-
-    /// Reads an array from a file.
-    ///
-    /// # Errors
-    /// As `from_bytes`, and [`Error::Io`] when the file cannot be read.
-    pub fn load(path: impl AsRef<Path>, session: &Session) -> Result<Self, Error> {
-        Self::load_within(path, session, &Limits::default())
-    }
-
-    /// As [`Array::load`], within limits.
-    ///
-    /// Kind, parameters and length are checked before the file is read beyond its header.
-    ///
-    /// # Errors
-    /// As [`Array::load`], and [`FormatError::Limit`] beyond the limits.
-    pub fn load_within(
-        path: impl AsRef<Path>,
-        session: &Session,
-        limits: &Limits,
-    ) -> Result<Self, Error> {
-        let bytes = file::read_within(path.as_ref(), &[F::KIND], limits)?;
-        Self::from_bytes_within(&bytes, session, limits)
+    fn check_stored(&self) -> Result<(), Error> {
+        self.check_residues("save")
     }
 }

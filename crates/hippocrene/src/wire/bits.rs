@@ -1,10 +1,9 @@
 //! The part of the array format that is specific to bits.
 
 use hippocrene_ckks::{
-    Ciphertext, Scale, SeededCiphertext,
-    bits::{BitCiphertext, BitPacking, SeededBitCiphertext, error_at},
+    Scale,
+    bits::{BitPacking, error_at},
 };
-use hippocrene_rlwe::{self as rlwe, Modulus, Noise};
 
 use super::{
     FormatError, Kind,
@@ -12,7 +11,7 @@ use super::{
     cursor::Cursor,
     numbers::{checked_scale, write_scale},
 };
-use crate::{Bits, CiphertextBody, Error, Interval, Numbers, Session, Settings};
+use crate::{Bits, Interval, Session, Settings};
 
 /// The flag of arrays of bits in complex slots.
 const COMPLEX: u32 = 1;
@@ -29,12 +28,6 @@ impl FileForm for Bits {
     const FLAGS: u32 = COMPLEX;
     const HAS_INTERVAL: bool = false;
     const OWN_BYTES: usize = 20;
-    /// The scale.
-    type Own = Scale;
-
-    fn fresh_noise() -> Noise {
-        Numbers::fresh_noise()
-    }
 
     fn coefficients(&self) -> usize {
         2 / self.packing.bits(1)
@@ -65,19 +58,23 @@ impl FileForm for Bits {
         None
     }
 
-    fn check_settings(&self, _: &Settings, _: &[(Modulus, Self::Own)]) -> Result<(), FormatError> {
-        Ok(())
+    /// Checks that the error is below 1/2, so that bits can be told apart.
+    fn check_settings(
+        &self,
+        settings: &Settings,
+        ciphertexts: &[CiphertextHead<Self>],
+    ) -> Result<(), FormatError> {
+        let bits = self.packing.bits(settings.parameters().degree() / 2);
+        let errors = ciphertexts.iter().map(|c| c.error(bits, self.packing));
+        let error = errors.fold(0.0, f64::max);
+        if error < 0.5 {
+            return Ok(());
+        }
+        Err(FormatError::field("the error of bits", format!("{error:.3}"), "below 1/2"))
     }
 
     fn check_session(&self, _: &Session) -> Result<(), FormatError> {
         Ok(())
-    }
-
-    fn own(body: &CiphertextBody<Self>) -> Scale {
-        match body {
-            CiphertextBody::Full(c) => c.ciphertext().scale(),
-            CiphertextBody::Seeded(c) => c.seeded().ciphertext().scale(),
-        }
     }
 
     fn write_own(scale: &Scale, out: &mut Vec<u8>) {
@@ -87,45 +84,5 @@ impl FileForm for Bits {
     fn read_own(&self, cursor: &mut Cursor<'_>, _: bool) -> Result<Scale, FormatError> {
         let mantissa = cursor.u128()?;
         checked_scale(mantissa, cursor.i32()?)
-    }
-
-    fn full(
-        &self,
-        session: &Session,
-        inner: rlwe::Ciphertext,
-        scale: Scale,
-    ) -> Result<BitCiphertext, Error> {
-        self.check_error(session, scale, inner.noise())?;
-        let ciphertext =
-            Ciphertext::from_parts(session.context(), inner, scale, session.slots(), 1.0)?;
-        Ok(BitCiphertext::declare(ciphertext, self.packing)?)
-    }
-
-    fn seeded(
-        &self,
-        session: &Session,
-        inner: rlwe::SeededCiphertext,
-        scale: Scale,
-    ) -> Result<SeededBitCiphertext, Error> {
-        self.check_error(session, scale, Self::fresh_noise())?;
-        let ciphertext =
-            SeededCiphertext::from_parts(session.context(), inner, scale, session.slots(), 1.0)?;
-        Ok(SeededBitCiphertext::declare(ciphertext, self.packing)?)
-    }
-}
-
-impl Bits {
-    /// Checks that the error is below 1/2, so that bits can be told apart.
-    fn check_error(
-        &self,
-        session: &Session,
-        scale: Scale,
-        noise: Noise,
-    ) -> Result<(), FormatError> {
-        let error = error_at(scale, noise, session.slots());
-        if error < 0.5 {
-            return Ok(());
-        }
-        Err(FormatError::field("the error of bits", format!("{error:.3}"), "below 1/2"))
     }
 }

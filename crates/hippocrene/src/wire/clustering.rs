@@ -2,18 +2,16 @@
 //!
 //! They hold a shape, the number of iterations, and complete array files one after the other.
 
-use std::path::Path;
-
 use hippocrene_rlwe::Fingerprint;
 
 use super::{
-    FormatError, Kind,
+    FormatError, Kind, Limits, Stored,
     array::ArrayHead,
     cursor::Cursor,
     fields::unusable,
-    file,
-    header::{self, Header},
+    header::Header,
     look_ups::{read_shape, write_shape},
+    stored::{Input, Output},
 };
 use crate::{Clustering, EncryptedArray, Error, Numbers, Origin, Session, Shape};
 
@@ -23,7 +21,7 @@ const HEAD_BYTES: usize = 56;
 const ASSIGNED: u32 = 1;
 const POINTS: u32 = 2;
 
-/// The description of the bytes of a [`Clustering`] ([`Clustering::describe`]).
+/// The description of the bytes of a [`Clustering`] ([`describe_clustering`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClusteringDescription {
     /// The number of points, their dimension and the number of clusters.
@@ -94,107 +92,74 @@ pub(super) fn next_array<'a>(cursor: &mut Cursor<'a>) -> Result<&'a [u8], Format
     cursor.take(length as usize)
 }
 
-impl Clustering {
-    fn arrays(&self) -> impl Iterator<Item = &EncryptedArray> {
-        [&self.frame, &self.centroids].into_iter().chain(&self.assigned).chain(&self.points)
+/// Describes the bytes of a [`Clustering`].
+///
+/// # Errors
+/// [`Error::Format`] when the bytes are not a clustering.
+pub fn describe_clustering(bytes: &[u8]) -> Result<ClusteringDescription, Error> {
+    let (_, payload) = Header::open_as(bytes, Kind::Clustering)?;
+    let mut cursor = Cursor::new(payload, "clusters");
+    let ClusteringHead { shape, flags, iteration, origin } = ClusteringHead::read(&mut cursor)?;
+    let mut count = shape.points();
+    if flags != 0 {
+        // The rows of the third array, the assignment or the points, are counted.
+        next_array(&mut cursor)?;
+        next_array(&mut cursor)?;
+        let (_, array) = Header::open_as(next_array(&mut cursor)?, Kind::Array)?;
+        let head = ArrayHead::<Numbers>::read(&mut Cursor::new(array, "array"))?;
+        count = head.layout.shape().first().copied().unwrap_or(0);
     }
+    Ok(ClusteringDescription { shape, count, iteration, has_points: flags & POINTS != 0, origin })
+}
 
-    /// Returns the clustering as bytes, in the format of `docs/wire-format.md`.
-    pub fn to_bytes(&self) -> Vec<u8> {
+impl Stored for Clustering {
+    const KIND: Kind = Kind::Clustering;
+    type Bytes = Vec<u8>;
+    type With<'a> = &'a Session;
+
+    fn encode<E>(&self, out: &mut Output<'_, E>) -> Result<(), E> {
         let arrays: Vec<Vec<u8>> = self.arrays().map(EncryptedArray::to_bytes).collect();
         let payload = HEAD_BYTES + arrays.iter().map(|array| 8 + array.len()).sum::<usize>();
-        let mut out = header::begin(Kind::Clustering, self.parameters(), Some(self.key()), payload);
-        write_shape(&mut out, self.shape);
+        let head = out.begin(Self::KIND, self.parameters(), Some(self.key()), payload as u64);
+        write_shape(head, self.shape);
         let flag = |is: bool, flag: u32| if is { flag } else { 0 };
         let flags = flag(self.assigned.is_some(), ASSIGNED) | flag(self.points.is_some(), POINTS);
-        out.extend(flags.to_le_bytes());
-        out.extend(self.iteration.to_le_bytes());
+        head.extend(flags.to_le_bytes());
+        head.extend(self.iteration.to_le_bytes());
         let digests =
             [self.origin.map(|origin| origin.points), self.origin.and_then(|origin| origin.start)];
         for digest in digests {
-            out.extend(digest.map_or([0; 16], |digest| *digest.as_bytes()));
+            head.extend(digest.map_or([0; 16], |digest| *digest.as_bytes()));
         }
         for array in arrays {
-            out.extend((array.len() as u64).to_le_bytes());
-            out.extend(array);
+            out.pass_on()?;
+            out.bytes.extend((array.len() as u64).to_le_bytes());
+            out.bytes.extend(array);
         }
-        header::finish(&mut out);
-        out
+        Ok(())
     }
 
-    /// Describes bytes that `to_bytes` wrote.
-    ///
-    /// # Errors
-    /// [`Error::Format`] when the bytes are not a clustering.
-    pub fn describe(bytes: &[u8]) -> Result<ClusteringDescription, Error> {
-        let (_, payload) = Header::open_as(bytes, Kind::Clustering)?;
-        let mut cursor = Cursor::new(payload, "clusters");
-        let ClusteringHead { shape, flags, iteration, origin } = ClusteringHead::read(&mut cursor)?;
-        let mut count = shape.points();
-        if flags != 0 {
-            // The rows of the third array, the assignment or the points, are counted.
-            next_array(&mut cursor)?;
-            next_array(&mut cursor)?;
-            let (_, array) = Header::open_as(next_array(&mut cursor)?, Kind::Array)?;
-            let head = ArrayHead::<Numbers>::read(&mut Cursor::new(array, "array"))?;
-            count = head.layout.shape().first().copied().unwrap_or(0);
-        }
-        Ok(ClusteringDescription {
-            shape,
-            count,
-            iteration,
-            has_points: flags & POINTS != 0,
-            origin,
-        })
-    }
-
-    /// Reads a clustering from bytes that `to_bytes` wrote.
-    ///
-    /// # Errors
-    /// [`Error::Format`] when the bytes are not a clustering, or were made with other parameters
-    /// than those of `session`. Also as [`Clustering::from_parts`].
-    pub fn from_bytes(bytes: &[u8], session: &Session) -> Result<Self, Error> {
-        let (header, payload) = Header::open_as(bytes, Kind::Clustering)?;
-        let digest = session.settings().parameters().digest();
-        if header.parameters != digest {
-            return Err(FormatError::Parameters { have: header.parameters, need: digest }.into());
-        }
-        let mut cursor = Cursor::new(payload, "clusters");
-        let head = ClusteringHead::read(&mut cursor)?;
-        let mut next = || EncryptedArray::from_bytes(next_array(&mut cursor)?, session);
+    fn decode(input: &mut Input<'_>, session: &Session) -> Result<Self, Error> {
+        input.check_parameters(session)?;
+        let (cursor, key) = (&mut input.cursor, input.header.key);
+        let head = ClusteringHead::read(cursor)?;
+        let limits = Limits { max_work: input.limits.max_work, ..Limits::default() };
+        let mut next = || EncryptedArray::from_bytes_within(next_array(cursor)?, session, &limits);
         let (frame, centroids) = (next()?, next()?);
         let assigned = if head.flags & ASSIGNED != 0 { Some(next()?) } else { None };
         let points = if head.flags & POINTS != 0 { Some(next()?) } else { None };
         cursor.enter("clusters");
-        cursor.expect_left(0)?;
-        if centroids.key() != header.key {
-            let need = format!("{}, that of the file", header.key);
+        if centroids.key() != key {
+            let need = format!("{key}, that of the file");
             return Err(FormatError::field("the key of centroids", centroids.key(), need).into());
         }
-        let read = Clustering::from_parts(
-            head.shape,
-            head.iteration,
-            [frame, centroids],
-            assigned,
-            points,
-        )
-        .map_err(|error| unusable("the arrays of clusters", error))?;
+        let arrays = [frame, centroids];
+        let read = Clustering::from_parts(head.shape, head.iteration, arrays, assigned, points)
+            .map_err(|error| unusable("the arrays of clusters", error))?;
         Ok(Clustering { origin: head.origin, ..read })
     }
 
-    /// Writes a file, all or nothing.
-    ///
-    /// # Errors
-    /// [`Error::Io`] when it cannot be written.
-    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
-        file::save(path.as_ref(), &self.to_bytes(), Kind::Clustering)
-    }
-
-    /// Reads a file.
-    ///
-    /// # Errors
-    /// As `from_bytes`, and [`Error::Io`] when the file cannot be read.
-    pub fn load(path: impl AsRef<Path>, session: &Session) -> Result<Self, Error> {
-        Self::from_bytes(&file::load(path.as_ref(), Kind::Clustering)?, session)
+    fn check_stored(&self) -> Result<(), Error> {
+        self.centroids.check_stored()
     }
 }

@@ -11,16 +11,16 @@ use serde::Serialize;
 use zeroize::Zeroizing;
 
 use super::{
-    FormatError, Kind, READ,
+    FormatError, Kind, READ, Stored,
     cursor::Cursor,
     fields::unusable,
     header::Header,
     look_ups::{read_limbs, read_switching, write_limbs, write_switching},
     memory,
     packing::{pack, packed_bytes, width},
+    stored::{Input, Output},
     switching_keys::SEED_BYTES,
     trees::read_residues,
-    whole::{WholeFile, public_bytes, to_bytes, whole_file},
 };
 use crate::{
     Error, GateArray, GateClient, GateKeys,
@@ -49,23 +49,20 @@ fn parameters_of(header: &Header) -> Result<GateParameters, FormatError> {
     Err(FormatError::field("the digest of the parameters of gates", header.parameters, need))
 }
 
-impl WholeFile for GateClient {
+impl Stored for GateClient {
     const KIND: Kind = Kind::GateSecretKey;
-    const WHAT: &'static str = WHAT;
+    type Bytes = Zeroizing<Vec<u8>>;
+    type With<'a> = ();
 
-    fn belongs_to(&self) -> [Fingerprint; 2] {
-        [digest(&self.parameters()), self.fingerprint()]
-    }
-
-    fn payload_bytes(&self) -> u64 {
-        SEED_BYTES as u64
-    }
-
-    fn write(&self, out: &mut Vec<u8>) {
+    fn encode<E>(&self, out: &mut Output<'_, E>) -> Result<(), E> {
+        let parameters = digest(&self.parameters());
+        let out = out.begin(Self::KIND, parameters, Some(self.fingerprint()), SEED_BYTES as u64);
         out.extend(self.seed.as_bytes());
+        Ok(())
     }
 
-    fn read(cursor: &mut Cursor<'_>, header: &Header) -> Result<Self, Error> {
+    fn decode(input: &mut Input<'_>, _: ()) -> Result<Self, Error> {
+        let (cursor, header) = input.parts(WHAT);
         let parameters = parameters_of(header)?;
         cursor.expect_left(SEED_BYTES as u64)?;
         let seed = Zeroizing::new(cursor.array()?);
@@ -110,27 +107,25 @@ fn residue_bytes(parameters: &GateParameters) -> [usize; 2] {
     [switching, rotations]
 }
 
-impl WholeFile for GateKeys {
+impl Stored for GateKeys {
     const KIND: Kind = Kind::GateKeys;
-    const WHAT: &'static str = WHAT;
+    type Bytes = Vec<u8>;
+    type With<'a> = ();
 
-    fn belongs_to(&self) -> [Fingerprint; 2] {
-        [digest(&self.parameters()), self.fingerprint()]
-    }
-
-    fn payload_bytes(&self) -> u64 {
-        key_bytes(&self.parameters())
-    }
-
-    fn write(&self, out: &mut Vec<u8>) {
+    fn encode<E>(&self, out: &mut Output<'_, E>) -> Result<(), E> {
+        let payload = key_bytes(&self.parameters());
+        let out =
+            out.begin(Self::KIND, digest(&self.parameters()), Some(self.fingerprint()), payload);
         let rotation = self.inner.rotation();
         out.extend(rotation.keys()[0].as_bytes());
         write_switching(out, self.inner.switching());
         out.extend(rotation.seed().as_bytes());
         rotation.b().iter().for_each(|poly| write_limbs(out, poly, rotation.parameters().ring()));
+        Ok(())
     }
 
-    fn read(cursor: &mut Cursor<'_>, header: &Header) -> Result<Self, Error> {
+    fn decode(input: &mut Input<'_>, _: ()) -> Result<Self, Error> {
+        let (cursor, header) = input.parts(WHAT);
         let parameters = parameters_of(header)?;
         cursor.expect_left(key_bytes(&parameters))?;
         let rotation = parameters.rotation();
@@ -216,22 +211,17 @@ fn bit_bytes(parameters: &GateParameters, fresh: bool, size: u64) -> u64 {
     }
 }
 
-impl WholeFile for GateArray {
+impl Stored for GateArray {
     const KIND: Kind = Kind::GateArray;
-    const WHAT: &'static str = WHAT;
+    type Bytes = Vec<u8>;
+    type With<'a> = ();
 
-    fn belongs_to(&self) -> [Fingerprint; 2] {
-        [digest(&self.parameters()), self.key()]
-    }
-
-    fn payload_bytes(&self) -> u64 {
+    fn encode<E>(&self, out: &mut Output<'_, E>) -> Result<(), E> {
         let fresh = matches!(self.bits, Bits::Fresh(_));
-        HEAD_BYTES
+        let payload = HEAD_BYTES
             + 8 * self.shape.len() as u64
-            + bit_bytes(&self.parameters, fresh, self.size() as u64)
-    }
-
-    fn write(&self, out: &mut Vec<u8>) {
+            + bit_bytes(&self.parameters, fresh, self.size() as u64);
+        let out = out.begin(Self::KIND, digest(&self.parameters()), Some(self.key()), payload);
         let modulus = self.parameters.rotation().ring().modulus();
         let (flags, noise) = match &self.bits {
             Bits::Fresh(_) => (FRESH, 0.0),
@@ -256,9 +246,11 @@ impl WholeFile for GateArray {
                 }
             }
         }
+        Ok(())
     }
 
-    fn read(cursor: &mut Cursor<'_>, header: &Header) -> Result<Self, Error> {
+    fn decode(input: &mut Input<'_>, _: ()) -> Result<Self, Error> {
+        let (cursor, header) = input.parts(WHAT);
         let parameters = parameters_of(header)?;
         let ArrayHead { fresh, noise, shape, size } = ArrayHead::read(cursor, &parameters)?;
         let ring = parameters.rotation().ring();
@@ -312,16 +304,3 @@ pub(super) fn inspect_gates(
     let degree = parameters.rotation().ring().dimension();
     Ok((GatesInspection { parameters: parameters.name(), shape, fresh, bit_error }, degree))
 }
-
-whole_file!(GateClient, "the secret key of a client of single bits");
-whole_file!(GateKeys, "keys of a server of single bits");
-whole_file!(GateArray, "an encrypted array of single bits");
-
-impl GateClient {
-    /// Returns the key as bytes, which are **the secret itself**. They are wiped when dropped.
-    pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
-        Zeroizing::new(to_bytes(self))
-    }
-}
-
-public_bytes!(GateKeys, GateArray);

@@ -2,12 +2,8 @@
 
 use hippocrene_rlwe::Fingerprint;
 
-use super::{FormatError, Kind, VERSION, cursor::Cursor, kind::SECRET};
-
-/// The first bytes of every file.
-///
-/// Like those of PNG, they reveal a transfer that treated the file as text.
-pub(super) const MAGIC: [u8; 8] = *b"\x89HPCR\r\n\x1a";
+use super::{FormatError, Kind, VERSION, cursor::Cursor};
+use crate::format::MAGIC;
 
 /// Bytes of the header.
 pub(super) const HEADER_BYTES: usize = 56;
@@ -17,21 +13,6 @@ const CHECKSUM: std::ops::Range<usize> = 12..16;
 
 /// The position of the length of the payload in the header.
 const LENGTH: std::ops::Range<usize> = 48..56;
-
-/// The position of the kind and the flags in the header, which is the same in every version.
-const KIND_AND_FLAGS: std::ops::Range<usize> = 10..12;
-
-/// True if the start of a file says that it must be kept secret.
-///
-/// Its kind or its flag says so. This holds for any version of the format, and whatever else is
-/// wrong with the file.
-pub(super) fn says_secret(start: &[u8]) -> bool {
-    let secret = |kind: u8| Kind::ALL.into_iter().any(|k| k as u8 == kind && k.is_secret());
-    match start.get(KIND_AND_FLAGS) {
-        Some(&[kind, flags]) => start.starts_with(&MAGIC) && (flags & SECRET != 0 || secret(kind)),
-        _ => false,
-    }
-}
 
 /// The fields of the header after the magic string.
 #[derive(Debug, Clone, Copy)]
@@ -128,41 +109,27 @@ impl Header {
     }
 }
 
-/// Starts a file in a buffer with room for `payload` more bytes. [`finish`] completes the header.
+/// Appends a header to an empty buffer. [`finish`] completes it.
 pub(super) fn begin(
+    out: &mut Vec<u8>,
     kind: Kind,
     parameters: Fingerprint,
     key: Option<Fingerprint>,
-    payload: usize,
-) -> Vec<u8> {
-    begin_in(Vec::with_capacity(HEADER_BYTES + payload), kind, parameters, key, payload)
-}
-
-/// Starts a file with a payload of this size that is written piece by piece.
-///
-/// [`Summed`] computes its checksum.
-pub(super) fn begin_in(
-    mut out: Vec<u8>,
-    kind: Kind,
-    parameters: Fingerprint,
-    key: Option<Fingerprint>,
-    payload: usize,
-) -> Vec<u8> {
+    payload: u64,
+) {
     out.extend(MAGIC);
     out.extend(VERSION.to_le_bytes());
     out.extend([kind as u8, kind.flags()]);
     out.extend([0; 4]);
     out.extend(parameters.as_bytes());
     out.extend(key.map_or([0; 16], |key| *key.as_bytes()));
-    out.extend((payload as u64).to_le_bytes());
+    out.extend(payload.to_le_bytes());
     debug_assert_eq!(out.len(), HEADER_BYTES);
-    out
 }
 
-/// Completes the header after the payload was written.
+/// Writes the checksum into the header after the payload was written.
 pub(super) fn finish(out: &mut [u8]) {
-    let payload = (out.len() - HEADER_BYTES) as u64;
-    out[LENGTH].copy_from_slice(&payload.to_le_bytes());
+    debug_assert_eq!(out[LENGTH], (out.len() as u64 - HEADER_BYTES as u64).to_le_bytes());
     let checksum = checksum(out);
     out[CHECKSUM].copy_from_slice(&checksum.to_le_bytes());
 }

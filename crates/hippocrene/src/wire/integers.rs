@@ -1,17 +1,15 @@
 //! The part of the array format that is specific to integers.
 
-use hippocrene_bgv::{self as bgv, Ciphertext, SeededCiphertext};
+use hippocrene_bgv as bgv;
 use hippocrene_ring::arith::inv_mod;
-use hippocrene_rlwe::{
-    self as rlwe, Modulus, Noise, Parameters, SIGMA, noise::secret_key_encryption,
-};
+use hippocrene_rlwe::Parameters;
 
 use super::{
     FormatError, Kind,
     array::{CiphertextHead, FileForm},
     cursor::Cursor,
 };
-use crate::{CiphertextBody, Error, Interval, Residues, Session, Settings};
+use crate::{Interval, Residues, Session, Settings};
 
 const PLAIN_MODULUS: &str = "the plaintext modulus of an array";
 const FACTOR: &str = "the factor of a ciphertext";
@@ -28,12 +26,6 @@ impl FileForm for Residues {
     const FLAGS: u32 = 0;
     const HAS_INTERVAL: bool = true;
     const OWN_BYTES: usize = 8;
-    /// The factor of the ciphertext's message.
-    type Own = u64;
-
-    fn fresh_noise() -> Noise {
-        secret_key_encryption(SIGMA)
-    }
 
     fn coefficients(&self) -> usize {
         1
@@ -66,12 +58,12 @@ impl FileForm for Residues {
     fn check_settings(
         &self,
         settings: &Settings,
-        ciphertexts: &[(Modulus, Self::Own)],
+        ciphertexts: &[CiphertextHead<Self>],
     ) -> Result<(), FormatError> {
         let parameters = settings.parameters();
         let shared = ciphertexts
             .iter()
-            .flat_map(|(modulus, _)| parameters.limb_moduli(*modulus))
+            .flat_map(|c| parameters.limb_moduli(c.modulus))
             .find(|q| inv_mod(q % self.plain_modulus, self.plain_modulus).is_none());
         match shared {
             Some(q) => {
@@ -91,13 +83,6 @@ impl FileForm for Residues {
         Err(FormatError::field(PLAIN_MODULUS, self.plain_modulus, need))
     }
 
-    fn own(body: &CiphertextBody<Self>) -> u64 {
-        match body {
-            CiphertextBody::Full(c) => c.factor(),
-            CiphertextBody::Seeded(_) => 1,
-        }
-    }
-
     fn write_own(factor: &u64, out: &mut Vec<u8>) {
         out.extend(factor.to_le_bytes());
     }
@@ -111,25 +96,5 @@ impl FileForm for Residues {
             return Err(FormatError::field(FACTOR, factor, format!("a unit modulo {t} below it")));
         }
         Ok(factor)
-    }
-
-    fn full(
-        &self,
-        session: &Session,
-        inner: rlwe::Ciphertext,
-        factor: u64,
-    ) -> Result<Ciphertext, Error> {
-        let context = session.need_integers("read integers")?;
-        Ok(Ciphertext::from_parts(context, inner, self.plain_modulus, factor)?)
-    }
-
-    fn seeded(
-        &self,
-        session: &Session,
-        inner: rlwe::SeededCiphertext,
-        _: u64,
-    ) -> Result<SeededCiphertext, Error> {
-        let context = session.need_integers("read integers")?;
-        Ok(SeededCiphertext::from_parts(context, inner, self.plain_modulus)?)
     }
 }

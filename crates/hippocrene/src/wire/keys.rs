@@ -1,29 +1,27 @@
 //! Files of keys.
 
-use std::{collections::BTreeMap, path::Path};
+use std::collections::BTreeMap;
 
 use hippocrene_ring::sample::Seed;
 use hippocrene_rlwe::{self as rlwe, Fingerprint, Modulus, Parameters, SwitchingKey};
 use zeroize::Zeroizing;
 
 use super::{
-    FormatError, Kind, Limits,
+    FormatError, Kind, Stored,
     bit_keys::{bit_keys_bytes, read_bit_keys, write_bit_keys},
     bootstrapping::{bootstrapping_bytes, read_bootstrapping, write_bootstrapping},
     cursor::Cursor,
-    file,
     inspect::inspect_keys,
-    key_file::{self, KeyFile, key_file},
     look_ups::{LookUpHead, look_up_bytes, write_look_ups},
     memory,
     poly::Widths,
-    settings::Security,
+    stored::{Input, Output},
     switching_keys::{
         MODULUS_BYTES, SEED_BYTES, read_key_modulus, read_switching_key, switching_key_bytes,
         write_modulus, write_switching_key,
     },
 };
-use crate::{ClientKey, Error, EvaluationKeys, PublicKey, Session, Settings, TransferKey};
+use crate::{ClientKey, Error, EvaluationKeys, PublicKey, Session, TransferKey};
 
 /// The flag of files with a relinearisation key.
 const RELINEARISATION: u32 = 1;
@@ -40,104 +38,20 @@ fn secret_seed(cursor: &mut Cursor<'_>) -> Result<Seed, FormatError> {
     Ok(Seed::from_bytes(*bytes))
 }
 
-key_file!(ClientKey, "a secret key");
-key_file!(PublicKey, "a public key");
-key_file!(EvaluationKeys, "evaluation keys");
-key_file!(TransferKey, "a transfer key");
-
-impl ClientKey {
-    /// Returns the key as bytes, in the format of `docs/wire-format.md`.
-    ///
-    /// They are **the secret itself**, and are wiped when dropped.
-    pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
-        key_file::write(self)
-    }
-}
-
-impl PublicKey {
-    /// Returns the key as bytes, in the format of `docs/wire-format.md`.
-    pub fn to_bytes(&self) -> Vec<u8> {
-        key_file::write(self)
-    }
-}
-
-impl EvaluationKeys {
-    /// Returns the keys as bytes, in the format of `docs/wire-format.md`.
-    pub fn to_bytes(&self) -> Vec<u8> {
-        key_file::write(self)
-    }
-
-    /// As [`EvaluationKeys::from_bytes`], within limits.
-    ///
-    /// The limits are checked before memory for keys is allocated.
-    ///
-    /// # Errors
-    /// As [`EvaluationKeys::from_bytes`], and [`FormatError::Limit`] beyond the limits.
-    pub fn from_bytes_within(bytes: &[u8], threads: usize, limits: &Limits) -> Result<Self, Error> {
-        key_file::read_within(bytes, threads, Security::Required, limits)
-    }
-
-    /// As [`EvaluationKeys::load`], within limits.
-    ///
-    /// Kind, parameters and length are checked before the file is read beyond its header.
-    ///
-    /// # Errors
-    /// As [`EvaluationKeys::load`], and [`FormatError::Limit`] beyond the limits.
-    pub fn load_within(
-        path: impl AsRef<Path>,
-        threads: usize,
-        limits: &Limits,
-    ) -> Result<Self, Error> {
-        key_file::load_within(path.as_ref(), threads, limits)
-    }
-
-    /// As [`EvaluationKeys::to_bytes`], but can be stopped ([`crate::stoppable`]).
-    ///
-    /// # Errors
-    /// [`Error::Stopped`] when a stop was requested.
-    pub fn to_bytes_or_stop(&self) -> Result<Vec<u8>, Error> {
-        key_file::write_or_stop(self)
-    }
-}
-
-impl TransferKey {
-    /// Returns the key as bytes, in the format of `docs/wire-format.md`.
-    pub fn to_bytes(&self) -> Vec<u8> {
-        key_file::write(self)
-    }
-}
-
-impl KeyFile for ClientKey {
+impl Stored for ClientKey {
     const KIND: Kind = Kind::SecretKey;
     type Bytes = Zeroizing<Vec<u8>>;
+    type With<'a> = usize;
 
-    fn session_of(&self) -> &Session {
-        self.session()
-    }
-
-    fn owner(&self) -> Fingerprint {
-        self.fingerprint()
-    }
-
-    fn body_bytes(&self) -> u64 {
-        SEED_BYTES as u64
-    }
-
-    fn write_body<E>(
-        &self,
-        out: &mut Vec<u8>,
-        _show: impl FnMut(&mut Vec<u8>) -> Result<(), E>,
-    ) -> Result<(), E> {
+    fn encode<E>(&self, out: &mut Output<'_, E>) -> Result<(), E> {
+        let payload = SEED_BYTES as u64;
+        let out = out.begin_key(Self::KIND, self.session(), self.fingerprint(), payload);
         out.extend(self.seed().as_bytes());
         Ok(())
     }
 
-    fn read_body(
-        cursor: &mut Cursor<'_>,
-        settings: Settings,
-        owner: Fingerprint,
-        threads: usize,
-    ) -> Result<Self, Error> {
+    fn decode(input: &mut Input<'_>, threads: usize) -> Result<Self, Error> {
+        let (settings, owner, cursor) = (input.settings()?, input.header.key, &mut input.cursor);
         cursor.enter("seed");
         cursor.expect_left(SEED_BYTES as u64)?;
         let key = ClientKey::from_seed(settings, secret_seed(cursor)?, threads)?;
@@ -148,39 +62,22 @@ impl KeyFile for ClientKey {
     }
 }
 
-impl KeyFile for PublicKey {
+impl Stored for PublicKey {
     const KIND: Kind = Kind::PublicKey;
     type Bytes = Vec<u8>;
+    type With<'a> = usize;
 
-    fn session_of(&self) -> &Session {
-        self.session()
-    }
-
-    fn owner(&self) -> Fingerprint {
-        self.key()
-    }
-
-    fn body_bytes(&self) -> u64 {
-        public_key_bytes(self.session().settings().parameters())
-    }
-
-    fn write_body<E>(
-        &self,
-        out: &mut Vec<u8>,
-        _show: impl FnMut(&mut Vec<u8>) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let parameters = self.session().settings().parameters();
-        out.extend(self.inner().seed().as_bytes());
-        Widths::of_moduli(parameters).write_poly(out, self.inner().b(), parameters.top());
+    fn encode<E>(&self, out: &mut Output<'_, E>) -> Result<(), E> {
+        let (parameters, inner) = (self.session().settings().parameters(), self.inner());
+        let payload = public_key_bytes(parameters);
+        let out = out.begin_key(Self::KIND, self.session(), self.key(), payload);
+        out.extend(inner.seed().as_bytes());
+        Widths::of_moduli(parameters).write_poly(out, inner.b(), parameters.top());
         Ok(())
     }
 
-    fn read_body(
-        cursor: &mut Cursor<'_>,
-        settings: Settings,
-        owner: Fingerprint,
-        threads: usize,
-    ) -> Result<Self, Error> {
+    fn decode(input: &mut Input<'_>, threads: usize) -> Result<Self, Error> {
+        let (settings, owner, cursor) = (input.settings()?, input.header.key, &mut input.cursor);
         cursor.enter("public key");
         cursor.expect_left(public_key_bytes(settings.parameters()))?;
         let session = Session::new(settings, threads)?;
@@ -193,56 +90,37 @@ impl KeyFile for PublicKey {
     }
 }
 
-impl KeyFile for EvaluationKeys {
+impl Stored for EvaluationKeys {
     const KIND: Kind = Kind::EvaluationKeys;
     type Bytes = Vec<u8>;
+    type With<'a> = usize;
 
-    fn session_of(&self) -> &Session {
-        self.session()
-    }
-
-    fn owner(&self) -> Fingerprint {
-        self.key()
-    }
-
-    fn body_bytes(&self) -> u64 {
-        let (contents, parameters) =
-            (KeyContents::of(self), self.session().settings().parameters());
+    fn encode<E>(&self, out: &mut Output<'_, E>) -> Result<(), E> {
+        let (contents, keys) = (KeyContents::of(self), self.inner());
+        let parameters = self.session().settings().parameters();
         let own = self.bootstrapping().map_or(0, |own| bootstrapping_bytes(own, parameters))
             + self.look_ups().map_or(0, |own| look_up_bytes(own, parameters))
             + self.bits().map_or(0, |own| bit_keys_bytes(own, parameters));
-        contents.head_bytes() + contents.keys_bytes(parameters) + own
-    }
-
-    fn write_body<E>(
-        &self,
-        out: &mut Vec<u8>,
-        mut show: impl FnMut(&mut Vec<u8>) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let (parameters, keys) = (self.session().settings().parameters(), self.inner());
-        KeyContents::of(self).write(out);
+        let payload = contents.head_bytes() + contents.keys_bytes(parameters) + own;
+        contents.write(out.begin_key(Self::KIND, self.session(), self.key(), payload));
         for key in keys.relinearisation().into_iter().chain(keys.galois().values()) {
-            show(out)?;
-            write_switching_key(out, key, parameters);
+            out.pass_on()?;
+            write_switching_key(&mut out.bytes, key, parameters);
         }
         if let Some(own) = self.look_ups() {
-            write_look_ups(out, own, parameters, &mut show)?;
+            write_look_ups(out, own, parameters)?;
         }
         if let Some(own) = self.bootstrapping() {
-            write_bootstrapping(out, own, parameters);
+            write_bootstrapping(&mut out.bytes, own, parameters);
         }
         if let Some(own) = self.bits() {
-            write_bit_keys(out, own, parameters);
+            write_bit_keys(&mut out.bytes, own, parameters);
         }
         Ok(())
     }
 
-    fn read_body(
-        cursor: &mut Cursor<'_>,
-        settings: Settings,
-        owner: Fingerprint,
-        threads: usize,
-    ) -> Result<Self, Error> {
+    fn decode(input: &mut Input<'_>, threads: usize) -> Result<Self, Error> {
+        let (settings, owner, cursor) = (input.settings()?, input.header.key, &mut input.cursor);
         let contents = KeyContents::read(cursor, settings.parameters())?;
         // The heads of all further parts are checked too before memory for any key is allocated.
         inspect_keys(&contents, &mut cursor.clone(), settings.parameters())?;
@@ -300,40 +178,23 @@ impl KeyFile for EvaluationKeys {
     }
 }
 
-impl KeyFile for TransferKey {
+impl Stored for TransferKey {
     const KIND: Kind = Kind::TransferKey;
     type Bytes = Vec<u8>;
+    type With<'a> = usize;
 
-    fn session_of(&self) -> &Session {
-        self.session()
-    }
-
-    fn owner(&self) -> Fingerprint {
-        self.key()
-    }
-
-    fn body_bytes(&self) -> u64 {
+    fn encode<E>(&self, out: &mut Output<'_, E>) -> Result<(), E> {
         let parameters = self.session().settings().parameters();
-        TransferHead::BYTES + switching_key_bytes(parameters, parameters.full())
-    }
-
-    fn write_body<E>(
-        &self,
-        out: &mut Vec<u8>,
-        _show: impl FnMut(&mut Vec<u8>) -> Result<(), E>,
-    ) -> Result<(), E> {
+        let payload = TransferHead::BYTES + switching_key_bytes(parameters, parameters.full());
+        let out = out.begin_key(Self::KIND, self.session(), self.key(), payload);
         out.extend(self.inner().second().as_bytes());
         out.extend(self.second().as_bytes());
-        write_switching_key(out, self.inner().key(), self.session().settings().parameters());
+        write_switching_key(out, self.inner().key(), parameters);
         Ok(())
     }
 
-    fn read_body(
-        cursor: &mut Cursor<'_>,
-        settings: Settings,
-        owner: Fingerprint,
-        threads: usize,
-    ) -> Result<Self, Error> {
+    fn decode(input: &mut Input<'_>, threads: usize) -> Result<Self, Error> {
+        let (settings, owner, cursor) = (input.settings()?, input.header.key, &mut input.cursor);
         let head = TransferHead::read(cursor, settings.parameters())?;
         let session = Session::new(settings, threads)?;
         let parameters = session.settings().parameters();

@@ -26,9 +26,9 @@ const BYTES_PER_PRODUCT: u64 = 16;
 ///
 /// # Examples
 /// ```
-/// use hippocrene::{ClientKey, EvaluationKeys, KeyRequest, Preset, wire::Limits};
+/// use hippocrene::{ClientKey, EvaluationKeys, KeyRequest, Preset, Stored, wire::Limits};
 ///
-/// let client = ClientKey::generate(Preset::by_name("n12")?)?;
+/// let client = ClientKey::generate(Preset::by_name("n12")?.settings()?)?;
 /// let bytes = client.evaluation_keys(&KeyRequest::only(vec![]))?.to_bytes();
 /// let ours = Limits { max_bytes: Some(1 << 20), ..Limits::default() }.with_presets(&["n12"])?;
 /// assert!(EvaluationKeys::from_bytes_within(&bytes, 1, &ours).is_ok());

@@ -15,6 +15,7 @@ use super::{
     memory,
     packing::{pack, packed_bytes, unpack, width},
     poly::Widths,
+    stored::Output,
     switching_keys::SEED_BYTES,
 };
 use crate::{Error, LookUpKeys, LookUps, Session};
@@ -78,38 +79,37 @@ fn body_bytes(
 
 /// Appends the whole part for look-up tables.
 pub(super) fn write_look_ups<E>(
-    out: &mut Vec<u8>,
+    out: &mut Output<'_, E>,
     keys: &LookUpKeys,
     parameters: &Parameters,
-    mut show: impl FnMut(&mut Vec<u8>) -> Result<(), E>,
 ) -> Result<(), E> {
     let (request, inner) = (keys.request(), keys.inner());
     let number = LookUps::NAMES.iter().position(|name| *name == request.tables);
     let number =
         number.expect("keys are made by a plan, and plans and files have tables of these names");
     let clusters = if request.clusters.is_some() { CLUSTERS } else { 0 };
-    out.extend((clusters + FIRST + number as u32).to_le_bytes());
-    out.extend(request.capacity_bits().to_le_bytes());
+    out.bytes.extend((clusters + FIRST + number as u32).to_le_bytes());
+    out.bytes.extend(request.capacity_bits().to_le_bytes());
     if let Some(shape) = request.clusters {
-        write_shape(out, shape);
+        write_shape(&mut out.bytes, shape);
     }
     let [ring, lwe] = inner.back.keys();
-    out.extend(lwe.as_bytes());
-    out.extend(ring.as_bytes());
+    out.bytes.extend(lwe.as_bytes());
+    out.bytes.extend(ring.as_bytes());
     let repacking = inner.repacking.inner().inner();
     let (positions, odd, two) = repacking.modulus().to_parts();
-    out.extend(positions.to_le_bytes());
-    out.extend([odd, two]);
-    write_switching(out, &inner.extraction);
-    out.extend(inner.tables.seed().as_bytes());
+    out.bytes.extend(positions.to_le_bytes());
+    out.bytes.extend([odd, two]);
+    write_switching(&mut out.bytes, &inner.extraction);
+    out.bytes.extend(inner.tables.seed().as_bytes());
     for poly in inner.tables.b() {
-        show(out)?;
-        write_limbs(out, poly, inner.back.parameters()[0]);
+        out.pass_on()?;
+        write_limbs(&mut out.bytes, poly, inner.back.parameters()[0]);
     }
-    show(out)?;
-    write_switching(out, &inner.back);
-    out.extend(repacking.seed().as_bytes());
-    Widths::of_moduli(parameters).write_poly(out, repacking.c0(), repacking.modulus());
+    out.pass_on()?;
+    write_switching(&mut out.bytes, &inner.back);
+    out.bytes.extend(repacking.seed().as_bytes());
+    Widths::of_moduli(parameters).write_poly(&mut out.bytes, repacking.c0(), repacking.modulus());
     Ok(())
 }
 

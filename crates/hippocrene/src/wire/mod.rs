@@ -5,12 +5,13 @@
 //! the checksum and the fields before it allocates memory for residues. Then it checks every
 //! residue.
 //!
-//! The methods belong to the types themselves, as `to_bytes`, `from_bytes`, `save` and `load`:
+//! One trait, [`Stored`], writes and reads everything that has files:
 //!
 //! - numbers, integers and bits: [`Settings`](crate::Settings), [`ClientKey`](crate::ClientKey),
 //!   [`PublicKey`](crate::PublicKey), [`EvaluationKeys`](crate::EvaluationKeys),
 //!   [`TransferKey`](crate::TransferKey), [`EncryptedArray`](crate::EncryptedArray),
-//!   [`IntegerArray`](crate::IntegerArray) and [`BitArray`](crate::BitArray),
+//!   [`IntegerArray`](crate::IntegerArray), [`BitArray`](crate::BitArray) and
+//!   [`Clustering`](crate::Clustering),
 //! - private decision trees: [`TreeClient`](crate::TreeClient), [`TreeKeys`](crate::TreeKeys),
 //!   [`TreeQuery`](crate::TreeQuery) and [`TreeReply`](crate::TreeReply),
 //! - gates of single bits: [`GateClient`](crate::GateClient), [`GateKeys`](crate::GateKeys) and
@@ -24,16 +25,13 @@ mod bits;
 mod bootstrapping;
 mod clustering;
 mod cursor;
-mod error;
 mod fields;
 mod file;
 mod gates;
 mod header;
 mod inspect;
 mod integers;
-mod key_file;
 mod keys;
-mod kind;
 mod limits;
 mod look_ups;
 mod memory;
@@ -42,26 +40,25 @@ mod packing;
 mod poly;
 mod settings;
 mod sparse;
+mod stored;
 mod switching_keys;
 mod trees;
-mod whole;
 
-/// The names of the operations in errors about stop requests.
+/// The name of the operation in errors about stop requests.
 const READ: &str = "read";
-const WRITE: &str = "write";
 
-pub use array::FileForm;
-pub use clustering::ClusteringDescription;
-pub use error::FormatError;
-pub use file::{
-    Staged, check_replaceable, read, read_stream, read_stream_within, read_within,
-    readable_by_others, save, write,
+pub use crate::{
+    files::{Staged, check_replaceable, write},
+    format::{FormatError, Kind, VERSION},
 };
+pub use array::FileForm;
+pub use clustering::{ClusteringDescription, describe_clustering};
+pub use file::{read, read_stream, read_stream_within, read_within, readable_by_others, save};
 pub use gates::GatesInspection;
 pub use inspect::{
     ArrayInspection, BitsInspection, BootstrappingInspection, ElementsInspection, Inspection,
     IntegersInspection, KeysInspection, SettingsInspection, TransferInspection, inspect,
 };
-pub use kind::{Kind, VERSION};
 pub use limits::Limits;
+pub use stored::Stored;
 pub use trees::TreesInspection;

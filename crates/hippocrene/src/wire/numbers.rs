@@ -1,9 +1,7 @@
 //! The part of the array format that is specific to numbers.
 
-use hippocrene_ckks::{Ciphertext, Scale, SeededCiphertext, encoder::Rounding};
-use hippocrene_rlwe::{
-    self as rlwe, Modulus, Noise, Parameters, SIGMA, noise::secret_key_encryption,
-};
+use hippocrene_ckks::Scale;
+use hippocrene_rlwe::Parameters;
 
 use super::{
     FormatError, Kind,
@@ -12,8 +10,8 @@ use super::{
     fields::unusable,
 };
 use crate::{
-    CiphertextBody, Error, Interval, Numbers, Session, Settings,
-    numbers::{capacity_bits, precision_bits},
+    Interval, Numbers, Session, Settings,
+    numbers::{ScaleAndBound, capacity_bits, precision_bits},
 };
 
 /// The flag of arrays of complex numbers.
@@ -23,28 +21,19 @@ const ERROR_UNKNOWN: u32 = 16;
 /// The largest absolute value of `floor(log2(scale))`.
 const MAX_SCALE_BITS: i32 = 1000;
 
-/// The fields of a ciphertext of numbers besides those of an RLWE ciphertext.
-#[derive(Debug, Clone, Copy)]
-pub struct ScaleAndBound {
-    pub(super) scale: Scale,
-    pub(super) bound: f64,
-}
-
-impl ScaleAndBound {
-    /// Checks that a modulus of `modulus` bits holds the scale times the bound, or times 1 if the
-    /// bound is larger.
-    ///
-    /// Larger bounds are not checked, because worst-case bounds may be arbitrarily large. The scale
-    /// alone may exceed the modulus if values are tiny.
-    fn check(&self, modulus: f64) -> Result<(), FormatError> {
-        let scale = self.scale.log2();
-        if scale + self.bound.min(1.0).log2() <= modulus {
-            return Ok(());
-        }
-        let (have, need) =
-            (format!("2^{scale:.1}"), format!("no larger than the modulus, 2^{modulus:.1}"));
-        Err(FormatError::field("the scale of a ciphertext", have, need))
+/// Checks that a modulus of `modulus` bits holds the scale times the bound, or times 1 if the
+/// bound is larger.
+///
+/// Larger bounds are not checked, because worst-case bounds may be arbitrarily large. The scale
+/// alone may exceed the modulus if values are tiny.
+fn check_scale(own: ScaleAndBound, modulus: f64) -> Result<(), FormatError> {
+    let scale = own.scale.log2();
+    if scale + own.bound.min(1.0).log2() <= modulus {
+        return Ok(());
     }
+    let (have, need) =
+        (format!("2^{scale:.1}"), format!("no larger than the modulus, 2^{modulus:.1}"));
+    Err(FormatError::field("the scale of a ciphertext", have, need))
 }
 
 impl CiphertextHead<Numbers> {
@@ -65,12 +54,6 @@ impl FileForm for Numbers {
     const FLAGS: u32 = COMPLEX | ERROR_UNKNOWN;
     const HAS_INTERVAL: bool = true;
     const OWN_BYTES: usize = 28;
-    type Own = ScaleAndBound;
-
-    /// The encryption error of deviation `sigma`, plus the rounding of the encoder.
-    fn fresh_noise() -> Noise {
-        secret_key_encryption(SIGMA).plus(Rounding::Dithered.noise())
-    }
 
     fn coefficients(&self) -> usize {
         2
@@ -109,26 +92,17 @@ impl FileForm for Numbers {
     fn check_settings(
         &self,
         settings: &Settings,
-        ciphertexts: &[(Modulus, Self::Own)],
+        ciphertexts: &[CiphertextHead<Self>],
     ) -> Result<(), FormatError> {
         ciphertexts
             .iter()
-            .try_for_each(|(modulus, own)| own.check(settings.parameters().log2(*modulus)))?;
+            .try_for_each(|c| check_scale(c.own, settings.parameters().log2(c.modulus)))?;
         let scale = settings.scale_of(self.precision);
         scale.map(drop).map_err(|error| unusable("the precision of an array", error))
     }
 
     fn check_session(&self, _: &Session) -> Result<(), FormatError> {
         Ok(())
-    }
-
-    fn own(body: &CiphertextBody<Self>) -> ScaleAndBound {
-        let (scale, bound) = match body {
-            CiphertextBody::Full(c) => (c.scale(), c.bound()),
-            CiphertextBody::Seeded(c) => (c.seeded().scale(), c.seeded().bound()),
-        };
-        // An infinite bound is replaced by the largest double, so that it can be read back.
-        ScaleAndBound { scale, bound: bound.min(f64::MAX) }
     }
 
     fn write_own(own: &ScaleAndBound, out: &mut Vec<u8>) {
@@ -148,30 +122,6 @@ impl FileForm for Numbers {
             ));
         }
         Ok(ScaleAndBound { scale, bound })
-    }
-
-    fn full(
-        &self,
-        session: &Session,
-        inner: rlwe::Ciphertext,
-        own: ScaleAndBound,
-    ) -> Result<Ciphertext, Error> {
-        Ok(Ciphertext::from_parts(session.context(), inner, own.scale, session.slots(), own.bound)?)
-    }
-
-    fn seeded(
-        &self,
-        session: &Session,
-        inner: rlwe::SeededCiphertext,
-        own: ScaleAndBound,
-    ) -> Result<SeededCiphertext, Error> {
-        Ok(SeededCiphertext::from_parts(
-            session.context(),
-            inner,
-            own.scale,
-            session.slots(),
-            own.bound,
-        )?)
     }
 }
 
@@ -206,7 +156,8 @@ mod tests {
     #[test]
     fn moduli_hold_scales_of_tiny_values() {
         let fits = |log2, bound| {
-            ScaleAndBound { scale: Scale::power_of_two(log2), bound }.check(60.0).is_ok()
+            let own = ScaleAndBound { scale: Scale::power_of_two(log2), bound };
+            check_scale(own, 60.0).is_ok()
         };
         assert!(fits(60, 1.0) && fits(60, f64::MAX) && !fits(61, 1.0) && !fits(61, f64::MAX));
         // For example, a product of signs with values of such a small bound.

@@ -1,17 +1,15 @@
 //! Settings, which have files of their own and begin every key file.
 
-use std::path::Path;
-
 use hippocrene_rlwe::{
     MAX_FACTORS, MAX_SPROUT_PRIMES, Parameters, ParametersLiteral, RlweError, SecretDistribution,
     Sprout,
 };
 
 use super::{
-    FormatError, Kind,
+    FormatError, Kind, Stored,
     cursor::Cursor,
-    file,
-    header::{self, Header},
+    header::Header,
+    stored::{Input, Output},
 };
 use crate::{Error, Integers, Scheme, Settings};
 
@@ -153,58 +151,19 @@ fn integers_of(scheme: u32, plain_modulus: u64) -> Result<Option<Integers>, Form
     Ok(Some(Integers { scheme, plain_modulus }))
 }
 
-impl Settings {
-    /// Returns the settings as bytes, in the format of `docs/wire-format.md`.
-    pub fn to_bytes(&self) -> Vec<u8> {
-        let mut out =
-            header::begin(Kind::Settings, self.parameters().digest(), None, settings_bytes(self));
-        write_settings(&mut out, self);
-        header::finish(&mut out);
-        out
+impl Stored for Settings {
+    const KIND: Kind = Kind::Settings;
+    type Bytes = Vec<u8>;
+    type With<'a> = ();
+
+    fn encode<E>(&self, out: &mut Output<'_, E>) -> Result<(), E> {
+        let digest = self.parameters().digest();
+        write_settings(out.begin(Self::KIND, digest, None, settings_bytes(self) as u64), self);
+        Ok(())
     }
 
-    /// Reads settings from bytes that [`Settings::to_bytes`] wrote, and checks their security
-    /// again.
-    ///
-    /// # Errors
-    /// [`Error::Format`] when the bytes are not settings, [`Error::Security`] when the parameter
-    /// set is not secure.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        Self::read(bytes, Security::Required)
-    }
-
-    /// As [`Settings::from_bytes`], but accepts parameter sets without security, for tests.
-    ///
-    /// **Nothing encrypted with such a set is secret.**
-    ///
-    /// # Errors
-    /// [`Error::Format`] when the bytes are not settings.
-    pub fn from_bytes_insecure(bytes: &[u8]) -> Result<Self, Error> {
-        Self::read(bytes, Security::Waived)
-    }
-
-    fn read(bytes: &[u8], security: Security) -> Result<Self, Error> {
-        let (header, payload) = Header::open_as(bytes, Kind::Settings)?;
-        header.expect_no_key()?;
-        let mut cursor = Cursor::new(payload, "settings");
-        let settings = read_settings(&mut cursor, &header, security)?;
-        cursor.expect_left(0)?;
-        Ok(settings)
-    }
-
-    /// Writes the settings to a file, all or nothing.
-    ///
-    /// # Errors
-    /// [`Error::Io`] when it cannot be written.
-    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
-        file::save(path.as_ref(), &self.to_bytes(), Kind::Settings)
-    }
-
-    /// Reads settings from a file.
-    ///
-    /// # Errors
-    /// As [`Settings::from_bytes`], and [`Error::Io`] when the file cannot be read.
-    pub fn load(path: impl AsRef<Path>) -> Result<Self, Error> {
-        Self::from_bytes(&file::load(path.as_ref(), Kind::Settings)?)
+    fn decode(input: &mut Input<'_>, _: ()) -> Result<Self, Error> {
+        input.header.expect_no_key()?;
+        input.settings()
     }
 }

@@ -7,14 +7,14 @@ use hippocrene_rlwe::{Fingerprint, stop};
 use zeroize::Zeroizing;
 
 use super::{
-    FormatError, Kind, READ,
+    FormatError, Kind, READ, Stored,
     cursor::Cursor,
     header::Header,
     look_ups::{read_limbs, read_switching, write_limbs, write_switching},
     memory,
     packing::{pack, packed_bytes, unpack, width},
+    stored::{Input, Output},
     switching_keys::SEED_BYTES,
-    whole::{WholeFile, public_bytes, to_bytes, whole_file},
 };
 use crate::{Error, TreeClient, TreeKeys, TreeQuery, TreeReply, TreeTables};
 
@@ -38,23 +38,20 @@ fn wrong(error: impl Into<Error>) -> FormatError {
     super::fields::unusable(WHAT, error)
 }
 
-impl WholeFile for TreeClient {
+impl Stored for TreeClient {
     const KIND: Kind = Kind::TreeSecretKey;
-    const WHAT: &'static str = WHAT;
+    type Bytes = Zeroizing<Vec<u8>>;
+    type With<'a> = ();
 
-    fn belongs_to(&self) -> [Fingerprint; 2] {
-        [self.tables.digest(), self.fingerprint()]
-    }
-
-    fn payload_bytes(&self) -> u64 {
-        SEED_BYTES as u64
-    }
-
-    fn write(&self, out: &mut Vec<u8>) {
+    fn encode<E>(&self, out: &mut Output<'_, E>) -> Result<(), E> {
+        let (tables, key) = (self.tables.digest(), self.fingerprint());
+        let out = out.begin(Self::KIND, tables, Some(key), SEED_BYTES as u64);
         out.extend(self.secrets.seed().as_bytes());
+        Ok(())
     }
 
-    fn read(cursor: &mut Cursor<'_>, header: &Header) -> Result<Self, Error> {
+    fn decode(input: &mut Input<'_>, _: ()) -> Result<Self, Error> {
+        let (cursor, header) = input.parts(WHAT);
         let (tables, key) = (tables_of(header)?, header.key);
         cursor.expect_left(SEED_BYTES as u64)?;
         let seed = Zeroizing::new(cursor.array()?);
@@ -94,27 +91,24 @@ pub(super) fn loaded_memory(header: &Header, bytes: u64) -> Result<u64, FormatEr
     })
 }
 
-impl WholeFile for TreeKeys {
+impl Stored for TreeKeys {
     const KIND: Kind = Kind::TreeKeys;
-    const WHAT: &'static str = WHAT;
+    type Bytes = Vec<u8>;
+    type With<'a> = ();
 
-    fn belongs_to(&self) -> [Fingerprint; 2] {
-        [self.tables.digest(), self.fingerprint()]
-    }
-
-    fn payload_bytes(&self) -> u64 {
-        16 + 2 * SEED_BYTES as u64 + key_bytes(self.tables).iter().sum::<u64>()
-    }
-
-    fn write(&self, out: &mut Vec<u8>) {
+    fn encode<E>(&self, out: &mut Output<'_, E>) -> Result<(), E> {
+        let payload = 16 + 2 * SEED_BYTES as u64 + key_bytes(self.tables).iter().sum::<u64>();
+        let out = out.begin(Self::KIND, self.tables.digest(), Some(self.fingerprint()), payload);
         let tables = &self.inner.tables;
         out.extend(tables.keys()[1].as_bytes());
         out.extend(tables.seed().as_bytes());
         tables.b().iter().for_each(|poly| write_limbs(out, poly, tables.parameters().ring()));
         write_switching(out, &self.inner.back);
+        Ok(())
     }
 
-    fn read(cursor: &mut Cursor<'_>, header: &Header) -> Result<Self, Error> {
+    fn decode(input: &mut Input<'_>, _: ()) -> Result<Self, Error> {
+        let (cursor, header) = input.parts(WHAT);
         let (tables, key) = (tables_of(header)?, header.key);
         cursor.expect_left(16 + 2 * SEED_BYTES as u64 + key_bytes(tables).iter().sum::<u64>())?;
         let (rotation, back) = (tables.parameters().rotation(), tables.parameters().back());
@@ -168,29 +162,28 @@ fn read_counts(cursor: &mut Cursor<'_>, names: [&'static str; 2]) -> Result<[u64
     Ok([a, b, a * b])
 }
 
-impl WholeFile for TreeQuery {
+impl Stored for TreeQuery {
     const KIND: Kind = Kind::TreeQuery;
-    const WHAT: &'static str = WHAT;
+    type Bytes = Vec<u8>;
+    type With<'a> = ();
 
-    fn belongs_to(&self) -> [Fingerprint; 2] {
-        [self.tables.digest(), self.inner.numbers().key()]
-    }
-
-    fn payload_bytes(&self) -> u64 {
+    fn encode<E>(&self, out: &mut Output<'_, E>) -> Result<(), E> {
         let features = self.features() as u64 * self.rows() as u64;
-        COUNTS_BYTES + INTERFACE_BYTES + SEED_BYTES as u64 + query_bytes(self.tables, features)
-    }
-
-    fn write(&self, out: &mut Vec<u8>) {
+        let payload =
+            COUNTS_BYTES + INTERFACE_BYTES + SEED_BYTES as u64 + query_bytes(self.tables, features);
+        let out =
+            out.begin(Self::KIND, self.tables.digest(), Some(self.inner.numbers().key()), payload);
         let numbers = self.inner.numbers();
         out.extend((self.features() as u32).to_le_bytes());
         out.extend((self.rows() as u32).to_le_bytes());
         out.extend(self.interface.as_bytes());
         out.extend(numbers.seed().as_bytes());
         pack(out, numbers.c0(), width(numbers.parameters().modulus() - 1));
+        Ok(())
     }
 
-    fn read(cursor: &mut Cursor<'_>, header: &Header) -> Result<Self, Error> {
+    fn decode(input: &mut Input<'_>, _: ()) -> Result<Self, Error> {
+        let (cursor, header) = input.parts(WHAT);
         let (tables, key) = (tables_of(header)?, header.key);
         let [features, _, features_of_all] = read_query(cursor, tables)?;
         let interface = Fingerprint::from_bytes(cursor.array()?);
@@ -255,22 +248,26 @@ fn ciphertext_bytes(dimension: usize, modulus: u64) -> u64 {
     packed_bytes(width(modulus - 1), dimension + 1) as u64
 }
 
-impl WholeFile for TreeReply {
+impl Stored for TreeReply {
     const KIND: Kind = Kind::TreeReply;
-    const WHAT: &'static str = WHAT;
+    type Bytes = Vec<u8>;
+    type With<'a> = ();
 
-    fn belongs_to(&self) -> [Fingerprint; 2] {
-        [self.tables.digest(), self.inner.values()[0].key()]
-    }
-
-    fn payload_bytes(&self) -> u64 {
+    fn encode<E>(&self, out: &mut Output<'_, E>) -> Result<(), E> {
         let values = self.inner.values();
         let parameters = values[0].parameters();
         let each = ciphertext_bytes(parameters.dimension(), parameters.modulus());
-        COUNTS_BYTES + INTERFACE_BYTES + 16 + 8 * self.outputs() as u64 + values.len() as u64 * each
-    }
-
-    fn write(&self, out: &mut Vec<u8>) {
+        let payload = COUNTS_BYTES
+            + INTERFACE_BYTES
+            + 16
+            + 8 * self.outputs() as u64
+            + values.len() as u64 * each;
+        let out = out.begin(
+            Self::KIND,
+            self.tables.digest(),
+            Some(self.inner.values()[0].key()),
+            payload,
+        );
         let modulus = self.inner.values()[0].parameters().modulus();
         out.extend((self.outputs() as u32).to_le_bytes());
         out.extend((self.rows() as u32).to_le_bytes());
@@ -285,9 +282,11 @@ impl WholeFile for TreeReply {
             residues.extend(value.a());
             pack(out, &residues, width(modulus - 1));
         }
+        Ok(())
     }
 
-    fn read(cursor: &mut Cursor<'_>, header: &Header) -> Result<Self, Error> {
+    fn decode(input: &mut Input<'_>, _: ()) -> Result<Self, Error> {
+        let (cursor, header) = input.parts(WHAT);
         let (tables, key) = (tables_of(header)?, header.key);
         let ReplyHead { interface, span, modulus, outputs, rows, middles } =
             ReplyHead::read(cursor, tables)?;
@@ -348,17 +347,3 @@ pub(super) fn inspect_trees(
     let degree = tables.parameters().rotation().ring().dimension();
     Ok((TreesInspection { tables: tables.name(), numbers, rows }, degree))
 }
-
-whole_file!(TreeClient, "the secret key of a client of decision trees");
-whole_file!(TreeKeys, "keys of a server of decision trees");
-whole_file!(TreeQuery, "a query to decision trees");
-whole_file!(TreeReply, "a reply of decision trees");
-
-impl TreeClient {
-    /// Returns the key as bytes, which are **the secret itself**. They are wiped when dropped.
-    pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
-        Zeroizing::new(to_bytes(self))
-    }
-}
-
-public_bytes!(TreeKeys, TreeQuery, TreeReply);

@@ -148,17 +148,20 @@ impl Set {
         }
     }
 
-    /// Bytes of a polynomial in a file of keys, where residues take what those modulo `PQ` do.
-    pub fn poly_bytes(&self, (positions, ..): Modulus) -> usize {
-        let all = (1 << self.odd.len()) - 1;
+    /// Bytes of a polynomial in a file of keys.
+    pub fn poly_bytes(&self, (positions, mask, two): Modulus) -> usize {
         let factors =
-            (0..128).filter(|i| positions >> i & 1 == 1).map(|i| self.factor(i, all, self.two));
+            (0..128).filter(|i| positions >> i & 1 == 1).map(|i| self.factor(i, mask, two));
         factors.map(|factor| self.degree as usize * bit_length(factor) / 8).sum()
     }
 
-    /// Bytes of a switching key with this modulus: a seed and a polynomial for every group of
-    /// factors of `Q` that it has one of.
-    pub fn key_bytes(&self, modulus: Modulus) -> usize {
+    /// The modulus with the whole sprout instead of a part of it.
+    pub fn with_whole_sprout(&self, (positions, ..): Modulus) -> Modulus {
+        (positions, (1 << self.odd.len()) - 1, self.two)
+    }
+
+    /// The positions of each group of factors of `Q`.
+    pub fn groups(&self) -> Vec<u128> {
         let sprout = f64::from(self.two) + self.odd.iter().map(|r| (*r as f64).log2()).sum::<f64>();
         let units = (0..self.units).map(|i| (1u128 << i, (self.factors[i] as f64).log2()));
         let all: Vec<(u128, f64)> =
@@ -175,8 +178,14 @@ impl Set {
         };
         let groups =
             (1..).map(|c| groups(f64::from(c))).find(|groups| groups.len() <= self.rank).unwrap();
-        32 + groups.iter().filter(|group| group.0 & modulus.0 != 0).count()
-            * self.poly_bytes(modulus)
+        groups.into_iter().map(|group| group.0).collect()
+    }
+
+    /// Bytes of a switching key with this modulus: a seed and a polynomial for every group of
+    /// factors of `Q` that it has one of.
+    pub fn key_bytes(&self, modulus: Modulus) -> usize {
+        let groups = self.groups().into_iter().filter(|group| group & modulus.0 != 0);
+        32 + groups.count() * self.poly_bytes(modulus)
     }
 
     /// The power of psi at position `t`.
@@ -270,6 +279,17 @@ impl Set {
             (q, self.coefficients(&m, q))
         };
         primes.into_iter().map(modulo).collect()
+    }
+
+    /// The secret that a key for this Galois element switches to: the inverse automorphism of `s`.
+    pub fn rotated(&self, s: &[i64], element: u64) -> Vec<i64> {
+        let inverse = (1..2 * self.degree).find(|i| i * element % (2 * self.degree) == 1).unwrap();
+        let mut target = vec![0; s.len()];
+        for (j, s) in s.iter().enumerate() {
+            let power = j as u64 * inverse % (2 * self.degree);
+            target[(power % self.degree) as usize] = if power < self.degree { *s } else { -s };
+        }
+        target
     }
 
     /// The binary secret of a seed.

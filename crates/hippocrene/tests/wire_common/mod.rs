@@ -4,7 +4,7 @@
 use hippocrene::{
     BitArray, BitKeys, Bits, BootstrappingKeys, CiphertextBody, ClientKey, EncryptedArray,
     EvaluationKeys, Fresh, IntegerArray, Integers, Layout, PublicKey, Scheme, Server, Settings,
-    TransferKey,
+    Stored, TransferKey,
 };
 use hippocrene_ckks::{
     Plaintext, Scale,

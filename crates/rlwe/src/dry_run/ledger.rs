@@ -34,8 +34,8 @@ impl Ledger {
     }
 
     /// Writes to the tally.
-    pub(crate) fn note(&self, f: impl FnOnce(&mut Tally)) {
-        f(&mut self.tally.lock().unwrap_or_else(PoisonError::into_inner));
+    pub(crate) fn note<T>(&self, f: impl FnOnce(&mut Tally) -> T) -> T {
+        f(&mut self.tally.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Predicts seconds by `profile` from now on.

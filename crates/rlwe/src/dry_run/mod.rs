@@ -14,6 +14,8 @@
 pub(crate) mod ledger;
 pub(crate) mod tally;
 
+use std::sync::Arc;
+
 use hippocrene_ring::{Domain, Kernel, Meter, Poly, Threads};
 
 use crate::{Context, Modulus, Parameters, Profile, RlweError, WordSize, keyswitch::Count};
@@ -31,6 +33,33 @@ impl Context {
         Self::build(parameters.for_dry_run(), threads, Kernel::detect()?, Some(Ledger::default()))
     }
 
+    /// A context of a dry run with the parameters of this one, which shares its residue rings and
+    /// the constants of its operations. It computes on one thread. Key switches are planned, and
+    /// times predicted, by [`Profile::reference`], so that decisions are the same on every
+    /// machine.
+    pub fn dry_run_beside(&self) -> Self {
+        self.in_dry_run(Ledger::default())
+    }
+
+    /// The counterpart of `other` in the dry run of this context, as [`Context::dry_run_beside`]
+    /// makes one: both share one record.
+    ///
+    /// # Errors
+    /// [`RlweError::Parameters`] when this is no context of a dry run.
+    pub fn dry_run_sibling(&self, other: &Context) -> Result<Self, RlweError> {
+        match &self.ledger {
+            Some(ledger) => Ok(other.in_dry_run(ledger.clone())),
+            None => Err(RlweError::Parameters { what: "this is no context of a dry run".into() }),
+        }
+    }
+
+    fn in_dry_run(&self, ledger: Ledger) -> Self {
+        let parameters = self.parameters().clone().for_dry_run();
+        let (rings, plans) = (Arc::clone(&self.rings), Arc::clone(&self.plans));
+        Context::of_parts(parameters, rings, plans, Threads::single(), Some(ledger))
+            .planned_by(Profile::reference())
+    }
+
     /// A context for `parameters` with the threads and the kernel of this one. In a dry run, the
     /// new context belongs to the same dry run, and both share one record.
     ///
@@ -40,7 +69,7 @@ impl Context {
         let parameters = if self.is_dry_run() { parameters.for_dry_run() } else { parameters };
         let context =
             Self::build(parameters, self.threads().clone(), self.kernel(), self.ledger.clone())?;
-        Ok(context.with_profile(self.profile().clone()))
+        Ok(context.planned_by(self.profile().clone()))
     }
 
     /// True in a dry run, which computes without residues.
@@ -66,6 +95,15 @@ impl Context {
             }
         }
         tally
+    }
+
+    /// Calls `f` with the record of a dry run so far, without the copies of polynomials. The record
+    /// is empty otherwise.
+    pub fn read_tally<T>(&self, f: impl FnOnce(&Tally) -> T) -> T {
+        match &self.ledger {
+            Some(ledger) => ledger.note(|tally| f(tally)),
+            None => f(&Tally::default()),
+        }
     }
 
     /// In a dry run, predicts times by `profile` from now on. Key switches are planned as before,

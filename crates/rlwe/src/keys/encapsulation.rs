@@ -123,6 +123,19 @@ impl PreparedEncapsulationKeys {
         self.secret
     }
 
+    /// The same keys without residues, in the dry run of `context` and `narrow`.
+    ///
+    /// # Errors
+    /// [`RlweError::Parameters`] when a context is not one of a dry run.
+    pub fn without_residues(&self, context: &Context, narrow: &Context) -> Result<Self, RlweError> {
+        Ok(PreparedEncapsulationKeys {
+            secret: self.secret,
+            down: self.down.in_dry_run(narrow)?,
+            up: self.up.in_dry_run(context)?,
+            inclusion: self.inclusion.clone(),
+        })
+    }
+
     /// Bytes of memory they take.
     pub fn bytes(&self) -> usize {
         self.down.bytes() + self.up.bytes()

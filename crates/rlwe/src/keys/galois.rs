@@ -342,13 +342,13 @@ enum Galois {
 #[derive(Debug)]
 struct Whole {
     one: PreparedSwitchingKey,
-    named: Box<[OnceLock<PreparedSwitchingKey>]>,
+    named: Box<[OnceLock<Box<PreparedSwitchingKey>>]>,
 }
 
 impl Whole {
     fn get(&self, element: usize) -> Option<&PreparedSwitchingKey> {
         let key = if element % 2 == 1 && element > 1 { self.named.get(element / 2) } else { None };
-        key.map(|key| key.get_or_init(|| galois(element, self.one.clone())))
+        key.map(|key| &**key.get_or_init(|| Box::new(galois(element, self.one.clone()))))
     }
 }
 
@@ -391,24 +391,22 @@ impl PreparedEvaluationKeys {
         Ok(PreparedEvaluationKeys { key: keys.key, relinearisation, galois, degree })
     }
 
-    /// The same keys without residues, in a dry run, for the secret key named `key`.
+    /// The same keys without residues, in a dry run.
     ///
     /// # Errors
     /// [`RlweError::Parameters`] when the context is not one of a dry run.
-    pub fn without_residues(&self, context: &Context, key: Fingerprint) -> Result<Self, RlweError> {
-        let every = Self::every(context, key)?;
-        let bare = |key: &PreparedSwitchingKey| {
-            PreparedSwitchingKey::without_residues(context, key.modulus())
-        };
+    pub fn without_residues(&self, context: &Context) -> Result<Self, RlweError> {
         let all = |keys: &BTreeMap<usize, PreparedSwitchingKey>| {
-            keys.iter().map(|(element, key)| (*element, galois(*element, bare(key)))).collect()
+            let bare = keys.iter().map(|(g, key)| Ok((*g, galois(*g, key.in_dry_run(context)?))));
+            bare.collect::<Result<_, RlweError>>()
         };
-        let galois = match (&self.galois, every.galois) {
-            (Galois::Every(keys, _), Galois::Every(_, whole)) => Galois::Every(all(keys), whole),
-            (Galois::Some(keys) | Galois::Every(keys, _), _) => Galois::Some(all(keys)),
+        let galois = match &self.galois {
+            Galois::Some(keys) => Galois::Some(all(keys)?),
+            Galois::Every(keys, whole) => Galois::Every(all(keys)?, Arc::clone(whole)),
         };
-        let relinearisation = self.relinearisation.as_ref().map(|key| relinearisation(bare(key)));
-        Ok(PreparedEvaluationKeys { relinearisation, galois, ..every })
+        let key = self.relinearisation.as_ref().map(|key| key.in_dry_run(context)).transpose()?;
+        let relinearisation = key.map(relinearisation);
+        Ok(PreparedEvaluationKeys { relinearisation, galois, ..*self })
     }
 
     /// The fingerprint of the secret key they belong to.

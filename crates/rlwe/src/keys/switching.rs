@@ -51,7 +51,9 @@ impl SwitchingKey {
         let b = parameters
             .digits(modulus)
             .map(|(d, block)| {
-                Sampler::new(&errors, d as u64).gaussian(&mut error);
+                if !context.is_dry_run() {
+                    Sampler::new(&errors, d as u64).gaussian(&mut error);
+                }
                 let mut b = context.zero(modulus, Domain::Evaluation);
                 b.for_each_limb(context.threads(), |k, b| {
                     let position = modulus.factors().nth(k).expect("a limb of this modulus");
@@ -192,6 +194,18 @@ impl PreparedSwitchingKey {
             identity: Identity::default(),
             name: None,
         }
+    }
+
+    /// The same key without residues, in the dry run of `context`.
+    ///
+    /// # Errors
+    /// [`RlweError::Parameters`] when the context is not one of a dry run.
+    pub(crate) fn in_dry_run(&self, context: &Context) -> Result<Self, RlweError> {
+        if !context.is_dry_run() {
+            let what = "only a dry run has keys without residues".into();
+            return Err(RlweError::Parameters { what });
+        }
+        Ok(Self::without_residues(context, self.modulus))
     }
 
     /// The same key with its use.

@@ -34,7 +34,7 @@ impl Context {
     pub fn gadget_within(&self, modulus: Modulus, key: Modulus) -> Result<Gadget, RlweError> {
         self.check_modulus(modulus, "switch keys")?;
         self.check_divisor(key)?;
-        let gadget = self.plans.gadgets.get_or_try_insert((modulus, key), || {
+        let gadget = self.gadgets.get_or_try_insert((modulus, key), || {
             let parameters = self.parameters();
             if parameters.specials().is_one() {
                 return Err(no_specials());

@@ -21,6 +21,13 @@ impl Profile {
         };
         Profile { kernel, memory, limbs }
     }
+
+    /// The profile by which dry runs decide ([`crate::Context::dry_run_beside`]):
+    /// [`Profile::typical`] of AVX-512 IFMA. It ships with this library and is the same on every
+    /// machine, whatever its kernel is. So a client, a server and its workers decide alike.
+    pub fn reference() -> Profile {
+        Profile::typical(Kernel::Avx512Ifma)
+    }
 }
 
 /// How many times as long as on Zen 4 operations take on Intel's Sapphire and Emerald Rapids.

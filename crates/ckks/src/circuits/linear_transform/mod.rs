@@ -46,8 +46,10 @@ pub struct LinearTransform {
     /// How it spreads errors of slots; not those of the levels of a DFT, to which slots are no
     /// message.
     spread: Option<Spread>,
-    /// Encodings by modulus and scale, and whether they are of a dry run.
-    cache: SizedCache<(Modulus, Scale, bool), Encoded>,
+    /// Encodings by modulus and scale.
+    cache: SizedCache<(Modulus, Scale), Encoded>,
+    /// The same of dry runs, which hold no memory.
+    cache_of_dry_runs: SizedCache<(Modulus, Scale), Encoded>,
 }
 
 /// For each giant step its baby steps, with the diagonals rotated and encoded.
@@ -181,6 +183,7 @@ impl LinearTransform {
             occupied,
             spread,
             cache: SizedCache::default(),
+            cache_of_dry_runs: SizedCache::default(),
         })
     }
 
@@ -245,6 +248,7 @@ impl LinearTransform {
     /// ([`hippocrene_rlwe::Batch`]).
     pub fn set_memory(&self, bytes: usize) {
         self.cache.set_memory(bytes);
+        self.cache_of_dry_runs.set_memory(bytes);
     }
 
     /// How many bytes encoded diagonals take, and how many they may.
@@ -294,7 +298,8 @@ impl LinearTransform {
         let bytes = |encoded: &Encoded| {
             encoded.values().flatten().map(|factor| factor.encoded.bytes()).sum()
         };
-        self.cache.get_or_try_insert((extended, scale, context.rlwe().is_dry_run()), bytes, || {
+        let cache = if context.rlwe().is_dry_run() { &self.cache_of_dry_runs } else { &self.cache };
+        cache.get_or_try_insert((extended, scale), bytes, || {
             self.encode_some(context, [modulus, extended], scale, Encodings::Kept, |_| true)
         })
     }

@@ -3,7 +3,7 @@
 
 use hippocrene_ckks::{Short, encoder::EncodeError};
 
-use crate::server::Server;
+use crate::server::{Computed, Server, planner::choose::Candidate};
 use crate::{Array, EncryptedArray, Error, Form, Interval, SlotContents};
 
 impl Server {
@@ -19,12 +19,13 @@ impl Server {
     pub fn add<F: Form>(&self, a: &Array<F>, b: &Array<F>) -> Result<Array<F>, Error> {
         const OPERATION: &str = "add";
         if let Some(one) = as_one(a, b) {
-            let twice = self.map(one, OPERATION, true, 0.0, |form, x| form.add(self, x, x))?;
+            let twice =
+                self.map(one, OPERATION, true, 0.0, |server, form, x| form.add(server, x, x))?;
             return Ok(
                 F::within(twice, F::interval(one).times_count(2)).with_terms(one.terms().clone())
             );
         }
-        let sum = self.combined(a, b, OPERATION, |form, x, y| form.add(self, x, y))?;
+        let sum = self.combined(a, b, OPERATION, |server, form, x, y| form.add(server, x, y))?;
         Ok(F::within(sum, F::interval(a) + F::interval(b)))
     }
 
@@ -37,11 +38,11 @@ impl Server {
         a: &Array<F>,
         b: &Array<F>,
         operation: &'static str,
-        combine: impl Fn(&F, &F::Ciphertext, &F::Ciphertext) -> Result<F::Ciphertext, Error> + Sync,
+        combine: impl Fn(&Server, &F, &F::Ciphertext, &F::Ciphertext) -> Computed<F> + Sync,
     ) -> Result<Array<F>, Error> {
         let is_dependent = are_dependent(a, b);
-        let sum = self.zip(a, b, operation, SlotContents::of_sum, 0.0, |form, x, y| {
-            let sum = combine(form, x, y)?;
+        let sum = self.zip(a, b, operation, SlotContents::of_sum, 0.0, |server, form, x, y| {
+            let sum = combine(server, form, x, y)?;
             Ok(if is_dependent { form.of_dependent(sum, x, y) } else { sum })
         })?;
         Ok(sum.with_terms(a.terms().join(b.terms())))
@@ -55,7 +56,8 @@ impl Server {
     /// [`Error::Shape`] when the shapes do not fit, [`Error::KeyMismatch`] when the arrays belong
     /// to different keys.
     pub fn sub<F: Form>(&self, a: &Array<F>, b: &Array<F>) -> Result<Array<F>, Error> {
-        let difference = self.combined(a, b, "subtract", |form, x, y| form.sub(self, x, y))?;
+        let difference =
+            self.combined(a, b, "subtract", |server, form, x, y| form.sub(server, x, y))?;
         Ok(F::within(difference, F::interval(a) - F::interval(b)))
     }
 
@@ -64,7 +66,7 @@ impl Server {
     /// # Errors
     /// [`Error::KeyMismatch`] when the array belongs to another key.
     pub fn negate<F: Form>(&self, a: &Array<F>) -> Result<Array<F>, Error> {
-        let negated = self.map(a, "negate", true, 0.0, |form, x| form.negate(self, x))?;
+        let negated = self.map(a, "negate", true, 0.0, |server, form, x| form.negate(server, x))?;
         Ok(F::within(negated, -F::interval(a)).with_terms(a.terms().clone()))
     }
 
@@ -83,9 +85,10 @@ impl Server {
         let bits = self.form_of(&[a, b]).product_bits(self);
         // Errors that factors have in common add up like the errors of two copies.
         let copies = if are_dependent(a, b) { 2 } else { 1 };
-        let product = self.zip(a, b, OPERATION, SlotContents::of_product, bits, |form, x, y| {
-            Ok(form.of_copies(form.mul(self, x, y)?, copies))
-        })?;
+        let product =
+            self.zip(a, b, OPERATION, SlotContents::of_product, bits, |server, form, x, y| {
+                Ok(form.of_copies(form.mul(server, x, y)?, copies))
+            })?;
         Ok(F::within(product, F::interval(a) * F::interval(b)))
     }
 
@@ -95,7 +98,7 @@ impl Server {
     /// [`Error::Capacity`] or [`Error::Budget`] when no multiplication is left.
     pub fn square<F: Form>(&self, a: &Array<F>) -> Result<Array<F>, Error> {
         let bits = self.form_of(&[a]).product_bits(self);
-        let square = self.map(a, "square", true, bits, |form, x| form.mul(self, x, x))?;
+        let square = self.map(a, "square", true, bits, |server, form, x| form.mul(server, x, x))?;
         Ok(F::within(square, F::interval(a).power(2)))
     }
 
@@ -112,10 +115,10 @@ impl Server {
         const OPERATION: &str = "add plain numbers";
         let (p, form) = (p.into(), self.form_of(&[a]));
         self.check_plain::<F>(a, p, OPERATION)?;
-        let sum = self.with_capacity([a], 0.0, |[a]| {
-            let ciphertexts = a.expanded(&self.session);
+        let sums = Candidate::new("each ciphertext", |server: &Server, [a]: [&Array<F>; 1]| {
+            let ciphertexts = a.expanded(&server.session);
             let out = form
-                .add_plain(self, a.layout(), &ciphertexts, p)
+                .add_plain(server, a.layout(), &ciphertexts, p)
                 .map_err(|e| e.during(OPERATION))?;
             Ok(Array::from_ciphertexts(
                 a.layout().clone(),
@@ -123,7 +126,8 @@ impl Server {
                 SlotContents::zero_if(a.is_clean()),
                 out,
             ))
-        })?;
+        });
+        let sum = self.perform(OPERATION, [a], 0.0, &[sums])?;
         Ok(F::within(sum, F::interval(a) + a.form().plain_interval(p))
             .with_terms(a.terms().clone()))
     }
@@ -144,10 +148,10 @@ impl Server {
         const OPERATION: &str = "multiply by plain numbers";
         let (p, form) = (p.into(), self.form_of(&[a]));
         self.check_plain::<F>(a, p, OPERATION)?;
-        let product = self.with_capacity([a], form.product_bits(self), |[a]| {
-            let ciphertexts = a.expanded(&self.session);
+        let products = Candidate::new("each ciphertext", |server: &Server, [a]: [&Array<F>; 1]| {
+            let ciphertexts = a.expanded(&server.session);
             let out = form
-                .mul_plain(self, a.layout(), &ciphertexts, p)
+                .mul_plain(server, a.layout(), &ciphertexts, p)
                 .map_err(|e| e.during(OPERATION))?;
             Ok(Array::from_ciphertexts(
                 a.layout().clone(),
@@ -155,7 +159,8 @@ impl Server {
                 SlotContents::Zero,
                 out,
             ))
-        })?;
+        });
+        let product = self.perform(OPERATION, [a], form.product_bits(self), &[products])?;
         Ok(F::within(product, F::interval(a) * a.form().plain_interval(p)))
     }
 
@@ -175,8 +180,9 @@ impl Server {
                 other => other,
             });
         }
-        let sum = self
-            .map(a, OPERATION, a.layout().is_full(), 0.0, |form, x| form.add_number(self, x, c))?;
+        let sum = self.map(a, OPERATION, a.layout().is_full(), 0.0, |server, form, x| {
+            form.add_number(server, x, c)
+        })?;
         Ok(F::within(sum, F::interval(a) + a.form().number_interval(c))
             .with_terms(a.terms().clone()))
     }
@@ -211,7 +217,8 @@ impl Server {
                 other => other.during(OPERATION),
             });
         }
-        let product = self.map(a, OPERATION, true, 0.0, |form, x| form.mul_number(self, x, c))?;
+        let product =
+            self.map(a, OPERATION, true, 0.0, |server, form, x| form.mul_number(server, x, c))?;
         let product = F::within(product, F::interval(a) * a.form().number_interval(c));
         Ok(product.with_terms(a.terms().clone()))
     }

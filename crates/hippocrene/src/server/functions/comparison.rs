@@ -12,7 +12,7 @@ use hippocrene_ckks::{
 use hippocrene_pegasus::Which;
 use hippocrene_rlwe::Noise;
 
-use crate::server::{Server, moves::broadcast::shape_of_both};
+use crate::server::{Server, moves::broadcast::shape_of_both, planner::choose::Candidate};
 use crate::{EncryptedArray, Error, Interval, Layout, Numbers, SlotContents};
 
 /// The gap, the precision and the handling of ties in a comparison.
@@ -119,6 +119,13 @@ const MAX_PLANS: usize = 16;
 #[derive(Debug, Default)]
 pub(in crate::server) struct Plans(Mutex<VecDeque<Arc<SignPlan>>>);
 
+/// Whether a circuit may bootstrap ciphertexts on its way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Refreshed {
+    OnTheWay,
+    Never,
+}
+
 /// An operation on one ciphertext, by a plan for the sign.
 type One = fn(&Evaluator, &Ciphertext, &SignPlan, &dyn Refresh) -> Result<Ciphertext, CkksError>;
 
@@ -180,8 +187,10 @@ impl Server {
             [a],
             how,
             OPERATION,
-            |how| self.sign_by_tables(a, how, OPERATION),
-            |how, refreshed| self.of_one(a, how, OPERATION, Evaluator::sign, refreshed),
+            |server, [a], how| server.sign_by_tables(a, how, OPERATION),
+            |server, [a], how, refreshed| {
+                server.of_one(a, how, OPERATION, Evaluator::sign, refreshed)
+            },
         )
     }
 
@@ -267,18 +276,17 @@ impl Server {
             [&shifted],
             inner,
             operation,
-            |how| {
-                let gap = how.gap.map_or_else(|| self.moved_table_gap(d, operation), Ok)?;
-                if d.interval().bound() <= gap / share {
-                    return Err(indistinct(d.interval().bound(), gap / share, operation));
+            |server, [x], how| {
+                let own_gap = how.gap.map_or_else(|| self.moved_table_gap(d, operation), Ok)?;
+                if d.interval().bound() <= own_gap / share {
+                    return Err(indistinct(d.interval().bound(), own_gap / share, operation));
                 }
-                self.step_by_tables(
-                    &self.plus_constant(d, -ties.place() * gap, operation)?,
-                    how,
-                    operation,
-                )
+                let moved = server.plus_constant(x, ties.place() * (gap - own_gap), operation)?;
+                server.step_by_tables(&moved, how, operation)
             },
-            |how, refreshed| self.of_one(&shifted, how, operation, Evaluator::step, refreshed),
+            |server, [x], how, refreshed| {
+                server.of_one(x, how, operation, Evaluator::step, refreshed)
+            },
         )?;
         Ok(within_ends(compared, (0.0, 1.0), 1.0))
     }
@@ -399,10 +407,13 @@ impl Server {
         let middle = centre(&[a, b]);
         let centred = |array| self.plus_constant(array, -middle, OPERATION);
         let (x, y) = (&centred(a)?, &centred(b)?);
-        let tables = |how| self.order_by_tables(x, Some(y), Which::Larger, how, OPERATION);
-        let result = self.by_either([x, y], how, OPERATION, tables, |how, refreshed| {
-            self.of_two(x, y, how, OPERATION, Evaluator::maximum, refreshed)
-        })?;
+        let tables = |server: &Server, [x, y]: [&EncryptedArray; 2], how| {
+            server.order_by_tables(x, Some(y), Which::Larger, how, OPERATION)
+        };
+        let polynomials = |server: &Server, [x, y]: [&EncryptedArray; 2], how, refreshed| {
+            server.of_two(x, y, how, OPERATION, Evaluator::maximum, refreshed)
+        };
+        let result = self.by_either([x, y], how, OPERATION, tables, polynomials)?;
         let result = self.plus_constant(&result, middle, OPERATION)?;
         let ends = (left.low().max(right.low()), left.high().max(right.high()));
         Ok(within_ends(result, ends, a.bound().max(b.bound())))
@@ -429,10 +440,13 @@ impl Server {
         let middle = centre(&[a, b]);
         let centred = |array| self.plus_constant(array, -middle, OPERATION);
         let (x, y) = (&centred(a)?, &centred(b)?);
-        let tables = |how| self.order_by_tables(x, Some(y), Which::Smaller, how, OPERATION);
-        let result = self.by_either([x, y], how, OPERATION, tables, |how, refreshed| {
-            self.of_two(x, y, how, OPERATION, Evaluator::minimum, refreshed)
-        })?;
+        let tables = |server: &Server, [x, y]: [&EncryptedArray; 2], how| {
+            server.order_by_tables(x, Some(y), Which::Smaller, how, OPERATION)
+        };
+        let polynomials = |server: &Server, [x, y]: [&EncryptedArray; 2], how, refreshed| {
+            server.of_two(x, y, how, OPERATION, Evaluator::minimum, refreshed)
+        };
+        let result = self.by_either([x, y], how, OPERATION, tables, polynomials)?;
         let result = self.plus_constant(&result, middle, OPERATION)?;
         let ends = (left.low().min(right.low()), left.high().min(right.high()));
         Ok(within_ends(result, ends, a.bound().max(b.bound())))
@@ -452,10 +466,15 @@ impl Server {
         if interval.high() <= 0.0 {
             return self.constant(a, 0.0).map_err(|e| e.during(OPERATION));
         }
-        let tables = |how| self.order_by_tables(a, None, Which::Larger, how, OPERATION);
-        let result = self.by_either([a], how, OPERATION, tables, |how, refreshed| {
-            self.of_one(a, how, OPERATION, Evaluator::relu, refreshed)
-        })?;
+        let result = self.by_either(
+            [a],
+            how,
+            OPERATION,
+            |server, [a], how| server.order_by_tables(a, None, Which::Larger, how, OPERATION),
+            |server, [a], how, refreshed| {
+                server.of_one(a, how, OPERATION, Evaluator::relu, refreshed)
+            },
+        )?;
         Ok(within_ends(result, (0.0, interval.high()), a.bound()))
     }
 
@@ -482,8 +501,10 @@ impl Server {
             [a],
             how,
             OPERATION,
-            |how| self.magnitude_by_tables(a, how, OPERATION),
-            |how, refreshed| self.of_one(a, how, OPERATION, Evaluator::abs, refreshed),
+            |server, [a], how| server.magnitude_by_tables(a, how, OPERATION),
+            |server, [a], how, refreshed| {
+                server.of_one(a, how, OPERATION, Evaluator::abs, refreshed)
+            },
         )?;
         Ok(within_ends(result, (0.0, interval.bound()), a.bound()))
     }
@@ -494,14 +515,13 @@ impl Server {
         how: Comparison,
         operation: &'static str,
         f: One,
-        refreshed: bool,
+        refreshed: Refreshed,
     ) -> Result<EncryptedArray, Error> {
         let form = self.form_of(&[a]);
         let plan = self.plan(&form, a.bound(), how, operation);
         let plan = plan.map_err(|e| e.with_at_most(a.capacity_bits(&self.session)))?;
-        let bits = if refreshed { 0.0 } else { plan.bits() };
-        let refresh = self.refresh_if(refreshed, &form, &[a.layout()]);
-        self.map(a, operation, a.layout().is_full(), bits, |_, x| {
+        let refresh = self.refresh_if(refreshed, &form, &[a.layout()])?;
+        self.map_as_it_is(a, operation, a.layout().is_full(), |_, x| {
             Ok(f(&self.evaluator, x, &plan, &*refresh)?)
         })
     }
@@ -513,53 +533,65 @@ impl Server {
         how: Comparison,
         operation: &'static str,
         f: Two,
-        refreshed: bool,
+        refreshed: Refreshed,
     ) -> Result<EncryptedArray, Error> {
         let form = self.form_of(&[a, b]);
         let plan = self.plan(&form, a.bound() + b.bound(), how, operation);
         let least = a.capacity_bits(&self.session).min(b.capacity_bits(&self.session));
         let plan = plan.map_err(|e| e.with_at_most(least))?;
-        let bits = if refreshed { 0.0 } else { plan.bits() };
-        let refresh = self.refresh_if(refreshed, &form, &[a.layout(), b.layout()]);
+        let refresh = self.refresh_if(refreshed, &form, &[a.layout(), b.layout()])?;
         let is_full = a.layout().is_full() && b.layout().is_full();
         let slots = |a: SlotContents, b| match a.of_sum(b).after(false) {
             SlotContents::Stray => SlotContents::zero_if(is_full),
             known => known,
         };
-        self.zip(a, b, operation, slots, bits, |_, x, y| {
+        let (a, b) = self.broadcast(a, b, operation)?;
+        self.zip_as_they_are(&a, &b, operation, slots, |_, x, y| {
             Ok(f(&self.evaluator, x, y, &plan, &*refresh)?)
         })
     }
 
     /// Returns the result by tables if `is_by_tables` says so, and by polynomials otherwise.
     ///
-    /// With bootstrapping keys, polynomials may fail on the way. A bootstrap may restore less
-    /// capacity than a stage needs, or return values that are not precise enough for the gap.
-    /// Tables are then used after all, if their gap is narrow enough. Otherwise polynomials are
-    /// tried without bootstraps. That needs enough capacity in the operands, and leaves none
-    /// reserved for a later bootstrap, as the result may be the last one.
+    /// With bootstrapping keys, polynomials may be impossible. A bootstrap may restore less capacity
+    /// than a stage needs, or return values that are not precise enough for the gap. Tables are then
+    /// used after all, if their gap is narrow enough. Otherwise polynomials do without bootstraps.
+    /// That needs enough capacity in the operands, and leaves none reserved for a later bootstrap,
+    /// as the result may be the last one.
     fn by_either<const COUNT: usize>(
         &self,
         operands: [&EncryptedArray; COUNT],
         how: Comparison,
         operation: &'static str,
-        tables: impl Fn(Comparison) -> Result<EncryptedArray, Error>,
-        polynomials: impl Fn(Comparison, bool) -> Result<EncryptedArray, Error>,
+        tables: impl Fn(&Server, [&EncryptedArray; COUNT], Comparison) -> Result<EncryptedArray, Error>,
+        polynomials: impl Fn(
+            &Server,
+            [&EncryptedArray; COUNT],
+            Comparison,
+            Refreshed,
+        ) -> Result<EncryptedArray, Error>,
     ) -> Result<EncryptedArray, Error> {
         operands.iter().try_for_each(|a| a.check_error_known(operation))?;
         let how = self.with_gap(&operands, how, operation);
         if self.is_by_tables(&operands, how, operation)? {
-            return tables(how);
+            return tables(self, operands, how);
         }
-        let result = polynomials(how, true);
-        let failed = matches!(&result, Err(Error::Capacity { .. } | Error::Argument { .. }));
-        if !failed || self.bootstraps.is_none() {
-            return result;
+        let refreshed = Candidate::new("polynomials", |server: &Server, operands| {
+            polynomials(server, operands, how, Refreshed::OnTheWay)
+        });
+        let mut candidates = vec![refreshed];
+        if self.bootstraps.is_some() {
+            if self.check_tables(&operands, how, operation).is_ok() {
+                let by_tables =
+                    |server: &Server, x: [&EncryptedArray; COUNT]| tables(server, x, how);
+                candidates.push(Candidate::new("tables", by_tables).otherwise(1));
+            }
+            let at_once = |server: &Server, operands: [&EncryptedArray; COUNT]| {
+                polynomials(server, operands, how, Refreshed::Never)
+            };
+            candidates.push(Candidate::new("polynomials without bootstraps", at_once).otherwise(2));
         }
-        if self.check_tables(&operands, how, operation).is_ok() {
-            return tables(how).or(result);
-        }
-        polynomials(how, false).or(result)
+        self.perform(operation, operands, f64::INFINITY, &candidates)
     }
 
     /// Returns `how` with a wider gap, if `how.gap` is `None` and the default is too narrow.
@@ -588,13 +620,13 @@ impl Server {
 
     fn refresh_if<'s>(
         &'s self,
-        refreshed: bool,
+        refreshed: Refreshed,
         form: &Numbers,
         layouts: &[&Layout],
-    ) -> Box<dyn Refresh + 's> {
+    ) -> Result<Box<dyn Refresh + 's>, Error> {
         match refreshed {
-            true => self.refresh_of(form, layouts),
-            false => Box::new(NoRefresh(self.session.context())),
+            Refreshed::OnTheWay => self.refresh_of(form, layouts),
+            Refreshed::Never => Ok(Box::new(NoRefresh(self.session.context()))),
         }
     }
 

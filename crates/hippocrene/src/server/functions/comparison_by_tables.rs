@@ -176,9 +176,8 @@ impl Server {
         self.check_real(b, operation)?;
         let form = self.form_of(&[a, b]);
         let (a, b) = self.broadcast(a, b, operation).map_err(|e| e.during(operation))?;
-        let others = b.expanded(&self.session);
-        self.apply_blocks(&a, form, operation, |pegasus, k, c, places| {
-            pegasus.apply_order(c, Some(&others[k]), which, places)
+        self.apply_blocks([&*a, &*b], form, operation, |pegasus, [x, y], places| {
+            pegasus.apply_order(x, Some(y), which, places)
         })
     }
 

@@ -17,7 +17,7 @@ impl Server {
             return Ok(a.clone());
         }
         self.check_conjugation("conjugate")?;
-        self.map(a, "conjugate", true, 0.0, |_, x| Ok(self.evaluator.conjugate(x)?))
+        self.map(a, "conjugate", true, 0.0, |server, _, x| Ok(server.evaluator.conjugate(x)?))
     }
 
     /// Checks that the conjugation key is present.
@@ -43,8 +43,9 @@ impl Server {
     /// # Errors
     /// [`Error::KeyMismatch`] when the array belongs to another key.
     pub fn times_i(&self, a: &EncryptedArray) -> Result<EncryptedArray, Error> {
-        let product =
-            self.map(a, "multiply by i", true, 0.0, |_, x| Ok(self.evaluator.mul_by_i(x)?))?;
+        let product = self.map(a, "multiply by i", true, 0.0, |server, _, x| {
+            Ok(server.evaluator.mul_by_i(x)?)
+        })?;
         Ok(with_complex(product, true))
     }
 

@@ -80,7 +80,7 @@ impl Server {
                 other => other.during(OPERATION),
             });
         }
-        let times = |form: &Numbers, x: &_| form.mul_big_number(self, x, c);
+        let times = |server: &Server, form: &Numbers, x: &_| form.mul_big_number(server, x, c);
         let product = self.map(a, OPERATION, true, 0.0, times)?;
         Ok(product.within(a.interval() * Interval::point(c.to_f64())))
     }

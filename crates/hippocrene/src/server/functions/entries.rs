@@ -7,7 +7,7 @@ use hippocrene_ckks::{
     circuits::{EntriesLiteral, EntriesPlan},
 };
 
-use crate::server::Server;
+use crate::server::{Server, planner::choose::Candidate};
 use crate::{EncryptedArray, Error, Interval, Numbers};
 
 const OPERATION: &str = "entries of a table";
@@ -98,20 +98,22 @@ impl Server {
             true => Cow::Borrowed(a),
             false => Cow::Owned(self.cleaned(a)?),
         };
-        let refresh = self.refresh_of(&form, &[a.layout()]);
-        let found = |refresh: &dyn Refresh, bits: f64| {
-            self.map(&a, OPERATION, true, bits, |_, x| {
-                Ok(self.evaluator.entries(x, &plan, refresh)?)
+        let found = |server: &Server, a: &EncryptedArray, refresh: &dyn Refresh| {
+            server.map_as_it_is(a, OPERATION, true, |_, x| {
+                Ok(server.evaluator.entries(x, &plan, refresh)?)
             })
         };
-        let mut out = match found(&*refresh, 0.0) {
-            // The last operation of a program may leave nothing for another bootstrap, so the plan
-            // is tried again without bootstraps.
-            Err(Error::Capacity { .. }) if self.bootstraps.is_some() => {
-                found(&NoRefresh(self.session.context()), plan.bits())?
-            }
-            out => out?,
-        };
+        let refreshed =
+            Candidate::new("a circuit with bootstraps", |server: &Server, [a]: [_; 1]| {
+                found(server, a, &*server.refresh_of(&form, &[a.layout()])?)
+            });
+        // The last operation of a program may leave nothing for another bootstrap.
+        let at_once =
+            Candidate::new("a circuit without bootstraps", |server: &Server, [a]: [_; 1]| {
+                found(server, a, &NoRefresh(server.session.context()))
+            });
+        let mut out =
+            self.perform(OPERATION, [&*a], f64::INFINITY, &[refreshed, at_once.otherwise(1)])?;
         // How far values may lie outside of the range of the entries.
         let beyond = (out.bound() - high.max(-low)).max(0.0);
         let values = Interval::new(low + first, high + first).unwrap_or(Interval::EVERYTHING);

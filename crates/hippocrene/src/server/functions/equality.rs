@@ -14,8 +14,8 @@ impl Server {
     pub fn is_zero(&self, a: &IntegerArray) -> Result<IntegerArray, Error> {
         // Slots without an element that hold 0 become 1, so only full layouts count as keeping
         // zeros.
-        self.map(a, "test for zero", a.layout().is_full(), 0.0, |_, x| {
-            Ok(evaluator(self)?.is_zero(x)?)
+        self.map(a, "test for zero", a.layout().is_full(), 0.0, |server, _, x| {
+            Ok(evaluator(server)?.is_zero(x)?)
         })
     }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use hippocrene_ckks::circuits::{Basis, Polynomial};
 
-use crate::server::Server;
+use crate::server::{Server, planner::choose::Candidate};
 use crate::{Argument, Array, EncryptedArray, Error, Form, Interval, Numbers};
 
 pub(in crate::server) const OPERATION: &str = "evaluate a polynomial";
@@ -58,19 +58,33 @@ impl Server {
         let (a, p) = F::within_domain(self, a, p)?;
         let (a, p) = (&*a, &*p);
         let bits = F::polynomial_depth(p) as f64 * self.form_of(&[a]).product_bits(self);
-        if self.strands(a, bits) {
-            let values = F::polynomial_in_parts(self, a, p).map_err(|e| e.during(OPERATION))?;
-            if let Some(values) = values {
-                let values = F::bounded_by(values, p, a).with_form(asked);
-                return Ok(F::within(values, F::range(p, F::interval(a))));
-            }
-        }
+        let circuit = Candidate::new("one circuit", |server: &Server, [a]: [_; 1]| {
+            server.polynomial_at_once(a, p)
+        });
+        let in_parts = Candidate::new("parts with bootstraps", |server: &Server, [a]: [_; 1]| {
+            let values = F::polynomial_in_parts(server, a, p).map_err(|e| e.during(OPERATION))?;
+            let none =
+                || Error::argument(OPERATION, "a bootstrap leaves no capacity for a product");
+            Ok(F::bounded_by(values.ok_or_else(none)?, p, a))
+        });
+        let values = self.perform(OPERATION, [a], bits, &[circuit, in_parts.otherwise(1)])?;
+        // The converted argument may have a higher precision. The result has the requested form,
+        // with the range of the polynomial as its interval.
+        Ok(F::within(values.with_form(asked), F::range(p, F::interval(a))))
+    }
+
+    /// Evaluates the polynomial `p` at every element of `a`, without bootstraps.
+    fn polynomial_at_once<F: Form>(
+        &self,
+        a: &Array<F>,
+        p: &F::Polynomial,
+    ) -> Result<Array<F>, Error> {
         let evaluated = |p: &F::Polynomial, keeps_zeros: bool| {
-            self.map(a, OPERATION, keeps_zeros, bits, |form, x| form.polynomial(self, x, p))
+            self.map_as_it_is(a, OPERATION, keeps_zeros, |form, x| form.polynomial(self, x, p))
         };
         // Zeros in slots without an element must stay zero, so the constant is added to the
         // elements alone.
-        let values = match F::apart_from_constant(p)? {
+        match F::apart_from_constant(p)? {
             Some((rest, constant)) if a.is_clean() && !a.layout().is_full() => {
                 let values =
                     self.add_plain(&evaluated(&rest, true)?, F::plain(&vec![constant; a.size()]));
@@ -78,11 +92,7 @@ impl Server {
             }
             Some(_) => evaluated(p, a.layout().is_full()),
             None => evaluated(p, true),
-        };
-        // The converted argument may have a higher precision. The result has the requested form,
-        // with the range of the polynomial as its interval.
-        let values = values?.with_form(asked);
-        Ok(F::within(values, F::range(p, F::interval(a))))
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Powers, element by element.
 
-use crate::server::Server;
+use crate::server::{Server, planner::choose::Candidate};
 use crate::{Array, Error, Form};
 
 impl Server {
@@ -28,18 +28,14 @@ impl Server {
         }
         let depth = (n - 1).ilog2() + 1;
         let bits = f64::from(depth) * self.form_of(&[a]).product_bits(self);
-        let squared = || {
-            let power =
-                by_squaring(a, n, |x, y| self.mul(x, y)).map_err(|e| e.during(OPERATION))?;
-            Ok(F::within(power, F::interval(a).power(n)))
-        };
-        if self.strands(a, bits) {
-            return squared();
-        }
-        match self.map(a, OPERATION, true, bits, |form, x| form.power(self, x, n)) {
-            Err(Error::Capacity { .. }) if self.bootstraps.is_some() => squared(),
-            power => Ok(F::within(power?, F::interval(a).power(n))),
-        }
+        let circuit = Candidate::new("one circuit", |server: &Server, [a]: [&Array<F>; 1]| {
+            server.map_as_it_is(a, OPERATION, true, |form, x| form.power(server, x, n))
+        });
+        let products = Candidate::new("products one by one", |server: &Server, [a]: [_; 1]| {
+            by_squaring(a, n, |x, y| server.mul(x, y)).map_err(|e| e.during(OPERATION))
+        });
+        let power = self.perform(OPERATION, [a], bits, &[circuit, products.otherwise(1)])?;
+        Ok(F::within(power, F::interval(a).power(n)))
     }
 }
 

@@ -90,7 +90,7 @@ impl Server {
         };
         let middle = centre(&[a]);
         let centred = self.plus_constant(a, -middle, "quantile")?;
-        let quantiles = self.of_elements(&centred, lines, wide, |pegasus, x, form| {
+        let quantiles = self.of_elements(&centred, lines, wide, |server, pegasus, x, form| {
             let sorted = pegasus.sort(x, lines.length)?;
             let count = sorted.len() / lines.length;
             let next = |above: bool| {
@@ -99,7 +99,7 @@ impl Server {
                     (0..count).map(move |line| line * lines.length + place)
                 });
                 let next = sorted.select(&places.collect::<Vec<_>>())?;
-                self.repacked(pegasus, &next, &shape, form)
+                server.repacked(pegasus, &next, &shape, form)
             };
             let below = next(false)?;
             if between.iter().all(|(_, weight)| *weight == 0.0) {
@@ -109,15 +109,15 @@ impl Server {
             let part = |array: &EncryptedArray, above: bool| {
                 let first = of(between[0].1, above);
                 if between.iter().all(|(_, weight)| *weight == between[0].1) {
-                    return self.mul_number(array, first);
+                    return server.mul_number(array, first);
                 }
                 let weights: Vec<f64> = between
                     .iter()
                     .flat_map(|(_, weight)| vec![of(*weight, above); count])
                     .collect();
-                self.mul_plain(array, &weights[..])
+                server.mul_plain(array, &weights[..])
             };
-            let mut between = self.add(&part(&below, false)?, &part(&next(true)?, true)?)?;
+            let mut between = server.add(&part(&below, false)?, &part(&next(true)?, true)?)?;
             // The other slots hold copies of elements, or 0, so the bound of `below` holds
             // everywhere.
             between.set_bound(below.bound());

@@ -6,7 +6,7 @@
 use hippocrene_ckks::{Ciphertext, Scale};
 use hippocrene_pegasus::{Layout as Places, Numbers as Single, Pegasus, PegasusError};
 
-use crate::server::{Server, functions::comparison::centre};
+use crate::server::{Server, functions::comparison::centre, planner::choose::Candidate};
 use crate::{Array, EncryptedArray, Error, Layout, Numbers, SlotContents};
 
 /// Maximum length of a line whose places are computed.
@@ -158,14 +158,15 @@ impl Server {
             pegasus.place_bound_of(a, slot, lines.length, scale_of(pegasus)?)
         };
         let a = &self.plus_constant(a, -centre(&[a]), lines.operation)?;
-        self.of_elements(a, lines, wide, |pegasus, x, form| {
+        self.of_elements(a, lines, wide, |server, pegasus, x, form| {
             let digits = f(pegasus, x, lines.length, bits, scale_of(pegasus)?)?;
             let mut place: Option<EncryptedArray> = None;
             for digit in digits.iter().rev() {
-                let digit = self.repacked(pegasus, digit, &lines.kept, form)?;
+                let digit = server.repacked(pegasus, digit, &lines.kept, form)?;
                 place = Some(match place {
                     Some(higher) => {
-                        self.add(&self.mul_number(&higher, f64::from(1u32 << bits))?, &digit)?
+                        let scaled = server.mul_number(&higher, f64::from(1u32 << bits))?;
+                        server.add(&scaled, &digit)?
                     }
                     None => digit,
                 });
@@ -257,12 +258,12 @@ impl Server {
             a,
             &lines,
             |pegasus, _, _| Ok(pegasus.argsort_bound(off)),
-            |pegasus, x, form| {
+            |server, pegasus, x, form| {
                 let middle = lines.last() / 2.0;
                 let scale = pegasus.plan().repacking_scale(middle)?;
                 let places =
                     pegasus.argsort(x, lines.length, scale).map_err(named)?.select(&next)?;
-                self.add_number(&self.repacked(pegasus, &places, &shape, form)?, middle)
+                server.add_number(&server.repacked(pegasus, &places, &shape, form)?, middle)
             },
         )
     }
@@ -332,8 +333,8 @@ impl Server {
         let (shape, next) = lines.with(k);
         let (middle, interval) = (centre(&[a]), a.interval());
         let a = &self.plus_constant(a, -middle, lines.operation)?;
-        let ordered = self.of_elements(a, lines, wide, |pegasus, x, form| {
-            self.repacked(pegasus, &f(pegasus, x)?.select(&next)?, &shape, form)
+        let ordered = self.of_elements(a, lines, wide, |server, pegasus, x, form| {
+            server.repacked(pegasus, &f(pegasus, x)?.select(&next)?, &shape, form)
         })?;
         Ok(self.plus_constant(&ordered, middle, lines.operation)?.within(interval))
     }
@@ -353,7 +354,7 @@ impl Server {
             &self.plus_constant(a, -middle, lines.operation)?,
             lines,
             |pegasus, _, _| Ok(wide(pegasus)),
-            |pegasus, x, form| self.repacked(pegasus, &f(pegasus, x)?, &lines.kept, form),
+            |server, pegasus, x, form| server.repacked(pegasus, &f(pegasus, x)?, &lines.kept, form),
         )?;
         Ok(self.plus_constant(&result, middle, lines.operation)?.within(interval))
     }
@@ -368,19 +369,20 @@ impl Server {
         a: &EncryptedArray,
         lines: &Lines,
         wide: impl Fn(&Pegasus, &Ciphertext, usize) -> Result<f64, PegasusError>,
-        f: impl Fn(&Pegasus, &Single, Numbers) -> Result<EncryptedArray, Error>,
+        f: impl Fn(&Server, &Pegasus, &Single, Numbers) -> Result<EncryptedArray, Error>,
     ) -> Result<EncryptedArray, Error> {
         self.check_real(a, lines.operation)?;
-        let pegasus = self.pegasus(lines.operation)?;
         let form = self.form_of(&[a]);
-        let ordered = self.with_capacity([a], 0.0, |[a]| {
+        let ordered = Candidate::new("tables", |server: &Server, [a]: [&EncryptedArray; 1]| {
+            let pegasus = server.pegasus(lines.operation)?;
             let first = a.layout().positions().next().unwrap_or(0);
             let (ciphertext, slot) = (first / a.layout().slots(), first % a.layout().slots());
-            let mut one = Ciphertext::clone(&a.expanded(&self.session)[ciphertext]);
+            let mut one = Ciphertext::clone(&a.expanded(&server.session)[ciphertext]);
             one.set_bound(a.bound());
-            let x = self.single(pegasus, a, wide(pegasus, &one, slot)? * a.bound())?;
-            f(pegasus, &x.select(&lines.order)?, form)
+            let x = server.single(pegasus, a, wide(pegasus, &one, slot)? * a.bound())?;
+            f(server, pegasus, &x.select(&lines.order)?, form)
         });
+        let ordered = self.perform(lines.operation, [a], 0.0, &[ordered]);
         ordered.map_err(|e| e.during(lines.operation))
     }
 

@@ -3,7 +3,7 @@
 use hippocrene_ckks::{Ciphertext, Short};
 use hippocrene_pegasus::{Function, Pegasus, PegasusError, Tables, Tangents};
 
-use crate::server::Server;
+use crate::server::{Server, planner::choose::Candidate};
 use crate::{Array, EncryptedArray, Error, Interval, Numbers, SlotContents};
 
 const APPLY: &str = "apply a function";
@@ -270,34 +270,33 @@ impl Server {
         f: impl Fn(&Pegasus, &Ciphertext, &[usize]) -> Result<Ciphertext, PegasusError>,
     ) -> Result<EncryptedArray, Error> {
         self.check_real(a, operation)?;
-        self.apply_blocks(a, self.form_of(&[a]), operation, |pegasus, _, c, places| {
+        self.apply_blocks([a], self.form_of(&[a]), operation, |pegasus, [c], places| {
             f(pegasus, c, places)
         })
     }
 
-    /// Applies `f` to every ciphertext of an array that has been checked already.
+    /// Applies `f` to the ciphertexts of arrays of one layout, which have been checked already.
     ///
-    /// `f` gets the index of the ciphertext, the ciphertext itself, and the slots in it that hold
-    /// elements.
-    pub(in crate::server) fn apply_blocks(
+    /// `f` gets one ciphertext of each array, and the slots in them that hold elements.
+    pub(in crate::server) fn apply_blocks<const COUNT: usize>(
         &self,
-        a: &EncryptedArray,
+        operands: [&EncryptedArray; COUNT],
         form: Numbers,
         operation: &'static str,
-        f: impl Fn(&Pegasus, usize, &Ciphertext, &[usize]) -> Result<Ciphertext, PegasusError>,
+        f: impl Fn(&Pegasus, [&Ciphertext; COUNT], &[usize]) -> Result<Ciphertext, PegasusError>,
     ) -> Result<EncryptedArray, Error> {
-        let pegasus = self.pegasus(operation)?;
-        let applied = self.with_capacity([a], 0.0, |[a]| {
+        self.pegasus(operation)?;
+        let applied = Candidate::new("tables", |server: &Server, operands: [_; COUNT]| {
+            let (pegasus, a): (_, &EncryptedArray) = (server.pegasus(operation)?, operands[0]);
             let slots = a.layout().slots();
             let mut places = vec![Vec::new(); a.layout().ciphertexts()];
             a.layout()
                 .positions()
                 .for_each(|position| places[position / slots].push(position % slots));
-            let ciphertexts = a.expanded(&self.session);
-            let all = ciphertexts.iter().zip(&places).enumerate();
-            let out = all.map(|(k, (c, places))| match places.is_empty() {
+            let ciphertexts = operands.map(|a: &EncryptedArray| a.expanded(&server.session));
+            let out = places.iter().enumerate().map(|(k, places)| match places.is_empty() {
                 true => Ok(None),
-                false => f(pegasus, k, c, places).map(Some),
+                false => f(pegasus, ciphertexts.each_ref().map(|all| &*all[k]), places).map(Some),
             });
             let out = out.collect::<Result<Vec<_>, _>>()?;
             // A ciphertext without elements may hold anything, so another result serves there.
@@ -310,6 +309,7 @@ impl Server {
             let slots = SlotContents::zero_if(clean);
             Ok(Array::from_ciphertexts(a.layout().clone(), form, slots, out))
         });
+        let applied = self.perform(operation, operands, 0.0, &[applied]);
         applied.map_err(|e| e.during(operation))
     }
 

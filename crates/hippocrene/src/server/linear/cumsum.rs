@@ -1,6 +1,6 @@
 //! Cumulative sums along an axis.
 
-use crate::server::Server;
+use crate::server::{Server, planner::choose::Candidate};
 use crate::{Array, Error, Form, SlotContents};
 
 const OPERATION: &str = "cumsum";
@@ -34,13 +34,14 @@ impl Server {
             _ => 1 << length.ilog2().div_ceil(2),
         };
         let form = self.form_of(&[a]);
-        let sums = self.with_capacity([a], form.product_bits(self), |[a]| {
-            let within = self.within_pieces(a, axis, piece)?;
+        let pieces = Candidate::new("sums of pieces", |server: &Server, [a]: [_; 1]| {
+            let within = server.within_pieces(a, axis, piece)?;
             match length <= piece {
                 true => Ok(within),
-                false => self.add(&within, &self.before_pieces(a, axis, piece)?),
+                false => server.add(&within, &server.before_pieces(a, axis, piece)?),
             }
         });
+        let sums = self.perform(OPERATION, [a], form.product_bits(self), &[pieces]);
         let sums = sums.map_err(|e| e.during(OPERATION))?;
         let (one, all) = (F::interval(a), F::interval(a).times_count(length));
         Ok(F::within(sums, one.union(all)))

@@ -9,7 +9,7 @@ use std::{
 
 use hippocrene_rlwe::stop;
 
-use crate::server::{Server, linear::map_cache::Name};
+use crate::server::{Server, linear::map_cache::Name, planner::choose::Candidate};
 use crate::{Array, Diagonals, Error, Extent, Form, Layout, SlotContents, server::After};
 
 /// Number of entries between two checks whether the computation is to stop.
@@ -78,11 +78,12 @@ impl Server {
         self.check(a, operation)?;
         let form = self.form_of(&[a]);
         let blocks = blocks(&form, &out, F::slots(&self.session), entries, operation)?;
-        self.with_capacity([a], form.product_bits(self), |[a]| {
+        let map = Candidate::new("linear map", |server: &Server, [a]: [_; 1]| {
             let ciphertexts =
-                self.mapped(&form, a, &blocks, after).map_err(|e| e.during(operation))?;
+                server.mapped(&form, a, &blocks, after).map_err(|e| e.during(operation))?;
             Ok(Array::from_ciphertexts(out.clone(), form.clone(), SlotContents::Zero, ciphertexts))
-        })
+        });
+        self.perform(operation, [a], form.product_bits(self), &[map])
     }
 
     /// Returns the ciphertexts of the result, one for each `to` of the pairs.

@@ -1,6 +1,6 @@
 //! Sums along axes.
 
-use crate::server::Server;
+use crate::server::{Server, planner::choose::Candidate};
 use crate::{Array, Error, Form, SlotContents};
 
 impl Server {
@@ -85,14 +85,14 @@ impl Server {
         };
         let clean = a.is_clean() && (within == 1 || length == 1);
         let period = window(a, axis, padded).and_then(|window| period_of(repeats(a), vec![window]));
-        self.with_capacity([a], 0.0, |[a]| {
-            let inputs = a.expanded(&self.session);
+        let rotations = Candidate::new("rotations", |server: &Server, [a]: [&Array<F>; 1]| {
+            let inputs = a.expanded(&server.session);
             let total = |first: usize| {
                 let mut sum = inputs[first].as_ref().clone();
                 for term in (1..whole).filter_map(|k| inputs.get(first + k * step)) {
-                    sum = form.add_alike(self, &sum, term)?;
+                    sum = form.add_alike(server, &sum, term)?;
                 }
-                let mut sum = form.inner_sum(self, &sum, stride, within)?;
+                let mut sum = form.inner_sum(server, &sum, stride, within)?;
                 if padded && whole == 1 {
                     // Any `within` consecutive slots along the axis hold each of the `length`
                     // elements at most once, wherever they begin. At most `length` summands are not
@@ -101,21 +101,22 @@ impl Server {
                 }
                 match inputs.get(first + whole * step).filter(|_| rest > 0) {
                     Some(last) => {
-                        form.add_alike(self, &sum, &form.inner_sum(self, last, stride, rest)?)
+                        form.add_alike(server, &sum, &form.inner_sum(server, last, stride, rest)?)
                     }
                     None => Ok(sum),
                 }
             };
             let occupied = layout.occupied();
-            let out = self.session.compute_each(occupied.len(), |first| match occupied[first] {
+            let out = server.session.compute_each(occupied.len(), |first| match occupied[first] {
                 true => total(first),
-                false => form.mul_number(self, inputs[first].as_ref(), F::Number::default()),
+                false => form.mul_number(server, inputs[first].as_ref(), F::Number::default()),
             });
             let out = out.map_err(|e| e.during(operation))?;
             let slots = SlotContents::zero_if(clean);
             let out = Array::from_ciphertexts(layout.clone(), form.clone(), slots, out);
             Ok(summed(out, period, padded))
-        })
+        });
+        self.perform(operation, [a], 0.0, &[rotations])
     }
 }
 

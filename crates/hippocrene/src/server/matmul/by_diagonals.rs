@@ -17,10 +17,7 @@ use crate::server::{
     Server,
     matmul::by_tiles::{SHORT_ROTATIONS, strides},
     moves::Moves,
-    planner::prices::{
-        HOISTED_ROTATION_IN_PLAIN_PRODUCTS, MAX_SLOTS_OF_PRODUCTS, ROTATION_IN_PLAIN_PRODUCTS,
-        TENSOR_IN_PLAIN_PRODUCTS,
-    },
+    planner::{choose::Candidate, prices::MAX_SLOTS_OF_PRODUCTS},
 };
 use crate::{Array, Error, Form, Layout, SlotContents};
 
@@ -77,15 +74,6 @@ impl Gram {
         if self.symmetric { self.columns } else { self.rows + self.columns - 1 }
     }
 
-    /// Returns an estimate of the work, in products with plaintexts.
-    pub(in crate::server) fn work(&self) -> usize {
-        let sums = (self.slots / self.strides[1]).ilog2() as usize;
-        self.diagonals()
-            * (self.ciphertexts * (HOISTED_ROTATION_IN_PLAIN_PRODUCTS + TENSOR_IN_PLAIN_PRODUCTS)
-                + ROTATION_IN_PLAIN_PRODUCTS * (2 + sums + usize::from(self.symmetric))
-                + 1)
-    }
-
     /// Returns the moves `(to, from)` from all diagonals to the elements of the product.
     ///
     /// The source positions count the ciphertexts of all diagonals one after the other.
@@ -113,10 +101,11 @@ impl Server {
     ) -> Result<Array<F>, Error> {
         let (form, slots, [outer, along]) = (self.form_of(&[a, b]), gram.slots, gram.strides);
         let layout = Layout::packed(&[gram.diagonals() * slots], slots)?;
-        let diagonals = self.with_capacity([a, b], form.product_bits(self), |[a, b]| {
-            let sums = self.diagonals_of(&form, a, b, gram).map_err(|e| e.during(operation))?;
+        let sums = Candidate::new("diagonals", |server: &Server, [a, b]: [_; 2]| {
+            let sums = server.diagonals_of(&form, a, b, gram).map_err(|e| e.during(operation))?;
             Ok(Array::from_ciphertexts(layout.clone(), form.clone(), SlotContents::Stray, sums))
-        })?;
+        });
+        let diagonals = self.perform(operation, [a, b], form.product_bits(self), &[sums])?;
         let out = Layout::new(vec![gram.rows, gram.columns], vec![along, outer], slots)?;
         let entries: Vec<_> =
             gram.moves(&out).into_iter().map(|(to, from)| (to, from, F::ONE)).collect();

@@ -21,6 +21,7 @@ use crate::server::{
     moves::Moves,
     moves::broadcast::Copies,
     moves::several_steps::products,
+    planner::choose::Candidate,
     planner::prices::{
         HOISTED_ROTATION_IN_PLAIN_PRODUCTS, MAX_SLOTS_OF_PRODUCTS, ROTATION_IN_PLAIN_PRODUCTS,
         TENSOR_IN_PLAIN_PRODUCTS,
@@ -72,14 +73,10 @@ pub(in crate::server) struct Tiles {
 }
 
 impl Tiles {
-    /// Returns the tiles with the least work for matrices of these layouts, and an estimate of it.
-    ///
-    /// The work is counted in products with plaintexts. The result is `None` if there is no room.
-    pub(in crate::server) fn best<F: Form>(a: &Layout, b: &Layout) -> Option<(usize, Tiles)> {
-        Self::all::<F>(a, b)
-            .into_iter()
-            .map(|tiles| (tiles.work::<F>(), tiles))
-            .min_by_key(|(work, _)| *work)
+    /// Returns the tiles with the least work for matrices of these layouts, or `None` if there is
+    /// no room.
+    pub(in crate::server) fn best<F: Form>(a: &Layout, b: &Layout) -> Option<Tiles> {
+        Self::all::<F>(a, b).into_iter().min_by_key(Tiles::work::<F>)
     }
 
     /// Returns all candidates for matrices of these layouts.
@@ -267,12 +264,13 @@ impl Server {
             false => (vec![tiles.rows, tiles.columns], vec![tiles.stride, 1]),
         };
         let layout = Layout::new(shape, strides, tiles.slots)?;
-        self.with_capacity([&first, &second], form.product_bits(self), |[first, second]| {
-            let (first, second) = (first.expanded(&self.session), second.expanded(&self.session));
-            let sums = self.sums_of_rotated(&form, &first, &second, tiles);
+        let sums = Candidate::new("tiles", |server: &Server, operands: [&Array<F>; 2]| {
+            let [first, second] = operands.map(|a| a.expanded(&server.session));
+            let sums = server.sums_of_rotated(&form, &first, &second, tiles);
             let sums = sums.map_err(|e| e.during(operation))?;
             Ok(Array::from_ciphertexts(layout.clone(), form.clone(), SlotContents::Zero, sums))
-        })
+        });
+        self.perform(operation, [&first, &second], form.product_bits(self), &[sums])
     }
 
     /// Returns the tiles of a matrix, `each` of them for each chunk.

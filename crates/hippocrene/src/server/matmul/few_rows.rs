@@ -153,7 +153,9 @@ impl Server {
         right: usize,
         operation: &'static str,
     ) -> Result<Option<Array<F>>, Error> {
-        match self.map(a, operation, false, 0.0, |form, x| form.rotate(self, x, -(right as i64))) {
+        match self.map(a, operation, false, 0.0, |server, form, x| {
+            form.rotate(server, x, -(right as i64))
+        }) {
             Err(Error::MissingKey(_)) => Ok(None),
             moved => moved.map(Some),
         }

@@ -386,8 +386,8 @@ impl Server {
             && is_row_major(layout)
             && F::rotates(layout.slots(), right as usize)
         {
-            let rolled =
-                self.map(a, OPERATION, true, 0.0, |form, x| form.rotate(self, x, -right))?;
+            let rolled = self
+                .map(a, OPERATION, true, 0.0, |server, form, x| form.rotate(server, x, -right))?;
             return Ok(F::within(rolled, F::interval(a)));
         }
         // The number of elements along the axis, and their distance in row-major order.

@@ -15,7 +15,7 @@ use crate::server::{
     Server,
     moves::Moves,
     moves::several_steps::{MAX_DISTANCES_IN_ONE_STEP, PRODUCTS_LEFT},
-    planner::prices::SPARED_CIPHERTEXT_IN_PLAIN_PRODUCTS,
+    planner::{choose::Candidate, prices::SPARED_CIPHERTEXT_IN_PLAIN_PRODUCTS},
 };
 use crate::{Array, Error, Form, Layout, SlotContents, server::After};
 
@@ -151,36 +151,6 @@ impl Server {
         })
     }
 
-    /// Broadcasts both arrays as an operation of its own, which bootstraps operands that lack
-    /// capacity.
-    ///
-    /// It does so if copies need a product and the next operation, which uses `bits` bits of
-    /// capacity, would not leave enough for a bootstrap after that product. Otherwise it returns
-    /// both arrays unchanged.
-    pub(in crate::server) fn broadcast_first<'a, F: Form>(
-        &self,
-        a: &'a Array<F>,
-        b: &'a Array<F>,
-        bits: f64,
-        operation: &'static str,
-    ) -> Result<Both<'a, F>, Error> {
-        let as_they_are = (Cow::Borrowed(a), Cow::Borrowed(b));
-        let one = self.form_of(&[a, b]).product_bits(self);
-        if a.layout() == b.layout() || ![a, b].into_iter().any(|x| self.strands(x, one + bits)) {
-            return Ok(as_they_are);
-        }
-        let layout = self.layout_of_both(a, b, operation)?;
-        let takes_one = |x: &Array<F>| *x.layout() != *layout && !repeats_freely(x, &layout);
-        if ![a, b].into_iter().any(takes_one) {
-            return Ok(as_they_are);
-        }
-        let copies = |x: &Array<F>| {
-            let bits = if takes_one(x) { one } else { 0.0 };
-            self.with_capacity([x], bits, |[x]| self.broadcast_as(x, layout.clone().into_owned()))
-        };
-        Ok((Cow::Owned(copies(a)?), Cow::Owned(copies(b)?)))
-    }
-
     /// Repeats the array to the shape of `layout`, with its elements in that layout.
     pub(in crate::server) fn broadcast_as<F: Form>(
         &self,
@@ -280,17 +250,13 @@ impl Server {
         }
         let copies =
             repetition(&first, layout).map_or(1, |repetition| repetition.copies(layout.slots()));
-        self.with_capacity([a], self.form_of(&[a]).product_bits(self), |[a]| {
+        let multiplied = Candidate::new("multiply and repeat", |server: &Server, [a]: [_; 1]| {
             let entries = moves.iter().map(|(to, from)| (*to, *from, factor));
-            let one = self.linear_map_before(
-                a,
-                first.clone(),
-                entries,
-                After::Copies(copies),
-                OPERATION,
-            )?;
-            self.broadcast_for(&one, layout.clone(), Copies::Any)
-        })
+            let after = After::Copies(copies);
+            let one = server.linear_map_before(a, first.clone(), entries, after, OPERATION)?;
+            server.broadcast_for(&one, layout.clone(), Copies::Any)
+        });
+        self.perform(OPERATION, [a], self.form_of(&[a]).product_bits(self), &[multiplied])
     }
 
     /// Repeats an array to `layout`. Bootstraps it first if it lacks capacity.
@@ -304,22 +270,10 @@ impl Server {
             true => 0.0,
             false => self.form_of(&[a]).product_bits(self),
         };
-        self.with_capacity([a], bits, |[a]| self.broadcast_for(a, layout.clone(), copies_for))
-    }
-
-    /// Returns the number of products with plaintexts needed to repeat an array to `layout`, and
-    /// whether they are more than one multiplication deep.
-    pub(in crate::server) fn products_to_repeat<F: Form>(
-        &self,
-        a: &Array<F>,
-        layout: &Layout,
-    ) -> Result<(usize, bool), Error> {
-        if repeats_freely(a, layout) {
-            return Ok((0, false));
-        }
-        let (_, moves) = first_moves(a.layout(), layout)?;
-        let way = self.way(a, &moves, 0, OPERATION)?;
-        Ok((way.products, !way.before.is_empty()))
+        let repeated = Candidate::new("repeat", |server: &Server, [a]: [_; 1]| {
+            server.broadcast_for(a, layout.clone(), copies_for)
+        });
+        self.perform(OPERATION, [a], bits, &[repeated])
     }
 
     /// Moves the elements of an array to another layout.

@@ -212,7 +212,8 @@ impl Server {
         if left == 0 {
             return Ok(Some(view));
         }
-        self.map(&view, OPERATION, true, 0.0, |form, x| form.rotate(self, x, left as i64)).map(Some)
+        self.map(&view, OPERATION, true, 0.0, |server, form, x| form.rotate(server, x, left as i64))
+            .map(Some)
     }
 
     /// Joins the elements of several arrays, each moved to its places, in one array. `ways` holds

@@ -7,10 +7,10 @@ use hippocrene_ckks::{
     bootstrap::{BootstrapLiteral, BootstrapPlan, Bootstrapper},
 };
 
-use crate::server::Server;
+use crate::server::{Server, planner::choose::Circuit};
 use crate::{
-    Array, BootstrappingKeys, ClientKey, EncryptedArray, Error, Form, Layout, Numbers, Session,
-    SlotContents, bootstrapping, numbers::precision_bits,
+    Array, BootstrappingKeys, EncryptedArray, Error, Form, Layout, Numbers, Session, SlotContents,
+    bootstrapping, numbers::precision_bits,
 };
 
 const OPERATION: &str = "bootstrap";
@@ -73,17 +73,14 @@ impl Bootstraps {
         })
     }
 
-    /// Makes the keys of the same bootstraps for the client of a dry run.
-    pub(in crate::server) fn without_residues(
-        &self,
-        client: &ClientKey,
-    ) -> Result<BootstrappingKeys, Error> {
-        let literal = self.complex.as_ref().unwrap_or(&self.real).plan().literal().clone();
-        let plan = BootstrapPlan::new(Arc::clone(client.session().context()), literal.clone())?;
-        let keys = plan.encapsulation_keys(client.secret())?;
-        let keys =
-            keys.ok_or_else(|| Error::Internal("a bootstrap without a sparse secret".into()))?;
-        BootstrappingKeys::new(client.session(), self.precision, literal, keys)
+    /// Makes the same bootstraps in the dry run of `evaluator`.
+    pub(in crate::server) fn dry_run_beside(&self, evaluator: &Evaluator) -> Result<Self, Error> {
+        let beside = |own: &Bootstrapper| own.dry_run_beside(evaluator.clone());
+        Ok(Bootstraps {
+            real: beside(&self.real)?,
+            complex: self.complex.as_ref().map(beside).transpose()?,
+            ..*self
+        })
     }
 
     /// Returns the bootstrapper of arrays of this form.
@@ -369,7 +366,7 @@ impl Server {
     /// Returns the capacity, in bits, that results keep for a bootstrap. It is
     /// [`Server::bootstrap_reserve`], or `None` for the last operations of a program
     /// ([`Server::finishing`]).
-    fn kept(&self) -> Option<f64> {
+    pub(in crate::server) fn kept(&self) -> Option<f64> {
         self.bootstrap_reserve().filter(|_| !self.policy.finishing)
     }
 
@@ -386,11 +383,14 @@ impl Server {
     /// the planned bound. If the keys are for the first slots only
     /// ([`Bootstrapping::slots`](crate::Bootstrapping::slots)), the other slots hold copies of
     /// these afterwards. Without keys, it refuses ciphertexts that lack capacity.
-    pub fn refresh<'s>(&'s self, form: &Numbers) -> Box<dyn Refresh + 's> {
-        match &self.bootstraps {
+    pub fn refresh<'s>(&'s self, form: &Numbers) -> Result<Box<dyn Refresh + 's>, Error> {
+        Ok(match &self.bootstraps {
             None => Box::new(NoRefresh(self.session.context())),
-            Some(bootstraps) => Box::new(Refresher { server: self, bootstraps, form: *form }),
-        }
+            Some(bootstraps) => {
+                let circuit = self.circuit()?;
+                Box::new(Refresher { server: self, bootstraps, form: *form, circuit })
+            }
+        })
     }
 
     /// As [`Server::refresh`], for circuits that act slot by slot on arrays of these layouts.
@@ -401,7 +401,7 @@ impl Server {
         &'s self,
         form: &Numbers,
         layouts: &[&Layout],
-    ) -> Box<dyn Refresh + 's> {
+    ) -> Result<Box<dyn Refresh + 's>, Error> {
         let fits = |bootstraps: &Bootstraps| {
             let first = layouts.first().is_some_and(|layout| bootstraps.reaches(layout));
             bootstraps.first_slots().is_none()
@@ -409,104 +409,14 @@ impl Server {
         };
         match self.bootstraps.as_deref().is_none_or(fits) {
             true => self.refresh(form),
-            false => Box::new(NoRefresh(self.session.context())),
+            false => Ok(Box::new(NoRefresh(self.session.context()))),
         }
-    }
-
-    /// Computes `f` of `operands`, after bootstrapping those that lack capacity.
-    ///
-    /// An operand is bootstrapped first if its capacity is not enough for `f`, which uses about
-    /// `bits` bits of it, and for the next bootstrap. The other operands are bootstrapped too, and
-    /// `f` is repeated, if the result still has too little capacity for a bootstrap. If bootstraps
-    /// are impossible or would not help, `f` is computed without them as far as it goes.
-    pub(in crate::server) fn with_capacity<F: Form, const COUNT: usize>(
-        &self,
-        operands: [&Array<F>; COUNT],
-        bits: f64,
-        f: impl Fn([&Array<F>; COUNT]) -> Result<Array<F>, Error>,
-    ) -> Result<Array<F>, Error> {
-        self.with_bootstraps(operands, bits, f).map_err(|error| self.advised(error, &operands))
     }
 
     /// Returns the capacity, in bits, that an array needs beside that of a bootstrap. If its bound
     /// is too large to bootstrap, it is that of a product that scales it down; otherwise 0.
-    fn bits_to_scale_down<F: Form>(&self, a: &Array<F>) -> f64 {
+    pub(in crate::server) fn bits_to_scale_down<F: Form>(&self, a: &Array<F>) -> f64 {
         if F::is_too_large(self, a) { self.form_of(&[a]).product_bits(self) } else { 0.0 }
-    }
-
-    /// True if an operation that uses `bits` bits of capacity needs more than a bootstrap of `a`
-    /// restores, although each single product would fit.
-    pub(in crate::server) fn strands<F: Form>(&self, a: &Array<F>, bits: f64) -> bool {
-        let Some(Bootstraps { reserve, most, .. }) = self.bootstraps.as_deref() else {
-            return false;
-        };
-        let need = bits + self.kept().unwrap_or(0.0);
-        let one = self.form_of(&[a]).product_bits(self) + reserve;
-        need > *most
-            && one <= *most
-            && F::capacity_bits(&self.session, a) < need
-            && F::check_bootstrap(self, a).is_ok()
-    }
-
-    fn with_bootstraps<F: Form, const COUNT: usize>(
-        &self,
-        operands: [&Array<F>; COUNT],
-        bits: f64,
-        f: impl Fn([&Array<F>; COUNT]) -> Result<Array<F>, Error>,
-    ) -> Result<Array<F>, Error> {
-        let Some(bootstraps) = &self.bootstraps else { return f(operands) };
-        let (kept, most) = (self.kept(), bootstraps.most);
-        let capacity = |a: &Array<F>| F::capacity_bits(&self.session, a);
-        let helps = |a: &Array<F>| capacity(a) < most && F::check_bootstrap(self, a).is_ok();
-        let need = bits + kept.filter(|reserve| bits + reserve <= most).unwrap_or(0.0);
-        let mut ready = operands.map(Cow::Borrowed);
-        for operand in &mut ready {
-            if capacity(operand) < need && helps(operand) {
-                *operand = Cow::Owned(F::bootstrapped(self, operand)?);
-            }
-        }
-        // The error of a result is unknown if that of a bootstrapped operand is.
-        let f = |ready: &[Cow<'_, Array<F>>; COUNT]| {
-            let mut out = f(ready.each_ref().map(|operand| &**operand))?;
-            ready.iter().for_each(|operand| out.form_mut().know_no_more_than(operand.form()));
-            Ok::<_, Error>(out)
-        };
-        let first = f(&ready);
-        let least = ready.iter().map(|operand| capacity(operand)).fold(f64::INFINITY, f64::min);
-        let lacks = match &first {
-            // A bootstrap is worth it if the result then has the reserve.
-            Ok(out) => kept.is_some_and(|reserve| {
-                let reserve = reserve + self.bits_to_scale_down(out);
-                capacity(out) < reserve && most - least + capacity(out) >= reserve
-            }),
-            Err(error) => matches!(error, Error::Capacity { .. }),
-        };
-        if !lacks {
-            return first;
-        }
-        let mut changed = false;
-        for operand in &mut ready {
-            if matches!(operand, Cow::Borrowed(_)) && helps(operand) {
-                *operand = Cow::Owned(F::bootstrapped(self, operand)?);
-                changed = true;
-            }
-        }
-        if changed {
-            let second = f(&ready);
-            return if second.is_err() && first.is_ok() { first } else { second };
-        }
-        // The reason why no operand could be bootstrapped, if there is one other than missing
-        // capacity.
-        let refused = operands.iter().filter(|a| capacity(a) < most).find_map(|a| {
-            match F::check_bootstrap(self, a) {
-                Err(Error::Capacity { .. }) | Ok(()) => None,
-                Err(error) => Some(error),
-            }
-        });
-        match (first, refused) {
-            (Err(_), Some(error)) => Err(error),
-            (first, _) => first,
-        }
     }
 }
 
@@ -515,6 +425,7 @@ struct Refresher<'s> {
     server: &'s Server,
     bootstraps: &'s Bootstraps,
     form: Numbers,
+    circuit: Circuit,
 }
 
 /// Maximum number of bits of capacity that a bootstrap may leave beyond the stated number.
@@ -534,6 +445,10 @@ impl Refresh for Refresher<'_> {
         }
         if need > bootstraps.most + MORE_THAN_SAID {
             return Err(CkksError::Capacity { operation, need, have: bootstraps.most });
+        }
+        if !self.circuit.take() {
+            let what = "the plan has no further bootstrap of this circuit".into();
+            return Err(CkksError::Argument { operation, what });
         }
         let (bootstrapper, unit) =
             (bootstraps.of(&self.form)?, bootstraps.unit(a.bound(), &self.form)?);
@@ -556,7 +471,7 @@ impl Refresh for Refresher<'_> {
     }
 }
 
-/// Checks that an array of numbers can be bootstrapped, for [`Server::with_capacity`].
+/// Checks that an array of numbers can be bootstrapped.
 pub(in crate::server) fn check_bootstrap(server: &Server, a: &EncryptedArray) -> Result<(), Error> {
     match &server.bootstraps {
         Some(bootstraps) => {

@@ -1,12 +1,18 @@
 //! Dry runs, which predict the result of an operation without computing it.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
+use hippocrene_bgv as bgv;
+use hippocrene_ckks::Evaluator;
+use hippocrene_pegasus::{Pegasus, PegasusKeys, PegasusSecrets};
 use hippocrene_ring::Domain;
 use hippocrene_rlwe as rlwe;
 
-use crate::server::Server;
-use crate::{Array, CiphertextBody, ClientKey, Error, EvaluationKeys, Session, wire::FileForm};
+use crate::server::{
+    Server,
+    planner::{choose::Decisions, policy::Policy},
+};
+use crate::{Array, CiphertextBody, Elements, Error, LookUpPlan};
 
 const OPERATION: &str = "dry run";
 
@@ -15,11 +21,14 @@ impl Server {
     /// bootstraps as this one.
     ///
     /// Arrays for it come from [`Server::stand_in`]. Its results have the precision, the capacity
-    /// and the bound that this server's results have. It is made once, and has no look-up tables
-    /// and no bits.
+    /// and the bound that this server's results have. It is made once, shares the tables of this
+    /// server, and has no keys of bits or of k-means.
+    ///
+    /// It plans key switches, and predicts times, by [`rlwe::Profile::reference`]. So decisions by
+    /// its results are the same on every machine.
     ///
     /// # Errors
-    /// As [`Server::new`].
+    /// [`Error::Internal`] in case of a bug.
     pub fn dry_run(&self) -> Result<Server, Error> {
         let dry = match self.dry.get() {
             Some(dry) => dry,
@@ -30,20 +39,47 @@ impl Server {
         };
         let integers =
             dry.integers.clone().zip(self.scheme()).map(|(e, scheme)| e.with_scheme(scheme));
-        Ok(Server { policy: self.policy, integers, ..Server::clone(dry) })
+        let decisions = Decisions::Tried(Arc::default());
+        Ok(Server { policy: self.policy, integers, decisions, ..Server::clone(dry) })
     }
 
     fn without_residues(&self) -> Result<Server, Error> {
-        let session = Session::dry_run(self.session.settings().clone())?;
-        let client = ClientKey::in_session(session.clone())?;
-        let (context, key) = (session.context().rlwe(), client.fingerprint());
-        let prepared = Arc::new(self.evaluator.keys().without_residues(context, key)?);
-        let mut keys =
-            EvaluationKeys::new(session.clone(), rlwe::EvaluationKeys::empty(context, key));
-        if let Some(bootstraps) = &self.bootstraps {
-            keys = keys.with_bootstrapping(bootstraps.without_residues(&client)?);
-        }
-        Server::of_prepared(session, prepared, &keys)
+        let session = self.session.dry_run_beside();
+        let context = session.context();
+        let keys = Arc::new(self.evaluator.keys().without_residues(context.rlwe())?);
+        let evaluator = Evaluator::new(Arc::clone(context), Arc::clone(&keys));
+        let integers =
+            session.integers().map(|context| bgv::Evaluator::new(Arc::clone(context), keys));
+        let bootstraps = self.bootstraps.as_ref().map(|own| own.dry_run_beside(&evaluator));
+        let pegasus = match (self.look_ups, &self.pegasus) {
+            (Some(asked), Some(_)) => match asked.plan(&session)? {
+                LookUpPlan::Functions(plan) => {
+                    let secret = rlwe::SecretKey::dry_run(context.rlwe(), self.key)?;
+                    let secrets = PegasusSecrets::generate(&plan)?;
+                    let own = PegasusKeys::generate(&plan, &secret, &secrets)?;
+                    Some(Pegasus::new(plan, evaluator.clone(), &own)?)
+                }
+                LookUpPlan::Clusters(_) => None,
+            },
+            _ => None,
+        };
+        Ok(Server {
+            integers,
+            bootstraps: bootstraps.transpose()?.map(Arc::new),
+            evaluator,
+            session,
+            key: self.key,
+            policy: Policy::default(),
+            transfer: None,
+            look_ups: self.look_ups,
+            pegasus,
+            bits: None,
+            k_means: None,
+            plans: Arc::clone(&self.plans),
+            maps: Arc::default(),
+            dry: Arc::default(),
+            decisions: Decisions::default(),
+        })
     }
 
     /// Returns an array without residues for this server that equals `a` in everything else.
@@ -52,7 +88,7 @@ impl Server {
     ///
     /// # Errors
     /// If the properties of `a` do not fit the parameters of this server.
-    pub fn stand_in<F: FileForm>(&self, a: &Array<F>) -> Result<Array<F>, Error> {
+    pub fn stand_in<F: Elements>(&self, a: &Array<F>) -> Result<Array<F>, Error> {
         let context = self.session.context().rlwe();
         let without_residues = |body: &CiphertextBody<F>| {
             let (noise, parts) = match body {
@@ -66,6 +102,35 @@ impl Server {
         };
         let bodies = a.bodies().iter().map(without_residues).collect::<Result<Vec<_>, Error>>()?;
         Array::from_parts(a.layout().clone(), a.form().clone(), a.slot_contents(), bodies)
+            .map(|array| array.with_terms(a.terms().clone()))
             .ok_or_else(|| Error::Internal(format!("{OPERATION}: an array of no ciphertexts")))
+    }
+
+    /// Returns stand-ins for these arrays ([`Server::stand_in`]). Those of equal ciphertexts share
+    /// them, and those of bootstrapped arrays are bootstrapped.
+    pub(in crate::server) fn stand_ins<F: Elements, const COUNT: usize>(
+        &self,
+        arrays: [&Array<F>; COUNT],
+    ) -> Result<[Array<F>; COUNT], Error> {
+        let mut made: Vec<Array<F>> = Vec::with_capacity(COUNT);
+        for array in arrays {
+            let stand_in = self.stand_in(array)?;
+            let equal = |other: &&Array<F>| array.has_ciphertexts_of(other) || array.is_same(other);
+            let stand_in = match arrays[..made.len()].iter().position(equal) {
+                Some(place) => stand_in.sharing_with(&made[place]),
+                None => stand_in,
+            };
+            if let Some(known) = array.known_refreshed() {
+                let (layout, form) = (array.layout().clone(), array.form().clone());
+                let refreshed =
+                    Array::from_ciphertexts(layout, form, array.slot_contents(), known.to_vec());
+                let refreshed = self.stand_in(&refreshed)?;
+                let full = refreshed.expanded(&self.session).into_iter().map(Cow::into_owned);
+                stand_in.refreshed(|| Ok(full.collect()))?;
+            }
+            made.push(stand_in);
+        }
+        made.try_into()
+            .map_err(|_| Error::Internal(format!("{OPERATION}: another number of arrays")))
     }
 }

@@ -8,7 +8,7 @@ use hippocrene_bgv::{
 };
 use hippocrene_ckks::Transfer;
 use hippocrene_ring::automorphism::galois_element_of_conjugation;
-use hippocrene_rlwe as rlwe;
+use hippocrene_rlwe::{self as rlwe, Noise, SIGMA, noise::secret_key_encryption};
 
 use crate::server::{Server, functions::power::by_squaring, linear::map_cache::Maps};
 use crate::{
@@ -19,6 +19,39 @@ use crate::{
 impl Elements for Residues {
     type Ciphertext = Ciphertext;
     type Seeded = SeededCiphertext;
+    /// The factor of the ciphertext's message.
+    type Own = u64;
+
+    fn fresh_noise() -> Noise {
+        secret_key_encryption(SIGMA)
+    }
+
+    fn own(ciphertext: &CiphertextBody<Self>) -> u64 {
+        match ciphertext {
+            CiphertextBody::Full(c) => c.factor(),
+            CiphertextBody::Seeded(_) => 1,
+        }
+    }
+
+    fn full(
+        &self,
+        session: &Session,
+        inner: rlwe::Ciphertext,
+        factor: u64,
+    ) -> Result<Ciphertext, Error> {
+        let context = session.need_integers("read integers")?;
+        Ok(Ciphertext::from_parts(context, inner, self.plain_modulus, factor)?)
+    }
+
+    fn seeded(
+        &self,
+        session: &Session,
+        inner: rlwe::SeededCiphertext,
+        _: u64,
+    ) -> Result<SeededCiphertext, Error> {
+        let context = session.need_integers("read integers")?;
+        Ok(SeededCiphertext::from_parts(context, inner, self.plain_modulus)?)
+    }
 
     fn inner(ciphertext: &Ciphertext) -> &rlwe::Ciphertext {
         ciphertext.inner()

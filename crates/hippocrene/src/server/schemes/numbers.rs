@@ -5,8 +5,9 @@ use std::borrow::Cow;
 use hippocrene_ckks::{
     BigFloat, Ciphertext, CkksError, Scale, SeededCiphertext, Short, Transfer, Values,
     circuits::{Basis, LinearTransform, Polynomial},
+    encoder::Rounding,
 };
-use hippocrene_rlwe::{self as rlwe, Noise};
+use hippocrene_rlwe::{self as rlwe, Noise, SIGMA, noise::secret_key_encryption};
 
 use crate::server::{
     Server,
@@ -19,7 +20,7 @@ use crate::server::{
 };
 use crate::{
     Argument, CiphertextBody, Diagonals, Elements, EncryptedArray, Error, Extent, Form, Interval,
-    Layout, Numbers, Session, interval::EXCESS,
+    Layout, Numbers, ScaleAndBound, Session, interval::EXCESS,
 };
 
 /// The largest absolute value, `2^53`, of integers that products multiply by exactly.
@@ -50,6 +51,39 @@ const SURPLUS: f64 = 0.5;
 impl Elements for Numbers {
     type Ciphertext = Ciphertext;
     type Seeded = SeededCiphertext;
+    type Own = ScaleAndBound;
+
+    /// The encryption error of deviation `sigma`, plus the rounding of the encoder.
+    fn fresh_noise() -> Noise {
+        secret_key_encryption(SIGMA).plus(Rounding::Dithered.noise())
+    }
+
+    fn own(ciphertext: &CiphertextBody<Self>) -> ScaleAndBound {
+        let (scale, bound) = match ciphertext {
+            CiphertextBody::Full(c) => (c.scale(), c.bound()),
+            CiphertextBody::Seeded(c) => (c.seeded().scale(), c.seeded().bound()),
+        };
+        // An infinite bound is replaced by the largest double, so that it can be read back.
+        ScaleAndBound { scale, bound: bound.min(f64::MAX) }
+    }
+
+    fn full(
+        &self,
+        session: &Session,
+        inner: rlwe::Ciphertext,
+        ScaleAndBound { scale, bound }: ScaleAndBound,
+    ) -> Result<Ciphertext, Error> {
+        Ok(Ciphertext::from_parts(session.context(), inner, scale, session.slots(), bound)?)
+    }
+
+    fn seeded(
+        &self,
+        session: &Session,
+        inner: rlwe::SeededCiphertext,
+        ScaleAndBound { scale, bound }: ScaleAndBound,
+    ) -> Result<SeededCiphertext, Error> {
+        Ok(SeededCiphertext::from_parts(session.context(), inner, scale, session.slots(), bound)?)
+    }
 
     fn inner(ciphertext: &Ciphertext) -> &rlwe::Ciphertext {
         ciphertext.inner()

@@ -71,8 +71,8 @@ fn standing<F: Form>(server: &Server, array: &Array<F>, how: usize) -> Array<F> 
 fn strayed<F: Form>(server: &Server, array: &Array<F>) -> Array<F> {
     let zeros = server.sub(array, array).unwrap();
     let ones = server.add_plain(&zeros, F::plain(&vec![F::ONE; array.size()])).unwrap();
-    let all =
-        server.map(&zeros, OPERATION, false, 0.0, |form, x| form.add_number(server, x, F::ONE));
+    let all = server
+        .map(&zeros, OPERATION, false, 0.0, |server, form, x| form.add_number(server, x, F::ONE));
     server.sub(&server.add(array, &all.unwrap()).unwrap(), &ones).unwrap()
 }
 
@@ -102,8 +102,8 @@ fn check<F: Form>(
     if let Some(gram) = &gram {
         check(server.gram_product(a, b, gram, OPERATION));
     }
-    if let Some(product) = server.product_of_moved(a, b, |_| Ok(true)).transpose() {
-        check(product);
+    for candidate in server.products_of_matrices(a, b).unwrap() {
+        is(&candidate.run(server, [a, b]).unwrap(), expected);
     }
     is(&server.dot(a, b).unwrap(), expected);
     [tiles.len(), usize::from(gram.is_some())]
@@ -211,7 +211,7 @@ fn products_take_no_more_capacity_than_there_is() {
     let mut a = client.encrypt_integers(&integers(12 * 12, 1), &[12, 12]).unwrap();
     let (ones, mut fails) = (vec![1; a.size()], false);
     loop {
-        let way = server.way_of_product(&a, &b).unwrap();
+        let way = &server.ways_of_copies(&a, &b).unwrap()[0];
         let all = [server.product_of_copies(&a, &b, way), server.dot(&a, &b)];
         let [by_copies, now] = all.each_ref().map(Result::is_err);
         assert!(by_copies || !now, "{:?}", all[1].as_ref().err());

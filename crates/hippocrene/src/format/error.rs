@@ -58,7 +58,7 @@ pub enum FormatError {
         /// The expected kinds, at least one.
         need: Vec<Kind>,
     },
-    /// The file exceeds the limits that its reader set ([`Limits`](super::Limits)).
+    /// The file exceeds the limits that its reader set ([`Limits`](crate::wire::Limits)).
     #[error(
         "load: the file {have}, and the limits allow {allowed}. Raise them if you trust its sender."
     )]
@@ -152,11 +152,13 @@ fn any_of(kinds: &[Kind]) -> String {
 }
 
 impl FormatError {
-    pub(super) fn number(field: &'static str, have: f64, need: impl Into<String>) -> Self {
+    /// The error of a number outside its range.
+    pub fn number(field: &'static str, have: f64, need: impl Into<String>) -> Self {
         Self::field(field, Short(have), need)
     }
 
-    pub(super) fn field(field: &'static str, have: impl ToString, need: impl Into<String>) -> Self {
+    /// The error of a field outside its range.
+    pub fn field(field: &'static str, have: impl ToString, need: impl Into<String>) -> Self {
         FormatError::Field { field, have: have.to_string(), need: need.into() }
     }
 }

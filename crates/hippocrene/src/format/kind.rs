@@ -5,8 +5,28 @@ use serde::Serialize;
 /// The version of the format that this library writes and reads.
 pub const VERSION: u16 = 1;
 
+/// The first bytes of every file.
+///
+/// Like those of PNG, they reveal a transfer that treated the file as text.
+pub const MAGIC: [u8; 8] = *b"\x89HPCR\r\n\x1a";
+
+/// The position of the kind and the flags in a file, which is the same in every version.
+pub const KIND_AND_FLAGS: std::ops::Range<usize> = 10..12;
+
 /// The bit of the header's flags that marks a file as secret.
-pub(super) const SECRET: u8 = 1;
+const SECRET: u8 = 1;
+
+/// True if the start of a file says that it must be kept secret.
+///
+/// Its kind or its flag says so. This holds for any version of the format, and whatever else is
+/// wrong with the file.
+pub fn says_secret(start: &[u8]) -> bool {
+    let secret = |kind: u8| Kind::ALL.into_iter().any(|k| k as u8 == kind && k.is_secret());
+    match start.get(KIND_AND_FLAGS) {
+        Some(&[kind, flags]) => start.starts_with(&MAGIC) && (flags & SECRET != 0 || secret(kind)),
+        _ => false,
+    }
+}
 
 /// The kind of a file's contents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -111,7 +131,7 @@ impl Kind {
     }
 
     /// Returns the flags of the header of files of this kind.
-    pub(super) fn flags(self) -> u8 {
+    pub fn flags(self) -> u8 {
         if self.is_secret() { SECRET } else { 0 }
     }
 }

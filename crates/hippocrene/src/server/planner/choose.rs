@@ -1,0 +1,479 @@
+//! Decisions: how an operation is performed, before any ciphertext is computed.
+//!
+//! An operation has one [`Candidate`] or more. A server performs them on a dry run first, which is
+//! the same code on arrays without residues. It tries each candidate as it is, and if capacity
+//! runs short, with its operands bootstrapped first. It chooses among those whose result can still
+//! be bootstrapped ([`Outcome::is_better_than`]).
+//!
+//! Candidates may consist of other operations. The dry run writes down the decisions of all of
+//! them, and the real run follows this plan. So a server never computes a ciphertext that it does
+//! not need.
+
+use std::{
+    borrow::Cow,
+    collections::{BTreeSet, VecDeque},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use hippocrene_rlwe::Tally;
+
+use crate::server::Server;
+use crate::{Array, Error, Form};
+
+/// Minimum capacity of operands, in bits beyond the reserve of a bootstrap and twice the capacity
+/// that an operation uses, at which it needs no dry run. It is chosen: most sums and moves use
+/// less.
+const PLENTY_BITS: f64 = 64.0;
+
+/// Up to this number of operands, every subset of them is tried as bootstrapped. Beyond it, either
+/// none or all of them are.
+const MAX_OPERANDS_IN_SUBSETS: usize = 3;
+
+/// A computation of one array from others, on the server that it is given.
+type Run<'f, F, const COUNT: usize> =
+    dyn Fn(&Server, [&Array<F>; COUNT]) -> Result<Array<F>, Error> + 'f;
+
+/// One way to perform an operation on `COUNT` arrays.
+pub(in crate::server) struct Candidate<'f, F: Form, const COUNT: usize> {
+    /// The name that a plan prints.
+    name: &'static str,
+    /// The candidate is only tried if no candidate of a lower tier keeps enough capacity, and only
+    /// by servers that bootstrap.
+    tier: usize,
+    /// A lower bound of the work, in products of two ciphertexts.
+    least_products: usize,
+    run: Box<Run<'f, F, COUNT>>,
+}
+
+impl<'f, F: Form, const COUNT: usize> Candidate<'f, F, COUNT> {
+    /// Makes a candidate. `run` must use the server that it is given, which may be a dry run.
+    pub(in crate::server) fn new(
+        name: &'static str,
+        run: impl Fn(&Server, [&Array<F>; COUNT]) -> Result<Array<F>, Error> + 'f,
+    ) -> Self {
+        Candidate { name, tier: 0, least_products: 0, run: Box::new(run) }
+    }
+
+    /// Performs the operation in this way.
+    ///
+    /// # Errors
+    /// Those of the computation.
+    pub(in crate::server) fn run(
+        &self,
+        server: &Server,
+        operands: [&Array<F>; COUNT],
+    ) -> Result<Array<F>, Error> {
+        (self.run)(server, operands)
+    }
+
+    /// Returns the same candidate for servers that bootstrap, for use where none of a tier below
+    /// `tier` keeps enough capacity.
+    pub(in crate::server) fn otherwise(self, tier: usize) -> Self {
+        Candidate { tier, ..self }
+    }
+
+    /// Returns the same candidate with a lower bound of its work, in products of two ciphertexts.
+    ///
+    /// It is not tried if another candidate is found to take less time than these products.
+    pub(in crate::server) fn with_least_products(self, least_products: usize) -> Self {
+        Candidate { least_products, ..self }
+    }
+}
+
+/// One decision of a plan.
+#[derive(Debug, Clone)]
+pub(in crate::server) enum Decision {
+    /// The candidate of an operation, and for each operand whether it is bootstrapped first.
+    Candidate { operation: &'static str, name: &'static str, bootstrapped: Vec<bool> },
+    /// The number of ciphertexts that a circuit bootstraps on its way.
+    Circuit(Arc<AtomicUsize>),
+}
+
+/// Where the decisions of a server come from.
+#[derive(Debug, Clone, Default)]
+pub(in crate::server) enum Decisions {
+    /// Each operation is decided on a dry run before it is performed.
+    #[default]
+    Own,
+    /// The server is the dry run. It tries candidates and writes down what it decides.
+    Tried(Arc<Mutex<Record>>),
+    /// The decisions of a plan, in the order in which they are needed.
+    Planned(Arc<Mutex<VecDeque<Decision>>>),
+}
+
+/// The decisions of a dry run, and the cost of the candidates that it tried and did not choose.
+#[derive(Debug, Default)]
+pub(in crate::server) struct Record {
+    decisions: Vec<Decision>,
+    rejected: Cost,
+}
+
+/// The cost of computations of a dry run.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Cost {
+    /// Seconds of one thread, without those that only the first use of a map or key takes.
+    seconds: f64,
+    /// The number of ciphertexts that were bootstrapped.
+    bootstraps: u64,
+}
+
+impl std::ops::Sub for Cost {
+    type Output = Cost;
+
+    fn sub(self, other: Cost) -> Cost {
+        Cost {
+            seconds: self.seconds - other.seconds,
+            bootstraps: self.bootstraps - other.bootstraps,
+        }
+    }
+}
+
+/// What a dry run of a candidate has shown.
+struct Outcome<F: Form> {
+    result: Array<F>,
+    cost: Cost,
+    /// The capacity of the result, in products.
+    products_left: f64,
+    /// True if the result has the capacity that it has to keep.
+    is_enough: bool,
+    /// The decision for this candidate, and those of the operations that it consists of.
+    decisions: Vec<Decision>,
+}
+
+impl<F: Form> Outcome<F> {
+    /// True if this outcome is to be chosen instead of `other`.
+    ///
+    /// Outcomes that keep enough capacity come first, then those with fewer bootstraps. Among
+    /// these, the faster one is better, but two further multiplications in depth must at least halve
+    /// the time. If neither keeps enough capacity, the one that keeps more is better.
+    fn is_better_than(&self, other: &Self) -> bool {
+        let times = self.cost.seconds / other.cost.seconds;
+        let deeper = other.products_left - self.products_left;
+        match (self.is_enough, other.is_enough) {
+            (true, false) => true,
+            (false, true) => false,
+            _ if self.cost.bootstraps != other.cost.bootstraps => {
+                self.cost.bootstraps < other.cost.bootstraps
+            }
+            (true, true) if deeper.is_finite() => times * (0.5 * deeper).exp2() < 1.0,
+            (false, false) if deeper.abs() >= 0.5 => deeper < 0.0,
+            _ => times < 1.0,
+        }
+    }
+}
+
+impl Server {
+    /// Performs an operation by the best of its candidates.
+    ///
+    /// `bits` is an estimate of the capacity that the operation uses. It only decides whether
+    /// operands have so much that no dry run is needed.
+    ///
+    /// # Errors
+    /// The error of the first candidate if none is possible. Nothing has been computed then.
+    pub(in crate::server) fn perform<F: Form, const COUNT: usize>(
+        &self,
+        operation: &'static str,
+        operands: [&Array<F>; COUNT],
+        bits: f64,
+        candidates: &[Candidate<'_, F, COUNT>],
+    ) -> Result<Array<F>, Error> {
+        let performed = match &self.decisions {
+            Decisions::Planned(plan) => self.perform_planned(operation, operands, candidates, plan),
+            Decisions::Tried(record) => {
+                self.decide(operation, operands, candidates).map(|outcome| {
+                    locked(record).decisions.extend(outcome.decisions);
+                    outcome.result
+                })
+            }
+            Decisions::Own => match first_tier(candidates)[..] {
+                [only] if self.has_plenty(&operands, bits) => only.run(self, operands),
+                _ => self.planned(operation, operands, candidates).and_then(|plan| {
+                    let server = Server { decisions: plan.clone(), ..self.clone() };
+                    server.perform(operation, operands, bits, candidates)
+                }),
+            },
+        };
+        performed.map_err(|error| self.advised(error, &operands))
+    }
+
+    /// True if neither capacity nor keys can be missing for an operation that uses about `bits`
+    /// bits of capacity.
+    fn has_plenty<F: Form>(&self, operands: &[&Array<F>], bits: f64) -> bool {
+        let need = self.kept().unwrap_or(0.0) + 2.0 * bits + PLENTY_BITS;
+        self.bootstrap_reserve().is_none()
+            || operands.iter().all(|a| F::capacity_bits(&self.session, a) >= need)
+    }
+
+    /// Decides on a dry run how this server performs an operation.
+    fn planned<F: Form, const COUNT: usize>(
+        &self,
+        operation: &'static str,
+        operands: [&Array<F>; COUNT],
+        candidates: &[Candidate<'_, F, COUNT>],
+    ) -> Result<Decisions, Error> {
+        for operand in operands {
+            self.check(operand, operation)?;
+        }
+        let dry = self.dry_run()?;
+        let stand_ins = dry.stand_ins(operands)?;
+        let decided = dry.decide(operation, stand_ins.each_ref(), candidates)?;
+        Ok(Decisions::Planned(Arc::new(Mutex::new(decided.decisions.into()))))
+    }
+
+    /// Performs an operation as the next decision of a plan says.
+    fn perform_planned<F: Form, const COUNT: usize>(
+        &self,
+        operation: &'static str,
+        operands: [&Array<F>; COUNT],
+        candidates: &[Candidate<'_, F, COUNT>],
+        plan: &Mutex<VecDeque<Decision>>,
+    ) -> Result<Array<F>, Error> {
+        let next = locked(plan).pop_front();
+        let unplanned = || Error::Internal(format!("{operation}: the plan has no decision for it"));
+        let Some(Decision::Candidate { operation: planned, name, bootstrapped }) = next else {
+            return Err(unplanned());
+        };
+        let candidate = candidates.iter().find(|candidate| candidate.name == name);
+        match candidate.filter(|_| planned == operation && bootstrapped.len() == COUNT) {
+            Some(candidate) => self.run(candidate, operands, &bootstrapped),
+            None => Err(unplanned()),
+        }
+    }
+
+    /// Runs a candidate after bootstrapping these operands.
+    fn run<F: Form, const COUNT: usize>(
+        &self,
+        candidate: &Candidate<'_, F, COUNT>,
+        operands: [&Array<F>; COUNT],
+        bootstrapped: &[bool],
+    ) -> Result<Array<F>, Error> {
+        let mut ready = operands.map(Cow::Borrowed);
+        for (operand, _) in ready.iter_mut().zip(bootstrapped).filter(|(_, first)| **first) {
+            *operand = Cow::Owned(F::bootstrapped(self, operand)?);
+        }
+        let mut out = candidate.run(self, ready.each_ref().map(|operand| &**operand))?;
+        // The error of a result is unknown if that of a bootstrapped operand is.
+        ready.iter().for_each(|operand| out.form_mut().know_no_more_than(operand.form()));
+        Ok(out)
+    }
+
+    /// Tries the candidates on this server, a dry run, and returns the best outcome.
+    fn decide<F: Form, const COUNT: usize>(
+        &self,
+        operation: &'static str,
+        operands: [&Array<F>; COUNT],
+        candidates: &[Candidate<'_, F, COUNT>],
+    ) -> Result<Outcome<F>, Error> {
+        let before = self.cost();
+        let (mut best, mut error): (Option<Outcome<F>>, _) = (None, None);
+        let product = self.seconds_of_a_product(candidates, &operands);
+        let mut try_tier = |tier: usize, bootstrapped: &[bool], best: &mut Option<Outcome<F>>| {
+            let mut tried: Vec<_> = candidates.iter().filter(|c| c.tier == tier).collect();
+            tried.sort_by_key(|candidate| candidate.least_products);
+            for candidate in tried {
+                let least = candidate.least_products as f64 * product;
+                let is_hopeless = |best: &Outcome<F>| best.is_enough && best.cost.seconds < least;
+                if best.as_ref().is_some_and(is_hopeless) {
+                    continue;
+                }
+                match self.outcome(operation, candidate, operands, bootstrapped) {
+                    Ok(outcome) if best.as_ref().is_none_or(|b| outcome.is_better_than(b)) => {
+                        *best = Some(outcome);
+                    }
+                    Ok(_) => {}
+                    Err(failed) => drop(error.get_or_insert(failed)),
+                }
+            }
+        };
+        let refreshes = self.bootstrap_reserve().is_some();
+        let tiers: BTreeSet<usize> = candidates.iter().map(|candidate| candidate.tier).collect();
+        for tier in tiers.into_iter().filter(|tier| *tier == 0 || refreshes) {
+            try_tier(tier, &[false; COUNT], &mut best);
+            if best.as_ref().is_none_or(|best| !best.is_enough || best.cost.bootstraps > 0) {
+                for subset in self.subsets_to_bootstrap(&operands) {
+                    try_tier(tier, &subset, &mut best);
+                }
+            }
+            if best.as_ref().is_some_and(|best| best.is_enough) {
+                break;
+            }
+        }
+        let Some(best) = best else {
+            let refused = operands.iter().find_map(|a| self.refused_bootstrap(a));
+            let none = || Error::Internal(format!("{operation}: there is no candidate"));
+            return Err(match (error, refused) {
+                (Some(Error::Capacity { .. }), Some(refused)) => refused,
+                (error, _) => error.unwrap_or_else(none),
+            });
+        };
+        if let Decisions::Tried(record) = &self.decisions {
+            let rejected = self.cost() - before - best.cost;
+            let mut record = locked(record);
+            record.rejected.seconds += rejected.seconds;
+            record.rejected.bootstraps += rejected.bootstraps;
+        }
+        Ok(best)
+    }
+
+    /// Tries one candidate on this server, a dry run.
+    fn outcome<F: Form, const COUNT: usize>(
+        &self,
+        operation: &'static str,
+        candidate: &Candidate<'_, F, COUNT>,
+        operands: [&Array<F>; COUNT],
+        bootstrapped: &[bool],
+    ) -> Result<Outcome<F>, Error> {
+        let record = Arc::new(Mutex::new(Record::default()));
+        let server = Server { decisions: Decisions::Tried(Arc::clone(&record)), ..self.clone() };
+        // Each trial pays for its own bootstraps.
+        let operands = Array::detached(operands);
+        let before = self.cost();
+        let result = server.run(candidate, operands.each_ref(), bootstrapped);
+        let Record { decisions, rejected } = std::mem::take(&mut *locked(&record));
+        let result = result?;
+        let cost = self.cost() - before - rejected;
+        let capacity = F::capacity_bits(&self.session, &result);
+        let product = result.form().clone().computed_by(self).product_bits(self);
+        let need = match (self.kept(), self.policy.finishing) {
+            (Some(reserve), _) => reserve + self.bits_to_scale_down(&result),
+            // Without bootstraps, a result that can be multiplied once more is preferred.
+            (None, false) => product,
+            (None, true) => 0.0,
+        };
+        let (is_enough, products_left) = (capacity >= need, capacity / product);
+        let name = candidate.name;
+        let own = Decision::Candidate { operation, name, bootstrapped: bootstrapped.to_vec() };
+        let decisions = [vec![own], decisions].concat();
+        Ok(Outcome { result, cost, products_left, is_enough, decisions })
+    }
+
+    /// Returns the seconds of a product of two ciphertexts of the operands, if a candidate has a
+    /// lower bound of its products, and 0 otherwise.
+    fn seconds_of_a_product<F: Form, const COUNT: usize>(
+        &self,
+        candidates: &[Candidate<'_, F, COUNT>],
+        operands: &[&Array<F>; COUNT],
+    ) -> f64 {
+        if candidates.iter().all(|candidate| candidate.least_products == 0) {
+            return 0.0;
+        }
+        let (form, before) = (self.form_of(operands), self.cost());
+        let [x, y] = [operands[0], operands[COUNT - 1]].map(|a| a.expanded(&self.session));
+        // A product that is impossible bounds nothing.
+        let product = form.mul(self, &x[0], &y[0]);
+        product.map_or(0.0, |_| (self.cost() - before).seconds)
+    }
+
+    /// Returns the subsets of operands to bootstrap first, without the empty one.
+    fn subsets_to_bootstrap<F: Form, const COUNT: usize>(
+        &self,
+        operands: &[&Array<F>; COUNT],
+    ) -> Vec<[bool; COUNT]> {
+        let Some(most) = self.most_after_bootstrap() else { return Vec::new() };
+        let gains = operands.map(|a| {
+            F::capacity_bits(&self.session, a) < most && F::check_bootstrap(self, a).is_ok()
+        });
+        let all = gains.iter().filter(|gains| **gains).count();
+        if all > MAX_OPERANDS_IN_SUBSETS {
+            return vec![gains];
+        }
+        let subset = |bits: usize| {
+            let mut place = 0;
+            gains.map(|gains| {
+                let chosen = gains && bits >> place & 1 == 1;
+                place += usize::from(gains);
+                chosen
+            })
+        };
+        (1..1 << all).map(subset).collect()
+    }
+
+    /// Returns why an array cannot be bootstrapped, if the reason is other than its capacity and a
+    /// bootstrap would give it more.
+    fn refused_bootstrap<F: Form>(&self, a: &Array<F>) -> Option<Error> {
+        let most = self.most_after_bootstrap()?;
+        if F::capacity_bits(&self.session, a) >= most {
+            return None;
+        }
+        F::check_bootstrap(self, a).err().filter(|error| !matches!(error, Error::Capacity { .. }))
+    }
+
+    /// Returns the cost of the dry run so far.
+    fn cost(&self) -> Cost {
+        let (seconds, bootstraps) = self
+            .session
+            .context()
+            .rlwe()
+            .read_tally(|tally| (steady_seconds(tally), tally.raises()));
+        Cost { seconds, bootstraps }
+    }
+
+    /// Returns the number of ciphertexts that a circuit of this operation may bootstrap, as a
+    /// counter: the planned number for a server that follows a plan, and 0 for a dry run, which
+    /// counts them.
+    pub(in crate::server) fn circuit(&self) -> Result<Circuit, Error> {
+        Ok(match &self.decisions {
+            Decisions::Own => Circuit::Free,
+            Decisions::Tried(record) => {
+                let count = Arc::default();
+                locked(record).decisions.push(Decision::Circuit(Arc::clone(&count)));
+                Circuit::Counted(count)
+            }
+            Decisions::Planned(plan) => match locked(plan).pop_front() {
+                Some(Decision::Circuit(count)) => {
+                    Circuit::Left(AtomicUsize::new(count.load(Ordering::Relaxed)))
+                }
+                _ => return Err(Error::Internal("the plan has no bootstraps of a circuit".into())),
+            },
+        })
+    }
+}
+
+/// The bootstraps that a circuit may do.
+#[derive(Debug)]
+pub(in crate::server) enum Circuit {
+    /// Any number, outside of plans.
+    Free,
+    /// The number is counted for the plan.
+    Counted(Arc<AtomicUsize>),
+    /// This number is left of those in the plan.
+    Left(AtomicUsize),
+}
+
+impl Circuit {
+    /// Takes one bootstrap. Returns false if the plan has no more.
+    pub(in crate::server) fn take(&self) -> bool {
+        match self {
+            Circuit::Free => true,
+            Circuit::Counted(count) => {
+                count.fetch_add(1, Ordering::Relaxed);
+                true
+            }
+            Circuit::Left(left) => left
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1))
+                .is_ok(),
+        }
+    }
+}
+
+/// Returns the candidates of the lowest tier.
+fn first_tier<'c, 'f, F: Form, const COUNT: usize>(
+    candidates: &'c [Candidate<'f, F, COUNT>],
+) -> Vec<&'c Candidate<'f, F, COUNT>> {
+    candidates.iter().filter(|candidate| candidate.tier == 0).collect()
+}
+
+/// Returns the seconds of a tally without those of encoding plaintexts, which later runs of the
+/// same operation may find cached. Otherwise a decision would depend on what ran before.
+fn steady_seconds(tally: &Tally) -> f64 {
+    let encoding = tally.operations().get("encode").map_or(0.0, |noted| noted.seconds);
+    tally.seconds() - encoding
+}
+
+/// Locks a mutex. A thread that panics leaves no half-finished change behind it.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
