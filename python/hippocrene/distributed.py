@@ -21,6 +21,7 @@ except ImportError as _missing:  # pragma: no cover
     ) from _missing
 
 from hippocrene.errors import ArgumentError
+from hippocrene.values.scalars import check_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -73,10 +74,7 @@ class Cluster(Generic[Prepared]):
     """
 
     def __init__(self, client: DaskClient, prepare: Callable[[], Prepared]) -> None:
-        if not isinstance(client, DaskClient):
-            raise TypeError(
-                f"a cluster is reached by a distributed.Client, not {type(client).__name__}"
-            )
+        check_type(client, DaskClient, "a cluster is reached by a distributed.Client")
         if client.asynchronous:
             raise ArgumentError(
                 "Cluster waits for what it asks of Dask, and an asynchronous client's answers are awaited: "

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from hippocrene.errors import FileError, FormatError, ParameterError, file_errors
+from hippocrene.values.scalars import check_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,8 +81,7 @@ def reading(path: FilePath) -> Iterator[str]:
 
 def raw_bytes(data: bytes | bytearray | memoryview) -> bytes:
     """Return the content of a file as `bytes`. Other types are a `TypeError`."""
-    if not isinstance(data, (bytes, bytearray, memoryview)):
-        raise TypeError(f"bytes are needed, not {type(data).__name__}")
+    check_type(data, (bytes, bytearray, memoryview), "bytes are needed")
     if type(data) is bytes:
         return data
     view = memoryview(data)

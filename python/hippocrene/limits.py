@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from hippocrene import _native
-from hippocrene.values.scalars import text, whole
+from hippocrene.values.scalars import check_type, text, whole
 
 # The limits as an argument of the extension module.
 Native: TypeAlias = tuple[int | None, int | None, int | None, list[str] | None, list[str] | None]
@@ -64,6 +64,5 @@ def native_limits(limits: Limits | None, operation: str) -> Native | None:
     """Convert limits to the argument of the extension module. Other types raise a `TypeError`."""
     if limits is None:
         return None
-    if not isinstance(limits, Limits):
-        raise TypeError(f"{operation}: limits are hippocrene.Limits, not {type(limits).__name__}")
+    check_type(limits, Limits, f"{operation}: limits are hippocrene.Limits")
     return limits._for_native()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from hippocrene.values.scalars import double, double_or_none, whole
+from hippocrene.values.scalars import check_type, double, double_or_none, whole
 
 # The arguments of the extension module: rotations, relinearisation, conjugation, bootstrapping,
 # tables and bits.
@@ -58,10 +58,7 @@ def wanted(
     """Convert to the argument of the extension module, or None for no bootstrapping."""
     if isinstance(bootstrapping, Bootstrapping):
         return bootstrapping._raw()
-    if not isinstance(bootstrapping, bool):
-        raise TypeError(
-            f"bootstrapping is True, False or a Bootstrapping, not {type(bootstrapping).__name__}"
-        )
+    check_type(bootstrapping, bool, "bootstrapping is True, False or a Bootstrapping")
     return Bootstrapping()._raw() if bootstrapping else None
 
 
@@ -93,6 +90,5 @@ def wanted_tables(tables: bool | str | LookUps) -> tuple[str, float | None] | No
         tables = LookUps(tables=tables)
     if isinstance(tables, LookUps):
         return tables._raw()
-    if not isinstance(tables, bool):
-        raise TypeError(f"tables is True, False, a name or LookUps, not {type(tables).__name__}")
+    check_type(tables, bool, "tables is True, False, a name or LookUps")
     return LookUps()._raw() if tables else None

@@ -37,6 +37,7 @@ def test_every_kind_of_the_rust_library_has_its_exception():
         "HippocreneError",
         "MissingServerError",
         "SecretPickleError",
+        "UnsupportedError",
     }
     declared = {name for name, value in vars(errors).items() if isinstance(value, type)}
     assert declared == set(kinds) | raised_in_python | {"SecretKeyWarning"}

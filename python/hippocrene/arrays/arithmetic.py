@@ -25,8 +25,7 @@ from hippocrene.arrays.encrypted import Array, ArrayServer, EncryptedArray, part
 from hippocrene.arrays.places import Axes
 from hippocrene.arrays.view import View
 from hippocrene.errors import DIFFERENCE, ArgumentError, ShapeError, named
-from hippocrene.values.exact import Plain, is_exact_kind
-from hippocrene.values.operands import Values, is_plain, to_array, to_native
+from hippocrene.values.operands import Plain, is_exact_kind, is_plain, to_array, to_native
 from hippocrene.values.scalars import declared_interval
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ class ArithmeticArray(EncryptedArray):
     """The operations that arrays of numbers and of integers share."""
 
     __slots__ = ()
-    _refusals: ClassVar[Mapping[str, str | tuple[type[Exception], str]]] = {
+    _refusals: ClassVar[Mapping[str, str]] = {
         **EncryptedArray._refusals,
         **dict.fromkeys(("gates", "nand", "nor", "parity", "select", "where", "xnor"), FOR_BITS),
         **{
@@ -132,14 +131,13 @@ class ArithmeticArray(EncryptedArray):
             return cast("Self", self._with(values.imag, "mul")._times_i())
         if values.ndim == 0 and operation == "mul" and is_exact_kind(values):
             number = cast("_native.BigArray", to_native(values, operation))
-            return server._wrap(_native.multiply(server._raw, raw, number))
+            return server._wrap(server._raw.mul_exact_number(raw, number))
         if values.ndim == 0 and values.dtype.kind in "fi" and not is_exact_kind(values):
             with_number = server._raw.add_number if operation == "add" else server._raw.mul_number
             return server._wrap(with_number(raw, cast("float", values.item())))
         with_plain = server._raw.add_plain if operation == "add" else server._raw.mul_plain
-        values = cast(
-            "Values | npt.NDArray[np.int64]", np.array(np.broadcast_to(values, shape), order="C")
-        )
+        if values.shape != shape:
+            values = np.array(np.broadcast_to(values, shape), order="C")
         return server._wrap(with_plain(raw, to_native(values, operation)))
 
     def __add__(self, other: EncryptedArray | Plain) -> Self:
@@ -291,8 +289,7 @@ class ArithmeticArray(EncryptedArray):
         """The array with its axes in reverse order. This computes nothing."""
         if self._view is not None:
             return self.transpose()
-        server = self._bound_server("transpose")
-        return server._wrap(server._raw.transpose(self._elements()))
+        return self._run("transpose")
 
     # Sums and products along axes
 
@@ -383,8 +380,7 @@ class ArithmeticArray(EncryptedArray):
         unset("cumsum", dtype, out)
         if axis is None or self._is_of_one_value(axis, "cumsum"):
             return self.ravel().cumsum(0)
-        index, server = self._axis(axis, "cumsum"), self._bound_server("cumsum")
-        return server._wrap(_native.cumsum(server._raw, self._elements(), index))
+        return self._run("cumsum", self._axis(axis, "cumsum"))
 
     def trace(
         self,
@@ -438,9 +434,8 @@ class ArithmeticArray(EncryptedArray):
     def _declared(self, operation: str, interval: tuple[float, float] | None) -> Self:
         if interval is None:
             raise TypeError(f"{operation}: an interval is a pair (low, high), not None")
-        server = self._bound_server(operation)
-        with named(operation, "declare an interval"):
-            return server._wrap(server._raw.with_interval(self._elements(), *interval))
+        parts = ("declare an interval",)
+        return self._run("with_interval", *interval, operation=operation, parts=parts)
 
 
 def _check_initial(operation: str, initial: object) -> None:

@@ -13,7 +13,7 @@ from hippocrene.arrays.encrypted import ArrayServer, EncryptedArray, part_of
 from hippocrene.arrays.places import Axes, common_shape, places_of
 from hippocrene.errors import named
 from hippocrene.values.operands import booleans, is_plain, plain_bits, to_array
-from hippocrene.values.scalars import text
+from hippocrene.values.scalars import check_type, text
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -28,7 +28,7 @@ class BitArray(EncryptedArray, holds=("bits", "single bits")):
     """
 
     __slots__ = ()
-    _refusals: ClassVar[Mapping[str, str | tuple[type[Exception], str]]] = {
+    _refusals: ClassVar[Mapping[str, str]] = {
         **EncryptedArray._refusals,
         "divisor": "encrypted bits are no divisors: they compute with & | ^ ~",
         "entries_of": "entries_of takes encrypted numbers and integers, not bits",
@@ -282,8 +282,7 @@ def gates_of(
     """Compute several gates of the same operands, for `Server.gates`. Shapes broadcast."""
     if isinstance(names, str):
         raise TypeError(f"gates takes several names: say [{names!r}] for one")
-    if not isinstance(names, Iterable):
-        raise TypeError(f"gates takes names of gates, not {type(names).__name__}")
+    check_type(names, Iterable, "gates takes names of gates")
     wanted = [text(name, "the name of a gate") for name in names]
     some = next((one for one in operands if isinstance(one, EncryptedArray)), None)
     if some is None:

@@ -45,10 +45,14 @@ class Implementation:
         if isinstance(function, str):
             function, args = getattr(args[0], function), args[1:]
         try:
-            inspect.signature(function).bind(*args, **kwargs)
-        except TypeError as error:
-            raise TypeError(f"numpy.{name} of encrypted arrays: {error}") from None
-        return function(*args, **kwargs)
+            return function(*args, **kwargs)
+        except TypeError:
+            # Tell arguments that do not fit from other errors.
+            try:
+                inspect.signature(function).bind(*args, **kwargs)
+            except TypeError as error:
+                raise TypeError(f"numpy.{name} of encrypted arrays: {error}") from None
+            raise
 
 
 # The implementations of numpy's functions, of its universal functions, and of their methods.

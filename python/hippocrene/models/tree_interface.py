@@ -16,6 +16,7 @@ from hippocrene import _native
 from hippocrene.errors import FormatError, ShapeError
 from hippocrene.files import FilePath, file_path, reading
 from hippocrene.models.fitted_trees import as_compared, check_columns
+from hippocrene.values.scalars import check_type
 
 _Doubles = npt.NDArray[np.float64]
 _OUTPUTS = ("class", "shares", "values", "scores")
@@ -242,8 +243,7 @@ def _is_scale(scale: object) -> bool:
 
 def check_interface(interface: TreeInterface) -> None:
     """Raise a `TypeError` if `interface` is no `TreeInterface`."""
-    if not isinstance(interface, TreeInterface):
-        raise TypeError(f"a TreeInterface is needed, not {type(interface).__name__}")
+    check_type(interface, TreeInterface, "a TreeInterface is needed")
 
 
 def shares_of(interface: TreeInterface, values: _Doubles) -> _Doubles:

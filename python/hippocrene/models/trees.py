@@ -36,8 +36,8 @@ from hippocrene.models.tree_interface import (
     shares_of,
 )
 from hippocrene.progress import shown
-from hippocrene.stored import Local, Stored, StoredSecret
-from hippocrene.values.scalars import text, thread_count
+from hippocrene.stored import Local, Stored, StoredSecret, Told
+from hippocrene.values.scalars import check_type, text, thread_count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -56,10 +56,7 @@ class TreeKeys(Stored):
     _kind = _native.TreeKeys
     _made_by = "TreeClient.evaluation_keys"
 
-    @property
-    def tables(self) -> str:
-        """The name of the tables that the keys are for."""
-        return self._raw.tables
+    tables = Told[str]("The name of the tables that the keys are for.")
 
     def __repr__(self) -> str:
         return f"TreeKeys(tables={self.tables!r}, fingerprint={self.fingerprint!r})"
@@ -73,15 +70,9 @@ class TreeQuery(Stored):
     _kind = _native.TreeQuery
     _made_by = "TreeClient.encrypt_query"
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The number of rows, and the number of features per row."""
-        return self._raw.shape
+    shape = Told[tuple[int, int]]("The number of rows, and the number of features per row.")
 
-    @property
-    def interface(self) -> str:
-        """The digest of the interface that it was made for."""
-        return self._raw.interface
+    interface = Told[str]("The digest of the interface that it was made for.")
 
     def __repr__(self) -> str:
         return f"TreeQuery(shape={self.shape})"
@@ -95,15 +86,9 @@ class TreeReply(Stored):
     _kind = _native.TreeReply
     _made_by = "PrivateDecisionTree.evaluate"
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The number of rows, and the number of results per row."""
-        return self._raw.shape
+    shape = Told[tuple[int, int]]("The number of rows, and the number of results per row.")
 
-    @property
-    def interface(self) -> str:
-        """The digest of the interface that the query was made for."""
-        return self._raw.interface
+    interface = Told[str]("The digest of the interface that the query was made for.")
 
     def __repr__(self) -> str:
         return f"TreeReply(shape={self.shape})"
@@ -121,16 +106,10 @@ class TreeClient(StoredSecret):
     def generate(cls, tables: str | TreeInterface = "lut12") -> TreeClient:
         """Make a new secret key for these tables, or for the tables of an interface."""
         name = tables.tables if isinstance(tables, TreeInterface) else tables
-        if not isinstance(name, str):
-            raise TypeError(
-                f"keys are made for the name of tables or a TreeInterface, not {type(name).__name__}"
-            )
+        check_type(name, str, "keys are made for the name of tables or a TreeInterface")
         return cls(_native.TreeClient.generate(name))
 
-    @property
-    def tables(self) -> str:
-        """The name of the tables that it is for."""
-        return self._raw.tables
+    tables = Told[str]("The name of the tables that it is for.")
 
     def evaluation_keys(self) -> TreeKeys:
         """Make the keys that a server needs to evaluate trees for this client."""
@@ -168,8 +147,7 @@ class TreeClient(StoredSecret):
 
     def _outputs(self, interface: TreeInterface, reply: TreeReply) -> _Doubles:
         check_interface(interface)
-        if not isinstance(reply, TreeReply):
-            raise TypeError(f"decrypt takes a TreeReply, not {type(reply).__name__}")
+        check_type(reply, TreeReply, "decrypt takes a TreeReply")
         outputs = np.array(self._raw.decrypt(interface._raw(), reply._raw)).reshape(reply.shape)
         counts = {"class": 1, "shares": len(interface.classes or ()) - 1}
         need = counts.get(interface.outputs, len(interface.scales or ()))
@@ -191,16 +169,10 @@ class TreeServer(Local):
 
     def __init__(self, keys: TreeKeys, *, threads: int = 1) -> None:
         """Prepare the keys, which needs about three times their size in memory."""
-        if not isinstance(keys, TreeKeys):
-            raise TypeError(
-                f"a server of trees is made from TreeKeys, not from {type(keys).__name__}"
-            )
+        check_type(keys, TreeKeys, "a server of trees is made from TreeKeys")
         self._raw = _native.TreeServer(keys._raw, thread_count(threads))
 
-    @property
-    def tables(self) -> str:
-        """The name of the tables that its keys are for."""
-        return self._raw.tables
+    tables = Told[str]("The name of the tables that its keys are for.")
 
     def __repr__(self) -> str:
         return f"TreeServer(tables={self.tables!r})"
@@ -298,8 +270,7 @@ class PrivateDecisionTree(Local):
         If the trees were fitted to a data frame, the names of its columns become public too. Rows
         and samples that are data frames then need the same columns in the same order.
         """
-        if not isinstance(clamp, bool):
-            raise TypeError(f"from_sklearn: clamp is True or False, not {type(clamp).__name__}")
+        check_type(clamp, bool, "from_sklearn: clamp is True or False")
         trees, outputs, classes = parts(model)
         if (sample is None) == (ranges is None):
             raise TypeError(
@@ -362,10 +333,9 @@ class PrivateDecisionTree(Local):
         """The interface that clients need, which is public."""
         return self._interface
 
-    @property
-    def look_ups(self) -> tuple[int, int]:
-        """The number of look-ups per row, for comparisons and for subtrees."""
-        return self._raw.look_ups
+    look_ups = Told[tuple[int, int]](
+        "The number of look-ups per row, for comparisons and for subtrees."
+    )
 
     @property
     def deviation(self) -> float | _Doubles:
@@ -379,10 +349,9 @@ class PrivateDecisionTree(Local):
         each *= noisiest(interface.outputs, len(interface.classes or ()))
         return float(each[0]) if len(each) == 1 else each
 
-    @property
-    def log2_failure_probability(self) -> float:
-        """log2 of the probability that a row reaches a wrong leaf, errors of its features aside."""
-        return self._raw.log2_failure_probability
+    log2_failure_probability = Told[float](
+        "log2 of the probability that a row reaches a wrong leaf, errors of its features aside."
+    )
 
     def simulate(self, rows: npt.ArrayLike) -> TreeSimulation:
         """Predict the cost of evaluating the trees on these rows, and the results.

@@ -13,7 +13,7 @@ from hippocrene.arrays.places import places_of
 from hippocrene.arrays.registry import implements
 from hippocrene.errors import ShapeError, named
 from hippocrene.numpy.arguments import factors, is_encrypted
-from hippocrene.values.exact import fractions
+from hippocrene.values.operands import fractions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,8 +14,7 @@ from hippocrene.arrays.places import common_shape, places_of
 from hippocrene.arrays.registry import implements
 from hippocrene.errors import ArgumentError, KeyMismatchError, ShapeError, named
 from hippocrene.numpy.arguments import is_encrypted, mixed
-from hippocrene.values.exact import fractions
-from hippocrene.values.operands import numbers, plain_bits, to_array
+from hippocrene.values.operands import fractions, numbers, plain_bits, to_array
 
 
 @implements(np.where, several=True)

@@ -18,8 +18,14 @@ from hippocrene.arrays.places import check_size
 from hippocrene.arrays.registry import implements, implements_each
 from hippocrene.errors import ArgumentError, ShapeError, named
 from hippocrene.numpy.arguments import is_encrypted
-from hippocrene.values.exact import fractions, is_exact_kind, root
-from hippocrene.values.operands import numbers, real_numbers, to_array
+from hippocrene.values.operands import (
+    fractions,
+    is_exact_kind,
+    numbers,
+    real_numbers,
+    root,
+    to_array,
+)
 from hippocrene.values.scalars import double
 
 # Functions that are methods.
