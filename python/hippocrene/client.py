@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
 
 import numpy as np
+import numpy.typing as npt
 
 from hippocrene import _native
 from hippocrene.arrays.encrypted import EncryptedArray
 from hippocrene.errors import ArgumentError, ParameterError, SecretPickleError
 from hippocrene.files import FilePath, raw_bytes, reading
 from hippocrene.keys import EvaluationKeys, TransferKey, check_made_alike
-from hippocrene.requirements import Bootstrapping, KeyRequest, LookUps, wanted, wanted_tables
+from hippocrene.requirements import Bootstrapping, LookUps, wanted, wanted_tables
 from hippocrene.stored import Stored, StoredSecret, Told
 from hippocrene.values.operands import (
     Kind,
@@ -39,10 +40,7 @@ from hippocrene.values.scalars import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import numpy.typing as npt
-
+    from hippocrene._native import _KeyRequest
     from hippocrene.simulation_report import Simulation
 
 
@@ -90,7 +88,7 @@ def key_request(
     bits: bool,
     *,
     is_exact: bool,
-) -> KeyRequest:
+) -> _KeyRequest:
     """Convert arguments of `Client.evaluation_keys` to those of the extension module."""
     rotations = () if bits and rotations is None else rotations
     if rotations is not None and not isinstance(rotations, Iterable):

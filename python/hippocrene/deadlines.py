@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import TIMEOUT_MAX
-from typing import TYPE_CHECKING
+from types import TracebackType
 
 from hippocrene import _native
 from hippocrene.errors import ArgumentError
 from hippocrene.values.scalars import double
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from types import TracebackType
 
 
 @contextmanager

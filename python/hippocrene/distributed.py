@@ -7,7 +7,9 @@ of a single machine, because evaluation uses no random numbers.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from contextlib import suppress
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 from uuid import uuid4
 
@@ -24,9 +26,6 @@ from hippocrene.errors import ArgumentError
 from hippocrene.values.scalars import check_type
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from types import TracebackType
-
     from distributed import Worker
 
 Prepared = TypeVar("Prepared")

@@ -5,11 +5,8 @@ Every message names the operation, its input and its requirement.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 class HippocreneError(Exception):

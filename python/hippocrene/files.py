@@ -6,15 +6,13 @@ import base64
 import errno
 import io
 import os
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from hippocrene.errors import FileError, FormatError, ParameterError, file_errors
 from hippocrene.values.scalars import check_type
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 # The names of files that Python's own functions accept.
 FilePath: TypeAlias = str | bytes | os.PathLike[str] | os.PathLike[bytes]

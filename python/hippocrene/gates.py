@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from os import PathLike
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import numpy as np
+import numpy.typing as npt
 
 from hippocrene import _native
 from hippocrene.arrays.bits import BitArray, gates_of
@@ -23,9 +24,6 @@ from hippocrene.server import array_of
 from hippocrene.stored import Local, Stored, StoredSecret, Told
 from hippocrene.values.operands import plain_bits
 from hippocrene.values.scalars import check_type, thread_count
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
 
 
 class GateKeys(Stored):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from hippocrene import _native
@@ -11,8 +12,6 @@ from hippocrene.limits import Limits, native_limits
 from hippocrene.stored import Stored, Told
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from hippocrene.simulation_report import Simulation
 
 _T = TypeVar("_T")

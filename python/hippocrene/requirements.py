@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING
 
 from hippocrene.values.scalars import check_type, double, double_or_none, whole
 
-# The arguments of the extension module: rotations, relinearisation, conjugation, bootstrapping,
-# tables and bits.
-KeyRequest: TypeAlias = tuple[
-    "list[int] | None",
-    bool,
-    bool,
-    "tuple[bool, float, float | None, int | None] | None",
-    "tuple[str, float | None] | None",
-    bool,
-]
+if TYPE_CHECKING:
+    from hippocrene._native import _Bootstrapping, _Tables
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +38,7 @@ class Bootstrapping:
     precision: float | None = None
     slots: int | None = None
 
-    def _raw(self) -> tuple[bool, float, float | None, int | None]:
+    def _raw(self) -> _Bootstrapping:
         precision = double_or_none(self.precision, "a precision")
         slots = None if self.slots is None else whole(self.slots, "slots of a bootstrap", 1, 2**17)
         return bool(self.complex), double(self.bound, "a bound"), precision, slots
@@ -54,7 +46,7 @@ class Bootstrapping:
 
 def wanted(
     bootstrapping: bool | Bootstrapping,
-) -> tuple[bool, float, float | None, int | None] | None:
+) -> _Bootstrapping | None:
     """Convert to the argument of the extension module, or None for no bootstrapping."""
     if isinstance(bootstrapping, Bootstrapping):
         return bootstrapping._raw()
@@ -78,13 +70,13 @@ class LookUps:
     tables: str = "lut12"
     capacity: float | None = None
 
-    def _raw(self) -> tuple[str, float | None]:
+    def _raw(self) -> _Tables:
         return str(self.tables), None if self.capacity is None else double(
             self.capacity, "a capacity"
         )
 
 
-def wanted_tables(tables: bool | str | LookUps) -> tuple[str, float | None] | None:
+def wanted_tables(tables: bool | str | LookUps) -> _Tables | None:
     """Convert to the argument of the extension module, or None for no tables."""
     if isinstance(tables, str):
         tables = LookUps(tables=tables)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from os import PathLike
 from threading import TIMEOUT_MAX
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal, NoReturn, cast
+from typing import Literal, NoReturn, cast
+
+import numpy.typing as npt
 
 from hippocrene import _native
 from hippocrene.arrays.bits import BitArray, gates_of
@@ -23,11 +25,6 @@ from hippocrene.progress import counted
 from hippocrene.stored import Told
 from hippocrene.trace import note
 from hippocrene.values.scalars import check_type, double, double_or_none, text, thread_count, whole
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    import numpy.typing as npt
 
 
 def array_of(

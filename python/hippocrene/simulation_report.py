@@ -8,12 +8,15 @@ from dataclasses import asdict, dataclass, fields, is_dataclass
 from html import escape
 from importlib import import_module
 from types import NoneType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from hippocrene.errors import FormatError
-from hippocrene.requirements import Bootstrapping, KeyRequest, LookUps
+from hippocrene.requirements import Bootstrapping, LookUps
+
+if TYPE_CHECKING:
+    from hippocrene._native import _KeyRequest
 
 _KIND, _VERSION = "hippocrene simulation", 1
 
@@ -152,7 +155,7 @@ class Simulation:
             raise FormatError(f"read a simulation: {what}")
         return cls(result=None, **told)
 
-    def _requested(self) -> KeyRequest:
+    def _requested(self) -> _KeyRequest:
         """Return the keys that the program uses, as arguments of the extension module."""
         how = None if self.bootstrapping is None else self.bootstrapping._raw()
         tables = None if self.tables is None else self.tables._raw()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
@@ -10,8 +11,6 @@ from typing import TYPE_CHECKING
 from hippocrene import _native
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from hippocrene.arrays.view import View
 
 # The steps of the current simulation.

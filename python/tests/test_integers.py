@@ -271,9 +271,9 @@ def test_what_takes_an_order_is_refused_by_name(secret):
         "less": lambda: x < x,
         "greater": lambda: x > 2,
         "abs": lambda: abs(x),
-        "sigmoid": x.sigmoid,
-        "sort": x.sort,
-        "argmax": x.argmax,
+        "sigmoid": lambda: x.sigmoid(),
+        "sort": lambda: x.sort(),
+        "argmax": lambda: x.argmax(),
         "is_close": lambda: x.is_close(x, tolerance=1),
     }
     for name, operation in operations.items():

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from hippocrene import _native
 from hippocrene.arrays.advice import unset
-from hippocrene.arrays.encrypted import Array, ArrayServer, EncryptedArray, part_of
+from hippocrene.arrays.encrypted import Array, ArrayServer, EncryptedArray
 from hippocrene.arrays.places import Axes
 from hippocrene.arrays.view import View
 from hippocrene.errors import DIFFERENCE, ArgumentError, ShapeError, named
@@ -354,21 +354,7 @@ class ArithmeticArray(EncryptedArray):
                 array = cast("Self", np.where(mask, cast("Any", self), 1))
         axes = self._axes(axis, "prod")
         with named("prod", "multiply", "indexing", "reshape"):
-            for one in axes:
-                left_over: Self | None = None
-                while array.shape[one] > 1:
-                    half, odd = divmod(array.shape[one], 2)
-                    if odd:
-                        last = part_of(array, one, slice(2 * half, None))
-                        left_over = last if left_over is None else left_over * last
-                    array = part_of(array, one, slice(half)) * part_of(
-                        array, one, slice(half, 2 * half)
-                    )
-                array = array if left_over is None else array * left_over
-            kept = tuple(1 if i in axes else n for i, n in enumerate(self.shape))
-            return array.reshape(
-                kept if keepdims else tuple(n for i, n in enumerate(self.shape) if i not in axes)
-            )
+            return cast("Self", array._folded(axes, operator.mul, keepdims=keepdims))
 
     def cumsum(
         self, axis: SupportsIndex | None = None, dtype: None = None, out: None = None

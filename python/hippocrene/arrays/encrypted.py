@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import EllipsisType
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -47,8 +48,6 @@ from hippocrene.values.operands import is_plain
 from hippocrene.values.scalars import integer
 
 if TYPE_CHECKING:
-    from types import EllipsisType
-
     from typing_extensions import Self
 
     from hippocrene.values.operands import Plain
@@ -694,6 +693,35 @@ class EncryptedArray:
     def _filled(self, places: npt.NDArray[np.bool_], values: npt.NDArray[Any]) -> Self:
         """Return the array with plain values at these places, where it is 0."""
         raise NotImplementedError
+
+    def _folded(
+        self,
+        axes: Sequence[int],
+        combine: Callable[[Any, Any], Any],
+        *,
+        keepdims: bool,
+        overlap: bool = False,
+    ) -> Any:
+        """Combine the first half of each axis with the second half, until one element is left.
+
+        An odd element waits until the end. With `overlap`, the halves of an odd length overlap
+        instead.
+        """
+        array: Any = self
+        for axis in axes:
+            waiting = None
+            while (length := array.shape[axis]) > 1:
+                half = length // 2
+                if length % 2 and not overlap:
+                    last = part_of(array, axis, slice(-1, None))
+                    waiting = last if waiting is None else combine(waiting, last)
+                first = part_of(array, axis, slice(length - half if overlap else half))
+                array = combine(
+                    first, part_of(array, axis, slice(half, length if overlap else 2 * half))
+                )
+            array = array if waiting is None else combine(array, waiting)
+        kept = [1 if i in axes else n for i, n in enumerate(self.shape)]
+        return array.reshape(kept if keepdims else [n for i, n in enumerate(kept) if i not in axes])
 
     # Files
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any, Protocol, SupportsIndex, TypeAlias
+from typing import Any, SupportsIndex, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -39,18 +39,10 @@ def check_order(operation: str, order: str | None) -> None:
         )
 
 
-class HasShape(Protocol):
-    """An encrypted array."""
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The length of each axis."""
-
-
-def places_of(array: HasShape, first: int = 0) -> npt.NDArray[np.int64]:
+def places_of(array: Any, first: int = 0) -> npt.NDArray[np.int64]:
     """Return the indices of the elements in row-major order, counted from `first` on."""
-    size = math.prod(array.shape)
-    return np.arange(first, first + size, dtype=np.int64).reshape(array.shape)
+    shape: tuple[int, ...] = array.shape
+    return np.arange(first, first + math.prod(shape), dtype=np.int64).reshape(shape)
 
 
 def places_at(shape: tuple[int, ...], key: Any) -> npt.NDArray[np.int64] | None:

@@ -6,15 +6,13 @@ The modules of `hippocrene.numpy` fill it when they are imported.
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from hippocrene.arrays.advice import check_options, given, holds, refusal
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 _F = TypeVar("_F")
 

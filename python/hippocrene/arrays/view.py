@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import operator
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
@@ -15,8 +16,6 @@ from hippocrene.errors import BudgetError, CapacityError, named
 from hippocrene.values.operands import to_native
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from hippocrene import _native
 
     _Places = npt.NDArray[np.int64]

@@ -6,12 +6,13 @@ import errno
 import functools
 import math
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from hippocrene import _native
 from hippocrene.client import Client
@@ -24,10 +25,6 @@ from hippocrene.values.operands import rows_of_doubles, to_array
 from hippocrene.values.scalars import check_type, integer, text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    import numpy.typing as npt
-
     from hippocrene.distributed import Cluster
 
 SECTORS = ("distance", "extraction", "look-ups", "repacking", "centroids")

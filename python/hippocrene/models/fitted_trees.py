@@ -7,14 +7,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from hippocrene import _native
 from hippocrene.errors import ArgumentError, ShapeError
 from hippocrene.values.operands import real_numbers, rows_of_doubles
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
     _Doubles = npt.NDArray[np.float64]
     _Integers = npt.NDArray[np.intp]
     _Pair = tuple[_Doubles, _Doubles]

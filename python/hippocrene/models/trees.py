@@ -7,8 +7,9 @@ results stay with the client.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -38,9 +39,6 @@ from hippocrene.models.tree_interface import (
 from hippocrene.progress import shown
 from hippocrene.stored import Local, Stored, StoredSecret, Told
 from hippocrene.values.scalars import check_type, text, thread_count
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 _Doubles = npt.NDArray[np.float64]
 

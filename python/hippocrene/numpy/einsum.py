@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -14,9 +15,6 @@ from hippocrene.arrays.registry import implements
 from hippocrene.errors import ShapeError, named
 from hippocrene.numpy.arguments import factors, is_encrypted
 from hippocrene.values.operands import fractions
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 # A letter, or a negative integer for an axis of the ellipsis, counted from the right: -1, -2, ..
 _Label: TypeAlias = str | int

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload, runtime_checkable
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
+import numpy.typing as npt
 from numpy.polynomial import Chebyshev
 
 from hippocrene import _native
@@ -14,24 +16,13 @@ from hippocrene.errors import ArgumentError
 from hippocrene.values.scalars import double, pair, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import numpy.typing as npt
-
+    from hippocrene.arrays.encrypted import EncryptedArray
 
 # The largest degree of an approximation, as in the extension module.
 MOST = 255
 
 
-@runtime_checkable
-class HasPolynomial(Protocol):
-    """An encrypted array."""
-
-    def polynomial(self, polynomial: Any) -> Any:
-        """Evaluate a polynomial at every value."""
-
-
-_Array = TypeVar("_Array", bound=HasPolynomial)
+_Array = TypeVar("_Array", bound="EncryptedArray")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,7 +61,7 @@ class Approximation:
     def __call__(self, x: npt.ArrayLike) -> Any: ...
     def __call__(self, x: Any) -> Any:
         """Evaluate the polynomial at every value of a plain or an encrypted array."""
-        if isinstance(x, HasPolynomial):
+        if hasattr(x, "polynomial"):
             return x.polynomial(self)
         return self.series(np.asarray(x))
 
