@@ -4,8 +4,8 @@ usage: python bench/python_overhead.py
 
 It needs the package, no keys, and about ten seconds. The arrays of a dry run hold no residues. For
 each expression it prints the median time of the native call that computes it, and the median time
-of all the rest, in microseconds. For the latter, the native call returns at once what it returned
-before, since its own time varies by more than all the rest takes.
+of all the rest, in microseconds. While the rest is measured, the native call returns its first
+result again, since its own time varies by more than all the rest takes.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from typing import Final, TypeAlias, final, type_check_only
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import Self
 
 @final
 class BigArray:
@@ -57,6 +58,20 @@ def cache_budget() -> tuple[int, int]: ...
 class _Stored:
     def to_bytes(self) -> bytes: ...
     def save(self, path: _Path) -> None: ...
+
+@type_check_only
+class _Read(_Stored):
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self: ...
+    @classmethod
+    def load(cls, path: _Path) -> Self: ...
+
+@type_check_only
+class _ReadOnThreads(_Stored):
+    @classmethod
+    def from_bytes(cls, data: bytes, threads: int) -> Self: ...
+    @classmethod
+    def load(cls, path: _Path, threads: int) -> Self: ...
 
 @final
 class Limit:
@@ -128,7 +143,7 @@ def write_file(path: _Path, data: bytes) -> None: ...
 def run_command(arguments: Sequence[str], closed: bool) -> int: ...
 
 @final
-class ClientKey(_Stored):
+class ClientKey(_ReadOnThreads):
     @staticmethod
     def generate(
         preset: str,
@@ -137,10 +152,6 @@ class ClientKey(_Stored):
         plain_modulus: int | None,
         threads: int,
     ) -> ClientKey: ...
-    @staticmethod
-    def from_bytes(data: bytes, threads: int) -> ClientKey: ...
-    @staticmethod
-    def load(path: _Path, threads: int) -> ClientKey: ...
     preset: Final[str | None]
     fingerprint: Final[str]
     precision: Final[float]
@@ -241,11 +252,7 @@ class SimulationReport:
     relinearisation: Final[bool]
 
 @final
-class PublicKey(_Stored):
-    @staticmethod
-    def from_bytes(data: bytes, threads: int) -> PublicKey: ...
-    @staticmethod
-    def load(path: _Path, threads: int) -> PublicKey: ...
+class PublicKey(_ReadOnThreads):
     fingerprint: Final[str]
     plain_modulus: Final[int | None]
     for_bits: Final[bool]
@@ -263,11 +270,7 @@ class EvaluationKeys(_Stored):
     fingerprint: Final[str]
 
 @final
-class TransferKey(_Stored):
-    @staticmethod
-    def from_bytes(data: bytes, threads: int) -> TransferKey: ...
-    @staticmethod
-    def load(path: _Path, threads: int) -> TransferKey: ...
+class TransferKey(_ReadOnThreads):
     fingerprint: Final[str]
     second: Final[str]
 
@@ -493,11 +496,7 @@ class TreeModel:
     log2_failure_probability: Final[float]
 
 @final
-class TreeClient(_Stored):
-    @staticmethod
-    def from_bytes(data: bytes) -> TreeClient: ...
-    @staticmethod
-    def load(path: _Path) -> TreeClient: ...
+class TreeClient(_Read):
     @staticmethod
     def generate(tables: str) -> TreeClient: ...
     tables: Final[str]
@@ -507,29 +506,17 @@ class TreeClient(_Stored):
     def decrypt(self, interface: TreeInterface, reply: TreeReply) -> list[float]: ...
 
 @final
-class TreeKeys(_Stored):
-    @staticmethod
-    def from_bytes(data: bytes) -> TreeKeys: ...
-    @staticmethod
-    def load(path: _Path) -> TreeKeys: ...
+class TreeKeys(_Read):
     tables: Final[str]
     fingerprint: Final[str]
 
 @final
-class TreeQuery(_Stored):
-    @staticmethod
-    def from_bytes(data: bytes) -> TreeQuery: ...
-    @staticmethod
-    def load(path: _Path) -> TreeQuery: ...
+class TreeQuery(_Read):
     shape: Final[tuple[int, int]]
     interface: Final[str]
 
 @final
-class TreeReply(_Stored):
-    @staticmethod
-    def from_bytes(data: bytes) -> TreeReply: ...
-    @staticmethod
-    def load(path: _Path) -> TreeReply: ...
+class TreeReply(_Read):
     shape: Final[tuple[int, int]]
     interface: Final[str]
 
@@ -542,11 +529,7 @@ class TreeServer:
     ) -> TreeReply: ...
 
 @final
-class GateClient(_Stored):
-    @staticmethod
-    def from_bytes(data: bytes) -> GateClient: ...
-    @staticmethod
-    def load(path: _Path) -> GateClient: ...
+class GateClient(_Read):
     @staticmethod
     def generate() -> GateClient: ...
     fingerprint: Final[str]
@@ -555,11 +538,7 @@ class GateClient(_Stored):
     def decrypt(self, array: _Array) -> npt.NDArray[np.bool_]: ...
 
 @final
-class GateKeys(_Stored):
-    @staticmethod
-    def from_bytes(data: bytes) -> GateKeys: ...
-    @staticmethod
-    def load(path: _Path) -> GateKeys: ...
+class GateKeys(_Read):
     fingerprint: Final[str]
 
 @final

@@ -218,9 +218,6 @@ class PublicKey(Stored, _Encrypting):
         with reading(path) as name:
             return cls(_native.PublicKey.load(name, thread_count(threads)))
 
-    def __repr__(self) -> str:
-        return f"PublicKey(fingerprint={self.fingerprint!r})"
-
 
 # The clients that may be pickled in this context.
 _may_pickle: ContextVar[frozenset[Client]] = ContextVar("_may_pickle", default=frozenset())

@@ -33,9 +33,6 @@ class GateKeys(Stored):
     _kind = _native.GateKeys
     _made_by = "GateClient.evaluation_keys"
 
-    def __repr__(self) -> str:
-        return f"GateKeys(fingerprint={self.fingerprint!r})"
-
 
 class GateClient(StoredSecret):
     """The secret key of a client, for single bits, with 128 bits of security."""
@@ -67,9 +64,6 @@ class GateClient(StoredSecret):
         """Decrypt to booleans. Each is wrong with a probability of ``2**-128``."""
         check_type(array, EncryptedArray, "an EncryptedArray is decrypted")
         return self._raw.decrypt(array._elements())
-
-    def __repr__(self) -> str:
-        return f"GateClient(fingerprint={self.fingerprint!r})"
 
 
 class GateServer(Local):

@@ -194,9 +194,7 @@ class TransferKey(Stored):
     _raw: _native.TransferKey
     _kind = _native.TransferKey
     _made_by = "Client.transfer_key"
+    _shown = ("fingerprint", "second")
     _arguments = (1,)
 
     second = Told[str]("The identifier of the secret key that arrays are converted to.")
-
-    def __repr__(self) -> str:
-        return f"TransferKey(fingerprint={self.fingerprint!r}, second={self.second!r})"

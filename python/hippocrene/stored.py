@@ -38,6 +38,8 @@ class Stored:
     _kind: ClassVar[type[Any]]
     _made_by: ClassVar[str]
     _arguments: ClassVar[tuple[Any, ...]] = ()
+    # The properties in the `repr`.
+    _shown: ClassVar[tuple[str, ...]] = ("fingerprint",)
 
     def __init__(self, raw: Any) -> None:
         """Wrap an object of the extension module."""
@@ -70,6 +72,10 @@ class Stored:
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self).from_bytes, (self.to_bytes(),)
+
+    def __repr__(self) -> str:
+        told = ", ".join(f"{name}={getattr(self, name)!r}" for name in self._shown)
+        return f"{type(self).__name__}({told})"
 
 
 class StoredSecret(Stored):

@@ -185,13 +185,19 @@ macro_rules! with_files {
 
         #[pymethods]
         impl $name {
-            #[staticmethod]
-            fn from_bytes(py: Python<'_>, data: &[u8] $(, $threads: usize)?) -> PyResult<Self> {
+            #[classmethod]
+            fn from_bytes(
+                _: &Bound<'_, pyo3::types::PyType>,
+                py: Python<'_>,
+                data: &[u8]
+                $(, $threads: usize)?
+            ) -> PyResult<Self> {
                 detached(py, || hippocrene::$name::from_bytes(data $(, $threads)?).map(Self::from))
             }
 
-            #[staticmethod]
+            #[classmethod]
             fn load(
+                _: &Bound<'_, pyo3::types::PyType>,
                 py: Python<'_>,
                 path: std::path::PathBuf
                 $(, $threads: usize)?

@@ -670,7 +670,7 @@ impl Server {
         precision: Option<f64>,
         at_ties: f64,
     ) -> Computed {
-        let how = Comparison { gap, precision, at_ties: ties(at_ties)? };
+        let how = Comparison { gap, precision, at_ties: ties(py, at_ties)? };
         let compute = match operation {
             "sign" => hippocrene::Server::sign,
             "positive" => hippocrene::Server::positive,
@@ -693,7 +693,7 @@ impl Server {
         precision: Option<f64>,
         at_ties: f64,
     ) -> Computed {
-        let how = Comparison { gap, precision, at_ties: ties(at_ties)? };
+        let how = Comparison { gap, precision, at_ties: ties(py, at_ties)? };
         let compute = match operation {
             "greater" => hippocrene::Server::greater,
             "less" => hippocrene::Server::less,
@@ -828,13 +828,14 @@ fn unknown(operation: &str) -> PyErr {
 }
 
 /// The result of a comparison for equal values.
-fn ties(value: f64) -> PyResult<Ties> {
+fn ties(py: Python<'_>, value: f64) -> PyResult<Ties> {
     match value {
         0.0 => Ok(Ties::Zero),
         0.5 => Ok(Ties::Half),
         1.0 => Ok(Ties::One),
         _ => {
-            Err(PyValueError::new_err(format!("at_ties is {value}: equal values give 0, 0.5 or 1")))
+            let what = format!("at_ties is {value}: equal values give 0, 0.5 or 1");
+            Err(to_py(py, &Error::Argument { operation: "compare", what }))
         }
     }
 }

@@ -265,7 +265,7 @@ def test_views_state_the_precision_of_their_elements_before_and_after_the_move(
     if seen._view.weights is None:
         assert stated == (encrypted.precision_bits, encrypted.capacity_bits)
     else:
-        # A view with weights states what a product of its source has.
+        # A view with weights states the capacity of a product of its source.
         assert stated[0] < encrypted.precision_bits
         assert stated[1] == pytest.approx((encrypted * plain(60)).capacity_bits, abs=3)
     decrypted = client.decrypt(seen)

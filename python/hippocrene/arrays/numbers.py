@@ -518,7 +518,7 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
         """Compute an operation that is made of signs, of values or of differences from others."""
         server = self._bound_server(operation, other)
         gap, precision = double_or_none(gap, "a gap"), double_or_none(precision, "a precision")
-        with named(operation, "absolute value", "step", "sign", "relu", *DIFFERENCE):
+        with named(operation, "absolute value", "compare", "step", "sign", "relu", *DIFFERENCE):
             if other is None:
                 raw = server._raw.of_sign(operation, self._elements(), gap, precision, at_ties)
             else:
@@ -535,10 +535,6 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
         at_ties: float,
     ) -> Self:
         at_ties = double(at_ties, "at_ties")
-        if at_ties not in (0.0, 0.5, 1.0):
-            raise ArgumentError(
-                f"{operation}: at_ties is {at_ties:g}: equal values give 0, 0.5 or 1"
-            )
         if isinstance(other, EncryptedArray):
             return self._of_sign(operation, gap, precision, at_ties, other)
         self._check_operand(other, operation)

@@ -269,7 +269,7 @@ class EncryptedKMeans:
         `predict`) it gives the nearest of the fitted centroids.
         """
         check_type(client, Client, "clusters are read by Client")
-        check_type(clusters, EncryptedClusters, "what is read are EncryptedClusters")
+        check_type(clusters, EncryptedClusters, "clusters to decrypt are EncryptedClusters")
         centres, labels = clusters._raw.decrypt(client._raw)
         self.cluster_centers_ = np.array(centres).reshape(clusters.n_clusters, clusters.shape[1])
         self.labels_ = None if labels is None else np.array(labels, dtype=np.int64)
@@ -289,7 +289,7 @@ class EncryptedKMeans:
         same.
         """
         check_type(client, Client, "points are encrypted by Client")
-        check_type(clusters, EncryptedClusters, "what points are assigned to are EncryptedClusters")
+        check_type(clusters, EncryptedClusters, "clusters of new points are EncryptedClusters")
         rows = self._rows(points)
         if rows.shape[1:] != clusters.shape[1:] or not len(rows):
             raise ShapeError(
@@ -372,7 +372,7 @@ class EncryptedKMeans:
         points of one ciphertext. The result is the same, bit for bit. `seconds_` then holds the
         total times of all machines.
         """
-        check_type(points, EncryptedClusters, "what is clustered are EncryptedClusters")
+        check_type(points, EncryptedClusters, "points to cluster are EncryptedClusters")
         server = Server(keys) if isinstance(keys, EvaluationKeys) else keys
         check_type(server, Server, "k-means computes with EvaluationKeys or Server")
         if not points.has_points:
@@ -451,7 +451,7 @@ class EncryptedKMeans:
         keys, one worker does the work, and `keys` is not needed. The points of one call of
         `encrypt_new` are one task.
         """
-        check_type(points, EncryptedClusters, "what is assigned are EncryptedClusters")
+        check_type(points, EncryptedClusters, "points to assign are EncryptedClusters")
         if cluster is not None:
             if not hasattr(cluster, "map"):
                 raise TypeError(
@@ -523,15 +523,6 @@ class EncryptedKMeans:
         if len(lengths) != 2 or min(lengths) < 0 or max(*lengths, self.n_clusters) >= 2**63:
             raise ShapeError(
                 f"k-means: {self.n_clusters} clusters of points of shape {lengths}, not (samples, features)"
-            )
-        if self.n_clusters < 2:
-            raise ArgumentError(
-                f"k-means: n_clusters is {self.n_clusters}: at least two clusters are told apart"
-            )
-        if lengths[0] < self.n_clusters or lengths[1] < 1:
-            raise ArgumentError(
-                f"k-means: {lengths[0]} points of {lengths[1]} features, where n_clusters={self.n_clusters}: at least "
-                "as many points as clusters are needed, of one feature or more"
             )
         return *lengths, self.n_clusters
 

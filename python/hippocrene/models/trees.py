@@ -53,11 +53,9 @@ class TreeKeys(Stored):
     _raw: _native.TreeKeys
     _kind = _native.TreeKeys
     _made_by = "TreeClient.evaluation_keys"
+    _shown = ("tables", "fingerprint")
 
     tables = Told[str]("The name of the tables that the keys are for.")
-
-    def __repr__(self) -> str:
-        return f"TreeKeys(tables={self.tables!r}, fingerprint={self.fingerprint!r})"
 
 
 class TreeQuery(Stored):
@@ -67,13 +65,11 @@ class TreeQuery(Stored):
     _raw: _native.TreeQuery
     _kind = _native.TreeQuery
     _made_by = "TreeClient.encrypt_query"
+    _shown = ("shape",)
 
     shape = Told[tuple[int, int]]("The number of rows, and the number of features per row.")
 
     interface = Told[str]("The digest of the interface that it was made for.")
-
-    def __repr__(self) -> str:
-        return f"TreeQuery(shape={self.shape})"
 
 
 class TreeReply(Stored):
@@ -83,13 +79,11 @@ class TreeReply(Stored):
     _raw: _native.TreeReply
     _kind = _native.TreeReply
     _made_by = "PrivateDecisionTree.evaluate"
+    _shown = ("shape",)
 
     shape = Told[tuple[int, int]]("The number of rows, and the number of results per row.")
 
     interface = Told[str]("The digest of the interface that the query was made for.")
-
-    def __repr__(self) -> str:
-        return f"TreeReply(shape={self.shape})"
 
 
 class TreeClient(StoredSecret):
@@ -99,6 +93,7 @@ class TreeClient(StoredSecret):
     _raw: _native.TreeClient
     _kind = _native.TreeClient
     _made_by = "TreeClient.generate"
+    _shown = ("tables", "fingerprint")
 
     @classmethod
     def generate(cls, tables: str | TreeInterface = "lut12") -> TreeClient:
@@ -154,9 +149,6 @@ class TreeClient(StoredSecret):
                 f"decrypt: the reply has {reply.shape[1]} numbers for a row, not {need}"
             )
         return outputs
-
-    def __repr__(self) -> str:
-        return f"TreeClient(tables={self.tables!r}, fingerprint={self.fingerprint!r})"
 
 
 class TreeServer(Local):

@@ -15,7 +15,7 @@ from hippocrene.errors import ArgumentError
 
 
 def check_type(value: object, kind: Any, need: str) -> None:
-    """Raise a `TypeError` that says what is needed if a value is not of this kind."""
+    """Raise a `TypeError` with the needed type if a value is not of this kind."""
     if not isinstance(value, kind):
         raise TypeError(f"{need}, not {type(value).__name__}")
 
@@ -56,7 +56,7 @@ def double(value: object, what: str) -> float:
 
 
 def pair(value: Any, what: str) -> tuple[Any, Any]:
-    """Return two numbers, or raise a `TypeError` that says what they are."""
+    """Return two numbers, or raise a `TypeError` that describes them by `what`."""
     several = isinstance(value, (tuple, list)) or (isinstance(value, np.ndarray) and value.ndim)
     if not several or len(value) != 2 or not all(isinstance(one, Number) for one in value):
         raise TypeError(f"{what}, not {value!r}")
