@@ -86,7 +86,10 @@ class FileError(HippocreneError, OSError):
 
 
 class UnsupportedError(HippocreneError, TypeError, AttributeError):
-    """A kind of array lacks an operation or a property. `hasattr` is False for it."""
+    """A kind of array lacks an operation, a property or a function of numpy.
+
+    `hasattr` is False for operations and properties that a kind of array lacks.
+    """
 
 
 # The names that errors give to the steps of a difference, for operations that compute one.

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from hippocrene.errors import UnsupportedError
+
 # Advice by the name of a function that is not supported.
 HINTS = {
     **dict.fromkeys(
@@ -174,11 +176,13 @@ PAGES = {
 }
 
 
-def refusal(name: str, *arguments: object) -> TypeError:
+def refusal(name: str, *arguments: object) -> UnsupportedError:
     """Return the error of a function of numpy that does not accept these encrypted arrays."""
     instead = hint(name, *arguments) or "use their operators and methods"
     page = next((page for words, page in PAGES.items() if words in instead), "docs/arrays.md")
-    return TypeError(f"numpy.{name} takes no encrypted arrays like these: {instead} ({page})")
+    return UnsupportedError(
+        f"numpy.{name} takes no encrypted arrays like these: {instead} ({page})"
+    )
 
 
 def check_options(name: str, options: Iterable[str], *arguments: object) -> None:

@@ -44,6 +44,7 @@ from hippocrene.errors import (
     named,
 )
 from hippocrene.files import FilePath, file_path, raw_bytes, reading
+from hippocrene.stored import Told
 from hippocrene.values.operands import is_plain
 from hippocrene.values.scalars import integer
 
@@ -185,8 +186,9 @@ class EncryptedArray:
         """Move the elements of a lazy view, and return them as an array of their own.
 
         Indexing, `reshape` and similar operations return a lazy view where they would have to move
-        elements. An operation that needs the elements in their places moves them by itself. Any
-        other array is returned as it is.
+        elements. Until then, its precision and its capacity are those of the source. An operation
+        that needs the elements in their places moves them by itself. Any other array is returned as
+        it is.
         """
         view = self._view
         return self if view is None else self._any_server("compute")._wrap(view.moved())
@@ -232,18 +234,15 @@ class EncryptedArray:
         """The number of values."""
         return math.prod(self.shape)
 
-    @property
-    def is_complex(self) -> bool:
-        """True if the values may be complex."""
-        return self._held.is_complex
+    is_complex = Told[bool]("True if the values may be complex.", "_held")
 
-    @property
-    def fingerprint(self) -> str:
+    fingerprint = Told[str](
         """The identifier of the secret key that this array is encrypted under.
 
         The client, its other keys, and servers with those keys have the same fingerprint.
-        """
-        return self._held.fingerprint
+        """,
+        "_held",
+    )
 
     @property
     def plain_modulus(self) -> int | None:
@@ -332,7 +331,7 @@ class EncryptedArray:
                     raise self._refused(name, usual)
             instead = hint(name, self) if hasattr(np.ndarray, name) else None
             if instead is not None:
-                raise AttributeError(f"encrypted arrays have no {name}: {instead}")
+                raise UnsupportedError(f"encrypted arrays have no {name}: {instead}")
             # If a property raised an AttributeError, this raises it again.
             return super().__getattribute__(name)
 

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hippocrene.errors import BudgetError, CapacityError, named
+from hippocrene.stored import Told
 from hippocrene.values.operands import to_native
 
 if TYPE_CHECKING:
@@ -67,20 +68,9 @@ class View:
         """Extent along each axis."""
         return self.places.shape
 
-    @property
-    def fingerprint(self) -> str:
-        """The fingerprint of the source."""
-        return self.source.fingerprint
-
-    @property
-    def plain_modulus(self) -> int | None:
-        """The plaintext modulus of the source."""
-        return self.source.plain_modulus
-
-    @property
-    def holds(self) -> str:
-        """The kind of the elements."""
-        return self.source.holds
+    fingerprint = Told[str]("The fingerprint of the source.", "source")
+    plain_modulus = Told["int | None"]("The plaintext modulus of the source.", "source")
+    holds = Told[str]("The kind of the elements.", "source")
 
     @property
     def is_complex(self) -> bool:

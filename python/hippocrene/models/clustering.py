@@ -21,6 +21,7 @@ from hippocrene.files import FilePath, file_path, raw_bytes, reading
 from hippocrene.keys import EvaluationKeys
 from hippocrene.progress import shown
 from hippocrene.server import Server
+from hippocrene.stored import Told
 from hippocrene.values.operands import rows_of_doubles, to_array
 from hippocrene.values.scalars import check_type, integer, text
 
@@ -56,15 +57,8 @@ class EncryptedClusters:
         """The number of clusters."""
         return self._raw.sizes[2]
 
-    @property
-    def iteration(self) -> int:
-        """The number of iterations that were made."""
-        return self._raw.iteration
-
-    @property
-    def has_points(self) -> bool:
-        """True if the points are included."""
-        return self._raw.has_points
+    iteration = Told[int]("The number of iterations that were made.")
+    has_points = Told[bool]("True if the points are included.")
 
     def to_bytes(self) -> bytes:
         """Return the bytes that `save` writes."""
