@@ -6,7 +6,6 @@ import math
 import operator
 from collections.abc import Iterable
 from decimal import Decimal
-from numbers import Number
 from typing import Any, SupportsFloat, SupportsIndex, cast
 
 import numpy as np
@@ -56,9 +55,9 @@ def double(value: object, what: str) -> float:
 
 
 def pair(value: Any, what: str) -> tuple[Any, Any]:
-    """Return two numbers, or raise a `TypeError` that describes them by `what`."""
+    """Return two values, or raise a `TypeError` that describes them by `what`."""
     several = isinstance(value, (tuple, list)) or (isinstance(value, np.ndarray) and value.ndim)
-    if not several or len(value) != 2 or not all(isinstance(one, Number) for one in value):
+    if not several or len(value) != 2:
         raise TypeError(f"{what}, not {value!r}")
     return value[0], value[1]
 
