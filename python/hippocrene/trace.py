@@ -65,19 +65,16 @@ def _operation() -> str:
 
 # numpy's names of operators.
 _OPERATORS = {
-    "__add__": "add",
     "__radd__": "add",
     "__sub__": "subtract",
     "__rsub__": "subtract",
     "__mul__": "multiply",
     "__rmul__": "multiply",
     "__truediv__": "divide",
-    "__matmul__": "matmul",
     "__rmatmul__": "matmul",
     "__pow__": "power",
     "__neg__": "negative",
     "__abs__": "absolute",
     "__gt__": "greater",
     "__lt__": "less",
-    "__getitem__": "getitem",
 }

@@ -128,7 +128,7 @@ class ArithmeticArray(EncryptedArray):
                     else self._with(-values, "add")
                 )
         if operation == "mul" and values.ndim == 0 and values.dtype.kind == "c" and not values.real:
-            return cast("Self", self._with(values.imag, "mul")._times_i())
+            return self._with(values.imag, "mul")._run("times_i")
         if values.ndim == 0 and operation == "mul" and is_exact_kind(values):
             number = cast("_native.BigArray", to_native(values, operation))
             return server._wrap(server._raw.mul_exact_number(raw, number))
@@ -232,7 +232,7 @@ class ArithmeticArray(EncryptedArray):
                 server._wrap(multiply(server._raw, part.copy()))
                 for part in (plain.real, plain.imag)
             )
-            return cast("Self", real + imaginary._times_i())
+            return real + imaginary._run("times_i")
         return server._wrap(multiply(server._raw, plain) if raw is None else raw)
 
     def __matmul__(self, other: _Operand) -> Self:

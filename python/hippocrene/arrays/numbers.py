@@ -278,9 +278,6 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
         """
         return self._run("imag") if self._held.is_complex else self * 0
 
-    def _times_i(self) -> Self:
-        return self._run("times_i")
-
     def polynomial(self, polynomial: Series) -> Self:
         """Evaluate a polynomial at every value.
 
@@ -795,8 +792,13 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
         usual = 3 if callable(function) else 1
         count = usual if look_ups is None else whole(look_ups, "look_ups", 1, 4)
         of_one = function if callable(function) else _nearest(function, domain)
-        how = (_checked(of_one), _domain(domain), count, bool(precise))
-        return self._run("apply", *how, parts=("apply a function",))
+        how = (_domain(domain), count, bool(precise))
+        return self._run(
+            "apply",
+            lambda x: double(of_one(x), "what the function returned"),
+            *how,
+            parts=("apply a function",),
+        )
 
     def _named(self, name: str, domain: _Domain, precise: bool) -> Self:
         how = (name, _domain(domain), 3, bool(precise))
@@ -859,15 +861,16 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
         parts = ("apply a function", "compare with 0")
         return difference._run("near_zero", within, operation="is_close", parts=parts)
 
-    def sort(self, axis: SupportsIndex | None = -1, *, kind: str | None = None) -> Self:
+    def sort(
+        self, axis: SupportsIndex | None = -1, kind: str | None = None, *, stable: Any = None
+    ) -> Self:
         """Return the values in rising order along an axis, or all values if `axis` is None.
 
         With None, the result has one axis. Sorting takes 63 look-ups for 16 values, and about
         ``n * log2(n)**2 / 4`` for ``n`` values, whatever numpy's `kind` says. The standard
         deviation of the error of a value is at most a 40th of the bound.
         """
-        _check_kind("sort", kind)
-        return self._in_order("sort", axis)
+        return self._sorted("sort", axis, kind, stable)
 
     def max(self, axis: Axes = None, out: None = None, *, keepdims: bool = False) -> Self:
         """Return the largest values along one or several axes, or of all values.
@@ -885,7 +888,9 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
         unset("min", None, out)
         return self._of_axes("min", axis, keepdims)
 
-    def argsort(self, axis: SupportsIndex | None = -1, *, kind: str | None = None) -> Self:
+    def argsort(
+        self, axis: SupportsIndex | None = -1, kind: str | None = None, *, stable: Any = None
+    ) -> Self:
         """Return the indices that sort the values along an axis, or all values if `axis` is None.
 
         This takes ``n * (3 * n - 1) / 2`` look-ups for ``n`` values, if ``n`` is at least 2. Round
@@ -901,8 +906,7 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
         The number of values in a line is limited, since the tables must tell their ranks apart: to
         44 with ``"lut11"``, 82 with ``"lut12"`` and 109 with ``"lut13"``. More are refused.
         """
-        _check_kind("argsort", kind)
-        return self._in_order("argsort", axis)
+        return self._sorted("argsort", axis, kind, stable)
 
     def median(self, axis: Axes = None, *, keepdims: bool = False) -> Self:
         """Return the medians along one or several axes, or of all values, as `quantile` of 0.5."""
@@ -1004,6 +1008,13 @@ class NumberArray(ArithmeticArray, holds=("numbers",)):
         unset("argmax", None, out)
         return self._in_order("argmax", axis, keepdims=keepdims)
 
+    def _sorted(self, operation: str, axis: SupportsIndex | None, kind: Any, stable: Any) -> Self:
+        """Sort. All kinds that numpy knows give the same result here, stable or not."""
+        del stable
+        if kind not in (None, "quicksort", "mergesort", "heapsort", "stable"):
+            raise ArgumentError(f"{operation}: there is no kind {kind!r} of sorting")
+        return self._in_order(operation, axis)
+
     def _in_order(
         self, operation: str, axis: SupportsIndex | None, *, keepdims: bool = False
     ) -> Self:
@@ -1057,21 +1068,11 @@ def halved(array: Array, times: int) -> Array:
     return array
 
 
-def _checked(function: Callable[[float], Any]) -> Callable[[float], float]:
-    return lambda x: double(function(x), "what the function returned")
-
-
 def _domain(domain: _Domain) -> tuple[float, float] | None:
     if domain is None:
         return None
     low, high = pair(domain, "a domain is two numbers, (low, high)")
     return double(low, "an end of a domain"), double(high, "an end of a domain")
-
-
-def _check_kind(operation: str, kind: str | None) -> None:
-    """Refuse unknown kinds of sorting. All kinds that numpy knows give the same result here."""
-    if kind not in (None, "quicksort", "mergesort", "heapsort", "stable"):
-        raise ArgumentError(f"{operation}: there is no kind {kind!r} of sorting")
 
 
 def _nearest(table: npt.ArrayLike, domain: _Domain) -> Callable[[float], float]:

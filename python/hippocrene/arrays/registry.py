@@ -6,7 +6,7 @@ The modules of `hippocrene.numpy` fill it when they are imported.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -66,10 +66,8 @@ def implements(
     """
 
     def register(implementation: Any) -> Any:
-        for function in functions:
-            found = _named(function) if isinstance(function, str) else function
-            if found is not None:
-                FUNCTIONS[found] = Implementation(implementation, several, frozenset(options))
+        for found in _existing(functions):
+            FUNCTIONS[found] = Implementation(implementation, several, frozenset(options))
         return implementation
 
     return register
@@ -79,20 +77,20 @@ def implements_each(*functions: Any, several: bool = False) -> Callable[[_F], _F
     """Register the implementation that is made for each of numpy's functions."""
 
     def register(make: Any) -> Any:
-        for function in functions:
-            found = _named(function) if isinstance(function, str) else function
-            if found is not None:
-                implements(found, several=several)(make(found))
+        for found in _existing(functions):
+            implements(found, several=several)(make(found))
         return make
 
     return register
 
 
-def _named(path: str) -> Any:
-    found: Any = np
-    for name in path.split("."):
-        found = getattr(found, name, None)
-    return found
+def _existing(functions: Iterable[Any]) -> Iterator[Any]:
+    for function in functions:
+        found: Any = np if isinstance(function, str) else function
+        for name in function.split(".") if found is np else ():
+            found = getattr(found, name, None)
+        if found is not None:
+            yield found
 
 
 def name_of(function: Any) -> str:

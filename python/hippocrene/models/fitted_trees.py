@@ -39,10 +39,6 @@ class Nodes:
     right: _Integers
     values: _Doubles
 
-    def of_values(self, values: _Doubles) -> Nodes:
-        """Return the same tree with other values."""
-        return replace(self, values=values)
-
     def lists(
         self, digits: _Integers
     ) -> tuple[list[int], list[float], list[int], list[int], list[int], list[Any]]:
@@ -145,7 +141,7 @@ def _added(stages: list[list[Nodes]], start: _Doubles, rate: float) -> list[Node
     for output, tree in ((k, tree) for stage in stages for k, tree in enumerate(stage)):
         values = np.tile(start, (len(tree.values), 1))
         values[:, output] += rate * count * tree.values[:, 0]
-        trees.append(tree.of_values(values))
+        trees.append(replace(tree, values=values))
     return trees
 
 

@@ -16,7 +16,6 @@ from hippocrene import _native
 from hippocrene.errors import FormatError, ShapeError
 from hippocrene.files import FilePath, file_path, reading
 from hippocrene.models.fitted_trees import as_compared, check_columns
-from hippocrene.values.scalars import check_type
 
 _Doubles = npt.NDArray[np.float64]
 _OUTPUTS = ("class", "shares", "values", "scores")
@@ -239,11 +238,6 @@ def _number(value: object) -> float:
 
 def _is_scale(scale: object) -> bool:
     return isinstance(scale, float) and 0 < scale < float("inf")
-
-
-def check_interface(interface: TreeInterface) -> None:
-    """Raise a `TypeError` if `interface` is no `TreeInterface`."""
-    check_type(interface, TreeInterface, "a TreeInterface is needed")
 
 
 def shares_of(interface: TreeInterface, values: _Doubles) -> _Doubles:

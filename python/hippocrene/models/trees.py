@@ -8,7 +8,7 @@ results stay with the client.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,6 @@ from hippocrene.models.fitted_trees import (
 )
 from hippocrene.models.tree_interface import (
     TreeInterface,
-    check_interface,
     noisiest,
     read,
     shares_of,
@@ -110,7 +109,7 @@ class TreeClient(StoredSecret):
 
     def encrypt_query(self, interface: TreeInterface, rows: npt.ArrayLike) -> TreeQuery:
         """Encrypt rows of features, or one row."""
-        check_interface(interface)
+        check_type(interface, TreeInterface, "a TreeInterface is needed")
         if interface.tables != self.tables:
             raise ArgumentError(
                 f"encrypt a query: the trees are for the tables {interface.tables!r}, the key is for {self.tables!r}"
@@ -131,7 +130,7 @@ class TreeClient(StoredSecret):
 
         The model must be a forest or a gradient boosting that classifies.
         """
-        check_interface(interface)
+        check_type(interface, TreeInterface, "a TreeInterface is needed")
         if interface.outputs not in {"shares", "scores"}:
             raise ArgumentError(
                 "decrypt shares: replies hold shares of classes where the model is a forest or a gradient boosting"
@@ -139,7 +138,7 @@ class TreeClient(StoredSecret):
         return shares_of(interface, self._outputs(interface, reply))
 
     def _outputs(self, interface: TreeInterface, reply: TreeReply) -> _Doubles:
-        check_interface(interface)
+        check_type(interface, TreeInterface, "a TreeInterface is needed")
         check_type(reply, TreeReply, "decrypt takes a TreeReply")
         outputs = np.array(self._raw.decrypt(interface._raw(), reply._raw)).reshape(reply.shape)
         counts = {"class": 1, "shares": len(interface.classes or ()) - 1}
@@ -283,7 +282,7 @@ class PrivateDecisionTree(Local):
         elif outputs != "class":
             spans, units = scales_of(trees)
             scales = tuple(units.tolist())
-            trees = [tree.of_values(tree.values / units) for tree in trees]
+            trees = [replace(tree, values=tree.values / units) for tree in trees]
             each = spans / 1000 if deviation is None else deviations(deviation, len(scales))
             # There is one deviation for all outputs. The outputs are divided by powers of two, so
             # that all are equally large and the scales reveal nothing more about them.
