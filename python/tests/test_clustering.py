@@ -305,7 +305,7 @@ def test_what_is_not_possible_is_refused(client, server):
         (
             lambda: EncryptedKMeans(30).encrypt(client, points),
             ArgumentError,
-            "24 points of 2 features, where n_clusters=30",
+            "24 points in n_clusters=30 clusters",
         ),
         (lambda: EncryptedKMeans(2, init="best").encrypt(client, points), ArgumentError, "'best'"),
         (
