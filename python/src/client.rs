@@ -2,14 +2,13 @@
 
 use crate::array::{Computed, EncryptedArray, Held};
 use crate::bits::{Plan, preset};
-use crate::clustering::{Sizes, clustering_look_ups, clustering_request};
 use crate::description::{KeysDescription, plain_modulus, preset_name, scheme};
 use crate::errors::{detached, to_py};
 use crate::files::{PyLimits, limits, load, to_python, with_files};
 use crate::numbers::{Plain, Slices, to_numpy};
 use hippocrene::{
     BigFloat, Bits, Bootstrapping, Encryption, Error, Integers, Interval, KeyRequest, LookUps,
-    Numbers, Preset, Residues, Settings, wire::Kind,
+    Numbers, Preset, Residues, Settings, Shape, wire::Kind,
 };
 use num_bigint::BigInt;
 use numpy::{PyReadonlyArrayDyn, PyUntypedArrayMethods};
@@ -58,6 +57,22 @@ pub(crate) fn requested(
         bits: if bits { Some(preset(settings)?.bits()?) } else { None },
         ..rotations.map_or_else(KeyRequest::default, KeyRequest::only)
     })
+}
+
+/// The number of points, the dimension, and the number of clusters.
+pub(crate) type Sizes = (usize, usize, usize);
+
+pub(crate) fn clustering_look_ups(
+    tables: &str,
+    (points, dimension, clusters): Sizes,
+) -> Result<LookUps, Error> {
+    let shape = Shape::new(points, dimension, clusters)?;
+    Ok(LookUps { clusters: Some(shape), ..LookUps::by_name(tables)? })
+}
+
+pub(crate) fn clustering_request(tables: &str, sizes: Sizes) -> Result<KeyRequest, Error> {
+    let look_ups = Some(clustering_look_ups(tables, sizes)?);
+    Ok(KeyRequest { look_ups, ..KeyRequest::only([]) })
 }
 
 /// The properties of a bootstrap.

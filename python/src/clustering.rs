@@ -1,39 +1,24 @@
 //! K-means on encrypted points, which are exchanged, saved and resumed as bytes.
 
 use hippocrene::{
-    Clustering, EncryptedArray, Error, KeyRequest, LookUps, Sectors, Session, Shape,
+    Clustering, EncryptedArray, Error, LookUps, Sectors, Session,
     wire::{self, Kind, Limits},
 };
 use pyo3::{prelude::*, pybacked::PyBackedBytes, types::PyBytes};
 use std::path::PathBuf;
 
 use crate::{
-    client::{ClientKey, settings},
+    client::{ClientKey, Sizes, clustering_look_ups, clustering_request, settings},
     errors::detached,
     files::{Held, load, to_python},
     server::Server,
     simulation::SimulationReport,
 };
 
-/// The number of points, the dimension, and the number of clusters.
-pub(crate) type Sizes = (usize, usize, usize);
 /// Centroids row by row, and labels if there are any.
 type Values = (Vec<f64>, Option<Vec<usize>>);
 /// The digests of the points, and of the start if it was not sent with the points.
 type OriginDigests = (String, Option<String>);
-
-pub(crate) fn clustering_look_ups(
-    tables: &str,
-    (points, dimension, clusters): Sizes,
-) -> Result<LookUps, Error> {
-    let shape = Shape::new(points, dimension, clusters)?;
-    Ok(LookUps { clusters: Some(shape), ..LookUps::by_name(tables)? })
-}
-
-pub(crate) fn clustering_request(tables: &str, sizes: Sizes) -> Result<KeyRequest, Error> {
-    let look_ups = Some(clustering_look_ups(tables, sizes)?);
-    Ok(KeyRequest { look_ups, ..KeyRequest::only([]) })
-}
 
 /// Encrypted centroids and labels, with or without the points, as the bytes of a file.
 #[pyclass(frozen, module = "hippocrene._native")]

@@ -1,15 +1,9 @@
 //! Elements selected from an array, and sums of them.
 
-use hippocrene::Form;
 use numpy::{
     Element, PyReadonlyArrayDyn, PyUntypedArrayMethods,
     ndarray::{ArrayView, Dimension},
 };
-use pyo3::prelude::*;
-
-use crate::array::{EncryptedArray, Held};
-use crate::errors::detached;
-use crate::server::Server;
 
 /// A place as the library counts them. A negative one becomes a place beyond all elements.
 pub(crate) fn place(place: &i64) -> usize {
@@ -34,13 +28,13 @@ pub(crate) fn in_order<T: Element, U, D: Dimension>(
 }
 
 /// Sums of selected elements: the shape of the result, the number of terms of each sum, the places
-/// of all terms, and the limits that [`Server::linear_combinations`] explains.
+/// of all terms, and the limits that `Server::linear_combinations` explains.
 pub(crate) struct Sums {
-    shape: Vec<usize>,
-    terms: usize,
-    places: Vec<usize>,
-    most: usize,
-    strides: Option<Vec<usize>>,
+    pub(crate) shape: Vec<usize>,
+    pub(crate) terms: usize,
+    pub(crate) places: Vec<usize>,
+    pub(crate) most: usize,
+    pub(crate) strides: Option<Vec<usize>>,
 }
 
 impl Sums {
@@ -59,32 +53,5 @@ impl Sums {
             most,
             strides,
         }
-    }
-}
-
-impl Server {
-    /// Computes sums of elements, each times a weight.
-    pub(crate) fn combined<F: Held + Form>(
-        &self,
-        py: Python<'_>,
-        array: &EncryptedArray,
-        sums: &Sums,
-        weights: &PyReadonlyArrayDyn<'_, F::Number>,
-    ) -> PyResult<Option<EncryptedArray>>
-    where
-        F::Number: Element,
-    {
-        let (session, weights) = (self.0.session(), in_order(&weights.as_array(), Clone::clone));
-        detached(py, || {
-            let combined = self.0.linear_combinations_within(
-                &*array.read::<F>(session)?,
-                &sums.shape,
-                sums.terms,
-                sums.places.iter().copied().zip(weights.iter().cloned()),
-                sums.most,
-                sums.strides.as_deref(),
-            )?;
-            Ok(combined.map(|combined| F::hold(combined, session)))
-        })
     }
 }

@@ -4,7 +4,7 @@ use hippocrene::{
     Array, Basis, Bits, Comparison, Error, Form, Function, IntegerPolynomial, Integers, Interval,
     Layout, Numbers, Polynomial, Residues, Tables, Tangents, Ties,
 };
-use numpy::{PyReadonlyArray1, PyReadonlyArrayDyn};
+use numpy::{Element, PyReadonlyArray1, PyReadonlyArrayDyn};
 use pyo3::{
     exceptions::{PyTypeError, PyValueError},
     prelude::*,
@@ -70,6 +70,31 @@ impl Server {
             let arrays: Vec<&Array<F>> = read.iter().map(|array| &**array).collect();
             let made = work(&self.0, &arrays)?.into_iter();
             Ok(made.map(|array| F::hold(array, session)).collect())
+        })
+    }
+
+    /// Computes sums of elements, each times a weight.
+    fn combined<F: Held + Form>(
+        &self,
+        py: Python<'_>,
+        array: &EncryptedArray,
+        sums: &Sums,
+        weights: &PyReadonlyArrayDyn<'_, F::Number>,
+    ) -> PyResult<Option<EncryptedArray>>
+    where
+        F::Number: Element,
+    {
+        let (session, weights) = (self.0.session(), in_order(&weights.as_array(), Clone::clone));
+        detached(py, || {
+            let combined = self.0.linear_combinations_within(
+                &*array.read::<F>(session)?,
+                &sums.shape,
+                sums.terms,
+                sums.places.iter().copied().zip(weights.iter().cloned()),
+                sums.most,
+                sums.strides.as_deref(),
+            )?;
+            Ok(combined.map(|combined| F::hold(combined, session)))
         })
     }
 }
