@@ -9,6 +9,9 @@
 //! process measures the machine for about a second, and stores the result in the user's cache
 //! folder ([`cache`]). Only predicted times depend on this measurement.
 //! `HIPPOCRENE_PROFILE=typical` switches it off.
+//!
+//! The dry runs by which a server decides follow [`Profile::reference`] instead, so that it decides
+//! alike on every machine.
 
 use std::{
     ffi::OsString,

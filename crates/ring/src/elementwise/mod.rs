@@ -585,6 +585,21 @@ impl Elementwise {
         key::digit_bytes(length, bytes)
     }
 
+    /// [`Elementwise::key_bytes`] modulo the odd number `q` with `kernel`, which this CPU need not
+    /// have.
+    pub fn key_bytes_by(kernel: Kernel, q: u64, length: usize) -> usize {
+        let is_packed = kernel == Kernel::Avx512Ifma && q < 1 << 48;
+        key::digit_bytes(length, if is_packed { 6 } else { 8 })
+    }
+
+    /// The moduli of the limbs of [`Elementwise::lift`] with `kernel`, which this CPU need not have.
+    pub fn lifted_moduli_by(&self, kernel: Kernel) -> Vec<u64> {
+        match &self.arithmetic {
+            Arithmetic::PowerOfTwo(l) => l.products.lifted_moduli_by(kernel),
+            _ => vec![self.q],
+        }
+    }
+
     /// Brings a digit to the form that inner products compute with, for one that takes part in
     /// many: modulo a power of two to its transforms; for odd `q` it is that form already.
     ///

@@ -45,6 +45,12 @@ fn choices(degree: usize, kernel: Kernel) -> Result<Vec<Vec<u64>>, RingError> {
     Ok(choices)
 }
 
+/// The first choice of primes that serves an exponent.
+fn choose(choices: &[Vec<u64>], exponent: u32, degree: usize) -> &[u64] {
+    let allowed = |primes: &&Vec<u64>| most_terms(primes, exponent, degree) >= 2;
+    choices.iter().find(allowed).expect("three primes are enough for every exponent")
+}
+
 /// How many products can be summed modulo `primes`: the largest `d` with `d N 2^(2e-1) <= (1 -
 /// 2^-32) G`.
 fn most_terms(primes: &[u64], exponent: u32, degree: usize) -> usize {
@@ -101,8 +107,7 @@ impl Emulation {
 
     /// The primes for an exponent.
     fn choose(&self, exponent: u32) -> &[u64] {
-        let allowed = |primes: &&Vec<u64>| most_terms(primes, exponent, self.degree) >= 2;
-        self.choices.iter().find(allowed).expect("three primes are enough for every exponent")
+        choose(&self.choices, exponent, self.degree)
     }
 
     /// Makes the rings of the primes for an exponent, where they are not yet there.
@@ -421,6 +426,16 @@ impl Products {
     /// The prime of limb `i` of what [`Products::lift`] writes.
     pub(crate) fn lifted_modulus(&self, i: usize) -> u64 {
         self.shared.rings[self.rings[i]].elementwise.modulus()
+    }
+
+    /// The primes that `kernel` computes products modulo, whether it is in use or not.
+    pub(crate) fn lifted_moduli_by(&self, kernel: Kernel) -> Vec<u64> {
+        let (degree, exponent) = (self.shared.degree, self.words.exponent());
+        if kernel == self.shared.kernel {
+            return self.shared.choose(exponent).to_vec();
+        }
+        let choices = choices(degree, kernel).expect("the rings of this degree were made");
+        choose(&choices, exponent, degree).to_vec()
     }
 
     /// Bytes that each digit takes of what [`Products::prepare_key`] makes, modulo all primes.
