@@ -116,10 +116,7 @@ impl Rings {
         if position != Modulus::TWO {
             return std::iter::once(self.parameters.limb_modulus(modulus, position)).collect();
         }
-        let make = || {
-            let ring = self.at(modulus, position);
-            Ok::<_, Infallible>(ring.elementwise().lifted_moduli_by(kernel))
-        };
+        let make = || Ok::<_, Infallible>(self.at(modulus, position).lifted_moduli_by(kernel));
         let Ok(moduli) = self.lifted.get_or_try_insert((modulus.two(), kernel), make);
         moduli.iter().copied().collect()
     }

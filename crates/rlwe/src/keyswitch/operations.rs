@@ -2,7 +2,7 @@
 
 use std::ops::AddAssign;
 
-use hippocrene_ring::{Kernel, elementwise::Elementwise};
+use hippocrene_ring::{Kernel, ResidueRing};
 
 use super::{
     double::{DoubleShape, LARGEST_PRIME},
@@ -469,7 +469,7 @@ impl Count<'_> {
     /// Counts a double decomposition after the digits are extended.
     fn double(&mut self, shape: &DoubleShape, to: Modulus, dropped: Modulus) {
         let rings = self.rings;
-        let key_bytes = Elementwise::key_bytes_by(self.kernel, LARGEST_PRIME, rings.degree());
+        let key_bytes = ResidueRing::key_bytes_by(self.kernel, LARGEST_PRIME, rings.degree());
         let (primes, groups) = (shape.primes as u64, shape.groups.len() as u64);
         let digits = self.digits.len() as u64;
         let components: u64 = self.digits.iter().map(|digit| digit.groups).sum();
@@ -544,7 +544,7 @@ impl Count<'_> {
         };
         let mut key_bytes = 0;
         for q in rings.product_moduli(full, position, self.kernel) {
-            key_bytes += Elementwise::key_bytes_by(self.kernel, q, rings.degree()) as u64;
+            key_bytes += ResidueRing::key_bytes_by(self.kernel, q, rings.degree()) as u64;
             let limbs = &mut self.operations.limbs[WordSize::of(q) as usize];
             limbs.products += digits.len() as u64;
             limbs.repeats += components - digits.len() as u64;
