@@ -10,8 +10,8 @@
 //! folder ([`cache`]). Only predicted times depend on this measurement.
 //! `HIPPOCRENE_PROFILE=typical` switches it off.
 //!
-//! The dry runs by which a server decides follow [`Profile::reference`] instead, so that it decides
-//! alike on every machine.
+//! A server decides by dry runs, which use [`Profile::reference`] instead. So its decisions are the
+//! same on every machine.
 
 use std::{
     ffi::OsString,
