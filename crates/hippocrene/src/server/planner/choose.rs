@@ -18,8 +18,6 @@ use std::{
     },
 };
 
-use hippocrene_rlwe::Tally;
-
 use crate::server::Server;
 use crate::{Array, Error, Form};
 
@@ -114,7 +112,7 @@ pub(in crate::server) struct Record {
 /// The cost of computations of a dry run.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Cost {
-    /// Seconds of one thread, without those that only the first use of a map or key takes.
+    /// Seconds of one thread. Dry runs cache no maps, so these include the encoding of plaintexts.
     seconds: f64,
     /// The number of ciphertexts that were bootstrapped.
     bootstraps: u64,
@@ -406,11 +404,8 @@ impl Server {
 
     /// Returns the cost of the dry run so far.
     fn cost(&self) -> Cost {
-        let (seconds, bootstraps) = self
-            .session
-            .context()
-            .rlwe()
-            .read_tally(|tally| (steady_seconds(tally), tally.raises()));
+        let (seconds, bootstraps) =
+            self.session.context().rlwe().read_tally(|tally| (tally.seconds(), tally.raises()));
         Cost { seconds, bootstraps }
     }
 
@@ -467,13 +462,6 @@ fn first_tier<'c, 'f, F: Form, const COUNT: usize>(
     candidates: &'c [Candidate<'f, F, COUNT>],
 ) -> Vec<&'c Candidate<'f, F, COUNT>> {
     candidates.iter().filter(|candidate| candidate.tier == 0).collect()
-}
-
-/// Returns the seconds of a tally without those of encoding plaintexts, which later runs of the
-/// same operation may find cached. Otherwise a decision would depend on what ran before.
-fn steady_seconds(tally: &Tally) -> f64 {
-    let encoding = tally.operations().get("encode").map_or(0.0, |noted| noted.seconds);
-    tally.seconds() - encoding
 }
 
 /// Locks a mutex. A thread that panics leaves no half-finished change behind it.
