@@ -39,7 +39,7 @@ const PRODUCTS_LEFT_BY_ROWS: usize = 3;
 const MAX_USEFUL_PRODUCTS: usize = 3 + PRODUCTS_LEFT_BY_ROWS;
 
 /// Minimum factor by which an extra step must cut the work.
-const MIN_SAVING_OF_A_STEP: usize = 4;
+const MIN_SAVING_OF_A_STEP: usize = 3;
 
 /// Maximum number of ways to split distances that are worked out in full, for up to `MANY_MOVES`
 /// moves. For more moves, fewer ways are worked out.
@@ -228,8 +228,9 @@ fn rows_of(slots: usize, moves: &[(usize, usize)]) -> (usize, [usize; 2]) {
 /// by baby steps and giant steps.
 fn cost<F: Form>(prices: &Prices, slots: usize, moves: &[(usize, usize)]) -> [usize; 2] {
     let pairs = diagonals::<F>(slots, moves.iter().copied(), usize::MAX);
-    let rotations = |diagonals: usize| diagonals.min(2 * diagonals.isqrt());
-    let work = |diagonals: &usize| diagonals + prices.rotation * rotations(*diagonals) + prices.map;
+    // Baby steps are hoisted, and there are about as many giant steps.
+    let steps = |diagonals: usize| diagonals.isqrt() * (prices.hoisted_rotation + prices.rotation);
+    let work = |diagonals: &usize| diagonals + steps(*diagonals) + prices.map;
     [pairs.iter().sum(), pairs.iter().map(work).sum()]
 }
 
