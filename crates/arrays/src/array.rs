@@ -233,7 +233,7 @@ impl<F: Elements> Array<F> {
     /// Returns copies of these arrays that remember bootstraps of their own. Arrays that share their
     /// ciphertexts still do.
     pub(crate) fn detached<const COUNT: usize>(arrays: [&Self; COUNT]) -> [Self; COUNT] {
-        let mut cells: Vec<(&Self, Arc<OnceLock<Vec<F::Ciphertext>>>)> = Vec::new();
+        let mut cells: Vec<(&Self, Arc<OnceLock<_>>)> = Vec::new();
         arrays.map(|array| {
             let known = cells.iter().find(|(other, _)| array.has_ciphertexts_of(other));
             let refreshed = match known {
