@@ -8,7 +8,11 @@
 //! stays in the cache.
 
 use hippocrene_ring::{
-    Kernel, convert::BaseConverter, elementwise::Elementwise, ntt::NttPlan, primes,
+    Kernel,
+    convert::BaseConverter,
+    elementwise::{Elementwise, KeyLimb},
+    ntt::NttPlan,
+    primes,
 };
 
 use crate::{Result, figures::PeerFigure, session::Session};
@@ -96,7 +100,7 @@ impl Shape {
         let tile = limb(TILE);
         let pairs: Vec<(&[u64], &[u64])> =
             self.digits.iter().map(|_| (&tile[..], &tile[..])).collect();
-        let key = elementwise.prepare_key(&pairs);
+        let key = KeyLimb::of_pairs(&elementwise, &pairs);
         let digits: Vec<(usize, &[u64])> = (0..self.digits.len()).map(|d| (d, &tile[..])).collect();
         let [mut acc0, mut acc1] = [limb(TILE), limb(TILE)];
         let [forward, inverse, up, down, product] = session.time(

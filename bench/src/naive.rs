@@ -75,7 +75,7 @@ impl<'a> Naive<'a> {
                 let k = full.limb_of(position);
                 let pairs: Vec<_> =
                     key.b().iter().zip(&a).map(|(b, a)| (b.limb(k), a.limb(k))).collect();
-                context.ring_at(full, position).elementwise().prepare_key(&pairs)
+                KeyLimb::of_pairs(context.ring_at(full, position), &pairs)
             })
             .collect();
         KeyLimb::gather(&mut limbs);
@@ -108,7 +108,7 @@ impl<'a> Naive<'a> {
                 context.rings(modulus).zip(values.limbs_mut()).zip(c.limbs())
             {
                 value.copy_from_slice(limb);
-                ring.ntt().forward(value);
+                ring.forward(value);
             }
         }
         let values: &Poly = if c.domain() == Domain::Evaluation { c } else { &values };
@@ -125,9 +125,9 @@ impl<'a> Naive<'a> {
                 let [r0, r1] = [r0.limb_mut(k), r1.limb_mut(k)];
                 self.product(group, i, &extended, values, [&mut *r0, &mut *r1]);
                 for limb in [r0, r1] {
-                    ring.ntt().inverse(limb);
+                    ring.inverse(limb);
                     let factor = ring.scalar(self.down.input_factor(k));
-                    ring.elementwise().mul_scalar_assign(limb, &factor);
+                    ring.mul_scalar_assign(limb, &factor);
                 }
             }
         }
@@ -176,11 +176,11 @@ impl<'a> Naive<'a> {
             let ring = context.ring_at(modulus, position);
             limb.copy_from_slice(c.limb(k));
             if c.domain() == Domain::Evaluation {
-                ring.ntt().inverse(limb);
+                ring.inverse(limb);
             }
             for digit in self.digits.iter().filter(|digit| digit.factors.contains(position)) {
                 let factor = digit.converter.input_factor(digit.factors.limb_of(position));
-                ring.elementwise().mul_scalar_assign(limb, &ring.scalar(factor));
+                ring.mul_scalar_assign(limb, &ring.scalar(factor));
             }
         }
         coefficients
@@ -206,7 +206,7 @@ impl<'a> Naive<'a> {
                 digit.converter.convert_exact_into(&mut targets, &inputs);
             }
             for (k, limb) in targets {
-                context.limb_ring(digit.others, k).ntt().forward_lazy(limb);
+                context.limb_ring(digit.others, k).forward_lazy(limb);
             }
         }
         extended
@@ -233,29 +233,28 @@ impl<'a> Naive<'a> {
         let all = modulus.lcm(self.context.parameters().specials());
         let (ring, key) = (self.context.ring_at(all, position), &self.key[all.limb_of(position)]);
         let [acc0, acc1] = acc;
-        ring.elementwise().inner_product(acc0, acc1, &digits.collect::<Vec<_>>(), key);
+        ring.inner_product(acc0, acc1, &digits.collect::<Vec<_>>(), key);
     }
 
     /// From the inner product `x` in the evaluation domain and the base extension `delta` of its
     /// remainder modulo `P`, as coefficients, to limb `k` of the result: `(x - delta + P added)/P`.
     fn finish(&self, k: usize, x: &mut [u64], delta: &mut [u64], added: &Poly, output: Domain) {
         let ring = self.context.limb_ring(self.modulus, k);
-        let (elementwise, ntt) = (ring.elementwise(), ring.ntt());
         let [p, inverse, minus] = &self.constants[k];
         let same = added.domain() == output;
-        elementwise.mul_scalar_assign(delta, minus);
+        ring.mul_scalar_assign(delta, minus);
         if !same {
             let sum = if added.domain() == Domain::Coefficient { &mut *delta } else { &mut *x };
-            elementwise.mul_scalar_add_assign(sum, added.limb(k), p);
+            ring.mul_scalar_add_assign(sum, added.limb(k), p);
         }
         match output {
-            Domain::Coefficient => ntt.inverse(x),
-            Domain::Evaluation => ntt.forward(delta),
+            Domain::Coefficient => ring.inverse(x),
+            Domain::Evaluation => ring.forward(delta),
         }
-        elementwise.add_assign(x, delta);
-        elementwise.mul_scalar_assign(x, inverse);
+        ring.add_assign(x, delta);
+        ring.mul_scalar_assign(x, inverse);
         if same {
-            elementwise.add_assign(x, added.limb(k));
+            ring.add_assign(x, added.limb(k));
         }
     }
 }

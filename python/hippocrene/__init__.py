@@ -41,6 +41,7 @@ from hippocrene.errors import (
     SecurityError,
     ShapeError,
     StoppedError,
+    UnsupportedError,
 )
 from hippocrene.inspection import inspect
 from hippocrene.keys import EvaluationKeys, TransferKey
@@ -51,7 +52,7 @@ from hippocrene.server import Server, ServerMemory, cache_budget, set_cache_budg
 from hippocrene.simulation import simulate
 from hippocrene.simulation_report import Simulation
 from hippocrene.values.approximation import Approximation, approximate
-from hippocrene.values.integers import plain_modulus
+from hippocrene.values.operands import plain_modulus
 
 __all__ = [
     "Approximation",
@@ -95,6 +96,7 @@ __all__ = [
     "StoppedError",
     "TablesDescription",
     "TransferKey",
+    "UnsupportedError",
     "__version__",
     "approximate",
     "cache_budget",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from hippocrene import _native
@@ -17,8 +18,6 @@ from hippocrene.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from hippocrene.simulation_report import Simulation
 
 # Maximum number of precisions that are tried to find the least one.

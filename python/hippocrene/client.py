@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
 
 import numpy as np
+import numpy.typing as npt
 
 from hippocrene import _native
 from hippocrene.arrays.encrypted import EncryptedArray
 from hippocrene.errors import ArgumentError, ParameterError, SecretPickleError
 from hippocrene.files import FilePath, raw_bytes, reading
 from hippocrene.keys import EvaluationKeys, TransferKey, check_made_alike
-from hippocrene.requirements import Bootstrapping, KeyRequest, LookUps, wanted, wanted_tables
-from hippocrene.stored import Stored, StoredSecret
-from hippocrene.values.exact import Kind, decrypted, is_type
-from hippocrene.values.integers import integers, without_wrapping
-from hippocrene.values.operands import booleans, check_finite, numbers, to_native
+from hippocrene.requirements import Bootstrapping, LookUps, wanted, wanted_tables
+from hippocrene.stored import Stored, StoredSecret, Told
+from hippocrene.values.operands import (
+    Kind,
+    booleans,
+    check_finite,
+    decrypted,
+    integers,
+    is_type,
+    numbers,
+    to_native,
+    without_wrapping,
+)
 from hippocrene.values.scalars import (
+    check_type,
     declared_interval,
     double,
     double_or_none,
@@ -30,10 +40,7 @@ from hippocrene.values.scalars import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import numpy.typing as npt
-
+    from hippocrene._native import _KeyRequest
     from hippocrene.simulation_report import Simulation
 
 
@@ -81,7 +88,7 @@ def key_request(
     bits: bool,
     *,
     is_exact: bool,
-) -> KeyRequest:
+) -> _KeyRequest:
     """Convert arguments of `Client.evaluation_keys` to those of the extension module."""
     rotations = () if bits and rotations is None else rotations
     if rotations is not None and not isinstance(rotations, Iterable):
@@ -130,15 +137,13 @@ def encrypt(
             raise TypeError(
                 "encrypt: wrap is for integers, which are computed with modulo a plain modulus"
             )
-        return EncryptedArray(
-            key.encrypt(raw, interval=ends, precision=double_or_none(precision, "a precision"))
-        )
+        return EncryptedArray(key.encrypt(raw, (ends, double_or_none(precision, "a precision"))))
     if precision is not None:
         raise TypeError("encrypt: encrypted integers are exact and have no precision")
     whole = integers(values, "encrypt", key.plain_modulus)
     if not wrap:
         whole = without_wrapping(values, whole, key.plain_modulus)
-    return EncryptedArray(key.encrypt(whole, interval=ends, precision=None))
+    return EncryptedArray(key.encrypt(whole, (ends, None)))
 
 
 def _raw_array(array: EncryptedArray) -> _native.EncryptedArray:
@@ -213,9 +218,6 @@ class PublicKey(Stored, _Encrypting):
         with reading(path) as name:
             return cls(_native.PublicKey.load(name, thread_count(threads)))
 
-    def __repr__(self) -> str:
-        return f"PublicKey(fingerprint={self.fingerprint!r})"
-
 
 # The clients that may be pickled in this context.
 _may_pickle: ContextVar[frozenset[Client]] = ContextVar("_may_pickle", default=frozenset())
@@ -273,43 +275,28 @@ class Client(StoredSecret, _Encrypting):
             _native.ClientKey.generate(preset, precision, exact, modulus, thread_count(threads))
         )
 
-    @property
-    def scheme(self) -> str:
-        """The scheme: ``"ckks"`` for numbers, ``"bgv"`` or ``"bfv"`` for integers."""
-        return self._raw.scheme
+    scheme = Told[str]('The scheme: ``"ckks"`` for numbers, ``"bgv"`` or ``"bfv"`` for integers.')
 
-    @property
-    def plain_modulus(self) -> int | None:
-        """The modulus of the integers, or None for a client that encrypts numbers."""
-        return self._raw.plain_modulus
+    plain_modulus = Told[int | None](
+        "The modulus of the integers, or None for a client that encrypts numbers."
+    )
 
-    @property
-    def precision(self) -> float:
-        """The default requested precision of results, in bits after the binary point."""
-        return self._raw.precision
+    precision = Told[float](
+        "The default requested precision of results, in bits after the binary point."
+    )
 
-    @property
-    def preset(self) -> str | None:
-        """The name of the parameters, or None if they belong to no preset."""
-        return self._raw.preset
+    preset = Told[str | None]("The name of the parameters, or None if they belong to no preset.")
 
-    @property
-    def ring_degree(self) -> int:
-        """The ring degree, a power of two. A ciphertext holds half as many numbers."""
-        return self._raw.ring_degree
+    ring_degree = Told[int](
+        "The ring degree, a power of two. A ciphertext holds half as many numbers."
+    )
 
-    @property
-    def fingerprint(self) -> str:
-        """The identifier of this secret key, which encrypted arrays and other keys carry too."""
-        return self._raw.fingerprint
-
-    @property
-    def slots(self) -> int:
+    slots = Told[int](
         """The number of numbers that one ciphertext holds; it holds twice as many integers.
 
         Larger arrays span several ciphertexts.
         """
-        return self._raw.slots
+    )
 
     def decrypt(
         self, array: EncryptedArray, *, dtype: Kind | None = None, signed: bool = False
@@ -452,10 +439,7 @@ class Client(StoredSecret, _Encrypting):
         gates = self._raw.for_bits if bits is None else bits
         is_exact = self.plain_modulus is not None
         asked = key_request(rotations, conjugation, bootstrapping, tables, gates, is_exact=is_exact)
-        steps, _, conjugation, how, looked_up, gates = asked
-        return EvaluationKeys(
-            self._raw.evaluation_keys(steps, relinearisation, conjugation, how, looked_up, gates)
-        )
+        return EvaluationKeys(self._raw.evaluation_keys((asked[0], relinearisation, *asked[2:])))
 
     def describe_bootstrapping(
         self, bootstrapping: bool | Bootstrapping = True
@@ -480,7 +464,7 @@ class Client(StoredSecret, _Encrypting):
         how = wanted_tables(tables)
         if how is None:
             raise ArgumentError("describe_tables: no tables are asked for")
-        return _native.describe_tables(self._raw, how)
+        return self._raw.describe_tables(how)
 
     def second(self, capacity: float) -> Client:
         """Make a client with a second secret key, for results of limited capacity.
@@ -494,8 +478,7 @@ class Client(StoredSecret, _Encrypting):
 
     def transfer_key(self, second: Client) -> TransferKey:
         """Make the key that converts this client's arrays to the secret key of `second`."""
-        if not isinstance(second, Client):
-            raise TypeError(f"a transfer key leads to a Client, not to {type(second).__name__}")
+        check_type(second, Client, "a transfer key leads to a Client")
         return TransferKey(self._raw.transfer_key(second._raw))
 
     def public_key(self) -> PublicKey:

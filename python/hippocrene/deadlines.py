@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import TIMEOUT_MAX
-from typing import TYPE_CHECKING
 
 from hippocrene import _native
 from hippocrene.errors import ArgumentError
 from hippocrene.values.scalars import double
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from types import TracebackType
 
 
 @contextmanager
@@ -64,12 +60,7 @@ class CancelToken:
         _native.limits.set((*_native.limits.get(), self._limit))
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         limits = list(_native.limits.get())
         del limits[len(limits) - 1 - limits[::-1].index(self._limit)]
         _native.limits.set(tuple(limits))

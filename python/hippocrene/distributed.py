@@ -7,6 +7,7 @@ of a single machine, because evaluation uses no random numbers.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 from uuid import uuid4
@@ -21,11 +22,9 @@ except ImportError as _missing:  # pragma: no cover
     ) from _missing
 
 from hippocrene.errors import ArgumentError
+from hippocrene.values.scalars import check_type
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from types import TracebackType
-
     from distributed import Worker
 
 Prepared = TypeVar("Prepared")
@@ -73,10 +72,7 @@ class Cluster(Generic[Prepared]):
     """
 
     def __init__(self, client: DaskClient, prepare: Callable[[], Prepared]) -> None:
-        if not isinstance(client, DaskClient):
-            raise TypeError(
-                f"a cluster is reached by a distributed.Client, not {type(client).__name__}"
-            )
+        check_type(client, DaskClient, "a cluster is reached by a distributed.Client")
         if client.asynchronous:
             raise ArgumentError(
                 "Cluster waits for what it asks of Dask, and an asynchronous client's answers are awaited: "
@@ -147,10 +143,5 @@ class Cluster(Generic[Prepared]):
     def __enter__(self) -> Cluster[Prepared]:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()

@@ -6,14 +6,13 @@ import base64
 import errno
 import io
 import os
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from hippocrene.errors import FileError, FormatError, ParameterError, file_errors
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from hippocrene.values.scalars import check_type
 
 # The names of files that Python's own functions accept.
 FilePath: TypeAlias = str | bytes | os.PathLike[str] | os.PathLike[bytes]
@@ -80,8 +79,7 @@ def reading(path: FilePath) -> Iterator[str]:
 
 def raw_bytes(data: bytes | bytearray | memoryview) -> bytes:
     """Return the content of a file as `bytes`. Other types are a `TypeError`."""
-    if not isinstance(data, (bytes, bytearray, memoryview)):
-        raise TypeError(f"bytes are needed, not {type(data).__name__}")
+    check_type(data, (bytes, bytearray, memoryview), "bytes are needed")
     if type(data) is bytes:
         return data
     view = memoryview(data)

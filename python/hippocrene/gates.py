@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from os import PathLike
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import numpy as np
+import numpy.typing as npt
 
 from hippocrene import _native
 from hippocrene.arrays.bits import BitArray, gates_of
@@ -20,12 +21,9 @@ from hippocrene.arrays.encrypted import ArrayServer, EncryptedArray
 from hippocrene.arrays.view import View
 from hippocrene.errors import ArgumentError, KeyMismatchError, ShapeError
 from hippocrene.server import array_of
-from hippocrene.stored import Local, Stored, StoredSecret
+from hippocrene.stored import Local, Stored, StoredSecret, Told
 from hippocrene.values.operands import plain_bits
-from hippocrene.values.scalars import thread_count
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
+from hippocrene.values.scalars import check_type, thread_count
 
 
 class GateKeys(Stored):
@@ -34,9 +32,6 @@ class GateKeys(Stored):
     __slots__ = ()
     _kind = _native.GateKeys
     _made_by = "GateClient.evaluation_keys"
-
-    def __repr__(self) -> str:
-        return f"GateKeys(fingerprint={self.fingerprint!r})"
 
 
 class GateClient(StoredSecret):
@@ -67,12 +62,8 @@ class GateClient(StoredSecret):
 
     def decrypt(self, array: EncryptedArray) -> npt.NDArray[np.bool_]:
         """Decrypt to booleans. Each is wrong with a probability of ``2**-128``."""
-        if not isinstance(array, EncryptedArray):
-            raise TypeError(f"an EncryptedArray is decrypted, not {type(array).__name__}")
+        check_type(array, EncryptedArray, "an EncryptedArray is decrypted")
         return self._raw.decrypt(array._elements())
-
-    def __repr__(self) -> str:
-        return f"GateClient(fingerprint={self.fingerprint!r})"
 
 
 class GateServer(Local):
@@ -83,26 +74,16 @@ class GateServer(Local):
 
     def __init__(self, keys: GateKeys, *, threads: int = 1) -> None:
         """Prepare the keys, which needs about four times their size in memory."""
-        if not isinstance(keys, GateKeys):
-            raise TypeError(
-                f"a server of single bits is made from GateKeys, not from {type(keys).__name__}"
-            )
+        check_type(keys, GateKeys, "a server of single bits is made from GateKeys")
         self._raw = _native.GateServer(keys._raw, thread_count(threads))
 
-    @property
-    def fingerprint(self) -> str:
-        """The fingerprint of the secret key that its keys belong to."""
-        return self._raw.fingerprint
+    fingerprint = Told[str]("The fingerprint of the secret key that its keys belong to.")
 
-    @property
-    def key_memory(self) -> int:
-        """The memory of the keys, in bytes."""
-        return self._raw.key_memory
+    key_memory = Told[int]("The memory of the keys, in bytes.")
 
-    @property
-    def rotations(self) -> int:
-        """The number of blind rotations so far: one per gate of a bit, two per selected bit."""
-        return self._raw.rotations
+    rotations = Told[int](
+        "The number of blind rotations so far: one per gate of a bit, two per selected bit."
+    )
 
     def load(
         self, source: EncryptedArray | bytes | bytearray | memoryview | str | PathLike[str]

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from hippocrene import _native
 from hippocrene.errors import ArgumentError, MissingKeyError
 from hippocrene.files import FilePath, raw_bytes, reading
 from hippocrene.limits import Limits, native_limits
-from hippocrene.stored import Stored
+from hippocrene.stored import Stored, Told
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from hippocrene.simulation_report import Simulation
+
+_T = TypeVar("_T")
 
 
 def check_made_alike(
@@ -40,36 +41,38 @@ def check_made_alike(
     raise ArgumentError(f"{operation}: the simulation was made with {have}, {named} with {need}")
 
 
+class _Description(Told[_T]):
+    """A property of the description of keys."""
+
+    def __init__(self, documentation: str) -> None:
+        super().__init__(documentation, "_description")
+
+
 class Described:
     """The base of evaluation keys and servers: the properties of their keys."""
 
     __slots__ = ()
     _description: _native.KeysDescription
 
-    @property
-    def scheme(self) -> str:
-        """The scheme: ``"ckks"`` for numbers, ``"bgv"`` or ``"bfv"`` for integers."""
-        return self._description.scheme
+    scheme = _Description[str](
+        'The scheme: ``"ckks"`` for numbers, ``"bgv"`` or ``"bfv"`` for integers.'
+    )
 
-    @property
-    def plain_modulus(self) -> int | None:
-        """The modulus of integers, or None if the scheme is for numbers."""
-        return self._description.plain_modulus
+    plain_modulus = _Description[int | None](
+        "The modulus of integers, or None if the scheme is for numbers."
+    )
 
-    @property
-    def preset(self) -> str | None:
-        """The name of the parameters, or None if they belong to no preset."""
-        return self._description.preset
+    preset = _Description[str | None](
+        "The name of the parameters, or None if they belong to no preset."
+    )
 
-    @property
-    def ring_degree(self) -> int:
-        """The ring degree, a power of two. A ciphertext holds half as many numbers."""
-        return self._description.ring_degree
+    ring_degree = _Description[int](
+        "The ring degree, a power of two. A ciphertext holds half as many numbers."
+    )
 
-    @property
-    def precision(self) -> float:
-        """The client's default for the precision of results, in bits after the binary point."""
-        return self._description.precision
+    precision = _Description[float](
+        "The client's default for the precision of results, in bits after the binary point."
+    )
 
     @property
     def rotations(self) -> Sequence[int]:
@@ -86,30 +89,24 @@ class Described:
             return range(1 - quarter, quarter + 1)
         return tuple(steps)
 
-    @property
-    def conjugation(self) -> bool:
-        """True if complex values can be conjugated, and numbers compared without bootstrapping."""
-        return self._description.conjugation
+    conjugation = _Description[bool](
+        "True if complex values can be conjugated, and numbers compared without bootstrapping."
+    )
 
-    @property
-    def bootstrapping(self) -> bool:
-        """True if arrays of numbers can be bootstrapped."""
-        return self._description.bootstrapping
+    bootstrapping = _Description[bool]("True if arrays of numbers can be bootstrapped.")
 
-    @property
-    def tables(self) -> str | None:
-        """The name of the look-up tables, as in `LookUps`, or None if there are none."""
-        return self._description.tables
+    tables = _Description[str | None](
+        "The name of the look-up tables, as in `LookUps`, or None if there are none."
+    )
 
-    @property
-    def log2_failure_probability(self) -> float | None:
+    log2_failure_probability = _Description[float | None](
         """log2 of the probability that a look-up of a ciphertext full of values fails.
 
         One of the results then has a larger error than `precision_bits` states. It is None if there
         are no tables. Bootstraps have their own probability of failure (see
         `Client.describe_bootstrapping`).
         """
-        return self._description.log2_failure_probability
+    )
 
     def _looks_up(self) -> str:
         """Return the part of the `repr` about tables."""
@@ -117,10 +114,7 @@ class Described:
         told = "" if failure is None else f", log2_failure_probability={failure:.1f}"
         return "" if self.tables is None else f", tables={self.tables!r}{told}"
 
-    @property
-    def bits(self) -> bool:
-        """True if gates of encrypted bits can be computed."""
-        return self._description.bits
+    bits = _Description[bool]("True if gates of encrypted bits can be computed.")
 
 
 # The advice in errors about missing keys.
@@ -200,12 +194,7 @@ class TransferKey(Stored):
     _raw: _native.TransferKey
     _kind = _native.TransferKey
     _made_by = "Client.transfer_key"
+    _shown = ("fingerprint", "second")
     _arguments = (1,)
 
-    @property
-    def second(self) -> str:
-        """The identifier of the secret key that arrays are converted to."""
-        return self._raw.second
-
-    def __repr__(self) -> str:
-        return f"TransferKey(fingerprint={self.fingerprint!r}, second={self.second!r})"
+    second = Told[str]("The identifier of the secret key that arrays are converted to.")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING
 
 from hippocrene import _native
-from hippocrene.values.scalars import text, whole
+from hippocrene.values.scalars import check_type, text, whole
 
-# The limits as an argument of the extension module.
-Native: TypeAlias = tuple[int | None, int | None, int | None, list[str] | None, list[str] | None]
+if TYPE_CHECKING:
+    from hippocrene._native import _Limits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,17 +53,16 @@ class Limits:
                 )
         _native.check_limits(self._for_native())
 
-    def _for_native(self) -> Native:
+    def _for_native(self) -> _Limits:
         kinds, presets = (
             None if names is None else list(names) for names in (self.kinds, self.presets)
         )
         return self.max_bytes, self.max_memory, self.max_work, kinds, presets
 
 
-def native_limits(limits: Limits | None, operation: str) -> Native | None:
+def native_limits(limits: Limits | None, operation: str) -> _Limits | None:
     """Convert limits to the argument of the extension module. Other types raise a `TypeError`."""
     if limits is None:
         return None
-    if not isinstance(limits, Limits):
-        raise TypeError(f"{operation}: limits are hippocrene.Limits, not {type(limits).__name__}")
+    check_type(limits, Limits, f"{operation}: limits are hippocrene.Limits")
     return limits._for_native()

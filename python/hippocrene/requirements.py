@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING
 
-from hippocrene.values.scalars import double, double_or_none, whole
+from hippocrene.values.scalars import check_type, double, double_or_none, whole
 
-# The arguments of the extension module: rotations, relinearisation, conjugation, bootstrapping,
-# tables and bits.
-KeyRequest: TypeAlias = tuple[
-    "list[int] | None",
-    bool,
-    bool,
-    "tuple[bool, float, float | None, int | None] | None",
-    "tuple[str, float | None] | None",
-    bool,
-]
+if TYPE_CHECKING:
+    from hippocrene._native import _Bootstrapping, _Tables
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +38,7 @@ class Bootstrapping:
     precision: float | None = None
     slots: int | None = None
 
-    def _raw(self) -> tuple[bool, float, float | None, int | None]:
+    def _raw(self) -> _Bootstrapping:
         precision = double_or_none(self.precision, "a precision")
         slots = None if self.slots is None else whole(self.slots, "slots of a bootstrap", 1, 2**17)
         return bool(self.complex), double(self.bound, "a bound"), precision, slots
@@ -54,14 +46,11 @@ class Bootstrapping:
 
 def wanted(
     bootstrapping: bool | Bootstrapping,
-) -> tuple[bool, float, float | None, int | None] | None:
+) -> _Bootstrapping | None:
     """Convert to the argument of the extension module, or None for no bootstrapping."""
     if isinstance(bootstrapping, Bootstrapping):
         return bootstrapping._raw()
-    if not isinstance(bootstrapping, bool):
-        raise TypeError(
-            f"bootstrapping is True, False or a Bootstrapping, not {type(bootstrapping).__name__}"
-        )
+    check_type(bootstrapping, bool, "bootstrapping is True, False or a Bootstrapping")
     return Bootstrapping()._raw() if bootstrapping else None
 
 
@@ -81,18 +70,17 @@ class LookUps:
     tables: str = "lut12"
     capacity: float | None = None
 
-    def _raw(self) -> tuple[str, float | None]:
+    def _raw(self) -> _Tables:
         return str(self.tables), None if self.capacity is None else double(
             self.capacity, "a capacity"
         )
 
 
-def wanted_tables(tables: bool | str | LookUps) -> tuple[str, float | None] | None:
+def wanted_tables(tables: bool | str | LookUps) -> _Tables | None:
     """Convert to the argument of the extension module, or None for no tables."""
     if isinstance(tables, str):
         tables = LookUps(tables=tables)
     if isinstance(tables, LookUps):
         return tables._raw()
-    if not isinstance(tables, bool):
-        raise TypeError(f"tables is True, False, a name or LookUps, not {type(tables).__name__}")
+    check_type(tables, bool, "tables is True, False, a name or LookUps")
     return LookUps()._raw() if tables else None

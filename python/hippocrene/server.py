@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from os import PathLike
 from threading import TIMEOUT_MAX
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal, NoReturn, cast
+from typing import Literal, NoReturn, cast
+
+import numpy.typing as npt
 
 from hippocrene import _native
 from hippocrene.arrays.bits import BitArray, gates_of
@@ -20,13 +22,9 @@ from hippocrene.files import raw_bytes, reading
 from hippocrene.keys import Described, EvaluationKeys, TransferKey
 from hippocrene.limits import Limits, native_limits
 from hippocrene.progress import counted
+from hippocrene.stored import Told
 from hippocrene.trace import note
-from hippocrene.values.scalars import double, double_or_none, text, thread_count, whole
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    import numpy.typing as npt
+from hippocrene.values.scalars import check_type, double, double_or_none, text, thread_count, whole
 
 
 def array_of(
@@ -139,10 +137,8 @@ class Server(Described):
         a `MachineError`. A transfer key that leads to another key than that of `keys` raises a
         `KeyMismatchError`.
         """
-        if not isinstance(keys, EvaluationKeys):
-            raise TypeError(f"a server computes with EvaluationKeys, not {type(keys).__name__}")
-        if not isinstance(transfer, TransferKey | None):
-            raise TypeError(f"a server transfers with a TransferKey, not {type(transfer).__name__}")
+        check_type(keys, EvaluationKeys, "a server computes with EvaluationKeys")
+        check_type(transfer, TransferKey | None, "a server transfers with a TransferKey")
         memory = None if key_memory is None else whole(key_memory, "key_memory", 0, 2**63 - 1)
         cache = None if cache_memory is None else whole(cache_memory, "cache_memory", 0, 2**63 - 1)
         self._own = _native.Server(keys._raw, thread_count(threads))
@@ -225,7 +221,7 @@ class Server(Described):
         use which scheme.
         """
         here = self._here
-        made = _native.with_scheme(here._own, here._description, text(scheme, "a scheme"))
+        made = here._own.with_scheme(here._description, text(scheme, "a scheme"))
         return Server._of(*made, is_simulated=here._is_simulated)
 
     def bootstrap(self, array: EncryptedArray, *, capacity: float | None = None) -> EncryptedArray:
@@ -241,11 +237,10 @@ class Server(Described):
         that is, and how much an array can have afterwards. Each new value of `capacity` uses some
         more memory on the server, and takes longer the first time.
         """
-        if not isinstance(array, EncryptedArray):
-            raise TypeError(f"an EncryptedArray is bootstrapped, not {type(array).__name__}")
+        check_type(array, EncryptedArray, "an EncryptedArray is bootstrapped")
         array._need_numbers("bootstrap")
         return self._wrap(
-            _native.bootstrap(self._raw, array._elements(), double_or_none(capacity, "a capacity"))
+            self._raw.bootstrap(array._elements(), double_or_none(capacity, "a capacity"))
         )
 
     def sum_of_products(
@@ -260,10 +255,7 @@ class Server(Described):
         Numbers are multiplied one by one in two cases. Either they differ in precision or in the
         number of earlier multiplications, or the server can bootstrap them.
         """
-        if not isinstance(pairs, Iterable):
-            raise TypeError(
-                f"sum_of_products takes pairs of EncryptedArrays, not {type(pairs).__name__}"
-            )
+        check_type(pairs, Iterable, "sum_of_products takes pairs of EncryptedArrays")
         both = list(pairs)
         for pair in both:
             several = isinstance(pair, (tuple, list))
@@ -275,9 +267,7 @@ class Server(Described):
                 have = [type(one).__name__ for one in pair] if several else type(pair).__name__
                 raise TypeError(f"sum_of_products takes pairs of EncryptedArrays, not {have}")
         return self._wrap(
-            self._raw.sum_of_products(
-                [x._elements() for x, _ in both], [y._elements() for _, y in both]
-            )
+            self._raw.sum_of_products([(x._elements(), y._elements()) for x, y in both])
         )
 
     def gates(
@@ -292,13 +282,12 @@ class Server(Described):
         """
         return gates_of(self, names, arrays)
 
-    @property
-    def bootstraps(self) -> int:
+    bootstraps = Told[int](
         """The number of ciphertexts that this server has bootstrapped.
 
         It includes those that operations bootstrapped by themselves.
         """
-        return self._raw.bootstraps
+    )
 
     def progress(
         self, total: int | None = None, *, every: float | None = None
@@ -317,29 +306,22 @@ class Server(Described):
                 raise ArgumentError(
                     f"progress: every is {every:g}, a positive number of seconds is needed"
                 )
-        return counted(
-            lambda: _native.look_ups_done(self._raw), "tables", "look-ups", total, every=every
-        )
+        return counted(lambda: self._raw.look_ups_done, "tables", "look-ups", total, every=every)
 
-    @property
-    def key_memory(self) -> tuple[int, int]:
-        """The bytes that derived keys use, and the bytes that they may use."""
-        return self._own.key_memory
+    key_memory = Told[tuple[int, int]](
+        "The bytes that derived keys use, and the bytes that they may use.", "_own"
+    )
 
-    @property
-    def cache_memory(self) -> tuple[int, int]:
-        """The bytes that caches of arrays and matrices use, and the bytes that they may use."""
-        return self._own.cache_memory
+    cache_memory = Told[tuple[int, int]](
+        "The bytes that caches of arrays and matrices use, and the bytes that they may use.", "_own"
+    )
 
     @property
     def memory(self) -> ServerMemory:
         """The memory that this server uses by itself, in bytes. Its arrays are not included."""
         return ServerMemory(*self._own.memory)
 
-    @property
-    def fingerprint(self) -> str:
-        """The identifier of the secret key that this server's keys belong to."""
-        return self._raw.fingerprint
+    fingerprint = Told[str]("The identifier of the secret key that this server's keys belong to.")
 
     def load(
         self,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, cast
+
+import numpy.typing as npt
 
 from hippocrene import _native
 from hippocrene.arrays.encrypted import EncryptedArray
@@ -21,7 +23,7 @@ from hippocrene.errors import (
     ParameterMismatchError,
 )
 from hippocrene.keys import HOW_TO_MAKE_THEM, EvaluationKeys, listed
-from hippocrene.requirements import Bootstrapping, KeyRequest, LookUps, wanted, wanted_tables
+from hippocrene.requirements import Bootstrapping, LookUps, wanted, wanted_tables
 from hippocrene.server import Server
 from hippocrene.simulation_report import Simulation
 from hippocrene.trace import tracing
@@ -29,10 +31,7 @@ from hippocrene.values.operands import booleans
 from hippocrene.values.scalars import double, double_or_none, text, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import numpy.typing as npt
-
+    from hippocrene._native import _KeyRequest
 
 # The default preset, the same as in `Client.generate`.
 _PRESET = "n14"
@@ -198,7 +197,7 @@ class _Asked:
         return _native.Simulation(self.preset, self.precision, *exact, how, looked_up, bits)
 
 
-def _requested(keys: Mapping[str, Any], bits: bool, *, is_exact: bool) -> KeyRequest:
+def _requested(keys: Mapping[str, Any], bits: bool, *, is_exact: bool) -> _KeyRequest:
     """Convert a dict of keys to the arguments of the extension module."""
     names = ("rotations", "conjugation", "bootstrapping", "tables", "bits")
     if unknown := [name for name in keys if name not in names]:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, is_dataclass
 from html import escape
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from types import NoneType
+from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from hippocrene.requirements import Bootstrapping, KeyRequest, LookUps
-from hippocrene.simulation_json import KIND, VERSION, read
+from hippocrene.errors import FormatError
+from hippocrene.requirements import Bootstrapping, LookUps
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from hippocrene._native import _KeyRequest
+
+_KIND, _VERSION = "hippocrene simulation", 1
 
 
 @dataclass(frozen=True, repr=False)
@@ -119,7 +122,7 @@ class Simulation:
         told["operations"] = [[name, *known] for name, known in self.operations.items()]
         told["bootstrapping"] = None if self.bootstrapping is None else asdict(self.bootstrapping)
         told["tables"] = None if self.tables is None else asdict(self.tables)
-        return json.dumps({"kind": KIND, "version": VERSION, **told})
+        return json.dumps({"kind": _KIND, "version": _VERSION, **told})
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Simulation:
@@ -127,13 +130,68 @@ class Simulation:
 
         Any other text raises a `FormatError`.
         """
-        return cls(result=None, **read(text))
+        try:
+            told = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise FormatError(f"read a simulation: this is no JSON ({error})") from None
+        if not isinstance(told, dict) or told.pop("kind", None) != _KIND:
+            what = f"this is no JSON object of the kind {_KIND!r}, as to_json returns it"
+            raise FormatError(f"read a simulation: {what}")
+        if (version := told.pop("version", None)) != _VERSION:
+            what = f"its version is {version!r}, and this library reads version {_VERSION}"
+            raise FormatError(f"read a simulation: {what}")
+        kinds = get_type_hints(cls)
+        del kinds["result"]
+        for name, kind in kinds.items():
+            if name not in told:
+                raise FormatError(f"read a simulation: the field {name!r} is missing")
+            try:
+                told[name] = _read(told[name], kind)
+            except TypeError:
+                what = f"the field {name!r} does not hold what it should"
+                raise FormatError(f"read a simulation: {what}") from None
+        if unknown := told.keys() - kinds.keys():
+            what = f"there is a field {min(unknown)!r}, which is not known"
+            raise FormatError(f"read a simulation: {what}")
+        return cls(result=None, **told)
 
-    def _requested(self) -> KeyRequest:
+    def _requested(self) -> _KeyRequest:
         """Return the keys that the program uses, as arguments of the extension module."""
         how = None if self.bootstrapping is None else self.bootstrapping._raw()
         tables = None if self.tables is None else self.tables._raw()
         return list(self.rotations), self.relinearisation, self.conjugation, how, tables, self.bits
+
+
+def _read(value: Any, kind: Any) -> Any:
+    """Convert a value of JSON to the type of a field. Other values raise a `TypeError`."""
+    origin, parts = get_origin(kind), get_args(kind)
+    if NoneType in parts:
+        return None if value is None else _read(value, parts[0])
+    if origin is tuple:
+        return _row(value, parts)
+    if origin is Sequence and isinstance(value, list):
+        return tuple(_read(row, parts[0]) for row in value)
+    if origin is Mapping and isinstance(value, list):
+        # A row has the key and the value, or the key and the values of a tuple.
+        several = get_args(parts[1])
+        rows = [_row(row, (parts[0], *(several or parts[1:]))) for row in value]
+        return {row[0]: row[1:] if several else row[1] for row in rows}
+    if is_dataclass(kind) and isinstance(value, dict):
+        kinds = get_type_hints(kind)
+        if value.keys() == kinds.keys():
+            own: Any = kind
+            return own(**{name: _read(value[name], kinds[name]) for name in kinds})
+    fits = origin is None and isinstance(value, (int, float) if kind is float else kind)
+    large = isinstance(value, int) and abs(value) >= 2**63
+    if fits and isinstance(value, bool) == (kind is bool) and not large:
+        return value
+    raise TypeError
+
+
+def _row(row: Any, kinds: Sequence[Any]) -> tuple[Any, ...]:
+    if not isinstance(row, list) or len(row) != len(kinds):
+        raise TypeError
+    return tuple(_read(value, kind) for value, kind in zip(row, kinds, strict=True))
 
 
 # Maximum number of operations that are listed by name.

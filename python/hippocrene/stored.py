@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NoReturn, TypeVar
+from typing import Any, ClassVar, Generic, NoReturn, TypeVar, cast
 
 from hippocrene.errors import SecretPickleError
 from hippocrene.files import FilePath, file_path, path_of_secret, raw_bytes, reading
 
 _S = TypeVar("_S", bound="Stored")
+_T = TypeVar("_T")
+
+
+class Told(Generic[_T]):
+    """A property that the object of the extension module in the attribute `own` has too."""
+
+    def __init__(self, documentation: str, own: str = "_raw") -> None:
+        """Make a property with this documentation."""
+        self.__doc__, self._own = documentation, own
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, wrapper: Any, owner: type) -> _T:
+        value: Any = self if wrapper is None else getattr(getattr(wrapper, self._own), self._name)
+        return cast("_T", value)
+
+    def __set__(self, wrapper: object, value: object) -> NoReturn:
+        raise AttributeError(f"{self._name} of a {type(wrapper).__name__} does not change")
 
 
 class Stored:
@@ -19,6 +38,8 @@ class Stored:
     _kind: ClassVar[type[Any]]
     _made_by: ClassVar[str]
     _arguments: ClassVar[tuple[Any, ...]] = ()
+    # The properties in the `repr`.
+    _shown: ClassVar[tuple[str, ...]] = ("fingerprint",)
 
     def __init__(self, raw: Any) -> None:
         """Wrap an object of the extension module."""
@@ -27,10 +48,7 @@ class Stored:
             raise TypeError(f"{name} is made by {self._made_by}, {name}.load and .from_bytes")
         self._raw = raw
 
-    @property
-    def fingerprint(self) -> str:
-        """The public identifier of the secret key that it belongs to."""
-        return str(self._raw.fingerprint)
+    fingerprint = Told[str]("The public identifier of the secret key that it belongs to.")
 
     def to_bytes(self) -> bytes:
         """Return the bytes that `save` writes."""
@@ -54,6 +72,10 @@ class Stored:
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self).from_bytes, (self.to_bytes(),)
+
+    def __repr__(self) -> str:
+        told = ", ".join(f"{name}={getattr(self, name)!r}" for name in self._shown)
+        return f"{type(self).__name__}({told})"
 
 
 class StoredSecret(Stored):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
@@ -10,8 +11,6 @@ from typing import TYPE_CHECKING
 from hippocrene import _native
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from hippocrene.arrays.view import View
 
 # The steps of the current simulation.
@@ -66,19 +65,16 @@ def _operation() -> str:
 
 # numpy's names of operators.
 _OPERATORS = {
-    "__add__": "add",
     "__radd__": "add",
     "__sub__": "subtract",
     "__rsub__": "subtract",
     "__mul__": "multiply",
     "__rmul__": "multiply",
     "__truediv__": "divide",
-    "__matmul__": "matmul",
     "__rmatmul__": "matmul",
     "__pow__": "power",
     "__neg__": "negative",
     "__abs__": "absolute",
     "__gt__": "greater",
     "__lt__": "less",
-    "__getitem__": "getitem",
 }

@@ -16,6 +16,9 @@ use std::path::PathBuf;
 #[pyclass(frozen, module = "hippocrene._native")]
 pub(crate) struct EncryptedArray(State);
 
+/// The result of an operation.
+pub(crate) type Computed = PyResult<EncryptedArray>;
+
 enum State {
     /// Numbers, with the session that they belong to.
     Numbers { array: hippocrene::EncryptedArray, session: Session },
@@ -207,7 +210,6 @@ impl EncryptedArray {
     }
 
     /// Checks bytes against limits. An array that was read with a session is not checked.
-    #[pyo3(signature = (limits))]
     fn check(&self, py: Python<'_>, limits: Option<PyLimits>) -> PyResult<()> {
         detached(py, || match &self.0 {
             State::Bytes { inspection, .. } => Ok(self::limits(limits)?.check(inspection)?),

@@ -1,15 +1,14 @@
 //! Keys, and the client that makes them.
 
-use crate::array::{EncryptedArray, Held};
+use crate::array::{Computed, EncryptedArray, Held};
 use crate::bits::{Plan, preset};
 use crate::description::{KeysDescription, plain_modulus, preset_name, scheme};
 use crate::errors::{detached, to_py};
-use crate::files::{PyLimits, limits, load, to_python};
+use crate::files::{PyLimits, limits, load, to_python, with_files};
 use crate::numbers::{Plain, Slices, to_numpy};
 use hippocrene::{
     BigFloat, Bits, Bootstrapping, Encryption, Error, Integers, Interval, KeyRequest, LookUps,
-    Numbers, Preset, Residues, Settings, Stored,
-    wire::{Kind, Limits},
+    Numbers, Preset, Residues, Settings, Shape, wire::Kind,
 };
 use num_bigint::BigInt;
 use numpy::{PyReadonlyArrayDyn, PyUntypedArrayMethods};
@@ -38,6 +37,9 @@ pub(crate) fn declared(py: Python<'_>, ends: Option<(f64, f64)>) -> PyResult<Opt
     interval.map_err(|error| to_py(py, &error))
 }
 
+/// The declared interval of values, and their precision.
+pub(crate) type How = (Option<(f64, f64)>, Option<f64>);
+
 /// Requested keys: rotations, or `None` for all powers of two; relinearisation; conjugation; a
 /// bootstrap; look-up tables; bits.
 pub(crate) type Requested =
@@ -57,71 +59,50 @@ pub(crate) fn requested(
     })
 }
 
+/// The number of points, the dimension, and the number of clusters.
+pub(crate) type Sizes = (usize, usize, usize);
+
+pub(crate) fn clustering_look_ups(
+    tables: &str,
+    (points, dimension, clusters): Sizes,
+) -> Result<LookUps, Error> {
+    let shape = Shape::new(points, dimension, clusters)?;
+    Ok(LookUps { clusters: Some(shape), ..LookUps::by_name(tables)? })
+}
+
+pub(crate) fn clustering_request(tables: &str, sizes: Sizes) -> Result<KeyRequest, Error> {
+    let look_ups = Some(clustering_look_ups(tables, sizes)?);
+    Ok(KeyRequest { look_ups, ..KeyRequest::only([]) })
+}
+
 /// The properties of a bootstrap.
-#[pyclass(frozen, module = "hippocrene._native")]
-pub(crate) struct BootstrappingDescription(hippocrene::BootstrappingDescription);
+#[pyclass(frozen, get_all, module = "hippocrene._native")]
+pub(crate) struct BootstrappingDescription {
+    /// True if complex arrays are bootstrapped too.
+    complex: bool,
+    /// The bound on the values that it is planned for.
+    bound: f64,
+    /// The precision, in bits after the binary point.
+    precision: f64,
+    /// The number of slots of a ciphertext that are bootstrapped.
+    slots: usize,
+    /// The number of simple bootstraps in one with this precision.
+    iterations: u32,
+    /// The capacity that an array needs to be bootstrapped, in bits.
+    capacity_needed: f64,
+    /// The approximate capacity after a bootstrap, in bits.
+    capacity_after: f64,
+    /// log2 of the probability that a bootstrap fails, or `None` if it cannot fail.
+    log2_failure_probability: Option<f64>,
+    /// The size of its keys in files, in bytes.
+    key_bytes: usize,
+}
 
 #[pymethods]
 impl BootstrappingDescription {
-    /// True if complex arrays are bootstrapped too.
-    #[getter]
-    fn complex(&self) -> bool {
-        self.0.complex
-    }
-
-    /// The bound on the values that it is planned for.
-    #[getter]
-    fn bound(&self) -> f64 {
-        self.0.bound
-    }
-
-    /// The precision, in bits after the binary point.
-    #[getter]
-    fn precision(&self) -> f64 {
-        self.0.precision
-    }
-
-    /// The number of slots of a ciphertext that are bootstrapped.
-    #[getter]
-    fn slots(&self) -> usize {
-        self.0.slots
-    }
-
-    /// The number of simple bootstraps in one with this precision.
-    #[getter]
-    fn iterations(&self) -> u32 {
-        self.0.iterations
-    }
-
-    /// The capacity that an array needs to be bootstrapped, in bits.
-    #[getter]
-    fn capacity_needed(&self) -> f64 {
-        self.0.capacity_needed
-    }
-
-    /// The approximate capacity after a bootstrap, in bits.
-    #[getter]
-    fn capacity_after(&self) -> f64 {
-        self.0.capacity_after
-    }
-
-    /// log2 of the probability that a bootstrap fails, or `None` if it cannot fail.
-    #[getter]
-    fn log2_failure_probability(&self) -> Option<f64> {
-        self.0.log2_failure_probability
-    }
-
-    /// The size of its keys in files, in bytes.
-    #[getter]
-    fn key_bytes(&self) -> usize {
-        self.0.key_bytes
-    }
-
     fn __repr__(&self) -> String {
-        let hippocrene::BootstrappingDescription {
-            precision, capacity_needed, capacity_after, ..
-        } = self.0;
-        let fails = match self.0.log2_failure_probability {
+        let Self { precision, capacity_needed, capacity_after, .. } = self;
+        let fails = match self.log2_failure_probability {
             Some(log2) => format!("{log2:.1}"),
             None => "None".to_owned(),
         };
@@ -129,6 +110,64 @@ impl BootstrappingDescription {
             "BootstrappingDescription(precision={precision:.1}, capacity_needed={capacity_needed:.1}, capacity_after={capacity_after:.1}, log2_failure_probability={fails})"
         )
     }
+}
+
+/// The properties of look-ups.
+#[pyclass(frozen, get_all, module = "hippocrene._native")]
+pub(crate) struct TablesDescription {
+    /// The name of the tables.
+    tables: &'static str,
+    /// The capacity that results of values up to 1 have, in bits.
+    capacity: f64,
+    /// The number of values in one ciphertext.
+    slots: usize,
+    /// log2 of the probability that a look-up of all values of a ciphertext fails. It fails if the
+    /// error of a value exceeds the stated error.
+    log2_failure_probability: f64,
+}
+
+#[pymethods]
+impl TablesDescription {
+    fn __repr__(&self) -> String {
+        let Self { tables, capacity, slots, log2_failure_probability: fails } = self;
+        format!(
+            "TablesDescription(tables='{tables}', capacity={capacity:.1}, slots={slots}, log2_failure_probability={fails:.1})"
+        )
+    }
+}
+
+/// Encrypts numbers or integers by the methods of a key. `$numbers` is the one for numbers.
+macro_rules! encrypted {
+    ($key:expr, $session:expr, $numbers:ident, $py:ident, $values:ident, $how:ident) => {{
+        let (slices, shape, (interval, precision)) = ($values.slices()?, $values.shape(), $how);
+        let (key, session, interval) = (&$key, $session, declared($py, interval)?);
+        detached($py, || match (slices, interval) {
+            (Slices::Integers(integers), None) => {
+                Ok(Residues::hold(key.encrypt_integers(integers, shape)?, session))
+            }
+            (Slices::Integers(integers), Some(interval)) => {
+                Ok(Residues::hold(key.encrypt_integers_within(integers, shape, interval)?, session))
+            }
+            (Slices::Numbers(numbers), interval) => {
+                let how = Encryption { interval, precision };
+                Ok(Numbers::hold(key.$numbers(numbers, shape, &how)?, session))
+            }
+        })
+    }};
+}
+
+pub(crate) use encrypted;
+
+/// Encrypts bits with a key and its plan for bits.
+macro_rules! encrypted_bits {
+    ($key:expr, $py:ident, $values:ident) => {{
+        let (bits, shape) = ($values.as_slice()?, $values.shape());
+        let session = $key.0.session();
+        detached($py, || {
+            let plan = $key.1.of(session, |literal| $key.0.bit_plan(literal))?;
+            Ok(Bits::hold($key.0.encrypt_bits(plan, bits, shape)?, session))
+        })
+    }};
 }
 
 /// The settings of a preset, changed by the options that are given.
@@ -151,20 +190,10 @@ pub(crate) fn settings(
     Ok(settings)
 }
 
-/// The secret key of a client.
-#[pyclass(frozen, module = "hippocrene._native")]
-pub(crate) struct ClientKey(pub(crate) hippocrene::ClientKey, Plan);
-
-impl From<hippocrene::ClientKey> for ClientKey {
-    fn from(key: hippocrene::ClientKey) -> Self {
-        ClientKey(key, Plan::default())
-    }
-}
-
-#[pymethods]
-impl ClientKey {
+with_files!(
+    /// The secret key of a client.
+    ClientKey with Plan, SecretKey, threads, {
     #[staticmethod]
-    #[pyo3(signature = (preset, precision, scheme, plain_modulus, threads))]
     fn generate(
         py: Python<'_>,
         preset: &str,
@@ -177,26 +206,6 @@ impl ClientKey {
             let settings = settings(preset, precision, scheme, plain_modulus)?;
             hippocrene::ClientKey::generate_with(settings, threads).map(Self::from)
         })
-    }
-
-    #[staticmethod]
-    fn from_bytes(py: Python<'_>, data: &[u8], threads: usize) -> PyResult<Self> {
-        detached(py, || hippocrene::ClientKey::from_bytes(data, threads).map(Self::from))
-    }
-
-    #[staticmethod]
-    fn load(py: Python<'_>, path: PathBuf, threads: usize) -> PyResult<Self> {
-        load(py, &path, &[Kind::SecretKey], &Limits::default(), |bytes| {
-            hippocrene::ClientKey::from_bytes(bytes, threads).map(Self::from)
-        })
-    }
-
-    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        to_python(py, || Ok(self.0.to_bytes()))
-    }
-
-    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        detached(py, || self.0.save(path))
     }
 
     #[getter]
@@ -236,29 +245,8 @@ impl ClientKey {
         plain_modulus(self.0.session())
     }
 
-    #[pyo3(signature = (values, *, interval, precision))]
-    fn encrypt(
-        &self,
-        py: Python<'_>,
-        values: Plain<'_>,
-        interval: Option<(f64, f64)>,
-        precision: Option<f64>,
-    ) -> PyResult<EncryptedArray> {
-        let (slices, shape, session) = (values.slices()?, values.shape(), self.0.session());
-        let interval = declared(py, interval)?;
-        detached(py, || match (slices, interval) {
-            (Slices::Integers(integers), None) => {
-                Ok(Residues::hold(self.0.encrypt_integers(integers, shape)?, session))
-            }
-            (Slices::Integers(integers), Some(interval)) => Ok(Residues::hold(
-                self.0.encrypt_integers_within(integers, shape, interval)?,
-                session,
-            )),
-            (Slices::Numbers(numbers), interval) => {
-                let how = Encryption { interval, precision };
-                Ok(Numbers::hold(self.0.encrypt_with(numbers, shape, &how)?, session))
-            }
-        })
+    fn encrypt(&self, py: Python<'_>, values: Plain<'_>, how: How) -> Computed {
+        encrypted!(self.0, self.0.session(), encrypt_with, py, values, how)
     }
 
     /// True if its preset is one for bits.
@@ -267,16 +255,8 @@ impl ClientKey {
         Preset::of_bits(self.0.session().settings()).is_some()
     }
 
-    fn encrypt_bits(
-        &self,
-        py: Python<'_>,
-        values: PyReadonlyArrayDyn<'_, bool>,
-    ) -> PyResult<EncryptedArray> {
-        let (bits, shape, session) = (values.as_slice()?, values.shape(), self.0.session());
-        detached(py, || {
-            let plan = self.1.of(session, |literal| self.0.bit_plan(literal))?;
-            Ok(Bits::hold(self.0.encrypt_bits(plan, bits, shape)?, session))
-        })
+    fn encrypt_bits(&self, py: Python<'_>, values: PyReadonlyArrayDyn<'_, bool>) -> Computed {
+        encrypted_bits!(self, py, values)
     }
 
     fn decrypt<'py>(&self, py: Python<'py>, array: &EncryptedArray) -> PyResult<Bound<'py, PyAny>> {
@@ -329,7 +309,6 @@ impl ClientKey {
         })
     }
 
-    #[pyo3(signature = (array, bits))]
     fn decrypt_for_sharing<'py>(
         &self,
         py: Python<'py>,
@@ -348,23 +327,11 @@ impl ClientKey {
         detached(py, || self.0.public_key()).map(PublicKey::from)
     }
 
-    #[pyo3(signature = (rotations, relinearisation, conjugation, bootstrapping, look_ups, bits))]
-    #[allow(clippy::too_many_arguments)] // as many as there are kinds of keys
-    fn evaluation_keys(
-        &self,
-        py: Python<'_>,
-        rotations: Option<Vec<i64>>,
-        relinearisation: bool,
-        conjugation: bool,
-        bootstrapping: Option<Wanted>,
-        look_ups: Option<WantedLookUps>,
-        bits: bool,
-    ) -> PyResult<EvaluationKeys> {
-        let request = (rotations, relinearisation, conjugation, bootstrapping, look_ups, bits);
-        let keys = detached(py, || {
+    fn evaluation_keys(&self, py: Python<'_>, request: Requested) -> PyResult<EvaluationKeys> {
+        detached(py, || {
             self.0.evaluation_keys(&requested(request, self.0.session().settings())?)
-        })?;
-        Ok(EvaluationKeys(keys))
+        })
+        .map(EvaluationKeys)
     }
 
     /// The properties that a bootstrap with these parameters would have.
@@ -373,8 +340,47 @@ impl ClientKey {
         py: Python<'_>,
         bootstrapping: Wanted,
     ) -> PyResult<BootstrappingDescription> {
-        detached(py, || wanted(bootstrapping).describe(self.0.session()))
-            .map(BootstrappingDescription)
+        let told = detached(py, || wanted(bootstrapping).describe(self.0.session()))?;
+        Ok(BootstrappingDescription {
+            complex: told.complex,
+            bound: told.bound,
+            precision: told.precision,
+            slots: told.slots,
+            iterations: told.iterations,
+            capacity_needed: told.capacity_needed,
+            capacity_after: told.capacity_after,
+            log2_failure_probability: told.log2_failure_probability,
+            key_bytes: told.key_bytes,
+        })
+    }
+
+    /// The properties that look-ups with the keys of this client would have.
+    fn describe_tables(
+        &self,
+        py: Python<'_>,
+        tables: WantedLookUps,
+    ) -> PyResult<TablesDescription> {
+        let told = detached(py, || wanted_look_ups(tables)?.describe(self.0.session()))?;
+        let hippocrene::LookUpsDescription { tables, capacity, slots, log2_failure_probability } =
+            told;
+        Ok(TablesDescription { tables, capacity, slots, log2_failure_probability })
+    }
+
+    /// Makes the keys for k-means.
+    fn clustering_keys(
+        &self,
+        py: Python<'_>,
+        tables: &str,
+        sizes: Sizes,
+    ) -> PyResult<EvaluationKeys> {
+        detached(py, || self.0.evaluation_keys(&clustering_request(tables, sizes)?))
+            .map(EvaluationKeys)
+    }
+
+    /// The standard deviation of the error of compared squared distances in k-means, divided by the
+    /// square of the radius.
+    fn nearest_deviation(&self, py: Python<'_>, tables: &str, sizes: Sizes) -> PyResult<f64> {
+        detached(py, || self.0.nearest_deviation(&clustering_look_ups(tables, sizes)?))
     }
 
     fn second(&self, py: Python<'_>, capacity: f64) -> PyResult<Self> {
@@ -384,40 +390,11 @@ impl ClientKey {
     fn transfer_key(&self, py: Python<'_>, second: &ClientKey) -> PyResult<TransferKey> {
         detached(py, || self.0.transfer_key(&second.0)).map(TransferKey)
     }
-}
+});
 
-/// A public key.
-#[pyclass(frozen, module = "hippocrene._native")]
-pub(crate) struct PublicKey(hippocrene::PublicKey, Plan);
-
-impl From<hippocrene::PublicKey> for PublicKey {
-    fn from(key: hippocrene::PublicKey) -> Self {
-        PublicKey(key, Plan::default())
-    }
-}
-
-#[pymethods]
-impl PublicKey {
-    #[staticmethod]
-    fn from_bytes(py: Python<'_>, data: &[u8], threads: usize) -> PyResult<Self> {
-        detached(py, || hippocrene::PublicKey::from_bytes(data, threads).map(Self::from))
-    }
-
-    #[staticmethod]
-    fn load(py: Python<'_>, path: PathBuf, threads: usize) -> PyResult<Self> {
-        load(py, &path, &[Kind::PublicKey], &Limits::default(), |bytes| {
-            hippocrene::PublicKey::from_bytes(bytes, threads).map(Self::from)
-        })
-    }
-
-    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        to_python(py, || Ok(self.0.to_bytes()))
-    }
-
-    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        detached(py, || self.0.save(path))
-    }
-
+with_files!(
+    /// A public key.
+    PublicKey with Plan, PublicKey, threads, {
     #[getter]
     fn fingerprint(&self) -> String {
         self.0.key().to_string()
@@ -434,43 +411,14 @@ impl PublicKey {
         Preset::of_bits(self.0.session().settings()).is_some()
     }
 
-    fn encrypt_bits(
-        &self,
-        py: Python<'_>,
-        values: PyReadonlyArrayDyn<'_, bool>,
-    ) -> PyResult<EncryptedArray> {
-        let (bits, shape, session) = (values.as_slice()?, values.shape(), self.0.session());
-        detached(py, || {
-            let plan = self.1.of(session, |literal| self.0.bit_plan(literal))?;
-            Ok(Bits::hold(self.0.encrypt_bits(plan, bits, shape)?, session))
-        })
+    fn encrypt_bits(&self, py: Python<'_>, values: PyReadonlyArrayDyn<'_, bool>) -> Computed {
+        encrypted_bits!(self, py, values)
     }
 
-    #[pyo3(signature = (values, *, interval, precision))]
-    fn encrypt(
-        &self,
-        py: Python<'_>,
-        values: Plain<'_>,
-        interval: Option<(f64, f64)>,
-        precision: Option<f64>,
-    ) -> PyResult<EncryptedArray> {
-        let (slices, shape, session) = (values.slices()?, values.shape(), self.0.session());
-        let interval = declared(py, interval)?;
-        detached(py, || match (slices, interval) {
-            (Slices::Integers(integers), None) => {
-                Ok(Residues::hold(self.0.encrypt_integers(integers, shape)?, session))
-            }
-            (Slices::Integers(integers), Some(interval)) => Ok(Residues::hold(
-                self.0.encrypt_integers_within(integers, shape, interval)?,
-                session,
-            )),
-            (Slices::Numbers(numbers), interval) => {
-                let how = Encryption { interval, precision };
-                Ok(Numbers::hold(self.0.encrypt_with(numbers, shape, &how)?, session))
-            }
-        })
+    fn encrypt(&self, py: Python<'_>, values: Plain<'_>, how: How) -> Computed {
+        encrypted!(self.0, self.0.session(), encrypt_with, py, values, how)
     }
-}
+});
 
 /// The keys that a server computes with.
 #[pyclass(frozen, module = "hippocrene._native")]
@@ -479,7 +427,6 @@ pub(crate) struct EvaluationKeys(pub(crate) hippocrene::EvaluationKeys);
 #[pymethods]
 impl EvaluationKeys {
     #[staticmethod]
-    #[pyo3(signature = (data, threads, limits))]
     fn from_bytes(
         py: Python<'_>,
         data: &[u8],
@@ -493,7 +440,6 @@ impl EvaluationKeys {
     }
 
     #[staticmethod]
-    #[pyo3(signature = (path, threads, limits))]
     fn load(
         py: Python<'_>,
         path: PathBuf,
@@ -529,32 +475,9 @@ impl EvaluationKeys {
     }
 }
 
-/// The key that transfers arrays from one secret key to another one.
-#[pyclass(frozen, module = "hippocrene._native")]
-pub(crate) struct TransferKey(pub(crate) hippocrene::TransferKey);
-
-#[pymethods]
-impl TransferKey {
-    #[staticmethod]
-    fn from_bytes(py: Python<'_>, data: &[u8], threads: usize) -> PyResult<Self> {
-        detached(py, || hippocrene::TransferKey::from_bytes(data, threads).map(Self))
-    }
-
-    #[staticmethod]
-    fn load(py: Python<'_>, path: PathBuf, threads: usize) -> PyResult<Self> {
-        load(py, &path, &[Kind::TransferKey], &Limits::default(), |bytes| {
-            hippocrene::TransferKey::from_bytes(bytes, threads).map(Self)
-        })
-    }
-
-    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        to_python(py, || Ok(self.0.to_bytes()))
-    }
-
-    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        detached(py, || self.0.save(path))
-    }
-
+with_files!(
+    /// The key that transfers arrays from one secret key to another one.
+    TransferKey, TransferKey, threads, {
     #[getter]
     fn fingerprint(&self) -> String {
         self.0.key().to_string()
@@ -564,4 +487,4 @@ impl TransferKey {
     fn second(&self) -> String {
         self.0.second().to_string()
     }
-}
+});

@@ -1,123 +1,202 @@
 //! K-means on encrypted points, which are exchanged, saved and resumed as bytes.
 
 use hippocrene::{
-    Clustering, EncryptedArray, Error, LookUps, Sectors, Shape, Stored,
+    Clustering, EncryptedArray, Error, LookUps, Sectors, Session,
     wire::{self, Kind, Limits},
 };
-use pyo3::{prelude::*, types::PyBytes};
+use pyo3::{prelude::*, pybacked::PyBackedBytes, types::PyBytes};
 use std::path::PathBuf;
 
 use crate::{
-    client::{ClientKey, EvaluationKeys, settings},
+    client::{ClientKey, Sizes, clustering_look_ups, clustering_request, settings},
     errors::detached,
-    files::load,
+    files::{Held, load, to_python},
     server::Server,
     simulation::SimulationReport,
 };
 
-/// The number of points, the dimension, and the number of clusters.
-type Sizes = (usize, usize, usize);
-/// Centroids row by row, and labels if there are any. It is `None` if they are not known.
-type Clusters = Option<(Vec<f64>, Option<Vec<usize>>)>;
+/// Centroids row by row, and labels if there are any.
+type Values = (Vec<f64>, Option<Vec<usize>>);
+/// The digests of the points, and of the start if it was not sent with the points.
+type OriginDigests = (String, Option<String>);
 
-fn look_ups(tables: &str, (points, dimension, clusters): Sizes) -> Result<LookUps, Error> {
-    let shape = Shape::new(points, dimension, clusters)?;
-    Ok(LookUps { clusters: Some(shape), ..LookUps::by_name(tables)? })
-}
-
-#[pyfunction]
-pub(crate) fn clustering_keys(
-    py: Python<'_>,
-    client: &ClientKey,
-    tables: &str,
+/// Encrypted centroids and labels, with or without the points, as the bytes of a file.
+#[pyclass(frozen, module = "hippocrene._native")]
+pub(crate) struct Clusters {
+    bytes: Held,
+    #[pyo3(get)]
     sizes: Sizes,
-) -> PyResult<EvaluationKeys> {
-    let keys = detached(py, || {
-        let request = hippocrene::KeyRequest {
-            look_ups: Some(look_ups(tables, sizes)?),
-            ..hippocrene::KeyRequest::only([])
-        };
-        client.0.evaluation_keys(&request)
-    })?;
-    Ok(EvaluationKeys(keys))
+    #[pyo3(get)]
+    iteration: u64,
+    #[pyo3(get)]
+    has_points: bool,
+    #[pyo3(get)]
+    origin: Option<OriginDigests>,
 }
 
-#[pyfunction]
-pub(crate) fn encrypt_points<'py>(
-    py: Python<'py>,
-    client: &ClientKey,
-    tables: &str,
-    sizes: Sizes,
-    points: Vec<f64>,
-    start: Vec<f64>,
-) -> PyResult<Bound<'py, PyBytes>> {
-    let work =
-        || Ok(client.0.encrypt_points(&look_ups(tables, sizes)?, &points, &start)?.to_bytes());
-    detached(py, work).map(|bytes| PyBytes::new(py, &bytes))
+impl Clusters {
+    fn of(bytes: Held) -> Result<Self, Error> {
+        let told = Clustering::describe(&bytes)?;
+        let sizes = (told.count, told.shape.dimension(), told.shape.clusters());
+        let (iteration, has_points) = (told.iteration, told.has_points);
+        Ok(Clusters { bytes, sizes, iteration, has_points, origin: told.origin.map(digests) })
+    }
+
+    fn made(clusters: &Clustering) -> Result<Self, Error> {
+        Self::of(Held::Read(clusters.to_bytes()))
+    }
+
+    fn read(&self, session: &Session) -> Result<Clustering, Error> {
+        Clustering::from_bytes(&self.bytes, session)
+    }
 }
 
-/// Decrypts the centroids, row by row, and the labels if there are any.
-#[pyfunction]
-pub(crate) fn decrypt_clusters(
-    py: Python<'_>,
-    client: &ClientKey,
-    clusters: Vec<u8>,
-) -> PyResult<(Vec<f64>, Option<Vec<usize>>)> {
-    detached(py, || {
-        let clusters = Clustering::from_bytes(&clusters, client.0.session())?;
-        client.0.decrypt_clusters(&clusters)
-    })
-}
+#[pymethods]
+impl Clusters {
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, data: PyBackedBytes) -> PyResult<Self> {
+        detached(py, || Self::of(Held::Python(data)))
+    }
 
-/// Encrypts points to be assigned to these clusters.
-#[pyfunction]
-pub(crate) fn encrypt_new_points<'py>(
-    py: Python<'py>,
-    client: &ClientKey,
-    tables: &str,
-    clusters: Vec<u8>,
-    points: Vec<f64>,
-) -> PyResult<Bound<'py, PyBytes>> {
-    let work = || {
-        let clusters = Clustering::from_bytes(&clusters, client.0.session())?;
-        Ok(client.0.encrypt_new_points(&LookUps::by_name(tables)?, &clusters, &points)?.to_bytes())
-    };
-    detached(py, work).map(|bytes| PyBytes::new(py, &bytes))
-}
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        load(py, &path, &[Kind::Clustering], &Limits::default(), |bytes| {
+            Self::of(Held::Read(std::mem::take(bytes)))
+        })
+    }
 
-/// Assigns new points to these clusters.
-#[pyfunction]
-pub(crate) fn assign_new_points<'py>(
-    py: Python<'py>,
-    server: &Server,
-    points: Vec<u8>,
-    clusters: Vec<u8>,
-) -> PyResult<Bound<'py, PyBytes>> {
-    let work = || {
-        let session = server.0.session();
-        let points = Clustering::from_bytes(&points, session)?;
-        let clusters = Clustering::from_bytes(&clusters, session)?;
-        Ok(server.0.assign_new_points(&points, &clusters)?.0.to_bytes())
-    };
-    detached(py, work).map(|bytes| PyBytes::new(py, &bytes))
-}
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        to_python(py, || Ok(&self.bytes[..]))
+    }
 
-/// Makes one iteration, and returns the seconds of each of its parts.
-#[pyfunction]
-pub(crate) fn cluster<'py>(
-    py: Python<'py>,
-    server: &Server,
-    points: Vec<u8>,
-    clusters: Vec<u8>,
-) -> PyResult<(Bound<'py, PyBytes>, [f64; 5])> {
-    let (bytes, sectors) = detached(py, || {
-        let session = server.0.session();
-        let points = Clustering::from_bytes(&points, session)?;
-        let (next, sectors) =
-            server.0.cluster(&points, &Clustering::from_bytes(&clusters, session)?)?;
-        Ok((next.to_bytes(), sectors))
-    })?;
-    Ok((PyBytes::new(py, &bytes), seconds(sectors)))
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        detached(py, || wire::write(&path, &self.bytes))
+    }
+
+    /// Encrypts points and the centroids to start from, row by row.
+    #[staticmethod]
+    fn encrypt(
+        py: Python<'_>,
+        client: &ClientKey,
+        tables: &str,
+        sizes: Sizes,
+        points: Vec<f64>,
+        start: Vec<f64>,
+    ) -> PyResult<Self> {
+        detached(py, || {
+            let look_ups = clustering_look_ups(tables, sizes)?;
+            Self::made(&client.0.encrypt_points(&look_ups, &points, &start)?)
+        })
+    }
+
+    /// Encrypts points to be assigned to these clusters.
+    fn encrypt_new(
+        &self,
+        py: Python<'_>,
+        client: &ClientKey,
+        tables: &str,
+        points: Vec<f64>,
+    ) -> PyResult<Self> {
+        detached(py, || {
+            let clusters = self.read(client.0.session())?;
+            let look_ups = LookUps::by_name(tables)?;
+            Self::made(&client.0.encrypt_new_points(&look_ups, &clusters, &points)?)
+        })
+    }
+
+    /// Decrypts the centroids, row by row, and the labels if there are any.
+    fn decrypt(&self, py: Python<'_>, client: &ClientKey) -> PyResult<Values> {
+        detached(py, || client.0.decrypt_clusters(&self.read(client.0.session())?))
+    }
+
+    /// Assigns new points to these clusters.
+    fn assign_new(&self, py: Python<'_>, server: &Server, points: &Clusters) -> PyResult<Self> {
+        detached(py, || {
+            let session = server.0.session();
+            let (points, clusters) = (points.read(session)?, self.read(session)?);
+            Self::made(&server.0.assign_new_points(&points, &clusters)?.0)
+        })
+    }
+
+    /// Makes one iteration on these points, and returns the seconds of each of its parts.
+    fn cluster(
+        &self,
+        py: Python<'_>,
+        server: &Server,
+        clusters: &Clusters,
+    ) -> PyResult<(Self, [f64; 5])> {
+        detached(py, || {
+            let session = server.0.session();
+            let (next, sectors) =
+                server.0.cluster(&self.read(session)?, &clusters.read(session)?)?;
+            Ok((Self::made(&next)?, seconds(sectors)))
+        })
+    }
+
+    /// Splits the points into those of each ciphertext, for `assign_block`.
+    fn blocks<'py>(&self, py: Python<'py>, server: &Server) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+        let blocks = detached(py, || {
+            let blocks = self.read(server.0.session())?.blocks()?;
+            Ok(blocks.iter().map(EncryptedArray::to_bytes).collect::<Vec<_>>())
+        })?;
+        Ok(blocks.iter().map(|bytes| PyBytes::new(py, bytes)).collect())
+    }
+
+    /// Does the part of an iteration for the points of one ciphertext, from these clusters, and
+    /// returns the seconds of each part.
+    fn assign_block<'py>(
+        &self,
+        py: Python<'py>,
+        server: &Server,
+        points: PyBackedBytes,
+        block: usize,
+    ) -> PyResult<(Bound<'py, PyBytes>, [f64; 5])> {
+        let (bytes, sectors) = detached(py, || {
+            let session = server.0.session();
+            let points = EncryptedArray::from_bytes(&points, session)?;
+            let (assigned, sectors) =
+                server.0.assign_block(&points, block, &self.read(session)?)?;
+            Ok((assigned.to_bytes(), sectors))
+        })?;
+        Ok((PyBytes::new(py, &bytes), seconds(sectors)))
+    }
+
+    /// Ends an iteration on these points with the results of all blocks, and returns the seconds of
+    /// each part.
+    fn update(
+        &self,
+        py: Python<'_>,
+        server: &Server,
+        assigned: Vec<PyBackedBytes>,
+        clusters: &Clusters,
+    ) -> PyResult<(Self, [f64; 5])> {
+        detached(py, || {
+            let session = server.0.session();
+            let assigned = assigned.iter().map(|bytes| EncryptedArray::from_bytes(bytes, session));
+            let assigned = assigned.collect::<Result<Vec<_>, _>>()?;
+            let (points, clusters) = (self.read(session)?, clusters.read(session)?);
+            let (next, sectors) = server.0.update_clusters(&points, &assigned, &clusters)?;
+            Ok((Self::made(&next)?, seconds(sectors)))
+        })
+    }
+
+    /// Makes a start from the points with these indices.
+    fn start(&self, py: Python<'_>, server: &Server, chosen: Vec<usize>) -> PyResult<Self> {
+        detached(py, || {
+            Self::made(&server.0.start_clusters(&self.read(server.0.session())?, &chosen)?)
+        })
+    }
+
+    /// The origin of a run on these points, from their own start or from the points with these
+    /// indices.
+    fn as_origin(
+        &self,
+        py: Python<'_>,
+        server: &Server,
+        chosen: Option<Vec<usize>>,
+    ) -> PyResult<OriginDigests> {
+        detached(py, || Ok(digests(self.read(server.0.session())?.as_origin(chosen.as_deref()))))
+    }
 }
 
 fn seconds(sectors: Sectors) -> [f64; 5] {
@@ -125,81 +204,15 @@ fn seconds(sectors: Sectors) -> [f64; 5] {
     [distance, extraction, look_ups, repacking, update].map(|time| time.as_secs_f64())
 }
 
-/// Splits the points into those of each ciphertext, for `assign_block`.
-#[pyfunction]
-pub(crate) fn blocks_of_points<'py>(
-    py: Python<'py>,
-    server: &Server,
-    points: Vec<u8>,
-) -> PyResult<Vec<Bound<'py, PyBytes>>> {
-    let blocks = detached(py, || {
-        let blocks = Clustering::from_bytes(&points, server.0.session())?.blocks()?;
-        Ok(blocks.iter().map(EncryptedArray::to_bytes).collect::<Vec<_>>())
-    })?;
-    Ok(blocks.iter().map(|bytes| PyBytes::new(py, bytes)).collect())
+fn digests(origin: hippocrene::Origin) -> OriginDigests {
+    (origin.points.to_string(), origin.start.map(|start| start.to_string()))
 }
 
-/// Does the part of an iteration for the points of one ciphertext, and returns the seconds of each
-/// part.
+/// Simulates iterations, and returns the centroids row by row and the labels, if they are known,
+/// and the cost. If there are new points, it assigns these afterwards, and returns their labels and
+/// the cost of that alone.
 #[pyfunction]
-pub(crate) fn assign_block<'py>(
-    py: Python<'py>,
-    server: &Server,
-    points: Vec<u8>,
-    block: usize,
-    clusters: Vec<u8>,
-) -> PyResult<(Bound<'py, PyBytes>, [f64; 5])> {
-    let (bytes, sectors) = detached(py, || {
-        let session = server.0.session();
-        let points = EncryptedArray::from_bytes(&points, session)?;
-        let clusters = Clustering::from_bytes(&clusters, session)?;
-        let (assigned, sectors) = server.0.assign_block(&points, block, &clusters)?;
-        Ok((assigned.to_bytes(), sectors))
-    })?;
-    Ok((PyBytes::new(py, &bytes), seconds(sectors)))
-}
-
-/// Ends an iteration with the results of all blocks, and returns the seconds of each part.
-#[pyfunction]
-pub(crate) fn update_clusters<'py>(
-    py: Python<'py>,
-    server: &Server,
-    points: Vec<u8>,
-    assigned: Vec<Vec<u8>>,
-    clusters: Vec<u8>,
-) -> PyResult<(Bound<'py, PyBytes>, [f64; 5])> {
-    let (bytes, sectors) = detached(py, || {
-        let session = server.0.session();
-        let assigned = assigned.iter().map(|bytes| EncryptedArray::from_bytes(bytes, session));
-        let assigned = assigned.collect::<Result<Vec<_>, _>>()?;
-        let points = Clustering::from_bytes(&points, session)?;
-        let clusters = Clustering::from_bytes(&clusters, session)?;
-        let (next, sectors) = server.0.update_clusters(&points, &assigned, &clusters)?;
-        Ok((next.to_bytes(), sectors))
-    })?;
-    Ok((PyBytes::new(py, &bytes), seconds(sectors)))
-}
-
-/// Makes a start from the points with these indices.
-#[pyfunction]
-pub(crate) fn start_clusters<'py>(
-    py: Python<'py>,
-    server: &Server,
-    points: Vec<u8>,
-    chosen: Vec<usize>,
-) -> PyResult<Bound<'py, PyBytes>> {
-    let work = || {
-        let points = Clustering::from_bytes(&points, server.0.session())?;
-        Ok(server.0.start_clusters(&points, &chosen)?.to_bytes())
-    };
-    detached(py, work).map(|bytes| PyBytes::new(py, &bytes))
-}
-
-/// Simulates iterations, and returns the centroids row by row, the labels, and the cost. If there
-/// are new points, it assigns these afterwards, and returns their labels and the cost of that
-/// alone.
-#[pyfunction]
-#[allow(clippy::too_many_arguments)] // what an estimator has, and its data
+#[allow(clippy::too_many_arguments)] // the parameters of an estimator, and its data
 pub(crate) fn simulate_clustering(
     py: Python<'_>,
     preset: &str,
@@ -209,13 +222,12 @@ pub(crate) fn simulate_clustering(
     start: Vec<f64>,
     iterations: usize,
     new: Option<Vec<f64>>,
-) -> PyResult<(Clusters, SimulationReport)> {
+) -> PyResult<(Option<Values>, SimulationReport)> {
     detached(py, || {
-        let wanted = look_ups(tables, sizes)?;
-        let request =
-            hippocrene::KeyRequest { look_ups: Some(wanted), ..hippocrene::KeyRequest::only([]) };
-        let simulation =
-            hippocrene::Simulation::with_keys(settings(preset, None, None, None)?, &request)?;
+        let wanted = clustering_look_ups(tables, sizes)?;
+        let settings = settings(preset, None, None, None)?;
+        let request = clustering_request(tables, sizes)?;
+        let simulation = hippocrene::Simulation::with_keys(settings, &request)?;
         let points = simulation.encrypt_points(&wanted, &points, &start)?;
         simulation.restart();
         let mut clusters = points.clone();
@@ -228,61 +240,5 @@ pub(crate) fn simulate_clustering(
             clusters = simulation.server().assign_new_points(&new, &clusters)?.0;
         }
         Ok((simulation.clusters(&clusters), SimulationReport::of(&simulation)))
-    })
-}
-
-/// The digests of the points, and of the start if it was not sent with the points.
-type OriginDigests = (String, Option<String>);
-
-fn digests(origin: hippocrene::Origin) -> OriginDigests {
-    (origin.points.to_string(), origin.start.map(|start| start.to_string()))
-}
-
-/// The origin of a run on these points, from their own start or from the points with these indices.
-#[pyfunction]
-pub(crate) fn origin_of_points(
-    py: Python<'_>,
-    server: &Server,
-    points: Vec<u8>,
-    chosen: Option<Vec<usize>>,
-) -> PyResult<OriginDigests> {
-    detached(py, || {
-        let points = Clustering::from_bytes(&points, server.0.session())?;
-        Ok(digests(points.as_origin(chosen.as_deref())))
-    })
-}
-
-/// The standard deviation of the error of compared squared distances, divided by the square of the
-/// radius.
-#[pyfunction]
-pub(crate) fn nearest_deviation(
-    py: Python<'_>,
-    client: &ClientKey,
-    tables: &str,
-    sizes: Sizes,
-) -> PyResult<f64> {
-    detached(py, || client.0.nearest_deviation(&look_ups(tables, sizes)?))
-}
-
-/// Reads the bytes of a file of clusters.
-#[pyfunction]
-pub(crate) fn read_clustering(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyBytes>> {
-    let bytes = load(py, &path, &[Kind::Clustering], &Limits::default(), |bytes| {
-        Ok(std::mem::take(bytes))
-    })?;
-    Ok(PyBytes::new(py, &bytes))
-}
-
-/// Describes clusters: the number of points, the dimension and the number of clusters, the number
-/// of iterations, whether the points are included, and the origin.
-#[pyfunction]
-pub(crate) fn describe_clustering(
-    py: Python<'_>,
-    data: Vec<u8>,
-) -> PyResult<(Sizes, u64, bool, Option<OriginDigests>)> {
-    detached(py, || {
-        let told = wire::describe_clustering(&data)?;
-        let sizes = (told.count, told.shape.dimension(), told.shape.clusters());
-        Ok((sizes, told.iteration, told.has_points, told.origin.map(digests)))
     })
 }

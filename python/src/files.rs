@@ -163,3 +163,65 @@ pub(crate) fn to_python<B: AsRef<[u8]> + Send>(
 pub(crate) fn write_file(py: Python<'_>, path: PathBuf, data: &[u8]) -> PyResult<()> {
     detached(py, || wire::write(&path, data))
 }
+
+/// Defines a class of objects of the library that are saved to files, with the methods for that.
+///
+/// With `threads`, the object is read for a number of threads. A second field has its default at
+/// first.
+macro_rules! with_files {
+    (
+        $(#[$about:meta])*
+        $name:ident $(with $second:ty)?, $kind:ident $(, $threads:ident)?, { $($own:tt)* }
+    ) => {
+        $(#[$about])*
+        #[pyclass(frozen, module = "hippocrene._native")]
+        pub(crate) struct $name(pub(crate) hippocrene::$name $(, $second)?);
+
+        impl From<hippocrene::$name> for $name {
+            fn from(own: hippocrene::$name) -> Self {
+                $name(own $(, <$second>::default())?)
+            }
+        }
+
+        #[pymethods]
+        impl $name {
+            #[classmethod]
+            fn from_bytes(
+                _: &Bound<'_, pyo3::types::PyType>,
+                py: Python<'_>,
+                data: &[u8]
+                $(, $threads: usize)?
+            ) -> PyResult<Self> {
+                detached(py, || hippocrene::$name::from_bytes(data $(, $threads)?).map(Self::from))
+            }
+
+            #[classmethod]
+            fn load(
+                _: &Bound<'_, pyo3::types::PyType>,
+                py: Python<'_>,
+                path: std::path::PathBuf
+                $(, $threads: usize)?
+            ) -> PyResult<Self> {
+                let (kinds, limits) = ([hippocrene::wire::Kind::$kind], Default::default());
+                crate::files::load(py, &path, &kinds, &limits, |bytes| {
+                    hippocrene::$name::from_bytes(bytes $(, $threads)?).map(Self::from)
+                })
+            }
+
+            fn to_bytes<'py>(
+                &self,
+                py: Python<'py>,
+            ) -> PyResult<Bound<'py, pyo3::types::PyBytes>> {
+                crate::files::to_python(py, || Ok(self.0.to_bytes()))
+            }
+
+            fn save(&self, py: Python<'_>, path: std::path::PathBuf) -> PyResult<()> {
+                detached(py, || self.0.save(path))
+            }
+
+            $($own)*
+        }
+    };
+}
+
+pub(crate) use with_files;

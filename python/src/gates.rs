@@ -1,22 +1,16 @@
 //! Gates of single bits.
 
-use hippocrene::{
-    Error, Gate, GateArray, Stored,
-    wire::{Kind, Limits},
-};
+use hippocrene::{Error, Gate, GateArray};
 use numpy::{PyReadonlyArray1, PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
-use std::path::PathBuf;
 
 use crate::{
     array::EncryptedArray,
     bits::gate,
+    combinations::places,
     errors::{detached, to_py},
-    files::{load, to_python},
+    files::with_files,
     numbers::to_numpy,
-    several::places,
-    trees::with_files,
 };
 
 with_files!(GateClient, GateSecretKey, {

@@ -4,7 +4,8 @@ use crate::errors::detached;
 use hippocrene::{BigFloat, Error, Form, Values};
 use num_bigint::BigInt;
 use numpy::{
-    Complex64, Element, IntoPyArray, PyArrayMethods, PyReadonlyArrayDyn, PyUntypedArrayMethods,
+    Complex64, Element, IntoPyArray, PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn,
+    PyUntypedArrayMethods,
 };
 use pyo3::prelude::*;
 
@@ -48,7 +49,6 @@ impl BigArray {
 }
 
 /// A C-ordered numpy array of integers, doubles or complex doubles, or numbers with more precision.
-#[derive(FromPyObject)]
 pub(crate) enum Plain<'py> {
     Integers(PyReadonlyArrayDyn<'py, i64>),
     Real(PyReadonlyArrayDyn<'py, f64>),
@@ -68,6 +68,23 @@ pub(crate) enum Number {
 pub(crate) enum Slices<'a> {
     Integers(&'a [i64]),
     Numbers(Values<'a>),
+}
+
+// A derived implementation would format an error for each type that an array does not have.
+impl<'a, 'py> FromPyObject<'a, 'py> for Plain<'py> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(array) = object.cast::<PyArrayDyn<f64>>() {
+            Ok(Plain::Real(array.try_readonly()?))
+        } else if let Ok(array) = object.cast::<PyArrayDyn<i64>>() {
+            Ok(Plain::Integers(array.try_readonly()?))
+        } else if let Ok(array) = object.cast::<PyArrayDyn<Complex64>>() {
+            Ok(Plain::Complex(array.try_readonly()?))
+        } else {
+            Ok(Plain::Big(object.extract()?))
+        }
+    }
 }
 
 impl Plain<'_> {

@@ -1,18 +1,23 @@
 //! The server, which computes on encrypted arrays.
 
 use hippocrene::{
-    Array, Basis, Bits, Comparison, Error, Form, Function, IntegerPolynomial, Layout, Numbers,
-    Polynomial, Residues, Tables, Tangents, Ties,
+    Array, Basis, Bits, Comparison, Error, Form, Function, IntegerPolynomial, Integers, Interval,
+    Layout, Numbers, Polynomial, Residues, Tables, Tangents, Ties,
 };
-use numpy::{PyReadonlyArray1, PyReadonlyArrayDyn};
-use pyo3::{exceptions::PyValueError, prelude::*};
+use numpy::{Element, PyReadonlyArray1, PyReadonlyArrayDyn};
+use pyo3::{
+    exceptions::{PyTypeError, PyValueError},
+    prelude::*,
+};
 
 use crate::approximation::Calls;
-use crate::array::{EncryptedArray, Held};
+use crate::array::{Computed, EncryptedArray, Held};
 use crate::bits::gate;
 use crate::client::{EvaluationKeys, TransferKey};
+use crate::combinations::{Sums, in_order, place, places};
+use crate::description::KeysDescription;
 use crate::errors::{detached, to_py};
-use crate::numbers::{FromPlain, Number, Plain};
+use crate::numbers::{BigArray, FromPlain, Number, Plain};
 
 /// Evaluation keys prepared for computing.
 #[pyclass(frozen, module = "hippocrene._native")]
@@ -27,61 +32,85 @@ enum Made {
 
 impl Server {
     /// Computes from an array of one form, with the interpreter lock released.
-    pub(crate) fn compute<F: Held>(
+    fn compute<F: Held>(
         &self,
         py: Python<'_>,
         array: &EncryptedArray,
         work: impl FnOnce(&hippocrene::Server, &Array<F>) -> Result<Array<F>, Error> + Send,
-    ) -> PyResult<EncryptedArray> {
+    ) -> Computed {
         let session = self.0.session();
         detached(py, || Ok(F::hold(work(&self.0, &*array.read(session)?)?, session)))
     }
 
     /// Computes from two arrays of one form, with the interpreter lock released.
-    pub(crate) fn compute_from_two<F: Held>(
+    fn compute_from_two<F: Held>(
         &self,
         py: Python<'_>,
         left: &EncryptedArray,
         right: &EncryptedArray,
         work: impl FnOnce(&hippocrene::Server, &Array<F>, &Array<F>) -> Result<Array<F>, Error> + Send,
-    ) -> PyResult<EncryptedArray> {
+    ) -> Computed {
         let session = self.0.session();
         detached(py, || {
             Ok(F::hold(work(&self.0, &*left.read(session)?, &*right.read(session)?)?, session))
         })
     }
 
-    fn dry_run_of<F: Held>(
+    /// Computes from several arrays of one form, with the interpreter lock released.
+    fn compute_from_all<F: Held>(
+        &self,
+        py: Python<'_>,
+        arrays: &[Py<EncryptedArray>],
+        work: impl FnOnce(&hippocrene::Server, &[&Array<F>]) -> Result<Vec<Array<F>>, Error> + Send,
+    ) -> PyResult<Vec<EncryptedArray>> {
+        let session = self.0.session();
+        detached(py, || {
+            let read = arrays.iter().map(|array| array.get().read::<F>(session));
+            let read = read.collect::<Result<Vec<_>, _>>()?;
+            let arrays: Vec<&Array<F>> = read.iter().map(|array| &**array).collect();
+            let made = work(&self.0, &arrays)?.into_iter();
+            Ok(made.map(|array| F::hold(array, session)).collect())
+        })
+    }
+
+    /// Computes sums of elements, each times a weight.
+    fn combined<F: Held + Form>(
         &self,
         py: Python<'_>,
         array: &EncryptedArray,
-    ) -> PyResult<(Self, EncryptedArray)> {
-        let session = self.0.session();
+        sums: &Sums,
+        weights: &PyReadonlyArrayDyn<'_, F::Number>,
+    ) -> PyResult<Option<EncryptedArray>>
+    where
+        F::Number: Element,
+    {
+        let (session, weights) = (self.0.session(), in_order(&weights.as_array(), Clone::clone));
         detached(py, || {
-            let dry = self.0.dry_run()?;
-            let array = F::hold(dry.stand_in(&*array.read::<F>(session)?)?, dry.session());
-            Ok((Self(dry), array))
+            let combined = self.0.linear_combinations_within(
+                &*array.read::<F>(session)?,
+                &sums.shape,
+                sums.terms,
+                sums.places.iter().copied().zip(weights.iter().cloned()),
+                sums.most,
+                sums.strides.as_deref(),
+            )?;
+            Ok(combined.map(|combined| F::hold(combined, session)))
         })
     }
 }
 
-/// Computes with one expression from arrays of numbers or integers. The first array determines the
-/// form, which the expression can call `F`.
-macro_rules! compute {
-    ($server:ident, $py:ident, $array:ident, $work:expr) => {
-        if $array.is_integers() {
+/// Evaluates an expression in which `F` is the form of an array of numbers or integers.
+macro_rules! of_form {
+    ($array:ident, $computed:expr) => {
+        of_form!(integers: $array.is_integers(), $computed)
+    };
+    (integers: $integers:expr, $computed:expr) => {
+        if $integers {
             type F = Residues;
-            $server.compute::<F>($py, $array, $work)
+            $computed
         } else {
             type F = Numbers;
-            $server.compute::<F>($py, $array, $work)
-        }
-    };
-    ($server:ident, $py:ident, $left:ident, $right:ident, $work:expr) => {
-        if $left.is_integers() {
-            $server.compute_from_two::<Residues>($py, $left, $right, $work)
-        } else {
-            $server.compute_from_two::<Numbers>($py, $left, $right, $work)
+            $computed
         }
     };
 }
@@ -135,26 +164,26 @@ impl Server {
     }
 
     /// Transfers an array of another secret key to the key of this server.
-    fn transfer(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<EncryptedArray> {
-        match array.is_integers() {
-            true => self.transfer_form::<Residues>(py, array),
-            false => self.transfer_form::<Numbers>(py, array),
-        }
+    fn transfer(&self, py: Python<'_>, array: &EncryptedArray) -> Computed {
+        let session = self.0.session();
+        let first = self.0.transfers().map_or(session, |(_, first)| first);
+        of_form!(
+            array,
+            detached(py, || Ok(F::hold(self.0.transfer(&*array.read::<F>(first)?)?, session)))
+        )
     }
 
-    /// The sum of the products of pairs of arrays.
-    fn sum_of_products(
+    /// Returns this server with products of integers by the named scheme, and its description.
+    fn with_scheme(
         &self,
         py: Python<'_>,
-        left: Vec<PyRef<'_, EncryptedArray>>,
-        right: Vec<PyRef<'_, EncryptedArray>>,
-    ) -> PyResult<EncryptedArray> {
-        let (left, right): (Vec<&EncryptedArray>, Vec<&EncryptedArray>) =
-            (left.iter().map(|a| &**a).collect(), right.iter().map(|a| &**a).collect());
-        match left.first().is_some_and(|array| array.is_integers()) {
-            true => self.sum_of_products_of::<Residues>(py, &left, &right),
-            false => self.sum_of_products_of::<Numbers>(py, &left, &right),
-        }
+        description: &KeysDescription,
+        scheme: &str,
+    ) -> PyResult<(Self, KeysDescription)> {
+        detached(py, || {
+            let scheme = Integers::scheme_by_name(scheme)?;
+            Ok((Self(self.0.with_scheme(scheme)?), description.clone().of_scheme(scheme)))
+        })
     }
 
     /// The number of ciphertexts that were bootstrapped.
@@ -163,35 +192,10 @@ impl Server {
         self.0.bootstraps() + self.0.bits().map_or(0, |bits| bits.bootstraps())
     }
 
-    /// Gates of the same arrays of bits. A single gate is computed by products if there is
-    /// capacity, and several gates by one bootstrap.
-    fn gates(
-        &self,
-        py: Python<'_>,
-        names: Vec<String>,
-        arrays: Vec<PyRef<'_, EncryptedArray>>,
-    ) -> PyResult<Vec<EncryptedArray>> {
-        let arrays: Vec<&EncryptedArray> = arrays.iter().map(|a| &**a).collect();
-        self.gates_of(py, &names, &arrays)
-    }
-
-    /// A gate of an array of bits and plain bits.
-    fn gate_plain(
-        &self,
-        py: Python<'_>,
-        name: &str,
-        array: &EncryptedArray,
-        bits: PyReadonlyArrayDyn<'_, bool>,
-    ) -> PyResult<EncryptedArray> {
-        let bits = bits.as_slice()?;
-        self.compute::<Bits>(py, array, |server, array| {
-            server.bits()?.gate_plain(gate(name)?, array, bits)
-        })
-    }
-
-    /// The complement of an array of bits.
-    fn complement(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<EncryptedArray> {
-        self.compute::<Bits>(py, array, |server, array| server.bits()?.not(array))
+    /// The number of values that were looked up in tables so far.
+    #[getter]
+    fn look_ups_done(&self) -> u64 {
+        self.0.look_ups_done()
     }
 
     /// Returns this server with another precision of results.
@@ -209,30 +213,34 @@ impl Server {
         self.0.own_precision().is_some()
     }
 
-    fn array_with_precision(
-        &self,
-        py: Python<'_>,
-        array: &EncryptedArray,
-        bits: f64,
-    ) -> PyResult<EncryptedArray> {
-        self.compute::<Numbers>(py, array, |server, array| {
-            array.clone().with_precision(bits, server.session())
-        })
+    /// A server that computes without residues, and an array for it that agrees with this one in
+    /// all other respects.
+    fn dry_run(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<(Self, EncryptedArray)> {
+        let session = self.0.session();
+        of_form!(
+            array,
+            detached(py, || {
+                let dry = self.0.dry_run()?;
+                let array = dry.stand_in(&*array.read::<F>(session)?)?;
+                let array = F::hold(array, dry.session());
+                Ok((Self(dry), array))
+            })
+        )
     }
 
     /// Reads the array and prepares it for computing.
-    fn load(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<EncryptedArray> {
-        fn read<F: Held>(
-            array: &EncryptedArray,
-            session: &hippocrene::Session,
-        ) -> Result<EncryptedArray, Error> {
-            Ok(F::hold(array.read(session)?.into_owned(), session))
+    fn load(&self, py: Python<'_>, array: &EncryptedArray) -> Computed {
+        if array.is_bits() {
+            return self.compute::<Bits>(py, array, |_, array| Ok(array.clone()));
         }
-        let session = self.0.session();
-        detached(py, || match (array.is_bits(), array.is_integers()) {
-            (true, _) => read::<Bits>(array, session),
-            (_, true) => read::<Residues>(array, session),
-            _ => read::<Numbers>(array, session),
+        of_form!(array, self.compute::<F>(py, array, |_, array| Ok(array.clone())))
+    }
+
+    // Declarations
+
+    fn array_with_precision(&self, py: Python<'_>, array: &EncryptedArray, bits: f64) -> Computed {
+        self.compute::<Numbers>(py, array, |server, array| {
+            array.clone().with_precision(bits, server.session())
         })
     }
 
@@ -242,9 +250,8 @@ impl Server {
         array: &EncryptedArray,
         low: f64,
         high: f64,
-    ) -> PyResult<EncryptedArray> {
-        let interval =
-            hippocrene::Interval::finite(low, high).map_err(|error| to_py(py, &error))?;
+    ) -> Computed {
+        let interval = Interval::finite(low, high).map_err(|error| to_py(py, &error))?;
         if array.is_integers() {
             return self
                 .compute::<Residues>(py, array, |_, array| array.clone().with_interval(interval));
@@ -252,247 +259,392 @@ impl Server {
         self.compute::<Numbers>(py, array, |server, array| server.declare_interval(array, interval))
     }
 
-    fn with_precision_bits(
-        &self,
-        py: Python<'_>,
-        array: &EncryptedArray,
-        bits: f64,
-    ) -> PyResult<EncryptedArray> {
+    fn with_precision_bits(&self, py: Python<'_>, array: &EncryptedArray, bits: f64) -> Computed {
         self.compute::<Numbers>(py, array, |server, array| server.declare_precision(array, bits))
     }
 
-    /// A server that computes without residues, and an array for it that agrees with this one in
-    /// all other respects.
-    fn dry_run(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<(Self, EncryptedArray)> {
-        match array.is_integers() {
-            true => self.dry_run_of::<Residues>(py, array),
-            false => self.dry_run_of::<Numbers>(py, array),
+    /// Declares that elements are deviations of values up to `bound` from their mean.
+    fn as_deviations(&self, py: Python<'_>, array: &EncryptedArray, bound: f64) -> Computed {
+        self.compute::<Numbers>(py, array, |_, array| Ok(array.clone().as_deviations(bound)))
+    }
+
+    /// Declares that elements are variances of the elements of `values`, and derives their interval
+    /// from that.
+    fn as_variances(
+        &self,
+        py: Python<'_>,
+        array: &EncryptedArray,
+        values: &EncryptedArray,
+        factor: f64,
+    ) -> Computed {
+        self.compute_from_two::<Numbers>(py, array, values, |_, array, values| {
+            Ok(array.clone().as_variances(values.interval(), factor))
+        })
+    }
+
+    // Arithmetic
+
+    fn add(&self, py: Python<'_>, left: &EncryptedArray, right: &EncryptedArray) -> Computed {
+        of_form!(left, self.compute_from_two::<F>(py, left, right, |server, a, b| server.add(a, b)))
+    }
+
+    fn sub(&self, py: Python<'_>, left: &EncryptedArray, right: &EncryptedArray) -> Computed {
+        of_form!(left, self.compute_from_two::<F>(py, left, right, |server, a, b| server.sub(a, b)))
+    }
+
+    fn mul(&self, py: Python<'_>, left: &EncryptedArray, right: &EncryptedArray) -> Computed {
+        of_form!(left, self.compute_from_two::<F>(py, left, right, |server, a, b| server.mul(a, b)))
+    }
+
+    fn add_plain(&self, py: Python<'_>, array: &EncryptedArray, values: Plain<'_>) -> Computed {
+        let plain = values.slices()?;
+        of_form!(
+            array,
+            self.compute::<F>(py, array, |server, a| server.add_plain(a, F::of_slices(plain)?))
+        )
+    }
+
+    fn mul_plain(&self, py: Python<'_>, array: &EncryptedArray, values: Plain<'_>) -> Computed {
+        let plain = values.slices()?;
+        of_form!(
+            array,
+            self.compute::<F>(py, array, |server, a| server.mul_plain(a, F::of_slices(plain)?))
+        )
+    }
+
+    fn add_number(&self, py: Python<'_>, array: &EncryptedArray, number: Number) -> Computed {
+        of_form!(
+            array,
+            self.compute::<F>(py, array, |server, a| server.add_number(a, F::of_number(number)?))
+        )
+    }
+
+    fn mul_number(&self, py: Python<'_>, array: &EncryptedArray, number: Number) -> Computed {
+        of_form!(
+            array,
+            self.compute::<F>(py, array, |server, a| server.mul_number(a, F::of_number(number)?))
+        )
+    }
+
+    /// Multiplies every element by a number with more precision than doubles.
+    fn mul_exact_number(
+        &self,
+        py: Python<'_>,
+        array: &EncryptedArray,
+        number: &BigArray,
+    ) -> Computed {
+        self.compute::<Numbers>(py, array, |server, a| server.mul_big_number(a, number.single()?))
+    }
+
+    fn div_number(&self, py: Python<'_>, array: &EncryptedArray, divisor: f64) -> Computed {
+        self.compute::<Numbers>(py, array, |server, array| server.div_number(array, divisor))
+    }
+
+    /// True if factors of this size, rounded to doubles, would make products less precise than
+    /// requested.
+    fn needs_digits(&self, py: Python<'_>, array: &EncryptedArray, size: f64) -> PyResult<bool> {
+        let session = self.0.session();
+        detached(py, || Ok(self.0.needs_digits(&*array.read::<Numbers>(session)?, size)))
+    }
+
+    fn negate(&self, py: Python<'_>, array: &EncryptedArray) -> Computed {
+        of_form!(array, self.compute::<F>(py, array, |server, array| server.negate(array)))
+    }
+
+    fn pow(&self, py: Python<'_>, array: &EncryptedArray, exponent: u32) -> Computed {
+        of_form!(array, self.compute::<F>(py, array, |server, array| server.pow(array, exponent)))
+    }
+
+    fn conjugate(&self, py: Python<'_>, array: &EncryptedArray) -> Computed {
+        self.compute(py, array, |server, array| server.conjugate(array))
+    }
+
+    fn times_i(&self, py: Python<'_>, array: &EncryptedArray) -> Computed {
+        self.compute(py, array, |server, array| server.times_i(array))
+    }
+
+    fn real(&self, py: Python<'_>, array: &EncryptedArray) -> Computed {
+        self.compute(py, array, |server, array| server.real(array))
+    }
+
+    fn imag(&self, py: Python<'_>, array: &EncryptedArray) -> Computed {
+        self.compute(py, array, |server, array| server.imaginary(array))
+    }
+
+    // Products of vectors and matrices, and sums
+
+    fn dot(&self, py: Python<'_>, left: &EncryptedArray, right: &EncryptedArray) -> Computed {
+        of_form!(left, self.compute_from_two::<F>(py, left, right, |server, a, b| server.dot(a, b)))
+    }
+
+    fn dot_plain(&self, py: Python<'_>, array: &EncryptedArray, vector: Plain<'_>) -> Computed {
+        let vector = vector.slices()?;
+        of_form!(
+            array,
+            self.compute::<F>(py, array, |server, a| server.dot_plain(a, F::of_matrix(vector)?))
+        )
+    }
+
+    fn matmul_plain(&self, py: Python<'_>, array: &EncryptedArray, matrix: Plain<'_>) -> Computed {
+        let (columns, matrix) = (matrix.shape()[1], matrix.slices()?);
+        of_form!(
+            array,
+            self.compute::<F>(py, array, |server, array| {
+                server.matmul_plain(array, F::of_matrix(matrix)?, columns)
+            })
+        )
+    }
+
+    fn rmatmul_plain(&self, py: Python<'_>, matrix: Plain<'_>, array: &EncryptedArray) -> Computed {
+        let (rows, matrix) = (matrix.shape()[0], matrix.slices()?);
+        of_form!(
+            array,
+            self.compute::<F>(py, array, |server, array| {
+                server.rmatmul_plain(F::of_matrix(matrix)?, rows, array)
+            })
+        )
+    }
+
+    /// The sum of the products of pairs of arrays.
+    fn sum_of_products(
+        &self,
+        py: Python<'_>,
+        pairs: Vec<(Py<EncryptedArray>, Py<EncryptedArray>)>,
+    ) -> Computed {
+        let session = self.0.session();
+        let integers = pairs.first().is_some_and(|(left, _)| left.get().is_integers());
+        of_form!(
+            integers: integers,
+            detached(py, || {
+                let read = pairs.iter().map(|(a, b)| Ok((a.get().read(session)?, b.get().read(session)?)));
+                let read = read.collect::<Result<Vec<_>, Error>>()?;
+                let pairs: Vec<(&Array<F>, &Array<F>)> =
+                    read.iter().map(|(a, b)| (&**a, &**b)).collect();
+                Ok(F::hold(self.0.sum_of_products(&pairs)?, session))
+            })
+        )
+    }
+
+    /// Elements of the convolution with a plain vector: `length` of them, starting with `first`.
+    fn convolve_plain(
+        &self,
+        py: Python<'_>,
+        array: &EncryptedArray,
+        kernel: Plain<'_>,
+        first: usize,
+        length: usize,
+    ) -> Computed {
+        let kernel = kernel.slices()?;
+        of_form!(
+            array,
+            self.compute::<F>(py, array, |server, array| {
+                server.convolve_plain(array, F::of_matrix(kernel)?, first, length)
+            })
+        )
+    }
+
+    fn sum(&self, py: Python<'_>, array: &EncryptedArray, axis: Option<usize>) -> Computed {
+        of_form!(array, self.compute::<F>(py, array, |server, array| server.sum(array, axis)))
+    }
+
+    /// The cumulative sums along an axis.
+    fn cumsum(&self, py: Python<'_>, array: &EncryptedArray, axis: usize) -> Computed {
+        of_form!(array, self.compute::<F>(py, array, |server, array| server.cumsum(array, axis)))
+    }
+
+    /// Sums of selected elements, each times a plain number, over the last `axes` axes of the
+    /// places and weights, which have the same shape. It is `None` if the sums need `most` products
+    /// or more. The sums get the given strides, if that does not need much more work.
+    fn linear_combinations(
+        &self,
+        py: Python<'_>,
+        array: &EncryptedArray,
+        entries: (PyReadonlyArrayDyn<'_, i64>, Plain<'_>),
+        axes: usize,
+        most: Option<usize>,
+        strides: Option<Vec<usize>>,
+    ) -> PyResult<Option<EncryptedArray>> {
+        let (places, weights) = entries;
+        let sums = Sums::new(&places, axes, most, strides);
+        match &weights {
+            Plain::Integers(weights) => self.combined::<Residues>(py, array, &sums, weights),
+            Plain::Real(weights) => self.combined::<Numbers>(py, array, &sums, weights),
+            Plain::Complex(_) | Plain::Big(_) => {
+                Err(PyTypeError::new_err("weights are integers or doubles"))
+            }
         }
     }
 
-    fn add(
-        &self,
-        py: Python<'_>,
-        left: &EncryptedArray,
-        right: &EncryptedArray,
-    ) -> PyResult<EncryptedArray> {
-        compute!(self, py, left, right, |server, left, right| server.add(left, right))
-    }
+    // Moves
 
-    fn sub(
-        &self,
-        py: Python<'_>,
-        left: &EncryptedArray,
-        right: &EncryptedArray,
-    ) -> PyResult<EncryptedArray> {
-        compute!(self, py, left, right, |server, left, right| server.sub(left, right))
-    }
-
-    fn mul(
-        &self,
-        py: Python<'_>,
-        left: &EncryptedArray,
-        right: &EncryptedArray,
-    ) -> PyResult<EncryptedArray> {
-        compute!(self, py, left, right, |server, left, right| server.mul(left, right))
-    }
-
-    fn add_plain(
-        &self,
-        py: Python<'_>,
-        array: &EncryptedArray,
-        values: Plain<'_>,
-    ) -> PyResult<EncryptedArray> {
-        let slices = values.slices()?;
-        compute!(self, py, array, |server, array| {
-            server.add_plain(array, F::of_slices(slices)?)
-        })
-    }
-
-    fn mul_plain(
-        &self,
-        py: Python<'_>,
-        array: &EncryptedArray,
-        values: Plain<'_>,
-    ) -> PyResult<EncryptedArray> {
-        let slices = values.slices()?;
-        compute!(self, py, array, |server, array| {
-            server.mul_plain(array, F::of_slices(slices)?)
-        })
-    }
-
-    fn add_number(
-        &self,
-        py: Python<'_>,
-        array: &EncryptedArray,
-        number: Number,
-    ) -> PyResult<EncryptedArray> {
-        compute!(self, py, array, |server, array| {
-            server.add_number(array, F::of_number(number)?)
-        })
-    }
-
-    fn mul_number(
-        &self,
-        py: Python<'_>,
-        array: &EncryptedArray,
-        number: Number,
-    ) -> PyResult<EncryptedArray> {
-        compute!(self, py, array, |server, array| {
-            server.mul_number(array, F::of_number(number)?)
-        })
-    }
-
-    fn negate(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<EncryptedArray> {
-        compute!(self, py, array, |server, array| server.negate(array))
-    }
-
-    fn pow(
-        &self,
-        py: Python<'_>,
-        array: &EncryptedArray,
-        exponent: u32,
-    ) -> PyResult<EncryptedArray> {
-        compute!(self, py, array, |server, array| server.pow(array, exponent))
-    }
-
-    fn conjugate(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<EncryptedArray> {
-        self.compute::<Numbers>(py, array, |server, array| server.conjugate(array))
-    }
-
-    fn dot(
-        &self,
-        py: Python<'_>,
-        left: &EncryptedArray,
-        right: &EncryptedArray,
-    ) -> PyResult<EncryptedArray> {
-        compute!(self, py, left, right, |server, left, right| server.dot(left, right))
-    }
-
-    fn dot_plain(
-        &self,
-        py: Python<'_>,
-        array: &EncryptedArray,
-        vector: Plain<'_>,
-    ) -> PyResult<EncryptedArray> {
-        let vector = vector.slices()?;
-        compute!(self, py, array, |server, array| {
-            server.dot_plain(array, F::of_matrix(vector)?)
-        })
-    }
-
-    fn matmul_plain(
-        &self,
-        py: Python<'_>,
-        array: &EncryptedArray,
-        matrix: Plain<'_>,
-    ) -> PyResult<EncryptedArray> {
-        let columns = matrix.shape()[1];
-        let matrix = matrix.slices()?;
-        compute!(self, py, array, |server, array| {
-            server.matmul_plain(array, F::of_matrix(matrix)?, columns)
-        })
-    }
-
-    fn rmatmul_plain(
-        &self,
-        py: Python<'_>,
-        matrix: Plain<'_>,
-        array: &EncryptedArray,
-    ) -> PyResult<EncryptedArray> {
-        let rows = matrix.shape()[0];
-        let matrix = matrix.slices()?;
-        compute!(self, py, array, |server, array| {
-            server.rmatmul_plain(F::of_matrix(matrix)?, rows, array)
-        })
-    }
-
-    #[pyo3(signature = (array, axis))]
-    fn sum(
-        &self,
-        py: Python<'_>,
-        array: &EncryptedArray,
-        axis: Option<usize>,
-    ) -> PyResult<EncryptedArray> {
-        compute!(self, py, array, |server, array| server.sum(array, axis))
-    }
-
-    #[pyo3(signature = (array, shift, axis))]
     fn roll(
         &self,
         py: Python<'_>,
         array: &EncryptedArray,
         shift: i64,
         axis: Option<usize>,
-    ) -> PyResult<EncryptedArray> {
-        compute!(self, py, array, |server, array| server.roll(array, shift, axis))
+    ) -> Computed {
+        of_form!(
+            array,
+            self.compute::<F>(py, array, |server, array| server.roll(array, shift, axis))
+        )
     }
 
-    fn transpose(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<EncryptedArray> {
-        compute!(self, py, array, |server, array| server.transpose(array))
+    fn transpose(&self, py: Python<'_>, array: &EncryptedArray) -> Computed {
+        of_form!(array, self.compute::<F>(py, array, |server, array| server.transpose(array)))
     }
 
     /// Moves the elements to the layout of new arrays.
-    fn packed(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<EncryptedArray> {
+    fn packed(&self, py: Python<'_>, array: &EncryptedArray) -> Computed {
         if array.is_bits() {
-            return self.compute::<Bits>(py, array, |server, array| server.packed_bits(array));
+            return self.compute(py, array, |server, array| server.packed_bits(array));
         }
-        compute!(self, py, array, |server, array| {
-            server.relayout(array, Layout::packed(array.shape(), F::slots(server.session()))?)
-        })
+        of_form!(
+            array,
+            self.compute::<F>(py, array, |server, array| {
+                server.relayout(array, Layout::packed(array.shape(), F::slots(server.session()))?)
+            })
+        )
     }
 
     /// The elements of these arrays at these places, which are counted through all arrays in order.
     fn gather(
         &self,
         py: Python<'_>,
-        arrays: Vec<PyRef<'_, EncryptedArray>>,
+        arrays: Vec<Py<EncryptedArray>>,
         shape: Vec<usize>,
         sources: PyReadonlyArray1<'_, i64>,
-    ) -> PyResult<EncryptedArray> {
-        let arrays: Vec<&EncryptedArray> = arrays.iter().map(|array| &**array).collect();
-        let sources = sources.as_slice()?;
-        if arrays.iter().any(|array| array.is_bits()) {
-            return self.gather_bits(py, &arrays, &shape, sources);
-        }
-        match arrays.iter().any(|array| array.is_integers()) {
-            true => self.gather_of::<Residues>(py, &arrays, &shape, sources),
-            false => self.gather_of::<Numbers>(py, &arrays, &shape, sources),
-        }
+    ) -> Computed {
+        let places = places(sources.as_slice()?);
+        let mut gathered = if arrays.iter().any(|array| array.get().is_bits()) {
+            self.compute_from_all(py, &arrays, |server, arrays| {
+                Ok(vec![server.gather_bits(arrays, &shape, &places)?])
+            })
+        } else {
+            let integers = arrays.iter().any(|array| array.get().is_integers());
+            of_form!(
+                integers: integers,
+                self.compute_from_all::<F>(py, &arrays, |server, arrays| {
+                    Ok(vec![server.gather_padded(arrays, &shape, &places)?])
+                })
+            )
+        }?;
+        Ok(gathered.remove(0))
     }
 
-    fn insert_axis(
-        &self,
-        py: Python<'_>,
-        array: &EncryptedArray,
-        axis: usize,
-    ) -> PyResult<EncryptedArray> {
-        compute!(self, py, array, |server, array| server.insert_axis(array, axis))
-    }
-
-    fn broadcast_to(
+    /// The elements of an array at these places if they can be moved without a multiplication, or
+    /// if there is no capacity for one. Otherwise this returns the number of products for moving
+    /// them, which stops at a few hundred.
+    fn pick(
         &self,
         py: Python<'_>,
         array: &EncryptedArray,
         shape: Vec<usize>,
-    ) -> PyResult<EncryptedArray> {
-        compute!(self, py, array, |server, array| server.broadcast_to(array, &shape))
+        places: PyReadonlyArray1<'_, i64>,
+    ) -> PyResult<(Option<EncryptedArray>, usize)> {
+        let (session, sources) = (self.0.session(), in_order(&places.as_array(), place));
+        of_form!(
+            array,
+            detached(py, || {
+                let array = array.read::<F>(session)?;
+                match self.0.moving_products(&*array, &shape, &sources)? {
+                    0 => Ok((
+                        Some(F::hold(self.0.gather(&[&*array], &shape, &sources)?, session)),
+                        0,
+                    )),
+                    products => Ok((None, products)),
+                }
+            })
+        )
+    }
+
+    fn insert_axis(&self, py: Python<'_>, array: &EncryptedArray, axis: usize) -> Computed {
+        of_form!(
+            array,
+            self.compute::<F>(py, array, |server, array| server.insert_axis(array, axis))
+        )
+    }
+
+    fn broadcast_to(&self, py: Python<'_>, array: &EncryptedArray, shape: Vec<usize>) -> Computed {
+        of_form!(
+            array,
+            self.compute::<F>(py, array, |server, array| server.broadcast_to(array, &shape))
+        )
+    }
+
+    /// Repeats an array times a number, with the shape and the layout of another array.
+    fn broadcast_like(
+        &self,
+        py: Python<'_>,
+        array: &EncryptedArray,
+        other: &EncryptedArray,
+        factor: f64,
+    ) -> Computed {
+        self.compute_from_two::<Numbers>(py, array, other, |server, array, other| {
+            let copies = server.broadcast_like(array, other, factor)?;
+            Ok(if array.size() == 1 { copies.as_mean() } else { copies })
+        })
+    }
+
+    // Gates
+
+    /// Gates of the same arrays of bits. A single gate is computed by products if there is
+    /// capacity, and several gates by one bootstrap.
+    fn gates(
+        &self,
+        py: Python<'_>,
+        names: Vec<String>,
+        arrays: Vec<Py<EncryptedArray>>,
+    ) -> PyResult<Vec<EncryptedArray>> {
+        self.compute_from_all::<Bits>(py, &arrays, |server, arrays| {
+            let gates = names.iter().map(|name| gate(name)).collect::<Result<Vec<_>, _>>()?;
+            let alike = server.standing_alike(arrays)?;
+            let inputs: Vec<_> = alike.iter().collect();
+            match gates[..] {
+                [gate] => Ok(vec![server.bits()?.gate(gate, &inputs)?]),
+                _ => server.bits()?.gates(&gates, &inputs),
+            }
+        })
+    }
+
+    /// A gate of an array of bits and plain bits.
+    fn gate_plain(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        array: &EncryptedArray,
+        bits: PyReadonlyArrayDyn<'_, bool>,
+    ) -> Computed {
+        let bits = bits.as_slice()?;
+        self.compute::<Bits>(py, array, |server, array| {
+            server.bits()?.gate_plain(gate(name)?, array, bits)
+        })
+    }
+
+    /// The complement of an array of bits.
+    fn complement(&self, py: Python<'_>, array: &EncryptedArray) -> Computed {
+        self.compute::<Bits>(py, array, |server, array| server.bits()?.not(array))
+    }
+
+    // Functions
+
+    /// Bootstraps the array to at least `capacity` bits, or to the largest capacity without it.
+    fn bootstrap(&self, py: Python<'_>, array: &EncryptedArray, capacity: Option<f64>) -> Computed {
+        self.compute(py, array, |server, array| server.bootstrap_to(array, capacity))
     }
 
     /// A polynomial with these coefficients, lowest degree first, in powers or in the Chebyshev
     /// polynomials of an interval.
-    #[pyo3(signature = (array, coefficients, interval))]
     fn polynomial(
         &self,
         py: Python<'_>,
         array: &EncryptedArray,
         coefficients: Vec<f64>,
         interval: Option<(f64, f64)>,
-    ) -> PyResult<EncryptedArray> {
+    ) -> Computed {
         let basis = interval.map_or(Basis::Monomial, |(low, high)| Basis::Chebyshev { low, high });
         self.compute::<Numbers>(py, array, |server, array| {
-            let polynomial = Polynomial::new(basis, coefficients)?;
-            server.polynomial(array, &polynomial)
+            server.polynomial(array, &Polynomial::new(basis, coefficients)?)
         })
     }
 
@@ -502,7 +654,7 @@ impl Server {
         py: Python<'_>,
         array: &EncryptedArray,
         coefficients: Vec<i64>,
-    ) -> PyResult<EncryptedArray> {
+    ) -> Computed {
         self.compute::<Residues>(py, array, |server, array| {
             let polynomial = IntegerPolynomial::new(array.form().plain_modulus, &coefficients)?;
             server.polynomial(array, &polynomial)
@@ -510,12 +662,7 @@ impl Server {
     }
 
     /// The entry of a table for each integer.
-    fn table(
-        &self,
-        py: Python<'_>,
-        array: &EncryptedArray,
-        table: Vec<i64>,
-    ) -> PyResult<EncryptedArray> {
+    fn table(&self, py: Python<'_>, array: &EncryptedArray, table: Vec<i64>) -> Computed {
         self.compute::<Residues>(py, array, |server, array| {
             let polynomial = IntegerPolynomial::of_entries(array.form().plain_modulus, &table)?;
             server.polynomial(array, &polynomial)
@@ -523,135 +670,66 @@ impl Server {
     }
 
     /// The entry of a table for each number, which is a place in the table.
-    #[pyo3(signature = (array, table, precision))]
     fn entries(
         &self,
         py: Python<'_>,
         array: &EncryptedArray,
         table: Vec<f64>,
         precision: Option<f64>,
-    ) -> PyResult<EncryptedArray> {
-        self.compute::<Numbers>(py, array, |server, array| server.entries(array, &table, precision))
+    ) -> Computed {
+        self.compute(py, array, |server, array| server.entries(array, &table, precision))
     }
 
     /// 1 for integers that are 0, and 0 for others.
-    fn is_zero(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<EncryptedArray> {
+    fn is_zero(&self, py: Python<'_>, array: &EncryptedArray) -> Computed {
         self.compute::<Residues>(py, array, |server, array| server.is_zero(array))
     }
 
-    #[pyo3(signature = (array, gap, precision))]
-    fn sign(
+    /// `sign`, `positive`, `relu` or `abs` of an array, with the options of [`Comparison`].
+    fn of_sign(
         &self,
         py: Python<'_>,
-        array: &EncryptedArray,
-        gap: Option<f64>,
-        precision: Option<f64>,
-    ) -> PyResult<EncryptedArray> {
-        let how = Comparison { gap, precision, ..Comparison::default() };
-        self.compute::<Numbers>(py, array, |server, array| server.sign(array, how))
-    }
-
-    #[pyo3(signature = (array, gap, precision, at_ties))]
-    fn positive(
-        &self,
-        py: Python<'_>,
+        operation: &str,
         array: &EncryptedArray,
         gap: Option<f64>,
         precision: Option<f64>,
         at_ties: f64,
-    ) -> PyResult<EncryptedArray> {
-        let how = Comparison { gap, precision, at_ties: ties(at_ties)? };
-        self.compute::<Numbers>(py, array, |server, array| server.positive(array, how))
+    ) -> Computed {
+        let how = Comparison { gap, precision, at_ties: ties(py, at_ties)? };
+        let compute = match operation {
+            "sign" => hippocrene::Server::sign,
+            "positive" => hippocrene::Server::positive,
+            "relu" => hippocrene::Server::relu,
+            "abs" => hippocrene::Server::abs,
+            other => return Err(unknown(other)),
+        };
+        self.compute(py, array, |server, array| compute(server, array, how))
     }
 
-    #[pyo3(signature = (array, gap, precision))]
-    fn relu(
+    /// `greater`, `less`, `maximum` or `minimum` of two arrays, with the options of [`Comparison`].
+    #[allow(clippy::too_many_arguments)] // two operands and the options
+    fn of_difference(
         &self,
         py: Python<'_>,
-        array: &EncryptedArray,
-        gap: Option<f64>,
-        precision: Option<f64>,
-    ) -> PyResult<EncryptedArray> {
-        let how = Comparison { gap, precision, ..Comparison::default() };
-        self.compute::<Numbers>(py, array, |server, array| server.relu(array, how))
-    }
-
-    #[pyo3(signature = (array, gap, precision))]
-    fn abs(
-        &self,
-        py: Python<'_>,
-        array: &EncryptedArray,
-        gap: Option<f64>,
-        precision: Option<f64>,
-    ) -> PyResult<EncryptedArray> {
-        let how = Comparison { gap, precision, ..Comparison::default() };
-        self.compute::<Numbers>(py, array, |server, array| server.abs(array, how))
-    }
-
-    #[pyo3(signature = (left, right, gap, precision, at_ties))]
-    fn greater(
-        &self,
-        py: Python<'_>,
+        operation: &str,
         left: &EncryptedArray,
         right: &EncryptedArray,
         gap: Option<f64>,
         precision: Option<f64>,
         at_ties: f64,
-    ) -> PyResult<EncryptedArray> {
-        let how = Comparison { gap, precision, at_ties: ties(at_ties)? };
-        self.compute_from_two::<Numbers>(py, left, right, |server, left, right| {
-            server.greater(left, right, how)
-        })
-    }
-
-    #[pyo3(signature = (left, right, gap, precision, at_ties))]
-    fn less(
-        &self,
-        py: Python<'_>,
-        left: &EncryptedArray,
-        right: &EncryptedArray,
-        gap: Option<f64>,
-        precision: Option<f64>,
-        at_ties: f64,
-    ) -> PyResult<EncryptedArray> {
-        let how = Comparison { gap, precision, at_ties: ties(at_ties)? };
-        self.compute_from_two::<Numbers>(py, left, right, |server, left, right| {
-            server.less(left, right, how)
-        })
-    }
-
-    #[pyo3(signature = (left, right, gap, precision))]
-    fn maximum(
-        &self,
-        py: Python<'_>,
-        left: &EncryptedArray,
-        right: &EncryptedArray,
-        gap: Option<f64>,
-        precision: Option<f64>,
-    ) -> PyResult<EncryptedArray> {
-        let how = Comparison { gap, precision, ..Comparison::default() };
-        self.compute_from_two::<Numbers>(py, left, right, |server, left, right| {
-            server.maximum(left, right, how)
-        })
-    }
-
-    #[pyo3(signature = (left, right, gap, precision))]
-    fn minimum(
-        &self,
-        py: Python<'_>,
-        left: &EncryptedArray,
-        right: &EncryptedArray,
-        gap: Option<f64>,
-        precision: Option<f64>,
-    ) -> PyResult<EncryptedArray> {
-        let how = Comparison { gap, precision, ..Comparison::default() };
-        self.compute_from_two::<Numbers>(py, left, right, |server, left, right| {
-            server.minimum(left, right, how)
-        })
+    ) -> Computed {
+        let how = Comparison { gap, precision, at_ties: ties(py, at_ties)? };
+        let compute = match operation {
+            "greater" => hippocrene::Server::greater,
+            "less" => hippocrene::Server::less,
+            "maximum" => hippocrene::Server::maximum,
+            "minimum" => hippocrene::Server::minimum,
+            other => return Err(unknown(other)),
+        };
+        self.compute_from_two(py, left, right, |server, a, b| compute(server, a, b, how))
     }
 
     /// Applies any Python function. It is evaluated on the domain before the look-ups start.
-    #[pyo3(signature = (array, function, domain, look_ups, precise))]
     fn apply(
         &self,
         py: Python<'_>,
@@ -660,7 +738,7 @@ impl Server {
         domain: Option<(f64, f64)>,
         look_ups: usize,
         precise: bool,
-    ) -> PyResult<EncryptedArray> {
+    ) -> Computed {
         let session = self.0.session();
         let calls = Calls::new(function);
         let value = |x: f64| calls.value(x);
@@ -684,7 +762,6 @@ impl Server {
     }
 
     /// Applies a function by name.
-    #[pyo3(signature = (array, name, domain, look_ups, precise))]
     fn apply_function(
         &self,
         py: Python<'_>,
@@ -693,7 +770,7 @@ impl Server {
         domain: Option<(f64, f64)>,
         look_ups: usize,
         precise: bool,
-    ) -> PyResult<EncryptedArray> {
+    ) -> Computed {
         self.compute::<Numbers>(py, array, |server, array| {
             let function = Function::by_name(name).map_err(Error::from)?;
             match precise {
@@ -703,14 +780,11 @@ impl Server {
         })
     }
 
-    fn near_zero(
-        &self,
-        py: Python<'_>,
-        array: &EncryptedArray,
-        within: f64,
-    ) -> PyResult<EncryptedArray> {
-        self.compute::<Numbers>(py, array, |server, array| server.is_near_zero(array, within))
+    fn near_zero(&self, py: Python<'_>, array: &EncryptedArray, within: f64) -> Computed {
+        self.compute(py, array, |server, array| server.is_near_zero(array, within))
     }
+
+    // Order
 
     /// `sort`, `argsort`, `max`, `min`, `median`, `argmin` or `argmax`, along an axis or of all
     /// elements.
@@ -720,7 +794,7 @@ impl Server {
         operation: &str,
         array: &EncryptedArray,
         axis: Option<usize>,
-    ) -> PyResult<EncryptedArray> {
+    ) -> Computed {
         let compute = match operation {
             "sort" => hippocrene::Server::sort,
             "argsort" => hippocrene::Server::argsort,
@@ -729,9 +803,21 @@ impl Server {
             "median" => hippocrene::Server::median,
             "argmin" => hippocrene::Server::argmin,
             "argmax" => hippocrene::Server::argmax,
-            other => return Err(PyValueError::new_err(format!("there is no order {other:?}"))),
+            other => return Err(unknown(other)),
         };
-        self.compute::<Numbers>(py, array, |server, array| compute(server, array, axis))
+        self.compute(py, array, |server, array| compute(server, array, axis))
+    }
+
+    /// Quantiles along an axis or of all elements. The first axis of the result has one entry for
+    /// each of the shares.
+    fn quantile(
+        &self,
+        py: Python<'_>,
+        array: &EncryptedArray,
+        shares: Vec<f64>,
+        axis: Option<usize>,
+    ) -> Computed {
+        self.compute(py, array, |server, array| server.quantile(array, &shares, axis))
     }
 
     fn top_k(
@@ -740,17 +826,12 @@ impl Server {
         array: &EncryptedArray,
         k: usize,
         axis: Option<usize>,
-    ) -> PyResult<EncryptedArray> {
-        self.compute::<Numbers>(py, array, |server, array| server.top_k(array, k, axis))
+    ) -> Computed {
+        self.compute(py, array, |server, array| server.top_k(array, k, axis))
     }
 
-    fn max_pool(
-        &self,
-        py: Python<'_>,
-        array: &EncryptedArray,
-        size: usize,
-    ) -> PyResult<EncryptedArray> {
-        self.compute::<Numbers>(py, array, |server, array| server.max_pool(array, size))
+    fn max_pool(&self, py: Python<'_>, array: &EncryptedArray, size: usize) -> Computed {
+        self.compute(py, array, |server, array| server.max_pool(array, size))
     }
 }
 
@@ -766,14 +847,20 @@ pub(crate) fn cache_budget() -> (usize, usize) {
     hippocrene::cache_budget()
 }
 
+/// The error for an operation that does not exist.
+fn unknown(operation: &str) -> PyErr {
+    PyValueError::new_err(format!("there is no operation {operation:?}"))
+}
+
 /// The result of a comparison for equal values.
-fn ties(value: f64) -> PyResult<Ties> {
+fn ties(py: Python<'_>, value: f64) -> PyResult<Ties> {
     match value {
         0.0 => Ok(Ties::Zero),
         0.5 => Ok(Ties::Half),
         1.0 => Ok(Ties::One),
         _ => {
-            Err(PyValueError::new_err(format!("at_ties is {value}: equal values give 0, 0.5 or 1")))
+            let what = format!("at_ties is {value}: equal values give 0, 0.5 or 1");
+            Err(to_py(py, &Error::Argument { operation: "compare", what }))
         }
     }
 }

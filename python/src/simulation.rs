@@ -1,15 +1,17 @@
 //! Simulations of programs.
 
-use crate::array::{EncryptedArray, Held};
+use crate::array::{Computed, EncryptedArray, Held};
 use crate::client::{
-    EvaluationKeys, Requested, Wanted, WantedLookUps, declared, requested, settings, wanted,
-    wanted_look_ups,
+    EvaluationKeys, How, Requested, Wanted, WantedLookUps, declared, encrypted, requested,
+    settings, wanted, wanted_look_ups,
 };
 use crate::description::{KeysDescription, plain_modulus};
 use crate::errors::{detached, to_py};
 use crate::numbers::{Plain, Slices, to_numpy};
 use crate::server::Server;
-use hippocrene::{Bits, Bootstrapping, Encryption, KeyRequest, LookUps, Numbers, Report, Residues};
+use hippocrene::{
+    Bits, Bootstrapping, Encryption, KeyRequest, LookUps, Numbers, Purpose, Residues,
+};
 use numpy::{PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
@@ -30,7 +32,6 @@ impl Simulation {
 #[pymethods]
 impl Simulation {
     #[new]
-    #[pyo3(signature = (preset, precision, scheme, plain_modulus, bootstrapping, look_ups, bits))]
     #[allow(clippy::too_many_arguments)] // as many as there are for keys
     fn new(
         py: Python<'_>,
@@ -59,7 +60,6 @@ impl Simulation {
 
     /// A simulation with the requested keys and no others.
     #[staticmethod]
-    #[pyo3(signature = (preset, precision, scheme, plain_modulus, request))]
     fn limited(
         py: Python<'_>,
         preset: &str,
@@ -131,40 +131,14 @@ impl Simulation {
         self.0.server().bits().is_ok()
     }
 
-    fn encrypt_bits(
-        &self,
-        py: Python<'_>,
-        values: PyReadonlyArrayDyn<'_, bool>,
-    ) -> PyResult<EncryptedArray> {
+    fn encrypt_bits(&self, py: Python<'_>, values: PyReadonlyArrayDyn<'_, bool>) -> Computed {
         let (bits, shape, session) =
             (values.as_slice()?, values.shape(), self.0.server().session());
         detached(py, || Ok(Bits::hold(self.0.encrypt_bits(bits, shape)?, session)))
     }
 
-    #[pyo3(signature = (values, *, interval, precision))]
-    fn encrypt(
-        &self,
-        py: Python<'_>,
-        values: Plain<'_>,
-        interval: Option<(f64, f64)>,
-        precision: Option<f64>,
-    ) -> PyResult<EncryptedArray> {
-        let (slices, shape, session) =
-            (values.slices()?, values.shape(), self.0.server().session());
-        let interval = declared(py, interval)?;
-        detached(py, || match (slices, interval) {
-            (Slices::Integers(integers), None) => {
-                Ok(Residues::hold(self.0.encrypt_integers(integers, shape)?, session))
-            }
-            (Slices::Integers(integers), Some(interval)) => Ok(Residues::hold(
-                self.0.encrypt_integers_within(integers, shape, interval)?,
-                session,
-            )),
-            (Slices::Numbers(numbers), interval) => {
-                let how = Encryption { interval, precision };
-                Ok(Numbers::hold(self.0.encrypt(numbers, shape, &how)?, session))
-            }
-        })
+    fn encrypt(&self, py: Python<'_>, values: Plain<'_>, how: How) -> Computed {
+        encrypted!(self.0, self.0.server().session(), encrypt, py, values, how)
     }
 
     /// The elements of an array without noise, or `None` if they are not known.
@@ -195,90 +169,53 @@ impl Simulation {
     }
 
     fn report(&self, py: Python<'_>) -> SimulationReport {
-        SimulationReport(py.detach(|| self.0.report()))
+        py.detach(|| SimulationReport::of(&self.0))
     }
 }
 
 /// The predicted cost of a program.
-#[pyclass(frozen, module = "hippocrene._native")]
-pub(crate) struct SimulationReport(Report);
+#[pyclass(frozen, get_all, module = "hippocrene._native")]
+pub(crate) struct SimulationReport {
+    seconds: f64,
+    operations: Vec<(&'static str, u64, f64)>,
+    peak_memory: usize,
+    key_bytes: usize,
+    bootstraps: u64,
+    /// log2 of the probability that a bootstrap or a look-up fails.
+    log2_failure_probability: Option<f64>,
+    /// The bootstrap of numbers, if the program has one.
+    bootstrapping: Option<Wanted>,
+    /// The tables for look-ups, and the capacity of results.
+    look_ups: Option<WantedLookUps>,
+    /// True if the program computes on bits.
+    bits: bool,
+    /// For each rotation, its steps, and the bits of the modulus of its key.
+    rotations: Vec<(i64, f64)>,
+    conjugation: bool,
+    relinearisation: bool,
+}
 
 impl SimulationReport {
     pub(crate) fn of(simulation: &hippocrene::Simulation) -> Self {
-        SimulationReport(simulation.report())
-    }
-}
-
-#[pymethods]
-impl SimulationReport {
-    #[getter]
-    fn seconds(&self) -> f64 {
-        self.0.seconds
-    }
-
-    #[getter]
-    fn operations(&self) -> Vec<(&'static str, u64, f64)> {
-        self.0.operations.clone()
-    }
-
-    #[getter]
-    fn peak_memory(&self) -> usize {
-        self.0.peak_memory
-    }
-
-    #[getter]
-    fn key_bytes(&self) -> usize {
-        self.0.key_bytes
-    }
-
-    #[getter]
-    fn bootstraps(&self) -> u64 {
-        self.0.bootstraps
-    }
-
-    /// log2 of the probability that a bootstrap or a look-up fails.
-    #[getter]
-    fn log2_failure_probability(&self) -> Option<f64> {
-        self.0.log2_failure_probability
-    }
-
-    /// The bootstrap of numbers, if the program has one.
-    #[getter]
-    fn bootstrapping(&self) -> Option<Wanted> {
-        let Bootstrapping { complex, slots, bound, precision } = self.0.bootstrapping?;
-        Some((complex, bound, precision, slots))
-    }
-
-    /// The tables for look-ups, and the capacity of results.
-    #[getter]
-    fn look_ups(&self) -> Option<WantedLookUps> {
-        self.0.look_ups.map(|look_ups| (look_ups.tables.to_owned(), look_ups.capacity))
-    }
-
-    /// True if the program computes on bits.
-    #[getter]
-    fn bits(&self) -> bool {
-        self.0.bits.is_some()
-    }
-
-    /// For each rotation, its steps, and the bits of the modulus of its key.
-    #[getter]
-    fn rotations(&self) -> Vec<(i64, f64)> {
-        let bits = |steps: &i64| {
-            let used =
-                self.0.keys.iter().find(|key| key.purpose == hippocrene::Purpose::Rotation(*steps));
+        let report = simulation.report();
+        let bits = |steps: i64| {
+            let used = report.keys.iter().find(|key| key.purpose == Purpose::Rotation(steps));
             used.map_or(0.0, |key| key.modulus_bits)
         };
-        self.0.rotations().into_iter().map(|steps| (steps, bits(&steps))).collect()
-    }
-
-    #[getter]
-    fn conjugation(&self) -> bool {
-        self.0.conjugates()
-    }
-
-    #[getter]
-    fn relinearisation(&self) -> bool {
-        self.0.relinearises()
+        let bootstrapping = report.bootstrapping;
+        SimulationReport {
+            seconds: report.seconds,
+            peak_memory: report.peak_memory,
+            key_bytes: report.key_bytes,
+            bootstraps: report.bootstraps,
+            log2_failure_probability: report.log2_failure_probability,
+            bootstrapping: bootstrapping.map(|b| (b.complex, b.bound, b.precision, b.slots)),
+            look_ups: report.look_ups.map(|tables| (tables.tables.to_owned(), tables.capacity)),
+            bits: report.bits.is_some(),
+            rotations: report.rotations().into_iter().map(|r| (r, bits(r))).collect(),
+            conjugation: report.conjugates(),
+            relinearisation: report.relinearises(),
+            operations: report.operations,
+        }
     }
 }

@@ -1,17 +1,9 @@
 //! Private decision trees.
 
-use hippocrene::{
-    DecisionTree, Error, FeatureRanges, Stored, TreeNode, TreePlan, TreeTables,
-    wire::{Kind, Limits},
-};
+use hippocrene::{DecisionTree, Error, FeatureRanges, TreeNode, TreePlan, TreeTables};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
-use std::path::PathBuf;
 
-use crate::{
-    errors::detached,
-    files::{load, to_python},
-};
+use crate::{errors::detached, files::with_files};
 
 /// A tree as scikit-learn represents it, with a list entry for each node: the feature, the
 /// threshold, the number of compared digits, the left and the right child (negative at a leaf), and
@@ -162,41 +154,6 @@ impl TreeModel {
         self.plan.log2_failure_probability()
     }
 }
-
-/// Implements the methods for the files of a class.
-macro_rules! with_files {
-    ($name:ident, $kind:ident, { $($own:tt)* }) => {
-        #[pyclass(frozen, module = "hippocrene._native")]
-        pub(crate) struct $name(hippocrene::$name);
-
-        #[pymethods]
-        impl $name {
-            #[staticmethod]
-            fn from_bytes(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
-                detached(py, || hippocrene::$name::from_bytes(data, ()).map(Self))
-            }
-
-            #[staticmethod]
-            fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-                load(py, &path, &[Kind::$kind], &Limits::default(), |bytes| {
-                    hippocrene::$name::from_bytes(bytes, ()).map(Self)
-                })
-            }
-
-            fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-                to_python(py, || Ok(self.0.to_bytes()))
-            }
-
-            fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-                detached(py, || self.0.save(path))
-            }
-
-            $($own)*
-        }
-    };
-}
-
-pub(crate) use with_files;
 
 with_files!(TreeClient, TreeSecretKey, {
     #[staticmethod]

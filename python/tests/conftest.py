@@ -49,3 +49,11 @@ def near(client):
         )
 
     return check
+
+
+@pytest.fixture(scope="session")
+def clusters():
+    """Encrypted points and centroids, which need no keys but the client's."""
+    owner = hippocrene.Client.generate("n15")
+    model = hippocrene.clustering.EncryptedKMeans(2, init=[0, 3])
+    return model.encrypt(owner, [[0.0, 0.0], [0.5, 0.25], [1.0, 0.5], [4.0, 4.0]])

@@ -104,7 +104,7 @@ def test_what_the_function_raises_is_raised():
             "an end of a domain is a number, not complex",
         ),
         ({"domain": 3, "degree": 3}, TypeError, "a domain is two numbers"),
-        ({"domain": ("a", "b"), "degree": 3}, TypeError, "a domain is two numbers"),
+        ({"domain": ("a", "b"), "degree": 3}, TypeError, "an end of a domain is a number"),
         ({"domain": (-1, 1), "degree": 3, "derivative": 2}, TypeError, "an order and a bound"),
         (
             {"domain": (-1, 1), "degree": 3, "derivative": (0, 1.0)},

@@ -268,17 +268,17 @@ def test_what_is_not_possible_is_refused(client, server):
         (
             lambda: EncryptedKMeans(1).encrypt(client, points),
             ArgumentError,
-            "n_clusters is 1: at least two",
+            "in 1 clusters: two clusters and as many points",
         ),
         (
             lambda: model.encrypt(client, points[:1]),
             ArgumentError,
-            "1 points of 2 features, where n_clusters=2",
+            "1 points in n_clusters=2 clusters",
         ),
         (
             lambda: model.evaluation_keys(client, (1, 2)),
             ArgumentError,
-            "1 points of 2 features, where n_clusters=2",
+            "1 points of dimension 2 in 2 clusters",
         ),
         (
             lambda: model.encrypt(client, [[1.0, 2.0], [3.0, np.nan]]),
@@ -305,7 +305,7 @@ def test_what_is_not_possible_is_refused(client, server):
         (
             lambda: EncryptedKMeans(30).encrypt(client, points),
             ArgumentError,
-            "24 points of 2 features, where n_clusters=30",
+            "24 points in n_clusters=30 clusters",
         ),
         (lambda: EncryptedKMeans(2, init="best").encrypt(client, points), ArgumentError, "'best'"),
         (

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 import hippocrene
 from hippocrene import ArgumentError, EncodeError
-from hippocrene.values.exact import exact, from_parts
-from hippocrene.values.operands import numbers
+from hippocrene.values.operands import exact, from_parts, numbers
 
 few = settings(
     max_examples=10, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)

@@ -19,12 +19,10 @@ from hippocrene.models.clustering import EncryptedClusters
 from hippocrene.models.tree_interface import TreeInterface
 
 
-def test_errors_of_files_are_pythons_and_this_packages(client, tmp_path):
+def test_errors_of_files_are_pythons_and_this_packages(client, tmp_path, clusters):
     interface = TreeInterface(
         tables="lut12", knots=((0.0, 1.0),), outputs="values", row_type="float32", classes=None
     )
-    clusters = EncryptedClusters.__new__(EncryptedClusters)
-    clusters._data = b"data"
     missing = tmp_path / "missing"
     for use in (
         lambda: hippocrene.Client.load(missing),

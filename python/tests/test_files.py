@@ -203,9 +203,7 @@ def test_names_of_files_are_whatever_python_takes(client, keys, tmp_path):
     close(client.decrypt(EncryptedArray.load(tmp_path / ("n" * 255))))
 
 
-def test_links_that_lead_nowhere_yet_are_followed(client, tmp_path):
-    clusters = EncryptedClusters.__new__(EncryptedClusters)
-    clusters._data = b"data"
+def test_links_that_lead_nowhere_yet_are_followed(client, tmp_path, clusters):
     for file in (client.encrypt(ARRAY), clusters):
         target, link = (
             tmp_path / f"{type(file).__name__}.new",
@@ -218,13 +216,11 @@ def test_links_that_lead_nowhere_yet_are_followed(client, tmp_path):
     assert len(list(tmp_path.iterdir())) == 4, "no temporary file is left"
 
 
-def test_nothing_is_saved_over_a_secret_key(client, tmp_path):
+def test_nothing_is_saved_over_a_secret_key(client, tmp_path, clusters):
     path = tmp_path / "client.key"
     client.save(path)
     before = path.read_bytes()
     encrypted = client.encrypt(ARRAY)
-    clusters = EncryptedClusters.__new__(EncryptedClusters)
-    clusters._data = b"data"
     for other in (
         client.public_key(),
         encrypted,
@@ -236,9 +232,7 @@ def test_nothing_is_saved_over_a_secret_key(client, tmp_path):
     assert path.read_bytes() == before
 
 
-def test_pipes_are_written_to_and_not_replaced(client, tmp_path):
-    clusters = EncryptedClusters.__new__(EncryptedClusters)
-    clusters._data = b"data"
+def test_pipes_are_written_to_and_not_replaced(client, tmp_path, clusters):
     for file in (client.encrypt(ARRAY), clusters):
         path = tmp_path / type(file).__name__
         os.mkfifo(path)
@@ -258,12 +252,10 @@ def test_servers_are_neither_pickled_nor_copied(server):
 @pytest.mark.parametrize(
     ("name", "number"), [("a" * 300, errno.ENAMETOOLONG), ("a\0b", errno.EINVAL)]
 )
-def test_names_that_no_file_has(client, server, tmp_path, name, number):
+def test_names_that_no_file_has(client, server, tmp_path, name, number, clusters):
     interface = TreeInterface(
         tables="lut12", knots=((0.0, 1.0),), outputs="values", row_type="float32", classes=None
     )
-    clusters = EncryptedClusters.__new__(EncryptedClusters)
-    clusters._data = b"data"
     path = tmp_path / name
     savers = (
         client,

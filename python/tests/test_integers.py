@@ -257,9 +257,7 @@ def test_what_is_not_integers_is_refused_in_words(client, secret):
         ("with_precision_bits", lambda: encrypted.with_precision_bits(8)),
         ("bootstrap", lambda: encrypted.server.bootstrap(encrypted)),
     ):
-        with pytest.raises(
-            hippocrene.ArgumentError, match=f"^{name}: .* integers, where one of numbers is needed"
-        ):
+        with pytest.raises(hippocrene.UnsupportedError, match=f"^{name} is for encrypted numbers"):
             of_numbers()
     with pytest.raises(TypeError, match="have no precision"):
         client.encrypt([1], precision=2.0)
@@ -273,9 +271,9 @@ def test_what_takes_an_order_is_refused_by_name(secret):
         "less": lambda: x < x,
         "greater": lambda: x > 2,
         "abs": lambda: abs(x),
-        "sigmoid": x.sigmoid,
-        "sort": x.sort,
-        "argmax": x.argmax,
+        "sigmoid": lambda: x.sigmoid(),
+        "sort": lambda: x.sort(),
+        "argmax": lambda: x.argmax(),
         "is_close": lambda: x.is_close(x, tolerance=1),
     }
     for name, operation in operations.items():

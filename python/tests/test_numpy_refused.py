@@ -134,7 +134,7 @@ T = np.arange(24.0).reshape(2, 3, 4) / 16 - 0.5
             lambda x: x.sum(0, None, None, True),
             r"^ArithmeticArray\.sum\(\) takes from 1 to 4 positional arguments",
         ),
-        (lambda x: x.max(initial=2), r"^LookUpArray\.max\(\) got an unexpected"),
+        (lambda x: x.max(initial=2), r"^NumberArray\.max\(\) got an unexpected"),
         (
             lambda x: operator.setitem(x, 0, 1),
             r"not written into: numpy\.where\(mask, values, x\).*numpy\.concatenate",

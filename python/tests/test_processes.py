@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import hippocrene
-from hippocrene.values import exact
+from hippocrene.values.operands import big_array
 
 client = server = None
 
@@ -80,7 +80,7 @@ def test_a_signal_while_text_is_read_is_not_lost():
         for _ in range(30):
             signal.setitimer(signal.ITIMER_REAL, 0.02)
             with pytest.raises(EndedError):
-                exact.to_native(text, "encrypt")
+                big_array(text, "encrypt")
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)

@@ -9,7 +9,7 @@ use hippocrene_ckks::{
     bootstrap::{BootstrapLiteral, BootstrapPlan, Order},
     circuits::DftLevel,
 };
-use hippocrene_ring::{Domain, ResidueRing, Threads};
+use hippocrene_ring::{Domain, Threads};
 use hippocrene_rlwe::Modulus;
 
 use super::{
@@ -108,10 +108,10 @@ fn two_cores(session: &mut Session, client: &Client) -> Result<Vec<Row>> {
     for context in sides {
         let rlwe = context.rlwe();
         let mut poly = rlwe.zero(Modulus::of_range(0..2), Domain::Coefficient);
-        let plans: Vec<_> = rlwe.rings(Modulus::of_range(0..2)).map(ResidueRing::ntt).collect();
+        let rings: Vec<_> = rlwe.rings(Modulus::of_range(0..2)).collect();
         transforms.add("transforms", move || {
             poly.for_each_limb(rlwe.threads(), |k, limb| {
-                (0..TRANSFORMS).for_each(|_| plans[k].forward(limb))
+                (0..TRANSFORMS).for_each(|_| rings[k].forward(limb))
             });
             Ok(())
         });

@@ -189,7 +189,7 @@ fn transforms(on: &Side) -> std::result::Result<(), Error> {
     let ring = ring.ok_or_else(|| Error::Internal("a modulus has a limb".into()))?;
     rlwe.threads().for_each(POLYNOMIALS, |i| {
         let mut limb = vec![i as u64; rlwe.degree()];
-        (0..TRANSFORMS).for_each(|_| ring.ntt().forward(&mut limb));
+        (0..TRANSFORMS).for_each(|_| ring.forward(&mut limb));
     });
     Ok(())
 }

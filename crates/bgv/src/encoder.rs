@@ -99,7 +99,7 @@ impl Encoder {
         for (value, position) in values.iter().zip(&slots.positions) {
             limb[*position as usize] = reduced(*value, self.t);
         }
-        slots.ring.ntt().inverse(&mut limb);
+        slots.ring.inverse(&mut limb);
         Ok(Plaintext::from_residues(limb, self.t))
     }
 
@@ -113,7 +113,7 @@ impl Encoder {
         let slots = self.slots(OPERATION)?;
         self.check(plaintext, OPERATION)?;
         let mut limb = plaintext.residues();
-        slots.ring.ntt().forward(&mut limb);
+        slots.ring.forward(&mut limb);
         let values = slots.positions.iter().map(|position| limb[*position as usize]).collect();
         limb.zeroize();
         Ok(values)

@@ -35,7 +35,7 @@ impl Context {
             let q = ring.modulus();
             // `check_modulus` has found `t` coprime to the modulus.
             let inverse = inv_mod(t % q, q).unwrap_or(0);
-            ring.elementwise().mul_scalar_assign(limb, &ring.scalar(inverse));
+            ring.mul_scalar_assign(limb, &ring.scalar(inverse));
         });
         Ok(poly)
     }
@@ -103,7 +103,7 @@ impl Context {
         let converter = BaseConverter::new(&from, &[t], self.rlwe().kernel());
         for (k, limb) in phase.limbs_mut().enumerate() {
             let ring = self.rlwe().limb_ring(modulus, k);
-            ring.elementwise().mul_scalar_assign(limb, &ring.scalar(converter.input_factor(k)));
+            ring.mul_scalar_assign(limb, &ring.scalar(converter.input_factor(k)));
         }
         // [t (c0 + c1 s)]_Q = [-Q g m]_t + t e, and from that modulo t.
         let mut residues = vec![0u64; self.rlwe().degree()];
@@ -154,7 +154,7 @@ impl Context {
         let (t, modulus) = (self.plain_modulus(), ciphertext.modulus());
         phase.for_each_limb(self.rlwe().threads(), |k, limb| {
             let ring = self.rlwe().limb_ring(modulus, k);
-            ring.elementwise().mul_scalar_assign(limb, &ring.scalar(t % ring.modulus()));
+            ring.mul_scalar_assign(limb, &ring.scalar(t % ring.modulus()));
         });
         Ok(phase)
     }

@@ -151,7 +151,7 @@ fn bgv_as_it_is_in_the_textbook() {
             let mut part = part.clone();
             for (k, limb) in part.limbs_mut().enumerate() {
                 let ring = rlwe.limb_ring(modulus, k);
-                ring.elementwise().mul_scalar_assign(limb, &ring.scalar(s.t() % ring.modulus()));
+                ring.mul_scalar_assign(limb, &ring.scalar(s.t() % ring.modulus()));
             }
             part
         };

@@ -137,7 +137,7 @@ impl Plaintext {
     fn add_poly(&mut self, context: &rlwe::Context, other: &Poly) {
         let modulus = self.modulus();
         self.poly_mut().for_each_limb(context.threads(), |k, limb| {
-            context.limb_ring(modulus, k).elementwise().add_assign(limb, other.limb(k));
+            context.limb_ring(modulus, k).add_assign(limb, other.limb(k));
         });
     }
 }

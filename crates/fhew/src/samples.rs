@@ -67,11 +67,11 @@ impl SampleMaker {
         let mut error = Zeroizing::new(vec![0; degree]);
         Sampler::new(&self.errors, i as u64).gaussian(&mut error);
         for (j, (ring, b)) in self.rings.iter().zip(b.chunks_exact_mut(degree)).enumerate() {
-            ring.elementwise().from_signed(b, &error);
-            ring.ntt().forward(b);
+            ring.from_signed(b, &error);
+            ring.forward(b);
             let mut product = Zeroizing::new(expand(&self.rings, &self.seed, i, j));
-            ring.elementwise().mul_assign(&mut product, &self.secret[j]);
-            ring.elementwise().sub_assign(b, &product);
+            ring.mul_assign(&mut product, &self.secret[j]);
+            ring.sub_assign(b, &product);
         }
     }
 }

@@ -110,6 +110,7 @@ mod tests {
     use crate::{
         Kernel, ResidueRing,
         arith::sub_mod,
+        elementwise::KeyLimb,
         primes::ntt_primes,
         sample::{Sampler, Seed},
     };
@@ -135,15 +136,15 @@ mod tests {
                 for kernel in Kernel::supported() {
                     // The values of y are the key, the digit is 1.
                     let ring = ResidueRing::prime(q, degree, kernel).unwrap();
-                    let (mut values, elementwise) = (y.clone(), ring.elementwise());
-                    ring.ntt().forward(&mut values);
-                    let (one, key) =
-                        (vec![1; degree], elementwise.prepare_key(&[(&values, &values)]));
+                    let mut values = y.clone();
+                    ring.forward(&mut values);
+                    let key = KeyLimb::of_pairs(&ring, &[(&values, &values)]);
+                    let one = vec![1; degree];
                     let [mut sum0, mut sum1] = [vec![0; degree], vec![0; degree]];
-                    let (monomials, digits) = (Monomials::new(&ring), [(0, &one[..])]);
+                    let (monomials, digits) = (ring.monomials(), [(0, &one[..])]);
                     let turned = [(&digits[..], monomials.power(exponent))];
-                    elementwise.inner_product_turned(&mut sum0, &mut sum1, &turned, &key);
-                    ring.ntt().inverse(&mut sum0);
+                    ring.inner_product_turned(&mut sum0, &mut sum1, &turned, &key);
+                    ring.inverse(&mut sum0);
                     let expected = |i: usize| sub_mod(rotated[i], y[i], q);
                     assert!(
                         (0..degree).all(|i| sum0[i] == expected(i)),

@@ -3,35 +3,57 @@
 use crate::{
     Automorphism, Domain, Kernel, RingError,
     arith::add_mod,
-    elementwise::{Elementwise, Scalar},
+    elementwise::{Beside, KeyLimb, KeyRing, PairTerm, Scalar, Turned, operations},
     monomial::Monomials,
-    ntt::{self, NttPlan},
-    power_of_two::PowerOfTwo,
+    ntt::InverseFactor,
+    odd::OddRing,
+    power_of_two::PowerOfTwoRing,
 };
 
 /// The ring of one limb, `Z_q[X]/(X^N + 1)`, with its kernels.
 ///
 /// Its modulus is a prime, a product of primes or a power of two. All answer to the same
-/// operations, and who calls does not ask which it is:
-/// - [`ResidueRing::ntt`] goes between the two domains. Modulo a power of two there is no
-///   transform; a limb holds its coefficients in both domains.
-/// - The operations of [`ResidueRing::elementwise`], on limbs in the evaluation domain, are those
-///   of the ring: products are products of polynomials. The linear ones are so in the coefficient
-///   domain too.
-/// - What depends on how a polynomial lies in its limb has methods here, which are told the domain.
+/// operations, and callers need not ask which it is:
+/// - Transforms ([`ResidueRing::forward`], [`ResidueRing::inverse`]) go between the two domains.
+///   Modulo a power of two there is no transform; a limb holds its coefficients in both domains.
+/// - The operations of [`crate::elementwise`], on limbs in the evaluation domain, are those of the
+///   ring: products are products of polynomials. The linear ones are so in the coefficient domain
+///   too. Modulo powers of two, linear operations cost 2 to 4 vector instructions per 8 residues,
+///   and products the transforms that [`ResidueRing::power_of_two`] tells of.
+/// - What depends on how a polynomial lies in its limb has methods that are told the domain.
 #[derive(Clone)]
-pub struct ResidueRing {
-    ntt: NttPlan,
-    elementwise: Elementwise,
-    modulus: u64,
-    degree: usize,
+pub enum ResidueRing {
+    /// The ring of a prime or of a product of primes.
+    Odd(OddRing),
+    /// The ring of a power of two.
+    PowerOfTwo(PowerOfTwoRing),
 }
 
 /// Without its tables.
 impl std::fmt::Debug for ResidueRing {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "ResidueRing {{ modulus: {}, degree: {}, .. }}", self.modulus, self.degree)
+        write!(f, "ResidueRing {{ modulus: {}, degree: {}, .. }}", self.modulus(), self.degree())
     }
+}
+
+/// Methods that call those of their names: of one field of [`OddRing`], and of a field of
+/// [`PowerOfTwoRing`] for each list.
+macro_rules! methods {
+    ($odd:ident, $($power:ident {
+        $($(#[$doc:meta])* $name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)?;)*
+    })*) => {
+        $($(
+            $(#[$doc])*
+            #[inline]
+            #[allow(clippy::too_many_arguments)]
+            pub fn $name(&self, $($argument: $type),*) $(-> $result)? {
+                match self {
+                    ResidueRing::Odd(ring) => ring.$odd.$name($($argument),*),
+                    ResidueRing::PowerOfTwo(ring) => ring.$power.$name($($argument),*),
+                }
+            }
+        )*)*
+    };
 }
 
 impl ResidueRing {
@@ -51,9 +73,7 @@ impl ResidueRing {
     /// When the degree or the product is not supported, two primes are equal, or there is no
     /// transform.
     pub fn composite(primes: &[u64], degree: usize, kernel: Kernel) -> Result<Self, RingError> {
-        let ntt = NttPlan::composite(primes, degree, kernel)?;
-        let elementwise = Elementwise::new(primes.iter().product(), kernel);
-        Ok(Self::new(ntt, elementwise, degree))
+        Ok(ResidueRing::Odd(OddRing::new(primes, degree, kernel)?))
     }
 
     /// The ring of `2^exponent`, `1 <= exponent <= 60`.
@@ -67,8 +87,7 @@ impl ResidueRing {
     /// # Errors
     /// When the degree or the exponent is not supported.
     pub fn power_of_two(exponent: u32, degree: usize, kernel: Kernel) -> Result<Self, RingError> {
-        let arithmetic = PowerOfTwo::new(exponent, degree, kernel)?;
-        Ok(Self::of_power(arithmetic, degree))
+        Ok(ResidueRing::PowerOfTwo(PowerOfTwoRing::new(exponent, degree, kernel)?))
     }
 
     /// The rings of `2^1 .. 2^largest`, in this order, which share their tables.
@@ -80,51 +99,208 @@ impl ResidueRing {
         degree: usize,
         kernel: Kernel,
     ) -> Result<Vec<Self>, RingError> {
-        let all = PowerOfTwo::all(largest, degree, kernel)?;
-        Ok(all.into_iter().map(|arithmetic| Self::of_power(arithmetic, degree)).collect())
-    }
-
-    fn of_power(arithmetic: PowerOfTwo, degree: usize) -> Self {
-        let ntt = NttPlan::identity(arithmetic.words, degree);
-        Self::new(ntt, Elementwise::power_of_two(arithmetic), degree)
-    }
-
-    fn new(ntt: NttPlan, elementwise: Elementwise, degree: usize) -> Self {
-        assert!(
-            ntt.lazy_bound() <= elementwise.lazy_multiple(),
-            "products take what transforms leave"
-        );
-        ResidueRing { ntt, modulus: elementwise.modulus(), elementwise, degree }
-    }
-
-    /// The modulus `q`.
-    pub fn modulus(&self) -> u64 {
-        self.modulus
+        let all = PowerOfTwoRing::all(largest, degree, kernel)?;
+        Ok(all.into_iter().map(ResidueRing::PowerOfTwo).collect())
     }
 
     /// The ring degree `N`.
     pub fn degree(&self) -> usize {
-        self.degree
+        match self {
+            ResidueRing::Odd(ring) => ring.degree,
+            ResidueRing::PowerOfTwo(ring) => ring.identity.degree(),
+        }
     }
 
     /// `log2 q`.
     pub fn log2(&self) -> f64 {
-        (self.modulus as f64).log2()
+        (self.modulus() as f64).log2()
     }
 
-    /// The transform between the two domains.
-    pub fn ntt(&self) -> &NttPlan {
-        &self.ntt
+    methods! {
+        ntt,
+        identity {
+            /// Coefficients in `[0, q)` to values in `[0, q)`, in evaluation order.
+            ///
+            /// # Panics
+            /// When `a` is not of the ring degree.
+            forward(a: &mut [u64]);
+            /// Coefficients in `[0, 2q)` to congruent values in `[0, lazy_bound() q)`.
+            ///
+            /// # Panics
+            /// When `a` is not of the ring degree.
+            forward_lazy(a: &mut [u64]);
+            /// [`Self::forward_lazy`] of residues modulo another modulus, into `out`. See
+            /// [`crate::ntt::NttPlan::forward_lazy_centred`].
+            ///
+            /// # Panics
+            /// When `out` or `y` is not of the ring degree, or `from` is larger than `2q`.
+            forward_lazy_centred(out: &mut [u64], y: &[u64], from: u64);
+            /// The multiple of `q` below which [`Self::forward_lazy`] leaves its values.
+            lazy_bound() -> u64;
+            /// Values in `[0, 2q)`, in evaluation order, to coefficients in `[0, q)`.
+            ///
+            /// # Panics
+            /// When `a` is not of the ring degree.
+            inverse(a: &mut [u64]);
+            /// [`Self::inverse`] times the constant that `factor` was prepared from, at no extra
+            /// cost.
+            ///
+            /// # Panics
+            /// When `a` is not of the ring degree.
+            inverse_scaled(a: &mut [u64], factor: &InverseFactor);
+            /// [`Self::inverse_scaled`] of `a`, into `out`.
+            ///
+            /// # Panics
+            /// When `out` or `a` is not of the ring degree.
+            inverse_scaled_into(out: &mut [u64], a: &[u64], factor: &InverseFactor);
+            /// Prepares the constant `c` in `[0, q)` for [`Self::inverse_scaled`].
+            inverse_factor(c: u64) -> InverseFactor;
+        }
     }
 
-    /// Operations on one limb.
-    pub fn elementwise(&self) -> &Elementwise {
-        &self.elementwise
+    methods! {
+        elementwise,
+        linear {
+            /// The modulus `q`.
+            modulus() -> u64;
+            /// The multiple of `q` below which lazily reduced inputs may lie.
+            lazy_multiple() -> u64;
+            /// A constant of this ring, reduced and prepared for multiplications.
+            scalar(c: u64) -> Scalar;
+        }
+        products {
+            /// `acc0 = sum x y0` and `acc1 = sum x y1` over the terms `(x, [y0, y1])`, all in the
+            /// form of [`Self::lift`]. See [`crate::elementwise::Elementwise::sum_products`].
+            ///
+            /// # Panics
+            /// When lengths differ.
+            sum_products(acc0: &mut [u64], acc1: &mut [u64], terms: &[PairTerm<'_>]);
+            /// [`Self::sum_products`] for `x` whose values repeat. See
+            /// [`crate::elementwise::Elementwise::sum_repeated_products`].
+            ///
+            /// # Panics
+            /// When lengths differ, or are no multiple of 64.
+            sum_repeated_products(acc0: &mut [u64], acc1: &mut [u64], terms: &[PairTerm<'_>]);
+            /// Bytes that each digit takes of a [`KeyLimb`] of this ring, for polynomials of
+            /// `length` coefficients.
+            key_bytes(length: usize) -> usize;
+        }
     }
 
-    /// A constant of this ring, prepared for multiplications.
-    pub fn scalar(&self, c: u64) -> Scalar {
-        self.elementwise.scalar(c)
+    operations!(methods!(elementwise,));
+
+    /// `a = floor((b - a mod 2^shift q) / 2^shift) s` modulo `q = 2^e`, for any words `a` and `b`;
+    /// `e + shift <= 64`. It is the exact quotient where `2^shift` divides `b - a`: what ends the
+    /// switch from a modulus with `2^(e + shift)` to one with `2^e`.
+    ///
+    /// # Panics
+    /// When `q` is not a power of two, or `shift` is too large.
+    pub fn sub_from_shift_mul_scalar_assign(
+        &self,
+        a: &mut [u64],
+        b: &[u64],
+        shift: u32,
+        s: &Scalar,
+    ) {
+        match self {
+            ResidueRing::Odd(_) => {
+                panic!("residues modulo {} are not shifted: it is no power of two", self.modulus())
+            }
+            ResidueRing::PowerOfTwo(ring) => {
+                ring.linear.sub_from_shift_mul_scalar_assign(a, b, shift, s);
+            }
+        }
+    }
+
+    /// [`ResidueRing::inner_product`] with more summands. See
+    /// [`crate::elementwise::Elementwise::inner_product_beside`].
+    ///
+    /// # Panics
+    /// As `inner_product`, and when the modulus is a power of two.
+    pub fn inner_product_beside(
+        &self,
+        acc0: &mut [u64],
+        acc1: &mut [u64],
+        digits: &[(usize, &[u64])],
+        key: &KeyLimb,
+        beside: &Beside<'_>,
+    ) {
+        self.odd().elementwise.inner_product_beside(acc0, acc1, digits, key, beside);
+    }
+
+    /// Inner products times monomials less one, added up. See
+    /// [`crate::elementwise::Elementwise::inner_product_turned`].
+    ///
+    /// # Panics
+    /// As `inner_product`, when there is no pair or more than three, a monomial is of another ring
+    /// degree, or the modulus is a power of two.
+    pub fn inner_product_turned(
+        &self,
+        acc0: &mut [u64],
+        acc1: &mut [u64],
+        turned: &[Turned<'_>],
+        key: &KeyLimb,
+    ) {
+        self.odd().elementwise.inner_product_turned(acc0, acc1, turned, key);
+    }
+
+    /// The monomials of this ring, of degree 64 at least.
+    ///
+    /// # Panics
+    /// When the modulus is a power of two, or the degree is too small.
+    pub fn monomials(&self) -> Monomials {
+        self.odd().monomials()
+    }
+
+    /// The ring of an odd modulus, which has values.
+    fn odd(&self) -> &OddRing {
+        match self {
+            ResidueRing::Odd(ring) => ring,
+            ResidueRing::PowerOfTwo(_) => {
+                panic!("limbs modulo 2^{} hold no values", self.modulus().ilog2())
+            }
+        }
+    }
+
+    /// The moduli of the limbs that a digit takes in the form of [`ResidueRing::lift`]: `q` itself
+    /// if it is odd, else the primes that products are computed modulo.
+    pub fn lifted_moduli(&self) -> &[u64] {
+        match self {
+            ResidueRing::Odd(ring) => std::slice::from_ref(&ring.elementwise.q),
+            ResidueRing::PowerOfTwo(ring) => ring.products.primes(),
+        }
+    }
+
+    /// Brings a digit to the form that inner products compute with, for one that takes part in
+    /// many: modulo a power of two to its transforms; for odd `q` it is that form already.
+    ///
+    /// # Panics
+    /// When `out` does not have a limb of the length of `a` for each of
+    /// [`ResidueRing::lifted_moduli`].
+    pub fn lift(&self, out: &mut [u64], a: &[u64]) {
+        match self {
+            ResidueRing::Odd(_) => out.copy_from_slice(a),
+            ResidueRing::PowerOfTwo(ring) => ring.products.lift(out, a),
+        }
+    }
+
+    /// [`ResidueRing::inner_product`] of digits in the form of [`ResidueRing::lift`].
+    ///
+    /// # Panics
+    /// As `inner_product`.
+    pub fn inner_product_lifted(
+        &self,
+        acc0: &mut [u64],
+        acc1: &mut [u64],
+        digits: &[(usize, &[u64])],
+        key: &KeyLimb,
+    ) {
+        match self {
+            ResidueRing::Odd(ring) => ring.elementwise.inner_product(acc0, acc1, digits, key),
+            ResidueRing::PowerOfTwo(ring) => {
+                ring.products.inner_product_lifted(acc0, acc1, digits, key);
+            }
+        }
     }
 
     /// Sets `out` to the image of `a`, one limb each in `domain`, of residues in `[0, q)`.
@@ -138,10 +314,9 @@ impl ResidueRing {
         out: &mut [u64],
         a: &[u64],
     ) {
-        if domain == Domain::Coefficient || self.ntt.is_identity() {
-            automorphism.apply_coefficient(self.modulus, out, a);
-        } else {
-            automorphism.apply_evaluation(out, a);
+        match (self, domain) {
+            (ResidueRing::Odd(_), Domain::Evaluation) => automorphism.apply_evaluation(out, a),
+            _ => automorphism.apply_coefficient(self.modulus(), out, a),
         }
     }
 
@@ -151,35 +326,44 @@ impl ResidueRing {
     /// # Panics
     /// When the limb is not of the ring degree.
     pub fn add_constant_assign(&self, domain: Domain, a: &mut [u64], c: u64) {
-        assert_eq!(a.len(), self.degree, "limbs are of the ring degree");
-        if domain == Domain::Coefficient || self.ntt.is_identity() {
-            a[0] = add_mod(a[0], c, self.modulus);
-        } else {
-            self.elementwise.add_scalar_assign(a, c);
+        assert_eq!(a.len(), self.degree(), "limbs are of the ring degree");
+        match (self, domain) {
+            (ResidueRing::Odd(ring), Domain::Evaluation) => {
+                ring.elementwise.add_scalar_assign(a, c);
+            }
+            _ => a[0] = add_mod(a[0], c, self.modulus()),
         }
     }
 
     /// Wipes the memory that operations have worked in and keep for the next, and gives it back.
     pub fn forget(&self) {
-        self.elementwise.forget();
+        if let ResidueRing::PowerOfTwo(ring) = self {
+            ring.products.forget();
+        }
     }
 }
 
-impl Monomials {
-    /// The monomials of a ring of a prime, of degree 64 at least.
-    ///
-    /// # Panics
-    /// When the modulus is a power of two, whose limbs hold coefficients in both domains, or the
-    /// degree is too small.
-    pub fn new(ring: &ResidueRing) -> Self {
-        let (degree, q) = (ring.degree(), ring.modulus());
-        assert!(!ring.ntt().is_identity(), "rings of powers of two have no values");
-        // The values of X are the odd powers of psi.
-        let mut x = vec![0; degree];
-        x[1] = 1;
-        ring.ntt().forward(&mut x);
-        let of_psi = (0..degree).find(|position| ntt::exponent(degree, *position) == 1);
-        let psi = x[of_psi.expect("every odd exponent has its position")];
-        Monomials::of_root(degree, q, psi, ring.elementwise().key_factor())
+impl KeyRing for ResidueRing {
+    fn key_shape(&self, digits: usize, length: usize) -> KeyLimb {
+        match self {
+            ResidueRing::Odd(ring) => ring.elementwise.key_shape(digits, length),
+            ResidueRing::PowerOfTwo(ring) => ring.products.key_shape(digits, length),
+        }
+    }
+
+    fn write_key_digit(&self, out: &mut [u8], place: [usize; 2], b: &[u64], a: &[u64]) {
+        match self {
+            ResidueRing::Odd(ring) => ring.elementwise.write_key_digit(out, place, b, a),
+            ResidueRing::PowerOfTwo(ring) => ring.products.write_key_digit(out, place, b, a),
+        }
+    }
+
+    fn coalesce_into(&self, out: &mut [u8], key: &KeyLimb, groups: &[&[usize]]) {
+        match self {
+            ResidueRing::Odd(ring) => ring.elementwise.coalesce_into(out, key, groups),
+            ResidueRing::PowerOfTwo(_) => {
+                panic!("digits of a key modulo 2^{} are not coalesced", self.modulus().ilog2())
+            }
+        }
     }
 }

@@ -6,7 +6,7 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering},
 };
 
-use hippocrene_ring::{Kernel, ResidueRing};
+use hippocrene_ring::{Kernel, ResidueRing, elementwise::KeyLimb};
 
 struct Counting;
 
@@ -35,8 +35,8 @@ fn products_allocate_nothing_when_they_are_repeated() {
     for kernel in Kernel::supported() {
         for exponent in [15, 24, 60] {
             let ring = ResidueRing::power_of_two(exponent, n, kernel).unwrap();
-            let e = ring.elementwise();
-            let key = e.prepare_key(&[(&vec![1; n], &vec![2; n])]);
+            let e = &ring;
+            let key = KeyLimb::of_pairs(e, &[(&vec![1; n], &vec![2; n])]);
             let [a, mut b, mut c0, mut c1, mut c2] = [(); 5].map(|()| vec![3; n]);
             let digits = [(0, &a[..]); 40];
             let mut operations = || {

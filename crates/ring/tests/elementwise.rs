@@ -184,13 +184,18 @@ fn reductions(e: &Elementwise, case: &mut Case, from: u64) -> Result<(), TestCas
     Ok(())
 }
 
+/// The key with coalesced digits of one limb.
+fn coalesced(e: &Elementwise, key: &KeyLimb, groups: &[&[usize]]) -> KeyLimb {
+    KeyLimb::coalesce(&[(e, key)], groups, &Threads::single()).swap_remove(0)
+}
+
 fn inner_products(e: &Elementwise, case: &mut Case) -> Result<(), TestCaseError> {
     let (q, lazy) = (u128::from(case.q), case.q * e.lazy_multiple());
     let digits = [1, 2, 3, 4, 5, 7, 16, 17, 64, 65][(case.words.next() % 10) as usize];
     let key: Vec<(Vec<u64>, Vec<u64>)> =
         (0..digits).map(|_| (case.residues(), case.residues())).collect();
     let pairs: Vec<(&[u64], &[u64])> = key.iter().map(|(b, a)| (&b[..], &a[..])).collect();
-    let prepared = e.prepare_key(&pairs);
+    let prepared = KeyLimb::of_pairs(e, &pairs);
     prop_assert_eq!((prepared.digits(), prepared.length()), (digits, case.length));
 
     // All digits, in order; then some of them, from the last on.
@@ -218,8 +223,8 @@ fn inner_products(e: &Elementwise, case: &mut Case) -> Result<(), TestCaseError>
     // Digits coalesced: alone, several together, and one in two groups.
     let groups: Vec<Vec<usize>> =
         vec![vec![digits - 1], (0..digits).collect(), (0..digits).step_by(2).collect()];
-    let coalesced =
-        e.coalesce_key(&prepared, &groups.iter().map(Vec::as_slice).collect::<Vec<_>>());
+    let slices: Vec<&[usize]> = groups.iter().map(Vec::as_slice).collect();
+    let coalesced = coalesced(e, &prepared, &slices);
     prop_assert_eq!((coalesced.digits(), coalesced.length()), (3, case.length));
     let x: Vec<Vec<u64>> = groups.iter().map(|_| case.words.vector(case.length, lazy)).collect();
     let all = |x: &[Vec<u64>], key: &KeyLimb, which: &[(usize, usize)]| {
@@ -370,8 +375,10 @@ fn long_inner_products_of_many_digits() {
             let mut polynomials =
                 |count: usize| (0..count).map(|_| words.vector(length, q)).collect::<Vec<_>>();
             let (x, b, a) = (polynomials(9), polynomials(9), polynomials(9));
-            let key =
-                e.prepare_key(&b.iter().zip(&a).map(|(b, a)| (&b[..], &a[..])).collect::<Vec<_>>());
+            let key = KeyLimb::of_pairs(
+                &e,
+                &b.iter().zip(&a).map(|(b, a)| (&b[..], &a[..])).collect::<Vec<_>>(),
+            );
             let product = |digits: &[usize]| {
                 let mut acc = (vec![0; length], vec![0; length]);
                 let digits: Vec<(usize, &[u64])> =
@@ -403,7 +410,7 @@ fn gathered_keys_give_the_same() {
             let mut keys: Vec<KeyLimb> = (0..3)
                 .map(|_| {
                     let parts: [Vec<u64>; 4] = std::array::from_fn(|_| polynomial());
-                    e.prepare_key(&[(&parts[0], &parts[1]), (&parts[2], &parts[3])])
+                    KeyLimb::of_pairs(&e, &[(&parts[0], &parts[1]), (&parts[2], &parts[3])])
                 })
                 .collect();
             let products = |keys: &[KeyLimb]| -> Vec<_> {
@@ -437,7 +444,10 @@ fn keys_are_coalesced_limb_by_limb() {
             .map(|e| {
                 let digits: Vec<_> =
                     (0..5).map(|_| [(); 2].map(|()| words.vector(24, e.modulus()))).collect();
-                e.prepare_key(&digits.iter().map(|[b, a]| (&b[..], &a[..])).collect::<Vec<_>>())
+                KeyLimb::of_pairs(
+                    e,
+                    &digits.iter().map(|[b, a]| (&b[..], &a[..])).collect::<Vec<_>>(),
+                )
             })
             .collect();
         let (groups, limbs) =
@@ -452,7 +462,7 @@ fn keys_are_coalesced_limb_by_limb() {
                     e.inner_product(&mut acc.0, &mut acc.1, &[(0, &x), (1, &y)], key);
                     acc
                 };
-                assert_eq!(product(together), product(&e.coalesce_key(key, &groups)));
+                assert_eq!(product(together), product(&coalesced(e, key, &groups)));
             }
         }
     }
@@ -462,7 +472,7 @@ fn keys_are_coalesced_limb_by_limb() {
 fn an_empty_inner_product_is_zero() {
     for kernel in Kernel::supported() {
         let e = Elementwise::new(65537, kernel);
-        let key = e.prepare_key(&[(&[3; 16], &[4; 16])]);
+        let key = KeyLimb::of_pairs(&e, &[(&[3; 16], &[4; 16])]);
         let (mut acc0, mut acc1) = ([1; 16], [2; 16]);
         e.inner_product(&mut acc0, &mut acc1, &[], &key);
         assert_eq!((acc0, acc1), ([0; 16], [0; 16]));
@@ -480,7 +490,7 @@ fn lengths_that_differ_are_refused() {
 #[should_panic(expected = "digits are among the 1")]
 fn a_digit_that_the_key_lacks_is_refused() {
     let e = Elementwise::new(65537, Kernel::supported().max().unwrap());
-    let key = e.prepare_key(&[(&[3; 16], &[4; 16])]);
+    let key = KeyLimb::of_pairs(&e, &[(&[3; 16], &[4; 16])]);
     e.inner_product(&mut [0; 16], &mut [0; 16], &[(1, &[0; 16])], &key);
 }
 
@@ -488,8 +498,8 @@ fn a_digit_that_the_key_lacks_is_refused() {
 #[should_panic(expected = "coalesced are among the 1")]
 fn a_digit_that_the_key_lacks_is_not_coalesced() {
     let e = Elementwise::new(65537, Kernel::supported().max().unwrap());
-    let key = e.prepare_key(&[(&[3; 16], &[4; 16])]);
-    e.coalesce_key(&key, &[&[0], &[0, 1]]);
+    let key = KeyLimb::of_pairs(&e, &[(&[3; 16], &[4; 16])]);
+    coalesced(&e, &key, &[&[0], &[0, 1]]);
 }
 
 /// What the panic of `f` says.
@@ -505,9 +515,10 @@ fn panics(f: impl FnOnce() + std::panic::UnwindSafe) -> String {
 fn keys_are_put_as_they_are_declared() {
     let one = [1; 64];
     for kernel in Kernel::supported() {
+        let prime = ntt_primes_below(50, 64).next().unwrap();
         let rings = [
-            Elementwise::new(ntt_primes_below(50, 64).next().unwrap(), kernel),
-            ResidueRing::power_of_two(16, 64, kernel).unwrap().elementwise().clone(),
+            ResidueRing::prime(prime, 64, kernel).unwrap(),
+            ResidueRing::power_of_two(16, 64, kernel).unwrap(),
         ];
         for e in &rings {
             let put = |length: usize, digits: &[(usize, &[u64], &[u64])]| {
@@ -542,9 +553,13 @@ fn ranges_are_gathered() {
             let e = Elementwise::new(q, kernel);
             let mut words = Words(q);
             let [b, a, x] = [(); 3].map(|()| words.vector(64, q));
-            let key = e.prepare_key(&[(&b, &a), (&a, &b)]);
-            let mut ranges =
-                [key.range(8, 16), key.range(56, 8), key.clone(), e.prepare_key(&[]).range(0, 0)];
+            let key = KeyLimb::of_pairs(&e, &[(&b, &a), (&a, &b)]);
+            let mut ranges = [
+                key.range(8, 16),
+                key.range(56, 8),
+                key.clone(),
+                KeyLimb::of_pairs(&e, &[]).range(0, 0),
+            ];
             let products = |ranges: &[KeyLimb]| -> Vec<_> {
                 ranges
                     .iter()
@@ -567,6 +582,7 @@ fn ranges_are_gathered() {
 #[test]
 fn moduli_without_arithmetic_are_refused() {
     for q in [0, 1, 2, 1 << 20, (1 << 61) + 1] {
-        assert!(panics(|| drop(Elementwise::new(q, Kernel::Portable))).contains("no odd modulus"));
+        let new = || _ = Elementwise::new(q, Kernel::Portable);
+        assert!(panics(new).contains("no odd modulus"));
     }
 }

@@ -3,7 +3,7 @@
 
 use hippocrene_ring::{
     Kernel, ResidueRing, Sampler, Seed,
-    monomial::Monomials,
+    elementwise::KeyLimb,
     primes::{ntt_primes_above, ntt_primes_below},
 };
 use proptest::prelude::*;
@@ -25,7 +25,7 @@ proptest! {
         let q = if largest { below } else { above }.unwrap();
         for kernel in Kernel::supported() {
             let ring = ResidueRing::prime(q, degree, kernel).unwrap();
-            let e = ring.elementwise();
+            let e = &ring;
             let words = |stream: usize, bound: u64| {
                 let mut words = vec![0; degree];
                 Sampler::new(&seed, stream as u64).uniform(bound, &mut words);
@@ -37,10 +37,10 @@ proptest! {
             prop_assume!(digits > 0);
             let key: Vec<[Vec<u64>; 2]> = (0..digits).map(|d| [words(3 * d, q), words(3 * d + 1, q)]).collect();
             let pairs: Vec<(&[u64], &[u64])> = key.iter().map(|[b, a]| (&b[..], &a[..])).collect();
-            let key = e.prepare_key(&pairs);
+            let key = KeyLimb::of_pairs(e, &pairs);
             let x: Vec<Vec<u64>> = (0..digits).map(|d| words(3 * d + 2, q * e.lazy_multiple())).collect();
             let terms: Vec<(usize, &[u64])> = x.iter().enumerate().map(|(d, x)| (d, &x[..])).collect();
-            let monomials = Monomials::new(&ring);
+            let monomials = ring.monomials();
             let mut rest = &terms[..];
             let turned: Vec<_> = turned
                 .iter()
@@ -62,7 +62,7 @@ proptest! {
                 let mut values = vec![0; degree];
                 values[exponent % degree] = if exponent / degree % 2 == 0 { 1 } else { q - 1 };
                 values[0] = (values[0] + q - 1) % q;
-                ring.ntt().forward(&mut values);
+                ring.forward(&mut values);
                 let mut products = [vec![0; degree], vec![0; degree]];
                 let [product0, product1] = &mut products;
                 e.inner_product(product0, product1, digits, &key);

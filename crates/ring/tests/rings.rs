@@ -1,9 +1,9 @@
 //! One suite for every kind of ring and every kernel, against schoolbook multiplication.
 
 use hippocrene_ring::{
-    Automorphism, Domain, Kernel, ResidueRing, RingError, Sampler, Seed,
+    Automorphism, Domain, Kernel, ResidueRing, RingError, Sampler, Seed, Threads,
     arith::{add_mod, centred, mul_mod, neg_mod, signed_mod, sub_mod},
-    elementwise::{Beside, Elementwise, KeyLimb},
+    elementwise::{Beside, KeyLimb},
     primes::{is_prime, ntt_primes, ntt_primes_below},
 };
 use proptest::prelude::*;
@@ -54,23 +54,23 @@ fn reducing_commutes_with_transforms_of_composite_rings() {
                 let ring = ResidueRing::composite(&primes, n, kernel).unwrap();
                 assert_eq!((ring.modulus(), ring.degree()), (q, n));
                 let mut values = a.clone();
-                ring.ntt().forward(&mut values);
+                ring.forward(&mut values);
                 for divisor in primes.iter().map(|&p| vec![p]).chain([primes[1..].to_vec()]) {
                     let small = ResidueRing::composite(&divisor, n, kernel).unwrap();
                     let (mut expected, mut reduced) = (vec![0; n], vec![0; n]);
-                    small.elementwise().reduce(&mut expected, &a);
-                    small.ntt().forward(&mut expected);
-                    small.elementwise().reduce(&mut reduced, &values);
+                    small.reduce(&mut expected, &a);
+                    small.forward(&mut expected);
+                    small.reduce(&mut reduced, &values);
                     assert!(
                         reduced == expected,
                         "{kernel}, N = {n}, from {primes:?} to {divisor:?}"
                     );
                     // The embedding of what was reduced is congruent to what was transformed.
-                    small.ntt().inverse(&mut reduced);
+                    small.inverse(&mut reduced);
                     let same = reduced.iter().zip(&a).all(|(r, a)| *r == a % small.modulus());
                     assert!(same, "{kernel}, N = {n}, from {primes:?} to {divisor:?}");
                 }
-                ring.ntt().inverse(&mut values);
+                ring.inverse(&mut values);
                 assert!(values == a, "{kernel}, N = {n}, {primes:?}");
             }
         }
@@ -130,7 +130,7 @@ impl Case<'_> {
 
     fn values(&self, a: &[u64]) -> Vec<u64> {
         let mut a = a.to_vec();
-        self.ring.ntt().forward(&mut a);
+        self.ring.forward(&mut a);
         assert!(a.iter().all(|&x| x < self.ring.modulus()));
         a
     }
@@ -143,13 +143,13 @@ impl Case<'_> {
     fn check(&self, values: &[u64], coefficients: &[u64], what: &str) {
         let (q, mut a) = (self.ring.modulus(), values.to_vec());
         assert!(a.iter().all(|&x| x < q), "{what} modulo {q}");
-        self.ring.ntt().inverse(&mut a);
+        self.ring.inverse(&mut a);
         assert!(a == coefficients, "{what} modulo {q}");
     }
 }
 
 fn transforms(case: &mut Case) {
-    let (q, ntt) = (case.ring.modulus(), case.ring.ntt());
+    let (q, ntt) = (case.ring.modulus(), case.ring);
     let a = case.coefficients();
     let lazy: Vec<u64> = a.iter().enumerate().map(|(i, x)| x + q * (i as u64 % 2)).collect();
     let values = case.values(&a);
@@ -169,7 +169,7 @@ fn transforms(case: &mut Case) {
 }
 
 fn linear(case: &mut Case) {
-    let (q, e) = (case.ring.modulus(), case.ring.elementwise());
+    let (q, e) = (case.ring.modulus(), case.ring);
     let (a, b, mut out) = (case.coefficients(), case.coefficients(), case.zeros());
     let sum = each(&a, &b, |a, b| add_mod(a, b, q));
     let difference = each(&a, &b, |a, b| sub_mod(a, b, q));
@@ -223,7 +223,7 @@ fn linear(case: &mut Case) {
 }
 
 fn reductions(case: &mut Case) {
-    let (q, e, mut out) = (case.ring.modulus(), case.ring.elementwise(), case.zeros());
+    let (q, e, mut out) = (case.ring.modulus(), case.ring, case.zeros());
     let mut words = random(case.seed, u64::MAX, out.len());
     words[..4].copy_from_slice(&[0, u64::MAX, 1 << 63, (1 << 63) - 1]);
     e.reduce(&mut out, &words);
@@ -245,15 +245,15 @@ fn reductions(case: &mut Case) {
     }
 }
 
-/// The form of [`hippocrene_ring::Elementwise::lift`].
-fn lifted(e: &Elementwise, values: &[u64]) -> Vec<u64> {
-    let mut out = vec![0; e.lifted_limbs() * values.len()];
+/// The form of [`ResidueRing::lift`].
+fn lifted(e: &ResidueRing, values: &[u64]) -> Vec<u64> {
+    let mut out = vec![0; e.lifted_moduli().len() * values.len()];
     e.lift(&mut out, values);
     out
 }
 
 fn products(case: &mut Case) {
-    let (q, e) = (case.ring.modulus(), case.ring.elementwise());
+    let (q, e) = (case.ring.modulus(), case.ring);
     let [a0, a1, b0, b1] = [(); 4].map(|()| case.coefficients());
     let [v0, v1, w0, w1] = [&a0, &a1, &b0, &b1].map(|a| case.values(a));
     let sum = |a: &[u64], b: &[u64]| each(a, b, |a, b| add_mod(a, b, q));
@@ -306,18 +306,18 @@ fn products(case: &mut Case) {
 }
 
 fn inner_products(case: &mut Case) {
-    let (q, e) = (case.ring.modulus(), case.ring.elementwise());
+    let (q, e) = (case.ring.modulus(), case.ring);
     let key: Vec<[Vec<u64>; 2]> =
         (0..3).map(|_| [case.coefficients(), case.coefficients()]).collect();
     let values: Vec<_> =
         key.iter().map(|pair| [case.values(&pair[0]), case.values(&pair[1])]).collect();
     let pairs: Vec<(&[u64], &[u64])> = values.iter().map(|[b, a]| (&b[..], &a[..])).collect();
-    let prepared = e.prepare_key(&pairs);
+    let prepared = KeyLimb::of_pairs(e, &pairs);
     assert_eq!((prepared.digits(), prepared.length()), (3, case.ring.degree()));
     for which in [vec![], vec![1], vec![2, 0]] {
         let x: Vec<Vec<u64>> = which.iter().map(|_| case.coefficients()).collect();
         let mut lazy = x.clone();
-        lazy.iter_mut().for_each(|x| case.ring.ntt().forward_lazy(x));
+        lazy.iter_mut().for_each(|x| case.ring.forward_lazy(x));
         let digits: Vec<(usize, &[u64])> =
             which.iter().zip(&lazy).map(|(&d, x)| (d, &x[..])).collect();
         let mut out = [case.coefficients(), case.coefficients()];
@@ -343,10 +343,10 @@ fn products_beside(
     key: &KeyLimb,
     without: &[Vec<u64>; 2],
 ) {
-    let e = case.ring.elementwise();
+    let e = case.ring;
     let [factor, multiple] = [0, 1].map(|i| e.scalar(case.coefficients()[i]));
     let mut lazy = [(); 3].map(|()| case.coefficients());
-    lazy.iter_mut().for_each(|x| case.ring.ntt().forward_lazy(x));
+    lazy.iter_mut().for_each(|x| case.ring.forward_lazy(x));
     let [x, y0, y1] = &lazy;
     for which in 0..8 {
         let [scaled, first, second] = [0, 1, 2].map(|bit| which >> bit & 1 == 1);
@@ -451,7 +451,7 @@ fn powers_of_two_at_the_bound() {
             let rings = ResidueRing::powers_of_two(*exponents.end(), n, kernel).unwrap();
             for exponent in exponents.clone().step_by(if log == 9 { 5 } else { 1 }) {
                 let (ring, q) = (&rings[exponent as usize - 1], 1u64 << exponent);
-                let e = ring.elementwise();
+                let e = ring;
                 let (least, greatest) = (vec![q / 2; n], vec![q / 2 - 1; n]);
                 // Coefficient k is a sum of k + 1 products minus one of N - 1 - k.
                 let expected = |terms: u64, a: u64, b: u64| -> Vec<u64> {
@@ -475,7 +475,7 @@ fn powers_of_two_at_the_bound() {
                 e.square(x, y, z, &least, &greatest);
                 assert!(*y == expected(2, q / 2, q / 2 - 1), "{kernel}, N = {n}, e = {exponent}");
 
-                let key = e.prepare_key(&[(&least, &greatest)]);
+                let key = KeyLimb::of_pairs(e, &[(&least, &greatest)]);
                 let digits = [(0, &least[..]); 65];
                 e.inner_product(x, y, &digits, &key);
                 let [low, mixed] =
@@ -493,13 +493,13 @@ fn one_key_serves_smaller_powers() {
     for kernel in Kernel::supported() {
         let rings = ResidueRing::powers_of_two(15, n, kernel).unwrap();
         let (b, a) = (random(1, 1 << 15, n), random(2, 1 << 15, n));
-        let key = rings[14].elementwise().prepare_key(&[(&b, &a)]);
+        let key = KeyLimb::of_pairs(&rings[14], &[(&b, &a)]);
         for (e, ring) in (1..).zip(&rings) {
             let (q, x) = (1u64 << e, random(3, 1 << e, n));
             let [mut acc0, mut acc1, mut out] = [(); 3].map(|()| vec![0; n]);
-            rings[14].elementwise().inner_product(&mut acc0, &mut acc1, &[(0, &x)], &key);
+            rings[14].inner_product(&mut acc0, &mut acc1, &[(0, &x)], &key);
             for (acc, key) in [(acc0, &b), (acc1, &a)] {
-                ring.elementwise().reduce(&mut out, &acc);
+                ring.reduce(&mut out, &acc);
                 let key: Vec<u64> = key.iter().map(|k| k % q).collect();
                 assert_eq!(out, schoolbook(&x, &key, q));
             }
@@ -516,12 +516,7 @@ fn shifts_end_a_switch() {
             let (a, b, mut out) = (random(1, u64::MAX, n), random(2, u64::MAX, n), vec![0; n]);
             for c in [0, 1, 3, (1 << to) - 1] {
                 out.copy_from_slice(&b);
-                ring.elementwise().sub_from_shift_mul_scalar_assign(
-                    &mut out,
-                    &a,
-                    shift,
-                    &ring.scalar(c),
-                );
+                ring.sub_from_shift_mul_scalar_assign(&mut out, &a, shift, &ring.scalar(c));
                 let from = u128::from(to + shift);
                 let expected = |a: u64, b: u64| {
                     let difference = (u128::from(a) + (1 << 64) - u128::from(b)) % (1 << from);
@@ -537,23 +532,23 @@ fn shifts_end_a_switch() {
 #[should_panic(expected = "it is no power of two")]
 fn other_residues_are_not_shifted() {
     let ring = ResidueRing::prime(97, 16, Kernel::Portable).unwrap();
-    ring.elementwise().sub_from_shift_mul_scalar_assign(&mut [0; 16], &[0; 16], 1, &ring.scalar(1));
+    ring.sub_from_shift_mul_scalar_assign(&mut [0; 16], &[0; 16], 1, &ring.scalar(1));
 }
 
 #[test]
 #[should_panic(expected = "digits are among the 1")]
 fn a_digit_that_the_key_lacks_is_refused() {
     let ring = ResidueRing::power_of_two(60, 16, Kernel::Portable).unwrap();
-    let key = ring.elementwise().prepare_key(&[(&[3; 16], &[4; 16])]);
-    ring.elementwise().inner_product(&mut [0; 16], &mut [0; 16], &[(1, &[0; 16])], &key);
+    let key = KeyLimb::of_pairs(&ring, &[(&[3; 16], &[4; 16])]);
+    ring.inner_product(&mut [0; 16], &mut [0; 16], &[(1, &[0; 16])], &key);
 }
 
 #[test]
 #[should_panic(expected = "a key modulo 2^60 are not coalesced")]
 fn digits_modulo_powers_of_two_are_not_coalesced() {
     let ring = ResidueRing::power_of_two(60, 16, Kernel::Portable).unwrap();
-    let key = ring.elementwise().prepare_key(&[(&[3; 16], &[4; 16])]);
-    ring.elementwise().coalesce_key(&key, &[&[0]]);
+    let key = KeyLimb::of_pairs(&ring, &[(&[3; 16], &[4; 16])]);
+    KeyLimb::coalesce(&[(&ring, &key)], &[&[0]], &Threads::single());
 }
 
 #[test]

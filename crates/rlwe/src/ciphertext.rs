@@ -226,7 +226,7 @@ impl SecretKey {
         let a = expand_uniform(context, &seed, 0, modulus);
         let mut c0 = rlwe_sample(context, self.poly(), &a, modulus, &error_seed()?, 0);
         c0.for_each_limb(context.threads(), |k, c| {
-            context.limb_ring(modulus, k).elementwise().add_assign(c, message.limb(k));
+            context.limb_ring(modulus, k).add_assign(c, message.limb(k));
         });
         Ok(SeededCiphertext {
             seed,
@@ -277,8 +277,8 @@ impl SecretKey {
             // Horner's rule in s, from the last part down.
             m.copy_from_slice(parts[parts.len() - 1].limb(k));
             for part in parts[..parts.len() - 1].iter().rev() {
-                ring.elementwise().mul_assign(m, s);
-                ring.elementwise().add_assign(m, part.limb(k));
+                ring.mul_assign(m, s);
+                ring.add_assign(m, part.limb(k));
             }
             context.inverse(ring, m);
             spare.as_mut_slice().zeroize();

@@ -58,8 +58,8 @@ impl Context {
                     );
                     let constant = ring.scalar(constant(ring.modulus()));
                     match j {
-                        0 => ring.elementwise().mul_scalar(sum, a, &constant),
-                        _ => ring.elementwise().mul_scalar_add_assign(sum, a, &constant),
+                        0 => ring.mul_scalar(sum, a, &constant),
+                        _ => ring.mul_scalar_add_assign(sum, a, &constant),
                     }
                 }
             });

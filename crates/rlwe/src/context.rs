@@ -184,7 +184,7 @@ impl Context {
         if from.agrees(to, position) {
             return limb;
         }
-        self.ring_at(to, position).elementwise().reduce(spare, limb);
+        self.ring_at(to, position).reduce(spare, limb);
         spare
     }
 

@@ -19,7 +19,6 @@ mod gate;
 mod hybrid_attack;
 mod in_progress;
 mod inclusion;
-mod kept;
 mod keys;
 mod keyswitch;
 mod limb_groups;
@@ -37,6 +36,7 @@ mod scaled_product;
 mod second;
 pub mod security;
 mod share;
+mod sized_cache;
 mod sprout;
 mod steps;
 pub mod stop;
@@ -52,7 +52,6 @@ pub use dry_run::{KeyUse, Noted, Tally};
 pub use error::{RlweError, need_and_have};
 pub use fingerprint::Fingerprint;
 pub use gate::Gate;
-pub use kept::Kept;
 pub use keys::{
     EncapsulationKeys, EvaluationKeys, KeySize, PreparedEncapsulationKeys, PreparedEvaluationKeys,
     PreparedSwitchingKey, PreparedTransferKey, PublicKey, RotationNode, RotationTree, SecretKey,
@@ -69,6 +68,7 @@ pub use parameters::{Parameters, ParametersLiteral, SIGMA};
 pub use profile::{LimbCosts, MemoryCosts, Profile, WordSize};
 pub use scaled_product::ScaledSum;
 pub use security::SecretDistribution;
+pub use sized_cache::SizedCache;
 pub use sprout::{MAX_SPROUT_PRIMES, Sprout};
 pub use steps::StepSplit;
 pub use tensor_sum::TensorSum;

@@ -2,7 +2,7 @@
 //! followed where it does not depend on the messages; who multiplies sets it. Results are written
 //! in the pass that computes them: no operation copies its operand first.
 
-use hippocrene_ring::{Domain, Poly, ResidueRing, elementwise::Elementwise};
+use hippocrene_ring::{Domain, Poly, ResidueRing};
 
 use crate::{Ciphertext, Context, RlweError};
 
@@ -41,7 +41,7 @@ impl Context {
         a: &Ciphertext,
         b: &Ciphertext,
     ) -> Result<(), RlweError> {
-        self.combine_into(out, a, b, "add", |e, out, a, b| e.add(out, a, b))
+        self.combine_into(out, a, b, "add", |ring, out, a, b| ring.add(out, a, b))
     }
 
     /// `out = a - b`.
@@ -54,7 +54,7 @@ impl Context {
         a: &Ciphertext,
         b: &Ciphertext,
     ) -> Result<(), RlweError> {
-        self.combine_into(out, a, b, "subtract", |e, out, a, b| e.sub(out, a, b))
+        self.combine_into(out, a, b, "subtract", |ring, out, a, b| ring.sub(out, a, b))
     }
 
     fn combine_assign(
@@ -62,14 +62,12 @@ impl Context {
         a: &mut Ciphertext,
         b: &Ciphertext,
         operation: &'static str,
-        f: impl Fn(&Elementwise, &mut [u64], &[u64]) + Sync + Send,
+        f: impl Fn(&ResidueRing, &mut [u64], &[u64]) + Sync + Send,
     ) -> Result<(), RlweError> {
         self.check_terms(a, b, operation)?;
         let modulus = a.modulus();
         for (a, b) in a.parts_mut().iter_mut().zip(b.parts()) {
-            a.for_each_limb(self.threads(), |k, a| {
-                f(self.limb_ring(modulus, k).elementwise(), a, b.limb(k))
-            });
+            a.for_each_limb(self.threads(), |k, a| f(self.limb_ring(modulus, k), a, b.limb(k)));
         }
         a.set_noise(a.noise().plus(b.noise()));
         Ok(())
@@ -81,12 +79,10 @@ impl Context {
         a: &Ciphertext,
         b: &Ciphertext,
         operation: &'static str,
-        f: impl Fn(&Elementwise, &mut [u64], &[u64], &[u64]) + Sync + Send,
+        f: impl Fn(&ResidueRing, &mut [u64], &[u64], &[u64]) + Sync + Send,
     ) -> Result<(), RlweError> {
         self.check_terms(a, b, operation)?;
-        self.map_into(out, a, |ring, [part, k], out, a| {
-            f(ring.elementwise(), out, a, b.part(part).limb(k))
-        });
+        self.map_into(out, a, |ring, [part, k], out, a| f(ring, out, a, b.part(part).limb(k)));
         out.set_noise(a.noise().plus(b.noise()));
         Ok(())
     }
@@ -143,7 +139,7 @@ impl Context {
         self.record("negate", |count| count.passes(a.modulus(), a.parts().len() as u64));
         self.map_into(out, a, |ring, _, out, a| {
             out.copy_from_slice(a);
-            ring.elementwise().neg_assign(out);
+            ring.neg_assign(out);
         });
         Ok(())
     }
@@ -158,7 +154,7 @@ impl Context {
         a: &Ciphertext,
         m: &Poly,
     ) -> Result<(), RlweError> {
-        self.combine_plain_into(out, a, m, "add a plaintext", |e, out, a, m| e.add(out, a, m))
+        self.combine_plain_into(out, a, m, "add a plaintext", |ring, out, a, m| ring.add(out, a, m))
     }
 
     /// `out = a - m` for a polynomial `m` modulo `a`'s modulus in the evaluation domain.
@@ -171,7 +167,9 @@ impl Context {
         a: &Ciphertext,
         m: &Poly,
     ) -> Result<(), RlweError> {
-        self.combine_plain_into(out, a, m, "subtract a plaintext", |e, out, a, m| e.sub(out, a, m))
+        self.combine_plain_into(out, a, m, "subtract a plaintext", |ring, out, a, m| {
+            ring.sub(out, a, m)
+        })
     }
 
     fn combine_plain_into(
@@ -180,13 +178,13 @@ impl Context {
         a: &Ciphertext,
         m: &Poly,
         operation: &'static str,
-        f: impl Fn(&Elementwise, &mut [u64], &[u64], &[u64]) + Sync + Send,
+        f: impl Fn(&ResidueRing, &mut [u64], &[u64], &[u64]) + Sync + Send,
     ) -> Result<(), RlweError> {
         self.check_operand(a, operation)?;
         self.check_message(m, a.modulus(), operation)?;
         self.record(operation, |count| count.passes(a.modulus(), a.parts().len() as u64));
         self.map_into(out, a, |ring, [part, k], out, a| match part {
-            MESSAGE => f(ring.elementwise(), out, a, m.limb(k)),
+            MESSAGE => f(ring, out, a, m.limb(k)),
             _ => out.copy_from_slice(a),
         });
         Ok(())
@@ -207,7 +205,7 @@ impl Context {
         self.check_operand(a, OPERATION)?;
         self.check_message(m, a.modulus(), OPERATION)?;
         self.record(OPERATION, |count| count.products(a.modulus(), a.parts().len() as u64));
-        self.map_into(out, a, |ring, [_, k], out, a| ring.elementwise().mul(out, a, m.limb(k)));
+        self.map_into(out, a, |ring, [_, k], out, a| ring.mul(out, a, m.limb(k)));
         Ok(())
     }
 
@@ -230,7 +228,7 @@ impl Context {
         self.record(OPERATION, |count| count.products(modulus, a.parts().len() as u64));
         for (acc, a) in acc.parts_mut().iter_mut().zip(a.parts()) {
             acc.for_each_limb(self.threads(), |k, acc| {
-                self.limb_ring(modulus, k).elementwise().mul_add_assign(acc, a.limb(k), m.limb(k));
+                self.limb_ring(modulus, k).mul_add_assign(acc, a.limb(k), m.limb(k));
             });
         }
         Ok(())
@@ -251,7 +249,7 @@ impl Context {
         for part in a.parts_mut() {
             part.for_each_limb(self.threads(), |k, a| {
                 let ring = self.limb_ring(modulus, k);
-                ring.elementwise().mul_scalar_assign(a, &ring.scalar(residue(ring.modulus())));
+                ring.mul_scalar_assign(a, &ring.scalar(residue(ring.modulus())));
             });
         }
         Ok(())
@@ -269,7 +267,7 @@ impl Context {
     ) -> Result<(), RlweError> {
         self.check_constant(a)?;
         self.map_into(out, a, |ring, _, out, a| {
-            ring.elementwise().mul_scalar(out, a, &ring.scalar(residue(ring.modulus())));
+            ring.mul_scalar(out, a, &ring.scalar(residue(ring.modulus())));
         });
         Ok(())
     }

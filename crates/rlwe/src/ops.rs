@@ -90,7 +90,6 @@ impl Context {
             degree,
             |k, [c0, c1, c2]| {
                 let ring = self.limb_ring(modulus, k);
-                let elementwise = ring.elementwise();
                 let (a0, a1) = (a.part(0).limb(k), a.part(1).limb(k));
                 let (b0, b1) = (b.part(0).limb(k), b.part(1).limb(k));
                 if n != 1 {
@@ -98,13 +97,13 @@ impl Context {
                     let mut scaled = self.scratch_limbs(2, Domain::Evaluation);
                     let (n0, n1) = scaled.as_mut_slice().split_at_mut(degree);
                     let n = ring.scalar(n % ring.modulus());
-                    elementwise.mul_scalar(n0, a0, &n);
-                    elementwise.mul_scalar(n1, a1, &n);
-                    elementwise.tensor(c0, c1, c2, n0, n1, b0, b1);
+                    ring.mul_scalar(n0, a0, &n);
+                    ring.mul_scalar(n1, a1, &n);
+                    ring.tensor(c0, c1, c2, n0, n1, b0, b1);
                 } else if square {
-                    elementwise.square(c0, c1, c2, a0, a1);
+                    ring.square(c0, c1, c2, a0, a1);
                 } else {
-                    elementwise.tensor(c0, c1, c2, a0, a1, b0, b1);
+                    ring.tensor(c0, c1, c2, a0, a1, b0, b1);
                 }
             },
         );
@@ -369,7 +368,7 @@ impl Context {
                 let limb = part.limb(from.limb_of(position));
                 match from.agrees(to, position) {
                     true => out.copy_from_slice(limb),
-                    false => self.ring_at(to, position).elementwise().reduce(out, limb),
+                    false => self.ring_at(to, position).reduce(out, limb),
                 }
             });
         }

@@ -89,7 +89,7 @@ impl Context {
         });
         x.for_each_limb(self.threads(), |k, limb| {
             let ring = self.limb_ring(from, k);
-            ring.elementwise().mul_scalar_assign(limb, &ring.scalar(converter.input_factor(k)));
+            ring.mul_scalar_assign(limb, &ring.scalar(converter.input_factor(k)));
         });
         let inputs: Vec<&[u64]> = x.limbs().collect();
         out.for_each_limb(self.threads(), |k, limb| {
@@ -98,7 +98,7 @@ impl Context {
                 converter.convert_exact_into(&mut [(j, &mut *limb)], &inputs);
                 let ring = self.ring_at(to, position);
                 // Converted limbs are below twice the modulus.
-                ring.elementwise().mul_scalar_assign(limb, &ring.scalar(1));
+                ring.mul_scalar_assign(limb, &ring.scalar(1));
             }
         });
     }

@@ -55,11 +55,7 @@ impl Context {
                 let ring = self.ring_at(modulus, position);
                 let mut spare = self.scratch_limbs(1, Domain::Evaluation);
                 let b = self.reduced_limb(b, from, modulus, position, spare.limb_mut(0));
-                ring.elementwise().mul_scalar_add_assign(
-                    a,
-                    b,
-                    &ring.scalar(residue(ring.modulus())),
-                );
+                ring.mul_scalar_add_assign(a, b, &ring.scalar(residue(ring.modulus())));
             });
         }
         Ok(())
@@ -101,22 +97,17 @@ impl TensorSum<'_> {
             degree,
             |k, sums| {
                 let ring = context.limb_ring(modulus, k);
-                let elementwise = ring.elementwise();
                 let (a0, a1) = (a.part(0).limb(k), a.part(1).limb(k));
                 let tensor = |[c0, c1, c2]: [&mut [u64]; 3]| match square {
-                    true => elementwise.square(c0, c1, c2, a0, a1),
-                    false => {
-                        elementwise.tensor(c0, c1, c2, a0, a1, b.part(0).limb(k), b.part(1).limb(k))
-                    }
+                    true => ring.square(c0, c1, c2, a0, a1),
+                    false => ring.tensor(c0, c1, c2, a0, a1, b.part(0).limb(k), b.part(1).limb(k)),
                 };
                 let factor = (n != 1).then(|| ring.scalar(n % ring.modulus()));
                 if is_zero {
                     let [c0, c1, c2] = sums;
                     tensor([&mut *c0, &mut *c1, &mut *c2]);
                     if let Some(factor) = &factor {
-                        [c0, c1, c2]
-                            .into_iter()
-                            .for_each(|c| elementwise.mul_scalar_assign(c, factor));
+                        [c0, c1, c2].into_iter().for_each(|c| ring.mul_scalar_assign(c, factor));
                     }
                     return;
                 }
@@ -126,8 +117,8 @@ impl TensorSum<'_> {
                 tensor([&mut *p0, &mut *p1, &mut *p2]);
                 for (sum, product) in sums.into_iter().zip([p0, p1, p2]) {
                     match &factor {
-                        None => elementwise.add_assign(sum, product),
-                        Some(factor) => elementwise.mul_scalar_add_assign(sum, product, factor),
+                        None => ring.add_assign(sum, product),
+                        Some(factor) => ring.mul_scalar_add_assign(sum, product, factor),
                     }
                 }
             },
@@ -142,7 +133,7 @@ impl TensorSum<'_> {
         for part in self.parts.iter_mut().filter(|_| !self.is_zero) {
             part.for_each_limb(context.threads(), |k, limb| {
                 let ring = context.limb_ring(modulus, k);
-                ring.elementwise().mul_scalar_assign(limb, &ring.scalar(n % ring.modulus()));
+                ring.mul_scalar_assign(limb, &ring.scalar(n % ring.modulus()));
             });
         }
     }

@@ -40,7 +40,7 @@ impl Context {
         });
         poly.for_each_limb(self.threads(), |k, limb| {
             let ring = self.limb_ring(modulus, k);
-            ring.elementwise().from_signed(limb, values);
+            ring.from_signed(limb, values);
             self.forward(ring, limb);
         });
         poly
@@ -48,7 +48,7 @@ impl Context {
 }
 
 /// Transforms of limbs. Each calls the method of the same name of
-/// [`hippocrene_ring::ntt::NttPlan`].
+/// [`ResidueRing`].
 impl Context {
     /// The number of limbs that the operations of this context have transformed so far, forward and
     /// inverse. This is the `NTT` of the papers' counts. Products modulo a power of two have
@@ -63,12 +63,12 @@ impl Context {
 
     pub(crate) fn forward(&self, ring: &ResidueRing, limb: &mut [u64]) {
         self.count();
-        ring.ntt().forward(limb);
+        ring.forward(limb);
     }
 
     pub(crate) fn forward_lazy(&self, ring: &ResidueRing, limb: &mut [u64]) {
         self.count();
-        ring.ntt().forward_lazy(limb);
+        ring.forward_lazy(limb);
     }
 
     pub(crate) fn forward_lazy_centred(
@@ -79,12 +79,12 @@ impl Context {
         from: u64,
     ) {
         self.count();
-        ring.ntt().forward_lazy_centred(limb, y, from);
+        ring.forward_lazy_centred(limb, y, from);
     }
 
     pub(crate) fn inverse(&self, ring: &ResidueRing, limb: &mut [u64]) {
         self.count();
-        ring.ntt().inverse(limb);
+        ring.inverse(limb);
     }
 
     pub(crate) fn inverse_scaled(
@@ -94,7 +94,7 @@ impl Context {
         factor: &InverseFactor,
     ) {
         self.count();
-        ring.ntt().inverse_scaled(limb, factor);
+        ring.inverse_scaled(limb, factor);
     }
 
     pub(crate) fn inverse_scaled_into(
@@ -105,6 +105,6 @@ impl Context {
         factor: &InverseFactor,
     ) {
         self.count();
-        ring.ntt().inverse_scaled_into(out, limb, factor);
+        ring.inverse_scaled_into(out, limb, factor);
     }
 }

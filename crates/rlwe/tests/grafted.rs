@@ -290,8 +290,8 @@ fn agrees_with_the_paper() {
                 for (sum, key) in sums.iter_mut().zip([&key.b()[*d], &a]) {
                     for (k, position) in extended.factors().enumerate() {
                         let key = key.limb(full.limb_of(position));
-                        let elementwise = context.limb_ring(extended, k).elementwise();
-                        elementwise.mul_add_assign(sum.limb_mut(k), digit.limb(k), key);
+                        let ring = context.limb_ring(extended, k);
+                        ring.mul_add_assign(sum.limb_mut(k), digit.limb(k), key);
                     }
                 }
             }

@@ -106,7 +106,7 @@ impl Setup {
     fn add(&self, acc: &mut Poly, x: &Poly, steps: usize, m: &Poly, modulus: Modulus) {
         let rotated = self.rotate(x, steps, modulus);
         for (k, ring) in self.context.rings(modulus).enumerate() {
-            ring.elementwise().mul_add_assign(acc.limb_mut(k), rotated.limb(k), m.limb(k));
+            ring.mul_add_assign(acc.limb_mut(k), rotated.limb(k), m.limb(k));
         }
     }
 
@@ -177,7 +177,7 @@ impl Setup {
         let mut error = secret.decrypt(context, out).unwrap();
         context.to_evaluation(&mut error, modulus);
         for (k, ring) in context.rings(modulus).enumerate() {
-            ring.elementwise().sub_assign(error.limb_mut(k), expected.limb(k));
+            ring.sub_assign(error.limb_mut(k), expected.limb(k));
         }
         let measured = log2_std(&coefficients(context, &error, modulus));
         let estimated = out.noise().log2_std();
@@ -218,7 +218,7 @@ proptest! {
                 first.divide_into(&mut out, modulus).unwrap();
                 let second = setup.rotate(&setup.expected(&x, &y, &rows[1], modulus), steps, modulus);
                 for (k, ring) in setup.context.rings(modulus).enumerate() {
-                    ring.elementwise().add_assign(expected.limb_mut(k), second.limb(k));
+                    ring.add_assign(expected.limb_mut(k), second.limb(k));
                 }
                 setup.check(&out, &expected, "sum with a rotated sum")?;
             }
@@ -271,8 +271,8 @@ struct Coefficients(Vec<i64>);
 
 impl LimbByLimb for Coefficients {
     fn write(&self, ring: &ResidueRing, limb: &mut [u64]) {
-        ring.elementwise().from_signed(limb, &self.0);
-        ring.ntt().forward(limb);
+        ring.from_signed(limb, &self.0);
+        ring.forward(limb);
     }
 }
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+from hippocrene.errors import UnsupportedError
 
 # Advice by the name of a function that is not supported.
 HINTS = {
@@ -23,15 +23,8 @@ HINTS = {
     **{
         name: f"x.apply(numpy.{name}, domain=(low, high)), where the keys have tables"
         for name in (
-            "arccos",
-            "arccosh",
-            "arcsin",
-            "arctanh",
-            "log10",
-            "log1p",
-            "log2",
-            "sinc",
-            "tan",
+            *("arccos", "arccosh", "arcsin", "arctanh"),
+            *("log10", "log1p", "log2", "sinc", "tan"),
         )
     },
     **dict.fromkeys(("deg2rad", "radians"), "x * (numpy.pi / 180) does it"),
@@ -46,17 +39,8 @@ HINTS = {
     **{
         f"nan{name}": f"what is encrypted is no NaN, so that {name} does"
         for name in (
-            "cumsum",
-            "max",
-            "mean",
-            "median",
-            "min",
-            "percentile",
-            "prod",
-            "quantile",
-            "std",
-            "sum",
-            "var",
+            *("cumsum", "max", "mean", "median", "min", "percentile"),
+            *("prod", "quantile", "std", "sum", "var"),
         )
     },
     "all": "of conditions that are 0 and 1 it is their product",
@@ -192,22 +176,22 @@ PAGES = {
 }
 
 
-def refusal(name: str, *arguments: object) -> TypeError:
+def refusal(name: str, *arguments: object) -> UnsupportedError:
     """Return the error of a function of numpy that does not accept these encrypted arrays."""
     instead = hint(name, *arguments) or "use their operators and methods"
     page = next((page for words, page in PAGES.items() if words in instead), "docs/arrays.md")
-    return TypeError(f"numpy.{name} takes no encrypted arrays like these: {instead} ({page})")
+    return UnsupportedError(
+        f"numpy.{name} takes no encrypted arrays like these: {instead} ({page})"
+    )
 
 
 def check_options(name: str, options: Iterable[str], *arguments: object) -> None:
     """Refuse keywords that are not supported."""
-    of_bits = any("bits" in holds(argument) for argument in arguments)
-    hints = OPTIONS | BIT_OPTIONS if of_bits else OPTIONS
     for option in options:
-        if option in hints:
-            raise TypeError(
-                f"numpy.{name} takes no {option}= for encrypted arrays: {hints[option]}"
-            )
+        of_bits = any("bits" in holds(argument) for argument in arguments)
+        instead = (of_bits and BIT_OPTIONS.get(option)) or OPTIONS.get(option)
+        if instead:
+            raise TypeError(f"numpy.{name} takes no {option}= for encrypted arrays: {instead}")
 
 
 def given(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -21,12 +21,11 @@ import numpy.typing as npt
 
 from hippocrene import _native
 from hippocrene.arrays.advice import unset
-from hippocrene.arrays.encrypted import Array, ArrayServer, EncryptedArray, part_of
+from hippocrene.arrays.encrypted import Array, ArrayServer, EncryptedArray
 from hippocrene.arrays.places import Axes
 from hippocrene.arrays.view import View
 from hippocrene.errors import DIFFERENCE, ArgumentError, ShapeError, named
-from hippocrene.values.exact import Plain, is_exact_kind
-from hippocrene.values.operands import Values, is_plain, to_array, to_native
+from hippocrene.values.operands import Plain, is_exact_kind, is_plain, to_array, to_native
 from hippocrene.values.scalars import declared_interval
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ class ArithmeticArray(EncryptedArray):
     """The operations that arrays of numbers and of integers share."""
 
     __slots__ = ()
-    _refusals: ClassVar[Mapping[str, str | tuple[type[Exception], str]]] = {
+    _refusals: ClassVar[Mapping[str, str]] = {
         **EncryptedArray._refusals,
         **dict.fromkeys(("gates", "nand", "nor", "parity", "select", "where", "xnor"), FOR_BITS),
         **{
@@ -129,17 +128,16 @@ class ArithmeticArray(EncryptedArray):
                     else self._with(-values, "add")
                 )
         if operation == "mul" and values.ndim == 0 and values.dtype.kind == "c" and not values.real:
-            return cast("Self", self._with(values.imag, "mul")._times_i())
+            return self._with(values.imag, "mul")._run("times_i")
         if values.ndim == 0 and operation == "mul" and is_exact_kind(values):
             number = cast("_native.BigArray", to_native(values, operation))
-            return server._wrap(_native.multiply(server._raw, raw, number))
+            return server._wrap(server._raw.mul_exact_number(raw, number))
         if values.ndim == 0 and values.dtype.kind in "fi" and not is_exact_kind(values):
             with_number = server._raw.add_number if operation == "add" else server._raw.mul_number
             return server._wrap(with_number(raw, cast("float", values.item())))
         with_plain = server._raw.add_plain if operation == "add" else server._raw.mul_plain
-        values = cast(
-            "Values | npt.NDArray[np.int64]", np.array(np.broadcast_to(values, shape), order="C")
-        )
+        if values.shape != shape:
+            values = np.array(np.broadcast_to(values, shape), order="C")
         return server._wrap(with_plain(raw, to_native(values, operation)))
 
     def __add__(self, other: EncryptedArray | Plain) -> Self:
@@ -234,7 +232,7 @@ class ArithmeticArray(EncryptedArray):
                 server._wrap(multiply(server._raw, part.copy()))
                 for part in (plain.real, plain.imag)
             )
-            return cast("Self", real + imaginary._times_i())
+            return real + imaginary._run("times_i")
         return server._wrap(multiply(server._raw, plain) if raw is None else raw)
 
     def __matmul__(self, other: _Operand) -> Self:
@@ -291,8 +289,7 @@ class ArithmeticArray(EncryptedArray):
         """The array with its axes in reverse order. This computes nothing."""
         if self._view is not None:
             return self.transpose()
-        server = self._bound_server("transpose")
-        return server._wrap(server._raw.transpose(self._elements()))
+        return self._run("transpose")
 
     # Sums and products along axes
 
@@ -357,21 +354,7 @@ class ArithmeticArray(EncryptedArray):
                 array = cast("Self", np.where(mask, cast("Any", self), 1))
         axes = self._axes(axis, "prod")
         with named("prod", "multiply", "indexing", "reshape"):
-            for one in axes:
-                left_over: Self | None = None
-                while array.shape[one] > 1:
-                    half, odd = divmod(array.shape[one], 2)
-                    if odd:
-                        last = part_of(array, one, slice(2 * half, None))
-                        left_over = last if left_over is None else left_over * last
-                    array = part_of(array, one, slice(half)) * part_of(
-                        array, one, slice(half, 2 * half)
-                    )
-                array = array if left_over is None else array * left_over
-            kept = tuple(1 if i in axes else n for i, n in enumerate(self.shape))
-            return array.reshape(
-                kept if keepdims else tuple(n for i, n in enumerate(self.shape) if i not in axes)
-            )
+            return cast("Self", array._folded(axes, operator.mul, keepdims=keepdims))
 
     def cumsum(
         self, axis: SupportsIndex | None = None, dtype: None = None, out: None = None
@@ -383,8 +366,7 @@ class ArithmeticArray(EncryptedArray):
         unset("cumsum", dtype, out)
         if axis is None or self._is_of_one_value(axis, "cumsum"):
             return self.ravel().cumsum(0)
-        index, server = self._axis(axis, "cumsum"), self._bound_server("cumsum")
-        return server._wrap(_native.cumsum(server._raw, self._elements(), index))
+        return self._run("cumsum", self._axis(axis, "cumsum"))
 
     def trace(
         self,
@@ -438,9 +420,8 @@ class ArithmeticArray(EncryptedArray):
     def _declared(self, operation: str, interval: tuple[float, float] | None) -> Self:
         if interval is None:
             raise TypeError(f"{operation}: an interval is a pair (low, high), not None")
-        server = self._bound_server(operation)
-        with named(operation, "declare an interval"):
-            return server._wrap(server._raw.with_interval(self._elements(), *interval))
+        parts = ("declare an interval",)
+        return self._run("with_interval", *interval, operation=operation, parts=parts)
 
 
 def _check_initial(operation: str, initial: object) -> None:

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from hippocrene.arrays.advice import unset
-from hippocrene.arrays.encrypted import ArrayServer, EncryptedArray, part_of
+from hippocrene.arrays.encrypted import ArrayServer, EncryptedArray
 from hippocrene.arrays.places import Axes, common_shape, places_of
 from hippocrene.errors import named
 from hippocrene.values.operands import booleans, is_plain, plain_bits, to_array
-from hippocrene.values.scalars import text
+from hippocrene.values.scalars import check_type, text
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -28,7 +28,7 @@ class BitArray(EncryptedArray, holds=("bits", "single bits")):
     """
 
     __slots__ = ()
-    _refusals: ClassVar[Mapping[str, str | tuple[type[Exception], str]]] = {
+    _refusals: ClassVar[Mapping[str, str]] = {
         **EncryptedArray._refusals,
         "divisor": "encrypted bits are no divisors: they compute with & | ^ ~",
         "entries_of": "entries_of takes encrypted numbers and integers, not bits",
@@ -235,24 +235,14 @@ class BitArray(EncryptedArray, holds=("bits", "single bits")):
         overlap. This is wrong for ``xor``, which would count a bit twice. For ``xor`` and for
         single bits, an odd bit waits until the end.
         """
-        array = self
-        overlap = gate != "xor" and array._holds == "bits"
-        axes = array._axes(axis, operation)
-        shape = tuple(1 if k in axes else length for k, length in enumerate(array.shape))
         with named(operation, gate, "move elements", "bootstrap bits"):
-            for k in axes:
-                waiting = []
-                while (length := array.shape[k]) > 1:
-                    half = length // 2
-                    if length % 2 and not overlap:
-                        waiting.append(part_of(array, k, slice(-1, None)))
-                    last = slice(half, length if overlap else 2 * half)
-                    first = slice(length - half if overlap else half)
-                    array = part_of(array, k, first)._gate(gate, part_of(array, k, last), operation)
-                for one in waiting:
-                    array = array._gate(gate, one, operation)
-            rest = shape if keepdims else tuple(n for k, n in enumerate(shape) if k not in axes)
-            return array.reshape(rest)
+            folded = self._folded(
+                self._axes(axis, operation),
+                lambda one, other: one._gate(gate, other, operation),
+                keepdims=keepdims,
+                overlap=gate != "xor" and self._holds == "bits",
+            )
+            return cast("Self", folded)
 
     def _parity(self, axis: Any, *, keepdims: bool = False) -> Self:
         """Return 1 where the number of ones is odd, for `numpy.logical_xor.reduce`."""
@@ -282,8 +272,7 @@ def gates_of(
     """Compute several gates of the same operands, for `Server.gates`. Shapes broadcast."""
     if isinstance(names, str):
         raise TypeError(f"gates takes several names: say [{names!r}] for one")
-    if not isinstance(names, Iterable):
-        raise TypeError(f"gates takes names of gates, not {type(names).__name__}")
+    check_type(names, Iterable, "gates takes names of gates")
     wanted = [text(name, "the name of a gate") for name in names]
     some = next((one for one in operands if isinstance(one, EncryptedArray)), None)
     if some is None:

@@ -17,8 +17,7 @@ from hippocrene.arrays.arithmetic import (
 )
 from hippocrene.arrays.encrypted import EncryptedArray
 from hippocrene.errors import DIFFERENCE, ArgumentError, ShapeError, named
-from hippocrene.values.integers import integers
-from hippocrene.values.operands import is_plain
+from hippocrene.values.operands import integers, is_plain
 from hippocrene.values.polynomials import Series, whole_coefficients
 
 if TYPE_CHECKING:
@@ -36,15 +35,8 @@ class IntegerArray(ArithmeticArray, holds=("integers",)):
     """
 
     __slots__ = ()
-    _refusals: ClassVar[Mapping[str, str | tuple[type[Exception], str]]] = {
+    _refusals: ClassVar[Mapping[str, str]] = {
         **ArithmeticArray._refusals,
-        **dict.fromkeys(
-            ("bootstrap", "with_precision", "with_precision_bits"),
-            (
-                ArgumentError,
-                "{name}: an array of encrypted integers, where one of numbers is needed",
-            ),
-        ),
         **dict.fromkeys(
             ("cov", "std", "var"),
             "encrypted integers have no variance: take sums of them and of their squares",
@@ -91,10 +83,10 @@ class IntegerArray(ArithmeticArray, holds=("integers",)):
         It is declared at encryption, and every operation propagates the worst case; see
         `with_interval`. Integers that may have any value modulo ``t`` lie in ``[0, t - 1]``.
         """
-        return self._unmoved().interval or (0.0, float(self.plain_modulus - 1))
+        return self._described().interval or (0.0, float(self.plain_modulus - 1))
 
     def _summary(self) -> str:
-        left = self._unmoved().budget_bits
+        left = self._described().budget_bits
         bits = "?" if left is None else f"{left:.1f}"
         return f", plain_modulus={self.plain_modulus}, budget_bits={bits}"
 
@@ -128,10 +120,9 @@ class IntegerArray(ArithmeticArray, holds=("integers",)):
         This takes ``ceil(log2(degree + 1))`` multiplications one after the other. `polynomial` can
         be a `numpy.poly1d` or a sequence of coefficients with the constant first.
         """
-        server = self._bound_server("polynomial")
-        with named("polynomial", "evaluate a polynomial"):
-            whole = whole_coefficients(polynomial, self.plain_modulus)
-            return server._wrap(server._raw.integer_polynomial(self._elements(), whole))
+        whole = whole_coefficients(polynomial, self.plain_modulus)
+        how: Any = {"operation": "polynomial", "parts": ("evaluate a polynomial",)}
+        return self._run("integer_polynomial", whole, **how)
 
     def apply(self, function: Callable[[Any], Any] | npt.ArrayLike, **of_numbers: object) -> Self:
         """Apply any function, or take the entry of a table, for every value. The result is exact.
@@ -148,7 +139,7 @@ class IntegerArray(ArithmeticArray, holds=("integers",)):
         on. The options of `NumberArray.apply` are refused.
         """
         check_function(function)
-        server, modulus = self._bound_server("apply"), self.plain_modulus
+        modulus = self.plain_modulus
         if of_numbers:
             raise TypeError(
                 f"apply takes {next(iter(of_numbers))}= for numbers only: a function of integers is of all of them, "
@@ -165,8 +156,7 @@ class IntegerArray(ArithmeticArray, holds=("integers",)):
         if table.shape != (modulus,):
             what = "the function returned" if callable(function) else "a table of"
             raise ShapeError(f"apply: {what} shape {table.shape} for the {modulus} integers")
-        with named("apply", "evaluate a polynomial"):
-            return server._wrap(server._raw.table(self._elements(), table))
+        return self._run("table", table, operation="apply", parts=("evaluate a polynomial",))
 
     def entries_of(self, table: npt.ArrayLike, **of_numbers: object) -> Self:
         """Return the entries of a plain table at encrypted indices, as ``table[x]`` would.
@@ -185,16 +175,16 @@ class IntegerArray(ArithmeticArray, holds=("integers",)):
                 "entries_of takes a precision for numbers only: entries of integers are exact"
             )
         entries = check_table(integers(table, "entries_of", self.plain_modulus))
-        server, last = self._bound_server("entries_of"), len(entries) - 1
+        last = len(entries) - 1
         low, high = self.interval
         if low < 0 or high > last:
             raise ArgumentError(
                 f"entries_of: integers from {low:.0f} to {high:.0f} are possible, and places are 0 to {last}. "
                 f"Encrypt with interval=(0, {last}), or declare x.with_interval((0, {last}))."
             )
-        with named("entries_of", "evaluate a polynomial"):
-            found = [server._raw.table(self._elements(), column) for column in columns(entries)]
-        return stacked_entries([server._wrap(one) for one in found], entries)
+        how: Any = {"operation": "entries_of", "parts": ("evaluate a polynomial",)}
+        found = [self._run("table", column, **how) for column in columns(entries)]
+        return stacked_entries(found, entries)
 
 
 def _of_all(function: Callable[[Any], Any], modulus: int) -> Any:

@@ -5,41 +5,60 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from hippocrene import _native
 from hippocrene.arrays.advice import unset
 from hippocrene.arrays.arithmetic import (
     FOR_BITS,
     ArithmeticArray,
+    check_function,
     check_table,
     columns,
     stacked_entries,
 )
 from hippocrene.arrays.encrypted import Array, EncryptedArray
-from hippocrene.arrays.look_ups import LookUpArray
 from hippocrene.arrays.places import Axes
-from hippocrene.errors import ArgumentError, MissingKeyError, ParameterError, named
-from hippocrene.values.exact import Plain, fractions, is_exact_kind, root
-from hippocrene.values.operands import divisors, finite, inverses, is_plain, real_numbers
+from hippocrene.errors import (
+    DIFFERENCE,
+    ArgumentError,
+    MissingKeyError,
+    ParameterError,
+    ShapeError,
+    named,
+)
+from hippocrene.values.operands import (
+    Plain,
+    divisors,
+    finite,
+    fractions,
+    inverses,
+    is_exact_kind,
+    is_plain,
+    real_numbers,
+    root,
+)
 from hippocrene.values.polynomials import Series, coefficients
-from hippocrene.values.scalars import double
+from hippocrene.values.scalars import double, double_or_none, integer, pair, whole
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from hippocrene.arrays.encrypted import _Operand
 
-class NumberArray(LookUpArray, holds=("numbers",)):
+    _Domain: TypeAlias = tuple[float, float] | None
+
+
+class NumberArray(ArithmeticArray, holds=("numbers",)):
     """An encrypted array of real or complex numbers, which have a small error.
 
     `EncryptedArray` describes all kinds of array.
     """
 
     __slots__ = ()
-    _refusals: ClassVar[Mapping[str, str | tuple[type[Exception], str]]] = {
+    _refusals: ClassVar[Mapping[str, str]] = {
         **ArithmeticArray._refusals,
         **dict.fromkeys(
             ("==", "!="),
@@ -83,7 +102,7 @@ class NumberArray(LookUpArray, holds=("numbers",)):
         Bits count after the binary point. Operations on arrays of different precision use the
         smaller one. `precision_bits` is the precision that the array really has.
         """
-        return cast("float", self._unmoved().precision)
+        return cast("float", self._described().precision)
 
     @property
     def bound(self) -> float:
@@ -91,7 +110,7 @@ class NumberArray(LookUpArray, holds=("numbers",)):
 
         It is a worst case that follows from the interval declared at encryption.
         """
-        return cast("float", self._unmoved().bound)
+        return cast("float", self._described().bound)
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -100,7 +119,7 @@ class NumberArray(LookUpArray, holds=("numbers",)):
         It is declared at encryption, and every operation propagates the worst case; see
         `with_interval`. For complex values, it contains both the real and the imaginary parts.
         """
-        return cast("tuple[float, float]", self._unmoved().interval)
+        return cast("tuple[float, float]", self._described().interval)
 
     @property
     def capacity_bits(self) -> float | None:
@@ -112,8 +131,7 @@ class NumberArray(LookUpArray, holds=("numbers",)):
         return self._described().capacity_bits
 
     def _summary(self) -> str:
-        # A repr must not move the elements of a lazy view.
-        alike = self._unmoved()
+        alike = self._described()
         bits = "?" if alike.capacity_bits is None else f"{alike.capacity_bits:.1f}"
         kind = ", complex" if self.is_complex else ""
         return f"{kind}, precision_bits={alike.precision_bits:.1f}, capacity_bits={bits}"
@@ -124,10 +142,8 @@ class NumberArray(LookUpArray, holds=("numbers",)):
         With a lower precision, every later product uses less of `capacity_bits`. A higher precision
         than the array already has does not reduce its error.
         """
-        server = self._bound_server("with_precision")
-        return server._wrap(
-            server._raw.array_with_precision(self._elements(), double(bits, "a precision"))
-        )
+        wanted = double(bits, "a precision")
+        return self._run("array_with_precision", wanted, operation="with_precision")
 
     def with_precision_bits(self, bits: float) -> Self:
         """Return the array with a declared `precision_bits`, for users who know its error better.
@@ -141,10 +157,7 @@ class NumberArray(LookUpArray, holds=("numbers",)):
         `Client.decrypt_for_sharing` hides less. Errors in stray slots, between the elements, may be
         larger than declared. A multiplication then sets these slots to zero.
         """
-        server = self._bound_server("with_precision_bits")
-        return server._wrap(
-            server._raw.with_precision_bits(self._elements(), double(bits, "a precision"))
-        )
+        return self._run("with_precision_bits", double(bits, "a precision"))
 
     def _plain(self, values: npt.ArrayLike, operation: str) -> npt.NDArray[Any]:
         return finite(values, operation)
@@ -156,7 +169,7 @@ class NumberArray(LookUpArray, holds=("numbers",)):
 
         `size` is the largest absolute value of the factors.
         """
-        return _native.needs_digits(self._bound_server(operation)._raw, self._unmoved(), size)
+        return self._bound_server(operation)._raw.needs_digits(self._described(), size)
 
     def _rounded(self, product: Self, size: float) -> Self:
         """Return a product with rounded doubles, and add their rounding to its estimated error.
@@ -171,11 +184,11 @@ class NumberArray(LookUpArray, holds=("numbers",)):
 
     def _off_by(self, error: float) -> Self:
         """Return the array with an additional error of at most `error` in its estimate."""
-        if not error or math.isnan(self.precision_bits):
+        # The elements of a lazy view are moved before their precision is read.
+        if not error or math.isnan(self._elements().precision_bits or math.nan):
             return self
-        server = self._bound_server("with_precision_bits")
         bits = -0.5 * float(np.logaddexp2(-2 * self.precision_bits, 2 * math.log2(error)))
-        return server._wrap(server._raw.with_precision_bits(self._elements(), bits))
+        return self._run("with_precision_bits", bits)
 
     def _beside(self, other: Self | npt.NDArray[Any]) -> Self:
         """Return the sum with an array that is 0 wherever this one is not.
@@ -223,10 +236,7 @@ class NumberArray(LookUpArray, holds=("numbers",)):
                 return self._with(1 / fractions(divisor, "div"), "mul")
             factors = inverses(divisor)
             if not divisor.ndim:
-                server = self._bound_server("div")
-                return server._wrap(
-                    _native.divide(server._raw, self._elements(), cast("float", divisor.item()))
-                )
+                return self._run("div_number", float(divisor), operation="div")
             if self._needs_digits(float(np.max(abs(factors), initial=0.0)), "div"):
                 return self._with(1 / fractions(divisor, "div"), "mul")
             return self._with(factors, "mul")
@@ -234,11 +244,13 @@ class NumberArray(LookUpArray, holds=("numbers",)):
     def _times_matrix(
         self, values: npt.ArrayLike, multiply: Any, *, from_left: bool | None = None
     ) -> Self:
-        plain: npt.NDArray[Any] = finite(values, "matmul", rounded=True)
+        plain: npt.NDArray[Any] = finite(values, "matmul")
+        if not is_exact_kind(plain):
+            return self._times_plain(plain, multiply, from_left=from_left)
+        plain = finite(values, "matmul", rounded=True)
         plain = plain if plain.dtype.kind == "c" else real_numbers(plain, "matmul")
         product = self._times_plain(plain, multiply, from_left=from_left)
-        rounded = is_exact_kind(finite(values, "matmul"))
-        return self._rounded(product, float(np.linalg.norm(plain))) if rounded else product
+        return self._rounded(product, float(np.linalg.norm(plain)))
 
     def conj(self) -> Self:
         """Return the complex conjugates.
@@ -246,8 +258,7 @@ class NumberArray(LookUpArray, holds=("numbers",)):
         Complex values need evaluation keys made with ``conjugation=True``. Real values are their
         own conjugates and are returned unchanged.
         """
-        server = self._bound_server("conj")
-        return server._wrap(server._raw.conjugate(self._elements()))
+        return self._run("conjugate", operation="conj")
 
     @property
     def real(self) -> Self:
@@ -256,7 +267,7 @@ class NumberArray(LookUpArray, holds=("numbers",)):
         For complex values this uses the conjugate (see `conj`) and one bit of capacity. Real values
         are returned unchanged.
         """
-        return self._part(_native.real) if self._held.is_complex else self
+        return self._run("real") if self._held.is_complex else self
 
     @property
     def imag(self) -> Self:
@@ -265,16 +276,7 @@ class NumberArray(LookUpArray, holds=("numbers",)):
         For complex values this uses the conjugate (see `conj`) and one bit of capacity. The
         imaginary parts of real values are 0.
         """
-        return self._part(_native.imag) if self._held.is_complex else self * 0
-
-    def _part(
-        self, part: Callable[[_native.Server, _native.EncryptedArray], _native.EncryptedArray]
-    ) -> Self:
-        server = self._bound_server(part.__name__)
-        return server._wrap(part(server._raw, self._elements()))
-
-    def _times_i(self) -> Self:
-        return self._part(_native.times_i)
+        return self._run("imag") if self._held.is_complex else self * 0
 
     def polynomial(self, polynomial: Series) -> Self:
         """Evaluate a polynomial at every value.
@@ -288,11 +290,9 @@ class NumberArray(LookUpArray, holds=("numbers",)):
         whose `bound` exceeds the domain. Choose a domain that is large enough, or declare a smaller
         range with `with_bound`.
         """
-        server = self._bound_server("polynomial")
-        with named("polynomial", "evaluate a polynomial"):
-            series, interval, error = coefficients(polynomial, self.interval)
-            result = server._wrap(server._raw.polynomial(self._elements(), series, interval))
-            return result._off_by(error)
+        series, interval, error = coefficients(polynomial, self.interval)
+        parts = ("evaluate a polynomial",)
+        return self._run("polynomial", series, interval, parts=parts)._off_by(error)
 
     def entries_of(self, table: npt.ArrayLike, *, precision: float | None = None) -> Self:
         """Return the entries of a plain table at encrypted indices, as ``table[x]`` would.
@@ -322,10 +322,10 @@ class NumberArray(LookUpArray, holds=("numbers",)):
         """
         bits = None if precision is None else double(precision, "a precision")
         entries = check_table(real_numbers(table, "entries_of"))
-        server = self._bound_server("entries_of")
-        with named("entries_of", "entries of a table", "evaluate a polynomial"):
-            found = [server._raw.entries(self._elements(), one, bits) for one in columns(entries)]
-        return stacked_entries([server._wrap(one) for one in found], entries)
+        parts = ("entries of a table", "evaluate a polynomial")
+        how: dict[str, Any] = {"operation": "entries_of", "parts": parts}
+        found = [self._run("entries", one, bits, **how) for one in columns(entries)]
+        return stacked_entries(found, entries)
 
     # Means and variances
 
@@ -408,12 +408,10 @@ class NumberArray(LookUpArray, holds=("numbers",)):
         ]
         inexact = not isinstance(factors[1], float)
         total, factor = (total * factors[1], 1.0) if inexact else (total, factors[1])
-        means = _native.broadcast_like(server._raw, total._elements(), array._elements(), factor)
+        means = server._raw.broadcast_like(total._elements(), array._elements(), factor)
         deviations: Any = array * factors[0] - halved(server._wrap(means), halvings)
-        declared = _native.as_deviations(
-            server._raw, deviations._elements(), abs(float(gain)) * array.bound
-        )
-        return server._wrap(declared), halvings
+        bound = abs(float(gain)) * array.bound
+        return server._wrap(server._raw.as_deviations(deviations._elements(), bound)), halvings
 
     def var(
         self,
@@ -440,8 +438,7 @@ class NumberArray(LookUpArray, holds=("numbers",)):
             return variance
         values = self._elements() if view is None else view.source
         factor = count / (count - float(ddof))
-        server = self._bound_server("var")
-        return server._wrap(_native.as_variances(server._raw, variance._elements(), values, factor))
+        return variance._run("as_variances", values, factor, operation="var")
 
     def _squared_deviations(self, axis: Axes, ddof: float, *, keepdims: bool = False) -> Self:
         """Return the variance before its imaginary part is removed.
@@ -505,6 +502,561 @@ class NumberArray(LookUpArray, holds=("numbers",)):
                 f"{error}; var needs none of this: decrypt the variance, and take its root"
             ) from None
 
+    # Comparisons
+
+    def _of_sign(
+        self,
+        operation: str,
+        gap: float | None,
+        precision: float | None,
+        at_ties: float = 0.0,
+        other: EncryptedArray | None = None,
+    ) -> Self:
+        """Compute an operation that is made of signs, of values or of differences from others."""
+        server = self._bound_server(operation, other)
+        gap, precision = double_or_none(gap, "a gap"), double_or_none(precision, "a precision")
+        with named(operation, "absolute value", "compare", "step", "sign", "relu", *DIFFERENCE):
+            if other is None:
+                raw = server._raw.of_sign(operation, self._elements(), gap, precision, at_ties)
+            else:
+                both = self._elements(), other._elements()
+                raw = server._raw.of_difference(operation, *both, gap, precision, at_ties)
+            return server._wrap(raw)
+
+    def _compared(
+        self,
+        operation: str,
+        other: _Operand,
+        gap: float | None,
+        precision: float | None,
+        at_ties: float,
+    ) -> Self:
+        at_ties = double(at_ties, "at_ties")
+        if isinstance(other, EncryptedArray):
+            return self._of_sign(operation, gap, precision, at_ties, other)
+        self._check_operand(other, operation)
+        with named(operation, "positive", *DIFFERENCE):
+            plain: Any = other
+            difference = self if np.ndim(plain) == 0 and plain == 0 else self - plain
+            difference = difference if operation == "greater" else -difference
+            return difference._of_sign("positive", gap, precision, at_ties)
+
+    def _check_operand(self, other: object, operation: str) -> None:
+        """Refuse operands that are neither arrays nor numbers."""
+        if not isinstance(other, EncryptedArray) and not is_plain(other):
+            raise TypeError(
+                f"{operation} takes encrypted arrays, plain arrays and numbers, not {type(other).__name__}"
+            )
+
+    def sign(self, *, gap: float | None = None, precision: float | None = None) -> Self:
+        """Return the sign of every value, which is approximately 1 or -1.
+
+        The result is within ``2**-precision`` of the sign where the absolute value is at least
+        `gap`. The default `precision` is 10 bits. The default `gap` is ``bound / 256``. For values
+        that are too imprecise for that gap, the default is 2, 4 or 8 times as wide, up to
+        ``bound / 32``. Where the absolute value is below `gap`, the result is some number from -1
+        to 1, again to within ``2**-precision``. The error of the array itself comes on top.
+
+        A tighter `bound` (see `with_bound`), a wider gap and a lower precision use less of
+        `capacity_bits`. With bootstrapping keys, capacity is restored between the steps.
+
+        The values must be real. The evaluation keys must have been made with ``conjugation=True``
+        or with bootstrapping.
+
+        If the keys have tables, signs, comparisons, `maximum`, `abs` and similar functions can use
+        look-up tables instead, with one look-up for each value. They do so in these cases:
+
+        - The values are not precise enough for the gap. Results of look-up tables seldom are.
+        - One step needs more capacity than a bootstrap restores.
+        - There are no bootstrapping keys, and the array has too little capacity left or the keys
+          lack conjugation.
+
+        The default gap is then that of the tables, about a 118th of the bound with ``"lut12"``. A
+        narrower gap is refused.
+        """
+        return self._of_sign("sign", gap, precision)
+
+    def greater(
+        self,
+        other: _Operand,
+        *,
+        gap: float | None = None,
+        precision: float | None = None,
+        at_ties: float = 0,
+    ) -> Self:
+        """Return 1 where this exceeds `other`, and 0 where it is equal or less, as ``>`` does.
+
+        The result is approximate. Let ``e = 2**-precision`` (10 bits by default) and ``d`` be the
+        difference of two values. The result is within ``e / 2`` of 1 where ``d >= gap``, and of 0
+        where ``d <= 0``. Where ``0 < d < gap``, it is some number from 0 to 1. The default gap is a
+        127th of the sum of both bounds. With tables, it is twice the gap of `sign`. Integers held
+        as numbers are compared exactly with ``gap=1``, if the result is rounded.
+
+        With ``at_ties=1``, as for ``>=``, equal values give 1, and the results between 0 and 1
+        occur where ``-gap < d < 0``. With ``at_ties=0.5``, equal values give 1/2. The gap then
+        extends to both sides, and is half as wide by default.
+
+        If the intervals of both operands already decide the answer, the result is exact and free.
+        If the errors of the values could hide every possible difference, the comparison is refused.
+        Everything else is as for the `sign` of the difference.
+        """
+        return self._compared("greater", other, gap, precision, at_ties)
+
+    def less(
+        self,
+        other: _Operand,
+        *,
+        gap: float | None = None,
+        precision: float | None = None,
+        at_ties: float = 0,
+    ) -> Self:
+        """Return 1 where this is less than `other`, and 0 where it is equal or greater.
+
+        See `greater` for the error and the options.
+        """
+        return self._compared("less", other, gap, precision, at_ties)
+
+    def __ge__(self, other: _Operand) -> Self:
+        return self.greater(other, at_ties=1)
+
+    def __le__(self, other: _Operand) -> Self:
+        return self.less(other, at_ties=1)
+
+    def __gt__(self, other: _Operand) -> Self:
+        return self.greater(other)
+
+    def __lt__(self, other: _Operand) -> Self:
+        return self.less(other)
+
+    def maximum(
+        self, other: _Operand, *, gap: float | None = None, precision: float | None = None
+    ) -> Self:
+        """Return the larger of this and `other`, value by value.
+
+        Let ``e = 2**-precision`` (10 bits by default), ``d`` be the difference of two values, and
+        ``B`` be the sum of both bounds. The default `gap` is ``B / 256``. The largest error is
+
+        - ``e * (abs(d) + B / 2) / 2`` where ``abs(d)`` is at least `gap`,
+        - ``(1 + e / 2) * abs(d) + e * B / 4`` where it is less.
+
+        Everything else is as for the `sign` of the difference.
+        """
+        if isinstance(other, EncryptedArray):
+            return self._of_sign("maximum", gap, precision, other=other)
+        self._check_operand(other, "maximum")
+        with named("maximum", "relu", *DIFFERENCE):
+            return (self - other).relu(gap=gap, precision=precision) + other
+
+    def minimum(
+        self, other: _Operand, *, gap: float | None = None, precision: float | None = None
+    ) -> Self:
+        """Return the smaller of this and `other`, value by value.
+
+        The error is at most that of `maximum`.
+        """
+        if isinstance(other, EncryptedArray):
+            return self._of_sign("minimum", gap, precision, other=other)
+        self._check_operand(other, "minimum")
+        with named("minimum", "relu", *DIFFERENCE):
+            return other - (other - self).relu(gap=gap, precision=precision)
+
+    def clip(
+        self,
+        min: _Operand | None = None,  # noqa: A002
+        max: _Operand | None = None,  # noqa: A002
+        out: None = None,
+        *,
+        gap: float | None = None,
+        precision: float | None = None,
+    ) -> Self:
+        """Return the values limited to the range from `min` to `max`, as `numpy.clip` does.
+
+        The error is at most the sum of the errors of `maximum` and `minimum`. Plain limits outside
+        of the `interval` of the array change nothing and are free. Other plain limits need as much
+        depth as one of `maximum` and `minimum`, and encrypted limits as much as both. The `bound`
+        of the result is a worst case and can exceed the limits. Use `with_bound` to declare the
+        bound that follows from the limits.
+        """
+        unset("clip", None, out)
+        if min is None and max is None:
+            raise ArgumentError("clip: neither min nor max is given")
+        with named("clip", "maximum", "minimum", "relu", *DIFFERENCE):
+            if self._lies_within(min, max):
+                return self.copy()
+            if (
+                min is None
+                or max is None
+                or isinstance(min, EncryptedArray)
+                or isinstance(max, EncryptedArray)
+            ):
+                above = self if min is None else self.maximum(min, gap=gap, precision=precision)
+                return above if max is None else above.minimum(max, gap=gap, precision=precision)
+            # Where `min` is above `max`, numpy returns `max`.
+            limits: list[npt.NDArray[Any]] = [finite(limit, "clip") for limit in (min, max)]
+            if any(map(is_exact_kind, limits)):
+                limits = [fractions(limit, "clip") for limit in limits]
+            low, high = limits
+            low = np.minimum(low, high)
+            parts = [(self - limit).relu(gap=gap, precision=precision) for limit in (low, high)]
+            return (parts[0] - parts[1])._with(low, "add")
+
+    def _lies_within(self, low: object, high: object) -> bool:
+        """Return True if the interval shows that clipping changes neither a value nor the shape.
+
+        A limit of None is no limit.
+        """
+        for limit, sign in ((low, 1), (high, -1)):
+            if limit is None:
+                continue
+            if isinstance(limit, EncryptedArray) or self._held.is_complex:
+                return False
+            values = finite(cast("npt.ArrayLike", limit), "clip")
+            if (
+                values.dtype.kind not in "biuf"
+                or self._common_shape(values.shape, "clip") != self.shape
+            ):
+                return False
+            if np.any(values > self.interval[0] if sign > 0 else values < self.interval[1]):
+                return False
+        return True
+
+    def relu(self, *, gap: float | None = None, precision: float | None = None) -> Self:
+        """Return every positive value, and 0 in place of the others.
+
+        This is `maximum` with 0, and has the same error.
+        """
+        return self._of_sign("relu", gap, precision)
+
+    def abs(self, *, gap: float | None = None, precision: float | None = None) -> Self:
+        """Return the absolute values, as ``abs(x)`` does.
+
+        Let ``e = 2**-precision`` (10 bits by default). The default `gap` is ``bound / 256``. The
+        largest error is
+
+        - ``e * (abs(x) + bound / 2)`` where ``abs(x)`` is at least `gap`,
+        - ``(2 + e) * abs(x) + e * bound / 2`` where it is less.
+
+        Everything else is as for `sign`.
+        """
+        return self._of_sign("abs", gap, precision)
+
+    def __abs__(self) -> Self:
+        return self.abs()
+
+    # Functions and order, by look-up tables. The methods need keys made with ``tables=True``, except
+    # where they say otherwise.
+
+    def apply(
+        self,
+        function: Callable[[Any], Any] | npt.ArrayLike,
+        *,
+        domain: _Domain = None,
+        look_ups: int | None = None,
+        precise: bool = False,
+    ) -> Self:
+        """Apply any function, or take the entry of a table, for every value.
+
+        This uses look-up tables. `function` takes and returns one number. It is
+        evaluated on the `domain` ``(low, high)``, which must contain the interval of the array. By
+        default, the domain is that interval (see `with_interval`).
+
+        The error is about as large as if each value were wrong by a 500th of the width of the
+        domain. It is smaller for smooth functions, and for smaller domains. `precision_bits` states
+        the error at the point of the domain where it is largest. Beside a jump, that is about the
+        height of the jump. If you know that the values stay away from that point, declare the
+        precision with `with_precision_bits`.
+
+        `look_ups`, from 1 to 4, is the largest number of look-ups for each value. The default is 3,
+        and fewer are made if more do not help. For a function with jumps, such as rounding, use one
+        look-up. Additional tables add part of the error beside a jump to values that lie a half, a
+        quarter, an eighth and so on of the domain away from it, where the function may be flat. If
+        the interval of the array is a single value, as for ``x * 0``, the result is exact and
+        nothing is looked up.
+
+        With `precise`, this uses two tables, and one of them holds the slopes of the function. The
+        error is then about half the second derivative times the square of the error of a value. For
+        smooth functions, this is a tenth of the usual error or less. Functions with jumps gain
+        nothing. This also needs a product. The result has 28 bits of capacity less than
+        `LookUps.capacity`, whose default leaves only a few, and at most the capacity of the array.
+
+        `function` can also be a table: a sequence whose entries are at equal distances from ``low``
+        to ``high`` of the `domain`, which is then required. A value between two entries gives the
+        nearest one. The default is then one look-up, so that the error at the entries is small, for
+        up to about 50 entries with ``"lut12"``. `precision_bits` states the error half-way between
+        two entries, where it is largest. For more entries, such as samples of a smooth function,
+        more look-ups may be better.
+        """
+        check_function(function)
+        # A table of entries has jumps. Each additional look-up adds part of the error beside a
+        # jump to values a half, a quarter and so on of the domain away from it.
+        usual = 3 if callable(function) else 1
+        count = usual if look_ups is None else whole(look_ups, "look_ups", 1, 4)
+        of_one = function if callable(function) else _nearest(function, domain)
+        how = (_domain(domain), count, bool(precise))
+        return self._run(
+            "apply",
+            lambda x: double(of_one(x), "what the function returned"),
+            *how,
+            parts=("apply a function",),
+        )
+
+    def _named(self, name: str, domain: _Domain, precise: bool) -> Self:
+        how = (name, _domain(domain), 3, bool(precise))
+        return self._run("apply_function", *how, operation=name, parts=("apply a function",))
+
+    def sigmoid(self, *, domain: _Domain = None, precise: bool = False) -> Self:
+        """Return ``1 / (1 + exp(-x))`` of every value; see `apply`."""
+        return self._named("sigmoid", domain, precise)
+
+    def tanh(self, *, domain: _Domain = None, precise: bool = False) -> Self:
+        """Return the hyperbolic tangents; see `apply`."""
+        return self._named("tanh", domain, precise)
+
+    def sqrt(self, *, domain: _Domain = None, precise: bool = False) -> Self:
+        """Return the square roots of values that are known to be at least 0.
+
+        Variances and sums of squares are known to be. For other values, first declare an interval
+        with ``x.with_interval((0, high))``.
+
+        If the array has enough capacity, this evaluates a polynomial of a degree up to 2047 and
+        needs no look-up. Its error is about a fifth of the largest root divided by the degree.
+        Otherwise this uses look-up tables as `apply` does, with a larger error.
+        """
+        return self._named("sqrt", domain, precise)
+
+    def reciprocal(self, *, domain: tuple[float, float], precise: bool = False) -> Self:
+        """Return ``1 / x`` of every value, for a domain on one side of 0.
+
+        This evaluates a polynomial or uses look-up tables, as `sqrt` does. If neither has an error
+        far below the largest result, it is refused.
+        """
+        return self._named("reciprocal", domain, precise)
+
+    def log(self, *, domain: tuple[float, float], precise: bool = False) -> Self:
+        """Return the natural logarithms, for a domain above 0.
+
+        This evaluates a polynomial or uses look-up tables, as `sqrt` does.
+        """
+        return self._named("log", domain, precise)
+
+    def exp(self, *, domain: _Domain = None, precise: bool = False) -> Self:
+        """Return the exponentials; see `apply`."""
+        return self._named("exp", domain, precise)
+
+    def is_close(self, other: _Operand, *, tolerance: float) -> Self:
+        """Return 1 where values differ from `other` by less than `tolerance`, and 0 elsewhere.
+
+        This takes one look-up for each value. Within a gap around the tolerance, the result may be
+        either. With the tables ``"lut12"``, the gap is about a 118th of the sum of both bounds and
+        the tolerance. It is twice as large with ``"lut11"`` and about half as large with
+        ``"lut13"``. A tolerance below the gap is refused, with an error that names the gap. If the
+        tolerance is larger than the sum of both bounds, the results are 1 without a look-up.
+        """
+        self._check_operand(other, "is_close")
+        with named("is_close", *DIFFERENCE):
+            difference = self - other
+        within = double(tolerance, "a tolerance")
+        if within > difference.bound:
+            return (difference - difference + 1).with_bound(1)
+        parts = ("apply a function", "compare with 0")
+        return difference._run("near_zero", within, operation="is_close", parts=parts)
+
+    def sort(
+        self, axis: SupportsIndex | None = -1, kind: str | None = None, *, stable: Any = None
+    ) -> Self:
+        """Return the values in rising order along an axis, or all values if `axis` is None.
+
+        With None, the result has one axis. Sorting takes 63 look-ups for 16 values, and about
+        ``n * log2(n)**2 / 4`` for ``n`` values, whatever numpy's `kind` says. The standard
+        deviation of the error of a value is at most a 40th of the bound.
+        """
+        return self._sorted("sort", axis, kind, stable)
+
+    def max(self, axis: Axes = None, out: None = None, *, keepdims: bool = False) -> Self:
+        """Return the largest values along one or several axes, or of all values.
+
+        This takes ``n - 1`` look-ups to find the largest of ``n`` values.
+        """
+        unset("max", None, out)
+        return self._of_axes("max", axis, keepdims)
+
+    def min(self, axis: Axes = None, out: None = None, *, keepdims: bool = False) -> Self:
+        """Return the smallest values along one or several axes, or of all values.
+
+        This takes ``n - 1`` look-ups to find the smallest of ``n`` values.
+        """
+        unset("min", None, out)
+        return self._of_axes("min", axis, keepdims)
+
+    def argsort(
+        self, axis: SupportsIndex | None = -1, kind: str | None = None, *, stable: Any = None
+    ) -> Self:
+        """Return the indices that sort the values along an axis, or all values if `axis` is None.
+
+        This takes ``n * (3 * n - 1) / 2`` look-ups for ``n`` values, if ``n`` is at least 2. Round
+        the indices after decryption. `precision_bits` states their error, which grows with the number
+        of values.
+
+        Every index appears exactly once. Two values that differ by more than a gap are in order.
+        Closer and equal values may be in either order, whatever `kind` says. The gap is seven
+        standard deviations of the error in the difference of two values in look-ups. On ``"n15"``
+        it is about a 340th of the `bound` of the array with the tables ``"lut12"``, a 260th with
+        ``"lut11"`` and a 360th with ``"lut13"``. The errors of the values come on top.
+
+        The number of values in a line is limited, since the tables must tell their ranks apart: to
+        44 with ``"lut11"``, 82 with ``"lut12"`` and 109 with ``"lut13"``. More are refused.
+        """
+        return self._sorted("argsort", axis, kind, stable)
+
+    def median(self, axis: Axes = None, *, keepdims: bool = False) -> Self:
+        """Return the medians along one or several axes, or of all values, as `quantile` of 0.5."""
+        return self._of_axes("median", axis, keepdims)
+
+    def quantile(
+        self, q: npt.ArrayLike, axis: Axes = None, *, method: str = "linear", keepdims: bool = False
+    ) -> Self:
+        """Return the quantiles `q`, from 0 to 1, along one or several axes, or of all values.
+
+        `q` is a number or an array of plain numbers, which the server can see. As in numpy, the
+        axes of `q` come first in the result.
+
+        The values are sorted once for all quantiles (see `sort`). A quantile between two values is
+        interpolated linearly, with its position rounded to a 4096th of their distance.
+        Interpolation uses up to 12 bits of the capacity of the sorted values, and one bit in the
+        middle between two values. If several quantiles lie at different distances, it uses as much
+        as a product with plain numbers.
+        """
+        return self._quantile("quantile", q, 1.0, axis, method, keepdims)
+
+    def percentile(
+        self, q: npt.ArrayLike, axis: Axes = None, *, method: str = "linear", keepdims: bool = False
+    ) -> Self:
+        """Return the percentiles `q`, from 0 to 100, as `quantile` of ``q / 100``."""
+        return self._quantile("percentile", q, 100.0, axis, method, keepdims)
+
+    def _quantile(
+        self,
+        operation: str,
+        q: npt.ArrayLike,
+        most: float,
+        axis: Axes,
+        method: str,
+        keepdims: bool,
+    ) -> Self:
+        if method != "linear":
+            raise ArgumentError(
+                f"{operation}: method is {method!r}: encrypted values have the linear one"
+            )
+        shares = real_numbers(q, operation)
+        wrong = shares[~((shares >= 0) & (shares <= most))]
+        if not shares.size or wrong.size:
+            have = wrong.flat[0] if wrong.size else "nothing"
+            raise ArgumentError(
+                f"{operation}: q holds {have}: numbers from 0 to {most:g} are possible"
+            )
+        array, along, ones = self._joined(axis, operation)
+        wanted = (shares / most).ravel().tolist()
+        result = array._run("quantile", wanted, along, operation=operation, parts=("quantile",))
+        shape = shares.shape + (ones if keepdims else result.shape[1:])
+        with named(operation, "reshape"):
+            return result if result.shape == shape else result.reshape(shape)
+
+    def top_k(self, k: int, axis: SupportsIndex | None = -1) -> Self:
+        """Return the `k` largest values along an axis, or of all, in rising order.
+
+        All values are sorted for this (see `sort`).
+        """
+        return self._counted(
+            "top_k", integer(k, "top_k: k"), None if axis is None else self._axis(axis, "top_k")
+        )
+
+    def max_pool(self, size: int) -> Self:
+        """Return the largest value of every window of an array with one or two axes.
+
+        Windows have `size` values, or `size` by `size` values in an array of two axes. They lie
+        side by side and must fill the array. A window of ``n`` values takes ``n - 1`` look-ups.
+        """
+        return self._counted("max_pool", integer(size, "max_pool: a size"))
+
+    def argmin(
+        self, axis: SupportsIndex | None = None, out: None = None, *, keepdims: bool = False
+    ) -> Self:
+        """Return the indices of the smallest values along an axis, or of the smallest of all.
+
+        The index of the smallest of all values counts in row-major order. This takes ``2 * n - 3``
+        look-ups for ``n`` values. Values that differ by at most a 20th of the bound may not be told
+        apart. If several values are that close to the smallest, the result is the index of one of
+        them.
+
+        Round the indices after decryption. `precision_bits` states their error. For 32 values it is
+        about 5 bits with ``"n15"`` and 4 with ``"n16"``, and one less whenever the number of values
+        doubles. With 2 bits, one index in twenty is rounded to its neighbour, and with 1 bit, one
+        in three. For more than 16 values, the bits of the index are repacked one by one, at the
+        cost of a repacking each.
+
+        More than 256 values are refused. Split them instead: with ``lines = x.reshape(-1, 256)``,
+        the results of ``lines.argmin(axis=1)`` and ``lines.min(axis=1).argmin()`` together give the
+        index.
+        """
+        unset("argmin", None, out)
+        return self._in_order("argmin", axis, keepdims=keepdims)
+
+    def argmax(
+        self, axis: SupportsIndex | None = None, out: None = None, *, keepdims: bool = False
+    ) -> Self:
+        """Return the indices of the largest values; see `argmin`."""
+        unset("argmax", None, out)
+        return self._in_order("argmax", axis, keepdims=keepdims)
+
+    def _sorted(self, operation: str, axis: SupportsIndex | None, kind: Any, stable: Any) -> Self:
+        """Sort. All kinds that numpy knows give the same result here, stable or not."""
+        del stable
+        if kind not in (None, "quicksort", "mergesort", "heapsort", "stable"):
+            raise ArgumentError(f"{operation}: there is no kind {kind!r} of sorting")
+        return self._in_order(operation, axis)
+
+    def _in_order(
+        self, operation: str, axis: SupportsIndex | None, *, keepdims: bool = False
+    ) -> Self:
+        server = self._bound_server(operation)
+        along = None if axis is None else self._axis(axis, operation)
+        result = server._wrap(server._raw.in_order(operation, self._elements(), along))
+        with named(operation, "reshape"):
+            return result.reshape(self._kept(along)) if keepdims else result
+
+    def _of_axes(self, operation: str, axis: Axes, keepdims: bool) -> Self:
+        array, along, ones = self._joined(axis, operation)
+        result = array._in_order(operation, along)
+        with named(operation, "reshape"):
+            return result.reshape(ones) if keepdims else result
+
+    def _joined(self, axis: Axes, operation: str) -> tuple[Self, int | None, tuple[int, ...]]:
+        """Return the self with these axes joined to one, that axis, and the shape that keeps them.
+
+        The axis is None if all axes are joined.
+        """
+        axes = self._axes(axis, operation)
+        ones = tuple(1 if i in axes else n for i, n in enumerate(self.shape))
+        if len(axes) == self.ndim:
+            return self, None, ones
+        if len(axes) == 1:
+            return self, axes[0], ones
+        others = [i for i in range(self.ndim) if i not in axes]
+        lengths = [self.shape[i] for i in others]
+        with named(operation, "transpose", "reshape"):
+            return self.transpose(*others, *axes).reshape(*lengths, -1), len(lengths), ones
+
+    def _kept(self, along: int | None) -> tuple[int, ...]:
+        """Return the shape in which this axis, or every axis for None, has length 1."""
+        shape = self.shape
+        return tuple(1 if along in (None, i) else n for i, n in enumerate(shape))
+
+    def _counted(self, operation: str, count: int, *arguments: int | None) -> Self:
+        if count < 1:
+            raise ArgumentError(f"{operation}: {count}, where 1 is the least that makes sense")
+        # The extension module refuses counts above the number of values, whatever their size.
+        return self._run(operation, min(count, 2**63 - 1), *arguments)
+
 
 def halved(array: Array, times: int) -> Array:
     """Divide by ``2**times``, exactly.
@@ -514,3 +1066,35 @@ def halved(array: Array, times: int) -> Array:
     for first in range(0, times, 12):
         array = array * 2.0 ** -min(12, times - first)
     return array
+
+
+def _domain(domain: _Domain) -> tuple[float, float] | None:
+    if domain is None:
+        return None
+    low, high = pair(domain, "a domain is two numbers, (low, high)")
+    return double(low, "an end of a domain"), double(high, "an end of a domain")
+
+
+def _nearest(table: npt.ArrayLike, domain: _Domain) -> Callable[[float], float]:
+    """Return a function that gives the nearest entry of a table over the domain.
+
+    The entries are at equal distances.
+    """
+    entries, ends = real_numbers(table, "apply"), _domain(domain)
+    if entries.ndim != 1 or entries.size < 2:
+        raise ShapeError(
+            f"apply: a table is a sequence of two numbers or more, not shape {entries.shape}"
+        )
+    wrong = np.flatnonzero(~np.isfinite(entries))
+    if wrong.size:
+        raise ArgumentError(
+            f"apply: entry {wrong[0]} of the table is {entries[wrong[0]]}: finite numbers are looked up"
+        )
+    if ends is None:
+        raise ArgumentError(
+            "apply: the entries of a table are for numbers of a domain: say domain=(low, high)"
+        )
+    low, steps = ends[0], entries.size - 1
+    # The extension module refuses an empty domain. Here it must not divide by zero.
+    width = ends[1] - low or 1.0
+    return lambda x: float(entries[min(max(round((x - low) / width * steps), 0), steps)])

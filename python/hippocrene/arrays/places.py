@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from typing import Any, Protocol, SupportsIndex, TypeAlias
+from collections.abc import Iterable
+from typing import Any, SupportsIndex, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -40,18 +39,10 @@ def check_order(operation: str, order: str | None) -> None:
         )
 
 
-class HasShape(Protocol):
-    """An encrypted array."""
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The length of each axis."""
-
-
-def places_of(array: HasShape, first: int = 0) -> npt.NDArray[np.int64]:
+def places_of(array: Any, first: int = 0) -> npt.NDArray[np.int64]:
     """Return the indices of the elements in row-major order, counted from `first` on."""
-    size = math.prod(array.shape)
-    return np.arange(first, first + size, dtype=np.int64).reshape(array.shape)
+    shape: tuple[int, ...] = array.shape
+    return np.arange(first, first + math.prod(shape), dtype=np.int64).reshape(shape)
 
 
 def places_at(shape: tuple[int, ...], key: Any) -> npt.NDArray[np.int64] | None:
@@ -90,39 +81,43 @@ def places_at(shape: tuple[int, ...], key: Any) -> npt.NDArray[np.int64] | None:
     return np.asarray(places)
 
 
-@contextmanager
-def shape_errors(operation: str) -> Iterator[None]:
-    """Convert numpy's errors about shapes and axes in the block to `ShapeError`.
+class shape_errors(named):  # noqa: N801
+    """Converts numpy's errors about shapes and axes in the block to `ShapeError`.
 
     An `IndexError` for an index of an element stays an `IndexError`. All of these errors name the
     operation, and so do errors of moves and numpy's errors about types.
     """
-    try:
-        with named(operation, "move elements"):
-            yield
-    except HippocreneError:
-        raise
-    except IndexError as error:
+
+    __slots__ = ()
+
+    def __init__(self, operation: str) -> None:
+        super().__init__(operation, "move elements")
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        super().__exit__(kind, error, trace)
+        message = f"{self.operation}: {error}"
+        if error is None or isinstance(error, HippocreneError):
+            return
         # numpy.exceptions.AxisError is both an IndexError and a ValueError.
-        kind = ShapeError if isinstance(error, ValueError) else IndexError
-        raise kind(f"{operation}: {error}") from None
-    except ValueError as error:
-        raise ShapeError(f"{operation}: {error}") from None
-    except (TypeError, OverflowError) as error:
-        if operation.rpartition(".")[2] in str(error):
-            raise
+        if isinstance(error, ValueError):
+            raise ShapeError(message) from None
+        if isinstance(error, IndexError):
+            raise IndexError(message) from None
+        if self.operation.rpartition(".")[2] in str(error):
+            return
         # Some of numpy's TypeErrors take other arguments than a message, so that their class cannot
         # be used here.
-        raise (TypeError if isinstance(error, TypeError) else OverflowError)(
-            f"{operation}: {error}"
-        ) from None
+        for own in (TypeError, OverflowError):
+            if isinstance(error, own):
+                raise own(message) from None
 
 
 def common_shape(operation: str, shapes: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
     """Return the shape that arrays of these shapes broadcast to."""
     shapes = list(shapes)
+    different = set(shapes) - {()}
     try:
-        shape = np.broadcast_shapes(*shapes)
+        shape = different.pop() if len(different) == 1 else np.broadcast_shapes(*shapes)
     except ValueError:
         *others, last = map(str, shapes)
         raise ShapeError(

@@ -6,15 +6,13 @@ The modules of `hippocrene.numpy` fill it when they are imported.
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from hippocrene.arrays.advice import check_options, given, holds, refusal
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 _F = TypeVar("_F")
 
@@ -45,10 +43,14 @@ class Implementation:
         if isinstance(function, str):
             function, args = getattr(args[0], function), args[1:]
         try:
-            inspect.signature(function).bind(*args, **kwargs)
-        except TypeError as error:
-            raise TypeError(f"numpy.{name} of encrypted arrays: {error}") from None
-        return function(*args, **kwargs)
+            return function(*args, **kwargs)
+        except TypeError:
+            # Tell arguments that do not fit from other errors.
+            try:
+                inspect.signature(function).bind(*args, **kwargs)
+            except TypeError as error:
+                raise TypeError(f"numpy.{name} of encrypted arrays: {error}") from None
+            raise
 
 
 # The implementations of numpy's functions, of its universal functions, and of their methods.
@@ -64,10 +66,8 @@ def implements(
     """
 
     def register(implementation: Any) -> Any:
-        for function in functions:
-            found = _named(function) if isinstance(function, str) else function
-            if found is not None:
-                FUNCTIONS[found] = Implementation(implementation, several, frozenset(options))
+        for found in _existing(functions):
+            FUNCTIONS[found] = Implementation(implementation, several, frozenset(options))
         return implementation
 
     return register
@@ -77,20 +77,20 @@ def implements_each(*functions: Any, several: bool = False) -> Callable[[_F], _F
     """Register the implementation that is made for each of numpy's functions."""
 
     def register(make: Any) -> Any:
-        for function in functions:
-            found = _named(function) if isinstance(function, str) else function
-            if found is not None:
-                implements(found, several=several)(make(found))
+        for found in _existing(functions):
+            implements(found, several=several)(make(found))
         return make
 
     return register
 
 
-def _named(path: str) -> Any:
-    found: Any = np
-    for name in path.split("."):
-        found = getattr(found, name, None)
-    return found
+def _existing(functions: Iterable[Any]) -> Iterator[Any]:
+    for function in functions:
+        found: Any = np if isinstance(function, str) else function
+        for name in function.split(".") if found is np else ():
+            found = getattr(found, name, None)
+        if found is not None:
+            yield found
 
 
 def name_of(function: Any) -> str:

@@ -5,18 +5,19 @@ from __future__ import annotations
 import itertools
 import math
 import operator
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from hippocrene import _native
-from hippocrene.errors import BudgetError, CapacityError, MissingKeyError, named
+from hippocrene.errors import BudgetError, CapacityError, named
+from hippocrene.stored import Told
 from hippocrene.values.operands import to_native
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from hippocrene import _native
 
     _Places = npt.NDArray[np.int64]
     _Weights = npt.NDArray[np.float64] | npt.NDArray[np.int64] | npt.NDArray[np.complex128]
@@ -59,29 +60,17 @@ class View:
     # The moved elements: for later operations, and for reading only.
     _moved: _native.EncryptedArray | None = field(default=None, init=False)
     _read: _native.EncryptedArray | None = field(default=None, init=False)
-    # Dry runs, which hold the metadata of the elements before and after the move.
+    # The metadata of the products with the weights.
     _unmoved: _native.EncryptedArray | None = field(default=None, init=False)
-    _dry: _native.EncryptedArray | None = field(default=None, init=False)
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Extent along each axis."""
         return self.places.shape
 
-    @property
-    def fingerprint(self) -> str:
-        """The fingerprint of the source."""
-        return self.source.fingerprint
-
-    @property
-    def plain_modulus(self) -> int | None:
-        """The plaintext modulus of the source."""
-        return self.source.plain_modulus
-
-    @property
-    def holds(self) -> str:
-        """The kind of the elements."""
-        return self.source.holds
+    fingerprint = Told[str]("The fingerprint of the source.", "source")
+    plain_modulus = Told["int | None"]("The plaintext modulus of the source.", "source")
+    holds = Told[str]("The kind of the elements.", "source")
 
     @property
     def is_complex(self) -> bool:
@@ -90,26 +79,26 @@ class View:
             self.weights is not None and self.weights.dtype.kind == "c"
         )
 
-    def unmoved(self) -> _native.EncryptedArray:
-        """Return an array with the precision, bound and capacity of the elements before they move.
+    def described(self) -> _native.EncryptedArray:
+        """Return an array with the precision, bound and capacity of these elements.
 
-        It is the source, or a dry run of the products with the weights.
+        It has those of the moved elements once they were moved, and otherwise those of the source.
+        If there are weights or a requested precision, a dry run of one operation on the source
+        applies them.
         """
+        moved = self._read if self._moved is None else self._moved
+        if moved is not None or (self.weights is None and not self.precise):
+            return moved or self.source
         if self._unmoved is None:
-            self._unmoved = self._without_moving()
+            server, source = self.server.dry_run(self.source)
+            if self.weights is None:
+                self._unmoved = server.negate(source)
+            else:
+                weights: npt.NDArray[Any] = np.resize(self.weights, self.source.shape)
+                if self.plain_modulus is None:
+                    weights = np.full(self.source.shape, np.max(np.abs(self.weights)))
+                self._unmoved = server.mul_plain(source, weights)
         return self._unmoved
-
-    def _without_moving(self) -> _native.EncryptedArray:
-        if self.weights is None and not self.precise:
-            return self.source
-        server, source = self.server.dry_run(self.source)
-        if self.weights is None:
-            # An operation with the server applies the requested precision.
-            return server.negate(source)
-        weights: npt.NDArray[Any] = np.resize(self.weights, self.source.shape)
-        if self.plain_modulus is None:
-            weights = np.full(self.source.shape, np.max(np.abs(self.weights)))
-        return server.mul_plain(source, weights)
 
     def _strides_moved(self) -> list[int] | None:
         """Return the strides in slots of the moved elements, or None if they are not moved."""
@@ -131,23 +120,6 @@ class View:
         if self._moved is None:
             self._moved = self._move() if self._read is None else self._read
         return self._moved
-
-    def described(self) -> _native.EncryptedArray:
-        """Return an array with the precision and the capacity of the moved elements.
-
-        A dry run computes it, without moving the elements. If they cannot be moved because keys or
-        capacity are missing, it describes them before the move.
-        """
-        moved = self._read if self._moved is None else self._moved
-        if moved is not None:
-            return moved
-        if self._dry is None:
-            server, source = self.server.dry_run(self.source)
-            try:
-                self._dry = self._with(server, self.places, self.weights, source)._move()
-            except (BudgetError, CapacityError, MissingKeyError):
-                self._dry = self.unmoved()
-        return self._dry
 
     def to_be_read(self) -> _native.EncryptedArray:
         """Return the moved elements for reading only: later operations use the view as before."""
@@ -218,9 +190,8 @@ class View:
         server = server or self.server
         flat = np.ascontiguousarray(self.places.ravel())
         with named(self.operation, "move elements"):
-            if not _native.moving_products(server, source, self.places.shape, flat):
-                return server.gather([source], self.places.shape, flat)
-        return self._with(server, self.places, None, source)
+            moved, _ = server.pick(source, self.places.shape, flat)
+        return self._with(server, self.places, None, source) if moved is None else moved
 
     def is_alike(self, other: object) -> bool:
         """Return True if both are windows of arrays of the same shape at the same places.
@@ -368,9 +339,7 @@ class View:
         places, weights = entries
 
         def combined(part: npt.NDArray[Any]) -> _native.EncryptedArray | None:
-            return _native.linear_combinations(
-                server, self.source, (places, part), axes, most, strides
-            )
+            return server.linear_combinations(self.source, (places, part), axes, most, strides)
 
         with named(operation, "linear combinations", "add up"):
             if weights.dtype.kind != "c":
@@ -379,7 +348,7 @@ class View:
             real, imaginary = combined(weights.real), combined(weights.imag)
             if real is None or imaginary is None:
                 return None
-            return server.add(real, _native.times_i(server, imaginary))
+            return server.add(real, server.times_i(imaginary))
 
 
 def _are_weights(values: npt.NDArray[Any]) -> bool:

@@ -6,12 +6,13 @@ import errno
 import functools
 import math
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from hippocrene import _native
 from hippocrene.client import Client
@@ -20,14 +21,11 @@ from hippocrene.files import FilePath, file_path, raw_bytes, reading
 from hippocrene.keys import EvaluationKeys
 from hippocrene.progress import shown
 from hippocrene.server import Server
+from hippocrene.stored import Told
 from hippocrene.values.operands import rows_of_doubles, to_array
-from hippocrene.values.scalars import integer, text
+from hippocrene.values.scalars import check_type, integer, text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    import numpy.typing as npt
-
     from hippocrene.distributed import Cluster
 
 SECTORS = ("distance", "extraction", "look-ups", "repacking", "centroids")
@@ -42,51 +40,42 @@ class EncryptedClusters:
     with new points, and `EncryptedKMeans.predict` returns one with their labels.
     """
 
-    __slots__ = ("_data", "_iteration", "_origin", "_points", "_sizes")
+    __slots__ = ("_raw",)
 
-    def __init__(self, data: bytes | bytearray | memoryview) -> None:
+    def __init__(self, data: bytes | bytearray | memoryview | _native.Clusters) -> None:
         """Read the bytes that `to_bytes` returned."""
-        self._data = raw_bytes(data)
-        self._sizes, self._iteration, self._points, self._origin = _native.describe_clustering(
-            self._data
-        )
+        read = _native.Clusters.from_bytes
+        self._raw = data if isinstance(data, _native.Clusters) else read(raw_bytes(data))
 
     @property
     def shape(self) -> tuple[int, int]:
         """The number of points, or of assigned new points, and their dimension."""
-        return self._sizes[:2]
+        return self._raw.sizes[:2]
 
     @property
     def n_clusters(self) -> int:
         """The number of clusters."""
-        return self._sizes[2]
+        return self._raw.sizes[2]
 
-    @property
-    def iteration(self) -> int:
-        """The number of iterations that were made."""
-        return self._iteration
-
-    @property
-    def has_points(self) -> bool:
-        """True if the points are included."""
-        return self._points
+    iteration = Told[int]("The number of iterations that were made.")
+    has_points = Told[bool]("True if the points are included.")
 
     def to_bytes(self) -> bytes:
         """Return the bytes that `save` writes."""
-        return self._data
+        return self._raw.to_bytes()
 
     def save(self, path: FilePath) -> None:
         """Write a file, either completely or not at all."""
-        _native.write_file(file_path(path), self._data)
+        self._raw.save(file_path(path))
 
     @classmethod
     def load(cls, path: FilePath) -> EncryptedClusters:
         """Read a file that `save` wrote."""
         with reading(path) as name:
-            return cls(_native.read_clustering(name))
+            return cls(_native.Clusters.load(name))
 
     def __reduce__(self) -> tuple[object, ...]:
-        return EncryptedClusters, (self._data,)
+        return EncryptedClusters, (self.to_bytes(),)
 
     def __repr__(self) -> str:
         return f"EncryptedClusters(shape={self.shape}, n_clusters={self.n_clusters}, iteration={self.iteration})"
@@ -203,10 +192,8 @@ class EncryptedKMeans:
 
         They need about 1 GB with the preset ``"n15"``.
         """
-        _check(client, Client, "keys are made by")
-        return EvaluationKeys(
-            _native.clustering_keys(client._raw, self._tables(), self._sizes(shape))
-        )
+        check_type(client, Client, "keys are made by Client")
+        return EvaluationKeys(client._raw.clustering_keys(self._tables(), self._sizes(shape)))
 
     def start(self, points: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Choose the initial centroids according to `init` and `random_state`.
@@ -260,16 +247,13 @@ class EncryptedKMeans:
         distances are proportional to the square of the largest distance of a point or a centroid
         from the middle.
         """
-        _check(client, Client, "points are encrypted by")
+        check_type(client, Client, "points are encrypted by Client")
         rows = self._rows(points)
         sizes = self._sizes(rows.shape)
         start = self.start(rows)
-        _warn_of_errors(rows, start, _native.nearest_deviation(client._raw, self._tables(), sizes))
-        return EncryptedClusters(
-            _native.encrypt_points(
-                client._raw, self._tables(), sizes, rows.ravel().tolist(), start.ravel().tolist()
-            )
-        )
+        tables, values = self._tables(), (rows.ravel().tolist(), start.ravel().tolist())
+        _warn_of_errors(rows, start, client._raw.nearest_deviation(tables, sizes))
+        return EncryptedClusters(_native.Clusters.encrypt(client._raw, tables, sizes, *values))
 
     def decrypt(self, client: Client, clusters: EncryptedClusters) -> EncryptedKMeans:
         """Decrypt a result into `cluster_centers_`, `n_iter_` and `labels_`.
@@ -278,9 +262,9 @@ class EncryptedKMeans:
         nearest to each point in the last iteration, before the centroids moved. For new points (see
         `predict`) it gives the nearest of the fitted centroids.
         """
-        _check(client, Client, "clusters are read by")
-        _check(clusters, EncryptedClusters, "what is read are")
-        centres, labels = _native.decrypt_clusters(client._raw, clusters.to_bytes())
+        check_type(client, Client, "clusters are read by Client")
+        check_type(clusters, EncryptedClusters, "clusters to decrypt are EncryptedClusters")
+        centres, labels = clusters._raw.decrypt(client._raw)
         self.cluster_centers_ = np.array(centres).reshape(clusters.n_clusters, clusters.shape[1])
         self.labels_ = None if labels is None else np.array(labels, dtype=np.int64)
         self.n_iter_ = clusters.iteration
@@ -298,18 +282,15 @@ class EncryptedKMeans:
         moved straight towards its nearest centroid until it is not. Its nearest centroid stays the
         same.
         """
-        _check(client, Client, "points are encrypted by")
-        _check(clusters, EncryptedClusters, "what points are assigned to are")
+        check_type(client, Client, "points are encrypted by Client")
+        check_type(clusters, EncryptedClusters, "clusters of new points are EncryptedClusters")
         rows = self._rows(points)
         if rows.shape[1:] != clusters.shape[1:] or not len(rows):
             raise ShapeError(
                 f"k-means: new points of shape {rows.shape}, where (samples, {clusters.shape[1]}) is needed"
             )
-        return EncryptedClusters(
-            _native.encrypt_new_points(
-                client._raw, self._tables(), clusters.to_bytes(), rows.ravel().tolist()
-            )
-        )
+        values = rows.ravel().tolist()
+        return EncryptedClusters(clusters._raw.encrypt_new(client._raw, self._tables(), values))
 
     def simulate(self, points: npt.ArrayLike, *, preset: str = "n15") -> KMeansSimulation:
         """Predict the cost of `fit` on these points and its result, without any keys."""
@@ -385,14 +366,14 @@ class EncryptedKMeans:
         points of one ciphertext. The result is the same, bit for bit. `seconds_` then holds the
         total times of all machines.
         """
-        _check(points, EncryptedClusters, "what is clustered are")
+        check_type(points, EncryptedClusters, "points to cluster are EncryptedClusters")
         server = Server(keys) if isinstance(keys, EvaluationKeys) else keys
-        _check(server, Server, "k-means computes with EvaluationKeys or")
+        check_type(server, Server, "k-means computes with EvaluationKeys or Server")
         if not points.has_points:
             raise ArgumentError(
                 "k-means: there are no points in this, but in what EncryptedKMeans.encrypt returned"
             )
-        if points._origin is not None:
+        if points._raw.origin is not None:
             raise ArgumentError(
                 "k-means: these are new points, which predict assigns to clusters of others"
             )
@@ -419,32 +400,24 @@ class EncryptedKMeans:
         else:
             chosen = self._chosen()
             if chosen is not None:
-                state = EncryptedClusters(
-                    _native.start_clusters(server._raw, points.to_bytes(), chosen)
-                )
+                state = EncryptedClusters(points._raw.start(server._raw, chosen))
         self.seconds_ = []
-        blocks = (
-            None if cluster is None else _native.blocks_of_points(server._raw, points.to_bytes())
-        )
+        blocks = None if cluster is None else points._raw.blocks(server._raw)
         with shown(progress, "k-means", "iterations", self.max_iter) as show:
             show(min(state.iteration, self.max_iter))
             while state.iteration < self.max_iter:
                 if cluster is None or blocks is None:
-                    data, seconds = _native.cluster(
-                        server._raw, points.to_bytes(), state.to_bytes()
-                    )
+                    raw, seconds = points._raw.cluster(server._raw, state._raw)
                 else:
-                    items = [(block, i, state.to_bytes()) for i, block in enumerate(blocks)]
+                    items = [(block, i, state) for i, block in enumerate(blocks)]
                     parts = cluster.map(_assign, items)
                     assigned = [part for part, _ in parts]
-                    data, seconds = _native.update_clusters(
-                        server._raw, points.to_bytes(), assigned, state.to_bytes()
-                    )
+                    raw, seconds = points._raw.update(server._raw, assigned, state._raw)
                     seconds = [
                         sum(times)
                         for times in zip(seconds, *(times for _, times in parts), strict=True)
                     ]
-                state = EncryptedClusters(data)
+                state = EncryptedClusters(raw)
                 if path is not None:
                     state.save(path)
                 self.seconds_.append(dict(zip(SECTORS, seconds, strict=True)))
@@ -472,7 +445,7 @@ class EncryptedKMeans:
         keys, one worker does the work, and `keys` is not needed. The points of one call of
         `encrypt_new` are one task.
         """
-        _check(points, EncryptedClusters, "what is assigned are")
+        check_type(points, EncryptedClusters, "points to assign are EncryptedClusters")
         if cluster is not None:
             if not hasattr(cluster, "map"):
                 raise TypeError(
@@ -480,7 +453,7 @@ class EncryptedKMeans:
                 )
             return cluster.map(functools.partial(_predicted, self.clusters_), [points])[0]
         server = Server(keys) if isinstance(keys, EvaluationKeys) else keys
-        _check(server, Server, "k-means computes with EvaluationKeys or")
+        check_type(server, Server, "k-means computes with EvaluationKeys or Server")
         return _predicted(self.clusters_, cast("Server", server), points)
 
     def _check_checkpoint(
@@ -492,16 +465,16 @@ class EncryptedKMeans:
             raise ArgumentError(
                 f"k-means: the checkpoint {path} is of {state!r}, the points are {points!r}: {remedy}"
             )
-        if state._origin is None:
+        if state._raw.origin is None:
             raise ArgumentError(
                 f"k-means: {path} is no checkpoint of fit, but an array that a client sent: {remedy}"
             )
-        of_points, start = _native.origin_of_points(server._raw, points.to_bytes(), self._chosen())
-        if state._origin[0] != of_points:
+        of_points, start = points._raw.as_origin(server._raw, self._chosen())
+        if state._raw.origin[0] != of_points:
             raise ArgumentError(
                 f"k-means: the checkpoint {path} is of other points, or of these encrypted another time: {remedy}"
             )
-        if state._origin[1] != start:
+        if state._raw.origin[1] != start:
             raise ArgumentError(
                 f"k-means: the checkpoint {path} is of a run from another start than init={self.init!r}: {remedy}"
             )
@@ -539,21 +512,11 @@ class EncryptedKMeans:
         return [int(i) for i in init]
 
     def _sizes(self, shape: tuple[int, ...]) -> tuple[int, int, int]:
-        if not isinstance(shape, Iterable):
-            raise TypeError(f"k-means: a shape is (samples, features), not {type(shape).__name__}")
+        check_type(shape, Iterable, "k-means: a shape is (samples, features)")
         lengths = tuple(integer(length, "k-means: a length of a shape") for length in shape)
         if len(lengths) != 2 or min(lengths) < 0 or max(*lengths, self.n_clusters) >= 2**63:
             raise ShapeError(
                 f"k-means: {self.n_clusters} clusters of points of shape {lengths}, not (samples, features)"
-            )
-        if self.n_clusters < 2:
-            raise ArgumentError(
-                f"k-means: n_clusters is {self.n_clusters}: at least two clusters are told apart"
-            )
-        if lengths[0] < self.n_clusters or lengths[1] < 1:
-            raise ArgumentError(
-                f"k-means: {lengths[0]} points of {lengths[1]} features, where n_clusters={self.n_clusters}: at least "
-                "as many points as clusters are needed, of one feature or more"
             )
         return *lengths, self.n_clusters
 
@@ -619,20 +582,15 @@ def _predicted(
     clusters: EncryptedClusters, server: Server, points: EncryptedClusters
 ) -> EncryptedClusters:
     """Assign new points. A worker calls this."""
-    return EncryptedClusters(
-        _native.assign_new_points(server._raw, points.to_bytes(), clusters.to_bytes())
-    )
+    return EncryptedClusters(clusters._raw.assign_new(server._raw, points._raw))
 
 
-def _assign(server: Server, item: tuple[bytes, int, bytes]) -> tuple[bytes, list[float]]:
+def _assign(
+    server: Server, item: tuple[bytes, int, EncryptedClusters]
+) -> tuple[bytes, list[float]]:
     """Do a worker's part of an iteration.
 
     `item` holds the points of one ciphertext, the index of the ciphertext and the current clusters.
     """
     points, block, clusters = item
-    return _native.assign_block(server._raw, points, block, clusters)
-
-
-def _check(value: object, kind: type, what: str) -> None:
-    if not isinstance(value, kind):
-        raise TypeError(f"{what} {kind.__name__}, not {type(value).__name__}")
+    return clusters._raw.assign_block(server._raw, points, block)

@@ -7,14 +7,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from hippocrene import _native
 from hippocrene.errors import ArgumentError, ShapeError
 from hippocrene.values.operands import real_numbers, rows_of_doubles
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
     _Doubles = npt.NDArray[np.float64]
     _Integers = npt.NDArray[np.intp]
     _Pair = tuple[_Doubles, _Doubles]
@@ -39,10 +38,6 @@ class Nodes:
     left: _Integers
     right: _Integers
     values: _Doubles
-
-    def of_values(self, values: _Doubles) -> Nodes:
-        """Return the same tree with other values."""
-        return replace(self, values=values)
 
     def lists(
         self, digits: _Integers
@@ -146,7 +141,7 @@ def _added(stages: list[list[Nodes]], start: _Doubles, rate: float) -> list[Node
     for output, tree in ((k, tree) for stage in stages for k, tree in enumerate(stage)):
         values = np.tile(start, (len(tree.values), 1))
         values[:, output] += rate * count * tree.values[:, 0]
-        trees.append(tree.of_values(values))
+        trees.append(replace(tree, values=values))
     return trees
 
 

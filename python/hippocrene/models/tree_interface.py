@@ -240,12 +240,6 @@ def _is_scale(scale: object) -> bool:
     return isinstance(scale, float) and 0 < scale < float("inf")
 
 
-def check_interface(interface: TreeInterface) -> None:
-    """Raise a `TypeError` if `interface` is no `TreeInterface`."""
-    if not isinstance(interface, TreeInterface):
-        raise TypeError(f"a TreeInterface is needed, not {type(interface).__name__}")
-
-
 def shares_of(interface: TreeInterface, values: _Doubles) -> _Doubles:
     """Return the shares of all classes for each row, from outputs that are shares or scores."""
     if interface.outputs == "shares":

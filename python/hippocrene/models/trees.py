@@ -7,8 +7,9 @@ results stay with the client.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,17 +31,13 @@ from hippocrene.models.fitted_trees import (
 )
 from hippocrene.models.tree_interface import (
     TreeInterface,
-    check_interface,
     noisiest,
     read,
     shares_of,
 )
 from hippocrene.progress import shown
-from hippocrene.stored import Local, Stored, StoredSecret
-from hippocrene.values.scalars import text, thread_count
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+from hippocrene.stored import Local, Stored, StoredSecret, Told
+from hippocrene.values.scalars import check_type, text, thread_count
 
 _Doubles = npt.NDArray[np.float64]
 
@@ -55,14 +52,9 @@ class TreeKeys(Stored):
     _raw: _native.TreeKeys
     _kind = _native.TreeKeys
     _made_by = "TreeClient.evaluation_keys"
+    _shown = ("tables", "fingerprint")
 
-    @property
-    def tables(self) -> str:
-        """The name of the tables that the keys are for."""
-        return self._raw.tables
-
-    def __repr__(self) -> str:
-        return f"TreeKeys(tables={self.tables!r}, fingerprint={self.fingerprint!r})"
+    tables = Told[str]("The name of the tables that the keys are for.")
 
 
 class TreeQuery(Stored):
@@ -72,19 +64,11 @@ class TreeQuery(Stored):
     _raw: _native.TreeQuery
     _kind = _native.TreeQuery
     _made_by = "TreeClient.encrypt_query"
+    _shown = ("shape",)
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The number of rows, and the number of features per row."""
-        return self._raw.shape
+    shape = Told[tuple[int, int]]("The number of rows, and the number of features per row.")
 
-    @property
-    def interface(self) -> str:
-        """The digest of the interface that it was made for."""
-        return self._raw.interface
-
-    def __repr__(self) -> str:
-        return f"TreeQuery(shape={self.shape})"
+    interface = Told[str]("The digest of the interface that it was made for.")
 
 
 class TreeReply(Stored):
@@ -94,19 +78,11 @@ class TreeReply(Stored):
     _raw: _native.TreeReply
     _kind = _native.TreeReply
     _made_by = "PrivateDecisionTree.evaluate"
+    _shown = ("shape",)
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The number of rows, and the number of results per row."""
-        return self._raw.shape
+    shape = Told[tuple[int, int]]("The number of rows, and the number of results per row.")
 
-    @property
-    def interface(self) -> str:
-        """The digest of the interface that the query was made for."""
-        return self._raw.interface
-
-    def __repr__(self) -> str:
-        return f"TreeReply(shape={self.shape})"
+    interface = Told[str]("The digest of the interface that the query was made for.")
 
 
 class TreeClient(StoredSecret):
@@ -116,21 +92,16 @@ class TreeClient(StoredSecret):
     _raw: _native.TreeClient
     _kind = _native.TreeClient
     _made_by = "TreeClient.generate"
+    _shown = ("tables", "fingerprint")
 
     @classmethod
     def generate(cls, tables: str | TreeInterface = "lut12") -> TreeClient:
         """Make a new secret key for these tables, or for the tables of an interface."""
         name = tables.tables if isinstance(tables, TreeInterface) else tables
-        if not isinstance(name, str):
-            raise TypeError(
-                f"keys are made for the name of tables or a TreeInterface, not {type(name).__name__}"
-            )
+        check_type(name, str, "keys are made for the name of tables or a TreeInterface")
         return cls(_native.TreeClient.generate(name))
 
-    @property
-    def tables(self) -> str:
-        """The name of the tables that it is for."""
-        return self._raw.tables
+    tables = Told[str]("The name of the tables that it is for.")
 
     def evaluation_keys(self) -> TreeKeys:
         """Make the keys that a server needs to evaluate trees for this client."""
@@ -138,7 +109,7 @@ class TreeClient(StoredSecret):
 
     def encrypt_query(self, interface: TreeInterface, rows: npt.ArrayLike) -> TreeQuery:
         """Encrypt rows of features, or one row."""
-        check_interface(interface)
+        check_type(interface, TreeInterface, "a TreeInterface is needed")
         if interface.tables != self.tables:
             raise ArgumentError(
                 f"encrypt a query: the trees are for the tables {interface.tables!r}, the key is for {self.tables!r}"
@@ -159,7 +130,7 @@ class TreeClient(StoredSecret):
 
         The model must be a forest or a gradient boosting that classifies.
         """
-        check_interface(interface)
+        check_type(interface, TreeInterface, "a TreeInterface is needed")
         if interface.outputs not in {"shares", "scores"}:
             raise ArgumentError(
                 "decrypt shares: replies hold shares of classes where the model is a forest or a gradient boosting"
@@ -167,9 +138,8 @@ class TreeClient(StoredSecret):
         return shares_of(interface, self._outputs(interface, reply))
 
     def _outputs(self, interface: TreeInterface, reply: TreeReply) -> _Doubles:
-        check_interface(interface)
-        if not isinstance(reply, TreeReply):
-            raise TypeError(f"decrypt takes a TreeReply, not {type(reply).__name__}")
+        check_type(interface, TreeInterface, "a TreeInterface is needed")
+        check_type(reply, TreeReply, "decrypt takes a TreeReply")
         outputs = np.array(self._raw.decrypt(interface._raw(), reply._raw)).reshape(reply.shape)
         counts = {"class": 1, "shares": len(interface.classes or ()) - 1}
         need = counts.get(interface.outputs, len(interface.scales or ()))
@@ -178,9 +148,6 @@ class TreeClient(StoredSecret):
                 f"decrypt: the reply has {reply.shape[1]} numbers for a row, not {need}"
             )
         return outputs
-
-    def __repr__(self) -> str:
-        return f"TreeClient(tables={self.tables!r}, fingerprint={self.fingerprint!r})"
 
 
 class TreeServer(Local):
@@ -191,16 +158,10 @@ class TreeServer(Local):
 
     def __init__(self, keys: TreeKeys, *, threads: int = 1) -> None:
         """Prepare the keys, which needs about three times their size in memory."""
-        if not isinstance(keys, TreeKeys):
-            raise TypeError(
-                f"a server of trees is made from TreeKeys, not from {type(keys).__name__}"
-            )
+        check_type(keys, TreeKeys, "a server of trees is made from TreeKeys")
         self._raw = _native.TreeServer(keys._raw, thread_count(threads))
 
-    @property
-    def tables(self) -> str:
-        """The name of the tables that its keys are for."""
-        return self._raw.tables
+    tables = Told[str]("The name of the tables that its keys are for.")
 
     def __repr__(self) -> str:
         return f"TreeServer(tables={self.tables!r})"
@@ -298,8 +259,7 @@ class PrivateDecisionTree(Local):
         If the trees were fitted to a data frame, the names of its columns become public too. Rows
         and samples that are data frames then need the same columns in the same order.
         """
-        if not isinstance(clamp, bool):
-            raise TypeError(f"from_sklearn: clamp is True or False, not {type(clamp).__name__}")
+        check_type(clamp, bool, "from_sklearn: clamp is True or False")
         trees, outputs, classes = parts(model)
         if (sample is None) == (ranges is None):
             raise TypeError(
@@ -322,7 +282,7 @@ class PrivateDecisionTree(Local):
         elif outputs != "class":
             spans, units = scales_of(trees)
             scales = tuple(units.tolist())
-            trees = [tree.of_values(tree.values / units) for tree in trees]
+            trees = [replace(tree, values=tree.values / units) for tree in trees]
             each = spans / 1000 if deviation is None else deviations(deviation, len(scales))
             # There is one deviation for all outputs. The outputs are divided by powers of two, so
             # that all are equally large and the scales reveal nothing more about them.
@@ -362,10 +322,9 @@ class PrivateDecisionTree(Local):
         """The interface that clients need, which is public."""
         return self._interface
 
-    @property
-    def look_ups(self) -> tuple[int, int]:
-        """The number of look-ups per row, for comparisons and for subtrees."""
-        return self._raw.look_ups
+    look_ups = Told[tuple[int, int]](
+        "The number of look-ups per row, for comparisons and for subtrees."
+    )
 
     @property
     def deviation(self) -> float | _Doubles:
@@ -379,10 +338,9 @@ class PrivateDecisionTree(Local):
         each *= noisiest(interface.outputs, len(interface.classes or ()))
         return float(each[0]) if len(each) == 1 else each
 
-    @property
-    def log2_failure_probability(self) -> float:
-        """log2 of the probability that a row reaches a wrong leaf, errors of its features aside."""
-        return self._raw.log2_failure_probability
+    log2_failure_probability = Told[float](
+        "log2 of the probability that a row reaches a wrong leaf, errors of its features aside."
+    )
 
     def simulate(self, rows: npt.ArrayLike) -> TreeSimulation:
         """Predict the cost of evaluating the trees on these rows, and the results.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -13,10 +14,7 @@ from hippocrene.arrays.places import places_of
 from hippocrene.arrays.registry import implements
 from hippocrene.errors import ShapeError, named
 from hippocrene.numpy.arguments import factors, is_encrypted
-from hippocrene.values.exact import fractions
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from hippocrene.values.operands import fractions
 
 # A letter, or a negative integer for an axis of the ellipsis, counted from the right: -1, -2, ..
 _Label: TypeAlias = str | int
@@ -231,10 +229,6 @@ def _array(x: Any) -> Any:
     )
 
 
-def _are_integers(*arrays: Any) -> bool:
-    return any(isinstance(x, IntegerArray) for x in arrays)
-
-
 def _product(
     a: Any, of_a: Sequence[_Label], b: Any, of_b: Sequence[_Label], later: set[_Label]
 ) -> tuple[Any, list[_Label]]:
@@ -248,9 +242,9 @@ def _product(
     left = [label for label in of_a if label not in of_b]
     right = [label for label in of_b if label not in of_a]
     # Encrypted numbers are multiplied by matrices of doubles. Fractions need products one by one.
-    fractional = any(
-        not is_encrypted(x) and x.dtype.kind == "O" for x in (a, b)
-    ) and not _are_integers(a, b)
+    fractional = any(not is_encrypted(x) and x.dtype.kind == "O" for x in (a, b)) and not any(
+        isinstance(x, IntegerArray) for x in (a, b)
+    )
     if (
         len(common) == 1
         and common[0] not in later

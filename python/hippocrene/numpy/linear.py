@@ -11,8 +11,7 @@ from hippocrene.arrays.advice import refusal
 from hippocrene.arrays.registry import implements, implements_each
 from hippocrene.errors import ArgumentError, ShapeError, named
 from hippocrene.numpy.arguments import is_encrypted
-from hippocrene.values.exact import fractions
-from hippocrene.values.operands import real_numbers, to_array
+from hippocrene.values.operands import fractions, real_numbers, to_array
 from hippocrene.values.scalars import double
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import operator
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -126,48 +126,30 @@ def joined(function: Callable[..., Any], arrays: list[Any], *rest: Any, **keywor
     """Join arrays as a function of numpy does.
 
     The function is applied to the places of encrypted elements, with -1 for plain elements, and to
-    the plain values.
+    the plain values. Only for `numpy.block`, lists in the list are nested arrays.
     """
-    encrypted = [array for array in arrays if is_encrypted(array)]
-    like = cast("Any", encrypted[0])
-    places, values, start = [], [], 0
-    for array in arrays:
-        if is_encrypted(array):
-            places.append(places_of(array, start))
-            values.append(np.zeros(array.shape, dtype=np.int64))
-            start += array.size
-        else:
-            values.append(mixed(like._plain(array, function.__name__)))
-            places.append(np.full(values[-1].shape, -1))
-    return like._placed(
-        function(places, *rest, **keywords), encrypted, function(values, *rest, **keywords)
-    )
-
-
-@implements(np.block, several=True)
-def block(arrays: Any) -> Any:
-    """Join nested lists of arrays, in the same way as `joined`."""
     encrypted: list[Any] = []
 
-    def places(part: Any) -> Any:
-        if isinstance(part, list):
-            return [places(one) for one in part]
+    def places_in(part: Any) -> Any:
+        if isinstance(part, list) and (part is arrays or function is np.block):
+            return [places_in(one) for one in part]
         if not is_encrypted(part):
             return np.full(np.shape(part), -1)
         encrypted.append(part)
         return places_of(part, sum(array.size for array in encrypted[:-1]))
 
-    def values(part: Any) -> Any:
-        if isinstance(part, list):
-            return [values(one) for one in part]
-        return (
-            np.zeros(part.shape, dtype=np.int64)
-            if is_encrypted(part)
-            else mixed(encrypted[0]._plain(part, "block"))
-        )
+    def values_in(part: Any) -> Any:
+        if isinstance(part, list) and (part is arrays or function is np.block):
+            return [values_in(one) for one in part]
+        if is_encrypted(part):
+            return np.zeros(part.shape, dtype=np.int64)
+        return mixed(encrypted[0]._plain(part, function.__name__))
 
-    where = np.block(places(arrays))
-    return encrypted[0]._placed(where, encrypted, np.block(values(arrays)))
+    places = function(places_in(arrays), *rest, **keywords)
+    return encrypted[0]._placed(places, encrypted, function(values_in(arrays), *rest, **keywords))
+
+
+implements(np.block, several=True)(lambda arrays: joined(np.block, arrays))
 
 
 @implements(np.compress, several=True)

@@ -13,8 +13,7 @@ from hippocrene.arrays.registry import implements
 from hippocrene.errors import ArgumentError, ShapeError
 from hippocrene.numpy.arguments import is_encrypted
 from hippocrene.values.approximation import Approximation
-from hippocrene.values.integers import integers
-from hippocrene.values.operands import to_array
+from hippocrene.values.operands import integers, to_array
 from hippocrene.values.polynomials import SERIES
 
 

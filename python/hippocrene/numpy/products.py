@@ -12,7 +12,6 @@ from typing import Any, cast
 
 import numpy as np
 
-from hippocrene import _native
 from hippocrene.arrays.numbers import NumberArray
 from hippocrene.arrays.registry import implements
 from hippocrene.errors import ArgumentError, ShapeError, named
@@ -30,14 +29,14 @@ _MOST_PRODUCTS = 2**24
 @implements(np.dot, several=True)
 def _dot(a: Any, b: Any) -> Any:
     a, b = operands("dot", a, b)
-    if 0 in (np.ndim(a), np.ndim(b)):
-        return np.multiply(a, b)
-    if np.ndim(b) <= 2:
-        return np.matmul(a, b)
-    if np.shape(a)[-1] != np.shape(b)[-2]:
-        raise ShapeError(f"dot: shapes {np.shape(a)} and {np.shape(b)} do not go together")
+    if 0 in (a.ndim, b.ndim):
+        return a * b
+    if b.ndim <= 2:
+        return a @ b
+    if a.shape[-1] != b.shape[-2]:
+        raise ShapeError(f"dot: shapes {a.shape} and {b.shape} do not go together")
     names = iter(string.ascii_letters)
-    of_a, of_b = ("".join(itertools.islice(names, n)) for n in (np.ndim(a) - 1, np.ndim(b) - 2))
+    of_a, of_b = ("".join(itertools.islice(names, n)) for n in (a.ndim - 1, b.ndim - 2))
     common, last = itertools.islice(names, 2)
     return np.einsum(f"{of_a}{common},{of_b}{common}{last}->{of_a}{of_b}{last}", a, b)
 
@@ -59,9 +58,9 @@ def _vdot(a: Any, b: Any) -> Any:
     a, b = factors("vdot", a, b)
     turned = a._held.is_complex if is_encrypted(a) else np.iscomplexobj(a)
     a = np.conjugate(a) if turned else a
-    if np.size(a) != np.size(b):
-        raise ShapeError(f"vdot: shapes {np.shape(a)} and {np.shape(b)} are of different sizes")
-    if np.shape(a) != np.shape(b):
+    if a.size != b.size:
+        raise ShapeError(f"vdot: shapes {a.shape} and {b.shape} are of different sizes")
+    if a.shape != b.shape:
         a, b = np.reshape(a, -1), np.reshape(b, -1)
     return np.multiply(a, b).sum()
 
@@ -83,23 +82,23 @@ def _tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     else:
         of_a, of_b = ([operator.index(i) for i in np.atleast_1d(one)] for one in axes)
     of_a, of_b = _axes_of(a, of_a), _axes_of(b, of_b)
-    left = [i for i in range(np.ndim(a)) if i not in of_a]
-    right = [i for i in range(np.ndim(b)) if i not in of_b]
-    if [np.shape(a)[i] for i in of_a] != [np.shape(b)[i] for i in of_b]:
+    left = [i for i in range(a.ndim) if i not in of_a]
+    right = [i for i in range(b.ndim) if i not in of_b]
+    if [a.shape[i] for i in of_a] != [b.shape[i] for i in of_b]:
         raise ShapeError(
-            f"tensordot: axes {of_a} of shape {np.shape(a)} and {of_b} of {np.shape(b)} do not match"
+            f"tensordot: axes {of_a} of shape {a.shape} and {of_b} of {b.shape} do not match"
         )
     lazy = any(is_encrypted(x) and x._view is not None for x in (a, b))
     # For one axis of two encrypted arrays, a product of matrices takes less time if the arrays have
     # more axes.
     joined = len(of_a) > 1 or (
-        of_a and max(np.ndim(a), np.ndim(b)) > 2 and not (is_encrypted(a) and is_encrypted(b))
+        of_a and max(a.ndim, b.ndim) > 2 and not (is_encrypted(a) and is_encrypted(b))
     )
-    named_axes = np.ndim(a) + np.ndim(b) <= len(string.ascii_letters)
+    named_axes = a.ndim + b.ndim <= len(string.ascii_letters)
     if named_axes and (lazy or joined):
         # `einsum` leaves the elements where they are. Merging axes by `reshape` would move them.
-        labels = list(string.ascii_letters[: np.ndim(a) + np.ndim(b)])
-        left_labels, right_labels = labels[: np.ndim(a)], labels[np.ndim(a) :]
+        labels = list(string.ascii_letters[: a.ndim + b.ndim])
+        left_labels, right_labels = labels[: a.ndim], labels[a.ndim :]
         for i, j in zip(of_a, of_b, strict=True):
             right_labels[j] = left_labels[i]
         result = [left_labels[i] for i in left] + [right_labels[i] for i in right]
@@ -107,10 +106,10 @@ def _tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
             return np.einsum(
                 f"{''.join(left_labels)},{''.join(right_labels)}->{''.join(result)}", a, b
             )
-    common = math.prod(np.shape(a)[i] for i in of_a)
+    common = math.prod(a.shape[i] for i in of_a)
     rows = np.reshape(np.transpose(a, left + of_a), (-1, common))
     columns = np.reshape(np.transpose(b, of_b + right), (common, -1))
-    shape = tuple(np.shape(a)[i] for i in left) + tuple(np.shape(b)[i] for i in right)
+    shape = tuple(a.shape[i] for i in left) + tuple(b.shape[i] for i in right)
     return np.reshape(np.matmul(rows, columns), shape)
 
 
@@ -127,9 +126,9 @@ def _axes_of(x: Any, axes: list[int]) -> list[int]:
 
 
 def _vectors(name: str, a: Any, v: Any) -> None:
-    if np.ndim(a) != 1 or np.ndim(v) != 1:
+    if a.ndim != 1 or v.ndim != 1:
         raise TypeError(
-            f"numpy.{name} is for arrays of one axis, not of shapes {np.shape(a)} and {np.shape(v)}"
+            f"numpy.{name} is for arrays of one axis, not of shapes {a.shape} and {v.shape}"
         )
 
 
@@ -163,9 +162,7 @@ def _convolved(a: Any, v: Any, mode: str, *, mirrored: bool = False, turned: boo
             return _convolved_windows(a, v, first, length, turned=turned)
     return encrypted._times_matrix(
         other,
-        lambda server, kernel: _native.convolve_plain(
-            server, encrypted._elements(), kernel, first, length
-        ),
+        lambda server, kernel: server.convolve_plain(encrypted._elements(), kernel, first, length),
     )
 
 
@@ -267,10 +264,9 @@ def _matrix_power(a: Any, n: Any) -> Any:
 
 @implements("linalg.outer", several=True)
 def _linalg_outer(a: Any, b: Any) -> Any:
-    if (np.ndim(a), np.ndim(b)) != (1, 1):
-        raise ShapeError(
-            f"linalg.outer: shapes {np.shape(a)} and {np.shape(b)}, where both have one axis"
-        )
+    a, b = factors("outer", a, b)
+    if (a.ndim, b.ndim) != (1, 1):
+        raise ShapeError(f"linalg.outer: shapes {a.shape} and {b.shape}, where both have one axis")
     return _outer(a, b)
 
 

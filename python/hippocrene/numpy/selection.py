@@ -5,17 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from hippocrene.arrays.advice import refusal
 from hippocrene.arrays.bits import BitArray, require_bits
 from hippocrene.arrays.numbers import NumberArray
-from hippocrene.arrays.places import common_shape, places_of
+from hippocrene.arrays.places import common_shape
 from hippocrene.arrays.registry import implements
 from hippocrene.errors import ArgumentError, KeyMismatchError, ShapeError, named
 from hippocrene.numpy.arguments import is_encrypted, mixed
-from hippocrene.values.exact import fractions
-from hippocrene.values.operands import numbers, plain_bits, to_array
+from hippocrene.numpy.moves import joined
+from hippocrene.values.operands import fractions, numbers, plain_bits, to_array
 
 
 @implements(np.where, several=True)
@@ -90,18 +89,7 @@ def _chosen_bits(condition: Any, where: Any, otherwise: Any) -> Any:
             )
         if arrays[0]._holds == "bits":
             return zeros ^ (mask & (ones ^ zeros))
-        places: list[npt.NDArray[np.int64]] = []
-        values: list[npt.NDArray[np.bool_]] = []
-        first = 0
-        for one in (ones, zeros):
-            if is_encrypted(one):
-                places.append(places_of(one, first))
-                values.append(np.zeros(one.shape, dtype=np.bool_))
-                first += one.size
-            else:
-                places.append(np.full(one.shape, -1))
-                values.append(one)
-        return arrays[0]._placed(np.where(mask, *places), arrays, np.where(mask, *values))
+        return joined(lambda both: np.where(mask, *both), [ones, zeros])
 
 
 @implements(np.select, several=True)

@@ -18,8 +18,14 @@ from hippocrene.arrays.places import check_size
 from hippocrene.arrays.registry import implements, implements_each
 from hippocrene.errors import ArgumentError, ShapeError, named
 from hippocrene.numpy.arguments import is_encrypted
-from hippocrene.values.exact import fractions, is_exact_kind, root
-from hippocrene.values.operands import numbers, real_numbers, to_array
+from hippocrene.values.operands import (
+    fractions,
+    is_exact_kind,
+    numbers,
+    real_numbers,
+    root,
+    to_array,
+)
 from hippocrene.values.scalars import double
 
 # Functions that are methods.
@@ -29,7 +35,7 @@ for _function, _method in {
     **{
         f: f.__name__
         for f in (
-            *(np.all, np.any, np.argmax, np.argmin, np.cumsum, np.median),
+            *(np.all, np.any, np.argmax, np.argmin, np.argsort, np.cumsum, np.median, np.sort),
             *(np.percentile, np.quantile, np.std, np.trace, np.var),
         )
     },
@@ -42,16 +48,6 @@ implements(np.real)(lambda x: x.real)
 implements(np.imag)(lambda x: x.imag)
 implements(np.iscomplexobj)(lambda x: x.is_complex)
 implements(np.isrealobj)(lambda x: not x.is_complex)
-
-
-@implements_each(np.sort, np.argsort)
-def sorting(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Sort, which is always stable where that makes a difference."""
-
-    def sort(a: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None) -> Any:  # noqa: ARG001
-        return getattr(a, function.__name__)(axis, kind=kind)
-
-    return sort
 
 
 @implements_each(np.partition, np.argpartition)

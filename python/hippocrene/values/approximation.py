@@ -3,36 +3,26 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Number
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload, runtime_checkable
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
+import numpy.typing as npt
 from numpy.polynomial import Chebyshev
 
 from hippocrene import _native
 from hippocrene.errors import ArgumentError
-from hippocrene.values.scalars import double, whole
+from hippocrene.values.scalars import double, pair, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import numpy.typing as npt
-
+    from hippocrene.arrays.encrypted import EncryptedArray
 
 # The largest degree of an approximation, as in the extension module.
 MOST = 255
 
 
-@runtime_checkable
-class HasPolynomial(Protocol):
-    """An encrypted array."""
-
-    def polynomial(self, polynomial: Any) -> Any:
-        """Evaluate a polynomial at every value."""
-
-
-_Array = TypeVar("_Array", bound=HasPolynomial)
+_Array = TypeVar("_Array", bound="EncryptedArray")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,7 +61,7 @@ class Approximation:
     def __call__(self, x: npt.ArrayLike) -> Any: ...
     def __call__(self, x: Any) -> Any:
         """Evaluate the polynomial at every value of a plain or an encrypted array."""
-        if isinstance(x, HasPolynomial):
+        if hasattr(x, "polynomial"):
             return x.polynomial(self)
         return self.series(np.asarray(x))
 
@@ -109,12 +99,9 @@ def approximate(
         raise TypeError(f"approximate takes a function, not {type(function).__name__}")
     if (degree is None) == (error is None):
         raise ArgumentError("approximate: either the degree or the error is said")
-    ends = _pair(domain, "a domain is two numbers, (low, high)")
-    steep = (
-        None
-        if derivative is None
-        else _pair(derivative, "derivative is an order and a bound, (order, bound)")
-    )
+    ends = pair(domain, "a domain is two numbers, (low, high)")
+    what = "derivative is an order and a bound, (order, bound)"
+    steep = None if derivative is None else pair(derivative, what)
     low, high = (double(end, "an end of a domain") for end in ends)
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise ArgumentError(
@@ -128,10 +115,3 @@ def approximate(
         None if steep is None else (whole(steep[0], "order", 1, 64), double(steep[1], "a bound")),
     )
     return Approximation(Chebyshev(coefficients, domain=[low, high]), found)
-
-
-def _pair(pair: Any, what: str) -> tuple[Any, Any]:
-    several = isinstance(pair, (tuple, list)) or (isinstance(pair, np.ndarray) and pair.ndim)
-    if not several or len(pair) != 2 or not all(isinstance(x, Number) for x in pair):
-        raise TypeError(f"{what}, not {pair!r}")
-    return pair[0], pair[1]

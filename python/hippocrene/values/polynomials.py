@@ -11,9 +11,7 @@ from numpy.polynomial import Chebyshev, Hermite, HermiteE, Laguerre, Legendre, P
 
 from hippocrene.errors import ArgumentError, ShapeError
 from hippocrene.values.approximation import Approximation
-from hippocrene.values.exact import fractions
-from hippocrene.values.integers import integers
-from hippocrene.values.operands import real_numbers, to_array
+from hippocrene.values.operands import fractions, integers, real_numbers, to_array
 
 if TYPE_CHECKING:
     pass

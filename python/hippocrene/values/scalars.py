@@ -6,11 +6,17 @@ import math
 import operator
 from collections.abc import Iterable
 from decimal import Decimal
-from typing import SupportsFloat, SupportsIndex, cast
+from typing import Any, SupportsFloat, SupportsIndex, cast
 
 import numpy as np
 
 from hippocrene.errors import ArgumentError
+
+
+def check_type(value: object, kind: Any, need: str) -> None:
+    """Raise a `TypeError` with the needed type if a value is not of this kind."""
+    if not isinstance(value, kind):
+        raise TypeError(f"{need}, not {type(value).__name__}")
 
 
 def text(value: object, what: str) -> str:
@@ -46,6 +52,14 @@ def double(value: object, what: str) -> float:
     except OverflowError:
         raise OverflowError(f"{what} is too large for a double") from None
     raise TypeError(f"{what} is a number, not {type(value).__name__}")
+
+
+def pair(value: Any, what: str) -> tuple[Any, Any]:
+    """Return two values, or raise a `TypeError` that describes them by `what`."""
+    several = isinstance(value, (tuple, list)) or (isinstance(value, np.ndarray) and value.ndim)
+    if not several or len(value) != 2:
+        raise TypeError(f"{what}, not {value!r}")
+    return value[0], value[1]
 
 
 def declared_interval(interval: object, bound: object) -> tuple[float, float] | None:

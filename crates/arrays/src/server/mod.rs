@@ -29,13 +29,13 @@ pub use schemes::form::{Apart, Argument, Computed, Diagonals, Extent, Form};
 
 use std::{
     borrow::Borrow,
-    sync::{Arc, OnceLock},
+    sync::{Arc, Mutex, OnceLock},
 };
 
 use hippocrene_bgv as bgv;
 use hippocrene_ckks::{Evaluator, Transfer};
 use hippocrene_pegasus::{KMeans, Pegasus};
-use hippocrene_rlwe::{Fingerprint, PreparedEvaluationKeys, RlweError};
+use hippocrene_rlwe::{Fingerprint, Modulus, PreparedEvaluationKeys, RlweError};
 
 use crate::{
     Array, BitServer, Error, EvaluationKeys, Layout, LookUpKeys, LookUpPlan, LookUps, Session,
@@ -46,6 +46,7 @@ use linear::map_cache::AllMaps;
 use planner::bootstrap::Bootstraps;
 use planner::choose::{Candidate, Decisions};
 use planner::policy::Policy;
+use planner::prices::Prices;
 
 /// Maximum number of slots of a layout with few elements, which are several gigabytes of
 /// ciphertexts.
@@ -93,6 +94,10 @@ pub struct Server {
     maps: Arc<AllMaps>,
     /// The server of dry runs, made when it is first needed.
     dry: Arc<OnceLock<Box<Server>>>,
+    /// Prices that were measured before, by modulus.
+    prices: Arc<Mutex<Vec<(Modulus, Prices)>>>,
+    /// True if a key for products or for rotations by a power of two is missing.
+    lacks_keys: bool,
     /// Where the decisions how operations are performed come from.
     decisions: Decisions,
 }
@@ -150,6 +155,14 @@ impl Server {
                 }
             }
         }
+        let (rlwe, slots) = (session.context().rlwe(), session.slots());
+        let rotates = |steps: i64| {
+            let top = rlwe.parameters().top();
+            evaluator.keys().rotation_count(rlwe.degree(), slots, steps, top).is_some()
+        };
+        let powers = || (0..slots.ilog2()).map(|k| 1i64 << k);
+        let lacks_keys = evaluator.keys().relinearisation("multiply").is_err()
+            || !powers().all(|steps| rotates(steps) && rotates(-steps));
         let key = keys.key();
         let bits =
             keys.bits().map(|own| BitServer::new(session.clone(), evaluator.clone(), key, own));
@@ -168,6 +181,8 @@ impl Server {
             plans: Arc::default(),
             maps: Arc::default(),
             dry: Arc::default(),
+            prices: Arc::default(),
+            lacks_keys,
             decisions: Decisions::default(),
         })
     }

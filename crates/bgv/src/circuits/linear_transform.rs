@@ -12,8 +12,8 @@ use hippocrene_ring::{
     automorphism::{galois_element_of_conjugation, galois_element_of_rotation},
 };
 use hippocrene_rlwe::{
-    Batch, Encodings, Kept, LimbByLimb, Modulus, Noise, RotationFactor, RotationSum, RotationTree,
-    StepSplit, Summand, Term, TermFactor, stop,
+    Batch, Encodings, LimbByLimb, Modulus, Noise, RotationFactor, RotationSum, RotationTree,
+    SizedCache, StepSplit, Summand, Term, TermFactor, stop,
 };
 
 use crate::{
@@ -73,7 +73,7 @@ pub struct LinearTransform {
     /// log2 of the factor by which the noise is larger than that of independent diagonals.
     log2_dependence: f64,
     /// For each modulus `P'Q` the diagonals of each giant step.
-    kept: Kept<Modulus, Encoded>,
+    cache: SizedCache<Modulus, Encoded>,
 }
 
 /// The diagonals of some giant steps, encoded.
@@ -89,8 +89,8 @@ struct Limbs<'a>(Cow<'a, Plaintext>);
 
 impl LimbByLimb for Limbs<'_> {
     fn write(&self, ring: &ResidueRing, limb: &mut [u64]) {
-        ring.elementwise().from_signed(limb, self.0.coefficients());
-        ring.ntt().forward(limb);
+        ring.from_signed(limb, self.0.coefficients());
+        ring.forward(limb);
     }
 }
 
@@ -226,7 +226,7 @@ impl LinearTransform {
             giant,
             origin: split.origin(),
             log2_dependence,
-            kept: Kept::default(),
+            cache: SizedCache::default(),
         })
     }
 
@@ -255,12 +255,12 @@ impl LinearTransform {
     /// it is used, which takes little memory, and less time than to encode what is dropped again;
     /// for several ciphertexts some giant steps are encoded at a time ([`Batch`]).
     pub fn set_memory(&self, bytes: usize) {
-        self.kept.set_memory(bytes);
+        self.cache.set_memory(bytes);
     }
 
     /// How many bytes encoded diagonals take, and how many they may.
     pub fn memory(&self) -> (usize, usize) {
-        self.kept.memory()
+        self.cache.memory()
     }
 }
 
@@ -539,7 +539,7 @@ impl Evaluator {
         Ok(match encodings {
             Encodings::Kept => {
                 let make = || of_each(giants, encode);
-                Factors::Whole(transform.kept.get_or_try_insert(extended, bytes, make)?)
+                Factors::Whole(transform.cache.get_or_try_insert(extended, bytes, make)?)
             }
             Encodings::Whole => Factors::Whole(Arc::new(of_each(giants, encode)?)),
             Encodings::ByLimb => Factors::ByLimb(of_each(giants, by_limb)?),

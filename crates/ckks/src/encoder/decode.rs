@@ -157,7 +157,7 @@ impl Encoder {
         let mut copy = self.limbs.take(rings.len(), Domain::Coefficient);
         copy.as_mut_slice().copy_from_slice(limbs);
         for (ring, limb) in rings.iter().zip(copy.limbs_mut()) {
-            ring.borrow().ntt().inverse(limb);
+            ring.borrow().inverse(limb);
         }
         work(copy.as_slice())
     }

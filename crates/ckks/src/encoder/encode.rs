@@ -117,24 +117,23 @@ impl Encoder {
                 return Err(EncodeError::Shape { what: "coefficients", have, need: self.degree });
             }
         }
-        let kernel = ring.elementwise();
         let mut digits = plaintext.digits().rev();
-        kernel.from_signed(out, digits.next().unwrap_or_default());
+        ring.from_signed(out, digits.next().unwrap_or_default());
         if !plaintext.higher.is_empty() {
             // Horner's rule, from the highest digits down.
             let base = ring.scalar(pow_mod(2, u64::from(DIGIT_BITS), ring.modulus()));
             let mut digit = self.limbs.take(1, Domain::Coefficient);
             for digits in digits {
-                kernel.mul_scalar_assign(out, &base);
-                kernel.from_signed(digit.limb_mut(0), digits);
-                kernel.add_assign(out, digit.limb(0));
+                ring.mul_scalar_assign(out, &base);
+                ring.from_signed(digit.limb_mut(0), digits);
+                ring.add_assign(out, digit.limb(0));
             }
         }
         if plaintext.shift > 0 {
             let unit = pow_mod(2, u64::from(plaintext.shift), ring.modulus());
-            kernel.mul_scalar_assign(out, &ring.scalar(unit));
+            ring.mul_scalar_assign(out, &ring.scalar(unit));
         }
-        ring.ntt().forward(out);
+        ring.forward(out);
         Ok(())
     }
 

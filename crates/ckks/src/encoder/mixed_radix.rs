@@ -114,7 +114,7 @@ impl MixedRadix {
         for ((ring, limb), &offset) in
             rings.iter().zip(limbs.chunks_exact_mut(BLOCK)).zip(&self.zeros[0])
         {
-            ring.borrow().elementwise().add_scalar_assign(&mut limb[..length], offset);
+            ring.borrow().add_scalar_assign(&mut limb[..length], offset);
         }
         let mut reduced = [0; BLOCK];
         for j in 0..rings.len() - 1 {
@@ -127,11 +127,11 @@ impl MixedRadix {
                 let subtrahend = if self.moduli[j] <= ring.modulus() {
                     digit
                 } else {
-                    ring.elementwise().reduce(&mut reduced[..length], digit);
+                    ring.reduce(&mut reduced[..length], digit);
                     &reduced[..length]
                 };
-                ring.elementwise().sub_assign(limb, subtrahend);
-                ring.elementwise().mul_scalar_assign(limb, inverse);
+                ring.sub_assign(limb, subtrahend);
+                ring.mul_scalar_assign(limb, inverse);
             }
             let finished = rest
                 .chunks_exact(BLOCK)

@@ -87,7 +87,7 @@ impl LweSecretKey {
         for (l, out) in out.iter_mut().enumerate() {
             *out = residue(self.coefficients.get(index(l)).copied().unwrap_or(0), q);
         }
-        ring.ntt().forward(out);
+        ring.forward(out);
     }
 
     /// All ones where coefficient `i` is 1, and all ones where it is -1; else zero.

@@ -54,7 +54,7 @@ impl LweSecretKey {
         let mut sample = Zeroizing::new(vec![0; parameters.ring_degree()]);
         for (i, messages) in messages.chunks(parameters.ring_degree()).enumerate() {
             maker.sample(i, &mut sample);
-            maker.rings()[0].ntt().inverse(&mut sample);
+            maker.rings()[0].inverse(&mut sample);
             c0.extend(messages.iter().zip(sample.iter()).map(|(m, x)| add(*m, *x, q)));
         }
         Ok(SeededCoefficients {
@@ -139,7 +139,7 @@ impl SeededCoefficients {
                 return Err(FhewError::Range { operation, what, have: i as u64, limit });
             };
             let mut c1 = expand(&rings, &self.seed, i, 0);
-            rings[0].ntt().inverse(&mut c1);
+            rings[0].inverse(&mut c1);
             let mut c0 = c0.to_vec();
             c0.resize(degree, 0);
             Ok(RlweCoefficients::new(self.parameters, c0, c1, noise, self.key))

@@ -76,7 +76,7 @@ impl BlindRotationKey {
                 for (x, m) in masked.iter_mut().zip(&messages[j % rows * degree..]) {
                     *x = m & mask;
                 }
-                maker.rings()[0].elementwise().add_assign(&mut sample[..degree], &masked);
+                maker.rings()[0].add_assign(&mut sample[..degree], &masked);
             }
             samples
         });
@@ -186,7 +186,7 @@ fn messages(parameters: &RotationParameters, maker: &SampleMaker) -> Zeroizing<V
     for (k, (constant, multiple)) in rows.enumerate() {
         let weight = parameters.weight(k);
         constant.fill(weight);
-        ring.elementwise().mul_scalar(multiple, maker.secret(0), &ring.scalar(weight));
+        ring.mul_scalar(multiple, maker.secret(0), &ring.scalar(weight));
     }
     out
 }

@@ -77,7 +77,7 @@ impl BlindRotationKey {
             let b = |k: usize| self.b[i].limb(limbs * k + j);
             let pairs: Vec<(&[u64], &[u64])> =
                 a.iter().enumerate().map(|(k, a)| (b(k), a.as_slice())).collect();
-            rings[j].elementwise().prepare_key(&pairs)
+            KeyLimb::of_pairs(&rings[j], &pairs)
         });
         KeyLimb::gather(&mut key);
         let gadget = match (parameters.gadget(), parameters.digits()) {
@@ -97,7 +97,7 @@ impl BlindRotationKey {
             noise: parameters.noise(),
             kernel,
             gadget,
-            monomials: rings.iter().map(Monomials::new).collect(),
+            monomials: rings.iter().map(ResidueRing::monomials).collect(),
             rings,
             key,
             scratch: ScratchPool::new(degree),
@@ -128,7 +128,7 @@ impl PreparedBlindRotationKey {
     pub fn bytes(&self) -> usize {
         if self.dry_run.is_some() {
             let samples = self.parameters.steps() * self.parameters.bits() * self.parameters.rows();
-            let of_ring = |ring: &ResidueRing| ring.elementwise().key_bytes(ring.degree());
+            let of_ring = |ring: &ResidueRing| ring.key_bytes(ring.degree());
             return samples * self.rings.iter().map(of_ring).sum::<usize>();
         }
         self.key.iter().map(KeyLimb::bytes).sum()
@@ -293,7 +293,7 @@ impl PreparedBlindRotationKey {
             digits.chunks_exact_mut(rows * degree).zip(products.chunks_exact_mut(2 * degree));
         for (j, (digits, products)) in limbs.enumerate() {
             let ring = &self.rings[j];
-            digits.chunks_exact_mut(degree).for_each(|digit| ring.ntt().forward_lazy(digit));
+            digits.chunks_exact_mut(degree).for_each(|digit| ring.forward_lazy(digit));
             let mut terms = [(0, [].as_slice()); 2 * MOST_BITS * MOST_DIGITS];
             for (r, term) in terms[..bits * rows].iter_mut().enumerate() {
                 *term = (r, &digits[r % rows * degree..][..degree]);
@@ -303,12 +303,12 @@ impl PreparedBlindRotationKey {
                 (&terms[of_bit..of_bit + rows], self.monomials[j].power(exponents[j_bit]))
             });
             let (sum0, sum1) = products.split_at_mut(degree);
-            ring.elementwise().inner_product_turned(sum0, sum1, &turned[..bits], &key[j]);
-            [sum0, sum1].into_iter().for_each(|sum| ring.ntt().inverse(sum));
+            ring.inner_product_turned(sum0, sum1, &turned[..bits], &key[j]);
+            [sum0, sum1].into_iter().for_each(|sum| ring.inverse(sum));
         }
         self.divide(products, spare);
         for (acc, product) in acc.chunks_exact_mut(degree).zip(products.chunks_exact(degree)) {
-            self.rings[0].elementwise().add_assign(acc, product);
+            self.rings[0].add_assign(acc, product);
         }
     }
 
@@ -326,7 +326,7 @@ impl PreparedBlindRotationKey {
             Gadget::SpecialPrime(..) => {
                 let (of_q, of_p) = out.split_at_mut(2 * degree);
                 of_q.copy_from_slice(acc);
-                self.rings[1].elementwise().reduce_centred(of_p, acc, self.rings[0].modulus());
+                self.rings[1].reduce_centred(of_p, acc, self.rings[0].modulus());
             }
         }
     }
@@ -336,12 +336,12 @@ impl PreparedBlindRotationKey {
     fn divide(&self, products: &mut [u64], spare: &mut [u64]) {
         let Gadget::SpecialPrime(p, inverse) = &self.gadget else { return };
         let degree = spare.len();
-        let elementwise = self.rings[0].elementwise();
+        let ring = &self.rings[0];
         let (of_q, of_p) = products.split_at_mut(2 * degree);
         for (x, y) in of_q.chunks_exact_mut(degree).zip(of_p.chunks_exact(degree)) {
-            elementwise.reduce_centred(spare, y, *p);
-            elementwise.sub_assign(x, spare);
-            elementwise.mul_scalar_assign(x, inverse);
+            ring.reduce_centred(spare, y, *p);
+            ring.sub_assign(x, spare);
+            ring.mul_scalar_assign(x, inverse);
         }
     }
 }

@@ -85,7 +85,7 @@ impl LookupTables {
             .map(|table| {
                 let small = differences(table.coefficients(), q, quantum);
                 let mut values: Vec<u64> = small.iter().map(|x| signed_mod(*x, q)).collect();
-                ring.ntt().forward(&mut values);
+                ring.forward(&mut values);
                 Factor { values, log2_norm: norm(&small).log2(), table: table.clone() }
             })
             .collect();
@@ -186,7 +186,7 @@ impl PreparedBlindRotationKey {
         let ring = self.ring();
         let noise = rotated.noise();
         let mut parts = rotated.parts().map(<[u64]>::to_vec);
-        parts.iter_mut().for_each(|part| ring.ntt().forward(part));
+        parts.iter_mut().for_each(|part| ring.forward(part));
         let index =
             self.parameters().index_noise(ciphertext.noise(), ciphertext.parameters().modulus());
         tables
@@ -195,8 +195,8 @@ impl PreparedBlindRotationKey {
             .map(|factor| {
                 let [c0, c1] = [&parts[0], &parts[1]].map(|part| {
                     let mut product = part.clone();
-                    ring.elementwise().mul_assign(&mut product, &factor.values);
-                    ring.ntt().inverse(&mut product);
+                    ring.mul_assign(&mut product, &factor.values);
+                    ring.inverse(&mut product);
                     product
                 });
                 let noise = tables.noise(factor, noise).plus(factor.table.noise(index));

@@ -6,8 +6,7 @@ use hippocrene_rlwe::{Context, WordSize};
 /// Notes a switch with this number of samples. Each is multiplied by a digit of a polynomial, and
 /// the products with both parts of the samples are added up.
 pub(super) fn note_switch(context: &Context, ring: &ResidueRing, samples: usize) {
-    let elementwise = ring.elementwise();
-    let key = (samples * elementwise.key_bytes(ring.degree())) as u64;
+    let key = (samples * ring.key_bytes(ring.degree())) as u64;
     let nanoseconds = context.priced(|prices| {
         let missed = prices.missed(key);
         let limb = prices.limb(ring.degree().ilog2(), WordSize::of(ring.modulus()), missed);

@@ -59,7 +59,7 @@ impl LweSwitchingKey {
                 let i = v * count + k;
                 maker.sample(i, b.limb_mut(i));
                 let weight = ring.scalar(digits.weight(k));
-                ring.elementwise().mul_scalar_add_assign(b.limb_mut(i), &part, &weight);
+                ring.mul_scalar_add_assign(b.limb_mut(i), &part, &weight);
             }
         }
         let (from_key, to_key) = (from.fingerprint(), to.fingerprint());

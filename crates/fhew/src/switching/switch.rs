@@ -52,7 +52,7 @@ impl LweSwitchingKey {
         let ring = rings.swap_remove(0);
         let pairs: Vec<(&[u64], &[u64])> =
             self.b.limbs().zip(a.iter().map(Vec::as_slice)).collect();
-        let mut key = [ring.elementwise().prepare_key(&pairs)];
+        let mut key = [KeyLimb::of_pairs(&ring, &pairs)];
         KeyLimb::gather(&mut key);
         let [key] = key;
         Ok(PreparedLweSwitchingKey {
@@ -90,9 +90,7 @@ impl PreparedLweSwitchingKey {
     /// Bytes of memory it takes.
     pub fn bytes(&self) -> usize {
         if self.dry_run.is_some() {
-            return self.stride()
-                * self.digits.count()
-                * self.ring.elementwise().key_bytes(self.ring.degree());
+            return self.stride() * self.digits.count() * self.ring.key_bytes(self.ring.degree());
         }
         self.key.bytes()
     }
@@ -167,7 +165,7 @@ impl PreparedLweSwitchingKey {
             note_switch(context, &self.ring, self.stride() * count);
             return [vec![0; degree], vec![0; degree]];
         }
-        let (ntt, elementwise) = (self.ring.ntt(), self.ring.elementwise());
+        let ring = &self.ring;
         let together = (TOGETHER / count).clamp(1, self.stride());
         let mut scratch = self.scratch.take(together * count + 3, Domain::Evaluation);
         let (spare, digits) = scratch.as_mut_slice().split_at_mut(3 * degree);
@@ -180,7 +178,7 @@ impl PreparedLweSwitchingKey {
             for (v, digits) in vs.clone().zip(digits.chunks_exact_mut(count * degree)) {
                 fill(v, part);
                 self.digits.decompose(self.kernel, digits, part);
-                digits.chunks_exact_mut(degree).for_each(|digit| ntt.forward_lazy(digit));
+                digits.chunks_exact_mut(degree).for_each(|digit| ring.forward_lazy(digit));
             }
             let mut terms = [(0, [].as_slice()); MOST];
             let terms = &mut terms[..vs.len() * count];
@@ -188,11 +186,11 @@ impl PreparedLweSwitchingKey {
             {
                 *term = (first * count + i, digit);
             }
-            elementwise.inner_product(sum0, sum1, terms, &self.key);
-            elementwise.add_assign(&mut totals[0], sum0);
-            elementwise.add_assign(&mut totals[1], sum1);
+            ring.inner_product(sum0, sum1, terms, &self.key);
+            ring.add_assign(&mut totals[0], sum0);
+            ring.add_assign(&mut totals[1], sum1);
         }
-        totals.iter_mut().for_each(|total| ntt.inverse(total));
+        totals.iter_mut().for_each(|total| ring.inverse(total));
         totals
     }
 

@@ -5,7 +5,7 @@ use super::{
     source::Source,
     target::{Family, Output, Target},
 };
-use crate::{Kernel, power_of_two::Words};
+use crate::{Kernel, words::Words};
 
 /// Coefficients that are converted together.
 const TILE: usize = 16;

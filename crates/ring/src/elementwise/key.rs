@@ -1,15 +1,11 @@
 //! Switching keys in the shape in which inner products read them.
 
-use std::{mem::MaybeUninit, sync::Arc};
+use std::sync::Arc;
 
-use super::{
-    Elementwise,
-    lanes::{KeyWord, Lanes},
-};
+use super::lanes::{KeyWord, Lanes};
 use crate::{memory::Block, threads::Threads};
 
-/// One limb of a switching key, prepared by [`super::Elementwise::prepare_key`]: for each digit `d`
-/// the pair `(b_d, a_d)`.
+/// One limb of a switching key: for each digit `d` the pair `(b_d, a_d)`.
 ///
 /// The residues stand in Montgomery form, in 6 bytes each where the kernel packs them (IFMA, `q <
 /// 2^48`), else in 8: digit after digit, each beginning at a multiple of 64 bytes, and within a
@@ -45,7 +41,32 @@ const PADDING: usize = 64;
 /// What takes a digit of a key with its pair `(b_d, a_d)`.
 pub type PutDigit<'a> = dyn FnMut(usize, &[u64], &[u64]) + 'a;
 
+/// A ring whose residues of keys are stored in a form of its own.
+pub trait KeyRing: Sync {
+    /// A key of `digits` pairs of `length` residues, without its memory.
+    fn key_shape(&self, digits: usize, length: usize) -> KeyLimb;
+
+    /// Writes the pair `(b, a)` of digit `d` of `digits` to its place in `out`, the memory of the
+    /// key.
+    fn write_key_digit(&self, out: &mut [u8], place: [usize; 2], b: &[u64], a: &[u64]);
+
+    /// Writes to `out` the key whose digit `j` is the sum of the digits `groups[j]` of `key`.
+    fn coalesce_into(&self, out: &mut [u8], key: &KeyLimb, groups: &[&[usize]]);
+}
+
 impl KeyLimb {
+    /// The key of the pairs `(b_d, a_d)`, in the evaluation domain.
+    ///
+    /// # Panics
+    /// When the polynomials differ in length, or do not fill the kernel's vectors (of 1, 4 or 8).
+    pub fn of_pairs<R: KeyRing>(ring: &R, pairs: &[(&[u64], &[u64])]) -> KeyLimb {
+        let length = pairs.first().map_or(0, |(b, _)| b.len());
+        let all = |_, put: &mut PutDigit<'_>| {
+            pairs.iter().enumerate().for_each(|(d, (b, a))| put(d, b, a));
+        };
+        Self::prepare(&[ring], pairs.len(), length, &Threads::single(), all).swap_remove(0)
+    }
+
     /// The limbs of a whole key in one piece of memory, as after [`KeyLimb::gather`] but without a
     /// copy: limb `k`, for `rings[k]`, of `digits` pairs of `length` residues. `limb(k, put)` calls
     /// `put(d, b_d, a_d)` for each digit `d` once, in any order.
@@ -53,8 +74,8 @@ impl KeyLimb {
     /// # Panics
     /// When a digit is missing, or one is put twice, a polynomial does not have `length` residues,
     /// these do not fill the kernel's vectors (of 1, 4 or 8), or the key is larger than any memory.
-    pub fn prepare(
-        rings: &[&Elementwise],
+    pub fn prepare<R: KeyRing>(
+        rings: &[&R],
         digits: usize,
         length: usize,
         threads: &Threads,
@@ -63,8 +84,7 @@ impl KeyLimb {
         let mut limbs: Vec<KeyLimb> =
             rings.iter().map(|ring| ring.key_shape(digits, length)).collect();
         let sizes: Vec<usize> = limbs.iter().map(KeyLimb::bytes).collect();
-        let memory = write_pieces(&sizes, threads, |k, out| {
-            let size = out.len() / digits.max(1);
+        let memory = write_pieces(&sizes, threads, &|k, out| {
             let mut missing = vec![true; digits];
             limb(k, &mut |d, b, a| {
                 assert!(d < digits, "digit {d} of {digits}");
@@ -78,7 +98,7 @@ impl KeyLimb {
                     b.len(),
                     a.len()
                 );
-                rings[k].write_key_digit(out, size, [digits, d], b, a);
+                rings[k].write_key_digit(out, [digits, d], b, a);
             });
             if let Some(d) = missing.iter().position(|missing| *missing) {
                 panic!("every digit of a key is put: digit {d} of {digits} is not");
@@ -100,14 +120,18 @@ impl KeyLimb {
         KeyLimb { parts, ..self }
     }
 
-    /// The key whose limbs are those that [`Elementwise::coalesce_key`] gives of these limbs of one
-    /// key, gathered as [`KeyLimb::gather`] does but without a copy: it takes the time of reading
-    /// the old key and writing the new one.
+    /// The key whose digit `j` is the sum of the digits `groups[j]` of a key with these limbs:
+    /// digits coalesced as in LAKS. What it gives in inner products is what all of its summands
+    /// give, each multiplied by the digit, to the last bit. The limbs are gathered as
+    /// [`KeyLimb::gather`] does but without a copy: it takes the time of reading the old key and
+    /// writing the new one.
     ///
     /// # Panics
-    /// As `coalesce_key`.
-    pub fn coalesce(
-        limbs: &[(&Elementwise, &KeyLimb)],
+    /// When a modulus is a power of two (the sum of several centred numbers modulo it would be too
+    /// large for its products), a group is empty, the key lacks a digit, or another kernel prepared
+    /// it.
+    pub fn coalesce<R: KeyRing>(
+        limbs: &[(&R, &KeyLimb)],
         groups: &[&[usize]],
         threads: &Threads,
     ) -> Vec<KeyLimb> {
@@ -116,7 +140,7 @@ impl KeyLimb {
             .map(|(_, limb)| KeyLimb { digits: groups.len(), ..(*limb).clone() })
             .collect();
         let sizes: Vec<usize> = sums.iter().map(KeyLimb::bytes).collect();
-        let memory = write_pieces(&sizes, threads, |k, out| {
+        let memory = write_pieces(&sizes, threads, &|k, out| {
             limbs[k].0.coalesce_into(out, limbs[k].1, groups)
         });
         place(&mut sums, memory);
@@ -244,21 +268,16 @@ fn total_bytes(sizes: impl Iterator<Item = usize>) -> usize {
 const LONG: usize = 1 << 14;
 const STAGGER: usize = 17 * 64;
 
-/// Memory of pieces of these sizes, one after the other, each written by `write`, which writes all
-/// of it.
+/// Memory of pieces of these sizes, one after the other, each written by `write`. It is not
+/// generic: compiled in other crates (by rustc 1.95) it would clear short keys byte by byte.
 fn write_pieces(
     sizes: &[usize],
     threads: &Threads,
-    write: impl Fn(usize, &mut [MaybeUninit<u8>]) + Sync + Send,
+    write: &(dyn Fn(usize, &mut [u8]) + Sync),
 ) -> Arc<Memory> {
-    let total = total_bytes(sizes.iter().copied());
-    let mut memory = Memory::zeroed(total);
-    // SAFETY: that much was allocated, and bytes that may be uninitialised may be anything; what is
-    // written is not.
-    let mut rest = unsafe {
-        std::slice::from_raw_parts_mut(memory.as_mut_ptr().cast::<MaybeUninit<u8>>(), total)
-    };
-    let mut pieces: Vec<&mut [MaybeUninit<u8>]> = sizes
+    let mut memory = Memory::zeroed(total_bytes(sizes.iter().copied()));
+    let mut rest = &mut memory[..];
+    let mut pieces: Vec<&mut [u8]> = sizes
         .iter()
         .map(|size| rest.split_off_mut(..*size).expect("the pieces add up to the total"))
         .collect();

@@ -18,7 +18,7 @@ pub struct Scalar {
 
 impl Scalar {
     /// `c` in `[0, q)`; `q_inverse = q^-1 mod 2^64`.
-    pub(super) fn new(c: u64, q: u64, q_inverse: u64) -> Self {
+    pub(crate) fn new(c: u64, q: u64, q_inverse: u64) -> Self {
         let montgomery = mul_mod(c, pow_mod(2, 52, q), q);
         Scalar {
             value: c,

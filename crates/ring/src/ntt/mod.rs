@@ -6,21 +6,16 @@
 //! **evaluation order**: standard index `k` holds `e = 2 brv(k) + 1` (`brv` reverses `log2 N`
 //! bits), and for `N >= 64` each block of 64 indices is stored as the transpose of an 8 x 8 matrix,
 //! index `64 b + 8 r + c` at position `64 b + 8 c + r`. The order is the same for every kernel.
-//!
-//! Modulo a power of two there is no such root, and limbs hold coefficients in both domains: the
-//! transform is the identity.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
-mod identity;
 mod portable;
 
 use crate::{
     Kernel, RingError,
     arith::{bit_reverse, inv_mod, mul_mod, sub_mod},
-    power_of_two::Words,
     primes,
 };
 
@@ -50,7 +45,7 @@ pub(crate) fn check_degree(degree: usize) -> Result<(), RingError> {
 /// A constant prepared for the last pass of an inverse transform, by [`NttPlan::inverse_factor`],
 /// for that plan only.
 #[derive(Debug, Clone, Copy)]
-pub struct InverseFactor([u64; 4]);
+pub struct InverseFactor(pub(crate) [u64; 4]);
 
 /// The transform for one modulus, one ring degree and one kernel.
 #[derive(Debug, Clone)]
@@ -60,7 +55,6 @@ pub struct NttPlan(Box<Inner>);
 /// calls on.
 #[derive(Debug, Clone)]
 enum Inner {
-    Identity(identity::Plan),
     Portable(portable::Plan),
     #[cfg(target_arch = "x86_64")]
     Avx2(avx2::Plan),
@@ -109,7 +103,6 @@ impl Inner {
 macro_rules! dispatch {
     ($plan:expr, $inner:ident => $call:expr) => {
         match &*$plan.0 {
-            Inner::Identity($inner) => $call,
             Inner::Portable($inner) => $call,
             #[cfg(target_arch = "x86_64")]
             Inner::Avx2($inner) => $call,
@@ -171,16 +164,6 @@ impl NttPlan {
             return Err(RingError::ModulusRange { modulus: q });
         }
         Ok(NttPlan(Box::new(Inner::new(q, degree, root, kernel))))
-    }
-
-    /// The plan of the ring modulo a power of two, which leaves limbs as they are.
-    pub(crate) fn identity(words: Words, degree: usize) -> Self {
-        NttPlan(Box::new(Inner::Identity(identity::Plan { words, degree })))
-    }
-
-    /// Whether limbs hold coefficients in both domains.
-    pub(crate) fn is_identity(&self) -> bool {
-        matches!(&*self.0, Inner::Identity(_))
     }
 
     /// Coefficients in `[0, q)` to values in `[0, q)`, in evaluation order.

@@ -2,47 +2,54 @@
 //!
 //! Two has no `2N`-th root of unity, so there is no transform: a limb holds coefficients in `[0,
 //! 2^e)`, in both domains. Sums and products by constants are those of words modulo `2^64`, of
-//! which the low `e` bits count ([`words`]); products of polynomials are computed over the
+//! which the low `e` bits count ([`Words`]); products of polynomials are computed over the
 //! integers, modulo primes that have transforms ([`products`]; GRAFT Ex. 3.1, C.6).
 
+mod identity;
 mod products;
-mod words;
 
 use std::sync::Arc;
 
-pub(crate) use products::{Emulation, Products};
-pub(crate) use words::Words;
+use crate::{Kernel, RingError, words::Words};
+use identity::Identity;
+use products::{Emulation, Products};
 
-use crate::{Kernel, RingError};
-
-/// The arithmetic of one ring.
+/// The ring of one power of two.
 #[derive(Debug, Clone)]
-pub(crate) struct PowerOfTwo {
-    pub(crate) words: Words,
+pub struct PowerOfTwoRing {
+    pub(crate) linear: Words,
     pub(crate) products: Products,
+    pub(crate) identity: Identity,
 }
 
-impl PowerOfTwo {
+impl PowerOfTwoRing {
     /// The ring of `2^exponent`.
     ///
     /// # Errors
     /// When the exponent or the degree is not supported.
     pub(crate) fn new(exponent: u32, degree: usize, kernel: Kernel) -> Result<Self, RingError> {
         let emulation = Emulation::new(exponent..=exponent, degree, kernel)?;
-        Ok(Self::of_emulation(&Arc::new(emulation), exponent, kernel))
+        Ok(Self::of_emulation(&Arc::new(emulation), exponent, degree, kernel))
     }
 
     /// The rings of `2^1 .. 2^largest`, which share their tables.
     ///
     /// # Errors
-    /// As [`PowerOfTwo::new`].
+    /// As [`PowerOfTwoRing::new`].
     pub(crate) fn all(largest: u32, degree: usize, kernel: Kernel) -> Result<Vec<Self>, RingError> {
         let emulation = Arc::new(Emulation::new(1..=largest, degree, kernel)?);
-        Ok((1..=largest).map(|exponent| Self::of_emulation(&emulation, exponent, kernel)).collect())
+        let ring = |exponent| Self::of_emulation(&emulation, exponent, degree, kernel);
+        Ok((1..=largest).map(ring).collect())
     }
 
-    fn of_emulation(emulation: &Arc<Emulation>, exponent: u32, kernel: Kernel) -> Self {
+    fn of_emulation(
+        emulation: &Arc<Emulation>,
+        exponent: u32,
+        degree: usize,
+        kernel: Kernel,
+    ) -> Self {
+        let words = Words::new(exponent, kernel);
         let products = Products::new(Arc::clone(emulation), exponent);
-        PowerOfTwo { words: Words::new(exponent, kernel), products }
+        PowerOfTwoRing { linear: words, products, identity: Identity { words, degree } }
     }
 }

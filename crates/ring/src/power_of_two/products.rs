@@ -13,19 +13,20 @@
 //! Results do not depend on the choice. The residues of the sum become words modulo `2^e` by an
 //! exact base conversion; to leave room for its rounding, `d` is counted for `(1 - 2^-32) G`.
 
-use std::{mem::MaybeUninit, ops::RangeInclusive, sync::Arc};
+use std::{ops::RangeInclusive, sync::Arc};
 
 use arrayvec::ArrayVec;
 use num_bigint::BigUint;
 
-use super::Words;
 use crate::{
     Domain, Kernel, RingError,
     convert::BaseConverter,
-    elementwise::{Beside, Elementwise, KeyLimb, PairTerm, Scalar, Turned},
-    ntt::{InverseFactor, NttPlan, check_degree},
+    elementwise::{Elementwise, KeyLimb, KeyRing, PairTerm},
+    ntt::{InverseFactor, check_degree},
+    odd::OddRing,
     primes,
     scratch::{Scratch, ScratchPool},
+    words::Words,
 };
 
 /// Three primes of 48 bits are enough for `N 2^(2e) <= 2^137`.
@@ -60,15 +61,8 @@ pub(crate) struct Emulation {
     degree: usize,
     kernel: Kernel,
     choices: Vec<Vec<u64>>,
-    rings: Vec<PrimeRing>,
+    rings: Vec<OddRing>,
     scratch: ScratchPool,
-}
-
-/// The ring modulo a prime.
-#[derive(Debug)]
-struct PrimeRing {
-    ntt: NttPlan,
-    elementwise: Elementwise,
 }
 
 impl Emulation {
@@ -109,9 +103,7 @@ impl Emulation {
     fn prepare(&mut self, exponent: u32) -> Result<(), RingError> {
         for g in self.choose(exponent).to_vec() {
             if self.rings.iter().all(|ring| ring.elementwise.modulus() != g) {
-                let (degree, kernel) = (self.degree, self.kernel);
-                let ntt = NttPlan::new(g, degree, kernel)?;
-                self.rings.push(PrimeRing { ntt, elementwise: Elementwise::new(g, kernel) });
+                self.rings.push(OddRing::new(&[g], self.degree, self.kernel)?);
             }
         }
         Ok(())
@@ -123,7 +115,8 @@ impl Emulation {
 pub(crate) struct Products {
     words: Words,
     shared: Arc<Emulation>,
-    /// The numbers of the rings that are used.
+    /// The primes, and the numbers of their rings.
+    primes: Vec<u64>,
     rings: Vec<usize>,
     /// How many products are summed before an inverse transform.
     terms: usize,
@@ -148,6 +141,7 @@ impl Products {
         let terms = most_terms(primes, exponent, shared.degree).min(MAX_TERMS);
         Products {
             words: Words::new(exponent, shared.kernel),
+            primes: primes.to_vec(),
             rings,
             terms,
             converter,
@@ -157,7 +151,7 @@ impl Products {
     }
 
     /// The rings in use, each with the factor for its inverse transforms.
-    fn rings(&self) -> impl Iterator<Item = (&PrimeRing, &InverseFactor)> {
+    fn rings(&self) -> impl Iterator<Item = (&OddRing, &InverseFactor)> {
         self.rings.iter().map(|&ring| &self.shared.rings[ring]).zip(&self.factors)
     }
 
@@ -168,7 +162,7 @@ impl Products {
 
     /// `out = a mod g`, with the coefficients of `a` centred, in `[0, g)`; `spare` is overwritten.
     fn embed(&self, elementwise: &Elementwise, out: &mut [u64], a: &[u64], spare: &mut [u64]) {
-        let q = 1 << self.words.exponent();
+        let q = self.words.modulus();
         if q / 2 <= elementwise.modulus() {
             self.words.embed(out, a, elementwise.modulus());
         } else {
@@ -191,7 +185,7 @@ impl Products {
         let (sums_of_primes, spare) =
             sums.as_mut_slice().split_at_mut(self.rings.len() * OUTPUTS * degree);
         let sums_of_primes = sums_of_primes.chunks_exact_mut(OUTPUTS * degree);
-        for ((PrimeRing { ntt, elementwise }, factor), sums) in self.rings().zip(sums_of_primes) {
+        for ((OddRing { ntt, elementwise, .. }, factor), sums) in self.rings().zip(sums_of_primes) {
             for (x, a) in scratch.as_mut_slice().chunks_exact_mut(degree).zip(inputs) {
                 self.embed(elementwise, x, a, spare);
                 ntt.forward(x);
@@ -291,13 +285,7 @@ impl Products {
 
     /// `acc0 = sum x y0` and `acc1 = sum x y1` over the terms `(x, [y0, y1])`, all in the form of
     /// [`Products::lift`].
-    pub(crate) fn sum_products(
-        &self,
-        acc0: &mut [u64],
-        acc1: &mut [u64],
-        terms: &[PairTerm<'_>],
-        _: &Scalar,
-    ) {
+    pub(crate) fn sum_products(&self, acc0: &mut [u64], acc1: &mut [u64], terms: &[PairTerm<'_>]) {
         self.sum_pairs(acc0, acc1, terms, Elementwise::sum_products);
     }
 
@@ -307,7 +295,6 @@ impl Products {
         acc0: &mut [u64],
         acc1: &mut [u64],
         terms: &[PairTerm<'_>],
-        _: &Scalar,
     ) {
         self.sum_pairs(acc0, acc1, terms, Elementwise::sum_repeated_products);
     }
@@ -335,71 +322,21 @@ impl Products {
         first.key_shape(digits, length).in_parts(self.rings.len())
     }
 
-    /// See [`Elementwise::write_key_digit`].
-    pub(crate) fn write_key_digit(
-        &self,
-        out: &mut [MaybeUninit<u8>],
-        [digits, d]: [usize; 2],
-        b: &[u64],
-        a: &[u64],
-    ) {
+    /// See [`KeyRing::write_key_digit`].
+    pub(crate) fn write_key_digit(&self, out: &mut [u8], place: [usize; 2], b: &[u64], a: &[u64]) {
         let mut scratch = self.shared.scratch.take(3, Domain::Coefficient);
         let (x, spare) = scratch.as_mut_slice().split_at_mut(2 * self.shared.degree);
         let (transformed_b, transformed_a) = x.split_at_mut(self.shared.degree);
         let part_bytes = out.len() / self.rings.len();
-        for ((PrimeRing { ntt, elementwise }, _), out) in
+        for ((OddRing { ntt, elementwise, .. }, _), out) in
             self.rings().zip(out.chunks_exact_mut(part_bytes))
         {
             for (x, poly) in [(&mut *transformed_b, b), (&mut *transformed_a, a)] {
                 self.embed(elementwise, x, poly, spare);
                 ntt.forward(x);
             }
-            elementwise.write_key_digit(
-                out,
-                part_bytes / digits,
-                [digits, d],
-                transformed_b,
-                transformed_a,
-            );
+            elementwise.write_key_digit(out, place, transformed_b, transformed_a);
         }
-    }
-
-    /// What [`Elementwise::pack_key`] would be: no key gets here, for
-    /// [`Elementwise::write_key_digit`] has them written by [`Products::write_key_digit`].
-    pub(crate) fn pack_key(&self, _: &mut [MaybeUninit<u8>], _: &[u64], _: &[u64], _: &Scalar) {
-        panic!("keys modulo 2^{} are stored modulo primes", self.words.exponent());
-    }
-
-    /// The sum of several digits of a key, each of centred numbers, can be larger than sums of
-    /// products leave room for.
-    pub(crate) fn coalesce_key(&self, _: &mut [MaybeUninit<u8>], _: &KeyLimb, _: &[&[usize]]) {
-        panic!("digits of a key modulo 2^{} are not coalesced", self.words.exponent());
-    }
-
-    /// Products of limbs modulo a power of two are sums modulo primes, in which a multiple of a
-    /// limb is no multiple.
-    pub(crate) fn inner_product_beside(
-        &self,
-        _: &mut [u64],
-        _: &mut [u64],
-        _: &[(usize, &[u64])],
-        _: &KeyLimb,
-        _: &Beside<'_>,
-        _: &Scalar,
-    ) {
-        panic!("inner products modulo 2^{} are of digits alone", self.words.exponent());
-    }
-
-    /// Modulo powers of two limbs hold coefficients, of which monomials have no values.
-    pub(crate) fn inner_product_turned(
-        &self,
-        _: &mut [u64],
-        _: &mut [u64],
-        _: &[Turned<'_>],
-        _: &KeyLimb,
-        _: &Scalar,
-    ) {
-        panic!("monomials have no values modulo 2^{}", self.words.exponent());
     }
 
     /// Limb `i` of what [`Products::lift`] has made, or of an eighth of it.
@@ -413,19 +350,14 @@ impl Products {
         &lifted[i * words..][..words]
     }
 
-    /// How many limbs [`Products::lift`] writes.
-    pub(crate) fn lifted_limbs(&self) -> usize {
-        self.rings.len()
+    /// The primes, of which [`Products::lift`] writes a limb each.
+    pub(crate) fn primes(&self) -> &[u64] {
+        &self.primes
     }
 
-    /// The prime of limb `i` of what [`Products::lift`] writes.
-    pub(crate) fn lifted_modulus(&self, i: usize) -> u64 {
-        self.shared.rings[self.rings[i]].elementwise.modulus()
-    }
-
-    /// Bytes that each digit takes of what [`Products::prepare_key`] makes, modulo all primes.
-    pub(crate) fn key_bytes(&self) -> usize {
-        self.rings().map(|(ring, _)| ring.elementwise.key_bytes(self.shared.degree)).sum()
+    /// Bytes that each digit takes of a key, modulo all primes.
+    pub(crate) fn key_bytes(&self, length: usize) -> usize {
+        self.rings().map(|(ring, _)| ring.elementwise.key_bytes(length)).sum()
     }
 
     /// Sets `out` to the transforms of `a` modulo the primes, each reduced.
@@ -433,7 +365,7 @@ impl Products {
         let degree = self.shared.degree;
         assert_eq!(out.len(), self.rings.len() * degree, "one limb for each prime");
         let mut spare = self.shared.scratch.take(1, Domain::Coefficient);
-        for ((PrimeRing { ntt, elementwise }, _), out) in
+        for ((OddRing { ntt, elementwise, .. }, _), out) in
             self.rings().zip(out.chunks_exact_mut(degree))
         {
             self.embed(elementwise, out, a, spare.limb_mut(0));
@@ -513,7 +445,7 @@ impl Products {
             }
             let sums_of_primes = sums.as_mut_slice().chunks_exact_mut(2 * degree);
             for (part, ((ring, factor), sums)) in self.rings().zip(sums_of_primes).enumerate() {
-                let PrimeRing { ntt, elementwise } = ring;
+                let OddRing { ntt, elementwise, .. } = ring;
                 let (sum0, sum1) = sums.split_at_mut(degree);
                 evaluate(part, elementwise, [&mut *sum0, &mut *sum1], &some);
                 ntt.inverse_scaled(sum0, factor);

@@ -59,7 +59,7 @@ impl EvaluationKeys {
         let mut square = context.zero(full, Domain::Evaluation);
         square.for_each_limb(context.threads(), |k, out| {
             let s = secret.poly().limb(k);
-            context.limb_ring(full, k).elementwise().mul(out, s, s);
+            context.limb_ring(full, k).mul(out, s, s);
         });
         let key = SwitchingKey::generate(context, &square, secret.poly(), full);
         square.as_mut_slice().zeroize();

@@ -106,12 +106,12 @@ impl PublicKey {
                 let position = modulus.factors().nth(k).expect("a limb of this modulus");
                 let mut spare = context.scratch_limbs(1, Domain::Evaluation);
                 let key = context.reduced_limb(key, top, modulus, position, spare.limb_mut(0));
-                context.ring_at(modulus, position).elementwise().mul_add_assign(c, v.limb(k), key);
+                context.ring_at(modulus, position).mul_add_assign(c, v.limb(k), key);
             });
         }
         v.as_mut_slice().zeroize();
         c0.for_each_limb(context.threads(), |k, c| {
-            context.limb_ring(modulus, k).elementwise().add_assign(c, message.limb(k));
+            context.limb_ring(modulus, k).add_assign(c, message.limb(k));
         });
         debug_assert_eq!(c0.domain(), Domain::Evaluation);
         let noise = noise::public_key_encryption(

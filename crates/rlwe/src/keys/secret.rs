@@ -101,7 +101,7 @@ impl SecretKey {
         context.check_digest(self.parameters, "read the coefficients of a secret key")?;
         let ring = context.limb_ring(context.parameters().full(), 0);
         let mut limb = Zeroizing::new(self.poly.limb(0).to_vec());
-        ring.ntt().inverse(&mut limb);
+        ring.inverse(&mut limb);
         Ok(Zeroizing::new(limb.iter().map(|x| centred(*x, ring.modulus())).collect()))
     }
 
@@ -175,12 +175,12 @@ pub(crate) fn subtract_product(
     modulus: Modulus,
     position: usize,
 ) {
-    let elementwise = context.ring_at(modulus, position).elementwise();
+    let ring = context.ring_at(modulus, position);
     let mut scratch = context.scratch_limbs(2, Domain::Evaluation);
     let (product, spare) = scratch.as_mut_slice().split_at_mut(context.degree());
     let full = context.parameters().full();
-    elementwise.mul(product, a, context.reduced_limb(secret, full, modulus, position, spare));
-    elementwise.sub_assign(b, product);
+    ring.mul(product, a, context.reduced_limb(secret, full, modulus, position, spare));
+    ring.sub_assign(b, product);
     scratch.as_mut_slice().zeroize();
 }
 

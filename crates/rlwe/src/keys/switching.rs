@@ -1,8 +1,8 @@
 //! Switching keys: from any secret to another, by digits (HK20).
 
 use hippocrene_ring::{
-    Domain, Poly,
-    elementwise::{Elementwise, KeyLimb},
+    Domain, Poly, ResidueRing,
+    elementwise::KeyLimb,
     sample::{Sampler, Seed},
 };
 use zeroize::{Zeroize, Zeroizing};
@@ -60,7 +60,7 @@ impl SwitchingKey {
                     let ring = context.ring_at(modulus, position);
                     let mut scratch = context.scratch_limbs(1, Domain::Evaluation);
                     let spare = scratch.limb_mut(0);
-                    ring.elementwise().from_signed(b, &error);
+                    ring.from_signed(b, &error);
                     context.forward(ring, b);
                     expand_uniform_limb(context, &seed, d as u32, modulus, position, spare);
                     subtract_product(context, b, spare, to, modulus, position);
@@ -68,7 +68,7 @@ impl SwitchingKey {
                         let p =
                             ring.scalar(parameters.residue(parameters.specials(), ring.modulus()));
                         let from = context.reduced_limb(from, full, modulus, position, spare);
-                        ring.elementwise().mul_scalar_add_assign(b, from, &p);
+                        ring.mul_scalar_add_assign(b, from, &p);
                         // It may be the secret modulo this limb's modulus.
                         scratch.as_mut_slice().zeroize();
                     }
@@ -142,8 +142,7 @@ impl SwitchingKey {
         let (parameters, modulus) = (context.parameters(), self.modulus);
         let blocks: Vec<usize> = parameters.digits(modulus).map(|(d, _)| d).collect();
         let positions: Vec<usize> = modulus.factors().collect();
-        let rings: Vec<&Elementwise> =
-            context.rings(modulus).map(|ring| ring.elementwise()).collect();
+        let rings: Vec<&ResidueRing> = context.rings(modulus).collect();
         let limbs = KeyLimb::prepare(
             &rings,
             blocks.len(),
@@ -259,8 +258,7 @@ impl Context {
     /// The bytes of a switching key modulo `modulus` ([`SwitchingKey::modulus`]) that is ready to
     /// compute with.
     pub fn prepared_key_bytes_at(&self, modulus: Modulus) -> usize {
-        let digit: usize =
-            self.rings(modulus).map(|ring| ring.elementwise().key_bytes(self.degree())).sum();
+        let digit: usize = self.rings(modulus).map(|ring| ring.key_bytes(self.degree())).sum();
         self.parameters().digits(modulus).count() * digit
     }
 }

@@ -43,9 +43,8 @@ impl<'a> Count<'a> {
     pub(crate) fn products(&mut self, modulus: Modulus, times: u64) {
         self.passes(modulus, times);
         if modulus.contains(Modulus::TWO) {
-            let elementwise = self.rings.at(modulus, Modulus::TWO).elementwise();
-            for i in 0..elementwise.lifted_limbs() {
-                let limbs = self.of_size(WordSize::of(elementwise.lifted_modulus(i)));
+            for prime in self.rings.at(modulus, Modulus::TWO).lifted_moduli() {
+                let limbs = self.of_size(WordSize::of(*prime));
                 limbs.forward += 2 * times;
                 limbs.inverse += times;
                 limbs.passes += 2 * times;
@@ -191,9 +190,8 @@ impl Context {
                 limbs.sums += rows as u64;
                 count.operations.key_bytes += (8 * words * terms) as u64;
                 if position == Modulus::TWO {
-                    let elementwise = self.ring_at(plan.extended, position).elementwise();
-                    for i in 0..elementwise.lifted_limbs() {
-                        let limbs = count.of_size(WordSize::of(elementwise.lifted_modulus(i)));
+                    for prime in self.ring_at(plan.extended, position).lifted_moduli() {
+                        let limbs = count.of_size(WordSize::of(*prime));
                         limbs.forward += 2 * (rotated + if own { same } else { 0 }) as u64;
                         limbs.inverse += 2 * rows as u64;
                     }

@@ -84,14 +84,14 @@ impl Context {
             let (ring, (inverse, scalar)) = (self.limb_ring(modulus, k), &plan.inputs[k]);
             match operand {
                 Operand::Poly(poly) if poly.domain() == Domain::Coefficient => {
-                    ring.elementwise().mul_scalar(limb, poly.limb(k), scalar);
+                    ring.mul_scalar(limb, poly.limb(k), scalar);
                 }
                 Operand::Poly(poly) => self.inverse_scaled_into(ring, limb, poly.limb(k), inverse),
                 Operand::Tensor(tensor) => {
                     let q = ring.modulus();
                     let factor = mul_mod(scalar.value(), operand.factor() % q, q);
                     tensor.compute(ring, k, limb);
-                    self.inverse_scaled(ring, limb, &ring.ntt().inverse_factor(factor));
+                    self.inverse_scaled(ring, limb, &ring.inverse_factor(factor));
                 }
             }
         });
@@ -169,9 +169,9 @@ impl Context {
             own
         });
         let lifted = modulus.contains(Modulus::TWO).then(|| {
-            let elementwise = self.ring_at(self.parameters().full(), Modulus::TWO).elementwise();
-            let size = elementwise.lifted_limbs() * self.degree();
-            let count = decomposed.plan.digits.len() * elementwise.lifted_limbs();
+            let ring = self.ring_at(self.parameters().full(), Modulus::TWO);
+            let size = ring.lifted_moduli().len() * self.degree();
+            let count = decomposed.plan.digits.len() * ring.lifted_moduli().len();
             let mut lifted = self.scratch_limbs(count, Domain::Evaluation);
             self.threads().for_each_chunk(lifted.as_mut_slice(), size, |d, out| {
                 let digit = &decomposed.plan.digits[d];
@@ -179,7 +179,7 @@ impl Context {
                     true => own.as_deref().unwrap_or(poly).limb(modulus.limb_of(Modulus::TWO)),
                     false => others[d].limb(digit.others.limb_of(Modulus::TWO)),
                 };
-                elementwise.lift(out, limb);
+                ring.lift(out, limb);
             });
             lifted
         });
@@ -227,9 +227,7 @@ impl Decomposed<'_> {
         let ring = context.limb_ring(self.modulus, k);
         let factor = self.plan.factors.as_ref().map(|factors| &factors[k]);
         match (self.original, factor) {
-            (Operand::Poly(poly), Some(factor)) => {
-                ring.elementwise().mul_scalar(out, poly.limb(k), factor)
-            }
+            (Operand::Poly(poly), Some(factor)) => ring.mul_scalar(out, poly.limb(k), factor),
             (Operand::Poly(poly), None) => out.copy_from_slice(poly.limb(k)),
             (Operand::Tensor(tensor), factor) => {
                 let q = ring.modulus();
@@ -237,7 +235,7 @@ impl Decomposed<'_> {
                     mul_mod(factor.map_or(1, Scalar::value), self.original.factor() % q, q);
                 tensor.compute(ring, k, out);
                 if factor != 1 {
-                    ring.elementwise().mul_scalar_assign(out, &ring.scalar(factor));
+                    ring.mul_scalar_assign(out, &ring.scalar(factor));
                 }
             }
         }

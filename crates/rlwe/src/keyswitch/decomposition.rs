@@ -104,7 +104,7 @@ impl Decomposition {
                 let input =
                     digit.map_or(1, |d| d.converter.input_factor(d.factors.limb_of(position)));
                 let input = mul_mod(input, factor(ring.modulus()), ring.modulus());
-                (ring.ntt().inverse_factor(input), ring.scalar(input))
+                (ring.inverse_factor(input), ring.scalar(input))
             })
             .collect();
         let scalars = |value: &dyn Fn(u64) -> u64| -> Vec<Scalar> {

@@ -2,7 +2,7 @@
 
 use std::{ops::Range, sync::Arc};
 
-use hippocrene_ring::elementwise::{Elementwise, KeyLimb};
+use hippocrene_ring::{ResidueRing, elementwise::KeyLimb};
 
 use super::{
     components::Components,
@@ -19,11 +19,9 @@ impl ExpandedKey {
         let groups: Vec<Vec<usize>> = context.parameters().groups(group).map(there).collect();
         let groups: Vec<&[usize]> =
             groups.iter().map(Vec::as_slice).filter(|group| !group.is_empty()).collect();
-        let limbs: Vec<(&Elementwise, &KeyLimb)> = expanded_modulus(key.modulus())
+        let limbs: Vec<(&ResidueRing, &KeyLimb)> = expanded_modulus(key.modulus())
             .factors()
-            .map(|position| {
-                (context.ring_at(key.modulus(), position).elementwise(), key.limb(position))
-            })
+            .map(|position| (context.ring_at(key.modulus(), position), key.limb(position)))
             .collect();
         let limbs = KeyLimb::coalesce(&limbs, &groups, context.threads());
         ExpandedKey { limbs, components: expanded_components(context, key.modulus(), group) }
@@ -32,7 +30,7 @@ impl ExpandedKey {
 
 /// The bytes of a key modulo `key` with the coalesced components of a gadget.
 pub(super) fn bytes(context: &Context, key: Modulus, gadget: Gadget) -> usize {
-    let limb = |p: usize| context.ring_at(key, p).elementwise().key_bytes(context.degree());
+    let limb = |p: usize| context.ring_at(key, p).key_bytes(context.degree());
     expanded_components(context, key, gadget.group()).count()
         * expanded_modulus(key).factors().map(limb).sum::<usize>()
 }

@@ -76,16 +76,15 @@ impl TensorPart<'_> {
     /// Sets `out` to limb `k` without `n`; of the middle part of a square to half of it.
     pub(crate) fn compute(&self, ring: &ResidueRing, k: usize, out: &mut [u64]) {
         let TensorPart { a: [a0, a1], b: [b0, b1], i, .. } = *self;
-        let elementwise = ring.elementwise();
         match i {
-            0 => elementwise.mul(out, a0.limb(k), b0.limb(k)),
+            0 => ring.mul(out, a0.limb(k), b0.limb(k)),
             1 => {
-                elementwise.mul(out, a0.limb(k), b1.limb(k));
+                ring.mul(out, a0.limb(k), b1.limb(k));
                 if !self.is_square() {
-                    elementwise.mul_add_assign(out, a1.limb(k), b0.limb(k));
+                    ring.mul_add_assign(out, a1.limb(k), b0.limb(k));
                 }
             }
-            _ => elementwise.mul(out, a1.limb(k), b1.limb(k)),
+            _ => ring.mul(out, a1.limb(k), b1.limb(k)),
         }
     }
 }

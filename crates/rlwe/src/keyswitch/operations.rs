@@ -430,7 +430,7 @@ impl<'a> Count<'a> {
         dropped: Modulus,
     ) -> Result<(), RlweError> {
         let rings = self.rings;
-        let key_bytes = rings.shared(1)?[0].elementwise().key_bytes(rings.degree());
+        let key_bytes = rings.shared(1)?[0].key_bytes(rings.degree());
         let (primes, groups) = (shape.primes as u64, shape.groups.len() as u64);
         let digits = self.digits.len() as u64;
         let components: u64 = self.digits.iter().map(|digit| digit.groups).sum();
@@ -511,10 +511,9 @@ impl<'a> Count<'a> {
             Modulus::TWO => digits.iter().map(|digit| digit.blocks).sum(),
             _ => digits.iter().map(|digit| digit.groups).sum(),
         };
-        let elementwise = rings.at(full, position).elementwise();
-        for i in 0..elementwise.lifted_limbs() {
-            let limbs =
-                &mut self.operations.limbs[WordSize::of(elementwise.lifted_modulus(i)) as usize];
+        let ring = rings.at(full, position);
+        for q in ring.lifted_moduli() {
+            let limbs = &mut self.operations.limbs[WordSize::of(*q) as usize];
             limbs.products += digits.len() as u64;
             limbs.repeats += components - digits.len() as u64;
             limbs.sums += 1;
@@ -531,7 +530,7 @@ impl<'a> Count<'a> {
         if position == Modulus::TWO {
             self.at(extended, position).targets += 2;
         }
-        self.operations.key_bytes += components * elementwise.key_bytes(rings.degree()) as u64;
+        self.operations.key_bytes += components * ring.key_bytes(rings.degree()) as u64;
         if !full.agrees(extended, position) {
             // Both sums are reduced, and copied.
             self.at(extended, position).passes += 4;

@@ -183,7 +183,7 @@ impl<'a> Product<'a> {
         }
         let (position, plan) = (targets[i], &*decomposed.plan);
         let full = self.key.modulus();
-        let wide = context.ring_at(full, position).elementwise();
+        let wide = context.ring_at(full, position);
         let limb = |d: usize| match (&decomposed.hoisted, plan.digits[d].factors.contains(position))
         {
             (Some(hoisted), false) => {
@@ -202,11 +202,11 @@ impl<'a> Product<'a> {
             return self.at_prime(position, limb, [acc0, acc1]);
         }
         if position == Modulus::TWO {
-            let size = wide.lifted_limbs() * context.degree();
+            let limbs = wide.lifted_moduli().len();
+            let size = limbs * context.degree();
             let hoisted = decomposed.hoisted.as_ref().and_then(|hoisted| hoisted.lifted.as_ref());
             let count = if hoisted.is_none() { plan.digits.len() } else { 0 };
-            let mut scratch =
-                context.scratch_limbs(count * wide.lifted_limbs(), Domain::Evaluation);
+            let mut scratch = context.scratch_limbs(count * limbs, Domain::Evaluation);
             for (d, out) in scratch.as_mut_slice().chunks_exact_mut(size).enumerate() {
                 wide.lift(out, limb(d));
             }
@@ -216,7 +216,7 @@ impl<'a> Product<'a> {
         } else {
             wide.inner_product(acc0, acc1, &self.pairs(true, limb), self.key_limb(position));
         }
-        let elementwise = context.ring_at(plan.extended, position).elementwise();
+        let extended = context.ring_at(plan.extended, position);
         if !full.agrees(plan.extended, position) {
             self.reduce(position, [&mut *acc0, &mut *acc1]);
         }
@@ -230,12 +230,12 @@ impl<'a> Product<'a> {
         for (added, acc) in self.added.iter().zip([acc0, acc1]) {
             if let Some(operand) = &added.evaluation {
                 let (limb, factor) = self.multiple(operand, position, spare);
-                elementwise.mul_scalar_add_assign(acc, limb, &factor);
+                extended.mul_scalar_add_assign(acc, limb, &factor);
             }
             if let Some(added) = added.coefficients {
                 spare.copy_from_slice(added.limb(k));
                 context.forward(ring, spare);
-                elementwise.mul_scalar_add_assign(acc, spare, specials);
+                extended.mul_scalar_add_assign(acc, spare, specials);
             }
         }
     }
@@ -250,7 +250,7 @@ impl<'a> Product<'a> {
         [acc0, acc1]: [&mut [u64]; 2],
     ) {
         let Product { context, decomposed, .. } = *self;
-        let elementwise = context.ring_at(self.key.modulus(), position).elementwise();
+        let ring = context.ring_at(self.key.modulus(), position);
         let mut pairs = self.pairs(true, limb);
         let mut beside = Beside::default();
         let mut spare = context.scratch_limbs(2, Domain::Evaluation);
@@ -275,7 +275,7 @@ impl<'a> Product<'a> {
                 }
             }
         }
-        elementwise.inner_product_beside(acc0, acc1, &pairs, self.key_limb(position), &beside);
+        ring.inner_product_beside(acc0, acc1, &pairs, self.key_limb(position), &beside);
     }
 
     /// The limb at a position of `Q` of an added operand in the evaluation domain, and the factor
@@ -308,7 +308,7 @@ impl<'a> Product<'a> {
         let pairs = self.pairs(true, |d| &self.extended_limb(d, position)[range.clone()]);
         let key = self.key_limb(position);
         let key = key.range(first, range.len());
-        let wide = context.ring_at(full, position).elementwise();
+        let wide = context.ring_at(full, position);
         let added = self.added.each_ref().map(|added| {
             debug_assert!(
                 added.coefficients.is_none(),
@@ -334,10 +334,10 @@ impl<'a> Product<'a> {
         if !full.agrees(plan.extended, position) {
             self.reduce(position, [&mut *acc0, &mut *acc1]);
         }
-        let elementwise = context.ring_at(plan.extended, position).elementwise();
+        let extended = context.ring_at(plan.extended, position);
         for (added, acc) in added.into_iter().zip([acc0, acc1]) {
             if let Some((limb, specials)) = added {
-                elementwise.mul_scalar_add_assign(acc, limb, specials);
+                extended.mul_scalar_add_assign(acc, limb, specials);
             }
         }
     }
@@ -367,11 +367,11 @@ impl<'a> Product<'a> {
     /// Reduces residues modulo a limb of `PQ_max` to the divisor of it that `P'Q` has.
     fn reduce(&self, position: usize, accs: [&mut [u64]; 2]) {
         let context = self.context;
-        let elementwise = context.ring_at(self.decomposed.plan.extended, position).elementwise();
+        let ring = context.ring_at(self.decomposed.plan.extended, position);
         let mut spare = context.scratch_limbs(1, Domain::Evaluation);
         for acc in accs {
             let spare = &mut spare.limb_mut(0)[..acc.len()];
-            elementwise.reduce(spare, acc);
+            ring.reduce(spare, acc);
             acc.copy_from_slice(spare);
         }
     }

@@ -107,8 +107,8 @@ mod tests {
             let mut made = Poly::zero(degree / 8, extended.limb_count(), Domain::Evaluation);
             for (position, limb) in extended.factors().zip(made.limbs_mut()) {
                 let ring = context.ring_of_repeats(extended, position).unwrap();
-                ring.elementwise().from_signed(limb, &small);
-                ring.ntt().forward(limb);
+                ring.from_signed(limb, &small);
+                ring.forward(limb);
                 context.order_repeats(limb);
             }
             let made = context.rotation_factor(made, extended).unwrap();

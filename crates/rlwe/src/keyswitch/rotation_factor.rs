@@ -15,9 +15,9 @@ pub(super) const REPETITIONS: usize = 8;
 /// A plaintext modulo `P'Q` in the form that [`Context::rotation_sums`] multiplies by.
 ///
 /// It is in the evaluation domain. Its limb modulo a power of two is in the form of
-/// [`hippocrene_ring::elementwise::Elementwise::lift`], with one limb for each prime that products
-/// are computed modulo. A polynomial in `X^8` may be stored without its repeated values, which
-/// leaves an eighth of them.
+/// [`hippocrene_ring::ResidueRing::lift`], with one limb for each prime that products are computed
+/// modulo. A polynomial in `X^8` may be stored without its repeated values, which leaves an eighth
+/// of them.
 #[derive(Debug, Clone)]
 pub struct RotationFactor {
     limbs: Poly,
@@ -110,28 +110,28 @@ impl Context {
     /// `extended = P'Q` has.
     pub fn rotation_factor_limbs(&self, extended: Modulus) -> usize {
         let lifted = |position| match position {
-            Modulus::TWO => self.ring_at(extended, position).elementwise().lifted_limbs(),
+            Modulus::TWO => self.ring_at(extended, position).lifted_moduli().len(),
             _ => 1,
         };
         extended.factors().map(lifted).sum()
     }
 
-    /// Puts what [`hippocrene_ring::elementwise::Elementwise::lift`] makes of the limb modulo a
-    /// power of two, the last, in its place.
+    /// Replaces the limb modulo a power of two, the last, by what
+    /// [`hippocrene_ring::ResidueRing::lift`] makes of it.
     fn lift_two(&self, poly: &mut Poly, extended: Modulus) {
         let (degree, last) = (self.degree(), extended.limb_of(Modulus::TWO));
-        let elementwise = self.ring_at(extended, Modulus::TWO).elementwise();
+        let ring = self.ring_at(extended, Modulus::TWO);
         self.record("lift a plaintext", |count| {
-            for i in 0..elementwise.lifted_limbs() {
-                count.of_size(WordSize::of(elementwise.lifted_modulus(i))).forward += 1;
+            for prime in ring.lifted_moduli() {
+                count.of_size(WordSize::of(*prime)).forward += 1;
             }
-            count.touch(1 + elementwise.lifted_limbs());
+            count.touch(1 + ring.lifted_moduli().len());
         });
         let mut two = self.scratch_limbs(1, Domain::Coefficient);
         two.limb_mut(0).copy_from_slice(poly.limb(last));
-        poly.resize_limbs(last + elementwise.lifted_limbs());
+        poly.resize_limbs(last + ring.lifted_moduli().len());
         if !self.is_dry_run() {
-            elementwise.lift(&mut poly.as_mut_slice()[last * degree..], two.limb(0));
+            ring.lift(&mut poly.as_mut_slice()[last * degree..], two.limb(0));
         }
     }
 }

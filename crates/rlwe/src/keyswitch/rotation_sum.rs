@@ -309,7 +309,7 @@ impl Context {
             return self.sums_by_limb(plan, sources, rows, position, sums);
         }
         let degree = self.degree();
-        let elementwise = self.ring_at(plan.extended, position).elementwise();
+        let ring = self.ring_at(plan.extended, position);
         let size = (CACHED_WORDS / (2 * sources.len())).next_power_of_two().max(64).min(length);
         let words = (2 * sources.len() + 2) * size;
         let mut scratch = self.scratch_limbs(words.div_ceil(degree), Domain::Evaluation);
@@ -337,8 +337,8 @@ impl Context {
                 }));
                 let (sum0, sum1) = (&mut sum0[block.clone()], &mut sum1[block.clone()]);
                 match is_repeated {
-                    true => elementwise.sum_repeated_products(sum0, sum1, &terms),
-                    false => elementwise.sum_products(sum0, sum1, &terms),
+                    true => ring.sum_repeated_products(sum0, sum1, &terms),
+                    false => ring.sum_products(sum0, sum1, &terms),
                 }
             }
         }
@@ -387,8 +387,8 @@ impl Context {
             });
             let terms: Vec<PairTerm> = terms.collect();
             match are_repeated(row, degree) {
-                true => ring.elementwise().sum_repeated_products(sum0, sum1, &terms),
-                false => ring.elementwise().sum_products(sum0, sum1, &terms),
+                true => ring.sum_repeated_products(sum0, sum1, &terms),
+                false => ring.sum_products(sum0, sum1, &terms),
             }
         }
     }
@@ -404,8 +404,7 @@ impl Context {
     ) {
         let (position, degree) = (Modulus::TWO, self.degree());
         let ring = self.ring_at(plan.extended, position);
-        let elementwise = ring.elementwise();
-        let limbs = elementwise.lifted_limbs();
+        let limbs = ring.lifted_moduli().len();
         let by_limb = limbs * most_by_limb(rows);
         let mut scratch =
             self.scratch_limbs(2 * limbs * sources.len() + 4 + by_limb, Domain::Evaluation);
@@ -420,8 +419,8 @@ impl Context {
                 let (parts, spares) = ([&mut *part0, &mut *part1], [&mut *spare0, &mut *spare1]);
                 source.image_at(self, plan, position, 0, parts, spares);
                 let (image0, image1) = images.split_at_mut(limbs * degree);
-                elementwise.lift(image0, part0);
-                elementwise.lift(image1, part1);
+                ring.lift(image0, part0);
+                ring.lift(image1, part1);
             }
         }
         let image = |i: usize| &images[i * limbs * degree..][..limbs * degree];
@@ -433,15 +432,15 @@ impl Context {
                 let factor = term.factor.limb(position, |factor| {
                     let lifted = made.next().expect("there are limbs for each");
                     factor.write(ring, part0);
-                    elementwise.lift(lifted, part0);
+                    ring.lift(lifted, part0);
                     lifted
                 });
                 (factor, pair(term.summand))
             });
             let terms: Vec<PairTerm> = terms.collect();
             match are_repeated(row, degree) {
-                true => elementwise.sum_repeated_products(sum0, sum1, &terms),
-                false => elementwise.sum_products(sum0, sum1, &terms),
+                true => ring.sum_repeated_products(sum0, sum1, &terms),
+                false => ring.sum_products(sum0, sum1, &terms),
             }
         }
     }
@@ -517,7 +516,7 @@ impl Source<'_> {
                 let k = self.ciphertext.modulus().limb_of(position);
                 for (image, part) in [image0, image1].into_iter().zip(self.ciphertext.parts()) {
                     let limb = &part.limb(k)[first..first + image.len()];
-                    ring.elementwise().mul_scalar(image, limb, &plan.specials[k]);
+                    ring.mul_scalar(image, limb, &plan.specials[k]);
                 }
             }
             None => (),
@@ -546,7 +545,7 @@ impl RotationSum<'_> {
         context.record("add", |count| count.passes(extended, 2));
         for (part, other) in self.parts.iter_mut().zip(&other.parts) {
             part.for_each_limb(context.threads(), |k, limb| {
-                context.limb_ring(extended, k).elementwise().add_assign(limb, other.limb(k));
+                context.limb_ring(extended, k).add_assign(limb, other.limb(k));
             });
         }
         self.noise = self.noise.plus(other.noise);
@@ -595,7 +594,7 @@ impl RotationSum<'_> {
                 for (i, (out0, out1)) in limbs.enumerate() {
                     let ring = context.ring_at(plan.extended, targets[i]);
                     product.at(&targets, i, &mut fresh, [&mut *acc0, &mut *acc1]);
-                    ring.elementwise().add_assign(acc0, self.parts[0].limb(first + i));
+                    ring.add_assign(acc0, self.parts[0].limb(first + i));
                     ring.apply_automorphism(&automorphism, Domain::Evaluation, out0, acc0);
                     ring.apply_automorphism(&automorphism, Domain::Evaluation, out1, acc1);
                 }

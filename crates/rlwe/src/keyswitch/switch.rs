@@ -268,7 +268,7 @@ impl Product<'_> {
             let ring = self.context.ring_at(plan.dropped, position);
             let input = plan.inputs[plan.dropped.limb_of(position)].1.value();
             let factor = ring.scalar(mul_mod(specials, input, ring.modulus()));
-            ring.elementwise().mul_scalar_add_assign(remainder, added, &factor);
+            ring.mul_scalar_add_assign(remainder, added, &factor);
         }
     }
 
@@ -290,9 +290,9 @@ impl Product<'_> {
             context.inverse(ring, acc);
         }
         let Some((added, specials)) = self.coefficients(part, position) else { return };
-        let (elementwise, specials) = (ring.elementwise(), ring.scalar(specials));
+        let specials = ring.scalar(specials);
         if domain == Domain::Coefficient {
-            elementwise.mul_scalar_add_assign(acc, added, &specials);
+            ring.mul_scalar_add_assign(acc, added, &specials);
             return;
         }
         let mut scratch = context.scratch_limbs(1, Domain::Coefficient);
@@ -300,10 +300,10 @@ impl Product<'_> {
         if plan.dropped.is_one() {
             spare.copy_from_slice(added);
             context.forward(ring, spare);
-            elementwise.mul_scalar_add_assign(acc, spare, &specials);
+            ring.mul_scalar_add_assign(acc, spare, &specials);
         } else {
-            elementwise.mul_scalar(spare, added, &specials);
-            elementwise.sub_from_mul_scalar_assign(delta, spare, &ring.scalar(ring.modulus() - 1));
+            ring.mul_scalar(spare, added, &specials);
+            ring.sub_from_mul_scalar_assign(delta, spare, &ring.scalar(ring.modulus() - 1));
         }
     }
 }

@@ -146,7 +146,7 @@ impl Moduli {
         let (sources, targets) = (rings(&moduli[..MANY])?, rings(&moduli[MANY..])?);
         let polynomial = residues(degree, 2);
         let component = (polynomial.limb(0), polynomial.limb(1));
-        let prepare = |ring: &ResidueRing| ring.elementwise().prepare_key(&[component; COMPONENTS]);
+        let prepare = |ring: &ResidueRing| KeyLimb::of_pairs(ring, &[component; COMPONENTS]);
         let mut key: Vec<KeyLimb> = targets.iter().map(prepare).collect();
         KeyLimb::gather(&mut key);
         Ok(Moduli { degree, kernel, sources, targets, key })
@@ -195,8 +195,8 @@ impl<'a> Miniature<'a> {
         let (coefficients, extended) = (&mut self.coefficients, &mut self.extended);
         let mut stopwatch = Stopwatch(Instant::now());
         for (k, limb) in coefficients.limbs_mut().enumerate() {
-            let ntt = sources[k % MANY].ntt();
-            ntt.inverse_scaled_into(limb, self.polynomial.limb(k), &ntt.inverse_factor(1));
+            let ring = &sources[k % MANY];
+            ring.inverse_scaled_into(limb, self.polynomial.limb(k), &ring.inverse_factor(1));
         }
         let inverse = stopwatch.lap();
 
@@ -220,27 +220,27 @@ impl<'a> Miniature<'a> {
         let [sums0, sums1, results] = &mut self.sums;
         for (i, (sum0, sum1)) in sums0.limbs_mut().zip(sums1.limbs_mut()).enumerate() {
             let (ring, key) = (&rings[i % RINGS], &key[i % RINGS]);
-            (0..digits).for_each(|d| ring.ntt().forward_lazy(extended.limb_mut(d * targets + i)));
+            (0..digits).for_each(|d| ring.forward_lazy(extended.limb_mut(d * targets + i)));
             forward += stopwatch.lap();
             let pairs: [(usize, &[u64]); LARGE.digits] =
                 std::array::from_fn(|d| (d % COMPONENTS, extended.limb(d % digits * targets + i)));
-            ring.elementwise().inner_product(sum0, sum1, &pairs[..1], key);
+            ring.inner_product(sum0, sum1, &pairs[..1], key);
             of_one += stopwatch.lap();
             let same: [(usize, &[u64]); COMPONENTS] = std::array::from_fn(|d| (d, pairs[0].1));
             // With another key, of which nothing is in the nearest cache.
             let other = (i + RINGS / 2) % RINGS;
-            rings[other].elementwise().inner_product(sum0, sum1, &same, &self.moduli.key[other]);
+            rings[other].inner_product(sum0, sum1, &same, &self.moduli.key[other]);
             of_same += stopwatch.lap();
-            ring.elementwise().inner_product(sum0, sum1, &pairs[..digits], key);
+            ring.inner_product(sum0, sum1, &pairs[..digits], key);
             of_all += stopwatch.lap();
             for sum in [&mut *sum0, &mut *sum1] {
-                ring.ntt().inverse_scaled(sum, &ring.ntt().inverse_factor(1));
+                ring.inverse_scaled(sum, &ring.inverse_factor(1));
             }
             of_sums += stopwatch.lap();
         }
         for (i, result) in results.limbs_mut().enumerate() {
             let ring = &rings[i % RINGS];
-            ring.elementwise().sub_from_mul_scalar_assign(result, sums0.limb(i), &ring.scalar(3));
+            ring.sub_from_mul_scalar_assign(result, sums0.limb(i), &ring.scalar(3));
         }
         let pass = stopwatch.lap();
         let (limbs, targets) = (limbs as f64, targets as f64);
@@ -302,12 +302,12 @@ fn measure_memory(kernel: Kernel) -> Result<MemoryCosts, RlweError> {
     // Transforms from one polynomial to another, until they take longer.
     let from = residues(degree, most / (16 * degree));
     let mut to = Poly::zero(degree, from.limb_count(), Domain::Coefficient);
-    let factor = ring.ntt().inverse_factor(1);
+    let factor = ring.inverse_factor(1);
     let mut transform = |bytes: usize| {
         let count = bytes / (16 * degree);
         repeated(|| {
             for (out, limb) in to.limbs_mut().zip(from.limbs()).take(count) {
-                ring.ntt().inverse_scaled_into(out, limb, &factor);
+                ring.inverse_scaled_into(out, limb, &factor);
             }
         }) / count as f64
     };
@@ -321,8 +321,8 @@ fn measure_memory(kernel: Kernel) -> Result<MemoryCosts, RlweError> {
 
     // Inner products with a key that is read from the cache, and from memory.
     let share = [(from.limb(0), from.limb(1)); SHARE];
-    let component = ring.elementwise().key_bytes(degree);
-    let mut key = vec![ring.elementwise().prepare_key(&share); UNCACHED_KEY / component / SHARE];
+    let component = ring.key_bytes(degree);
+    let mut key = vec![KeyLimb::of_pairs(&ring, &share); UNCACHED_KEY / component / SHARE];
     KeyLimb::gather(&mut key);
     let pairs: [(usize, &[u64]); SHARE] = std::array::from_fn(|d| (d, from.limb(0)));
     let (sum0, sum1) = to.as_mut_slice()[..2 * degree].split_at_mut(degree);
@@ -330,7 +330,7 @@ fn measure_memory(kernel: Kernel) -> Result<MemoryCosts, RlweError> {
         let count = (bytes / component / SHARE).max(1);
         repeated(|| {
             for key in &key[..count] {
-                ring.elementwise().inner_product(sum0, sum1, &pairs, key);
+                ring.inner_product(sum0, sum1, &pairs, key);
             }
         }) / (count * SHARE * component) as f64
     };

@@ -79,19 +79,18 @@ impl ScaledProduct {
             kernel,
         );
         let lift_inputs = rings.of(modulus).enumerate();
-        let lift_inputs =
-            lift_inputs.map(|(k, ring)| ring.ntt().inverse_factor(lift.input_factor(k)));
+        let lift_inputs = lift_inputs.map(|(k, ring)| ring.inverse_factor(lift.input_factor(k)));
         let switch_inputs = rings.of(other).enumerate().map(|(k, ring)| {
             let q = ring.modulus();
-            ring.ntt().inverse_factor(mul_mod(switch.input_factor(k), auxiliary(q), q))
+            ring.inverse_factor(mul_mod(switch.input_factor(k), auxiliary(q), q))
         });
         let divide_inputs = auxiliary_rings.iter().enumerate().map(|(i, ring)| {
             let p = ring.modulus();
-            ring.ntt().inverse_factor(mul_mod(divide.input_factor(i), t % p, p))
+            ring.inverse_factor(mul_mod(divide.input_factor(i), t % p, p))
         });
         let negative = rings.of(modulus).map(|ring| {
             let minus = ring.modulus() - 1;
-            (ring.ntt().inverse_factor(minus), ring.scalar(minus))
+            (ring.inverse_factor(minus), ring.scalar(minus))
         });
         Ok(ScaledProduct {
             lift_inputs: lift_inputs.collect(),

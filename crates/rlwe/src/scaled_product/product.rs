@@ -165,14 +165,14 @@ impl Context {
                     if eager {
                         b0.copy_from_slice(p0);
                         b1.copy_from_slice(p1);
-                        ring.elementwise().tensor(p0, p1, x2, a0, a1, b0, b1);
+                        ring.tensor(p0, p1, x2, a0, a1, b0, b1);
                     } else {
-                        ring.elementwise().mul(x2, a1, p1);
+                        ring.mul(x2, a1, p1);
                     }
                     // -(-x - (-delta/R)) with -x in the place of x.
                     let (inverse, negative) = &constants.negative[k];
                     self.inverse_scaled(ring, x2, inverse);
-                    ring.elementwise().sub_from_mul_scalar_assign(last, x2, negative);
+                    ring.sub_from_mul_scalar_assign(last, x2, negative);
                 }
             },
         );
@@ -260,13 +260,13 @@ impl Context {
                 let mut next = || outs.next().expect("five limbs for each prime");
                 let [x0, x1, x2, z0, z1] = [next(), next(), next(), next(), next()];
                 let scaled = &constants.back_inputs[first + i];
-                ring.elementwise().mul_scalar(z0, scratch.limb(2 * count + i), scaled);
-                ring.elementwise().mul_scalar(z1, scratch.limb(3 * count + i), scaled);
+                ring.mul_scalar(z0, scratch.limb(2 * count + i), scaled);
+                ring.mul_scalar(z1, scratch.limb(3 * count + i), scaled);
                 for j in 0..4 {
                     self.forward(ring, scratch.limb_mut(j * count + i));
                 }
                 let [a0, a1, b0, b1] = [0, 1, 2, 3].map(|j| scratch.limb(j * count + i));
-                ring.elementwise().tensor(x0, x1, x2, a0, a1, b0, b1);
+                ring.tensor(x0, x1, x2, a0, a1, b0, b1);
                 if domain == Domain::Coefficient {
                     for x in [x0, x1, x2] {
                         self.inverse_scaled(ring, x, &constants.divide_inputs[first + i]);
@@ -297,8 +297,7 @@ impl Context {
     fn raised(&self, constants: &ScaledProduct, poly: &Poly, modulus: Modulus) -> Scratch<'_> {
         let mut out = self.scratch(modulus, Domain::Coefficient);
         out.for_each_limb(self.threads(), |k, limb| {
-            let elementwise = self.limb_ring(modulus, k).elementwise();
-            elementwise.mul_scalar(limb, poly.limb(k), &constants.raise[k]);
+            self.limb_ring(modulus, k).mul_scalar(limb, poly.limb(k), &constants.raise[k]);
         });
         out
     }

@@ -74,11 +74,11 @@ impl ScaledSum<'_> {
         let products = context.auxiliary_products(&constants, a, b, Domain::Evaluation);
 
         context.threads().for_each_chunk(self.auxiliary.as_mut_slice(), 3 * degree, |i, sums| {
-            let elementwise = constants.rings[i].elementwise();
+            let ring = &constants.rings[i];
             for (j, sum) in sums.chunks_exact_mut(degree).enumerate() {
                 match is_zero {
                     true => sum.copy_from_slice(products.limb(5 * i + j)),
-                    false => elementwise.add_assign(sum, products.limb(5 * i + j)),
+                    false => ring.add_assign(sum, products.limb(5 * i + j)),
                 }
             }
         });
@@ -106,13 +106,12 @@ impl ScaledSum<'_> {
                     context.forward(ring, b0);
                     context.forward(ring, b1);
                     let (a0, a1) = (a.part(0).limb(k), a.part(1).limb(k));
-                    let elementwise = ring.elementwise();
-                    elementwise.tensor(p0, p1, p2, a0, a1, b0, b1);
+                    ring.tensor(p0, p1, p2, a0, a1, b0, b1);
                     let sums = [&mut c0[range.clone()], &mut c1[range.clone()], &mut c2[range]];
                     for (sum, product) in sums.into_iter().zip([&*p0, &*p1, &*p2]) {
                         match is_zero {
                             true => sum.copy_from_slice(product),
-                            false => elementwise.add_assign(sum, product),
+                            false => ring.add_assign(sum, product),
                         }
                     }
                 }
@@ -174,7 +173,7 @@ impl ScaledSum<'_> {
                 // -(-x - (-delta/R)) with -x in the place of x.
                 let (inverse, negative) = &constants.negative[k];
                 context.inverse_scaled(ring, x2, inverse);
-                ring.elementwise().sub_from_mul_scalar_assign(last, x2, negative);
+                ring.sub_from_mul_scalar_assign(last, x2, negative);
             },
         );
         let added = [(&self.own[0], &*r0), (&self.own[1], &*r1)].map(|(own, remainder)| Added {

@@ -103,7 +103,7 @@ impl Context {
                 Domain::Evaluation => self.invert_remainder(&plan, position, y),
                 Domain::Coefficient => {
                     let ring = self.ring_at(plan.dropped, position);
-                    ring.elementwise().mul_scalar_assign(y, &plan.inputs[k].1);
+                    ring.mul_scalar_assign(y, &plan.inputs[k].1);
                 }
             }
             if let Some(half) = ties(plan.dropped) {
@@ -157,7 +157,7 @@ impl Context {
     ) {
         match plan.from.agrees(plan.dropped, position) {
             true => y.copy_from_slice(x),
-            false => self.ring_at(plan.dropped, position).elementwise().reduce(y, x),
+            false => self.ring_at(plan.dropped, position).reduce(y, x),
         }
     }
 
@@ -256,12 +256,12 @@ impl<'a> Remainder<'a> {
             && !plan.from.agrees(plan.to, Modulus::ODD);
         match (x, &target.combination, automorphism) {
             (Some(x), _, _) if reduce => {
-                ring.elementwise().reduce(spare, x);
+                ring.reduce(spare, x);
                 target.combine(ring, limb, Some(spare));
             }
             (Some(x), Combination::Difference(raise), Some(automorphism)) => {
                 // The automorphism reads from another place anyway.
-                ring.elementwise().sub_mul_scalar(spare, x, limb, raise);
+                ring.sub_mul_scalar(spare, x, limb, raise);
                 return ring.apply_automorphism(automorphism, domain, limb, spare);
             }
             (x, ..) => target.combine(ring, limb, x),

@@ -117,7 +117,7 @@ impl SwitchPlan {
             })?;
             let factor = mul_mod(converter.input_factor(k), parameters.residue(added, q), q);
             let factor = mul_mod(factor, inverse, q);
-            Ok((ring.ntt().inverse_factor(factor), ring.scalar(factor)))
+            Ok((ring.inverse_factor(factor), ring.scalar(factor)))
         };
         let inputs = rings.of(dropped).enumerate().map(input).collect::<Result<_, RlweError>>()?;
         Ok(SwitchPlan { from, to, dropped, inputs, targets, converter })
@@ -133,20 +133,19 @@ impl Target {
     /// From `limb = delta` to `(R x - delta)/S`, with `x` in the ring of this limb and `delta`
     /// lazily reduced in the domain of `x`.
     pub(super) fn combine(&self, ring: &ResidueRing, limb: &mut [u64], x: Option<&[u64]>) {
-        let elementwise = ring.elementwise();
         match (&self.combination, x) {
             (Combination::Difference(raise), Some(x)) => {
-                elementwise.sub_from_mul_scalar_assign(limb, x, raise);
+                ring.sub_from_mul_scalar_assign(limb, x, raise);
             }
             (Combination::Shifted(raise, shift), Some(x)) => {
-                elementwise.sub_from_shift_mul_scalar_assign(limb, x, *shift, raise);
+                ring.sub_from_shift_mul_scalar_assign(limb, x, *shift, raise);
             }
             (Combination::Sum(raise, negative), Some(x)) => {
-                elementwise.mul_scalar_assign(limb, negative);
-                elementwise.mul_scalar_add_assign(limb, x, raise);
+                ring.mul_scalar_assign(limb, negative);
+                ring.mul_scalar_add_assign(limb, x, raise);
             }
-            (Combination::Delta(negative), _) => elementwise.mul_scalar_assign(limb, negative),
-            (Combination::Multiple(raise), Some(x)) => elementwise.mul_scalar(limb, x, raise),
+            (Combination::Delta(negative), _) => ring.mul_scalar_assign(limb, negative),
+            (Combination::Multiple(raise), Some(x)) => ring.mul_scalar(limb, x, raise),
             _ => limb.fill(0),
         }
     }

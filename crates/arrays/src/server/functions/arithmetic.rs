@@ -18,15 +18,15 @@ impl Server {
     /// when the plaintext moduli differ.
     pub fn add<F: Form>(&self, a: &Array<F>, b: &Array<F>) -> Result<Array<F>, Error> {
         const OPERATION: &str = "add";
-        if let Some(one) = as_one(a, b) {
-            let twice =
-                self.map(one, OPERATION, true, 0.0, |server, form, x| form.add(server, x, x))?;
-            return Ok(
-                F::within(twice, F::interval(one).times_count(2)).with_terms(one.terms().clone())
-            );
-        }
-        let sum = self.combined(a, b, OPERATION, |server, form, x, y| form.add(server, x, y))?;
-        Ok(F::within(sum, F::interval(a) + F::interval(b)))
+        let is_double = are_one(a, b);
+        let sum = self.combined(a, b, OPERATION, |server, form, x, y| match is_double {
+            true => form.add(server, x, x),
+            false => form.add(server, x, y),
+        })?;
+        Ok(match is_double {
+            true => F::within(sum, F::interval(a).times_count(2)).with_terms(a.terms().clone()),
+            false => F::within(sum, F::interval(a) + F::interval(b)),
+        })
     }
 
     /// Returns the sum or the difference that `combine` computes from each pair of ciphertexts.
@@ -40,7 +40,7 @@ impl Server {
         operation: &'static str,
         combine: impl Fn(&Server, &F, &F::Ciphertext, &F::Ciphertext) -> Computed<F> + Sync,
     ) -> Result<Array<F>, Error> {
-        let is_dependent = are_dependent(a, b);
+        let is_dependent = are_dependent(a, b) && !are_one(a, b);
         let sum = self.zip(a, b, operation, SlotContents::of_sum, 0.0, |server, form, x, y| {
             let sum = combine(server, form, x, y)?;
             Ok(if is_dependent { form.of_dependent(sum, x, y) } else { sum })
@@ -79,17 +79,22 @@ impl Server {
     /// to different keys, [`Error::Capacity`] or [`Error::Budget`] when no multiplication is left.
     pub fn mul<F: Form>(&self, a: &Array<F>, b: &Array<F>) -> Result<Array<F>, Error> {
         const OPERATION: &str = "multiply";
-        if let Some(one) = as_one(a, b) {
-            return self.square(one).map_err(|e| e.during(OPERATION));
-        }
         let bits = self.form_of(&[a, b]).product_bits(self);
+        let is_square = are_one(a, b);
         // Errors that factors have in common add up like the errors of two copies.
         let copies = if are_dependent(a, b) { 2 } else { 1 };
-        let product =
-            self.zip(a, b, OPERATION, SlotContents::of_product, bits, |server, form, x, y| {
-                Ok(form.of_copies(form.mul(server, x, y)?, copies))
-            })?;
-        Ok(F::within(product, F::interval(a) * F::interval(b)))
+        let multiply = |server: &Server, form: &F, x: &F::Ciphertext, y: &F::Ciphertext| {
+            Ok(match is_square {
+                true => form.mul(server, x, x)?,
+                false => form.of_copies(form.mul(server, x, y)?, copies),
+            })
+        };
+        let product = self.zip(a, b, OPERATION, SlotContents::of_product, bits, multiply)?;
+        let interval = match is_square {
+            true => F::interval(a).power(2),
+            false => F::interval(a) * F::interval(b),
+        };
+        Ok(F::within(product, interval))
     }
 
     /// Returns `a^2`, element by element.
@@ -320,16 +325,9 @@ impl Server {
     }
 }
 
-/// Returns the operand that stands for both, if they are the same values in the same interval.
-///
-/// It is the one with the form of results of both, such as the lower requested precision. `None`
-/// if neither has it.
-fn as_one<'a, F: Form>(a: &'a Array<F>, b: &'a Array<F>) -> Option<&'a Array<F>> {
-    if F::interval(a) != F::interval(b) || !a.is_same(b) {
-        return None;
-    }
-    let joint = a.form().join(b.form());
-    [a, b].into_iter().find(|x| x.form().clone().without_interval() == joint)
+/// True if both arrays are the same values in the same interval.
+fn are_one<F: Form>(a: &Array<F>, b: &Array<F>) -> bool {
+    F::interval(a) == F::interval(b) && a.is_same(b)
 }
 
 /// True if the errors of both arrays may have a part in common.

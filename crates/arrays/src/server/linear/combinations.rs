@@ -7,11 +7,7 @@ use std::collections::HashMap;
 
 use hippocrene_rlwe::stop;
 
-use crate::server::{
-    Server,
-    moves::several_steps::products,
-    planner::prices::{ROTATION_IN_PLAIN_PRODUCTS, SPARED_CIPHERTEXT_IN_PLAIN_PRODUCTS},
-};
+use crate::server::{Server, moves::several_steps::products, planner::prices::Prices};
 use crate::{Array, Error, Form, Interval, Layout, server::After};
 
 const OPERATION: &str = "linear combinations";
@@ -125,14 +121,14 @@ impl Server {
         let usual = packed.ciphertexts().max(a.layout().ciphertexts());
         // Entries with weight 0 count too, so that the layout does not depend on the numbers.
         // Another product of these elements may have its zeros elsewhere.
+        let prices = self.prices(a)?;
         let best = |strides: &[Vec<usize>], most: usize| -> Result<(Option<Way>, usize), Error> {
             let (mut way, mut least) = (None, most);
             for other in strides.iter().flat_map(|strides| ways(shape, strides, reach, slots)) {
                 stop::check(OPERATION)?;
                 let ciphertexts = other.layout.ciphertexts();
-                let more = SPARED_CIPHERTEXT_IN_PLAIN_PRODUCTS
-                    .saturating_mul(ciphertexts.saturating_sub(usual));
-                let sums = other.sums().saturating_add(more);
+                let more = prices.ciphertext.saturating_mul(ciphertexts.saturating_sub(usual));
+                let sums = other.sums(&prices).saturating_add(more);
                 let pairs = other.entries(numbered.clone()).map(|(to, from, _)| (to, from));
                 let products = products::<F>(slots, pairs, least.saturating_sub(sums));
                 // A ciphertext without any element costs a product with zero.
@@ -193,10 +189,10 @@ impl Groups {
 
 impl Way {
     /// Returns the work of the rotations after the map, in products with plaintexts.
-    fn sums(&self) -> usize {
+    fn sums(&self, prices: &Prices) -> usize {
         let sums =
             self.groups.as_ref().map_or(0, |groups| (groups.span / groups.side).ilog2() as usize);
-        ROTATION_IN_PLAIN_PRODUCTS * sums * self.layout.ciphertexts()
+        prices.rotation * sums * self.layout.ciphertexts()
     }
 
     /// Returns the entries `(to, from, weight)` of the map.

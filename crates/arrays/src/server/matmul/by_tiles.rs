@@ -22,10 +22,7 @@ use crate::server::{
     moves::broadcast::Copies,
     moves::several_steps::products,
     planner::choose::Candidate,
-    planner::prices::{
-        HOISTED_ROTATION_IN_PLAIN_PRODUCTS, MAX_SLOTS_OF_PRODUCTS, ROTATION_IN_PLAIN_PRODUCTS,
-        TENSOR_IN_PLAIN_PRODUCTS,
-    },
+    planner::prices::{MAX_SLOTS_OF_PRODUCTS, Prices},
 };
 use crate::{Array, Error, Form, Layout, SlotContents};
 
@@ -75,8 +72,12 @@ pub(in crate::server) struct Tiles {
 impl Tiles {
     /// Returns the tiles with the least work for matrices of these layouts, or `None` if there is
     /// no room.
-    pub(in crate::server) fn best<F: Form>(a: &Layout, b: &Layout) -> Option<Tiles> {
-        Self::all::<F>(a, b).into_iter().min_by_key(Tiles::work::<F>)
+    pub(in crate::server) fn best<F: Form>(
+        prices: &Prices,
+        a: &Layout,
+        b: &Layout,
+    ) -> Option<Tiles> {
+        Self::all::<F>(a, b).into_iter().min_by_key(|tiles| tiles.work::<F>(prices))
     }
 
     /// Returns all candidates for matrices of these layouts.
@@ -185,7 +186,7 @@ impl Tiles {
     }
 
     /// Returns an estimate of the work, in products with plaintexts.
-    fn work<F: Form>(&self) -> usize {
+    fn work<F: Form>(&self, prices: &Prices) -> usize {
         let (slots, count, chunks) = (self.slots, self.count(), self.chunks());
         let rows = self.rows.min(slots / self.stride);
         let map = |moves: Moves| {
@@ -202,16 +203,18 @@ impl Tiles {
         let encoded = map_encoding(first.0) + map_encoding(second.0);
         let each = chunks.iter().map(|chunk| {
             let [a, b] = [self.first_copies(*chunk), self.second_copies(*chunk)].map(|axes| {
-                ROTATION_IN_PLAIN_PRODUCTS
+                prices.rotation
                     * axes.iter().map(|(_, length)| length.ilog2() as usize).sum::<usize>()
             });
-            let maps = count * (map_work(first.0, first.1) + a) + map_work(second.0, second.1) + b;
+            let maps = count * (map_work(prices, first.0, first.1) + a)
+                + map_work(prices, second.0, second.1)
+                + b;
             let (short, long) = (chunk.period.min(self.short), chunk.period.div_ceil(self.short));
-            let rotations = HOISTED_ROTATION_IN_PLAIN_PRODUCTS
+            let rotations = prices.hoisted_rotation
                 * (count * short + count.div_ceil(TILES_AT_ONCE) * chunk.period);
             maps + rotations
-                + TENSOR_IN_PLAIN_PRODUCTS * count * chunk.period
-                + ROTATION_IN_PLAIN_PRODUCTS * count * 2 * long
+                + prices.tensor * count * chunk.period
+                + prices.rotation * count * 2 * long
         });
         encoded + each.sum::<usize>()
     }
@@ -223,7 +226,7 @@ pub(in crate::server) fn strides(layout: &Layout) -> [usize; 2] {
 }
 
 /// Returns the work of encoding this many diagonals of a map, in products with plaintexts.
-pub(in crate::server) fn map_encoding(diagonals: usize) -> usize {
+fn map_encoding(diagonals: usize) -> usize {
     2 * diagonals
 }
 
@@ -232,13 +235,9 @@ pub(in crate::server) fn map_encoding(diagonals: usize) -> usize {
 ///
 /// The diagonals are those from all `ciphertexts` together. The map is computed by baby steps,
 /// which are hoisted, and giant steps.
-pub(in crate::server) fn map_work(diagonals: usize, ciphertexts: usize) -> usize {
-    let steps = 2.0
-        * ((HOISTED_ROTATION_IN_PLAIN_PRODUCTS
-            * ROTATION_IN_PLAIN_PRODUCTS
-            * diagonals
-            * ciphertexts) as f64)
-            .sqrt();
+fn map_work(prices: &Prices, diagonals: usize, ciphertexts: usize) -> usize {
+    let steps =
+        2.0 * ((prices.hoisted_rotation * prices.rotation * diagonals * ciphertexts) as f64).sqrt();
     diagonals + steps as usize
 }
 

@@ -93,7 +93,7 @@ impl Server {
     }
 
     fn product_of_tiles<F: Form>(&self, a: &Array<F>, b: &Array<F>) -> Result<Array<F>, Error> {
-        let tiles = Tiles::best::<F>(a.layout(), b.layout());
+        let tiles = Tiles::best::<F>(&self.prices(a)?, a.layout(), b.layout());
         let no_room = || self.needs_too_many_slots(a, b);
         self.tiled_product(a, b, &tiles.ok_or_else(no_room)?, OPERATION)
     }
@@ -112,8 +112,9 @@ impl Server {
     }
 
     fn needs_too_many_slots<F: Form>(&self, a: &Array<F>, b: &Array<F>) -> Error {
+        let (columns, end) = (b.shape()[1], end_of(a));
         let what = format!(
-            "shapes {:?} and {:?} need more than {MAX_SLOTS_OF_PRODUCTS} slots, so take fewer columns of the second at a time",
+            "shapes {:?} and {:?} need {columns} times {end} slots, and {MAX_SLOTS_OF_PRODUCTS} are the most. Take fewer columns of the second at a time.",
             a.shape(),
             b.shape()
         );
@@ -172,9 +173,7 @@ impl Server {
     /// of columns go there, or all copies go beyond the matrix.
     fn ways_of_copies<F: Form>(&self, a: &Array<F>, b: &Array<F>) -> Result<Vec<Way>, Error> {
         let (shape, strides, columns) = (a.shape(), a.layout().strides(), b.shape()[1]);
-        let slots = F::slots(&self.session);
-        let axes = shape.iter().zip(strides).filter(|(n, _)| **n > 1);
-        let end = axes.map(|(n, s)| n.next_power_of_two() * s).max().unwrap_or(1);
+        let (slots, end) = (F::slots(&self.session), end_of(a));
         let copies = |at_once: usize, stride: usize| {
             let (shape, strides) =
                 (vec![shape[0], at_once, shape[1]], vec![strides[0], stride, strides[1]]);
@@ -195,6 +194,12 @@ impl Server {
         let beyond = beyond.map(|layout| Way { layout, at_once: columns });
         Ok(blocks.filter(fits).into_iter().chain(beyond).collect())
     }
+}
+
+/// Returns the number of slots from the first element of a matrix to the first one of a copy.
+fn end_of<F: Form>(a: &Array<F>) -> usize {
+    let axes = a.shape().iter().zip(a.layout().strides()).filter(|(n, _)| **n > 1);
+    axes.map(|(n, stride)| n.next_power_of_two() * stride).max().unwrap_or(1)
 }
 
 #[cfg(test)]

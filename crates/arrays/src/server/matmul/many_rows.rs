@@ -8,10 +8,7 @@
 
 use std::iter::repeat_n;
 
-use crate::server::{
-    Server,
-    planner::prices::{MAX_SLOTS_OF_PRODUCTS, ROTATION_IN_PLAIN_PRODUCTS},
-};
+use crate::server::{Server, planner::prices::MAX_SLOTS_OF_PRODUCTS};
 use crate::{Array, Error, Form, Layout};
 
 /// Maximum number of ciphertexts of the result, as a multiple of a fresh array's number.
@@ -47,7 +44,7 @@ impl Server {
         let (outer, inner) =
             (a.shape()[..axis].iter().product(), a.shape()[axis + 1..].iter().product());
         let sums = columns.next_power_of_two().ilog2() as usize;
-        let work = copies.ciphertexts() * (1 + ROTATION_IN_PLAIN_PRODUCTS * sums);
+        let work = copies.ciphertexts() * (1 + self.prices(a)?.rotation * sums);
         let diagonals = packed.ciphertexts() * columns * (slots / rows).min(outer * inner);
         if work > diagonals || copies.ciphertexts() > MAX_CIPHERTEXT_GROWTH * packed.ciphertexts() {
             return Ok(None);

@@ -15,7 +15,7 @@ use crate::server::{
     Server,
     moves::Moves,
     moves::several_steps::{MAX_DISTANCES_IN_ONE_STEP, PRODUCTS_LEFT},
-    planner::{choose::Candidate, prices::SPARED_CIPHERTEXT_IN_PLAIN_PRODUCTS},
+    planner::choose::Candidate,
 };
 use crate::{Array, Error, Form, Layout, SlotContents, server::After};
 
@@ -101,8 +101,7 @@ impl Server {
         let room =
             || self.form_of(&[a]).has_products(self, a, way.before.len() + 1 + PRODUCTS_LEFT);
         let worth = way.products <= MAX_DISTANCES_IN_ONE_STEP
-            || (way.products < SPARED_CIPHERTEXT_IN_PLAIN_PRODUCTS.saturating_mul(spared)
-                && room());
+            || (way.products < self.prices(a)?.ciphertext.saturating_mul(spared) && room());
         Ok(if worth { packed } else { copies })
     }
 

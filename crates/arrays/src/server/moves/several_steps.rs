@@ -18,11 +18,8 @@ use std::{
 use hippocrene_rlwe::stop;
 
 use crate::server::{
-    Server,
-    moves::Moves,
-    moves::compact::closed_up,
-    moves::three_steps::by_rows,
-    planner::prices::{MAP_IN_PLAIN_PRODUCTS, ROTATION_IN_PLAIN_PRODUCTS},
+    Server, moves::Moves, moves::compact::closed_up, moves::three_steps::by_rows,
+    planner::prices::Prices,
 };
 use crate::{Array, Error, Form, Layout, server::After};
 
@@ -115,7 +112,7 @@ impl Server {
         let left = (1..=MAX_USEFUL_PRODUCTS)
             .take_while(|left| form.has_products(self, a, left + wanted))
             .count();
-        shortest::<F>(F::slots(&self.session), moves, left, operation)
+        shortest::<F>(&self.prices(a)?, F::slots(&self.session), moves, left, operation)
     }
 }
 
@@ -153,12 +150,13 @@ impl Way {
 
 /// Returns the cheapest way to make these moves if `left` products in a row are possible now.
 fn shortest<F: Form>(
+    prices: &Prices,
     slots: usize,
     moves: &[(usize, usize)],
     left: usize,
     operation: &'static str,
 ) -> Result<Way, Error> {
-    let cost = |moves: &[(usize, usize)]| cost::<F>(slots, moves);
+    let cost = |moves: &[(usize, usize)]| cost::<F>(prices, slots, moves);
     let direct = |[products, work]: [usize; 2]| Way {
         products,
         work,
@@ -179,7 +177,8 @@ fn shortest<F: Form>(
     if left >= 3 + PRODUCTS_LEFT && last.1 / slots > 2 * (last.0 / slots + 1) {
         for [first, second] in closed_up(moves, slots) {
             stop::check(operation)?;
-            let (all, rest) = (cost(&first), shortest::<F>(slots, &second, left - 2, operation)?);
+            let rest = shortest::<F>(prices, slots, &second, left - 2, operation)?;
+            let all = cost(&first);
             ways.push(rest.after(first, all, second));
         }
     }
@@ -227,12 +226,10 @@ fn rows_of(slots: usize, moves: &[(usize, usize)]) -> (usize, [usize; 2]) {
 ///
 /// The work is the number of products that take about as long as these products and the rotations
 /// by baby steps and giant steps.
-fn cost<F: Form>(slots: usize, moves: &[(usize, usize)]) -> [usize; 2] {
+fn cost<F: Form>(prices: &Prices, slots: usize, moves: &[(usize, usize)]) -> [usize; 2] {
     let pairs = diagonals::<F>(slots, moves.iter().copied(), usize::MAX);
     let rotations = |diagonals: usize| diagonals.min(2 * diagonals.isqrt());
-    let work = |diagonals: &usize| {
-        diagonals + ROTATION_IN_PLAIN_PRODUCTS * rotations(*diagonals) + MAP_IN_PLAIN_PRODUCTS
-    };
+    let work = |diagonals: &usize| diagonals + prices.rotation * rotations(*diagonals) + prices.map;
     [pairs.iter().sum(), pairs.iter().map(work).sum()]
 }
 
@@ -389,6 +386,9 @@ mod tests {
     use super::*;
     use crate::Numbers;
 
+    const PRICES: Prices =
+        Prices { rotation: 4, hoisted_rotation: 2, tensor: 2, map: 8, ciphertext: 8 };
+
     fn count(moves: &[(usize, usize)], slots: usize) -> usize {
         products::<Numbers>(slots, moves.iter().copied(), usize::MAX)
     }
@@ -397,7 +397,8 @@ mod tests {
     /// products.
     fn halved(moves: &[(usize, usize)], slots: usize) -> Option<usize> {
         let [first, second] =
-            halves(moves, slots, |moves| cost::<Numbers>(slots, moves)[1], "move").unwrap()?;
+            halves(moves, slots, |moves| cost::<Numbers>(&PRICES, slots, moves)[1], "move")
+                .unwrap()?;
         let there: BTreeMap<usize, usize> = first.iter().copied().collect();
         assert_eq!(there.len(), first.len(), "no two elements meet");
         assert!(second.iter().zip(moves).all(|((to, place), m)| *to == m.0 && there[place] == m.1));

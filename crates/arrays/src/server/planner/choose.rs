@@ -203,6 +203,9 @@ impl Server {
     /// bits of capacity.
     fn has_plenty<F: Form>(&self, operands: &[&Array<F>], bits: f64) -> bool {
         let need = self.kept().unwrap_or(0.0) + 2.0 * bits + PLENTY_BITS;
+        if self.lacks_keys {
+            return false;
+        }
         self.bootstrap_reserve().is_none()
             || operands.iter().all(|a| F::capacity_bits(&self.session, a) >= need)
     }
@@ -474,6 +477,6 @@ fn steady_seconds(tally: &Tally) -> f64 {
 }
 
 /// Locks a mutex. A thread that panics leaves no half-finished change behind it.
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(in crate::server) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

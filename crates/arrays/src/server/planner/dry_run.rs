@@ -78,6 +78,8 @@ impl Server {
             plans: Arc::clone(&self.plans),
             maps: Arc::default(),
             dry: Arc::default(),
+            prices: Arc::clone(&self.prices),
+            lacks_keys: self.lacks_keys,
             decisions: Decisions::default(),
         })
     }

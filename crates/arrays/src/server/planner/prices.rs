@@ -1,24 +1,94 @@
-//! Prices by which candidates are compared, in products of a ciphertext with a plaintext.
+//! Prices of primitives, by which ways to move and multiply elements are compared.
 //!
-//! They were measured with the presets n13 to n15 on a Zen 4 (the bench tables `ops` and `linear`).
-//! They are the same on every machine, so that client, server and simulation choose alike.
+//! An operation may have hundreds of ways, such as the distances by which a move is split in two. A
+//! dry run of each would take too long, so their primitives are counted and multiplied by these
+//! prices.
 
-/// The price of a rotation.
-pub(in crate::server) const ROTATION_IN_PLAIN_PRODUCTS: usize = 4;
+use hippocrene_ring::Domain;
+use hippocrene_rlwe::{Ciphertext, Modulus, PreparedEvaluationKeys, RlweError};
 
-/// The price of a rotation that shares its decomposition with others.
-pub(in crate::server) const HOISTED_ROTATION_IN_PLAIN_PRODUCTS: usize = 2;
-
-/// The price of a product of two ciphertexts without relinearisation.
-pub(in crate::server) const TENSOR_IN_PLAIN_PRODUCTS: usize = 2;
-
-/// The price of a linear map from one ciphertext to another, without its rotations: decomposition
-/// and rescaling.
-pub(in crate::server) const MAP_IN_PLAIN_PRODUCTS: usize = 8;
-
-/// The weight of a ciphertext that later operations do not have to process.
-pub(in crate::server) const SPARED_CIPHERTEXT_IN_PLAIN_PRODUCTS: usize = 8;
+use crate::server::{Server, planner::choose::locked};
+use crate::{Array, Error, Form};
 
 /// Maximum number of slots for the products of elements of two encrypted matrices, which are
 /// several gigabytes of ciphertexts.
 pub(in crate::server) const MAX_SLOTS_OF_PRODUCTS: usize = 1 << 24;
+
+/// Any Galois element: key switches of all of them take the same time.
+const GALOIS_ELEMENT: usize = 5;
+
+/// Prices of primitives on one ciphertext, in products of a ciphertext with a plaintext.
+///
+/// They are measured in a dry run of the primitives, with the profile that decides
+/// ([`Server::dry_run`]). So they are the same on every machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::server) struct Prices {
+    /// A rotation.
+    pub rotation: usize,
+    /// A rotation that shares its decomposition with others.
+    pub hoisted_rotation: usize,
+    /// A product of two ciphertexts without relinearisation.
+    pub tensor: usize,
+    /// A linear map from one ciphertext to another, without its rotations and products: a
+    /// decomposition and a rescaling.
+    pub map: usize,
+    /// A ciphertext that later operations have to process: a product of two ciphertexts.
+    pub ciphertext: usize,
+}
+
+impl Prices {
+    /// Measures the prices modulo `modulus` on `dry`, the server of a dry run.
+    fn measured(dry: &Server, modulus: Modulus) -> Result<Self, RlweError> {
+        let context = dry.session.context().rlwe();
+        let keys = PreparedEvaluationKeys::every(context, dry.key)?;
+        let zero = |parts: usize| {
+            let polys = (0..parts).map(|_| context.zero(modulus, Domain::Evaluation)).collect();
+            let noise = hippocrene_rlwe::Noise::NONE;
+            Ciphertext::from_parts(context, polys, modulus, noise, dry.key)
+        };
+        let (x, message) = (zero(2)?, context.zero(modulus, Domain::Evaluation));
+        let (mut out, mut sum) = (zero(2)?, zero(2)?);
+        let seconds = || context.read_tally(hippocrene_rlwe::Tally::seconds);
+        let mut last = seconds();
+        let mut since_last = || {
+            let now = seconds();
+            now - std::mem::replace(&mut last, now)
+        };
+        context.mul_plain_add_assign(&mut sum, &x, &message)?;
+        let product = since_last();
+        context.apply_galois_into(&mut out, &x, GALOIS_ELEMENT, &keys)?;
+        let rotation = since_last();
+        let hoisted = context.hoist(&x)?;
+        let decomposition = since_last();
+        context.apply_galois_hoisted_into(&mut out, &x, &hoisted, GALOIS_ELEMENT, &keys)?;
+        let hoisted_rotation = since_last();
+        context.tensor_into(&mut out, &x, &x)?;
+        let tensor = since_last();
+        let last_factor = modulus.words().factors().next_back();
+        let rescaled = last_factor.map_or(modulus, |i| modulus.without(Modulus::of_factor(i)));
+        context.switch_ciphertext_into(&mut out, &x, rescaled)?;
+        let rescaling = since_last();
+        let in_products = |seconds: f64| (seconds / product).round().max(1.0) as usize;
+        Ok(Prices {
+            rotation: in_products(rotation),
+            hoisted_rotation: in_products(hoisted_rotation),
+            tensor: in_products(tensor),
+            map: in_products(decomposition + rescaling),
+            ciphertext: in_products(tensor + rotation + rescaling),
+        })
+    }
+}
+
+impl Server {
+    /// Returns the prices of primitives on the ciphertexts of an array.
+    pub(in crate::server) fn prices<F: Form>(&self, a: &Array<F>) -> Result<Prices, Error> {
+        let modulus = a.bodies()[0].modulus();
+        let known = |all: &[(Modulus, Prices)]| all.iter().find(|one| one.0 == modulus).copied();
+        if let Some((_, prices)) = known(&locked(&self.prices)) {
+            return Ok(prices);
+        }
+        let prices = Prices::measured(&self.dry_run()?, modulus)?;
+        locked(&self.prices).push((modulus, prices));
+        Ok(prices)
+    }
+}

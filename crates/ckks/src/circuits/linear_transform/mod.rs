@@ -12,7 +12,7 @@ use std::{
 };
 
 use hippocrene_rlwe::{
-    Encodings, Kept, Modulus, RotationFactor, StepSplit, TermFactor, noise::log2, stop,
+    Encodings, Modulus, RotationFactor, SizedCache, StepSplit, TermFactor, noise::log2, stop,
 };
 use num_complex::{Complex, Complex64};
 
@@ -47,9 +47,9 @@ pub struct LinearTransform {
     /// message.
     spread: Option<Spread>,
     /// Encodings by modulus and scale.
-    kept: Kept<(Modulus, Scale), Encoded>,
+    cache: SizedCache<(Modulus, Scale), Encoded>,
     /// The same of dry runs, which hold no memory.
-    kept_in_dry_run: Kept<(Modulus, Scale), Encoded>,
+    cache_of_dry_runs: SizedCache<(Modulus, Scale), Encoded>,
 }
 
 /// For each giant step its baby steps, with the diagonals rotated and encoded.
@@ -182,8 +182,8 @@ impl LinearTransform {
             norm,
             occupied,
             spread,
-            kept: Kept::default(),
-            kept_in_dry_run: Kept::default(),
+            cache: SizedCache::default(),
+            cache_of_dry_runs: SizedCache::default(),
         })
     }
 
@@ -247,13 +247,13 @@ impl LinearTransform {
     /// again; for several ciphertexts some giant steps are encoded at a time
     /// ([`hippocrene_rlwe::Batch`]).
     pub fn set_memory(&self, bytes: usize) {
-        self.kept.set_memory(bytes);
-        self.kept_in_dry_run.set_memory(bytes);
+        self.cache.set_memory(bytes);
+        self.cache_of_dry_runs.set_memory(bytes);
     }
 
     /// How many bytes encoded diagonals take, and how many they may.
     pub fn memory(&self) -> (usize, usize) {
-        self.kept.memory()
+        self.cache.memory()
     }
 
     /// The map of values that are known, where the diagonals are doubles.
@@ -298,8 +298,8 @@ impl LinearTransform {
         let bytes = |encoded: &Encoded| {
             encoded.values().flatten().map(|factor| factor.encoded.bytes()).sum()
         };
-        let kept = if context.rlwe().is_dry_run() { &self.kept_in_dry_run } else { &self.kept };
-        kept.get_or_try_insert((extended, scale), bytes, || {
+        let cache = if context.rlwe().is_dry_run() { &self.cache_of_dry_runs } else { &self.cache };
+        cache.get_or_try_insert((extended, scale), bytes, || {
             self.encode_some(context, [modulus, extended], scale, Encodings::Kept, |_| true)
         })
     }

@@ -6,8 +6,6 @@
 mod inner_products;
 mod sums_of_products;
 
-use std::mem::MaybeUninit;
-
 use super::{Scalar, key::KeyLimb, lanes::Lanes};
 
 pub(super) use inner_products::{inner_product, inner_product_beside, inner_product_turned};
@@ -131,6 +129,7 @@ pub(super) fn sub_from_mul_scalar_assign<L: Lanes>(l: L, a: &mut [u64], b: &[u64
 
 #[inline(always)]
 pub(super) fn add_scalar_assign<L: Lanes>(l: L, a: &mut [u64], c: u64) {
+    debug_assert!(c < l.modulus());
     let c = L::splat(c);
     each!(L, (a) -> (a), [l.add(a, c)]);
 }
@@ -180,6 +179,7 @@ pub(super) fn from_signed<L: Lanes>(l: L, out: &mut [u64], a: &[i64]) {
 /// `a` centred plus `half = floor(from / 2)` is `a + half` modulo `from`, in `[0, from)`.
 #[inline(always)]
 pub(super) fn reduce_centred<L: Lanes>(l: L, out: &mut [u64], a: &[u64], from: u64) {
+    debug_assert!(from < 1 << 63);
     let (from, half) = (L::splat(from), L::splat(from / 2));
     let offset = l.reduce(half);
     each!(L, (a) -> (out), {
@@ -188,16 +188,10 @@ pub(super) fn reduce_centred<L: Lanes>(l: L, out: &mut [u64], a: &[u64], from: u
     });
 }
 
-/// See [`super::Elementwise::prepare_key`]: writes all of `out`, one digit as it is stored: vectors
+/// See [`KeyLimb::of_pairs`]: writes all of `out`, one digit as it is stored: vectors
 /// of `b` and of `a` in turn, times the Montgomery factor.
 #[inline(always)]
-pub(super) fn pack_key<L: Lanes>(
-    l: L,
-    out: &mut [MaybeUninit<u8>],
-    b: &[u64],
-    a: &[u64],
-    montgomery: &Scalar,
-) {
+pub(super) fn pack_key<L: Lanes>(l: L, out: &mut [u8], b: &[u64], a: &[u64], montgomery: &Scalar) {
     let step = L::LANES * L::KEY_WORD.bytes;
     let width = 2 * b.len() * L::KEY_WORD.bytes;
     assert!(
@@ -211,22 +205,17 @@ pub(super) fn pack_key<L: Lanes>(
             // SAFETY: the chunk is a vector; `at + step <= width`, which is within `out`.
             unsafe {
                 let word = l.key_residue(l.mul_factor(L::load(x.as_ptr()), factor));
-                L::store_key(out.as_mut_ptr().cast::<u8>().add(at), word);
+                L::store_key(out.as_mut_ptr().add(at), word);
             }
             at += step;
         }
     }
-    out[width..].fill(MaybeUninit::new(0));
+    out[width..].fill(0);
 }
 
 /// See [`KeyLimb::coalesce`]: writes all of `out`, the digits of the sum as they are stored.
 #[inline(always)]
-pub(super) fn coalesce_key<L: Lanes>(
-    l: L,
-    out: &mut [MaybeUninit<u8>],
-    key: &KeyLimb,
-    groups: &[&[usize]],
-) {
+pub(super) fn coalesce_key<L: Lanes>(l: L, out: &mut [u8], key: &KeyLimb, groups: &[&[usize]]) {
     assert!(
         groups
             .iter()
@@ -252,9 +241,9 @@ pub(super) fn coalesce_key<L: Lanes>(
                 sum = l.add_keys(sum, unsafe { L::load_key(key.digit(*d).add(at)) });
             }
             // SAFETY: `at + step <= width`, which is within the stride.
-            unsafe { L::store_key(out.as_mut_ptr().cast::<u8>().add(at), sum) };
+            unsafe { L::store_key(out.as_mut_ptr().add(at), sum) };
             at += step;
         }
-        out[width..].fill(MaybeUninit::new(0));
+        out[width..].fill(0);
     }
 }

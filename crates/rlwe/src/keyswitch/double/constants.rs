@@ -80,7 +80,7 @@ impl Double {
             .map(|&(index, factors)| KeyGroup { index, factors, converter: from_basis(factors) })
             .collect();
         let inverse = |(e, ring): (usize, &Arc<ResidueRing>)| {
-            ring.ntt().inverse_factor(used[0].converter.input_factor(e))
+            ring.inverse_factor(used[0].converter.input_factor(e))
         };
         let cut = parameters.key_groups(groups);
         let components = parameters.groups(gadget.group()).count();
@@ -99,10 +99,7 @@ impl Double {
                 .collect(),
             inverses: shared[..shape.primes].iter().enumerate().map(inverse).collect(),
             groups: used,
-            specials: rings
-                .of(modulus)
-                .map(|ring| ring.ntt().inverse_factor(residue(ring)))
-                .collect(),
+            specials: rings.of(modulus).map(|ring| ring.inverse_factor(residue(ring))).collect(),
             components,
             range: range(rings.degree(), components),
             key_bytes: component_bytes(rings.degree(), &shared) * cut.len() * components,
@@ -141,5 +138,5 @@ fn range(degree: usize, components: usize) -> usize {
 
 /// The bytes of one component in one group.
 fn component_bytes(degree: usize, rings: &[Arc<ResidueRing>]) -> usize {
-    rings.iter().map(|ring| ring.elementwise().key_bytes(degree)).sum()
+    rings.iter().map(|ring| ring.key_bytes(degree)).sum()
 }

@@ -60,7 +60,7 @@ fn decompose(
                     .collect();
                 let mut out = vec![0; context.degree()];
                 converter.convert_exact_into(&mut [(e, &mut out)], &inputs);
-                rings[e].ntt().forward(&mut out);
+                rings[e].forward(&mut out);
                 out
             })
         };
@@ -69,7 +69,7 @@ fn decompose(
         *limb = ranges
             .map(|range| {
                 let pairs = residues.iter().map(|[b, a]| (&b[range.clone()], &a[range.clone()]));
-                rings[e].elementwise().prepare_key(&pairs.collect::<Vec<_>>())
+                KeyLimb::of_pairs(&*rings[e], &pairs.collect::<Vec<_>>())
             })
             .collect();
     });
@@ -99,12 +99,12 @@ fn coefficients(
         // The product with 1 takes it out of the form it is stored in.
         let mut one = vec![0; degree];
         one[0] = 1;
-        ring.ntt().forward(&mut one);
+        ring.forward(&mut one);
         let ones: Vec<(usize, &[u64])> = blocks.iter().map(|block| (*block, &one[..])).collect();
-        ring.elementwise().inner_product(b, a, &ones, key.limb(position));
-        let factor = ring.ntt().inverse_factor(converter.input_factor(group.limb_of(position)));
-        ring.ntt().inverse_scaled(b, &factor);
-        ring.ntt().inverse_scaled(a, &factor);
+        ring.inner_product(b, a, &ones, key.limb(position));
+        let factor = ring.inverse_factor(converter.input_factor(group.limb_of(position)));
+        ring.inverse_scaled(b, &factor);
+        ring.inverse_scaled(a, &factor);
     });
     parts
 }

@@ -151,7 +151,7 @@ impl<'a> Sums<'a> {
                             }
                             let (sum0, sum1) = sum.split_at_mut(degree);
                             let (sum0, sum1) = (&mut sum0[range.clone()], &mut sum1[range.clone()]);
-                            ring.elementwise().inner_product(sum0, sum1, &pairs, key);
+                            ring.inner_product(sum0, sum1, &pairs, key);
                         }
                     }
                     for sum in out.chunks_exact_mut(degree) {
@@ -224,7 +224,7 @@ impl<'a> Sums<'a> {
             (Domain::Evaluation, Domain::Coefficient) => {
                 context.inverse_scaled_into(ring, out, added.limb(k), &double.specials[k]);
             }
-            _ => ring.elementwise().mul_scalar(out, added.limb(k), &decomposed.plan.specials[k]),
+            _ => ring.mul_scalar(out, added.limb(k), &decomposed.plan.specials[k]),
         }
         true
     }
@@ -238,14 +238,14 @@ impl<'a> Sums<'a> {
         let input = &plan.inputs[dropped.limb_of(position)].1;
         let negative = |input: u64| ring.scalar(neg_mod(input, ring.modulus()));
         if self.added(part, position).is_none() && extended.agrees(dropped, position) {
-            ring.elementwise().mul_scalar_assign(x, &negative(input.value()));
+            ring.mul_scalar_assign(x, &negative(input.value()));
             return;
         }
         let mut spare = context.scratch_limbs(1, Domain::Coefficient);
         self.take_to_sum(part, position, Domain::Coefficient, x, spare.limb_mut(0));
         spare.limb_mut(0).copy_from_slice(x);
         context.load_remainder(plan, position, x, spare.limb(0));
-        ring.elementwise().mul_scalar_assign(x, input);
+        ring.mul_scalar_assign(x, input);
     }
 
     /// Takes minus the coefficients of the sum of a part at `position`, in `[0, 2q)`, to the sum
@@ -260,7 +260,7 @@ impl<'a> Sums<'a> {
     ) {
         let Sums { context, decomposed, .. } = self;
         let ring = context.ring_at(decomposed.plan.extended, position);
-        ring.elementwise().mul_scalar_assign(x, &ring.scalar(ring.modulus() - 1));
+        ring.mul_scalar_assign(x, &ring.scalar(ring.modulus() - 1));
         // A polynomial in coefficients is added before the transform.
         let early = self
             .added(part, position)
@@ -270,7 +270,7 @@ impl<'a> Sums<'a> {
             context.forward(ring, x);
         }
         if self.load_added(part, position, first, spare) {
-            ring.elementwise().add_assign(x, spare);
+            ring.add_assign(x, spare);
         }
         if first != domain {
             context.forward(ring, x);
@@ -379,12 +379,12 @@ impl Sums<'_> {
     ) {
         let Sums { context, decomposed, .. } = self;
         let ring = context.ring_at(decomposed.plan.extended, position);
-        ring.elementwise().add_lazy_assign(delta, x);
+        ring.add_lazy_assign(delta, x);
         match self.added(part, position) {
             Some((added, _)) if added.domain() != domain && domain == Domain::Evaluation => {
                 self.load_added(part, position, Domain::Coefficient, acc);
-                ring.elementwise().neg_assign(acc);
-                ring.elementwise().add_lazy_assign(delta, acc);
+                ring.neg_assign(acc);
+                ring.add_lazy_assign(delta, acc);
                 acc.fill(0);
             }
             Some(_) => _ = self.load_added(part, position, domain, acc),

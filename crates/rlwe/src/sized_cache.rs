@@ -12,7 +12,7 @@ const DEFAULT_MEMORY: usize = 1 << 30;
 /// Each value is made on first use. When all values together exceed a limit, those that were not
 /// used for the longest time are dropped. The limit is 1 GiB by default.
 #[derive(Debug)]
-pub struct Kept<K, V> {
+pub struct SizedCache<K, V> {
     entries: Mutex<Entries<K, V>>,
     in_progress: InProgress<K>,
 }
@@ -24,14 +24,14 @@ struct Entries<K, V> {
     limit: usize,
 }
 
-impl<K, V> Default for Kept<K, V> {
+impl<K, V> Default for SizedCache<K, V> {
     fn default() -> Self {
         let entries = Mutex::new(Entries { values: Vec::new(), limit: DEFAULT_MEMORY });
-        Kept { entries, in_progress: InProgress::default() }
+        SizedCache { entries, in_progress: InProgress::default() }
     }
 }
 
-impl<K: PartialEq + Copy, V> Kept<K, V> {
+impl<K: PartialEq + Copy, V> SizedCache<K, V> {
     /// Returns the value of `key`. `make` makes it if it is not in the cache and no other thread is
     /// making it. `bytes` tells its size.
     ///
@@ -107,21 +107,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_used_last_is_kept() {
-        let kept = Kept::<u32, u32>::default();
+    fn the_values_used_last_stay() {
+        let cache = SizedCache::<u32, u32>::default();
         let get =
-            |key: u32| kept.get_or_try_insert(key, |_| 10, || Ok::<_, ()>(key * key)).map(|v| *v);
+            |key: u32| cache.get_or_try_insert(key, |_| 10, || Ok::<_, ()>(key * key)).map(|v| *v);
         assert_eq!([get(1), get(2), get(3)], [Ok(1), Ok(4), Ok(9)]);
-        assert_eq!(kept.memory(), (30, DEFAULT_MEMORY));
+        assert_eq!(cache.memory(), (30, DEFAULT_MEMORY));
         assert_eq!(get(1), Ok(1));
-        kept.set_memory(20);
+        cache.set_memory(20);
         // 2 was not used for the longest time; 3 and 1 are not made again.
-        let there = |key| kept.get_or_try_insert(key, |_| 10, || Err(())).is_ok();
+        let there = |key| cache.get_or_try_insert(key, |_| 10, || Err(())).is_ok();
         assert_eq!([there(2), there(3), there(1)], [false, true, true]);
-        kept.set_memory(1);
-        assert_eq!((there(3), there(1), kept.memory()), (false, true, (10, 1)));
-        kept.set_memory(0);
-        assert_eq!((there(1), kept.memory()), (false, (0, 0)));
-        assert_eq!((get(1), kept.memory()), (Ok(1), (0, 0)));
+        cache.set_memory(1);
+        assert_eq!((there(3), there(1), cache.memory()), (false, true, (10, 1)));
+        cache.set_memory(0);
+        assert_eq!((there(1), cache.memory()), (false, (0, 0)));
+        assert_eq!((get(1), cache.memory()), (Ok(1), (0, 0)));
     }
 }

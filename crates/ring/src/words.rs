@@ -76,9 +76,19 @@ impl Words {
         Words { exponent, mask: (1 << exponent) - 1, kernel }
     }
 
-    /// `e`.
-    pub(crate) fn exponent(&self) -> u32 {
-        self.exponent
+    /// `2^e`.
+    pub(crate) fn modulus(&self) -> u64 {
+        1 << self.exponent
+    }
+
+    /// The multiple of `2^e` below which lazily reduced inputs of other rings would lie.
+    pub(crate) fn lazy_multiple(&self) -> u64 {
+        ((1 << 63) / self.modulus()).min(16)
+    }
+
+    /// The constant `c`, reduced modulo `2^e`.
+    pub(crate) fn scalar(&self, c: u64) -> Scalar {
+        Scalar::new(c & self.mask, self.modulus(), 0)
     }
 
     /// `a b`, in the low `e` bits. Where `e <= 32`, 32-bit multiplications do.
