@@ -1,3 +1,4 @@
+use hippocrene_ckks::Scale;
 use hippocrene_rlwe::design::{Request, design};
 
 use super::*;
