@@ -8,7 +8,7 @@ use crate::files::{PyLimits, limits, load, to_python, with_files};
 use crate::numbers::{Plain, Slices, to_numpy};
 use hippocrene::{
     BigFloat, Bits, Bootstrapping, Encryption, Error, Integers, Interval, KeyRequest, LookUps,
-    Numbers, Preset, Residues, Settings, Shape, wire::Kind,
+    Numbers, Preset, Residues, Settings, Shape, Stored, wire::Kind,
 };
 use num_bigint::BigInt;
 use numpy::{PyReadonlyArrayDyn, PyUntypedArrayMethods};

@@ -1,7 +1,7 @@
 //! K-means on encrypted points, which are exchanged, saved and resumed as bytes.
 
 use hippocrene::{
-    Clustering, EncryptedArray, Error, LookUps, Sectors, Session,
+    Clustering, EncryptedArray, Error, LookUps, Sectors, Session, Stored,
     wire::{self, Kind, Limits},
 };
 use pyo3::{prelude::*, pybacked::PyBackedBytes, types::PyBytes};
@@ -36,7 +36,7 @@ pub(crate) struct Clusters {
 
 impl Clusters {
     fn of(bytes: Held) -> Result<Self, Error> {
-        let told = Clustering::describe(&bytes)?;
+        let told = wire::describe_clustering(&bytes)?;
         let sizes = (told.count, told.shape.dimension(), told.shape.clusters());
         let (iteration, has_points) = (told.iteration, told.has_points);
         Ok(Clusters { bytes, sizes, iteration, has_points, origin: told.origin.map(digests) })

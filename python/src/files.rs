@@ -169,6 +169,8 @@ pub(crate) fn write_file(py: Python<'_>, path: PathBuf, data: &[u8]) -> PyResult
 /// With `threads`, the object is read for a number of threads. A second field has its default at
 /// first.
 macro_rules! with_files {
+    (@with) => { () };
+    (@with $threads:ident) => { $threads };
     (
         $(#[$about:meta])*
         $name:ident $(with $second:ty)?, $kind:ident $(, $threads:ident)?, { $($own:tt)* }
@@ -192,7 +194,8 @@ macro_rules! with_files {
                 data: &[u8]
                 $(, $threads: usize)?
             ) -> PyResult<Self> {
-                detached(py, || hippocrene::$name::from_bytes(data $(, $threads)?).map(Self::from))
+                let with = with_files!(@with $($threads)?);
+                detached(py, || Stored::from_bytes(data, with).map(|own: hippocrene::$name| own.into()))
             }
 
             #[classmethod]
@@ -204,7 +207,8 @@ macro_rules! with_files {
             ) -> PyResult<Self> {
                 let (kinds, limits) = ([hippocrene::wire::Kind::$kind], Default::default());
                 crate::files::load(py, &path, &kinds, &limits, |bytes| {
-                    hippocrene::$name::from_bytes(bytes $(, $threads)?).map(Self::from)
+                    let with = with_files!(@with $($threads)?);
+                    Stored::from_bytes(bytes, with).map(|own: hippocrene::$name| own.into())
                 })
             }
 

@@ -1,6 +1,6 @@
 //! Gates of single bits.
 
-use hippocrene::{Error, Gate, GateArray};
+use hippocrene::{Error, Gate, GateArray, Stored};
 use numpy::{PyReadonlyArray1, PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 

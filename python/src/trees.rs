@@ -1,6 +1,6 @@
 //! Private decision trees.
 
-use hippocrene::{DecisionTree, Error, FeatureRanges, TreeNode, TreePlan, TreeTables};
+use hippocrene::{DecisionTree, Error, FeatureRanges, Stored, TreeNode, TreePlan, TreeTables};
 use pyo3::prelude::*;
 
 use crate::{errors::detached, files::with_files};

@@ -186,9 +186,8 @@ class EncryptedArray:
         """Move the elements of a lazy view, and return them as an array of their own.
 
         Indexing, `reshape` and similar operations return a lazy view where they would have to move
-        elements. Until then, its precision and its capacity are those of the source. An operation
-        that needs the elements in their places moves them by itself. Any other array is returned as
-        it is.
+        elements. An operation that needs the elements in their places moves them by itself. Any
+        other array is returned as it is.
         """
         view = self._view
         return self if view is None else self._any_server("compute")._wrap(view.moved())

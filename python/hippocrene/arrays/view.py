@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from hippocrene.errors import BudgetError, CapacityError, named
+from hippocrene.errors import BudgetError, CapacityError, MissingKeyError, named
 from hippocrene.stored import Told
 from hippocrene.values.operands import to_native
 
@@ -60,7 +60,8 @@ class View:
     # The moved elements: for later operations, and for reading only.
     _moved: _native.EncryptedArray | None = field(default=None, init=False)
     _read: _native.EncryptedArray | None = field(default=None, init=False)
-    # The metadata of the products with the weights.
+    # Results of dry runs: of the moved elements, and of the products with the weights.
+    _dry: _native.EncryptedArray | None = field(default=None, init=False)
     _unmoved: _native.EncryptedArray | None = field(default=None, init=False)
 
     @property
@@ -80,25 +81,42 @@ class View:
         )
 
     def described(self) -> _native.EncryptedArray:
-        """Return an array with the precision, bound and capacity of these elements.
+        """Return an array with the precision and the capacity of the moved elements.
 
-        It has those of the moved elements once they were moved, and otherwise those of the source.
-        If there are weights or a requested precision, a dry run of one operation on the source
-        applies them.
+        A dry run computes it, without moving the elements. If they cannot be moved because keys or
+        capacity are missing, it describes them before the move.
         """
         moved = self._read if self._moved is None else self._moved
-        if moved is not None or (self.weights is None and not self.precise):
-            return moved or self.source
-        if self._unmoved is None:
+        if moved is not None:
+            return moved
+        if self._dry is None:
             server, source = self.server.dry_run(self.source)
-            if self.weights is None:
-                self._unmoved = server.negate(source)
-            else:
-                weights: npt.NDArray[Any] = np.resize(self.weights, self.source.shape)
-                if self.plain_modulus is None:
-                    weights = np.full(self.source.shape, np.max(np.abs(self.weights)))
-                self._unmoved = server.mul_plain(source, weights)
+            try:
+                self._dry = self._with(server, self.places, self.weights, source)._move()
+            except (BudgetError, CapacityError, MissingKeyError):
+                self._dry = self.unmoved()
+        return self._dry
+
+    def unmoved(self) -> _native.EncryptedArray:
+        """Return an array with the precision, bound and capacity of the elements before they move.
+
+        It is the source, or a dry run of the products with the weights.
+        """
+        if self._unmoved is None:
+            self._unmoved = self._without_moving()
         return self._unmoved
+
+    def _without_moving(self) -> _native.EncryptedArray:
+        if self.weights is None and not self.precise:
+            return self.source
+        server, source = self.server.dry_run(self.source)
+        if self.weights is None:
+            # An operation with the server applies the requested precision.
+            return server.negate(source)
+        weights: npt.NDArray[Any] = np.resize(self.weights, self.source.shape)
+        if self.plain_modulus is None:
+            weights = np.full(self.source.shape, np.max(np.abs(self.weights)))
+        return server.mul_plain(source, weights)
 
     def _strides_moved(self) -> list[int] | None:
         """Return the strides in slots of the moved elements, or None if they are not moved."""
